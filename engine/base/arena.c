@@ -1,0 +1,138 @@
+/*
+ * arena.c - a list of blocks, filled from the front
+ *
+ * A block is 16 KB, or as large as the one allocation that did not fit. Reset keeps the first
+ * block and fills it with 0xDD in debug builds, so that a use after reset shows at once.
+ */
+#include "engine/base/arena.h"
+
+#include "engine/base/mem.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 16384 - 32 };
+
+struct block {
+	struct block *next;
+	size_t size, used;
+	alignas(max_align_t) uint8_t bytes[];
+};
+
+struct arena {
+	struct block *blocks;
+	size_t used;
+};
+
+static struct block *block_new(size_t size)
+{
+	struct block *block = mem_new(sizeof *block + size);
+
+	block->size = size;
+	return block;
+}
+
+struct arena *arena_new(void)
+{
+	struct arena *arena = mem_new(sizeof *arena);
+
+	arena->blocks = block_new(BLOCK_BYTES);
+	return arena;
+}
+
+static void blocks_free(struct block *block)
+{
+	while (block) {
+		struct block *next = block->next;
+		mem_free(block);
+		block = next;
+	}
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	blocks_free(arena->blocks);
+	mem_free(arena);
+}
+
+void arena_reset(struct arena *arena)
+{
+	struct block *last = arena->blocks;
+
+	while (last->next)
+		last = last->next;
+	for (struct block *b = arena->blocks, *next; b != last; b = next) {
+		next = b->next;
+		mem_free(b);
+	}
+#ifndef NDEBUG
+	memset(last->bytes, 0xdd, last->used);
+#endif
+	last->used = 0;
+	arena->blocks = last;
+	arena->used = 0;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	struct block *block = arena->blocks;
+	size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+
+	if (rounded < size)
+		rounded = SIZE_MAX - sizeof *block; /* mem_new ends the process */
+	if (rounded > block->size - block->used) {
+		block = block_new(rounded > BLOCK_BYTES ? rounded : BLOCK_BYTES);
+		block->next = arena->blocks;
+		arena->blocks = block;
+	}
+	void *memory = block->bytes + block->used;
+	block->used += rounded;
+	arena->used += rounded;
+	return memset(memory, 0, size);
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total))
+		total = SIZE_MAX;
+	return arena_alloc(arena, total);
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t len)
+{
+	char *copy = arena_alloc(arena, len + 1);
+
+	memcpy(copy, text, len);
+	return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *fmt, ...)
+{
+	va_list args, again;
+
+	va_start(args, fmt);
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	size_t size = len < 0 ? 1 : (size_t)len + 1;
+	char *text = arena_alloc(arena, size);
+	vsnprintf(text, size, fmt, again);
+	va_end(again);
+	return text;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+	return arena->used;
+}

@@ -1,0 +1,21 @@
+/* arena.h - memory by phase: many small allocations, one end */
+#ifndef ENGINE_BASE_ARENA_H
+#define ENGINE_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct arena;
+
+struct arena *arena_new(void);
+void arena_free(struct arena *arena);  /* NULL is fine */
+void arena_reset(struct arena *arena); /* everything allocated so far is dead; memory is kept */
+
+void *arena_alloc(struct arena *arena, size_t size); /* zero-filled, aligned for any type */
+void *arena_array(struct arena *arena, size_t count, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+char *arena_printf(struct arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+size_t arena_used(const struct arena *arena); /* bytes handed out since the last reset */
+
+#endif

@@ -1,0 +1,88 @@
+/* buf.c - growing text; integers are formatted here because printf is what output waits for */
+#include "engine/base/buf.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void buf_release(struct buf *buf)
+{
+	mem_free(buf->data);
+	*buf = (struct buf){0};
+}
+
+void buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = 0;
+}
+
+char *buf_room(struct buf *buf, size_t more)
+{
+	if (buf->capacity - buf->len <= more) {
+		size_t want = buf->len + more + 1;
+		buf->capacity = buf->capacity * 2 > want ? buf->capacity * 2 : want + 64;
+		buf->data = mem_resize(buf->data, buf->capacity, 1);
+	}
+	return buf->data + buf->len;
+}
+
+void buf_add(struct buf *buf, const void *bytes, size_t count)
+{
+	char *to = buf_room(buf, count);
+
+	if (count)
+		memcpy(to, bytes, count);
+	to[count] = 0;
+	buf->len += count;
+}
+
+void buf_add_text(struct buf *buf, const char *text)
+{
+	buf_add(buf, text, strlen(text));
+}
+
+void buf_add_char(struct buf *buf, char c)
+{
+	buf_add(buf, &c, 1);
+}
+
+void buf_add_u64(struct buf *buf, uint64_t number)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do
+		digits[sizeof digits - ++n] = (char)('0' + number % 10);
+	while (number /= 10);
+	buf_add(buf, digits + sizeof digits - n, n);
+}
+
+void buf_add_i64(struct buf *buf, int64_t number)
+{
+	if (number < 0)
+		buf_add_char(buf, '-');
+	buf_add_u64(buf, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+void buf_printf(struct buf *buf, const char *fmt, ...)
+{
+	va_list args, again;
+
+	va_start(args, fmt);
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len > 0) {
+		vsnprintf(buf_room(buf, (size_t)len), (size_t)len + 1, fmt, again);
+		buf->len += (size_t)len;
+	}
+	va_end(again);
+}
+
+const char *buf_text(const struct buf *buf)
+{
+	return buf->data ? buf->data : "";
+}

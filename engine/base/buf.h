@@ -1,0 +1,25 @@
+/* buf.h - growing text or bytes; `data` is always ended by a zero that `len` does not count */
+#ifndef ENGINE_BASE_BUF_H
+#define ENGINE_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	char *data; /* NULL until the first addition */
+	size_t len, capacity;
+};
+
+void buf_release(struct buf *buf);
+void buf_clear(struct buf *buf);
+char *buf_room(struct buf *buf, size_t more); /* where `more` bytes may be written; then buf->len += */
+void buf_add(struct buf *buf, const void *bytes, size_t count);
+void buf_add_text(struct buf *buf, const char *text);
+void buf_add_char(struct buf *buf, char c);
+void buf_add_u64(struct buf *buf, uint64_t number); /* decimal */
+void buf_add_i64(struct buf *buf, int64_t number);
+void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *buf_text(const struct buf *buf); /* "" when empty */
+
+#endif

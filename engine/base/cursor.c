@@ -1,0 +1,60 @@
+/* cursor.c - cursor_bytes() is the only place where a bound is compared */
+#include "engine/base/cursor.h"
+
+const uint8_t *cursor_bytes(struct cursor *c, size_t count)
+{
+	if (c->failed || count > c->size - c->pos) {
+		c->failed = true;
+		return NULL;
+	}
+	const uint8_t *bytes = c->data + c->pos;
+	c->pos += count;
+	return bytes;
+}
+
+static uint64_t little(struct cursor *c, unsigned count)
+{
+	const uint8_t *bytes = cursor_bytes(c, count);
+	return bytes ? load_le(bytes, count) : 0;
+}
+
+static uint64_t big(struct cursor *c, unsigned count)
+{
+	const uint8_t *bytes = cursor_bytes(c, count);
+	return bytes ? load_be(bytes, count) : 0;
+}
+
+uint8_t cursor_u8(struct cursor *c)
+{
+	return (uint8_t)little(c, 1);
+}
+
+uint16_t cursor_u16le(struct cursor *c)
+{
+	return (uint16_t)little(c, 2);
+}
+
+uint16_t cursor_u16be(struct cursor *c)
+{
+	return (uint16_t)big(c, 2);
+}
+
+uint32_t cursor_u32le(struct cursor *c)
+{
+	return (uint32_t)little(c, 4);
+}
+
+uint32_t cursor_u32be(struct cursor *c)
+{
+	return (uint32_t)big(c, 4);
+}
+
+uint64_t cursor_u64le(struct cursor *c)
+{
+	return little(c, 8);
+}
+
+uint64_t cursor_u64be(struct cursor *c)
+{
+	return big(c, 8);
+}

@@ -1,0 +1,49 @@
+/* cursor.h - bounds-checked reading of bytes; failure is sticky, a failed cursor yields zeros */
+#ifndef ENGINE_BASE_CURSOR_H
+#define ENGINE_BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cursor {
+	const uint8_t *data;
+	size_t size;
+	size_t pos;
+	bool failed;
+};
+
+static inline struct cursor cursor_over(const void *data, size_t size)
+{
+	return (struct cursor){.data = data, .size = size};
+}
+
+const uint8_t *cursor_bytes(struct cursor *c, size_t count); /* NULL when fewer remain */
+uint8_t cursor_u8(struct cursor *c);
+uint16_t cursor_u16le(struct cursor *c);
+uint16_t cursor_u16be(struct cursor *c);
+uint32_t cursor_u32le(struct cursor *c);
+uint32_t cursor_u32be(struct cursor *c);
+uint64_t cursor_u64le(struct cursor *c);
+uint64_t cursor_u64be(struct cursor *c);
+
+/* Loads of a known width for code that has compared the bounds itself. */
+static inline uint64_t load_le(const uint8_t *bytes, unsigned count)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		value |= (uint64_t)bytes[i] << 8 * i;
+	return value;
+}
+
+static inline uint64_t load_be(const uint8_t *bytes, unsigned count)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		value = value << 8 | bytes[i];
+	return value;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* error.c - filling and prefixing errors; both cut long texts instead of overrunning */
+#include "engine/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	err->kind = kind;
+	vsnprintf(err->text, sizeof err->text, fmt, args);
+	va_end(args);
+	return false;
+}
+
+bool error_while(struct error *err, const char *fmt, ...)
+{
+	struct error cause = *err;
+	va_list args;
+
+	va_start(args, fmt);
+	int used = vsnprintf(err->text, sizeof err->text, fmt, args);
+	va_end(args);
+	int room = (int)sizeof err->text - used - 3;
+	if (used >= 0 && room > 0)
+		snprintf(err->text + used, (size_t)room + 3, ": %.*s", room, cause.text);
+	return false;
+}
+
+void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
+{
+	char text[640];
+	va_list args;
+
+	if (!to || !to->say)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	to->say(to->arg, kind, text);
+}

@@ -1,0 +1,40 @@
+/* error.h - errors as values: a kind that callers branch on, and one line of text */
+#ifndef ENGINE_BASE_ERROR_H
+#define ENGINE_BASE_ERROR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+enum error_kind { ERR_NONE, ERR_IO, ERR_FORMAT, ERR_RANGE, ERR_QUERY, ERR_SCRIPT, ERR_INTERRUPTED };
+
+struct error {
+	enum error_kind kind;
+	char text[512];
+};
+
+/* Fills *err where the fact is known. Always returns false, so that a caller can return it. */
+bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts what was being done before the text of *err: "opening trace /t: <cause>". Returns false. */
+bool error_while(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Where a room sends what is worth a line but does not end the work: damage, a rebuilt index, a
+ * warning about metadata. The text is borrowed for the call. Callable from several threads.
+ */
+enum notice_kind {
+	NOTICE_INFO,	/* something was done that the user may wonder about */
+	NOTICE_WARNING, /* the trace is odd or lost something; answers stand */
+	NOTICE_DAMAGE	/* part of the trace could not be read; answers lack it */
+};
+
+struct notices {
+	void (*say)(void *arg, enum notice_kind kind, const char *text);
+	void *arg;
+};
+
+void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

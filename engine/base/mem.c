@@ -1,0 +1,45 @@
+/* mem.c - see mem.h; abort is right here because no input can ask for more than it has bytes */
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+void *mem_new(size_t size)
+{
+	return checked(calloc(1, size ? size : 1));
+}
+
+void *mem_new_array(size_t count, size_t size)
+{
+	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *mem_resize(void *old, size_t count, size_t size)
+{
+	return checked(reallocarray(old, count ? count : 1, size ? size : 1));
+}
+
+char *mem_strdup(const char *text)
+{
+	return checked(strdup(text));
+}
+
+void mem_free(void *memory)
+{
+	free(memory);
+}
+
+void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = *capacity ? *capacity * 2 : 16;
+	return mem_resize(array, *capacity, size);
+}

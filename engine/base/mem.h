@@ -1,0 +1,19 @@
+/* mem.h - the only door to malloc: running out of memory ends the process, never a result */
+#ifndef ENGINE_BASE_MEM_H
+#define ENGINE_BASE_MEM_H
+
+#include <stddef.h>
+
+void *mem_new(size_t size);				/* zero-filled */
+void *mem_new_array(size_t count, size_t size);		/* zero-filled; count * size may not overflow */
+void *mem_resize(void *old, size_t count, size_t size); /* new bytes are not cleared */
+char *mem_strdup(const char *text);
+void mem_free(void *memory); /* NULL is fine */
+
+/*
+ * Makes room for one more element: *array has `count` used of *capacity elements of `size` bytes.
+ * Doubles when full, so that appending is amortised constant.
+ */
+void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * source.c - mapped files, files read by pread, and memory
+ *
+ * Maps are told MADV_RANDOM, since a search hops: default read-ahead makes each hop cost a
+ * megabyte. A block that will be decoded is populated in one call instead. The table of maps that
+ * the fault handler looks at is a fixed array of atomics, because a handler cannot take a lock;
+ * a source that finds no place in it is read by pread.
+ */
+#include "engine/base/source.h"
+
+#include "engine/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+enum { MAPS_MAX = 8192 };
+
+struct source {
+	char *name;
+	const uint8_t *data; /* map or memory; NULL when read by pread */
+	uint64_t size;
+	int fd;	      /* -1 unless read by pread */
+	int map_slot; /* -1 unless mapped */
+	atomic_bool broken;
+	_Atomic uint64_t bytes_read;
+};
+
+static _Atomic(struct source *) maps[MAPS_MAX];
+static atomic_int maps_used; /* slots below this may be in use */
+
+static int map_register(struct source *source)
+{
+	for (int i = 0; i < MAPS_MAX; i++) {
+		struct source *empty = NULL;
+		if (!atomic_compare_exchange_strong(&maps[i], &empty, source))
+			continue;
+		int used = atomic_load(&maps_used);
+		while (used <= i && !atomic_compare_exchange_weak(&maps_used, &used, i + 1))
+			;
+		return i;
+	}
+	return -1;
+}
+
+bool source_absorb_fault(const void *address)
+{
+	const uint8_t *at = address;
+	int used = atomic_load(&maps_used);
+
+	for (int i = 0; i < used; i++) {
+		struct source *source = atomic_load(&maps[i]);
+		if (!source || !source->data || at < source->data ||
+		    at >= source->data + source->size)
+			continue;
+		uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
+		void *zeros = mmap((void *)page, 4096, PROT_READ,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		atomic_store(&source->broken, true);
+		return zeros != MAP_FAILED;
+	}
+	return false;
+}
+
+/* File systems whose files can change under a map without a word. statfs(2), f_type. */
+static bool on_network(int fd)
+{
+	static const unsigned long networks[] = {
+		0x6969 /* nfs */, 0xff534d42 /* cifs */, 0xfe534d42 /* smb2 */, 0x517b /* smb */,
+		0x01021997 /* 9p */, 0x00c36400 /* ceph */, 0x5346414f /* afs */,
+		0x65735546 /* fuse */, 0x0bd00bd0 /* lustre */,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return true;
+	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+		if ((unsigned long)fs.f_type == networks[i])
+			return true;
+	return false;
+}
+
+static struct source *source_new(const char *name, uint64_t size)
+{
+	struct source *source = mem_new(sizeof *source);
+
+	source->name = mem_strdup(name);
+	source->size = size;
+	source->fd = source->map_slot = -1;
+	return source;
+}
+
+static void source_map(struct source *source, int fd)
+{
+	source->map_slot = map_register(source);
+	if (source->map_slot < 0)
+		return;
+	void *map = mmap(NULL, source->size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		atomic_store(&maps[source->map_slot], NULL);
+		source->map_slot = -1;
+		return;
+	}
+	madvise(map, source->size, MADV_RANDOM);
+	source->data = map;
+}
+
+bool source_open(const char *path, enum source_mode mode, struct source **out, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return error_set(err, ERR_IO, "%s: not a regular file", path);
+	}
+	struct source *source = source_new(path, (uint64_t)st.st_size);
+	if (mode == SOURCE_AUTO && source->size && !on_network(fd))
+		source_map(source, fd);
+	if (source->data)
+		close(fd);
+	else
+		source->fd = fd;
+	*out = source;
+	return true;
+}
+
+struct source *source_over(const char *name, const void *data, size_t size)
+{
+	struct source *source = source_new(name, size);
+
+	source->data = data;
+	return source;
+}
+
+void source_close(struct source *source)
+{
+	if (!source)
+		return;
+	if (source->map_slot >= 0) {
+		atomic_store(&maps[source->map_slot], NULL);
+		munmap((void *)(uintptr_t)source->data, source->size);
+	}
+	if (source->fd >= 0)
+		close(source->fd);
+	mem_free(source->name);
+	mem_free(source);
+}
+
+const char *source_name(const struct source *source)
+{
+	return source->name;
+}
+
+uint64_t source_size(const struct source *source)
+{
+	return source->size;
+}
+
+bool source_broken(const struct source *source)
+{
+	return atomic_load(&source->broken);
+}
+
+uint64_t source_bytes_read(const struct source *source)
+{
+	return atomic_load(&source->bytes_read);
+}
+
+static bool in_bounds(struct source *source, uint64_t offset, size_t size, struct error *err)
+{
+	if (offset <= source->size && size <= source->size - offset) {
+		atomic_fetch_add_explicit(&source->bytes_read, size, memory_order_relaxed);
+		return true;
+	}
+	return error_set(err, ERR_FORMAT, "%s: %zu bytes at offset %llu reach past the end (%llu)",
+			 source->name, size, (unsigned long long)offset,
+			 (unsigned long long)source->size);
+}
+
+static bool read_fully(struct source *source, uint64_t offset, void *to, size_t size,
+		       struct error *err)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(source->fd, (uint8_t *)to + done, size - done,
+				  (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_set(err, ERR_IO, "%s: offset %llu: %s", source->name,
+					 (unsigned long long)(offset + done),
+					 n ? strerror(errno) : "the file became shorter");
+		done += (size_t)n;
+	}
+	return true;
+}
+
+bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
+		struct error *err)
+{
+	*out = (struct block){.size = size};
+	if (!in_bounds(source, offset, size, err))
+		return false;
+	if (source->data || !size) {
+		out->data = size ? source->data + offset : (const uint8_t *)"";
+		source_prefetch(source, offset, size);
+		return true;
+	}
+	out->data = out->buffer = mem_resize(NULL, size, 1);
+	if (read_fully(source, offset, out->buffer, size, err))
+		return true;
+	source_put(out);
+	return false;
+}
+
+void source_put(struct block *block)
+{
+	mem_free(block->buffer);
+	*block = (struct block){0};
+}
+
+bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err)
+{
+	if (!in_bounds(source, offset, size, err))
+		return false;
+	if (!source->data)
+		return read_fully(source, offset, to, size, err);
+	memcpy(to, source->data + offset, size);
+	return true;
+}
+
+void source_prefetch(struct source *source, uint64_t offset, size_t size)
+{
+	if (offset >= source->size)
+		return;
+	if (size > source->size - offset)
+		size = (size_t)(source->size - offset);
+	if (source->fd >= 0) {
+		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+	} else if (source->map_slot >= 0) {
+		uintptr_t from = (uintptr_t)(source->data + offset) & ~(uintptr_t)4095;
+		uintptr_t to = (uintptr_t)(source->data + offset) + size;
+		madvise((void *)from, to - from, MADV_WILLNEED);
+	}
+}

@@ -1,0 +1,55 @@
+/*
+ * source.h - where bytes come from: a file or memory, behind one door
+ *
+ * A source is immutable and shared: any number of threads get blocks of it at once. Each block is
+ * compared with the size first; a file that shrank under its map yields zeros and source_broken()
+ * is true from then on, so that decoders report damage instead of the process being killed.
+ */
+#ifndef ENGINE_BASE_SOURCE_H
+#define ENGINE_BASE_SOURCE_H
+
+#include "engine/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source;
+
+enum source_mode {
+	SOURCE_AUTO, /* mapped, but read by pread where the file system is a network's */
+	SOURCE_READ  /* pread into pooled buffers */
+};
+
+struct block { /* borrowed bytes; give back with source_put() */
+	const uint8_t *data;
+	size_t size;
+	void *buffer; /* NULL when `data` points into a map */
+};
+
+bool source_open(const char *path, enum source_mode mode, struct source **out, struct error *err);
+/* `data` is borrowed until source_close(); `name` is copied. For tests, spills and fuzzers. */
+struct source *source_over(const char *name, const void *data, size_t size);
+void source_close(struct source *source);
+
+const char *source_name(const struct source *source); /* the path as opened */
+uint64_t source_size(const struct source *source);    /* bytes, as of opening */
+bool source_broken(const struct source *source);
+uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
+
+/* `size` bytes from `offset`; ERR_FORMAT when that is beyond the end, ERR_IO when reading fails. */
+bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
+		struct error *err);
+void source_put(struct block *block);
+
+/* Copies `size` bytes to `to`: for headers, which are small and far apart. */
+bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err);
+/* Asks the kernel to have these bytes soon; many may be under way. Never fails. */
+void source_prefetch(struct source *source, uint64_t offset, size_t size);
+
+/*
+ * For the program's SIGBUS handler, async-signal-safe: when `address` lies in a mapped source, puts
+ * zeros there, marks the source broken and returns true: the fault may be retried.
+ */
+bool source_absorb_fault(const void *address);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * event.h - the values of one event: decoded slots, and fields found in them by name
+ *
+ * Decoding an event fills slots, one per scalar, string, array or variant of its tree. A struct
+ * field is a typed view of one slot. Views are dead at the next decode with the same decoder.
+ */
+#ifndef ENGINE_EVENT_H
+#define ENGINE_EVENT_H
+
+#include "engine/base/buf.h"
+#include "engine/trace.h"
+
+struct slot {
+	union {
+		uint64_t u;   /* INT; a signed one is sign-extended; FLOAT: bits of a double */
+		int64_t s;
+		double f;
+		const uint8_t *bytes; /* STRING */
+		uint64_t at;	      /* ARRAY, SEQUENCE: first element, in bits */
+	};
+	uint64_t n; /* STRING: bytes without the zero; ARRAY, SEQUENCE: elements; VARIANT: option */
+};
+
+struct fields {
+	const struct event_class *class;
+	const uint8_t *data; /* what positions count from */
+	uint64_t bits;	     /* readable from there */
+	const struct slot *packet_header, *packet_context; /* NULL where there is none */
+	const struct slot *slots; /* the event's own scopes, at class->slot_base[scope] */
+	uint64_t *registers;	  /* values that lengths and tags refer to */
+};
+
+struct field {
+	const struct field_class *class;
+	const struct fields *in;
+	struct slot slot;	  /* of a STRUCT: unused */
+	const struct slot *inside; /* slots that this field's members stand in */
+};
+
+/* A whole scope as a struct field; false when the event has no such scope. */
+bool fields_scope(const struct fields *fields, enum scope scope, struct field *out);
+
+/* Where a field of a class is, found once: used for every event of the class. */
+struct field_path {
+	enum scope scope;
+	uint32_t slot; /* place in its scope's run of slots; struct members only on the way */
+	const struct field_class *class; /* NULL: not found */
+};
+
+/*
+ * Finds `names` (n of them, a member of a member...) in the scopes whose bit (1 << scope) is in
+ * `scopes`, payload first, then event context, stream event context, packet context. False when
+ * there is none, or when the way leads through an array or variant: then use fields_get().
+ */
+bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
+		     size_t n, struct field_path *out);
+void fields_at(const struct fields *fields, const struct field_path *path, struct field *out);
+
+/*
+ * As above per event, through variants (the chosen option is looked into) and array elements
+ * (names that are decimal numbers). False when this event has no such field.
+ */
+bool fields_get(const struct fields *fields, unsigned scopes, const char *const *names, size_t n,
+		struct field *out);
+
+/* Members of a struct, elements of an array, the option of a variant (one item), in order. */
+struct field_iter {
+	const struct field *of;
+	uint64_t index, count;
+	uint64_t at; /* position of the next element, bits */
+	struct slot *scratch;
+	const char *name; /* of the item: member or option name; NULL for elements */
+	struct field item;
+};
+void field_iter_begin(struct field_iter *iter, const struct field *of); /* `of` is borrowed */
+bool field_iter_next(struct field_iter *iter);
+void field_iter_end(struct field_iter *iter); /* always call it */
+
+/* Text: STRING, and arrays of text elements. The bytes end before the first zero. */
+bool field_is_text(const struct field *field);
+/* Bytes of a text or blob; copies into *scratch only when they are not whole bytes in the packet. */
+const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * field.h - the shape of data: one tree of field classes for every format
+ *
+ * A format's description (TSDL, JSON, an ftrace format block) becomes such trees; layout.h compiles
+ * them to steps. Trees are built once, then read-only. Each use of a type has nodes of its own, so
+ * that a node can carry the place (slot) where decoding leaves the value.
+ */
+#ifndef ENGINE_FIELD_H
+#define ENGINE_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum field_kind {
+	FIELD_INT,	/* also enumerations and booleans: nlabels > 0 or is_enum */
+	FIELD_FLOAT,	/* IEEE 754, 16, 32 or 64 bits */
+	FIELD_STRING,	/* bytes up to the first zero; alignment 8 */
+	FIELD_STRUCT,	/* members */
+	FIELD_ARRAY,	/* `length` elements */
+	FIELD_SEQUENCE, /* as many elements as the value of `ref` says */
+	FIELD_VARIANT	/* the option (a member) that the value of `ref` selects */
+};
+
+struct enum_label { /* inclusive range; signed comparison when the integer is signed */
+	const char *name;
+	uint64_t low, high; /* two's complement when signed */
+};
+
+struct field_class;
+
+struct member {
+	const char *name;    /* as shown: without the one leading underscore that writers add */
+	const char *written; /* as in the description */
+	struct field_class *class;
+	/* of a variant's option: which values of the tag select it (several ranges may) */
+	const struct enum_label *ranges;
+	uint32_t nranges;
+};
+
+struct layout;
+
+struct field_class {
+	enum field_kind kind;
+	uint32_t align; /* bits, a power of two, at least 1 */
+	uint32_t bits;	/* INT 1..64, FLOAT 16, 32, 64 */
+	bool is_signed, big_endian;
+	bool is_text; /* INT of 8 bits with an encoding: an array of it is text up to the first 0 */
+	bool is_enum;
+	bool is_blob; /* ARRAY, SEQUENCE of bytes that are shown as base64 */
+	uint8_t base; /* preferred display: 2, 8, 10, 16 */
+	int32_t clock; /* index into the trace's clocks that this integer is a value of, -1 none */
+	const struct enum_label *labels; /* in order of declaration; several may hold one value */
+	uint32_t nlabels;
+	struct member *members; /* STRUCT: members; VARIANT: options */
+	uint32_t nmembers;
+	struct field_class *element; /* ARRAY, SEQUENCE */
+	uint64_t length;	     /* ARRAY */
+	struct field_class *ref;     /* SEQUENCE: its length; VARIANT: its tag; an INT decoded earlier */
+
+	/* written by layout_compile() */
+	uint32_t slot;		/* place in its scope's or, inside an element, its element's slots */
+	uint32_t value_register; /* 1 + the register that keeps the value for `ref`s, 0 none */
+	struct layout *element_layout; /* how to decode one element when elements are not plain */
+};
+
+/* Where a value may be; the order is that of decoding. */
+enum scope {
+	SCOPE_PACKET_HEADER,
+	SCOPE_PACKET_CONTEXT,
+	SCOPE_EVENT_HEADER,
+	SCOPE_STREAM_EVENT_CONTEXT,
+	SCOPE_EVENT_CONTEXT,
+	SCOPE_PAYLOAD,
+	SCOPE_COUNT
+};
+
+/* The member of that name (as shown, else as written); NULL when there is none. */
+const struct member *field_member(const struct field_class *structure, const char *name);
+/* Calls `each` for every label that holds `value`; false from `each` ends it. */
+const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * packet.h - the packet record: what every reader emits and every search looks at
+ *
+ * 64 bytes, stored as they are; what is rare rides beside it in struct packet_info and is packed
+ * into a side list by the table.
+ *
+ *     OFF  TYPE    FIELD    MEANING
+ *       0  s64     min      least event time, inclusive, ns (or ordinal: stream->has_time false)
+ *       8  s64     max      greatest event time, inclusive
+ *      16  u64     off      first byte in its source
+ *      24  u64     seq      sequence number as written; PACKET_NONE: none
+ *      32  u64     lost     raw counter; its meaning is stream->lost_kind; PACKET_NONE: unknown
+ *      40  u32     len      bytes of the first extent; all ones: long, see packet_info.long_len
+ *      44  u32     events   count when known, else all ones
+ *      48  u32     source   which of the stream's sources
+ *      52  s32     cpu      -1 unknown
+ *      56  u32     flags    enum packet_flag
+ *      60  u32     side     used by the table: 1 + place in its side list, 0 nothing there
+ */
+#ifndef ENGINE_PACKET_H
+#define ENGINE_PACKET_H
+
+#include "engine/timebase.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum packet_flag {
+	PACKET_UNSORTED = 1 << 0,     /* times inside fall at least once */
+	PACKET_DESCENDING = 1 << 1,   /* newest first: logical order is the reverse of the file's */
+	PACKET_SPILL = 1 << 2,	      /* extents are in a decompressed copy */
+	PACKET_COMPRESSED = 1 << 3,   /* each extent is a unit that decompresses alone */
+	PACKET_FOREIGN = 1 << 4,      /* extents hold records of others too; the decoder skips them */
+	PACKET_PIECE = 1 << 5,	      /* part of a longer packet; carried bytes say how to start */
+	PACKET_BEFORE_ALL = 1 << 6,   /* events without a time that hold from the start */
+	PACKET_EXACT_MIN = 1 << 7,    /* min is an event's time, seen by decoding */
+	PACKET_EXACT_MAX = 1 << 8,    /* likewise max */
+	PACKET_MENDED = 1 << 9,	      /* min or max is not what the file says */
+	PACKET_SUSPECT = 1 << 10,     /* times known wrong and not mendable yet */
+	PACKET_LOST_UNKNOWN = 1 << 11, /* something was lost before its first event, count unknown */
+	PACKET_EMPTY = 1 << 12,	      /* no event: kept for counters and range, never decoded */
+	PACKET_OPEN = 1 << 13,	      /* last of a stream in a file that may grow */
+	PACKET_DAMAGED = 1 << 14      /* decoding stopped before its end */
+};
+
+#define PACKET_NONE UINT64_MAX
+enum { PACKET_CARRIED_MAX = 32, PACKET_EXTENTS_MAX = 4096 };
+
+struct packet {
+	nstime min, max;
+	uint64_t off, seq, lost;
+	uint32_t len, events, source;
+	int32_t cpu;
+	uint32_t flags, side;
+};
+_Static_assert(sizeof(struct packet) == 64, "the record is stored as it is");
+
+struct extent {
+	uint64_t off, len; /* bytes, in the packet's source */
+};
+
+/* A record with all that may ride beside it; pointers are borrowed from whoever filled it. */
+struct packet_info {
+	struct packet rec;
+	uint64_t long_len;	      /* bytes, when rec.len is all ones */
+	uint64_t plain_size;	      /* COMPRESSED: bytes after decompression, 0 unknown */
+	const struct extent *extents; /* the second and later extents */
+	uint32_t nextents;
+	uint8_t ncarried;
+	uint8_t carried[PACKET_CARRIED_MAX];
+};
+
+static inline uint64_t packet_bytes(const struct packet_info *info)
+{
+	return info->rec.len == UINT32_MAX ? info->long_len : info->rec.len;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * reader.h - what a format is: one constant table of functions
+ *
+ * A new format is a folder of engine/ and one line in detect.c. Nothing outside that folder knows
+ * which format it works on.
+ *
+ *     probe ── open ──┬── scan ─────── packet records, in file order, resumable
+ *                     ├── packet_at ── record i, where the table can be computed
+ *                     └── decoder ──── one packet → batches of heads → fields of an event
+ */
+#ifndef ENGINE_READER_H
+#define ENGINE_READER_H
+
+#include "engine/batch.h"
+#include "engine/event.h"
+#include "engine/packet.h"
+#include "engine/trace.h"
+
+enum step { STEP_ITEM, STEP_END, STEP_ERROR };
+
+struct probe {
+	const char *path;
+	bool is_folder;
+	const uint8_t *head; /* first bytes of a file */
+	size_t nhead;
+};
+
+enum { SCAN_PRIV_MAX = 64 };
+
+/* Where a scan stands; plain data, stored with the table, so that a grown trace is caught up. */
+struct scan {
+	uint32_t source;     /* being scanned */
+	uint32_t reserved;
+	uint64_t next;	     /* offset of the next packet in it */
+	uint64_t emitted;    /* records so far */
+	uint8_t priv[SCAN_PRIV_MAX]; /* the reader's; all zeros at the start */
+};
+
+/* A restart point inside a packet: what a decoder needs to go on from an event. Plain data. */
+struct mark {
+	uint64_t at;	/* bits */
+	uint64_t clock; /* carried cycles */
+	uint64_t more[2];
+	uint32_t index; /* number of the event in its packet */
+};
+
+struct decoder;
+
+struct reader {
+	const char *format; /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
+
+	/* How sure: 0 not this format, 100 certain. */
+	int (*probe)(const struct probe *probe);
+	/* Adds parts, clocks, streams and classes. `settings` is what follows FORMAT in --input. */
+	bool (*open)(struct trace *trace, const char *path, const char *settings,
+		     enum source_mode mode, struct error *err);
+	void (*close)(struct part *part); /* frees what the part's and its streams' priv own */
+
+	/*
+	 * The next record in file order. STEP_ERROR: the rest of this source cannot be found (the
+	 * caller reports it; calling again goes on with the next source, if any).
+	 * What *out points to lives until the next call with the same `scan`... in priv of it.
+	 */
+	enum step (*scan)(const struct stream *stream, struct scan *scan, struct packet_info *out,
+			  struct error *err);
+	/* May be NULL. How many records the stream has, when record i can be had without a scan. */
+	bool (*computed)(const struct stream *stream, uint64_t *count);
+	/* Record i of a computed table; false when the file is not as regular as it seemed. */
+	bool (*packet_at)(const struct stream *stream, uint64_t i, struct packet_info *out,
+			  struct error *err);
+
+	/* A decoder reads one packet at a time of one stream and belongs to one thread. */
+	struct decoder *(*decoder_new)(const struct stream *stream);
+	void (*decoder_free)(struct decoder *decoder);
+	/* Turns to a packet. `info` is copied; its extents must live until the next open. */
+	bool (*decoder_open)(struct decoder *decoder, const struct packet_info *info,
+			     struct error *err);
+	/* Gives back the packet's bytes; decoder_free() does it too. */
+	void (*decoder_leave)(struct decoder *decoder);
+	/*
+	 * Fills *batch with up to batch->capacity heads, in file order. STEP_ITEM: count > 0.
+	 * STEP_ERROR: damage; count may be > 0, and these events are good. The packet has ended.
+	 */
+	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
+	/* Between two batches: where the decoder stands, and back to there (same packet). */
+	void (*decoder_mark)(const struct decoder *decoder, struct mark *mark);
+	void (*decoder_seek)(struct decoder *decoder, const struct mark *mark);
+	/*
+	 * The values of event i of a batch of the packet that is open. *out is borrowed until the
+	 * next call with this decoder.
+	 */
+	bool (*decoder_fields)(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			       struct fields *out, struct error *err);
+};
+
+/* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
+const struct reader *reader_detect(const char *path, struct error *err);
+const struct reader *reader_named(const char *format); /* NULL when there is none */
+/* For tests: puts one more reader before the built-in ones. Not for use while traces are open. */
+void reader_register(const struct reader *reader);
+
+#endif

@@ -1,0 +1,33 @@
+/* timebase.h - cycles of a clock to nanoseconds, exactly */
+#ifndef ENGINE_TIMEBASE_H
+#define ENGINE_TIMEBASE_H
+
+#include "engine/base/error.h"
+
+#include <stdint.h>
+
+/*
+ * Nanoseconds since the Unix epoch when the clock says so, else since the clock's origin.
+ * Negative is legal. NSTIME_MIN and NSTIME_MAX mean "unbounded" and are never an event's time.
+ */
+typedef int64_t nstime;
+#define NSTIME_MIN INT64_MIN
+#define NSTIME_MAX INT64_MAX
+
+struct timebase {
+	uint64_t frequency; /* cycles per second, never 0 */
+	int64_t offset_s;
+	int64_t offset_cycles;
+};
+
+/* floor((offset_s * frequency + offset_cycles + cycles) * 1e9 / frequency); ERR_RANGE on misfit. */
+bool timebase_to_ns(const struct timebase *tb, uint64_t cycles, nstime *out, struct error *err);
+/* As above, but a misfit is NSTIME_MIN + 1 or NSTIME_MAX - 1: for bounds that headers claim. */
+nstime timebase_to_ns_clamped(const struct timebase *tb, uint64_t cycles);
+/* The ns of cycle 0 when every cycle is one nanosecond and nothing can overflow for `cycles` up to
+   2^62: then time is `cycles + *out`. False otherwise. */
+bool timebase_is_plain(const struct timebase *tb, nstime *out);
+/* memcmp order of keys == order of times */
+void nstime_to_key(nstime t, uint8_t key[8]);
+
+#endif

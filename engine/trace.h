@@ -1,0 +1,136 @@
+/*
+ * trace.h - an opened trace: immutable, shared by any number of cursors and threads
+ *
+ * A trace is one or more parts on one time line: a part is what one reader made of one CTF trace
+ * folder, perf.data or trace.dat (a session folder with kernel and user space has two parts).
+ * Streams, event classes and clocks of all parts stand in flat tables, so that the rooms above
+ * need not know of parts.
+ */
+#ifndef ENGINE_TRACE_H
+#define ENGINE_TRACE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "engine/base/source.h"
+#include "engine/field.h"
+#include "engine/packet.h"
+#include "engine/timebase.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader;
+struct layout;
+
+struct clock {
+	const char *name, *description; /* "" when not given */
+	uint8_t uuid[16];
+	bool has_uuid;
+	bool epoch; /* its origin is the Unix epoch */
+	uint64_t precision;
+	struct timebase base;
+};
+
+struct env_entry {
+	const char *name;
+	const char *text; /* NULL: a number */
+	int64_t number;
+};
+
+struct part {
+	const struct reader *reader;
+	const char *path;    /* its folder or file */
+	const char *version; /* of the format: "1.8" */
+	const char *host;    /* env hostname, "" unknown */
+	uint8_t uuid[16];
+	bool has_uuid;
+	const struct env_entry *env;
+	size_t nenv;
+	nstime offset; /* asked for by --offset; already in all times */
+	uint64_t identity[2]; /* digest of the description: changes when its meaning may */
+	void *priv;	      /* the reader's */
+};
+
+enum lost_kind {
+	LOST_NONE,	    /* records carry no count */
+	LOST_AT_END,	    /* running counter, value at the packet's end (CTF 1.8, 2) */
+	LOST_AT_FIRST,	    /* running counter, value at its first event (2010 proposal) */
+	LOST_COUNT_BEFORE,  /* events lost before its first event (trace.dat) */
+	LOST_SUM_INSIDE	    /* events lost inside the packet (perf) */
+};
+
+struct stream {
+	uint32_t index; /* into trace->streams; orders events of equal time */
+	uint32_t part;
+	uint64_t id;	     /* stream class id, or what the format has */
+	const char *name;    /* unique in the trace: "kernel/channel0_3" */
+	const char *section; /* name of the stream class or channel; "" none */
+	int32_t cpu;	     /* -1: unknown, or its packets say */
+	int32_t clock;	     /* into trace->clocks, -1 none */
+	bool has_time;	     /* false: times are ordinals, counted from 0 */
+	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
+	enum lost_kind lost_kind;
+	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */
+	struct source **sources;     /* in the order in which their packets are numbered */
+	uint32_t nsources;
+	uint64_t bytes;		     /* of all its sources together */
+	void *priv;		     /* the reader's */
+};
+
+struct event_class {
+	uint32_t index;	   /* into trace->classes */
+	uint32_t part;
+	uint64_t id;	   /* as the format numbers it */
+	uint64_t stream_id; /* the stream class that it belongs to */
+	const char *name;  /* never NULL; an unnamed class is "#ID" */
+	int32_t loglevel;  /* -1 none */
+	/* struct classes, NULL where there is none */
+	struct field_class *scope[SCOPE_COUNT];
+	/* first slot of each of the event's own scopes in struct fields; packet's are apart */
+	uint32_t slot_base[SCOPE_COUNT];
+	uint32_t nslots; /* of STREAM_EVENT_CONTEXT, EVENT_CONTEXT and PAYLOAD together */
+	const struct layout *layout; /* decodes these three, in this order */
+	void *priv;
+};
+
+struct trace {
+	struct arena *arena; /* all names and tables below */
+	const char *path;    /* of the first part, as given */
+	struct part **parts;
+	size_t nparts;
+	struct clock *clocks;
+	size_t nclocks;
+	struct stream **streams;
+	size_t nstreams;
+	struct event_class **classes;
+	size_t nclasses;
+	struct notices notices;
+	_Atomic uint64_t packets_decoded, events_decoded;
+	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
+};
+
+struct trace_options {
+	const char *const *paths; /* the trace, then what is merged to it */
+	const nstime *offsets;	  /* per path, NULL: none */
+	size_t npaths;
+	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
+	enum source_mode mode;
+	struct notices notices; /* copied; damage is told here while the trace lives */
+};
+
+/* Opens and merges; the caller owns *out and ends it with trace_close(). */
+bool trace_open(const struct trace_options *options, struct trace **out, struct error *err);
+void trace_close(struct trace *trace);
+uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
+
+/* For readers, while opening: each adds one entry; pointers stay valid until trace_close(). */
+struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path);
+struct stream *trace_add_stream(struct trace *trace, const struct part *part, const char *name);
+struct event_class *trace_add_class(struct trace *trace, const struct part *part, const char *name);
+int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
+uint32_t part_index(const struct trace *trace, const struct part *part);
+/* Says that something of `where` could not be read, and counts it: exit status 3. */
+void trace_damage(struct trace *trace, const char *where, const struct error *cause);
+
+#endif

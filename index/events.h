@@ -1,0 +1,83 @@
+/*
+ * events.h - events of a whole trace in time order, forward or backward, from any moment
+ *
+ * One packet of each stream is open at a time; streams are merged by a loser tree over batches of
+ * heads, after filters. Order is (time, stream, position); backward is exactly the reverse.
+ */
+#ifndef INDEX_EVENTS_H
+#define INDEX_EVENTS_H
+
+#include "engine/event.h"
+#include "engine/reader.h"
+#include "index/index.h"
+
+struct events; /* the cursor; belongs to one thread */
+
+struct events_options {
+	nstime begin, end; /* half-open [begin, end); NSTIME_MIN and NSTIME_MAX: unbounded */
+	bool backward;
+	bool losses;	       /* also give losses as events whose `class` is NULL */
+	bool unordered;	       /* no merge: stream after stream (counting, statistics) */
+	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
+	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
+	const int32_t *cpus;   /* CPUs that are wanted, NULL: all; borrowed */
+	size_t ncpus;
+	/* Called at packet boundaries; false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
+	void *progress_arg;
+};
+
+/* Where an event is: unique, and the tie-break of the order. */
+struct position {
+	uint32_t stream, source;
+	uint64_t offset; /* of its packet in the source, bytes */
+	uint32_t index;	 /* in the packet, in logical order */
+	uint64_t at;	 /* of the event in the packet, bits */
+};
+
+struct event { /* borrowed until the next call with the same cursor */
+	nstime time;
+	const struct stream *stream;
+	const struct event_class *class; /* NULL: a loss */
+	int32_t cpu;			 /* of packet, else stream; -1 unknown */
+	bool no_time;			 /* it inherits the time before it */
+	struct position position;
+	/* of a loss: time is the last time known good, events of `until` and later are whole */
+	uint64_t lost;	 /* events; 0 when only packets are missing */
+	uint64_t lost_packets;
+	bool lost_unknown; /* the count is not known */
+	nstime until;
+	void *priv; /* the cursor's */
+};
+
+bool events_open(struct index *index, const struct events_options *options, struct events **out,
+		 struct error *err);
+void events_close(struct events *events);
+/* Damage is told to the trace's notices and skipped; STEP_ERROR is for I/O and interruption. */
+enum step events_next(struct events *events, struct event *out, struct error *err);
+/* Values of the event that events_next() gave last. */
+bool events_fields(struct events *events, const struct event *event, struct fields *out,
+		   struct error *err);
+
+/*
+ * The same work in runs, for whoever wants speed: consecutive events of one batch that come before
+ * all other streams' heads. batch->...[first .. first + count) in file order; backward they are
+ * to be taken from the last to the first. Losses end runs and come as a run of count 0.
+ */
+struct run {
+	const struct stream *stream;
+	int32_t cpu;
+	const struct batch *batch;
+	uint32_t first, count;
+	struct decoder *decoder; /* for reader->decoder_fields(); packet is open */
+	const struct reader *reader;
+	struct event loss; /* when count is 0 */
+};
+enum step events_next_run(struct events *events, struct run *out, struct error *err);
+
+/* Least and greatest event time over all streams, decoded where headers are not exact. */
+bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
+/* Exact counts from the tables, where every record knows its count; false otherwise. */
+bool events_counted(struct index *index, uint64_t *count);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * index.h - where is time t? One table of packet records per stream, stored or computed
+ *
+ * Opening costs nothing that grows with the trace: a stored table is searched in place, a trace
+ * whose packets all have one size is bisected in its own files, anything else is scanned the first
+ * time somebody asks for it (and stored).
+ */
+#ifndef INDEX_INDEX_H
+#define INDEX_INDEX_H
+
+#include "engine/packet.h"
+#include "engine/reader.h"
+#include "engine/trace.h"
+
+struct index;
+struct table;
+
+struct index_options {
+	const char *dir; /* where indexes go; NULL: YORE_INDEX_DIR, then the XDG cache folder */
+	bool none;	 /* --no-index: everything in memory */
+	bool scan_all;	 /* no computed tables: scan whatever was not stored (yore index) */
+	unsigned jobs;	 /* threads at most; 0: processors */
+	struct notices notices;
+	/* Called now and then with work done and all work (bytes); false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, uint64_t done, uint64_t all);
+	void *progress_arg;
+};
+
+bool index_open(struct trace *trace, const struct index_options *options, struct index **out,
+		struct error *err);
+void index_close(struct index *index);
+struct trace *index_trace(const struct index *index);
+
+/* Scans what is not yet stored, of all streams, and commits it. */
+bool index_build(struct index *index, struct error *err);
+/* Removes what is stored for this trace. */
+bool index_drop(struct trace *trace, const struct index_options *options, struct error *err);
+/* The stored file, or NULL when the index lives in memory; for `info` and messages. */
+const char *index_path(const struct index *index);
+/* Compares stored records with a new scan; calls notices for what differs; false on error. */
+bool index_check(struct index *index, uint64_t *differing, struct error *err);
+
+/*
+ * The table of a stream, ready for search; scans the stream when it must. Borrowed until
+ * index_close(). Sorted by (min, source, off).
+ */
+bool index_table(struct index *index, const struct stream *stream, struct table **out,
+		 struct error *err);
+
+uint64_t table_count(const struct table *table);
+/* Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. */
+bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err);
+/* First i with min >= t (count when none): a dozen reads on a computed table. */
+bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
+/* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */
+uint32_t table_reach(const struct table *table);
+/* Records that reach further; indexes into the table, rising. */
+const uint64_t *table_wide(const struct table *table, size_t *count);
+/* A decoded packet proved record i wrong (or right: exact): its true range is told to the table. */
+void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
+/* True when record i's range was seen by decoding (in this process or, stored, EXACT flags). */
+bool table_proved(struct table *table, uint64_t i);
+
+/*
+ * A small store for other rooms, in the same file: named values, one transaction per put. Get
+ * copies into memory the caller frees with mem_free(). All false when the index is in memory
+ * only or another process writes.
+ */
+bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
+	       size_t nvalue, struct error *err);
+bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue);
+/* The greatest key <= `key` that begins with its first `prefix` bytes; copies of key and value. */
+bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
+		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue);
+bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix,
+			 struct error *err);
+/* True when this process may put. */
+bool index_writable(const struct index *index);
+
+#endif

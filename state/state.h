@@ -1,0 +1,91 @@
+/*
+ * state.h - what was true at t? The door to the room for command line, Lua and SQL
+ *
+ * Questions are asked of a struct state: a trace's index plus a rule set. Which of the ways of
+ * evaluation answers is the planner's choice and is reported, never visible in the answer.
+ */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include "index/events.h"
+#include "index/index.h"
+#include "state/rule.h"
+#include "state/value.h"
+
+struct state;
+
+struct state_options {
+	const struct rules *rules;	/* borrowed until state_close() */
+	struct notices notices;
+	/* Called now and then; false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
+	void *progress_arg;
+	bool replay_only; /* the oracle of tests: forward from the start, no checkpoints */
+	bool no_checkpoints;
+};
+
+bool state_open(struct index *index, const struct state_options *options, struct state **out,
+		struct error *err);
+void state_close(struct state *state);
+
+struct answer {
+	nstime t;
+	const char *path;   /* canonical: cpu[3]/thread */
+	struct value value; /* VALUE_UNKNOWN, VALUE_NONE or a value; strings live as long as the set */
+	nstime since;	    /* of the last write; NSTIME_MIN: null */
+	/* --why: the event that set it; valid only when asked for */
+	bool has_why;
+	struct position why;
+	const struct event_class *why_class; /* NULL: a loss or `initial` */
+	nstime why_time;
+	uint32_t why_line;    /* of the rule file */
+	const char *why_file;
+};
+
+struct answers {
+	struct answer *items; /* in order of t as asked, then of path (natural order) */
+	size_t count;
+	struct arena *arena; /* the set's strings */
+};
+void answers_release(struct answers *answers);
+
+struct moment {
+	nstime t;
+	bool before; /* just before t instead of after all events of t */
+};
+
+/*
+ * Values at each moment (in any order; answered in that order) of all attributes that match any of
+ * the queries; no queries: the whole state. A query without wildcards always gives an answer
+ * (unknown when nothing is known); wildcards give what rules.md calls a list.
+ */
+bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
+	      struct error *err);
+
+struct interval {
+	const char *path;
+	nstime begin, end; /* NSTIME_MIN: not known; end NSTIME_MAX: not known (goes on) */
+	struct value value;
+};
+
+/*
+ * Intervals that overlap [begin, end), with their true beginnings and ends, neighbours of equal
+ * value joined; ordered by (path, begin). `each` is borrowed data; false from it ends the work
+ * (state_intervals then returns true). Unknown intervals are left out; none intervals too.
+ */
+bool state_intervals(struct state *state, nstime begin, nstime end,
+		     const struct query *const *queries, size_t nqueries,
+		     bool (*each)(void *arg, const struct interval *interval), void *arg,
+		     struct error *err);
+
+/* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
+const char *state_evaluation(const struct state *state);
+/* What a question would do, without doing it: lines of text. */
+bool state_explain(struct state *state, const struct moment *moment,
+		   const struct query *const *queries, size_t nqueries, struct buf *out,
+		   struct error *err);
+/* Statements that failed, by (line, reason), so far: one line of text each. */
+void state_failures(const struct state *state, struct buf *out);
+
+#endif

@@ -77,7 +77,8 @@ enum scope {
 
 /* The member of that name (as shown, else as written); NULL when there is none. */
 const struct member *field_member(const struct field_class *structure, const char *name);
-/* Calls `each` for every label that holds `value`; false from `each` ends it. */
+bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value);
+/* The next label that holds `value`, NULL when no more do; *next is 0 at first. */
 const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next);
 
 #endif

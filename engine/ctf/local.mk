@@ -1,1 +1,1 @@
-libengine_la_SOURCES += %D%/description.h
+libengine_la_SOURCES += %D%/ctf.h %D%/description.h

@@ -1,0 +1,73 @@
+/* detect.c - which format is this? The table of readers, asked with the first bytes */
+#include "engine/ctf/ctf.h"
+#include "engine/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READERS_MAX = 16, HEAD_BYTES = 4096 };
+
+/* A new format is one line here. */
+static const struct reader *readers[READERS_MAX] = {
+	&ctf_reader,
+};
+
+void reader_register(const struct reader *reader)
+{
+	for (size_t i = 0; i < READERS_MAX; i++)
+		if (readers[i] == reader)
+			return;
+	memmove(readers + 1, readers, (READERS_MAX - 1) * sizeof *readers);
+	readers[0] = reader;
+}
+
+const struct reader *reader_named(const char *format)
+{
+	for (size_t i = 0; i < READERS_MAX && readers[i]; i++)
+		if (!strcmp(readers[i]->format, format))
+			return readers[i];
+	return NULL;
+}
+
+static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES], struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	*probe = (struct probe){.path = path, .is_folder = S_ISDIR(st.st_mode), .head = head};
+	if (!S_ISREG(st.st_mode))
+		return true;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	ssize_t n = read(fd, head, HEAD_BYTES);
+	probe->nhead = n > 0 ? (size_t)n : 0;
+	close(fd);
+	return true;
+}
+
+const struct reader *reader_detect(const char *path, struct error *err)
+{
+	uint8_t head[HEAD_BYTES];
+	struct probe probe;
+	const struct reader *best = NULL;
+	int sure = 0;
+
+	if (!look(path, &probe, head, err))
+		return NULL;
+	for (size_t i = 0; i < READERS_MAX && readers[i]; i++) {
+		int now = readers[i]->probe(&probe);
+		if (now > sure) {
+			sure = now;
+			best = readers[i];
+		}
+	}
+	if (!best)
+		error_set(err, ERR_FORMAT, "%s: no reader knows this %s (a CTF trace is a folder "
+			  "with a file named metadata)", path, probe.is_folder ? "folder" : "file");
+	return best;
+}

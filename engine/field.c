@@ -1,0 +1,33 @@
+/* field.c - finding members and labels in a tree of field classes */
+#include "engine/field.h"
+
+#include <string.h>
+
+const struct member *field_member(const struct field_class *structure, const char *name)
+{
+	for (uint32_t i = 0; i < structure->nmembers; i++)
+		if (!strcmp(structure->members[i].name, name))
+			return &structure->members[i];
+	for (uint32_t i = 0; i < structure->nmembers; i++)
+		if (!strcmp(structure->members[i].written, name))
+			return &structure->members[i];
+	return NULL;
+}
+
+bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value)
+{
+	if (is_signed)
+		return (int64_t)value >= (int64_t)label->low &&
+		       (int64_t)value <= (int64_t)label->high;
+	return value >= label->low && value <= label->high;
+}
+
+const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next)
+{
+	while (*next < integer->nlabels) {
+		const struct enum_label *label = &integer->labels[(*next)++];
+		if (enum_label_holds(label, integer->is_signed, value))
+			return label->name;
+	}
+	return NULL;
+}

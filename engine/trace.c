@@ -1,0 +1,187 @@
+/* trace.c - the flat tables of an opened trace; readers fill them part by part while it opens */
+#include "engine/trace.h"
+
+#include "engine/base/mem.h"
+#include "engine/reader.h"
+
+#include <string.h>
+
+struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path)
+{
+	struct part *part = arena_alloc(trace->arena, sizeof *part);
+
+	part->reader = reader;
+	part->path = arena_strdup(trace->arena, path);
+	part->version = part->host = "";
+	trace->parts = mem_resize(trace->parts, trace->nparts + 1, sizeof *trace->parts);
+	trace->parts[trace->nparts++] = part;
+	return part;
+}
+
+uint32_t part_index(const struct trace *trace, const struct part *part)
+{
+	for (uint32_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i] == part)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Tables grow by doubling: the capacity is the next power of two of the count. */
+static void *room_for_one(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return mem_resize(array, count ? count * 2 : 1, size);
+}
+
+struct stream *trace_add_stream(struct trace *trace, const struct part *part, const char *name)
+{
+	struct stream *stream = arena_alloc(trace->arena, sizeof *stream);
+
+	stream->index = (uint32_t)trace->nstreams;
+	stream->part = part_index(trace, part);
+	stream->name = arena_strdup(trace->arena, name);
+	stream->section = "";
+	stream->cpu = stream->clock = -1;
+	trace->streams =
+		room_for_one(trace->streams, trace->nstreams, sizeof(struct stream *));
+	trace->streams[trace->nstreams++] = stream;
+	return stream;
+}
+
+struct event_class *trace_add_class(struct trace *trace, const struct part *part, const char *name)
+{
+	struct event_class *class = arena_alloc(trace->arena, sizeof *class);
+
+	class->index = (uint32_t)trace->nclasses;
+	class->part = part_index(trace, part);
+	class->name = arena_strdup(trace->arena, name);
+	class->loglevel = -1;
+	trace->classes =
+		room_for_one(trace->classes, trace->nclasses, sizeof(struct event_class *));
+	trace->classes[trace->nclasses++] = class;
+	return class;
+}
+
+int32_t trace_add_clock(struct trace *trace, const struct clock *clock)
+{
+	trace->clocks = mem_resize(trace->clocks, trace->nclocks + 1, sizeof *trace->clocks);
+	trace->clocks[trace->nclocks] = *clock;
+	return (int32_t)trace->nclocks++;
+}
+
+void trace_damage(struct trace *trace, const char *where, const struct error *cause)
+{
+	__atomic_fetch_add(&trace->damaged, 1, __ATOMIC_RELAXED);
+	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
+}
+
+uint64_t trace_bytes_read(const struct trace *trace)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		for (uint32_t s = 0; s < trace->streams[i]->nsources; s++)
+			sum += source_bytes_read(trace->streams[i]->sources[s]);
+	return sum;
+}
+
+/* "ctf,key=value": the reader of that name, and what follows the comma. */
+static const struct reader *reader_asked_for(struct trace *trace, const char *input,
+					     const char **settings, struct error *err)
+{
+	size_t len = strcspn(input, ",");
+	const char *format = arena_strndup(trace->arena, input, len);
+	const struct reader *reader = reader_named(format);
+
+	*settings = input[len] ? input + len + 1 : NULL;
+	if (!reader)
+		error_set(err, ERR_QUERY, "no format is named \"%s\"", format);
+	return reader;
+}
+
+/* Shifting a clock's origin shifts every time that is computed from it. */
+static bool shift_clocks(struct trace *trace, size_t first_clock, size_t first_part, nstime offset,
+			 struct error *err)
+{
+	for (size_t i = first_clock; i < trace->nclocks; i++) {
+		struct timebase *base = &trace->clocks[i].base;
+		int64_t s = offset / 1000000000;
+		__int128 cycles = (__int128)(offset % 1000000000) * base->frequency / 1000000000;
+		if (__builtin_add_overflow(base->offset_s, s, &base->offset_s) ||
+		    __builtin_add_overflow(base->offset_cycles, (int64_t)cycles,
+					   &base->offset_cycles))
+			return error_set(err, ERR_RANGE, "the offset does not fit in nanoseconds");
+	}
+	for (size_t i = first_part; i < trace->nparts; i++)
+		trace->parts[i]->offset = offset;
+	return true;
+}
+
+static bool open_one(struct trace *trace, const struct trace_options *options, size_t i,
+		     struct error *err)
+{
+	const char *settings = NULL;
+	size_t parts = trace->nparts, clocks = trace->nclocks;
+	const struct reader *reader =
+		options->input ? reader_asked_for(trace, options->input, &settings, err)
+			       : reader_detect(options->paths[i], err);
+
+	if (!reader || !reader->open(trace, options->paths[i], settings, options->mode, err))
+		return false;
+	return !options->offsets || !options->offsets[i] ||
+	       shift_clocks(trace, clocks, parts, options->offsets[i], err);
+}
+
+/* Two merged traces may both have a "channel0_0": the later ones get their part in front. */
+static void make_names_unique(struct trace *trace)
+{
+	if (trace->nparts < 2)
+		return;
+	for (size_t i = 1; i < trace->nstreams; i++) {
+		struct stream *stream = trace->streams[i];
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(trace->streams[k]->name, stream->name)) {
+				stream->name = arena_printf(trace->arena, "%u:%s", stream->part,
+							    stream->name);
+				break;
+			}
+	}
+}
+
+bool trace_open(const struct trace_options *options, struct trace **out, struct error *err)
+{
+	struct trace *trace = mem_new(sizeof *trace);
+
+	trace->arena = arena_new();
+	trace->notices = options->notices;
+	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
+	for (size_t i = 0; i < options->npaths; i++) {
+		if (open_one(trace, options, i, err))
+			continue;
+		error_while(err, "opening %s", options->paths[i]);
+		trace_close(trace);
+		return false;
+	}
+	make_names_unique(trace);
+	*out = trace;
+	return true;
+}
+
+void trace_close(struct trace *trace)
+{
+	if (!trace)
+		return;
+	for (size_t i = 0; i < trace->nstreams; i++)
+		for (uint32_t s = 0; s < trace->streams[i]->nsources; s++)
+			source_close(trace->streams[i]->sources[s]);
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->reader->close)
+			trace->parts[i]->reader->close(trace->parts[i]);
+	mem_free(trace->parts);
+	mem_free(trace->clocks);
+	mem_free(trace->streams);
+	mem_free(trace->classes);
+	arena_free(trace->arena);
+	mem_free(trace);
+}

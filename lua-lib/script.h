@@ -1,0 +1,92 @@
+/*
+ * script.h - one Lua state with limits: scripts, prompt lines, the start-up file and its commands
+ *
+ * The same bindings are the module `yore` of a plain Lua interpreter; what is here is for a program
+ * that hosts scripts: memory cap, interruption, tracebacks, the globals `yore`, `trace` and `arg`.
+ */
+#ifndef LUA_LIB_SCRIPT_H
+#define LUA_LIB_SCRIPT_H
+
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "index/index.h"
+#include "state/state.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct script;
+
+struct script_options {
+	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
+	/* A signal handler makes it non-zero: then Lua and the questions it asks end with
+	   ERR_INTERRUPTED. Whoever shows the prompt clears it. May be NULL. */
+	const volatile sig_atomic_t *interrupted;
+	struct notices notices; /* of the traces that scripts open */
+	const char *lua_dir;    /* where analyses are; NULL: YORE_LUA_DIR, then YORE_DATA_DIR/lua */
+};
+
+/*
+ * Half of what a small machine has left: a script that collects every event of a large trace ends
+ * with an error instead of with the machine.
+ */
+#define SCRIPT_MEMORY ((size_t)1 << 30)
+
+bool script_open(const struct script_options *options, struct script **out, struct error *err);
+void script_close(struct script *script); /* NULL is fine; before the session's trace is closed */
+
+/* The trace that the program has open; all is borrowed until script_close(). */
+struct script_trace {
+	struct index *index;
+	/* The state, opened when a script first asks for it. */
+	bool (*state)(void *arg, struct state **out, struct error *err);
+	/* Time texts as the program reads and writes them (day, zone, --time); NULL: plain ones. */
+	bool (*time_parse)(void *arg, const char *text, nstime *out, struct error *err);
+	void (*time_text)(void *arg, nstime t, struct buf *out);
+	void *arg;
+};
+
+/* Sets the global `trace`. *source is copied. */
+bool script_set_trace(struct script *script, const struct script_trace *source, struct error *err);
+/* What yore.range() and yore.moment() give: the session's --begin and --end, the prompt's place. */
+void script_set_range(struct script *script, nstime begin, nstime end);
+void script_set_moment(struct script *script, nstime t); /* NSTIME_MIN: none */
+
+/*
+ * Runs a file, or the analysis of that bare name. `arg` is {[0] = file, args...}. An integer that
+ * the file returns is put into *status (else 0).
+ */
+bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,
+		int *status, struct error *err, struct buf *traceback);
+/* One line of text per analysis: name, two blanks or more, its first comment line. */
+bool script_list(struct script *script, struct buf *out, struct error *err);
+
+enum script_line { SCRIPT_DONE, SCRIPT_MORE, SCRIPT_FAILED };
+/*
+ * Runs prompt text: an expression is printed, anything else run. SCRIPT_MORE: the chunk is
+ * incomplete; call again with the next line added. On SCRIPT_FAILED *traceback has the stack's
+ * lines, if any, each ended by a newline.
+ */
+enum script_line script_eval(struct script *script, const char *text, struct error *err,
+			     struct buf *traceback);
+
+/* The start-up file; true as well when there is no such file. */
+bool script_startup(struct script *script, const char *path, struct error *err,
+		    struct buf *traceback);
+
+/* Commands that scripts added by yore.command{name=, args=, help=, run=}, in order of name. */
+struct script_command {
+	const char *name, *args, *help; /* borrowed until the next command is added */
+};
+size_t script_commands(const struct script *script, const struct script_command **out);
+const struct script_command *script_command_find(const struct script *script, const char *name);
+/* Calls its `run` with the arguments as strings. */
+bool script_command_run(struct script *script, const char *name, const char *const *args,
+			size_t nargs, int *status, struct error *err, struct buf *traceback);
+
+/* Names in the global table (or, "trace:", the trace's methods) that begin so; for completion. */
+void script_complete(struct script *script, const char *text,
+		     void (*each)(void *arg, const char *word), void *arg);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * fake_reader.h - a tiny trace format for tests of the index: what a test says is what is on disk
+ *
+ * A folder with a file `fake.trace` and one file per stream and source. Packets are written as the
+ * test lists them, so headers may lie, packets may overlap, be unsorted, empty, damaged, scattered
+ * over extents or cut into pieces, and a file may grow or change between two openings.
+ *
+ *     fake_write(dir, streams, n);                  the folder, all packets
+ *     fake_append(dir, &streams[0], packets, n);    a file grows
+ *     struct trace *trace = fake_open(dir, NULL);   as trace_open() does
+ */
+#ifndef TESTS_INDEX_FAKE_READER_H
+#define TESTS_INDEX_FAKE_READER_H
+
+#include "engine/reader.h"
+#include "engine/trace.h"
+
+enum { FAKE_CLASSES = 8 }; /* event classes "class0".."class7", payload struct { u64 v; } */
+
+struct fake_event {
+	nstime time;
+	uint32_t class;
+	bool no_time; /* head flag; `time` should be that of the event before it */
+	uint64_t v;
+};
+
+/* What is zero is usual: listed bounds must be set, or call fake_packet_over(). */
+struct fake_packet {
+	nstime min, max;                 /* as listed; may lie */
+	const struct fake_event *events; /* in file order */
+	uint32_t nevents;
+	uint32_t flags;     /* PACKET_...; UNSORTED and DESCENDING are up to the test */
+	uint64_t seq, lost; /* raw, as in the record; PACKET_NONE: none */
+	uint32_t source;    /* packets of a stream must list sources in rising order */
+	bool has_cpu;       /* else the record's CPU is the stream's */
+	bool hide_count;    /* the record does not know how many events there are */
+	int32_t cpu;
+	uint32_t extent_events; /* events per extent, 0: one extent; not with pieces */
+	uint32_t gap;           /* bytes between two extents */
+	uint32_t piece_events;  /* scan cuts into pieces of so many events, 0: whole */
+	uint32_t damage_after;  /* decoding fails after so many events, 0: never */
+	bool bad_magic;         /* scan and packet_at refuse it: the rest of the source is lost */
+};
+
+struct fake_stream {
+	const char *name;
+	int32_t cpu;           /* -1 unknown */
+	bool no_time;          /* times are ordinals */
+	bool computed;         /* offers records by number; needs packet_bytes */
+	bool pieces;           /* stream->pieces; set it when a packet has piece_events */
+	uint32_t packet_bytes; /* every packet is padded to this, 0: as long as it is */
+	enum lost_kind lost_kind;
+	uint8_t lost_bits, seq_bits;
+	const struct fake_packet *packets;
+	size_t npackets;
+};
+
+extern const struct reader fake_reader;
+
+/* min and max are the true ones, seq and lost none, all else zero. */
+struct fake_packet fake_packet_over(const struct fake_event *events, uint32_t nevents);
+
+/* All of these end the test (cmocka's fail) when the file system refuses. */
+void fake_write(const char *dir, const struct fake_stream *streams, size_t nstreams);
+void fake_append(const char *dir, const struct fake_stream *stream,
+		 const struct fake_packet *packets, size_t npackets);
+struct trace *fake_open(const char *dir, const struct notices *notices); /* registers, too */
+char *fake_folder(void);        /* a new empty folder; free with fake_remove() */
+void fake_remove(char *folder); /* with all in it */
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * options.h - the one option parser: a table of options, groups that commands take
+ *
+ * Options stand anywhere. A word that begins with '-' and a digit is a time, not an option; "--"
+ * ends options. Values follow as the next word or after '='. Lists (--name, --cpu ...) are given
+ * by repeating the option, by commas, or, for commands that take no words of their own, as several
+ * words. All pointers are into argv or constant.
+ */
+#ifndef REPL_OPTIONS_H
+#define REPL_OPTIONS_H
+
+#include "engine/base/error.h"
+#include "repl/times.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cmd;
+
+enum option_group {
+	OPT_COMMON = 1 << 0,   /* any command: --help --stats --color --strict ... */
+	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --index-dir --no-index --jobs */
+	OPT_RANGE = 1 << 2,    /* --begin --end */
+	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
+	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
+	OPT_RULES = 1 << 5,    /* --rules */
+	OPT_LIMIT = 1 << 6,    /* --limit */
+	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
+	OPT_AT = 1 << 8,       /* --before --why */
+	OPT_INDEX = 1 << 9,    /* --drop */
+	OPT_DUMP = 1 << 10,    /* --at */
+	OPT_EXPLAIN = 1 << 11, /* --explain */
+	OPT_LIST = 1 << 12     /* --list */
+};
+
+enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
+
+struct words {
+	const char **items;
+	size_t count, capacity;
+};
+
+struct options {
+	const struct cmd *cmd; /* NULL: none was named (the prompt, or --version) */
+	const char *trace;     /* TRACE; NULL when the command takes none */
+	struct words words;    /* the command's own words, in order */
+	bool explain_only;     /* `explain COMMAND...`: cmd is that command */
+
+	bool help, version, stats, strict, progress;
+	enum when color;
+	struct words with, offsets, rules;
+	const char *input, *index_dir;
+	bool no_index;
+	unsigned jobs;
+
+	const char *begin, *end; /* as written; NULL none */
+	struct words names, cpus, tids, pids, comms, streams, wheres;
+	enum format format;
+	bool format_set;
+	enum time_style time;
+	bool time_set, utc;
+	bool has_limit;
+	uint64_t limit;
+	bool reverse, count;
+	const char *around;
+	uint64_t context; /* events before and after --around */
+	bool has_context;
+	bool before, why;
+	bool drop, list, explain_rules;
+	const char *at_offset; /* dump --at */
+	char *memory;          /* what commas were cut out of; options_release() */
+};
+
+/*
+ * Parses words[0 .. n), argv without the program's name. `in_prompt`: no TRACE is expected, and the
+ * first word must be a command. False: ERR_QUERY, with what to do.
+ */
+bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err);
+void options_release(struct options *options);
+
+/* For help and completion: option i of the table, NULL at the end. */
+struct option_info {
+	const char *name;  /* "--begin" */
+	const char *value; /* "TIME"; NULL: takes none */
+	const char *help;
+	unsigned group; /* one bit of enum option_group */
+};
+const struct option_info *option_info(size_t i);
+
+#endif

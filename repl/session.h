@@ -1,0 +1,77 @@
+/*
+ * session.h - everything that is open: trace, index, rules, state; each opened when first needed
+ *
+ * One session serves one command of the command line, or all of a prompt's. The prompt's current
+ * moment and range live here, so that every command sees them as defaults.
+ */
+#ifndef REPL_SESSION_H
+#define REPL_SESSION_H
+
+#include "engine/trace.h"
+#include "index/index.h"
+#include "repl/options.h"
+#include "repl/times.h"
+#include "state/rule.h"
+#include "state/state.h"
+
+#include <signal.h>
+
+struct progress;
+
+struct session {
+	const struct options *options; /* of the command that runs; the prompt swaps it */
+	const char *path;              /* TRACE */
+	struct trace *trace;           /* NULL until session_trace() */
+	struct index *index;
+	struct rules *rules;
+	struct state *state;
+	struct arena *arena; /* lives as long as the session */
+
+	/* the prompt's */
+	bool prompt; /* commands take no TRACE, and the fields below are their defaults */
+	bool has_moment, has_range;
+	nstime moment;
+	nstime begin, end; /* half-open */
+
+	bool first_known;
+	nstime first, last; /* of all events; both NSTIME_MIN when there is none */
+	uint64_t damaged;   /* notices of damage said so far */
+	uint64_t lost;      /* losses met so far; --strict makes them damage */
+	bool asked_state;   /* some question was asked: --stats names the evaluation */
+	struct progress *progress;
+};
+
+/* `options` and `path` are borrowed. The caller ends it with session_release(). */
+void session_init(struct session *session, const struct options *options, const char *path);
+void session_release(struct session *session);
+
+/* Each opens what it needs, once. Borrowed until session_release(); NULL: *err. */
+struct trace *session_trace(struct session *session, struct error *err);
+struct index *session_index(struct session *session, struct error *err);
+const struct rules *session_rules(struct session *session, struct error *err);
+struct state *session_state(struct session *session, struct error *err);
+/* First and last event time. False also when the trace has no event (ERR_RANGE). */
+bool session_bounds(struct session *session, nstime *first, nstime *last, struct error *err);
+
+/* What a word of the user means as a time in this trace. */
+bool session_time(struct session *session, const char *word, nstime *out, struct error *err);
+/* [begin, end) of --begin and --end, else the prompt's range, else unbounded. */
+bool session_range(struct session *session, nstime *begin, nstime *end, struct error *err);
+/* How to print times now: style, zone and origin by the options; for time_add(). */
+bool session_times(struct session *session, struct times *out, struct error *err);
+
+/* The callbacks that every long work of this session is given. */
+bool session_progress_time(void *session, nstime at, nstime first, nstime last);
+bool session_progress_bytes(void *session, uint64_t done, uint64_t all);
+struct notices session_notices(struct session *session);
+
+/* One line on standard error: "yore: KIND: text" (kind NULL: "yore: text"). Thread-safe. */
+void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* signals.c: SIGINT sets a flag that long work looks at; SIGBUS becomes damage of a source. */
+void signals_install(void);
+bool signals_interrupted(void);
+const volatile sig_atomic_t *signals_flag(void); /* for rooms that look at it themselves */
+void signals_clear(void);                        /* the prompt: the question has ended */
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * sink.h - where rows go: a large buffer that is written out whole rows at a time
+ *
+ * Text is formatted straight into the buffer; nothing on the way copies it. sink_row() ends a row
+ * and says whether the reader is still there: a closed pipe is no error, work just ends. A row that
+ * was begun and not ended (an error, Ctrl-C) is never written.
+ */
+#ifndef REPL_SINK_H
+#define REPL_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct sink {
+	char *data;
+	size_t len, capacity;
+	size_t whole; /* bytes of ended rows: what may be written */
+	int fd;       /* -1: `write` is called instead */
+	/* False ends the output as a closed pipe does (a pager was left). Gets whole rows. */
+	bool (*write)(void *arg, const char *bytes, size_t count);
+	void *arg;
+	bool closed;   /* nobody reads any more */
+	int failed;    /* errno of a write that failed for another reason, 0 none */
+	bool color;    /* escape sequences are welcome */
+	bool eager;    /* flush at each row: somebody watches, or answers line by line */
+	uint64_t rows; /* ended so far */
+};
+
+void sink_init(struct sink *sink, int fd);
+/* Rows go to `write`; nothing is written anywhere else. */
+void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *bytes, size_t count),
+		     void *arg);
+void sink_release(struct sink *sink); /* does not flush */
+
+bool sink_flush(struct sink *sink);             /* writes ended rows; false as sink_row() */
+void sink_drop_row(struct sink *sink);          /* forgets the row that was begun */
+void sink_grow(struct sink *sink, size_t more); /* for sink_room() */
+bool sink_write_out(struct sink *sink);         /* for sink_row() */
+
+enum { SINK_FLUSH_AT = 1 << 18 };
+
+/* Ends a row. False: stop, quietly: nobody reads, or writing failed (then sink->failed). */
+static inline bool sink_row(struct sink *sink)
+{
+	sink->whole = sink->len;
+	sink->rows++;
+	if (sink->len < SINK_FLUSH_AT && !sink->eager)
+		return !sink->closed;
+	return sink_write_out(sink);
+}
+
+/* Where `more` bytes may be written; then sink->len += what was. */
+static inline char *sink_room(struct sink *sink, size_t more)
+{
+	if (sink->capacity - sink->len < more)
+		sink_grow(sink, more);
+	return sink->data + sink->len;
+}
+
+static inline void sink_add(struct sink *sink, const void *bytes, size_t count)
+{
+	char *to = sink_room(sink, count);
+
+	if (count)
+		memcpy(to, bytes, count);
+	sink->len += count;
+}
+
+static inline void sink_text(struct sink *sink, const char *text)
+{
+	sink_add(sink, text, strlen(text));
+}
+
+static inline void sink_char(struct sink *sink, char c)
+{
+	*sink_room(sink, 1) = c;
+	sink->len++;
+}
+
+void sink_u64(struct sink *sink, uint64_t number); /* decimal */
+void sink_i64(struct sink *sink, int64_t number);
+void sink_hex(struct sink *sink, uint64_t number, unsigned digits); /* at least so many digits */
+void sink_pad(struct sink *sink, size_t count);                     /* blanks */
+void sink_printf(struct sink *sink, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * program.h - rules compiled for one opened trace
+ *
+ * Rules name events by patterns and fields by aliases; a trace has event classes with slots. So a
+ * program holds, per event class, the lines that may run on it, in file order, with fields found,
+ * captures ($1) and environment values put in as constants, and conditions that are already
+ * decided dropped. A class without lines need never be decoded.
+ *
+ * A program, its attribute table and what is evaluated with it belong to one thread at a time.
+ */
+#ifndef STATE_PROGRAM_H
+#define STATE_PROGRAM_H
+
+#include "index/events.h"
+#include "state/attr.h"
+#include "state/rule.h"
+#include "state/value.h"
+
+struct program;
+struct expr; /* expr.h keeps its insides */
+
+/* ---- evaluation of expressions ---- */
+
+enum eval {
+	EVAL_VALUE, /* *out is the value: may be unknown or none */
+	EVAL_FAIL,  /* *failure says why: the statement fails */
+	EVAL_OPEN   /* a read is not decided yet */
+};
+
+enum failure {
+	FAILURE_NONE,
+	FAILURE_KEY,      /* a key is unknown or none */
+	FAILURE_FIELD,    /* this event has no such field, this trace no such environment value */
+	FAILURE_TYPE,     /* an operand has the wrong type */
+	FAILURE_OVERFLOW, /* a number does not fit, or a division by zero */
+	FAILURE_MAP,      /* a map has no entry for the value, an enumeration no label */
+	FAILURE_EMPTY,    /* pop of an empty stack (the evaluator's) */
+	FAILURE_COUNT
+};
+const char *failure_text(enum failure failure); /* "key is unknown or none" */
+
+#define ENV_VARIABLES 8
+
+/*
+ * What an expression is evaluated against. The owner fills it once and, for each event, sets
+ * `event`, clears `fields` and resets `scratch`.
+ */
+struct env {
+	struct program *program;
+	const struct event *event;   /* NULL: @start, @end, a view or an `at` question */
+	const struct fields *fields; /* of `event`; NULL: not decoded yet, decode() will be asked */
+	/* Decodes `event`, at most once per event; NULL: damaged, fields then count as missing. */
+	const struct fields *(*decode)(void *arg, const struct event *event);
+	/* A stored attribute as the reading line sees it; strings live until the event is done. */
+	enum eval (*read)(void *arg, uint32_t attr, struct value *out);
+	/*
+	 * What a section line wrote last as section/x of event->stream; *written false: none did,
+	 * and the format's own value counts. Only asked for x that some section line writes.
+	 */
+	enum eval (*section)(void *arg, uint32_t section, struct value *out, bool *written);
+	void *arg;
+	struct arena *scratch; /* strings made on the way (str, hex, unaligned fields) */
+	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
+	unsigned depth;                        /* views inside views */
+};
+
+/* Value of an expression; *failure is set with EVAL_FAIL. */
+enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
+		    enum failure *failure);
+/*
+ * Will it fail? EVAL_VALUE: it surely does not, though its value may still be open (a plain path
+ * whose keys are known); EVAL_FAIL: it does; EVAL_OPEN: not known before some read is.
+ */
+enum eval expr_check(const struct expr *expr, struct env *env, enum failure *failure);
+
+enum truth {
+	TRUTH_YES,
+	TRUTH_NO, /* false, unknown, or it failed: *failure tells (FAILURE_NONE: it did not) */
+	TRUTH_OPEN
+};
+/* A condition; NULL is true. An open part does not hide another that is surely not true. */
+enum truth expr_truth(const struct expr *when, struct env *env, enum failure *failure);
+/*
+ * Calls `visit` for every stored attribute that evaluation would read and whose keys are known
+ * now (read() decides that), also those behind an open part; with `section` instead of attr
+ * (attr == ATTR_ABSENT) for section values. False from `visit` ends it, and is returned.
+ */
+bool expr_reads(const struct expr *expr, struct env *env,
+		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
+
+/* ---- paths ---- */
+
+enum atom_kind {
+	ATOM_NAME,
+	ATOM_KEY,     /* constant key */
+	ATOM_EXPR,    /* key to be evaluated */
+	ATOM_ANY,     /* `*`, any key (delete, unknown, initial, queries) */
+	ATOM_VARIABLE /* ?c (views) */
+};
+
+struct atom {
+	enum atom_kind kind;
+	struct value value; /* NAME (a string), KEY */
+	const struct expr *expr;
+	uint32_t variable;
+};
+
+struct path {
+	uint32_t base;  /* the attribute of the leading NAME and KEY atoms */
+	uint32_t nbase; /* how many atoms that are */
+	uint32_t natoms;
+	const struct atom *atoms; /* all of them */
+	uint32_t shape;
+	bool below; /* ends in `**`: all below, not the node itself */
+};
+
+/* The attribute (interned); only for paths without ANY and VARIABLE atoms. */
+enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr,
+		    enum failure *failure);
+/* As expr_reads(), for the keys of a path. */
+bool path_reads(const struct path *path, struct env *env,
+		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
+
+/* A target as far as it is known: each atom a name, a key, any key, or still open. */
+#define PATH_ATOMS 64
+struct pattern {
+	uint32_t natoms;
+	bool below;
+	bool open;     /* some atom is OPEN */
+	bool any;      /* some atom is ANY */
+	uint32_t attr; /* the attribute, when neither open nor any; else ATTR_ABSENT */
+	struct pattern_atom {
+		enum { PATTERN_NAME, PATTERN_KEY, PATTERN_ANY, PATTERN_OPEN } kind;
+		struct value value; /* text lives as long as the attribute table */
+	} atoms[PATH_ATOMS];
+};
+enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
+		       enum failure *failure); /* VALUE or OPEN: *out is filled; FAIL: not */
+
+enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
+/* Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? */
+enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
+			  bool subtree);
+
+/* ---- lines ---- */
+
+enum verb {
+	VERB_SET, /* = */
+	VERB_ADD, /* += */
+	VERB_WAS,
+	VERB_DELETE,  /* the path and all below become none */
+	VERB_UNKNOWN, /* the same, unknown */
+	VERB_PUSH,    /* the path is the depth, path[1] .. path[depth] the values */
+	VERB_POP
+};
+
+enum line_flags {
+	LINE_SECTION = 1 << 0,    /* of a section block: writes section/x, `section` says which */
+	LINE_CUMULATIVE = 1 << 1, /* +=, push, pop */
+	LINE_CYCLIC = 1 << 2,     /* in a cycle of statements, or reads what it writes */
+	LINE_KEY_READS = 1 << 3,  /* the target's keys read state or written section values */
+	LINE_WHEN_READS = 1 << 4, /* the condition does */
+	LINE_VALUE_READS = 1 << 5,
+	/* the right side may fail depending on what it reads; a path fails only by its keys */
+	LINE_VALUE_MAY_FAIL = 1 << 6,
+	LINE_FIELDS = 1 << 7, /* evaluating it needs fields */
+	LINE_FAILS = 1 << 8   /* it can only fail on this class (no such field) */
+};
+
+struct line_read {
+	uint32_t shape; /* of the attribute read; ATTR_ABSENT: section value `section` */
+	uint32_t section;
+	uint32_t depth; /* reads inside its keys, nested: 0 its keys read nothing */
+	enum { READ_BY_KEY, READ_BY_WHEN, READ_BY_VALUE } by;
+};
+
+struct line {
+	uint32_t id; /* of the statement: the same in every class; below program_statements() */
+	enum verb verb;
+	uint32_t flags;
+	uint32_t section; /* LINE_SECTION */
+	uint32_t stratum;
+	struct path target;       /* not with LINE_SECTION */
+	const struct expr *when;  /* NULL: always; head's and line's together */
+	const struct expr *value; /* NULL: delete, unknown, pop */
+	const struct line_read *reads;
+	uint32_t nreads;
+	const char *file;
+	uint32_t at_line, at_column;
+};
+
+/* The lines of one event class on one stream, in file order: ids rise within each list. */
+struct class_program {
+	const struct line *section, *event;
+	uint32_t nsection, nevent;
+	bool fields; /* some line needs fields */
+};
+
+/*
+ * Compiles for the trace; warnings (a field that no matching class has) go to notices. The rules
+ * and the trace are borrowed until program_free().
+ */
+bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
+		     struct program **out, struct error *err);
+void program_free(struct program *program); /* NULL is fine */
+struct attrs *program_attrs(const struct program *program);
+uint32_t program_statements(const struct program *program);
+/* Any compiled form of a statement, for its place and verb; NULL when no class matches it. */
+const struct line *program_statement(const struct program *program, uint32_t id);
+
+/* Never NULL. class NULL: a loss (@lost). */
+const struct class_program *program_class(const struct program *program,
+					  const struct stream *stream,
+					  const struct event_class *class);
+/* @start and @end, once per entry (one per host); env->event is NULL there. */
+const struct class_program *program_start(const struct program *program, size_t *count);
+const struct class_program *program_end(const struct program *program, size_t *count);
+
+/* May the line write an attribute of that shape (delete and unknown: also from above)? */
+bool line_may_write(const struct line *line, const struct attrs *attrs, uint32_t shape);
+/* Shapes that = += was push write: may be listed by `*`. */
+bool program_writes_shape(const struct program *program, uint32_t shape);
+
+/* Names of section values; `cpu name id tid pid host loom` come first. */
+uint32_t program_sections(const struct program *program);
+const char *program_section_name(const struct program *program, uint32_t section);
+/* The format's own section/x of this event: what counts where no line wrote one. */
+void section_own(const struct program *program, const struct event *event, uint32_t section,
+		 struct value *out);
+
+/* ---- initial values ---- */
+
+/* The value before any write: false when no `initial` matches. A pushed path starts at 0. */
+bool program_initial(const struct program *program, uint32_t attr, struct value *out);
+
+/* ---- views ---- */
+
+struct view_source { /* variable `variable` stands as atom `atom` of attributes of this shape */
+	uint32_t variable, shape, atom; /* atom from 0; its attr_depth is atom + 1 */
+};
+
+struct view {
+	struct path path; /* VARIABLE atoms */
+	const struct expr *value;
+	uint32_t nvariables;
+	const struct view_source *sources; /* where a list finds the variables' values */
+	uint32_t nsources;
+	const struct line_read *reads;
+	uint32_t nreads;
+};
+uint32_t program_views(const struct program *program);
+const struct view *program_view(const struct program *program, uint32_t i);
+/* The view that computes `attr`, its variables bound in values[]; NULL: it is a stored one. */
+const struct view *program_view_of(const struct program *program, uint32_t attr,
+				   struct value values[ENV_VARIABLES]);
+/* Is some attribute of that shape computed? */
+bool program_views_shape(const struct program *program, uint32_t shape);
+/* Value of an attribute, stored (env->read) or computed. Expressions read this way themselves. */
+enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure);
+/* The stored attributes that attr_eval() reads and whose keys are known now. */
+bool attr_reads(struct env *env, uint32_t attr,
+		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg_of_visit);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * timetext.h - times as people write and read them; exact decimal text, never a double
+ *
+ *     12:03:04.123456789          on the trace's first day; hours since the origin without an epoch
+ *     2024-05-01T12:03:04.5[Z]    ISO 8601, also with a blank, a zone +02:00, or no time
+ *     1714564984.123456789        seconds since the clock's origin
+ *     @1714564984123456789        nanoseconds since it
+ *     +1.5s  +300ms  +20us        after the trace's first event;  -200ms  before its last
+ */
+#ifndef ENGINE_TIMETEXT_H
+#define ENGINE_TIMETEXT_H
+
+#include "engine/timebase.h"
+
+#include <stdbool.h>
+
+enum time_style { TIME_CLOCK, TIME_ISO, TIME_SECONDS, TIME_NS, TIME_RELATIVE };
+
+/* What a word says by itself, before the trace is asked. */
+enum time_from { FROM_ORIGIN, FROM_DAY, FROM_DATE, FROM_START, FROM_END };
+
+struct time_word {
+	enum time_from from;
+	nstime ns;  /* after what `from` says; FROM_DATE: as if the zone were UTC */
+	bool zoned; /* FROM_DATE: the word names its zone, already taken off */
+};
+
+/* True for words that can only be times though they begin with '-': -200ms, -1. */
+bool time_looks_negative(const char *word);
+bool time_parse(const char *text, struct time_word *out, struct error *err);
+/* True when time_resolve() needs the first and last event's time. */
+bool time_needs_bounds(const struct time_word *word);
+
+/* The frame in which words are read and times are shown, and what was shown last. */
+struct times {
+	enum time_style style;
+	bool utc;           /* else the local zone */
+	bool epoch;         /* times count from the Unix epoch: days and zones mean something */
+	nstime first, last; /* of the trace */
+	/* caches of time_put(): the day last shown, the zone's offset, the text of the second */
+	int64_t day; /* days since the origin, local; INT64_MIN nothing shown yet */
+	int64_t zone_from, zone_until; /* seconds for which `zone` is right */
+	int64_t zone;                  /* seconds to add to UTC */
+	int64_t second;                /* whose text is below; INT64_MIN none */
+	char text[40];
+	uint8_t ntext;
+};
+
+void times_init(struct times *times, enum time_style style, bool utc, bool epoch, nstime first,
+		nstime last);
+bool time_resolve(const struct time_word *word, struct times *times, nstime *out,
+		  struct error *err);
+enum { TIME_TEXT_MAX = 64 };
+
+/*
+ * Writes a time to `to`, at most TIME_TEXT_MAX bytes and no zero, and returns its end. TIME_CLOCK
+ * puts the date before it where the day changes.
+ */
+char *time_put(struct times *times, nstime t, char *to);
+/* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
+char *span_put(nstime span, char *to);
+
+#endif

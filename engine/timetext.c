@@ -168,6 +168,15 @@ static int64_t days_of(int64_t year, int month, int day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+static bool date_exists(int year, int month, int day)
+{
+	bool december = month == 12;
+
+	return month >= 1 && month <= 12 && day >= 1 &&
+	       days_of(year, month, day) <
+		       days_of(december ? year + 1 : year, december ? 1 : month + 1, 1);
+}
+
 static bool zone_part(struct text *in, struct time_word *out, __int128 *ns)
 {
 	int hours, minutes = 0;
@@ -199,8 +208,7 @@ static bool parse_date(const char *word, struct text in, struct time_word *out, 
 	int year, month, day;
 
 	if (!fixed(&in, 4, &year) || *in.at++ != '-' || !fixed(&in, 2, &month) ||
-	    *in.at++ != '-' || !fixed(&in, 2, &day) || month < 1 || month > 12 || day < 1 ||
-	    day > 31)
+	    *in.at++ != '-' || !fixed(&in, 2, &day) || !date_exists(year, month, day))
 		return bad(err, word, "not a date");
 	if (*in.at == 'T' || *in.at == 't' || *in.at == ' ') {
 		in.at++;

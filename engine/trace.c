@@ -43,8 +43,7 @@ struct stream *trace_add_stream(struct trace *trace, const struct part *part, co
 	stream->name = arena_strdup(trace->arena, name);
 	stream->section = "";
 	stream->cpu = stream->clock = -1;
-	trace->streams =
-		room_for_one(trace->streams, trace->nstreams, sizeof(struct stream *));
+	trace->streams = room_for_one(trace->streams, trace->nstreams, sizeof(struct stream *));
 	trace->streams[trace->nstreams++] = stream;
 	return stream;
 }

@@ -1,0 +1,193 @@
+/*
+ * ctf_internal.h - what the files of the CTF reader share
+ *
+ *     open.c        folders → parts and streams
+ *     part.c        one description → clocks, event classes, layouts
+ *     packet_head.c header and context of one packet → sizes, times, counters
+ *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
+ *     decode.c      one packet → heads → fields
+ */
+#ifndef ENGINE_CTF_CTF_INTERNAL_H
+#define ENGINE_CTF_CTF_INTERNAL_H
+
+#include "engine/ctf/ctf.h"
+#include "engine/ctf/description.h"
+#include "engine/layout.h"
+
+/* Members of the packet context that the format gives a meaning (CTF 1.8, 5.2 and 8.1). */
+enum packet_member {
+	MEMBER_PACKET_SIZE,
+	MEMBER_CONTENT_SIZE,
+	MEMBER_BEGIN,
+	MEMBER_END,
+	MEMBER_DISCARDED,
+	MEMBER_SEQUENCE,
+	MEMBER_CPU,
+	MEMBER_COUNT
+};
+
+enum head_shape {
+	HEAD_GENERAL, /* any tree, through its layout */
+	HEAD_FLAT,    /* whole-byte id and timestamp at constant places; either may be missing */
+	HEAD_COMPACT, /* LTTng: 5 bits of id, 27 of time, or 31 and the long forms */
+	HEAD_LARGE    /* LTTng: 16 bits of id, 32 of time, or 65535 and the long forms */
+};
+
+struct head_flat {
+	uint8_t id_at, id_bytes, time_at, time_bytes, bytes;
+};
+
+struct ctf_class { /* of events, by id, as the head loops need it */
+	const struct event_class *class; /* NULL: no such id */
+	uint64_t constant_bits;
+	bool constant;
+};
+
+struct ctf_stream_class {
+	const struct ctf_stream *description;
+	struct ctf_part *part;
+	struct layout *packet; /* header and context */
+	uint32_t context_base; /* first slot of the context */
+	const struct field_class *member[MEMBER_COUNT]; /* NULL: the context has none */
+	uint64_t head_bytes; /* that reading a packet's head takes when that is constant, else 0 */
+	enum head_shape shape;
+	struct head_flat flat;
+	bool big_endian;	/* of the header's integers */
+	uint32_t head_align;	/* bits; of the event header */
+	struct layout *header; /* NULL: there is none */
+	struct field_class *header_class;
+	bool header_needed;	/* some field refers to the header: decode it again with the fields */
+	struct ctf_class *by_id;
+	uint64_t nids;
+	bool dense;		/* by_id[id]; else sorted, to be bisected */
+	uint32_t event_slots;	/* the most that any event takes */
+	int32_t clock;		/* into trace->clocks, -1 none */
+	bool has_clock;
+	struct timebase base;
+};
+
+enum ctf_quirk {
+	QUIRK_LATE_EVENTS = 1 << 0, /* events later than timestamp_end */
+	QUIRK_ZERO_END = 1 << 1,    /* timestamp_end may be 0 */
+	QUIRK_EARLY_FIRST = 1 << 2  /* the first event may precede timestamp_begin */
+};
+
+struct ctf_part {
+	struct trace *trace;
+	struct part *part;
+	struct ctf_description description;
+	struct layout *header; /* packet header alone: to find the stream class */
+	struct ctf_stream_class *classes; /* parallel to description.streams */
+	uint32_t registers;
+	unsigned quirks;
+};
+
+struct ctf_index_entry { /* of an LTTng index file, in bytes and cycles */
+	uint64_t off, len, content_bits, begin, end, discarded, seq;
+};
+
+struct ctf_source { /* LTTng's index of one stream file */
+	struct source *index; /* NULL: none, or none that fits */
+	uint32_t entry_bytes;
+	uint64_t nentries;
+};
+
+/* A stream's priv. */
+struct ctf_stream_state {
+	const struct ctf_stream_class *class;
+	uint64_t instance;
+	bool has_instance;
+	struct ctf_source *sources; /* parallel to stream->sources */
+	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
+};
+
+struct packet_head {
+	uint64_t packet_bits, content_bits; /* from the packet's first byte */
+	uint64_t events_at;		    /* bits: where the first event may begin */
+	uint64_t begin, end;		    /* cycles */
+	uint64_t discarded, seq;	    /* PACKET_NONE: not there */
+	int32_t cpu;
+	bool has_begin, has_end, has_size;
+};
+
+static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
+{
+	return stream->priv;
+}
+
+/* The clock after an integer of `bits` bits with this value (spec sheet: partial time stamps). */
+static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bits)
+{
+	if (bits >= 64)
+		return value;
+	uint64_t modulus = UINT64_C(1) << bits, low = clock & (modulus - 1);
+	return clock - low + value + (value < low ? modulus : 0);
+}
+
+/*
+ * Decodes header and context, which begin at data[0]; `size` bytes are there, and `whole` bytes
+ * from the packet's start to the end of its file. `slots` has room for layout_slots(class->packet).
+ * False with err->kind ERR_RANGE: more bytes are needed; ERR_FORMAT: damage.
+ */
+bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data, size_t size,
+			uint64_t whole, struct slot *slots, uint64_t *registers,
+			struct packet_head *out, struct error *err);
+/* The same from a source, reading as little as it can. `offset`: of the packet. */
+bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
+		      struct packet_head *out, struct error *err);
+
+/* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
+const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
+						   const uint8_t *data, size_t size,
+						   uint64_t *instance, bool *has_instance,
+						   struct error *err);
+const struct ctf_class *ctf_class_by_id(const struct ctf_stream_class *class, uint64_t id);
+
+unsigned ctf_quirks(const struct ctf_description *description);
+/* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */
+void lttng_index_open(const char *folder, const char *file, uint64_t file_size,
+		      const struct notices *notices, struct ctf_source *out);
+/* Entry i; false when it cannot be read or makes no sense. */
+bool lttng_index_entry(const struct ctf_source *index, uint64_t i, struct ctf_index_entry *out);
+
+/* part.c: adds the part, its clocks and event classes. NULL and *err when a layout is impossible. */
+struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
+			      const struct ctf_description *description,
+			      const uint64_t identity[2], struct error *err);
+bool ctf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	      struct error *err);
+void ctf_close(struct part *part);
+
+enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		   struct error *err);
+/* Bytes of each packet when all seem to have one size; 0 otherwise. Called once, by open. */
+uint64_t ctf_equal_size(const struct stream *stream);
+bool ctf_computed(const struct stream *stream, uint64_t *count);
+bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
+		   struct error *err);
+
+struct decoder *ctf_decoder_new(const struct stream *stream);
+void ctf_decoder_free(struct decoder *decoder);
+bool ctf_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+void ctf_decoder_leave(struct decoder *decoder);
+enum step ctf_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+void ctf_decoder_mark(const struct decoder *decoder, struct mark *mark);
+void ctf_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			struct fields *out, struct error *err);
+/* For the scan: position, clock and count behind the last event that was given. */
+void ctf_decoder_where(const struct decoder *decoder, uint64_t *at, uint64_t *clock);
+
+/*
+ * What a record's carried bytes say. A PIECE: offset of its packet, clock, first bit of the piece
+ * in its first byte, and bits of the packet where it ends. Not a PIECE: the clock to begin with.
+ */
+struct ctf_carried {
+	uint64_t packet_off, clock, end_bit;
+	uint8_t first_bit;
+};
+enum { CARRIED_CLOCK = 8, CARRIED_PIECE = 25 };
+void ctf_carried_write(const struct ctf_carried *from, bool piece, struct packet_info *info);
+bool ctf_carried_read(const struct packet_info *info, struct ctf_carried *out);
+
+#endif

@@ -1,0 +1,458 @@
+/*
+ * open.c - folders → parts, streams and event classes
+ *
+ * A path is searched as babeltrace2 does: every folder below it that holds a file `metadata` is a
+ * trace. Folders with one UUID (chunks of a rotated session) are one trace: the metadata with the
+ * most streams and events speaks for all, and files of one stream and instance id are one stream.
+ */
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20 };
+
+struct folder {
+	char *path;
+	struct ctf_description description;
+	uint64_t identity[2];
+	bool taken; /* its group was opened */
+};
+
+struct folders {
+	struct folder *items;
+	size_t count, capacity;
+};
+
+struct names {
+	char **items;
+	size_t count, capacity;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names in a folder in natural order: channel0_2 before channel0_10. */
+static bool list(const char *path, struct names *out, struct error *err)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	*out = (struct names){0};
+	if (!dir)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof(char *));
+		out->items[out->count++] = mem_strdup(entry->d_name);
+	}
+	closedir(dir);
+	if (out->count)
+		qsort(out->items, out->count, sizeof(char *), by_name);
+	return true;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		mem_free(names->items[i]);
+	mem_free(names->items);
+}
+
+static char *join(const char *folder, const char *name)
+{
+	struct buf path = {0};
+
+	buf_add_text(&path, folder);
+	if (path.len && path.data[path.len - 1] != '/')
+		buf_add_char(&path, '/');
+	buf_add_text(&path, name);
+	return path.data;
+}
+
+/* Adds every folder at or below `path` that has a file `metadata`. */
+static bool find_folders(const char *path, unsigned depth, struct folders *out, struct error *err)
+{
+	struct names names;
+	struct stat st;
+
+	if (depth > DEPTH_MAX || !list(path, &names, err))
+		return depth > DEPTH_MAX;
+	for (size_t i = 0; i < names.count; i++) {
+		char *inner = join(path, names.items[i]);
+		if (stat(inner, &st) == 0 && S_ISREG(st.st_mode) &&
+		    !strcmp(names.items[i], "metadata")) {
+			out->items = mem_grow(out->items, out->count, &out->capacity,
+					      sizeof *out->items);
+			out->items[out->count++] = (struct folder){.path = mem_strdup(path)};
+		}
+		mem_free(inner);
+	}
+	for (size_t i = 0; i < names.count; i++) {
+		char *inner = join(path, names.items[i]);
+		if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode) &&
+		    strcmp(names.items[i], "index"))
+			find_folders(inner, depth + 1, out, err);
+		mem_free(inner);
+	}
+	names_release(&names);
+	return true;
+}
+
+/*
+ * What stored packet records rest on: the text before the first event class. Tracers append event
+ * classes while they run, which changes no record.
+ */
+static void identify(const char *text, size_t size, uint64_t identity[2])
+{
+	const char *event = memmem(text, size, "\nevent {", 8);
+	XXH128_hash_t hash = XXH3_128bits(text, event ? (size_t)(event - text) : size);
+
+	identity[0] = hash.low64;
+	identity[1] = hash.high64;
+}
+
+static bool read_metadata(struct trace *trace, struct folder *folder, struct error *err)
+{
+	char *path = join(folder->path, "metadata");
+	struct source *source = NULL;
+	struct block block;
+	char *text;
+	size_t size;
+	bool ok = source_open(path, SOURCE_READ, &source, err);
+
+	if (ok && source_size(source) > METADATA_MAX)
+		ok = error_set(err, ERR_FORMAT, "%s: over 256 MB of metadata", path);
+	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
+	if (ok) {
+		if (block.size && block.data[0] == 0x1e)
+			ok = error_set(err, ERR_FORMAT,
+				       "%s: CTF 2 metadata, which this version "
+				       "does not read (CTF 1.8 it does)",
+				       path);
+		ok = ok && metadata_text(path, block.data, block.size, trace->arena,
+					 &trace->notices, &text, &size, err);
+		source_put(&block);
+	}
+	ok = ok &&
+	     tsdl_parse(path, text, size, trace->arena, &trace->notices, &folder->description, err);
+	if (ok)
+		identify(text, size, folder->identity);
+	source_close(source);
+	mem_free(path);
+	return ok;
+}
+
+static bool header_value(const struct ctf_part *part, const struct slot *slots, const char *name,
+			 uint64_t *out)
+{
+	const struct field_class *header = part->description.packet_header;
+	const struct member *member = header ? field_member(header, name) : NULL;
+
+	if (!member || member->class->kind != FIELD_INT)
+		return false;
+	*out = slots[member->class->slot].u;
+	return true;
+}
+
+const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, const uint8_t *data,
+						   size_t size, uint64_t *instance,
+						   bool *has_instance, struct error *err)
+{
+	struct slot *slots = mem_new_array(layout_slots(part->header) + 1, sizeof *slots);
+	uint64_t *registers = mem_new_array(part->registers + 1, sizeof *registers);
+	struct layout_input in = {data, (uint64_t)size * 8, 0, registers};
+	const struct ctf_stream_class *found = NULL;
+	uint64_t id = 0, magic = 0xc1fc1fc1;
+
+	if (!layout_decode(part->header, &in, slots)) {
+		error_set(err, ERR_FORMAT, "packet header cut short at byte 0");
+	} else if (header_value(part, slots, "magic", &magic) && magic != 0xc1fc1fc1) {
+		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx at byte 0",
+			  (unsigned long long)magic);
+	} else {
+		bool has_id = header_value(part, slots, "stream_id", &id);
+		*has_instance = header_value(part, slots, "stream_instance_id", instance);
+		for (size_t i = 0; i < part->description.nstreams && !found; i++)
+			if (!has_id || part->description.streams[i].id == id)
+				found = &part->classes[i];
+		if (!found)
+			error_set(err, ERR_FORMAT,
+				  "stream id %llu, which the metadata does not "
+				  "know",
+				  (unsigned long long)id);
+	}
+	mem_free(slots);
+	mem_free(registers);
+	return found;
+}
+
+/* One data stream file, before it is known which stream it belongs to. */
+struct file {
+	struct source *source;
+	char *name, *folder; /* name: as shown, from the opened path */
+	const struct ctf_stream_class *class;
+	uint64_t instance, begin;
+	bool has_instance;
+	struct ctf_source beside;
+	int32_t cpu;
+};
+
+struct files {
+	struct file *items;
+	size_t count, capacity;
+};
+
+static bool look_at_file(struct ctf_part *part, struct file *file, struct error *err)
+{
+	uint8_t head[4096];
+	uint64_t size = source_size(file->source);
+	size_t n = size < sizeof head ? (size_t)size : sizeof head;
+
+	if (!source_peek(file->source, 0, head, n, err))
+		return false;
+	file->class = ctf_stream_class_of(part, head, n, &file->instance, &file->has_instance, err);
+	return file->class || error_while(err, "%s", source_name(file->source));
+}
+
+static bool add_files(struct ctf_part *part, const struct folder *folder, const char *root,
+		      enum source_mode mode, struct files *out, struct error *err)
+{
+	struct trace *trace = part->trace;
+	size_t skip = strlen(root);
+	struct names names;
+	struct stat st;
+
+	if (!list(folder->path, &names, err))
+		return false;
+	while (folder->path[skip] == '/')
+		skip++;
+	for (size_t i = 0; i < names.count; i++) {
+		char *path = join(folder->path, names.items[i]);
+		struct file file = {.cpu = -1};
+		struct error cause;
+		if (strcmp(names.items[i], "metadata") && stat(path, &st) == 0 &&
+		    S_ISREG(st.st_mode) && st.st_size > 0) {
+			if (!source_open(path, mode, &file.source, &cause)) {
+				trace_damage(trace, "", &cause);
+			} else if (!look_at_file(part, &file, &cause)) {
+				trace_damage(trace, "", &cause);
+				source_close(file.source);
+			} else {
+				lttng_index_open(folder->path, names.items[i],
+						 source_size(file.source), &trace->notices,
+						 &file.beside);
+				file.name = arena_strdup(trace->arena,
+							 strlen(path) > skip ? path + skip : path);
+				out->items = mem_grow(out->items, out->count, &out->capacity,
+						      sizeof *out->items);
+				out->items[out->count++] = file;
+			}
+		}
+		mem_free(path);
+	}
+	names_release(&names);
+	return true;
+}
+
+static void describe(struct stream *stream, const struct ctf_stream_class *class)
+{
+	const struct field_class *const *member = class->member;
+
+	stream->id = class->description->id;
+	stream->section = class->description->name ? class->description->name : "";
+	stream->clock = class->clock;
+	stream->has_time = class->has_clock;
+	stream->lost_kind = member[MEMBER_DISCARDED] ? LOST_AT_END : LOST_NONE;
+	if (member[MEMBER_DISCARDED])
+		stream->lost_bits = (uint8_t)member[MEMBER_DISCARDED]->bits;
+	if (member[MEMBER_SEQUENCE])
+		stream->seq_bits = (uint8_t)member[MEMBER_SEQUENCE]->bits;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return strverscmp(x->name, y->name);
+}
+
+/* The files that are one stream with file `first`, which has the earliest name. */
+static void add_stream(struct ctf_part *part, struct files *files, size_t first,
+		       struct file **members)
+{
+	struct trace *trace = part->trace;
+	const struct file *lead = &files->items[first];
+	struct stream *stream = trace_add_stream(trace, part->part, lead->name);
+	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
+	size_t n = 0;
+
+	state->class = lead->class;
+	state->instance = lead->instance;
+	state->has_instance = lead->has_instance;
+	stream->priv = state;
+	describe(stream, lead->class);
+	for (size_t i = first; i < files->count; i++)
+		if (i == first || (lead->has_instance && files->items[i].has_instance &&
+				   files->items[i].class == lead->class &&
+				   files->items[i].instance == lead->instance))
+			members[n++] = &files->items[i];
+	stream->sources = arena_array(trace->arena, n, sizeof(struct source *));
+	state->sources = arena_array(trace->arena, n, sizeof *state->sources);
+	stream->nsources = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) { /* packet_head_read() goes by the stream's sources */
+		struct packet_head head;
+		struct error ignored;
+		stream->sources[i] = members[i]->source;
+		if (!packet_head_read(stream, (uint32_t)i, 0, &head, &ignored))
+			continue;
+		members[i]->begin = head.has_begin ? head.begin : 0;
+		members[i]->cpu = head.cpu;
+	}
+	if (n > 1)
+		qsort(members, n, sizeof *members, by_begin);
+	stream->cpu = members[0]->cpu;
+	for (size_t i = 0; i < n; i++) {
+		stream->sources[i] = members[i]->source;
+		stream->bytes += source_size(members[i]->source);
+		state->sources[i] = members[i]->beside;
+		members[i]->source = NULL; /* taken */
+		if (members[i]->cpu != stream->cpu)
+			stream->cpu = -1;
+	}
+	state->equal_size = ctf_equal_size(stream);
+	for (uint32_t i = 0; i < stream->nsources; i++)
+		stream->pieces |= source_size(stream->sources[i]) > 1 << 20 && !state->equal_size;
+}
+
+static bool open_group(struct trace *trace, struct folders *folders, size_t speaker,
+		       const char *root, enum source_mode mode, struct error *err)
+{
+	const struct ctf_description *d = &folders->items[speaker].description;
+	struct ctf_part *part = ctf_part_add(trace, folders->items[speaker].path, d,
+					     folders->items[speaker].identity, err);
+	struct files files = {0};
+	bool ok = part;
+
+	for (size_t i = 0; ok && i < folders->count; i++) {
+		struct folder *folder = &folders->items[i];
+		bool same = i == speaker ||
+			    (d->has_uuid && folder->description.has_uuid &&
+			     !memcmp(d->uuid, folder->description.uuid, sizeof d->uuid));
+		if (!same || folder->taken)
+			continue;
+		folder->taken = true;
+		ok = add_files(part, folder, root, mode, &files, err);
+	}
+	struct file **members = mem_new_array(files.count, sizeof(struct file *));
+	for (size_t i = 0; ok && i < files.count; i++)
+		if (files.items[i].source)
+			add_stream(part, &files, i, members);
+	for (size_t i = 0; i < files.count; i++) {
+		if (files.items[i].source)
+			source_close(files.items[i].beside.index);
+		source_close(files.items[i].source);
+	}
+	mem_free(members);
+	mem_free(files.items);
+	return ok;
+}
+
+static size_t richness(const struct ctf_description *d)
+{
+	size_t sum = d->nstreams;
+
+	for (size_t i = 0; i < d->nstreams; i++)
+		sum += d->streams[i].nevents;
+	return sum;
+}
+
+/* The folder, not yet taken, with the richest metadata among those of the first one's UUID. */
+static size_t choose_speaker(const struct folders *folders, size_t first)
+{
+	const struct ctf_description *d = &folders->items[first].description;
+	size_t best = first;
+
+	for (size_t i = first + 1; d->has_uuid && i < folders->count; i++) {
+		const struct ctf_description *other = &folders->items[i].description;
+		if (!folders->items[i].taken && other->has_uuid &&
+		    !memcmp(d->uuid, other->uuid, sizeof d->uuid) &&
+		    richness(other) > richness(&folders->items[best].description))
+			best = i;
+	}
+	return best;
+}
+
+static bool open_folders(struct trace *trace, struct folders *folders, const char *root,
+			 enum source_mode mode, struct error *err)
+{
+	size_t good = 0;
+
+	for (size_t i = 0; i < folders->count; i++) {
+		struct error cause;
+		if (read_metadata(trace, &folders->items[i], &cause)) {
+			good++;
+			continue;
+		}
+		folders->items[i].taken = true;
+		*err = cause;
+		if (folders->count > 1)
+			trace_damage(trace, "", &cause);
+	}
+	if (!good)
+		return false;
+	for (size_t i = 0; i < folders->count; i++)
+		while (!folders->items[i].taken)
+			if (!open_group(trace, folders, choose_speaker(folders, i), root, mode,
+					err))
+				return false;
+	return true;
+}
+
+bool ctf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	      struct error *err)
+{
+	struct folders folders = {0};
+	size_t len = strlen(path);
+	char *root = mem_strdup(path);
+	bool ok;
+
+	(void)settings; /* content says everything */
+	if (len >= 9 && !strcmp(path + len - 9, "/metadata"))
+		root[len - 9] = 0;
+	else if (!strcmp(path, "metadata"))
+		strcpy(root, ".");
+	ok = find_folders(root, 0, &folders, err);
+	if (ok && !folders.count)
+		ok = error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");
+	ok = ok && open_folders(trace, &folders, root, mode, err);
+	for (size_t i = 0; i < folders.count; i++)
+		mem_free(folders.items[i].path);
+	mem_free(folders.items);
+	mem_free(root);
+	return ok;
+}
+
+void ctf_close(struct part *part)
+{
+	const struct ctf_part *ctf = part->priv;
+
+	for (size_t i = 0; ctf && i < ctf->trace->nstreams; i++) {
+		const struct stream *stream = ctf->trace->streams[i];
+		const struct ctf_stream_state *state = stream_state(stream);
+		for (uint32_t k = 0;
+		     stream->part == part_index(ctf->trace, part) && k < stream->nsources; k++)
+			source_close(state->sources[k].index);
+	}
+}

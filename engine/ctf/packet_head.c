@@ -1,0 +1,181 @@
+/*
+ * packet_head.c - what a packet says of itself: sizes, times, counters, CPU
+ *
+ * Every member is optional (CTF 1.8, 5.2); defaults are those of the specification: without
+ * packet_size the packet is as long as its content, without either it reaches to the end of its
+ * file. All sizes are compared with what remains of the file before anybody uses them.
+ */
+#include "engine/base/cursor.h"
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const uint32_t CTF_MAGIC = 0xc1fc1fc1;
+
+enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
+
+static bool check_header(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
+			 struct error *err)
+{
+	const struct field_class *header = part->description.packet_header;
+
+	for (uint32_t i = 0; header && i < header->nmembers; i++) {
+		const struct member *member = &header->members[i];
+		const struct field_class *class = member->class;
+		if (class->kind == FIELD_INT && !strcmp(member->name, "magic") &&
+		    slots[class->slot].u != CTF_MAGIC)
+			return error_set(err, ERR_FORMAT, "bad packet magic 0x%08" PRIx64,
+					 slots[class->slot].u);
+		if (class->kind == FIELD_ARRAY && !strcmp(member->name, "uuid") &&
+		    class->length == 16 && part->description.has_uuid &&
+		    slots[class->slot].at % 8 == 0 &&
+		    memcmp(data + slots[class->slot].at / 8, part->description.uuid, 16))
+			return error_set(err, ERR_FORMAT, "the packet's UUID is not the trace's");
+		static const char *const schemes[] = {"compression_scheme", "encryption_scheme",
+						      "checksum_scheme"};
+		for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
+			if (class->kind == FIELD_INT && !strcmp(member->name, schemes[k]) &&
+			    slots[class->slot].u)
+				return error_set(err, ERR_FORMAT,
+						 "the packet has %s %" PRIu64 ", which nobody "
+						 "reads",
+						 schemes[k], slots[class->slot].u);
+	}
+	return true;
+}
+
+static bool member_value(const struct ctf_stream_class *class, const struct slot *slots,
+			 enum packet_member member, uint64_t *out)
+{
+	if (!class->member[member])
+		return false;
+	*out = slots[class->context_base + class->member[member]->slot].u;
+	return true;
+}
+
+static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, struct error *err)
+{
+	if (head->packet_bits == 0 || head->packet_bits % 8)
+		return error_set(err, ERR_FORMAT, "packet_size is %" PRIu64 " bits",
+				 head->packet_bits);
+	if (head->content_bits > head->packet_bits)
+		return error_set(err, ERR_FORMAT,
+				 "content_size (%" PRIu64 " bits) is above packet_size (%" PRIu64
+				 ")",
+				 head->content_bits, head->packet_bits);
+	if (head->content_bits < at)
+		return error_set(err, ERR_FORMAT,
+				 "content_size (%" PRIu64 " bits) is below the packet's own "
+				 "header (%" PRIu64 ")",
+				 head->content_bits, at);
+	if (head->packet_bits / 8 > whole && !head->has_size)
+		return error_set(err, ERR_FORMAT, "the packet reaches past the end of its file");
+	return true;
+}
+
+bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data, size_t size,
+			uint64_t whole, struct slot *slots, uint64_t *registers,
+			struct packet_head *out, struct error *err)
+{
+	struct layout_input in = {.data = data, .bits = (uint64_t)size * 8, .registers = registers};
+	uint64_t cpu;
+
+	*out = (struct packet_head){.discarded = PACKET_NONE, .seq = PACKET_NONE, .cpu = -1};
+	if (!layout_decode(class->packet, &in, slots))
+		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
+				    : error_set(err, ERR_FORMAT, "packet header cut short");
+	if (!check_header(class->part, slots, data, err))
+		return false;
+	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits);
+	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits);
+	if (!out->has_size)
+		out->packet_bits = content ? out->content_bits : whole * 8;
+	if (!content)
+		out->content_bits = out->packet_bits;
+	out->events_at = in.at;
+	if (!check_sizes(out, in.at, whole, err))
+		return false;
+	out->has_begin = class->has_clock && member_value(class, slots, MEMBER_BEGIN, &out->begin);
+	out->has_end = class->has_clock && member_value(class, slots, MEMBER_END, &out->end);
+	if (out->has_begin && out->has_end)
+		out->end = clock_update(out->begin, out->end, class->member[MEMBER_END]->bits);
+	member_value(class, slots, MEMBER_DISCARDED, &out->discarded);
+	member_value(class, slots, MEMBER_SEQUENCE, &out->seq);
+	if (member_value(class, slots, MEMBER_CPU, &cpu) && cpu <= INT32_MAX)
+		out->cpu = (int32_t)cpu;
+	return true;
+}
+
+/* A small buffer first; doubled when the context turns out to be longer. */
+static bool read_growing(const struct stream *stream, uint32_t source, uint64_t offset,
+			 uint8_t *bytes, size_t size, struct packet_head *out, struct error *err)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+	uint64_t whole = source_size(stream->sources[source]) - offset;
+	struct slot *slots = mem_new_array(layout_slots(class->packet) + 1, sizeof *slots);
+	uint64_t *registers = mem_new_array(class->part->registers + 1, sizeof *registers);
+	uint8_t *grown = NULL;
+	bool ok;
+
+	for (;;) {
+		if (size > whole)
+			size = (size_t)whole;
+		if (size > FIRST_READ)
+			bytes = grown = mem_resize(grown, size, 1);
+		ok = source_peek(stream->sources[source], offset, bytes, size, err) &&
+		     packet_head_decode(class, bytes, size, whole, slots, registers, out, err);
+		if (ok || err->kind != ERR_RANGE || size >= MOST_READ)
+			break;
+		size *= 4;
+	}
+	mem_free(grown);
+	mem_free(slots);
+	mem_free(registers);
+	return ok;
+}
+
+bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
+		      struct packet_head *out, struct error *err)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+	uint8_t bytes[FIRST_READ];
+	size_t size = class->head_bytes && class->head_bytes < FIRST_READ
+			      ? (size_t) class->head_bytes
+			      : FIRST_READ;
+
+	if (read_growing(stream, source, offset, bytes, size, out, err))
+		return true;
+	if (err->kind == ERR_RANGE)
+		err->kind = ERR_FORMAT;
+	return error_while(err, "%s: packet at offset %" PRIu64,
+			   source_name(stream->sources[source]), offset);
+}
+
+void ctf_carried_write(const struct ctf_carried *from, bool piece, struct packet_info *info)
+{
+	const uint64_t words[] = {from->clock, from->packet_off, from->end_bit};
+
+	info->ncarried = piece ? CARRIED_PIECE : CARRIED_CLOCK;
+	for (size_t i = 0; i < (piece ? 24 : 8); i++)
+		info->carried[i] = (uint8_t)(words[i / 8] >> i % 8 * 8);
+	if (piece)
+		info->carried[24] = from->first_bit;
+}
+
+bool ctf_carried_read(const struct packet_info *info, struct ctf_carried *out)
+{
+	struct cursor in = cursor_over(info->carried, info->ncarried);
+
+	*out = (struct ctf_carried){0};
+	if (!info->ncarried)
+		return false;
+	out->clock = cursor_u64le(&in);
+	if (info->rec.flags & PACKET_PIECE) {
+		out->packet_off = cursor_u64le(&in);
+		out->end_bit = cursor_u64le(&in);
+		out->first_bit = cursor_u8(&in);
+	}
+	return !in.failed;
+}

@@ -1,0 +1,65 @@
+/* reader.c - CTF's line in the table of readers; how sure it is of a path */
+#include "engine/ctf/ctf_internal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SEARCH_DEPTH = 10 };
+
+static bool has_metadata(const char *path, unsigned depth)
+{
+	struct buf inner = {0};
+	struct dirent *entry;
+	struct stat st;
+	bool found;
+
+	buf_printf(&inner, "%s/metadata", path);
+	found = access(buf_text(&inner), F_OK) == 0;
+	DIR *dir = found || depth >= SEARCH_DEPTH ? NULL : opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		buf_clear(&inner);
+		buf_printf(&inner, "%s/%s", path, entry->d_name);
+		found = lstat(buf_text(&inner), &st) == 0 && S_ISDIR(st.st_mode) &&
+			has_metadata(buf_text(&inner), depth + 1);
+	}
+	if (dir)
+		closedir(dir);
+	buf_release(&inner);
+	return found;
+}
+
+static int probe(const struct probe *probe)
+{
+	static const uint8_t magic_le[] = {0x57, 0x1d, 0xd1, 0x75};
+	static const uint8_t magic_be[] = {0x75, 0xd1, 0x1d, 0x57};
+
+	if (probe->is_folder)
+		return has_metadata(probe->path, 0) ? 90 : 0;
+	if (probe->nhead >= 4 &&
+	    (!memcmp(probe->head, magic_le, 4) || !memcmp(probe->head, magic_be, 4)))
+		return 90;
+	return probe->nhead >= 6 && !memcmp(probe->head, "/* CTF", 6) ? 80 : 0;
+}
+
+const struct reader ctf_reader = {
+	.format = "ctf",
+	.probe = probe,
+	.open = ctf_open,
+	.close = ctf_close,
+	.scan = ctf_scan,
+	.computed = ctf_computed,
+	.packet_at = ctf_packet_at,
+	.decoder_new = ctf_decoder_new,
+	.decoder_free = ctf_decoder_free,
+	.decoder_open = ctf_decoder_open,
+	.decoder_leave = ctf_decoder_leave,
+	.decoder_next = ctf_decoder_next,
+	.decoder_mark = ctf_decoder_mark,
+	.decoder_seek = ctf_decoder_seek,
+	.decoder_fields = ctf_decoder_fields,
+};

@@ -1,0 +1,394 @@
+/*
+ * scan.c - a stream's packets → packet records
+ *
+ * A record costs its packet's header only: read from LTTng's index where there is one, else by
+ * hopping from packet to packet. Decoding is needed in four cases alone, and they are rare:
+ *
+ *     no times in the packet context    times are those of the events; the clock is carried over
+ *     a tracer known to lie (quirks.c)  ends are mended from the next packet, or the last event
+ *     a packet over 1 MB                cut into pieces, so that a moment inside costs a piece
+ *     no clock at all                   times are ordinals, so events must be counted
+ */
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, PREFETCHED = 32 };
+
+struct scan_state {          /* in scan->priv */
+	uint64_t clock;      /* after the last event decoded */
+	uint64_t ordinal;    /* events so far, of streams without clock */
+	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
+	uint64_t piece_at;   /* bits of it already given */
+	uint64_t piece_len;  /* bytes of the packet */
+	uint64_t prefetched; /* of the source: asked for up to here */
+	uint64_t entry;      /* next in LTTng's index of the source */
+};
+_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+
+static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
+{
+	return timebase_to_ns_clamped(&stream_state(stream)->class->base, cycles);
+}
+
+/* What decoding showed of a packet or piece. */
+struct walked {
+	nstime min, max;
+	uint32_t events;
+	bool unsorted, damaged;
+	uint64_t clock, at; /* behind the last event, bits of the packet */
+};
+
+/* Decodes heads up to the end, or to the first batch's end past `stop_bit` of the packet. */
+static bool walk(const struct stream *stream, const struct packet_info *info, uint64_t stop_bit,
+		 uint32_t most, struct walked *out, struct error *err)
+{
+	struct decoder *d = ctf_decoder_new(stream);
+	struct batch *b = mem_new(sizeof *b);
+	nstime last = NSTIME_MIN;
+	enum step step = STEP_END;
+
+	*out = (struct walked){.min = NSTIME_MAX, .max = NSTIME_MIN};
+	bool ok = ctf_decoder_open(d, info, err);
+	if (ok)
+		ctf_decoder_where(d, &out->at, &out->clock);
+	while (ok && out->at < stop_bit && out->events < most) {
+		b->capacity = most == 1 ? 1 : BATCH_MIN * 4;
+		step = ctf_decoder_next(d, b, err);
+		for (uint32_t i = 0; i < b->count; i++) {
+			out->min = b->time[i] < out->min ? b->time[i] : out->min;
+			out->max = b->time[i] > out->max ? b->time[i] : out->max;
+			out->unsorted |= b->time[i] < last;
+			last = b->time[i];
+		}
+		out->events += b->count;
+		if (step != STEP_ITEM)
+			break;
+		ctf_decoder_where(d, &out->at, &out->clock);
+	}
+	out->damaged = step == STEP_ERROR; /* whoever reads the packet reports it */
+	ctf_decoder_free(d);
+	mem_free(b);
+	return ok;
+}
+
+static void set_length(struct packet_info *out, uint64_t bytes)
+{
+	out->rec.len = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+	out->long_len = bytes;
+}
+
+static void fill(const struct stream *stream, const struct packet_head *head, uint32_t source,
+		 uint64_t off, uint64_t len, struct packet_info *out)
+{
+	*out = (struct packet_info){
+		.rec = {.off = off,
+			.seq = head->seq,
+			.lost = head->discarded,
+			.events = UINT32_MAX,
+			.source = source,
+			.cpu = head->cpu >= 0 ? head->cpu : stream->cpu},
+	};
+	set_length(out, len);
+	if (head->content_bits <= head->events_at) {
+		out->rec.flags |= PACKET_EMPTY;
+		out->rec.events = 0;
+	}
+	if (head->has_begin)
+		out->rec.min = out->rec.max = cycles_to_ns(stream, head->begin);
+	if (head->has_begin && head->has_end)
+		out->rec.max = cycles_to_ns(stream, head->end);
+}
+
+static void take_walked(const struct walked *walked, bool exact_min, struct packet_info *out)
+{
+	struct packet *rec = &out->rec;
+
+	rec->flags |= walked->damaged ? PACKET_DAMAGED : 0;
+	if (!walked->events)
+		return;
+	if (exact_min || walked->min < rec->min) {
+		rec->min = walked->min;
+		rec->flags |= PACKET_EXACT_MIN;
+	}
+	rec->max = walked->max;
+	rec->flags |= PACKET_EXACT_MAX | (walked->unsorted ? PACKET_UNSORTED : 0);
+	rec->events = walked->events;
+}
+
+/* Times that only the events know: no clock, or no times in the packet's context. */
+static bool times_from_events(const struct stream *stream, const struct packet_head *head,
+			      struct scan_state *state, struct packet_info *out, struct error *err)
+{
+	struct walked walked;
+	bool ordinals = !stream->has_time;
+
+	ctf_carried_write(&(struct ctf_carried){.clock = state->clock}, false, out);
+	if (ordinals)
+		out->rec.min = out->rec.max = (nstime)state->ordinal;
+	else if (!head->has_begin)
+		out->rec.min = out->rec.max = cycles_to_ns(stream, state->clock);
+	if (out->rec.flags & PACKET_EMPTY)
+		return true;
+	if (!walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, err))
+		return false;
+	take_walked(&walked, !head->has_begin, out);
+	if (!walked.events)
+		out->rec.max = out->rec.min;
+	state->clock = walked.clock;
+	state->ordinal += walked.events;
+	return true;
+}
+
+/* The time at which the packet behind this one begins, in the same source. */
+static bool next_begin(const struct stream *stream, const struct packet_info *info, nstime *out)
+{
+	uint64_t next = info->rec.off + packet_bytes(info);
+	struct packet_head head;
+	struct error ignored;
+
+	if (next >= source_size(stream->sources[info->rec.source]) ||
+	    !packet_head_read(stream, info->rec.source, next, &head, &ignored) || !head.has_begin)
+		return false;
+	*out = cycles_to_ns(stream, head.begin);
+	return true;
+}
+
+/* Ends that a known tracer writes wrong: not later than the next begin; else the last event. */
+static bool mend(const struct stream *stream, struct packet_info *out, struct error *err)
+{
+	unsigned quirks = stream_state(stream)->class->part->quirks;
+	struct packet *rec = &out->rec;
+	struct walked walked;
+	bool wrong_end = rec->max < rec->min;
+	nstime next;
+
+	if (rec->flags & PACKET_EMPTY) {
+		rec->max = wrong_end ? rec->min : rec->max;
+		return true;
+	}
+	if (quirks & QUIRK_EARLY_FIRST) {
+		if (!walk(stream, out, UINT64_MAX, 1, &walked, err))
+			return false;
+		if (walked.events && walked.min < rec->min) {
+			rec->min = walked.min;
+			rec->flags |= PACKET_MENDED;
+		}
+	}
+	if (!(quirks & QUIRK_LATE_EVENTS) && !(wrong_end && quirks & QUIRK_ZERO_END)) {
+		rec->flags |= wrong_end ? PACKET_SUSPECT : 0;
+		if (wrong_end)
+			rec->max = rec->min;
+		return true;
+	}
+	if (next_begin(stream, out, &next) && next >= rec->min) {
+		rec->flags |= next != rec->max ? PACKET_MENDED : 0;
+		rec->max = next;
+		return true;
+	}
+	if (!walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, err))
+		return false;
+	if (wrong_end)
+		rec->max = rec->min;
+	if (walked.events && (wrong_end || walked.max > rec->max)) {
+		rec->max = walked.max;
+		rec->flags |= PACKET_MENDED;
+	}
+	return true;
+}
+
+/* The next piece of a huge packet: from where the last one ended to an event 256 KB further. */
+static bool next_piece(const struct stream *stream, struct scan *scan, struct scan_state *state,
+		       struct packet_info *out, struct error *err)
+{
+	struct ctf_carried carried = {.packet_off = state->piece_off, .clock = state->clock};
+	struct packet_head head;
+	struct walked walked;
+	uint64_t from = state->piece_at;
+
+	if (!packet_head_read(stream, scan->source, state->piece_off, &head, err))
+		return false;
+	fill(stream, &head, scan->source, state->piece_off + from / 8, state->piece_len - from / 8,
+	     out);
+	out->rec.flags |= PACKET_PIECE;
+	if (!stream->has_time)
+		out->rec.min = out->rec.max = (nstime)state->ordinal;
+	carried.first_bit = from % 8;
+	carried.end_bit =
+		head.content_bits < state->piece_len * 8 ? head.content_bits : state->piece_len * 8;
+	ctf_carried_write(&carried, true, out);
+	if (!walk(stream, out, from + PIECE_BYTES * UINT64_C(8), UINT32_MAX, &walked, err))
+		return false;
+	take_walked(&walked, true, out);
+	bool last = walked.damaged || walked.at >= carried.end_bit || walked.at <= from;
+	if (!last) {
+		carried.end_bit = walked.at;
+		ctf_carried_write(&carried, true, out);
+		set_length(out, (walked.at + 7) / 8 - from / 8);
+	}
+	state->clock = walked.clock;
+	state->ordinal += walked.events;
+	state->piece_at = last ? 0 : walked.at;
+	if (last)
+		scan->next = state->piece_off + state->piece_len;
+	return true;
+}
+
+static bool begin_pieces(const struct stream *stream, const struct packet_head *head,
+			 struct scan *scan, struct scan_state *state, uint64_t len,
+			 struct packet_info *out, struct error *err)
+{
+	state->piece_off = scan->next;
+	state->piece_at = head->events_at;
+	state->piece_len = len;
+	if (head->has_begin)
+		state->clock = head->begin;
+	return next_piece(stream, scan, state, out, err);
+}
+
+static void head_from_entry(const struct stream *stream, const struct ctf_index_entry *entry,
+			    struct packet_head *out)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+
+	*out = (struct packet_head){
+		.packet_bits = entry->len * 8,
+		.content_bits = entry->content_bits,
+		.events_at = class->head_bytes * 8,
+		.begin = entry->begin,
+		.end = entry->end,
+		.discarded = class->member[MEMBER_DISCARDED] ? entry->discarded : PACKET_NONE,
+		.seq = entry->seq,
+		.cpu = stream->cpu,
+		.has_begin = true,
+		.has_end = true,
+		.has_size = true,
+	};
+}
+
+/* From LTTng's index where one is usable, else from the packet itself. */
+static bool find_head(const struct stream *stream, struct scan *scan, struct scan_state *state,
+		      struct packet_head *out, struct error *err)
+{
+	const struct ctf_stream_state *ss = stream_state(stream);
+	const struct ctf_source *beside = &ss->sources[scan->source];
+	struct ctf_index_entry entry;
+
+	if (beside->index && ss->class->head_bytes && stream->cpu >= 0 && ss->class->has_clock &&
+	    lttng_index_entry(beside, state->entry, &entry) && entry.off == scan->next) {
+		state->entry++;
+		head_from_entry(stream, &entry, out);
+		return true;
+	}
+	state->entry = UINT64_MAX; /* the index and the file went apart: it is not asked again */
+	if (!packet_head_read(stream, scan->source, scan->next, out, err))
+		return false;
+	/* packets of a stream are mostly of one size: ask for the next headers in one go */
+	uint64_t bytes = out->packet_bits / 8;
+	if (bytes >= 65536 && scan->next >= state->prefetched) {
+		for (uint64_t i = 1; i <= PREFETCHED; i++)
+			source_prefetch(stream->sources[scan->source], scan->next + i * bytes, 512);
+		state->prefetched = scan->next + PREFETCHED * bytes;
+	}
+	return true;
+}
+
+static bool next_packet(const struct stream *stream, struct scan *scan, struct scan_state *state,
+			struct packet_info *out, struct error *err)
+{
+	uint64_t room = source_size(stream->sources[scan->source]) - scan->next;
+	struct packet_head head;
+
+	if (!find_head(stream, scan, state, &head, err))
+		return false;
+	uint64_t len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room;
+	if (len > HUGE && head.content_bits > HUGE * UINT64_C(8))
+		return begin_pieces(stream, &head, scan, state, len, out, err);
+	fill(stream, &head, scan->source, scan->next, len, out);
+	if (head.packet_bits / 8 > room)
+		out->rec.flags |= PACKET_DAMAGED;
+	scan->next += len;
+	if (!stream->has_time || !head.has_begin || !head.has_end)
+		return times_from_events(stream, &head, state, out, err);
+	return mend(stream, out, err);
+}
+
+enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		   struct error *err)
+{
+	struct scan_state state;
+
+	memcpy(&state, scan->priv, sizeof state);
+	while (scan->source < stream->nsources &&
+	       scan->next >= source_size(stream->sources[scan->source])) {
+		if (scan->source + 1 == stream->nsources)
+			return STEP_END; /* and stays here: the last file may grow */
+		scan->source++;
+		scan->next = 0;
+		state.prefetched = state.entry = 0;
+	}
+	if (scan->source >= stream->nsources)
+		return STEP_END;
+	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
+				 : next_packet(stream, scan, &state, out, err);
+	if (!ok) { /* nothing says where the next packet begins: this file has ended */
+		scan->next = source_size(stream->sources[scan->source]);
+		state.piece_at = 0;
+	} else {
+		scan->emitted++;
+	}
+	memcpy(scan->priv, &state, sizeof state);
+	return ok ? STEP_ITEM : STEP_ERROR;
+}
+
+/*
+ * A table without a scan: one file, all packets of the first one's size, the tracer not one that
+ * lies. First and last packet are looked at while opening; those between when somebody hops there.
+ */
+uint64_t ctf_equal_size(const struct stream *stream)
+{
+	struct packet_head first, last;
+	struct error ignored;
+
+	if (stream->nsources != 1 || !stream->has_time ||
+	    stream_state(stream)->class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
+		return 0;
+	uint64_t size = source_size(stream->sources[0]);
+	if (!size || !packet_head_read(stream, 0, 0, &first, &ignored) || !first.has_begin ||
+	    !first.has_end || !first.has_size)
+		return 0;
+	uint64_t bytes = first.packet_bits / 8;
+	if (bytes > HUGE || size % bytes || size / bytes < 8) /* fewer: a scan is as quick */
+		return 0;
+	if (!packet_head_read(stream, 0, size - bytes, &last, &ignored) ||
+	    last.packet_bits != first.packet_bits)
+		return 0;
+	return bytes;
+}
+
+bool ctf_computed(const struct stream *stream, uint64_t *count)
+{
+	uint64_t bytes = stream_state(stream)->equal_size;
+
+	if (bytes)
+		*count = source_size(stream->sources[0]) / bytes;
+	return bytes;
+}
+
+bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
+		   struct error *err)
+{
+	uint64_t bytes = stream_state(stream)->equal_size;
+	struct packet_head head;
+
+	if (!packet_head_read(stream, 0, i * bytes, &head, err))
+		return false;
+	if (head.packet_bits != bytes * 8)
+		return error_set(err, ERR_FORMAT, "packets differ in size");
+	fill(stream, &head, 0, i * bytes, bytes, out);
+	if (out->rec.max < out->rec.min)
+		return error_set(err, ERR_FORMAT, "a packet ends before it begins");
+	return true;
+}

@@ -1,0 +1,255 @@
+/*
+ * event.c - typed views of slots
+ *
+ * A view knows its class and the slots that its own members stand in, so that going down a struct
+ * costs nothing. Elements of arrays that are not plain scalars are decoded when they are visited.
+ */
+#include "engine/event.h"
+
+#include "engine/base/mem.h"
+#include "engine/layout.h"
+
+#include <string.h>
+
+bool fields_scope(const struct fields *fields, enum scope scope, struct field *out)
+{
+	const struct field_class *class = fields->class->scope[scope];
+	const struct slot *inside;
+
+	if (scope == SCOPE_PACKET_HEADER)
+		inside = fields->packet_header;
+	else if (scope == SCOPE_PACKET_CONTEXT)
+		inside = fields->packet_context;
+	else if (scope == SCOPE_EVENT_HEADER)
+		inside = NULL;
+	else
+		inside = fields->slots + fields->class->slot_base[scope];
+	if (!class || !inside)
+		return false;
+	*out = (struct field){.class = class, .in = fields, .inside = inside};
+	return true;
+}
+
+/* A leaf's slot is its own; a struct's members stand where the struct stands. */
+static void view(const struct field_class *class, const struct fields *in,
+		 const struct slot *inside, struct field *out)
+{
+	*out = (struct field){.class = class, .in = in, .inside = inside};
+	if (class->kind != FIELD_STRUCT)
+		out->slot = inside[class->slot];
+}
+
+static const enum scope search_order[] = {SCOPE_PAYLOAD, SCOPE_EVENT_CONTEXT,
+					  SCOPE_STREAM_EVENT_CONTEXT, SCOPE_PACKET_CONTEXT,
+					  SCOPE_PACKET_HEADER};
+enum { SEARCHED = sizeof search_order / sizeof *search_order };
+
+bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
+		     size_t n, struct field_path *out)
+{
+	*out = (struct field_path){0};
+	for (size_t i = 0; i < SEARCHED; i++) {
+		const struct field_class *at = class->scope[search_order[i]];
+		if (!(scopes & 1u << search_order[i]) || !at || !n)
+			continue;
+		const struct member *first = field_member(at, names[0]);
+		if (!first)
+			continue;
+		at = first->class;
+		for (size_t k = 1; k < n; k++) {
+			const struct member *member =
+				at->kind == FIELD_STRUCT ? field_member(at, names[k]) : NULL;
+			if (!member)
+				return false;
+			at = member->class;
+		}
+		*out = (struct field_path){search_order[i], at->slot, at};
+		return true;
+	}
+	return false;
+}
+
+void fields_at(const struct fields *fields, const struct field_path *path, struct field *out)
+{
+	const struct slot *inside;
+
+	if (path->scope == SCOPE_PACKET_CONTEXT)
+		inside = fields->packet_context;
+	else if (path->scope == SCOPE_PACKET_HEADER)
+		inside = fields->packet_header;
+	else
+		inside = fields->slots + fields->class->slot_base[path->scope];
+	view(path->class, fields, inside, out);
+}
+
+/* The element whose decimal number is `text`, or the member of that name. False: none. */
+static bool step_into(struct field *field, const char *text, struct slot **scratch)
+{
+	struct field_iter iter;
+	bool found = false;
+	uint64_t wanted = 0;
+	bool number = *text != 0;
+
+	for (const char *c = text; *c; c++) {
+		number = number && *c >= '0' && *c <= '9' && wanted < UINT64_MAX / 16;
+		wanted = number ? wanted * 10 + (uint64_t)(*c - '0') : 0;
+	}
+	if (field->class->kind == FIELD_VARIANT) { /* the chosen option, then the name in it */
+		const struct member *option = &field->class->members[field->slot.n];
+		struct field inner;
+		view(option->class, field->in, field->inside, &inner);
+		*field = inner;
+		if (!strcmp(option->name, text) || !strcmp(option->written, text))
+			return true;
+		return field->class->kind != FIELD_INT && field->class->kind != FIELD_STRING &&
+		       step_into(field, text, scratch);
+	}
+	if (field->class->kind == FIELD_STRUCT) {
+		const struct member *member = field_member(field->class, text);
+		struct field inner;
+		if (!member)
+			return false;
+		view(member->class, field->in, field->inside, &inner);
+		*field = inner;
+		return true;
+	}
+	if (!number || (field->class->kind != FIELD_ARRAY && field->class->kind != FIELD_SEQUENCE))
+		return false;
+	const struct field of = *field;
+	field_iter_begin(&iter, &of);
+	while (!found && field_iter_next(&iter))
+		found = iter.index - 1 == wanted;
+	if (found) {
+		*field = iter.item;
+		mem_free(*scratch); /* slots of an outer element are not needed any more */
+		*scratch = iter.scratch;
+		iter.scratch = NULL;
+	}
+	field_iter_end(&iter);
+	return found;
+}
+
+bool fields_get(const struct fields *fields, unsigned scopes, const char *const *names, size_t n,
+		struct field *out)
+{
+	struct slot *scratch = NULL;
+	bool found = false;
+
+	for (size_t i = 0; i < SEARCHED && !found; i++) {
+		if (!(scopes & 1u << search_order[i]) || !n ||
+		    !fields_scope(fields, search_order[i], out) ||
+		    !field_member(out->class, names[0]))
+			continue;
+		found = true;
+		for (size_t k = 0; k < n && found; k++)
+			found = step_into(out, names[k], &scratch);
+		break;
+	}
+	/* what stands in an element's slots goes away: only the value itself may be used */
+	if (found && scratch)
+		out->inside = NULL;
+	mem_free(scratch);
+	return found;
+}
+
+void field_iter_begin(struct field_iter *iter, const struct field *of)
+{
+	*iter = (struct field_iter){.of = of, .at = of->slot.at};
+	switch (of->class->kind) {
+	case FIELD_STRUCT:
+		iter->count = of->inside ? of->class->nmembers : 0;
+		break;
+	case FIELD_VARIANT:
+		iter->count = of->slot.n < of->class->nmembers && of->inside;
+		break;
+	case FIELD_ARRAY:
+	case FIELD_SEQUENCE:
+		iter->count = of->slot.n;
+		if (of->class->element_layout)
+			iter->scratch = mem_new_array(layout_slots(of->class->element_layout) + 1,
+						      sizeof *iter->scratch);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool next_element(struct field_iter *iter)
+{
+	const struct field *of = iter->of;
+	const struct field_class *element = of->class->element;
+
+	if (!of->class->element_layout) {
+		iter->item = (struct field){.class = element, .in = of->in};
+		iter->item.slot.u = layout_scalar(element, of->in->data, iter->at);
+		iter->at += layout_stride(element);
+		return true;
+	}
+	struct layout_input in = {of->in->data, of->in->bits, iter->at, of->in->registers};
+	if (!layout_decode(of->class->element_layout, &in, iter->scratch))
+		return false; /* cannot happen: decoding the event passed over it */
+	iter->at = in.at;
+	view(element, of->in, iter->scratch, &iter->item);
+	return true;
+}
+
+bool field_iter_next(struct field_iter *iter)
+{
+	const struct field *of = iter->of;
+
+	if (iter->index >= iter->count)
+		return false;
+	uint64_t i = iter->index++;
+	if (of->class->kind == FIELD_ARRAY || of->class->kind == FIELD_SEQUENCE)
+		return next_element(iter);
+	const struct member *member =
+		&of->class->members[of->class->kind == FIELD_STRUCT ? i : of->slot.n];
+	iter->name = member->name;
+	view(member->class, of->in, of->inside, &iter->item);
+	return true;
+}
+
+void field_iter_end(struct field_iter *iter)
+{
+	mem_free(iter->scratch);
+	iter->scratch = NULL;
+}
+
+bool field_is_text(const struct field *field)
+{
+	const struct field_class *class = field->class;
+
+	if (class->kind == FIELD_STRING)
+		return true;
+	return (class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE) &&
+	       class->element->kind == FIELD_INT && class->element->is_text;
+}
+
+const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len)
+{
+	const uint8_t *bytes;
+	size_t count = (size_t)field->slot.n;
+
+	if (field->class->kind == FIELD_STRING) {
+		*len = count;
+		return field->slot.bytes;
+	}
+	if (field->slot.at % 8 == 0 && layout_stride(field->class->element) == 8) {
+		bytes = field->in->data + field->slot.at / 8;
+	} else {
+		struct field_iter iter;
+		buf_clear(scratch);
+		field_iter_begin(&iter, field);
+		while (field_iter_next(&iter))
+			buf_add_char(scratch, (char)iter.item.slot.u);
+		field_iter_end(&iter);
+		bytes = (const uint8_t *)buf_text(scratch);
+		count = scratch->len;
+	}
+	if (field_is_text(field) && count) {
+		const uint8_t *zero = memchr(bytes, 0, count);
+		count = zero ? (size_t)(zero - bytes) : count;
+	}
+	*len = count;
+	return bytes;
+}

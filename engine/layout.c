@@ -1,0 +1,424 @@
+/*
+ * layout.c - the compiler: from a tree to steps
+ *
+ * One walk over the tree emits the decode list; a second pass over that list folds what only has
+ * to be passed over into single skips. What is known of the position (struct layout_grid) is
+ * followed along the way, so that alignment costs a step only where it can matter.
+ */
+#include "engine/layout.h"
+
+#include "engine/base/mem.h"
+#include "engine/layout_internal.h"
+
+#include <string.h>
+
+enum { DEPTH_MAX = 64, STEPS_MAX = 1 << 20 };
+
+struct compiler {
+	struct arena *arena;
+	struct error *err;
+	struct layout_step *steps;
+	size_t nsteps, capacity;
+	uint32_t slot;      /* next in this root or element */
+	uint32_t slot_base; /* of this root */
+	struct layout_grid grid;
+	bool bytewise;
+};
+
+static void mark_refs(const struct field_class *class, struct layout_registers *regs)
+{
+	if (class->ref && !class->ref->value_register)
+		class->ref->value_register = ++regs->count;
+	for (uint32_t i = 0; i < class->nmembers; i++)
+		mark_refs(class->members[i].class, regs);
+	if (class->element)
+		mark_refs(class->element, regs);
+}
+
+void layout_allot(struct field_class *const *roots, size_t nroots, struct layout_registers *regs)
+{
+	for (size_t i = 0; i < nroots; i++)
+		if (roots[i])
+			mark_refs(roots[i], regs);
+}
+
+static struct layout_step *emit(struct compiler *c, enum op op, const struct field_class *class)
+{
+	c->steps = mem_grow(c->steps, c->nsteps, &c->capacity, sizeof *c->steps);
+	struct layout_step *step = &c->steps[c->nsteps++];
+
+	*step = (struct layout_step){.op = (uint8_t)op, .class = class};
+	return step;
+}
+
+static bool at_byte(const struct compiler *c)
+{
+	return c->grid.grid >= 8 && c->grid.offset % 8 == 0;
+}
+
+static void advance(struct compiler *c, uint64_t bits)
+{
+	c->grid.offset += bits;
+}
+
+/* After something whose size is a multiple of `unit` bits, and otherwise unknown. */
+static void advance_unknown(struct compiler *c, uint64_t unit)
+{
+	uint64_t grid = c->grid.grid < unit ? c->grid.grid : unit;
+
+	while (grid > 1 && (c->grid.offset % grid || unit % grid))
+		grid /= 2;
+	c->grid = (struct layout_grid){grid, 0};
+}
+
+static void align(struct compiler *c, uint32_t bits)
+{
+	if (bits <= 1 || (bits <= c->grid.grid && c->grid.offset % bits == 0))
+		return;
+	if (bits <= c->grid.grid) { /* the padding is one number: still a step, still known */
+		emit(c, OP_ALIGN, NULL)->count = bits;
+		c->grid.offset = (c->grid.offset + bits - 1) / bits * bits;
+		return;
+	}
+	if (!at_byte(c) && c->nsteps)
+		c->bytewise = false;
+	emit(c, OP_ALIGN, NULL)->count = bits;
+	c->grid = (struct layout_grid){bits, 0};
+}
+
+static uint32_t next_slot(struct compiler *c, struct field_class *class)
+{
+	class->slot = c->slot++;
+	return c->slot_base + class->slot;
+}
+
+static enum op integer_op(const struct field_class *class, bool byte)
+{
+	if (!byte || (class->big_endian && class->bits > 8))
+		return OP_INT;
+	switch (class->bits) {
+	case 8:
+		return class->is_signed ? OP_S8 : OP_U8;
+	case 16:
+		return class->is_signed ? OP_S16 : OP_U16;
+	case 32:
+		return class->is_signed ? OP_S32 : OP_U32;
+	case 64:
+		return OP_64;
+	default:
+		return OP_INT;
+	}
+}
+
+static bool compile_scalar(struct compiler *c, struct field_class *class)
+{
+	align(c, class->align);
+	bool byte = at_byte(c);
+	enum op op;
+
+	if (class->kind == FIELD_INT)
+		op = integer_op(class, byte);
+	else if (byte && !class->big_endian && class->bits != 16)
+		op = class->bits == 32 ? OP_F32 : OP_F64;
+	else
+		op = OP_FLOAT;
+	struct layout_step *step = emit(c, op, class);
+	step->slot = next_slot(c, class);
+	step->reg = class->value_register;
+	step->stride = class->bits;
+	step->bytes = byte && class->bits % 8 == 0 ? (uint8_t)(class->bits / 8) : 0;
+	if (!step->bytes)
+		c->bytewise = false;
+	advance(c, class->bits);
+	return true;
+}
+
+uint64_t layout_stride(const struct field_class *element)
+{
+	if (element->kind != FIELD_INT && element->kind != FIELD_FLOAT)
+		return 0;
+	if (element->value_register)
+		return 0;
+	uint64_t align_bits = element->align ? element->align : 1;
+	return (element->bits + align_bits - 1) / align_bits * align_bits;
+}
+
+static bool compile_root(struct compiler *c, struct field_class *class, unsigned depth);
+static struct layout *finish(struct compiler *c);
+
+/* Elements that are not plain scalars get a layout of their own, with slots of their own. */
+static bool compile_element_from(struct compiler *c, struct field_class *class, unsigned depth,
+				 uint64_t grid)
+{
+	struct compiler inner = {.arena = c->arena, .err = c->err, .grid = {grid, 0}};
+
+	inner.bytewise = grid >= 8;
+	bool ok = compile_root(&inner, class->element, depth + 1);
+	if (!at_byte(&inner))
+		inner.bytewise = false;
+	if (ok)
+		class->element_layout = finish(&inner);
+	mem_free(inner.steps);
+	return ok;
+}
+
+/* The second element begins where the first ends: on a byte only if every size is whole bytes. */
+static bool compile_element(struct compiler *c, struct field_class *class, unsigned depth)
+{
+	if (!compile_element_from(c, class, depth, at_byte(c) ? 8 : 1))
+		return false;
+	if (class->element_layout->bytewise) {
+		advance_unknown(c, 8);
+		return true;
+	}
+	c->grid = (struct layout_grid){1, 0};
+	c->bytewise = false;
+	return compile_element_from(c, class, depth, 1);
+}
+
+static bool compile_array(struct compiler *c, struct field_class *class, unsigned depth)
+{
+	bool sequence = class->kind == FIELD_SEQUENCE;
+	uint64_t stride = layout_stride(class->element);
+
+	align(c, class->element->align);
+	if (!at_byte(c))
+		c->bytewise = false;
+	struct layout_step *step = emit(c,
+					stride ? (sequence ? OP_SEQUENCE : OP_ARRAY)
+					       : (sequence ? OP_SEQUENCE_OF : OP_ARRAY_OF),
+					class);
+	size_t here = c->nsteps - 1;
+	step->slot = next_slot(c, class);
+	step->reg = sequence && class->ref ? class->ref->value_register : 0;
+	step->count = class->length;
+	step->stride = stride;
+	if (sequence && !step->reg)
+		return error_set(c->err, ERR_FORMAT, "a sequence has no length field");
+	if (!stride) {
+		if (!compile_element(c, class, depth))
+			return false;
+		c->steps[here].sub = class->element_layout;
+		return true;
+	}
+	uint64_t total;
+	if (stride != class->element->bits || stride % 8)
+		c->bytewise = false; /* a last element without its padding: bits decide */
+	if (sequence)
+		advance_unknown(c, stride == class->element->bits ? stride : 1);
+	else if (__builtin_mul_overflow(class->length, stride, &total))
+		return error_set(c->err, ERR_FORMAT, "an array of %llu elements is too long",
+				 (unsigned long long)class->length);
+	else if (total)
+		advance(c, total - stride + class->element->bits);
+	return true;
+}
+
+uint32_t layout_option(const struct field_class *variant, uint64_t value)
+{
+	bool is_signed = variant->ref && variant->ref->is_signed;
+
+	for (uint32_t i = 0; i < variant->nmembers; i++)
+		for (uint32_t k = 0; k < variant->members[i].nranges; k++)
+			if (enum_label_holds(&variant->members[i].ranges[k], is_signed, value))
+				return i;
+	return variant->nmembers;
+}
+
+/* What is known after either of two ways. */
+static struct layout_grid grid_common(struct layout_grid a, struct layout_grid b)
+{
+	uint64_t grid = a.grid < b.grid ? a.grid : b.grid;
+
+	while (grid > 1 && a.offset % grid != b.offset % grid)
+		grid /= 2;
+	return (struct layout_grid){grid, a.offset % grid};
+}
+
+static bool compile_variant(struct compiler *c, struct field_class *class, unsigned depth)
+{
+	size_t here = c->nsteps;
+	uint32_t *options = arena_array(c->arena, class->nmembers, sizeof *options);
+	size_t *jumps = mem_new_array(class->nmembers, sizeof *jumps);
+	struct layout_grid start = c->grid, end = start;
+	bool ok = true;
+
+	struct layout_step *step = emit(c, OP_VARIANT, class);
+	step->slot = next_slot(c, class);
+	step->reg = class->ref ? class->ref->value_register : 0;
+	step->options = options;
+	if (!step->reg)
+		ok = error_set(c->err, ERR_FORMAT, "a variant has no tag field");
+	for (uint32_t i = 0; ok && i < class->nmembers; i++) {
+		c->grid = start;
+		options[i] = (uint32_t)c->nsteps;
+		ok = compile_root(c, class->members[i].class, depth + 1);
+		jumps[i] = c->nsteps;
+		emit(c, OP_JUMP, NULL);
+		end = i ? grid_common(end, c->grid) : c->grid;
+	}
+	for (uint32_t i = 0; ok && i < class->nmembers; i++)
+		c->steps[jumps[i]].jump = (uint32_t)c->nsteps;
+	c->grid = end;
+	c->steps[here].count = class->nmembers;
+	mem_free(jumps);
+	return ok;
+}
+
+static bool compile_root(struct compiler *c, struct field_class *class, unsigned depth)
+{
+	if (depth > DEPTH_MAX || c->nsteps > STEPS_MAX)
+		return error_set(c->err, ERR_FORMAT, "a field class is nested too deeply");
+	switch (class->kind) {
+	case FIELD_INT:
+	case FIELD_FLOAT:
+		return compile_scalar(c, class);
+	case FIELD_STRING:
+		align(c, 8);
+		if (!at_byte(c))
+			c->bytewise = false;
+		emit(c, OP_STRING, class)->slot = next_slot(c, class);
+		advance_unknown(c, 8);
+		return true;
+	case FIELD_STRUCT:
+		align(c, class->align);
+		for (uint32_t i = 0; i < class->nmembers; i++)
+			if (!compile_root(c, class->members[i].class, depth + 1))
+				return false;
+		return true;
+	case FIELD_ARRAY:
+	case FIELD_SEQUENCE:
+		return compile_array(c, class, depth);
+	case FIELD_VARIANT:
+		return compile_variant(c, class, depth);
+	}
+	return error_set(c->err, ERR_FORMAT, "a field class of no known kind");
+}
+
+/* One number of bits, when a step's size is that and nothing needs its value. */
+static bool step_constant(const struct layout_step *step, uint64_t *bits)
+{
+	switch (step->op) {
+	case OP_U8:
+	case OP_S8:
+	case OP_U16:
+	case OP_S16:
+	case OP_U32:
+	case OP_S32:
+	case OP_64:
+	case OP_INT:
+	case OP_F32:
+	case OP_F64:
+	case OP_FLOAT:
+		*bits = step->class->bits;
+		return !step->reg;
+	case OP_ARRAY:
+		*bits = step->count ? (step->count - 1) * step->stride + step->class->element->bits
+				    : 0;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The same list, with neighbours of constant size folded; jumps are moved along. */
+static const struct layout_step *fold(struct compiler *c, size_t *count)
+{
+	struct layout_step *skips = arena_array(c->arena, c->nsteps + 1, sizeof *skips);
+	uint32_t *moved = mem_new_array(c->nsteps + 1, sizeof *moved);
+	bool *target = mem_new_array(c->nsteps + 1, sizeof *target);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->nsteps; i++) {
+		const struct layout_step *step = &c->steps[i];
+		if (step->op == OP_JUMP)
+			target[step->jump] = true;
+		for (uint64_t k = 0; step->op == OP_VARIANT && k < step->count; k++)
+			target[step->options[k]] = true;
+	}
+	for (size_t i = 0; i < c->nsteps; i++) {
+		uint64_t bits;
+		moved[i] = (uint32_t)n;
+		if (!step_constant(&c->steps[i], &bits)) {
+			skips[n++] = c->steps[i];
+		} else if (n && skips[n - 1].op == OP_SKIP && !target[i] &&
+			   skips[n - 1].count < UINT64_MAX / 2 - bits) {
+			skips[n - 1].count += bits;
+		} else {
+			skips[n++] = (struct layout_step){.op = OP_SKIP, .count = bits};
+		}
+	}
+	moved[c->nsteps] = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) {
+		if (skips[i].op == OP_JUMP)
+			skips[i].jump = moved[skips[i].jump];
+		if (skips[i].op != OP_VARIANT)
+			continue;
+		uint32_t *options = arena_array(c->arena, skips[i].count, sizeof *options);
+		for (uint64_t k = 0; k < skips[i].count; k++)
+			options[k] = moved[skips[i].options[k]];
+		skips[i].options = options;
+	}
+	skips[n] = (struct layout_step){.op = OP_END};
+	mem_free(moved);
+	mem_free(target);
+	*count = n;
+	return skips;
+}
+
+static struct layout *finish(struct compiler *c)
+{
+	struct layout *layout = arena_alloc(c->arena, sizeof *layout);
+	size_t nskips;
+
+	emit(c, OP_END, NULL);
+	c->nsteps--; /* END is no step to fold */
+	struct layout_step *steps = arena_array(c->arena, c->nsteps + 1, sizeof *steps);
+	memcpy(steps, c->steps, (c->nsteps + 1) * sizeof *steps);
+	layout->steps = steps;
+	layout->skips = fold(c, &nskips);
+	layout->nslots = c->slot_base + c->slot;
+	layout->bytewise = c->bytewise;
+	layout->constant = !nskips || (nskips == 1 && layout->skips[0].op == OP_SKIP);
+	layout->constant_bits = nskips && layout->constant ? layout->skips[0].count : 0;
+	return layout;
+}
+
+bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *slot_base,
+		    struct layout_grid *grid, struct arena *arena, struct layout **out,
+		    struct error *err)
+{
+	struct compiler c = {.arena = arena, .err = err, .grid = *grid, .bytewise = true};
+	bool ok = true;
+
+	if (!c.grid.grid)
+		c.grid.grid = 1;
+	for (size_t i = 0; ok && i < nroots; i++) {
+		if (slot_base)
+			slot_base[i] = c.slot_base;
+		if (!roots[i])
+			continue;
+		/* alignment over what is known moves a start that may not be on a byte */
+		if (!c.nsteps && !at_byte(&c) && roots[i]->align < 8)
+			c.bytewise = false;
+		ok = compile_root(&c, roots[i], 0);
+		c.slot_base += c.slot;
+		c.slot = 0;
+	}
+	if (ok)
+		*out = finish(&c);
+	*grid = c.grid;
+	mem_free(c.steps);
+	return ok;
+}
+
+uint32_t layout_slots(const struct layout *layout)
+{
+	return layout->nslots;
+}
+
+bool layout_constant_bits(const struct layout *layout, uint64_t *bits)
+{
+	*bits = layout->constant_bits;
+	return layout->constant;
+}

@@ -1,0 +1,51 @@
+/* layout_internal.h - the steps, shared by compiler (layout.c) and loops (layout_run.c) */
+#ifndef ENGINE_LAYOUT_INTERNAL_H
+#define ENGINE_LAYOUT_INTERNAL_H
+
+#include "engine/layout.h"
+
+enum op {
+	OP_END,
+	OP_U8, OP_S8,
+	OP_U16, OP_S16, OP_U32, OP_S32, OP_64, /* little-endian, at a byte */
+	OP_INT,	   /* any other integer */
+	OP_F32, OP_F64, /* little-endian, at a byte */
+	OP_FLOAT,
+	OP_STRING,
+	OP_ARRAY,     /* count elements, stride bits apart */
+	OP_SEQUENCE,  /* as many as the register says */
+	OP_ARRAY_OF,  /* count elements, each by the sub-layout */
+	OP_SEQUENCE_OF,
+	OP_ALIGN,     /* to `count` bits */
+	OP_SKIP,      /* `count` bits; in skip lists */
+	OP_VARIANT,   /* jump to the option that the register selects */
+	OP_JUMP	      /* to step `jump` */
+};
+
+struct layout_step {
+	uint8_t op;
+	uint8_t bytes;	 /* size of a whole-byte integer */
+	uint16_t unused;
+	uint32_t slot;
+	uint32_t reg;	 /* 1 + register to keep the value in, or to read the count or tag from */
+	uint32_t jump;	 /* OP_JUMP; OP_VARIANT: steps to the options follow in `options` */
+	uint64_t count;	 /* OP_ARRAY*: elements; OP_ALIGN, OP_SKIP: bits */
+	uint64_t stride; /* bits from element to element */
+	const struct field_class *class;
+	const struct layout *sub;
+	const uint32_t *options; /* OP_VARIANT: first step of each option */
+};
+
+struct layout {
+	const struct layout_step *steps; /* decode */
+	const struct layout_step *skips;
+	uint32_t nslots;
+	bool bytewise;	     /* every step begins on a byte */
+	bool constant;	     /* skips is at most one OP_SKIP */
+	uint64_t constant_bits;
+};
+
+/* The option (index) of a variant that `value` of its tag selects; nmembers when none does. */
+uint32_t layout_option(const struct field_class *variant, uint64_t value);
+
+#endif

@@ -1,0 +1,428 @@
+/*
+ * layout_run.c - the loops that run steps over a packet
+ *
+ * Four loops, of two kinds and two widths: decode and skip, by bytes and by bits. The byte loops
+ * are what real tracers' classes run through. All compare every read with what remains; none of
+ * them moves backwards, and a loop over elements that take no bits ends after the first.
+ */
+#include "engine/base/cursor.h"
+#include "engine/layout_internal.h"
+
+#include <string.h>
+
+static inline uint64_t load_native(const uint8_t *bytes, unsigned count)
+{
+	uint64_t value = 0;
+
+	switch (count) { /* constant sizes become single loads */
+	case 1:
+		return bytes[0];
+	case 2:
+		memcpy(&value, bytes, 2);
+		return value;
+	case 4:
+		memcpy(&value, bytes, 4);
+		return value;
+	case 8:
+		memcpy(&value, bytes, 8);
+		return value;
+	default:
+		return load_le(bytes, count);
+	}
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "load_native() swaps elsewhere");
+
+static uint64_t sign_extend(uint64_t value, unsigned bits)
+{
+	unsigned unused = 64 - bits;
+
+	return unused ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
+}
+
+/* CTF 1.8, 4.1.5: little-endian fills bytes from the lowest bit, big-endian from the highest. */
+static uint64_t load_bits(const uint8_t *data, uint64_t at, unsigned bits, bool big_endian)
+{
+	uint64_t value = 0;
+
+	if (at % 8 == 0 && bits % 8 == 0)
+		return big_endian ? load_be(data + at / 8, bits / 8)
+				  : load_native(data + at / 8, bits / 8);
+	for (unsigned done = 0; done < bits;) {
+		unsigned in_byte = (unsigned)(at % 8), take = 8 - in_byte;
+		if (take > bits - done)
+			take = bits - done;
+		uint64_t byte = data[at / 8], mask = (1u << take) - 1;
+		if (big_endian)
+			value = value << take | (byte >> (8 - in_byte - take) & mask);
+		else
+			value |= (byte >> in_byte & mask) << done;
+		done += take;
+		at += take;
+	}
+	return value;
+}
+
+static double half_to_double(uint64_t half)
+{
+	uint64_t sign = half >> 15, exponent = half >> 10 & 31, fraction = half & 1023;
+	double value = (double)fraction / 1024;
+
+	if (exponent == 31)
+		value = fraction ? __builtin_nan("") : __builtin_inf();
+	else if (exponent)
+		value = __builtin_ldexp(1 + value, (int)exponent - 15);
+	else
+		value = __builtin_ldexp(value, -14);
+	return sign ? -value : value;
+}
+
+static uint64_t float_bits(uint64_t raw, unsigned bits)
+{
+	double value;
+	uint64_t out;
+
+	if (bits == 64)
+		return raw;
+	if (bits == 32) {
+		uint32_t word = (uint32_t)raw;
+		float single;
+		memcpy(&single, &word, sizeof single);
+		value = (double)single;
+	} else {
+		value = half_to_double(raw);
+	}
+	memcpy(&out, &value, sizeof out);
+	return out;
+}
+
+uint64_t layout_scalar(const struct field_class *class, const uint8_t *data, uint64_t at)
+{
+	uint64_t raw = load_bits(data, at, class->bits, class->big_endian);
+
+	if (class->kind == FIELD_FLOAT)
+		return float_bits(raw, class->bits);
+	return class->is_signed ? sign_extend(raw, class->bits) : raw;
+}
+
+/* Bits of `count` elements; false when they cannot all lie in `room`. */
+static inline bool elements_fit(const struct layout_step *step, uint64_t count, uint64_t room,
+				uint64_t *bits)
+{
+	uint64_t size = step->class->element->bits;
+
+	*bits = 0;
+	if (!count)
+		return true;
+	if (count - 1 > room / step->stride)
+		return false;
+	*bits = (count - 1) * step->stride + size;
+	return *bits <= room;
+}
+
+/* Elements by their own layout: decoded into nothing, since views decode them again. */
+static bool pass_elements(const struct layout_step *step, uint64_t count, struct layout_input *in)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t before = in->at;
+		if (!layout_skip(step->sub, in))
+			return false;
+		if (in->at == before)
+			break; /* nothing moves, so nothing would change */
+	}
+	return true;
+}
+
+#define ROOM(count)                                                               \
+	do {                                                                      \
+		if (__builtin_expect((uint64_t)(end - p) < (uint64_t)(count), 0)) \
+			goto cut;                                                 \
+	} while (0)
+#define KEEP(value)                                          \
+	do {                                                 \
+		slots[s->slot].u = (value);                  \
+		if (s->reg)                                  \
+			in->registers[s->reg - 1] = (value); \
+	} while (0)
+
+static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
+{
+	const uint8_t *data = in->data, *end = data + in->bits / 8;
+	const uint8_t *p = data + (in->at + 7) / 8;
+	const struct layout_step *s = layout->steps;
+	uint64_t value, count, bits;
+
+	if (p > end)
+		return false;
+	for (;; s++) {
+		switch ((enum op)s->op) {
+		case OP_END:
+			in->at = (uint64_t)(p - data) * 8;
+			return true;
+		case OP_U8:
+			ROOM(1);
+			KEEP((uint64_t)*p);
+			p += 1;
+			break;
+		case OP_S8:
+			ROOM(1);
+			KEEP((uint64_t)(int64_t)(int8_t)*p);
+			p += 1;
+			break;
+		case OP_U16:
+			ROOM(2);
+			KEEP(load_native(p, 2));
+			p += 2;
+			break;
+		case OP_S16:
+			ROOM(2);
+			KEEP(sign_extend(load_native(p, 2), 16));
+			p += 2;
+			break;
+		case OP_U32:
+			ROOM(4);
+			KEEP(load_native(p, 4));
+			p += 4;
+			break;
+		case OP_S32:
+			ROOM(4);
+			KEEP(sign_extend(load_native(p, 4), 32));
+			p += 4;
+			break;
+		case OP_64:
+		case OP_F64:
+			ROOM(8);
+			KEEP(load_native(p, 8));
+			p += 8;
+			break;
+		case OP_F32:
+			ROOM(4);
+			slots[s->slot].u = float_bits(load_native(p, 4), 32);
+			p += 4;
+			break;
+		case OP_INT:
+		case OP_FLOAT:
+			ROOM(s->bytes);
+			value = layout_scalar(s->class, p, 0);
+			KEEP(value);
+			p += s->bytes;
+			break;
+		case OP_STRING: {
+			const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+			if (!zero)
+				goto cut;
+			slots[s->slot] = (struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
+			p = zero + 1;
+			break;
+		}
+		case OP_ARRAY:
+		case OP_SEQUENCE:
+			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
+			if (!elements_fit(s, count, (uint64_t)(end - p) * 8, &bits))
+				goto cut;
+			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
+			p += bits / 8;
+			break;
+		case OP_ARRAY_OF:
+		case OP_SEQUENCE_OF:
+			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
+			in->at = (uint64_t)(p - data) * 8;
+			slots[s->slot] = (struct slot){.at = in->at, .n = count};
+			if (!pass_elements(s, count, in))
+				return false;
+			p = data + in->at / 8;
+			break;
+		case OP_ALIGN: {
+			size_t unit = (size_t)s->count / 8, over = (size_t)(p - data) & (unit - 1);
+			if (unit > 1 && over) {
+				ROOM(unit - over);
+				p += unit - over;
+			}
+			break;
+		}
+		case OP_VARIANT: {
+			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
+			if (option == s->class->nmembers)
+				goto cut;
+			slots[s->slot].n = option;
+			s = layout->steps + s->options[option] - 1;
+			break;
+		}
+		case OP_JUMP:
+			s = layout->steps + s->jump - 1;
+			break;
+		case OP_SKIP:
+			break;
+		}
+	}
+cut:
+	in->at = (uint64_t)(p - data) * 8;
+	return false;
+}
+
+static bool skip_bytes(const struct layout *layout, struct layout_input *in)
+{
+	const uint8_t *data = in->data, *end = data + in->bits / 8;
+	const uint8_t *p = data + (in->at + 7) / 8;
+	const struct layout_step *s = layout->skips;
+	uint64_t count, bits;
+
+	if (p > end)
+		return false;
+	for (;; s++) {
+		switch ((enum op)s->op) {
+		case OP_END:
+			in->at = (uint64_t)(p - data) * 8;
+			return true;
+		case OP_SKIP:
+			ROOM(s->count / 8);
+			p += s->count / 8;
+			break;
+		case OP_STRING: {
+			const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+			if (!zero)
+				goto cut;
+			p = zero + 1;
+			break;
+		}
+		case OP_SEQUENCE:
+			count = in->registers[s->reg - 1];
+			if (!elements_fit(s, count, (uint64_t)(end - p) * 8, &bits))
+				goto cut;
+			p += bits / 8;
+			break;
+		case OP_ARRAY_OF:
+		case OP_SEQUENCE_OF:
+			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
+			in->at = (uint64_t)(p - data) * 8;
+			if (!pass_elements(s, count, in))
+				return false;
+			p = data + in->at / 8;
+			break;
+		case OP_ALIGN: {
+			size_t unit = (size_t)s->count / 8, over = (size_t)(p - data) & (unit - 1);
+			if (unit > 1 && over) {
+				ROOM(unit - over);
+				p += unit - over;
+			}
+			break;
+		}
+		case OP_VARIANT: {
+			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
+			if (option == s->class->nmembers)
+				goto cut;
+			s = layout->skips + s->options[option] - 1;
+			break;
+		}
+		case OP_JUMP:
+			s = layout->skips + s->jump - 1;
+			break;
+		default: /* an integer that something refers to */
+			ROOM(s->bytes);
+			in->registers[s->reg - 1] = layout_scalar(s->class, p, 0);
+			p += s->bytes;
+			break;
+		}
+	}
+cut:
+	in->at = (uint64_t)(p - data) * 8;
+	return false;
+}
+
+#undef ROOM
+#undef KEEP
+
+/*
+ * The general loop. `slots` NULL: only pass over. A field that begins inside a byte must have the
+ * byte order of the one before it (CTF 1.8, 4.1.6); -1 stands for no previous field.
+ */
+static bool run_bits(const struct layout *layout, struct layout_input *in, struct slot *slots)
+{
+	int order = -1;
+	uint64_t value, count, bits;
+
+	for (const struct layout_step *s = layout->steps;; s++) {
+		uint64_t room = in->bits - in->at;
+		struct slot slot = {0};
+		switch ((enum op)s->op) {
+		case OP_END:
+			return true;
+		case OP_ALIGN:
+			value = (in->at + s->count - 1) & ~(s->count - 1);
+			if (value < in->at || value > in->bits)
+				return false;
+			in->at = value;
+			continue;
+		case OP_STRING: {
+			const uint8_t *text = in->data + in->at / 8;
+			const uint8_t *zero = memchr(text, 0, (size_t)(room / 8));
+			if (!zero)
+				return false;
+			slot = (struct slot){.bytes = text, .n = (uint64_t)(zero - text)};
+			in->at += (slot.n + 1) * 8;
+			break;
+		}
+		case OP_ARRAY:
+		case OP_SEQUENCE:
+			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
+			if (!elements_fit(s, count, room, &bits))
+				return false;
+			slot = (struct slot){.at = in->at, .n = count};
+			in->at += bits;
+			order = s->class->element->big_endian;
+			break;
+		case OP_ARRAY_OF:
+		case OP_SEQUENCE_OF:
+			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
+			slot = (struct slot){.at = in->at, .n = count};
+			if (!pass_elements(s, count, in))
+				return false;
+			break;
+		case OP_VARIANT:
+			slot.n = layout_option(s->class, in->registers[s->reg - 1]);
+			if (slot.n == s->class->nmembers)
+				return false;
+			if (slots)
+				slots[s->slot].n = slot.n;
+			s = layout->steps + s->options[slot.n] - 1;
+			continue;
+		case OP_JUMP:
+			s = layout->steps + s->jump - 1;
+			continue;
+		default:
+			if (s->class->bits > room)
+				return false;
+			if (in->at % 8 && order >= 0 && order != s->class->big_endian)
+				return false;
+			order = s->class->big_endian;
+			slot.u = layout_scalar(s->class, in->data, in->at);
+			if (s->reg)
+				in->registers[s->reg - 1] = slot.u;
+			in->at += s->class->bits;
+			break;
+		}
+		if (slots)
+			slots[s->slot] = slot;
+	}
+}
+
+bool layout_decode(const struct layout *layout, struct layout_input *in, struct slot *slots)
+{
+	return layout->bytewise ? decode_bytes(layout, in, slots) : run_bits(layout, in, slots);
+}
+
+bool layout_skip(const struct layout *layout, struct layout_input *in)
+{
+	return layout->bytewise ? skip_bytes(layout, in) : run_bits(layout, in, NULL);
+}
+
+const char *layout_complaint(const struct layout *layout, struct layout_input in)
+{
+	if (layout_skip(layout, &in))
+		return "is whole";
+	for (const struct layout_step *s = layout->steps; s->op != OP_END; s++) {
+		if (s->op == OP_VARIANT &&
+		    layout_option(s->class, in.registers[s->reg - 1]) == s->class->nmembers)
+			return "has a variant whose tag selects no option, or crosses the end";
+	}
+	return "crosses the end of what the packet holds";
+}

@@ -1,1 +1,20 @@
-# lua-lib
+# lua-lib: the binding is in the program and, with the rooms below it, in a module for plain Lua
+noinst_LTLIBRARIES += libscript.la
+bindings = %D%/bind.h %D%/bind_cursor.c %D%/bind_cursor.h %D%/bind_event.c %D%/bind_field.c \
+	%D%/bind_state.c %D%/bind_time.c %D%/bind_trace.c %D%/module.c %D%/module.h
+libscript_la_SOURCES = $(bindings) %D%/script.c %D%/script.h %D%/script_command.c \
+	%D%/script_internal.h %D%/script_run.c
+libscript_la_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+
+# Lua's own symbols come from the interpreter that loads it.
+luamoddir = $(libdir)/lua/5.4
+luamod_LTLIBRARIES = %D%/yore.la
+lua_lib_yore_la_SOURCES =
+lua_lib_yore_la_LIBADD = libscript.la libstate.la libindex.la libengine.la
+lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^luaopen_yore$$'
+
+luadatadir = $(pkgdatadir)/lua
+dist_luadata_DATA = %D%/cputop.lua %D%/switches.lua
+luamoredatadir = $(luadatadir)/yore
+dist_luamoredata_DATA = %D%/yore/options.lua %D%/yore/show.lua

@@ -9,6 +9,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
+#include "engine/timetext.h"
 #include "index/index.h"
 #include "state/state.h"
 
@@ -24,7 +25,10 @@ struct script_options {
 	   ERR_INTERRUPTED. Whoever shows the prompt clears it. May be NULL. */
 	const volatile sig_atomic_t *interrupted;
 	struct notices notices; /* of the traces that scripts open */
-	const char *lua_dir;    /* where analyses are; NULL: YORE_LUA_DIR, then YORE_DATA_DIR/lua */
+	/* Where print() and io.write() go; false: nobody reads any more. NULL: standard output. */
+	bool (*write)(void *arg, const char *bytes, size_t count);
+	void *write_arg;
+	const char *lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, then YORE_DATA_DIR/lua */
 };
 
 /*
@@ -43,7 +47,7 @@ struct script_trace {
 	bool (*state)(void *arg, struct state **out, struct error *err);
 	/* Time texts as the program reads and writes them (day, zone, --time); NULL: plain ones. */
 	bool (*time_parse)(void *arg, const char *text, nstime *out, struct error *err);
-	void (*time_text)(void *arg, nstime t, struct buf *out);
+	size_t (*time_text)(void *arg, nstime t, char *to); /* at most TIME_TEXT_MAX bytes */
 	void *arg;
 };
 

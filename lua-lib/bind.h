@@ -1,0 +1,81 @@
+/* bind.h - what the files of the Lua binding share; not for other rooms */
+#ifndef LUA_LIB_BIND_H
+#define LUA_LIB_BIND_H
+
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "engine/event.h"
+#include "index/events.h"
+#include "lua-lib/script.h"
+#include "state/state.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <signal.h>
+
+#define TRACE_TYPE "yore.trace"
+#define CURSOR_TYPE "yore.cursor"
+#define EVENT_TYPE "yore.event"
+#define FIELDS_TYPE "yore.fields"
+
+/* One per Lua state, in its registry; plain when no program hosts the state. */
+struct bind_context {
+	const volatile sig_atomic_t *interrupted;
+	struct notices notices;
+	nstime begin, end, moment;
+};
+struct bind_context *bind_context(lua_State *L);
+bool bind_interrupted(const struct bind_context *context);
+
+struct bind_cursor;
+
+/* The trace userdata: owns what it opened, or looks at what the program has open. */
+struct bind_trace {
+	struct bind_context *context;
+	struct trace *trace; /* NULL: closed */
+	struct index *index;
+	struct state *state; /* own; opened by the first question */
+	struct rules *rules;
+	struct script_trace host;    /* of the program: index not NULL */
+	bool busy;                   /* a question is being answered: no second one inside it */
+	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
+};
+
+void bind_trace_register(lua_State *L);
+void bind_event_register(lua_State *L);
+void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
+void bind_event_methods(lua_State *L);
+void bind_time_methods(lua_State *L);
+void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
+
+/* Argument `i`, an open trace; raises otherwise. */
+struct bind_trace *bind_check_trace(lua_State *L, int i);
+/* A new trace userdata on the stack, with nothing in it yet. */
+struct bind_trace *bind_new_trace(lua_State *L);
+void bind_cursor_end(struct bind_cursor *cursor); /* closes it; more than once is fine */
+/* The state, opened when it is not; false: *err says why. */
+bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);
+
+/* Pushes nil and the text; an interruption is raised. Returns 2. */
+int bind_fail(lua_State *L, const struct error *err);
+/* Raises the text as an error of the caller's. */
+int bind_raise(lua_State *L, const struct error *err);
+
+/* A time argument: an integer, or text as the command line reads it. */
+nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i);
+/* Field `name` of the table at `i` as a time; `otherwise` when it is absent. */
+nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const char *name,
+		     nstime otherwise);
+bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
+		     struct error *err);
+
+/* Raises when the table at `i` has a key that `known` (ended by NULL) does not name. */
+void bind_check_options(lua_State *L, int i, const char *const *known);
+
+void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
+/* *scratch must outlive an error that is raised in between: whoever owns it frees it. */
+void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
+void bind_field_register(lua_State *L);
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * bind_cursor.c - opening a walk over events by an option table, and stepping it
+ *
+ * The filter is made before the cursor: names and streams become bits, so that what is not wanted
+ * is never decoded; `where` looks at what is left. All that is owned hangs on the userdata, which
+ * exists first, so that an error raised anywhere frees it.
+ */
+#include "lua-lib/bind_cursor.h"
+
+#include "engine/base/mem.h"
+#include "state/where.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+struct bind_filter {
+	struct events_options options;
+	uint64_t *classes, *streams;
+	int32_t *cpus;
+	struct where *where;
+	struct arena *scratch;
+};
+
+static void filter_free(struct bind_filter *filter)
+{
+	if (!filter)
+		return;
+	mem_free(filter->classes);
+	mem_free(filter->streams);
+	mem_free(filter->cpus);
+	where_free(filter->where);
+	arena_free(filter->scratch);
+	mem_free(filter);
+}
+
+void bind_cursor_end(struct bind_cursor *cursor)
+{
+	if (cursor->link) {
+		*cursor->link = cursor->next;
+		if (cursor->next)
+			cursor->next->link = cursor->link;
+		cursor->link = NULL;
+	}
+	events_close(cursor->events);
+	cursor->events = NULL;
+	filter_free(cursor->filter);
+	cursor->filter = NULL;
+	mem_free(cursor->names);
+	cursor->names = NULL;
+	arena_free(cursor->arena);
+	cursor->arena = NULL;
+	buf_release(&cursor->scratch);
+}
+
+static int cursor_close(lua_State *L)
+{
+	bind_cursor_end(luaL_checkudata(L, 1, CURSOR_TYPE));
+	return 0;
+}
+
+void bind_cursor_register(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{"__gc", cursor_close}, {"__close", cursor_close}, {NULL, NULL}};
+
+	luaL_newmetatable(L, CURSOR_TYPE);
+	luaL_setfuncs(L, methods, 0);
+	lua_pop(L, 1);
+}
+
+/* ---- filters ---- */
+
+static bool progress(void *arg, nstime at, nstime first, nstime last)
+{
+	(void)at;
+	(void)first;
+	(void)last;
+	return !bind_interrupted(arg);
+}
+
+static bool name_matches(const char *glob, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return !fnmatch(glob, name, 0) || (colon && !fnmatch(glob, colon + 1, 0));
+}
+
+static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
+{
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (name_matches(glob, trace->classes[i]->name))
+			bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
+{
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!fnmatch(glob, trace->streams[i]->name, 0))
+			bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Option `name` of the table at `i`, one text or a list of them, each given to `mark`. */
+static uint64_t *read_globs(lua_State *L, int i, const char *name, const struct trace *trace,
+			    size_t count, uint64_t **bits,
+			    void (*mark)(const struct trace *, const char *, uint64_t *))
+{
+	int top = lua_gettop(L), type = lua_getfield(L, i, name);
+
+	if (type == LUA_TNIL) {
+		lua_pop(L, 1);
+		return NULL;
+	}
+	*bits = mem_new_array(count / 64 + 1, sizeof **bits);
+	if (type == LUA_TSTRING)
+		mark(trace, lua_tostring(L, -1), *bits);
+	else if (type != LUA_TTABLE)
+		luaL_error(L, "%s: a text or a list of texts is expected", name);
+	else
+		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
+			if (lua_type(L, -1) != LUA_TSTRING)
+				luaL_error(L, "%s: a text or a list of texts is expected", name);
+			mark(trace, lua_tostring(L, -1), *bits);
+		}
+	lua_settop(L, top);
+	return *bits;
+}
+
+static int32_t to_cpu(lua_State *L)
+{
+	int exact;
+	lua_Integer cpu = lua_tointegerx(L, -1, &exact);
+
+	if (!exact || cpu < 0 || cpu > INT32_MAX)
+		luaL_error(L, "cpu: a number or a list of numbers is expected");
+	return (int32_t)cpu;
+}
+
+static void read_cpus(lua_State *L, int i, struct bind_filter *filter)
+{
+	size_t count;
+
+	if (lua_getfield(L, i, "cpu") == LUA_TTABLE) {
+		count = lua_rawlen(L, -1);
+		filter->cpus = mem_new_array(count + 1, sizeof *filter->cpus);
+		for (size_t n = 0; n < count; n++) {
+			lua_rawgeti(L, -1, (lua_Integer)n + 1);
+			filter->cpus[n] = to_cpu(L);
+			lua_pop(L, 1);
+		}
+		filter->options.ncpus = count;
+	} else if (!lua_isnil(L, -1)) {
+		filter->cpus = mem_new_array(1, sizeof *filter->cpus);
+		filter->cpus[0] = to_cpu(L);
+		filter->options.ncpus = 1;
+	}
+	filter->options.cpus = filter->cpus;
+	lua_pop(L, 1);
+}
+
+static bool read_flag(lua_State *L, int i, const char *name)
+{
+	bool flag;
+
+	lua_getfield(L, i, name);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}
+
+/* Classes of which no event can pass the condition are not read at all. */
+static void drop_classes(struct bind_filter *filter, const struct trace *trace)
+{
+	uint64_t *bits = filter->classes;
+
+	if (!bits) {
+		bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
+		memset(bits, 0xff, (trace->nclasses / 64 + 1) * sizeof *bits);
+		filter->classes = bits;
+		filter->options.classes = bits;
+	}
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (!where_class(filter->where, trace->classes[i]))
+			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+static bool read_where(lua_State *L, int i, struct bind_trace *bound, struct bind_filter *filter,
+		       struct error *err)
+{
+	bool done = true;
+
+	if (lua_getfield(L, i, "where") != LUA_TNIL) {
+		const char *text = lua_tostring(L, -1);
+
+		if (lua_type(L, -1) != LUA_TSTRING)
+			luaL_error(L, "where: a text is expected");
+		filter->scratch = arena_new();
+		done = where_parse(text, &filter->where, err) &&
+		       where_compile(filter->where, bound->rules, bound->trace, NULL,
+				     &bound->trace->notices, err);
+		if (done)
+			drop_classes(filter, bound->trace);
+	}
+	lua_pop(L, 1);
+	return done;
+}
+
+static bool read_options(lua_State *L, int i, struct bind_trace *bound, struct bind_filter *filter,
+			 struct error *err)
+{
+	struct events_options *options = &filter->options;
+
+	options->begin = bind_opt_time(L, bound, i, "from", options->begin);
+	options->end = bind_opt_time(L, bound, i, "to", options->end);
+	options->classes = read_globs(L, i, "name", bound->trace, bound->trace->nclasses,
+				      &filter->classes, mark_classes);
+	options->streams = read_globs(L, i, "stream", bound->trace, bound->trace->nstreams,
+				      &filter->streams, mark_streams);
+	read_cpus(L, i, filter);
+	options->backward = read_flag(L, i, "reverse");
+	options->losses = read_flag(L, i, "losses");
+	return read_where(L, i, bound, filter, err);
+}
+
+static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
+{
+	struct bind_cursor *cursor = lua_newuserdatauv(L, sizeof *cursor, 1);
+
+	memset(cursor, 0, sizeof *cursor);
+	cursor->bound = bound;
+	luaL_setmetatable(L, CURSOR_TYPE);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 1);
+	cursor->filter = mem_new(sizeof *cursor->filter);
+	cursor->filter->options = (struct events_options){.begin = NSTIME_MIN,
+							  .end = NSTIME_MAX,
+							  .progress = progress,
+							  .progress_arg = bound->context};
+	cursor->arena = arena_new();
+	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
+	return cursor;
+}
+
+/* The trace stands at 1, the options, if any, at 2; the cursor is put at 3. */
+struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
+				     const char *const *known, struct error *err)
+{
+	struct bind_cursor *cursor;
+
+	lua_settop(L, 2);
+	cursor = push_cursor(L, bound);
+	if (!lua_isnil(L, 2)) {
+		luaL_checktype(L, 2, LUA_TTABLE);
+		bind_check_options(L, 2, known);
+		if (!read_options(L, 2, bound, cursor->filter, err))
+			return NULL;
+	}
+	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
+		cursor->events = NULL;
+		return NULL;
+	}
+	cursor->next = bound->cursors;
+	cursor->link = &bound->cursors;
+	if (cursor->next)
+		cursor->next->link = &cursor->next;
+	bound->cursors = cursor;
+	return cursor;
+}
+
+/* ---- steps ---- */
+
+static const struct fields *decode_for_where(void *arg, const struct event *event)
+{
+	struct bind_cursor *cursor = arg;
+	struct error err;
+
+	if (cursor->decoded != cursor->serial) {
+		if (!events_fields(cursor->events, event, &cursor->fields, &err))
+			return NULL;
+		cursor->decoded = cursor->serial;
+	}
+	return &cursor->fields;
+}
+
+static bool passes(struct bind_cursor *cursor)
+{
+	struct bind_filter *filter = cursor->filter;
+	struct env env = {.event = &cursor->event,
+			  .decode = decode_for_where,
+			  .arg = cursor,
+			  .scratch = filter->scratch};
+
+	if (!filter->where)
+		return true;
+	arena_reset(filter->scratch);
+	return cursor->event.class && where_test(filter->where, &env);
+}
+
+bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
+{
+	struct error err;
+
+	while (cursor->events) {
+		enum step step = events_next(cursor->events, &cursor->event, &err);
+
+		cursor->serial++;
+		if (step == STEP_ITEM && passes(cursor))
+			return true;
+		if (step == STEP_ITEM)
+			continue;
+		bind_cursor_end(cursor);
+		if (step == STEP_ERROR)
+			bind_raise(L, &err);
+	}
+	return false;
+}
+
+const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor)
+{
+	struct error err;
+
+	if (cursor->decoded != cursor->serial) {
+		if (!events_fields(cursor->events, &cursor->event, &cursor->fields, &err))
+			bind_raise(L, &err);
+		cursor->decoded = cursor->serial;
+	}
+	return &cursor->fields;
+}
+
+/* ---- fields by name ---- */
+
+static struct bind_name *find_name(struct bind_cursor *cursor, unsigned scopes, const char *name)
+{
+	const struct event_class *class = cursor->event.class;
+	struct bind_name **list = &cursor->names[class->index], *item;
+
+	for (item = *list; item; item = item->next)
+		if (item->scopes == scopes && !strcmp(item->name, name))
+			return item;
+	item = arena_alloc(cursor->arena, sizeof *item);
+	item->name = arena_strdup(cursor->arena, name);
+	item->scopes = scopes;
+	item->direct = field_path_find(class, scopes, &item->name, 1, &item->path);
+	item->next = *list;
+	*list = item;
+	return item;
+}
+
+bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
+		       struct field *out)
+{
+	const struct bind_name *item = find_name(cursor, scopes, name);
+	const struct fields *fields = bind_cursor_fields(L, cursor);
+
+	if (!item->direct)
+		return fields_get(fields, scopes, &item->name, 1, out);
+	fields_at(fields, &item->path, out);
+	return true;
+}

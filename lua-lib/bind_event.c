@@ -1,0 +1,465 @@
+/*
+ * bind_event.c - events for scripts: an iterator of views, and batches of columns
+ *
+ *     for ev in trace:events{name = "sched_*"} do print(ev.t, ev.name, ev.fields.next_tid) end
+ *     for b in trace:batch{name = "sched_switch", fields = {"cpu", "next_tid"}} do
+ *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.t[i]) end
+ *     end
+ *
+ * A view costs one small userdata; its head (t, name, cpu, stream) stays good, its fields are
+ * decoded when first read and only while the iterator is at it. Batches make one table per column
+ * and batch and nothing per event.
+ */
+#include "lua-lib/bind_cursor.h"
+
+#include <string.h>
+
+struct event_view {
+	struct bind_cursor *cursor; /* kept alive by user value 1 */
+	uint64_t serial;
+	nstime t, until;
+	uint64_t lost;
+	const struct stream *stream;
+	const struct event_class *class; /* NULL: a loss */
+	int32_t cpu;
+	bool lost_unknown;
+};
+
+struct fields_view {
+	struct bind_cursor *cursor; /* kept alive by user value 1 */
+	uint64_t serial;
+	unsigned scopes;
+};
+
+static const char *const event_options[] = {"from",   "to",      "name",   "cpu", "where",
+					    "stream", "reverse", "losses", NULL};
+static const char *const batch_options[] = {"from",   "to",     "name",    "cpu",
+					    "where",  "stream", "reverse", "losses",
+					    "fields", "size",   NULL};
+
+/* The view must be of a trace that is still open. */
+static struct event_view *check_event(lua_State *L)
+{
+	struct event_view *view = luaL_checkudata(L, 1, EVENT_TYPE);
+
+	if (!view->cursor->bound->trace)
+		luaL_error(L, "the event's trace is closed");
+	return view;
+}
+
+static void check_current(lua_State *L, const struct bind_cursor *cursor, uint64_t serial)
+{
+	if (!cursor->events || cursor->serial != serial)
+		luaL_error(L, "the iterator has moved on: read an event's fields, or keep "
+			      "event:table(), before the next one");
+}
+
+/* ---- fields of an event ---- */
+
+static int fields_index(lua_State *L)
+{
+	const struct fields_view *view = luaL_checkudata(L, 1, FIELDS_TYPE);
+	struct field field;
+
+	check_current(L, view->cursor, view->serial);
+	if (!bind_cursor_field(L, view->cursor, view->scopes, luaL_checkstring(L, 2), &field))
+		lua_pushnil(L);
+	else
+		bind_push_field(L, &field, &view->cursor->scratch);
+	return 1;
+}
+
+/* A table of all members of the scopes; of equal names the one that a lookup finds. */
+static void push_scopes(lua_State *L, struct bind_cursor *cursor, unsigned scopes)
+{
+	const struct fields *fields = bind_cursor_fields(L, cursor);
+	static const enum scope order[] = {SCOPE_PACKET_CONTEXT, SCOPE_STREAM_EVENT_CONTEXT,
+					   SCOPE_EVENT_CONTEXT, SCOPE_PAYLOAD};
+
+	lua_newtable(L);
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		struct field scope;
+
+		if (!(scopes & 1u << order[i]) || !fields_scope(fields, order[i], &scope))
+			continue;
+		bind_push_field(L, &scope, &cursor->scratch);
+		lua_pushnil(L);
+		while (lua_next(L, -2)) {
+			lua_pushvalue(L, -2);
+			lua_insert(L, -2);
+			lua_settable(L, -5);
+		}
+		lua_pop(L, 1);
+	}
+}
+
+static int fields_pairs(lua_State *L)
+{
+	const struct fields_view *view = luaL_checkudata(L, 1, FIELDS_TYPE);
+
+	check_current(L, view->cursor, view->serial);
+	lua_getglobal(L, "next");
+	push_scopes(L, view->cursor, view->scopes);
+	lua_pushnil(L);
+	return 3;
+}
+
+static int push_fields_view(lua_State *L, const struct event_view *event, unsigned scopes)
+{
+	struct fields_view *view;
+
+	if (!event->class) {
+		lua_pushnil(L);
+		return 1;
+	}
+	check_current(L, event->cursor, event->serial);
+	view = lua_newuserdatauv(L, sizeof *view, 1);
+	*view = (struct fields_view){event->cursor, event->serial, scopes};
+	lua_getiuservalue(L, 1, 1);
+	lua_setiuservalue(L, -2, 1);
+	luaL_setmetatable(L, FIELDS_TYPE);
+	return 1;
+}
+
+/* ---- one event ---- */
+
+static int push_cpu(lua_State *L, int32_t cpu)
+{
+	if (cpu < 0)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, cpu);
+	return 1;
+}
+
+static int push_loss(lua_State *L, const struct event_view *view, const char *key)
+{
+	if (view->class)
+		lua_pushnil(L);
+	else if (!strcmp(key, "lost_until"))
+		lua_pushinteger(L, view->until);
+	else if (view->lost_unknown)
+		lua_pushboolean(L, true);
+	else
+		lua_pushinteger(L, (lua_Integer)view->lost);
+	return 1;
+}
+
+static int event_index(lua_State *L)
+{
+	const struct event_view *view = check_event(L);
+	const char *key = luaL_checkstring(L, 2);
+
+	if (!strcmp(key, "t")) {
+		lua_pushinteger(L, view->t);
+		return 1;
+	}
+	if (!strcmp(key, "fields"))
+		return push_fields_view(L, view, BIND_FIELD);
+	if (!strcmp(key, "name")) {
+		lua_pushstring(L, view->class ? view->class->name : NULL);
+		return 1;
+	}
+	if (!strcmp(key, "cpu"))
+		return push_cpu(L, view->cpu);
+	if (!strcmp(key, "stream")) {
+		lua_pushstring(L, view->stream->name);
+		return 1;
+	}
+	if (!strcmp(key, "context"))
+		return push_fields_view(L, view, BIND_CONTEXT);
+	if (!strcmp(key, "payload"))
+		return push_fields_view(L, view, BIND_PAYLOAD);
+	if (!strcmp(key, "packet"))
+		return push_fields_view(L, view, BIND_PACKET);
+	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
+		return push_loss(L, view, key);
+	lua_getmetatable(L, 1);
+	lua_pushvalue(L, 2);
+	lua_rawget(L, -2); /* methods stand beside the metamethods */
+	return 1;
+}
+
+/* ev:label("prev_state"): the first label of an enumeration's value. */
+static int event_label(lua_State *L)
+{
+	const struct event_view *view = check_event(L);
+	const char *name = luaL_checkstring(L, 2);
+	struct field field;
+	uint32_t next = 0;
+
+	check_current(L, view->cursor, view->serial);
+	if (!view->class || !bind_cursor_field(L, view->cursor, BIND_FIELD, name, &field) ||
+	    field.class->kind != FIELD_INT)
+		lua_pushnil(L);
+	else
+		lua_pushstring(L, field_label(field.class, field.slot.u, &next));
+	return 1;
+}
+
+/* ev:table(): a copy of all there is, to keep. */
+static int event_table(lua_State *L)
+{
+	const struct event_view *view = check_event(L);
+	static const struct part_of {
+		const char *key;
+		unsigned scopes;
+	} parts[] = {{"fields", BIND_PAYLOAD}, {"context", BIND_CONTEXT}, {"packet", BIND_PACKET}};
+	static const char *const heads[] = {"t", "name", "cpu", "stream", "lost", "lost_until"};
+
+	check_current(L, view->cursor, view->serial);
+	lua_newtable(L);
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+		lua_getfield(L, 1, heads[i]);
+		lua_setfield(L, -2, heads[i]);
+	}
+	for (size_t i = 0; view->class && i < sizeof parts / sizeof *parts; i++) {
+		push_scopes(L, view->cursor, parts[i].scopes);
+		lua_setfield(L, -2, parts[i].key);
+	}
+	return 1;
+}
+
+static int event_tostring(lua_State *L)
+{
+	const struct event_view *view = check_event(L);
+
+	lua_pushfstring(L, "%I %s %s", (lua_Integer)view->t, view->stream->name,
+			view->class ? view->class->name : "(lost)");
+	return 1;
+}
+
+/* ---- the iterator ---- */
+
+/* Upvalues: the cursor and the metatable of views, so that a step looks nothing up. */
+static int events_step(lua_State *L)
+{
+	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
+	const struct event *event = &cursor->event;
+	struct event_view *view;
+
+	if (!bind_cursor_step(L, cursor)) {
+		lua_pushnil(L);
+		return 1;
+	}
+	view = lua_newuserdatauv(L, sizeof *view, 1);
+	*view = (struct event_view){cursor,       cursor->serial, event->time,
+				    event->until, event->lost,    event->stream,
+				    event->class, event->cpu,     event->lost_unknown};
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_setiuservalue(L, -2, 1);
+	lua_pushvalue(L, lua_upvalueindex(2));
+	lua_setmetatable(L, -2);
+	return 1;
+}
+
+/* The generic for's four values; the last one closes the cursor when the loop is left. */
+static int push_loop(lua_State *L)
+{
+	lua_pushnil(L);
+	lua_pushnil(L);
+	lua_pushvalue(L, 3); /* the cursor */
+	return 4;
+}
+
+static int trace_events(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct error err;
+
+	if (!bind_cursor_open(L, bound, event_options, &err))
+		return bind_raise(L, &err);
+	lua_pushvalue(L, -1);
+	luaL_getmetatable(L, EVENT_TYPE);
+	lua_pushcclosure(L, events_step, 2);
+	return push_loop(L);
+}
+
+/* ---- batches ---- */
+
+enum column_kind { COLUMN_T, COLUMN_NAME, COLUMN_CPU, COLUMN_STREAM, COLUMN_FIELD };
+
+struct column {
+	enum column_kind kind;
+	unsigned scopes;
+	const char *key, *name; /* as asked for; as looked for. In the cursor's arena */
+};
+
+struct columns {
+	size_t count;
+	lua_Integer size;
+	struct column items[];
+};
+
+enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20 };
+
+static void column_parse(struct bind_cursor *cursor, const char *text, struct column *out)
+{
+	static const struct word {
+		const char *text;
+		enum column_kind kind;
+		unsigned scopes;
+	} words[] = {{"t", COLUMN_T, 0},
+		     {"name", COLUMN_NAME, 0},
+		     {"cpu", COLUMN_CPU, 0},
+		     {"stream", COLUMN_STREAM, 0},
+		     {"field/", COLUMN_FIELD, BIND_FIELD},
+		     {"payload/", COLUMN_FIELD, BIND_PAYLOAD},
+		     {"context/", COLUMN_FIELD, BIND_CONTEXT},
+		     {"packet/", COLUMN_FIELD, BIND_PACKET}};
+
+	text = arena_strdup(cursor->arena, text);
+	*out = (struct column){COLUMN_FIELD, BIND_FIELD, text, text};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t len = strlen(words[i].text);
+
+		if (words[i].scopes ? strncmp(text, words[i].text, len) != 0
+				    : strcmp(text, words[i].text) != 0)
+			continue;
+		*out = (struct column){words[i].kind, words[i].scopes, text,
+				       words[i].scopes ? text + len : text};
+		return;
+	}
+}
+
+/* Pushes the columns that the table at 2 asks for; "t" is always the first. */
+static void push_columns(lua_State *L, struct bind_cursor *cursor)
+{
+	struct columns *columns;
+	size_t count = 0;
+	lua_Integer size = BATCH_SIZE;
+
+	if (lua_istable(L, 2)) {
+		if (lua_getfield(L, 2, "fields") == LUA_TTABLE)
+			count = lua_rawlen(L, -1);
+		else if (!lua_isnil(L, -1))
+			luaL_error(L, "fields: a list of names is expected");
+		if (lua_getfield(L, 2, "size") != LUA_TNIL)
+			size = luaL_checkinteger(L, -1);
+		lua_pop(L, 1);
+	} else {
+		lua_pushnil(L);
+	}
+	if (count >= COLUMNS_MAX)
+		luaL_error(L, "fields: more than %d names", COLUMNS_MAX - 1);
+	if (size < 1 || size > BATCH_SIZE_MAX)
+		luaL_error(L, "size: from 1 to %d is expected", BATCH_SIZE_MAX);
+	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
+	*columns = (struct columns){.count = 1, .size = size};
+	columns->items[0] = (struct column){COLUMN_T, 0, "t", "t"};
+	for (size_t i = 1; i <= count; i++) {
+		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
+			luaL_error(L, "fields: a list of names is expected");
+		if (strcmp(lua_tostring(L, -1), "t") != 0)
+			column_parse(cursor, lua_tostring(L, -1),
+				     &columns->items[columns->count++]);
+		lua_pop(L, 1);
+	}
+	lua_remove(L, -2);
+}
+
+/* The current event's cell; false stands where the event has none, since nil ends a list. */
+static void push_cell(lua_State *L, struct bind_cursor *cursor, const struct column *column)
+{
+	const struct event *event = &cursor->event;
+	struct field field;
+
+	switch (column->kind) {
+	case COLUMN_T:
+		lua_pushinteger(L, event->time);
+		return;
+	case COLUMN_NAME:
+		if (event->class)
+			lua_pushstring(L, event->class->name);
+		else
+			lua_pushboolean(L, false);
+		return;
+	case COLUMN_CPU:
+		if (event->cpu >= 0)
+			lua_pushinteger(L, event->cpu);
+		else
+			lua_pushboolean(L, false);
+		return;
+	case COLUMN_STREAM:
+		lua_pushstring(L, event->stream->name);
+		return;
+	case COLUMN_FIELD:
+		break;
+	}
+	if (event->class && bind_cursor_field(L, cursor, column->scopes, column->name, &field))
+		bind_push_field(L, &field, &cursor->scratch);
+	else
+		lua_pushboolean(L, false);
+}
+
+/* Upvalues: the cursor and its columns. */
+static int batch_step(lua_State *L)
+{
+	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
+	const struct columns *columns = lua_touserdata(L, lua_upvalueindex(2));
+	int hint = columns->size < 4096 ? (int)columns->size : 4096;
+	lua_Integer n = 0;
+
+	lua_settop(L, 0);
+	luaL_checkstack(L, (int)columns->count + 20, "columns");
+	lua_createtable(L, 0, (int)columns->count + 1);
+	for (size_t c = 0; c < columns->count; c++)
+		lua_createtable(L, hint, 0);
+	while (n < columns->size && bind_cursor_step(L, cursor)) {
+		n++;
+		for (size_t c = 0; c < columns->count; c++) {
+			push_cell(L, cursor, &columns->items[c]);
+			lua_rawseti(L, (int)c + 2, n);
+		}
+	}
+	if (!n) {
+		lua_pushnil(L);
+		return 1;
+	}
+	for (size_t c = columns->count; c-- > 0;)
+		lua_setfield(L, 1, columns->items[c].key);
+	lua_pushinteger(L, n);
+	lua_setfield(L, 1, "n");
+	return 1;
+}
+
+static int trace_batch(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct bind_cursor *cursor;
+	struct error err;
+
+	cursor = bind_cursor_open(L, bound, batch_options, &err);
+	if (!cursor)
+		return bind_raise(L, &err);
+	lua_pushvalue(L, -1);
+	push_columns(L, cursor);
+	lua_pushcclosure(L, batch_step, 2);
+	return push_loop(L);
+}
+
+void bind_event_methods(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{"events", trace_events}, {"batch", trace_batch}, {NULL, NULL}};
+
+	luaL_setfuncs(L, methods, 0);
+}
+
+void bind_event_register(lua_State *L)
+{
+	static const luaL_Reg event[] = {{"__index", event_index},
+					 {"__tostring", event_tostring},
+					 {"label", event_label},
+					 {"table", event_table},
+					 {NULL, NULL}};
+	static const luaL_Reg fields[] = {
+		{"__index", fields_index}, {"__pairs", fields_pairs}, {NULL, NULL}};
+
+	luaL_newmetatable(L, EVENT_TYPE);
+	luaL_setfuncs(L, event, 0);
+	luaL_newmetatable(L, FIELDS_TYPE);
+	luaL_setfuncs(L, fields, 0);
+	lua_pop(L, 2);
+	bind_cursor_register(L);
+}

@@ -1,0 +1,387 @@
+/*
+ * bind_state.c - state for scripts: values at a moment, intervals of attributes
+ *
+ * state_intervals() calls back while it owns cursors, and no error may be raised across it. So the
+ * caller's function runs in a protected call, its error is kept, and is raised again when the
+ * question has ended. While one is answered the trace is busy: a second question inside it raises.
+ */
+#include "lua-lib/bind.h"
+
+#include "engine/base/mem.h"
+#include "state/rule.h"
+
+#include <string.h>
+
+#define ASK_TYPE "yore.question"
+
+/* Whatever a question owns; a userdata, so that an error frees it. */
+struct question {
+	struct bind_trace *bound;
+	struct query **queries;
+	size_t count, capacity;
+	struct answers answers;
+	bool has_answers;
+};
+
+static void question_end(struct question *question)
+{
+	if (question->bound)
+		question->bound->busy = false;
+	question->bound = NULL;
+	for (size_t i = 0; i < question->count; i++)
+		query_free(question->queries[i]);
+	mem_free(question->queries);
+	question->queries = NULL;
+	question->count = question->capacity = 0;
+	if (question->has_answers)
+		answers_release(&question->answers);
+	question->has_answers = false;
+}
+
+static int question_gc(lua_State *L)
+{
+	question_end(luaL_checkudata(L, 1, ASK_TYPE));
+	return 0;
+}
+
+static struct question *push_question(lua_State *L)
+{
+	struct question *question = lua_newuserdatauv(L, sizeof *question, 0);
+
+	memset(question, 0, sizeof *question);
+	if (luaL_newmetatable(L, ASK_TYPE)) {
+		lua_pushcfunction(L, question_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	return question;
+}
+
+/* From here on the trace is busy; question_end() ends that. */
+static void question_begin(lua_State *L, struct question *question, struct bind_trace *bound)
+{
+	if (bound->busy)
+		luaL_error(L, "the trace is answering another question");
+	bound->busy = true;
+	question->bound = bound;
+}
+
+static void add_path(lua_State *L, struct question *question, int i)
+{
+	struct error err;
+
+	if (lua_type(L, i) != LUA_TSTRING)
+		luaL_error(L, "a path is expected, not %s", luaL_typename(L, i));
+	question->queries = mem_grow(question->queries, question->count, &question->capacity,
+				     sizeof(struct query *));
+	if (!query_parse(lua_tostring(L, i), &question->queries[question->count], &err))
+		bind_raise(L, &err);
+	question->count++;
+}
+
+/* A path, or a list of them. */
+static void add_paths(lua_State *L, struct question *question, int i)
+{
+	if (lua_type(L, i) != LUA_TTABLE) {
+		add_path(L, question, i);
+		return;
+	}
+	for (lua_Integer n = 1; lua_rawgeti(L, i, n) != LUA_TNIL; n++, lua_pop(L, 1))
+		add_path(L, question, -1);
+	lua_pop(L, 1);
+}
+
+void bind_push_value(lua_State *L, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		lua_pushnil(L);
+		return;
+	case VALUE_INT:
+		lua_pushinteger(L, (lua_Integer)value->u);
+		return;
+	case VALUE_FLOAT:
+		lua_pushnumber(L, value->f);
+		return;
+	case VALUE_STRING:
+		lua_pushlstring(L, value->text, value->len);
+		return;
+	case VALUE_BOOL:
+		lua_pushboolean(L, value->b);
+		return;
+	}
+	lua_pushnil(L);
+}
+
+static void push_since(lua_State *L, nstime since)
+{
+	if (since == NSTIME_MIN)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, since);
+}
+
+/* ---- at ---- */
+
+enum shape { SHAPE_VALUE, SHAPE_TABLE, SHAPE_ROWS };
+
+struct at_options {
+	bool before, why, rows;
+};
+
+static struct at_options read_at_options(lua_State *L, int i)
+{
+	static const char *const known[] = {"before", "why", "rows", NULL};
+	struct at_options options;
+
+	bind_check_options(L, i, known);
+	lua_getfield(L, i, "before");
+	lua_getfield(L, i, "why");
+	lua_getfield(L, i, "rows");
+	options.before = lua_toboolean(L, -3);
+	options.why = lua_toboolean(L, -2);
+	options.rows = lua_toboolean(L, -1) || options.why;
+	lua_pop(L, 3);
+	return options;
+}
+
+static void push_why(lua_State *L, const struct answer *answer)
+{
+	lua_newtable(L);
+	lua_pushinteger(L, answer->why_time);
+	lua_setfield(L, -2, "t");
+	if (answer->why_class) {
+		lua_pushstring(L, answer->why_class->name);
+		lua_setfield(L, -2, "name");
+		lua_pushinteger(L, (lua_Integer)answer->why.offset);
+		lua_setfield(L, -2, "packet");
+		lua_pushinteger(L, answer->why.index);
+		lua_setfield(L, -2, "index");
+	}
+	if (answer->why_file) {
+		lua_pushfstring(L, "%s:%d", answer->why_file, (int)answer->why_line);
+		lua_setfield(L, -2, "rule");
+	}
+}
+
+static void push_row(lua_State *L, const struct answer *answer)
+{
+	lua_createtable(L, 0, 6);
+	lua_pushinteger(L, answer->t);
+	lua_setfield(L, -2, "t");
+	lua_pushstring(L, answer->path);
+	lua_setfield(L, -2, "path");
+	bind_push_value(L, &answer->value);
+	lua_setfield(L, -2, "value");
+	push_since(L, answer->since);
+	lua_setfield(L, -2, "since");
+	lua_pushboolean(L, answer->value.kind != VALUE_UNKNOWN);
+	lua_setfield(L, -2, "known");
+	if (answer->has_why) {
+		push_why(L, answer);
+		lua_setfield(L, -2, "why");
+	}
+}
+
+/* One plain path: its value and since; or nil, "none" or "unknown", since. */
+static int push_one(lua_State *L, const struct answer *answer)
+{
+	bind_push_value(L, &answer->value);
+	if (answer->value.kind == VALUE_UNKNOWN)
+		lua_pushliteral(L, "unknown");
+	else if (answer->value.kind == VALUE_NONE)
+		lua_pushliteral(L, "none");
+	push_since(L, answer->since);
+	return answer->value.kind == VALUE_UNKNOWN || answer->value.kind == VALUE_NONE ? 3 : 2;
+}
+
+static int push_answers(lua_State *L, const struct answers *answers, enum shape shape)
+{
+	if (shape == SHAPE_VALUE && answers->count)
+		return push_one(L, &answers->items[0]);
+	lua_createtable(L, 0, 0);
+	for (size_t i = 0; i < answers->count; i++) {
+		if (shape == SHAPE_ROWS) {
+			push_row(L, &answers->items[i]);
+			lua_rawseti(L, -2, (lua_Integer)i + 1);
+		} else {
+			bind_push_value(L, &answers->items[i].value);
+			lua_setfield(L, -2, answers->items[i].path);
+		}
+	}
+	return 1;
+}
+
+/* trace:at(t, path or list of paths... [, {before=, rows=, why=}]) */
+static int trace_at(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct moment moment = {.t = bind_check_time(L, bound, 2)};
+	struct at_options options = {0};
+	int last = lua_gettop(L);
+	bool plain;
+	enum shape shape;
+	struct question *question;
+	struct state *state;
+	struct error err;
+
+	if (last > 2 && lua_istable(L, last) && !lua_rawlen(L, last))
+		options = read_at_options(L, last--);
+	moment.before = options.before;
+	plain = last == 3 && lua_type(L, 3) == LUA_TSTRING;
+	question = push_question(L);
+	for (int i = 3; i <= last; i++)
+		add_paths(L, question, i);
+	question_begin(L, question, bound);
+	if (!bind_get_state(bound, &state, &err) ||
+	    !state_at(state, &moment, 1, (const struct query *const *)question->queries,
+		      question->count, options.why, &question->answers, &err)) {
+		question_end(question);
+		return bind_fail(L, &err);
+	}
+	question->has_answers = true;
+	shape = SHAPE_TABLE;
+	if (options.rows)
+		shape = SHAPE_ROWS;
+	else if (plain && !query_has_wildcard(question->queries[0]))
+		shape = SHAPE_VALUE;
+	int pushed = push_answers(L, &question->answers, shape);
+	question_end(question);
+	return pushed;
+}
+
+/* ---- intervals ---- */
+
+/* What the callback works on: rows kept for the iterator, or the caller's function. */
+struct walk {
+	lua_State *L;
+	int function; /* stack index; 0: rows are put into the table at `rows` */
+	int rows;
+	lua_Integer count;
+	bool failed; /* the error is on top of the stack */
+	const struct interval *interval;
+};
+
+static void push_interval(lua_State *L, const struct interval *interval)
+{
+	lua_pushstring(L, interval->path);
+	push_since(L, interval->begin);
+	if (interval->end == NSTIME_MAX)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, interval->end);
+	bind_push_value(L, &interval->value);
+}
+
+/* Arguments: the walk, and the function or the table. Runs protected. */
+static int one_interval(lua_State *L)
+{
+	struct walk *walk = lua_touserdata(L, 1);
+	bool stop = false;
+
+	if (walk->function) {
+		lua_pushvalue(L, 2);
+		push_interval(L, walk->interval);
+		lua_call(L, 4, 1);
+		stop = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+	} else {
+		push_interval(L, walk->interval);
+		for (lua_Integer i = 4; i > 0; i--)
+			lua_rawseti(L, 2, walk->count * 4 + i);
+		walk->count++;
+	}
+	lua_pushboolean(L, !stop);
+	return 1;
+}
+
+static bool each_interval(void *arg, const struct interval *interval)
+{
+	struct walk *walk = arg;
+	lua_State *L = walk->L;
+	bool on;
+
+	walk->interval = interval;
+	lua_pushcfunction(L, one_interval);
+	lua_pushlightuserdata(L, walk);
+	lua_pushvalue(L, walk->function ? walk->function : walk->rows);
+	if (lua_pcall(L, 2, 1, 0) != LUA_OK) {
+		walk->failed = true;
+		return false;
+	}
+	on = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return on;
+}
+
+/* Upvalues: rows, four cells each; how many; the next one. */
+static int intervals_step(lua_State *L)
+{
+	lua_Integer count = lua_tointeger(L, lua_upvalueindex(2));
+	lua_Integer next = lua_tointeger(L, lua_upvalueindex(3));
+
+	if (next >= count) {
+		lua_pushnil(L);
+		return 1;
+	}
+	lua_pushinteger(L, next + 1);
+	lua_replace(L, lua_upvalueindex(3));
+	for (lua_Integer i = 1; i <= 4; i++)
+		lua_rawgeti(L, lua_upvalueindex(1), next * 4 + i);
+	return 4;
+}
+
+static nstime optional_time(lua_State *L, const struct bind_trace *bound, int i, nstime otherwise)
+{
+	return lua_isnoneornil(L, i) ? otherwise : bind_check_time(L, bound, i);
+}
+
+/*
+ * trace:intervals(path or list [, begin [, end [, function]]]): an iterator over path, begin, end
+ * and value; with a function, calls it with them instead and keeps nothing. False from it ends.
+ */
+static int trace_intervals(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	nstime begin = optional_time(L, bound, 3, NSTIME_MIN);
+	nstime end = optional_time(L, bound, 4, NSTIME_MAX);
+	struct walk walk = {.L = L, .rows = 6};
+	struct question *question;
+	struct state *state;
+	struct error err;
+	bool done;
+
+	lua_settop(L, 5);
+	if (!lua_isnil(L, 5)) {
+		luaL_checktype(L, 5, LUA_TFUNCTION);
+		walk.function = 5;
+	}
+	lua_newtable(L);
+	question = push_question(L);
+	add_paths(L, question, 2);
+	luaL_checkstack(L, 10, "intervals");
+	question_begin(L, question, bound);
+	done = bind_get_state(bound, &state, &err) &&
+	       state_intervals(state, begin, end, (const struct query *const *)question->queries,
+			       question->count, each_interval, &walk, &err);
+	question_end(question);
+	if (walk.failed)
+		return lua_error(L);
+	if (!done)
+		return bind_raise(L, &err); /* a `for` could do nothing with nil and a text */
+	if (walk.function)
+		return 0;
+	lua_pushvalue(L, walk.rows);
+	lua_pushinteger(L, walk.count);
+	lua_pushinteger(L, 0);
+	lua_pushcclosure(L, intervals_step, 3);
+	return 1;
+}
+
+void bind_state_methods(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{"at", trace_at}, {"intervals", trace_intervals}, {NULL, NULL}};
+
+	luaL_setfuncs(L, methods, 0);
+}

@@ -1,0 +1,411 @@
+/*
+ * bind_trace.c - yore.open and the trace userdata: who owns what, and what a trace says of itself
+ *
+ * The userdata exists before anything is opened and its __gc frees whatever is there, so an error
+ * raised in between loses nothing. The program's own trace is only looked at: its `close` lets go.
+ * Cursors over a trace are ended by its end; what they gave then raises instead of being read.
+ */
+#include "lua-lib/bind.h"
+
+#include "engine/base/mem.h"
+#include "state/rule.h"
+
+#include <string.h>
+
+int bind_raise(lua_State *L, const struct error *err)
+{
+	return luaL_error(L, "%s", err->text);
+}
+
+int bind_fail(lua_State *L, const struct error *err)
+{
+	if (err->kind == ERR_INTERRUPTED)
+		return bind_raise(L, err);
+	lua_pushnil(L);
+	lua_pushstring(L, err->text);
+	return 2;
+}
+
+struct bind_context *bind_context(lua_State *L)
+{
+	static const char key = 0;
+	struct bind_context *context;
+
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) == LUA_TNIL) {
+		context = lua_newuserdatauv(L, sizeof *context, 0);
+		*context = (struct bind_context){
+			.begin = NSTIME_MIN, .end = NSTIME_MAX, .moment = NSTIME_MIN};
+		lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+	} else {
+		context = lua_touserdata(L, -1);
+	}
+	lua_pop(L, 1);
+	return context;
+}
+
+bool bind_interrupted(const struct bind_context *context)
+{
+	return context->interrupted && *context->interrupted;
+}
+
+void bind_check_options(lua_State *L, int i, const char *const *known)
+{
+	lua_pushnil(L);
+	while (lua_next(L, i)) {
+		size_t n = 0;
+
+		if (lua_type(L, -2) != LUA_TSTRING)
+			luaL_error(L, "options are named: {name = value}");
+		while (known[n] && strcmp(known[n], lua_tostring(L, -2)) != 0)
+			n++;
+		if (!known[n])
+			luaL_error(L, "there is no option '%s'", lua_tostring(L, -2));
+		lua_pop(L, 1);
+	}
+}
+
+struct bind_trace *bind_check_trace(lua_State *L, int i)
+{
+	struct bind_trace *bound = luaL_checkudata(L, i, TRACE_TYPE);
+
+	if (!bound->trace)
+		luaL_error(L, "the trace is closed");
+	return bound;
+}
+
+struct bind_trace *bind_new_trace(lua_State *L)
+{
+	struct bind_trace *bound = lua_newuserdatauv(L, sizeof *bound, 0);
+
+	memset(bound, 0, sizeof *bound);
+	luaL_setmetatable(L, TRACE_TYPE);
+	bound->context = bind_context(L);
+	return bound;
+}
+
+static void release(struct bind_trace *bound)
+{
+	while (bound->cursors)
+		bind_cursor_end(bound->cursors);
+	if (!bound->host.index) {
+		state_close(bound->state);
+		rules_free(bound->rules);
+		index_close(bound->index);
+		trace_close(bound->trace);
+	}
+	bound->state = NULL;
+	bound->rules = NULL;
+	bound->index = NULL;
+	bound->trace = NULL;
+}
+
+static int trace_gc(lua_State *L)
+{
+	release(luaL_checkudata(L, 1, TRACE_TYPE));
+	return 0;
+}
+
+static int trace_close_method(lua_State *L)
+{
+	struct bind_trace *bound = luaL_checkudata(L, 1, TRACE_TYPE);
+
+	if (bound->busy)
+		luaL_error(L, "the trace is answering a question");
+	release(bound);
+	return 0;
+}
+
+static int trace_tostring(lua_State *L)
+{
+	const struct bind_trace *bound = luaL_checkudata(L, 1, TRACE_TYPE);
+
+	if (bound->trace)
+		lua_pushfstring(L, "trace %s", bound->trace->path);
+	else
+		lua_pushliteral(L, "trace (closed)");
+	return 1;
+}
+
+/* ---- opening ---- */
+
+static bool open_progress(void *arg, uint64_t done, uint64_t all)
+{
+	(void)done;
+	(void)all;
+	return !bind_interrupted(arg);
+}
+
+static bool state_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	(void)at;
+	(void)first;
+	(void)last;
+	return !bind_interrupted(arg);
+}
+
+static bool add_rules(struct rules *rules, const char *name, struct error *err)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(builtins[i].name, name))
+			return rules_add_builtin(rules, name, err);
+	return rules_add_file(rules, name, err);
+}
+
+/* Option `rules`: a name or file, or a list of them; the rules for Linux otherwise. */
+static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct error *err)
+{
+	int type = i ? lua_getfield(L, i, "rules") : LUA_TNIL;
+
+	bound->rules = rules_new();
+	if (type == LUA_TNIL)
+		return rules_add_builtin(bound->rules, "linux", err);
+	if (type == LUA_TSTRING)
+		return add_rules(bound->rules, lua_tostring(L, -1), err);
+	luaL_checktype(L, -1, LUA_TTABLE);
+	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
+		if (!add_rules(bound->rules, luaL_checkstring(L, -1), err))
+			return false;
+	return true;
+}
+
+static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, int i,
+		     struct error *err)
+{
+	struct trace_options trace = {
+		.paths = &path, .npaths = 1, .notices = bound->context->notices};
+	struct index_options index = {.progress = open_progress,
+				      .progress_arg = bound->context,
+				      .notices = bound->context->notices};
+
+	if (i) {
+		lua_getfield(L, i, "no_index");
+		index.none = lua_toboolean(L, -1);
+		lua_getfield(L, i, "index_dir");
+		index.dir = lua_tostring(L, -1);
+		lua_getfield(L, i, "input");
+		trace.input = lua_tostring(L, -1);
+	}
+	if (!trace_open(&trace, &bound->trace, err)) {
+		bound->trace = NULL;
+		return false;
+	}
+	if (!index_open(bound->trace, &index, &bound->index, err)) {
+		bound->index = NULL;
+		return false;
+	}
+	return read_rules(L, i, bound, err);
+}
+
+/* yore.open(path [, {no_index=, index_dir=, input=, rules=}]) */
+static int yore_open(lua_State *L)
+{
+	static const char *const known[] = {"no_index", "index_dir", "input", "rules", NULL};
+	const char *path = luaL_checkstring(L, 1);
+	int options = lua_isnoneornil(L, 2) ? 0 : 2;
+	struct bind_trace *bound;
+	struct error err;
+
+	if (options) {
+		luaL_checktype(L, 2, LUA_TTABLE);
+		bind_check_options(L, 2, known);
+	}
+	lua_settop(L, 2);
+	bound = bind_new_trace(L);
+	if (!open_all(L, bound, path, options, &err)) {
+		release(bound);
+		return bind_fail(L, &err);
+	}
+	lua_pushvalue(L, 3);
+	return 1;
+}
+
+bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err)
+{
+	struct state_options options = {.rules = bound->rules,
+					.notices = bound->context->notices,
+					.progress = state_progress,
+					.progress_arg = bound->context};
+
+	if (bound->host.index)
+		return bound->host.state(bound->host.arg, out, err);
+	if (!bound->state && !state_open(bound->index, &options, &bound->state, err)) {
+		bound->state = NULL;
+		return false;
+	}
+	*out = bound->state;
+	return true;
+}
+
+/* ---- what it says of itself ---- */
+
+static void set_text(lua_State *L, const char *key, const char *text)
+{
+	lua_pushstring(L, text);
+	lua_setfield(L, -2, key);
+}
+
+static void set_integer(lua_State *L, const char *key, int64_t number)
+{
+	lua_pushinteger(L, number);
+	lua_setfield(L, -2, key);
+}
+
+static void set_uuid(lua_State *L, const uint8_t uuid[16])
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[37], *to = text;
+
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = digits[uuid[i] >> 4];
+		*to++ = digits[uuid[i] & 15];
+	}
+	*to = '\0';
+	set_text(L, "uuid", text);
+}
+
+static void push_env(lua_State *L, const struct trace *trace)
+{
+	lua_newtable(L);
+	for (size_t p = 0; p < trace->nparts; p++)
+		for (size_t i = 0; i < trace->parts[p]->nenv; i++) {
+			const struct env_entry *entry = &trace->parts[p]->env[i];
+
+			if (entry->text)
+				set_text(L, entry->name, entry->text);
+			else
+				set_integer(L, entry->name, entry->number);
+		}
+}
+
+static void push_clocks(lua_State *L, const struct trace *trace)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < trace->nclocks; i++) {
+		const struct clock *clock = &trace->clocks[i];
+
+		lua_newtable(L);
+		set_text(L, "name", clock->name);
+		set_integer(L, "frequency", (int64_t)clock->base.frequency);
+		lua_pushboolean(L, clock->epoch);
+		lua_setfield(L, -2, "epoch");
+		if (clock->has_uuid)
+			set_uuid(L, clock->uuid);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_streams(lua_State *L, const struct trace *trace)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+
+		lua_newtable(L);
+		set_integer(L, "id", (int64_t)stream->id);
+		set_text(L, "name", stream->name);
+		if (stream->cpu >= 0)
+			set_integer(L, "cpu", stream->cpu);
+		set_integer(L, "bytes", (int64_t)stream->bytes);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_field_names(lua_State *L, const struct event_class *class)
+{
+	const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+
+	lua_newtable(L);
+	for (uint32_t i = 0; payload && i < payload->nmembers; i++) {
+		lua_pushstring(L, payload->members[i].name);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_classes(lua_State *L, const struct trace *trace)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		lua_newtable(L);
+		set_integer(L, "id", (int64_t)trace->classes[i]->id);
+		set_text(L, "name", trace->classes[i]->name);
+		push_field_names(L, trace->classes[i]);
+		lua_setfield(L, -2, "fields");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static int trace_info(lua_State *L)
+{
+	const struct bind_trace *bound = bind_check_trace(L, 1);
+	const struct trace *trace = bound->trace;
+	nstime first, last;
+	struct error err;
+
+	lua_newtable(L);
+	set_text(L, "path", trace->path);
+	if (trace->nparts) {
+		set_text(L, "format", trace->parts[0]->reader->format);
+		set_text(L, "version", trace->parts[0]->version);
+		if (trace->parts[0]->has_uuid)
+			set_uuid(L, trace->parts[0]->uuid);
+	}
+	if (events_range(bound->index, &first, &last, &err)) {
+		set_integer(L, "begin", first);
+		set_integer(L, "end", last);
+	} else if (err.kind == ERR_INTERRUPTED) {
+		return bind_raise(L, &err);
+	}
+	push_env(L, trace);
+	lua_setfield(L, -2, "env");
+	push_clocks(L, trace);
+	lua_setfield(L, -2, "clocks");
+	push_streams(L, trace);
+	lua_setfield(L, -2, "streams");
+	push_classes(L, trace);
+	lua_setfield(L, -2, "classes");
+	return 1;
+}
+
+/* trace:bounds(): times of the first and the last event. */
+static int trace_bounds(lua_State *L)
+{
+	const struct bind_trace *bound = bind_check_trace(L, 1);
+	nstime first, last;
+	struct error err;
+
+	if (!events_range(bound->index, &first, &last, &err))
+		return bind_fail(L, &err);
+	lua_pushinteger(L, first);
+	lua_pushinteger(L, last);
+	return 2;
+}
+
+void bind_trace_register(lua_State *L)
+{
+	static const luaL_Reg meta[] = {{"__gc", trace_gc},
+					{"__close", trace_gc},
+					{"__tostring", trace_tostring},
+					{NULL, NULL}};
+	static const luaL_Reg methods[] = {{"close", trace_close_method},
+					   {"info", trace_info},
+					   {"bounds", trace_bounds},
+					   {NULL, NULL}};
+	static const luaL_Reg functions[] = {{"open", yore_open}, {NULL, NULL}};
+
+	luaL_newmetatable(L, TRACE_TYPE);
+	luaL_setfuncs(L, meta, 0);
+	lua_newtable(L);
+	luaL_setfuncs(L, methods, 0);
+	bind_event_methods(L);
+	bind_state_methods(L);
+	bind_time_methods(L);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+	luaL_setfuncs(L, functions, 0);
+	bind_time_functions(L);
+}

@@ -1,0 +1,17 @@
+/* module.c - `require "yore"`: the table of functions; the same in the program and in a plain Lua
+ */
+#include "lua-lib/module.h"
+
+#include "lua-lib/bind.h"
+
+int luaopen_yore(lua_State *L)
+{
+	luaL_checkversion(L);
+	lua_newtable(L);
+	bind_field_register(L);
+	bind_event_register(L);
+	bind_trace_register(L);
+	lua_pushliteral(L, YORE_VERSION);
+	lua_setfield(L, -2, "version");
+	return 1;
+}

@@ -1,0 +1,274 @@
+/*
+ * script.c - one Lua state: its memory, its interruption, its output, its errors
+ *
+ * Lua is compiled C that others' text drives, so three limits hold it: the allocator refuses to go
+ * beyond a cap (Lua then raises "not enough memory"), a hook looks every 10,000 instructions at the
+ * flag that Ctrl-C sets, and every entry is a protected call. Once interrupted the hook fires at
+ * every instruction, so that a script which catches errors in a loop ends as well.
+ */
+#include "lua-lib/script.h"
+
+#include "engine/base/mem.h"
+#include "lua-lib/module.h"
+#include "lua-lib/script_internal.h"
+
+#include <lualib.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOOK_EVERY = 10000 };
+
+static const char script_key, traceback_key;
+
+/* ---- limits ---- */
+
+static void *allocate(void *arg, void *old, size_t old_size, size_t new_size)
+{
+	struct script *script = arg;
+
+	if (!old)
+		old_size = 0; /* then it is the kind of object */
+	if (!new_size) {
+		mem_free(old);
+		script->used -= old_size;
+		return NULL;
+	}
+	if (new_size > old_size && new_size - old_size > script->options.memory - script->used)
+		return NULL;
+	script->used = script->used - old_size + new_size;
+	return mem_resize(old, new_size, 1);
+}
+
+static void hook(lua_State *L, lua_Debug *debug)
+{
+	(void)debug;
+	if (!bind_interrupted(bind_context(L)))
+		return;
+	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	luaL_error(L, "interrupted");
+}
+
+struct script *script_of(lua_State *L)
+{
+	struct script *script;
+
+	lua_rawgetp(L, LUA_REGISTRYINDEX, &script_key);
+	script = lua_touserdata(L, -1);
+	lua_pop(L, 1);
+	return script;
+}
+
+/* ---- output ---- */
+
+static void write_out(lua_State *L, const char *bytes, size_t count)
+{
+	struct script *script = script_of(L);
+
+	if (script->options.write(script->options.write_arg, bytes, count))
+		return;
+	script->closed = true;
+	luaL_error(L, "nobody reads the output");
+}
+
+static int print(lua_State *L)
+{
+	int count = lua_gettop(L);
+	luaL_Buffer text;
+
+	luaL_buffinit(L, &text);
+	for (int i = 1; i <= count; i++) {
+		if (i > 1)
+			luaL_addchar(&text, '\t');
+		luaL_tolstring(L, i, NULL);
+		luaL_addvalue(&text);
+	}
+	luaL_addchar(&text, '\n');
+	luaL_pushresult(&text);
+	write_out(L, lua_tostring(L, -1), lua_rawlen(L, -1));
+	return 0;
+}
+
+/* As io.write() with the output that was set, so only where that is standard output. */
+static int io_write(lua_State *L)
+{
+	for (int i = 1; i <= lua_gettop(L); i++) {
+		size_t len;
+		const char *text = luaL_checklstring(L, i, &len);
+
+		write_out(L, text, len);
+	}
+	lua_getglobal(L, "io");
+	lua_getfield(L, -1, "stdout");
+	return 1;
+}
+
+/* ---- opening ---- */
+
+static int prepare(lua_State *L)
+{
+	struct script *script = lua_touserdata(L, 1);
+
+	luaL_openlibs(L);
+	lua_pushlightuserdata(L, script);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &script_key);
+	script->context = bind_context(L);
+	script->context->interrupted = script->options.interrupted;
+	script->context->notices = script->options.notices;
+	luaL_requiref(L, "yore", luaopen_yore, 1);
+	script_command_register(L);
+	lua_getglobal(L, "package");
+	lua_pushfstring(L, "%s/?.lua;", script->lua_dir);
+	lua_getfield(L, -2, "path");
+	lua_concat(L, 2);
+	lua_setfield(L, -2, "path");
+	if (script->options.write) {
+		lua_pushcfunction(L, print);
+		lua_setglobal(L, "print");
+		lua_getglobal(L, "io");
+		lua_pushcfunction(L, io_write);
+		lua_setfield(L, -2, "write");
+	}
+	return 0;
+}
+
+bool script_open(const struct script_options *options, struct script **out, struct error *err)
+{
+	struct script *script = mem_new(sizeof *script);
+	const char *dir = options->lua_dir;
+
+	if (!dir)
+		dir = getenv("YORE_LUA_DIR");
+	script->options = *options;
+	if (!script->options.memory)
+		script->options.memory = SCRIPT_MEMORY;
+	script->lua_dir = mem_strdup(dir && *dir ? dir : YORE_DATA_DIR "/lua");
+	script->names = arena_new();
+	script->L = lua_newstate(allocate, script);
+	if (!script->L) {
+		script_close(script);
+		return error_set(err, ERR_SCRIPT, "Lua needs more memory than it may have");
+	}
+	if (!script_protect(script, prepare, script, err)) {
+		script_close(script);
+		return false;
+	}
+	lua_sethook(script->L, hook, LUA_MASKCOUNT, HOOK_EVERY);
+	*out = script;
+	return true;
+}
+
+void script_close(struct script *script)
+{
+	if (!script)
+		return;
+	if (script->L)
+		lua_close(script->L);
+	mem_free(script->lua_dir);
+	mem_free(script->commands);
+	arena_free(script->names);
+	mem_free(script);
+}
+
+/* ---- calls ---- */
+
+/* Keeps the stack's lines apart from the message, which alone is one line. */
+static int on_error(lua_State *L)
+{
+	if (!lua_isstring(L, 1)) {
+		luaL_tolstring(L, 1, NULL);
+		lua_replace(L, 1);
+	}
+	luaL_traceback(L, L, NULL, 1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+	lua_settop(L, 1);
+	return 1;
+}
+
+static bool fail(struct script *script, int status, struct error *err, struct buf *traceback)
+{
+	lua_State *L = script->L;
+	const char *text = lua_tostring(L, -1);
+
+	if (script->closed) {
+		lua_pop(L, 1);
+		return true;
+	}
+	if (bind_interrupted(script->context))
+		error_set(err, ERR_INTERRUPTED, "interrupted");
+	else if (status == LUA_ERRMEM)
+		error_set(err, ERR_SCRIPT, "Lua may not use more than %zu MB of memory",
+			  script->options.memory >> 20);
+	else
+		error_set(err, ERR_SCRIPT, "%s", text ? text : "an error without a text");
+	lua_pop(L, 1);
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &traceback_key) == LUA_TSTRING && traceback &&
+	    err->kind == ERR_SCRIPT) {
+		buf_add_text(traceback, lua_tostring(L, -1));
+		buf_add_char(traceback, '\n');
+	}
+	lua_pop(L, 1);
+	return false;
+}
+
+bool script_call(struct script *script, int nargs, int nresults, struct error *err,
+		 struct buf *traceback)
+{
+	lua_State *L = script->L;
+	int function = lua_gettop(L) - nargs, status;
+
+	lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_EVERY);
+	script->closed = false;
+	lua_pushnil(L);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+	lua_pushcfunction(L, on_error);
+	lua_insert(L, function);
+	status = lua_pcall(L, nargs, nresults, function);
+	lua_remove(L, function);
+	return status == LUA_OK || fail(script, status, err, traceback);
+}
+
+bool script_protect(struct script *script, lua_CFunction function, void *arg, struct error *err)
+{
+	lua_State *L = script->L;
+
+	lua_pushcfunction(L, function);
+	lua_pushlightuserdata(L, arg);
+	if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+		return true;
+	const char *text = lua_tostring(L, -1);
+	error_set(err, ERR_SCRIPT, "%s", text ? text : "an error without a text");
+	lua_pop(L, 1);
+	return false;
+}
+
+/* ---- what the program tells scripts ---- */
+
+static int set_trace(lua_State *L)
+{
+	const struct script_trace *source = lua_touserdata(L, 1);
+	struct bind_trace *bound = bind_new_trace(L);
+
+	bound->host = *source;
+	bound->index = source->index;
+	bound->trace = index_trace(source->index);
+	lua_setglobal(L, "trace");
+	return 0;
+}
+
+bool script_set_trace(struct script *script, const struct script_trace *source, struct error *err)
+{
+	struct script_trace copy = *source;
+
+	return script_protect(script, set_trace, &copy, err);
+}
+
+void script_set_range(struct script *script, nstime begin, nstime end)
+{
+	script->context->begin = begin;
+	script->context->end = end;
+}
+
+void script_set_moment(struct script *script, nstime t)
+{
+	script->context->moment = t;
+}

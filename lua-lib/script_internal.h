@@ -1,0 +1,33 @@
+/* script_internal.h - what script.c and its neighbours share */
+#ifndef LUA_LIB_SCRIPT_INTERNAL_H
+#define LUA_LIB_SCRIPT_INTERNAL_H
+
+#include "lua-lib/bind.h"
+
+struct script {
+	lua_State *L;
+	struct script_options options;
+	size_t used; /* bytes that Lua holds */
+	bool closed; /* nobody reads what is printed */
+	char *lua_dir;
+	struct bind_context *context;
+	struct arena *names; /* strings of the commands */
+	struct script_command *commands;
+	size_t ncommands, capacity;
+};
+
+struct script *script_of(lua_State *L);
+
+/*
+ * Calls what stands below its `nargs` arguments, with a traceback on errors. True: results are on
+ * the stack. False: *err, and nothing is left. Output that nobody reads is no error: true, no
+ * results, script->closed.
+ */
+bool script_call(struct script *script, int nargs, int nresults, struct error *err,
+		 struct buf *traceback);
+/* Runs `function` with `arg` as a light userdata, so that no error is raised outside. */
+bool script_protect(struct script *script, lua_CFunction function, void *arg, struct error *err);
+
+void script_command_register(lua_State *L); /* `command` into the table on top */
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * script_run.c - what is run: files and analyses, lines of the prompt, the start-up file
+ *
+ * A prompt line is tried as an expression first ("return LINE"), so that its value can be shown;
+ * a chunk whose only fault is that it ends too early asks for another line.
+ */
+#include "lua-lib/script_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), nend = strlen(end);
+
+	return len >= nend && !strcmp(text + len - nend, end);
+}
+
+/* ---- files ---- */
+
+static bool find_file(const struct script *script, const char *name, struct buf *path,
+		      struct error *err)
+{
+	if (strchr(name, '/') || ends_with(name, ".lua")) {
+		buf_add_text(path, name);
+		return true;
+	}
+	buf_printf(path, "%s/%s.lua", script->lua_dir, name);
+	if (!access(buf_text(path), R_OK))
+		return true;
+	return error_set(err, ERR_QUERY,
+			 "there is no analysis '%s' (a script in this folder is ./%s; yore run "
+			 "--list names the analyses)",
+			 name, name);
+}
+
+struct chunk {
+	const char *path;
+	const char *const *args;
+	size_t nargs;
+};
+
+/* Sets `arg` and leaves the chunk and its arguments on the stack. */
+static int load_file(lua_State *L)
+{
+	const struct chunk *chunk = lua_touserdata(L, 1);
+
+	lua_createtable(L, (int)chunk->nargs, 1);
+	for (size_t i = 0; i < chunk->nargs; i++) {
+		lua_pushstring(L, chunk->args[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	lua_pushstring(L, chunk->path);
+	lua_rawseti(L, -2, 0);
+	lua_setglobal(L, "arg");
+	if (luaL_loadfile(L, chunk->path) != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, 1);
+	return 1;
+}
+
+static bool take_status(struct script *script, bool done, int *status)
+{
+	lua_State *L = script->L;
+
+	*status = 0;
+	if (!done || script->closed)
+		return done;
+	if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 0 && lua_tointeger(L, -1) < 256)
+		*status = (int)lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return true;
+}
+
+static bool run_path(struct script *script, struct chunk *chunk, int *status, struct error *err,
+		     struct buf *traceback)
+{
+	lua_pushcfunction(script->L, load_file);
+	lua_pushlightuserdata(script->L, chunk);
+	return take_status(script, script_call(script, 1, 1, err, traceback), status);
+}
+
+bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,
+		int *status, struct error *err, struct buf *traceback)
+{
+	struct buf path = {0};
+	bool done = find_file(script, name, &path, err);
+
+	if (done) {
+		struct chunk chunk = {buf_text(&path), args, nargs};
+
+		done = run_path(script, &chunk, status, err, traceback);
+	}
+	buf_release(&path);
+	return done;
+}
+
+bool script_startup(struct script *script, const char *path, struct error *err,
+		    struct buf *traceback)
+{
+	struct chunk chunk = {.path = path};
+	int status;
+
+	if (access(path, F_OK) != 0)
+		return true;
+	return run_path(script, &chunk, &status, err, traceback);
+}
+
+/* ---- the list of analyses ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of the scripts of a folder, without the suffix, sorted; the caller frees them. */
+static char **script_names(DIR *folder, size_t *count)
+{
+	char **names = NULL;
+	size_t capacity = 0;
+
+	*count = 0;
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, ".lua"))
+			continue;
+		names = mem_grow(names, *count, &capacity, sizeof *names);
+		names[*count] = mem_strdup(entry->d_name);
+		names[*count][strlen(entry->d_name) - strlen(".lua")] = '\0';
+		(*count)++;
+	}
+	if (*count)
+		qsort(names, *count, sizeof *names, by_text);
+	return names;
+}
+
+/* Adds the text of the first comment line. */
+static void add_summary(const char *path, struct buf *out)
+{
+	char line[512];
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof line, file)) {
+		if (strncmp(line, "--", 2) != 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		buf_add_text(out, line + strspn(line, "- "));
+		break;
+	}
+	fclose(file);
+}
+
+bool script_list(struct script *script, struct buf *out, struct error *err)
+{
+	DIR *folder = opendir(script->lua_dir);
+	struct buf path = {0};
+	char **names;
+	size_t count;
+
+	if (!folder)
+		return error_set(err, ERR_IO, "cannot list %s: %s", script->lua_dir,
+				 strerror(errno));
+	names = script_names(folder, &count);
+	closedir(folder);
+	for (size_t i = 0; i < count; i++) {
+		buf_clear(&path);
+		buf_printf(&path, "%s/%s.lua", script->lua_dir, names[i]);
+		buf_printf(out, "%-12s  ", names[i]);
+		add_summary(buf_text(&path), out);
+		buf_add_char(out, '\n');
+		mem_free(names[i]);
+	}
+	mem_free(names);
+	buf_release(&path);
+	return true;
+}
+
+/* ---- lines of the prompt ---- */
+
+struct line {
+	const char *text;
+	bool more;
+};
+
+static bool is_incomplete(lua_State *L, int status)
+{
+	const char *text = lua_tostring(L, -1);
+
+	return status == LUA_ERRSYNTAX && text && ends_with(text, "<eof>");
+}
+
+/* Shows values as yore.show does where that can be found, else as print does. */
+static void show(lua_State *L, int first)
+{
+	int count = lua_gettop(L) - first + 1;
+
+	luaL_checkstack(L, count + 4, "values");
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "yore.show");
+	if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+		lua_pop(L, 1);
+		lua_getglobal(L, "print");
+	}
+	lua_insert(L, first);
+	lua_call(L, count, 0);
+}
+
+static int eval_line(lua_State *L)
+{
+	struct line *line = lua_touserdata(L, 1);
+	int status;
+
+	lua_settop(L, 0);
+	lua_pushfstring(L, "return %s", line->text);
+	status = luaL_loadbuffer(L, lua_tostring(L, 1), lua_rawlen(L, 1), "=prompt");
+	if (status != LUA_OK) {
+		lua_settop(L, 0);
+		status = luaL_loadbuffer(L, line->text, strlen(line->text), "=prompt");
+	} else {
+		lua_remove(L, 1);
+	}
+	line->more = is_incomplete(L, status);
+	if (line->more)
+		return 0;
+	if (status != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, LUA_MULTRET);
+	if (lua_gettop(L))
+		show(L, 1);
+	return 0;
+}
+
+enum script_line script_eval(struct script *script, const char *text, struct error *err,
+			     struct buf *traceback)
+{
+	struct line line = {.text = text};
+
+	lua_pushcfunction(script->L, eval_line);
+	lua_pushlightuserdata(script->L, &line);
+	if (!script_call(script, 1, 0, err, traceback))
+		return SCRIPT_FAILED;
+	return line.more ? SCRIPT_MORE : SCRIPT_DONE;
+}
+
+/* ---- completion ---- */
+
+struct completion {
+	const char *text;
+	void (*each)(void *arg, const char *word);
+	void *arg;
+};
+
+/* Names in the table on top that begin with `rest`; `head` is put before them. */
+static void complete_table(lua_State *L, const struct completion *work, size_t nhead)
+{
+	const char *rest = work->text + nhead;
+
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		if (lua_type(L, -2) == LUA_TSTRING &&
+		    !strncmp(lua_tostring(L, -2), rest, strlen(rest)) &&
+		    strncmp(lua_tostring(L, -2), "__", 2) != 0) {
+			lua_pushlstring(L, work->text, nhead);
+			lua_pushvalue(L, -3);
+			lua_concat(L, 2);
+			work->each(work->arg, lua_tostring(L, -1));
+			lua_pop(L, 1);
+		}
+		lua_pop(L, 1);
+	}
+}
+
+/* Goes down the names of a.b.c: as far as tables (or a metatable's __index) go. */
+static int complete(lua_State *L)
+{
+	const struct completion *work = lua_touserdata(L, 1);
+	const char *at = work->text;
+	size_t len;
+
+	lua_pushglobaltable(L);
+	while (at[len = strcspn(at, ".:")]) {
+		lua_pushlstring(L, at, len);
+		if (lua_type(L, -2) != LUA_TTABLE || lua_rawget(L, -2) == LUA_TNIL)
+			return 0;
+		if (lua_type(L, -1) != LUA_TTABLE &&
+		    luaL_getmetafield(L, -1, "__index") != LUA_TTABLE)
+			return 0;
+		at += len + 1;
+	}
+	if (lua_type(L, -1) == LUA_TTABLE)
+		complete_table(L, work, (size_t)(at - work->text));
+	return 0;
+}
+
+void script_complete(struct script *script, const char *text,
+		     void (*each)(void *arg, const char *word), void *arg)
+{
+	struct completion work = {text, each, arg};
+	struct error err;
+
+	/* a name that cannot be completed is no error */
+	if (!script_protect(script, complete, &work, &err))
+		return;
+}

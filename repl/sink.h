@@ -17,7 +17,7 @@ struct sink {
 	char *data;
 	size_t len, capacity;
 	size_t whole; /* bytes of ended rows: what may be written */
-	int fd;       /* -1: `write` is called instead */
+	int fd;       /* -1: `write` is called instead; without one, rows stay in memory */
 	/* False ends the output as a closed pipe does (a pager was left). Gets whole rows. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *arg;

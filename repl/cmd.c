@@ -1,0 +1,91 @@
+/* cmd.c - the list of commands, found by name, and run from the prompt */
+#include "repl/cmd.h"
+
+#include "repl/cmds.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct cmd *const commands[] = {&cmd_info,    &cmd_index,      &cmd_check, &cmd_dump,
+				      &cmd_events,  &cmd_at,         &cmd_state, &cmd_when,
+				      &cmd_longest, &cmd_run_script, &cmd_rules, &cmd_explain,
+				      &cmd_repl,    &cmd_help,       NULL};
+
+const struct cmd *cmd_find(const char *name, struct error *err)
+{
+	const struct cmd *found = NULL;
+	struct buf all = {0};
+	size_t len = strlen(name), hits = 0;
+
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->name, name) == 0) {
+			buf_release(&all);
+			return commands[i];
+		}
+		if (!len || strncmp(commands[i]->name, name, len) != 0)
+			continue;
+		found = commands[i];
+		buf_add_text(&all, hits++ ? ", " : "");
+		buf_add_text(&all, found->name);
+	}
+	if (hits > 1)
+		error_set(err, ERR_QUERY, "ambiguous: '%s' may be %s", name, buf_text(&all));
+	else if (!hits)
+		error_set(err, ERR_QUERY,
+			  "%s: neither a command nor a trace: 'yore help' lists commands", name);
+	buf_release(&all);
+	return hits == 1 ? found : NULL;
+}
+
+bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
+	     struct error *err)
+{
+	const struct options *outer = session->options;
+	bool ok;
+
+	session->options = options;
+	if (options->help)
+		ok = help_print(options->cmd, sink);
+	else if (options->explain_only)
+		ok = explain_print(session, options, sink, err);
+	else
+		ok = options->cmd->run(session, options, sink, err);
+	session->options = outer;
+	sink_drop_row(sink);
+	sink_flush(sink);
+	if (ok && sink->failed)
+		return error_set(err, ERR_IO, "writing the answer: %s", strerror(sink->failed));
+	return ok;
+}
+
+/* What opened the trace holds for all of a prompt's commands. */
+static void inherit(struct options *options, const struct options *outer)
+{
+	options->stats |= outer->stats;
+	options->strict |= outer->strict;
+	options->progress |= outer->progress;
+	options->no_index |= outer->no_index;
+	options->utc |= outer->utc;
+	options->index_dir = outer->index_dir;
+	options->jobs = options->jobs ? options->jobs : outer->jobs;
+	if (!options->format_set)
+		options->format = outer->format;
+	if (!options->time_set && (outer->time_set || options->format != FORMAT_CSV))
+		options->time = outer->time;
+}
+
+bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
+		   struct error *err)
+{
+	struct options options;
+	bool ok = options_parse(nwords, words, true, &options, err);
+
+	if (ok && !options.cmd)
+		ok = error_set(err, ERR_QUERY, "a command is missing");
+	if (ok) {
+		inherit(&options, session->options);
+		ok = cmd_run(session, &options, sink, err);
+	}
+	options_release(&options);
+	return ok;
+}

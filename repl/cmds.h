@@ -1,0 +1,18 @@
+/* cmds.h - the entries of all commands, and what main and the prompt share to run one */
+#ifndef REPL_CMDS_H
+#define REPL_CMDS_H
+
+#include "repl/cmd.h"
+
+extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cmd_at, cmd_state,
+	cmd_when, cmd_longest, cmd_run_script, cmd_rules, cmd_explain, cmd_repl, cmd_help;
+
+/* Runs options->cmd, or explains it, or prints its help; flushes the sink. */
+bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
+	     struct error *err);
+
+bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview */
+bool explain_print(struct session *session, const struct options *options, struct sink *sink,
+		   struct error *err);
+
+#endif

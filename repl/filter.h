@@ -1,0 +1,33 @@
+/*
+ * filter.h - the filters of the command line, in two halves
+ *
+ * Time, class, stream and CPU go down into the cursor, where they cost nothing per event. Threads
+ * and expressions are looked at event by event.
+ */
+#ifndef REPL_FILTER_H
+#define REPL_FILTER_H
+
+#include "index/events.h"
+#include "repl/session.h"
+
+struct filter;
+
+/* `backward`: in which order filter_pass() will be asked. */
+bool filter_open(struct session *session, const struct options *options, bool backward,
+		 struct filter **out, struct error *err);
+void filter_close(struct filter *filter); /* NULL is fine */
+
+/* The cursor's half; what it points to lives as long as the filter. */
+void filter_fill(const struct filter *filter, struct events_options *out);
+/* True when filter_pass() must be asked. */
+bool filter_per_event(const struct filter *filter);
+/* True when only some events were asked for by name or value: losses are then left out. */
+bool filter_selects(const struct filter *filter);
+/* Does the event that `events` gave last pass? False: *err. */
+bool filter_pass(struct filter *filter, struct events *events, const struct event *event,
+		 bool *pass, struct error *err);
+
+/* A glob against a name or, after the last `separator`, its end. */
+bool glob_matches(const char *glob, const char *name, char separator);
+
+#endif

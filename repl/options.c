@@ -1,0 +1,471 @@
+/*
+ * options.c - the table of options, and one pass over the words
+ *
+ * The table says where a value goes, so that parsing, help and completion cannot disagree. Words
+ * that follow a list option directly are remembered as possibly its further values; whether they
+ * are is known at the end, when the command has what words it takes.
+ */
+#include "repl/options.h"
+
+#include "engine/base/mem.h"
+#include "repl/cmd.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum option_kind {
+	TAKE_FLAG,
+	TAKE_TEXT,
+	TAKE_LIST,  /* commas part it */
+	TAKE_WORDS, /* whole values, repeatable */
+	TAKE_LIMIT,
+	TAKE_CONTEXT,
+	TAKE_JOBS,
+	TAKE_FORMAT,
+	TAKE_TIME,
+	TAKE_COLOR
+};
+
+struct option {
+	struct option_info info;
+	enum option_kind kind;
+	size_t at; /* in struct options */
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option table[] = {
+	/* clang-format off */
+	{{"--begin", "TIME", "events and intervals from TIME on", OPT_RANGE}, TAKE_TEXT, AT(begin)},
+	{{"--end", "TIME", "and before TIME", OPT_RANGE}, TAKE_TEXT, AT(end)},
+	{{"--name", "GLOB...", "events of these names", OPT_FILTER}, TAKE_LIST, AT(names)},
+	{{"--cpu", "N...", "of these CPUs; 0-3 is a range", OPT_FILTER}, TAKE_LIST, AT(cpus)},
+	{{"--tid", "N...", "while these threads ran", OPT_FILTER}, TAKE_LIST, AT(tids)},
+	{{"--pid", "N...", "while threads of these processes ran", OPT_FILTER}, TAKE_LIST, AT(pids)},
+	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER}, TAKE_LIST, AT(comms)},
+	{{"--stream", "GLOB...", "of these streams", OPT_FILTER}, TAKE_LIST, AT(streams)},
+	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, AT(wheres)},
+	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
+	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},
+	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},
+	{{"--context", "N", "with --around: so many before and after (10)", OPT_EVENTS}, TAKE_CONTEXT, AT(context)},
+	{{"--limit", "N", "at most N rows", OPT_LIMIT}, TAKE_LIMIT, AT(limit)},
+	{{"--before", NULL, "just before TIME instead of after its events", OPT_AT}, TAKE_FLAG, AT(before)},
+	{{"--why", NULL, "the event and the rule that set each value", OPT_AT}, TAKE_FLAG, AT(why)},
+	{{"--drop", NULL, "remove what is stored", OPT_INDEX}, TAKE_FLAG, AT(drop)},
+	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
+	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
+	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
+	{{"--rules", "FILE", "rules of one's own instead (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
+	{{"--format", "text|table|csv|json", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
+	{{"--time", "clock|iso|seconds|ns|relative", "how times are written", OPT_FORMAT}, TAKE_TIME, AT(time)},
+	{{"--utc", NULL, "times of day are UTC, not local", OPT_FORMAT}, TAKE_FLAG, AT(utc)},
+	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(with)},
+	{{"--offset", "TRACE=+-TIME", "shift a trace's times (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(offsets)},
+	{{"--input", "FORMAT[,key=value...]", "what the trace's content cannot say", OPT_TRACE}, TAKE_TEXT, AT(input)},
+	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
+	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
+	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},
+	{{"--strict", NULL, "events that the tracer discarded count as damage", OPT_COMMON}, TAKE_FLAG, AT(strict)},
+	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
+	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
+	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_COLOR, AT(color)},
+	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, AT(help)},
+	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, AT(version)},
+}; /* clang-format on */
+
+const struct option_info *option_info(size_t i)
+{
+	return i < sizeof table / sizeof *table ? &table[i].info : NULL;
+}
+
+struct parse {
+	struct options *out;
+	bool in_prompt;
+	char *copy; /* where list values are cut at commas */
+	/* per word of out->words: the list that it may belong to, NULL none */
+	struct words **owner;
+	size_t nowner, owner_capacity;
+	struct words *last_list; /* the list option that the word before belongs to */
+	bool raw;                /* all that follows are words */
+};
+
+static void words_add(struct words *words, const char *word)
+{
+	words->items = mem_grow(words->items, words->count, &words->capacity, sizeof *words->items);
+	words->items[words->count++] = word;
+}
+
+/* Cuts `value` at commas outside of brackets, in memory of out->memory. */
+static void list_add(struct parse *parse, struct words *list, const char *value)
+{
+	size_t len = strlen(value);
+	bool bracket = false;
+	char *item = parse->copy;
+
+	memcpy(item, value, len + 1);
+	parse->copy += len + 1;
+	for (char *at = item;; at++) {
+		if (*at == '[')
+			bracket = true;
+		else if (*at == ']')
+			bracket = false;
+		if (*at && (*at != ',' || bracket))
+			continue;
+		bool end = !*at;
+		*at = 0;
+		if (*item)
+			words_add(list, item);
+		if (end)
+			break;
+		item = at + 1;
+	}
+}
+
+static bool number(const char *name, const char *value, uint64_t most, uint64_t *out,
+		   struct error *err)
+{
+	uint64_t sum = 0;
+
+	if (!*value)
+		return error_set(err, ERR_QUERY, "%s: a number is missing", name);
+	for (const char *at = value; *at; at++) {
+		if (*at < '0' || *at > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum) || sum > most)
+			return error_set(err, ERR_QUERY, "%s: '%s' is not a number from 0 to %llu",
+					 name, value, (unsigned long long)most);
+	}
+	*out = sum;
+	return true;
+}
+
+/* The place of `value` among the words of "a|b|c". */
+static bool choice(const struct option_info *info, const char *value, unsigned *out,
+		   struct error *err)
+{
+	const char *at = info->value;
+	size_t len = strlen(value);
+
+	for (*out = 0; at; ++*out) {
+		size_t n = strcspn(at, "|");
+		if (n == len && strncmp(at, value, n) == 0)
+			return true;
+		at = at[n] ? at + n + 1 : NULL;
+	}
+	return error_set(err, ERR_QUERY, "%s: '%s' is none of %s", info->name, value, info->value);
+}
+
+static bool set_value(struct parse *parse, const struct option *option, const char *value,
+		      struct error *err)
+{
+	struct options *out = parse->out;
+	void *at = (char *)out + option->at;
+	const char *name = option->info.name;
+	uint64_t n;
+	unsigned pick;
+
+	switch (option->kind) {
+	case TAKE_FLAG:
+		*(bool *)at = true;
+		return true;
+	case TAKE_TEXT:
+		*(const char **)at = value;
+		return true;
+	case TAKE_LIST:
+		list_add(parse, at, value);
+		parse->last_list = at;
+		return true;
+	case TAKE_WORDS:
+		words_add(at, value);
+		return true;
+	case TAKE_LIMIT:
+		out->has_limit = true;
+		return number(name, value, UINT64_MAX, &out->limit, err);
+	case TAKE_CONTEXT:
+		out->has_context = true;
+		return number(name, value, UINT32_MAX, &out->context, err);
+	case TAKE_JOBS:
+		if (!number(name, value, 4096, &n, err))
+			return false;
+		out->jobs = (unsigned)n;
+		return true;
+	case TAKE_FORMAT:
+		if (!choice(&option->info, value, &pick, err))
+			return false;
+		out->format = (enum format)pick;
+		return out->format_set = true;
+	case TAKE_TIME:
+		if (!choice(&option->info, value, &pick, err))
+			return false;
+		out->time = (enum time_style)pick;
+		return out->time_set = true;
+	case TAKE_COLOR:
+		if (!choice(&option->info, value, &pick, err))
+			return false;
+		out->color = (enum when)pick;
+		return true;
+	}
+	return false;
+}
+
+static const struct option *option_find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strlen(table[i].info.name) == len &&
+		    strncmp(table[i].info.name, word, len) == 0)
+			return &table[i];
+	return NULL;
+}
+
+static bool bad_option(const struct parse *parse, const char *word, struct error *err)
+{
+	const struct cmd *cmd = parse->out->cmd;
+
+	return error_set(err, ERR_QUERY, "%s: no such option%s%s: 'yore help%s%s' lists them", word,
+			 cmd ? " of " : "", cmd ? cmd->name : "", cmd ? " " : "",
+			 cmd ? cmd->name : "");
+}
+
+/* words[*i] is an option; *i ends at its last word. */
+static bool take_option(struct parse *parse, int n, char **words, int *i, struct error *err)
+{
+	const char *word = words[*i], *value = NULL;
+	const struct option *option;
+	size_t len;
+
+	if (strcmp(word, "-h") == 0)
+		word = "--help";
+	else if (strcmp(word, "-V") == 0)
+		word = "--version";
+	if (word[0] != '-' || word[1] != '-')
+		return bad_option(parse, word, err);
+	len = strcspn(word, "=");
+	option = option_find(word, len);
+	if (!option)
+		return bad_option(parse, word, err);
+	if (word[len] == '=')
+		value = word + len + 1;
+	if (!option->info.value && value)
+		return error_set(err, ERR_QUERY, "%s takes no value", option->info.name);
+	if (option->info.value && !value) {
+		if (*i + 1 >= n)
+			return error_set(err, ERR_QUERY, "%s: %s is missing", option->info.name,
+					 option->info.value);
+		value = words[++*i];
+	}
+	parse->last_list = NULL;
+	return set_value(parse, option, value, err);
+}
+
+static void add_word(struct parse *parse, const char *word)
+{
+	parse->owner =
+		mem_grow(parse->owner, parse->nowner, &parse->owner_capacity, sizeof *parse->owner);
+	parse->owner[parse->nowner++] = parse->last_list;
+	words_add(&parse->out->words, word);
+}
+
+/* The first word, or the one after `explain`: a command, or a trace for the prompt. */
+static bool take_command(struct parse *parse, const char *word, struct error *err)
+{
+	struct options *out = parse->out;
+	struct error unknown = {0};
+	const struct cmd *cmd = cmd_find(word, &unknown);
+	bool exact = cmd && strcmp(cmd->name, word) == 0;
+
+	if (!exact && !parse->in_prompt && !out->explain_only && access(word, F_OK) == 0) {
+		out->trace = word; /* yore TRACE */
+		return true;
+	}
+	if (!cmd) {
+		*err = unknown;
+		return false;
+	}
+	if (strcmp(cmd->name, "explain") == 0 && !out->explain_only) {
+		out->explain_only = true;
+		out->cmd = cmd; /* until the next word says which */
+		return true;
+	}
+	out->cmd = cmd;
+	return true;
+}
+
+static bool command_known(const struct parse *parse)
+{
+	const struct options *out = parse->out;
+
+	return out->trace ||
+	       (out->cmd && !(out->explain_only && strcmp(out->cmd->name, "explain") == 0));
+}
+
+/* Script arguments are the script's, whatever they look like. */
+static void raw_after_script(struct parse *parse)
+{
+	const struct cmd *cmd = parse->out->cmd;
+
+	if (cmd && strcmp(cmd->name, "run") == 0 &&
+	    parse->out->words.count == (parse->in_prompt ? 1U : 2U))
+		parse->raw = true;
+}
+
+static bool take_all(struct parse *parse, int n, char **words, struct error *err)
+{
+	for (int i = 0; i < n; i++) {
+		const char *word = words[i];
+		if (!parse->raw && strcmp(word, "--") == 0) {
+			parse->raw = true;
+			parse->last_list = NULL;
+			continue;
+		}
+		if (!parse->raw && word[0] == '-' && word[1] && !time_looks_negative(word)) {
+			if (!take_option(parse, n, words, &i, err))
+				return false;
+			continue;
+		}
+		if (!command_known(parse)) {
+			parse->last_list = NULL;
+			if (!take_command(parse, word, err))
+				return false;
+			continue;
+		}
+		add_word(parse, word);
+		raw_after_script(parse);
+	}
+	return true;
+}
+
+static void word_remove(struct parse *parse, size_t i)
+{
+	struct words *words = &parse->out->words;
+
+	words->count--;
+	parse->nowner--;
+	memmove(words->items + i, words->items + i + 1, (words->count - i) * sizeof *words->items);
+	memmove(parse->owner + i, parse->owner + i + 1, (parse->nowner - i) * sizeof *parse->owner);
+}
+
+/* Words too many go to the list options that they follow. */
+static void give_to_lists(struct parse *parse, size_t keep)
+{
+	struct words *words = &parse->out->words;
+
+	for (size_t i = 0; i < words->count && words->count > keep;) {
+		if (!parse->owner[i]) {
+			i++;
+			continue;
+		}
+		words_add(parse->owner[i], words->items[i]);
+		word_remove(parse, i);
+	}
+}
+
+static bool wants_trace(const struct parse *parse)
+{
+	const struct options *out = parse->out;
+
+	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list;
+}
+
+static bool place_words(struct parse *parse, struct error *err)
+{
+	struct options *out = parse->out;
+	const struct cmd *cmd = out->cmd;
+	bool trace = wants_trace(parse);
+	size_t at = cmd && strcmp(cmd->name, "run") == 0 ? 1 : 0; /* run SCRIPT TRACE */
+
+	if (!cmd) {
+		if (out->words.count)
+			return error_set(err, ERR_QUERY,
+					 "%s: one trace opens the prompt; more need a command: "
+					 "'yore help' lists them",
+					 out->words.items[0]);
+		return true;
+	}
+	if (cmd->max_words == 0)
+		give_to_lists(parse, trace ? 1 : 0);
+	if (trace && out->words.count > at) {
+		out->trace = out->words.items[at];
+		word_remove(parse, at);
+	} else if (trace) {
+		return error_set(err, ERR_QUERY, "%s: %s is missing: yore %s %s%s%s", cmd->name,
+				 at && !out->words.count ? "SCRIPT" : "TRACE", cmd->name,
+				 at ? "" : "TRACE", cmd->args[0] && !at ? " " : "", cmd->args);
+	}
+	return true;
+}
+
+static bool check_words(const struct parse *parse, struct error *err)
+{
+	const struct options *out = parse->out;
+	const struct cmd *cmd = out->cmd;
+	int count = (int)(out->words.count > INT_MAX ? INT_MAX : out->words.count);
+
+	if (!cmd)
+		return true;
+	const char *trace = cmd->no_trace || parse->in_prompt ? "" : " TRACE";
+	if (count < cmd->min_words && !out->list)
+		return error_set(err, ERR_QUERY, "%s: more is needed: %s%s%s%s", cmd->name,
+				 cmd->name, trace, cmd->args[0] ? " " : "", cmd->args);
+	if (cmd->max_words >= 0 && count > cmd->max_words)
+		return error_set(err, ERR_QUERY, "%s: '%s' is too much: %s%s%s%s", cmd->name,
+				 out->words.items[cmd->max_words], cmd->name, trace,
+				 cmd->args[0] ? " " : "", cmd->args);
+	return true;
+}
+
+/* Each option must be in a group that the command takes. */
+static bool check_groups(const struct parse *parse, int n, char **words, struct error *err)
+{
+	const struct cmd *cmd = parse->out->cmd;
+	unsigned groups = OPT_COMMON | OPT_TRACE | OPT_FORMAT | OPT_RULES;
+
+	if (cmd)
+		groups = cmd->options | OPT_COMMON;
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words[i], "--") == 0)
+			break;
+		if (words[i][0] != '-' || words[i][1] != '-')
+			continue;
+		const struct option *option = option_find(words[i], strcspn(words[i], "="));
+		if (!option)
+			break; /* a script's own */
+		if (!(option->info.group & groups))
+			return bad_option(parse, option->info.name, err);
+		if (option->info.value && !strchr(words[i], '='))
+			i++;
+	}
+	return true;
+}
+
+bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err)
+{
+	struct parse parse = {.out = out, .in_prompt = in_prompt};
+	size_t bytes = 1;
+
+	*out = (struct options){.context = 10};
+	for (int i = 0; i < n; i++)
+		bytes += strlen(words[i]) + 1;
+	out->memory = parse.copy = mem_new(bytes);
+	bool ok = take_all(&parse, n, words, err);
+	if (ok && !out->help && !out->version)
+		ok = place_words(&parse, err) && check_groups(&parse, n, words, err) &&
+		     check_words(&parse, err);
+	if (!out->time_set && out->format == FORMAT_CSV)
+		out->time = TIME_NS;
+	mem_free(parse.owner);
+	return ok;
+}
+
+void options_release(struct options *options)
+{
+	struct words *lists[] = {&options->words,   &options->with,  &options->offsets,
+				 &options->rules,   &options->names, &options->cpus,
+				 &options->tids,    &options->pids,  &options->comms,
+				 &options->streams, &options->wheres};
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		mem_free(lists[i]->items);
+	mem_free(options->memory);
+	*options = (struct options){0};
+}

@@ -1,0 +1,71 @@
+/*
+ * render.h - values and events as text or JSON, formatted straight into a sink's buffer
+ *
+ * JSON is exact: integers as decimals whatever their size, bytes that are not UTF-8 as \u00XX, NaN
+ * and infinities as strings. An event's class is turned once into a list of ready-made texts with
+ * values between them, so that nothing is looked up per event.
+ */
+#ifndef REPL_RENDER_H
+#define REPL_RENDER_H
+
+#include "engine/event.h"
+#include "index/events.h"
+#include "repl/options.h"
+#include "repl/sink.h"
+#include "repl/times.h"
+#include "state/value.h"
+
+void json_string(struct sink *out, const void *bytes, size_t len); /* with its quotes */
+void json_text(struct sink *out, const char *text);                /* likewise; NULL is null */
+void json_float(struct sink *out, double number);
+void json_value(struct sink *out, const struct value *value); /* none, unknown: null */
+void json_time(struct sink *out, nstime t);                   /* NSTIME_MIN, _MAX: null */
+void json_field(struct sink *out, const struct field *field);
+
+void text_string(struct sink *out, const void *bytes, size_t len); /* quoted; \n \" \\ \xHH */
+void text_float(struct sink *out, double number);
+void text_value(struct sink *out, const struct value *value); /* strings quoted; none, unknown */
+void text_field(struct sink *out, const struct field *field);
+void csv_cell(struct sink *out, const void *bytes, size_t len); /* quoted where it must be */
+
+/* Events as rows. */
+struct event_writer;
+
+/* `times` is borrowed and advanced. FORMAT_TABLE and FORMAT_CSV write their head at once. */
+struct event_writer *event_writer_new(const struct trace *trace, enum format format,
+				      struct times *times, struct sink *sink);
+void event_writer_free(struct event_writer *writer);
+/* Writes to this sink from now on. */
+void event_writer_sink(struct event_writer *writer, struct sink *sink);
+/* One row; false as sink_row(). `fields` NULL: they could not be decoded (scopes are left empty).
+ */
+bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
+		 const struct event_class *class, const struct fields *fields);
+bool event_write_loss(struct event_writer *writer, const struct event *loss);
+
+/* Rows of cells: text (two blanks between), an aligned table, or CSV. JSON is the caller's. */
+struct column {
+	const char *name;
+	bool right; /* numbers */
+};
+
+struct rows {
+	struct sink *sink;
+	enum format format;
+	const struct column *columns;
+	size_t ncolumns, at; /* at: cells of this row that were begun */
+	struct sink cells;   /* bytes of cells that wait */
+	size_t *ends;        /* where each ends */
+	size_t nends, ends_capacity;
+	size_t *widths; /* table: once known */
+	bool headed;
+};
+
+void rows_begin(struct rows *rows, struct sink *sink, enum format format,
+		const struct column *columns, size_t ncolumns);
+struct sink *rows_cell(struct rows *rows); /* the next cell's text goes there */
+void rows_text(struct rows *rows, const char *text);
+bool rows_end(struct rows *rows);    /* ends a row; false as sink_row() */
+bool rows_finish(struct rows *rows); /* writes what waits, frees; false as sink_row() */
+
+#endif

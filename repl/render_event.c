@@ -1,0 +1,532 @@
+/*
+ * render_event.c - an event as a row
+ *
+ * A plan is a class' members flattened: ready-made text, then a value, then text ...
+ *
+ *     {"prev_comm": <text> ,"prev_tid": <int> ,"prev_prio": <int> ... }
+ *
+ * The packet context is the same for thousands of events: its text is kept per stream and used
+ * again for as long as its values are equal.
+ */
+#include "engine/base/mem.h"
+#include "repl/render.h"
+
+#include <string.h>
+
+enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_STRING, LEAF_ANY };
+
+struct token {
+	const char *text; /* what stands before the value */
+	uint32_t len;
+	enum leaf leaf;
+	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
+	const struct field_class *class;
+};
+
+struct plan {
+	struct token *tokens;
+	size_t count, capacity;
+	const char *tail;
+	size_t ntail;
+	bool plain; /* all values are integers or floats, so that slots can be compared */
+};
+
+struct class_plan {
+	bool made;
+	const char *head; /* `,"name":"x","packet":` or `x: ` */
+	size_t nhead;
+	struct plan context, payload;
+};
+
+struct stream_plan {
+	const char *head; /* `,"stream":"x","cpu":` or ` x cpu ` */
+	size_t nhead;
+	const struct field_class *class; /* of the packet context that `packet` is for */
+	struct plan packet;
+	uint64_t *values; /* of the packet that `text` is of */
+	struct sink text;
+	bool cached;
+};
+
+struct event_writer {
+	const struct trace *trace;
+	enum format format;
+	struct times *times;
+	struct sink *sink;
+	struct sink scratch;
+	struct arena *arena;
+	struct class_plan *classes;
+	struct stream_plan *streams;
+	struct rows rows; /* table, csv */
+	bool json;
+};
+
+/* Plans --------------------------------------------------------------------------------------- */
+
+struct planner {
+	struct event_writer *writer;
+	struct plan *plan;
+	struct buf text;                     /* since the last value */
+	const struct field_class *hidden_by; /* members of these names are left out */
+	uint32_t base;
+	bool more; /* a separator goes before the next member */
+};
+
+static enum leaf leaf_of(const struct planner *planner, const struct field_class *class)
+{
+	if (class->kind == FIELD_STRING && planner->writer->json)
+		return LEAF_STRING;
+	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
+		return LEAF_ANY;
+	if (!planner->writer->json && class->base != 10)
+		return LEAF_ANY;
+	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
+}
+
+static const char *take_text(struct planner *planner, size_t *len)
+{
+	*len = planner->text.len;
+	const char *text =
+		arena_strndup(planner->writer->arena, buf_text(&planner->text), planner->text.len);
+	buf_clear(&planner->text);
+	return text;
+}
+
+static void plan_struct(struct planner *planner, const struct field_class *class);
+
+static void plan_value(struct planner *planner, const struct field_class *class)
+{
+	struct plan *plan = planner->plan;
+	size_t len;
+
+	if (class->kind == FIELD_STRUCT) {
+		bool more = planner->more;
+		const struct field_class *hidden_by = planner->hidden_by;
+		planner->more = false;
+		planner->hidden_by = NULL;
+		buf_add_char(&planner->text, '{');
+		plan_struct(planner, class);
+		buf_add_char(&planner->text, '}');
+		planner->hidden_by = hidden_by;
+		planner->more = more;
+		return;
+	}
+	plan->tokens = mem_grow(plan->tokens, plan->count, &plan->capacity, sizeof *plan->tokens);
+	struct token *token = &plan->tokens[plan->count++];
+	token->text = take_text(planner, &len);
+	token->len = (uint32_t)len;
+	token->leaf = leaf_of(planner, class);
+	token->base = planner->base;
+	token->slot = planner->base + class->slot;
+	token->class = class;
+	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
+}
+
+static void plan_name(struct planner *planner, const char *name)
+{
+	struct sink quoted;
+
+	if (!planner->writer->json) {
+		buf_add_text(&planner->text, planner->more ? ", " : "");
+		buf_add_text(&planner->text, name);
+		buf_add_text(&planner->text, " = ");
+		return;
+	}
+	sink_init(&quoted, -1);
+	json_text(&quoted, name);
+	buf_add_text(&planner->text, planner->more ? "," : "");
+	buf_add(&planner->text, quoted.data, quoted.len);
+	buf_add_char(&planner->text, ':');
+	sink_release(&quoted);
+}
+
+static void plan_struct(struct planner *planner, const struct field_class *class)
+{
+	for (uint32_t i = 0; i < class->nmembers; i++) {
+		const struct member *member = &class->members[i];
+		if (planner->hidden_by && field_member(planner->hidden_by, member->name))
+			continue;
+		plan_name(planner, member->name);
+		plan_value(planner, member->class);
+		planner->more = true;
+	}
+}
+
+/* Members of `a`, then of `b`, whose names win; both may be NULL. */
+static void plan_make(struct event_writer *writer, struct plan *plan, const struct field_class *a,
+		      uint32_t base_a, const struct field_class *b, uint32_t base_b)
+{
+	struct planner planner = {.writer = writer, .plan = plan};
+
+	plan->plain = true;
+	if (writer->json)
+		buf_add_char(&planner.text, '{');
+	planner.hidden_by = b;
+	planner.base = base_a;
+	if (a)
+		plan_struct(&planner, a);
+	planner.hidden_by = NULL;
+	planner.base = base_b;
+	if (b)
+		plan_struct(&planner, b);
+	if (writer->json)
+		buf_add_char(&planner.text, '}');
+	plan->tail = take_text(&planner, &plan->ntail);
+	buf_release(&planner.text);
+}
+
+/* What stands in `sink` since `from`, kept in the arena instead. */
+static const char *keep(struct event_writer *writer, struct sink *sink, size_t *len)
+{
+	const char *text = arena_strndup(writer->arena, sink->len ? sink->data : "", sink->len);
+
+	*len = sink->len;
+	sink->len = 0;
+	return text;
+}
+
+static void class_head(struct event_writer *writer, struct class_plan *plan, const char *name)
+{
+	struct sink *text = &writer->scratch;
+	bool color = writer->format == FORMAT_TEXT && writer->sink->color;
+
+	text->len = 0;
+	if (writer->json) {
+		sink_text(text, ",\"name\":");
+		json_text(text, name);
+		sink_text(text, ",\"packet\":");
+	} else {
+		sink_text(text, color ? "\033[1m" : "");
+		sink_text(text, name);
+		sink_text(text, color ? "\033[0m:" : ":");
+	}
+	plan->head = keep(writer, text, &plan->nhead);
+}
+
+static struct class_plan *class_plan(struct event_writer *writer, const struct event_class *class)
+{
+	struct class_plan *plan = &writer->classes[class->index];
+
+	if (plan->made)
+		return plan;
+	plan->made = true;
+	class_head(writer, plan, class->name);
+	plan_make(writer, &plan->context, class->scope[SCOPE_STREAM_EVENT_CONTEXT],
+		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
+		  class->slot_base[SCOPE_EVENT_CONTEXT]);
+	plan_make(writer, &plan->payload, class->scope[SCOPE_PAYLOAD],
+		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
+	return plan;
+}
+
+static struct stream_plan *stream_plan(struct event_writer *writer, const struct stream *stream)
+{
+	struct stream_plan *plan = &writer->streams[stream->index];
+	struct sink *text = &writer->scratch;
+
+	if (plan->head)
+		return plan;
+	text->len = 0;
+	if (writer->json) {
+		sink_text(text, ",\"stream\":");
+		json_text(text, stream->name);
+		sink_text(text, ",\"cpu\":");
+	} else {
+		sink_char(text, ' ');
+		sink_text(text, stream->name);
+		sink_char(text, ' ');
+	}
+	plan->head = keep(writer, text, &plan->nhead);
+	sink_init(&plan->text, -1);
+	return plan;
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+static void put_any(struct event_writer *writer, struct sink *out, const struct token *token,
+		    const struct fields *fields, const struct slot *slots)
+{
+	struct field field = {.class = token->class,
+			      .in = fields,
+			      .slot = slots[token->slot],
+			      .inside = slots + token->base};
+
+	if (writer->json)
+		json_field(out, &field);
+	else
+		text_field(out, &field);
+}
+
+static void put_plan(struct event_writer *writer, struct sink *out, const struct plan *plan,
+		     const struct fields *fields, const struct slot *slots)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct token *token = &plan->tokens[i];
+		sink_add(out, token->text, token->len);
+		switch (token->leaf) {
+		case LEAF_UNSIGNED:
+			sink_u64(out, slots[token->slot].u);
+			break;
+		case LEAF_SIGNED:
+			sink_i64(out, slots[token->slot].s);
+			break;
+		case LEAF_STRING:
+			json_string(out, slots[token->slot].bytes, (size_t)slots[token->slot].n);
+			break;
+		case LEAF_ANY:
+			put_any(writer, out, token, fields, slots);
+			break;
+		}
+	}
+	sink_add(out, plan->tail, plan->ntail);
+}
+
+static bool same_values(const struct stream_plan *plan, const struct slot *slots)
+{
+	for (size_t i = 0; i < plan->packet.count; i++)
+		if (slots[plan->packet.tokens[i].slot].u != plan->values[i])
+			return false;
+	return plan->cached;
+}
+
+static void put_packet(struct event_writer *writer, struct stream_plan *plan,
+		       const struct fields *fields)
+{
+	const struct field_class *class = fields->class->scope[SCOPE_PACKET_CONTEXT];
+	const struct slot *slots = fields->packet_context;
+
+	if (!class || !slots) {
+		sink_text(writer->sink, "{}");
+		return;
+	}
+	if (plan->class != class) {
+		mem_free(plan->packet.tokens);
+		plan->packet = (struct plan){0};
+		plan_make(writer, &plan->packet, class, 0, NULL, 0);
+		plan->class = class;
+		plan->cached = false;
+		plan->values =
+			arena_array(writer->arena, plan->packet.count + 1, sizeof *plan->values);
+	}
+	if (!plan->packet.plain) {
+		put_plan(writer, writer->sink, &plan->packet, fields, slots);
+		return;
+	}
+	if (!same_values(plan, slots)) {
+		plan->text.len = 0;
+		put_plan(writer, &plan->text, &plan->packet, fields, slots);
+		for (size_t i = 0; i < plan->packet.count; i++)
+			plan->values[i] = slots[plan->packet.tokens[i].slot].u;
+		plan->cached = true;
+	}
+	sink_add(writer->sink, plan->text.data, plan->text.len);
+}
+
+static bool write_json(struct event_writer *writer, nstime t, const struct stream *stream,
+		       int32_t cpu, const struct event_class *class, const struct fields *fields)
+{
+	struct class_plan *plan = class_plan(writer, class);
+	struct stream_plan *at = stream_plan(writer, stream);
+	struct sink *out = writer->sink;
+
+	sink_add(out, "{\"t\":", 5);
+	sink_i64(out, t);
+	sink_add(out, at->head, at->nhead);
+	if (cpu < 0)
+		sink_add(out, "null", 4);
+	else
+		sink_u64(out, (uint64_t)cpu);
+	sink_add(out, plan->head, plan->nhead);
+	if (fields) {
+		put_packet(writer, at, fields);
+		sink_add(out, ",\"context\":", 11);
+		put_plan(writer, out, &plan->context, fields, fields->slots);
+		sink_add(out, ",\"fields\":", 10);
+		put_plan(writer, out, &plan->payload, fields, fields->slots);
+		sink_add(out, "}\n", 2);
+	} else {
+		sink_text(out, "{},\"context\":{},\"fields\":{}}\n");
+	}
+	return sink_row(out);
+}
+
+static void put_time(struct event_writer *writer, struct sink *out, nstime t)
+{
+	bool color = writer->format == FORMAT_TEXT && out->color;
+
+	if (color)
+		sink_text(out, "\033[32m");
+	time_add(writer->times, t, out);
+	if (color)
+		sink_text(out, "\033[0m");
+}
+
+static bool write_text(struct event_writer *writer, nstime t, const struct stream *stream,
+		       int32_t cpu, const struct event_class *class, const struct fields *fields)
+{
+	struct class_plan *plan = class_plan(writer, class);
+	struct stream_plan *at = stream_plan(writer, stream);
+	struct sink *out = writer->sink;
+
+	put_time(writer, out, t);
+	sink_add(out, at->head, at->nhead);
+	if (cpu >= 0) {
+		sink_add(out, "cpu ", 4);
+		sink_u64(out, (uint64_t)cpu);
+		sink_char(out, ' ');
+	}
+	sink_add(out, plan->head, plan->nhead);
+	if (fields && plan->context.count) {
+		sink_add(out, " {", 2);
+		put_plan(writer, out, &plan->context, fields, fields->slots);
+		sink_char(out, '}');
+	}
+	if (fields && plan->payload.count) {
+		sink_char(out, ' ');
+		put_plan(writer, out, &plan->payload, fields, fields->slots);
+	}
+	sink_char(out, '\n');
+	return sink_row(out);
+}
+
+static bool write_cells(struct event_writer *writer, nstime t, const struct stream *stream,
+			int32_t cpu, const struct event_class *class, const struct fields *fields)
+{
+	struct class_plan *plan = class_plan(writer, class);
+	struct rows *rows = &writer->rows;
+
+	put_time(writer, rows_cell(rows), t);
+	rows_text(rows, stream->name);
+	if (cpu >= 0)
+		sink_u64(rows_cell(rows), (uint64_t)cpu);
+	else
+		rows_cell(rows);
+	rows_text(rows, class->name);
+	struct sink *context = rows_cell(rows);
+	if (fields)
+		put_plan(writer, context, &plan->context, fields, fields->slots);
+	struct sink *payload = rows_cell(rows);
+	if (fields)
+		put_plan(writer, payload, &plan->payload, fields, fields->slots);
+	return rows_end(rows);
+}
+
+bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
+		 const struct event_class *class, const struct fields *fields)
+{
+	if (writer->json)
+		return write_json(writer, t, stream, cpu, class, fields);
+	if (writer->format == FORMAT_TEXT)
+		return write_text(writer, t, stream, cpu, class, fields);
+	return write_cells(writer, t, stream, cpu, class, fields);
+}
+
+static void loss_words(struct event_writer *writer, struct sink *out, const struct event *loss)
+{
+	if (loss->lost_unknown)
+		sink_text(out, "events were lost");
+	else if (loss->lost || !loss->lost_packets)
+		sink_printf(out, "%llu event%s lost", (unsigned long long)loss->lost,
+			    loss->lost == 1 ? "" : "s");
+	if (loss->lost_packets)
+		sink_printf(
+			out, "%s%llu packet%s lost", loss->lost || loss->lost_unknown ? ", " : "",
+			(unsigned long long)loss->lost_packets, loss->lost_packets == 1 ? "" : "s");
+	if (loss->until == NSTIME_MAX || loss->until == NSTIME_MIN)
+		return;
+	sink_text(out, " until ");
+	time_add(writer->times, loss->until, out);
+}
+
+static bool loss_json(struct sink *out, const struct event *loss)
+{
+	sink_text(out, "{\"t\":");
+	json_time(out, loss->time);
+	sink_text(out, ",\"stream\":");
+	json_text(out, loss->stream->name);
+	sink_text(out, ",\"lost\":");
+	if (loss->lost_unknown)
+		sink_text(out, "null");
+	else
+		sink_u64(out, loss->lost);
+	if (loss->lost_packets) {
+		sink_text(out, ",\"packets\":");
+		sink_u64(out, loss->lost_packets);
+	}
+	sink_text(out, ",\"until\":");
+	json_time(out, loss->until);
+	sink_text(out, "}\n");
+	return sink_row(out);
+}
+
+bool event_write_loss(struct event_writer *writer, const struct event *loss)
+{
+	struct sink *out = writer->sink;
+
+	if (writer->json)
+		return loss_json(out, loss);
+	if (writer->format == FORMAT_TEXT) {
+		put_time(writer, out, loss->time);
+		sink_char(out, ' ');
+		sink_text(out, loss->stream->name);
+		sink_text(out, ": ");
+		loss_words(writer, out, loss);
+		sink_char(out, '\n');
+		return sink_row(out);
+	}
+	put_time(writer, rows_cell(&writer->rows), loss->time);
+	rows_text(&writer->rows, loss->stream->name);
+	rows_cell(&writer->rows);
+	rows_text(&writer->rows, "@lost");
+	rows_cell(&writer->rows);
+	loss_words(writer, rows_cell(&writer->rows), loss);
+	return rows_end(&writer->rows);
+}
+
+struct event_writer *event_writer_new(const struct trace *trace, enum format format,
+				      struct times *times, struct sink *sink)
+{
+	static const struct column columns[] = {{"t", false},       {"stream", false},
+						{"cpu", true},      {"name", false},
+						{"context", false}, {"fields", false}};
+	struct event_writer *writer = mem_new(sizeof *writer);
+
+	writer->trace = trace;
+	writer->format = format;
+	writer->json = format == FORMAT_JSON;
+	writer->times = times;
+	writer->sink = sink;
+	writer->arena = arena_new();
+	writer->classes = mem_new_array(trace->nclasses + 1, sizeof *writer->classes);
+	writer->streams = mem_new_array(trace->nstreams + 1, sizeof *writer->streams);
+	sink_init(&writer->scratch, -1);
+	if (format == FORMAT_TABLE || format == FORMAT_CSV)
+		rows_begin(&writer->rows, sink, format, columns, sizeof columns / sizeof *columns);
+	return writer;
+}
+
+void event_writer_sink(struct event_writer *writer, struct sink *sink)
+{
+	writer->sink = writer->rows.sink = sink;
+}
+
+void event_writer_free(struct event_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->format == FORMAT_TABLE || writer->format == FORMAT_CSV)
+		rows_finish(&writer->rows);
+	for (size_t i = 0; i < writer->trace->nclasses; i++) {
+		mem_free(writer->classes[i].context.tokens);
+		mem_free(writer->classes[i].payload.tokens);
+	}
+	for (size_t i = 0; i < writer->trace->nstreams; i++) {
+		mem_free(writer->streams[i].packet.tokens);
+		sink_release(&writer->streams[i].text);
+	}
+	mem_free(writer->classes);
+	mem_free(writer->streams);
+	sink_release(&writer->scratch);
+	arena_free(writer->arena);
+	mem_free(writer);
+}

@@ -1,0 +1,374 @@
+/*
+ * session.c - opening things when they are first needed, and telling the user what went on
+ *
+ * What libraries report (damage, warnings) arrives by notices, perhaps from several threads, and
+ * leaves as one line each. The same line is said once.
+ */
+#include "repl/session.h"
+
+#include "engine/base/mem.h"
+#include "repl/progress.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Lines said so far, by a hash: damage that two passes meet is said once. */
+enum { SAID_MAX = 4096 };
+static uint64_t said[SAID_MAX];
+
+static bool said_before(const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3;
+	hash |= !hash;
+	for (size_t i = hash % SAID_MAX, n = 0; n < SAID_MAX; i = (i + 1) % SAID_MAX, n++) {
+		if (said[i] == hash)
+			return true;
+		if (!said[i]) {
+			said[i] = hash;
+			return false;
+		}
+	}
+	return false;
+}
+
+static void write_line(const char *kind, const char *text)
+{
+	struct buf line = {0};
+
+	buf_add_text(&line, "yore: ");
+	if (kind) {
+		buf_add_text(&line, kind);
+		buf_add_text(&line, ": ");
+	}
+	size_t from = line.len;
+	buf_add_text(&line, text);
+	for (size_t i = from; i < line.len; i++)
+		if (line.data[i] == '\n')
+			line.data[i] = ' ';
+	buf_add_char(&line, '\n');
+	pthread_mutex_lock(&said_lock);
+	ssize_t n = write(STDERR_FILENO, line.data, line.len);
+	(void)n; /* nowhere left to say it */
+	pthread_mutex_unlock(&said_lock);
+	buf_release(&line);
+}
+
+void say(const char *kind, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	write_line(kind, text);
+}
+
+static void say_notice(void *arg, enum notice_kind kind, const char *text)
+{
+	static const char *const kinds[] = {"note", "warning", "damaged"};
+	struct session *session = arg;
+
+	pthread_mutex_lock(&said_lock);
+	bool again = said_before(text, strlen(text));
+	session->damaged += kind == NOTICE_DAMAGE;
+	progress_clear(session->progress);
+	pthread_mutex_unlock(&said_lock);
+	if (!again)
+		write_line(kinds[kind], text);
+}
+
+struct notices session_notices(struct session *session)
+{
+	return (struct notices){.say = say_notice, .arg = session};
+}
+
+bool session_progress_bytes(void *arg, uint64_t done, uint64_t all)
+{
+	struct session *session = arg;
+
+	progress_show(session->progress, done, all);
+	return !signals_interrupted();
+}
+
+bool session_progress_time(void *arg, nstime at, nstime first, nstime last)
+{
+	uint64_t all = (uint64_t)last - (uint64_t)first, done = (uint64_t)at - (uint64_t)first;
+
+	if (last <= first || at < first)
+		return session_progress_bytes(arg, 0, 1);
+	return session_progress_bytes(arg, done, all);
+}
+
+void session_init(struct session *session, const struct options *options, const char *path)
+{
+	*session = (struct session){.options = options, .path = path};
+	session->arena = arena_new();
+	session->progress = progress_new(options->progress);
+}
+
+void session_release(struct session *session)
+{
+	state_close(session->state);
+	rules_free(session->rules);
+	index_close(session->index);
+	trace_close(session->trace);
+	progress_free(session->progress);
+	arena_free(session->arena);
+	*session = (struct session){0};
+}
+
+/* Opening ------------------------------------------------------------------------------------- */
+
+/* --offset TRACE=+-TIME: a span in the words of times, or seconds with a sign. */
+static bool parse_offset(const char *word, const char **path, size_t *len, nstime *out,
+			 struct error *err)
+{
+	const char *equals = strrchr(word, '=');
+	struct time_word span;
+
+	if (!equals || (equals[1] != '+' && equals[1] != '-'))
+		return error_set(err, ERR_QUERY, "--offset %s: want TRACE=+TIME or TRACE=-TIME",
+				 word);
+	if (!time_parse(equals + 1, &span, err))
+		return error_while(err, "--offset %s", word);
+	if (span.from != FROM_START && span.from != FROM_END)
+		return error_set(err, ERR_QUERY, "--offset %s: want a span such as +1.5s", word);
+	*path = word;
+	*len = (size_t)(equals - word);
+	*out = span.from == FROM_END ? -span.ns : span.ns;
+	return true;
+}
+
+static bool set_offsets(struct session *session, const char *const *paths, size_t npaths,
+			nstime *offsets, struct error *err)
+{
+	const struct words *words = &session->options->offsets;
+
+	for (size_t i = 0; i < words->count; i++) {
+		const char *path;
+		size_t len, hits = 0;
+		nstime offset;
+		if (!parse_offset(words->items[i], &path, &len, &offset, err))
+			return false;
+		for (size_t p = 0; p < npaths; p++) {
+			if (strlen(paths[p]) != len || strncmp(paths[p], path, len) != 0)
+				continue;
+			offsets[p] = offset;
+			hits++;
+		}
+		if (!hits)
+			return error_set(err, ERR_QUERY,
+					 "--offset %s: names none of the traces as they are given",
+					 words->items[i]);
+	}
+	return true;
+}
+
+struct trace *session_trace(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	size_t npaths = 1 + options->with.count;
+
+	if (session->trace)
+		return session->trace;
+	if (!session->path) {
+		error_set(err, ERR_QUERY, "no trace is open");
+		return NULL;
+	}
+	const char **paths = arena_array(session->arena, npaths, sizeof *paths);
+	nstime *offsets = arena_array(session->arena, npaths, sizeof *offsets);
+	paths[0] = session->path;
+	for (size_t i = 1; i < npaths; i++)
+		paths[i] = options->with.items[i - 1];
+	if (!set_offsets(session, paths, npaths, offsets, err))
+		return NULL;
+	struct trace_options open = {.paths = paths,
+				     .offsets = options->offsets.count ? offsets : NULL,
+				     .npaths = npaths,
+				     .input = options->input,
+				     .notices = session_notices(session)};
+	if (!trace_open(&open, &session->trace, err))
+		session->trace = NULL;
+	return session->trace;
+}
+
+struct index *session_index(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	struct trace *trace = session_trace(session, err);
+
+	if (!trace || session->index)
+		return session->index;
+	struct index_options open = {.dir = options->index_dir,
+				     .none = options->no_index,
+				     .jobs = options->jobs,
+				     .notices = session_notices(session),
+				     .progress = session_progress_bytes,
+				     .progress_arg = session};
+	if (!index_open(trace, &open, &session->index, err))
+		session->index = NULL;
+	return session->index;
+}
+
+/* The whole of what is wrong with the user's rules, with lines and carets. */
+static void print_rule_errors(const struct rules *rules)
+{
+	struct buf text = {0};
+
+	rules_add_error_text(rules, &text);
+	fputs(buf_text(&text), stderr);
+	buf_release(&text);
+}
+
+static bool add_rules(struct session *session, struct rules *rules, struct error *err)
+{
+	const struct words *files = &session->options->rules;
+	size_t count;
+
+	for (size_t i = 0; i < files->count; i++)
+		if (!rules_add_file(rules, files->items[i], err))
+			return false;
+	if (files->count)
+		return rules_check(rules, err);
+	const struct rules_builtin *builtins = rules_builtins(&count);
+	for (size_t i = 0; i < count; i++)
+		if (!rules_add_builtin(rules, builtins[i].name, err))
+			return false;
+	return rules_check(rules, err);
+}
+
+const struct rules *session_rules(struct session *session, struct error *err)
+{
+	size_t errors;
+
+	if (session->rules)
+		return session->rules;
+	struct rules *rules = rules_new();
+	if (add_rules(session, rules, err)) {
+		session->rules = rules;
+		return rules;
+	}
+	rules_errors(rules, &errors);
+	if (errors) {
+		print_rule_errors(rules);
+		error_set(err, ERR_SCRIPT, "%zu error%s in the rules", errors,
+			  errors == 1 ? "" : "s");
+	}
+	rules_free(rules);
+	return NULL;
+}
+
+struct state *session_state(struct session *session, struct error *err)
+{
+	struct index *index = session_index(session, err);
+
+	if (!index || session->state)
+		return session->state;
+	if (!session_rules(session, err))
+		return NULL;
+	struct state_options open = {.rules = session->rules,
+				     .notices = session_notices(session),
+				     .progress = session_progress_time,
+				     .progress_arg = session,
+				     .no_checkpoints = session->options->no_index};
+	if (!state_open(index, &open, &session->state, err))
+		session->state = NULL;
+	session->asked_state = session->state != NULL;
+	return session->state;
+}
+
+/* Times --------------------------------------------------------------------------------------- */
+
+bool session_bounds(struct session *session, nstime *first, nstime *last, struct error *err)
+{
+	struct index *index = session_index(session, err);
+
+	if (!index)
+		return false;
+	if (!session->first_known) {
+		*err = (struct error){0};
+		if (!events_range(index, &session->first, &session->last, err)) {
+			if (err->kind != ERR_RANGE)
+				return false;
+			session->first = session->last = NSTIME_MIN;
+		}
+		session->first_known = true;
+	}
+	*first = session->first;
+	*last = session->last;
+	if (session->first == NSTIME_MIN)
+		return error_set(err, ERR_RANGE, "%s: the trace has no event", session->path);
+	return true;
+}
+
+/* Days mean something when every clock that streams use counts from the epoch. */
+static bool has_epoch(const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (stream->clock < 0)
+			continue;
+		if (!trace->clocks[stream->clock].epoch)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+bool session_times(struct session *session, struct times *out, struct error *err)
+{
+	const struct options *options = session->options;
+	struct trace *trace = session_trace(session, err);
+	nstime first = NSTIME_MIN, last = NSTIME_MIN;
+	bool needed = options->time == TIME_CLOCK || options->time == TIME_RELATIVE;
+
+	if (!trace)
+		return false;
+	if (options->format == FORMAT_JSON)
+		needed = false;
+	if (needed && !session_bounds(session, &first, &last, err) && err->kind != ERR_RANGE)
+		return false;
+	times_init(out, options->time, options->utc, has_epoch(trace), first, last);
+	return true;
+}
+
+bool session_time(struct session *session, const char *word, nstime *out, struct error *err)
+{
+	struct trace *trace = session_trace(session, err);
+	nstime first = NSTIME_MIN, last = NSTIME_MIN;
+	struct time_word parsed;
+	struct times times;
+
+	if (!trace || !time_parse(word, &parsed, err))
+		return false;
+	if (time_needs_bounds(&parsed) && !session_bounds(session, &first, &last, err))
+		return error_while(err, "time '%s'", word);
+	times_init(&times, TIME_NS, session->options->utc, has_epoch(trace), first, last);
+	if (!time_resolve(&parsed, &times, out, err))
+		return error_while(err, "time '%s'", word);
+	return true;
+}
+
+bool session_range(struct session *session, nstime *begin, nstime *end, struct error *err)
+{
+	const struct options *options = session->options;
+
+	*begin = session->has_range ? session->begin : NSTIME_MIN;
+	*end = session->has_range ? session->end : NSTIME_MAX;
+	if (options->begin && !session_time(session, options->begin, begin, err))
+		return error_while(err, "--begin");
+	if (options->end && !session_time(session, options->end, end, err))
+		return error_while(err, "--end");
+	return true;
+}

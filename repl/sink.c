@@ -1,0 +1,141 @@
+/* sink.c - the buffer between rows and the file descriptor; numbers formatted without printf */
+#include "repl/sink.h"
+
+#include "engine/base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void sink_init(struct sink *sink, int fd)
+{
+	*sink = (struct sink){.fd = fd};
+}
+
+void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *bytes, size_t count),
+		     void *arg)
+{
+	*sink = (struct sink){.fd = -1, .write = write, .arg = arg};
+}
+
+void sink_release(struct sink *sink)
+{
+	mem_free(sink->data);
+	*sink = (struct sink){.fd = -1};
+}
+
+void sink_grow(struct sink *sink, size_t more)
+{
+	size_t want = sink->len + more;
+
+	if (want < 2 * SINK_FLUSH_AT)
+		want = 2 * SINK_FLUSH_AT;
+	if (want < sink->capacity * 2)
+		want = sink->capacity * 2;
+	sink->data = mem_resize(sink->data, want, 1);
+	sink->capacity = want;
+}
+
+static bool write_fully(struct sink *sink, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t n = write(sink->fd, bytes, count);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0) {
+			sink->failed = errno == EPIPE ? 0 : errno;
+			return false;
+		}
+		bytes += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
+bool sink_write_out(struct sink *sink)
+{
+	if (sink->fd < 0 && !sink->write)
+		return true; /* memory: whoever made it takes the bytes */
+	if (!sink->closed && sink->whole) {
+		bool open = sink->write ? sink->write(sink->arg, sink->data, sink->whole)
+					: write_fully(sink, sink->data, sink->whole);
+		sink->closed = !open;
+	}
+	if (sink->len > sink->whole)
+		memmove(sink->data, sink->data + sink->whole, sink->len - sink->whole);
+	sink->len -= sink->whole;
+	sink->whole = 0;
+	return !sink->closed;
+}
+
+bool sink_flush(struct sink *sink)
+{
+	return sink_write_out(sink);
+}
+
+void sink_drop_row(struct sink *sink)
+{
+	sink->len = sink->whole;
+}
+
+static const char pairs[] = "0001020304050607080910111213141516171819"
+			    "2021222324252627282930313233343536373839"
+			    "4041424344454647484950515253545556575859"
+			    "6061626364656667686970717273747576777879"
+			    "8081828384858687888990919293949596979899";
+
+void sink_u64(struct sink *sink, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	while (number >= 100) {
+		memcpy(digits + (at -= 2), pairs + number % 100 * 2, 2);
+		number /= 100;
+	}
+	if (number >= 10)
+		memcpy(digits + (at -= 2), pairs + number * 2, 2);
+	else
+		digits[--at] = (char)('0' + number);
+	sink_add(sink, digits + at, sizeof digits - at);
+}
+
+void sink_i64(struct sink *sink, int64_t number)
+{
+	if (number < 0)
+		sink_char(sink, '-');
+	sink_u64(sink, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+void sink_hex(struct sink *sink, uint64_t number, unsigned digits)
+{
+	char text[16];
+	unsigned n = 0;
+
+	do
+		text[sizeof text - ++n] = "0123456789abcdef"[number & 15];
+	while ((number >>= 4) || (n < digits && n < sizeof text));
+	sink_add(sink, text + sizeof text - n, n);
+}
+
+void sink_pad(struct sink *sink, size_t count)
+{
+	memset(sink_room(sink, count), ' ', count);
+	sink->len += count;
+}
+
+void sink_printf(struct sink *sink, const char *fmt, ...)
+{
+	va_list args, again;
+
+	va_start(args, fmt);
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len > 0) {
+		vsnprintf(sink_room(sink, (size_t)len + 1), (size_t)len + 1, fmt, again);
+		sink->len += (size_t)len;
+	}
+	va_end(again);
+}

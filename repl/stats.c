@@ -1,0 +1,106 @@
+/* stats.c - a sampling thread, and one line of JSON */
+#include "repl/stats.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAMPLE_NS = 5000000 };
+
+static struct timespec begun;
+static _Atomic uint64_t peak;
+
+static void sample(int fd)
+{
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	const char *line = strstr(text, "RssAnon:");
+	if (!line)
+		return;
+	uint64_t now = strtoull(line + 8, NULL, 10) * 1024;
+	if (now > atomic_load(&peak))
+		atomic_store(&peak, now);
+}
+
+static void *sampler(void *unused)
+{
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	struct timespec pause = {.tv_nsec = SAMPLE_NS};
+
+	(void)unused;
+	while (fd >= 0) {
+		sample(fd);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+void stats_begin(bool want)
+{
+	pthread_t thread;
+	sigset_t all, old;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	if (!want)
+		return;
+	sigfillset(&all); /* signals are the main thread's */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, NULL, sampler, NULL) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* The planner's word in the words of the command line: a checkpoint is where a replay begins. */
+static const char *evaluation(struct session *session)
+{
+	const char *word =
+		session->state && session->asked_state ? state_evaluation(session->state) : NULL;
+
+	return word && strcmp(word, "checkpoint") == 0 ? "replay" : word;
+}
+
+static void print_failures(struct session *session)
+{
+	struct buf text = {0};
+
+	if (session->state)
+		state_failures(session->state, &text);
+	if (text.len)
+		fputs(buf_text(&text), stderr);
+	buf_release(&text);
+}
+
+void stats_print(struct session *session)
+{
+	struct timespec now;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	const char *word = evaluation(session);
+	struct trace *trace = session->trace;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (fd >= 0) {
+		sample(fd);
+		close(fd);
+	}
+	print_failures(session);
+	int64_t us = (int64_t)(now.tv_sec - begun.tv_sec) * 1000000 +
+		     (now.tv_nsec - begun.tv_nsec) / 1000;
+	fprintf(stderr,
+		"{\"seconds\":%lld.%06lld,\"bytes_read\":%llu,\"packets_decoded\":%llu,"
+		"\"events_decoded\":%llu,\"peak_anonymous_bytes\":%llu,\"evaluation\":%s%s%s}\n",
+		(long long)(us / 1000000), (long long)(us % 1000000),
+		trace ? (unsigned long long)trace_bytes_read(trace) : 0,
+		trace ? (unsigned long long)atomic_load(&trace->packets_decoded) : 0,
+		trace ? (unsigned long long)atomic_load(&trace->events_decoded) : 0,
+		(unsigned long long)atomic_load(&peak), word ? "\"" : "", word ? word : "null",
+		word ? "\"" : "");
+}

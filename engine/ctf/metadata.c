@@ -1,0 +1,133 @@
+/*
+ * metadata.c - the text of a metadata file, plain or cut into packets
+ *
+ *     OFFSET SIZE MEANING, integers in the byte order that the magic shows
+ *     0      4    magic 0x75D11D57
+ *     4      16   UUID of the trace
+ *     20     4    checksum
+ *     24     4    content size in bits, this header included
+ *     28     4    packet size in bits
+ *     32     1    compression, 0 none
+ *     33     1    encryption, 0 none
+ *     34     1    scheme of the checksum, 0 none
+ *     35     2    version: 1, 8
+ *     37          text, then padding
+ *
+ * The text is cut at arbitrary bytes: joined first, parsed then.
+ */
+#include "engine/ctf/description.h"
+
+#include "engine/base/cursor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { HEADER_BYTES = 37 };
+static const uint32_t MAGIC = 0x75d11d57;
+
+struct packet_header {
+	const uint8_t *uuid;
+	uint32_t content, packet; /* bytes */
+};
+
+struct metadata {
+	const char *name;
+	const uint8_t *bytes;
+	size_t count;
+	bool big_endian;
+	const struct notices *notices;
+	struct error *err;
+};
+
+static bool refuse(const struct metadata *m, size_t at, const char *what)
+{
+	return error_set(m->err, ERR_FORMAT, "%s: metadata packet at byte %zu: %s", m->name, at,
+			 what);
+}
+
+static bool read_header(const struct metadata *m, size_t at, struct packet_header *out)
+{
+	struct cursor in = cursor_over(m->bytes + at, m->count - at);
+	uint32_t (*u32)(struct cursor *) = m->big_endian ? cursor_u32be : cursor_u32le;
+	uint32_t magic = u32(&in);
+
+	out->uuid = cursor_bytes(&in, 16);
+	u32(&in);
+	uint32_t content = u32(&in), packet = u32(&in);
+	uint8_t compression = cursor_u8(&in), encryption = cursor_u8(&in), scheme = cursor_u8(&in);
+	uint8_t major = cursor_u8(&in), minor = cursor_u8(&in);
+	if (in.failed)
+		return refuse(m, at, "its header is cut short");
+	if (magic != MAGIC)
+		return refuse(m, at, "its magic number is wrong");
+	if (major != 1 || minor != 8)
+		return refuse(m, at, "its version is not 1.8");
+	if (content > packet || content < HEADER_BYTES * 8 || content % 8 || packet % 8)
+		return refuse(m, at, "its sizes are wrong");
+	if (compression || encryption || scheme)
+		return refuse(m, at,
+			      "it is compressed, encrypted or has a checksum, none of which "
+			      "is supported");
+	out->content = content / 8;
+	out->packet = packet / 8;
+	return true;
+}
+
+/* Tells of what is left of a packet at the end of the file; the ones before it count. */
+static bool cut_off(const struct metadata *m, size_t at)
+{
+	if (!at)
+		return refuse(m, at, "the file ends inside it");
+	notice(m->notices, NOTICE_DAMAGE,
+	       "%s: the file ends inside the metadata packet at byte %zu, which is left out",
+	       m->name, at);
+	return true;
+}
+
+static bool join_packets(const struct metadata *m, char *text, size_t *size)
+{
+	struct packet_header first = {0}, header = {0};
+
+	for (size_t at = 0; at < m->count; at += header.packet) {
+		size_t left = m->count - at;
+		if (left < HEADER_BYTES)
+			return cut_off(m, at);
+		if (!read_header(m, at, &header))
+			return false;
+		if (!at)
+			first = header;
+		if (memcmp(header.uuid, first.uuid, 16) != 0)
+			return refuse(m, at, "its UUID differs from the first packet's");
+		if (header.content > left)
+			return cut_off(m, at);
+		memcpy(text + *size, m->bytes + at + HEADER_BYTES, header.content - HEADER_BYTES);
+		*size += header.content - HEADER_BYTES;
+		if (header.packet > left) {
+			notice(m->notices, NOTICE_WARNING,
+			       "%s: the padding of the last metadata packet is cut short", m->name);
+			break;
+		}
+	}
+	return true;
+}
+
+bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct arena *arena,
+		   const struct notices *notices, char **text, size_t *size, struct error *err)
+{
+	static const char magic_comment[] = "/* CTF ";
+	struct metadata m = {name, bytes, count, false, notices, err};
+	size_t len = sizeof magic_comment - 1;
+
+	*size = 0;
+	if (count >= 4 && (load_le(bytes, 4) == MAGIC || load_be(bytes, 4) == MAGIC)) {
+		m.big_endian = load_be(bytes, 4) == MAGIC;
+		*text = arena_alloc(arena, count + 1);
+		return join_packets(&m, *text, size);
+	}
+	if (count < len || memcmp(bytes, magic_comment, len) != 0)
+		notice(notices, NOTICE_WARNING, "%s: does not begin with \"%s1.8\"", name,
+		       magic_comment);
+	*text = count ? arena_strndup(arena, (const char *)bytes, count) : arena_alloc(arena, 1);
+	*size = count;
+	return true;
+}

@@ -1,0 +1,53 @@
+/*
+ * tsdl_names.h - one copy of every name, and tables from (space, name) to a value
+ *
+ * Equal texts are interned to one pointer, so that the parser compares and hashes pointers. A space
+ * is whatever a name is unique in: a lexical scope's type names, a struct's members, a stream's
+ * ids.
+ */
+#ifndef ENGINE_CTF_TSDL_NAMES_H
+#define ENGINE_CTF_TSDL_NAMES_H
+
+#include "engine/base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct interned {
+	const char *text; /* NULL: free place */
+	uint32_t len, hash;
+	uint8_t word; /* the keyword that it is, 0 none */
+};
+
+struct named {
+	const void *space; /* NULL: free place */
+	uint64_t name;
+	uintptr_t value;
+};
+
+struct tsdl_names {
+	struct arena *arena; /* of the texts */
+	struct interned *texts;
+	size_t ntexts, text_places;
+	struct named *table;
+	size_t nnamed, table_places;
+};
+
+void names_init(struct tsdl_names *names, struct arena *arena);
+void names_release(struct tsdl_names *names);
+
+/* The one copy of text[0..len), which may be changed nowhere; lives as long as the arena. */
+const struct interned *names_intern(struct tsdl_names *names, const char *text, size_t len);
+void names_keyword(struct tsdl_names *names, const char *text, uint8_t word);
+
+/* False, and no change, when the name is there already. */
+bool names_add(struct tsdl_names *names, const void *space, uint64_t name, uintptr_t value);
+bool names_find(const struct tsdl_names *names, const void *space, uint64_t name, uintptr_t *value);
+
+static inline uint64_t name_key(const char *interned)
+{
+	return (uint64_t)(uintptr_t)interned;
+}
+
+#endif

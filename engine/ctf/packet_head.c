@@ -16,8 +16,8 @@ static const uint32_t CTF_MAGIC = 0xc1fc1fc1;
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
 
-static bool check_header(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
-			 struct error *err)
+/* A UUID other than the trace's is no damage: files that were cut together have one. */
+static bool check_header(const struct ctf_part *part, const struct slot *slots, struct error *err)
 {
 	const struct field_class *header = part->description.packet_header;
 
@@ -28,11 +28,6 @@ static bool check_header(const struct ctf_part *part, const struct slot *slots, 
 		    slots[class->slot].u != CTF_MAGIC)
 			return error_set(err, ERR_FORMAT, "bad packet magic 0x%08" PRIx64,
 					 slots[class->slot].u);
-		if (class->kind == FIELD_ARRAY && !strcmp(member->name, "uuid") &&
-		    class->length == 16 && part->description.has_uuid &&
-		    slots[class->slot].at % 8 == 0 &&
-		    memcmp(data + slots[class->slot].at / 8, part->description.uuid, 16))
-			return error_set(err, ERR_FORMAT, "the packet's UUID is not the trace's");
 		static const char *const schemes[] = {"compression_scheme", "encryption_scheme",
 						      "checksum_scheme"};
 		for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
@@ -86,7 +81,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
-	if (!check_header(class->part, slots, data, err))
+	if (!check_header(class->part, slots, err))
 		return false;
 	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits);
 	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits);

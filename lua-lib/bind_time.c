@@ -10,11 +10,22 @@
 
 #include <inttypes.h>
 
+/* Days mean something when every clock that streams use counts from the epoch. */
 static bool trace_epoch(const struct bind_trace *bound)
 {
 	const struct trace *trace = bound->trace;
+	bool any = false;
 
-	return trace->nclocks && trace->clocks[0].epoch;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		int32_t clock = trace->streams[i]->clock;
+
+		if (clock < 0)
+			continue;
+		if (!trace->clocks[clock].epoch)
+			return false;
+		any = true;
+	}
+	return any;
 }
 
 static void plain_times(const struct bind_trace *bound, enum time_style style, struct times *out)

@@ -154,14 +154,25 @@ static bool add_rules(struct rules *rules, const char *name, struct error *err)
 	return rules_add_file(rules, name, err);
 }
 
-/* Option `rules`: a name or file, or a list of them; the rules for Linux otherwise. */
+static bool add_all_builtins(struct rules *rules, struct error *err)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!rules_add_builtin(rules, builtins[i].name, err))
+			return false;
+	return true;
+}
+
+/* Option `rules`: a name or file, or a list of them; else all that come with yore. */
 static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct error *err)
 {
 	int type = i ? lua_getfield(L, i, "rules") : LUA_TNIL;
 
 	bound->rules = rules_new();
 	if (type == LUA_TNIL)
-		return rules_add_builtin(bound->rules, "linux", err);
+		return add_all_builtins(bound->rules, err);
 	if (type == LUA_TSTRING)
 		return add_rules(bound->rules, lua_tostring(L, -1), err);
 	luaL_checktype(L, -1, LUA_TTABLE);

@@ -39,15 +39,6 @@ static void *allocate(void *arg, void *old, size_t old_size, size_t new_size)
 	return mem_resize(old, new_size, 1);
 }
 
-static void hook(lua_State *L, lua_Debug *debug)
-{
-	(void)debug;
-	if (!bind_interrupted(bind_context(L)))
-		return;
-	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-	luaL_error(L, "interrupted");
-}
-
 struct script *script_of(lua_State *L)
 {
 	struct script *script;
@@ -56,6 +47,17 @@ struct script *script_of(lua_State *L)
 	script = lua_touserdata(L, -1);
 	lua_pop(L, 1);
 	return script;
+}
+
+static void hook(lua_State *L, lua_Debug *debug)
+{
+	bool leaving = script_of(L)->exiting;
+
+	(void)debug;
+	if (!leaving && !bind_interrupted(bind_context(L)))
+		return;
+	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	luaL_error(L, leaving ? "exit" : "interrupted");
 }
 
 /* ---- output ---- */
@@ -102,6 +104,20 @@ static int io_write(lua_State *L)
 	return 1;
 }
 
+/* os.exit() must not leave the program's own work undone: it ends the script, and says how. */
+static int os_exit(lua_State *L)
+{
+	struct script *script = script_of(L);
+
+	if (lua_isboolean(L, 1) || lua_isnoneornil(L, 1))
+		script->exit_status = lua_isnoneornil(L, 1) || lua_toboolean(L, 1) ? 0 : 1;
+	else
+		script->exit_status = (int)luaL_checkinteger(L, 1) & 255;
+	script->exiting = true;
+	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	return luaL_error(L, "exit");
+}
+
 /* ---- opening ---- */
 
 static int prepare(lua_State *L)
@@ -121,6 +137,9 @@ static int prepare(lua_State *L)
 	lua_getfield(L, -2, "path");
 	lua_concat(L, 2);
 	lua_setfield(L, -2, "path");
+	lua_getglobal(L, "os");
+	lua_pushcfunction(L, os_exit);
+	lua_setfield(L, -2, "exit");
 	if (script->options.write) {
 		lua_pushcfunction(L, print);
 		lua_setglobal(L, "print");
@@ -189,7 +208,7 @@ static bool fail(struct script *script, int status, struct error *err, struct bu
 	lua_State *L = script->L;
 	const char *text = lua_tostring(L, -1);
 
-	if (script->closed) {
+	if (script->closed || script->exiting) {
 		lua_pop(L, 1);
 		return true;
 	}
@@ -217,7 +236,7 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 	int function = lua_gettop(L) - nargs, status;
 
 	lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_EVERY);
-	script->closed = false;
+	script->closed = script->exiting = false;
 	lua_pushnil(L);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
 	lua_pushcfunction(L, on_error);
@@ -225,6 +244,27 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 	status = lua_pcall(L, nargs, nresults, function);
 	lua_remove(L, function);
 	return status == LUA_OK || fail(script, status, err, traceback);
+}
+
+bool script_take_status(struct script *script, bool done, int *status)
+{
+	lua_State *L = script->L;
+
+	*status = 0;
+	if (script->exiting)
+		*status = script->exit_status;
+	if (!done || script->closed || script->exiting)
+		return done;
+	if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 0 && lua_tointeger(L, -1) < 256)
+		*status = (int)lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return true;
+}
+
+bool script_exited(const struct script *script, int *status)
+{
+	*status = script->exit_status;
+	return script->exiting;
 }
 
 bool script_protect(struct script *script, lua_CFunction function, void *arg, struct error *err)

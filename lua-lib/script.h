@@ -75,6 +75,9 @@ enum script_line { SCRIPT_DONE, SCRIPT_MORE, SCRIPT_FAILED };
 enum script_line script_eval(struct script *script, const char *text, struct error *err,
 			     struct buf *traceback);
 
+/* True when the last call ended by os.exit(), which a prompt obeys. */
+bool script_exited(const struct script *script, int *status);
+
 /* The start-up file; true as well when there is no such file. */
 bool script_startup(struct script *script, const char *path, struct error *err,
 		    struct buf *traceback);

@@ -119,15 +119,7 @@ bool script_command_run(struct script *script, const char *name, const char *con
 	struct call call = {name, args, nargs};
 	lua_State *L = script->L;
 
-	*status = 0;
 	lua_pushcfunction(L, call_command);
 	lua_pushlightuserdata(L, &call);
-	if (!script_call(script, 1, 1, err, traceback))
-		return false;
-	if (script->closed)
-		return true;
-	if (lua_isinteger(L, -1) && lua_tointeger(L, -1) > 0 && lua_tointeger(L, -1) < 256)
-		*status = (int)lua_tointeger(L, -1);
-	lua_pop(L, 1);
-	return true;
+	return script_take_status(script, script_call(script, 1, 1, err, traceback), status);
 }

@@ -7,8 +7,10 @@
 struct script {
 	lua_State *L;
 	struct script_options options;
-	size_t used; /* bytes that Lua holds */
-	bool closed; /* nobody reads what is printed */
+	size_t used;  /* bytes that Lua holds */
+	bool closed;  /* nobody reads what is printed */
+	bool exiting; /* os.exit() was called, with exit_status */
+	int exit_status;
 	char *lua_dir;
 	struct bind_context *context;
 	struct arena *names; /* strings of the commands */
@@ -20,11 +22,13 @@ struct script *script_of(lua_State *L);
 
 /*
  * Calls what stands below its `nargs` arguments, with a traceback on errors. True: results are on
- * the stack. False: *err, and nothing is left. Output that nobody reads is no error: true, no
- * results, script->closed.
+ * the stack. False: *err, and nothing is left. Output that nobody reads and os.exit() are no
+ * errors: true, no results, script->closed or script->exiting.
  */
 bool script_call(struct script *script, int nargs, int nresults, struct error *err,
 		 struct buf *traceback);
+/* After a call with one result: takes it off as an exit status. Returns `done`. */
+bool script_take_status(struct script *script, bool done, int *status);
 /* Runs `function` with `arg` as a light userdata, so that no error is raised outside. */
 bool script_protect(struct script *script, lua_CFunction function, void *arg, struct error *err);
 

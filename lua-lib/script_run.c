@@ -65,25 +65,12 @@ static int load_file(lua_State *L)
 	return 1;
 }
 
-static bool take_status(struct script *script, bool done, int *status)
-{
-	lua_State *L = script->L;
-
-	*status = 0;
-	if (!done || script->closed)
-		return done;
-	if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 0 && lua_tointeger(L, -1) < 256)
-		*status = (int)lua_tointeger(L, -1);
-	lua_pop(L, 1);
-	return true;
-}
-
 static bool run_path(struct script *script, struct chunk *chunk, int *status, struct error *err,
 		     struct buf *traceback)
 {
 	lua_pushcfunction(script->L, load_file);
 	lua_pushlightuserdata(script->L, chunk);
-	return take_status(script, script_call(script, 1, 1, err, traceback), status);
+	return script_take_status(script, script_call(script, 1, 1, err, traceback), status);
 }
 
 bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,

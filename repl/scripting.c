@@ -1,0 +1,176 @@
+/* scripting.c - what joins a session and a Lua state: the trace, times, output, the start-up file
+ */
+#include "repl/scripting.h"
+
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct scripting {
+	struct session *session;
+	struct sink *sink;
+	struct script *script;
+};
+
+static bool write_sink(void *arg, const char *bytes, size_t count)
+{
+	struct sink *sink = arg;
+
+	sink_add(sink, bytes, count);
+	if (!count || bytes[count - 1] != '\n')
+		return !sink->closed;
+	return sink_row(sink);
+}
+
+static bool get_state(void *arg, struct state **out, struct error *err)
+{
+	struct scripting *scripting = arg;
+
+	*out = session_state(scripting->session, err);
+	return *out != NULL;
+}
+
+static bool read_time(void *arg, const char *text, nstime *out, struct error *err)
+{
+	struct scripting *scripting = arg;
+
+	return session_time(scripting->session, text, out, err);
+}
+
+static size_t show_time(void *arg, nstime t, char *to)
+{
+	struct scripting *scripting = arg;
+	struct times times;
+	struct error err;
+
+	if (!session_times(scripting->session, &times, &err))
+		times_init(&times, TIME_NS, false, false, NSTIME_MIN, NSTIME_MIN);
+	return (size_t)(time_put(&times, t, to) - to);
+}
+
+static bool give_trace(struct scripting *scripting, struct error *err)
+{
+	struct script_trace trace = {.state = get_state,
+				     .time_parse = read_time,
+				     .time_text = show_time,
+				     .arg = scripting};
+
+	if (!scripting->session->path)
+		return true;
+	trace.index = session_index(scripting->session, err);
+	return trace.index && script_set_trace(scripting->script, &trace, err) &&
+	       scripting_update(scripting, err);
+}
+
+bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
+		    struct error *err)
+{
+	struct scripting *scripting = mem_new(sizeof *scripting);
+	struct script_options options = {.interrupted = signals_flag(),
+					 .notices = session_notices(session),
+					 .write = write_sink,
+					 .write_arg = sink};
+
+	scripting->session = session;
+	scripting->sink = sink;
+	if (!script_open(&options, &scripting->script, err) || !give_trace(scripting, err)) {
+		scripting_close(scripting);
+		return false;
+	}
+	*out = scripting;
+	return true;
+}
+
+void scripting_close(struct scripting *scripting)
+{
+	if (!scripting)
+		return;
+	script_close(scripting->script);
+	mem_free(scripting);
+}
+
+struct script *scripting_script(const struct scripting *scripting)
+{
+	return scripting->script;
+}
+
+bool scripting_update(struct scripting *scripting, struct error *err)
+{
+	struct session *session = scripting->session;
+	nstime begin, end;
+
+	if (!session_range(session, &begin, &end, err))
+		return false;
+	script_set_range(scripting->script, begin, end);
+	script_set_moment(scripting->script, session->has_moment ? session->moment : NSTIME_MIN);
+	return true;
+}
+
+/* After output that came before it; frees the text. */
+static void end_call(struct scripting *scripting, struct buf *traceback)
+{
+	ssize_t n = 0;
+
+	scripting->sink->whole = scripting->sink->len; /* a line without its end is a line, too */
+	if (traceback->len) {
+		sink_flush(scripting->sink);
+		n = write(STDERR_FILENO, traceback->data, traceback->len);
+	}
+	(void)n; /* nowhere left to say it */
+	buf_release(traceback);
+}
+
+void scripting_startup(struct scripting *scripting)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	struct buf path = {0}, traceback = {0};
+	struct error err;
+
+	if (config && *config)
+		buf_printf(&path, "%s/yore/init.lua", config);
+	else if (home && *home)
+		buf_printf(&path, "%s/.config/yore/init.lua", home);
+	if (path.len && !script_startup(scripting->script, buf_text(&path), &err, &traceback)) {
+		end_call(scripting, &traceback);
+		sink_flush(scripting->sink);
+		say(NULL, "%s", err.text);
+	}
+	buf_release(&path);
+	buf_release(&traceback);
+}
+
+bool scripting_run(struct scripting *scripting, const char *name, const char *const *args,
+		   size_t nargs, int *status, struct error *err)
+{
+	struct buf traceback = {0};
+	bool done = script_run(scripting->script, name, args, nargs, status, err, &traceback);
+
+	end_call(scripting, &traceback);
+	return done;
+}
+
+bool scripting_command(struct scripting *scripting, const char *name, const char *const *args,
+		       size_t nargs, bool *found, int *status, struct error *err)
+{
+	struct buf traceback = {0};
+	bool done;
+
+	*status = 0;
+	*found = script_command_find(scripting->script, name) != NULL;
+	if (!*found)
+		return true;
+	done = script_command_run(scripting->script, name, args, nargs, status, err, &traceback);
+	end_call(scripting, &traceback);
+	return done;
+}
+
+enum script_line scripting_eval(struct scripting *scripting, const char *text, struct error *err)
+{
+	struct buf traceback = {0};
+	enum script_line line = script_eval(scripting->script, text, err, &traceback);
+
+	end_call(scripting, &traceback);
+	return line;
+}

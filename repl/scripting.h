@@ -1,0 +1,45 @@
+/*
+ * scripting.h - Lua for a session: scripts see its trace, its times, its range, and print to a sink
+ *
+ * `yore run`, the prompt and commands that the start-up file adds all go through here.
+ */
+#ifndef REPL_SCRIPTING_H
+#define REPL_SCRIPTING_H
+
+#include "lua-lib/script.h"
+#include "repl/session.h"
+#include "repl/sink.h"
+
+struct scripting;
+
+/*
+ * What scripts print goes to `sink`, whole lines at a time. The trace is opened (global `trace`)
+ * when the session names one. The caller ends it with scripting_close(), before the session.
+ */
+bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
+		    struct error *err);
+void scripting_close(struct scripting *scripting); /* NULL is fine */
+struct script *scripting_script(const struct scripting *scripting);
+
+/* Tells scripts the session's present range and moment. */
+bool scripting_update(struct scripting *scripting, struct error *err);
+
+/*
+ * Runs the user's start-up file: $XDG_CONFIG_HOME/yore/init.lua, or ~/.config/yore/init.lua. What
+ * is wrong with it is said, and is no reason not to go on.
+ */
+void scripting_startup(struct scripting *scripting);
+
+/*
+ * Runs a script file or an analysis; `yore run`. When a script fails its traceback is written to
+ * standard error at once, and *err is the line to end it with.
+ */
+bool scripting_run(struct scripting *scripting, const char *name, const char *const *args,
+		   size_t nargs, int *status, struct error *err);
+/* The same for a command that scripts added. *found false: there is none of that name. */
+bool scripting_command(struct scripting *scripting, const char *name, const char *const *args,
+		       size_t nargs, bool *found, int *status, struct error *err);
+/* The same for a line of the prompt. */
+enum script_line scripting_eval(struct scripting *scripting, const char *text, struct error *err);
+
+#endif

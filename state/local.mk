@@ -1,7 +1,9 @@
 noinst_LTLIBRARIES += libstate.la
-libstate_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS)
-libstate_la_LIBADD = $(PCRE_LIBS)
+libstate_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
+libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS)
 libstate_la_SOURCES = %D%/state.h %D%/value.h
 
 # The rule language
-libstate_la_SOURCES += %D%/attr.h %D%/program.h %D%/rule.h %D%/where.h
+libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/program.h %D%/rule.h \
+	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_parse.c %D%/rule_parse_expr.c \
+	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c %D%/where.h

@@ -1,0 +1,347 @@
+/* rule_reads.c - walks over expressions that collect what they read */
+#include "state/rule_reads.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix)
+{
+	uint32_t shape = prefix;
+
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct ast_atom *atom = &path->atoms[i];
+		shape = atom->kind == ATOM_NAME
+				? shape_name(attrs, shape, atom->name, strlen(atom->name))
+				: shape_key(attrs, shape);
+	}
+	return shape;
+}
+
+uint32_t analysis_section(struct analysis *analysis, const char *name)
+{
+	for (size_t i = 0; i < analysis->nsections; i++)
+		if (!strcmp(analysis->sections[i], name))
+			return (uint32_t)i;
+	analysis->sections = mem_grow(analysis->sections, analysis->nsections,
+				      &analysis->sections_capacity, sizeof *analysis->sections);
+	analysis->sections[analysis->nsections] = name;
+	return (uint32_t)analysis->nsections++;
+}
+
+/* ---- collecting ---- */
+
+struct collect {
+	struct analysis *analysis;
+	struct line_read **reads;
+	size_t *nreads, *capacity;
+	unsigned by;
+};
+
+/* Adds the read unless it is there; returns false then. */
+static bool add_read(const struct collect *to, const struct line_read *read)
+{
+	for (size_t i = 0; i < *to->nreads; i++) {
+		struct line_read *old = &(*to->reads)[i];
+		if (old->shape != read->shape || old->section != read->section ||
+		    old->by != read->by)
+			continue;
+		if (old->depth >= read->depth)
+			return false;
+		old->depth = read->depth;
+		return true;
+	}
+	*to->reads = mem_grow(*to->reads, *to->nreads, to->capacity, sizeof **to->reads);
+	(*to->reads)[(*to->nreads)++] = *read;
+	return true;
+}
+
+static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_t base);
+
+/* Reads inside the keys; returns how deep they nest. */
+static uint32_t collect_keys(const struct collect *to, const struct ast_path *path, uint32_t base)
+{
+	uint32_t deepest = base;
+
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		if (!path->atoms[i].key)
+			continue;
+		uint32_t depth = collect(to, path->atoms[i].key, base);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
+static uint32_t collect_state(const struct collect *to, const struct ast_path *path, uint32_t base)
+{
+	struct analysis *analysis = to->analysis;
+	uint32_t depth = collect_keys(to, path, base);
+	struct line_read read = {.shape = ast_path_shape(path, analysis->attrs, analysis->prefix),
+				 .depth = depth};
+	uint32_t deepest = depth + 1;
+
+	read.by = to->by;
+	if (!add_read(to, &read))
+		return deepest;
+	for (size_t i = 0; i < analysis->rules->nviews; i++) {
+		if (analysis->views[i].shape != read.shape)
+			continue;
+		uint32_t inside = collect(to, analysis->rules->views[i]->value, depth);
+		deepest = inside > deepest ? inside : deepest;
+	}
+	return deepest;
+}
+
+static uint32_t collect_path(const struct collect *to, const struct ast_path *path, uint32_t base)
+{
+	enum root root = ast_root(path);
+
+	if (root == ROOT_STATE)
+		return collect_state(to, path, base);
+	if (root == ROOT_SECTION) {
+		struct line_read read = {
+			.shape = ATTR_ABSENT,
+			.section = analysis_section(to->analysis, path->atoms[1].name)};
+		read.by = to->by;
+		add_read(to, &read);
+		return base;
+	}
+	return collect_keys(to, path, base);
+}
+
+/* Returns how deep reads nest: base + 1 for a plain read. */
+static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_t base)
+{
+	uint32_t deepest = base;
+
+	if (ast->kind == AST_PATH)
+		return collect_path(to, ast->path, base);
+	for (uint32_t i = 0; i < ast->nargs; i++) {
+		uint32_t depth = collect(to, ast->args[i], base);
+		deepest = depth > deepest ? depth : deepest;
+	}
+	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_TOP) {
+		uint32_t shape = ast_path_shape(ast->args[0]->path, to->analysis->attrs,
+						to->analysis->prefix);
+		struct line_read read = {.shape = shape_key(to->analysis->attrs, shape),
+					 .depth = deepest};
+		read.by = to->by;
+		add_read(to, &read);
+		deepest++;
+	}
+	return deepest;
+}
+
+bool ast_reads(const struct ast *ast)
+{
+	if (ast->kind == AST_PATH) {
+		enum root root = ast_root(ast->path);
+		if (root == ROOT_STATE || root == ROOT_SECTION)
+			return true;
+		for (uint32_t i = 0; i < ast->path->natoms; i++)
+			if (ast->path->atoms[i].key && ast_reads(ast->path->atoms[i].key))
+				return true;
+	}
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		if (ast_reads(ast->args[i]))
+			return true;
+	return false;
+}
+
+/* May it fail depending on what is read? A path fails only by its keys. */
+static bool may_fail(const struct ast *ast)
+{
+	if (!ast_reads(ast))
+		return false;
+	if (ast->kind == AST_PATH) {
+		for (uint32_t i = 0; i < ast->path->natoms; i++)
+			if (ast->path->atoms[i].key && ast_reads(ast->path->atoms[i].key))
+				return true;
+		return false;
+	}
+	if ((ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE)) ||
+	    ast->kind == AST_IN ||
+	    (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_HAS)) {
+		for (uint32_t i = 0; i < ast->nargs; i++)
+			if (may_fail(ast->args[i]))
+				return true;
+		return false;
+	}
+	return true;
+}
+
+/* ---- statements and views ---- */
+
+static void collect_statement(struct analysis *analysis, const struct statement *statement,
+			      struct statement_info *info)
+{
+	struct collect to = {analysis, &info->reads, &info->nreads, &info->reads_capacity,
+			     READ_BY_KEY};
+
+	if (!statement->block->is_section)
+		collect_keys(&to, statement->target, 0);
+	to.by = READ_BY_WHEN;
+	if (statement->block->when)
+		collect(&to, statement->block->when, 0);
+	if (statement->when)
+		collect(&to, statement->when, 0);
+	to.by = READ_BY_VALUE;
+	if (statement->value)
+		collect(&to, statement->value, 0);
+}
+
+static void set_target(struct analysis *analysis, const struct statement *statement,
+		       struct statement_info *info)
+{
+	if (statement->block->is_section) {
+		info->shape = ATTR_ABSENT;
+		info->section = analysis_section(analysis, statement->target->atoms[1].name);
+		info->flags |= LINE_SECTION;
+		return;
+	}
+	info->shape = ast_path_shape(statement->target, analysis->attrs, analysis->prefix);
+	if (statement->verb == VERB_ADD || statement->verb == VERB_PUSH ||
+	    statement->verb == VERB_POP)
+		info->flags |= LINE_CUMULATIVE;
+}
+
+static void mark_written(struct analysis *analysis)
+{
+	analysis->section_written =
+		mem_new_array(analysis->nsections, sizeof *analysis->section_written);
+	for (size_t i = 0; i < analysis->rules->nstatements; i++)
+		if (analysis->statements[i].flags & LINE_SECTION)
+			analysis->section_written[analysis->statements[i].section] = true;
+}
+
+static void set_read_flags(const struct analysis *analysis, const struct statement *statement,
+			   struct statement_info *info)
+{
+	static const uint32_t flags[] = {LINE_KEY_READS, LINE_WHEN_READS, LINE_VALUE_READS};
+
+	for (size_t i = 0; i < info->nreads; i++) {
+		const struct line_read *read = &info->reads[i];
+		if (read->shape != ATTR_ABSENT || analysis->section_written[read->section])
+			info->flags |= flags[read->by];
+	}
+	if ((info->flags & LINE_VALUE_READS) && statement->value && may_fail(statement->value))
+		info->flags |= LINE_VALUE_MAY_FAIL;
+}
+
+static void collect_views(struct analysis *analysis)
+{
+	const struct rules *rules = analysis->rules;
+
+	for (size_t i = 0; i < rules->nviews; i++)
+		analysis->views[i].shape =
+			ast_path_shape(rules->views[i]->path, analysis->attrs, analysis->prefix);
+	for (size_t i = 0; i < rules->nviews; i++) {
+		struct view_info *view = &analysis->views[i];
+		struct collect to = {analysis, &view->reads, &view->nreads, &view->reads_capacity,
+				     READ_BY_VALUE};
+		collect(&to, rules->views[i]->value, 0);
+	}
+}
+
+struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts)
+{
+	static const char *const own[SECTION_OWN] = {"cpu", "name", "id",  "tid",
+						     "pid", "host", "loom"};
+	struct analysis *analysis = mem_new(sizeof *analysis);
+
+	analysis->rules = rules;
+	analysis->attrs = attrs;
+	if (hosts)
+		analysis->prefix = shape_key(attrs, shape_name(attrs, 0, "host", 4));
+	for (size_t i = 0; i < SECTION_OWN; i++)
+		analysis_section(analysis, own[i]);
+	analysis->statements = mem_new_array(rules->nstatements, sizeof *analysis->statements);
+	analysis->views = mem_new_array(rules->nviews, sizeof *analysis->views);
+	collect_views(analysis);
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		set_target(analysis, rules->statements[i], &analysis->statements[i]);
+		collect_statement(analysis, rules->statements[i], &analysis->statements[i]);
+	}
+	mark_written(analysis);
+	for (size_t i = 0; i < rules->nstatements; i++)
+		set_read_flags(analysis, rules->statements[i], &analysis->statements[i]);
+	analysis_strata(analysis);
+	return analysis;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	if (!analysis)
+		return;
+	for (size_t i = 0; i < analysis->rules->nstatements; i++)
+		mem_free(analysis->statements[i].reads);
+	for (size_t i = 0; i < analysis->rules->nviews; i++)
+		mem_free(analysis->views[i].reads);
+	mem_free(analysis->statements);
+	mem_free(analysis->views);
+	mem_free(analysis->sections);
+	mem_free(analysis->section_written);
+	mem_free(analysis);
+}
+
+/* ---- views that use themselves ---- */
+
+struct cycle {
+	const struct rules *rules;
+	struct attrs *attrs;
+	uint32_t *shapes;
+	enum { NEW, OPEN, DONE } * marks;
+};
+
+static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth);
+
+/* Follows views below view i; their number bounds the depth, which is bounded anyhow. */
+static bool cycle_from(struct cycle *cycle, size_t i, unsigned depth)
+{
+	if (cycle->marks[i] == DONE)
+		return false;
+	if (cycle->marks[i] == OPEN || depth > 64)
+		return true;
+	cycle->marks[i] = OPEN;
+	if (cycle_expr(cycle, cycle->rules->views[i]->value, depth + 1))
+		return true;
+	cycle->marks[i] = DONE;
+	return false;
+}
+
+static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth)
+{
+	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		if (cycle_expr(cycle, ast->args[i], depth))
+			return true;
+	if (!path || ast_root(path) != ROOT_STATE)
+		return false;
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].key && cycle_expr(cycle, path->atoms[i].key, depth))
+			return true;
+	uint32_t shape = ast_path_shape(path, cycle->attrs, 0);
+	for (size_t i = 0; i < cycle->rules->nviews; i++)
+		if (cycle->shapes[i] == shape && cycle_from(cycle, i, depth))
+			return true;
+	return false;
+}
+
+const struct view_def *views_find_cycle(const struct rules *rules)
+{
+	struct cycle cycle = {.rules = rules, .attrs = attrs_new()};
+	const struct view_def *found = NULL;
+
+	cycle.shapes = mem_new_array(rules->nviews, sizeof *cycle.shapes);
+	cycle.marks = mem_new_array(rules->nviews, sizeof *cycle.marks);
+	for (size_t i = 0; i < rules->nviews; i++)
+		cycle.shapes[i] = ast_path_shape(rules->views[i]->path, cycle.attrs, 0);
+	for (size_t i = 0; i < rules->nviews && !found; i++)
+		if (cycle_from(&cycle, i, 0))
+			found = rules->views[i];
+	mem_free(cycle.shapes);
+	mem_free(cycle.marks);
+	attrs_free(cycle.attrs);
+	return found;
+}

@@ -1,1 +1,9 @@
-# tests
+# Each room's tests are listed beside them; `make check` runs all.
+EXTRA_DIST += %D%/harness.h
+dist_check_SCRIPTS += %D%/layers.sh
+AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
+	YORE_CORPUS="$${YORE_CORPUS-$(abs_srcdir)/../shared/corpus}"; \
+	export srcdir top_builddir YORE_CORPUS;
+TEST_LDADD = libengine.la $(CMOCKA_LIBS)
+
+include tests/engine/local.mk

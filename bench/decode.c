@@ -1,0 +1,122 @@
+/*
+ * decode.c - how fast events come out, without anybody looking at them
+ *
+ *     bench-decode TRACE heads|fields|merge|all [ROUNDS]
+ *
+ *     heads    times and classes, stream after stream, bodies passed over
+ *     fields   all fields of all events, stream after stream
+ *     merge    times and classes of all streams in one order
+ *     all      all fields, in one order: what babeltrace2's sink.utils.dummy makes its reader do
+ *
+ * Prints one line: mode, events, bytes, CPU seconds of the fastest and the median round, and a
+ * checksum that keeps the work from being left out. The index is in memory and made before.
+ */
+#include "engine/base/mem.h"
+#include "index/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int fail(const struct error *err)
+{
+	fprintf(stderr, "bench-decode: %s\n", err->text);
+	return 1;
+}
+
+struct work {
+	uint64_t events, sum;
+};
+
+/* Every slot is read: what a sink that asks for nothing would spare is done here. */
+static bool read_fields(const struct run *run, struct work *work, struct error *err)
+{
+	struct fields fields;
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		if (!run->reader->decoder_fields(run->decoder, run->batch, i, &fields, err))
+			return false;
+		for (uint32_t k = 0; k < fields.class->nslots; k++)
+			work->sum ^= fields.slots[k].u;
+	}
+	return true;
+}
+
+static bool round_of(struct index *index, bool ordered, bool values, struct work *work,
+		     struct error *err)
+{
+	struct events_options options = {
+		.begin = NSTIME_MIN, .end = NSTIME_MAX, .unordered = !ordered};
+	struct events *events;
+	struct run run;
+	enum step step;
+
+	*work = (struct work){0};
+	if (!events_open(index, &options, &events, err))
+		return false;
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		work->events += run.count;
+		if (values && !read_fields(&run, work, err)) {
+			step = STEP_ERROR;
+			break;
+		}
+		for (uint32_t i = run.first; !values && i < run.first + run.count; i++)
+			work->sum ^= (uint64_t)run.batch->time[i] ^ run.batch->class_index[i];
+	}
+	events_close(events);
+	return step == STEP_END;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 2 ? argv[2] : "";
+	bool values = !strcmp(mode, "fields") || !strcmp(mode, "all");
+	bool ordered = !strcmp(mode, "merge") || !strcmp(mode, "all");
+	int rounds = argc > 3 ? atoi(argv[3]) : 5;
+	struct trace_options topt = {.paths = (const char *const *)(argv + 1), .npaths = 1};
+	struct index_options iopt = {.none = true, .scan_all = true};
+	struct trace *trace;
+	struct index *index;
+	struct work work = {0};
+	struct error err;
+	double seconds[100];
+	uint64_t bytes = 0;
+
+	if (argc < 3 || rounds < 1 || rounds > 100 || (!values && !ordered && strcmp(mode, "heads"))) {
+		fprintf(stderr, "usage: bench-decode TRACE heads|fields|merge|all [ROUNDS]\n");
+		return 2;
+	}
+	if (!trace_open(&topt, &trace, &err) || !index_open(trace, &iopt, &index, &err) ||
+	    !index_build(index, &err))
+		return fail(&err);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		bytes += trace->streams[i]->bytes;
+	for (int i = 0; i < rounds; i++) {
+		double start = cpu_seconds();
+		if (!round_of(index, ordered, values, &work, &err))
+			return fail(&err);
+		seconds[i] = cpu_seconds() - start;
+	}
+	qsort(seconds, (size_t)rounds, sizeof *seconds, by_value);
+	printf("%s events %llu bytes %llu best %.6f median %.6f sum %llx\n", mode,
+	       (unsigned long long)work.events, (unsigned long long)bytes, seconds[0],
+	       seconds[rounds / 2], (unsigned long long)work.sum);
+	index_close(index);
+	trace_close(trace);
+	return 0;
+}

@@ -1,0 +1,9 @@
+check_PROGRAMS += %D%/test_base %D%/test_timebase %D%/test_layout %D%/test_cuts
+%C%_test_base_SOURCES = %D%/test_base.c
+%C%_test_base_LDADD = $(TEST_LDADD)
+%C%_test_timebase_SOURCES = %D%/test_timebase.c
+%C%_test_timebase_LDADD = $(TEST_LDADD)
+%C%_test_layout_SOURCES = %D%/test_layout.c
+%C%_test_layout_LDADD = $(TEST_LDADD)
+%C%_test_cuts_SOURCES = %D%/test_cuts.c
+%C%_test_cuts_LDADD = $(TEST_LDADD)

@@ -1,0 +1,192 @@
+/* The base: errors, growing text, bounds-checked reading, arenas and sources. */
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/cursor.h"
+#include "engine/base/error.h"
+#include "engine/base/source.h"
+
+#include "tests/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void errors_carry_their_path(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	error_set(&err, ERR_FORMAT, "cut short at byte %d", 4096);
+	error_while(&err, "reading stream %s", "chan_0");
+	assert_string_equal(err.text, "reading stream chan_0: cut short at byte 4096");
+	assert_int_equal(err.kind, ERR_FORMAT);
+}
+
+static void long_context_is_cut_not_overrun(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	error_set(&err, ERR_IO, "%0600d", 1);
+	for (int i = 0; i < 5; i++)
+		error_while(&err, "%0300d", i);
+	assert_true(strlen(err.text) < sizeof err.text);
+}
+
+static void integers_are_formatted_as_printf_does(void **state)
+{
+	static const int64_t numbers[] = {0, 1, -1, 9, 10, INT64_MAX, INT64_MIN, -1000};
+	struct buf buf = {0};
+	char expected[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		buf_clear(&buf);
+		buf_add_i64(&buf, numbers[i]);
+		snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
+		assert_string_equal(buf_text(&buf), expected);
+		buf_clear(&buf);
+		buf_add_u64(&buf, (uint64_t)numbers[i]);
+		snprintf(expected, sizeof expected, "%llu", (unsigned long long)numbers[i]);
+		assert_string_equal(buf_text(&buf), expected);
+	}
+	buf_release(&buf);
+}
+
+static void a_cursor_past_the_end_stays_failed(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+	struct cursor in = cursor_over(bytes, sizeof bytes);
+
+	(void)state;
+	assert_int_equal(cursor_u32le(&in), 0x04030201);
+	assert_int_equal(cursor_u32be(&in), 0x05060708);
+	assert_int_equal(cursor_u16be(&in), 0);
+	assert_true(in.failed);
+	assert_int_equal(cursor_u8(&in), 0);
+	assert_null(cursor_bytes(&in, 0));
+}
+
+static void a_count_that_would_overflow_is_refused(void **state)
+{
+	static const uint8_t bytes[4];
+	struct cursor in = cursor_over(bytes, sizeof bytes);
+
+	(void)state;
+	cursor_u8(&in);
+	assert_null(cursor_bytes(&in, SIZE_MAX));
+	assert_true(in.failed);
+}
+
+static void arena_memory_is_zero_and_aligned(void **state)
+{
+	struct arena *arena = arena_new();
+
+	(void)state;
+	for (size_t size = 1; size < 40000; size = size * 3 + 1) {
+		uint8_t *memory = arena_alloc(arena, size);
+		assert_int_equal((uintptr_t)memory % 16, 0);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(memory[i], 0);
+		memset(memory, 0xff, size);
+	}
+	arena_reset(arena);
+	assert_int_equal(arena_used(arena), 0);
+	assert_string_equal(arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+	arena_free(arena);
+}
+
+static char *file_of(size_t size)
+{
+	static char path[] = "/tmp/yore-base-XXXXXX";
+	strcpy(path, "/tmp/yore-base-XXXXXX");
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < size; i++) {
+		uint8_t byte = (uint8_t)(i * 7);
+		assert_int_equal(write(fd, &byte, 1), 1);
+	}
+	close(fd);
+	return path;
+}
+
+/* Both ways to read a file give the same bytes and refuse the same ranges. */
+static void sources_read_alike(void **state)
+{
+	static const enum source_mode modes[] = {SOURCE_AUTO, SOURCE_READ};
+	char *path = file_of(5000);
+
+	(void)state;
+	for (size_t m = 0; m < COUNT(modes); m++) {
+		struct source *source;
+		struct block block;
+		struct error err = {0};
+		uint8_t two[2];
+		assert_true(source_open(path, modes[m], &source, &err));
+		assert_int_equal(source_size(source), 5000);
+		assert_true(source_get(source, 4000, 1000, &block, &err));
+		assert_int_equal(block.data[999], (uint8_t)(4999 * 7));
+		source_put(&block);
+		assert_true(source_peek(source, 1, two, 2, &err));
+		assert_int_equal(two[1], 14);
+		assert_int_equal(source_bytes_read(source), 1002);
+		assert_false(source_get(source, 4000, 1001, &block, &err));
+		assert_int_equal(err.kind, ERR_FORMAT);
+		assert_false(source_get(source, UINT64_MAX, 2, &block, &err));
+		assert_non_null(strstr(err.text, path));
+		source_close(source);
+	}
+	unlink(path);
+}
+
+static void a_folder_is_no_source(void **state)
+{
+	struct source *source;
+	struct error err = {0};
+
+	(void)state;
+	assert_false(source_open("/tmp", SOURCE_AUTO, &source, &err));
+	assert_int_equal(err.kind, ERR_IO);
+	assert_false(source_open("/nonexistent/x", SOURCE_AUTO, &source, &err));
+	assert_non_null(strstr(err.text, "No such file"));
+}
+
+/* What the SIGBUS handler does, without the signal: the page becomes zeros, the source broken. */
+static void a_fault_in_a_map_is_absorbed(void **state)
+{
+	char *path = file_of(9000);
+	struct source *source;
+	struct block block;
+	struct error err = {0};
+
+	(void)state;
+	assert_true(source_open(path, SOURCE_AUTO, &source, &err));
+	assert_true(source_get(source, 0, 9000, &block, &err));
+	assert_int_equal(truncate(path, 100), 0);
+	assert_true(source_absorb_fault(block.data + 5000));
+	assert_int_equal(block.data[5000], 0);
+	assert_true(source_broken(source));
+	assert_false(source_absorb_fault(&err));
+	source_put(&block);
+	source_close(source);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_carry_their_path),
+		cmocka_unit_test(long_context_is_cut_not_overrun),
+		cmocka_unit_test(integers_are_formatted_as_printf_does),
+		cmocka_unit_test(a_cursor_past_the_end_stays_failed),
+		cmocka_unit_test(a_count_that_would_overflow_is_refused),
+		cmocka_unit_test(arena_memory_is_zero_and_aligned),
+		cmocka_unit_test(sources_read_alike),
+		cmocka_unit_test(a_folder_is_no_source),
+		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

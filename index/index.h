@@ -48,7 +48,11 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 		 struct error *err);
 
 uint64_t table_count(const struct table *table);
-/* Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. */
+/*
+ * Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. Of a
+ * record that was decoded, max is the true one, and min too where it came before the listed one: a
+ * table's order rests on listed begins, see table_true_range().
+ */
 bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err);
 /* First i with min >= t (count when none): a dozen reads on a computed table. */
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
@@ -60,6 +64,13 @@ const uint64_t *table_wide(const struct table *table, size_t *count);
 void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
 /* True when record i's range was seen by decoding (in this process or, stored, EXACT flags). */
 bool table_proved(struct table *table, uint64_t i);
+/* The true range of a record that was proved; false when it was not. */
+bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max);
+/*
+ * Rises when records got other numbers under a table that is in use: a computed one proved
+ * irregular and was scanned. Who holds numbers then starts again.
+ */
+uint32_t table_generation(const struct table *table);
 
 /*
  * A small store for other rooms, in the same file: named values, one transaction per put. Get

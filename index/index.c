@@ -1,0 +1,316 @@
+/* index.c - opening, closing, the table of a stream, and the small store for other rooms */
+#include "index/index.h"
+
+#include "engine/base/mem.h"
+#include "index/build.h"
+#include "index/location.h"
+#include "index/write.h"
+
+#include <string.h>
+
+enum { USER_KEY = 'u', CHECK_TOLD = 10 };
+
+static enum header look(struct store *store)
+{
+	struct store_txn *txn;
+	struct error ignored;
+
+	if (!store_read(store, &txn, &ignored))
+		return HEADER_OTHER;
+	enum header header = header_look(txn);
+	store_read_end(txn);
+	return header;
+}
+
+/* Another version's data are of no use: the file goes, if it is ours to write. */
+static bool replace(struct index *index, struct error *err)
+{
+	bool remade;
+
+	store_close(index->store);
+	index->store = NULL;
+	if (!store_remove(index->path, err) ||
+	    !store_open(index->path, &index->store, &remade, err))
+		return false;
+	notice(&index->options.notices, NOTICE_INFO,
+	       "%s: made by another version of yore, the trace is indexed anew", index->path);
+	return true;
+}
+
+static void open_store(struct index *index)
+{
+	struct error err;
+	bool remade;
+
+	if (!store_open(index->path, &index->store, &remade, &err)) {
+		index->store = NULL;
+	} else {
+		if (remade)
+			notice(&index->options.notices, NOTICE_INFO,
+			       "%s: was damaged, the trace is indexed anew", index->path);
+		if (look(index->store) != HEADER_OTHER || replace(index, &err))
+			return;
+	}
+	notice(&index->options.notices, NOTICE_INFO, "%s: the index is kept in memory", err.text);
+	mem_free(index->path);
+	index->path = NULL;
+}
+
+bool index_open(struct trace *trace, const struct index_options *options, struct index **out,
+		struct error *err)
+{
+	struct index *index = mem_new(sizeof *index);
+	char name[IDENTITY_NAME];
+
+	(void)err;
+	index->trace = trace;
+	index->options = *options;
+	index->step_records = STEP_RECORDS;
+	pthread_mutex_init(&index->pending_lock, NULL);
+	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		pthread_mutex_init(&index->slots[i].lock, NULL);
+		index->all += trace->streams[i]->bytes;
+	}
+	if (!options->none) {
+		identity_name(trace, name);
+		index->path = index_location(options, name);
+	}
+	if (index->path)
+		open_store(index);
+	*out = index;
+	return true;
+}
+
+void index_close(struct index *index)
+{
+	struct error err;
+
+	if (!index)
+		return;
+	/* what cannot be stored is scanned again next time */
+	if (!build_flush(index, &err))
+		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
+	for (size_t i = 0; i < index->trace->nstreams; i++) {
+		table_free(index->slots[i].table);
+		pthread_mutex_destroy(&index->slots[i].lock);
+	}
+	store_close(index->store);
+	pthread_mutex_destroy(&index->pending_lock);
+	mem_free(index->slots);
+	mem_free(index->path);
+	mem_free(index);
+}
+
+struct trace *index_trace(const struct index *index)
+{
+	return index->trace;
+}
+
+const char *index_path(const struct index *index)
+{
+	return index->path;
+}
+
+bool index_drop(struct trace *trace, const struct index_options *options, struct error *err)
+{
+	char name[IDENTITY_NAME];
+
+	identity_name(trace, name);
+	char *path = index_location(options, name);
+	bool good = !path || store_remove(path, err);
+	mem_free(path);
+	return good;
+}
+
+bool index_table(struct index *index, const struct stream *stream, struct table **out,
+		 struct error *err)
+{
+	struct index_slot *slot = &index->slots[stream->index];
+	struct error rebuilding = {0};
+	bool good = true;
+
+	pthread_mutex_lock(&slot->lock);
+	if (!slot->table) {
+		index->stop = 0;
+		good = build_table(index, stream, &slot->table, err);
+	} else {
+		/* a table that cannot be rebuilt still finds everything, only slower */
+		struct table *better = table_rebuilt(slot->table, &rebuilding);
+		if (better)
+			slot->table = better;
+	}
+	*out = slot->table;
+	pthread_mutex_unlock(&slot->lock);
+	return good;
+}
+
+/* Compares the records that matter: what a table adds of its own is left out. */
+static bool equal_records(struct packet a, struct packet b)
+{
+	a.side = b.side = 0;
+	return !memcmp(&a, &b, sizeof a);
+}
+
+static void say_difference(struct index *index, const struct stream *stream, uint64_t i,
+			   const struct packet *rec, uint64_t told)
+{
+	if (told < CHECK_TOLD)
+		notice(&index->options.notices, NOTICE_WARNING,
+		       "%s: stored record %llu differs from the packet at byte %llu", stream->name,
+		       (unsigned long long)i, (unsigned long long)rec->off);
+}
+
+static bool check_stream(struct index *index, const struct stream *stream, uint64_t *differing,
+			 struct error *err)
+{
+	struct stored stored;
+	struct store_txn *txn;
+	struct rows rows = {0};
+	uint64_t id = identity_stream(index->trace, stream), told = 0;
+
+	if (!build_rows(index, stream, &rows, err))
+		return false;
+	if (!store_read(index->store, &txn, err)) {
+		rows_release(&rows);
+		return false;
+	}
+	bool known = pages_load(txn, id, &stored);
+	uint64_t count = known ? stored.head.count : 0;
+	for (uint64_t i = 0; i < rows.count && known; i++) {
+		struct packet rec;
+		if (i < count && pages_get(txn, id, UINT64_MAX, i, &rec) == PAGE_FOUND &&
+		    equal_records(rec, rows.recs[i]))
+			continue;
+		say_difference(index, stream, i, &rows.recs[i], told++);
+	}
+	told += known && count > rows.count ? count - rows.count : 0;
+	store_read_end(txn);
+	stored_release(&stored);
+	rows_release(&rows);
+	*differing += told;
+	return true;
+}
+
+bool index_check(struct index *index, uint64_t *differing, struct error *err)
+{
+	*differing = 0;
+	if (!index->store)
+		return true;
+	if (!build_flush(index, err))
+		return false;
+	for (size_t i = 0; i < index->trace->nstreams; i++)
+		if (!check_stream(index, index->trace->streams[i], differing, err))
+			return false;
+	return true;
+}
+
+/* The small store: keys of other rooms stand behind one letter */
+
+struct user {
+	uint8_t key[STORE_KEY_MAX];
+	size_t nkey;
+	struct bytes value;
+};
+
+static bool user_key(struct user *user, const void *key, size_t nkey)
+{
+	if (nkey > sizeof user->key - 1)
+		return false;
+	user->key[0] = USER_KEY;
+	if (nkey)
+		memcpy(user->key + 1, key, nkey);
+	user->nkey = nkey + 1;
+	return true;
+}
+
+static bool put_work(struct store_txn *txn, void *arg, struct error *err)
+{
+	const struct user *user = arg;
+
+	return header_write(txn, err) &&
+	       store_put(txn, (struct bytes){user->key, user->nkey}, user->value, err);
+}
+
+static bool delete_work(struct store_txn *txn, void *arg, struct error *err)
+{
+	const struct user *user = arg;
+
+	return store_delete_prefix(txn, (struct bytes){user->key, user->nkey}, err);
+}
+
+bool index_writable(const struct index *index)
+{
+	return index->store && store_lock(index->store);
+}
+
+bool index_put(struct index *index, const void *key, size_t nkey, const void *value, size_t nvalue,
+	       struct error *err)
+{
+	struct user user = {.value = {value, nvalue}};
+
+	if (!index->store)
+		return error_set(err, ERR_IO, "the index is kept in memory");
+	if (!user_key(&user, key, nkey))
+		return error_set(err, ERR_RANGE, "a key of %zu bytes is too long", nkey);
+	return store_write(index->store, put_work, &user, err);
+}
+
+static void *copy_bytes(struct bytes from, size_t *size)
+{
+	uint8_t *copy = mem_new(from.size + 1);
+
+	if (from.size)
+		memcpy(copy, from.data, from.size);
+	*size = from.size;
+	return copy;
+}
+
+bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue)
+{
+	struct user user;
+	struct store_txn *txn;
+	struct bytes found;
+	struct error ignored;
+
+	if (!index->store || !user_key(&user, key, nkey) ||
+	    !store_read(index->store, &txn, &ignored))
+		return false;
+	bool any = store_get(txn, (struct bytes){user.key, user.nkey}, &found);
+	if (any)
+		*value = copy_bytes(found, nvalue);
+	store_read_end(txn);
+	return any;
+}
+
+bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
+		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue)
+{
+	struct user user;
+	struct store_txn *txn;
+	struct bytes found, content;
+	struct error ignored;
+
+	if (!index->store || prefix > nkey || !user_key(&user, key, nkey) ||
+	    !store_read(index->store, &txn, &ignored))
+		return false;
+	bool any = store_before(txn, (struct bytes){user.key, user.nkey}, true, &found, &content) &&
+		   found.size > prefix && !memcmp(found.data, user.key, prefix + 1);
+	if (any) {
+		*found_key = copy_bytes((struct bytes){found.data + 1, found.size - 1}, nfound_key);
+		*value = copy_bytes(content, nvalue);
+	}
+	store_read_end(txn);
+	return any;
+}
+
+bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix, struct error *err)
+{
+	struct user user = {0};
+
+	if (!index->store)
+		return error_set(err, ERR_IO, "the index is kept in memory");
+	if (!user_key(&user, prefix, nprefix))
+		return error_set(err, ERR_RANGE, "a key of %zu bytes is too long", nprefix);
+	return store_write(index->store, delete_work, &user, err);
+}

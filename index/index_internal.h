@@ -1,0 +1,42 @@
+/* index_internal.h - what the files of this room know of an opened index */
+#ifndef INDEX_INDEX_INTERNAL_H
+#define INDEX_INDEX_INTERNAL_H
+
+#include "index/index.h"
+#include "index/pages.h"
+#include "index/store.h"
+
+#include <pthread.h>
+
+enum {
+	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
+	DATA_VERSION = 1                   /* of all that is stored */
+};
+
+struct pending { /* scanned whole, answers already, stored when the index is closed */
+	struct build_step step; /* its rows are the table's */
+	struct pending *next;
+};
+
+struct index_slot {
+	pthread_mutex_t lock;
+	struct table *table; /* the newest; older ones behind it live until the end */
+};
+
+struct index {
+	struct trace *trace;
+	struct index_options options;
+	char *path;               /* NULL: in memory */
+	struct store *store;      /* NULL: in memory */
+	struct index_slot *slots; /* per stream */
+	size_t step_records;      /* STEP_RECORDS; tests use fewer */
+	pthread_mutex_t pending_lock;
+	struct pending *pending;
+	uint64_t npending;        /* records */
+	_Atomic uint64_t scanned; /* bytes, for progress */
+	uint64_t all;
+	_Atomic int stop; /* progress said so */
+	_Atomic int told; /* that another process writes */
+};
+
+#endif

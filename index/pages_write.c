@@ -1,0 +1,332 @@
+/*
+ * pages_write.c - a step of a scan is merged into the stored table
+ *
+ *     kept  0 ............ first |  stored tail, re-read ... | new rows
+ *                                \_______ merged, sorted, written anew ________/
+ *
+ * Files are in order of time but for a few neighbours, so the tail is usually nothing and a step
+ * is appended. Chunks that were only appended to keep their version: who reads an older state of
+ * the table still finds its records where they were.
+ */
+#include "engine/base/mem.h"
+#include "index/pages_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct merge {
+	struct store_txn *txn;
+	const struct build_step *step;
+	struct stored *stored;
+	uint64_t first;      /* records before it stay */
+	uint64_t count;      /* of the table after it */
+	bool moved;          /* stored records got other numbers or went */
+	struct packet *tail; /* records [first, count) */
+	uint64_t ntail;
+};
+
+static bool damaged(struct error *err)
+{
+	return error_set(err, ERR_IO, "the stored index is damaged");
+}
+
+/* Does a restart drop this record? What follows the open state is scanned again. */
+static bool dropped(const struct merge *merge, const struct packet *rec)
+{
+	const struct scan *open = &merge->stored->head.open;
+
+	if (!merge->step->restart || !merge->stored->head.has_open)
+		return false;
+	return rec->flags & PACKET_OPEN || rec->source > open->source ||
+	       (rec->source == open->source && rec->off >= open->next);
+}
+
+static bool load(const struct merge *merge, uint64_t i, struct packet *out, struct error *err)
+{
+	return pages_get(merge->txn, merge->step->id, UINT64_MAX, i, out) == PAGE_FOUND ||
+	       damaged(err);
+}
+
+static bool find_first(struct merge *merge, struct error *err)
+{
+	const struct table_head *head = &merge->stored->head;
+	const struct rows *rows = &merge->step->rows;
+	nstime from = NSTIME_MAX;
+	struct packet rec;
+
+	if (merge->step->restart && head->has_open)
+		from = head->open_min;
+	if (rows->count && rows->recs[0].min < from)
+		from = rows->recs[0].min;
+	merge->first = head->count;
+	if (from == NSTIME_MAX)
+		return true;
+	if (pages_lower_bound(merge->txn, merge->step->id, UINT64_MAX, head->count, from,
+			      &merge->first) != PAGE_FOUND)
+		return damaged(err);
+	/* ties of what is new usually come behind all that is stored: nothing moves then */
+	while (rows->count && merge->first < head->count) {
+		if (!load(merge, merge->first, &rec, err))
+			return false;
+		if (rec.min != from || dropped(merge, &rec) ||
+		    packet_order(&rec, &rows->recs[0]) > 0)
+			break;
+		merge->first++;
+	}
+	return true;
+}
+
+/* Copies the new records' side entries to the store; *place of each goes into the tail. */
+static bool write_side(struct merge *merge, struct packet *recs, struct error *err)
+{
+	const struct rows *rows = &merge->step->rows;
+	struct table_head *head = &merge->stored->head;
+	struct key key = key_make(KEY_SIDE, merge->step->id);
+	struct buf block = {0};
+	struct bytes old;
+	uint64_t number = head->side_end / STORE_VALUE;
+	bool good = true;
+
+	if (!rows->side.len)
+		return true;
+	key_add_u32(&key, (uint32_t)number);
+	if (head->side_end % STORE_VALUE && store_get(merge->txn, key_bytes(&key), &old))
+		buf_add(&block, old.data, old.size);
+	for (size_t i = 0; good && i < rows->count; i++) {
+		if (!recs[i].side)
+			continue;
+		const uint8_t *entry = (const uint8_t *)rows->side.data + recs[i].side - 1;
+		size_t size = side_size(entry, rows->side.len - (recs[i].side - 1));
+		assert(size);
+		if (block.len && block.len + size > STORE_VALUE) {
+			good = store_put(merge->txn, key_bytes(&key),
+					 (struct bytes){(uint8_t *)block.data, block.len}, err);
+			buf_clear(&block);
+			key = key_make(KEY_SIDE, merge->step->id);
+			key_add_u32(&key, (uint32_t)++number);
+		}
+		uint64_t place = number * STORE_VALUE + block.len + 1;
+		if (place > UINT32_MAX)
+			good = error_set(err, ERR_RANGE, "the side list outgrows 4 GiB");
+		recs[i].side = (uint32_t)place;
+		buf_add(&block, entry, size);
+	}
+	if (good && block.len)
+		good = store_put(merge->txn, key_bytes(&key),
+				 (struct bytes){(uint8_t *)block.data, block.len}, err);
+	head->side_end = number * STORE_VALUE +
+			 (block.len < STORE_VALUE ? block.len : (uint64_t)STORE_VALUE);
+	buf_release(&block);
+	return good;
+}
+
+static bool gather_tail(struct merge *merge, struct error *err)
+{
+	const struct rows *rows = &merge->step->rows;
+	uint64_t old = merge->stored->head.count - merge->first;
+
+	merge->tail = mem_new_array(old + rows->count, sizeof *merge->tail);
+	/* the new ones first: their side entries are written in order of file and time */
+	if (rows->count)
+		memcpy(merge->tail, rows->recs, rows->count * sizeof *merge->tail);
+	if (!write_side(merge, merge->tail, err))
+		return false;
+	merge->ntail = rows->count;
+	for (uint64_t i = 0; i < old; i++) {
+		struct packet *rec = &merge->tail[merge->ntail];
+		if (!load(merge, merge->first + i, rec, err))
+			return false;
+		merge->ntail += !dropped(merge, rec);
+	}
+	merge->moved = old > 0;
+	merge->count = merge->first + merge->ntail;
+	struct rows sorted = {.recs = merge->tail, .count = merge->ntail};
+	rows_sort(&sorted);
+	return true;
+}
+
+/* The fence of a chunk that is about to be written or to go. */
+static bool unfence(struct merge *merge, uint32_t number, struct error *err)
+{
+	struct chunk chunk;
+
+	if (!chunk_load(merge->txn, merge->step->id, number, &chunk) || !chunk.count)
+		return true;
+	struct key key = key_fence(merge->step->id, chunk_record(&chunk, 0).min, number);
+	return store_delete(merge->txn, key_bytes(&key), err);
+}
+
+/* Writes chunk `number`: records of the table before `first` are kept from the old chunk. */
+static bool write_chunk(struct merge *merge, uint32_t number, struct error *err)
+{
+	uint64_t begin = (uint64_t)number * CHUNK_RECORDS;
+	uint64_t end = begin + CHUNK_RECORDS < merge->count ? begin + CHUNK_RECORDS : merge->count;
+	uint64_t kept = merge->first > begin ? merge->first - begin : 0;
+	uint64_t version = merge->stored->head.version;
+	struct key key = key_chunk(merge->step->id, number);
+	struct packet recs[CHUNK_RECORDS];
+	struct chunk old = {0};
+	uint32_t count = (uint32_t)(end - begin);
+	uint8_t *out;
+
+	if (kept && (!chunk_load(merge->txn, merge->step->id, number, &old) || old.count < kept))
+		return damaged(err);
+	if (kept && !merge->moved)
+		version = old.version;
+	if (kept)
+		memcpy(recs, old.recs, kept * sizeof *recs);
+	memcpy(recs + kept, merge->tail + (begin + kept - merge->first),
+	       (count - kept) * sizeof *recs);
+	if (!kept && !unfence(merge, number, err))
+		return false;
+	if (!store_reserve(merge->txn, key_bytes(&key), CHUNK_HEAD + count * sizeof *recs, &out,
+			   err))
+		return false;
+	memset(out, 0, CHUNK_HEAD);
+	memcpy(out, &version, sizeof version);
+	memcpy(out + 8, &count, sizeof count);
+	memcpy(out + CHUNK_HEAD, recs, count * sizeof *recs);
+	key = key_fence(merge->step->id, recs[0].min, number);
+	return kept || store_put(merge->txn, key_bytes(&key), (struct bytes){out, 0}, err);
+}
+
+static bool write_chunks(struct merge *merge, struct error *err)
+{
+	uint64_t old = merge->stored->head.count;
+	uint32_t number = (uint32_t)(merge->first / CHUNK_RECORDS);
+
+	if (merge->first == merge->count && merge->first == old)
+		return true;
+	/* when all that is left of a chunk is what it keeps, it is written shorter */
+	for (; (uint64_t)number * CHUNK_RECORDS < merge->count; number++)
+		if (!write_chunk(merge, number, err))
+			return false;
+	for (; (uint64_t)number * CHUNK_RECORDS < old; number++) {
+		struct key key = key_chunk(merge->step->id, number);
+		if (!unfence(merge, number, err) || !store_delete(merge->txn, key_bytes(&key), err))
+			return false;
+	}
+	return true;
+}
+
+static bool record_at(void *arg, uint64_t i, struct packet *out, struct error *err)
+{
+	const struct merge *merge = arg;
+
+	if (i < merge->first)
+		return load(merge, i, out, err);
+	*out = merge->tail[i - merge->first];
+	return true;
+}
+
+static bool write_head(struct merge *merge, struct error *err)
+{
+	const struct build_step *step = merge->step;
+	struct stored *stored = merge->stored;
+	struct table_head *head = &stored->head;
+	struct key key = key_make(KEY_HEAD, step->id);
+	struct buf value = {0};
+
+	head->count = merge->count;
+	memcpy(head->identity, step->identity, sizeof head->identity);
+	head->scan = step->to;
+	head->complete = step->complete;
+	head->has_open = step->has_open;
+	head->open = step->open;
+	head->open_min = step->open_min;
+	head->d = stored->reach.d;
+	head->damaged = stored->reach.damaged;
+	head->nwide = (uint32_t)stored->reach.nwide;
+	head->nsources = step->nmarks;
+	uint32_t old_errors = head->nerrors;
+	head->nerrors += (uint32_t)step->errors.len;
+	buf_add(&value, head, sizeof *head);
+	if (head->nwide)
+		buf_add(&value, stored->reach.wide, head->nwide * sizeof(uint64_t));
+	if (step->nmarks)
+		buf_add(&value, step->marks, step->nmarks * sizeof *step->marks);
+	if (old_errors)
+		buf_add(&value, stored->errors, old_errors);
+	if (step->errors.len)
+		buf_add(&value, step->errors.data, step->errors.len);
+	bool good = store_put(merge->txn, key_bytes(&key),
+			      (struct bytes){(uint8_t *)value.data, value.len}, err);
+	buf_release(&value);
+	return good;
+}
+
+static bool apply(struct merge *merge, struct error *err)
+{
+	merge->stored->head.version++;
+	if (!find_first(merge, err) || !gather_tail(merge, err) || !write_chunks(merge, err))
+		return false;
+	struct reach_from table = {record_at, merge, merge->count};
+	return reach_update(&merge->stored->reach, merge->first, &table, err) &&
+	       write_head(merge, err);
+}
+
+static bool begins_here(const struct table_head *head, const struct build_step *step)
+{
+	const struct scan *from = step->restart && head->has_open ? &head->open : &head->scan;
+
+	return head->version == step->version && !memcmp(from, &step->from, sizeof *from);
+}
+
+bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
+		 uint64_t *rewritten, struct error *err)
+{
+	struct stored stored = {0};
+	struct merge merge = {.txn = txn, .step = step, .stored = &stored};
+	bool known = pages_load(txn, step->id, &stored), good = true;
+	uint64_t version = stored.head.version;
+
+	*stale = !step->fresh && (known ? !begins_here(&stored.head, step) : step->version != 0);
+	if (step->fresh) {
+		good = pages_drop(txn, step->id, err);
+		stored_release(&stored);
+		stored.head.version = version; /* who still reads the old table must see it go */
+	}
+	if (good && !*stale)
+		good = apply(&merge, err);
+	*rewritten = merge.ntail;
+	mem_free(merge.tail);
+	stored_release(&stored);
+	return good;
+}
+
+bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err)
+{
+	static const char kinds[] = {KEY_HEAD, KEY_CHUNK, KEY_FENCE, KEY_SIDE};
+
+	for (size_t i = 0; i < sizeof kinds; i++) {
+		struct key key = key_make(kinds[i], id);
+		if (!store_delete_prefix(txn, key_bytes(&key), err))
+			return false;
+	}
+	return true;
+}
+
+bool pages_touch(struct store_txn *txn, uint64_t id, const struct source_mark *marks,
+		 uint32_t nmarks, struct error *err)
+{
+	struct key key = key_make(KEY_HEAD, id);
+	struct bytes value;
+	struct table_head head;
+	uint8_t *out;
+
+	if (!store_get(txn, key_bytes(&key), &value) || value.size < sizeof head)
+		return true;
+	memcpy(&head, value.data, sizeof head);
+	if (head.nsources != nmarks)
+		return true;
+	size_t size = value.size, at = sizeof head + head.nwide * sizeof(uint64_t);
+	uint8_t *copy = mem_new(size);
+	memcpy(copy, value.data, size);
+	if (at + nmarks * sizeof *marks <= size)
+		memcpy(copy + at, marks, nmarks * sizeof *marks);
+	bool good = store_reserve(txn, key_bytes(&key), size, &out, err);
+	if (good)
+		memcpy(out, copy, size);
+	mem_free(copy);
+	return good;
+}

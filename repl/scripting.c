@@ -12,6 +12,8 @@ struct scripting {
 	struct session *session;
 	struct sink *sink;
 	struct script *script;
+	void (*drain)(void *arg);
+	void *drain_arg;
 };
 
 static bool write_sink(void *arg, const char *bytes, size_t count)
@@ -91,6 +93,12 @@ void scripting_close(struct scripting *scripting)
 	mem_free(scripting);
 }
 
+void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg)
+{
+	scripting->drain = drain;
+	scripting->drain_arg = arg;
+}
+
 struct script *scripting_script(const struct scripting *scripting)
 {
 	return scripting->script;
@@ -116,6 +124,8 @@ static void end_call(struct scripting *scripting, struct buf *traceback)
 	scripting->sink->whole = scripting->sink->len; /* a line without its end is a line, too */
 	if (traceback->len) {
 		sink_flush(scripting->sink);
+		if (scripting->drain)
+			scripting->drain(scripting->drain_arg);
 		n = write(STDERR_FILENO, traceback->data, traceback->len);
 	}
 	(void)n; /* nowhere left to say it */

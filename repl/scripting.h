@@ -21,6 +21,9 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 void scripting_close(struct scripting *scripting); /* NULL is fine */
 struct script *scripting_script(const struct scripting *scripting);
 
+/* Called before a traceback is written: whoever holds back output shows it first. */
+void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg);
+
 /* Tells scripts the session's present range and moment. */
 bool scripting_update(struct scripting *scripting, struct error *err);
 

@@ -1,0 +1,404 @@
+/*
+ * complete.c - candidates for the word at the cursor, and readline's way to ask for them
+ *
+ * The first word decides: a command's arguments are completed from its table entry, anything else
+ * is Lua. An attribute is completed from the shape that rules write: of "cpu[3]/th" the key stays
+ * as it was typed, and `*` stands where none was.
+ */
+#include "repl/complete.h"
+
+#include "engine/base/mem.h"
+#include "repl/cmd.h"
+#include "state/program.h"
+
+#include <stdio.h> /* before readline's headers, which need FILE */
+
+#include <readline/readline.h>
+#include <string.h>
+
+struct completer {
+	struct session *session;
+	struct script *script;
+	const struct complete_word *own;
+	struct program *program; /* compiled for its shapes when first needed */
+	bool tried;
+};
+
+/* One request: what was typed, and where candidates go. */
+struct wish {
+	struct completer *completer;
+	const char *text;
+	size_t len;
+	void (*each)(void *arg, const char *word);
+	void *arg;
+};
+
+struct completer *completer_new(struct session *session, struct script *script,
+				const struct complete_word *own)
+{
+	struct completer *completer = mem_new(sizeof *completer);
+
+	*completer = (struct completer){.session = session, .script = script, .own = own};
+	return completer;
+}
+
+void completer_free(struct completer *completer)
+{
+	if (completer)
+		program_free(completer->program);
+	mem_free(completer);
+}
+
+static void offer(const struct wish *wish, const char *word)
+{
+	if (!strncmp(word, wish->text, wish->len))
+		wish->each(wish->arg, word);
+}
+
+/* ---- names of the trace ---- */
+
+/* A name, and what follows its last colon: both select the event. */
+static void offer_events(const struct wish *wish)
+{
+	const struct trace *trace = wish->completer->session->trace;
+
+	for (size_t i = 0; trace && i < trace->nclasses; i++) {
+		const char *name = trace->classes[i]->name, *colon = strrchr(name, ':');
+
+		offer(wish, name);
+		if (colon && wish->len)
+			offer(wish, colon + 1);
+	}
+}
+
+static void offer_streams(const struct wish *wish)
+{
+	const struct trace *trace = wish->completer->session->trace;
+
+	for (size_t i = 0; trace && i < trace->nstreams; i++)
+		offer(wish, trace->streams[i]->name);
+}
+
+static void offer_fields(const struct wish *wish)
+{
+	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
+	const struct trace *trace = wish->completer->session->trace;
+
+	for (size_t i = 0; heads[i]; i++)
+		offer(wish, heads[i]);
+	for (size_t i = 0; trace && i < trace->nclasses; i++)
+		for (int scope = SCOPE_STREAM_EVENT_CONTEXT; scope < SCOPE_COUNT; scope++) {
+			const struct field_class *class = trace->classes[i]->scope[scope];
+
+			for (uint32_t m = 0; class && m < class->nmembers; m++)
+				offer(wish, class->members[m].name);
+		}
+}
+
+/* ---- attributes ---- */
+
+static struct program *get_program(struct completer *completer)
+{
+	struct session *session = completer->session;
+	struct notices silent = {0};
+	struct error err;
+
+	if (completer->tried)
+		return completer->program;
+	completer->tried = true;
+	if (!session_rules(session, &err) ||
+	    !program_compile(session->rules, session->trace, &silent, &completer->program, &err))
+		completer->program = NULL;
+	return completer->program;
+}
+
+/*
+ * Fits what was typed to a shape: names must agree as far as they go, a key `*` takes what stands
+ * in brackets. Adds the completed path to *out.
+ */
+static bool fit_shape(const char *typed, const char *shape, struct buf *out)
+{
+	for (; *shape; shape++) {
+		const char *close;
+
+		if (!*typed) {
+			buf_add_text(out, shape);
+			return true;
+		}
+		if (strncmp(shape, "*]", 2) != 0) {
+			if (*typed != *shape)
+				return false;
+			buf_add_char(out, *typed++);
+			continue;
+		}
+		close = strchr(typed, ']');
+		buf_add(out, typed, close ? (size_t)(close - typed) : strlen(typed));
+		typed = close ? close : typed + strlen(typed);
+	}
+	return !*typed;
+}
+
+/* Of "cpu[" also the CPUs that streams are of. */
+static void offer_cpus(const struct wish *wish, const char *path)
+{
+	const struct trace *trace = wish->completer->session->trace;
+	const char *star = strstr(path, "[*]");
+
+	if (strncmp(path, "cpu[*]", 6) != 0 || wish->len > 4)
+		return;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct buf word = {0};
+
+		if (trace->streams[i]->cpu < 0)
+			continue;
+		buf_printf(&word, "cpu[%d%s", (int)trace->streams[i]->cpu, star + 2);
+		offer(wish, buf_text(&word));
+		buf_release(&word);
+	}
+}
+
+static void offer_paths(const struct wish *wish)
+{
+	struct program *program = get_program(wish->completer);
+	const struct attrs *attrs = program ? program_attrs(program) : NULL;
+	struct buf shape = {0}, path = {0};
+
+	for (uint32_t i = 1; attrs && i < shape_count(attrs); i++) {
+		if (!program_writes_shape(program, i) && !program_views_shape(program, i))
+			continue;
+		buf_clear(&shape);
+		buf_clear(&path);
+		shape_add_text(attrs, i, &shape);
+		if (!fit_shape(wish->text, buf_text(&shape), &path))
+			continue;
+		offer(wish, buf_text(&path));
+		offer_cpus(wish, buf_text(&shape));
+	}
+	buf_release(&shape);
+	buf_release(&path);
+}
+
+/* ---- commands and options ---- */
+
+static void offer_commands(const struct wish *wish)
+{
+	const struct script_command *added;
+	size_t count = script_commands(wish->completer->script, &added);
+
+	for (size_t i = 0; commands[i]; i++)
+		offer(wish, commands[i]->name);
+	for (size_t i = 0; wish->completer->own[i].name; i++)
+		offer(wish, wish->completer->own[i].name);
+	for (size_t i = 0; i < count; i++)
+		offer(wish, added[i].name);
+}
+
+static void offer_options(const struct wish *wish, const struct cmd *cmd)
+{
+	for (size_t i = 0; option_info(i); i++)
+		if (option_info(i)->group & (cmd->options | OPT_COMMON))
+			offer(wish, option_info(i)->name);
+}
+
+static void offer_list(const struct wish *wish, const char *const *list)
+{
+	while (*list)
+		offer(wish, *list++);
+}
+
+static void offer_rules(const struct wish *wish)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+
+	for (size_t i = 0; i < count; i++)
+		offer(wish, builtins[i].name);
+}
+
+enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
+
+/* The value of the option before the cursor. */
+static enum offered offer_value(const struct wish *wish, const char *option)
+{
+	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
+	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
+
+	if (!strcmp(option, "--name"))
+		offer_events(wish);
+	else if (!strcmp(option, "--where"))
+		offer_fields(wish);
+	else if (!strcmp(option, "--stream"))
+		offer_streams(wish);
+	else if (!strcmp(option, "--format"))
+		offer_list(wish, formats);
+	else if (!strcmp(option, "--time"))
+		offer_list(wish, times);
+	else if (!strcmp(option, "--rules"))
+		return OFFERED_FILES;
+	else
+		for (size_t i = 0; option_info(i); i++)
+			if (!strcmp(option_info(i)->name, option))
+				return option_info(i)->value ? OFFERED_VALUES : OFFERED_NOTHING;
+	return OFFERED_VALUES;
+}
+
+/* ---- a line ---- */
+
+static bool offer_argument(const struct wish *wish, const struct cmd *cmd, const char *before)
+{
+	enum offered value = before[0] == '-' ? offer_value(wish, before) : OFFERED_NOTHING;
+
+	if (value == OFFERED_FILES)
+		return false;
+	if (value == OFFERED_VALUES)
+		return true;
+	if (wish->text[0] == '-') {
+		offer_options(wish, cmd);
+		return true;
+	}
+	if (cmd->words & (WORD_PATH | WORD_PATH_VALUE))
+		offer_paths(wish);
+	if (cmd->words & WORD_COMMAND)
+		offer_commands(wish);
+	if (cmd->words & WORD_RULES)
+		offer_rules(wish);
+	return !(cmd->words & WORD_FILE);
+}
+
+static const struct cmd *table_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static const struct complete_word *own_command(const struct completer *completer, const char *name)
+{
+	for (size_t i = 0; completer->own[i].name; i++)
+		if (!strcmp(completer->own[i].name, name))
+			return &completer->own[i];
+	return NULL;
+}
+
+/* `first` is the line's first word, `before` the one left of the cursor's. */
+static bool offer_after(const struct wish *wish, const char *first, const char *before)
+{
+	const struct complete_word *own = own_command(wish->completer, first);
+	const struct cmd *cmd = table_command(first);
+
+	if (own && own->then == COMPLETE_EVENT)
+		offer_events(wish);
+	if (own && own->then == COMPLETE_COMMAND)
+		offer_commands(wish);
+	if (own)
+		return true;
+	if (cmd)
+		return offer_argument(wish, cmd, before);
+	script_complete(wish->completer->script, wish->text, wish->each, wish->arg);
+	return true;
+}
+
+static bool is_break(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The word that ends at `end`; what an equals sign or comma cut off belongs to it. */
+static char *word_before(const char *line, size_t end)
+{
+	size_t start;
+
+	while (end && (is_break(line[end - 1]) || line[end - 1] == '=' || line[end - 1] == ',' ||
+		       line[end - 1] == '\'' || line[end - 1] == '"'))
+		end--;
+	for (start = end; start && !is_break(line[start - 1]);)
+		start--;
+	for (size_t i = start; i < end; i++)
+		if (line[i] == '=')
+			end = i;
+	char *word = mem_strdup(line + start);
+	word[end - start] = '\0';
+	return word;
+}
+
+bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
+		 void (*each)(void *arg, const char *word), void *arg)
+{
+	char *text = mem_strdup(line + start);
+	struct wish wish = {completer, text, end - start, each, arg};
+	size_t begin = 0, stop;
+	bool done = true;
+
+	text[end - start] = '\0';
+	while (begin < start && is_break(line[begin]))
+		begin++;
+	for (stop = begin; stop < start && !is_break(line[stop]);)
+		stop++;
+	if (begin == start) {
+		offer_commands(&wish);
+		script_complete(completer->script, text, each, arg);
+	} else {
+		char *first = mem_strdup(line + begin), *before = word_before(line, start);
+
+		first[stop - begin] = '\0';
+		done = offer_after(&wish, first, before);
+		mem_free(first);
+		mem_free(before);
+	}
+	mem_free(text);
+	return done;
+}
+
+/* ---- readline ---- */
+
+static struct completer *installed;
+
+struct matches {
+	char **words;
+	size_t count, capacity, next;
+};
+
+static struct matches matches;
+
+static void keep(void *arg, const char *word)
+{
+	struct matches *to = arg;
+
+	for (size_t i = 0; i < to->count; i++)
+		if (!strcmp(to->words[i], word))
+			return;
+	to->words = mem_grow(to->words, to->count, &to->capacity, sizeof *to->words);
+	to->words[to->count++] = mem_strdup(word);
+}
+
+/* readline frees what it is given, so it gets the words themselves (mem_strdup is malloc's). */
+static char *next_match(const char *text, int state)
+{
+	(void)text;
+	if (!state)
+		matches.next = 0;
+	return matches.next < matches.count ? matches.words[matches.next++] : NULL;
+}
+
+static char **attempt(const char *text, int start, int end)
+{
+	char **list;
+
+	matches = (struct matches){0};
+	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep, &matches))
+		return NULL;
+	rl_attempted_completion_over = 1;
+	list = rl_completion_matches(text, next_match);
+	mem_free(matches.words);
+	return list;
+}
+
+void complete_install(struct completer *completer)
+{
+	installed = completer;
+	rl_readline_name = "yore";
+	rl_basic_word_break_characters = " \t\n\"'`=,({";
+	rl_completer_quote_characters = "";
+	rl_attempted_completion_function = attempt;
+}

@@ -1,0 +1,40 @@
+/*
+ * complete.h - what may stand where the cursor is: commands, options, names of this trace, Lua
+ *
+ * The candidates come from the command table, the option table, the trace's event classes, fields
+ * and streams, the shapes of attributes that the rules write, and Lua's tables.
+ */
+#ifndef REPL_COMPLETE_H
+#define REPL_COMPLETE_H
+
+#include "lua-lib/script.h"
+#include "repl/session.h"
+
+#include <stddef.h>
+
+struct completer;
+
+enum complete_kind { COMPLETE_NOTHING, COMPLETE_EVENT, COMPLETE_COMMAND };
+
+/* Words of the prompt itself, ended by a NULL name. */
+struct complete_word {
+	const char *name;
+	enum complete_kind then; /* what its arguments are */
+};
+
+/* All is borrowed until completer_free(). */
+struct completer *completer_new(struct session *session, struct script *script,
+				const struct complete_word *own);
+void completer_free(struct completer *completer); /* NULL is fine */
+
+/*
+ * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
+ * cursor. False: names of files are wanted.
+ */
+bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
+		 void (*each)(void *arg, const char *word), void *arg);
+
+/* Makes readline ask this completer. */
+void complete_install(struct completer *completer);
+
+#endif

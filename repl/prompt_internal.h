@@ -1,0 +1,44 @@
+/* prompt_internal.h - what the files of the prompt share */
+#ifndef REPL_PROMPT_INTERNAL_H
+#define REPL_PROMPT_INTERNAL_H
+
+#include "engine/base/buf.h"
+#include "index/events.h"
+#include "repl/complete.h"
+#include "repl/pager.h"
+#include "repl/scripting.h"
+#include "repl/session.h"
+#include "repl/sink.h"
+
+struct prompt {
+	struct session *session;
+	struct scripting *scripting;
+	struct completer *completer; /* on a terminal */
+	struct sink sink;
+	struct pager pager;
+	bool terminal;
+	struct buf chunk; /* Lua that is not complete yet */
+	bool quit;
+	int status;
+	/* the event that next or prev came to; the moment is its time */
+	bool at_event;
+	struct position place;
+};
+
+/* A word that only the prompt knows. */
+struct prompt_cmd {
+	const char *name, *args, *summary;
+	enum complete_kind completes;
+	bool (*run)(struct prompt *prompt, int nwords, char **words, struct error *err);
+};
+extern const struct prompt_cmd prompt_cmds[]; /* ended by a name that is NULL */
+
+bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err);
+bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
+bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err);
+bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err);
+
+/* Answers one line, or takes it as one more of a Lua chunk. Errors are said. */
+void prompt_line(struct prompt *prompt, const char *line);
+
+#endif

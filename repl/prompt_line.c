@@ -1,0 +1,287 @@
+/*
+ * prompt_line.c - what a line of the prompt means
+ *
+ *     goto range next prev help quit   the prompt's own words
+ *     the command table                without TRACE
+ *     commands that scripts added
+ *     anything else                    Lua; an incomplete chunk waits for its next line
+ *
+ * A first word followed by = ( [ . : or , is Lua even when a command has its name: `at = 5`.
+ */
+#include "repl/prompt_internal.h"
+
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+
+#include <string.h>
+
+static bool run_help(struct prompt *prompt, int nwords, char **words, struct error *err);
+static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err);
+
+const struct prompt_cmd prompt_cmds[] = {
+	{"goto", "[TIME]", "makes TIME the current moment, or shows it", COMPLETE_NOTHING,
+	 prompt_goto},
+	{"range", "[BEGIN END | off]", "limits what follows to [BEGIN, END), or shows the limits",
+	 COMPLETE_NOTHING, prompt_range},
+	{"next", "[GLOB...]", "goes to the next event, of these names", COMPLETE_EVENT,
+	 prompt_next},
+	{"prev", "[GLOB...]", "goes to the event before, of these names", COMPLETE_EVENT,
+	 prompt_prev},
+	{"help", "[COMMAND]", "this list, or all about a command", COMPLETE_COMMAND, run_help},
+	{"quit", "", "leaves (so does the end of input)", COMPLETE_NOTHING, run_quit},
+	{NULL, NULL, NULL, COMPLETE_NOTHING, NULL}};
+
+/* ---- words ---- */
+
+struct word_list {
+	char **items;
+	size_t count, capacity;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* One word at *at, its quotes ('...', "...", \c) taken off; false: a quote is not closed. */
+static bool take_word(const char **at, struct buf *word)
+{
+	char quote = 0;
+
+	for (; **at && (quote || !is_blank(**at)); (*at)++) {
+		if (quote ? **at == quote : **at == '\'' || **at == '"')
+			quote = quote ? 0 : **at;
+		else if (**at == '\\' && quote != '\'' && (*at)[1])
+			buf_add_char(word, *++*at);
+		else
+			buf_add_char(word, **at);
+	}
+	return !quote;
+}
+
+static bool split(const char *line, struct word_list *list, struct error *err)
+{
+	for (;;) {
+		struct buf word = {0};
+
+		while (is_blank(*line))
+			line++;
+		if (!*line)
+			return true;
+		bool closed = take_word(&line, &word);
+		list->items =
+			mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+		list->items[list->count++] = mem_strdup(buf_text(&word));
+		buf_release(&word);
+		if (!closed)
+			return error_set(err, ERR_QUERY, "a quote is not closed");
+	}
+}
+
+static void free_words(struct word_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		mem_free(list->items[i]);
+	mem_free(list->items);
+}
+
+/* ---- help, quit ---- */
+
+static void help_row(struct sink *sink, const char *name, const char *args, const char *help)
+{
+	struct buf usage = {0};
+
+	buf_printf(&usage, "%s%s%s", name, *args ? " " : "", args);
+	sink_printf(sink, "  %-24s %s\n", buf_text(&usage), help);
+	sink_row(sink);
+	buf_release(&usage);
+}
+
+static bool help_overview(struct prompt *prompt)
+{
+	struct sink *sink = &prompt->sink;
+	const struct script_command *added;
+	size_t count = script_commands(scripting_script(prompt->scripting), &added);
+
+	sink_text(sink, "At the prompt:\n");
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		help_row(sink, prompt_cmds[i].name, prompt_cmds[i].args, prompt_cmds[i].summary);
+	if (count)
+		sink_text(sink, "\nAdded by scripts:\n");
+	for (size_t i = 0; i < count; i++)
+		help_row(sink, added[i].name, added[i].args, added[i].help);
+	sink_text(sink,
+		  "\nAny other line is Lua: trace and yore are there. The commands below take\n"
+		  "no TRACE here; --begin and --end are the current range, the TIME of 'at'\n"
+		  "is the current moment.\n\n");
+	sink_row(sink);
+	return help_print(NULL, sink);
+}
+
+static bool run_help(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	const struct script_command *added;
+	const struct cmd *cmd;
+
+	if (nwords < 2)
+		return help_overview(prompt);
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		if (!strcmp(prompt_cmds[i].name, words[1])) {
+			help_row(&prompt->sink, prompt_cmds[i].name, prompt_cmds[i].args,
+				 prompt_cmds[i].summary);
+			return true;
+		}
+	added = script_command_find(scripting_script(prompt->scripting), words[1]);
+	if (added) {
+		help_row(&prompt->sink, added->name, added->args, added->help);
+		return true;
+	}
+	cmd = cmd_find(words[1], err);
+	return cmd && help_print(cmd, &prompt->sink);
+}
+
+static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	(void)nwords;
+	(void)words;
+	(void)err;
+	prompt->quit = true;
+	return true;
+}
+
+/* ---- one line ---- */
+
+static const struct prompt_cmd *own_command(const char *name)
+{
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		if (!strcmp(prompt_cmds[i].name, name))
+			return &prompt_cmds[i];
+	return NULL;
+}
+
+static bool in_table(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return true;
+	return false;
+}
+
+static bool is_command(const struct prompt *prompt, const char *line)
+{
+	size_t len = strcspn(line, " \t");
+	const char *rest = line + len;
+	char *name = mem_strdup(line);
+	bool known;
+
+	name[len] = '\0';
+	while (is_blank(*rest))
+		rest++;
+	known = own_command(name) || in_table(name) ||
+		script_command_find(scripting_script(prompt->scripting), name);
+	mem_free(name);
+	return known && (!*rest || !strchr("=([.:,", *rest));
+}
+
+static bool run_script_command(struct prompt *prompt, const struct word_list *words,
+			       struct error *err)
+{
+	bool found;
+	int status;
+
+	return scripting_command(prompt->scripting, words->items[0],
+				 (const char *const *)words->items + 1, words->count - 1, &found,
+				 &status, err);
+}
+
+static bool run_command(struct prompt *prompt, const char *line, struct error *err)
+{
+	struct word_list words = {0};
+	bool done = split(line, &words, err);
+
+	if (done) {
+		const struct prompt_cmd *own = own_command(words.items[0]);
+		int count = (int)words.count;
+
+		if (own)
+			done = own->run(prompt, count, words.items, err);
+		else if (in_table(words.items[0]))
+			done = cmd_run_words(prompt->session, count, words.items, &prompt->sink,
+					     err);
+		else
+			done = run_script_command(prompt, &words, err);
+	}
+	free_words(&words);
+	return done;
+}
+
+/* `word rest` that is no Lua was meant as a command. */
+static void hint(const char *line, struct error *err)
+{
+	size_t len = strspn(line, "abcdefghijklmnopqrstuvwxyz-");
+
+	if (len && is_blank(line[len]) && strstr(err->text, "syntax error"))
+		error_set(err, ERR_QUERY, "%.*s: neither a command ('help' lists them) nor Lua",
+			  (int)(len > 40 ? 40 : len), line);
+}
+
+static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
+{
+	enum script_line result;
+
+	if (prompt->chunk.len)
+		buf_add_char(&prompt->chunk, '\n');
+	buf_add_text(&prompt->chunk, line);
+	result = scripting_eval(prompt->scripting, buf_text(&prompt->chunk), err);
+	if (result == SCRIPT_MORE)
+		return true;
+	if (result == SCRIPT_FAILED)
+		hint(buf_text(&prompt->chunk), err);
+	buf_clear(&prompt->chunk);
+	if (script_exited(scripting_script(prompt->scripting), &prompt->status))
+		prompt->quit = true;
+	return result == SCRIPT_DONE;
+}
+
+/* Output begins anew: an earlier question's pager that was left closes nothing now. */
+static void begin_output(struct prompt *prompt)
+{
+	prompt->sink.len = prompt->sink.whole = 0;
+	prompt->sink.closed = false;
+	prompt->sink.failed = 0;
+	if (prompt->terminal)
+		pager_begin(&prompt->pager);
+}
+
+static void end_output(struct prompt *prompt)
+{
+	sink_drop_row(&prompt->sink);
+	sink_flush(&prompt->sink);
+	if (prompt->terminal)
+		pager_end(&prompt->pager);
+}
+
+void prompt_line(struct prompt *prompt, const char *line)
+{
+	struct error err = {0};
+	bool done;
+
+	while (!prompt->chunk.len && is_blank(*line))
+		line++;
+	if (!prompt->chunk.len && !*line)
+		return;
+	begin_output(prompt);
+	done = scripting_update(prompt->scripting, &err);
+	if (done && !prompt->chunk.len && is_command(prompt, line))
+		done = run_command(prompt, line, &err);
+	else if (done)
+		done = run_lua(prompt, line, &err);
+	end_output(prompt);
+	if (!done && err.kind == ERR_INTERRUPTED)
+		say(NULL, "interrupted");
+	else if (!done)
+		say(NULL, "%s", err.text);
+	if (!done)
+		prompt->status = prompt->terminal ? 0 : 1;
+	signals_clear();
+}

@@ -1,1 +1,1 @@
-# docs
+EXTRA_DIST += docs/architecture.md docs/recording.md docs/time.md

@@ -14,13 +14,18 @@
 struct events; /* the cursor; belongs to one thread */
 
 struct events_options {
-	nstime begin, end; /* half-open [begin, end); NSTIME_MIN and NSTIME_MAX: unbounded */
+	/*
+	 * Half-open [begin, end); NSTIME_MIN and NSTIME_MAX: unbounded. Streams without time come
+	 * after all that have it, whole, when `end` is unbounded; in a trace without any time the
+	 * range is of ordinals.
+	 */
+	nstime begin, end;
 	bool backward;
-	bool losses;	       /* also give losses as events whose `class` is NULL */
-	bool unordered;	       /* no merge: stream after stream (counting, statistics) */
+	bool losses;             /* also give losses as events whose `class` is NULL */
+	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
-	const int32_t *cpus;   /* CPUs that are wanted, NULL: all; borrowed */
+	const int32_t *cpus;     /* CPUs that are wanted, NULL: all; borrowed */
 	size_t ncpus;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
@@ -31,19 +36,19 @@ struct events_options {
 struct position {
 	uint32_t stream, source;
 	uint64_t offset; /* of its packet in the source, bytes */
-	uint32_t index;	 /* in the packet, in logical order */
-	uint64_t at;	 /* of the event in the packet, bits */
+	uint32_t index;  /* in the packet, in logical order */
+	uint64_t at;     /* of the event in the packet, bits */
 };
 
 struct event { /* borrowed until the next call with the same cursor */
 	nstime time;
 	const struct stream *stream;
 	const struct event_class *class; /* NULL: a loss */
-	int32_t cpu;			 /* of packet, else stream; -1 unknown */
-	bool no_time;			 /* it inherits the time before it */
+	int32_t cpu;                     /* of packet, else stream; -1 unknown */
+	bool no_time;                    /* it inherits the time before it */
 	struct position position;
 	/* of a loss: time is the last time known good, events of `until` and later are whole */
-	uint64_t lost;	 /* events; 0 when only packets are missing */
+	uint64_t lost; /* events; 0 when only packets are missing */
 	uint64_t lost_packets;
 	bool lost_unknown; /* the count is not known */
 	nstime until;
@@ -55,14 +60,20 @@ bool events_open(struct index *index, const struct events_options *options, stru
 void events_close(struct events *events);
 /* Damage is told to the trace's notices and skipped; STEP_ERROR is for I/O and interruption. */
 enum step events_next(struct events *events, struct event *out, struct error *err);
+/*
+ * Turns the same cursor to another range: cheaper than opening one, when many questions follow one
+ * another. Everything borrowed from the cursor is dead.
+ */
+bool events_seek(struct events *events, nstime begin, nstime end, struct error *err);
 /* Values of the event that events_next() gave last. */
 bool events_fields(struct events *events, const struct event *event, struct fields *out,
 		   struct error *err);
 
 /*
  * The same work in runs, for whoever wants speed: consecutive events of one batch that come before
- * all other streams' heads. batch->...[first .. first + count) in file order; backward they are
- * to be taken from the last to the first. Losses end runs and come as a run of count 0.
+ * all other streams' heads. batch->...[first .. first + count) are in order of time; backward they
+ * are to be taken from the last to the first. Losses end runs and come as a run of count 0. A batch
+ * holds wanted events only: entry i is event run_index(run, i) of its packet.
  */
 struct run {
 	const struct stream *stream;
@@ -71,11 +82,24 @@ struct run {
 	uint32_t first, count;
 	struct decoder *decoder; /* for reader->decoder_fields(); packet is open */
 	const struct reader *reader;
-	struct event loss; /* when count is 0 */
+	const struct packet *packet;
+	const uint32_t *index; /* per entry of the batch; NULL: batch->first + i */
+	struct event loss;     /* when count is 0 */
 };
+
+static inline uint32_t run_index(const struct run *run, uint32_t i)
+{
+	return run->index ? run->index[i] : run->batch->first + i;
+}
+
+/* Entry i of the run's batch as an event. */
+void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out);
 enum step events_next_run(struct events *events, struct run *out, struct error *err);
 
-/* Least and greatest event time over all streams, decoded where headers are not exact. */
+/*
+ * Least and greatest event time over all streams that have time (else ordinals), decoded where
+ * headers are not exact. *first > *last: there is no event.
+ */
 bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
 /* Exact counts from the tables, where every record knows its count; false otherwise. */
 bool events_counted(struct index *index, uint64_t *count);

@@ -1,0 +1,353 @@
+/*
+ * events.c - streams merged in order of time
+ *
+ *     stream cursors ── heads ──> loser tree ── winner, second ──> a run of the winner's batch
+ *
+ * The run goes as far as the second's head, so that the tree is played once per run and not once
+ * per event. Streams are merged in groups: those with time, then those without; unordered, each
+ * stream is a group. Backward keys are negated and leaves count from the end, so that the tree
+ * knows one direction only.
+ */
+#include "index/events.h"
+
+#include "engine/base/mem.h"
+#include "index/loser.h"
+#include "index/stream_cursor.h"
+
+/* Heads kept by all batches together; what they take stays in a core's cache. */
+enum { HEADS_BUDGET = 40000 };
+
+struct events {
+	struct index *index;
+	struct trace *trace;
+	struct events_options options;
+	struct stream_setup setup;
+
+	struct stream_cursor **cursors; /* in the order of the trace: with time, then without */
+	size_t ncursors, ntimed;
+	bool untimed_range; /* no stream has time: the range is of ordinals */
+	nstime first, last; /* for progress */
+
+	size_t group, group_end; /* cursors being merged */
+	struct loser tree;
+	bool taken; /* the winner gave a run: its head must be found again */
+	bool failed;
+	struct error error;
+
+	struct run run; /* events_next() goes through it */
+	uint32_t given; /* of run.count */
+};
+
+static bool at_boundary(void *arg, nstime at, struct error *err)
+{
+	struct events *events = arg;
+	const struct events_options *options = &events->options;
+
+	if (options->progress(options->progress_arg, at, events->first, events->last))
+		return true;
+	return error_set(err, ERR_INTERRUPTED, "interrupted");
+}
+
+static bool is_asked_for(const struct events_options *options, const struct stream *stream)
+{
+	const uint64_t *streams = options->streams;
+
+	if (streams && !(streams[stream->index / 64] >> stream->index % 64 & 1))
+		return false;
+	for (size_t i = 0; i < options->ncpus; i++)
+		if (stream->cpu < 0 || options->cpus[i] == stream->cpu)
+			return true;
+	return options->ncpus == 0;
+}
+
+static void add_cursors(struct events *events, bool has_time)
+{
+	const struct trace *trace = events->trace;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (stream->has_time == has_time && is_asked_for(&events->options, stream))
+			events->cursors[events->ncursors++] =
+				stream_cursor_new(&events->setup, stream);
+	}
+}
+
+/* What headers claim, for progress only. */
+static bool claimed_range(struct events *events, struct error *err)
+{
+	const struct trace *trace = events->trace;
+	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct packet_info info;
+		struct table *table;
+		if (!is_asked_for(&events->options, trace->streams[i]))
+			continue;
+		if (!index_table(events->index, trace->streams[i], &table, err))
+			return false;
+		uint64_t count = table_count(table);
+		if (!count)
+			continue;
+		if (!table_get(table, 0, &info, err))
+			return false;
+		first = info.rec.min < first ? info.rec.min : first;
+		if (!table_get(table, count - 1, &info, err))
+			return false;
+		last = info.rec.max > last ? info.rec.max : last;
+	}
+	events->first = first > events->options.begin ? first : events->options.begin;
+	events->last = last < events->options.end ? last : events->options.end;
+	return true;
+}
+
+static bool any_timed(const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		any |= trace->streams[i]->has_time;
+	return any;
+}
+
+bool events_open(struct index *index, const struct events_options *options, struct events **out,
+		 struct error *err)
+{
+	struct events *events = mem_new(sizeof *events);
+
+	events->index = index;
+	events->trace = index_trace(index);
+	events->options = *options;
+	events->setup = (struct stream_setup){
+		.index = index,
+		.trace = events->trace,
+		.options = &events->options,
+		.scratch = mem_new(sizeof(struct batch)),
+		.boundary = options->progress ? at_boundary : NULL,
+		.arg = events,
+	};
+	events->cursors =
+		mem_new_array(events->trace->nstreams + 1, sizeof(struct stream_cursor *));
+	events->untimed_range = !any_timed(events->trace);
+	add_cursors(events, true);
+	events->ntimed = events->ncursors;
+	add_cursors(events, false);
+	size_t limit = HEADS_BUDGET / (events->ncursors + 1);
+	events->setup.batch_limit = limit > BATCH_MAX   ? BATCH_MAX
+				    : limit < BATCH_MIN ? BATCH_MIN
+							: (uint32_t)limit;
+	if (!events_seek(events, options->begin, options->end, err)) {
+		events_close(events);
+		return false;
+	}
+	*out = events;
+	return true;
+}
+
+void events_close(struct events *events)
+{
+	if (!events)
+		return;
+	for (size_t i = 0; i < events->ncursors; i++)
+		stream_cursor_free(events->cursors[i]);
+	loser_release(&events->tree);
+	mem_free(events->setup.scratch);
+	mem_free(events->cursors);
+	mem_free(events);
+}
+
+bool events_seek(struct events *events, nstime begin, nstime end, struct error *err)
+{
+	bool backward = events->options.backward;
+
+	events->options.begin = begin;
+	events->options.end = end;
+	events->failed = events->taken = false;
+	events->run.count = events->given = 0;
+	if (events->options.progress && !claimed_range(events, err))
+		return false;
+	/* Before the first group; nothing is read until somebody asks. */
+	events->group = events->group_end = backward ? events->ncursors : 0;
+	loser_release(&events->tree);
+	return true;
+}
+
+/* Groups */
+
+static bool begin_cursor(struct events *events, size_t i, struct error *err)
+{
+	nstime begin = events->options.begin, end = events->options.end;
+
+	if (i >= events->ntimed && !events->untimed_range) {
+		if (end == NSTIME_MAX)
+			begin = NSTIME_MIN;
+		else
+			begin = end = 0;
+	}
+	return stream_cursor_begin(events->cursors[i], begin, end, err);
+}
+
+static size_t cursor_of_leaf(const struct events *events, uint32_t leaf)
+{
+	return events->options.backward ? events->group_end - 1 - leaf : events->group + leaf;
+}
+
+static bool find_head(struct events *events, uint32_t leaf, int64_t *key, bool *live,
+		      struct error *err)
+{
+	nstime time = 0;
+	enum step step =
+		stream_cursor_settle(events->cursors[cursor_of_leaf(events, leaf)], &time, err);
+
+	*key = events->options.backward ? ~time : time;
+	*live = step == STEP_ITEM;
+	return step != STEP_ERROR;
+}
+
+static bool begin_group(struct events *events, size_t group, size_t group_end, struct error *err)
+{
+	events->group = group;
+	events->group_end = group_end;
+	loser_release(&events->tree);
+	loser_init(&events->tree, (uint32_t)(group_end - group));
+	for (uint32_t leaf = 0; leaf < group_end - group; leaf++) {
+		int64_t key;
+		bool live;
+		if (!begin_cursor(events, cursor_of_leaf(events, leaf), err) ||
+		    !find_head(events, leaf, &key, &live, err))
+			return false;
+		loser_set(&events->tree, leaf, key, live);
+	}
+	loser_build(&events->tree);
+	return true;
+}
+
+/* STEP_END: there is no further group. */
+static enum step next_group(struct events *events, struct error *err)
+{
+	size_t begin = events->group_end, end;
+
+	if (!events->options.backward) {
+		if (begin == events->ncursors)
+			return STEP_END;
+		end = begin < events->ntimed ? events->ntimed : events->ncursors;
+		end = events->options.unordered ? begin + 1 : end;
+	} else {
+		end = events->group;
+		if (end == 0)
+			return STEP_END;
+		begin = end > events->ntimed ? events->ntimed : 0;
+		begin = events->options.unordered ? end - 1 : begin;
+	}
+	return begin_group(events, begin, end, err) ? STEP_ITEM : STEP_ERROR;
+}
+
+/* Runs */
+
+/* How far the winner may go: to the second's head, and at its very time the lower leaf is first. */
+static nstime bound_of(const struct events *events, const struct loser_head *winner)
+{
+	struct loser_head second = loser_second(&events->tree);
+	int64_t key = second.live ? second.key : INT64_MAX;
+
+	if (second.live && second.leaf < winner->leaf && key > INT64_MIN)
+		key--;
+	return events->options.backward ? ~key : key;
+}
+
+static enum step find_run(struct events *events, struct run *out, struct error *err)
+{
+	for (;;) {
+		if (events->taken) {
+			int64_t key;
+			bool live;
+			uint32_t leaf = loser_winner(&events->tree).leaf;
+			if (!find_head(events, leaf, &key, &live, err))
+				return STEP_ERROR;
+			loser_replay(&events->tree, key, live);
+			events->taken = false;
+		}
+		if (events->tree.count) {
+			struct loser_head winner = loser_winner(&events->tree);
+			if (winner.live) {
+				size_t i = cursor_of_leaf(events, winner.leaf);
+				stream_cursor_take(events->cursors[i], bound_of(events, &winner),
+						   out);
+				events->taken = true;
+				return STEP_ITEM;
+			}
+		}
+		enum step step = next_group(events, err);
+		if (step != STEP_ITEM)
+			return step;
+	}
+}
+
+enum step events_next_run(struct events *events, struct run *out, struct error *err)
+{
+	if (events->failed) {
+		*err = events->error;
+		return STEP_ERROR;
+	}
+	enum step step = find_run(events, out, err);
+	if (step == STEP_ERROR) {
+		events->failed = true;
+		events->error = *err;
+	}
+	return step;
+}
+
+void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out)
+{
+	const struct batch *batch = run->batch;
+
+	*out = (struct event){
+		.time = batch->time[i],
+		.stream = run->stream,
+		.class = trace->classes[batch->class_index[i]],
+		.cpu = run->cpu,
+		.no_time = batch->flags[i] & HEAD_NO_TIME,
+		.position = {.stream = run->stream->index,
+			     .source = run->packet->source,
+			     .offset = run->packet->off,
+			     .index = run_index(run, i),
+			     .at = batch->at[i]},
+	};
+}
+
+/* The entry that was given last. */
+static uint32_t entry_given(const struct events *events)
+{
+	const struct run *run = &events->run;
+
+	return events->options.backward ? run->first + run->count - events->given
+					: run->first + events->given - 1;
+}
+
+enum step events_next(struct events *events, struct event *out, struct error *err)
+{
+	if (events->given == events->run.count) {
+		events->run.count = events->given = 0;
+		enum step step = events_next_run(events, &events->run, err);
+		if (step != STEP_ITEM) {
+			events->run.count = 0;
+			return step;
+		}
+		if (events->run.count == 0) {
+			*out = events->run.loss;
+			return STEP_ITEM;
+		}
+	}
+	events->given++;
+	run_event(events->trace, &events->run, entry_given(events), out);
+	return STEP_ITEM;
+}
+
+bool events_fields(struct events *events, const struct event *event, struct fields *out,
+		   struct error *err)
+{
+	const struct run *run = &events->run;
+
+	if (!event->class || !events->given)
+		return error_set(err, ERR_QUERY, "a loss has no fields");
+	return run->reader->decoder_fields(run->decoder, run->batch, entry_given(events), out, err);
+}

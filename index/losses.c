@@ -1,0 +1,297 @@
+/*
+ * losses.c - see losses.h
+ *
+ * Records p, q are neighbours in the table's order. What a loss is dated by:
+ *
+ *     LOST_AT_END        q.lost - p.lost        last good: end of p      whole from: end of q
+ *     LOST_AT_FIRST      q.lost - p.lost        begin of p               begin of q
+ *     LOST_COUNT_BEFORE  q.lost                 end of p                 begin of q
+ *     LOST_SUM_INSIDE    q.lost                 begin of q               end of q
+ *     sequence numbers   q.seq - p.seq - 1      end of p                 begin of q
+ *     first record       its counter, not 0     its begin                its end; count unknown
+ *
+ * Differences are taken modulo the counter's width, sequence numbers that do not rise say nothing,
+ * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
+ * packet's end is taken to be that.
+ *
+ * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
+ * [min, max] of the record, so the search for rows is that for records.
+ */
+#include "index/losses.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum row_kind { ROW_FIRST, ROW_INSIDE, ROW_PACKETS, ROW_EVENTS };
+
+void losses_init(struct losses *losses, const struct stream *stream, bool backward)
+{
+	*losses = (struct losses){.stream = stream, .backward = backward};
+	losses->on = stream->lost_kind != LOST_NONE || stream->seq_bits;
+}
+
+void losses_release(struct losses *losses)
+{
+	mem_free(losses->rows);
+	mem_free(losses->wide);
+	losses->rows = NULL;
+	losses->wide = NULL;
+}
+
+/* True when `a` comes out before `b`. */
+static bool row_before(const struct losses *losses, const struct loss *a, const struct loss *b)
+{
+	bool less = a->time != b->time       ? a->time < b->time
+		    : a->record != b->record ? a->record < b->record
+					     : a->kind < b->kind;
+
+	return less != losses->backward;
+}
+
+/* Rows wait in order, the next one last: few wait at a time. */
+static void add_row(struct losses *losses, struct loss row, const struct packet *after)
+{
+	if (row.until < row.time)
+		row.until = row.time;
+	if (row.time < losses->begin || row.time >= losses->end)
+		return;
+	row.source = after->source;
+	row.offset = after->off;
+	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
+	losses->rows =
+		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
+	size_t i = losses->nrows++;
+	for (; i > 0 && row_before(losses, &losses->rows[i - 1], &row); i--)
+		losses->rows[i] = losses->rows[i - 1];
+	losses->rows[i] = row;
+}
+
+static uint64_t modulo(uint64_t value, uint8_t bits)
+{
+	return bits == 0 || bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
+}
+
+static uint64_t counter_steps(uint64_t from, uint64_t to, uint8_t bits)
+{
+	uint64_t steps = modulo(to - from, bits);
+	unsigned width = bits == 0 || bits > 64 ? 64 : bits;
+
+	if (width >= 32 && steps >> (width - 1))
+		return 0;
+	return steps;
+}
+
+static bool is_counter(enum lost_kind kind)
+{
+	return kind == LOST_AT_END || kind == LOST_AT_FIRST;
+}
+
+static nstime end_of(const struct packet *rec)
+{
+	return rec->max > rec->min ? rec->max : rec->min;
+}
+
+/* What was lost before the first record, or inside a record. */
+static void add_own_rows(struct losses *losses, uint64_t i, const struct packet *rec)
+{
+	bool unknown = rec->flags & PACKET_LOST_UNKNOWN;
+	uint64_t lost = rec->lost == PACKET_NONE ? 0 : rec->lost;
+	enum lost_kind kind = losses->stream->lost_kind;
+	struct loss row = {.time = rec->min, .until = end_of(rec), .record = i, .lost = lost};
+
+	if (kind == LOST_SUM_INSIDE && (lost || unknown)) {
+		row.kind = ROW_INSIDE;
+		row.unknown = unknown;
+		add_row(losses, row, rec);
+	} else if (i == 0 && kind != LOST_NONE && (lost || unknown)) {
+		row.kind = ROW_FIRST;
+		row.unknown = unknown || is_counter(kind);
+		if (kind != LOST_AT_END)
+			row.until = rec->min;
+		add_row(losses, row, rec);
+	}
+}
+
+static void add_event_gap(struct losses *losses, uint64_t i, const struct packet *p,
+			  const struct packet *q)
+{
+	enum lost_kind kind = losses->stream->lost_kind;
+	bool known = p->lost != PACKET_NONE && q->lost != PACKET_NONE;
+	nstime p_end = end_of(p), q_end = end_of(q);
+	struct loss row = {.time = p_end < q_end ? p_end : q_end,
+			   .until = kind == LOST_AT_END ? q_end : q->min,
+			   .record = i,
+			   .kind = ROW_EVENTS};
+
+	if (is_counter(kind))
+		row.lost = known ? counter_steps(p->lost, q->lost, losses->stream->lost_bits) : 0;
+	else if (kind == LOST_COUNT_BEFORE)
+		row.lost = q->lost == PACKET_NONE ? 0 : q->lost;
+	else
+		return;
+	if (kind == LOST_AT_FIRST)
+		row.time = p->min;
+	row.unknown = q->flags & PACKET_LOST_UNKNOWN;
+	if (row.lost || row.unknown)
+		add_row(losses, row, q);
+}
+
+static void add_packet_gap(struct losses *losses, uint64_t i, const struct packet *p,
+			   const struct packet *q)
+{
+	nstime p_end = end_of(p), q_end = end_of(q);
+
+	if (!losses->stream->seq_bits || p->seq == PACKET_NONE || q->seq == PACKET_NONE ||
+	    q->seq <= p->seq + 1 || q->seq <= p->seq)
+		return;
+	add_row(losses,
+		(struct loss){.time = p_end < q_end ? p_end : q_end,
+			      .until = q->min,
+			      .lost_packets = q->seq - p->seq - 1,
+			      .record = i,
+			      .kind = ROW_PACKETS},
+		q);
+}
+
+static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
+{
+	struct packet_info info;
+	struct packet rec;
+
+	if (!table_get(losses->table, i, &info, err))
+		return false;
+	rec = info.rec;
+	add_own_rows(losses, i, &rec);
+	if (i + 1 >= losses->count)
+		return true;
+	if (!table_get(losses->table, i + 1, &info, err))
+		return false;
+	add_packet_gap(losses, i, &rec, &info.rec);
+	add_event_gap(losses, i, &rec, &info.rec);
+	return true;
+}
+
+/*
+ * Records that the run over [from, to) would not meet, or, backward, too late. The table's list may
+ * grow while we read, so that the run needs a copy.
+ */
+static bool add_wide_rows(struct losses *losses, uint64_t from, struct error *err)
+{
+	size_t nwide;
+	const uint64_t *wide = table_wide(losses->table, &nwide);
+
+	losses->wide = mem_resize(losses->wide, nwide + 1, sizeof *losses->wide);
+	losses->nwide = nwide;
+	if (nwide)
+		memcpy(losses->wide, wide, nwide * sizeof *wide);
+	for (size_t w = 0; w < nwide; w++)
+		if ((losses->backward || losses->wide[w] < from) &&
+		    !add_rows_of(losses, losses->wide[w], err))
+			return false;
+	return true;
+}
+
+static bool is_wide(const struct losses *losses, uint64_t record)
+{
+	size_t low = 0, high = losses->nwide;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (losses->wide[middle] < record)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < losses->nwide && losses->wide[low] == record;
+}
+
+bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
+{
+	uint64_t lb = 0, ub, reach = table_reach(losses->table);
+
+	losses->begin = begin;
+	losses->end = end;
+	losses->nrows = 0;
+	losses->next = 0;
+	losses->count = losses->on ? table_count(losses->table) : 0;
+	losses->reached = losses->backward ? NSTIME_MIN : NSTIME_MAX;
+	if (!losses->count)
+		return true;
+	ub = losses->count;
+	if (begin > NSTIME_MIN && !table_lower_bound(losses->table, begin, &lb, err))
+		return false;
+	if (end < NSTIME_MAX && !table_lower_bound(losses->table, end, &ub, err))
+		return false;
+	lb = lb > reach ? lb - reach : 0;
+	losses->next = losses->backward ? ub : lb;
+	losses->reached = losses->backward ? NSTIME_MAX : NSTIME_MIN;
+	return add_wide_rows(losses, lb, err);
+}
+
+/* Rows of records from next on have times >= the begin of that record. */
+static bool read_forward(struct losses *losses, nstime horizon, struct error *err)
+{
+	struct packet_info info;
+
+	while (losses->next < losses->count) {
+		if (!table_get(losses->table, losses->next, &info, err))
+			return false;
+		losses->reached = info.rec.min;
+		if (info.rec.min > horizon || info.rec.min >= losses->end)
+			return true;
+		if (!add_rows_of(losses, losses->next++, err))
+			return false;
+	}
+	losses->reached = NSTIME_MAX;
+	return true;
+}
+
+/* A plain record ends before the begin of the one `reach` places on; a row is before its end. */
+static bool read_backward(struct losses *losses, nstime horizon, struct error *err)
+{
+	uint64_t reach = table_reach(losses->table);
+	struct packet_info info;
+
+	while (losses->next > 0) {
+		uint64_t bound = losses->next - 1 + reach;
+		losses->reached = NSTIME_MAX;
+		while (bound < losses->count && is_wide(losses, bound))
+			bound++;
+		if (bound < losses->count) {
+			if (!table_get(losses->table, bound, &info, err))
+				return false;
+			losses->reached = info.rec.min;
+		}
+		if (losses->reached < horizon || losses->reached < losses->begin)
+			return true;
+		losses->next--;
+		if (!is_wide(losses, losses->next) && !add_rows_of(losses, losses->next, err))
+			return false;
+	}
+	losses->reached = NSTIME_MIN;
+	return true;
+}
+
+bool losses_read(struct losses *losses, nstime horizon, struct error *err)
+{
+	if (losses->backward ? losses->reached < horizon : losses->reached > horizon)
+		return true;
+	return losses->backward ? read_backward(losses, horizon, err)
+				: read_forward(losses, horizon, err);
+}
+
+const struct loss *losses_head(const struct losses *losses)
+{
+	return losses->nrows ? &losses->rows[losses->nrows - 1] : NULL;
+}
+
+void losses_drop(struct losses *losses)
+{
+	losses->nrows--;
+}
+
+nstime losses_reached(const struct losses *losses)
+{
+	return losses->reached;
+}

@@ -1,0 +1,109 @@
+/*
+ * open_packet.h - one packet being read: its heads in order, window by window
+ *
+ * Forward a window is what the decoder gave last. Backward the packet's heads are walked once,
+ * leaving a mark every few hundred events; then windows are decoded again from the last mark to
+ * the first. Heads whose times fall are all decoded first and sorted stably.
+ */
+#ifndef INDEX_OPEN_PACKET_H
+#define INDEX_OPEN_PACKET_H
+
+#include "engine/reader.h"
+
+/* What all open packets of one stream share. */
+struct packet_view {
+	struct trace *trace;
+	const struct stream *stream;
+	const struct reader *reader;
+	nstime begin, end;       /* only heads in [begin, end) come out */
+	const uint64_t *classes; /* bit per wanted class, NULL: all */
+	bool backward;
+	bool falls; /* times fell in a packet without its flag: look at packets whole */
+	const uint32_t *batch_limit;
+	struct batch **scratch; /* a spare batch of the whole cursor's */
+	/* Told whenever decoding fails; *info is borrowed for the call. */
+	void (*damaged)(void *arg, uint64_t record, const struct packet_info *info,
+			const struct error *cause);
+	void *arg;
+};
+
+struct packet_head;
+struct segment;
+
+struct open_packet {
+	/* [pos, end) of *batch is next: forward from pos up, backward from end - 1 down */
+	struct batch *batch;
+	uint32_t pos, end;
+	bool indexed; /* index[i] is the number in the packet of entry i, else batch->first + i */
+	uint32_t *index;
+
+	uint64_t record; /* place in the table */
+	struct packet_info info;
+	struct decoder *decoder;
+
+	bool any;               /* an event was seen */
+	bool whole;             /* all were */
+	nstime least, greatest; /* of the events seen, wanted or not */
+
+	/* private */
+	const struct packet_view *view;
+	struct extent *extents;
+	size_t extents_capacity;
+	nstime last;
+	bool ended; /* nothing comes after this window */
+	bool fell;
+	uint32_t capacity;
+	bool sorted; /* windows come from heads[head_pos, head_end) */
+	struct packet_head *heads;
+	size_t nheads, heads_capacity, head_pos, head_end;
+	struct segment *segments;
+	size_t nsegments, segments_capacity, segment;
+};
+
+struct open_packet *open_packet_new(const struct packet_view *view); /* view is borrowed */
+void open_packet_free(struct open_packet *packet);
+
+/*
+ * Turns to a packet (*info is copied) and to its first window; false when it has no event that is
+ * wanted, and then it is left already. `least` and the like are known in either case.
+ */
+bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info);
+/* The next window, when this one is used up; false: none, and the packet was left. */
+bool open_packet_more(struct open_packet *packet);
+void open_packet_leave(struct open_packet *packet);
+
+static inline nstime open_packet_time(const struct open_packet *packet)
+{
+	const struct batch *batch = packet->batch;
+
+	return packet->view->backward ? batch->time[packet->end - 1] : batch->time[packet->pos];
+}
+
+static inline uint32_t open_packet_index(const struct open_packet *packet, uint32_t i)
+{
+	return packet->indexed ? packet->index[i] : packet->batch->first + i;
+}
+
+/* First i in [from, to) of rising times with time[i] >= t; short distances are the usual ones. */
+static inline uint32_t times_lower_bound(const nstime *time, uint32_t from, uint32_t to, nstime t)
+{
+	uint32_t step = 1, low = from;
+
+	while (low < to && time[low] < t) {
+		from = low + 1;
+		low += step;
+		step *= 2;
+	}
+	if (low < to)
+		to = low;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		if (time[middle] < t)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * stream_cursor.h - the events and losses of one stream in order, forward or backward
+ *
+ * Headers lie: what a packet's record says is a bound to start from, and the packets beside the
+ * answer are looked at until decoded events prove that nothing lies between.
+ */
+#ifndef INDEX_STREAM_CURSOR_H
+#define INDEX_STREAM_CURSOR_H
+
+#include "index/events.h"
+#include "index/losses.h"
+#include "index/open_packet.h"
+
+/* What all streams of one cursor share. */
+struct stream_setup {
+	struct index *index;
+	struct trace *trace;
+	const struct events_options *options;
+	uint32_t batch_limit;
+	struct batch *scratch;
+	/* Called before a packet is opened; false: interrupted. */
+	bool (*boundary)(void *arg, nstime at, struct error *err);
+	void *arg;
+};
+
+struct stream_cursor;
+
+/* *setup is borrowed. */
+struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream);
+void stream_cursor_free(struct stream_cursor *cursor);
+/* Turns to [begin, end); then settle. */
+bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err);
+
+/* Finds the head: STEP_ITEM and its time, STEP_END: nothing is left. */
+enum step stream_cursor_settle(struct stream_cursor *cursor, nstime *time, struct error *err);
+/*
+ * Takes the head and what follows it in the same batch up to `bound` (forward: times <= bound,
+ * backward: >=). *run is borrowed until the next settle.
+ */
+void stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run);
+
+#endif

@@ -114,7 +114,7 @@ struct tsdl {
 	struct unbound *unbound;
 	size_t nunbound, unbound_capacity;
 
-	bool has_trace, is_lttng;
+	bool has_trace, has_env, is_lttng;
 	const struct type *packet_header;
 	struct clock *clocks;
 	size_t nclocks, clock_capacity;

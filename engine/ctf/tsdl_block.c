@@ -210,6 +210,9 @@ static bool env_set(struct tsdl *t, const char *name, uint32_t at, const struct 
 
 static bool parse_env(struct tsdl *t)
 {
+	if (t->has_env)
+		tsdl_warn(t, peek(t)->at, "another env block; both count");
+	t->has_env = true;
 	t->pos++;
 	if (!expect_token(t, '{', "'{'"))
 		return false;

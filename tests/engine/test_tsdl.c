@@ -372,6 +372,49 @@ static void is_refused(void **state)
 	arena_free(arena);
 }
 
+static struct warning_row {
+	const char *name, *text, *warning;
+} warnings[] = {
+	{"an unknown attribute", EVENT("integer { size = 8; x = y; } a;"), "unknown attribute x"},
+	{"a quoted word", EVENT("integer { size = 8; base = \"hex\"; } a;"), "without quotes"},
+	{"two structs without ';' between", HEAD "struct a { } struct b { };", "expected ';'"},
+	{"a name of another scope only",
+	 HEAD U8 "event { context := struct { u8 n; }; fields := struct { u8 a[n]; }; };",
+	 "t:1:163: n stands in another scope only"},
+	{"two trace blocks", HEAD "trace { byte_order = le; };", "another trace block"},
+	{"two env blocks", HEAD "env { }; env { };", "another env block"},
+	{"an environment's name twice", HEAD "env { a = 1; a = 2; };", "a stands twice"},
+	{"a stream's id that no packet has", HEAD "stream { id = 1; };", "no stream_id"},
+	{"no clock among several",
+	 HEAD "clock { name = a; }; clock { name = b; }; stream { event.header := struct {"
+	      "integer { size = 8; } timestamp; }; };",
+	 "which clock"},
+};
+
+static void keep_notice(void *arg, enum notice_kind kind, const char *text)
+{
+	assert_int_equal(kind, NOTICE_WARNING);
+	buf_add_text(arg, text);
+	buf_add_char(arg, '\n');
+}
+
+static void warns(void **state)
+{
+	const struct warning_row *row = *state;
+	struct arena *arena = arena_new();
+	struct ctf_description d;
+	struct buf said = {0};
+	struct notices notices = {keep_notice, &said};
+	struct error err = {0};
+
+	if (!tsdl_parse("t", row->text, strlen(row->text), arena, &notices, &d, &err))
+		fail_msg("%s", err.text);
+	if (!strstr(buf_text(&said), row->warning))
+		fail_msg("expected \"%s\" in: %s", row->warning, buf_text(&said));
+	buf_release(&said);
+	arena_free(arena);
+}
+
 static void parse(struct arena *arena, const char *text, struct ctf_description *d)
 {
 	struct notices quiet = {0};
@@ -549,7 +592,8 @@ static void joins_packets(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(shapes) + COUNT(errors) + COUNT(packets) + 4];
+	struct CMUnitTest
+		tests[COUNT(shapes) + COUNT(errors) + COUNT(warnings) + COUNT(packets) + 4];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(shapes); i++)
@@ -557,6 +601,8 @@ int main(void)
 	for (size_t i = 0; i < COUNT(errors); i++)
 		tests[n++] =
 			(struct CMUnitTest){errors[i].name, is_refused, NULL, NULL, &errors[i]};
+	for (size_t i = 0; i < COUNT(warnings); i++)
+		tests[n++] = (struct CMUnitTest){warnings[i].name, warns, NULL, NULL, &warnings[i]};
 	for (size_t i = 0; i < COUNT(packets); i++)
 		tests[n++] = (struct CMUnitTest){packets[i].name, joins_packets, NULL, NULL,
 						 &packets[i]};

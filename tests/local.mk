@@ -7,3 +7,4 @@ AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
 TEST_LDADD = libengine.la $(CMOCKA_LIBS)
 
 include tests/engine/local.mk
+include tests/index/local.mk

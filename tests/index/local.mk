@@ -1,0 +1,9 @@
+INDEX_LDADD = libindex.la libengine.la $(CMOCKA_LIBS)
+INDEX_SCENE = %D%/fake_reader.c %D%/fake_reader.h %D%/scene.c %D%/scene.h
+check_PROGRAMS += %D%/test_loser %D%/test_events %D%/test_losses
+%C%_test_loser_SOURCES = %D%/test_loser.c
+%C%_test_loser_LDADD = $(INDEX_LDADD)
+%C%_test_events_SOURCES = %D%/test_events.c $(INDEX_SCENE)
+%C%_test_events_LDADD = $(INDEX_LDADD)
+%C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
+%C%_test_losses_LDADD = $(INDEX_LDADD)

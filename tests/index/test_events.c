@@ -1,0 +1,432 @@
+/*
+ * test_events.c - what cursors give equals a full sort of what was written
+ *
+ * Tables are random: overlapping packets, ties inside and across streams, empty, unsorted and
+ * descending packets, headers that lie.
+ */
+#include "tests/harness.h"
+
+#include "engine/base/mem.h"
+#include "tests/index/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct events *open_events(struct scene *scene, const struct events_options *options)
+{
+	struct events *events;
+	struct error err;
+
+	if (!events_open(scene->index, options, &events, &err))
+		fail_msg("%s", err.text);
+	return events;
+}
+
+static bool is_expected(const struct events_options *options, const struct expected *expected)
+{
+	bool cpu = options->ncpus == 0;
+
+	for (size_t i = 0; i < options->ncpus; i++)
+		cpu |= options->cpus[i] == expected->cpu;
+	return cpu && expected->time >= options->begin && expected->time < options->end &&
+	       (!options->classes || options->classes[0] >> expected->class & 1) &&
+	       (!options->streams || options->streams[0] >> expected->stream & 1);
+}
+
+static void check_event(const struct scene *scene, struct events *events, const struct event *event,
+			const struct expected *expected)
+{
+	const struct fake_packet *packet =
+		&scene->streams[expected->stream].packets[expected->packet];
+	struct fields fields;
+	struct error err;
+
+	assert_true(event->time == expected->time);
+	assert_int_equal(event->stream->index, expected->stream);
+	assert_int_equal(event->position.stream, expected->stream);
+	assert_int_equal(event->position.source, packet->source);
+	assert_int_equal(event->position.index, expected->index);
+	assert_int_equal(event->class->id, expected->class);
+	assert_int_equal(event->cpu, expected->cpu);
+	assert_true(events_fields(events, event, &fields, &err));
+	assert_true(fields.slots[0].u == expected->v);
+}
+
+/* The cursor stands at the start of the range in `options`. */
+static void check_all(const struct scene *scene, struct events *events,
+		      const struct events_options *options)
+{
+	struct event event;
+	struct error err;
+	size_t n = scene->nexpected;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct expected *expected =
+			&scene->expected[options->backward ? n - 1 - i : i];
+		if (!is_expected(options, expected))
+			continue;
+		assert_int_equal(events_next(events, &event, &err), STEP_ITEM);
+		check_event(scene, events, &event, expected);
+	}
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+}
+
+static void check_cursor(struct scene *scene, const struct events_options *options)
+{
+	struct events *events = open_events(scene, options);
+
+	check_all(scene, events, options);
+	events_close(events);
+}
+
+static nstime random_time(const struct scene *scene)
+{
+	if (!scene->nexpected || rand() % 8 == 0)
+		return rand() % 400 - 20;
+	return scene->expected[(size_t)rand() % scene->nexpected].time + rand() % 3 - 1;
+}
+
+static void check_random_ranges(struct scene *scene, bool backward)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t classes = (uint64_t)rand() % 256, streams = (uint64_t)rand() % 64;
+		int32_t cpus[] = {rand() % 4, rand() % 4};
+		struct events_options options = {
+			.begin = rand() % 4 ? random_time(scene) : NSTIME_MIN,
+			.end = rand() % 4 ? random_time(scene) : NSTIME_MAX,
+			.backward = backward,
+			.classes = rand() % 2 ? &classes : NULL,
+			.streams = rand() % 3 ? NULL : &streams,
+			.cpus = cpus,
+			.ncpus = rand() % 3 ? 0 : 2};
+		check_cursor(scene, &options);
+	}
+}
+
+static void check_range_of_trace(struct scene *scene)
+{
+	nstime first, last;
+	struct error err;
+
+	assert_true(events_range(scene->index, &first, &last, &err));
+	if (scene->nexpected == 0) {
+		assert_true(first > last);
+		return;
+	}
+	assert_true(first == scene->expected[0].time);
+	assert_true(last == scene->expected[scene->nexpected - 1].time);
+}
+
+/* Every question is first asked of a table that nobody has corrected. */
+static void equals_sort(void **state)
+{
+	const struct scene_shape *shape = *state;
+
+	for (unsigned seed = 0; seed < 400; seed++) {
+		struct events_options all = {
+			.begin = NSTIME_MIN, .end = NSTIME_MAX, .backward = seed & 1};
+		struct scene *scene = scene_random(seed, shape);
+		scene_open(scene);
+		if (seed % 3 == 0)
+			check_range_of_trace(scene);
+		if (seed % 3 != 1)
+			check_random_ranges(scene, seed & 2);
+		check_cursor(scene, &all);
+		all.backward = !all.backward;
+		check_cursor(scene, &all);
+		check_random_ranges(scene, !(seed & 2));
+		check_range_of_trace(scene);
+		assert_int_equal(scene->damages, 0);
+		assert_int_equal(scene->warnings, 0);
+		scene_free(scene);
+	}
+}
+
+static struct scene_shape shapes[] = {
+	{.streams = 1, .packets = 6, .events = 30},
+	{.streams = 6, .packets = 8, .events = 60, .sources = true},
+	{.streams = 4, .packets = 12, .events = 20, .overlap = true},
+	{.streams = 4, .packets = 6, .events = 50, .unsorted = true, .overlap = true},
+	{.streams = 2, .packets = 3, .events = 3000, .unsorted = true},
+	{.streams = 3, .packets = 12, .events = 40, .lies = true},
+	{.streams = 3, .packets = 40, .events = 12, .lies = true, .unsorted = true},
+};
+
+/* Runs say the same as events, one by one; unordered runs have the same events. */
+static void runs_equal_events(void **state)
+{
+	struct scene_shape shape = {.streams = 5, .packets = 8, .events = 200, .overlap = true};
+
+	(void)state;
+	for (unsigned seed = 0; seed < 60; seed++) {
+		struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+		struct scene *scene = scene_random(seed, &shape);
+		struct run run;
+		struct error err;
+		size_t at = 0;
+		scene_open(scene);
+		struct events *events = open_events(scene, &options);
+		while (events_next_run(events, &run, &err) == STEP_ITEM)
+			for (uint32_t i = run.first; i < run.first + run.count; i++, at++) {
+				struct event event;
+				run_event(scene->trace, &run, i, &event);
+				assert_true(event.time == scene->expected[at].time);
+				assert_int_equal(event.stream->index, scene->expected[at].stream);
+				assert_int_equal(event.position.index, scene->expected[at].index);
+			}
+		assert_int_equal(at, scene->nexpected);
+		events_close(events);
+		options.unordered = true;
+		events = open_events(scene, &options);
+		for (at = 0; events_next_run(events, &run, &err) == STEP_ITEM;)
+			at += run.count;
+		assert_int_equal(at, scene->nexpected);
+		events_close(events);
+		scene_free(scene);
+	}
+}
+
+static void seeks_equal_opens(void **state)
+{
+	struct scene_shape shape = {
+		.streams = 4, .packets = 20, .events = 40, .overlap = true, .unsorted = true};
+
+	(void)state;
+	for (unsigned seed = 0; seed < 60; seed++) {
+		struct events_options options = {
+			.begin = NSTIME_MIN, .end = NSTIME_MAX, .backward = seed & 1};
+		struct scene *scene = scene_random(seed, &shape);
+		struct event event;
+		struct error err;
+		scene_open(scene);
+		struct events *events = open_events(scene, &options);
+		for (unsigned i = 0; i < 20; i++) {
+			options.begin = random_time(scene);
+			options.end = options.begin + rand() % 60;
+			assert_true(events_seek(events, options.begin, options.end, &err));
+			check_all(scene, events, &options);
+			assert_true(events_seek(events, options.begin, NSTIME_MAX, &err));
+			for (int k = rand() % 30; k > 0; k--)
+				(void)events_next(events, &event, &err);
+		}
+		events_close(events);
+		scene_free(scene);
+	}
+}
+
+/* Work */
+
+static struct question {
+	const char *name;
+	uint32_t flags;
+	nstime begin, end;
+	bool backward;
+	uint64_t packets, events; /* decoded at most */
+} questions[] = {
+	/* one stream of 100 packets, 1,000 events each, 10 ns apart */
+	{"the last event before T decodes one packet up to T", PACKET_EXACT_MIN | PACKET_EXACT_MAX,
+	 NSTIME_MIN, 502000, true, 1, 256},
+	{"headers alone: and one small batch behind it", 0, NSTIME_MIN, 502000, true, 2, 288},
+	{"the first event of all", PACKET_EXACT_MIN | PACKET_EXACT_MAX, NSTIME_MIN, NSTIME_MAX,
+	 false, 1, 32},
+	{"the first event of all, headers alone", 0, NSTIME_MIN, NSTIME_MAX, false, 2, 64},
+	{"the first event from T on decodes one packet up to T",
+	 PACKET_EXACT_MIN | PACKET_EXACT_MAX, 500100, NSTIME_MAX, false, 1, 32},
+	{"the first event from T on, headers alone", 0, 500100, NSTIME_MAX, false, 2, 64},
+	{"the last event of all", PACKET_EXACT_MIN | PACKET_EXACT_MAX, NSTIME_MIN, NSTIME_MAX, true,
+	 1, 1000},
+	{"between two packets", PACKET_EXACT_MIN | PACKET_EXACT_MAX, 499991, 500000, false, 0, 0},
+};
+
+static void decodes_little(void **state)
+{
+	const struct question *question = *state;
+	struct events_options options = {
+		.begin = question->begin, .end = question->end, .backward = question->backward};
+	struct scene *scene = scene_tiled(1, 100, 1000, 10, question->flags);
+	struct event event;
+	struct error err;
+
+	scene_open(scene);
+	struct events *events = open_events(scene, &options);
+	enum step step = events_next(events, &event, &err);
+	if (step == STEP_ITEM && question->end < NSTIME_MAX)
+		assert_true(event.time == question->end - 10);
+	else if (step == STEP_ITEM && question->begin > NSTIME_MIN)
+		assert_true(event.time == question->begin);
+	assert_in_range(scene->trace->packets_decoded, 0, question->packets);
+	assert_in_range(scene->trace->events_decoded, 0, question->events);
+	events_close(events);
+	scene_free(scene);
+}
+
+static void many_streams(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(SCENE_STREAMS, 3, 100, 7, 0);
+
+	(void)state;
+	scene_open(scene);
+	check_cursor(scene, &options);
+	options.backward = true;
+	check_cursor(scene, &options);
+	scene_free(scene);
+}
+
+/* Damage, unsorted packets that do not say so, streams without time, interruption */
+
+static void damage_costs_its_packet(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(2, 5, 700, 3, 0);
+	struct error err;
+
+	(void)state;
+	scene->packets[2].damage_after = 333;
+	scene->packets[7].damage_after = 1;
+	scene_open(scene);
+	for (unsigned backward = 0; backward < 2; backward++) {
+		scene->damages = 0;
+		options.backward = backward;
+		struct events *events = open_events(scene, &options);
+		check_all(scene, events, &options);
+		assert_int_equal(scene->damages, 2);
+		assert_true(events_seek(events, NSTIME_MIN, NSTIME_MAX, &err));
+		check_all(scene, events, &options);
+		assert_int_equal(scene->damages, 2);
+		events_close(events);
+	}
+	scene_free(scene);
+}
+
+/* The flag is missing: seen backward at once, forward as soon as the fall is decoded. */
+static void falls_without_flag(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(2, 4, 600, 10, 0);
+
+	(void)state;
+	for (size_t p = 0; p < 4; p++) {
+		struct fake_event *events = scene->events + p * 600;
+		for (unsigned i = 11; i < 500; i += 97) {
+			nstime swap = events[i].time;
+			events[i].time = events[i + 4].time;
+			events[i + 4].time = swap;
+		}
+	}
+	scene_open(scene);
+	check_cursor(scene, &options);
+	options.backward = true;
+	check_cursor(scene, &options);
+	assert_int_equal(scene->warnings, 0);
+	scene_free(scene);
+}
+
+static void without_time(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(3, 3, 50, 1, 0);
+	struct event event;
+	struct error err;
+	uint32_t streams[450];
+
+	(void)state;
+	scene->streams[1].no_time = true;
+	scene_open(scene);
+	struct events *events = open_events(scene, &options);
+	for (size_t i = 0; i < 450; i++) {
+		assert_int_equal(events_next(events, &event, &err), STEP_ITEM);
+		streams[i] = event.position.stream;
+		assert_int_equal(streams[i] == 1, i >= 300);
+		if (i >= 300)
+			assert_true(event.time == (nstime)i - 300);
+	}
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+	assert_true(events_seek(events, 0, 1000, &err));
+	for (size_t i = 0; i < 300; i++)
+		assert_int_equal(events_next(events, &event, &err), STEP_ITEM);
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+	events_close(events);
+	options.backward = true;
+	events = open_events(scene, &options);
+	for (size_t i = 450; i-- > 0;) {
+		assert_int_equal(events_next(events, &event, &err), STEP_ITEM);
+		assert_int_equal(event.position.stream, streams[i]);
+	}
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+	events_close(events);
+	scene_free(scene);
+}
+
+static bool stop_at_third(void *arg, nstime at, nstime first, nstime last)
+{
+	unsigned *calls = arg;
+
+	assert_true(at >= first && at <= last);
+	return ++*calls < 3;
+}
+
+static void interrupted(void **state)
+{
+	unsigned calls = 0;
+	struct events_options options = {.begin = NSTIME_MIN,
+					 .end = NSTIME_MAX,
+					 .progress = stop_at_third,
+					 .progress_arg = &calls};
+	struct scene *scene = scene_tiled(1, 10, 50, 1, 0);
+	struct event event;
+	struct error err;
+	enum step step;
+
+	(void)state;
+	scene_open(scene);
+	struct events *events = open_events(scene, &options);
+	do
+		step = events_next(events, &event, &err);
+	while (step == STEP_ITEM);
+	assert_int_equal(step, STEP_ERROR);
+	assert_int_equal(err.kind, ERR_INTERRUPTED);
+	assert_int_equal(events_next(events, &event, &err), STEP_ERROR);
+	events_close(events);
+	scene_free(scene);
+}
+
+static void counts(void **state)
+{
+	struct scene *scene = scene_tiled(2, 3, 50, 1, 0);
+	uint64_t count;
+
+	(void)state;
+	scene_open(scene);
+	assert_true(events_counted(scene->index, &count));
+	assert_int_equal(count, 300);
+	scene_free(scene);
+	scene = scene_tiled(2, 3, 50, 1, 0);
+	scene->packets[4].hide_count = true;
+	scene_open(scene);
+	assert_false(events_counted(scene->index, &count));
+	scene_free(scene);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest single[] = {
+		cmocka_unit_test(runs_equal_events),  cmocka_unit_test(seeks_equal_opens),
+		cmocka_unit_test(many_streams),       cmocka_unit_test(damage_costs_its_packet),
+		cmocka_unit_test(falls_without_flag), cmocka_unit_test(without_time),
+		cmocka_unit_test(interrupted),        cmocka_unit_test(counts),
+	};
+	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(shapes); i++)
+		tests[n++] = (struct CMUnitTest){"cursors equal a full sort", equals_sort, NULL,
+						 NULL, &shapes[i]};
+	for (size_t i = 0; i < COUNT(questions); i++)
+		tests[n++] = (struct CMUnitTest){questions[i].name, decodes_little, NULL, NULL,
+						 &questions[i]};
+	for (size_t i = 0; i < COUNT(single); i++)
+		tests[n++] = single[i];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""make bench: what yore reaches, each figure beside a peer's or a limit in the same run.
+
+    run.py BUILD [--size BYTES] [--large BYTES] [--rounds N] [--json FILE] [--keep FOLDER]
+
+Decoding: real traces ($YORE_CORPUS) repeated to --size (400 MB) by shifting their packets in time,
+and a generated one; CPU seconds, median of interleaved rounds, against
+`babeltrace2 -c sink.utils.dummy`, which decodes and merges everything and prints nothing.
+
+Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
+processes, bytes read as `--stats` counts them, peak anonymous memory.
+"""
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def cpu(command, **more):
+    """(CPU seconds of the children, wall seconds, process)"""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          **more)
+    wall = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 3):
+        sys.exit("%s: %s" % (" ".join(command), done.stderr.decode()[-500:]))
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, done)
+
+
+def stats_of(done):
+    for line in reversed(done.stderr.decode().splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    return {}
+
+
+class Report:
+    def __init__(self, build):
+        self.rows = []
+        self.about = {
+            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": "%s, %d processors" % (platform.machine(), os.cpu_count()),
+            "yore": subprocess.run([build + "/yore", "--version"], stdout=subprocess.PIPE,
+                                   check=False).stdout.decode().strip(),
+        }
+        for key, value in self.about.items():
+            print("%-8s %s" % (key, value))
+
+    def row(self, name, value, unit, peer=None, peer_name=None):
+        line = "  %-46s %10.3f %-12s" % (name, value, unit)
+        if peer:
+            line += " %s %.3f, ratio %.1f" % (peer_name, peer, value / peer)
+        print(line, flush=True)
+        self.rows.append({"name": name, "value": value, "unit": unit, "peer": peer,
+                          "peer_name": peer_name})
+
+
+def decode_round(build, trace, mode):
+    done = cpu([build + "/bench/bench-decode", trace, mode, "1"])[2]
+    words = done.stdout.decode().split()
+    return int(words[2]), float(words[8])
+
+
+def decoding(build, name, trace, rounds, report):
+    print("%s (%d MB)" % (name, sum(
+        os.path.getsize(os.path.join(trace, f)) for f in os.listdir(trace)
+        if os.path.isfile(os.path.join(trace, f))) // 1000000))
+    seconds = {mode: [] for mode in ("heads", "fields", "merge", "all", "peer")}
+    events = 0
+    for _ in range(rounds):
+        for mode in ("heads", "fields", "merge", "all"):
+            events, taken = decode_round(build, trace, mode)
+            seconds[mode].append(taken)
+        seconds["peer"].append(cpu(["babeltrace2", "-c", "sink.utils.dummy", trace])[0])
+    rate = {mode: events / statistics.median(taken) / 1e6 for mode, taken in seconds.items()}
+    report.row(name + ": heads and times", rate["heads"], "M events/s")
+    report.row(name + ": all fields, no merge", rate["fields"], "M events/s")
+    report.row(name + ": heads and merge", rate["merge"], "M events/s")
+    report.row(name + ": all fields and merge", rate["all"], "M events/s", rate["peer"],
+               "babeltrace2 dummy")
+    return rate["all"] / rate["peer"]
+
+
+def middle(values):
+    return statistics.median(values)
+
+
+def finding(build, work, size, rounds, report):
+    label = "%g GB" % (size / 1e9)
+    trace, index = work + "/found", work + "/index"
+    shutil.rmtree(trace, ignore_errors=True)
+    cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(size), "--no-truth"])
+    files = [os.path.join(trace, f) for f in os.listdir(trace) if f.startswith("channel")]
+    total = sum(os.path.getsize(f) for f in files)
+    for name in files:  # warm the cache
+        with open(name, "rb") as file:
+            while file.read(1 << 24):
+                pass
+    yore = build + "/yore"
+    question = ["+%dms" % (size / 1e9 * 4000), "cpu[*]/thread", "--stats", "--index-dir", index]
+    indexing, first, later, read, memory = [], [], [], 0, 0
+    for i in range(rounds):
+        shutil.rmtree(index, ignore_errors=True)
+        _, wall, done = cpu([yore, "at", trace] + question)
+        first.append(wall)
+        read = stats_of(done).get("bytes_read", 0)
+        shutil.rmtree(index, ignore_errors=True)
+        indexing.append(cpu([yore, "index", trace, "--index-dir", index])[1])
+        for _ in range(3):
+            _, wall, done = cpu([yore, "at", trace] + question)
+            later.append(wall)
+            memory = max(memory, stats_of(done).get("peak_anonymous_bytes", 0))
+    report.row(label + ": yore index", middle(indexing), "s")
+    report.row(label + ": first at, no index", middle(first), "s")
+    report.row(label + ": bytes read by it", 100 * read / total, "% of trace")
+    report.row(label + ": later at", middle(later) * 1000, "ms")
+    report.row(label + ": anonymous memory", memory / 1e6, "MB")
+    shutil.rmtree(trace)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--size", type=int, default=400000000)
+    parser.add_argument("--large", type=int, default=10000000000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json")
+    parser.add_argument("--work", help="folder for traces; default: a temporary one")
+    args = parser.parse_args()
+    corpus = os.environ.get("YORE_CORPUS", "")
+    report = Report(args.build)
+    work = tempfile.mkdtemp(prefix="yore-bench-", dir=args.work)
+    ratios = []
+    try:
+        if shutil.which("babeltrace2"):
+            for name in ("many-threads", "ros2", "cyg-profile/glxgears-cyg-profile"):
+                source = os.path.join(corpus, "ctf/real", name)
+                if not os.path.isdir(source):
+                    print("%s: skipped: not in YORE_CORPUS" % name)
+                    continue
+                trace = work + "/repeated"
+                cpu([args.build + "/bench/bench-repeat", source, trace, str(args.size)])
+                ratios.append(decoding(args.build, name.split("/")[0], trace, args.rounds, report))
+                shutil.rmtree(trace)
+            trace = work + "/generated"
+            cpu([args.build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size),
+                 "--no-truth"])
+            ratios.append(decoding(args.build, "generated", trace, args.rounds, report))
+            shutil.rmtree(trace)
+            report.row("all fields and merge, geometric mean of ratios",
+                       statistics.geometric_mean(ratios), "times")
+        else:
+            print("decoding: skipped: babeltrace2 is not installed")
+        for size in (100000000, 1000000000, 10000000000):
+            if size <= args.large:
+                finding(args.build, work, size, 3, report)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({**report.about, "rows": report.rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

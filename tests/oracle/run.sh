@@ -1,0 +1,52 @@
+#!/bin/sh
+# run.sh BUILD - events and state against oracles that are not our code
+#
+# Corpus traces from $YORE_CORPUS, where it is there; the recording in fixtures/ and generated
+# traces always. An optimized build is expected: everything is compared, to the last field.
+set -u
+build=$1
+top=$(cd "$(dirname "$0")/../.." && pwd)
+yore=$build/yore
+corpus=${YORE_CORPUS-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export YORE_INDEX_DIR="$work/index"
+failed=0
+
+if ! /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
+	echo "oracles: skipped: python3-bt2 is not installed"
+	exit 0
+fi
+
+say()
+{
+	"$@" || failed=$((failed + 1))
+}
+
+say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
+say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
+for options in '--size 2M' '--size 2M --lose 0.01' '--size 1M --large-headers' \
+	'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do
+	rm -rf "$work/t"*
+	# shellcheck disable=SC2086
+	"$build/fixtures/yore-gen" --out "$work/t" $options >/dev/null || exit 1
+	echo "generated with $options"
+	say "$top/tests/oracle/events_agree.py" "$yore" "$work/t"
+	say "$top/tests/oracle/state_agree.py" "$yore" truth "$work/t"
+done
+rm -rf "$work/t"*
+
+if [ -d "$corpus/ctf" ]; then
+	list=$(awk -F'\t' -v top="$corpus/ctf/real" 'NR > 1 && $2 == "1.8" && $3 == "pass" {print top "/" $1}' \
+		"$corpus/ctf/real/MANIFEST.tsv")
+	# shellcheck disable=SC2086
+	say "$top/tests/oracle/events_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
+		"$corpus"/perf-to-ctf/*/ctf*
+	for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
+		say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"
+	done
+else
+	echo "oracles: corpus traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
+echo "oracles: $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Compares `yore at TRACE - 'cpu[*]/thread'` with what is known from elsewhere.
+
+    state_agree.py YORE switches TRACE   the trace's sched_switch events, read by babeltrace2
+    state_agree.py YORE truth DIR        DIR.truth, which the generator wrote from its own state
+
+10,000 pairs of a CPU and a time: the very nanosecond of a switch, the one before it, and random
+moments. Where a trace has no loss, what ran before a CPU's first switch is that switch's prev_tid.
+"""
+import bisect
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+
+PAIRS = 10000
+
+
+def ask(program, trace, times):
+    """{(time, cpu): value}; value None is unknown."""
+    text = "".join("@%d\n" % t for t in times)
+    process = subprocess.run(
+        [program, "at", trace, "-", "cpu[*]/thread", "--format", "json"],
+        input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if process.returncode not in (0, 3):
+        sys.exit("yore ended with %d: %s" % (process.returncode, process.stderr.decode()[:500]))
+    answers = {}
+    for line in process.stdout.splitlines():
+        item = json.loads(line)
+        cpu = int(item["path"][4:item["path"].index("]")])
+        answers[(item["t"], cpu)] = item["value"]
+    return answers
+
+
+def switches(path):
+    """{cpu: [(time, prev, next)]}, in order, from babeltrace2 without its muxer."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import events_agree
+    found = {}
+    for events in events_agree.babeltrace(path).streams.values():
+        for time, (name, packet, _, fields) in events:
+            if name.split(":")[-1] != "sched_switch":
+                continue
+            key = "tid" if "next_tid" in fields else "pid"
+            found.setdefault(packet["cpu_id"], []).append(
+                (time, fields["prev_" + key], fields["next_" + key]))
+    return found
+
+
+def expected_switches(found):
+    def expect(cpu, time):
+        events = found[cpu]
+        i = bisect.bisect_right(events, time, key=lambda e: e[0])
+        return {events[i - 1][2]} if i else {events[0][1]}
+    times = [e[0] for events in found.values() for e in events]
+    return sorted(found), times, expect
+
+
+def expected_truth(path):
+    data = open(path + ".truth", "rb").read()
+    magic, _, cpus, begin, end = struct.unpack_from("<8sIIqq", data)
+    assert magic == b"yoretrth"
+    records = {cpu: [] for cpu in range(cpus)}
+    for time, tid, cpu, kind in struct.iter_unpack("<qiHH", data[32:]):
+        records[cpu].append((time, tid, kind))
+    for items in records.values():
+        items.sort(key=lambda r: r[0])
+
+    def expect(cpu, time):
+        i = bisect.bisect_right(records[cpu], time, key=lambda r: r[0])
+        if not i:
+            return {None, 0} | {records[cpu][0][1]} if records[cpu] else {None}
+        _, tid, kind = records[cpu][i - 1]
+        return {tid} if kind == 0 else {None, tid}
+    times = [r[0] for items in records.values() for r in items if begin <= r[0] <= end]
+    return list(range(cpus)), times, expect
+
+
+def main():
+    program, kind, path = sys.argv[1:4]
+    cpus, times, expect = (expected_switches(switches(path)) if kind == "switches"
+                           else expected_truth(path))
+    random.seed(4)
+    low, high = min(times), max(times)
+    pairs = set()
+    while len(pairs) < min(PAIRS, 3 * len(times)):
+        pairs.add((random.choice(cpus), random.choice((
+            random.choice(times), random.choice(times) - 1, random.randint(low, high)))))
+    answers = ask(program, path, sorted({t for _, t in pairs}))
+    wrong = known = 0
+    for cpu, time in sorted(pairs):
+        value, right = answers.get((time, cpu)), expect(cpu, time)
+        known += value is not None
+        if value not in right:
+            wrong += 1
+            if wrong <= 5:
+                print("  cpu[%d]/thread at %d is %r, not %s" % (cpu, time, value, right))
+    # an answer that is always "unknown" would be right nowhere that matters
+    enough = known >= 0.5 * len(pairs)
+    print("%s %s: %d of %d pairs agree, %d known" % (
+        "FAIL" if wrong or not enough else "ok  ", path, len(pairs) - wrong, len(pairs), known))
+    sys.exit(1 if wrong or not enough else 0)
+
+
+if __name__ == "__main__":
+    main()

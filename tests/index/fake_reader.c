@@ -33,8 +33,8 @@ struct file_head {
 	uint64_t magic;
 	int32_t cpu;
 	uint32_t packet_bytes, lost_kind;
-	uint8_t lost_bits, seq_bits, no_time, computed, pieces;
-	uint8_t pad[35];
+	uint8_t lost_bits, seq_bits, no_time, computed, pieces, open_last;
+	uint8_t pad[34];
 };
 
 struct packet_head {
@@ -150,6 +150,7 @@ static void put_packets(const char *dir, const struct fake_stream *stream,
 		.no_time = stream->no_time,
 		.computed = stream->computed,
 		.pieces = stream->pieces,
+		.open_last = stream->open_last,
 	};
 	uint32_t source = npackets ? packets[0].source : 0;
 
@@ -479,7 +480,13 @@ static enum step fake_scan(const struct stream *stream, struct scan *scan, struc
 		first = head.nevents;
 	}
 	if (first >= head.nevents) {
+		const struct stream_priv *priv = stream->priv;
 		scan->next += head.size;
+		if (priv->head.open_last &&
+		    scan->next == source_size(stream->sources[scan->source])) {
+			out->rec.flags |= PACKET_OPEN;
+			out->rec.max += 1000;
+		}
 		first = 0;
 	}
 	memcpy(scan->priv, &first, sizeof first);

@@ -44,10 +44,11 @@ struct fake_packet {
 
 struct fake_stream {
 	const char *name;
-	int32_t cpu;           /* -1 unknown */
-	bool no_time;          /* times are ordinals */
-	bool computed;         /* offers records by number; needs packet_bytes */
-	bool pieces;           /* stream->pieces; set it when a packet has piece_events */
+	int32_t cpu;    /* -1 unknown */
+	bool no_time;   /* times are ordinals */
+	bool computed;  /* offers records by number; needs packet_bytes */
+	bool open_last; /* the last packet of a file is OPEN and listed to end 1000 ns later */
+	bool pieces;    /* stream->pieces; set it when a packet has piece_events */
 	uint32_t packet_bytes; /* every packet is padded to this, 0: as long as it is */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits;

@@ -1,9 +1,23 @@
-INDEX_LDADD = libindex.la libengine.la $(CMOCKA_LIBS)
-INDEX_SCENE = %D%/fake_reader.c %D%/fake_reader.h %D%/scene.c %D%/scene.h
-check_PROGRAMS += %D%/test_loser %D%/test_events %D%/test_losses
-%C%_test_loser_SOURCES = %D%/test_loser.c
-%C%_test_loser_LDADD = $(INDEX_LDADD)
-%C%_test_events_SOURCES = %D%/test_events.c $(INDEX_SCENE)
-%C%_test_events_LDADD = $(INDEX_LDADD)
-%C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
-%C%_test_losses_LDADD = $(INDEX_LDADD)
+INDEX_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
+INDEX_TEST_LDADD = libindex.la $(TEST_LDADD)
+INDEX_FAKE = %D%/fake_reader.c %D%/fake_reader.h
+
+check_PROGRAMS += %D%/test_store
+%C%_test_store_SOURCES = %D%/test_store.c $(INDEX_FAKE)
+%C%_test_store_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_store_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_table
+%C%_test_table_SOURCES = %D%/test_table.c $(INDEX_FAKE)
+%C%_test_table_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_table_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_identity
+%C%_test_identity_SOURCES = %D%/test_identity.c $(INDEX_FAKE)
+%C%_test_identity_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_identity_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_build
+%C%_test_build_SOURCES = %D%/test_build.c $(INDEX_FAKE)
+%C%_test_build_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_build_LDADD = $(INDEX_TEST_LDADD)

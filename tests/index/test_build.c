@@ -1,0 +1,597 @@
+/*
+ * test_build.c - a stored index equals one scan, whatever happened while it was made
+ *
+ * Oracle: the table in memory that one scan of the finished files gives.
+ */
+#include "index/index.h"
+
+#include "engine/base/mem.h"
+#include "fixtures/rng.h"
+#include "index/index_internal.h"
+#include "tests/harness.h"
+#include "tests/index/fake_reader.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STREAMS = 3, PACKETS = 3000 };
+
+struct world {
+	char *dir, *cache;
+	struct rng rng;
+	struct fake_event events[4];
+	struct fake_packet *packets[STREAMS];
+	struct fake_stream streams[STREAMS];
+	char said[4096]; /* notices, one a line */
+};
+
+static void hear(void *arg, enum notice_kind kind, const char *text)
+{
+	struct world *world = arg;
+	size_t used = strlen(world->said);
+
+	snprintf(world->said + used, sizeof world->said - used, "%u %s\n", kind, text);
+}
+
+static int setup(void **state)
+{
+	static const char *const names[STREAMS] = {"kernel/0", "kernel/1", "kernel/2"};
+	struct world *world = mem_new(sizeof *world);
+
+	world->rng.state = 11;
+	world->cache = fake_folder();
+	world->dir = fake_folder();
+	for (size_t s = 0; s < STREAMS; s++) {
+		nstime at = 0;
+		world->packets[s] = mem_new_array(PACKETS, sizeof *world->packets[s]);
+		for (size_t i = 0; i < PACKETS; i++) {
+			struct fake_packet *packet = &world->packets[s][i];
+			at += rng_below(&world->rng, 50);
+			*packet = fake_packet_over(world->events, 1 + rng_below(&world->rng, 4));
+			packet->min = at;
+			packet->max = at + rng_below(&world->rng, 90);
+			packet->seq = i;
+			packet->extent_events = rng_once_in(&world->rng, 5);
+			packet->gap = 16;
+		}
+		world->streams[s] = (struct fake_stream){
+			.name = names[s] + 7, .cpu = (int32_t)s, .packets = world->packets[s]};
+	}
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *world = *state;
+
+	for (size_t s = 0; s < STREAMS; s++)
+		mem_free(world->packets[s]);
+	fake_remove(world->dir);
+	fake_remove(world->cache);
+	mem_free(world);
+	return 0;
+}
+
+static void write_all(struct world *world, size_t npackets)
+{
+	for (size_t s = 0; s < STREAMS; s++)
+		world->streams[s].npackets = npackets;
+	fake_write(world->dir, world->streams, STREAMS);
+}
+
+static struct index *open_index(struct world *world, struct trace *trace, bool none, size_t step)
+{
+	struct index_options options = {
+		.dir = world->cache, .none = none, .scan_all = true, .notices = {hear, world}};
+	struct index *index;
+	struct error err;
+
+	if (!index_open(trace, &options, &index, &err))
+		fail_msg("%s", err.text);
+	index->step_records = step;
+	return index;
+}
+
+static bool tables_equal(struct index *a, struct index *b)
+{
+	struct error err;
+	struct packet_info x, y;
+
+	for (size_t s = 0; s < index_trace(a)->nstreams; s++) {
+		struct table *one, *two;
+		size_t nwide, mwide;
+		if (!index_table(a, index_trace(a)->streams[s], &one, &err) ||
+		    !index_table(b, index_trace(b)->streams[s], &two, &err) ||
+		    table_count(one) != table_count(two) || table_reach(one) != table_reach(two))
+			return false;
+		for (uint64_t i = 0; i < table_count(one); i++)
+			if (!table_get(one, i, &x, &err) || !table_get(two, i, &y, &err) ||
+			    memcmp(&x.rec, &y.rec, sizeof x.rec) != 0 || x.nextents != y.nextents ||
+			    (x.nextents &&
+			     memcmp(x.extents, y.extents, x.nextents * sizeof *x.extents) != 0))
+				return false;
+		const uint64_t *wide = table_wide(one, &nwide), *side = table_wide(two, &mwide);
+		if (nwide != mwide || (nwide && memcmp(wide, side, nwide * sizeof *wide) != 0))
+			return false;
+	}
+	return true;
+}
+
+/* The stored index, opened anew, against a scan in memory. */
+static bool stored_is_right(struct world *world, struct trace *trace, bool build)
+{
+	struct index *oracle = open_index(world, trace, true, STEP_RECORDS);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct error err;
+	uint64_t differing = 1;
+	bool good = (!build || index_build(index, &err)) && tables_equal(oracle, index);
+
+	index_close(index);
+	index = open_index(world, trace, false, STEP_RECORDS);
+	good = good && index_check(index, &differing, &err) && !differing;
+	index_close(index);
+	index_close(oracle);
+	return good;
+}
+
+static void a_build_equals_a_scan(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	write_all(world, PACKETS);
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, 500);
+	assert_true(index_build(index, &err));
+	assert_true(index_writable(index));
+	index_close(index);
+	uint64_t before = trace_bytes_read(trace);
+	index = open_index(world, trace, false, STEP_RECORDS);
+	struct table *table;
+	assert_true(index_table(index, trace->streams[0], &table, &err));
+	assert_true(trace_bytes_read(trace) - before < 1024); /* for its name alone */
+	index_close(index);
+	assert_true(stored_is_right(world, trace, false));
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+}
+
+static void what_one_question_scanned_is_stored_at_close(void **state)
+{
+	struct world *world = *state;
+	struct table *table;
+	struct error err;
+
+	write_all(world, 100);
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_table(index, trace->streams[1], &table, &err));
+	index_close(index);
+	uint64_t before = trace_bytes_read(trace);
+	index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_table(index, trace->streams[1], &table, &err));
+	assert_int_equal(table_count(table), 100);
+	assert_true(trace_bytes_read(trace) - before < 1024);
+	index_close(index);
+	assert_true(stored_is_right(world, trace, true));
+	trace_close(trace);
+}
+
+static void growth(struct world *world, bool open_last)
+{
+	size_t have[STREAMS] = {0};
+	bool more = true;
+
+	for (size_t s = 0; s < STREAMS; s++)
+		world->streams[s].open_last = open_last;
+	write_all(world, 0);
+	while (more) {
+		more = false;
+		for (size_t s = 0; s < STREAMS; s++) {
+			size_t n = rng_below(&world->rng, 600);
+			if (n > PACKETS - have[s])
+				n = PACKETS - have[s];
+			fake_append(world->dir, &world->streams[s], world->packets[s] + have[s], n);
+			have[s] += n;
+			more |= have[s] < PACKETS;
+		}
+		struct trace *trace = fake_open(world->dir, NULL);
+		assert_true(stored_is_right(world, trace, rng_once_in(&world->rng, 2)));
+		trace_close(trace);
+	}
+	assert_string_equal(world->said, "");
+}
+
+static void growth_equals_one_scan(void **state)
+{
+	growth(*state, false);
+}
+
+static void growth_with_open_packets_equals_one_scan(void **state)
+{
+	growth(*state, true);
+}
+
+/* The file grew after this trace was opened, and another index knows it: not "changed". */
+static void an_index_that_is_ahead_is_left_alone(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	write_all(world, 100);
+	struct trace *old = fake_open(world->dir, NULL);
+	for (size_t s = 0; s < STREAMS; s++)
+		fake_append(world->dir, &world->streams[s], world->packets[s] + 100, 50);
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_build(index, &err));
+	index_close(index);
+	struct index *oracle = open_index(world, old, true, STEP_RECORDS);
+	index = open_index(world, old, false, STEP_RECORDS);
+	assert_true(tables_equal(oracle, index));
+	index_close(index);
+	index_close(oracle);
+	assert_true(stored_is_right(world, trace, false));
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+	trace_close(old);
+}
+
+static bool slowly(void *arg, uint64_t done, uint64_t all)
+{
+	(void)arg;
+	return done <= all;
+}
+
+static void build_in_child(struct world *world)
+{
+	struct error err;
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, 40);
+
+	index->options.progress = slowly;
+	_exit(!index_build(index, &err));
+}
+
+static void killed_at_any_instant(void **state)
+{
+	struct world *world = *state;
+	unsigned killed = 0;
+
+	write_all(world, 1500);
+	for (int round = 0; round < 50; round++) {
+		pid_t child = fork();
+		int status;
+		if (child == 0)
+			build_in_child(world);
+		struct timespec nap = {0, (long)rng_below(&world->rng, 60000000)};
+		nanosleep(&nap, NULL);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		killed += WIFSIGNALED(status);
+		struct trace *trace = fake_open(world->dir, NULL);
+		struct index_options options = {.dir = world->cache};
+		struct error err;
+		/* of every third, what the killed one left is gone on with by the next child */
+		if (round % 3) {
+			if (!stored_is_right(world, trace, round % 2))
+				fail_msg("round %d: %s", round, world->said);
+			assert_true(index_drop(trace, &options, &err));
+		}
+		trace_close(trace);
+	}
+	assert_true(killed > 10);
+	assert_string_equal(world->said, "");
+}
+
+static void two_processes_at_once(void **state)
+{
+	struct world *world = *state;
+
+	write_all(world, PACKETS);
+	for (int round = 0; round < 5; round++) {
+		pid_t children[3];
+		for (size_t i = 0; i < COUNT(children); i++) {
+			children[i] = fork();
+			if (children[i] != 0)
+				continue;
+			struct trace *trace = fake_open(world->dir, NULL);
+			struct index *oracle = open_index(world, trace, true, STEP_RECORDS);
+			struct index *index = open_index(world, trace, false, 200);
+			struct error err;
+			bool good = index_build(index, &err) && tables_equal(oracle, index);
+			index_close(index);
+			_exit(!good);
+		}
+		for (size_t i = 0; i < COUNT(children); i++) {
+			int status;
+			waitpid(children[i], &status, 0);
+			assert_int_equal(status, 0);
+		}
+		struct trace *trace = fake_open(world->dir, NULL);
+		struct index_options options = {.dir = world->cache};
+		struct error err;
+		assert_true(stored_is_right(world, trace, false));
+		assert_true(index_drop(trace, &options, &err));
+		trace_close(trace);
+	}
+}
+
+static void overwrite(const struct world *world, const char *name, off_t at, const char *bytes)
+{
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/%s", world->dir, name);
+	int fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, strlen(bytes), at), strlen(bytes));
+	close(fd);
+}
+
+static void a_changed_file_is_said_and_indexed_anew(void **state)
+{
+	struct world *world = *state;
+
+	write_all(world, 200);
+	struct trace *trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, true));
+	trace_close(trace);
+	/* max of packet 0 of stream 2: inside the head that is hashed */
+	overwrite(world, "2.0", 64 + 16, "\x7f\x01");
+	trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, true));
+	assert_non_null(strstr(world->said, "0 2: the trace has changed since it was indexed"));
+	assert_null(strstr(world->said, "0 1: "));
+	*world->said = 0;
+	assert_true(stored_is_right(world, trace, false));
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+}
+
+static void a_shorter_file_is_said_and_indexed_anew(void **state)
+{
+	struct world *world = *state;
+	char path[4096];
+
+	write_all(world, 200);
+	struct trace *trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, true));
+	trace_close(trace);
+	snprintf(path, sizeof path, "%s/1.0", world->dir);
+	assert_int_equal(truncate(path, 10000), 0);
+	trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, false));
+	assert_non_null(strstr(world->said, "0 1: the trace has changed since it was indexed"));
+	trace_close(trace);
+}
+
+static void a_copy_is_the_same_trace(void **state)
+{
+	struct world *world = *state;
+	char command[9000];
+	struct error err;
+	struct table *table;
+
+	write_all(world, PACKETS);
+	struct trace *trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, true));
+	trace_close(trace);
+	char *copy = fake_folder();
+	snprintf(command, sizeof command, "cp -r '%s'/. '%s'", world->dir, copy);
+	assert_int_equal(system(command), 0);
+	trace = fake_open(copy, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_table(index, trace->streams[0], &table, &err));
+	assert_int_equal(table_count(table), PACKETS);
+	assert_true(trace_bytes_read(trace) < 20000); /* heads, to compare them */
+	index_close(index);
+	uint64_t before = trace_bytes_read(trace);
+	index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_table(index, trace->streams[0], &table, &err));
+	assert_true(trace_bytes_read(trace) - before < 1024); /* for its name alone */
+	index_close(index);
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+	fake_remove(copy);
+}
+
+static void memory_when_it_cannot_be_written(const char *dir, struct world *world)
+{
+	struct index_options options = {.dir = dir, .scan_all = true, .notices = {hear, world}};
+	struct index *index;
+	struct table *table;
+	struct error err;
+	void *value;
+	size_t size;
+
+	write_all(world, 50);
+	struct trace *trace = fake_open(world->dir, NULL);
+	assert_true(index_open(trace, &options, &index, &err));
+	assert_null(index_path(index));
+	assert_non_null(strstr(world->said, "the index is kept in memory"));
+	assert_true(index_build(index, &err));
+	assert_true(index_table(index, trace->streams[0], &table, &err));
+	assert_int_equal(table_count(table), 50);
+	assert_false(index_put(index, "k", 1, "v", 1, &err));
+	assert_false(index_get(index, "k", 1, &value, &size));
+	index_close(index);
+	trace_close(trace);
+}
+
+static void no_folder_there(void **state)
+{
+	memory_when_it_cannot_be_written("/proc/nowhere/yore", *state);
+}
+
+static void a_folder_that_is_read_only(void **state)
+{
+	struct world *world = *state;
+	int status;
+
+	assert_int_equal(chmod(world->cache, 0555), 0);
+	chmod(world->dir, 0777);
+	/* root may write anywhere, so somebody else tries */
+	pid_t child = fork();
+	if (child == 0) {
+		if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+			_exit(0);
+		memory_when_it_cannot_be_written(world->cache, world);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+}
+
+static bool spoil_header(struct store_txn *txn, void *arg, struct error *err)
+{
+	(void)arg;
+	return store_put(txn, (struct bytes){(const uint8_t *)"H", 1},
+			 (struct bytes){(const uint8_t *)"yore of tomorrow", 16}, err);
+}
+
+static void another_version_is_said_and_indexed_anew(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	write_all(world, 200);
+	struct trace *trace = fake_open(world->dir, NULL);
+	assert_true(stored_is_right(world, trace, true));
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(store_write(index->store, spoil_header, NULL, &err));
+	index_close(index);
+	assert_string_equal(world->said, "");
+	assert_true(stored_is_right(world, trace, true));
+	assert_non_null(strstr(world->said, "made by another version of yore"));
+	*world->said = 0;
+	assert_true(stored_is_right(world, trace, false));
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+}
+
+static void damage_is_told_again(void **state)
+{
+	struct world *world = *state;
+	struct notices notices = {hear, world};
+	struct error err;
+	struct table *table;
+
+	world->packets[0][60].bad_magic = true;
+	write_all(world, 100);
+	for (int round = 0; round < 3; round++) {
+		*world->said = 0;
+		struct trace *trace = fake_open(world->dir, &notices);
+		struct index *index = open_index(world, trace, false, STEP_RECORDS);
+		assert_true(index_table(index, trace->streams[0], &table, &err));
+		assert_int_equal(table_count(table), 60);
+		assert_int_equal(trace->damaged, 1);
+		assert_non_null(strstr(world->said, "2 0: "));
+		assert_non_null(strstr(world->said, "bad packet at byte"));
+		index_close(index);
+		trace_close(trace);
+	}
+}
+
+static bool refuse(void *arg, uint64_t done, uint64_t all)
+{
+	int *left = arg;
+
+	(void)done;
+	(void)all;
+	return --*left > 0;
+}
+
+static void interrupted_and_gone_on_with(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	write_all(world, PACKETS);
+	struct trace *trace = fake_open(world->dir, NULL);
+	for (int left = 1; left < 4; left++) {
+		struct index *index = open_index(world, trace, false, 100);
+		int count = left;
+		index->options.progress = refuse;
+		index->options.progress_arg = &count;
+		struct table *table;
+		assert_false(index_table(index, trace->streams[0], &table, &err));
+		assert_int_equal(err.kind, ERR_INTERRUPTED);
+		index_close(index);
+	}
+	assert_true(stored_is_right(world, trace, true));
+	trace_close(trace);
+}
+
+static void values_of_other_rooms(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+	void *key, *value;
+	size_t nkey, nvalue;
+	uint8_t *big = mem_new(3 << 20);
+
+	memset(big, 'x', 3 << 20);
+	write_all(world, 10);
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_build(index, &err));
+	assert_true(index_put(index, "c/10", 4, "ten", 3, &err));
+	assert_true(index_put(index, "c/20", 4, big, 3 << 20, &err));
+	assert_true(index_put(index, "d/10", 4, "", 0, &err));
+	assert_true(index_get_before(index, "c/25", 4, 2, &key, &nkey, &value, &nvalue));
+	assert_int_equal(nkey, 4);
+	assert_memory_equal(key, "c/20", 4);
+	assert_int_equal(nvalue, 3 << 20);
+	assert_memory_equal(value, big, 3 << 20);
+	mem_free(key);
+	mem_free(value);
+	assert_true(index_get_before(index, "c/10", 4, 2, &key, &nkey, &value, &nvalue));
+	assert_memory_equal(value, "ten", 3);
+	mem_free(key);
+	mem_free(value);
+	assert_false(index_get_before(index, "c/05", 4, 2, &key, &nkey, &value, &nvalue));
+	assert_false(index_get_before(index, "a", 1, 0, &key, &nkey, &value, &nvalue));
+	assert_true(index_delete_prefix(index, "c/", 2, &err));
+	assert_false(index_get(index, "c/10", 4, &value, &nvalue));
+	assert_true(index_get(index, "d/10", 4, &value, &nvalue));
+	assert_int_equal(nvalue, 0);
+	mem_free(value);
+	index_close(index);
+	assert_true(stored_is_right(world, trace, false));
+	trace_close(trace);
+	mem_free(big);
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROW(a_build_equals_a_scan),
+		ROW(what_one_question_scanned_is_stored_at_close),
+		ROW(growth_equals_one_scan),
+		ROW(growth_with_open_packets_equals_one_scan),
+		ROW(an_index_that_is_ahead_is_left_alone),
+		ROW(killed_at_any_instant),
+		ROW(two_processes_at_once),
+		ROW(a_changed_file_is_said_and_indexed_anew),
+		ROW(a_shorter_file_is_said_and_indexed_anew),
+		ROW(a_copy_is_the_same_trace),
+		ROW(no_folder_there),
+		ROW(a_folder_that_is_read_only),
+		ROW(another_version_is_said_and_indexed_anew),
+		ROW(damage_is_told_again),
+		ROW(interrupted_and_gone_on_with),
+		ROW(values_of_other_rooms),
+	};
+
+	return cmocka_run_group_tests_name("build", tests, NULL, NULL);
+}

@@ -4,6 +4,8 @@ libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS)
 libstate_la_SOURCES = %D%/state.h %D%/value.h
 
 # The rule language
-libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/program.h %D%/rule.h \
+libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
+	%D%/expr_compile.c %D%/expr_field.c %D%/expr_ops.c %D%/glob.c %D%/path.c \
+	%D%/program.c %D%/program.h %D%/program_internal.h %D%/rule.h %D%/rule_compile.c \
 	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_parse.c %D%/rule_parse_expr.c \
 	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c %D%/where.h

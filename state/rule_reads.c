@@ -207,6 +207,7 @@ static void set_target(struct analysis *analysis, const struct statement *statem
 
 static void mark_written(struct analysis *analysis)
 {
+	analysis->nsection_written = analysis->nsections;
 	analysis->section_written =
 		mem_new_array(analysis->nsections, sizeof *analysis->section_written);
 	for (size_t i = 0; i < analysis->rules->nstatements; i++)

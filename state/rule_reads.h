@@ -42,7 +42,8 @@ struct analysis {
 	struct view_info *views;
 	const char **sections; /* names; the formats' own first */
 	size_t nsections, sections_capacity;
-	bool *section_written; /* by some section line */
+	bool *section_written; /* by some section line; of the first nsection_written sections */
+	size_t nsection_written;
 };
 
 /* The rules must have passed rules_check(). `hosts`: paths are below host["NAME"]. */

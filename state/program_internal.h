@@ -1,0 +1,75 @@
+/* program_internal.h - a program's insides, and how expressions are compiled for a class */
+#ifndef STATE_PROGRAM_INTERNAL_H
+#define STATE_PROGRAM_INTERNAL_H
+
+#include "state/expr.h"
+#include "state/rule_reads.h"
+
+struct group { /* streams with the same section lines */
+	const char *section;
+	uint32_t part;
+};
+
+struct initial {
+	struct path path;
+	struct value value;
+};
+
+struct program {
+	struct rules *rules;
+	const struct trace *trace;
+	struct arena *arena;
+	struct attrs *attrs;
+	struct analysis *analysis;
+	bool hosts; /* paths are below host["NAME"] */
+	struct group *groups;
+	size_t ngroups, groups_capacity;
+	uint32_t *stream_group;
+	struct class_program *classes; /* [group][class] */
+	struct class_program *lost;    /* [part] */
+	struct class_program *start, *end;
+	size_t nstart;
+	const struct line **statements; /* any compiled form of each */
+	struct initial *initials;
+	size_t ninitials;
+	struct view *views;
+	size_t nviews;
+	bool *views_shape, *writes_shape;
+	uint32_t nshapes; /* of the two above */
+	pcre2_code **regexes;
+	size_t nregexes, regexes_capacity;
+	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
+};
+
+enum { REF_FOUND = 1, REF_MISSING = 2 };
+
+enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE };
+
+/* What an expression is compiled for. */
+struct compile {
+	struct program *program;
+	const struct rules *names; /* maps and aliases; NULL: none */
+	enum compile_on on;
+	const struct event_class *class; /* ON_EVENT, ON_WHERE */
+	const struct part *part;         /* NULL: none */
+	const struct captures *captures; /* NULL: none */
+	bool host_variable;              /* views: host[?] stands before every path */
+	bool host_any;                   /* initial values: host[*] */
+	uint32_t variable;               /* number of that variable */
+	uint8_t *refs;                   /* NULL: nothing is warned about */
+	bool quiet;                      /* inside has() */
+};
+
+const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
+void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
+bool expr_is_const(const struct expr *expr, enum value_kind kind);
+bool expr_uses_fields(const struct expr *expr);
+bool path_uses_fields(const struct path *path);
+bool expr_reads_state(const struct expr *expr);
+
+struct program *program_new(struct rules *rules, const struct trace *trace);
+bool trace_has_hosts(const struct trace *trace);
+/* Warns of the fields that were looked for and never found. */
+void warn_missing(const struct rules *rules, const uint8_t *refs, const struct notices *notices);
+
+#endif

@@ -1,0 +1,588 @@
+/*
+ * rule_compile.c - a rule set and a trace to a program
+ *
+ * Every class is compiled at opening, so that what is warned about is known then. Section lines
+ * depend on the stream's section as well: streams of one part and one section name are a group.
+ */
+#include "state/program_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+/* ---- patterns ---- */
+
+static bool matches_name(const struct head_pattern *pattern, const char *name,
+			 struct captures *captures)
+{
+	if (pattern->kind == HEAD_LITERAL)
+		return !strcmp(pattern->text, name);
+	return pattern->kind == HEAD_GLOB &&
+	       glob_match(pattern->text, strlen(pattern->text), name, strlen(name), captures);
+}
+
+static const char *last_part(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon && colon[1] ? colon + 1 : NULL;
+}
+
+/* The full name, or what stands behind its last colon. */
+static bool matches_event(const struct head_pattern *pattern, const char *name,
+			  struct captures *captures)
+{
+	const char *last = last_part(name);
+
+	captures->n = 0;
+	return matches_name(pattern, name, captures) ||
+	       (last && matches_name(pattern, last, captures));
+}
+
+static bool matches_alias(const struct rules *rules, const struct head_pattern *pattern,
+			  const char *name)
+{
+	const char *last = last_part(name);
+
+	for (size_t i = 0; i < rules->naliases; i++) {
+		const struct alias_def *alias = rules->aliases[i];
+		if (!alias->is_event || pattern->kind > HEAD_LITERAL ||
+		    strcmp(alias->name, pattern->text) != 0)
+			continue;
+		for (size_t n = 0; n < alias->nnames; n++)
+			if (!strcmp(alias->names[n], name) ||
+			    (last && !strcmp(alias->names[n], last)))
+				return true;
+	}
+	return false;
+}
+
+static bool block_matches_event(const struct rules *rules, const struct rule_block *block,
+				const char *name, struct captures *captures)
+{
+	captures->n = 0;
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (matches_event(&block->patterns[i], name, captures) ||
+		    matches_alias(rules, &block->patterns[i], name))
+			return true;
+	return false;
+}
+
+static bool block_matches_section(const struct rule_block *block, const char *section,
+				  struct captures *captures)
+{
+	captures->n = 0;
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (matches_name(&block->patterns[i], section, captures))
+			return true;
+	return false;
+}
+
+static bool block_has(const struct rule_block *block, enum pattern_kind kind)
+{
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (block->patterns[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* ---- lines ---- */
+
+static const struct expr *compile_when(struct compile *compile, const struct statement *statement)
+{
+	const struct ast *head = statement->block->when, *own = statement->when;
+	struct ast *args[2];
+	struct ast both = {.kind = AST_BINARY, .op = OP_AND, .args = args, .nargs = 2};
+
+	if (!head && !own)
+		return NULL;
+	if (!head || !own)
+		return compile_expr(compile, head ? head : own);
+	args[0] = statement->block->when;
+	args[1] = statement->when;
+	return compile_expr(compile, &both);
+}
+
+static bool surely_fails(const struct line *line)
+{
+	if (line->value && line->value->kind == EXPR_FAIL)
+		return true;
+	if (line->when && line->when->kind == EXPR_FAIL)
+		return true;
+	for (uint32_t i = 0; i < line->target.natoms; i++)
+		if (line->target.atoms[i].expr && line->target.atoms[i].expr->kind == EXPR_FAIL)
+			return true;
+	return false;
+}
+
+static void set_place(struct line *line, const struct statement *statement)
+{
+	const struct rule_file *file = statement->block->file;
+
+	line->file = file->name;
+	rule_file_place(file, statement->at, &line->at_line, &line->at_column, NULL, NULL);
+}
+
+/* Fields that a kept part of the flags says nothing about: of this class. */
+static void set_flags(struct line *line, const struct statement_info *info)
+{
+	line->flags = info->flags;
+	if (expr_uses_fields(line->when) || expr_uses_fields(line->value) ||
+	    path_uses_fields(&line->target))
+		line->flags |= LINE_FIELDS;
+	if (surely_fails(line))
+		line->flags |= LINE_FAILS;
+	if (line->flags & LINE_FAILS)
+		line->flags &= ~(uint32_t)LINE_FIELDS;
+}
+
+/* False: on this class the line does nothing. */
+static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
+{
+	struct program *program = compile->program;
+	const struct statement *statement = program->rules->statements[id];
+	const struct statement_info *info = &program->analysis->statements[id];
+
+	*out = (struct line){.id = id,
+			     .verb = statement->verb,
+			     .section = info->section,
+			     .stratum = info->stratum,
+			     .reads = info->reads,
+			     .nreads = (uint32_t)info->nreads};
+	out->when = compile_when(compile, statement);
+	if (expr_is_const(out->when, VALUE_BOOL)) {
+		if (!out->when->value.b)
+			return false;
+		out->when = NULL;
+	}
+	if (!(info->flags & LINE_SECTION))
+		compile_path(compile, statement->target, &out->target);
+	if (statement->value)
+		out->value = compile_expr(compile, statement->value);
+	set_place(out, statement);
+	set_flags(out, info);
+	/* `section *` is silent where a field is missing */
+	return !((out->flags & LINE_SECTION) && (out->flags & LINE_FAILS));
+}
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
+{
+	lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof *lines->items);
+	if (compile_line(compile, id, &lines->items[lines->count]))
+		lines->count++;
+}
+
+/* Moves the lines into the program's arena. */
+static const struct line *keep_lines(struct program *program, struct lines *lines, uint32_t *count)
+{
+	struct line *kept = arena_array(program->arena, lines->count, sizeof *kept);
+
+	if (lines->count)
+		memcpy(kept, lines->items, lines->count * sizeof *kept);
+	for (size_t i = 0; i < lines->count; i++)
+		program->statements[kept[i].id] = &kept[i];
+	*count = (uint32_t)lines->count;
+	mem_free(lines->items);
+	return kept;
+}
+
+static bool lines_use_fields(const struct line *lines, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (lines[i].flags & LINE_FIELDS)
+			return true;
+	return false;
+}
+
+/* ---- classes ---- */
+
+static const struct part *part_of(const struct program *program, uint32_t part)
+{
+	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
+}
+
+static void compile_event_lines(struct program *program, const struct event_class *class,
+				struct class_program *out)
+{
+	struct lines lines = {0};
+	struct captures captures;
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EVENT,
+				  .class = class,
+				  .part = part_of(program, class->part),
+				  .captures = &captures,
+				  .refs = program->refs};
+	const struct rule_block *last = NULL;
+	bool matches = false;
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
+		const struct rule_block *block = program->rules->statements[i]->block;
+		if (block->is_section)
+			continue;
+		if (block != last) /* statements of a block stand together */
+			matches =
+				block_matches_event(program->rules, block, class->name, &captures);
+		last = block;
+		if (matches)
+			add_line(&compile, i, &lines);
+	}
+	out->event = keep_lines(program, &lines, &out->nevent);
+}
+
+static void compile_section_lines(struct program *program, const struct group *group,
+				  const struct event_class *class, struct class_program *out)
+{
+	struct lines lines = {0};
+	struct captures captures;
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EVENT,
+				  .class = class,
+				  .part = part_of(program, class->part),
+				  .captures = &captures,
+				  .refs = program->refs};
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
+		const struct rule_block *block = program->rules->statements[i]->block;
+		if (block->is_section && block_matches_section(block, group->section, &captures))
+			add_line(&compile, i, &lines);
+	}
+	out->section = keep_lines(program, &lines, &out->nsection);
+}
+
+static bool has_section_blocks(const struct rules *rules)
+{
+	for (size_t i = 0; i < rules->nblocks; i++)
+		if (rules->blocks[i]->is_section)
+			return true;
+	return false;
+}
+
+static uint32_t find_group(struct program *program, const struct stream *stream, bool sections)
+{
+	struct group group = {sections && stream->section ? stream->section : "",
+			      sections ? stream->part : 0};
+
+	for (size_t i = 0; i < program->ngroups; i++)
+		if (program->groups[i].part == group.part &&
+		    !strcmp(program->groups[i].section, group.section))
+			return (uint32_t)i;
+	program->groups = mem_grow(program->groups, program->ngroups, &program->groups_capacity,
+				   sizeof *program->groups);
+	program->groups[program->ngroups] = group;
+	return (uint32_t)program->ngroups++;
+}
+
+static void compile_classes(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	bool sections = has_section_blocks(program->rules);
+	struct class_program common;
+
+	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		program->stream_group[i] = find_group(program, trace->streams[i], sections);
+	program->classes =
+		mem_new_array(program->ngroups * trace->nclasses, sizeof *program->classes);
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct event_class *class = trace->classes[c];
+		common = (struct class_program){0};
+		compile_event_lines(program, class, &common);
+		for (size_t g = 0; g < program->ngroups; g++) {
+			struct class_program *own = &program->classes[g * trace->nclasses + c];
+			*own = common;
+			if (sections && program->groups[g].part == class->part)
+				compile_section_lines(program, &program->groups[g], class, own);
+			own->fields = lines_use_fields(own->event, own->nevent) ||
+				      lines_use_fields(own->section, own->nsection);
+		}
+	}
+}
+
+/* ---- losses, start and end ---- */
+
+static void compile_special(struct program *program, enum pattern_kind kind,
+			    const struct part *part, struct class_program *out)
+{
+	struct lines lines = {0};
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = kind == HEAD_LOST ? ON_LOSS : ON_EDGE,
+				  .part = part,
+				  .refs = program->refs};
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++)
+		if (block_has(program->rules->statements[i]->block, kind))
+			add_line(&compile, i, &lines);
+	out->event = keep_lines(program, &lines, &out->nevent);
+}
+
+static const char *host_of(const struct part *part)
+{
+	return part->host ? part->host : "";
+}
+
+static bool first_of_host(const struct trace *trace, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (!strcmp(host_of(trace->parts[j]), host_of(trace->parts[i])))
+			return false;
+	return true;
+}
+
+bool trace_has_hosts(const struct trace *trace)
+{
+	for (size_t i = 1; i < trace->nparts; i++)
+		if (first_of_host(trace, i))
+			return true;
+	return false;
+}
+
+static void compile_specials(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	size_t parts = trace->nparts ? trace->nparts : 1;
+
+	program->lost = mem_new_array(parts, sizeof *program->lost);
+	program->start = mem_new_array(parts, sizeof *program->start);
+	program->end = mem_new_array(parts, sizeof *program->end);
+	for (size_t i = 0; i < parts; i++) {
+		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
+		compile_special(program, HEAD_LOST, part, &program->lost[i]);
+		if (part && !first_of_host(trace, i))
+			continue;
+		compile_special(program, HEAD_START, part, &program->start[program->nstart]);
+		compile_special(program, HEAD_END, part, &program->end[program->nstart++]);
+	}
+}
+
+/* ---- initial values and views ---- */
+
+static void any_keys(const struct ast_path *from, struct ast_path *to, struct arena *arena)
+{
+	*to = *from;
+	to->atoms = arena_array(arena, from->natoms, sizeof *to->atoms);
+	memcpy(to->atoms, from->atoms, from->natoms * sizeof *to->atoms);
+	for (uint32_t i = 0; i < to->natoms; i++)
+		if (to->atoms[i].kind != ATOM_NAME)
+			to->atoms[i].kind = ATOM_ANY;
+}
+
+/* A stack starts empty; an `initial` of the same path, which comes later, counts before that. */
+static void add_stacks(struct compile *compile)
+{
+	struct program *program = compile->program;
+	const struct rules *rules = program->rules;
+
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement *statement = rules->statements[i];
+		struct initial *initial = &program->initials[program->ninitials];
+		struct ast_path any;
+		if (statement->verb != VERB_PUSH && statement->verb != VERB_POP)
+			continue;
+		any_keys(statement->target, &any, program->arena);
+		compile_path(compile, &any, &initial->path);
+		initial->value = value_s64(0);
+		program->ninitials++;
+	}
+}
+
+static void compile_initials(struct program *program)
+{
+	const struct rules *rules = program->rules;
+	struct compile compile = {
+		.program = program, .names = rules, .on = ON_EDGE, .host_any = true};
+
+	program->initials =
+		mem_new_array(rules->ninitials + rules->nstatements, sizeof *program->initials);
+	add_stacks(&compile);
+	for (size_t i = 0; i < rules->ninitials; i++) {
+		struct initial *initial = &program->initials[program->ninitials++];
+		compile_path(&compile, rules->initials[i]->path, &initial->path);
+		initial->value = rules->initials[i]->value;
+		attrs_keep(program->attrs, &initial->value);
+	}
+}
+
+static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n);
+
+/* Keys that are a variable, in the paths of the expression and inside their keys. */
+static void add_path_sources(const struct path *path, struct view_source *sources, uint32_t *n)
+{
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct expr *key = path->atoms[i].expr;
+		if (!key)
+			continue;
+		if (key->kind == EXPR_VARIABLE && sources)
+			sources[*n] = (struct view_source){key->index, path->shape, i};
+		*n += key->kind == EXPR_VARIABLE;
+		add_source(key, sources, n);
+	}
+}
+
+static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n)
+{
+	if (!expr)
+		return;
+	if (expr->kind == EXPR_READ)
+		add_path_sources(&expr->path, sources, n);
+	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+		add_source(expr->args[i], sources, n);
+	add_source(expr->left, sources, n);
+	add_source(expr->right, sources, n);
+}
+
+static void compile_view(struct program *program, size_t i)
+{
+	const struct view_def *from = program->rules->views[i];
+	const struct view_info *info = &program->analysis->views[i];
+	struct view *view = &program->views[i];
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EDGE, /* its path binds the host */
+				  .part = part_of(program, 0),
+				  .host_variable = true,
+				  .variable = from->nvariables};
+	struct view_source *sources;
+
+	compile_path(&compile, from->path, &view->path);
+	compile.on = ON_VIEW;
+	view->value = compile_expr(&compile, from->value);
+	view->nvariables = from->nvariables + program->hosts;
+	view->reads = info->reads;
+	view->nreads = (uint32_t)info->nreads;
+	add_source(view->value, NULL, &view->nsources);
+	sources = arena_array(program->arena, view->nsources, sizeof *sources);
+	view->nsources = 0;
+	add_source(view->value, sources, &view->nsources);
+	view->sources = sources;
+}
+
+/* ---- shapes ---- */
+
+static void mark_shapes(struct program *program)
+{
+	const struct analysis *analysis = program->analysis;
+	const struct rules *rules = program->rules;
+
+	program->nshapes = shape_count(program->attrs);
+	program->views_shape = mem_new_array(program->nshapes, sizeof *program->views_shape);
+	program->writes_shape = mem_new_array(program->nshapes, sizeof *program->writes_shape);
+	for (size_t i = 0; i < rules->nviews; i++)
+		program->views_shape[analysis->views[i].shape] = true;
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement_info *info = &analysis->statements[i];
+		enum verb verb = rules->statements[i]->verb;
+		if (verb == VERB_DELETE || verb == VERB_UNKNOWN || info->shape == ATTR_ABSENT)
+			continue;
+		program->writes_shape[info->shape] = true;
+		if (verb == VERB_PUSH || verb == VERB_POP) /* made when strata were */
+			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
+	}
+}
+
+/* ---- warnings ---- */
+
+static void warn_path(const struct rule_file *file, const struct ast_path *path,
+		      const uint8_t *refs, const struct notices *notices)
+{
+	uint32_t line, column;
+	struct buf name = {0};
+
+	if (refs[path->ref] != REF_MISSING)
+		return;
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		if (path->atoms[i].kind == ATOM_NAME)
+			buf_printf(&name, "%s%s", i ? "/" : "", path->atoms[i].name);
+		else
+			buf_add_text(&name, "[]");
+	}
+	rule_file_place(file, path->at, &line, &column, NULL, NULL);
+	notice(notices, NOTICE_WARNING, "%s:%u:%u: no event that matches has %s", file->name, line,
+	       column, buf_text(&name));
+	buf_release(&name);
+}
+
+static void warn_expr(const struct rule_file *file, const struct ast *ast, const uint8_t *refs,
+		      const struct notices *notices);
+
+static void warn_keys(const struct rule_file *file, const struct ast_path *path,
+		      const uint8_t *refs, const struct notices *notices)
+{
+	for (uint32_t i = 0; i < path->natoms; i++)
+		warn_expr(file, path->atoms[i].key, refs, notices);
+}
+
+static void warn_expr(const struct rule_file *file, const struct ast *ast, const uint8_t *refs,
+		      const struct notices *notices)
+{
+	if (!ast)
+		return;
+	if (ast->kind == AST_PATH) {
+		warn_path(file, ast->path, refs, notices);
+		warn_keys(file, ast->path, refs, notices);
+	}
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		warn_expr(file, ast->args[i], refs, notices);
+}
+
+void warn_missing(const struct rules *rules, const uint8_t *refs, const struct notices *notices)
+{
+	const struct rule_block *last = NULL;
+
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement *statement = rules->statements[i];
+		const struct rule_file *file = statement->block->file;
+		if (statement->block != last)
+			warn_expr(file, statement->block->when, refs, notices);
+		last = statement->block;
+		warn_keys(file, statement->target, refs, notices);
+		warn_expr(file, statement->value, refs, notices);
+		warn_expr(file, statement->when, refs, notices);
+	}
+}
+
+/* ---- the whole ---- */
+
+struct program *program_new(struct rules *rules, const struct trace *trace)
+{
+	struct program *program = mem_new(sizeof *program);
+
+	program->rules = rules;
+	program->trace = trace;
+	program->arena = arena_new();
+	program->attrs = attrs_new();
+	program->hosts = trace_has_hosts(trace);
+	program->analysis = analysis_new(rules, program->attrs, program->hosts);
+	program->statements = mem_new_array(rules->nstatements, sizeof(struct line *));
+	program->refs = mem_new_array(rules->nrefs, sizeof *program->refs);
+	program->views = mem_new_array(rules->nviews, sizeof *program->views);
+	program->nviews = rules->nviews;
+	mark_shapes(program);
+	return program;
+}
+
+bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
+		     struct program **out, struct error *err)
+{
+	struct program *program;
+
+	if (!rules_check(rules, err))
+		return false;
+	program = program_new(rules, trace);
+	compile_initials(program);
+	for (size_t i = 0; i < rules->nviews; i++)
+		compile_view(program, i);
+	compile_classes(program);
+	compile_specials(program);
+	if (notices)
+		warn_missing(rules, program->refs, notices);
+	*out = program;
+	return true;
+}

@@ -1,0 +1,99 @@
+/* feed.c - puts @start and @end around what a feed's own cursor gives */
+#include "state/feed.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+static bool within(const struct feed_range *range, const struct order *order)
+{
+	return order_compare(order, &range->from) >= 0 && order_compare(order, &range->to) < 0;
+}
+
+static void mark_set(struct feed_item *mark, enum feed_kind kind, nstime time, uint32_t rank)
+{
+	*mark = (struct feed_item){.kind = kind, .order = {.time = time, .rank = rank}};
+	mark->event.time = time;
+	mark->event.cpu = -1;
+}
+
+bool feed_open(struct feed *feed, const struct feed_range *range, struct feed_pass *out,
+	       struct error *err)
+{
+	nstime first, last;
+
+	*out = (struct feed_pass){.feed = feed, .range = *range};
+	mark_set(&out->start, FEED_START, NSTIME_MIN, RANK_START);
+	out->start_due = range->start && within(range, &out->start.order);
+	if (range->end) {
+		if (!feed->ops->span(feed, &first, &last, err))
+			return false;
+		mark_set(&out->end, FEED_END, last, RANK_END);
+		out->end_due = within(range, &out->end.order);
+	}
+	return feed->ops->open(feed, range, &out->cursor, err);
+}
+
+void feed_close(struct feed_pass *pass)
+{
+	if (pass->cursor)
+		pass->feed->ops->close(pass->cursor);
+	pass->cursor = NULL;
+}
+
+static enum step give_mark(bool *due, const struct feed_item *mark, struct feed_item *out)
+{
+	*due = false;
+	*out = *mark;
+	return STEP_ITEM;
+}
+
+enum step feed_next(struct feed_pass *pass, struct feed_item *out, struct error *err)
+{
+	bool backward = pass->range.backward;
+	enum step step;
+
+	if (!backward && pass->start_due)
+		return give_mark(&pass->start_due, &pass->start, out);
+	if (backward && pass->end_due)
+		return give_mark(&pass->end_due, &pass->end, out);
+	step = pass->feed->ops->next(pass->cursor, out, err);
+	if (step != STEP_END)
+		return step;
+	if (!backward && pass->end_due)
+		return give_mark(&pass->end_due, &pass->end, out);
+	if (backward && pass->start_due)
+		return give_mark(&pass->start_due, &pass->start, out);
+	return STEP_END;
+}
+
+bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fields *out,
+		 struct error *err)
+{
+	return pass->feed->ops->fields(pass->cursor, item, out, err);
+}
+
+bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
+		    const struct order *below, nstime *until, struct error *err)
+{
+	size_t words = feed->trace->nstreams / 64 + 1;
+	uint64_t *streams = mem_new_array(words, sizeof *streams);
+	uint64_t *classes = mem_new_array(feed->trace->nclasses / 64 + 1, sizeof *classes);
+	struct feed_range range = {
+		.to = *below, .backward = true, .losses = true, .classes = classes,
+		.streams = streams};
+	struct feed_item item;
+	struct feed_pass pass;
+	enum step step = STEP_ERROR;
+
+	range.from = order_before(from);
+	streams[stream->index / 64] |= UINT64_C(1) << stream->index % 64;
+	if (feed_open(feed, &range, &pass, err)) {
+		step = feed_next(&pass, &item, err);
+		*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
+	}
+	feed_close(&pass);
+	mem_free(streams);
+	mem_free(classes);
+	return step != STEP_ERROR;
+}

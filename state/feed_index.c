@@ -1,0 +1,113 @@
+/* feed_index.c - the feed over an index: its time-ordered cursor, with keys made of positions */
+#include "state/feed.h"
+
+#include "engine/base/mem.h"
+
+struct index_feed {
+	struct feed feed; /* first: the feed is this */
+	struct index *index;
+};
+
+struct feed_cursor {
+	struct feed_range range;
+	struct events *events;
+};
+
+static bool cursor_open(struct feed *feed, const struct feed_range *range,
+			struct feed_cursor **out, struct error *err)
+{
+	struct feed_cursor *cursor = mem_new(sizeof *cursor);
+	struct order whole = order_before(range->to.time);
+	bool includes = order_compare(&range->to, &whole) > 0; /* some of to.time */
+	struct events_options options = {
+		.begin = range->from.time,
+		.end = range->to.time + (includes && range->to.time < NSTIME_MAX),
+		.backward = range->backward,
+		.losses = range->losses,
+		.classes = range->classes,
+		.streams = range->streams,
+		.progress = feed->progress,
+		.progress_arg = feed->progress_arg,
+	};
+
+	cursor->range = *range;
+	*out = cursor;
+	return events_open(((struct index_feed *)feed)->index, &options, &cursor->events, err);
+}
+
+static void cursor_close(struct feed_cursor *cursor)
+{
+	if (cursor->events)
+		events_close(cursor->events);
+	mem_free(cursor);
+}
+
+static void item_order(struct feed_item *item)
+{
+	const struct event *event = &item->event;
+
+	item->stream = event->stream;
+	item->class = event->class;
+	item->kind = event->class ? FEED_EVENT : FEED_LOSS;
+	item->order = (struct order){
+		.time = event->time,
+		.rank = event->stream->index + 1,
+		.source = event->class ? event->position.source : UINT32_MAX,
+		.offset = event->position.offset,
+		.index = event->position.index,
+	};
+}
+
+/* The index cuts at times; what lies at the edges' times is cut here. */
+static bool outside(const struct feed_range *range, const struct order *order)
+{
+	return (order->time <= range->from.time && order_compare(order, &range->from) < 0) ||
+	       (order->time >= range->to.time && order_compare(order, &range->to) >= 0);
+}
+
+static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, struct error *err)
+{
+	enum step step;
+
+	do {
+		step = events_next(cursor->events, &out->event, err);
+		if (step != STEP_ITEM)
+			return step;
+		item_order(out);
+	} while (outside(&cursor->range, &out->order));
+	return STEP_ITEM;
+}
+
+static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *item,
+			  struct fields *out, struct error *err)
+{
+	return events_fields(cursor->events, &item->event, out, err);
+}
+
+static bool index_span(struct feed *feed, nstime *first, nstime *last, struct error *err)
+{
+	return events_range(((struct index_feed *)feed)->index, first, last, err);
+}
+
+static const struct feed_ops index_ops = {
+	.open = cursor_open,
+	.close = cursor_close,
+	.next = cursor_next,
+	.fields = cursor_fields,
+	.span = index_span,
+};
+
+struct feed *feed_over_index(struct index *index)
+{
+	struct index_feed *feed = mem_new(sizeof *feed);
+
+	feed->feed.ops = &index_ops;
+	feed->feed.trace = index_trace(index);
+	feed->index = index;
+	return &feed->feed;
+}
+
+void feed_over_index_free(struct feed *feed)
+{
+	mem_free(feed);
+}

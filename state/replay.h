@@ -1,0 +1,55 @@
+/*
+ * replay.h - forward evaluation: every event in order, from the start or from a stored position
+ *
+ * Obvious and slow, hence the oracle. It keeps the whole state, tells a watcher about each change,
+ * and counts the statements that fail.
+ */
+#ifndef STATE_REPLAY_H
+#define STATE_REPLAY_H
+
+#include "state/feed.h"
+#include "state/program.h"
+#include "state/store.h"
+
+struct replay;
+
+struct change {
+	uint32_t attr;
+	const struct cell *before, *after;
+	bool fill;	    /* a `was`: `after` holds from after->since on, before the event */
+	nstime time;	    /* of the event */
+	struct order order; /* of the event */
+};
+
+struct replay_options {
+	struct feed *feed;
+	struct program *program;
+	/* Called for each change; NULL: nobody watches. */
+	void (*change)(void *arg, const struct change *change);
+	/* Called before the first event of a later time than the last; false: stop here. */
+	bool (*moment)(void *arg, nstime next);
+	void *arg;
+};
+
+struct replay *replay_new(const struct replay_options *options);
+void replay_free(struct replay *replay); /* NULL is fine */
+/* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
+struct store *replay_store(struct replay *replay);
+
+/*
+ * Evaluates everything in [from, to); moment() may end it earlier. `from` is order_before(t) of a
+ * checkpoint or order_before(NSTIME_MIN).
+ */
+bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
+		struct error *err);
+uint64_t replay_events(const struct replay *replay); /* seen so far */
+/* Statements that failed: counts[id * FAILURE_COUNT + failure]. */
+const uint64_t *replay_failures(const struct replay *replay);
+/* Writes of `was` that differed from what was known. */
+uint64_t replay_contradictions(const struct replay *replay);
+
+/* Arithmetic of `+=`. */
+enum eval value_add(const struct value *a, const struct value *b, struct value *out,
+		    enum failure *failure);
+
+#endif

@@ -1,0 +1,210 @@
+/* fake_trace.c - see fake_trace.h */
+#include "tests/state/fake_trace.h"
+
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct reader fake_format = {.format = "fake"};
+
+static struct field_class *payload_of(struct arena *arena, const struct fake_class *from)
+{
+	struct field_class *payload = arena_alloc(arena, sizeof *payload);
+
+	payload->kind = FIELD_STRUCT;
+	payload->align = 1;
+	payload->members = arena_array(arena, FAKE_FIELDS, sizeof *payload->members);
+	for (uint32_t i = 0; i < FAKE_FIELDS && from->fields[i]; i++) {
+		struct field_class *class = arena_alloc(arena, sizeof *class);
+		bool text = from->fields[i][0] == '$';
+
+		*class = (struct field_class){.kind = text ? FIELD_STRING : FIELD_INT,
+					      .align = 8,
+					      .bits = text ? 0 : 64,
+					      .base = 10,
+					      .clock = -1,
+					      .slot = i};
+		payload->members[i].name = payload->members[i].written = from->fields[i] + text;
+		payload->members[i].class = class;
+		payload->nmembers++;
+	}
+	return payload;
+}
+
+static void make_trace(struct fake_trace *fake, uint32_t nstreams,
+		       const struct fake_class *classes, size_t nclasses)
+{
+	struct trace *trace = &fake->trace;
+	struct part *part;
+
+	trace->arena = arena_new();
+	trace->path = "fake";
+	part = trace_add_part(trace, &fake_format, "fake");
+	for (uint32_t i = 0; i < nstreams; i++) {
+		struct stream *stream =
+			trace_add_stream(trace, part, arena_printf(trace->arena, "s%u", i));
+		stream->section = "ch";
+		stream->cpu = (int32_t)i;
+		stream->has_time = true;
+	}
+	for (size_t i = 0; i < nclasses; i++) {
+		struct event_class *class = trace_add_class(trace, part, classes[i].name);
+
+		class->scope[SCOPE_PAYLOAD] = payload_of(trace->arena, &classes[i]);
+		class->nslots = class->scope[SCOPE_PAYLOAD]->nmembers;
+	}
+}
+
+static int by_order(const void *a, const void *b)
+{
+	return order_compare(&((const struct feed_item *)a)->order,
+			     &((const struct feed_item *)b)->order);
+}
+
+static void make_item(struct fake_trace *fake, size_t i, const struct fake_event *from)
+{
+	struct feed_item *item = &fake->items[i];
+	struct event *event = &item->event;
+	bool loss = from->class == FAKE_LOSS;
+
+	item->kind = loss ? FEED_LOSS : FEED_EVENT;
+	item->stream = event->stream = fake->trace.streams[from->stream];
+	item->class = event->class = loss ? NULL : fake->trace.classes[from->class];
+	item->order = (struct order){.time = from->time,
+				     .rank = from->stream + 1,
+				     .source = loss ? UINT32_MAX : 0,
+				     .index = (uint32_t)i};
+	event->time = from->time;
+	event->cpu = item->stream->cpu;
+	event->position = (struct position){.stream = from->stream, .index = (uint32_t)i};
+	event->lost = loss;
+	event->until = from->until;
+	for (uint32_t f = 0; !loss && f < item->class->nslots; f++) {
+		struct slot *slot = &fake->slots[i * FAKE_FIELDS + f];
+
+		slot->u = from->numbers[f];
+		if (item->class->scope[SCOPE_PAYLOAD]->members[f].class->kind == FIELD_STRING) {
+			slot->bytes = (const uint8_t *)from->texts[f];
+			slot->n = strlen(from->texts[f]);
+		}
+	}
+}
+
+/* ---- the feed ---- */
+
+struct feed_cursor {
+	struct fake_trace *fake;
+	struct feed_range range;
+	size_t at; /* forward: the next; backward: one above the next */
+};
+
+static bool cursor_open(struct feed *feed, const struct feed_range *range,
+			struct feed_cursor **out, struct error *err)
+{
+	struct feed_cursor *cursor = mem_new(sizeof *cursor);
+
+	(void)err;
+	cursor->fake = (struct fake_trace *)feed;
+	cursor->range = *range;
+	cursor->at = range->backward ? cursor->fake->nitems : 0;
+	*out = cursor;
+	return true;
+}
+
+static void cursor_close(struct feed_cursor *cursor)
+{
+	mem_free(cursor);
+}
+
+static bool has(const uint64_t *bits, uint32_t i)
+{
+	return !bits || bits[i / 64] & UINT64_C(1) << i % 64;
+}
+
+static bool wanted(const struct feed_range *range, const struct feed_item *item)
+{
+	if (order_compare(&item->order, &range->from) < 0 ||
+	    order_compare(&item->order, &range->to) >= 0 ||
+	    !has(range->streams, item->stream->index))
+		return false;
+	return item->class ? has(range->classes, item->class->index) : range->losses;
+}
+
+static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, struct error *err)
+{
+	struct fake_trace *fake = cursor->fake;
+
+	(void)err;
+	while (cursor->range.backward ? cursor->at > 0 : cursor->at < fake->nitems) {
+		const struct feed_item *item =
+			&fake->items[cursor->range.backward ? --cursor->at : cursor->at++];
+		if (!wanted(&cursor->range, item))
+			continue;
+		*out = *item;
+		fake->given++;
+		return STEP_ITEM;
+	}
+	return STEP_END;
+}
+
+static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *item,
+			  struct fields *out, struct error *err)
+{
+	size_t i = cursor->range.backward ? cursor->at : cursor->at - 1;
+
+	(void)err;
+	*out = (struct fields){.class = item->class, .slots = &cursor->fake->slots[i * FAKE_FIELDS]};
+	return true;
+}
+
+static bool span(struct feed *feed, nstime *first, nstime *last, struct error *err)
+{
+	const struct fake_trace *fake = (struct fake_trace *)feed;
+
+	(void)err;
+	*first = fake->nitems ? fake->items[0].event.time : 0;
+	*last = fake->nitems ? fake->items[fake->nitems - 1].event.time : 0;
+	return true;
+}
+
+static const struct feed_ops fake_ops = {cursor_open, cursor_close, cursor_next, cursor_fields,
+					 span};
+
+struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
+				  size_t nclasses, const struct fake_event *events,
+				  size_t nevents)
+{
+	struct fake_trace *fake = mem_new(sizeof *fake);
+	struct slot *unsorted;
+
+	fake->feed.ops = &fake_ops;
+	fake->feed.trace = &fake->trace;
+	make_trace(fake, nstreams, classes, nclasses);
+	fake->nitems = nevents;
+	fake->items = mem_new_array(nevents, sizeof *fake->items);
+	fake->slots = mem_new_array(nevents * FAKE_FIELDS, sizeof *fake->slots);
+	for (size_t i = 0; i < nevents; i++)
+		make_item(fake, i, &events[i]);
+	qsort(fake->items, nevents, sizeof *fake->items, by_order);
+	unsorted = fake->slots;
+	fake->slots = mem_new_array(nevents * FAKE_FIELDS, sizeof *fake->slots);
+	for (size_t i = 0; i < nevents; i++)
+		memcpy(&fake->slots[i * FAKE_FIELDS],
+		       &unsorted[fake->items[i].event.position.index * FAKE_FIELDS],
+		       FAKE_FIELDS * sizeof *unsorted);
+	mem_free(unsorted);
+	return fake;
+}
+
+void fake_trace_free(struct fake_trace *fake)
+{
+	arena_free(fake->trace.arena);
+	mem_free(fake->trace.parts);
+	mem_free(fake->trace.streams);
+	mem_free(fake->trace.classes);
+	mem_free(fake->trace.clocks);
+	mem_free(fake->items);
+	mem_free(fake->slots);
+	mem_free(fake);
+}

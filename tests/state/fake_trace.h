@@ -1,0 +1,43 @@
+/*
+ * fake_trace.h - traces in memory, and a feed over them: what a test says is what evaluation sees
+ *
+ * Events carry unsigned and string fields by name; a class lacks the fields it does not name.
+ */
+#ifndef TESTS_STATE_FAKE_TRACE_H
+#define TESTS_STATE_FAKE_TRACE_H
+
+#include "state/feed.h"
+
+enum { FAKE_FIELDS = 6 };
+
+struct fake_class {
+	const char *name;
+	const char *fields[FAKE_FIELDS]; /* "v": unsigned; "$name": a string */
+};
+
+struct fake_event {
+	nstime time;
+	uint32_t stream;
+	uint32_t class; /* into the classes; FAKE_LOSS: events are missing until `until` */
+	uint64_t numbers[FAKE_FIELDS];
+	const char *texts[FAKE_FIELDS];
+	nstime until;
+};
+#define FAKE_LOSS UINT32_MAX
+
+struct fake_trace {
+	struct feed feed; /* first */
+	struct trace trace;
+	struct feed_item *items; /* in order */
+	struct slot *slots;	 /* FAKE_FIELDS per item */
+	size_t nitems;
+	uint64_t given; /* items that cursors gave */
+};
+
+/* Streams are named s0, s1 ..., of section "ch", and have the CPUs 0, 1 ... */
+struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
+				  size_t nclasses, const struct fake_event *events,
+				  size_t nevents);
+void fake_trace_free(struct fake_trace *fake);
+
+#endif

@@ -288,14 +288,18 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return EVAL_VALUE;
 }
 
+/* A context; what perf samples beside a tracepoint stands in the payload, as perf_NAME. */
 static void find_who(const struct event_class *class, struct field_path *out,
 		     const char *const *names)
 {
-	unsigned scopes = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
+	unsigned contexts = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
 
-	for (; *names; names++)
+	for (; *names; names++) {
+		bool perf = strncmp(*names, "perf_", 5) == 0;
+		unsigned scopes = contexts | (perf ? 1u << SCOPE_PAYLOAD : 0);
 		if (field_path_find(class, scopes, names, 1, out) && out->class)
 			return;
+	}
 	*out = (struct field_path){0};
 }
 

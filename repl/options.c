@@ -44,7 +44,7 @@ static const struct option table[] = {
 	{{"--tid", "N...", "while these threads ran", OPT_FILTER}, TAKE_LIST, AT(tids)},
 	{{"--pid", "N...", "while threads of these processes ran", OPT_FILTER}, TAKE_LIST, AT(pids)},
 	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER}, TAKE_LIST, AT(comms)},
-	{{"--stream", "GLOB...", "of these streams", OPT_FILTER}, TAKE_LIST, AT(streams)},
+	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, AT(streams)},
 	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, AT(wheres)},
 	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
 	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},

@@ -31,7 +31,8 @@ enum option_group {
 	OPT_INDEX = 1 << 9,    /* --drop */
 	OPT_DUMP = 1 << 10,    /* --at */
 	OPT_EXPLAIN = 1 << 11, /* --explain */
-	OPT_LIST = 1 << 12     /* --list */
+	OPT_LIST = 1 << 12,    /* --list */
+	OPT_STREAM = 1 << 13   /* --stream */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };

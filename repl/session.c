@@ -201,19 +201,26 @@ struct trace *session_trace(struct session *session, struct error *err)
 	return session->trace;
 }
 
-struct index *session_index(struct session *session, struct error *err)
+struct index_options session_index_options(struct session *session)
 {
 	const struct options *options = session->options;
+
+	return (struct index_options){.dir = options->index_dir,
+				      .none = options->no_index,
+				      .scan_all = session->scan_all,
+				      .jobs = options->jobs,
+				      .notices = session_notices(session),
+				      .progress = session_progress_bytes,
+				      .progress_arg = session};
+}
+
+struct index *session_index(struct session *session, struct error *err)
+{
 	struct trace *trace = session_trace(session, err);
 
 	if (!trace || session->index)
 		return session->index;
-	struct index_options open = {.dir = options->index_dir,
-				     .none = options->no_index,
-				     .jobs = options->jobs,
-				     .notices = session_notices(session),
-				     .progress = session_progress_bytes,
-				     .progress_arg = session};
+	struct index_options open = session_index_options(session);
 	if (!index_open(trace, &open, &session->index, err))
 		session->index = NULL;
 	return session->index;
@@ -295,12 +302,10 @@ bool session_bounds(struct session *session, nstime *first, nstime *last, struct
 	if (!index)
 		return false;
 	if (!session->first_known) {
-		*err = (struct error){0};
-		if (!events_range(index, &session->first, &session->last, err)) {
-			if (err->kind != ERR_RANGE)
-				return false;
+		if (!events_range(index, &session->first, &session->last, err))
+			return false;
+		if (session->first > session->last)
 			session->first = session->last = NSTIME_MIN;
-		}
 		session->first_known = true;
 	}
 	*first = session->first;

@@ -39,6 +39,8 @@ struct session {
 	uint64_t lost;      /* losses met so far; --strict makes them damage */
 	bool asked_state;   /* some question was asked: --stats names the evaluation */
 	struct progress *progress;
+	bool scan_all; /* `index`: no computed tables */
+	int status;    /* what a script returned; the program's exit status when all went well */
 };
 
 /* `options` and `path` are borrowed. The caller ends it with session_release(). */
@@ -64,6 +66,8 @@ bool session_times(struct session *session, struct times *out, struct error *err
 bool session_progress_time(void *session, nstime at, nstime first, nstime last);
 bool session_progress_bytes(void *session, uint64_t done, uint64_t all);
 struct notices session_notices(struct session *session);
+/* As session_index() opens it. */
+struct index_options session_index_options(struct session *session);
 
 /* One line on standard error: "yore: KIND: text" (kind NULL: "yore: text"). Thread-safe. */
 void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,124 @@
+/*
+ * capabilities.c - the rules are compiled for the trace, and asked which lines are left
+ *
+ * Questions that people ask of kernel traces are named even where nothing answers them, with the
+ * event that would; of all others only those that something answers.
+ */
+#include "repl/capabilities.h"
+
+#include "engine/base/mem.h"
+#include "state/program.h"
+
+#include <string.h>
+
+static const struct {
+	const char *path, *needs;
+} usual[] = {
+	{"cpu[*]/thread", "sched_switch"},
+	{"thread[*]/state", "sched_switch"},
+	{"thread[*]/name", "sched_switch"},
+	{"thread[*]/syscall", "syscall_entry_* or raw_syscalls"},
+	{"cpu[*]/irq", "irq_handler_entry"},
+	{"cpu[*]/softirq", "softirq_entry"},
+	{"cpu[*]/frequency", "cpu_frequency"},
+};
+
+enum { FROM_MOST = 4 };
+
+static void add_writer(struct buf *from, size_t *writers, const char *name)
+{
+	if (++*writers > FROM_MOST)
+		return;
+	buf_add_text(from, *writers > 1 ? ", " : "");
+	buf_add_text(from, name);
+}
+
+/* The classes with a line that gives attributes of the shape a value. */
+static size_t writers_of(const struct trace *trace, const struct program *program, uint32_t shape,
+			 struct buf *from)
+{
+	const struct attrs *attrs = program_attrs(program);
+	size_t writers = 0;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct event_class *class = trace->classes[c];
+		const struct stream *stream = NULL;
+		for (size_t s = 0; s < trace->nstreams && !stream; s++)
+			if (trace->streams[s]->part == class->part)
+				stream = trace->streams[s];
+		if (!stream)
+			continue;
+		const struct class_program *lines = program_class(program, stream, class);
+		for (uint32_t i = 0; i < lines->nevent; i++) {
+			const struct line *line = &lines->event[i];
+			if (line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN ||
+			    line->flags & LINE_FAILS || !line_may_write(line, attrs, shape))
+				continue;
+			add_writer(from, &writers, class->name);
+			break;
+		}
+	}
+	if (writers > FROM_MOST)
+		buf_printf(from, " and %zu more", writers - FROM_MOST);
+	return writers;
+}
+
+static struct capability *add(struct capabilities *out, const char *path)
+{
+	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+	struct capability *item = &out->items[out->count++];
+	*item = (struct capability){.path = path};
+	return item;
+}
+
+static void find_shapes(struct session *session, const struct program *program,
+			struct capabilities *out)
+{
+	const struct attrs *attrs = program_attrs(program);
+
+	for (uint32_t shape = 0; shape < shape_count(attrs); shape++) {
+		struct buf path = {0}, from = {0};
+		if (program_writes_shape(program, shape) &&
+		    writers_of(session->trace, program, shape, &from)) {
+			shape_add_text(attrs, shape, &path);
+			struct capability *item =
+				add(out, arena_strdup(session->arena, buf_text(&path)));
+			item->known = true;
+			item->from = mem_strdup(buf_text(&from));
+		}
+		buf_release(&path);
+		buf_release(&from);
+	}
+}
+
+static bool has(const struct capabilities *all, const char *path)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(all->items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+bool capabilities_find(struct session *session, struct capabilities *out, struct error *err)
+{
+	struct notices quiet = {0};
+	struct program *program;
+
+	if (!session_trace(session, err) || !session_rules(session, err) ||
+	    !program_compile(session->rules, session->trace, &quiet, &program, err))
+		return false;
+	find_shapes(session, program, out);
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+		if (!has(out, usual[i].path))
+			add(out, usual[i].path)->needs = usual[i].needs;
+	program_free(program);
+	return true;
+}
+
+void capabilities_release(struct capabilities *capabilities)
+{
+	for (size_t i = 0; i < capabilities->count; i++)
+		mem_free(capabilities->items[i].from);
+	mem_free(capabilities->items);
+	*capabilities = (struct capabilities){0};
+}

@@ -1,0 +1,388 @@
+/*
+ * cmd_at.c - values at a moment
+ *
+ * Words that begin like a time are times, all others are paths: no path begins with a digit or a
+ * sign. Moments from standard input are answered as they come: all lines that have arrived are one
+ * question, so that a person gets an answer per line and a file gets few large ones.
+ */
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+#include "repl/names.h"
+#include "repl/render.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH_PATHS = 4096, BATCH_ALL = 16, READ_AT_ONCE = 1 << 16 };
+
+struct at {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct times times;
+	struct rows rows;
+	struct query **queries;
+	size_t nqueries;
+	struct moment *moments;
+	size_t nmoments, capacity;
+	bool many; /* rows begin with their moment */
+};
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void json_why(struct at *at, struct sink *out, const struct answer *answer)
+{
+	const struct trace *trace = at->session->trace;
+
+	sink_text(out, ",\"why\":");
+	if (!answer->has_why) {
+		sink_text(out, "null}\n");
+		return;
+	}
+	const struct position *why = &answer->why;
+	sink_text(out, "{\"event\":");
+	json_text(out, answer->why_class ? answer->why_class->name : NULL);
+	sink_text(out, ",\"t\":");
+	json_time(out, answer->why_time);
+	if (answer->why_time != NSTIME_MIN && why->stream < trace->nstreams) {
+		const struct stream *stream = trace->streams[why->stream];
+		sink_text(out, ",\"stream\":");
+		json_text(out, stream->name);
+		if (answer->why_class && why->source < stream->nsources) {
+			sink_text(out, ",\"file\":");
+			json_text(out, source_name(stream->sources[why->source]));
+			sink_printf(out, ",\"packet\":%llu,\"index\":%u,\"bit\":%llu",
+				    (unsigned long long)why->offset, why->index,
+				    (unsigned long long)why->at);
+		}
+	}
+	sink_text(out, ",\"rules\":");
+	json_text(out, answer->why_file);
+	sink_printf(out, ",\"line\":%u}}\n", answer->why_line);
+}
+
+static bool json_answer(struct at *at, const struct answer *answer)
+{
+	struct sink *out = at->sink;
+
+	sink_text(out, "{\"t\":");
+	sink_i64(out, answer->t);
+	sink_text(out, ",\"path\":");
+	json_text(out, answer->path);
+	sink_text(out, ",\"value\":");
+	json_value(out, &answer->value);
+	if (answer->value.kind == VALUE_UNKNOWN)
+		sink_text(out, ",\"known\":false");
+	sink_text(out, ",\"since\":");
+	json_time(out, answer->since);
+	if (at->options->why)
+		json_why(at, out, answer);
+	else
+		sink_text(out, "}\n");
+	return sink_row(out);
+}
+
+static void text_why(struct at *at, struct sink *out, const struct answer *answer)
+{
+	const struct trace *trace = at->session->trace;
+	const struct position *why = &answer->why;
+
+	if (!answer->has_why) {
+		sink_text(out, answer->value.kind == VALUE_UNKNOWN
+				       ? "no event that is known of says it"
+				       : "initial");
+		return;
+	}
+	if (answer->why_class)
+		sink_text(out, answer->why_class->name);
+	else
+		sink_text(out, answer->why_time == NSTIME_MIN ? "initial" : "events lost");
+	if (answer->why_time != NSTIME_MIN) {
+		sink_text(out, " at ");
+		time_add(&at->times, answer->why_time, out);
+	}
+	if (answer->why_time != NSTIME_MIN && why->stream < trace->nstreams) {
+		const struct stream *stream = trace->streams[why->stream];
+		if (answer->why_class && why->source < stream->nsources)
+			sink_printf(out, " (%s, packet at %llu, event %u)",
+				    source_name(stream->sources[why->source]),
+				    (unsigned long long)why->offset, why->index);
+		else
+			sink_printf(out, " (%s)", stream->name);
+	}
+	if (answer->why_file)
+		sink_printf(out, " by %s:%u", answer->why_file, answer->why_line);
+}
+
+static bool text_answer(struct at *at, const struct answer *answer, const char *name)
+{
+	bool text = at->options->format == FORMAT_TEXT;
+
+	if (!text || at->many)
+		time_add(&at->times, answer->t, rows_cell(&at->rows));
+	rows_text(&at->rows, answer->path);
+	named_add(rows_cell(&at->rows), at->options->format, &answer->value, name);
+	struct sink *since = rows_cell(&at->rows);
+	if (answer->since != NSTIME_MIN) {
+		sink_text(since, text ? "since " : "");
+		time_add(&at->times, answer->since, since);
+	}
+	if (at->options->why)
+		text_why(at, rows_cell(&at->rows), answer);
+	return rows_end(&at->rows);
+}
+
+static bool print_text(struct at *at, const struct answers *answers, struct error *err)
+{
+	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
+	struct arena *arena = arena_new();
+
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answer *answer = &answers->items[i];
+		items[i] = (struct named){
+			.t = answer->t, .path = answer->path, .value = answer->value};
+	}
+	bool ok = at->options->format == FORMAT_CSV ||
+		  names_at(at->session, items, answers->count, at->options->before, arena, err);
+	for (size_t i = 0; i < answers->count && ok; i++)
+		if (!text_answer(at, &answers->items[i], items[i].name))
+			break;
+	mem_free(items);
+	arena_free(arena);
+	return ok;
+}
+
+static bool print_json(struct at *at, const struct answers *answers)
+{
+	for (size_t i = 0; i < answers->count; i++)
+		if (!json_answer(at, &answers->items[i]))
+			break;
+	return true;
+}
+
+/* Asking -------------------------------------------------------------------------------------- */
+
+static bool ask(struct at *at, struct error *err)
+{
+	struct state *state = session_state(at->session, err);
+	size_t step = at->nqueries ? BATCH_PATHS : BATCH_ALL;
+
+	for (size_t i = 0; i < at->nmoments && state && !at->sink->closed; i += step) {
+		size_t count = at->nmoments - i < step ? at->nmoments - i : step;
+		struct answers answers = {0};
+		if (!state_at(state, at->moments + i, count,
+			      (const struct query *const *)at->queries, at->nqueries,
+			      at->options->why, &answers, err))
+			return false;
+		bool ok = at->options->format == FORMAT_JSON ? print_json(at, &answers)
+							     : print_text(at, &answers, err);
+		answers_release(&answers);
+		if (!ok)
+			return false;
+	}
+	at->nmoments = 0;
+	return state != NULL;
+}
+
+static void add_moment(struct at *at, nstime t)
+{
+	at->moments = mem_grow(at->moments, at->nmoments, &at->capacity, sizeof *at->moments);
+	at->moments[at->nmoments++] = (struct moment){.t = t, .before = at->options->before};
+}
+
+static bool add_line(struct at *at, char *line, uint64_t number, struct error *err)
+{
+	nstime t;
+	char *end;
+
+	line += strspn(line, " \t\r");
+	end = line + strlen(line);
+	while (end > line && strchr(" \t\r", end[-1]))
+		*--end = 0;
+	if (!*line)
+		return true;
+	if (!session_time(at->session, line, &t, err)) {
+		err->kind = ERR_RANGE; /* the command line was right */
+		return error_while(err, "standard input, line %llu", (unsigned long long)number);
+	}
+	add_moment(at, t);
+	return true;
+}
+
+/* Takes the whole lines out of `text`; at the end of input the rest as well. */
+static bool take_lines(struct at *at, struct buf *text, bool end, uint64_t *number,
+		       struct error *err)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < text->len; i++) {
+		if (text->data[i] != '\n')
+			continue;
+		text->data[i] = 0;
+		if (!add_line(at, text->data + from, ++*number, err))
+			return false;
+		from = i + 1;
+	}
+	if (end && from < text->len) {
+		if (!add_line(at, text->data + from, ++*number, err))
+			return false;
+		from = text->len;
+	}
+	if (from) {
+		memmove(text->data, text->data + from, text->len - from);
+		text->len -= from;
+	}
+	return true;
+}
+
+static bool ask_from_input(struct at *at, struct error *err)
+{
+	struct buf text = {0};
+	uint64_t number = 0;
+	bool ok = true, end = false;
+
+	at->many = true;
+	while (ok && !end && !at->sink->closed) {
+		ssize_t n = read(STDIN_FILENO, buf_room(&text, READ_AT_ONCE), READ_AT_ONCE);
+		if (n < 0 && errno == EINTR && !signals_interrupted())
+			continue;
+		if (n < 0 && signals_interrupted())
+			ok = error_set(err, ERR_INTERRUPTED, "interrupted");
+		else if (n < 0)
+			ok = error_set(err, ERR_IO, "standard input: %s", strerror(errno));
+		end = n <= 0;
+		text.len += n > 0 ? (size_t)n : 0;
+		struct error bad = {0};
+		bool lines = ok && take_lines(at, &text, end, &number, &bad);
+		/* what came before a bad line is answered */
+		if (ok && at->nmoments)
+			ok = ask(at, err);
+		if (ok && !lines) {
+			*err = bad;
+			ok = false;
+		}
+		sink_flush(at->sink);
+	}
+	buf_release(&text);
+	return ok;
+}
+
+/* Words --------------------------------------------------------------------------------------- */
+
+static bool is_time(const char *word)
+{
+	return strchr("0123456789+@-", word[0]) != NULL && word[0];
+}
+
+static bool parse_words(struct at *at, bool *input, struct error *err)
+{
+	const struct words *words = &at->options->words;
+
+	at->queries = mem_new_array(words->count + 1, sizeof(struct query *));
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+		nstime t;
+		if (strcmp(word, "-") == 0) {
+			*input = true;
+		} else if (!is_time(word)) {
+			if (!query_parse(word, &at->queries[at->nqueries], err))
+				return false;
+			at->nqueries++;
+		} else if (session_time(at->session, word, &t, err)) {
+			add_moment(at, t);
+		} else {
+			return false;
+		}
+	}
+	if (!at->nmoments && !*input && at->session->has_moment)
+		add_moment(at, at->session->moment);
+	if (!at->nmoments && !*input)
+		return error_set(err, ERR_QUERY,
+				 "at: TIME is missing: yore at TRACE TIME... "
+				 "[PATH...]");
+	return true;
+}
+
+static void begin_rows(struct at *at)
+{
+	static const struct column all[] = {
+		{"t", false}, {"path", false}, {"value", false}, {"since", false}, {"why", false}};
+	bool text = at->options->format == FORMAT_TEXT;
+	size_t first = text && !at->many ? 1 : 0;
+	size_t count = (at->options->why ? 5 : 4) - first;
+
+	rows_begin(&at->rows, at->sink, at->options->format, all + first, count);
+}
+
+static bool run_at(struct session *session, const struct options *options, struct sink *sink,
+		   struct error *err)
+{
+	struct at at = {.session = session, .options = options, .sink = sink};
+	bool input = false, rows = options->format != FORMAT_JSON;
+	bool ok = session_times(session, &at.times, err) && parse_words(&at, &input, err);
+
+	if (ok) {
+		at.many = at.nmoments > 1 || input;
+		if (rows)
+			begin_rows(&at);
+		ok = !at.nmoments || ask(&at, err);
+		if (ok && input)
+			ok = ask_from_input(&at, err);
+		if (rows)
+			rows_finish(&at.rows);
+	}
+	for (size_t i = 0; i < at.nqueries; i++)
+		query_free(at.queries[i]);
+	mem_free(at.queries);
+	mem_free(at.moments);
+	return ok;
+}
+
+static bool explain_at(struct session *session, const struct options *options, struct sink *sink,
+		       struct error *err)
+{
+	struct at at = {.session = session, .options = options, .sink = sink};
+	struct state *state = session_state(session, err);
+	struct buf text = {0};
+	bool input = false, ok = state && parse_words(&at, &input, err);
+
+	for (size_t i = 0; i < at.nmoments && ok; i++)
+		ok = state_explain(state, &at.moments[i], (const struct query *const *)at.queries,
+				   at.nqueries, &text, err);
+	if (ok) {
+		sink_text(sink, buf_text(&text));
+		sink_row(sink);
+	}
+	for (size_t i = 0; i < at.nqueries; i++)
+		query_free(at.queries[i]);
+	mem_free(at.queries);
+	mem_free(at.moments);
+	buf_release(&text);
+	return ok;
+}
+
+const struct cmd cmd_at = {
+	.name = "at",
+	.args = "TIME... [PATH...]",
+	.summary = "values at a moment",
+	.help = "Prints what attributes were at a moment: after all events of that time or, with\n"
+		"--before, just before them. Without PATH all that is known. A PATH names one\n"
+		"attribute or, with * and **, many. TIME - reads moments from standard input, one "
+		"a\n"
+		"line, and answers each in that order. --why names the event and the rule.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore at fixtures/golden/sched-demo 2120.801130000 'cpu[*]/thread'\n"
+		"  $ yore at fixtures/golden/sched-demo +5ms 'cpu[0]/thread' --why\n"
+		"  $ yore at fixtures/golden/sched-demo -1ms 'thread[10891]/**'\n"
+		"  $ yore at fixtures/golden/sched-demo @2120801130503 'cpu[0]/thread' --before\n"
+		"  $ printf '+1ms\\n+2ms\\n' | yore at fixtures/golden/sched-demo - "
+		"'cpu[0]/thread'\n",
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_AT,
+	.words = WORD_TIME | WORD_PATH,
+	.min_words = 0,
+	.max_words = -1,
+	.run = run_at,
+	.explain = explain_at,
+};

@@ -1,0 +1,227 @@
+/*
+ * cmd_check.c - what is wrong with a trace
+ *
+ * Everything is read: headers in file order, for times that fall or end before they begin; then
+ * all heads, for damage inside packets; then stored tables against the files. Damage is said on
+ * standard error where it is found, and makes the exit status 3; rows are what else is odd.
+ */
+#include "repl/cmds.h"
+#include "repl/render.h"
+
+struct check {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct times times;
+	uint64_t packets, events, lost, lost_places, odd, differing;
+};
+
+static void begin_row(struct check *check, const char *kind, const struct stream *stream)
+{
+	struct sink *out = check->sink;
+
+	if (check->options->format == FORMAT_JSON) {
+		sink_text(out, "{\"kind\":");
+		json_text(out, kind);
+		sink_text(out, ",\"stream\":");
+		json_text(out, stream->name);
+	} else {
+		sink_printf(out, "%s: %s", kind, stream->name);
+	}
+}
+
+/* One finding about a packet. */
+static void odd_packet(struct check *check, const struct stream *stream, const char *kind,
+		       const struct packet *packet, nstime a, nstime b)
+{
+	struct sink *out = check->sink;
+
+	check->odd++;
+	begin_row(check, kind, stream);
+	const char *file = packet->source < stream->nsources
+				   ? source_name(stream->sources[packet->source])
+				   : "";
+	if (check->options->format == FORMAT_JSON) {
+		sink_text(out, ",\"file\":");
+		json_text(out, file);
+		sink_printf(out, ",\"offset\":%llu,\"times\":[", (unsigned long long)packet->off);
+		json_time(out, a);
+		sink_char(out, ',');
+		json_time(out, b);
+		sink_text(out, "]}\n");
+	} else {
+		sink_printf(out, ": packet at %llu of %s: ", (unsigned long long)packet->off, file);
+		time_add(&check->times, a, out);
+		sink_text(out, ", then ");
+		time_add(&check->times, b, out);
+		sink_char(out, '\n');
+	}
+	sink_row(out);
+}
+
+/* Packets as they lie in the files. */
+static bool check_headers(struct check *check, const struct stream *stream, struct error *err)
+{
+	const struct reader *reader = check->session->trace->parts[stream->part]->reader;
+	struct scan scan = {0};
+	struct packet_info info;
+	nstime before = NSTIME_MIN;
+	uint32_t source = 0;
+	enum step step;
+
+	while ((step = reader->scan(stream, &scan, &info, err)) != STEP_END) {
+		const struct packet *packet = &info.rec;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (step == STEP_ERROR) {
+			trace_damage(check->session->trace, stream->name, err);
+			*err = (struct error){0};
+			continue;
+		}
+		check->packets++;
+		if (packet->source != source)
+			before = NSTIME_MIN;
+		source = packet->source;
+		if (packet->flags & PACKET_BEFORE_ALL)
+			continue;
+		if (packet->max < packet->min)
+			odd_packet(check, stream, "end before begin", packet, packet->min,
+				   packet->max);
+		else if (packet->flags & (PACKET_MENDED | PACKET_SUSPECT))
+			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
+		if (packet->min < before)
+			odd_packet(check, stream, "time falls", packet, before, packet->min);
+		before = packet->min;
+	}
+	return true;
+}
+
+static void meet_loss(struct check *check, const struct event *loss)
+{
+	struct sink *out = check->sink;
+
+	check->lost += loss->lost;
+	check->lost_places++;
+	begin_row(check, "lost", loss->stream);
+	if (check->options->format == FORMAT_JSON) {
+		sink_text(out, ",\"t\":");
+		json_time(out, loss->time);
+		sink_text(out, ",\"until\":");
+		json_time(out, loss->until);
+		sink_text(out, ",\"lost\":");
+		if (loss->lost_unknown)
+			sink_text(out, "null");
+		else
+			sink_u64(out, loss->lost);
+		sink_printf(out, ",\"packets\":%llu}\n", (unsigned long long)loss->lost_packets);
+	} else {
+		sink_text(out, ": from ");
+		time_add(&check->times, loss->time, out);
+		sink_text(out, " until ");
+		time_add(&check->times, loss->until, out);
+		if (loss->lost_unknown)
+			sink_text(out, ", events");
+		else
+			sink_printf(out, ", %llu events", (unsigned long long)loss->lost);
+		if (loss->lost_packets)
+			sink_printf(out, ", %llu packets", (unsigned long long)loss->lost_packets);
+		sink_char(out, '\n');
+	}
+	sink_row(out);
+}
+
+/* All heads, and the values of all events: what cannot be decoded is damage. */
+static bool check_events(struct check *check, struct index *index, struct error *err)
+{
+	struct events_options open = {.begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .losses = true,
+				      .unordered = true,
+				      .progress = session_progress_time,
+				      .progress_arg = check->session};
+	struct events *events;
+	struct run run;
+	enum step step;
+
+	if (!events_open(index, &open, &events, err))
+		return false;
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		if (!run.count)
+			meet_loss(check, &run.loss);
+		check->events += run.count;
+		for (uint32_t i = 0; i < run.count; i++) {
+			struct error bad = {0};
+			struct fields fields;
+			if (!run.reader->decoder_fields(run.decoder, run.batch, run.first + i,
+							&fields, &bad))
+				trace_damage(check->session->trace, run.stream->name, &bad);
+		}
+	}
+	events_close(events);
+	return step == STEP_END;
+}
+
+static void print_sum(struct check *check)
+{
+	const struct trace *trace = check->session->trace;
+	struct sink *out = check->sink;
+	unsigned long long damaged = check->session->damaged;
+
+	if (trace->damaged > damaged)
+		damaged = trace->damaged;
+	if (check->options->format == FORMAT_JSON)
+		sink_printf(out,
+			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"
+			    "\"damaged\":%llu,\"lost\":%llu,\"odd_times\":%llu,"
+			    "\"index_differs\":%llu}\n",
+			    trace->nstreams, (unsigned long long)check->packets,
+			    (unsigned long long)check->events, damaged,
+			    (unsigned long long)check->lost, (unsigned long long)check->odd,
+			    (unsigned long long)check->differing);
+	else
+		sink_printf(
+			out,
+			"%zu streams, %llu packets, %llu events: %llu damaged, %llu events lost "
+			"at %llu places, %llu packets with odd times, %llu index records "
+			"differ\n",
+			trace->nstreams, (unsigned long long)check->packets,
+			(unsigned long long)check->events, damaged, (unsigned long long)check->lost,
+			(unsigned long long)check->lost_places, (unsigned long long)check->odd,
+			(unsigned long long)check->differing);
+	sink_row(out);
+}
+
+static bool run_check(struct session *session, const struct options *options, struct sink *sink,
+		      struct error *err)
+{
+	struct check check = {.session = session, .options = options, .sink = sink};
+	struct index *index = session_index(session, err);
+
+	if (!index || !session_times(session, &check.times, err))
+		return false;
+	for (size_t i = 0; i < session->trace->nstreams; i++)
+		if (!check_headers(&check, session->trace->streams[i], err))
+			return false;
+	if (!check_events(&check, index, err) || !index_check(index, &check.differing, err))
+		return false;
+	session->lost = check.lost_places;
+	print_sum(&check);
+	return true;
+}
+
+const struct cmd cmd_check = {
+	.name = "check",
+	.args = "",
+	.summary = "damage, losses, clock trouble, index against trace",
+	.help = "Reads the whole trace and prints what is wrong with it: packets that cannot be\n"
+		"decoded, events that the tracer lost, packet times that fall or end before they\n"
+		"begin, stored index records that differ from the files. Exit status 3: part of "
+		"the\n"
+		"trace is damaged.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore check fixtures/golden/sched-demo\n"
+		"  $ yore check fixtures/golden/sched-demo --format json\n",
+	.options = OPT_TRACE | OPT_FORMAT,
+	.run = run_check,
+};

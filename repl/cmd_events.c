@@ -1,0 +1,318 @@
+/*
+ * cmd_events.c - events in time order
+ *
+ * Without a filter that looks at single events, runs of heads are taken from the cursor and fields
+ * go straight from the decoder to the output buffer. --count needs heads only, or nothing but the
+ * table.
+ */
+#include "repl/cmds.h"
+#include "repl/filter.h"
+#include "repl/render.h"
+
+#include <string.h>
+
+enum mode {
+	MODE_COUNT, /* events, by whole runs where possible */
+	MODE_PROBE, /* rows: how many there are, and the time of the last one */
+	MODE_WRITE
+};
+
+struct show {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct filter *filter;
+	struct event_writer *writer;
+	enum mode mode;
+	uint64_t left, skip; /* rows that may still come; that are passed over first */
+	uint64_t count;      /* events, or rows that were probed */
+	nstime last;         /* of the row probed last */
+	bool stopped;        /* the limit, or nobody reads */
+};
+
+/* Is the row to be written? Counts it. */
+static bool take_row(struct show *show, nstime t)
+{
+	if (show->mode == MODE_PROBE) {
+		show->count++;
+		show->last = t;
+		show->stopped = !--show->left;
+	}
+	if (show->mode != MODE_WRITE)
+		return false;
+	if (!show->skip)
+		return true;
+	show->skip--;
+	return false;
+}
+
+static void wrote(struct show *show, bool open)
+{
+	if (!--show->left || !open)
+		show->stopped = true;
+}
+
+static void meet_loss(struct show *show, const struct event *loss)
+{
+	show->session->lost += show->mode != MODE_PROBE;
+	if (show->mode == MODE_COUNT || filter_selects(show->filter))
+		return;
+	if (take_row(show, loss->time))
+		wrote(show, event_write_loss(show->writer, loss));
+}
+
+/* One event of a run, which no filter needs to look at. */
+static void show_head(struct show *show, const struct run *run, uint32_t i)
+{
+	const struct trace *trace = show->session->trace;
+	const struct event_class *class = trace->classes[run->batch->class_index[i]];
+	struct error err = {0};
+	struct fields fields;
+
+	if (!take_row(show, run->batch->time[i]))
+		return;
+	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
+
+	if (!decoded)
+		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
+		    (long long)run->batch->time[i], err.text);
+	show->session->damaged += !decoded;
+	wrote(show, event_write(show->writer, run->batch->time[i], run->stream, run->cpu, class,
+				decoded ? &fields : NULL));
+}
+
+static void show_run(struct show *show, const struct run *run, bool backward)
+{
+	if (!run->count) {
+		meet_loss(show, &run->loss);
+		return;
+	}
+	if (show->mode == MODE_COUNT) {
+		show->count += run->count;
+		return;
+	}
+	for (uint32_t n = 0; n < run->count && !show->stopped; n++)
+		show_head(show, run, backward ? run->first + run->count - 1 - n : run->first + n);
+}
+
+static bool show_runs(struct show *show, struct events *events, bool backward, struct error *err)
+{
+	struct run run;
+	enum step step;
+
+	while (!show->stopped && (step = events_next_run(events, &run, err)) != STEP_END) {
+		if (step == STEP_ERROR)
+			return false;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		show_run(show, &run, backward);
+	}
+	return true;
+}
+
+static bool show_event(struct show *show, struct events *events, const struct event *event,
+		       struct error *err)
+{
+	struct error bad = {0};
+	struct fields fields;
+	bool pass;
+
+	if (!event->class) {
+		meet_loss(show, event);
+		return true;
+	}
+	if (!filter_pass(show->filter, events, event, &pass, err))
+		return false;
+	if (!pass)
+		return true;
+	show->count += show->mode == MODE_COUNT;
+	if (!take_row(show, event->time))
+		return true;
+	bool decoded = events_fields(events, event, &fields, &bad);
+	if (!decoded)
+		say("damaged", "%s: event %s at %lld: %s", event->stream->name, event->class->name,
+		    (long long)event->time, bad.text);
+	show->session->damaged += !decoded;
+	wrote(show, event_write(show->writer, event->time, event->stream, event->cpu, event->class,
+				decoded ? &fields : NULL));
+	return true;
+}
+
+static bool show_each(struct show *show, struct events *events, struct error *err)
+{
+	struct event event;
+	enum step step;
+	uint64_t n = 0;
+
+	while (!show->stopped && (step = events_next(events, &event, err)) != STEP_END) {
+		if (step == STEP_ERROR)
+			return false;
+		if (++n % 1024 == 0 && signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (!show_event(show, events, &event, err))
+			return false;
+	}
+	return true;
+}
+
+/* All of [begin, end) in one direction. */
+static bool show_range(struct show *show, nstime begin, nstime end, bool backward,
+		       struct error *err)
+{
+	struct index *index = session_index(show->session, err);
+	struct events_options open = {0};
+	struct events *events;
+
+	if (!index)
+		return false;
+	filter_fill(show->filter, &open);
+	open.begin = begin;
+	open.end = end;
+	open.backward = backward;
+	open.losses = true;
+	open.unordered = show->mode == MODE_COUNT && !filter_per_event(show->filter);
+	show->stopped = !show->left;
+	if (begin >= end)
+		return true;
+	if (!events_open(index, &open, &events, err))
+		return false;
+	bool ok = filter_per_event(show->filter) ? show_each(show, events, err)
+						 : show_runs(show, events, backward, err);
+	events_close(events);
+	return ok;
+}
+
+/*
+ * Where the N rows before --around begin: a backward probe finds the time of the first of them, a
+ * forward one how many rows of that time come before it. So all rows are written forward, once.
+ */
+static bool probe_before(struct show *show, nstime begin, nstime around, nstime *from,
+			 struct error *err)
+{
+	uint64_t wanted = show->options->context, found;
+
+	*from = around;
+	show->mode = MODE_PROBE;
+	show->left = wanted;
+	if (!show_range(show, begin, around, true, err))
+		return false;
+	found = show->count;
+	show->count = 0;
+	if (found) {
+		*from = show->last;
+		show->left = UINT64_MAX;
+		if (!show_range(show, *from, around, false, err))
+			return false;
+	}
+	show->skip = show->count - found;
+	show->left = found;
+	show->mode = MODE_WRITE;
+	return true;
+}
+
+static bool show_around(struct show *show, struct error *err)
+{
+	struct events_options range = {0};
+	nstime around, from;
+
+	if (!session_time(show->session, show->options->around, &around, err))
+		return error_while(err, "--around");
+	filter_fill(show->filter, &range);
+	if (around > range.end)
+		around = range.end;
+	if (around < range.begin)
+		around = range.begin;
+	if (!probe_before(show, range.begin, around, &from, err))
+		return false;
+	if (__builtin_add_overflow(show->left, show->options->context, &show->left))
+		show->left = UINT64_MAX;
+	return show_range(show, from, range.end, false, err);
+}
+
+static bool counted_already(struct show *show)
+{
+	const struct options *o = show->options;
+	struct events_options range = {0};
+	struct error ignored = {0};
+	struct index *index = session_index(show->session, &ignored);
+
+	filter_fill(show->filter, &range);
+	return index && !filter_selects(show->filter) && !range.classes && !range.streams &&
+	       !range.ncpus && range.begin == NSTIME_MIN && range.end == NSTIME_MAX &&
+	       !o->reverse && events_counted(index, &show->count);
+}
+
+static bool count_events(struct show *show, struct error *err)
+{
+	struct events_options range = {0};
+	struct sink *out = show->sink;
+
+	filter_fill(show->filter, &range);
+	if (!counted_already(show) && !show_range(show, range.begin, range.end, false, err))
+		return false;
+	if (show->options->format == FORMAT_JSON)
+		sink_text(out, "{\"events\":");
+	sink_u64(out, show->count);
+	sink_text(out, show->options->format == FORMAT_JSON ? "}\n" : "\n");
+	sink_row(out);
+	return true;
+}
+
+static bool show_rows(struct show *show, struct error *err)
+{
+	const struct options *options = show->options;
+	struct events_options range = {0};
+	struct times times;
+
+	if (!session_times(show->session, &times, err))
+		return false;
+	show->mode = MODE_WRITE;
+	show->writer = event_writer_new(show->session->trace, options->format, &times, show->sink);
+	filter_fill(show->filter, &range);
+	bool ok = options->around ? show_around(show, err)
+				  : show_range(show, range.begin, range.end, options->reverse, err);
+	event_writer_free(show->writer);
+	return ok;
+}
+
+static bool run_events(struct session *session, const struct options *options, struct sink *sink,
+		       struct error *err)
+{
+	struct show show = {.session = session, .options = options, .sink = sink};
+
+	if (options->around && options->count)
+		return error_set(err, ERR_QUERY, "--around and --count do not go together");
+	if (options->around && options->reverse)
+		return error_set(err, ERR_QUERY, "--around and --reverse do not go together");
+	if (options->has_context && !options->around)
+		return error_set(err, ERR_QUERY, "--context needs --around TIME");
+	show.left = options->has_limit ? options->limit : UINT64_MAX;
+	if (!filter_open(session, options, options->reverse, &show.filter, err))
+		return false;
+	bool ok = options->count ? count_events(&show, err) : show_rows(&show, err);
+	filter_close(show.filter);
+	return ok;
+}
+
+const struct cmd cmd_events = {
+	.name = "events",
+	.args = "",
+	.summary = "events in time order",
+	.help = "Prints events, one a line, in the order of time. Filters say which; several "
+		"values\n"
+		"of one filter are alternatives, several filters must all hold. Losses that the\n"
+		"tracer noted stand between the events, except where --name, --where or a thread\n"
+		"was asked for.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore events fixtures/golden/sched-demo --limit 5\n"
+		"  $ yore events fixtures/golden/sched-demo --name sched_switch --cpu 0 --end "
+		"+10ms\n"
+		"  $ yore events fixtures/golden/sched-demo --reverse --limit 3\n"
+		"  $ yore events fixtures/golden/sched-demo --around +50ms --context 2\n"
+		"  $ yore events fixtures/golden/sched-demo --where 'next_pid == 0' --count\n"
+		"  $ yore events fixtures/golden/sched-demo --format json --limit 1\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
+		   OPT_LIMIT | OPT_EVENTS,
+	.run = run_events,
+};

@@ -1,0 +1,113 @@
+/* cmd_help.c - help, made of the tables of commands and options */
+#include "repl/cmds.h"
+
+#include <string.h>
+
+enum { NAME_WIDTH = 34 };
+
+static void put_line(struct sink *sink, const char *left, const char *right, size_t width)
+{
+	size_t len = strlen(left);
+
+	sink_text(sink, "  ");
+	sink_text(sink, left);
+	if (len < width)
+		sink_pad(sink, width - len);
+	sink_text(sink, "  ");
+	sink_text(sink, right);
+	sink_char(sink, '\n');
+}
+
+static void put_options(struct sink *sink, unsigned groups)
+{
+	const struct option_info *info;
+
+	for (size_t i = 0; (info = option_info(i)); i++) {
+		struct sink left;
+		if (!(info->group & groups))
+			continue;
+		sink_init(&left, -1);
+		sink_text(&left, info->name);
+		if (info->value) {
+			sink_char(&left, ' ');
+			sink_text(&left, info->value);
+		}
+		sink_char(&left, 0);
+		put_line(sink, left.data, info->help, NAME_WIDTH);
+		sink_release(&left);
+	}
+}
+
+static void overview(struct sink *sink)
+{
+	sink_text(sink, "yore COMMAND TRACE [ARGUMENTS] [OPTIONS]\n"
+			"yore TRACE opens the prompt\n"
+			"\n"
+			"TRACE is a file or folder of any supported format.\n"
+			"\n"
+			"Commands:\n");
+	for (size_t i = 0; commands[i]; i++)
+		put_line(sink, commands[i]->name, commands[i]->summary, 8);
+	sink_text(sink, "\nOptions of every command:\n");
+	put_options(sink, OPT_COMMON);
+	sink_text(
+		sink,
+		"\nTimes: 12:03:04.5 on the trace's first day, 2024-05-01T12:03:04, "
+		"seconds.fraction\n"
+		"and @nanoseconds since the clock's origin, +1.5s after the trace's start, -200ms\n"
+		"before its end.\n"
+		"\n"
+		"`yore help COMMAND` tells more, with examples.\n");
+}
+
+static void usage(const struct cmd *cmd, struct sink *sink)
+{
+	bool script = strcmp(cmd->name, "run") == 0;
+
+	sink_text(sink, "yore ");
+	sink_text(sink, cmd->name);
+	sink_text(sink, cmd->no_trace || script ? "" : " TRACE");
+	if (cmd->args[0]) {
+		sink_char(sink, ' ');
+		sink_text(sink, cmd->args);
+	}
+	sink_text(sink, " [OPTIONS]\n\n");
+	sink_text(sink, cmd->help);
+	sink_text(sink, "\nOptions:\n");
+	put_options(sink, cmd->options & ~(unsigned)OPT_COMMON);
+	put_options(sink, OPT_COMMON);
+}
+
+bool help_print(const struct cmd *cmd, struct sink *sink)
+{
+	if (cmd)
+		usage(cmd, sink);
+	else
+		overview(sink);
+	sink_row(sink);
+	return true;
+}
+
+static bool run_help(struct session *session, const struct options *options, struct sink *sink,
+		     struct error *err)
+{
+	const struct cmd *cmd = NULL;
+
+	(void)session;
+	if (options->words.count && !(cmd = cmd_find(options->words.items[0], err)))
+		return false;
+	return help_print(cmd, sink);
+}
+
+const struct cmd cmd_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.summary = "help on yore or on a command",
+	.help = "Examples:\n"
+		"  $ yore help\n"
+		"  $ yore help events\n",
+	.words = WORD_COMMAND,
+	.max_words = 1,
+	.no_trace = true,
+	.run = run_help,
+};

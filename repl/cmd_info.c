@@ -1,0 +1,466 @@
+/*
+ * cmd_info.c - what a trace is, and what it can be asked
+ *
+ * Stream ranges are those of events, so that they agree with `events`: one head at each end of each
+ * stream is decoded. Losses come from the counters of the packet tables; no packet is read for
+ * them.
+ */
+#include "engine/base/mem.h"
+#include "index/losses.h"
+#include "repl/capabilities.h"
+#include "repl/cmds.h"
+#include "repl/render.h"
+
+#include <string.h>
+
+struct stream_info {
+	uint64_t packets, lost, lost_packets, places;
+	bool lost_unknown;
+	nstime begin, end; /* NSTIME_MIN: no event */
+};
+
+struct info {
+	struct session *session;
+	const struct trace *trace;
+	struct index *index;
+	struct stream_info *streams;
+	nstime begin, end;
+	struct times times;
+};
+
+/* Gathering ----------------------------------------------------------------------------------- */
+
+static bool edge(struct info *info, const struct stream *stream, uint64_t *bits, bool backward,
+		 nstime *out, struct error *err)
+{
+	struct events_options open = {.begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .backward = backward,
+				      .streams = bits,
+				      .progress = session_progress_time,
+				      .progress_arg = info->session};
+	struct events *events;
+	struct event event;
+
+	*out = NSTIME_MIN;
+	if (!stream->has_time)
+		return true;
+	if (!events_open(info->index, &open, &events, err))
+		return false;
+	enum step step = events_next(events, &event, err);
+	if (step == STEP_ITEM)
+		*out = event.time;
+	events_close(events);
+	return step != STEP_ERROR;
+}
+
+static bool stream_losses(const struct stream *stream, struct table *table, struct stream_info *out,
+			  struct error *err)
+{
+	const struct loss *loss;
+	struct losses losses;
+
+	losses_init(&losses, stream, false);
+	losses.table = table;
+	bool ok = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
+		  losses_read(&losses, NSTIME_MAX, err);
+	while (ok && (loss = losses_head(&losses))) {
+		out->places++;
+		out->lost_packets += loss->lost_packets;
+		out->lost_unknown = out->lost_unknown || loss->unknown;
+		out->lost += loss->unknown ? 0 : loss->lost;
+		losses_drop(&losses);
+	}
+	losses_release(&losses);
+	return ok;
+}
+
+static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct error *err)
+{
+	const struct stream *stream = info->trace->streams[i];
+	struct stream_info *out = &info->streams[i];
+	struct table *table;
+
+	memset(bits, 0, (info->trace->nstreams / 64 + 1) * sizeof *bits);
+	bits[i / 64] = UINT64_C(1) << i % 64;
+	if (!edge(info, stream, bits, false, &out->begin, err) ||
+	    !edge(info, stream, bits, true, &out->end, err) ||
+	    !index_table(info->index, stream, &table, err))
+		return false;
+	out->packets = table_count(table);
+	if (out->begin != NSTIME_MIN && (info->begin == NSTIME_MIN || out->begin < info->begin))
+		info->begin = out->begin;
+	if (out->end != NSTIME_MIN && (info->end == NSTIME_MIN || out->end > info->end))
+		info->end = out->end;
+	return stream_losses(stream, table, out, err);
+}
+
+static bool gather(struct info *info, struct error *err)
+{
+	uint64_t *bits = mem_new_array(info->trace->nstreams / 64 + 1, sizeof *bits);
+	bool ok = true;
+
+	info->begin = info->end = NSTIME_MIN;
+	info->streams = mem_new_array(info->trace->nstreams + 1, sizeof *info->streams);
+	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
+		ok = gather_stream(info, i, bits, err);
+	mem_free(bits);
+	return ok;
+}
+
+/* JSON ---------------------------------------------------------------------------------------- */
+
+static void uuid_text(const uint8_t uuid[16], struct sink *out)
+{
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			sink_char(out, '-');
+		sink_hex(out, uuid[i], 2);
+	}
+}
+
+static void json_uuid(bool has, const uint8_t uuid[16], struct sink *out)
+{
+	if (!has) {
+		sink_text(out, "null");
+		return;
+	}
+	sink_char(out, '"');
+	uuid_text(uuid, out);
+	sink_char(out, '"');
+}
+
+static void json_clocks(const struct trace *trace, struct sink *out)
+{
+	sink_text(out, ",\"clocks\":[");
+	for (size_t i = 0; i < trace->nclocks; i++) {
+		const struct clock *clock = &trace->clocks[i];
+		sink_text(out, i ? ",{\"name\":" : "{\"name\":");
+		json_text(out, clock->name);
+		sink_text(out, ",\"description\":");
+		json_text(out, clock->description);
+		sink_text(out, ",\"uuid\":");
+		json_uuid(clock->has_uuid, clock->uuid, out);
+		sink_printf(out,
+			    ",\"frequency\":%llu,\"offset_s\":%lld,\"offset\":%lld,"
+			    "\"precision\":%llu,\"epoch\":%s}",
+			    (unsigned long long)clock->base.frequency,
+			    (long long)clock->base.offset_s, (long long)clock->base.offset_cycles,
+			    (unsigned long long)clock->precision, clock->epoch ? "true" : "false");
+	}
+	sink_char(out, ']');
+}
+
+/* Of several parts the first that has the name counts; others are those of their parts. */
+static bool env_said(const struct trace *trace, size_t part, size_t entry)
+{
+	const char *name = trace->parts[part]->env[entry].name;
+
+	for (size_t p = 0; p <= part; p++)
+		for (size_t e = 0; e < trace->parts[p]->nenv; e++) {
+			if (p == part && e == entry)
+				return false;
+			if (strcmp(trace->parts[p]->env[e].name, name) == 0)
+				return true;
+		}
+	return false;
+}
+
+static void json_env(const struct trace *trace, struct sink *out)
+{
+	bool more = false;
+
+	sink_text(out, ",\"env\":{");
+	for (size_t p = 0; p < trace->nparts; p++)
+		for (size_t e = 0; e < trace->parts[p]->nenv; e++) {
+			const struct env_entry *entry = &trace->parts[p]->env[e];
+			if (env_said(trace, p, e))
+				continue;
+			sink_text(out, more ? "," : "");
+			json_text(out, entry->name);
+			sink_char(out, ':');
+			if (entry->text)
+				json_text(out, entry->text);
+			else
+				sink_i64(out, entry->number);
+			more = true;
+		}
+	sink_char(out, '}');
+}
+
+static void json_streams(const struct info *info, struct sink *out)
+{
+	sink_text(out, ",\"streams\":[");
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		const struct stream *stream = info->trace->streams[i];
+		const struct stream_info *own = &info->streams[i];
+		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
+			    (unsigned long long)stream->id);
+		json_text(out, stream->name);
+		sink_text(out, ",\"cpu\":");
+		if (stream->cpu < 0)
+			sink_text(out, "null");
+		else
+			sink_i64(out, stream->cpu);
+		sink_printf(out, ",\"packets\":%llu,\"bytes\":%llu,\"begin\":",
+			    (unsigned long long)own->packets, (unsigned long long)stream->bytes);
+		json_time(out, own->begin);
+		sink_text(out, ",\"end\":");
+		json_time(out, own->end);
+		sink_text(out, ",\"lost\":");
+		sink_u64(out, own->lost);
+		sink_char(out, '}');
+	}
+	sink_char(out, ']');
+}
+
+static void json_classes(const struct trace *trace, struct sink *out)
+{
+	sink_text(out, ",\"classes\":[");
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
+			    (unsigned long long)class->id);
+		json_text(out, class->name);
+		sink_text(out, ",\"fields\":[");
+		for (uint32_t m = 0; payload && m < payload->nmembers; m++) {
+			sink_text(out, m ? "," : "");
+			json_text(out, payload->members[m].name);
+		}
+		sink_text(out, "]}");
+	}
+	sink_char(out, ']');
+}
+
+static void print_json(const struct info *info, const struct capabilities *can, struct sink *out)
+{
+	const struct trace *trace = info->trace;
+	const struct part *part = trace->nparts ? trace->parts[0] : NULL;
+
+	sink_text(out, "{\"format\":");
+	json_text(out, part ? part->reader->format : NULL);
+	sink_text(out, ",\"version\":");
+	json_text(out, part ? part->version : NULL);
+	sink_text(out, ",\"uuid\":");
+	json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
+	sink_text(out, ",\"begin\":");
+	json_time(out, info->begin);
+	sink_text(out, ",\"end\":");
+	json_time(out, info->end);
+	json_clocks(trace, out);
+	json_env(trace, out);
+	json_streams(info, out);
+	json_classes(trace, out);
+	sink_text(out, ",\"capabilities\":[");
+	for (size_t i = 0; i < can->count; i++) {
+		sink_text(out, i ? ",{\"path\":" : "{\"path\":");
+		json_text(out, can->items[i].path);
+		sink_printf(out, ",\"known\":%s}", can->items[i].known ? "true" : "false");
+	}
+	sink_text(out, "]}\n");
+	sink_row(out);
+}
+
+/* Text ---------------------------------------------------------------------------------------- */
+
+static void put_time(struct info *info, struct sink *out, nstime t)
+{
+	if (t == NSTIME_MIN)
+		sink_char(out, '-');
+	else
+		time_add(&info->times, t, out);
+}
+
+static void text_parts(const struct trace *trace, struct sink *out)
+{
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const struct part *part = trace->parts[i];
+		sink_printf(out, "trace      %s\nformat     %s %s\n", part->path,
+			    part->reader->format, part->version ? part->version : "");
+		if (part->has_uuid) {
+			sink_text(out, "uuid       ");
+			uuid_text(part->uuid, out);
+			sink_char(out, '\n');
+		}
+		if (part->offset) {
+			sink_text(out, "offset     ");
+			span_add(part->offset, out);
+			sink_char(out, '\n');
+		}
+		for (size_t e = 0; e < part->nenv; e++) {
+			sink_printf(out, "%-11s%s = ", e ? "" : "env", part->env[e].name);
+			if (part->env[e].text)
+				text_string(out, part->env[e].text, strlen(part->env[e].text));
+			else
+				sink_i64(out, part->env[e].number);
+			sink_char(out, '\n');
+		}
+	}
+}
+
+static void text_clocks(const struct trace *trace, struct sink *out)
+{
+	for (size_t i = 0; i < trace->nclocks; i++) {
+		const struct clock *clock = &trace->clocks[i];
+		sink_printf(out, "%-11s%s, %llu Hz, ", i ? "" : "clocks",
+			    clock->name[0] ? clock->name : "(no name)",
+			    (unsigned long long)clock->base.frequency);
+		sink_printf(out, "origin %lld s + %lld cycles%s", (long long)clock->base.offset_s,
+			    (long long)clock->base.offset_cycles,
+			    clock->epoch ? " after the Unix epoch" : ", no epoch");
+		if (clock->description[0])
+			sink_printf(out, " (%s)", clock->description);
+		sink_char(out, '\n');
+	}
+}
+
+static void text_range(struct info *info, struct sink *out)
+{
+	sink_text(out, "range      ");
+	put_time(info, out, info->begin);
+	sink_text(out, " to ");
+	put_time(info, out, info->end);
+	if (info->begin != NSTIME_MIN) {
+		sink_text(out, ", ");
+		span_add(info->end - info->begin, out);
+	}
+	sink_char(out, '\n');
+}
+
+static void text_streams(struct info *info, struct sink *out)
+{
+	static const struct column columns[] = {
+		{"id", true},    {"name", false},  {"cpu", true},  {"packets", true},
+		{"bytes", true}, {"begin", false}, {"end", false}, {"lost", true}};
+	struct rows rows;
+
+	sink_printf(out, "\n%zu stream%s\n", info->trace->nstreams,
+		    info->trace->nstreams == 1 ? "" : "s");
+	rows_begin(&rows, out, FORMAT_TABLE, columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		const struct stream *stream = info->trace->streams[i];
+		const struct stream_info *own = &info->streams[i];
+		sink_u64(rows_cell(&rows), stream->id);
+		rows_text(&rows, stream->name);
+		if (stream->cpu < 0)
+			rows_cell(&rows);
+		else
+			sink_i64(rows_cell(&rows), stream->cpu);
+		sink_u64(rows_cell(&rows), own->packets);
+		sink_u64(rows_cell(&rows), stream->bytes);
+		put_time(info, rows_cell(&rows), own->begin);
+		put_time(info, rows_cell(&rows), own->end);
+		struct sink *lost = rows_cell(&rows);
+		sink_u64(lost, own->lost);
+		sink_text(lost, own->lost_unknown ? "+?" : "");
+		rows_end(&rows);
+	}
+	rows_finish(&rows);
+}
+
+static void text_classes(const struct trace *trace, struct sink *out)
+{
+	sink_printf(out, "\n%zu event class%s\n", trace->nclasses,
+		    trace->nclasses == 1 ? "" : "es");
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+		sink_text(out, class->name);
+		sink_text(out, payload && payload->nmembers ? ": " : "");
+		for (uint32_t m = 0; payload && m < payload->nmembers; m++) {
+			sink_text(out, m ? ", " : "");
+			sink_text(out, payload->members[m].name);
+		}
+		sink_char(out, '\n');
+	}
+}
+
+static void text_losses(const struct info *info, struct sink *out)
+{
+	uint64_t events = 0, packets = 0, places = 0;
+
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		events += info->streams[i].lost;
+		packets += info->streams[i].lost_packets;
+		places += info->streams[i].places;
+	}
+	if (!places) {
+		sink_text(out, "losses     none\n");
+		return;
+	}
+	sink_printf(out, "losses     %llu events, %llu packets at %llu place%s\n",
+		    (unsigned long long)events, (unsigned long long)packets,
+		    (unsigned long long)places, places == 1 ? "" : "s");
+}
+
+static void text_capabilities(const struct info *info, const struct capabilities *can,
+			      struct sink *out)
+{
+	size_t timeless = 0;
+
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		timeless += !info->trace->streams[i]->has_time;
+	}
+	sink_printf(out, "times      %s\n",
+		    !info->trace->nstreams ? "none"
+		    : timeless == 0        ? "every event has one, streams are ordered by them"
+		    : timeless == info->trace->nstreams
+			    ? "none: events are counted, order across streams is not known"
+			    : "some streams have none: their order to others is not known");
+	for (size_t i = 0; i < can->count; i++) {
+		sink_printf(out, "%-11s", i ? "" : "questions");
+		if (can->items[i].known)
+			sink_printf(out, "%s: from %s\n", can->items[i].path, can->items[i].from);
+		else
+			sink_printf(out, "no %s: `%s` cannot be known\n", can->items[i].needs,
+				    can->items[i].path);
+	}
+}
+
+static void print_text(struct info *info, const struct capabilities *can, struct sink *out)
+{
+	text_parts(info->trace, out);
+	text_clocks(info->trace, out);
+	text_range(info, out);
+	text_losses(info, out);
+	text_capabilities(info, can, out);
+	text_streams(info, out);
+	text_classes(info->trace, out);
+	sink_row(out);
+}
+
+static bool run_info(struct session *session, const struct options *options, struct sink *sink,
+		     struct error *err)
+{
+	struct info info = {.session = session};
+	struct capabilities can = {0};
+	bool ok;
+
+	info.index = session_index(session, err);
+	info.trace = session->trace;
+	ok = info.index && session_times(session, &info.times, err) && gather(&info, err) &&
+	     capabilities_find(session, &can, err);
+	if (ok && options->format == FORMAT_JSON)
+		print_json(&info, &can, sink);
+	else if (ok)
+		print_text(&info, &can, sink);
+	capabilities_release(&can);
+	mem_free(info.streams);
+	return ok;
+}
+
+const struct cmd cmd_info = {
+	.name = "info",
+	.args = "",
+	.summary = "what the trace is: format, clocks, range, streams, classes, losses",
+	.help = "Prints what a trace is and which questions it can answer. Only packet headers "
+		"and\n"
+		"the events at both ends of each stream are read.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore info fixtures/golden/sched-demo\n"
+		"  $ yore info fixtures/golden/sched-demo --format json\n",
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES,
+	.run = run_info,
+};

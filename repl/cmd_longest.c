@@ -1,0 +1,177 @@
+/*
+ * cmd_longest.c - the longest intervals
+ *
+ * A heap of the N longest so far, shortest on top. An interval whose beginning or end is not known
+ * counts as far as it is seen: from the first or to the last event.
+ */
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+#include "repl/intervals.h"
+
+#include <stdlib.h>
+
+enum { LIMIT = 10 };
+
+struct entry {
+	uint64_t length, number; /* number: order of arrival, for ties */
+	struct interval interval;
+	char *path, *text; /* owned */
+};
+
+struct longest {
+	const struct wanteds *wanteds;
+	struct entry *heap;
+	size_t count, capacity, limit;
+	uint64_t seen;
+	nstime first, last;
+};
+
+static bool shorter(const struct entry *a, const struct entry *b)
+{
+	return a->length != b->length ? a->length < b->length : a->number > b->number;
+}
+
+static void swap(struct entry *a, struct entry *b)
+{
+	struct entry kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void sift_up(struct entry *heap, size_t i)
+{
+	for (; i && shorter(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+static void sift_down(struct entry *heap, size_t count)
+{
+	for (size_t i = 0, child; (child = 2 * i + 1) < count; i = child) {
+		if (child + 1 < count && shorter(&heap[child + 1], &heap[child]))
+			child++;
+		if (!shorter(&heap[child], &heap[i]))
+			return;
+		swap(&heap[i], &heap[child]);
+	}
+}
+
+static void entry_own(struct entry *entry)
+{
+	struct value *value = &entry->interval.value;
+
+	entry->path = mem_strdup(entry->interval.path);
+	entry->interval.path = entry->path;
+	entry->text = NULL;
+	if (value->kind != VALUE_STRING)
+		return;
+	entry->text = mem_new((size_t)value->len + 1);
+	for (uint32_t i = 0; i < value->len; i++)
+		entry->text[i] = value->text[i];
+	value->text = entry->text;
+}
+
+static void entry_release(struct entry *entry)
+{
+	mem_free(entry->path);
+	mem_free(entry->text);
+}
+
+static bool take(void *arg, const struct interval *interval)
+{
+	struct longest *longest = arg;
+	nstime begin = interval->begin == NSTIME_MIN ? longest->first : interval->begin;
+	nstime end = interval->end == NSTIME_MAX ? longest->last : interval->end;
+	struct entry entry = {.length = end > begin ? (uint64_t)end - (uint64_t)begin : 0,
+			      .number = longest->seen++,
+			      .interval = *interval};
+
+	if (!wanteds_hold(longest->wanteds, interval))
+		return true;
+	if (longest->count == longest->limit) {
+		if (!longest->limit || !shorter(&longest->heap[0], &entry))
+			return true;
+		entry_release(&longest->heap[0]);
+		entry_own(&entry);
+		longest->heap[0] = entry;
+		sift_down(longest->heap, longest->count);
+		return true;
+	}
+	longest->heap =
+		mem_grow(longest->heap, longest->count, &longest->capacity, sizeof *longest->heap);
+	entry_own(&entry);
+	longest->heap[longest->count] = entry;
+	sift_up(longest->heap, longest->count++);
+	return true;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return shorter(a, b) ? 1 : -1;
+}
+
+static bool print(struct longest *longest, struct session *session, const struct options *options,
+		  struct sink *sink, struct error *err)
+{
+	struct interval_writer *writer;
+
+	if (longest->count)
+		qsort(longest->heap, longest->count, sizeof *longest->heap, by_length);
+	if (!interval_writer_new(session, options, sink, &writer, err))
+		return false;
+	for (size_t i = 0; i < longest->count; i++)
+		if (!interval_write(writer, &longest->heap[i].interval))
+			break;
+	return interval_writer_finish(writer, false, err);
+}
+
+static bool run_longest(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err)
+{
+	struct wanteds wanteds;
+	struct longest longest = {.wanteds = &wanteds, .limit = LIMIT};
+
+	if (options->has_limit)
+		longest.limit = options->limit > SIZE_MAX ? SIZE_MAX : (size_t)options->limit;
+	if (!wanteds_parse(&options->words, VALUE_OPTIONAL, &wanteds, err))
+		return false;
+	bool ok = session_bounds(session, &longest.first, &longest.last, err) &&
+		  intervals_each(session, &wanteds, take, &longest, err) &&
+		  print(&longest, session, options, sink, err);
+	for (size_t i = 0; i < longest.count; i++)
+		entry_release(&longest.heap[i]);
+	mem_free(longest.heap);
+	wanteds_release(&wanteds);
+	return ok;
+}
+
+static bool explain_longest(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err)
+{
+	struct wanteds wanteds;
+
+	if (!wanteds_parse(&options->words, VALUE_OPTIONAL, &wanteds, err))
+		return false;
+	bool ok = intervals_explain(session, &wanteds, sink, err);
+	wanteds_release(&wanteds);
+	return ok;
+}
+
+const struct cmd cmd_longest = {
+	.name = "longest",
+	.args = "PATH[=VALUE]...",
+	.summary = "the longest intervals of attributes",
+	.help = "Prints the longest intervals (10, or --limit N), longest first; with =VALUE, of\n"
+		"that value. One whose beginning or end is not known counts as far as the trace\n"
+		"goes.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore longest fixtures/golden/sched-demo 'cpu[*]/thread' --limit 5\n"
+		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
+	.words = WORD_PATH_VALUE,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_longest,
+	.explain = explain_longest,
+};

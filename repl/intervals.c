@@ -1,0 +1,257 @@
+/*
+ * intervals.c - intervals as rows
+ *
+ * JSON streams. Text waits for a few thousand rows at a time, so that the names of their threads
+ * are one question.
+ */
+#include "repl/intervals.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { NAMES_AT_ONCE = 4096 };
+
+bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
+		   struct error *err)
+{
+	*out = (struct wanteds){0};
+	out->items = mem_new_array(words->count + 1, sizeof *out->items);
+	out->queries = mem_new_array(words->count + 1, sizeof *out->queries);
+	for (size_t i = 0; i < words->count; i++) {
+		struct wanted *item = &out->items[i];
+		const char *word = words->items[i];
+		bool ok = value == VALUE_FORBIDDEN
+				  ? query_parse(word, &item->query, err)
+				  : query_parse_value(word, &item->query, &item->has_value,
+						      &item->value, err);
+		if (ok) {
+			out->queries[out->count++] = item->query;
+			if (item->has_value || value != VALUE_NEEDED)
+				continue;
+			error_set(err, ERR_QUERY, "'%s': =VALUE is missing: %s=VALUE", word, word);
+		}
+		wanteds_release(out);
+		return false;
+	}
+	return true;
+}
+
+void wanteds_release(struct wanteds *wanteds)
+{
+	for (size_t i = 0; i < wanteds->count; i++)
+		query_free(wanteds->items[i].query);
+	mem_free(wanteds->items);
+	mem_free(wanteds->queries);
+	*wanteds = (struct wanteds){0};
+}
+
+/* One word is the usual case; with several, the path decides which words speak of it. */
+bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval)
+{
+	struct attrs *attrs = NULL;
+	bool hold = false;
+
+	if (wanteds->count == 1)
+		return !wanteds->items[0].has_value ||
+		       value_equal(&wanteds->items[0].value, &interval->value);
+	struct query *path = NULL;
+	struct error ignored = {0};
+	attrs = attrs_new();
+	if (query_parse(interval->path, &path, &ignored)) {
+		uint32_t attr = query_attr(path, attrs);
+		for (size_t i = 0; i < wanteds->count && !hold; i++)
+			hold = query_matches(wanteds->items[i].query, attrs, attr) &&
+			       (!wanteds->items[i].has_value ||
+				value_equal(&wanteds->items[i].value, &interval->value));
+		query_free(path);
+	}
+	attrs_free(attrs);
+	return hold;
+}
+
+bool intervals_each(struct session *session, const struct wanteds *wanteds,
+		    bool (*each)(void *arg, const struct interval *interval), void *arg,
+		    struct error *err)
+{
+	struct state *state = session_state(session, err);
+	nstime begin, end;
+
+	return state && session_range(session, &begin, &end, err) &&
+	       (begin >= end || state_intervals(state, begin, end, wanteds->queries, wanteds->count,
+						each, arg, err));
+}
+
+bool intervals_explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
+		       struct error *err)
+{
+	struct state *state = session_state(session, err);
+	struct buf text = {0};
+	nstime begin, end, first, last;
+
+	if (!state || !session_range(session, &begin, &end, err) ||
+	    !session_bounds(session, &first, &last, err))
+		return false;
+	struct moment moment = {.t = end < last ? end : last};
+	bool ok = state_explain(state, &moment, wanteds->queries, wanteds->count, &text, err);
+	if (ok) {
+		sink_printf(sink,
+			    "intervals over %s to %s: the state at the end as below, then "
+			    "each change back to the beginning\n",
+			    begin == NSTIME_MIN       ? "the start"
+			    : session->options->begin ? session->options->begin
+						      : "the range's start",
+			    end == NSTIME_MAX       ? "the end"
+			    : session->options->end ? session->options->end
+						    : "the range's end");
+		sink_text(sink, buf_text(&text));
+		sink_row(sink);
+	}
+	buf_release(&text);
+	return ok;
+}
+
+/* Rows ---------------------------------------------------------------------------------------- */
+
+struct waiting {
+	nstime begin, end;
+};
+
+struct interval_writer {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct times times;
+	struct rows rows;
+	struct arena *arena; /* of what waits */
+	struct named *named;
+	struct waiting *waiting;
+	size_t count, named_capacity, waiting_capacity;
+	struct error failed;
+};
+
+bool interval_writer_new(struct session *session, const struct options *options, struct sink *sink,
+			 struct interval_writer **out, struct error *err)
+{
+	static const struct column columns[] = {{"begin", false},
+						{"end", false},
+						{"length", true},
+						{"path", false},
+						{"value", false}};
+	struct interval_writer *writer = mem_new(sizeof *writer);
+
+	writer->session = session;
+	writer->options = options;
+	writer->sink = sink;
+	writer->arena = arena_new();
+	if (!session_times(session, &writer->times, err)) {
+		arena_free(writer->arena);
+		mem_free(writer);
+		return false;
+	}
+	if (options->format != FORMAT_JSON)
+		rows_begin(&writer->rows, sink, options->format, columns,
+			   sizeof columns / sizeof *columns);
+	*out = writer;
+	return true;
+}
+
+static bool write_json(struct sink *out, const struct interval *interval)
+{
+	sink_text(out, "{\"path\":");
+	json_text(out, interval->path);
+	sink_text(out, ",\"begin\":");
+	json_time(out, interval->begin);
+	sink_text(out, ",\"end\":");
+	json_time(out, interval->end);
+	sink_text(out, ",\"value\":");
+	json_value(out, &interval->value);
+	sink_text(out, "}\n");
+	return sink_row(out);
+}
+
+static void time_cell(struct interval_writer *writer, nstime t)
+{
+	struct sink *cell = rows_cell(&writer->rows);
+
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		time_add(&writer->times, t, cell);
+	else if (writer->options->format != FORMAT_CSV)
+		sink_char(cell, '?');
+}
+
+static void length_cell(struct interval_writer *writer, nstime begin, nstime end)
+{
+	struct sink *cell = rows_cell(&writer->rows);
+	nstime length;
+
+	if (begin == NSTIME_MIN || end == NSTIME_MAX ||
+	    __builtin_sub_overflow(end, begin, &length)) {
+		if (writer->options->format != FORMAT_CSV)
+			sink_char(cell, '?');
+		return;
+	}
+	if (writer->options->format == FORMAT_CSV)
+		sink_i64(cell, length);
+	else
+		span_add(length, cell);
+}
+
+/* Writes the rows that wait, with the names of their threads. */
+static bool write_waiting(struct interval_writer *writer)
+{
+	enum format format = writer->options->format;
+	bool ok = format == FORMAT_CSV || names_in(writer->session, writer->named, writer->count,
+						   writer->arena, &writer->failed);
+
+	for (size_t i = 0; i < writer->count && ok; i++) {
+		time_cell(writer, writer->waiting[i].begin);
+		time_cell(writer, writer->waiting[i].end);
+		length_cell(writer, writer->waiting[i].begin, writer->waiting[i].end);
+		rows_text(&writer->rows, writer->named[i].path);
+		named_add(rows_cell(&writer->rows), format, &writer->named[i].value,
+			  writer->named[i].name);
+		ok = rows_end(&writer->rows);
+	}
+	writer->count = 0;
+	arena_reset(writer->arena);
+	return ok;
+}
+
+bool interval_write(struct interval_writer *writer, const struct interval *interval)
+{
+	struct value value = interval->value;
+
+	if (writer->options->format == FORMAT_JSON)
+		return write_json(writer->sink, interval);
+	writer->named = mem_grow(writer->named, writer->count, &writer->named_capacity,
+				 sizeof *writer->named);
+	writer->waiting = mem_grow(writer->waiting, writer->count, &writer->waiting_capacity,
+				   sizeof *writer->waiting);
+	if (value.kind == VALUE_STRING)
+		value.text = arena_strndup(writer->arena, value.text, value.len);
+	/* the name at the beginning; of an unknown beginning, the last moment that is known */
+	nstime t = interval->begin != NSTIME_MIN ? interval->begin
+		   : interval->end != NSTIME_MAX ? interval->end - 1
+						 : writer->session->first;
+	writer->named[writer->count] = (struct named){
+		.t = t, .path = arena_strdup(writer->arena, interval->path), .value = value};
+	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
+	return writer->count < NAMES_AT_ONCE || write_waiting(writer);
+}
+
+bool interval_writer_finish(struct interval_writer *writer, bool drop, struct error *err)
+{
+	if (!drop && writer->count)
+		write_waiting(writer);
+	bool ok = writer->failed.kind == ERR_NONE;
+	if (!ok && !drop)
+		*err = writer->failed;
+	if (writer->options->format != FORMAT_JSON)
+		rows_finish(&writer->rows);
+	mem_free(writer->named);
+	mem_free(writer->waiting);
+	arena_free(writer->arena);
+	mem_free(writer);
+	return ok;
+}

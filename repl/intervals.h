@@ -1,0 +1,52 @@
+/*
+ * intervals.h - what `state`, `when` and `longest` share: asking for intervals and printing them
+ */
+#ifndef REPL_INTERVALS_H
+#define REPL_INTERVALS_H
+
+#include "repl/names.h"
+#include "repl/render.h"
+#include "repl/session.h"
+
+/* PATH or PATH=VALUE words, parsed. */
+struct wanted {
+	struct query *query;
+	bool has_value;
+	struct value value;
+};
+
+struct wanteds {
+	struct wanted *items;
+	const struct query **queries; /* of all items */
+	size_t count;
+};
+
+enum want_value { VALUE_FORBIDDEN, VALUE_OPTIONAL, VALUE_NEEDED };
+
+bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
+		   struct error *err);
+void wanteds_release(struct wanteds *wanteds);
+/* Does an interval that some query gave hold a value that is wanted? */
+bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval);
+
+/* Rows {path, begin, end, value}, in any format; text gets the length and thread names too. */
+struct interval_writer;
+
+bool interval_writer_new(struct session *session, const struct options *options, struct sink *sink,
+			 struct interval_writer **out, struct error *err);
+/* False: stop; then interval_writer_failed() or nobody reads. `interval` is borrowed. */
+bool interval_write(struct interval_writer *writer, const struct interval *interval);
+/* Writes what waits and frees; false: *err. */
+bool interval_writer_finish(struct interval_writer *writer, bool drop, struct error *err);
+
+/* Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
+ */
+bool intervals_each(struct session *session, const struct wanteds *wanteds,
+		    bool (*each)(void *arg, const struct interval *interval), void *arg,
+		    struct error *err);
+
+/* What `explain` prints: the range, and how the state at its end would be found. */
+bool intervals_explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
+		       struct error *err);
+
+#endif

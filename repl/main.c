@@ -1,0 +1,119 @@
+/*
+ * main.c - from argv to an exit status
+ *
+ *     0 answered · 1 could not · 2 the command line is wrong · 3 answered, part was damaged ·
+ *     130 interrupted
+ */
+#include "repl/cmds.h"
+#include "repl/prompt.h"
+#include "repl/stats.h"
+
+#include <locale.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { DONE = 0, COULD_NOT = 1, MISUSED = 2, DAMAGED = 3, INTERRUPTED = 130 };
+
+static bool wants_color(const struct options *options)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (options->color != WHEN_AUTO)
+		return options->color == WHEN_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && term[0] &&
+	       options->format == FORMAT_TEXT;
+}
+
+static int failed(const struct error *err)
+{
+	if (err->kind == ERR_INTERRUPTED)
+		return INTERRUPTED;
+	say(NULL, "%s", err->text[0] ? err->text : "something failed");
+	return err->kind == ERR_QUERY ? MISUSED : COULD_NOT;
+}
+
+/* What the answer lacks, now that it is there. */
+static int answered(struct session *session, const struct options *options)
+{
+	struct trace *trace = session->trace;
+	bool damaged = session->damaged || (trace && atomic_load(&trace->damaged));
+
+	if (session->lost)
+		say("warning", "%s: the tracer lost events at %llu place%s", session->path,
+		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
+	if (damaged || (options->strict && session->lost))
+		return DAMAGED;
+	return session->status;
+}
+
+static int run(const struct options *options, struct session *session)
+{
+	struct error err = {0};
+	struct sink sink;
+	int status;
+
+	sink_init(&sink, STDOUT_FILENO);
+	sink.color = wants_color(options);
+	if (!options->cmd) {
+		session->prompt = true;
+		session->status = prompt_run(session);
+		status = session->status ? session->status : answered(session, options);
+	} else if (cmd_run(session, options, &sink, &err)) {
+		status = answered(session, options);
+	} else {
+		status = failed(&err);
+	}
+	sink_release(&sink);
+	return status;
+}
+
+static int print_version(void)
+{
+	return puts("yore " YORE_VERSION) < 0 || fflush(stdout) ? COULD_NOT : DONE;
+}
+
+static int print_help(const struct options *options)
+{
+	struct sink sink;
+
+	sink_init(&sink, STDOUT_FILENO);
+	help_print(options->cmd, &sink);
+	sink_flush(&sink);
+	int status = sink.failed ? COULD_NOT : DONE;
+	sink_release(&sink);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct session session;
+	struct error err = {0};
+	int status;
+
+	setlocale(LC_CTYPE, "");
+	signals_install();
+	if (!options_parse(argc - 1, argv + 1, false, &options, &err)) {
+		options_release(&options);
+		return failed(&err);
+	}
+	stats_begin(options.stats);
+	if (options.version) {
+		status = print_version();
+	} else if (options.help) {
+		status = print_help(&options);
+	} else if (!options.cmd && !options.trace) {
+		say(NULL, "a command or a trace is missing: 'yore help' lists commands");
+		status = MISUSED;
+	} else {
+		session_init(&session, &options, options.trace);
+		status = run(&options, &session);
+		if (options.stats)
+			stats_print(&session);
+		session_release(&session);
+	}
+	options_release(&options);
+	return status;
+}

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 64, STEPS_MAX = 1 << 20 };
+enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20 };
 
 struct compiler {
 	struct arena *arena;

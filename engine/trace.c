@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/reader.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path)
@@ -71,7 +72,7 @@ int32_t trace_add_clock(struct trace *trace, const struct clock *clock)
 
 void trace_damage(struct trace *trace, const char *where, const struct error *cause)
 {
-	__atomic_fetch_add(&trace->damaged, 1, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
 	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
 }
 

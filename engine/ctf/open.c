@@ -234,10 +234,10 @@ static bool add_files(struct ctf_part *part, const struct folder *folder, const 
 
 	if (!list(folder->path, &names, err))
 		return false;
-	while (folder->path[skip] == '/')
-		skip++;
 	for (size_t i = 0; i < names.count; i++) {
 		char *path = join(folder->path, names.items[i]);
+		while (path[skip] == '/')
+			skip++;
 		struct file file = {.cpu = -1};
 		struct error cause;
 		if (strcmp(names.items[i], "metadata") && stat(path, &st) == 0 &&

@@ -331,18 +331,45 @@ static bool has_epoch(const struct trace *trace)
 	return any;
 }
 
+/* About when the trace begins, by the headers of first packets: enough to know the day. */
+static bool near_first(struct session *session, nstime *first, struct error *err)
+{
+	struct index *index = session_index(session, err);
+	struct packet_info info;
+	struct table *table;
+
+	*first = session->first_known ? session->first : NSTIME_MIN;
+	for (size_t i = 0; index && !session->first_known && i < session->trace->nstreams; i++) {
+		const struct stream *stream = session->trace->streams[i];
+		if (!stream->has_time)
+			continue;
+		if (!index_table(index, stream, &table, err))
+			return false;
+		if (!table_count(table))
+			continue;
+		if (!table_get(table, 0, &info, err))
+			return false;
+		if (!(info.rec.flags & PACKET_BEFORE_ALL) &&
+		    (*first == NSTIME_MIN || info.rec.min < *first))
+			*first = info.rec.min;
+	}
+	return index != NULL;
+}
+
 bool session_times(struct session *session, struct times *out, struct error *err)
 {
 	const struct options *options = session->options;
 	struct trace *trace = session_trace(session, err);
 	nstime first = NSTIME_MIN, last = NSTIME_MIN;
-	bool needed = options->time == TIME_CLOCK || options->time == TIME_RELATIVE;
 
 	if (!trace)
 		return false;
 	if (options->format == FORMAT_JSON)
-		needed = false;
-	if (needed && !session_bounds(session, &first, &last, err) && err->kind != ERR_RANGE)
+		; /* numbers */
+	else if (options->time == TIME_RELATIVE && !session_bounds(session, &first, &last, err) &&
+		 err->kind != ERR_RANGE)
+		return false;
+	else if (options->time == TIME_CLOCK && !near_first(session, &first, err))
 		return false;
 	times_init(out, options->time, options->utc, has_epoch(trace), first, last);
 	return true;

@@ -29,8 +29,9 @@ bool build_may_store(struct index *index)
 	if (!index->told) {
 		index->told = 1;
 		notice(&index->options.notices, NOTICE_INFO,
-		       "%s: another process writes the index, what it lacks is kept in memory",
-		       index->path);
+		       "%s: %s, what it lacks is kept in memory", index->path,
+		       store_read_only(index->store) ? "the index is read-only"
+						     : "another process writes the index");
 	}
 	return false;
 }
@@ -293,7 +294,7 @@ static bool scan_and_store(struct index *index, const struct stream *stream,
 	scanner.alone = true;
 	*again = false;
 	while (good && !complete && !*again) {
-		if (!scanner_step(&scanner, index->step_records, &step, err)) {
+		if (!scanner_step(&scanner, index->step_records * index->step_factor, &step, err)) {
 			good = false;
 			break;
 		}

@@ -66,6 +66,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	index->trace = trace;
 	index->options = *options;
 	index->step_records = STEP_RECORDS;
+	index->step_factor = 1;
 	pthread_mutex_init(&index->pending_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	for (size_t i = 0; i < trace->nstreams; i++) {

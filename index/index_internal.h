@@ -10,7 +10,8 @@
 
 enum {
 	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
-	DATA_VERSION = 1                   /* of all that is stored */
+	STEP_FACTOR_MAX = 8, /* ... or so many times it, where files are out of order */
+	DATA_VERSION = 1     /* of all that is stored */
 };
 
 struct pending { /* scanned whole, answers already, stored when the index is closed */
@@ -30,6 +31,7 @@ struct index {
 	struct store *store;      /* NULL: in memory */
 	struct index_slot *slots; /* per stream */
 	size_t step_records;      /* STEP_RECORDS; tests use fewer */
+	_Atomic unsigned step_factor;
 	pthread_mutex_t pending_lock;
 	struct pending *pending;
 	uint64_t npending;        /* records */

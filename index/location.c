@@ -49,7 +49,7 @@ static bool make_folders(const char *path)
 	return good;
 }
 
-enum verdict { USABLE, NETWORK, REFUSED };
+enum verdict { USABLE, NETWORK, READ_ONLY, REFUSED };
 
 static enum verdict judge(const char *dir)
 {
@@ -60,7 +60,7 @@ static enum verdict judge(const char *dir)
 	if (location_is_network((unsigned long)fs.f_type))
 		return NETWORK;
 	if (access(dir, W_OK | X_OK) != 0)
-		return REFUSED;
+		return errno == EROFS ? READ_ONLY : REFUSED;
 	return USABLE;
 }
 
@@ -104,6 +104,16 @@ static bool elsewhere(const struct notices *notices, const char *asked, struct b
 	return found;
 }
 
+static bool readable(const char *dir, const char *name)
+{
+	struct buf path = {0};
+
+	buf_printf(&path, "%s/%s.yore", dir, name);
+	bool there = access(buf_text(&path), R_OK) == 0;
+	buf_release(&path);
+	return there;
+}
+
 char *index_location(const struct index_options *options, const char *name)
 {
 	const char *asked = options->dir ? options->dir : getenv("YORE_INDEX_DIR");
@@ -122,6 +132,11 @@ char *index_location(const struct index_options *options, const char *name)
 	case NETWORK:
 		found = elsewhere(&options->notices, first, &dir);
 		break;
+	case READ_ONLY: /* LMDB reads without locks where nobody can write */
+		found = readable(first, name);
+		if (found)
+			break;
+		/* fall through */
 	case REFUSED:
 		notice(&options->notices, NOTICE_INFO,
 		       "%s: cannot be written, the index is kept in memory",

@@ -73,7 +73,10 @@ bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out,
 enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t version,
 				  uint64_t count, nstime t, uint64_t *out);
 
-/* Adds a step; *stale when the stored table is not where the step began, and nothing is done. */
+/*
+ * Adds a step; *stale when the stored table is not where the step began, and nothing is done.
+ * *rewritten: stored records that had to be written again.
+ */
 bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
 		 uint64_t *rewritten, struct error *err);
 bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err);

@@ -120,29 +120,62 @@ static bool write_side(struct merge *merge, struct packet *recs, struct error *e
 	return good;
 }
 
+/* Stored records [first, count) that stay; *n of them. */
+static bool load_old(struct merge *merge, struct packet *out, uint64_t *n, struct error *err)
+{
+	uint64_t count = merge->stored->head.count;
+	struct chunk chunk;
+
+	*n = 0;
+	for (uint64_t i = merge->first; i < count; i++) {
+		bool begins = i == merge->first || i % CHUNK_RECORDS == 0;
+		if (begins &&
+		    !chunk_load(merge->txn, merge->step->id, (uint32_t)(i / CHUNK_RECORDS), &chunk))
+			return damaged(err);
+		if (i % CHUNK_RECORDS >= chunk.count)
+			return damaged(err);
+		out[*n] = chunk_record(&chunk, (uint32_t)(i % CHUNK_RECORDS));
+		*n += !dropped(merge, &out[*n]);
+	}
+	return true;
+}
+
+/* Two sorted runs become one; of equals the stored one comes first. */
+static void merge_runs(const struct packet *old, uint64_t nold, const struct packet *new,
+		       uint64_t nnew, struct packet *out)
+{
+	while (nold || nnew) {
+		bool take_old = nold && (!nnew || packet_order(old, new) <= 0);
+		if (take_old) {
+			*out++ = *old++;
+			nold--;
+		} else {
+			*out++ = *new ++;
+			nnew--;
+		}
+	}
+}
+
 static bool gather_tail(struct merge *merge, struct error *err)
 {
 	const struct rows *rows = &merge->step->rows;
-	uint64_t old = merge->stored->head.count - merge->first;
+	uint64_t old = merge->stored->head.count - merge->first, kept = 0;
+	struct packet *stored = mem_new_array(old, sizeof *stored);
+	struct packet *new = mem_new_array(rows->count, sizeof *new);
 
-	merge->tail = mem_new_array(old + rows->count, sizeof *merge->tail);
-	/* the new ones first: their side entries are written in order of file and time */
 	if (rows->count)
-		memcpy(merge->tail, rows->recs, rows->count * sizeof *merge->tail);
-	if (!write_side(merge, merge->tail, err))
-		return false;
-	merge->ntail = rows->count;
-	for (uint64_t i = 0; i < old; i++) {
-		struct packet *rec = &merge->tail[merge->ntail];
-		if (!load(merge, merge->first + i, rec, err))
-			return false;
-		merge->ntail += !dropped(merge, rec);
+		memcpy(new, rows->recs, rows->count * sizeof *new);
+	bool good = load_old(merge, stored, &kept, err) && write_side(merge, new, err);
+	if (good) {
+		merge->tail = mem_new_array(kept + rows->count, sizeof *merge->tail);
+		merge_runs(stored, kept, new, rows->count, merge->tail);
+		merge->ntail = kept + rows->count;
+		merge->moved = old > 0;
+		merge->count = merge->first + merge->ntail;
 	}
-	merge->moved = old > 0;
-	merge->count = merge->first + merge->ntail;
-	struct rows sorted = {.recs = merge->tail, .count = merge->ntail};
-	rows_sort(&sorted);
-	return true;
+	mem_free(stored);
+	mem_free(new);
+	return good;
 }
 
 /* The fence of a chunk that is about to be written or to go. */
@@ -288,7 +321,7 @@ bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *sta
 	}
 	if (good && !*stale)
 		good = apply(&merge, err);
-	*rewritten = merge.ntail;
+	*rewritten = merge.ntail - (merge.ntail < step->rows.count ? 0 : step->rows.count);
 	mem_free(merge.tail);
 	stored_release(&stored);
 	return good;

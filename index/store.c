@@ -291,6 +291,11 @@ bool store_lock(struct store *store)
 	return ours;
 }
 
+bool store_read_only(const struct store *store)
+{
+	return store->read_only;
+}
+
 /* Reading */
 
 static struct store_txn *idle_take(struct store *store)

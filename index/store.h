@@ -35,6 +35,7 @@ bool store_remove(const char *path, struct error *err);
 
 /* Tries to become the writer, without waiting; true when this process is it. Kept until close. */
 bool store_lock(struct store *store);
+bool store_read_only(const struct store *store); /* nobody can write it from here */
 
 /* A view of what is committed. Values stay valid until store_read_end(). */
 bool store_read(struct store *store, struct store_txn **out, struct error *err);

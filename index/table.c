@@ -25,7 +25,7 @@ struct retired { /* a wide list that somebody may still hold */
 
 struct seen { /* a record of a computed table that was looked at */
 	uint64_t i;
-	nstime min;
+	nstime min, max;
 };
 
 struct table {
@@ -177,24 +177,44 @@ static bool become_rows(struct table *table, struct error *err)
 	return good;
 }
 
-/* What was seen of a computed table must rise; remembers the first SEEN_MAX. */
-static bool in_order(struct table *table, uint64_t i, nstime min)
+/* Do two records that were seen, the earlier first, fit a table in order with the usual reach? */
+static bool pair_fits(const struct seen *early, const struct seen *late)
 {
-	pthread_mutex_lock(&table->lock);
+	return early->min <= late->min &&
+	       (late->i - early->i < REACH_FIRST || early->max <= late->min);
+}
+
+/* Against its neighbours, two to each side, among the first SEEN_MAX that were looked at. */
+static bool fits_what_was_seen(struct table *table, const struct seen *now)
+{
 	size_t at = table->nseen;
-	while (at && table->seen[at - 1].i >= i)
+
+	while (at && table->seen[at - 1].i >= now->i)
 		at--;
-	bool known = at < table->nseen && table->seen[at].i == i;
-	bool good = (!at || table->seen[at - 1].min <= min) &&
-		    (at >= table->nseen || table->seen[at].min >= min);
-	if (good && !known && table->nseen < SEEN_MAX) {
-		if (!table->seen)
-			table->seen = mem_new_array(SEEN_MAX, sizeof *table->seen);
-		memmove(table->seen + at + 1, table->seen + at,
-			(table->nseen - at) * sizeof *table->seen);
-		table->seen[at] = (struct seen){i, min};
-		table->nseen++;
-	}
+	bool known = at < table->nseen && table->seen[at].i == now->i;
+	for (size_t k = at > 2 ? at - 2 : 0; k < at; k++)
+		if (!pair_fits(&table->seen[k], now))
+			return false;
+	for (size_t k = at + known; k < table->nseen && k < at + known + 2; k++)
+		if (!pair_fits(now, &table->seen[k]))
+			return false;
+	if (known || table->nseen == SEEN_MAX)
+		return true;
+	if (!table->seen)
+		table->seen = mem_new_array(SEEN_MAX, sizeof *table->seen);
+	memmove(table->seen + at + 1, table->seen + at, (table->nseen - at) * sizeof *table->seen);
+	table->seen[at] = *now;
+	table->nseen++;
+	return true;
+}
+
+static bool in_order(struct table *table, uint64_t i, const struct packet *rec)
+{
+	/* an empty packet's end reaches nothing */
+	struct seen now = {i, rec->min, rec->flags & PACKET_EMPTY ? rec->min : rec->max};
+
+	pthread_mutex_lock(&table->lock);
+	bool good = fits_what_was_seen(table, &now);
 	pthread_mutex_unlock(&table->lock);
 	return good;
 }
@@ -209,7 +229,7 @@ static bool computed_get(struct table *table, uint64_t i, struct packet_info *ou
 		return false;
 	if (out->rec.flags & PACKET_SUSPECT) /* only a whole list of them can be searched */
 		return false;
-	return in_order(table, i, out->rec.min);
+	return in_order(table, i, &out->rec);
 }
 
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count)

@@ -80,7 +80,8 @@ static bool scan_stream(struct team *team, const struct stream *stream, struct e
 	scanner_init(&scanner, team->index, stream, usable ? &stored : NULL);
 	stored_release(&stored);
 	while (!complete && good) {
-		good = scanner_step(&scanner, team->index->step_records, &step, err);
+		good = scanner_step(&scanner, team->index->step_records * team->index->step_factor,
+				    &step, err);
 		if (!good)
 			break;
 		complete = step.complete;
@@ -166,8 +167,9 @@ static void tell_progress(struct team *team)
 	struct index *index = team->index;
 	struct error err;
 
+	uint64_t done = index->scanned < index->all ? index->scanned : index->all;
 	if (!index->options.progress ||
-	    index->options.progress(index->options.progress_arg, index->scanned, index->all))
+	    index->options.progress(index->options.progress_arg, done, index->all))
 		return;
 	error_set(&err, ERR_INTERRUPTED, "interrupted");
 	pthread_mutex_unlock(&team->lock);

@@ -55,6 +55,7 @@ struct group {
 	struct build_step *const *steps;
 	size_t count;
 	bool stale;
+	uint64_t rewritten;
 };
 
 static bool write_work(struct store_txn *txn, void *arg, struct error *err)
@@ -62,6 +63,7 @@ static bool write_work(struct store_txn *txn, void *arg, struct error *err)
 	struct group *group = arg;
 
 	group->stale = false;
+	group->rewritten = 0;
 	if (!header_write(txn, err))
 		return false;
 	for (size_t i = 0; i < group->count; i++) {
@@ -70,6 +72,7 @@ static bool write_work(struct store_txn *txn, void *arg, struct error *err)
 		if (!pages_apply(txn, group->steps[i], &stale, &rewritten, err))
 			return error_while(err, "storing %s", group->steps[i]->stream->name);
 		group->stale |= stale;
+		group->rewritten += rewritten;
 	}
 	return true;
 }
@@ -77,10 +80,13 @@ static bool write_work(struct store_txn *txn, void *arg, struct error *err)
 bool write_steps(struct index *index, struct build_step *const *steps, size_t count, bool *again,
 		 struct error *err)
 {
-	struct group group = {steps, count, false};
+	struct group group = {steps, count, false, 0};
 
 	bool good = store_write(index->store, write_work, &group, err);
 	*again = group.stale;
+	/* merging costs what is stored, so it pays to merge more at once */
+	if (group.rewritten > 2 * index->step_records && index->step_factor < STEP_FACTOR_MAX)
+		index->step_factor = index->step_factor * 2;
 	return good;
 }
 

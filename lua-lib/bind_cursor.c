@@ -33,6 +33,7 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter);
 }
 
+/* What it gave last can be named until the collector takes the cursor, but no longer be read. */
 void bind_cursor_end(struct bind_cursor *cursor)
 {
 	if (cursor->link) {
@@ -45,11 +46,6 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->events = NULL;
 	filter_free(cursor->filter);
 	cursor->filter = NULL;
-	mem_free(cursor->names);
-	cursor->names = NULL;
-	arena_free(cursor->arena);
-	cursor->arena = NULL;
-	buf_release(&cursor->scratch);
 }
 
 static int cursor_close(lua_State *L)
@@ -58,10 +54,23 @@ static int cursor_close(lua_State *L)
 	return 0;
 }
 
+static int cursor_gc(lua_State *L)
+{
+	struct bind_cursor *cursor = luaL_checkudata(L, 1, CURSOR_TYPE);
+
+	bind_cursor_end(cursor);
+	mem_free(cursor->names);
+	cursor->names = NULL;
+	arena_free(cursor->arena);
+	cursor->arena = NULL;
+	buf_release(&cursor->scratch);
+	return 0;
+}
+
 void bind_cursor_register(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{"__gc", cursor_close}, {"__close", cursor_close}, {NULL, NULL}};
+		{"__gc", cursor_gc}, {"__close", cursor_close}, {NULL, NULL}};
 
 	luaL_newmetatable(L, CURSOR_TYPE);
 	luaL_setfuncs(L, methods, 0);
@@ -318,6 +327,8 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 {
 	struct error err;
 
+	if (!cursor->events)
+		luaL_error(L, "the iterator has ended");
 	if (cursor->decoded != cursor->serial) {
 		if (!events_fields(cursor->events, &cursor->event, &cursor->fields, &err))
 			bind_raise(L, &err);

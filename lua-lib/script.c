@@ -203,6 +203,20 @@ static int on_error(lua_State *L)
 	return 1;
 }
 
+/* Without our own frame, the outermost; nothing when there is no other (an error of syntax). */
+static void add_traceback(const char *text, struct buf *out)
+{
+	static const char outermost[] = "\n\t[C]: in ?";
+	size_t len = strlen(text), nlast = sizeof outermost - 1;
+
+	if (len >= nlast && !strcmp(text + len - nlast, outermost))
+		len -= nlast;
+	if (!memchr(text, '\n', len))
+		return;
+	buf_add(out, text, len);
+	buf_add_char(out, '\n');
+}
+
 static bool fail(struct script *script, int status, struct error *err, struct buf *traceback)
 {
 	lua_State *L = script->L;
@@ -221,10 +235,8 @@ static bool fail(struct script *script, int status, struct error *err, struct bu
 		error_set(err, ERR_SCRIPT, "%s", text ? text : "an error without a text");
 	lua_pop(L, 1);
 	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &traceback_key) == LUA_TSTRING && traceback &&
-	    err->kind == ERR_SCRIPT) {
-		buf_add_text(traceback, lua_tostring(L, -1));
-		buf_add_char(traceback, '\n');
-	}
+	    err->kind == ERR_SCRIPT)
+		add_traceback(lua_tostring(L, -1), traceback);
 	lua_pop(L, 1);
 	return false;
 }

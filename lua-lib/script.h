@@ -92,6 +92,9 @@ const struct script_command *script_command_find(const struct script *script, co
 bool script_command_run(struct script *script, const char *name, const char *const *args,
 			size_t nargs, int *status, struct error *err, struct buf *traceback);
 
+/* Is it a keyword, or a global that has a value? */
+bool script_knows(struct script *script, const char *name);
+
 /* Names in the global table (or, "trace:", the trace's methods) that begin so; for completion. */
 void script_complete(struct script *script, const char *text,
 		     void (*each)(void *arg, const char *word), void *arg);

@@ -126,9 +126,11 @@ static char **script_names(DIR *folder, size_t *count)
 	return names;
 }
 
-/* Adds the text of the first comment line. */
-static void add_summary(const char *path, struct buf *out)
+/* Adds the text of the first comment line, without the name that it begins with. */
+static void add_summary(const char *path, const char *name, struct buf *out)
 {
+	size_t len = strlen(name);
+
 	char line[512];
 	FILE *file = fopen(path, "re");
 
@@ -138,7 +140,10 @@ static void add_summary(const char *path, struct buf *out)
 		if (strncmp(line, "--", 2) != 0)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		buf_add_text(out, line + strspn(line, "- "));
+		const char *text = line + strspn(line, "- ");
+		if (!strncmp(text, name, len) && text[len] == ':')
+			text += len + 1 + strspn(text + len + 1, " ");
+		buf_add_text(out, text);
 		break;
 	}
 	fclose(file);
@@ -160,7 +165,7 @@ bool script_list(struct script *script, struct buf *out, struct error *err)
 		buf_clear(&path);
 		buf_printf(&path, "%s/%s.lua", script->lua_dir, names[i]);
 		buf_printf(out, "%-12s  ", names[i]);
-		add_summary(buf_text(&path), out);
+		add_summary(buf_text(&path), names[i], out);
 		buf_add_char(out, '\n');
 		mem_free(names[i]);
 	}
@@ -234,6 +239,29 @@ enum script_line script_eval(struct script *script, const char *text, struct err
 	if (!script_call(script, 1, 0, err, traceback))
 		return SCRIPT_FAILED;
 	return line.more ? SCRIPT_MORE : SCRIPT_DONE;
+}
+
+struct global {
+	const char *name;
+	bool known;
+};
+
+static int find_global(lua_State *L)
+{
+	struct global *global = lua_touserdata(L, 1);
+
+	lua_pushfstring(L, "local %s", global->name); /* a keyword cannot be declared */
+	global->known = lua_getglobal(L, global->name) != LUA_TNIL ||
+			luaL_loadstring(L, lua_tostring(L, -2)) != LUA_OK;
+	return 0;
+}
+
+bool script_knows(struct script *script, const char *name)
+{
+	struct global global = {.name = name};
+	struct error err;
+
+	return script_protect(script, find_global, &global, &err) && global.known;
 }
 
 /* ---- completion ---- */

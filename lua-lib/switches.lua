@@ -66,5 +66,5 @@ print()
 print("   TID   switches         rate   name")
 for _, tid in ipairs(by_count(threads)) do
 	print((string.format("%6s   %8d %s   %s", tid, threads[tid], rate(threads[tid]),
-		names[tid] or ""):gsub("%s+$", "")))
+		tid == 0 and "(idle)" or names[tid] or ""):gsub("%s+$", "")))
 end

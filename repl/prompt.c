@@ -81,10 +81,10 @@ static void drop_line(struct prompt *prompt)
 {
 	signals_clear();
 	buf_clear(&prompt->chunk);
+	fputs("^C\n", rl_outstream);
+	fflush(rl_outstream);
 	rl_callback_sigcleanup();
 	rl_callback_handler_remove();
-	fputs("^C\n", stdout);
-	fflush(stdout);
 	typed.done = true;
 }
 

@@ -6,7 +6,8 @@
  *     commands that scripts added
  *     anything else                    Lua; an incomplete chunk waits for its next line
  *
- * A first word followed by = ( [ . : or , is Lua even when a command has its name: `at = 5`.
+ * A first word followed by = ( [ . : , or an operator between blanks is Lua even when a command has
+ * its name: `at = 5`, `at + 1`.
  */
 #include "repl/prompt_internal.h"
 
@@ -167,6 +168,14 @@ static bool in_table(const char *name)
 	return false;
 }
 
+/* What can follow a name in Lua and not a command. */
+static bool goes_on_as_lua(const char *rest)
+{
+	if (!*rest)
+		return false;
+	return strchr("=([.:,", *rest) || (strchr("+*/%<>~&|^", *rest) && is_blank(rest[1]));
+}
+
 static bool is_command(const struct prompt *prompt, const char *line)
 {
 	size_t len = strcspn(line, " \t");
@@ -180,7 +189,7 @@ static bool is_command(const struct prompt *prompt, const char *line)
 	known = own_command(name) || in_table(name) ||
 		script_command_find(scripting_script(prompt->scripting), name);
 	mem_free(name);
-	return known && (!*rest || !strchr("=([.:,", *rest));
+	return known && !goes_on_as_lua(rest);
 }
 
 static bool run_script_command(struct prompt *prompt, const struct word_list *words,
@@ -215,28 +224,54 @@ static bool run_command(struct prompt *prompt, const char *line, struct error *e
 	return done;
 }
 
-/* `word rest` that is no Lua was meant as a command. */
-static void hint(const char *line, struct error *err)
+/*
+ * A mistyped command: a word that Lua does not know either, alone or before an option (which Lua
+ * would take for a comment), or words that are no Lua at all.
+ */
+static bool is_mistyped(const struct prompt *prompt, const char *line, const struct error *err)
 {
-	size_t len = strspn(line, "abcdefghijklmnopqrstuvwxyz-");
+	size_t len = strspn(line, "abcdefghijklmnopqrstuvwxyz_");
+	const char *rest = line + len;
+	char *name;
+	bool known;
 
-	if (len && is_blank(line[len]) && strstr(err->text, "syntax error"))
-		error_set(err, ERR_QUERY, "%.*s: neither a command ('help' lists them) nor Lua",
-			  (int)(len > 40 ? 40 : len), line);
+	if (!len || (*rest && !is_blank(*rest)))
+		return false;
+	if (err)
+		return *rest && strstr(err->text, "syntax error");
+	while (is_blank(*rest))
+		rest++;
+	if (*rest && *rest != '-')
+		return false;
+	name = mem_strdup(line);
+	name[len] = '\0';
+	known = script_knows(scripting_script(prompt->scripting), name);
+	mem_free(name);
+	return !known;
+}
+
+static bool mistyped(const char *line, struct error *err)
+{
+	size_t len = strcspn(line, " \t");
+
+	return error_set(err, ERR_QUERY, "%.*s: neither a command ('help' lists them) nor Lua",
+			 (int)(len > 40 ? 40 : len), line);
 }
 
 static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 {
 	enum script_line result;
 
+	if (!prompt->chunk.len && is_mistyped(prompt, line, NULL))
+		return mistyped(line, err);
 	if (prompt->chunk.len)
 		buf_add_char(&prompt->chunk, '\n');
 	buf_add_text(&prompt->chunk, line);
 	result = scripting_eval(prompt->scripting, buf_text(&prompt->chunk), err);
 	if (result == SCRIPT_MORE)
 		return true;
-	if (result == SCRIPT_FAILED)
-		hint(buf_text(&prompt->chunk), err);
+	if (result == SCRIPT_FAILED && is_mistyped(prompt, buf_text(&prompt->chunk), err))
+		mistyped(buf_text(&prompt->chunk), err);
 	buf_clear(&prompt->chunk);
 	if (script_exited(scripting_script(prompt->scripting), &prompt->status))
 		prompt->quit = true;

@@ -1,0 +1,2 @@
+dist_check_SCRIPTS += %D%/run.sh
+EXTRA_DIST += %D%/module.lua %D%/test_events.lua %D%/test_script.lua %D%/test_state.lua

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Scripts that check the binding by assertions, the examples of docs/lua.md, the analyses against
+# babeltrace2, and the module in a plain Lua.
+top=$(cd "${srcdir:-.}" && pwd)
+build=$(cd "${top_builddir:-.}" && pwd)
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+export TZ=UTC HOME="$work" XDG_CACHE_HOME="$work/cache" YORE_LUA_DIR="$top/lua-lib"
+demo=fixtures/golden/sched-demo
+status=0
+cd "$top" || exit 99
+
+result() {
+	if [ "$1" = 0 ]; then
+		echo "PASS: $2"
+	else
+		echo "FAIL: $2"
+		cat "$work/printed"
+		status=1
+	fi
+}
+
+for script in tests/lua/test_*.lua; do
+	"$build/yore" run "$script" $demo one two >"$work/printed" 2>&1
+	result $? "$script"
+done
+
+# Each ```lua block of the manual, and the ```output block below it.
+awk -v dir="$work" '
+	/^```lua$/ { n++; to = dir "/example" n ".lua"; print "" >(dir "/example" n ".out"); close(dir "/example" n ".out"); first = 1; next }
+	/^```output$/ { to = dir "/example" n ".out"; first = 1; next }
+	/^```$/ { if (to) close(to); to = ""; next }
+	to { if (first) print >to; else print >>to; first = 0 }
+' docs/lua.md
+n=1
+while [ -f "$work/example$n.lua" ]; do
+	"$build/yore" run "$work/example$n.lua" $demo >"$work/out" 2>"$work/printed"
+	ran=$?
+	[ -s "$work/out" ] || echo >"$work/out"
+	diff -u "$work/example$n.out" "$work/out" >>"$work/printed" && [ $ran = 0 ]
+	result $? "docs/lua.md, example $n"
+	n=$((n + 1))
+done
+[ "$n" -gt 8 ]
+result $? "docs/lua.md has examples"
+
+# How often each thread was switched to, as babeltrace2 says.
+if command -v babeltrace2 >/dev/null; then
+	babeltrace2 $demo | sed -n 's/.* sched:sched_switch: .* next_pid = \([0-9]*\),.*/\1/p' |
+		sort -n | uniq -c | awk '{print $2, $1}' | sort >"$work/expected"
+	"$build/yore" run switches $demo >"$work/all" 2>"$work/printed"
+	sed '1,/^ *TID/d' "$work/all" | awk '{print $1, $2}' | sort >"$work/counted"
+	diff -u "$work/expected" "$work/counted" >>"$work/printed"
+	result $? "switches agrees with babeltrace2"
+fi
+
+# The module in a plain Lua; a sanitized one needs its runtime to be there first.
+module=$build/lua-lib/.libs/yore.so
+if command -v lua5.4 >/dev/null && [ -f "$module" ]; then
+	if nm -D "$module" | grep -q __asan_init; then
+		preload="$(${CC:-gcc} -print-file-name=libasan.so) $(${CC:-gcc} -print-file-name=libubsan.so)"
+	fi
+	LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 LUA_CPATH="$build/lua-lib/.libs/?.so" \
+		lua5.4 tests/lua/module.lua $demo >"$work/printed" 2>&1
+	result $? "require \"yore\" in a plain Lua"
+	exported=$(nm -D --defined-only "$module" | awk '$2 == "T" {print $3}' | grep -v '^_')
+	echo "exported: $exported" >"$work/printed"
+	[ "$exported" = luaopen_yore ]
+	result $? "the module exports luaopen_yore only"
+fi
+exit $status

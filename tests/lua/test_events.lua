@@ -1,0 +1,125 @@
+-- Events: filters, order, fields, what goes stale, and what misuse says.
+-- The facts of the demo trace are those of babeltrace2.
+
+local function raises(pattern, f, ...)
+	local ok, message = pcall(f, ...)
+	assert(not ok, "no error")
+	assert(tostring(message):find(pattern), tostring(message))
+end
+
+local function count(options)
+	local n = 0
+	for _ in trace:events(options) do
+		n = n + 1
+	end
+	return n
+end
+
+-- counts
+assert(count() == 955 and count{} == 955)
+assert(count{ reverse = true } == 955)
+assert(count{ name = "sched_switch" } == 261)
+assert(count{ name = "sched:sched_switch" } == 261)
+assert(count{ name = { "sched_switch", "nothing" } } == 261)
+assert(count{ name = "nothing" } == 0)
+assert(count{ cpu = 0 } + count{ cpu = 1 } == 955)
+assert(count{ cpu = { 0, 1 } } == 955 and count{ cpu = 7 } == 0)
+assert(count{ stream = "*stream_0" } == count{ cpu = 0 })
+assert(count{ name = "sched_switch", where = "next_pid == 0" } > 0)
+assert(count{ where = "next_pid == 0" } + count{ name = "sched_switch", where = "next_pid != 0" } == 261)
+
+-- half-open range, times as text and number
+assert(count{ from = 2120801126657, to = 2120801126657 } == 0)
+assert(count{ from = 2120801126657, to = 2120801126658, name = "sched_switch" } == 1)
+assert(count{ from = "00:35:20.801126657", to = "@2120801126658", name = "sched_switch" } == 1)
+
+-- order, both ways the same events
+local forward, backward = {}, {}
+for ev in trace:events() do
+	forward[#forward + 1] = ev.t .. ev.name .. ev.cpu
+end
+for ev in trace:events{ reverse = true } do
+	table.insert(backward, 1, ev.t .. ev.name .. ev.cpu)
+end
+assert(table.concat(forward, " ") == table.concat(backward, " "))
+
+-- fields
+for ev in trace:events{ from = 2120801126657, name = "sched_switch", cpu = 0 } do
+	assert(math.type(ev.t) == "integer" and ev.t == 2120801126657)
+	assert(ev.fields.next_pid == 10892 and ev.fields.next_comm == "demo-lock-2")
+	assert(ev.payload.next_pid == 10892 and ev.context.next_pid == nil)
+	assert(ev.fields.nothing == nil and ev.nothing == nil)
+	local all = {}
+	for name, value in pairs(ev.fields) do
+		all[name] = value
+	end
+	assert(all.next_pid == 10892 and all.prev_comm == "demo-lock-1")
+	assert(ev:table().fields.next_pid == 10892 and ev:table().t == ev.t)
+	assert(tostring(ev):find("sched:sched_switch"))
+	break
+end
+
+-- a view whose iterator has moved on keeps its head, not its fields
+local kept, kept_fields
+for ev in trace:events() do
+	if kept then
+		assert(kept.t == 2120797350827 and kept.name == "sched:sched_stat_runtime")
+		raises("moved on", function() return kept.fields.runtime end)
+		raises("moved on", function() return kept_fields.runtime end)
+		break
+	end
+	kept, kept_fields = ev, ev.fields
+end
+
+-- batches hold the same
+local n, sum, plain = 0, 0, 0
+for b in trace:batch{ name = "sched_switch", fields = { "cpu", "name", "next_pid", "nothing" }, size = 100 } do
+	assert(b.n <= 100 and #b.t == b.n and #b.next_pid == b.n)
+	assert(b.nothing[1] == false and b.name[1] == "sched:sched_switch")
+	for i = 1, b.n do
+		sum = sum + b.next_pid[i]
+	end
+	n = n + b.n
+end
+for ev in trace:events{ name = "sched_switch" } do
+	plain = plain + ev.fields.next_pid
+end
+assert(n == 261 and sum == plain)
+
+-- breaking out, nesting, coroutines, closing while a walk goes on
+for outer in trace:events() do
+	for _ in trace:events{ from = outer.t } do
+		break
+	end
+	if outer.t > 2120797400000 then
+		break
+	end
+end
+local walk = coroutine.wrap(function()
+	for ev in trace:events{ name = "sched_switch" } do
+		coroutine.yield(ev.t)
+	end
+end)
+assert(math.type(walk()) == "integer" and walk() > 0)
+local own = assert(yore.open(trace:info().path, { no_index = true }))
+local seen
+for ev in own:events() do
+	seen = ev
+	own:close()
+end
+raises("closed", function() return seen.name end)
+raises("closed", own.bounds, own)
+
+-- misuse raises, what may fail says so
+raises("no option 'frm'", trace.events, trace, { frm = 1 })
+raises("integer of nanoseconds", trace.events, trace, { from = 1.5 })
+raises("a number or a list", trace.events, trace, { cpu = "x" })
+raises("a text or a list", trace.events, trace, { name = 5 })
+raises("size", trace.batch, trace, { size = 0 })
+raises("list of names", trace.batch, trace, { fields = "next_pid" })
+raises("column", trace.events, trace, { where = "next_pid ==" })
+raises("trace", trace.events, {})
+local none, why = yore.open("/there/is/no/such/trace")
+assert(none == nil and why:find("no/such/trace"))
+raises("no option", yore.open, "x", { noindex = true })
+collectgarbage()

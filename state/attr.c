@@ -362,6 +362,11 @@ uint32_t shape_parent(const struct attrs *attrs, uint32_t shape)
 	return parent == ATTR_ABSENT ? ATTR_ABSENT : attrs->nodes[parent].shape;
 }
 
+uint32_t shape_attr(const struct attrs *attrs, uint32_t shape)
+{
+	return attrs->shapes[shape];
+}
+
 bool shape_is_key(const struct attrs *attrs, uint32_t shape)
 {
 	return attrs->nodes[attrs->shapes[shape]].is_key;
@@ -374,14 +379,17 @@ bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above)
 
 uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
 {
-	return attrs->nodes[attr_name(attrs, attrs->shapes[parent], name, len)].shape;
+	uint32_t node = attr_name(attrs, attrs->shapes[parent], name, len); /* moves the nodes */
+
+	return attrs->nodes[node].shape;
 }
 
 uint32_t shape_key(struct attrs *attrs, uint32_t parent)
 {
 	struct value any = {.kind = VALUE_NONE};
+	uint32_t node = child(attrs, attrs->shapes[parent], &any, true);
 
-	return attrs->nodes[child(attrs, attrs->shapes[parent], &any, true)].shape;
+	return attrs->nodes[node].shape;
 }
 
 void shape_add_text(const struct attrs *attrs, uint32_t shape, struct buf *out)

@@ -49,7 +49,9 @@ int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b);
 uint32_t attr_shape(const struct attrs *attrs, uint32_t attr);
 uint32_t shape_count(const struct attrs *attrs);
 uint32_t shape_parent(const struct attrs *attrs, uint32_t shape); /* of the root: ATTR_ABSENT */
-bool shape_is_key(const struct attrs *attrs, uint32_t shape);     /* ends in [*] */
+uint32_t shape_attr(const struct attrs *attrs,
+		    uint32_t shape); /* the node it is: keys of kind none */
+bool shape_is_key(const struct attrs *attrs, uint32_t shape); /* ends in [*] */
 bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above);
 uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
 uint32_t shape_key(struct attrs *attrs, uint32_t parent);                        /* parent[*] */

@@ -1,6 +1,6 @@
 noinst_LTLIBRARIES += libstate.la
 libstate_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
-libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS)
+libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS) -lm
 libstate_la_SOURCES = %D%/state.h %D%/value.h
 
 # The rule language
@@ -8,4 +8,17 @@ libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 	%D%/expr_compile.c %D%/expr_field.c %D%/expr_ops.c %D%/glob.c %D%/path.c \
 	%D%/program.c %D%/program.h %D%/program_internal.h %D%/rule.h %D%/rule_compile.c \
 	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_parse.c %D%/rule_parse_expr.c \
-	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c %D%/where.h
+	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
+	%D%/explain.c %D%/query.c %D%/where.c %D%/where.h
+
+# Rule sets: installed, and inside the library so that it works uninstalled
+rulesdir = $(pkgdatadir)/rules
+dist_rules_DATA = %D%/rules/linux.rules
+nodist_libstate_la_SOURCES = %D%/rules_builtin.c
+EXTRA_DIST += %D%/embed.awk
+CLEANFILES += %D%/rules_builtin.c
+%D%/rules_builtin.c: $(dist_rules_DATA) %D%/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) %D% && \
+	files=; for file in $(dist_rules_DATA); do \
+		if test -f $$file; then files="$$files $$file"; else files="$$files $(srcdir)/$$file"; fi; \
+	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@

@@ -132,30 +132,41 @@ static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_
 	return deepest;
 }
 
-bool ast_reads(const struct ast *ast)
+static bool section_is_written(const struct analysis *analysis, const char *name)
+{
+	for (size_t i = 0; i < analysis->nsection_written; i++)
+		if (!strcmp(analysis->sections[i], name))
+			return analysis->section_written[i];
+	return false;
+}
+
+/* Does it read state, or a section value that some line writes? */
+static bool reads_any(const struct analysis *analysis, const struct ast *ast)
 {
 	if (ast->kind == AST_PATH) {
 		enum root root = ast_root(ast->path);
-		if (root == ROOT_STATE || root == ROOT_SECTION)
+		if (root == ROOT_STATE)
 			return true;
+		if (root == ROOT_SECTION)
+			return section_is_written(analysis, ast->path->atoms[1].name);
 		for (uint32_t i = 0; i < ast->path->natoms; i++)
-			if (ast->path->atoms[i].key && ast_reads(ast->path->atoms[i].key))
+			if (ast->path->atoms[i].key && reads_any(analysis, ast->path->atoms[i].key))
 				return true;
 	}
 	for (uint32_t i = 0; i < ast->nargs; i++)
-		if (ast_reads(ast->args[i]))
+		if (reads_any(analysis, ast->args[i]))
 			return true;
 	return false;
 }
 
 /* May it fail depending on what is read? A path fails only by its keys. */
-static bool may_fail(const struct ast *ast)
+static bool may_fail(const struct analysis *analysis, const struct ast *ast)
 {
-	if (!ast_reads(ast))
+	if (!reads_any(analysis, ast))
 		return false;
 	if (ast->kind == AST_PATH) {
 		for (uint32_t i = 0; i < ast->path->natoms; i++)
-			if (ast->path->atoms[i].key && ast_reads(ast->path->atoms[i].key))
+			if (ast->path->atoms[i].key && reads_any(analysis, ast->path->atoms[i].key))
 				return true;
 		return false;
 	}
@@ -163,7 +174,7 @@ static bool may_fail(const struct ast *ast)
 	    ast->kind == AST_IN ||
 	    (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_HAS)) {
 		for (uint32_t i = 0; i < ast->nargs; i++)
-			if (may_fail(ast->args[i]))
+			if (may_fail(analysis, ast->args[i]))
 				return true;
 		return false;
 	}
@@ -225,7 +236,8 @@ static void set_read_flags(const struct analysis *analysis, const struct stateme
 		if (read->shape != ATTR_ABSENT || analysis->section_written[read->section])
 			info->flags |= flags[read->by];
 	}
-	if ((info->flags & LINE_VALUE_READS) && statement->value && may_fail(statement->value))
+	if ((info->flags & LINE_VALUE_READS) && statement->value &&
+	    may_fail(analysis, statement->value))
 		info->flags |= LINE_VALUE_MAY_FAIL;
 }
 

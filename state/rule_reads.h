@@ -55,8 +55,6 @@ uint32_t analysis_section(struct analysis *analysis, const char *name);
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
 /* The first view among those that use one another in a circle; NULL: none does. */
 const struct view_def *views_find_cycle(const struct rules *rules);
-/* Does it read state (or, with `sections`, section values)? */
-bool ast_reads(const struct ast *ast);
 
 /* rule_strata.c */
 void analysis_strata(struct analysis *analysis);

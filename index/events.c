@@ -254,25 +254,39 @@ static nstime bound_of(const struct events *events, const struct loser_head *win
 	return events->options.backward ? ~key : key;
 }
 
+/* The winner's head after it gave a run; unless it is in the same batch and known already. */
+static bool find_next_head(struct events *events, struct error *err)
+{
+	int64_t key;
+	bool live;
+
+	if (!find_head(events, loser_winner(&events->tree).leaf, &key, &live, err))
+		return false;
+	loser_replay(&events->tree, key, live);
+	events->taken = false;
+	return true;
+}
+
+static void take_run(struct events *events, const struct loser_head *winner, struct run *out)
+{
+	struct stream_cursor *cursor = events->cursors[cursor_of_leaf(events, winner->leaf)];
+	nstime next;
+
+	if (stream_cursor_take(cursor, bound_of(events, winner), out, &next))
+		loser_replay(&events->tree, events->options.backward ? ~next : next, true);
+	else
+		events->taken = true;
+}
+
 static enum step find_run(struct events *events, struct run *out, struct error *err)
 {
 	for (;;) {
-		if (events->taken) {
-			int64_t key;
-			bool live;
-			uint32_t leaf = loser_winner(&events->tree).leaf;
-			if (!find_head(events, leaf, &key, &live, err))
-				return STEP_ERROR;
-			loser_replay(&events->tree, key, live);
-			events->taken = false;
-		}
+		if (events->taken && !find_next_head(events, err))
+			return STEP_ERROR;
 		if (events->tree.count) {
 			struct loser_head winner = loser_winner(&events->tree);
 			if (winner.live) {
-				size_t i = cursor_of_leaf(events, winner.leaf);
-				stream_cursor_take(events->cursors[i], bound_of(events, &winner),
-						   out);
-				events->taken = true;
+				take_run(events, &winner, out);
 				return STEP_ITEM;
 			}
 		}

@@ -87,8 +87,12 @@ static inline uint32_t open_packet_index(const struct open_packet *packet, uint3
 /* First i in [from, to) of rising times with time[i] >= t; short distances are the usual ones. */
 static inline uint32_t times_lower_bound(const nstime *time, uint32_t from, uint32_t to, nstime t)
 {
-	uint32_t step = 1, low = from;
+	uint32_t step = 8, low = from, near = to - from < step ? to : from + step;
 
+	for (; low < near; low++)
+		if (time[low] >= t)
+			return low;
+	from = low;
 	while (low < to && time[low] < t) {
 		from = low + 1;
 		low += step;

@@ -357,7 +357,7 @@ static bool begin_range(struct stream_cursor *cursor, nstime begin, nstime end, 
 
 bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err)
 {
-	cursor->given = cursor->given_loss = cursor->resuming = false;
+	cursor->given = cursor->given_loss = cursor->resuming = cursor->taken = false;
 	return begin_range(cursor, begin, end, err);
 }
 
@@ -459,9 +459,21 @@ static bool settle_losses(struct stream_cursor *cursor, struct error *err)
 	return true;
 }
 
+/* The last run was the top's: the entry beside its window is the one that was given last. */
+static void keep_place(struct stream_cursor *cursor)
+{
+	const struct open_packet *top = stream_top(cursor);
+
+	if (!cursor->taken || !top)
+		return;
+	cursor->last = place_of_entry(top, cursor->view.backward ? top->end : top->pos - 1);
+	cursor->taken = false;
+}
+
 /* Finds the head. An error is none when the records were renumbered meanwhile. */
 static bool settle_once(struct stream_cursor *cursor, struct error *err)
 {
+	keep_place(cursor);
 	put_in_order(cursor);
 	if (!(cursor->view.backward ? backward_settle(cursor, err) : forward_settle(cursor, err)))
 		return false;
@@ -517,15 +529,22 @@ static enum step settle_slowly(struct stream_cursor *cursor, nstime *time, struc
 	return STEP_ITEM;
 }
 
+/* True when the top's next entry is the head: nothing else can come before it. */
+static inline bool within_limit(const struct stream_cursor *cursor, const struct open_packet *top,
+				nstime *time)
+{
+	if (top->pos == top->end)
+		return false;
+	*time = open_packet_time(top);
+	return cursor->view.backward ? *time >= cursor->limit : *time <= cursor->limit;
+}
+
 enum step stream_cursor_settle(struct stream_cursor *cursor, nstime *time, struct error *err)
 {
 	const struct open_packet *top = stream_top(cursor);
 
-	if (cursor->settled && top && top->pos < top->end) {
-		*time = open_packet_time(top);
-		if (cursor->view.backward ? *time >= cursor->limit : *time <= cursor->limit)
-			return STEP_ITEM;
-	}
+	if (cursor->settled && top && within_limit(cursor, top, time))
+		return STEP_ITEM;
 	if (cursor->count == 0 || cursor->view.begin >= cursor->view.end)
 		return STEP_END;
 	return settle_slowly(cursor, time, err);
@@ -582,13 +601,13 @@ static uint32_t run_begin(const nstime *time, uint32_t from, uint32_t to, nstime
 	return times_lower_bound(time, high - from > step ? high - step : from, high, t);
 }
 
-void stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run)
+bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run, nstime *next)
 {
 	run->stream = cursor->stream;
 	run->reader = cursor->view.reader;
 	if (cursor->loss_next) {
 		take_loss(cursor, run);
-		return;
+		return false;
 	}
 	struct open_packet *top = stream_top(cursor);
 	const nstime *time = top->batch->time;
@@ -597,21 +616,21 @@ void stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *
 	bool late;
 
 	if (!cursor->view.backward) {
-		late = cursor->given && head < cursor->last.time;
+		late = cursor->given && head < cursor->last_time;
 		limit = bound < limit ? bound : limit;
 		if (time[end - 1] > limit)
 			end = times_lower_bound(time, pos + 1, end, limit + 1);
-		cursor->last = place_of_entry(top, end - 1);
+		cursor->last_time = time[end - 1];
 		top->pos = end;
 	} else {
-		late = cursor->given && head > cursor->last.time;
+		late = cursor->given && head > cursor->last_time;
 		limit = bound > limit ? bound : limit;
 		if (time[pos] < limit)
 			pos = run_begin(time, pos, end - 1, limit);
-		cursor->last = place_of_entry(top, pos);
+		cursor->last_time = time[pos];
 		top->end = pos;
 	}
-	cursor->given = true;
+	cursor->given = cursor->taken = true;
 	if (late)
 		tell_late(cursor, head);
 	run->cpu = top->info.rec.cpu >= 0 ? top->info.rec.cpu : cursor->stream->cpu;
@@ -621,4 +640,5 @@ void stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *
 	run->decoder = top->decoder;
 	run->packet = &top->info.rec;
 	run->index = top->indexed ? top->index : NULL;
+	return within_limit(cursor, top, next);
 }

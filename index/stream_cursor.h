@@ -35,8 +35,8 @@ bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end,
 enum step stream_cursor_settle(struct stream_cursor *cursor, nstime *time, struct error *err);
 /*
  * Takes the head and what follows it in the same batch up to `bound` (forward: times <= bound,
- * backward: >=). *run is borrowed until the next settle.
+ * backward: >=). *run is borrowed until the next settle. True: *next is the new head already.
  */
-void stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run);
+bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run, nstime *next);
 
 #endif

@@ -59,9 +59,11 @@ struct stream_cursor {
 
 	bool settled; /* `limit` holds */
 	nstime limit; /* how far the head's packet may go before anything else must be looked at */
-	struct place last; /* given; last_loss likewise */
+	nstime last_time;  /* of the event given last */
+	struct place last; /* its place, when its window is left */
 	struct place last_loss;
 	bool given, given_loss, resuming;
+	bool taken; /* since the last settle; `last` is not kept yet */
 	bool told_late;
 	uint8_t *told; /* bit per record whose damage was told; NULL: none */
 

@@ -359,6 +359,37 @@ static void without_time(void **state)
 	scene_free(scene);
 }
 
+/*
+ * A table that is computed until a packet of twice the size is met: then the records get other
+ * numbers, and the cursor goes on behind what it gave.
+ */
+static void irregular_in_the_middle(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX, .losses = true};
+	nstime time = 0;
+
+	(void)state;
+	for (unsigned backward = 0; backward < 2; backward++) {
+		struct scene *scene = scene_tiled(1, 0, 0, 1, 0);
+		struct fake_stream *stream = &scene->streams[0];
+		stream->computed = true;
+		stream->packet_bytes = 1024;
+		for (unsigned p = 0; p < 100; p++) {
+			uint32_t n = p == 53 ? 80 : 20;
+			struct fake_packet *packet = scene_add_packet(scene, n);
+			struct fake_event *events = scene->events + scene->nevents - n;
+			for (uint32_t i = 0; i < n; i++)
+				events[i].time = time += i % 3;
+			packet->min = events[0].time;
+			packet->max = time;
+		}
+		scene_open(scene);
+		options.backward = backward;
+		check_cursor(scene, &options);
+		scene_free(scene);
+	}
+}
+
 static bool stop_at_third(void *arg, nstime at, nstime first, nstime last)
 {
 	unsigned *calls = arg;
@@ -412,10 +443,15 @@ static void counts(void **state)
 int main(void)
 {
 	static const struct CMUnitTest single[] = {
-		cmocka_unit_test(runs_equal_events),  cmocka_unit_test(seeks_equal_opens),
-		cmocka_unit_test(many_streams),       cmocka_unit_test(damage_costs_its_packet),
-		cmocka_unit_test(falls_without_flag), cmocka_unit_test(without_time),
-		cmocka_unit_test(interrupted),        cmocka_unit_test(counts),
+		cmocka_unit_test(runs_equal_events),
+		cmocka_unit_test(seeks_equal_opens),
+		cmocka_unit_test(many_streams),
+		cmocka_unit_test(damage_costs_its_packet),
+		cmocka_unit_test(falls_without_flag),
+		cmocka_unit_test(without_time),
+		cmocka_unit_test(irregular_in_the_middle),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(counts),
 	};
 	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];
 	size_t n = 0;

@@ -159,11 +159,12 @@ static enum found inspect(struct index *index, const struct stream *stream, stru
 static void retell(struct index *index, const struct stream *stream, const struct stored *stored)
 {
 	const char *at = stored->errors, *end = at + stored->head.nerrors;
+	uint32_t number = 0;
 
 	for (; at && at < end; at += strlen(at) + 1) {
 		struct error cause;
 		error_set(&cause, ERR_FORMAT, "%s", at);
-		trace_damage(index->trace, stream->name, &cause);
+		damage_tell(index, stream, number++, &cause);
 	}
 }
 
@@ -248,8 +249,6 @@ static bool in_memory(struct index *index, const struct stream *stream, enum fou
 		good = rows_after(index, stream, stored, &rows, &ignored);
 		if (!good)
 			rows_release(&rows);
-		else
-			retell(index, stream, stored);
 	}
 	if (!good && !build_rows(index, stream, &rows, err))
 		return false;
@@ -331,6 +330,8 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 			stored_release(&stored);
 			return true;
 		}
+		if (found == FOUND_HALF || found == FOUND_GROWN)
+			retell(index, stream, &stored);
 		if (found == FOUND_AHEAD || !build_may_store(index) || attempt + 1 == ATTEMPTS)
 			good = in_memory(index, stream, found, &stored, out, err);
 		else
@@ -350,6 +351,8 @@ bool build_needs_scan(struct index *index, const struct stream *stream, struct s
 {
 	enum found found = inspect(index, stream, stored);
 
+	if (found != FOUND_NONE && found != FOUND_AHEAD)
+		retell(index, stream, stored);
 	*usable = found == FOUND_HALF || found == FOUND_GROWN;
 	return found != FOUND_WHOLE && found != FOUND_AHEAD;
 }

@@ -21,7 +21,8 @@ struct pending { /* scanned whole, answers already, stored when the index is clo
 
 struct index_slot {
 	pthread_mutex_t lock;
-	struct table *table; /* the newest; older ones behind it live until the end */
+	struct table *table;   /* the newest; older ones behind it live until the end */
+	_Atomic uint32_t told; /* how many of its damages were told: each once */
 };
 
 struct index {

@@ -30,6 +30,8 @@ void scanner_init(struct scanner *scanner, struct index *index, const struct str
 		uint32_t known =
 			head->nsources < scanner->nmarks ? head->nsources : scanner->nmarks;
 		memcpy(scanner->marks, stored->marks, known * sizeof *scanner->marks);
+		for (uint32_t i = 0; i < head->nerrors; i++)
+			scanner->texts += stored->errors[i] == 0;
 		scanner->version = head->version;
 		scanner->restart = head->complete;
 		bool reopen = head->complete && head->has_open;
@@ -103,10 +105,21 @@ static void note_record(struct scanner *scanner, const struct scan *before,
 	}
 }
 
+void damage_tell(struct index *index, const struct stream *stream, uint32_t number,
+		 const struct error *cause)
+{
+	struct index_slot *slot = &index->slots[stream->index];
+
+	if (number < slot->told)
+		return;
+	slot->told = number + 1;
+	trace_damage(index->trace, stream->name, cause);
+}
+
 /* True when the scan may go on with another source. */
 static bool note_failure(struct scanner *scanner, struct build_step *out, const struct error *cause)
 {
-	trace_damage(scanner->index->trace, scanner->stream->name, cause);
+	damage_tell(scanner->index, scanner->stream, scanner->texts++, cause);
 	buf_add(&out->errors, cause->text, strlen(cause->text) + 1);
 	return ++scanner->failures <= scanner->stream->nsources;
 }

@@ -18,8 +18,9 @@ struct scanner {
 	nstime open_min;
 	struct source_mark *marks;
 	uint32_t nmarks;
-	uint64_t told; /* bytes counted as scanned */
-	uint32_t failures;
+	uint64_t told;     /* bytes counted as scanned */
+	uint32_t failures; /* of this scan */
+	uint32_t texts;    /* of all scans of the table */
 };
 
 /* From the start, or (stored not NULL) from where a stored table ends. */
@@ -29,5 +30,8 @@ void scanner_release(struct scanner *scanner);
 /* Up to `limit` records; the caller ends *out with step_release(). False: interrupted. */
 bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out, struct error *err);
 void step_release(struct build_step *step);
+/* Tells damage `number` of a stream to the trace, unless this index did so before. */
+void damage_tell(struct index *index, const struct stream *stream, uint32_t number,
+		 const struct error *cause);
 
 #endif

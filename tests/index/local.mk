@@ -21,3 +21,19 @@ check_PROGRAMS += %D%/test_build
 %C%_test_build_SOURCES = %D%/test_build.c $(INDEX_FAKE)
 %C%_test_build_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_build_LDADD = $(INDEX_TEST_LDADD)
+
+INDEX_SCENE = $(INDEX_FAKE) %D%/scene.c %D%/scene.h
+check_PROGRAMS += %D%/test_loser
+%C%_test_loser_SOURCES = %D%/test_loser.c
+%C%_test_loser_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_loser_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_events
+%C%_test_events_SOURCES = %D%/test_events.c $(INDEX_SCENE)
+%C%_test_events_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_events_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_losses
+%C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
+%C%_test_losses_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_losses_LDADD = $(INDEX_TEST_LDADD)

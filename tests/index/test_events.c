@@ -359,6 +359,34 @@ static void without_time(void **state)
 	scene_free(scene);
 }
 
+/* Events that hold from the start come first, and do not count as when the trace begins. */
+static void before_all(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX, .losses = true};
+	struct scene *scene = scene_tiled(2, 3, 40, 5, 0);
+	nstime first, last;
+	struct error err;
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		scene->events[i].time = NSTIME_MIN;
+		scene->events[i].no_time = true;
+	}
+	scene->packets[0].min = scene->packets[0].max = NSTIME_MIN;
+	scene->packets[0].flags = PACKET_BEFORE_ALL | PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	scene_open(scene);
+	assert_true(events_range(scene->index, &first, &last, &err));
+	assert_true(first == 0 && last == 119 * 5);
+	check_cursor(scene, &options);
+	options.backward = true;
+	check_cursor(scene, &options);
+	options.end = 100;
+	check_cursor(scene, &options);
+	options.begin = 0;
+	check_cursor(scene, &options);
+	scene_free(scene);
+}
+
 /*
  * A table that is computed until a packet of twice the size is met: then the records get other
  * numbers, and the cursor goes on behind what it gave.
@@ -443,15 +471,11 @@ static void counts(void **state)
 int main(void)
 {
 	static const struct CMUnitTest single[] = {
-		cmocka_unit_test(runs_equal_events),
-		cmocka_unit_test(seeks_equal_opens),
-		cmocka_unit_test(many_streams),
-		cmocka_unit_test(damage_costs_its_packet),
-		cmocka_unit_test(falls_without_flag),
-		cmocka_unit_test(without_time),
-		cmocka_unit_test(irregular_in_the_middle),
-		cmocka_unit_test(interrupted),
-		cmocka_unit_test(counts),
+		cmocka_unit_test(runs_equal_events),  cmocka_unit_test(seeks_equal_opens),
+		cmocka_unit_test(many_streams),       cmocka_unit_test(damage_costs_its_packet),
+		cmocka_unit_test(falls_without_flag), cmocka_unit_test(without_time),
+		cmocka_unit_test(before_all),         cmocka_unit_test(irregular_in_the_middle),
+		cmocka_unit_test(interrupted),        cmocka_unit_test(counts),
 	};
 	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];
 	size_t n = 0;

@@ -14,6 +14,8 @@
 #include "engine/ctf/description.h"
 #include "engine/layout.h"
 
+#define CTF_MAGIC UINT32_C(0xc1fc1fc1)
+
 /* Members of the packet context that the format gives a meaning (CTF 1.8, 5.2 and 8.1). */
 enum packet_member {
 	MEMBER_PACKET_SIZE,
@@ -25,6 +27,9 @@ enum packet_member {
 	MEMBER_CPU,
 	MEMBER_COUNT
 };
+
+/* Bits; pieces of huge packets begin at such steps, so that every alignment up to it is kept. */
+enum { PIECE_ALIGN_MAX = 4096 * 8 };
 
 enum head_shape {
 	HEAD_GENERAL, /* any tree, through its layout */
@@ -49,6 +54,9 @@ struct ctf_stream_class {
 	struct layout *packet; /* header and context */
 	uint32_t context_base; /* first slot of the context */
 	const struct field_class *member[MEMBER_COUNT]; /* NULL: the context has none */
+	bool short_begin;    /* timestamp_begin has fewer than 64 bits: the clock is carried */
+	bool uncut;	     /* some alignment is above PIECE_ALIGN_MAX */
+	const struct field_class *magic; /* the header's first member of that name, NULL none */
 	uint64_t head_bytes; /* that reading a packet's head takes when that is constant, else 0 */
 	enum head_shape shape;
 	struct head_flat flat;

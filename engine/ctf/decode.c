@@ -7,7 +7,8 @@
  * constant size.
  *
  * All positions are bits from the start of the block in hand. That is the packet's first byte, or,
- * for a PIECE of a huge packet, a byte of it that keeps every alignment (64-byte steps).
+ * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
+ * context are those of its packet, in a block of their own.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -16,7 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ALIGN_KEPT = 64 /* bytes: more than any alignment that a tracer uses */ };
+enum { ALIGN_KEPT = PIECE_ALIGN_MAX / 8, HEAD_READ = 1 << 16, HEAD_MOST = 1 << 20 };
 
 struct ns_clock {   /* cycles → ns without a 128-bit division per event */
 	bool plain; /* ns = cycles + origin */
@@ -31,7 +32,10 @@ struct decoder {
 	const struct ctf_stream_class *class;
 	struct packet_info info;
 	struct block block;
-	bool open, cut; /* cut: the file ends before the packet does */
+	struct block head_block;     /* PIECE: the packet's header and context */
+	struct fields packet_fields; /* PIECE: what their slots count in */
+	uint64_t packet_off;
+	bool open, cut; /* cut: the file ends before the packet does, and not told yet */
 	uint64_t at, content;
 	uint64_t shift; /* bits from the packet's start to the block's */
 	uint64_t clock;
@@ -63,6 +67,7 @@ struct decoder *ctf_decoder_new(const struct stream *stream)
 void ctf_decoder_leave(struct decoder *d)
 {
 	source_put(&d->block);
+	source_put(&d->head_block);
 	d->open = false;
 }
 
@@ -81,27 +86,43 @@ void ctf_decoder_free(struct decoder *d)
 static bool fail(const struct decoder *d, struct error *err)
 {
 	return error_while(err, "%s: packet at offset %" PRIu64,
-			   source_name(d->stream->sources[d->info.rec.source]), d->info.rec.off);
+			   source_name(d->stream->sources[d->info.rec.source]), d->packet_off);
 }
 
 /* Header and context of the packet that a piece belongs to: their values hold for the piece too. */
+static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct packet_head *head,
+			       struct error *err)
+{
+	struct source *source = d->stream->sources[d->info.rec.source];
+
+	for (size_t most = HEAD_READ;; most = HEAD_MOST) {
+		uint64_t left = whole - d->packet_off;
+		size_t size = left < most ? (size_t)left : most;
+		if (!source_get(source, d->packet_off, size, &d->head_block, err))
+			return false;
+		if (packet_head_decode(d->class, d->head_block.data, size, left, d->packet_slots,
+				       d->registers, head, err))
+			break;
+		source_put(&d->head_block);
+		if (err->kind != ERR_RANGE || most == HEAD_MOST)
+			return false;
+	}
+	d->packet_fields = (struct fields){.data = d->head_block.data,
+					   .bits = (uint64_t)d->head_block.size * 8,
+					   .registers = d->registers};
+	return true;
+}
+
 static bool open_piece(struct decoder *d, const struct ctf_carried *carried, struct error *err)
 {
 	struct source *source = d->stream->sources[d->info.rec.source];
 	uint64_t whole = source_size(source), off = carried->packet_off;
 	uint64_t inside = d->info.rec.off - off;
 	struct packet_head head;
-	struct block first;
 
 	if (off > d->info.rec.off || off >= whole)
 		return error_set(err, ERR_FORMAT, "the piece lies outside its packet");
-	size_t size = whole - off < 65536 ? (size_t)(whole - off) : 65536;
-	if (!source_get(source, off, size, &first, err))
-		return false;
-	bool ok = packet_head_decode(d->class, first.data, size, whole - off, d->packet_slots,
-				     d->registers, &head, err);
-	source_put(&first);
-	if (!ok)
+	if (!read_head_of_piece(d, whole, &head, err))
 		return false;
 	uint64_t start = off + inside / ALIGN_KEPT * ALIGN_KEPT;
 	uint64_t end = d->info.rec.off + packet_bytes(&d->info);
@@ -114,6 +135,9 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 	if (carried->end_bit < d->shift || d->content > d->block.size * 8 || d->at > d->content)
 		return error_set(err, ERR_FORMAT, "the piece has no sensible end");
 	d->clock = carried->clock;
+	uint64_t there = (whole - off) * 8;
+	d->cut = head.packet_bits > there &&
+		 carried->end_bit >= (head.content_bits < there ? head.content_bits : there);
 	return true;
 }
 
@@ -136,7 +160,11 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 	d->cut = head.packet_bits > len * 8;
 	d->content = head.content_bits < len * 8 ? head.content_bits : len * 8;
 	d->at = head.events_at;
-	d->clock = head.has_begin ? head.begin : carried->clock;
+	if (!head.has_begin)
+		d->clock = carried->clock;
+	else
+		d->clock = clock_update(carried->clock, head.begin,
+					d->class->member[MEMBER_BEGIN]->bits);
 	return true;
 }
 
@@ -155,6 +183,7 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 		return error_set(err, ERR_FORMAT, "%s: a packet of a file that is not there",
 				 d->stream->name);
 	ctf_carried_read(info, &carried);
+	d->packet_off = piece ? carried.packet_off : info->rec.off;
 	if (!(piece ? open_piece(d, &carried, err) : open_packet(d, &carried, err))) {
 		ctf_decoder_leave(d);
 		return fail(d, err);
@@ -215,7 +244,7 @@ static bool stopped(struct decoder *d, const struct ctf_class *class, uint64_t i
 {
 	uint64_t byte = (d->shift + at) / 8;
 	const char *file = source_name(d->stream->sources[d->info.rec.source]);
-	uint64_t packet = d->info.rec.off;
+	uint64_t packet = d->packet_off;
 
 	if (d->cut)
 		what = "is cut off: the file ends inside its packet";
@@ -450,6 +479,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 		return STEP_END;
 	if (!heads(d, b, err)) {
 		d->at = d->content; /* the packet has ended */
+		d->cut = false;
 		if (source_broken(source))
 			error_set(err, ERR_IO, "%s: the file became shorter while it was read",
 				  source_name(source));
@@ -463,7 +493,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	error_set(err, ERR_FORMAT,
 		  "%s: packet at offset %" PRIu64 " is cut off: the file ends at "
 		  "%" PRIu64,
-		  source_name(source), d->info.rec.off, source_size(source));
+		  source_name(source), d->packet_off, source_size(source));
 	return STEP_ERROR;
 }
 
@@ -505,6 +535,7 @@ bool ctf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, st
 		.packet_context = d->packet_slots + d->class->context_base,
 		.slots = d->event_slots,
 		.registers = d->registers,
+		.packet = d->info.rec.flags & PACKET_PIECE ? &d->packet_fields : NULL,
 	};
 	return true;
 }

@@ -12,14 +12,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const uint32_t CTF_MAGIC = 0xc1fc1fc1;
-
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
 
 /* A UUID other than the trace's is no damage: files that were cut together have one. */
-static bool check_header(const struct ctf_part *part, const struct slot *slots, struct error *err)
+static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
+			 struct error *err)
 {
-	const struct field_class *header = part->description.packet_header;
+	const struct field_class *header = stream->part->description.packet_header;
 
 	for (uint32_t i = 0; header && i < header->nmembers; i++) {
 		const struct member *member = &header->members[i];
@@ -28,6 +27,12 @@ static bool check_header(const struct ctf_part *part, const struct slot *slots, 
 		    slots[class->slot].u != CTF_MAGIC)
 			return error_set(err, ERR_FORMAT, "bad packet magic 0x%08" PRIx64,
 					 slots[class->slot].u);
+		if (class->kind == FIELD_INT && !strcmp(member->name, "stream_id") &&
+		    slots[class->slot].u != stream->description->id)
+			return error_set(err, ERR_FORMAT,
+					 "the packet has stream id %" PRIu64
+					 ", the file's first one %" PRIu64,
+					 slots[class->slot].u, stream->description->id);
 		static const char *const schemes[] = {"compression_scheme", "encryption_scheme",
 						      "checksum_scheme"};
 		for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
@@ -81,7 +86,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
-	if (!check_header(class->part, slots, err))
+	if (!check_header(class, slots, err))
 		return false;
 	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits);
 	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits);

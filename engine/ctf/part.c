@@ -143,6 +143,21 @@ static bool referred_from(const struct field_class *class, const struct field_cl
 	return found || (class && class->element && referred_from(class->element, header));
 }
 
+static uint32_t greatest_align(const struct field_class *class)
+{
+	uint32_t most = class ? class->align : 1;
+
+	for (uint32_t i = 0; class && i < class->nmembers; i++) {
+		uint32_t inner = greatest_align(class->members[i].class);
+		most = inner > most ? inner : most;
+	}
+	if (class && class->element) {
+		uint32_t inner = greatest_align(class->element);
+		most = inner > most ? inner : most;
+	}
+	return most;
+}
+
 static void choose_shape(struct ctf_stream_class *class)
 {
 	const struct ctf_stream *stream = class->description;
@@ -179,6 +194,10 @@ static bool compile_packet(struct ctf_part *part, struct ctf_stream_class *class
 	if (layout_constant_bits(class->packet, &bits))
 		class->head_bytes = (bits + 7) / 8;
 	find_members(class);
+	const struct field_class *header = part->description.packet_header;
+	if (header && header->nmembers && header->members[0].class->kind == FIELD_INT &&
+	    header->members[0].class->bits == 32 && !strcmp(header->members[0].name, "magic"))
+		class->magic = header->members[0].class;
 	return true;
 }
 
@@ -197,6 +216,8 @@ static bool compile_event(struct ctf_part *part, struct ctf_stream_class *class,
 
 	if (!layout_compile(roots, 3, bases, &grid, trace->arena, &layout, err))
 		return error_while(err, "event %s", name);
+	class->uncut |= greatest_align(event->context) > PIECE_ALIGN_MAX ||
+			greatest_align(event->payload) > PIECE_ALIGN_MAX;
 	out->id = event->id;
 	out->stream_id = class->description->id;
 	out->loglevel = event->loglevel;
@@ -258,7 +279,11 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 		class->clock = first_clock + stream->clock;
 		class->has_clock = true;
 		class->base = trace->clocks[class->clock].base;
+		class->short_begin =
+			class->member[MEMBER_BEGIN] && class->member[MEMBER_BEGIN]->bits < 64;
 	}
+	class->uncut = greatest_align(stream->event_header) > PIECE_ALIGN_MAX ||
+		       greatest_align(stream->event_context) > PIECE_ALIGN_MAX;
 	class->header_class = stream->event_header;
 	choose_shape(class);
 	if (stream->event_header && !layout_compile(&class->header_class, 1, NULL, &grid,

@@ -4,10 +4,15 @@
  * A record costs its packet's header only: read from LTTng's index where there is one, else by
  * hopping from packet to packet. Decoding is needed in four cases alone, and they are rare:
  *
- *     no times in the packet context    times are those of the events; the clock is carried over
+ *     no times in the packet context,   times are those of the events; the clock is carried over
+ *     or a begin of less than 64 bits
  *     a tracer known to lie (quirks.c)  ends are mended from the next packet, or the last event
  *     a packet over 1 MB                cut into pieces, so that a moment inside costs a piece
  *     no clock at all                   times are ordinals, so events must be counted
+ *
+ * A packet whose header is damaged gets a record up to the next magic number behind which all is
+ * well; decoding it tells of the damage. Where there is none the scan stays and tries again when
+ * the file has grown, as it does with a last packet that is cut off (its record is OPEN).
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -18,13 +23,14 @@
 enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, PREFETCHED = 32 };
 
 struct scan_state {          /* in scan->priv */
-	uint64_t clock;      /* after the last event decoded */
+	uint64_t clock;      /* after the last event decoded, or the last packet's end */
 	uint64_t ordinal;    /* events so far, of streams without clock */
 	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
 	uint64_t piece_at;   /* bits of it already given */
 	uint64_t piece_len;  /* bytes of the packet */
 	uint64_t prefetched; /* of the source: asked for up to here */
 	uint64_t entry;      /* next in LTTng's index of the source */
+	uint64_t stuck;      /* size of the source when nothing more could be found in it */
 };
 _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
@@ -126,6 +132,8 @@ static bool times_from_events(const struct stream *stream, const struct packet_h
 	bool ordinals = !stream->has_time;
 
 	ctf_carried_write(&(struct ctf_carried){.clock = state->clock}, false, out);
+	if (head->has_begin)
+		state->clock = head->begin;
 	if (ordinals)
 		out->rec.min = out->rec.max = (nstime)state->ordinal;
 	else if (!head->has_begin)
@@ -157,22 +165,22 @@ static bool next_begin(const struct stream *stream, const struct packet_info *in
 }
 
 /* Ends that a known tracer writes wrong: not later than the next begin; else the last event. */
-static bool mend(const struct stream *stream, struct packet_info *out, struct error *err)
+static void mend(const struct stream *stream, struct packet_info *out)
 {
 	unsigned quirks = stream_state(stream)->class->part->quirks;
 	struct packet *rec = &out->rec;
 	struct walked walked;
 	bool wrong_end = rec->max < rec->min;
+	struct error ignored; /* whoever reads the packet meets it again */
 	nstime next;
 
 	if (rec->flags & PACKET_EMPTY) {
 		rec->max = wrong_end ? rec->min : rec->max;
-		return true;
+		return;
 	}
 	if (quirks & QUIRK_EARLY_FIRST) {
-		if (!walk(stream, out, UINT64_MAX, 1, &walked, err))
-			return false;
-		if (walked.events && walked.min < rec->min) {
+		if (walk(stream, out, UINT64_MAX, 1, &walked, &ignored) && walked.events &&
+		    walked.min < rec->min) {
 			rec->min = walked.min;
 			rec->flags |= PACKET_MENDED;
 		}
@@ -181,25 +189,48 @@ static bool mend(const struct stream *stream, struct packet_info *out, struct er
 		rec->flags |= wrong_end ? PACKET_SUSPECT : 0;
 		if (wrong_end)
 			rec->max = rec->min;
-		return true;
+		return;
 	}
 	if (next_begin(stream, out, &next) && next >= rec->min) {
 		rec->flags |= next != rec->max ? PACKET_MENDED : 0;
 		rec->max = next;
-		return true;
+		return;
 	}
-	if (!walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, err))
-		return false;
+	bool readable = walk(stream, out, UINT64_MAX, UINT32_MAX, &walked, &ignored);
 	if (wrong_end)
 		rec->max = rec->min;
+	if (!readable)
+		rec->flags |= PACKET_DAMAGED;
 	if (walked.events && (wrong_end || walked.max > rec->max)) {
 		rec->max = walked.max;
 		rec->flags |= PACKET_MENDED;
 	}
-	return true;
 }
 
-/* The next piece of a huge packet: from where the last one ended to an event 256 KB further. */
+/*
+ * Decodes from where the last piece ended to an event 256 KB further, in twice as many bytes; more
+ * when an event crosses the end of these. All of it is read at most a few times, however damaged.
+ */
+static bool walk_piece(const struct stream *stream, const struct scan_state *state, uint64_t end,
+		       struct ctf_carried *carried, struct packet_info *out, struct walked *walked,
+		       struct error *err)
+{
+	uint64_t from = state->piece_at;
+
+	for (uint64_t reach = PIECE_BYTES * 2;; reach *= 4) {
+		uint64_t limit = from / 8 * 8 + reach * 8;
+		bool all = limit >= end;
+		carried->end_bit = all ? end : limit;
+		ctf_carried_write(carried, true, out);
+		set_length(out, all ? state->piece_len - from / 8 : reach);
+		if (!walk(stream, out, from + PIECE_BYTES * UINT64_C(8), UINT32_MAX, walked, err))
+			return false;
+		if (all || !walked->damaged)
+			return true;
+	}
+}
+
+/* The next piece of a huge packet. */
 static bool next_piece(const struct stream *stream, struct scan *scan, struct scan_state *state,
 		       struct packet_info *out, struct error *err)
 {
@@ -213,16 +244,17 @@ static bool next_piece(const struct stream *stream, struct scan *scan, struct sc
 	fill(stream, &head, scan->source, state->piece_off + from / 8, state->piece_len - from / 8,
 	     out);
 	out->rec.flags |= PACKET_PIECE;
-	if (!stream->has_time)
-		out->rec.min = out->rec.max = (nstime)state->ordinal;
+	out->rec.min = out->rec.max =
+		stream->has_time ? cycles_to_ns(stream, state->clock) : (nstime)state->ordinal;
 	carried.first_bit = from % 8;
-	carried.end_bit =
-		head.content_bits < state->piece_len * 8 ? head.content_bits : state->piece_len * 8;
-	ctf_carried_write(&carried, true, out);
-	if (!walk(stream, out, from + PIECE_BYTES * UINT64_C(8), UINT32_MAX, &walked, err))
+	uint64_t there = state->piece_len * 8;
+	uint64_t end = head.content_bits < there ? head.content_bits : there;
+	if (!walk_piece(stream, state, end, &carried, out, &walked, err))
 		return false;
 	take_walked(&walked, true, out);
-	bool last = walked.damaged || walked.at >= carried.end_bit || walked.at <= from;
+	bool last = walked.damaged || walked.at >= end || walked.at <= from;
+	if (last && head.packet_bits > there)
+		out->rec.flags |= PACKET_DAMAGED;
 	if (!last) {
 		carried.end_bit = walked.at;
 		ctf_carried_write(&carried, true, out);
@@ -277,7 +309,8 @@ static bool find_head(const struct stream *stream, struct scan *scan, struct sca
 	struct ctf_index_entry entry;
 
 	if (beside->index && ss->class->head_bytes && stream->cpu >= 0 && ss->class->has_clock &&
-	    lttng_index_entry(beside, state->entry, &entry) && entry.off == scan->next) {
+	    !ss->class->short_begin && lttng_index_entry(beside, state->entry, &entry) &&
+	    entry.off == scan->next) {
 		state->entry++;
 		head_from_entry(stream, &entry, out);
 		return true;
@@ -295,49 +328,138 @@ static bool find_head(const struct stream *stream, struct scan *scan, struct sca
 	return true;
 }
 
+/* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
+static bool packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
+			const uint8_t magic[4], struct packet_head *head)
+{
+	uint64_t room = source_size(stream->sources[source]) - off;
+	struct error ignored;
+	uint8_t next[4];
+
+	if (!packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
+	    head->packet_bits / 8 > room)
+		return false;
+	return head->packet_bits / 8 == room ||
+	       (source_peek(stream->sources[source], off + head->packet_bits / 8, next, sizeof next,
+			    &ignored) &&
+		!memcmp(next, magic, sizeof next));
+}
+
+/* The first packet behind `from` that can be trusted. */
+static bool search_packet(const struct stream *stream, uint32_t source, uint64_t from,
+			  uint64_t *found, struct packet_head *head)
+{
+	const struct field_class *magic = stream_state(stream)->class->magic;
+	uint64_t size = source_size(stream->sources[source]);
+	uint8_t bytes[4];
+	struct block block;
+	struct error ignored;
+
+	for (unsigned i = 0; magic && i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)(CTF_MAGIC >> (magic->big_endian ? 3 - i : i) * 8);
+	for (uint64_t at = from; magic && at < size && size - at > sizeof bytes; at += HUGE) {
+		/* windows overlap by what a magic number needs */
+		size_t n = size - at < HUGE + 3 ? (size_t)(size - at) : HUGE + 3;
+		if (!source_get(stream->sources[source], at, n, &block, &ignored))
+			return false;
+		const uint8_t *hit = block.data, *end = block.data + n;
+		while ((hit = memmem(hit, (size_t)(end - hit), bytes, sizeof bytes))) {
+			*found = at + (uint64_t)(hit - block.data);
+			if (packet_fits(stream, source, *found, bytes, head)) {
+				source_put(&block);
+				return true;
+			}
+			hit++;
+		}
+		source_put(&block);
+	}
+	return false;
+}
+
+/* A record of what lies between a header that cannot be read and the next good packet. */
+static bool pass_damage(const struct stream *stream, struct scan *scan,
+			const struct scan_state *state, struct packet_info *out)
+{
+	struct packet_head next;
+	uint64_t found;
+
+	if (!stream->has_time ||
+	    !search_packet(stream, scan->source, scan->next + 1, &found, &next))
+		return false;
+	*out = (struct packet_info){.rec = {.off = scan->next,
+					    .seq = PACKET_NONE,
+					    .lost = PACKET_NONE,
+					    .events = 0,
+					    .source = scan->source,
+					    .cpu = stream->cpu,
+					    .flags = PACKET_DAMAGED}};
+	set_length(out, found - scan->next);
+	out->rec.min = cycles_to_ns(stream, state->clock);
+	out->rec.max = next.has_begin ? cycles_to_ns(stream, next.begin) : out->rec.min;
+	if (out->rec.max < out->rec.min || !state->clock)
+		out->rec.min = out->rec.max;
+	scan->next = found;
+	return true;
+}
+
 static bool next_packet(const struct stream *stream, struct scan *scan, struct scan_state *state,
 			struct packet_info *out, struct error *err)
 {
+	const struct ctf_stream_class *class = stream_state(stream)->class;
 	uint64_t room = source_size(stream->sources[scan->source]) - scan->next;
 	struct packet_head head;
 
 	if (!find_head(stream, scan, state, &head, err))
-		return false;
+		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
+	if (class->short_begin) {
+		uint64_t begin =
+			clock_update(state->clock, head.begin, class->member[MEMBER_BEGIN]->bits);
+		head.end += begin - head.begin;
+		head.begin = begin;
+	}
 	uint64_t len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room;
-	if (len > HUGE && head.content_bits > HUGE * UINT64_C(8))
+	if (len > HUGE && head.content_bits > HUGE * UINT64_C(8) && !class->uncut)
 		return begin_pieces(stream, &head, scan, state, len, out, err);
 	fill(stream, &head, scan->source, scan->next, len, out);
-	if (head.packet_bits / 8 > room)
-		out->rec.flags |= PACKET_DAMAGED;
+	if (head.packet_bits / 8 > room) { /* to be decoded, if only to tell of it */
+		out->rec.flags = (out->rec.flags & ~(uint32_t)PACKET_EMPTY) | PACKET_DAMAGED;
+		out->rec.events = UINT32_MAX;
+	}
 	scan->next += len;
-	if (!stream->has_time || !head.has_begin || !head.has_end)
+	if (!stream->has_time || !head.has_begin || !head.has_end || class->short_begin)
 		return times_from_events(stream, &head, state, out, err);
-	return mend(stream, out, err);
+	state->clock = head.end >= head.begin ? head.end : head.begin;
+	mend(stream, out);
+	return true;
 }
 
 enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		   struct error *err)
 {
 	struct scan_state state;
+	uint64_t size = 0;
 
 	memcpy(&state, scan->priv, sizeof state);
-	while (scan->source < stream->nsources &&
-	       scan->next >= source_size(stream->sources[scan->source])) {
+	for (; scan->source < stream->nsources; scan->source++) {
+		size = source_size(stream->sources[scan->source]);
+		if (scan->next < size && state.stuck != size)
+			break;
 		if (scan->source + 1 == stream->nsources)
-			return STEP_END; /* and stays here: the last file may grow */
-		scan->source++;
+			break; /* and stays here: the last file may grow */
 		scan->next = 0;
-		state.prefetched = state.entry = 0;
+		state.prefetched = state.entry = state.stuck = state.piece_at = 0;
 	}
-	if (scan->source >= stream->nsources)
+	memcpy(scan->priv, &state, sizeof state);
+	if (scan->source >= stream->nsources || scan->next >= size || state.stuck == size)
 		return STEP_END;
 	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
 				 : next_packet(stream, scan, &state, out, err);
-	if (!ok) { /* nothing says where the next packet begins: this file has ended */
-		scan->next = source_size(stream->sources[scan->source]);
-		state.piece_at = 0;
-	} else {
+	if (ok) {
+		bool last = scan->source + 1 == stream->nsources && scan->next >= size;
+		out->rec.flags |= last ? PACKET_OPEN : 0;
 		scan->emitted++;
+	} else { /* nothing says where the next packet begins */
+		state.stuck = size;
 	}
 	memcpy(scan->priv, &state, sizeof state);
 	return ok ? STEP_ITEM : STEP_ERROR;
@@ -353,6 +475,7 @@ uint64_t ctf_equal_size(const struct stream *stream)
 	struct error ignored;
 
 	if (stream->nsources != 1 || !stream->has_time ||
+	    stream_state(stream)->class->short_begin ||
 	    stream_state(stream)->class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
 		return 0;
 	uint64_t size = source_size(stream->sources[0]);

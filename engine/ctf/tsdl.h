@@ -197,7 +197,7 @@ void lexical_close(struct tsdl *t);
 
 /* tsdl_type.c: making types of parts; paths */
 struct type *type_new(struct tsdl *t, enum field_kind kind);
-bool parse_path(struct tsdl *t, const char *what, struct path **out);
+bool tsdl_path(struct tsdl *t, const char *what, struct path **out);
 bool type_array(struct tsdl *t, const struct type *element, uint64_t length, uint32_t at,
 		const struct type **out);
 bool type_sequence(struct tsdl *t, const struct type *element, struct path *path,

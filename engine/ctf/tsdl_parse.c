@@ -104,7 +104,7 @@ static bool parse_dimension(struct tsdl *t, struct dimension **out)
 	t->pos++;
 	if (peek(t)->kind == TOKEN_INT)
 		dimension->length = t->tokens[t->pos++].number;
-	else if (!parse_path(t, "a length: an integer or the name of a field", &dimension->path))
+	else if (!tsdl_path(t, "a length: an integer or the name of a field", &dimension->path))
 		return false;
 	dimension->next = *out;
 	*out = dimension;
@@ -299,7 +299,7 @@ static bool parse_struct(struct tsdl *t, struct specifier *out)
 static bool parse_variant_tag(struct tsdl *t, struct path **path)
 {
 	*path = NULL;
-	return !accept_token(t, '<') || (parse_path(t, "the name of the tag", path) &&
+	return !accept_token(t, '<') || (tsdl_path(t, "the name of the tag", path) &&
 					 expect_token(t, '>', "'>' after the tag"));
 }
 

@@ -92,7 +92,7 @@ static int parse_path_scope(struct tsdl *t)
 	return PATH_RELATIVE;
 }
 
-bool parse_path(struct tsdl *t, const char *what, struct path **out)
+bool tsdl_path(struct tsdl *t, const char *what, struct path **out)
 {
 	struct path *path = arena_alloc(t->scratch, sizeof *path);
 	size_t first;

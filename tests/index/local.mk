@@ -37,3 +37,8 @@ check_PROGRAMS += %D%/test_losses
 %C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
 %C%_test_losses_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_losses_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_alone
+%C%_test_alone_SOURCES = %D%/test_alone.c
+%C%_test_alone_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_alone_LDADD = $(INDEX_TEST_LDADD)

@@ -84,10 +84,23 @@ static bool same_records(struct index *index, const struct stream *stream, struc
 	return true;
 }
 
-static void say_changed(struct index *index, const struct stream *stream)
+static bool drop_work(struct store_txn *txn, void *arg, struct error *err)
 {
+	const uint64_t *id = arg;
+
+	return pages_drop(txn, *id, err);
+}
+
+/* What is stored is of other files. It is dropped at once, so that this is said once. */
+static void forget(struct index *index, const struct stream *stream)
+{
+	uint64_t id = identity_stream(index->trace, stream);
+	struct error ignored;
+
 	notice(&index->options.notices, NOTICE_INFO,
 	       "%s: the trace has changed since it was indexed, it is indexed anew", stream->name);
+	if (store_lock(index->store))
+		store_write(index->store, drop_work, &id, &ignored);
 }
 
 struct touch {
@@ -143,7 +156,7 @@ static enum found inspect(struct index *index, const struct stream *stream, stru
 	if (same == SOURCES_CHANGED) {
 		stored_release(stored);
 		if (known)
-			say_changed(index, stream);
+			forget(index, stream);
 		return FOUND_NONE;
 	}
 	if (!stored->head.complete)

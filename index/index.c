@@ -1,4 +1,4 @@
-/* index.c - opening, closing, the table of a stream, and the small store for other rooms */
+/* index.c - opening, closing, checking, and the table of a stream */
 #include "index/index.h"
 
 #include "engine/base/mem.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { USER_KEY = 'u', CHECK_TOLD = 10 };
+enum { CHECK_TOLD = 10 };
 
 static enum header look(struct store *store)
 {
@@ -68,6 +68,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	index->step_records = STEP_RECORDS;
 	index->step_factor = 1;
 	pthread_mutex_init(&index->pending_lock, NULL);
+	pthread_mutex_init(&index->values_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		pthread_mutex_init(&index->slots[i].lock, NULL);
@@ -98,6 +99,7 @@ void index_close(struct index *index)
 	}
 	store_close(index->store);
 	pthread_mutex_destroy(&index->pending_lock);
+	pthread_mutex_destroy(&index->values_lock);
 	mem_free(index->slots);
 	mem_free(index->path);
 	mem_free(index);
@@ -204,114 +206,4 @@ bool index_check(struct index *index, uint64_t *differing, struct error *err)
 		if (!check_stream(index, index->trace->streams[i], differing, err))
 			return false;
 	return true;
-}
-
-/* The small store: keys of other rooms stand behind one letter */
-
-struct user {
-	uint8_t key[STORE_KEY_MAX];
-	size_t nkey;
-	struct bytes value;
-};
-
-static bool user_key(struct user *user, const void *key, size_t nkey)
-{
-	if (nkey > sizeof user->key - 1)
-		return false;
-	user->key[0] = USER_KEY;
-	if (nkey)
-		memcpy(user->key + 1, key, nkey);
-	user->nkey = nkey + 1;
-	return true;
-}
-
-static bool put_work(struct store_txn *txn, void *arg, struct error *err)
-{
-	const struct user *user = arg;
-
-	return header_write(txn, err) &&
-	       store_put(txn, (struct bytes){user->key, user->nkey}, user->value, err);
-}
-
-static bool delete_work(struct store_txn *txn, void *arg, struct error *err)
-{
-	const struct user *user = arg;
-
-	return store_delete_prefix(txn, (struct bytes){user->key, user->nkey}, err);
-}
-
-bool index_writable(const struct index *index)
-{
-	return index->store && store_lock(index->store);
-}
-
-bool index_put(struct index *index, const void *key, size_t nkey, const void *value, size_t nvalue,
-	       struct error *err)
-{
-	struct user user = {.value = {value, nvalue}};
-
-	if (!index->store)
-		return error_set(err, ERR_IO, "the index is kept in memory");
-	if (!user_key(&user, key, nkey))
-		return error_set(err, ERR_RANGE, "a key of %zu bytes is too long", nkey);
-	return store_write(index->store, put_work, &user, err);
-}
-
-static void *copy_bytes(struct bytes from, size_t *size)
-{
-	uint8_t *copy = mem_new(from.size + 1);
-
-	if (from.size)
-		memcpy(copy, from.data, from.size);
-	*size = from.size;
-	return copy;
-}
-
-bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue)
-{
-	struct user user;
-	struct store_txn *txn;
-	struct bytes found;
-	struct error ignored;
-
-	if (!index->store || !user_key(&user, key, nkey) ||
-	    !store_read(index->store, &txn, &ignored))
-		return false;
-	bool any = store_get(txn, (struct bytes){user.key, user.nkey}, &found);
-	if (any)
-		*value = copy_bytes(found, nvalue);
-	store_read_end(txn);
-	return any;
-}
-
-bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
-		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue)
-{
-	struct user user;
-	struct store_txn *txn;
-	struct bytes found, content;
-	struct error ignored;
-
-	if (!index->store || prefix > nkey || !user_key(&user, key, nkey) ||
-	    !store_read(index->store, &txn, &ignored))
-		return false;
-	bool any = store_before(txn, (struct bytes){user.key, user.nkey}, true, &found, &content) &&
-		   found.size > prefix && !memcmp(found.data, user.key, prefix + 1);
-	if (any) {
-		*found_key = copy_bytes((struct bytes){found.data + 1, found.size - 1}, nfound_key);
-		*value = copy_bytes(content, nvalue);
-	}
-	store_read_end(txn);
-	return any;
-}
-
-bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix, struct error *err)
-{
-	struct user user = {0};
-
-	if (!index->store)
-		return error_set(err, ERR_IO, "the index is kept in memory");
-	if (!user_key(&user, prefix, nprefix))
-		return error_set(err, ERR_RANGE, "a key of %zu bytes is too long", nprefix);
-	return store_write(index->store, delete_work, &user, err);
 }

@@ -14,6 +14,9 @@ enum {
 	DATA_VERSION = 1     /* of all that is stored */
 };
 
+/* What other rooms stored: is it of these files? */
+enum values_state { VALUES_UNKNOWN, VALUES_NONE, VALUES_GOOD, VALUES_BAD };
+
 struct pending { /* scanned whole, answers already, stored when the index is closed */
 	struct build_step step; /* its rows are the table's */
 	struct pending *next;
@@ -35,7 +38,9 @@ struct index {
 	_Atomic unsigned step_factor;
 	pthread_mutex_t pending_lock;
 	struct pending *pending;
-	uint64_t npending;        /* records */
+	uint64_t npending; /* records */
+	pthread_mutex_t values_lock;
+	enum values_state values;
 	_Atomic uint64_t scanned; /* bytes, for progress */
 	uint64_t all;
 	_Atomic int stop; /* progress said so */

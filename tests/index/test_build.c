@@ -572,6 +572,42 @@ static void values_of_other_rooms(void **state)
 	mem_free(big);
 }
 
+static bool has_value(struct world *world)
+{
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	void *value;
+	size_t size;
+	bool any = index_get(index, "k", 1, &value, &size);
+
+	if (any)
+		mem_free(value);
+	index_close(index);
+	trace_close(trace);
+	return any;
+}
+
+/* No table is stored here: values are guarded by marks of their own. */
+static void values_go_when_files_change(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+
+	write_all(world, 100);
+	assert_false(has_value(world));
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(index_put(index, "k", 1, "v", 1, &err));
+	index_close(index);
+	trace_close(trace);
+	assert_true(has_value(world));
+	fake_append(world->dir, &world->streams[1], world->packets[1] + 100, 50);
+	assert_true(has_value(world));
+	overwrite(world, "2.0", 64 + 16, "\x7f\x01");
+	assert_false(has_value(world));
+	assert_false(has_value(world));
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -593,6 +629,7 @@ int main(void)
 		ROW(damage_is_told_again),
 		ROW(interrupted_and_gone_on_with),
 		ROW(values_of_other_rooms),
+		ROW(values_go_when_files_change),
 	};
 
 	return cmocka_run_group_tests_name("build", tests, NULL, NULL);

@@ -139,8 +139,8 @@ static enum eval eval_both(const struct expr *expr, struct env *env, struct valu
 	if (result == EVAL_FAIL)
 		return result;
 	other = expr_eval(expr->right, env, right, failure);
-	if (other != EVAL_VALUE)
-		return result == EVAL_OPEN ? result : other;
+	if (other == EVAL_FAIL || result == EVAL_VALUE)
+		return other;
 	return result;
 }
 

@@ -60,7 +60,7 @@ void rules_identity(const struct rules *rules, uint64_t out[2]);
 bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
 
 /*
- * PATH: cpu[3]/thread, cpu[*]/thread, thread[42]/{**}. A key that is a bare word is a string.
+ * PATH: cpu[3]/thread, cpu[*]/thread, a last step ** for all below. A bare word as key is a string.
  * *err says the column. The caller owns *out and ends it with query_free().
  */
 bool query_parse(const char *text, struct query **out, struct error *err);

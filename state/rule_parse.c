@@ -46,6 +46,13 @@ static struct ast *parse_when(struct parser *parser)
 	return parse_expr(parser);
 }
 
+/* After an error that was found behind the line: reading goes on behind it, not one line later. */
+static void fail_line(struct parser *parser)
+{
+	parser->failed = true;
+	parser->pos = parser->token.at;
+}
+
 /* ---- heads ---- */
 
 static struct head_pattern *add_pattern(struct parser *parser, struct rule_block *block, size_t at)
@@ -156,7 +163,7 @@ static void check_wild(struct parser *parser, const struct ast_path *path)
 			continue;
 		rules_error(parser->rules, parser->file, path->atoms[i].at,
 			    "expected a key: only delete and unknown take '*'");
-		parser->failed = true;
+		fail_line(parser);
 	}
 }
 
@@ -178,7 +185,7 @@ static void check_target(struct parser *parser, const struct statement *statemen
 		what = "expected a path of the state: this is part of the event and only read";
 	if (what) {
 		rules_error(parser->rules, parser->file, path->at, "%s", what);
-		parser->failed = true;
+		fail_line(parser);
 	}
 }
 
@@ -191,7 +198,7 @@ static void add_statement(struct parser *parser, struct statement *statement)
 	if (!parser->block) {
 		rules_error(rules, parser->file, statement->at,
 			    "expected a head (event PATTERN or section PATTERN) before this line");
-		parser->failed = true;
+		fail_line(parser);
 		return;
 	}
 	statement->block = parser->block;
@@ -284,13 +291,13 @@ static void parse_initial(struct parser *parser)
 		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
 			rules_error(parser->rules, parser->file, atom->at,
 				    "expected a constant or '*' as the key of an initial value");
-			parser->failed = true;
+			fail_line(parser);
 		}
 	}
 	if (!parser->failed && ast_root(initial->path) != ROOT_STATE) {
 		rules_error(parser->rules, parser->file, initial->path->at,
 			    "expected a path of the state");
-		parser->failed = true;
+		fail_line(parser);
 	}
 	if (expect_op(parser, "=", "'='"))
 		parse_constant(parser, &initial->value);
@@ -313,13 +320,13 @@ static void parse_view(struct parser *parser)
 		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
 			rules_error(parser->rules, parser->file, atom->at,
 				    "expected a constant or a variable ?NAME as the key of a view");
-			parser->failed = true;
+			fail_line(parser);
 		}
 	}
 	if (!parser->failed && ast_root(view->path) != ROOT_STATE) {
 		rules_error(parser->rules, parser->file, view->path->at,
 			    "expected a path of the state");
-		parser->failed = true;
+		fail_line(parser);
 	}
 	if (expect_op(parser, "=", "'='"))
 		view->value = parse_expr(parser);
@@ -592,6 +599,17 @@ static void recover(struct parser *parser)
 	parser->view = NULL;
 	while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
 		parser->pos++;
+	while (parser->pos < parser->len) { /* lines that begin with `=` belong to it */
+		size_t pos = parser->pos;
+		while (pos < parser->len &&
+		       (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
+			pos++;
+		if (pos == parser->len || parser->text[pos] != '=')
+			return;
+		while (pos < parser->len && parser->text[pos] != '\n')
+			pos++;
+		parser->pos = pos;
+	}
 }
 
 /* A map goes on to its bracket, which stands on a line that is no statement. */

@@ -1,0 +1,42 @@
+/* fuzz_rules.c - any text as rule file, as condition and as PATH: an error or a set, never a crash
+ */
+#include "state/where.h"
+
+#include <string.h>
+
+static void try_rules(const char *text, size_t size)
+{
+	struct rules *rules = rules_new();
+	struct trace trace = {0};
+	struct program *program;
+	struct buf out = {0};
+	struct error err;
+
+	if (rules_add(rules, "fuzz", text, size, &err) && rules_explain(rules, &out, &err) &&
+	    program_compile(rules, &trace, NULL, &program, &err))
+		program_free(program);
+	rules_add_error_text(rules, &out);
+	buf_release(&out);
+	rules_free(rules);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf text = {0};
+	struct where *where;
+	struct query *query;
+	struct value value;
+	struct error err;
+	bool has;
+
+	buf_add(&text, data, size);
+	try_rules(text.data, size);
+	if (where_parse(text.data, &where, &err))
+		where_free(where);
+	if (query_parse_value(text.data, &query, &has, &value, &err))
+		query_free(query);
+	buf_release(&text);
+	return 0;
+}

@@ -1,0 +1,16 @@
+STATE_TEST_LDADD = libstate.la libindex.la libengine.la $(CMOCKA_LIBS)
+check_PROGRAMS += %D%/test_attr %D%/test_rule_parse %D%/test_query %D%/test_expr
+%C%_test_attr_SOURCES = %D%/test_attr.c
+%C%_test_attr_LDADD = $(STATE_TEST_LDADD)
+%C%_test_rule_parse_SOURCES = %D%/test_rule_parse.c
+%C%_test_rule_parse_LDADD = $(STATE_TEST_LDADD)
+%C%_test_query_SOURCES = %D%/test_query.c
+%C%_test_query_LDADD = $(STATE_TEST_LDADD)
+%C%_test_expr_SOURCES = %D%/test_expr.c
+%C%_test_expr_LDADD = $(STATE_TEST_LDADD)
+if FUZZERS
+noinst_PROGRAMS += tests/fuzz/fuzz_rules
+tests_fuzz_fuzz_rules_SOURCES = tests/fuzz/fuzz_rules.c
+tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_rules_LDADD = libstate.la libindex.la libengine.la
+endif

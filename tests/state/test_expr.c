@@ -1,0 +1,323 @@
+/*
+ * test_expr.c - values of expressions against one event and a state of four attributes
+ *
+ * The event has the fields n = 7, minus = -2, big = 2^63. Of the state, known is 5, nil is none,
+ * word is "w", s is a stack of one value, open cannot be decided, all else is unknown.
+ */
+#include "tests/harness.h"
+
+#include "engine/reader.h"
+#include "state/program.h"
+#include "state/where.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct reader reader = {.format = "perf"};
+static struct part part = {.reader = &reader, .host = ""};
+static struct part *parts[] = {&part};
+static struct field_class numbers[3] = {
+	{.kind = FIELD_INT, .align = 8, .bits = 64, .clock = -1, .slot = 0},
+	{.kind = FIELD_INT, .align = 8, .bits = 64, .is_signed = true, .clock = -1, .slot = 1},
+	{.kind = FIELD_INT, .align = 8, .bits = 64, .clock = -1, .slot = 2},
+};
+static struct member members[3] = {{.name = "n", .written = "_n", .class = &numbers[0]},
+				   {.name = "minus", .written = "_minus", .class = &numbers[1]},
+				   {.name = "big", .written = "_big", .class = &numbers[2]}};
+static struct field_class payload = {
+	.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 3, .clock = -1};
+static struct event_class class = {
+	.id = 12, .name = "sched:sched_switch", .scope = {[SCOPE_PAYLOAD] = &payload}, .nslots = 3};
+static struct event_class *classes[] = {&class};
+static struct stream stream = {.name = "s0", .section = "ch", .cpu = 3, .clock = -1};
+static struct stream *streams[] = {&stream};
+static struct trace trace = {.parts = parts,
+			     .nparts = 1,
+			     .streams = streams,
+			     .nstreams = 1,
+			     .classes = classes,
+			     .nclasses = 1};
+
+static const struct slot slots[3] = {{.u = 7}, {.u = UINT64_MAX - 1}, {.u = UINT64_C(1) << 63}};
+static const struct fields fields = {.class = &class, .slots = slots};
+
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	(void)arg;
+	(void)event;
+	return &fields;
+}
+
+static enum eval read_state(void *arg, uint32_t attr, struct value *out)
+{
+	struct env *env = arg;
+	struct buf path = {0};
+	enum eval result = EVAL_VALUE;
+
+	attr_add_text(program_attrs(env->program), attr, &path);
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (!strcmp(buf_text(&path), "known"))
+		*out = (struct value){.kind = VALUE_INT, .u = 5};
+	else if (!strcmp(buf_text(&path), "nil"))
+		out->kind = VALUE_NONE;
+	else if (!strcmp(buf_text(&path), "word") || !strcmp(buf_text(&path), "s[1]"))
+		*out = (struct value){.kind = VALUE_STRING, .len = 1, .text = "w"};
+	else if (!strcmp(buf_text(&path), "s"))
+		*out = (struct value){.kind = VALUE_INT, .u = 1};
+	else if (!strcmp(buf_text(&path), "open"))
+		result = EVAL_OPEN;
+	buf_release(&path);
+	return result;
+}
+
+static const struct row {
+	const char *expr, *result;
+} rows[] = {
+	{"1 + 2 * 3", "7"},
+	{"(1 + 2) * 3", "9"},
+	{"7 - 2 - 1", "4"},
+	{"-7 / 2", "-3"},
+	{"-7 % 2", "-1"},
+	{"1 / 0", "fails: a number does not fit"},
+	{"1.0 / 4", "0.25"},
+	{"9223372036854775807 + 1", "9223372036854775808"},
+	{"18446744073709551615 + 1", "fails: a number does not fit"},
+	{"-9223372036854775808 - 1", "fails: a number does not fit"},
+	{"-9223372036854775808", "-9223372036854775808"},
+	{"field/big + field/big", "fails: a number does not fit"},
+	{"field/minus < field/n", "true"},
+	{"field/minus < 18446744073709551614", "true"},
+	{"field/x", "fails: the event has no such field"},
+	{"has(field/x)", "false"},
+	{"has(field/n)", "true"},
+	{"has(nothing)", "false"},
+	{"has(known)", "true"},
+	{"field/n & 3 != 0", "true"}, /* unlike C */
+	{"6 & 3 == 2", "true"},
+	{"1 << 63", "9223372036854775808"},
+	{"1 << 64", "fails: a number does not fit"},
+	{"~~0", "-1"},
+	{"5 ^ 1", "4"},
+	{"5 == \"5\"", "false"},
+	{"true == 1", "false"},
+	{"1 == 1.0", "true"},
+	{"9007199254740993 == 9007199254740992.0", "false"},
+	{"none == none", "true"},
+	{"none == 5", "false"},
+	{"none < 5", "fails: an operand has the wrong type"},
+	{"none + 5", "fails: an operand has the wrong type"},
+	{"\"a\" < \"b\"", "true"},
+	{"\"a\" < 5", "fails: an operand has the wrong type"},
+	{"nothing == 5", "unknown"},
+	{"nothing == none", "unknown"},
+	{"nothing + 5", "unknown"},
+	{"nothing < 5", "unknown"},
+	{"nothing in (1, 2)", "unknown"},
+	{"!nothing", "unknown"},
+	{"false && nothing", "false"},
+	{"nothing == 1 && false", "false"},
+	{"nothing == 1 && true", "unknown"},
+	{"true || nothing", "true"},
+	{"nothing == 1 || true", "true"},
+	{"nothing == 1 || false", "unknown"},
+	{"false && field/x == 1", "false"},
+	{"true || 1 / 0 == 1", "true"},
+	{"1 && true", "fails: an operand has the wrong type"},
+	{"none && true", "fails: an operand has the wrong type"},
+	{"!1", "fails: an operand has the wrong type"},
+	{"! 1 == 2", "true"},
+	{"known + 1", "6"},
+	{"known in (4, 5)", "true"},
+	{"thread[nothing]/x", "fails: a key is unknown or none"},
+	{"thread[nil]/x", "fails: a key is unknown or none"},
+	{"thread[1.5 * 2]/x", "fails: an operand has the wrong type"},
+	{"open", "open"},
+	{"open == 1", "open"},
+	{"open == 1 && false", "open"},
+	{"false && open == 1", "false"},
+	{"open + (1 / 0)", "fails: a number does not fit"},
+	{"thread[open]/x", "open"},
+	{"word ~ \"[v-x]\"", "true"},
+	{"word =~ \"^(w|x)$\"", "true"},
+	{"\"sys_open\" ~ \"sys_*n\"", "true"},
+	{"\"abcd\" ~ \"a*b*d?\"", "false"},
+	{"m(1)", "\"one\""},
+	{"m(6)", "\"bit\""},
+	{"m(8)", "\"perf only\""},
+	{"m(16)", "fails: the map has no entry for the value"},
+	{"m(nothing)", "unknown"},
+	{"int(\"0x1f\") + int(2.9) + int(true)", "34"},
+	{"int(\"12x\")", "fails: an operand has the wrong type"},
+	{"str(12)", "\"12\""},
+	{"hex(255)", "\"0xff\""},
+	{"min(3, 1.5, 2)", "1.5"},
+	{"max(3, nothing)", "unknown"},
+	{"top(s)", "\"w\""},
+	{"top(nil)", "none"},
+	{"section/cpu", "3"},
+	{"section/name", "\"ch\""},
+	{"section/tid", "unknown"},
+	{"event/name", "\"sched:sched_switch\""},
+	{"event/id + event/time", "112"},
+	{"$1", "\"sw\""},
+	{"field/renamed", "7"},
+	{"doubled[field/n]", "unknown"},
+	{"plain", "6"},
+	{"through", "7"},
+};
+
+static const char prelude[] =
+	"map m { 1 = \"one\", & 4 = \"bit\" }\n"
+	"map m for perf { 1 = \"one\", & 4 = \"bit\", 8 = \"perf only\" }\n"
+	"alias field renamed = absent, n\n"
+	"view plain = known + 1\nview through = plain + 1\nview doubled[?k] = x[?k] * 2\n"
+	"event sched_*itch\n result = ";
+
+static void add_result(enum eval result, const struct value *value, enum failure failure,
+		       struct buf *out)
+{
+	if (result == EVAL_FAIL)
+		buf_printf(out, "fails: %s", failure_text(failure));
+	else if (result == EVAL_OPEN)
+		buf_add_text(out, "open");
+	else
+		value_add_key(value, out);
+}
+
+static struct program *compile(const char *expr, struct rules *rules)
+{
+	struct buf text = {0};
+	struct program *program = NULL;
+	struct error err = {0};
+
+	buf_printf(&text, "%s%s\n", prelude, expr);
+	if (!rules_add(rules, "t", text.data, text.len, &err) ||
+	    !program_compile(rules, &trace, NULL, &program, &err))
+		print_error("%s\n", err.text);
+	buf_release(&text);
+	assert_non_null(program);
+	return program;
+}
+
+static void has_value(void **state)
+{
+	const struct row *row = *state;
+	struct rules *rules = rules_new();
+	struct program *program = compile(row->expr, rules);
+	struct event event = {.time = 100, .stream = &stream, .class = &class, .cpu = -1};
+	struct env env = {
+		.program = program, .event = &event, .decode = decode, .read = read_state};
+	const struct class_program *lines = program_class(program, &stream, &class);
+	enum failure failure = FAILURE_NONE;
+	struct value value = {.kind = VALUE_UNKNOWN};
+	struct buf text = {0};
+
+	env.arg = &env;
+	env.scratch = arena_new();
+	assert_int_equal(lines->nevent, 1);
+	enum eval result = expr_eval(lines->event[0].value, &env, &value, &failure);
+	add_result(result, &value, failure, &text);
+	assert_string_equal(buf_text(&text), row->result);
+	buf_release(&text);
+	arena_free(env.scratch);
+	program_free(program);
+	rules_free(rules);
+}
+
+struct seen {
+	struct env *env;
+	struct buf text;
+};
+
+static bool note(void *arg, uint32_t attr, uint32_t section)
+{
+	struct seen *seen = arg;
+
+	(void)section;
+	attr_add_text(program_attrs(seen->env->program), attr, &seen->text);
+	buf_add_char(&seen->text, ' ');
+	return true;
+}
+
+static void reads_are_found_at_once(void **state)
+{
+	struct rules *rules = rules_new();
+	struct program *program = compile(
+		"a[open] + b[open + 1] + c[known]/x + through when open == 1 && d == 2", rules);
+	struct event event = {.time = 100, .stream = &stream, .class = &class, .cpu = -1};
+	struct env env = {
+		.program = program, .event = &event, .decode = decode, .read = read_state};
+	const struct line *line = program_class(program, &stream, &class)->event;
+	enum failure failure;
+	struct seen seen = {.env = &env};
+
+	(void)state;
+	env.arg = &env;
+	assert_true(expr_reads(line->value, &env, note, &seen));
+	assert_string_equal(buf_text(&seen.text), "open open known c[5]/x known ");
+	buf_clear(&seen.text);
+	assert_true(expr_reads(line->when, &env, note, &seen));
+	assert_string_equal(buf_text(&seen.text), "open d ");
+	assert_int_equal(expr_truth(line->when, &env, &failure), TRUTH_NO); /* d is unknown */
+	buf_release(&seen.text);
+	program_free(program);
+	rules_free(rules);
+}
+
+static const struct condition {
+	const char *text;
+	bool passes;
+} conditions[] = {
+	{"n == 7", true},
+	{"renamed == 7", true},
+	{"name ~ \"sched:*\"", true},
+	{"t >= 100 && t < 101", true},
+	{"cpu == 3", false},
+	{"stream == \"s0\"", true},
+	{"absent == 1", false},
+	{"known/x == 1", false},
+	{"m(n & 1) == \"one\"", true},
+	{"field/n > 8", false},
+};
+
+static void conditions_pass(void **state)
+{
+	struct rules *rules = rules_new();
+	struct program *program = compile("1", rules);
+	struct event event = {.time = 100, .stream = &stream, .class = &class, .cpu = -1};
+	struct env env = {.event = &event, .decode = decode, .read = read_state};
+	struct error err = {0};
+
+	(void)state;
+	env.arg = &env;
+	env.scratch = arena_new();
+	for (size_t i = 0; i < COUNT(conditions); i++) {
+		struct where *where;
+		assert_true(where_parse(conditions[i].text, &where, &err));
+		assert_true(where_compile(where, rules, &trace, program, NULL, &err));
+		if (where_test(where, &env) != conditions[i].passes)
+			print_error("%s\n", conditions[i].text);
+		assert_int_equal(where_test(where, &env), conditions[i].passes);
+		assert_int_equal(where_compile(where, rules, &trace, NULL, NULL, &err),
+				 !where_reads_state(where));
+		where_free(where);
+	}
+	struct where *where;
+	assert_false(where_parse("n == ", &where, &err));
+	assert_non_null(strstr(err.text, "column 6"));
+	arena_free(env.scratch);
+	program_free(program);
+	rules_free(rules);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[COUNT(rows) + 2];
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		tests[i] = (struct CMUnitTest){rows[i].expr, has_value, NULL, NULL,
+					       (void *)(uintptr_t)&rows[i]};
+	tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_are_found_at_once);
+	tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(conditions_pass);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -295,6 +295,8 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	const struct field_class *class = fields->class->scope[SCOPE_PACKET_CONTEXT];
 	const struct slot *slots = fields->packet_context;
 
+	if (fields->packet) /* a piece of a packet: its head's bytes are elsewhere */
+		fields = fields->packet;
 	if (!class || !slots) {
 		sink_text(writer->sink, "{}");
 		return;

@@ -409,9 +409,12 @@ bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct erro
 
 uint32_t table_reach(const struct table *table)
 {
-	if (table->reach.damaged)
-		return table->count < UINT32_MAX ? (uint32_t)table->count : UINT32_MAX;
-	return table->reach.d;
+	struct table *own = (struct table *)(uintptr_t)table; /* for its lock */
+
+	pthread_mutex_lock(&own->lock);
+	uint64_t reach = own->reach.damaged ? (uint64_t)own->count : own->reach.d;
+	pthread_mutex_unlock(&own->lock);
+	return reach < UINT32_MAX ? (uint32_t)reach : UINT32_MAX;
 }
 
 const uint64_t *table_wide(const struct table *table, size_t *count)
@@ -444,8 +447,10 @@ static bool out_of_reach(struct table *table, uint64_t i, const struct packet *l
 {
 	struct packet_info later;
 	struct error ignored;
-	uint32_t d = table->reach.d;
 
+	pthread_mutex_lock(&table->lock);
+	uint32_t d = table->reach.d;
+	pthread_mutex_unlock(&table->lock);
 	if (true_min < listed->min)
 		return true;
 	if (true_max <= listed->max || table->count - i <= d)

@@ -366,10 +366,70 @@ static void a_computed_table_that_falls_is_scanned(void **state)
 	check_computed(true);
 }
 
+struct shared {
+	struct table *table;
+	const struct fake_packet *packets;
+	size_t count;
+	bool wrong;
+};
+
+static void *ask_alone(void *arg)
+{
+	struct shared *shared = arg;
+	struct rng rng = {.state = (uint64_t)(uintptr_t)&rng};
+
+	for (int k = 0; k < 3000; k++) {
+		uint64_t i = rng_below(&rng, (uint32_t)shared->count), lb;
+		struct packet_info info;
+		struct error err;
+		size_t nwide;
+		const struct fake_packet *packet = &shared->packets[i];
+		table_correct(shared->table, i, packet->min, packet->max + (i % 7 == 0));
+		shared->wrong |= !table_get(shared->table, i, &info, &err) ||
+				 info.rec.min != packet->min || !table_proved(shared->table, i);
+		shared->wrong |= !table_lower_bound(shared->table, packet->min, &lb, &err) ||
+				 lb > i || table_reach(shared->table) == 0;
+		table_wide(shared->table, &nwide);
+	}
+	return NULL;
+}
+
+static void threads_share_a_table(void **state)
+{
+	enum { N = 3000, THREADS = 4 };
+	static struct fake_packet packets[N];
+	struct fake_event event = {0};
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		packets[i] = (struct fake_packet){
+			.min = (nstime)i * 10, .max = (nstime)i * 10 + 9, .seq = i};
+	add_events(packets, N, &event);
+	struct fake_stream stream = {.name = "s", .packets = packets, .npackets = N};
+	char *dir = fake_folder(), *cache = fake_folder();
+	fake_write(dir, &stream, 1);
+	struct trace *trace = fake_open(dir, NULL);
+	struct index *index = open_index(trace, cache, false, 500);
+	struct shared shared[THREADS];
+	for (size_t k = 0; k < THREADS; k++) {
+		shared[k] = (struct shared){get_table(index, 0), packets, N, false};
+		assert_int_equal(pthread_create(&threads[k], NULL, ask_alone, &shared[k]), 0);
+	}
+	for (size_t k = 0; k < THREADS; k++) {
+		pthread_join(threads[k], NULL);
+		assert_false(shared[k].wrong);
+	}
+	index_close(index);
+	trace_close(trace);
+	fake_remove(dir);
+	fake_remove(cache);
+}
+
 int main(void)
 {
 	static enum kind kinds[KINDS];
-	struct CMUnitTest tests[KINDS + 5];
+	struct CMUnitTest tests[KINDS + 6];
 	size_t n = 0;
 
 	for (; n < KINDS; n++) {
@@ -382,5 +442,6 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(corrections_are_found);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(computed_tables_read_a_dozen_headers);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_computed_table_that_falls_is_scanned);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(threads_share_a_table);
 	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

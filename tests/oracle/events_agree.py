@@ -12,7 +12,12 @@ packets overlap, where the plain command stops, are compared as well. What must 
   - times never fall over the whole output;
   - events discarded, where babeltrace2 knows a count.
 
-A trace that babeltrace2 cannot read to its end must still give what it gave. Needs Debian's
+One fault of the reference is known and allowed for, narrowly: babeltrace2 2.0.4 gives an empty string
+field the text of an earlier event of the class (mended upstream: review.lttng.org/c/babeltrace/+/4528).
+Where ours is empty, theirs must be a text that this field had before; such places are counted.
+
+A trace that babeltrace2 cannot read to its end must still give what it gave. Where its library
+aborts, the number of events is that of the MANIFEST.tsv above the trace. Needs Debian's
 python3-bt2; says so and exits with 77 (skipped) without it.
 """
 import collections
@@ -39,7 +44,11 @@ def plain(field):
     if "Structure" in kind:
         return {name: plain(field[name]) for name in field}
     if "Enumeration" in kind:
-        return {"value": int(field), "labels": sorted(field.labels)}
+        try:
+            labels = sorted(field.labels)
+        except AssertionError:  # how python3-bt2 says that no label holds the value
+            labels = []
+        return {"value": int(field), "labels": labels}
     if "Array" in kind:
         return [plain(item) for item in field]
     if "String" in kind:
@@ -52,14 +61,25 @@ def plain(field):
     return int(field)
 
 
-def normal(value, like):
+earlier = collections.defaultdict(set)  # (class, path of a text field) -> texts seen so far
+stale = 0
+
+
+def normal(value, like, path=()):
     """What yore printed, in the form of `plain`; `like` is babeltrace2's value."""
+    global stale
+    if isinstance(like, str) and isinstance(value, str) and not like.startswith("float:"):
+        if value == "" and like in earlier[path]:
+            stale += 1
+            return like
+        earlier[path].add(value)
+        return value
     if isinstance(like, dict) and isinstance(value, dict):
         if set(like) == {"value", "labels"} and set(value) == {"value", "labels"}:
             return {"value": value["value"], "labels": sorted(value["labels"])}
-        return {k: normal(v, like.get(k)) for k, v in value.items()}
+        return {k: normal(v, like.get(k), path + (k,)) for k, v in value.items()}
     if isinstance(like, list) and isinstance(value, list) and len(like) == len(value):
-        return [normal(v, l) for v, l in zip(value, like)]
+        return [normal(v, l, path) for v, l in zip(value, like)]
     if isinstance(like, str) and like.startswith("float:"):
         if isinstance(value, str):
             value = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(value, value)
@@ -135,7 +155,7 @@ def babeltrace(path):
                     plugin.source_component_classes["fs"], "source",
                     params={"inputs": [folder]})
             except Exception as error:
-                seen.stopped = str(error).splitlines()[0]
+                seen.stopped = str(error).splitlines()[-1]
                 break
             ports = list(source.output_ports.values())
             if count >= len(ports):
@@ -145,7 +165,7 @@ def babeltrace(path):
             try:
                 graph.run()
             except Exception as error:
-                seen.stopped = str(error).splitlines()[0]
+                seen.stopped = str(error).splitlines()[-1]
             count += 1
     return seen
 
@@ -175,10 +195,12 @@ def match(item, key):
     for what, ours, theirs in (("packet", {k: item["packet"].get(k) for k in packet}, packet),
                                ("context", item["context"], context),
                                ("fields", item["fields"], fields)):
-        if normal(ours, theirs) != theirs:
-            for name in sorted(set(ours) | set(theirs)):
-                if normal(ours, theirs).get(name) != theirs.get(name):
-                    return "%s: %s is %r, not %r" % (what, name, ours.get(name), theirs.get(name))
+        ours = normal(ours, theirs, (name, what))
+        if ours != theirs:
+            for member in sorted(set(ours) | set(theirs)):
+                if ours.get(member) != theirs.get(member):
+                    return "%s: %s is %r, not %r" % (
+                        what, member, ours.get(member), theirs.get(member))
             return "%s differ" % what
     return None
 
@@ -248,17 +270,52 @@ def compare(program, path):
     lost = sum(item["lost"] or 0 for item in losses if not item.get("uncertain"))
     if seen.stopped is None and lost != seen.lost:
         return "%d events lost, not %d" % (lost, seen.lost)
-    compare.said = "%d events, %d streams%s" % (
-        total, len(seen.streams), ", babeltrace2 stopped early" if seen.stopped else "")
+    compare.said = "%d events, %d streams%s%s" % (
+        total, len(seen.streams), ", babeltrace2 stopped early" if seen.stopped else "",
+        ", %d empty texts that babeltrace2 fills" % stale if stale else "")
     return None
+
+
+def manifest_events(path):
+    """The number of events that the corpus' table gives; None when no table names the trace."""
+    folder, name = os.path.dirname(path), os.path.basename(path)
+    while folder not in ("", "/"):
+        table = os.path.join(folder, "MANIFEST.tsv")
+        if os.path.exists(table):
+            with open(table, encoding="utf-8") as lines:
+                for line in lines:
+                    columns = line.split("\t")
+                    if columns[0] == name:
+                        return int(columns[4] or 0)
+        folder, name = os.path.dirname(folder), os.path.join(os.path.basename(folder), name)
+    return None
+
+
+def one(program, path):
+    """In a process of its own: babeltrace2's library aborts on some traces."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, 2)
+        wrong = compare(program, path)
+        print("%s %s: %s" % ("FAIL" if wrong else "ok  ", path, wrong or compare.said), flush=True)
+        os._exit(1 if wrong else 0)
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status) == 0
+    expected = manifest_events(path)
+    events, _, process = yore(program, path)
+    good = process.returncode == 0 and len(events) == expected
+    print("%s %s: %d events, %s expected; babeltrace2 aborted" % (
+        "ok  " if good else "FAIL", path, len(events), expected), flush=True)
+    return good
 
 
 def main():
     program, failed = sys.argv[1], 0
     for path in sys.argv[2:]:
-        wrong = compare(program, path)
-        print("%s %s: %s" % ("FAIL" if wrong else "ok  ", path, wrong or compare.said), flush=True)
-        failed += bool(wrong)
+        failed += not one(program, path)
     sys.exit(1 if failed else 0)
 
 

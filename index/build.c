@@ -270,8 +270,7 @@ static bool in_memory(struct index *index, const struct stream *stream, enum fou
 }
 
 /* The whole stream was one step: it answers from memory, and is stored when there is time. */
-static bool postpone(struct index *index, struct build_step *step, struct table **out,
-		     struct error *err)
+static void postpone(struct index *index, struct build_step *step, struct table **out)
 {
 	struct pending *pending = mem_new(sizeof *pending);
 	const struct stream *stream = step->stream;
@@ -289,8 +288,6 @@ static bool postpone(struct index *index, struct build_step *step, struct table 
 	struct error ignored;
 	if (many && !build_flush(index, &ignored))
 		notice(&index->options.notices, NOTICE_WARNING, "%s", ignored.text);
-	(void)err;
-	return true;
 }
 
 /* Steps of one scan, each committed; *again when another builder was there first. */
@@ -312,7 +309,7 @@ static bool scan_and_store(struct index *index, const struct stream *stream,
 		}
 		complete = step.complete;
 		if (first && complete) {
-			good = postpone(index, &step, out, err);
+			postpone(index, &step, out);
 			break;
 		}
 		struct build_step *one = &step;

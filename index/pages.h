@@ -57,7 +57,7 @@ struct build_step {
 	struct buf errors;
 };
 
-enum page_state { PAGE_FOUND, PAGE_STALE, PAGE_DAMAGED };
+enum page_state { PAGE_FOUND, PAGE_STALE };
 
 bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out); /* false: none */
 void stored_release(struct stored *stored);

@@ -1,9 +1,9 @@
 /*
  * backward.c - see backward.h; the reading down, round by round
  *
- * One round reads down from the newest question that has not begun. Questions that come up above the
- * place where it stands, and are not the same as an open one, wait for the next round. A round ends
- * when nothing is open, when all roots are answered, or at the bottom.
+ * One round reads down from the newest question that has not begun. Questions that come up above
+ * the place where it stands, and are not the same as an open one, wait for the next round. A round
+ * ends when nothing is open, when all roots are answered, or at the bottom.
  */
 #include "state/backward_internal.h"
 
@@ -28,8 +28,8 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
 {
 	struct backward *pass = arg;
-	uint32_t attr = catalog_section(pass->closure->catalog, pass->reading->stream->index,
-					section);
+	uint32_t attr =
+		catalog_section(pass->closure->catalog, pass->reading->stream->index, section);
 	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
 
 	if (!fact)
@@ -97,8 +97,7 @@ struct question *backward_ask(struct backward *pass, uint32_t attr, const struct
 	return question;
 }
 
-bool backward_answer(const struct backward *pass, const struct question *question,
-		     struct fact *out)
+bool backward_answer(const struct backward *pass, const struct question *question, struct fact *out)
 {
 	(void)pass;
 	while (question->state == QUESTION_MERGED)
@@ -147,9 +146,9 @@ static void look_at_lines(struct backward *pass, const struct plan *plan)
 
 		if (i == plan->nevent)
 			event_lines_done(pass);
+		pass->slot = step->slot;
 		if (!writes_open(pass, step->writes))
 			continue;
-		pass->slot = step->slot;
 		claim_look(pass, step);
 		settle_all(pass);
 	}
@@ -194,7 +193,7 @@ static bool over_limits(struct backward *pass)
 
 static struct order floor_order(const struct backward *pass)
 {
-	return order_before(pass->options.floor ? pass->options.floor_time : NSTIME_MIN);
+	return order_before(pass->options.has_floor ? pass->options.floor_time : NSTIME_MIN);
 }
 
 /* Nothing below: what is open has no write above the bottom. */
@@ -202,6 +201,12 @@ static void reach_bottom(struct backward *pass)
 {
 	struct order bottom = floor_order(pass);
 
+	if (pass->options.has_floor && !pass->floor)
+		pass->floor = pass->options.floor(pass->options.arg, pass->options.floor_time);
+	if (pass->options.has_floor && !pass->floor) {
+		pass->gave_up = true;
+		return;
+	}
 	pass->reached = bottom;
 	while (pass->nlater)
 		question_begin(pass, question_take(pass));
@@ -247,7 +252,7 @@ static enum outcome read_round(struct backward *pass)
 		.to = pass->later[0]->key,
 		.backward = true,
 		.losses = pass->closure->losses,
-		.start = pass->closure->start && !pass->options.floor,
+		.start = pass->closure->start && !pass->options.has_floor,
 		.end = pass->closure->end,
 		.classes = pass->closure->classes,
 	};

@@ -11,8 +11,8 @@
 #ifndef STATE_BACKWARD_H
 #define STATE_BACKWARD_H
 
+#include "state/cells.h"
 #include "state/closure.h"
-#include "state/store.h"
 
 struct backward;
 struct question; /* lives as long as its pass */
@@ -27,15 +27,18 @@ struct backward_options {
 	struct feed *feed;
 	const struct closure *closure; /* of all that will be asked */
 	struct backward_limits limits;
-	/* State after all events before floor_time; NULL: read down to the start. */
-	const struct store *floor;
+	/* Read no further down than the state before floor_time, which floor() gives when needed.
+	 */
+	bool has_floor;
 	nstime floor_time;
+	const struct cells *(*floor)(void *arg, nstime t); /* NULL: it cannot be had */
+	void *arg;
 };
 
 enum outcome {
 	OUTCOME_DONE,
 	OUTCOME_GAVE_UP, /* a limit: nothing is answered */
-	OUTCOME_ERROR	 /* reading failed or was interrupted: *err */
+	OUTCOME_ERROR    /* reading failed or was interrupted: *err */
 };
 
 struct fact {

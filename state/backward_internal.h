@@ -38,8 +38,9 @@ struct question {
 	struct question *merged;
 	struct question *same; /* next of the attribute, of a greater key */
 	struct waiter *waiters;
-	struct order closed; /* of its best, when that is no `was`: no line below matters any more */
-	struct fact fact;    /* fact.low is right as soon as it is CLOSED */
+	struct order
+		closed;   /* of its best, when that is no `was`: no line below matters any more */
+	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
 
 enum claim_state { CLAIM_OPEN, CLAIM_PROVED, CLAIM_DEAD };
@@ -54,7 +55,7 @@ struct claim {
 	struct capture *event; /* NULL: it is the event where the pass stands */
 	struct value value;
 	const struct stream *stream; /* of its event */
-	bool prunes; /* only its keys are open, and each is one question: */
+	bool prunes;                 /* only its keys are open, and each is one question: */
 	struct question **keys;
 	uint32_t nkeys;
 	struct waiter *watchers; /* questions that look again when it is decided or has its value */
@@ -77,6 +78,7 @@ struct backward {
 	struct feed_pass feed;
 	struct error *err;
 	bool failed, gave_up;
+	const struct cells *floor; /* once it was needed */
 
 	/* attribute → its questions, by rising key: an open-addressing table */
 	struct question **table;
@@ -104,12 +106,12 @@ struct backward {
 	/* where the pass stands */
 	struct feed_item item;
 	struct fields fields;
-	bool decoded; /* `fields` are the item's */
-	struct pattern pattern; /* of the line being looked at */
+	bool decoded;             /* `fields` are the item's */
+	struct pattern pattern;   /* of the line being looked at */
 	struct capture *captured; /* the item, once a claim needs it */
-	bool standing;		  /* at item, its lines at `slot` and above done or being done */
-	bool entering;		  /* about to stand at item */
-	bool merging;		  /* all event lines of this program are done */
+	bool standing;            /* at item, its lines at `slot` and above done or being done */
+	bool entering;            /* about to stand at item */
+	bool merging;             /* all event lines of this program are done */
 	uint32_t slot;
 	struct order reached; /* everything at or above it was looked at */
 	struct order stood;   /* where the last round ended */

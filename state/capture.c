@@ -13,7 +13,7 @@
 struct copy {
 	struct arena *arena;
 	const uint8_t *from;
-	uint8_t *to; /* NULL: only the size is wanted */
+	uint8_t *to;   /* NULL: only the size is wanted */
 	uint64_t used; /* bytes */
 	bool ok;
 };

@@ -142,9 +142,8 @@ static bool aim(struct backward *pass, const struct line *line)
 	if (line->flags & LINE_SECTION) {
 		pass->pattern.open = pass->pattern.any = pass->pattern.below = false;
 		pass->pattern.natoms = 0;
-		pass->pattern.attr =
-			catalog_section(pass->closure->catalog, pass->reading->stream->index,
-					line->section);
+		pass->pattern.attr = catalog_section(pass->closure->catalog,
+						     pass->reading->stream->index, line->section);
 		return true;
 	}
 	return path_pattern(&line->target, &pass->env, &pass->pattern, &why) != EVAL_FAIL;
@@ -166,7 +165,8 @@ static bool shadows(const struct question *question, const struct order *key)
 static bool wanted(struct backward *pass, const struct step_of *step, const struct order *key)
 {
 	if (simple(pass, step)) {
-		for (struct question *q = question_first(pass, pass->pattern.attr); q; q = q->same) {
+		for (struct question *q = question_first(pass, pass->pattern.attr); q;
+		     q = q->same) {
 			if (order_compare(&q->key, key) <= 0)
 				continue;
 			if (q->state == QUESTION_OPEN)
@@ -283,8 +283,7 @@ static bool try_value(struct backward *pass, struct claim *claim)
 	if (expr_eval(claim->step->line->value, &pass->env, &claim->value, &why) != EVAL_VALUE)
 		return false;
 	if (claim->value.kind == VALUE_STRING)
-		claim->value.text =
-			arena_strndup(pass->arena, claim->value.text, claim->value.len);
+		claim->value.text = arena_strndup(pass->arena, claim->value.text, claim->value.len);
 	claim->has_value = true;
 	return true;
 }
@@ -350,8 +349,8 @@ void claim_look(struct backward *pass, const struct step_of *step)
 	ask(pass, claim, &verdict);
 	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
 		claim_keys(pass, claim);
-	pass->new_claims = mem_grow(pass->new_claims, pass->nnew_claims,
-				    &pass->new_claims_capacity, sizeof(struct claim *));
+	pass->new_claims = mem_grow(pass->new_claims, pass->nnew_claims, &pass->new_claims_capacity,
+				    sizeof(struct claim *));
 	pass->new_claims[pass->nnew_claims++] = claim;
 }
 

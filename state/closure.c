@@ -11,8 +11,8 @@ enum entry_kind { ENTRY_CLASS, ENTRY_LOSS, ENTRY_START, ENTRY_END };
 struct entry {
 	const struct class_program *class;
 	enum entry_kind kind;
-	uint32_t base;	       /* slot of its first section line */
-	uint32_t class_index;  /* ENTRY_CLASS */
+	uint32_t base;        /* slot of its first section line */
+	uint32_t class_index; /* ENTRY_CLASS */
 };
 
 struct catalog {
@@ -20,12 +20,14 @@ struct catalog {
 	const struct trace *trace;
 	struct entry *entries;
 	size_t nentries, capacity;
-	struct { uint32_t entry, class_index; } *also; /* further classes of an entry */
+	struct {
+		uint32_t entry, class_index;
+	} * also; /* further classes of an entry */
 	size_t nalso, also_capacity;
 	size_t first_start, first_end; /* entries of @start and @end are last */
-	uint32_t *table;	       /* hash of class_program → 1 + entry */
-	size_t ntable;		       /* a power of two */
-	uint32_t *sections;	       /* attributes [stream][section] */
+	uint32_t *table;               /* hash of class_program → 1 + entry */
+	size_t ntable;                 /* a power of two */
+	uint32_t *sections;            /* attributes [stream][section] */
 	bool was;
 };
 
@@ -118,8 +120,8 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 	table_double(catalog);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		for (size_t c = 0; c < trace->nclasses; c++)
-			add_entry(catalog, program_class(program, trace->streams[s],
-							 trace->classes[c]),
+			add_entry(catalog,
+				  program_class(program, trace->streams[s], trace->classes[c]),
 				  ENTRY_CLASS, 0, (uint32_t)c);
 		add_entry(catalog, program_class(program, trace->streams[s], NULL), ENTRY_LOSS, 0,
 			  0);
@@ -179,6 +181,19 @@ bool catalog_has_was(const struct catalog *catalog)
 	return catalog->was;
 }
 
+void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
+		   void *arg)
+{
+	for (size_t e = 0; e < catalog->nentries; e++) {
+		const struct class_program *class = catalog->entries[e].class;
+
+		for (uint32_t i = 0; i < class->nsection; i++)
+			each(arg, &class->section[i]);
+		for (uint32_t i = 0; i < class->nevent; i++)
+			each(arg, &class->event[i]);
+	}
+}
+
 static uint32_t section_shape(const struct catalog *catalog, uint32_t section)
 {
 	if (catalog->trace->nstreams == 0)
@@ -191,12 +206,31 @@ uint32_t closure_bit(const struct closure *closure, uint32_t shape)
 	return shape < closure->nnumber ? closure->number[shape] : ATTR_ABSENT;
 }
 
+static void add_shape(struct closure *closure, uint32_t shape);
+
+/* A computed attribute is what it reads. Views do not use themselves, so this ends. */
+static void add_views(struct closure *closure, uint32_t shape)
+{
+	struct program *program = closure->catalog->program;
+
+	for (uint32_t i = 0; i < program_views(program); i++) {
+		const struct view *view = program_view(program, i);
+
+		for (uint32_t r = 0; view->path.shape == shape && r < view->nreads; r++) {
+			add_shape(closure, view->reads[r].shape);
+			if (view->reads[r].depth > closure->depth)
+				closure->depth = view->reads[r].depth;
+		}
+	}
+}
+
 static void add_shape(struct closure *closure, uint32_t shape)
 {
 	if (shape >= closure->nnumber || closure->number[shape] != ATTR_ABSENT)
 		return;
 	closure->number[shape] = closure->nshapes;
 	closure->shapes[closure->nshapes++] = shape;
+	add_views(closure, shape);
 }
 
 static bool writes(const struct closure *closure, const struct line *line, uint32_t shape)
@@ -299,8 +333,7 @@ static void make_plans(struct closure *closure)
 	const struct catalog *catalog = closure->catalog;
 
 	closure->nwords = closure->nshapes / 64 + 1;
-	closure->plans =
-		arena_array(closure->arena, catalog->nentries + 1, sizeof *closure->plans);
+	closure->plans = arena_array(closure->arena, catalog->nentries + 1, sizeof *closure->plans);
 	closure->classes = arena_array(closure->arena, catalog->trace->nclasses / 64 + 1,
 				       sizeof *closure->classes);
 	for (size_t e = 0; e < catalog->nentries; e++) {
@@ -320,37 +353,39 @@ static void make_plans(struct closure *closure)
 			set_bit(closure->classes, catalog->also[i].class_index);
 }
 
-static void find_was(struct closure *closure, uint32_t nroots)
+static void find_was(struct closure *closure)
 {
+	closure->was = arena_array(closure->arena, closure->nwords, sizeof *closure->was);
 	for (size_t e = 0; e < closure->catalog->nentries; e++)
 		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++) {
 			const struct step_of *step = &closure->plans[e].steps[i];
 
-			for (uint32_t r = 0; r < nroots && step->line->verb == VERB_WAS; r++)
-				closure->was = closure->was ||
-					       step->writes[r / 64] & UINT64_C(1) << r % 64;
+			for (uint32_t w = 0; w < closure->nwords && step->line->verb == VERB_WAS;
+			     w++)
+				closure->was[w] |= step->writes[w];
 		}
+}
+
+bool closure_was(const struct closure *closure, uint32_t bit)
+{
+	return closure->was[bit / 64] & UINT64_C(1) << bit % 64;
 }
 
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots)
 {
 	struct closure *closure = mem_new(sizeof *closure);
-	uint32_t nbefore;
 
 	closure->catalog = catalog;
 	closure->arena = arena_new();
 	closure->nnumber = shape_count(program_attrs(catalog->program));
-	closure->number =
-		arena_array(closure->arena, closure->nnumber, sizeof *closure->number);
+	closure->number = arena_array(closure->arena, closure->nnumber, sizeof *closure->number);
 	memset(closure->number, 0xff, closure->nnumber * sizeof *closure->number);
-	closure->shapes =
-		arena_array(closure->arena, closure->nnumber, sizeof *closure->shapes);
+	closure->shapes = arena_array(closure->arena, closure->nnumber, sizeof *closure->shapes);
 	for (size_t i = 0; i < nroots; i++)
 		add_shape(closure, roots[i]);
-	nbefore = closure->nshapes;
 	find_shapes(closure);
 	make_plans(closure);
-	find_was(closure, nbefore);
+	find_was(closure);
 	return closure;
 }
 
@@ -374,7 +409,6 @@ const struct plan *closure_plan(const struct closure *closure, const struct feed
 		return first + i < end ? &closure->plans[end - 1 - i] : NULL;
 	if (i > 0)
 		return NULL;
-	slot = *table_slot(catalog,
-			   program_class(catalog->program, item->stream, item->class));
+	slot = *table_slot(catalog, program_class(catalog->program, item->stream, item->class));
 	return slot ? &closure->plans[slot - 1] : NULL;
 }

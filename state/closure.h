@@ -31,6 +31,9 @@ uint32_t catalog_section(const struct catalog *catalog, uint32_t stream, uint32_
 bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *stream,
 			uint32_t *section);
 bool catalog_has_was(const struct catalog *catalog);
+/* Every line of every class, event and section lines. */
+void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
+		   void *arg);
 
 struct step_of { /* one line of a plan */
 	const struct line *line;
@@ -40,9 +43,9 @@ struct step_of { /* one line of a plan */
 
 struct plan { /* the lines of one class that count, highest slot first */
 	struct step_of *steps;
-	uint32_t base;		 /* slot of its first section line */
+	uint32_t base;           /* slot of its first section line */
 	uint32_t nsteps, nevent; /* steps before nevent are event lines, the others section lines */
-	uint64_t *writes;	 /* of all steps */
+	uint64_t *writes;        /* of all steps */
 };
 
 struct closure {
@@ -56,8 +59,8 @@ struct closure {
 	uint64_t *classes;  /* bit per class with a plan */
 	bool losses, start, end;
 	bool cumulative, cyclic; /* some line is */
-	bool was;		 /* some line is a `was` of a root's shape */
-	uint32_t depth;		 /* deepest nested read */
+	uint64_t *was;           /* bit per shape: some line is a `was` of it */
+	uint32_t depth;          /* deepest nested read */
 };
 
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots);
@@ -65,6 +68,7 @@ void closure_free(struct closure *closure); /* NULL is fine */
 
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
+bool closure_was(const struct closure *closure, uint32_t bit);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
 const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
 				size_t i); /* i from 0; NULL: no more */

@@ -79,9 +79,11 @@ bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
 	size_t words = feed->trace->nstreams / 64 + 1;
 	uint64_t *streams = mem_new_array(words, sizeof *streams);
 	uint64_t *classes = mem_new_array(feed->trace->nclasses / 64 + 1, sizeof *classes);
-	struct feed_range range = {
-		.to = *below, .backward = true, .losses = true, .classes = classes,
-		.streams = streams};
+	struct feed_range range = {.to = *below,
+				   .backward = true,
+				   .losses = true,
+				   .classes = classes,
+				   .streams = streams};
 	struct feed_item item;
 	struct feed_pass pass;
 	enum step step = STEP_ERROR;

@@ -1,9 +1,9 @@
 /*
  * feed.h - the events that evaluation reads, from any place in their order, in either direction
  *
- * Evaluation needs keys that mean the same in every pass: `struct order` is (time, stream, position)
- * and a slot inside the event, compared as a whole. Where the events come from is the feed's secret:
- * the index in earnest, arrays in tests.
+ * Evaluation needs keys that mean the same in every pass: `struct order` is (time, stream,
+ * position) and a slot inside the event, compared as a whole. Where the events come from is the
+ * feed's secret: the index in earnest, arrays in tests.
  *
  *     @start | events and losses, by (time, stream, position) | @end
  *
@@ -18,7 +18,7 @@
 
 struct order {
 	nstime time;
-	uint32_t rank;	 /* 0 @start, 1 + number of the stream, UINT32_MAX @end */
+	uint32_t rank;   /* 0 @start, 1 + number of the stream, UINT32_MAX @end */
 	uint32_t source; /* UINT32_MAX: a loss */
 	uint64_t offset;
 	uint32_t index;
@@ -65,18 +65,18 @@ enum feed_kind { FEED_EVENT, FEED_LOSS, FEED_START, FEED_END };
 struct feed_item {
 	struct order order;
 	enum feed_kind kind;
-	const struct stream *stream; /* NULL: @start, @end */
+	const struct stream *stream;     /* NULL: @start, @end */
 	const struct event_class *class; /* NULL: not an event */
-	struct event event;	     /* its time, position, CPU; a loss's counts and `until` */
+	struct event event;              /* its time, position, CPU; a loss's counts and `until` */
 };
 
 /* Items in [from, to), in order or, backward, in reverse. */
 struct feed_range {
 	struct order from, to;
 	bool backward;
-	bool losses, start, end;  /* also give these */
-	const uint64_t *classes;  /* bit per class, NULL: all; borrowed until feed_close() */
-	const uint64_t *streams;  /* bit per stream, NULL: all; likewise */
+	bool losses, start, end; /* also give these */
+	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */
+	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
 };
 
 struct feed;
@@ -117,10 +117,10 @@ enum step feed_next(struct feed_pass *pass, struct feed_item *out, struct error 
 bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fields *out,
 		 struct error *err);
 
-/* The newest loss of the stream in [from, below); *until is NSTIME_MIN when there is none. */
+/* The newest loss of the stream at `from` or later and below `below`; *until is NSTIME_MIN when
+ * there is none. */
 bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
-		    const struct order *below, nstime *until,
-		    struct error *err);
+		    const struct order *below, nstime *until, struct error *err);
 
 /* A feed over an index, which must outlive it. */
 struct feed *feed_over_index(struct index *index);

@@ -13,8 +13,8 @@ struct feed_cursor {
 	struct events *events;
 };
 
-static bool cursor_open(struct feed *feed, const struct feed_range *range,
-			struct feed_cursor **out, struct error *err)
+static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
+			struct error *err)
 {
 	struct feed_cursor *cursor = mem_new(sizeof *cursor);
 	struct order whole = order_before(range->to.time);

@@ -22,3 +22,11 @@ CLEANFILES += %D%/rules_builtin.c
 	files=; for file in $(dist_rules_DATA); do \
 		if test -f $$file; then files="$$files $$file"; else files="$$files $(srcdir)/$$file"; fi; \
 	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@
+
+# Evaluation
+libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/backward.c %D%/backward.h \
+	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
+	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
+	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
+	%D%/forward.c %D%/look.c %D%/planner.c %D%/questions.c %D%/replay.c %D%/replay.h \
+	%D%/settle.c %D%/state.c %D%/state_internal.h %D%/wanted.c

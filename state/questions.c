@@ -134,8 +134,8 @@ static void note_opened(struct backward *pass, const struct question *question)
 
 static void live_add(struct backward *pass, struct question *question)
 {
-	pass->live = mem_grow(pass->live, pass->nlive, &pass->live_capacity,
-			      sizeof(struct question *));
+	pass->live =
+		mem_grow(pass->live, pass->nlive, &pass->live_capacity, sizeof(struct question *));
 	question->place = (uint32_t)pass->nlive;
 	pass->live[pass->nlive++] = question;
 }
@@ -166,8 +166,8 @@ void question_close(struct backward *pass, struct question *question, struct cla
 	if (best)
 		question->fact.low = best->key;
 	else
-		question->fact.low = order_before(
-			pass->options.floor ? pass->options.floor_time : NSTIME_MIN);
+		question->fact.low = order_before(pass->options.has_floor ? pass->options.floor_time
+									  : NSTIME_MIN);
 	question->closed = order_before(NSTIME_MIN);
 	if (best && best->step->line->verb != VERB_WAS)
 		question->closed = best->key;
@@ -306,7 +306,8 @@ void question_later(struct backward *pass, struct question *question)
 	struct question **heap;
 	size_t i;
 
-	if (order_compare(&question->key, &pass->reached) > 0) {
+	if (order_compare(&question->key, pass->standing ? &pass->item.order : &pass->reached) >
+	    0) {
 		pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
 					sizeof(struct question *));
 		pass->missed[pass->nmissed++] = question;

@@ -14,7 +14,7 @@
 
 struct pending { /* a write that was evaluated and not yet applied */
 	const struct line *line;
-	uint32_t attr;	  /* ATTR_ABSENT: `pattern` */
+	uint32_t attr;    /* ATTR_ABSENT: `pattern` */
 	uint32_t pattern; /* into replay->patterns */
 	struct value value;
 };
@@ -23,7 +23,7 @@ struct replay {
 	struct replay_options options;
 	struct program *program;
 	struct attrs *attrs;
-	struct store *store;
+	struct cells *cells;
 	struct env env;
 	struct feed_pass pass;
 	const struct feed_item *item;
@@ -49,7 +49,7 @@ static double value_number(const struct value *value)
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	store_value(((struct replay *)arg)->store, attr, out);
+	cells_value(((struct replay *)arg)->cells, attr, out);
 	return EVAL_VALUE;
 }
 
@@ -57,7 +57,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 {
 	struct replay *replay = arg;
 
-	store_section(replay->store, replay->item->stream->index, section, out, written);
+	cells_section(replay->cells, replay->item->stream->index, section, out, written);
 	return EVAL_VALUE;
 }
 
@@ -79,10 +79,10 @@ struct replay *replay_new(const struct replay_options *options)
 	replay->options = *options;
 	replay->program = options->program;
 	replay->attrs = program_attrs(options->program);
-	replay->store = store_new(options->program, options->feed->trace->nstreams);
-	replay->failures = mem_new_array((size_t)program_statements(options->program) *
-						 FAILURE_COUNT,
-					 sizeof *replay->failures);
+	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
+	replay->failures =
+		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
+			      sizeof *replay->failures);
 	replay->env = (struct env){
 		.program = options->program,
 		.decode = decode,
@@ -99,7 +99,7 @@ void replay_free(struct replay *replay)
 	if (!replay)
 		return;
 	feed_close(&replay->pass);
-	store_free(replay->store);
+	cells_free(replay->cells);
 	arena_free(replay->env.scratch);
 	mem_free(replay->failures);
 	mem_free(replay->pending);
@@ -107,9 +107,9 @@ void replay_free(struct replay *replay)
 	mem_free(replay);
 }
 
-struct store *replay_store(struct replay *replay)
+struct cells *replay_cells(struct replay *replay)
 {
-	return replay->store;
+	return replay->cells;
 }
 
 uint64_t replay_events(const struct replay *replay)
@@ -166,7 +166,7 @@ static void section_lines(struct replay *replay, const struct class_program *cla
 		if (!holds(replay, line) || !right_side(replay, line, &value))
 			continue;
 		attrs_keep(replay->attrs, &value);
-		store_set_section(replay->store, replay->item->stream->index, line->section,
+		cells_set_section(replay->cells, replay->item->stream->index, line->section,
 				  &value);
 	}
 }
@@ -183,8 +183,8 @@ static bool target(struct replay *replay, const struct line *line, struct pendin
 		fail(replay, line, why);
 		return false;
 	}
-	replay->patterns = mem_grow(replay->patterns, replay->npatterns,
-				    &replay->patterns_capacity, sizeof *replay->patterns);
+	replay->patterns = mem_grow(replay->patterns, replay->npatterns, &replay->patterns_capacity,
+				    sizeof *replay->patterns);
 	pattern = &replay->patterns[replay->npatterns];
 	if (path_pattern(&line->target, &replay->env, pattern, &why) != EVAL_VALUE) {
 		fail(replay, line, why);
@@ -211,8 +211,8 @@ static void event_lines(struct replay *replay, const struct class_program *class
 static void tell(struct replay *replay, uint32_t attr, const struct cell *before,
 		 const struct cell *after, bool fill)
 {
-	struct change change = {attr, before, after, fill, replay->item->event.time,
-				replay->item->order};
+	struct change change = {
+		attr, before, after, fill, replay->item->event.time, replay->item->order};
 
 	if (replay->options.change)
 		replay->options.change(replay->options.arg, &change);
@@ -223,11 +223,11 @@ static void write_value(struct replay *replay, uint32_t attr, struct value *valu
 	struct cell before, cell;
 
 	attrs_keep(replay->attrs, value);
-	store_get(replay->store, attr, &before);
+	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->item->event.time, &replay->writer);
 	cell.named = true;
-	store_set(replay->store, attr, &cell);
+	cells_set(replay->cells, attr, &cell);
 	tell(replay, attr, &before, &cell, false);
 }
 
@@ -241,13 +241,13 @@ static void was(struct replay *replay, const struct pending *pending)
 	if (value.kind == VALUE_UNKNOWN)
 		return;
 	attrs_keep(replay->attrs, &value);
-	store_get(replay->store, pending->attr, &before);
+	cells_get(replay->cells, pending->attr, &before);
 	if (before.value.kind != VALUE_UNKNOWN) {
 		replay->contradictions += !value_equal(&before.value, &value);
 		return;
 	}
 	if (replay->item->stream)
-		begin = store_until(replay->store, replay->item->stream->index);
+		begin = cells_until(replay->cells, replay->item->stream->index);
 	if (begin > replay->item->event.time)
 		begin = replay->item->event.time;
 	if (begin < before.since)
@@ -255,7 +255,7 @@ static void was(struct replay *replay, const struct pending *pending)
 	cell = before;
 	cell_put(&cell, &value, begin, &replay->writer);
 	cell.named = true;
-	store_set(replay->store, pending->attr, &cell);
+	cells_set(replay->cells, pending->attr, &cell);
 	tell(replay, pending->attr, &before, &cell, true);
 }
 
@@ -264,7 +264,7 @@ static void add(struct replay *replay, const struct pending *pending)
 	enum failure why = FAILURE_NONE;
 	struct value now, sum;
 
-	store_value(replay->store, pending->attr, &now);
+	cells_value(replay->cells, pending->attr, &now);
 	if (value_add(&now, &pending->value, &sum, &why) == EVAL_VALUE)
 		write_value(replay, pending->attr, &sum);
 	else
@@ -278,7 +278,7 @@ static void buried(void *arg, uint32_t attr, const struct cell *before, const st
 
 static void bury(struct replay *replay, const struct pattern *pattern, enum value_kind kind)
 {
-	store_bury(replay->store, pattern, kind, replay->item->event.time, &replay->writer, buried,
+	cells_bury(replay->cells, pattern, kind, replay->item->event.time, &replay->writer, buried,
 		   replay);
 }
 
@@ -287,7 +287,7 @@ static bool depth_of(struct replay *replay, const struct pending *pending, uint6
 {
 	struct value depth;
 
-	store_value(replay->store, pending->attr, &depth);
+	cells_value(replay->cells, pending->attr, &depth);
 	*out = depth.u;
 	if (depth.kind == VALUE_INT && !depth.negative)
 		return true;
@@ -394,9 +394,9 @@ static void run_item(struct replay *replay, const struct feed_item *item)
 	replay->item = item;
 	replay->env.event = item->stream ? &item->event : NULL;
 	if (item->stream) {
-		if (item->kind == FEED_LOSS)
-			store_set_until(replay->store, item->stream->index, item->event.until);
 		run_class(replay, program_class(replay->program, item->stream, item->class));
+		if (item->kind == FEED_LOSS)
+			cells_set_until(replay->cells, item->stream->index, item->event.until);
 		return;
 	}
 	classes = item->kind == FEED_START ? program_start(replay->program, &count)
@@ -432,7 +432,7 @@ static bool run_pass(struct replay *replay, struct error *err)
 
 	while ((step = feed_next(&replay->pass, &item, err)) == STEP_ITEM) {
 		if (first || item.event.time > last) {
-			store_settle(replay->store);
+			cells_settle(replay->cells);
 			if (replay->options.moment &&
 			    !replay->options.moment(replay->options.arg, item.event.time))
 				return true;
@@ -449,8 +449,7 @@ bool replay_run(struct replay *replay, const struct order *from, const struct or
 		struct error *err)
 {
 	uint64_t *classes = classes_with_lines(replay->program, replay->options.feed->trace);
-	struct feed_range range = {
-		.from = *from, .to = *to, .losses = true, .classes = classes};
+	struct feed_range range = {.from = *from, .to = *to, .losses = true, .classes = classes};
 	size_t starts, ends;
 	bool ok;
 
@@ -458,8 +457,7 @@ bool replay_run(struct replay *replay, const struct order *from, const struct or
 	program_end(replay->program, &ends);
 	range.start = starts > 0;
 	range.end = ends > 0;
-	ok = feed_open(replay->options.feed, &range, &replay->pass, err) &&
-	     run_pass(replay, err);
+	ok = feed_open(replay->options.feed, &range, &replay->pass, err) && run_pass(replay, err);
 	feed_close(&replay->pass);
 	mem_free(classes);
 	return ok;

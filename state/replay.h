@@ -7,17 +7,17 @@
 #ifndef STATE_REPLAY_H
 #define STATE_REPLAY_H
 
+#include "state/cells.h"
 #include "state/feed.h"
 #include "state/program.h"
-#include "state/store.h"
 
 struct replay;
 
 struct change {
 	uint32_t attr;
 	const struct cell *before, *after;
-	bool fill;	    /* a `was`: `after` holds from after->since on, before the event */
-	nstime time;	    /* of the event */
+	bool fill;          /* a `was`: `after` holds from after->since on, before the event */
+	nstime time;        /* of the event */
 	struct order order; /* of the event */
 };
 
@@ -34,7 +34,7 @@ struct replay_options {
 struct replay *replay_new(const struct replay_options *options);
 void replay_free(struct replay *replay); /* NULL is fine */
 /* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
-struct store *replay_store(struct replay *replay);
+struct cells *replay_cells(struct replay *replay);
 
 /*
  * Evaluates everything in [from, to); moment() may end it earlier. `from` is order_before(t) of a

@@ -1,8 +1,8 @@
 /*
  * settle.c - answers questions that have their newest certain write
  *
- * One undecided claim above that write is enough to wait for: the newest. Then the value may have to
- * be waited for, and for a `was` also what was before it.
+ * One undecided claim above that write is enough to wait for: the newest. Then the value may have
+ * to be waited for, and for a `was` also what was before it.
  */
 #include "engine/base/mem.h"
 #include "state/backward_internal.h"
@@ -17,7 +17,7 @@ static void watch(struct backward *pass, struct claim *claim, struct question *q
 
 static void bottom(struct backward *pass, const struct question *question, struct fact *fact)
 {
-	const struct store *floor = pass->options.floor;
+	const struct cells *floor = pass->floor;
 	uint32_t stream, section;
 	struct cell cell;
 
@@ -26,7 +26,7 @@ static void bottom(struct backward *pass, const struct question *question, struc
 	fact->value = (struct value){.kind = VALUE_UNKNOWN};
 	if (catalog_section_of(pass->closure->catalog, question->attr, &stream, &section)) {
 		if (floor)
-			store_section(floor, stream, section, &fact->value, &fact->written);
+			cells_section(floor, stream, section, &fact->value, &fact->written);
 		return;
 	}
 	if (!floor) {
@@ -34,7 +34,7 @@ static void bottom(struct backward *pass, const struct question *question, struc
 			fact->value.kind = VALUE_UNKNOWN;
 		return;
 	}
-	store_get(floor, question->attr, &cell);
+	cells_get(floor, question->attr, &cell);
 	fact->value = cell.value;
 	fact->since = cell.since;
 	fact->written = cell.written;
@@ -51,12 +51,8 @@ static nstime fill_begin(struct backward *pass, const struct claim *was, nstime 
 
 	if (!stream)
 		return since;
-	if (!feed_last_loss(pass->options.feed, stream,
-			    pass->options.floor ? pass->options.floor_time : NSTIME_MIN, &whole,
-			    &until, pass->err))
+	if (!feed_last_loss(pass->options.feed, stream, NSTIME_MIN, &whole, &until, pass->err))
 		pass->failed = true;
-	if (until == NSTIME_MIN && pass->options.floor)
-		until = store_until(pass->options.floor, stream->index);
 	if (until > was->key.time)
 		until = was->key.time;
 	return until > since ? until : since;

@@ -15,7 +15,7 @@
 struct state;
 
 struct state_options {
-	const struct rules *rules;	/* borrowed until state_close() */
+	struct rules *rules; /* borrowed until state_close() */
 	struct notices notices;
 	/* Called now and then; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);

@@ -32,8 +32,8 @@ static struct field_class *payload_of(struct arena *arena, const struct fake_cla
 	return payload;
 }
 
-static void make_trace(struct fake_trace *fake, uint32_t nstreams,
-		       const struct fake_class *classes, size_t nclasses)
+static void make_trace(struct fake_trace *fake, uint32_t nstreams, const struct fake_class *classes,
+		       size_t nclasses)
 {
 	struct trace *trace = &fake->trace;
 	struct part *part;
@@ -99,8 +99,8 @@ struct feed_cursor {
 	size_t at; /* forward: the next; backward: one above the next */
 };
 
-static bool cursor_open(struct feed *feed, const struct feed_range *range,
-			struct feed_cursor **out, struct error *err)
+static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
+			struct error *err)
 {
 	struct feed_cursor *cursor = mem_new(sizeof *cursor);
 
@@ -154,7 +154,8 @@ static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *it
 	size_t i = cursor->range.backward ? cursor->at : cursor->at - 1;
 
 	(void)err;
-	*out = (struct fields){.class = item->class, .slots = &cursor->fake->slots[i * FAKE_FIELDS]};
+	*out = (struct fields){.class = item->class,
+			       .slots = &cursor->fake->slots[i * FAKE_FIELDS]};
 	return true;
 }
 
@@ -172,8 +173,7 @@ static const struct feed_ops fake_ops = {cursor_open, cursor_close, cursor_next,
 					 span};
 
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
-				  size_t nclasses, const struct fake_event *events,
-				  size_t nevents)
+				  size_t nclasses, const struct fake_event *events, size_t nevents)
 {
 	struct fake_trace *fake = mem_new(sizeof *fake);
 	struct slot *unsorted;

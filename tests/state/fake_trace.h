@@ -29,15 +29,14 @@ struct fake_trace {
 	struct feed feed; /* first */
 	struct trace trace;
 	struct feed_item *items; /* in order */
-	struct slot *slots;	 /* FAKE_FIELDS per item */
+	struct slot *slots;      /* FAKE_FIELDS per item */
 	size_t nitems;
 	uint64_t given; /* items that cursors gave */
 };
 
 /* Streams are named s0, s1 ..., of section "ch", and have the CPUs 0, 1 ... */
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
-				  size_t nclasses, const struct fake_event *events,
-				  size_t nevents);
+				  size_t nclasses, const struct fake_event *events, size_t nevents);
 void fake_trace_free(struct fake_trace *fake);
 
 #endif

@@ -14,3 +14,7 @@ tests_fuzz_fuzz_rules_SOURCES = tests/fuzz/fuzz_rules.c
 tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_rules_LDADD = libstate.la libindex.la libengine.la
 endif
+
+check_PROGRAMS += %D%/test_property
+%C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h
+%C%_test_property_LDADD = $(STATE_TEST_LDADD)

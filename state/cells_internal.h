@@ -1,19 +1,20 @@
-/* store_internal.h - the insides of a store: for store.c, and store_bytes.c which writes them down */
-#ifndef STATE_STORE_INTERNAL_H
-#define STATE_STORE_INTERNAL_H
+/* cells_internal.h - the insides of struct cells: for cells.c, and cells_bytes.c which writes them
+ * down */
+#ifndef STATE_CELLS_INTERNAL_H
+#define STATE_CELLS_INTERNAL_H
 
-#include "state/store.h"
+#include "state/cells.h"
 
 #define NOWHERE UINT32_MAX
 
-struct slot_of { /* of one attribute */
+struct slot_of {              /* of one attribute */
 	uint32_t cell, tomb;  /* into cells; first of its tombs */
 	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
 };
 
 struct tomb {
 	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs */
-	bool below;		 /* `**`: not the attribute itself */
+	bool below;              /* `**`: not the attribute itself */
 	enum value_kind kind;
 	nstime since;
 	uint64_t seq; /* order among tombs */
@@ -26,7 +27,7 @@ struct section_value {
 	bool written;
 };
 
-struct store {
+struct cells {
 	struct program *program;
 	struct attrs *attrs;
 	struct slot_of *slots; /* by attribute */
@@ -49,7 +50,7 @@ struct store {
 	size_t nstreams;
 };
 
-void store_sync(struct store *store);
-struct tomb *store_tomb(struct store *store, const struct pattern *pattern);
+void cells_sync(struct cells *cells);
+struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern);
 
 #endif

@@ -1,0 +1,179 @@
+/*
+ * ask.c - answers at moments by the backward pass
+ *
+ * Attributes become roots. Computed ones become what they read, again and again until they can be
+ * computed. A list whose attributes can be told becomes these, and each is listed when a write
+ * named it: where the last write was `unknown`, the search goes on below it.
+ */
+#include "engine/base/mem.h"
+#include "state/state_internal.h"
+
+struct order moment_order(const struct moment *moment)
+{
+	return moment->before ? order_before(moment->t) : order_after(moment->t);
+}
+
+struct asking {
+	struct state *state;
+	struct backward *pass;
+	const struct moment *moment;
+	struct error *err;
+	struct looker *looker;
+	bool asked; /* something that is not known yet */
+	enum outcome outcome;
+};
+
+/* The fact at the moment, filled by what comes later. */
+static bool get_asked(void *arg, uint32_t attr, struct fact *out)
+{
+	struct asking *asking = arg;
+	struct order key = moment_order(asking->moment);
+	struct question *question = backward_ask(asking->pass, attr, &key);
+
+	if (!backward_answer(asking->pass, question, out)) {
+		asking->asked = true;
+		return false;
+	}
+	if (out->value.kind != VALUE_UNKNOWN)
+		return true;
+	asking->outcome = look_ahead(asking->looker, attr, asking->moment, out, asking->err);
+	return asking->outcome == OUTCOME_DONE;
+}
+
+/* Is the attribute, unknown by its last write, named by an older one? */
+static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, bool *named)
+{
+	while (!fact.named && fact.written && fact.value.kind == VALUE_UNKNOWN) {
+		struct order key = fact.low;
+		struct question *question = backward_ask(asking->pass, attr, &key);
+
+		if (!backward_answer(asking->pass, question, &fact)) {
+			asking->asked = true;
+			return false;
+		}
+	}
+	*named = fact.named;
+	return true;
+}
+
+struct job {
+	const struct moment *moments;
+	size_t nmoments;
+	struct wanted *wanted;
+	const uint32_t *listed;
+	size_t nlisted;
+	struct records *out;
+};
+
+static bool is_direct(const struct wanted *wanted, uint32_t attr)
+{
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		if (wanted->attrs[i] == attr)
+			return true;
+	return false;
+}
+
+static bool stop(const struct asking *asking)
+{
+	return asking->outcome != OUTCOME_DONE;
+}
+
+static void collect_one(struct asking *asking, const struct job *job, uint32_t moment,
+			uint32_t attr, bool listed)
+{
+	struct fact fact;
+	bool named = true;
+
+	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open || stop(asking))
+		return;
+	if (listed && (fact.value.kind == VALUE_NONE || !named_below(asking, attr, fact, &named) ||
+		       !named || is_direct(job->wanted, attr)))
+		return;
+	attrs_keep(asking->state->attrs, &fact.value); /* the pass owned its text */
+	records_add(job->out, moment, attr, &fact);
+}
+
+/* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
+static void collect(struct asking *asking, const struct job *job)
+{
+	job->out->count = 0;
+	asking->asked = false;
+	for (uint32_t m = 0; m < job->nmoments; m++) {
+		asking->moment = &job->moments[m];
+		for (size_t i = 0; i < job->wanted->nattrs && !stop(asking); i++)
+			collect_one(asking, job, m, job->wanted->attrs[i], false);
+		for (size_t i = 0; i < job->nlisted && !stop(asking); i++)
+			collect_one(asking, job, m, job->listed[i], true);
+	}
+}
+
+static enum outcome ask_all(struct asking *asking, const struct job *job)
+{
+	for (;;) {
+		enum outcome outcome;
+
+		collect(asking, job);
+		if (stop(asking) || !asking->asked)
+			return asking->outcome;
+		outcome = backward_run(asking->pass, asking->err);
+		if (outcome != OUTCOME_DONE)
+			return outcome;
+	}
+}
+
+static const struct cells *load_floor(void *arg, nstime t)
+{
+	struct state *state = arg;
+	nstime found;
+
+	if (!state->floor)
+		state->floor = cells_new(state->program, state->feed->trace->nstreams);
+	else if (state->floor_time == t)
+		return state->floor;
+	if (!checkpoints_get(state->checkpoints, t, state->floor, &found) || found != t)
+		return NULL;
+	state->floor_time = t;
+	return state->floor;
+}
+
+struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)
+{
+	struct backward_options options = {.feed = state->feed,
+					   .closure = closure,
+					   .limits = state->limits,
+					   .floor = load_floor,
+					   .arg = state};
+
+	options.has_floor = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
+			    checkpoints_before(state->checkpoints, t, &options.floor_time);
+	return backward_new(&options);
+}
+
+static nstime earliest(const struct moment *moments, size_t count)
+{
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		nstime own = moments[i].t - (moments[i].before && moments[i].t > NSTIME_MIN);
+		t = own < t ? own : t;
+	}
+	return t;
+}
+
+enum outcome ask_at(struct state *state, const struct closure *closure,
+		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
+		    const uint32_t *listed, size_t nlisted, struct records *out, struct error *err)
+{
+	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
+	struct asking asking = {.state = state, .err = err, .outcome = OUTCOME_DONE};
+	enum outcome outcome;
+
+	state->evaluation = "backward";
+	asking.pass = pass_over(state, closure, earliest(moments, nmoments));
+	asking.looker = looker_new(state, closure, earliest(moments, nmoments));
+	outcome = ask_all(&asking, &job);
+	state->last_pass = backward_statistics(asking.pass);
+	looker_free(asking.looker);
+	backward_free(asking.pass);
+	return outcome;
+}

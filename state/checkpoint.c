@@ -1,0 +1,168 @@
+/*
+ * checkpoint.c - see checkpoint.h
+ *
+ * The key in the index is "state", the format's version, the rules' identity, then the time so that
+ * memcmp orders it.
+ */
+#include "state/checkpoint.h"
+
+#include "engine/base/cursor.h"
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { PREFIX = 24, KEY = PREFIX + 8, MEMORY = 64 << 20 };
+
+struct kept {
+	nstime t;
+	struct buf bytes;
+};
+
+struct checkpoints {
+	struct index *index;
+	uint8_t prefix[PREFIX];
+	struct kept *kept; /* rising in time */
+	size_t nkept, capacity;
+	size_t bytes;
+};
+
+struct checkpoints *checkpoints_new(struct index *index, const uint64_t identity[2])
+{
+	struct checkpoints *checkpoints = mem_new(sizeof *checkpoints);
+
+	checkpoints->index = index;
+	memcpy(checkpoints->prefix, "state\0\0\1", 8);
+	memcpy(checkpoints->prefix + 8, identity, 16);
+	return checkpoints;
+}
+
+void checkpoints_free(struct checkpoints *checkpoints)
+{
+	if (!checkpoints)
+		return;
+	for (size_t i = 0; i < checkpoints->nkept; i++)
+		buf_release(&checkpoints->kept[i].bytes);
+	mem_free(checkpoints->kept);
+	mem_free(checkpoints);
+}
+
+static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[KEY])
+{
+	memcpy(key, checkpoints->prefix, PREFIX);
+	nstime_to_key(t, key + PREFIX);
+}
+
+static nstime time_of(const uint8_t *key)
+{
+	uint64_t biased = load_be(key + PREFIX, 8);
+
+	return (nstime)(biased ^ UINT64_C(1) << 63);
+}
+
+/* The newest in memory at or before t; NULL when there is none. */
+static struct kept *kept_before(const struct checkpoints *checkpoints, nstime t)
+{
+	size_t low = 0, high = checkpoints->nkept;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (checkpoints->kept[middle].t <= t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &checkpoints->kept[low - 1] : NULL;
+}
+
+static void keep(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
+{
+	struct kept *before = kept_before(checkpoints, t);
+	size_t place = before ? (size_t)(before - checkpoints->kept) + 1 : 0;
+
+	if ((before && before->t == t) || checkpoints->bytes + bytes->len > MEMORY)
+		return;
+	checkpoints->kept = mem_grow(checkpoints->kept, checkpoints->nkept, &checkpoints->capacity,
+				     sizeof *checkpoints->kept);
+	memmove(&checkpoints->kept[place + 1], &checkpoints->kept[place],
+		(checkpoints->nkept - place) * sizeof *checkpoints->kept);
+	checkpoints->kept[place] = (struct kept){t, *bytes};
+	checkpoints->nkept++;
+	checkpoints->bytes += bytes->len;
+	*bytes = (struct buf){0};
+}
+
+void checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells)
+{
+	struct buf bytes = {0};
+	struct error
+		ignored; /* it is only for speed: without it the next run begins further back */
+	uint8_t key[KEY];
+
+	key_of(checkpoints, t, key);
+	cells_write(cells, &bytes);
+	if (!checkpoints->index || !index_writable(checkpoints->index) ||
+	    !index_put(checkpoints->index, key, KEY, bytes.data, bytes.len, &ignored))
+		keep(checkpoints, t, &bytes);
+	buf_release(&bytes);
+}
+
+static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out, void **value,
+			  size_t *nvalue)
+{
+	void *found;
+	size_t nfound;
+	uint8_t key[KEY];
+
+	key_of(checkpoints, t, key);
+	if (!checkpoints->index ||
+	    !index_get_before(checkpoints->index, key, KEY, PREFIX, &found, &nfound, value, nvalue))
+		return false;
+	*out = nfound == KEY ? time_of(found) : NSTIME_MIN;
+	mem_free(found);
+	if (nfound == KEY)
+		return true;
+	mem_free(*value);
+	return false;
+}
+
+bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out)
+{
+	const struct kept *kept = kept_before(checkpoints, t);
+	nstime stored;
+	void *value;
+	size_t nvalue;
+	bool found = kept != NULL;
+
+	if (kept)
+		*out = kept->t;
+	if (stored_before(checkpoints, t, &stored, &value, &nvalue)) {
+		mem_free(value);
+		if (!found || stored > *out)
+			*out = stored;
+		found = true;
+	}
+	return found;
+}
+
+bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out)
+{
+	const struct kept *kept = kept_before(checkpoints, t);
+	nstime stored;
+	void *value;
+	size_t nvalue;
+	bool ok = false;
+
+	if (stored_before(checkpoints, t, &stored, &value, &nvalue)) {
+		if (!kept || stored > kept->t) {
+			ok = cells_read(cells, value, nvalue);
+			*out = stored;
+		}
+		mem_free(value);
+	}
+	if (!ok && kept) {
+		ok = cells_read(cells, kept->bytes.data, kept->bytes.len);
+		*out = kept->t;
+	}
+	return ok;
+}

@@ -1,0 +1,400 @@
+/*
+ * forward.c - answers by replay, from the start or from the newest checkpoint before the moments
+ *
+ * At each moment the state is there to be read. What is unknown then may still be filled by a `was`
+ * of a later event, so the run goes on past the last moment until nothing can be filled any more: a
+ * stream is out of it when a loss of it ends after that moment.
+ */
+#include "engine/base/mem.h"
+#include "state/state_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- runs ---- */
+
+struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
+			 struct order *from)
+{
+	struct replay *replay = replay_new(options);
+	nstime begin = NSTIME_MIN;
+
+	state->evaluation = "replay";
+	if (!state->options.replay_only && state->force != FORCE_REPLAY &&
+	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))
+		state->evaluation = "checkpoint";
+	else
+		begin = NSTIME_MIN;
+	*from = order_before(begin);
+	state->checkpoint_time = begin;
+	state->checkpoint_events = 0;
+	return replay;
+}
+
+/*
+ * A checkpoint costs about what its cells do, so a run leaves one when it has seen many more events
+ * than there are cells. One that is there already will do.
+ */
+void run_passes(struct state *state, struct replay *replay, nstime next)
+{
+	const struct cells *cells = replay_cells(replay);
+	uint64_t events = replay_events(replay) - state->checkpoint_events;
+	nstime found;
+
+	if (next == NSTIME_MIN || events < state->every ||
+	    events < cells_count(cells) * state->per_cell || state->options.replay_only ||
+	    state->options.no_checkpoints)
+		return;
+	state->checkpoint_events = replay_events(replay);
+	if (!checkpoints_before(state->checkpoints, next, &found) ||
+	    found <= state->checkpoint_time) {
+		checkpoints_put(state->checkpoints, next, cells);
+		found = next;
+	}
+	state->checkpoint_time = found;
+}
+
+void run_end(struct state *state, struct replay *replay)
+{
+	size_t count = (size_t)program_statements(state->program) * FAILURE_COUNT;
+
+	state->last_run = replay_events(replay);
+	if (replay_events(replay) >= state->failures_events) {
+		memcpy(state->failures, replay_failures(replay), count * sizeof *state->failures);
+		state->failures_events = replay_events(replay);
+		state->contradictions = replay_contradictions(replay);
+	}
+	replay_free(replay);
+}
+
+/* ---- moments ---- */
+
+struct place { /* a moment, and where it was asked */
+	struct moment moment;
+	uint32_t asked;
+};
+
+struct fill {
+	uint32_t place, attr;
+	struct fact fact;
+};
+
+struct forward {
+	struct state *state;
+	struct wanted *wanted;
+	struct records *out;
+	struct replay *replay;
+	struct place *places; /* rising */
+	size_t nplaces, taken;
+	struct fill *fills, *overlay;
+	size_t nfills, fills_capacity, noverlay;
+	bool *unknown_view; /* by place: a computed attribute read something unknown */
+	bool second;        /* the run that knows the fills: computed attributes are right */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct moment *x = &((const struct place *)a)->moment;
+	const struct moment *y = &((const struct place *)b)->moment;
+
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return (int)y->before - (int)x->before;
+}
+
+static bool get_now(void *arg, uint32_t attr, struct fact *out)
+{
+	struct forward *forward = arg;
+	struct cell cell;
+
+	cells_get(replay_cells(forward->replay), attr, &cell);
+	fact_of_cell(&cell, out);
+	for (size_t i = 0; i < forward->noverlay; i++)
+		if (forward->overlay[i].attr == attr && forward->overlay[i].place == forward->taken)
+			*out = forward->overlay[i].fact;
+	return true;
+}
+
+static struct fact take(struct forward *forward, uint32_t attr)
+{
+	struct fact fact;
+
+	if (fact_compute(forward->state, attr, get_now, forward, &fact).read_unknown)
+		forward->unknown_view[forward->taken] = true;
+	return fact;
+}
+
+static void record(struct forward *forward, uint32_t attr, const struct fact *fact)
+{
+	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
+}
+
+/* Where a list finds values of the variable; false: nowhere. */
+static bool source_of(const struct view *view, uint32_t variable, uint32_t *shape, uint32_t *atom)
+{
+	for (uint32_t i = 0; i < view->nsources; i++)
+		if (view->sources[i].variable == variable) {
+			*shape = view->sources[i].shape;
+			*atom = view->sources[i].atom;
+			return true;
+		}
+	return false;
+}
+
+static uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values)
+{
+	uint32_t attr = ATTR_ROOT;
+
+	for (uint32_t i = 0; i < view->path.natoms; i++) {
+		const struct atom *atom = &view->path.atoms[i];
+
+		if (atom->kind == ATOM_NAME)
+			attr = attr_name(attrs, attr, atom->value.text, atom->value.len);
+		else
+			attr = attr_key(attrs, attr,
+					atom->kind == ATOM_VARIABLE ? &values[atom->variable]
+								    : &atom->value);
+	}
+	return attr;
+}
+
+/* All bindings of variables from `variable` on; a list shows what is known and not none. */
+static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
+		      struct value *values)
+{
+	struct attrs *attrs = forward->state->attrs;
+	struct cells *cells = replay_cells(forward->replay);
+	uint32_t shape, place, attr;
+	struct cell cell;
+
+	if (variable == view->nvariables) {
+		attr = view_attr(attrs, view, values);
+		if (!wanted_lists(forward->state, forward->wanted, attr))
+			return;
+		struct fact fact = take(forward, attr);
+		if (fact.value.kind > VALUE_NONE)
+			record(forward, attr, &fact);
+		return;
+	}
+	if (!source_of(view, variable, &shape, &place))
+		return;
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		uint32_t up = a;
+
+		if (attr_shape(attrs, a) != shape)
+			continue;
+		cells_get(cells, a, &cell);
+		if (!cell.named || cell.value.kind == VALUE_NONE)
+			continue;
+		while (attr_depth(attrs, up) > place + 1)
+			up = attr_parent(attrs, up);
+		values[variable] = *attr_atom(attrs, up);
+		list_view(forward, view, variable + 1, values);
+	}
+}
+
+static void list_now(struct forward *forward)
+{
+	struct state *state = forward->state;
+	struct cells *cells = replay_cells(forward->replay);
+	struct value values[ENV_VARIABLES];
+	struct cell cell;
+	struct fact fact;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (!wanted_lists(state, forward->wanted, a))
+			continue;
+		cells_get(cells, a, &cell);
+		if (!cell.named || cell.value.kind == VALUE_NONE)
+			continue;
+		fact_of_cell(&cell, &fact);
+		record(forward, a, &fact);
+	}
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+		if (wanted_lists_shape(state, forward->wanted, view->path.shape))
+			list_view(forward, view, 0, values);
+	}
+}
+
+/* The state is that of place `taken`. */
+static void take_place(struct forward *forward)
+{
+	const struct wanted *wanted = forward->wanted;
+
+	for (size_t i = 0; i < wanted->nattrs; i++) {
+		struct fact fact = take(forward, wanted->attrs[i]);
+		record(forward, wanted->attrs[i], &fact);
+	}
+	if (wanted->lists)
+		list_now(forward);
+}
+
+static bool lies_before(const struct moment *moment, nstime next)
+{
+	return moment->before ? moment->t <= next : moment->t < next;
+}
+
+/* May some stream's `was` still reach back to the last moment? */
+static bool may_fill(const struct forward *forward)
+{
+	const struct moment *last = &forward->places[forward->nplaces - 1].moment;
+
+	size_t ends;
+
+	if (forward->second || !catalog_has_was(forward->state->catalog))
+		return false;
+	program_end(forward->state->program, &ends);
+	if (ends)
+		return true; /* @end is of no stream: nothing that was lost limits it */
+	for (size_t i = 0; i < forward->state->feed->trace->nstreams; i++)
+		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <=
+		    last->t - last->before)
+			return true;
+	return false;
+}
+
+static bool attrs_may_fill(const struct forward *forward)
+{
+	struct cell cell;
+
+	if (forward->wanted->lists || forward->unknown_view[forward->nplaces - 1])
+		return true;
+	for (size_t i = 0; i < forward->wanted->nattrs; i++) {
+		cells_get(replay_cells(forward->replay), forward->wanted->attrs[i], &cell);
+		if (cell.value.kind == VALUE_UNKNOWN)
+			return true;
+	}
+	return false;
+}
+
+static bool at_moment(void *arg, nstime next)
+{
+	struct forward *forward = arg;
+
+	while (forward->taken < forward->nplaces &&
+	       lies_before(&forward->places[forward->taken].moment, next)) {
+		take_place(forward);
+		forward->taken++;
+	}
+	run_passes(forward->state, forward->replay, next);
+	return forward->taken < forward->nplaces || (may_fill(forward) && attrs_may_fill(forward));
+}
+
+/* A fill reaches back over the places between its beginning and the event. */
+static void at_change(void *arg, const struct change *change)
+{
+	struct forward *forward = arg;
+
+	if (!change->fill || forward->second)
+		return;
+	for (size_t i = forward->taken; i-- > 0;) {
+		const struct moment *moment = &forward->places[i].moment;
+
+		if (change->after->since > moment->t - moment->before)
+			return;
+		forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
+					  sizeof *forward->fills);
+		forward->fills[forward->nfills].place = (uint32_t)i;
+		forward->fills[forward->nfills].attr = change->attr;
+		fact_of_cell(change->after, &forward->fills[forward->nfills++].fact);
+	}
+}
+
+static bool run(struct forward *forward, struct error *err)
+{
+	struct state *state = forward->state;
+	struct replay_options options = {.feed = state->feed,
+					 .program = state->program,
+					 .change = at_change,
+					 .moment = at_moment,
+					 .arg = forward};
+	struct order from, to = order_after(NSTIME_MAX);
+	nstime first = forward->places[0].moment.t;
+	bool ok;
+
+	forward->taken = 0;
+	forward->replay =
+		run_begin(state, &options,
+			  first - (first > NSTIME_MIN && forward->places[0].moment.before), &from);
+	ok = replay_run(forward->replay, &from, &to, err);
+	for (; ok && forward->taken < forward->nplaces; forward->taken++)
+		take_place(forward);
+	run_end(state, forward->replay);
+	forward->replay = NULL;
+	return ok;
+}
+
+static int by_moment_and_attr(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->moment != y->moment)
+		return x->moment < y->moment ? -1 : 1;
+	return (x->attr > y->attr) - (x->attr < y->attr);
+}
+
+/* Puts fills in the place of unknown values; lists gain what only a fill names. */
+static void apply_fills(struct forward *forward)
+{
+	struct records *records = forward->out;
+	size_t count = records->count;
+
+	if (count && forward->nfills)
+		qsort(records->items, count, sizeof *records->items, by_moment_and_attr);
+	for (size_t i = 0; i < forward->nfills; i++) {
+		const struct fill *fill = &forward->fills[i];
+		struct record key = {.moment = forward->places[fill->place].asked,
+				     .attr = fill->attr};
+		struct record *found =
+			count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr)
+			      : NULL;
+
+		if (found)
+			found->fact = fill->fact;
+		else if (wanted_lists(forward->state, forward->wanted, fill->attr) &&
+			 fill->fact.value.kind != VALUE_NONE)
+			records_add(records, key.moment, fill->attr, &fill->fact);
+	}
+}
+
+static bool views_need_fills(const struct forward *forward)
+{
+	for (size_t i = 0; i < forward->nfills; i++)
+		if (forward->unknown_view[forward->fills[i].place])
+			return true;
+	return false;
+}
+
+/* Lists of computed attributes come from what is listed, fills included: then all is run again. */
+static bool run_again(struct forward *forward, struct error *err)
+{
+	forward->overlay = forward->fills;
+	forward->noverlay = forward->nfills;
+	forward->second = true;
+	forward->out->count = 0;
+	return run(forward, err);
+}
+
+bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
+		struct wanted *wanted, struct records *out, struct error *err)
+{
+	struct forward forward = {
+		.state = state, .wanted = wanted, .out = out, .nplaces = nmoments};
+	bool ok;
+
+	forward.places = mem_new_array(nmoments, sizeof *forward.places);
+	forward.unknown_view = mem_new_array(nmoments, sizeof *forward.unknown_view);
+	for (size_t i = 0; i < nmoments; i++)
+		forward.places[i] = (struct place){moments[i], (uint32_t)i};
+	qsort(forward.places, nmoments, sizeof *forward.places, by_place);
+	ok = run(&forward, err);
+	if (ok && views_need_fills(&forward))
+		ok = run_again(&forward, err);
+	if (ok)
+		apply_fills(&forward);
+	mem_free(forward.places);
+	mem_free(forward.unknown_view);
+	mem_free(forward.fills);
+	return ok;
+}

@@ -1,0 +1,69 @@
+/*
+ * planner.c - which way to answer
+ *
+ * Backward when every attribute can be told before reading and each line that may write one can be
+ * decided by looking back; with a budget, after which the forward way takes over. Else forward from
+ * the newest checkpoint, which leaves more of them behind.
+ */
+#include "engine/base/mem.h"
+#include "state/state_internal.h"
+
+enum { MANY_ROOTS = 1000, DEEP = 2 };
+
+static struct closure *closure_of(struct state *state, const struct wanted *wanted,
+				  const uint32_t *listed, size_t nlisted)
+{
+	uint32_t *shapes = mem_new_array(wanted->nattrs + nlisted, sizeof *shapes);
+	struct closure *closure;
+
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		shapes[i] = attr_shape(state->attrs, wanted->attrs[i]);
+	for (size_t i = 0; i < nlisted; i++)
+		shapes[wanted->nattrs + i] = attr_shape(state->attrs, listed[i]);
+	closure = closure_new(state->catalog, shapes, wanted->nattrs + nlisted);
+	mem_free(shapes);
+	return closure;
+}
+
+static bool choose(struct choice *out, bool backward, const char *reason)
+{
+	out->backward = backward;
+	out->reason = reason;
+	return true;
+}
+
+/* False: an error, else *out is the choice. */
+bool choose_at(struct state *state, const struct wanted *wanted, struct choice *out,
+	       struct error *err)
+{
+	*out = (struct choice){0};
+	err->kind = ERR_NONE;
+	if (state->options.replay_only || state->force == FORCE_REPLAY)
+		return choose(out, false, "replay was asked for");
+	if (state->force == FORCE_CHECKPOINT)
+		return choose(out, false, "a checkpoint was asked for");
+	if (wanted->lists && !wanted_enumerate(state, wanted, &out->listed, &out->nlisted, err)) {
+		if (err->kind != ERR_NONE)
+			return false;
+		return choose(out, false, "the keys are not known before reading");
+	}
+	out->closure = closure_of(state, wanted, out->listed, out->nlisted);
+	if (out->closure->cumulative)
+		return choose(out, false, "a line adds up, pushes or pops");
+	if (state->force == FORCE_BACKWARD)
+		return choose(out, true, "the backward pass was asked for");
+	if (out->closure->cyclic)
+		return choose(out, false, "lines read what they write");
+	if (out->closure->depth > DEEP)
+		return choose(out, false, "reads are nested too deeply");
+	if (wanted->nattrs + out->nlisted > MANY_ROOTS)
+		return choose(out, false, "many attributes at once");
+	return choose(out, true, "few attributes, each decided by its last write");
+}
+
+void choice_release(struct choice *choice)
+{
+	mem_free(choice->listed);
+	closure_free(choice->closure);
+	*choice = (struct choice){0};
+}

@@ -1,0 +1,154 @@
+/* state.c - the door to the room: opening, and questions at moments */
+#include "state/state_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { CHECKPOINT_EVERY = 1000000, CHECKPOINT_PER_CELL = 16 };
+
+bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
+		     struct error *err)
+{
+	struct state *state = mem_new(sizeof *state);
+	uint64_t identity[2];
+
+	*out = state;
+	state->feed = feed;
+	state->options = *options;
+	state->every = CHECKPOINT_EVERY;
+	state->per_cell = CHECKPOINT_PER_CELL;
+	state->limits = backward_usual_limits;
+	state->evaluation = "replay";
+	feed->progress = options->progress;
+	feed->progress_arg = options->progress_arg;
+	if (!program_compile(options->rules, feed->trace, &state->options.notices, &state->program,
+			     err))
+		return false;
+	state->attrs = program_attrs(state->program);
+	state->catalog = catalog_new(state->program, feed->trace);
+	rules_identity(options->rules, identity);
+	state->checkpoints = checkpoints_new(NULL, identity);
+	state->failures = mem_new_array((size_t)program_statements(state->program) * FAILURE_COUNT,
+					sizeof *state->failures);
+	return true;
+}
+
+bool state_open(struct index *index, const struct state_options *options, struct state **out,
+		struct error *err)
+{
+	struct feed *feed = feed_over_index(index);
+	uint64_t identity[2];
+
+	if (!state_over_feed(feed, options, out, err)) {
+		(*out)->index = index;
+		state_close(*out);
+		return false;
+	}
+	(*out)->index = index;
+	checkpoints_free((*out)->checkpoints);
+	rules_identity(options->rules, identity);
+	(*out)->checkpoints = checkpoints_new(index, identity);
+	return true;
+}
+
+void state_close(struct state *state)
+{
+	if (!state)
+		return;
+	cells_free(state->floor);
+	checkpoints_free(state->checkpoints);
+	catalog_free(state->catalog);
+	program_free(state->program);
+	mem_free(state->failures);
+	if (state->index)
+		feed_over_index_free(state->feed);
+	mem_free(state);
+}
+
+/* False: an error. *done false: it gave up, and the forward way must answer. */
+static bool backward_at(struct state *state, const struct choice *choice,
+			const struct moment *moments, size_t nmoments, struct wanted *wanted,
+			struct records *records, bool *done, struct error *err)
+{
+	enum outcome outcome = ask_at(state, choice->closure, moments, nmoments, wanted,
+				      choice->listed, choice->nlisted, records, err);
+
+	*done = outcome == OUTCOME_DONE;
+	records->count = *done ? records->count : 0;
+	if (outcome == OUTCOME_GAVE_UP && state->force == FORCE_BACKWARD)
+		return error_set(err, ERR_RANGE, "the backward pass gave up");
+	return outcome != OUTCOME_ERROR;
+}
+
+bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
+	      struct error *err)
+{
+	struct records records = {0};
+	struct choice choice = {0};
+	struct wanted wanted;
+	bool done = false, ok;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	ok = choose_at(state, &wanted, &choice, err);
+	if (ok && choice.backward && nmoments)
+		ok = backward_at(state, &choice, moments, nmoments, &wanted, &records, &done, err);
+	if (ok && !done && nmoments)
+		ok = forward_at(state, moments, nmoments, &wanted, &records, err);
+	if (ok)
+		records_finish(state, &records, moments, why, out);
+	mem_free(records.items);
+	choice_release(&choice);
+	wanted_release(&wanted);
+	return ok;
+}
+
+const char *state_evaluation(const struct state *state)
+{
+	return state->evaluation;
+}
+
+bool state_explain(struct state *state, const struct moment *moment,
+		   const struct query *const *queries, size_t nqueries, struct buf *out,
+		   struct error *err)
+{
+	struct choice choice;
+	struct wanted wanted;
+	nstime from;
+	bool ok;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	ok = choose_at(state, &wanted, &choice, err);
+	if (ok) {
+		bool found = !state->options.replay_only &&
+			     checkpoints_before(state->checkpoints, moment->t, &from);
+
+		buf_printf(out, "%s: %s\n", choice.backward ? "backward" : "forward",
+			   choice.reason);
+		if (choice.backward)
+			buf_printf(out, "attributes: %zu\n", wanted.nattrs + choice.nlisted);
+		if (found)
+			buf_printf(out, "nearest checkpoint: @%lld\n", (long long)from);
+		else
+			buf_add_text(out, "no checkpoint below: the bottom is the start\n");
+	}
+	choice_release(&choice);
+	wanted_release(&wanted);
+	return ok;
+}
+
+void state_failures(const struct state *state, struct buf *out)
+{
+	for (uint32_t id = 0; id < program_statements(state->program); id++) {
+		const struct line *line = program_statement(state->program, id);
+
+		for (int f = 0; f < FAILURE_COUNT && line; f++) {
+			uint64_t count = state->failures[(size_t)id * FAILURE_COUNT + (size_t)f];
+			if (count)
+				buf_printf(out, "%s:%u: %s: %llu\n", line->file, line->at_line,
+					   failure_text((enum failure)f),
+					   (unsigned long long)count);
+		}
+	}
+}

@@ -1,0 +1,146 @@
+/*
+ * state_internal.h - a struct state, and what its ways of answering share
+ *
+ *     state.c ─ planner.c ─┬─ forward.c    runs from the start or a checkpoint
+ *                          ├─ ask.c        the backward pass; look.c: what a later `was` fills
+ *                          └─ intervals.c  values over a range
+ *     wanted.c: queries → attributes and lists     answers.c: records → sorted answers
+ */
+#ifndef STATE_STATE_INTERNAL_H
+#define STATE_STATE_INTERNAL_H
+
+#include "engine/base/arena.h"
+#include "state/backward.h"
+#include "state/checkpoint.h"
+#include "state/replay.h"
+#include "state/state.h"
+
+enum force { FORCE_NONE, FORCE_REPLAY, FORCE_CHECKPOINT, FORCE_BACKWARD }; /* for tests */
+
+struct state {
+	struct index *index; /* NULL: a feed of the caller's */
+	struct feed *feed;
+	struct state_options options;
+	struct program *program;
+	struct attrs *attrs;
+	struct catalog *catalog;
+	struct checkpoints *checkpoints;
+	uint64_t *failures; /* of the run that saw most */
+	uint64_t failures_events;
+	uint64_t contradictions;
+	const char *evaluation;
+	enum force force;
+	uint64_t every;         /* events between checkpoints at least, */
+	uint64_t per_cell;      /* and this many per cell */
+	nstime checkpoint_time; /* of the run: the newest one it left or met */
+	uint64_t checkpoint_events;
+	struct backward_limits limits;
+	struct cells *floor; /* the checkpoint that a pass read last */
+	nstime floor_time;
+	struct backward_statistics last_pass;
+	uint64_t last_run; /* events that the last forward run saw */
+};
+
+/* As state_open(), over any feed (borrowed). */
+bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
+		     struct error *err);
+
+/* ---- wanted.c ---- */
+
+struct wanted {
+	uint32_t *attrs; /* asked for by name: always answered; without repetition */
+	size_t nattrs, capacity;
+	const struct query *const *queries; /* all of them */
+	size_t nqueries;
+	bool lists;       /* some query has wildcards, or there is none: the whole state */
+	uint8_t *matches; /* by attribute: 0 not looked at, 1 no, 2 yes */
+	uint32_t nmatches;
+};
+
+void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
+		 struct wanted *out);
+void wanted_release(struct wanted *wanted);
+/* Does a query with wildcards (or the whole state) name it? */
+bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
+bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);
+/*
+ * All attributes that its lists may name, when they can be told without reading: keys that are
+ * constants or section/cpu. False: they cannot. *out is to be freed.
+ */
+bool wanted_enumerate(struct state *state, const struct wanted *wanted, uint32_t **out,
+		      size_t *count, struct error *err);
+
+/* ---- answers.c ---- */
+
+struct record {
+	uint32_t moment; /* as asked */
+	uint32_t attr;
+	struct fact fact;
+};
+
+struct records {
+	struct record *items;
+	size_t count, capacity;
+};
+
+void records_add(struct records *records, uint32_t moment, uint32_t attr, const struct fact *fact);
+/* Sorts, copies what must outlive the evaluation, and frees the records. */
+void records_finish(struct state *state, struct records *records, const struct moment *moments,
+		    bool why, struct answers *out);
+void fact_of_cell(const struct cell *cell, struct fact *out);
+
+/* Gives what a stored attribute is at the moment in question; false: not known yet. */
+typedef bool get_fact(void *arg, uint32_t attr, struct fact *out);
+struct view_result {
+	bool open;         /* some read was not known yet */
+	bool read_unknown; /* some operand was unknown */
+};
+/* The attribute, stored or computed. */
+struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *get, void *arg,
+				struct fact *out);
+
+/* ---- forward.c ---- */
+
+/* A replay whose state is the newest checkpoint at or before t, or empty. */
+struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
+			 struct order *from);
+void run_end(struct state *state, struct replay *replay); /* counts failures, frees */
+/* To be called from moment(): leaves checkpoints behind. */
+void run_passes(struct state *state, struct replay *replay, nstime next);
+bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
+		struct wanted *wanted, struct records *out, struct error *err);
+
+/* ---- ask.c ---- */
+
+/* Roots are the wanted attributes and those listed (see wanted_enumerate()). */
+enum outcome ask_at(struct state *state, const struct closure *closure,
+		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
+		    const uint32_t *listed, size_t nlisted, struct records *out, struct error *err);
+struct order moment_order(const struct moment *moment);
+/* A pass for questions at t and later. */
+struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);
+
+/* ---- look.c ---- */
+
+struct looker;
+/* For moments at `earliest` and later. */
+struct looker *looker_new(struct state *state, const struct closure *closure, nstime earliest);
+void looker_free(struct looker *looker);
+/* *fact is unknown at the moment; puts what a later `was` says in its place. */
+enum outcome look_ahead(struct looker *looker, uint32_t attr, const struct moment *moment,
+			struct fact *fact, struct error *err);
+
+/* ---- planner.c ---- */
+
+struct choice {
+	bool backward;
+	const char *reason;
+	uint32_t *listed; /* to be freed, as is the closure */
+	size_t nlisted;
+	struct closure *closure;
+};
+bool choose_at(struct state *state, const struct wanted *wanted, struct choice *out,
+	       struct error *err);
+void choice_release(struct choice *choice);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * test_property.c - every way of evaluation gives replay's answer, on random rules and traces
+ *
+ * Small rule sets of all verbs, with keys, conditions and right sides that read state (cycles
+ * allowed), section lines, losses and views; traces of one to four streams with ties, reused keys
+ * and missing fields; random moments on both sides of an event. Seeds are fixed: a failure prints
+ * its number. YORE_PROPERTY_SETS says how many rule sets are tried.
+ */
+#include "engine/base/mem.h"
+#include "fixtures/rng.h"
+#include "state/state_internal.h"
+#include "tests/harness.h"
+#include "tests/state/fake_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETS = 3000, EVENTS = 40, MOMENTS = 6, LAST = 24 };
+
+static const struct fake_class classes[] = {
+	{"X", {"v", "w"}}, {"Y", {"v"}}, {"Z", {"w", "$s"}}, {"W", {NULL}}};
+
+static const char *const paths[] = {"a",        "b",        "k",        "n",        "t[0]/x",
+				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
+				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
+				    "u[0]/z",   "u[1]/z"};
+static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z"};
+
+struct gen {
+	struct rng rng;
+	struct buf text;
+	bool cumulative;
+};
+
+static uint32_t pick(struct gen *gen, uint32_t n)
+{
+	return (uint32_t)(rng_next(&gen->rng) % n);
+}
+
+static void add(struct gen *gen, const char *text)
+{
+	buf_add_text(&gen->text, text);
+}
+
+static void add_read(struct gen *gen, int depth);
+
+static void add_key(struct gen *gen, int depth)
+{
+	switch (pick(gen, depth > 0 ? 8 : 5)) {
+	case 0:
+		buf_add_u64(&gen->text, pick(gen, 4));
+		break;
+	case 1:
+	case 2:
+		add(gen, "field/v");
+		break;
+	case 3:
+		add(gen, "section/cpu");
+		break;
+	case 4:
+		add(gen, pick(gen, 2) ? "section/k" : "field/w");
+		break;
+	default:
+		add_read(gen, depth - 1);
+	}
+}
+
+static void add_read(struct gen *gen, int depth)
+{
+	static const char *const scalars[] = {"a", "b", "k"};
+
+	switch (pick(gen, 6)) {
+	case 0:
+	case 1:
+	case 2:
+		add(gen, scalars[pick(gen, 3)]);
+		break;
+	case 3:
+		add(gen, "cpu[");
+		add_key(gen, depth);
+		add(gen, "]/c");
+		break;
+	default:
+		add(gen, "t[");
+		add_key(gen, depth);
+		add(gen, pick(gen, 2) ? "]/x" : "]/y");
+	}
+}
+
+static void add_target(struct gen *gen, bool subtree)
+{
+	if (subtree && pick(gen, 3) == 0) {
+		static const char *const wide[] = {"t[*]/x", "t/**", "t", "cpu[*]/c", "t[*]"};
+		add(gen, wide[pick(gen, 5)]);
+		return;
+	}
+	if (pick(gen, 3) == 0) {
+		add(gen, pick(gen, 2) ? "cpu[section/cpu]" : "cpu[field/v]");
+		add(gen, pick(gen, 4) ? "/c" : "/d");
+		return;
+	}
+	if (subtree && pick(gen, 2)) {
+		add(gen, "t[");
+		add_key(gen, 1);
+		add(gen, "]");
+		return;
+	}
+	add_read(gen, 1);
+}
+
+static void add_value(struct gen *gen)
+{
+	switch (pick(gen, 8)) {
+	case 0:
+		buf_add_u64(&gen->text, pick(gen, 4));
+		break;
+	case 1:
+		add(gen, "field/v");
+		break;
+	case 2:
+		add(gen, pick(gen, 2) ? "field/w" : "section/k");
+		break;
+	case 3:
+		add_read(gen, 1);
+		add(gen, " + 1");
+		break;
+	case 4:
+		add(gen, "m(");
+		add_read(gen, 0);
+		add(gen, ")");
+		break;
+	case 5:
+		add(gen, pick(gen, 2) ? "none" : "\"s\"");
+		break;
+	default:
+		add_read(gen, 1);
+	}
+}
+
+static void add_when(struct gen *gen)
+{
+	if (pick(gen, 3))
+		return;
+	add(gen, " when ");
+	if (pick(gen, 2)) {
+		add(gen, "field/v != ");
+		buf_add_u64(&gen->text, pick(gen, 4));
+		if (pick(gen, 2))
+			return;
+		add(gen, pick(gen, 2) ? " && " : " || ");
+	}
+	add_read(gen, 1);
+	add(gen, pick(gen, 2) ? " == " : " > ");
+	buf_add_u64(&gen->text, pick(gen, 4));
+}
+
+static void add_line(struct gen *gen)
+{
+	uint32_t verb = pick(gen, gen->cumulative ? 12 : 10);
+
+	add(gen, "  ");
+	if (verb == 10)
+		add(gen, "n += field/v");
+	else if (verb == 11)
+		add(gen, pick(gen, 2) ? "push q = field/v" : "pop q");
+	else if (verb == 9 || verb == 8) {
+		add(gen, verb == 8 ? "delete " : "unknown ");
+		add_target(gen, true);
+	} else {
+		add(gen, verb >= 6 ? "was " : "");
+		add_target(gen, false);
+		add(gen, " = ");
+		add_value(gen);
+	}
+	add_when(gen);
+	add(gen, "\n");
+}
+
+static void add_rules(struct gen *gen)
+{
+	static const char *const heads[] = {"event X\n",      "event Y\n",     "event Z, X\n",
+					    "event *\n",      "event @lost\n", "event W\n",
+					    "event @start\n", "event @end\n"};
+
+	add(gen, "map m { 0 = 1, 1 = 2, 3 = 0 }\ninitial n = 0\n");
+	if (pick(gen, 3) == 0)
+		add(gen, "initial a = 2\n");
+	if (pick(gen, 4) == 0)
+		add(gen, "initial t[*]/x = 1\n");
+	add(gen, "view u[?c]/z = t[cpu[?c]/c]/x\n");
+	if (pick(gen, 2)) {
+		add(gen, "section *\n  section/k = ");
+		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");
+		if (pick(gen, 4) == 0)
+			add(gen, "  section/cpu = field/w\n");
+	}
+	for (uint32_t i = 1 + pick(gen, 4); i-- > 0;) {
+		add(gen, heads[pick(gen, pick(gen, 3) ? 6 : 8)]);
+		for (uint32_t n = 1 + pick(gen, 3); n-- > 0;)
+			add_line(gen);
+	}
+}
+
+static size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams)
+{
+	size_t count = 3 + pick(gen, EVENTS - 3);
+
+	for (size_t i = 0; i < count; i++) {
+		events[i] = (struct fake_event){.time = pick(gen, LAST - 2) + 1,
+						.stream = pick(gen, nstreams),
+						.class = pick(gen, 4)};
+		for (int f = 0; f < FAKE_FIELDS; f++) {
+			events[i].numbers[f] = pick(gen, 4);
+			events[i].texts[f] = "s";
+		}
+		if (pick(gen, 12) == 0) {
+			events[i].class = FAKE_LOSS;
+			events[i].until = events[i].time + pick(gen, 6);
+		}
+	}
+	return count;
+}
+
+struct questions {
+	struct query *queries[COUNT(paths) + COUNT(lists)];
+	size_t count;
+	struct moment moments[MOMENTS];
+	size_t nmoments;
+};
+
+static void dump(struct state *state, const struct questions *questions, struct buf *out)
+{
+	struct answers answers;
+	struct error err;
+
+	if (!state_at(state, questions->moments, questions->nmoments,
+		      (const struct query *const *)questions->queries, questions->count, false,
+		      &answers, &err)) {
+		buf_printf(out, "error: %s\n", err.text);
+		return;
+	}
+	for (size_t i = 0; i < answers.count; i++) {
+		const struct answer *answer = &answers.items[i];
+		buf_printf(out, "%lld %s = ", (long long)answer->t, answer->path);
+		if (answer->value.kind == VALUE_UNKNOWN)
+			buf_add_text(out, "unknown");
+		else if (answer->value.kind == VALUE_NONE)
+			buf_add_text(out, "none");
+		else
+			value_add_key(&answer->value, out);
+		buf_printf(out, " since %lld\n", (long long)answer->since);
+	}
+	answers_release(&answers);
+}
+
+static struct state *open_state(struct fake_trace *trace, struct rules *rules, enum force force)
+{
+	struct state_options options = {.rules = rules};
+	struct state *state;
+	struct error err;
+
+	if (!state_over_feed(&trace->feed, &options, &state, &err))
+		fail_msg("%s", err.text);
+	state->force = force;
+	state->every = state->per_cell = 0;
+	state->limits.rounds = 100000;
+	return state;
+}
+
+static void first_difference(const char *a, const char *b, struct buf *out)
+{
+	while (*a && *b) {
+		size_t na = strcspn(a, "\n"), nb = strcspn(b, "\n");
+
+		if (na != nb || memcmp(a, b, na))
+			break;
+		a += na + (a[na] == '\n');
+		b += nb + (b[nb] == '\n');
+	}
+	buf_printf(out, "replay: %.*s\nother:  %.*s\n", (int)strcspn(a, "\n"), a,
+		   (int)strcspn(b, "\n"), b);
+}
+
+static void compare(struct gen *gen, uint64_t seed, const char *way, const struct buf *replay,
+		    const struct buf *other)
+{
+	struct buf text = {0};
+
+	if (!strcmp(buf_text(replay), buf_text(other)))
+		return;
+	first_difference(buf_text(replay), buf_text(other), &text);
+	fail_msg("seed %llu: %s differs from replay\n%s\nrules:\n%s", (unsigned long long)seed, way,
+		 buf_text(&text), buf_text(&gen->text));
+}
+
+static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			 struct rules *rules, const struct questions *questions)
+{
+	static const struct {
+		const char *name;
+		enum force force;
+	} ways[] = {{"backward", FORCE_BACKWARD},
+		    {"from a checkpoint", FORCE_CHECKPOINT},
+		    {"the planner", FORCE_NONE}};
+	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
+	struct questions all = *questions;
+	struct buf expected = {0}, got = {0}, ignored = {0};
+
+	replay->options.no_checkpoints = true;
+	dump(replay, questions, &expected);
+	for (size_t i = 0; i < COUNT(ways); i++) {
+		struct state *state = open_state(trace, rules, ways[i].force);
+
+		all.count = 0; /* the whole state, at the end: leaves checkpoints */
+		all.moments[0] = (struct moment){LAST, false};
+		all.nmoments = 1;
+		if (ways[i].force != FORCE_BACKWARD)
+			dump(state, &all, &ignored);
+		for (size_t m = 0; m < questions->nmoments; m++) {
+			struct questions one = *questions;
+
+			one.moments[0] = questions->moments[m];
+			one.nmoments = 1;
+			dump(state, &one, &got);
+		}
+		compare(gen, seed, ways[i].name, &expected, &got);
+		buf_clear(&got);
+		dump(state, questions, &got);
+		compare(gen, seed, "many moments at once", &expected, &got);
+		buf_clear(&got);
+		state_close(state);
+	}
+	state_close(replay);
+	buf_release(&expected);
+	buf_release(&got);
+	buf_release(&ignored);
+}
+
+static void one_set(uint64_t seed)
+{
+	struct gen gen = {.cumulative = seed % 5 == 0};
+	struct fake_event events[EVENTS];
+	struct questions questions = {0};
+	struct rules *rules = rules_new();
+	struct fake_trace *trace;
+	uint32_t nstreams;
+	struct error err;
+
+	gen.rng.state = seed;
+	nstreams = 1 + pick(&gen, 4);
+	trace = fake_trace_new(nstreams, classes, COUNT(classes), events,
+			       make_events(&gen, events, nstreams));
+	add_rules(&gen);
+	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
+		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);
+	for (size_t i = 0; i < COUNT(paths); i++)
+		assert_true(query_parse(paths[i], &questions.queries[questions.count++], &err));
+	for (size_t i = 0; i < COUNT(lists); i++)
+		assert_true(query_parse(lists[i], &questions.queries[questions.count++], &err));
+	if (pick(&gen, 2))
+		questions.count -= COUNT(lists); /* so that many stay with the backward pass */
+	for (size_t i = 0; i < MOMENTS; i++)
+		questions.moments[questions.nmoments++] =
+			(struct moment){pick(&gen, LAST), pick(&gen, 2)};
+	ask_all_ways(&gen, seed, trace, rules, &questions);
+	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
+		query_free(questions.queries[i]);
+	rules_free(rules);
+	fake_trace_free(trace);
+	buf_release(&gen.text);
+}
+
+static void all_ways_agree(void **unused)
+{
+	const char *asked = getenv("YORE_PROPERTY_SETS");
+	const char *first = getenv("YORE_PROPERTY_FIRST");
+	uint64_t count = asked ? strtoull(asked, NULL, 10) : SETS;
+	uint64_t from = first ? strtoull(first, NULL, 10) : 1;
+
+	(void)unused;
+	for (uint64_t seed = from; seed < from + count; seed++)
+		one_set(seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

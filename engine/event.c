@@ -11,6 +11,12 @@
 
 #include <string.h>
 
+/* Whose bytes the positions of a scope's slots count in. */
+static const struct fields *holder(const struct fields *fields, enum scope scope)
+{
+	return fields->packet && scope <= SCOPE_PACKET_CONTEXT ? fields->packet : fields;
+}
+
 bool fields_scope(const struct fields *fields, enum scope scope, struct field *out)
 {
 	const struct field_class *class = fields->class->scope[scope];
@@ -26,7 +32,7 @@ bool fields_scope(const struct fields *fields, enum scope scope, struct field *o
 		inside = fields->slots + fields->class->slot_base[scope];
 	if (!class || !inside)
 		return false;
-	*out = (struct field){.class = class, .in = fields, .inside = inside};
+	*out = (struct field){.class = class, .in = holder(fields, scope), .inside = inside};
 	return true;
 }
 
@@ -79,7 +85,7 @@ void fields_at(const struct fields *fields, const struct field_path *path, struc
 		inside = fields->packet_header;
 	else
 		inside = fields->slots + fields->class->slot_base[path->scope];
-	view(path->class, fields, inside, out);
+	view(path->class, holder(fields, path->scope), inside, out);
 }
 
 /* The element whose decimal number is `text`, or the member of that name. False: none. */
@@ -188,6 +194,8 @@ static bool next_element(struct field_iter *iter)
 	struct layout_input in = {of->in->data, of->in->bits, iter->at, of->in->registers};
 	if (!layout_decode(of->class->element_layout, &in, iter->scratch))
 		return false; /* cannot happen: decoding the event passed over it */
+	if (in.at == iter->at)
+		iter->count = iter->index;
 	iter->at = in.at;
 	view(element, of->in, iter->scratch, &iter->item);
 	return true;

@@ -28,6 +28,8 @@ struct fields {
 	const struct slot *packet_header, *packet_context; /* NULL where there is none */
 	const struct slot *slots; /* the event's own scopes, at class->slot_base[scope] */
 	uint64_t *registers;	  /* values that lengths and tags refer to */
+	/* what the packet's scopes are read from, when that is not `data`; NULL: it is */
+	const struct fields *packet;
 };
 
 struct field {
@@ -63,7 +65,10 @@ void fields_at(const struct fields *fields, const struct field_path *path, struc
 bool fields_get(const struct fields *fields, unsigned scopes, const char *const *names, size_t n,
 		struct field *out);
 
-/* Members of a struct, elements of an array, the option of a variant (one item), in order. */
+/*
+ * Members of a struct, elements of an array, the option of a variant (one item), in order. Of
+ * elements that take no bits only the first is given: a packet can claim 2^64 of them.
+ */
 struct field_iter {
 	const struct field *of;
 	uint64_t index, count;

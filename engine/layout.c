@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20 };
+enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56 };
 
 struct compiler {
 	struct arena *arena;
@@ -64,9 +64,10 @@ static void advance(struct compiler *c, uint64_t bits)
 /* After something whose size is a multiple of `unit` bits, and otherwise unknown. */
 static void advance_unknown(struct compiler *c, uint64_t unit)
 {
+	unit &= -unit; /* grids are powers of two */
 	uint64_t grid = c->grid.grid < unit ? c->grid.grid : unit;
 
-	while (grid > 1 && (c->grid.offset % grid || unit % grid))
+	while (grid > 1 && c->grid.offset % grid)
 		grid /= 2;
 	c->grid = (struct layout_grid){grid, 0};
 }
@@ -162,14 +163,19 @@ static bool compile_element_from(struct compiler *c, struct field_class *class, 
 	return ok;
 }
 
-/* The second element begins where the first ends: on a byte only if every size is whole bytes. */
+/*
+ * The second element begins where the first ends: on a byte only if every size is whole bytes.
+ * Compiled again from 1 only after a try from 8: nested arrays cost the square of their depth.
+ */
 static bool compile_element(struct compiler *c, struct field_class *class, unsigned depth)
 {
-	if (!compile_element_from(c, class, depth, at_byte(c) ? 8 : 1))
-		return false;
-	if (class->element_layout->bytewise) {
-		advance_unknown(c, 8);
-		return true;
+	if (at_byte(c)) {
+		if (!compile_element_from(c, class, depth, 8))
+			return false;
+		if (class->element_layout->bytewise) {
+			advance_unknown(c, 8);
+			return true;
+		}
 	}
 	c->grid = (struct layout_grid){1, 0};
 	c->bytewise = false;
@@ -206,7 +212,7 @@ static bool compile_array(struct compiler *c, struct field_class *class, unsigne
 		c->bytewise = false; /* a last element without its padding: bits decide */
 	if (sequence)
 		advance_unknown(c, stride == class->element->bits ? stride : 1);
-	else if (__builtin_mul_overflow(class->length, stride, &total))
+	else if (__builtin_mul_overflow(class->length, stride, &total) || total >> ARRAY_BITS_LOG)
 		return error_set(c->err, ERR_FORMAT, "an array of %llu elements is too long",
 				 (unsigned long long)class->length);
 	else if (total)

@@ -367,6 +367,10 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			if (!elements_fit(s, count, room, &bits))
 				return false;
 			slot = (struct slot){.at = in->at, .n = count};
+			if (!count)
+				break;
+			if (in->at % 8 && order >= 0 && order != s->class->element->big_endian)
+				return false;
 			in->at += bits;
 			order = s->class->element->big_endian;
 			break;

@@ -42,8 +42,7 @@ static struct field_class *structure(size_t n, struct field_class *const *classe
 	class->members = arena_array(arena, n, sizeof *class->members);
 	class->nmembers = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
-		class->members[i].name = class->members[i].written =
-			arena_printf(arena, "m%zu", i);
+		class->members[i].name = class->members[i].written = arena_printf(arena, "m%zu", i);
 		class->members[i].class = classes[i];
 		if (classes[i]->align > class->align && classes[i]->kind != FIELD_VARIANT)
 			class->align = classes[i]->align;
@@ -101,8 +100,9 @@ static void integers_of_whole_bytes(void **state)
 {
 	static const uint8_t bytes[] = {0xff, 0xfe, 0xff, 0x01, 0x02, 0x03, 0x04, 0x80, 0x00};
 	struct field_class *root = structure(
-		4, (struct field_class *[]){integer(8, 8, true, false), integer(16, 8, true, false),
-					    integer(32, 8, false, true), integer(16, 8, true, true)});
+		4,
+		(struct field_class *[]){integer(8, 8, true, false), integer(16, 8, true, false),
+					 integer(32, 8, false, true), integer(16, 8, true, true)});
 	struct decoded got = run(root, bytes, sizeof bytes, 0);
 
 	(void)state;
@@ -118,9 +118,10 @@ static void bit_fields_fill_bytes_by_byte_order(void **state)
 {
 	/* little: 3 bits then 5 then 12, from the lowest bit; big: from the highest */
 	static const uint8_t bytes[] = {0xb5, 0x34, 0x0a};
-	struct field_class *little = structure(
-		3, (struct field_class *[]){integer(3, 1, false, false), integer(5, 1, false, false),
-					    integer(12, 1, false, false)});
+	struct field_class *little =
+		structure(3, (struct field_class *[]){integer(3, 1, false, false),
+						      integer(5, 1, false, false),
+						      integer(12, 1, false, false)});
 	struct field_class *big = structure(
 		3, (struct field_class *[]){integer(3, 1, false, true), integer(5, 1, true, true),
 					    integer(12, 1, false, true)});
@@ -137,8 +138,9 @@ static void bit_fields_fill_bytes_by_byte_order(void **state)
 static void a_byte_order_may_not_change_inside_a_byte(void **state)
 {
 	static const uint8_t bytes[4] = {0};
-	struct field_class *root = structure(2, (struct field_class *[]){integer(4, 1, false, false),
-									 integer(4, 1, false, true)});
+	struct field_class *root =
+		structure(2, (struct field_class *[]){integer(4, 1, false, false),
+						      integer(4, 1, false, true)});
 
 	(void)state;
 	assert_false(run(root, bytes, sizeof bytes, 0).whole);
@@ -147,8 +149,9 @@ static void a_byte_order_may_not_change_inside_a_byte(void **state)
 static void alignment_counts_from_the_packet(void **state)
 {
 	static const uint8_t bytes[] = {0, 7, 0, 0, 9, 0, 0, 0, 0xaa};
-	struct field_class *root = structure(2, (struct field_class *[]){integer(32, 32, false, false),
-									 integer(8, 8, false, false)});
+	struct field_class *root =
+		structure(2, (struct field_class *[]){integer(32, 32, false, false),
+						      integer(8, 8, false, false)});
 	struct decoded got = run(root, bytes, sizeof bytes, 8);
 
 	(void)state;
@@ -161,8 +164,9 @@ static void a_sequence_is_aligned_even_when_empty(void **state)
 	static const uint8_t bytes[] = {0, 1, 2, 3, 0x2a};
 	struct field_class *len = integer(8, 8, false, false);
 	struct field_class *root = structure(
-		3, (struct field_class *[]){len, list(FIELD_SEQUENCE, integer(32, 32, false, false), 0, len),
-					    integer(8, 8, false, false)});
+		3, (struct field_class *[]){
+			   len, list(FIELD_SEQUENCE, integer(32, 32, false, false), 0, len),
+			   integer(8, 8, false, false)});
 	struct decoded got = run(root, bytes, sizeof bytes, 0);
 
 	(void)state;
@@ -175,7 +179,8 @@ static void a_length_beyond_the_packet_is_refused(void **state)
 	static const uint8_t bytes[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
 	struct field_class *len = integer(64, 8, false, false);
 	struct field_class *root = structure(
-		2, (struct field_class *[]){len, list(FIELD_SEQUENCE, integer(64, 8, false, false), 0, len)});
+		2, (struct field_class *[]){
+			   len, list(FIELD_SEQUENCE, integer(64, 8, false, false), 0, len)});
 
 	(void)state;
 	assert_false(run(root, bytes, sizeof bytes, 0).whole);
@@ -184,8 +189,8 @@ static void a_length_beyond_the_packet_is_refused(void **state)
 static void strings_end_at_the_first_zero(void **state)
 {
 	static const uint8_t bytes[] = "ab\0\0c";
-	struct field_class *root =
-		structure(2, (struct field_class *[]){node(FIELD_STRING, 0, 8), node(FIELD_STRING, 0, 8)});
+	struct field_class *root = structure(
+		2, (struct field_class *[]){node(FIELD_STRING, 0, 8), node(FIELD_STRING, 0, 8)});
 	struct decoded got = run(root, bytes, 4, 0);
 
 	(void)state;
@@ -200,8 +205,8 @@ static void elements_with_layouts_of_their_own(void **state)
 {
 	static const uint8_t bytes[] = {2, 'x', 0, 1, 'y', 'z', 0, 2, 0x55};
 	struct field_class *count = integer(8, 8, false, false);
-	struct field_class *element =
-		structure(2, (struct field_class *[]){node(FIELD_STRING, 0, 8), integer(8, 8, false, false)});
+	struct field_class *element = structure(
+		2, (struct field_class *[]){node(FIELD_STRING, 0, 8), integer(8, 8, false, false)});
 	struct field_class *items = list(FIELD_SEQUENCE, element, 0, count);
 	struct field_class *root =
 		structure(3, (struct field_class *[]){count, items, integer(8, 8, false, false)});
@@ -237,8 +242,9 @@ static void elements_with_layouts_of_their_own(void **state)
 static void elements_that_do_not_end_on_a_byte(void **state)
 {
 	static const uint8_t bytes[] = {1, 0x02, 3, 0x04, 0};
-	struct field_class *element = structure(2, (struct field_class *[]){integer(8, 8, false, false),
-									    integer(4, 1, false, false)});
+	struct field_class *element =
+		structure(2, (struct field_class *[]){integer(8, 8, false, false),
+						      integer(4, 1, false, false)});
 	struct field_class *root =
 		structure(1, (struct field_class *[]){list(FIELD_ARRAY, element, 2, NULL)});
 	struct decoded got = run(root, bytes, sizeof bytes, 0);
@@ -256,8 +262,10 @@ static struct field_class *variant_of(struct field_class *tag)
 	class->ref = tag;
 	class->members = arena_array(arena, 2, sizeof *class->members);
 	class->nmembers = 2;
-	class->members[0] = (struct member){"small", "small", integer(8, 8, false, false), small, 1};
-	class->members[1] = (struct member){"large", "large", integer(32, 8, false, false), large, 1};
+	class->members[0] =
+		(struct member){"small", "small", integer(8, 8, false, false), small, 1};
+	class->members[1] =
+		(struct member){"large", "large", integer(32, 8, false, false), large, 1};
 	return class;
 }
 
@@ -304,14 +312,109 @@ static void endless_elements_of_no_size_end(void **state)
 	assert_true(run(root, bytes, sizeof bytes, 0).whole);
 }
 
+/* {} x 2^64 - 1: the view gives one, so that whoever prints it comes to an end. */
+static void elements_of_no_size_are_given_once(void **state)
+{
+	static const uint8_t bytes[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	struct field_class *len = integer(64, 8, false, false);
+	struct field_class *items = list(FIELD_SEQUENCE, structure(0, NULL), 0, len);
+	struct field_class *root = structure(2, (struct field_class *[]){len, items});
+	struct decoded got = run(root, bytes, sizeof bytes, 0);
+	struct fields in = {.data = bytes, .bits = sizeof bytes * 8, .registers = got.registers};
+	struct field field = {.class = items, .in = &in, .slot = got.slots[1]};
+	struct field_iter iter;
+	size_t n = 0;
+
+	(void)state;
+	field_iter_begin(&iter, &field);
+	while (field_iter_next(&iter))
+		n++;
+	field_iter_end(&iter);
+	assert_int_equal(n, 1);
+}
+
+/* 12 bits an element leave 12 or 0 bits: a byte behind them has to be aligned. */
+static void bytes_behind_elements_of_12_bits(void **state)
+{
+	static const uint8_t bytes[] = {1, 0xbc, 0xfa, 0x55};
+	struct field_class *len = integer(8, 8, false, false);
+	struct field_class *root = structure(
+		3, (struct field_class *[]){
+			   len, list(FIELD_SEQUENCE, integer(12, 1, false, false), 0, len),
+			   integer(8, 8, false, false)});
+	struct decoded got = run(root, bytes, sizeof bytes, 0);
+
+	(void)state;
+	assert_true(got.whole);
+	assert_int_equal(got.slots[2].u, 0x55);
+	assert_int_equal(got.end, 32);
+}
+
+static void halves_behind_elements_of_24_bits(void **state)
+{
+	static const uint8_t bytes[] = {2, 1, 2, 3, 4, 5, 6, 0, 0x34, 0x12, 0x77};
+	struct field_class *len = integer(8, 8, false, false);
+	struct field_class *root = structure(
+		4, (struct field_class *[]){
+			   len, list(FIELD_SEQUENCE, integer(24, 8, false, false), 0, len),
+			   integer(16, 16, false, false), integer(8, 8, false, false)});
+	struct decoded got = run(root, bytes, sizeof bytes, 0);
+
+	(void)state;
+	assert_true(got.whole);
+	assert_true(got.slots[2].u == 0x1234 && got.slots[3].u == 0x77);
+}
+
+static void an_array_may_not_change_the_byte_order_inside_a_byte(void **state)
+{
+	static const uint8_t bytes[4] = {0};
+	struct field_class *root = structure(
+		2,
+		(struct field_class *[]){integer(4, 1, false, false),
+					 list(FIELD_ARRAY, integer(4, 1, false, true), 2, NULL)});
+
+	(void)state;
+	assert_false(run(root, bytes, sizeof bytes, 0).whole);
+}
+
+/* Each depth was compiled twice for each of the one above. */
+static void deeply_nested_arrays_are_compiled_in_time(void **state)
+{
+	static const uint8_t bytes[] = {0x05};
+	struct field_class *root = integer(3, 1, false, false);
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		root = list(FIELD_ARRAY, root, 1, NULL);
+	struct decoded got =
+		run(structure(1, (struct field_class *[]){root}), bytes, sizeof bytes, 0);
+	assert_true(got.whole);
+	assert_int_equal(got.end, 3);
+}
+
+static void arrays_longer_than_any_file_are_refused(void **state)
+{
+	struct field_class *root = structure(
+		2, (struct field_class *[]){
+			   list(FIELD_ARRAY, integer(64, 8, false, false), UINT64_MAX / 64, NULL),
+			   list(FIELD_ARRAY, integer(64, 8, false, false), UINT64_MAX / 64, NULL)});
+	struct layout_grid grid = {1, 0};
+	struct layout *layout;
+	struct error err = {0};
+
+	(void)state;
+	assert_false(layout_compile(&root, 1, NULL, &grid, arena, &layout, &err));
+	assert_int_equal(err.kind, ERR_FORMAT);
+}
+
 static void floats_of_all_sizes(void **state)
 {
-	static const uint8_t bytes[] = {0x00, 0x3e, 0x00, 0x00, 0xc0, 0x3f,
-					0x40, 0x09, 0x21, 0xfb, 0x54, 0x44, 0x2d, 0x18};
+	static const uint8_t bytes[] = {0x00, 0x3e, 0x00, 0x00, 0xc0, 0x3f, 0x40,
+					0x09, 0x21, 0xfb, 0x54, 0x44, 0x2d, 0x18};
 	struct field_class *wide = node(FIELD_FLOAT, 64, 8);
-	struct field_class *root = structure(3, (struct field_class *[]){
-							node(FIELD_FLOAT, 16, 8),
-							node(FIELD_FLOAT, 32, 8), wide});
+	struct field_class *root =
+		structure(3, (struct field_class *[]){node(FIELD_FLOAT, 16, 8),
+						      node(FIELD_FLOAT, 32, 8), wide});
 
 	(void)state;
 	wide->big_endian = true;
@@ -327,9 +430,10 @@ static void every_cut_of_a_mixed_class_is_refused(void **state)
 	struct field_class *len = integer(8, 8, false, false);
 	struct field_class *text = integer(8, 8, false, false);
 	text->is_text = true;
-	struct field_class *root = structure(
-		4, (struct field_class *[]){len, list(FIELD_SEQUENCE, text, 0, len),
-					    node(FIELD_STRING, 0, 8), integer(32, 8, false, false)});
+	struct field_class *root =
+		structure(4, (struct field_class *[]){len, list(FIELD_SEQUENCE, text, 0, len),
+						      node(FIELD_STRING, 0, 8),
+						      integer(32, 8, false, false)});
 
 	(void)state;
 	assert_true(run(root, bytes, 9, 0).whole);
@@ -368,6 +472,12 @@ int main(void)
 		ROW(a_variant_goes_by_its_tag),
 		ROW(a_tag_without_option_is_damage),
 		ROW(endless_elements_of_no_size_end),
+		ROW(elements_of_no_size_are_given_once),
+		ROW(bytes_behind_elements_of_12_bits),
+		ROW(halves_behind_elements_of_24_bits),
+		ROW(an_array_may_not_change_the_byte_order_inside_a_byte),
+		ROW(deeply_nested_arrays_are_compiled_in_time),
+		ROW(arrays_longer_than_any_file_are_refused),
 		ROW(floats_of_all_sizes),
 		ROW(every_cut_of_a_mixed_class_is_refused),
 	};

@@ -163,3 +163,31 @@ struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *ge
 	arena_free(env.scratch);
 	return computing.result;
 }
+
+bool view_source(const struct view *view, uint32_t variable, uint32_t *shape, uint32_t *atom)
+{
+	for (uint32_t i = 0; i < view->nsources; i++)
+		if (view->sources[i].variable == variable) {
+			*shape = view->sources[i].shape;
+			*atom = view->sources[i].atom;
+			return true;
+		}
+	return false;
+}
+
+uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values)
+{
+	uint32_t attr = ATTR_ROOT;
+
+	for (uint32_t i = 0; i < view->path.natoms; i++) {
+		const struct atom *atom = &view->path.atoms[i];
+
+		if (atom->kind == ATOM_NAME)
+			attr = attr_name(attrs, attr, atom->value.text, atom->value.len);
+		else
+			attr = attr_key(attrs, attr,
+					atom->kind == ATOM_VARIABLE ? &values[atom->variable]
+								    : &atom->value);
+	}
+	return attr;
+}

@@ -258,6 +258,7 @@ static enum outcome read_round(struct backward *pass)
 	};
 	enum outcome outcome = OUTCOME_ERROR;
 
+	pass->round++;
 	if (order_compare(&range.to, &pass->stood) > 0)
 		pass->statistics.rounds++;
 	pass->reached = range.to;

@@ -31,6 +31,7 @@ struct question {
 	uint32_t attr, bit;
 	enum question_state state;
 	bool queued;
+	uint32_t round; /* in which it was opened */
 	uint32_t place; /* in pass->live */
 	struct order key;
 	struct claim *best; /* CLOSED: NULL is the bottom */
@@ -49,6 +50,7 @@ struct claim {
 	const struct step_of *step;
 	struct order key, read_key;
 	enum claim_state state;
+	uint32_t round; /* in which it was made */
 	bool queued, has_value;
 	uint32_t attr; /* ATTR_ABSENT: `pattern` */
 	struct pattern *pattern;
@@ -99,6 +101,7 @@ struct backward {
 	struct order *opened; /* per bit: the least key opened in this round */
 	struct claim *newest, *oldest;
 	uint32_t nclaims;
+	uint32_t round; /* from 1 */
 	struct work work;
 	struct claim **new_claims; /* of the event where the pass stands */
 	size_t nnew_claims, new_claims_capacity;
@@ -145,8 +148,8 @@ bool same_event(const struct order *a, const struct order *b);
 
 /* claims.c */
 bool claim_may_write(const struct backward *pass, const struct claim *claim, uint32_t attr);
-struct claim *claim_between(const struct backward *pass, uint32_t attr, const struct order *low,
-			    const struct order *high);
+struct claim *claim_between(const struct backward *pass, const struct question *question,
+			    const struct order *low);
 void claim_look(struct backward *pass, const struct step_of *step);
 void claims_remove(struct backward *pass, struct claim *claim);
 void claim_again(struct backward *pass, struct claim *claim);

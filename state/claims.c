@@ -22,14 +22,18 @@ bool claim_may_write(const struct backward *pass, const struct claim *claim, uin
 	return pattern_covers(claim->pattern, pass->attrs, attr, buries(claim->step)) != COVER_NO;
 }
 
-/* The newest undecided claim with low < key < high that may write the attribute. */
-struct claim *claim_between(const struct backward *pass, uint32_t attr, const struct order *low,
-			    const struct order *high)
+/*
+ * The newest undecided claim with low < key < the question's that may write its attribute. Claims
+ * of later rounds do not matter: the question's own round has looked at their lines.
+ */
+struct claim *claim_between(const struct backward *pass, const struct question *question,
+			    const struct order *low)
 {
 	for (struct claim *c = pass->newest; c; c = c->older) {
 		if (order_compare(&c->key, low) <= 0)
 			return NULL;
-		if (order_compare(&c->key, high) < 0 && claim_may_write(pass, c, attr))
+		if (order_compare(&c->key, &question->key) < 0 && c->round <= question->round &&
+		    claim_may_write(pass, c, question->attr))
 			return c;
 	}
 	return NULL;
@@ -227,8 +231,7 @@ static bool scanned(const struct backward *pass, const struct order *key)
  */
 static bool keep_was(struct backward *pass, struct question *question, struct claim *claim)
 {
-	if (claim->event || !claim->has_value ||
-	    claim_between(pass, question->attr, &claim->key, &question->key))
+	if (claim->event || !claim->has_value || claim_between(pass, question, &claim->key))
 		return false;
 	if (claim->value.kind != VALUE_UNKNOWN)
 		question->was = claim;
@@ -244,7 +247,7 @@ static bool offer(struct backward *pass, struct question *question, struct claim
 			return false;
 		if (claim->step->line->verb == VERB_WAS && keep_was(pass, question, claim))
 			return false;
-	} else if (question->state != QUESTION_CLOSED ||
+	} else if (question->state != QUESTION_CLOSED || question->round < claim->round ||
 		   order_compare(&question->fact.low, &claim->key) >= 0) {
 		return false;
 	}
@@ -314,6 +317,7 @@ static struct claim *claim_new(struct backward *pass, const struct step_of *step
 	struct claim *claim = arena_alloc(pass->arena, sizeof *claim);
 
 	claim->step = step;
+	claim->round = pass->round;
 	claim->key = order_slot(pass->item.order, step->slot);
 	claim->read_key = order_slot(pass->item.order, step->read_slot);
 	claim->stream = pass->item.stream;

@@ -129,35 +129,6 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
 }
 
-/* Where a list finds values of the variable; false: nowhere. */
-static bool source_of(const struct view *view, uint32_t variable, uint32_t *shape, uint32_t *atom)
-{
-	for (uint32_t i = 0; i < view->nsources; i++)
-		if (view->sources[i].variable == variable) {
-			*shape = view->sources[i].shape;
-			*atom = view->sources[i].atom;
-			return true;
-		}
-	return false;
-}
-
-static uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values)
-{
-	uint32_t attr = ATTR_ROOT;
-
-	for (uint32_t i = 0; i < view->path.natoms; i++) {
-		const struct atom *atom = &view->path.atoms[i];
-
-		if (atom->kind == ATOM_NAME)
-			attr = attr_name(attrs, attr, atom->value.text, atom->value.len);
-		else
-			attr = attr_key(attrs, attr,
-					atom->kind == ATOM_VARIABLE ? &values[atom->variable]
-								    : &atom->value);
-	}
-	return attr;
-}
-
 /* All bindings of variables from `variable` on; a list shows what is known and not none. */
 static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
 		      struct value *values)
@@ -176,7 +147,7 @@ static void list_view(struct forward *forward, const struct view *view, uint32_t
 			record(forward, attr, &fact);
 		return;
 	}
-	if (!source_of(view, variable, &shape, &place))
+	if (!view_source(view, variable, &shape, &place))
 		return;
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		uint32_t up = a;

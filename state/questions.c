@@ -151,6 +151,7 @@ static void live_remove(struct backward *pass, struct question *question)
 static void question_open(struct backward *pass, struct question *question)
 {
 	question->state = QUESTION_OPEN;
+	question->round = pass->round;
 	live_add(pass, question);
 	bit_open(pass, question->bit);
 	if (pass->nopen > pass->statistics.most_open)
@@ -194,7 +195,7 @@ static struct question *open_above(struct backward *pass, uint32_t attr, const s
 		if (is_wall(q, key))
 			return NULL;
 		if (q->state == QUESTION_OPEN)
-			return q->was || claim_between(pass, attr, key, &q->key) ? NULL : q;
+			return q->was || claim_between(pass, q, key) ? NULL : q;
 	}
 	return NULL;
 }

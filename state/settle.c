@@ -117,7 +117,7 @@ void settle(struct backward *pass, struct question *question)
 
 	if (question->state != QUESTION_CLOSED)
 		return;
-	claim = claim_between(pass, question->attr, &question->fact.low, &question->key);
+	claim = claim_between(pass, question, &question->fact.low);
 	if (claim) {
 		watch(pass, claim, question);
 		return;

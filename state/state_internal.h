@@ -99,6 +99,11 @@ struct view_result {
 struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *get, void *arg,
 				struct fact *out);
 
+/* Where a list finds values of the variable; false: nowhere. */
+bool view_source(const struct view *view, uint32_t variable, uint32_t *shape, uint32_t *atom);
+/* The attribute that the view is for these values of its variables. */
+uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values);
+
 /* ---- forward.c ---- */
 
 /* A replay whose state is the newest checkpoint at or before t, or empty. */

@@ -1,0 +1,309 @@
+/*
+ * intervals.c - values over a range, by a forward run that keeps what it sees
+ *
+ * Each attribute that is wanted has a track: a chain of spans that touch, the last one open. A
+ * write at t cuts it there: spans that would be empty go, and a span of the same value simply goes
+ * on, so neighbours of equal value are joined. A fill cuts an unknown span before the event that
+ * says it. The run goes on past the end of the range until every span that reaches over it has
+ * ended.
+ */
+#include "state/intervals.h"
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
+{
+	return attr < tracks->nplaces && tracks->places[attr]
+		       ? &tracks->items[tracks->places[attr] - 1]
+		       : NULL;
+}
+
+static void push(struct track *track, nstime begin, const struct value *value)
+{
+	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
+	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+}
+
+static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
+{
+	uint32_t count = attrs_count(tracks->state->attrs);
+	struct track *track;
+
+	if (attr >= tracks->nplaces) {
+		tracks->places =
+			mem_resize(tracks->places, count + count / 2, sizeof *tracks->places);
+		memset(tracks->places + tracks->nplaces, 0,
+		       (count + count / 2 - tracks->nplaces) * sizeof *tracks->places);
+		tracks->nplaces = count + count / 2;
+	}
+	tracks->items =
+		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
+	track = &tracks->items[tracks->count++];
+	tracks->places[attr] = (uint32_t)tracks->count;
+	*track = (struct track){.attr = attr, .named = cell->named};
+	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
+		push(track, cell->last_run, &cell->last);
+		track->spans[0].end = cell->since;
+	}
+	push(track, cell->run, &cell->value);
+	return track;
+}
+
+static bool is_wanted(struct tracks *tracks, uint32_t attr)
+{
+	uint32_t shape;
+
+	if (wanted_lists(tracks->state, tracks->wanted, attr))
+		return true;
+	shape = attr_shape(tracks->state->attrs, attr);
+	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+}
+
+static bool is_value(const struct value *value)
+{
+	return value->kind != VALUE_UNKNOWN && value->kind != VALUE_NONE;
+}
+
+/* The last span now is `value`, since `at`. */
+static void cut(struct track *track, nstime at, const struct value *value, nstime keep)
+{
+	struct span *last;
+
+	while (track->count && track->spans[track->count - 1].begin >= at)
+		track->count--;
+	if (track->count == 0) {
+		push(track, at, value);
+		return;
+	}
+	last = &track->spans[track->count - 1];
+	last->end = NSTIME_MAX;
+	if (value_equal(&last->value, value))
+		return;
+	last->end = at;
+	if (track->count > 1 && track->spans[track->count - 2].end <= keep) {
+		/* it lies before the range, and is too far back to be joined */
+		memmove(&track->spans[0], last, sizeof *last);
+		track->count = 1;
+	}
+	push(track, at, value);
+}
+
+static void settle_pending(struct tracks *tracks, struct track *track)
+{
+	if (track->open && track->spans[track->count - 1].begin >= tracks->end) {
+		track->open = false;
+		tracks->open--;
+	}
+	if (track->unknown) {
+		track->unknown = false;
+		tracks->unknown--;
+	}
+}
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct tracks *tracks = arg;
+	struct track *track = tracks_find(tracks, change->attr);
+
+	if (!track) {
+		if ((tracks->past && !change->fill) || !is_wanted(tracks, change->attr))
+			return;
+		track = track_new(tracks, change->attr, change->before);
+	}
+	cut(track, change->after->since, &change->after->value, tracks->begin);
+	track->named = track->named || change->after->named;
+	if (tracks->past)
+		settle_pending(tracks, track);
+}
+
+/* Every attribute that is wanted and was not touched yet. */
+static void track_all(struct tracks *tracks)
+{
+	struct cells *cells = replay_cells(tracks->replay);
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (tracks_find(tracks, a) || !is_wanted(tracks, a))
+			continue;
+		cells_get(cells, a, &cell);
+		track_new(tracks, a, &cell);
+	}
+}
+
+static void pass_end(struct tracks *tracks)
+{
+	tracks->past = true;
+	track_all(tracks);
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct track *track = &tracks->items[i];
+		const struct span *last = &track->spans[track->count - 1];
+
+		track->open = is_value(&last->value);
+		track->unknown = last->value.kind == VALUE_UNKNOWN;
+		tracks->open += track->open;
+		tracks->unknown += track->unknown;
+	}
+}
+
+static bool may_fill(const struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	size_t ends;
+
+	if (!catalog_has_was(state->catalog) || (tracks->all_known && tracks->unknown == 0))
+		return false;
+	program_end(state->program, &ends);
+	for (size_t i = 0; i < state->feed->trace->nstreams && !ends; i++)
+		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->end)
+			return true;
+	return ends > 0;
+}
+
+static bool on_moment(void *arg, nstime next)
+{
+	struct tracks *tracks = arg;
+
+	if (!tracks->past && next >= tracks->end)
+		pass_end(tracks);
+	if (!tracks->seeded)
+		run_passes(tracks->state, tracks->replay, next);
+	return !tracks->past || tracks->open || may_fill(tracks);
+}
+
+static void track_named(struct tracks *tracks, const uint32_t *attrs, size_t count)
+{
+	struct cell cell;
+
+	for (size_t i = 0; i < count; i++) {
+		if (tracks_find(tracks, attrs[i]))
+			continue;
+		cells_get(replay_cells(tracks->replay), attrs[i], &cell);
+		cells_set(replay_cells(tracks->replay), attrs[i], &cell);
+		track_new(tracks, attrs[i], &cell);
+	}
+}
+
+bool tracks_run(struct tracks *tracks, struct error *err)
+{
+	struct state *state = tracks->state;
+	struct replay_options options = {.feed = state->feed,
+					 .program = state->program,
+					 .change = on_change,
+					 .moment = on_moment,
+					 .arg = tracks};
+	struct order from, to = order_after(NSTIME_MAX);
+	bool ok;
+
+	tracks->replay = run_begin(state, &options, tracks->begin, &from);
+	track_named(tracks, tracks->wanted->attrs, tracks->wanted->nattrs);
+	track_named(tracks, tracks->listed, tracks->nlisted);
+	ok = replay_run(tracks->replay, &from, &to, err);
+	if (ok && !tracks->past)
+		track_all(tracks);
+	run_end(state, tracks->replay);
+	tracks->replay = NULL;
+	return ok;
+}
+
+void tracks_release(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++)
+		mem_free(tracks->items[i].spans);
+	mem_free(tracks->items);
+	mem_free(tracks->places);
+	mem_free(tracks->listed);
+	mem_free(tracks->operand_shapes);
+}
+
+/* ---- giving them out ---- */
+
+struct giving {
+	bool (*each)(void *arg, const struct interval *interval);
+	void *arg;
+	nstime begin, end;
+};
+
+/* False: enough. */
+static bool give(const struct giving *giving, const char *path, const struct track *track)
+{
+	for (size_t i = 0; i < track->count; i++) {
+		const struct span *span = &track->spans[i];
+		struct interval interval = {path, span->begin, span->end, span->value};
+
+		if (!is_value(&span->value) || span->begin >= giving->end ||
+		    span->end <= giving->begin)
+			continue;
+		if (!giving->each(giving->arg, &interval))
+			return false;
+	}
+	return true;
+}
+
+static bool is_asked(struct tracks *tracks, const struct track *track)
+{
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		if (tracks->wanted->attrs[i] == track->attr)
+			return true;
+	return (track->named || track->computed) &&
+	       wanted_lists(tracks->state, tracks->wanted, track->attr);
+}
+
+static _Thread_local const struct attrs *sorting;
+
+static int by_path(const void *a, const void *b)
+{
+	return attr_compare(sorting, ((const struct track *)a)->attr,
+			    ((const struct track *)b)->attr);
+}
+
+static void give_all(struct tracks *tracks, const struct giving *giving)
+{
+	struct buf path = {0};
+	bool more = true;
+
+	sorting = tracks->state->attrs;
+	if (tracks->count)
+		qsort(tracks->items, tracks->count, sizeof *tracks->items, by_path);
+	for (size_t i = 0; i < tracks->count && more; i++) {
+		uint32_t attr = tracks->items[i].attr;
+		struct value variables[ENV_VARIABLES];
+
+		if (!is_asked(tracks, &tracks->items[i]) ||
+		    (!tracks->items[i].computed &&
+		     program_view_of(tracks->state->program, attr, variables)))
+			continue;
+		buf_clear(&path);
+		attr_add_text(tracks->state->attrs, attr, &path);
+		more = give(giving, buf_text(&path), &tracks->items[i]);
+	}
+	buf_release(&path);
+}
+
+bool state_intervals(struct state *state, nstime begin, nstime end,
+		     const struct query *const *queries, size_t nqueries,
+		     bool (*each)(void *arg, const struct interval *interval), void *arg,
+		     struct error *err)
+{
+	struct giving giving = {each, arg, begin, end};
+	struct wanted wanted;
+	struct tracks tracks = {.state = state, .wanted = &wanted, .begin = begin, .end = end};
+	bool ok = true;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	err->kind = ERR_NONE;
+	tracks.all_known = !wanted.lists ||
+			   wanted_enumerate(state, &wanted, &tracks.listed, &tracks.nlisted, err);
+	if (err->kind == ERR_NONE && begin < end) {
+		tracks_add_operands(&tracks);
+		ok = tracks_run(&tracks, err);
+		if (ok) {
+			tracks_compute(&tracks);
+			give_all(&tracks, &giving);
+		}
+	}
+	tracks_release(&tracks);
+	wanted_release(&wanted);
+	return ok && err->kind == ERR_NONE;
+}

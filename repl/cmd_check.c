@@ -167,7 +167,7 @@ static void print_sum(struct check *check)
 	struct sink *out = check->sink;
 	unsigned long long damaged = check->session->damaged;
 
-	if (trace->damaged > damaged)
+	if (!damaged)
 		damaged = trace->damaged;
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,

@@ -1,1 +1,22 @@
-# repl
+# repl: the program; all but main.c is a library, so that tests reach it
+noinst_LTLIBRARIES += librepl.la
+librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %D%/cmds.h \
+	%D%/cmd_at.c %D%/cmd_check.c %D%/cmd_dump.c %D%/cmd_events.c %D%/cmd_explain.c \
+	%D%/cmd_help.c %D%/cmd_index.c %D%/cmd_info.c %D%/cmd_longest.c %D%/cmd_repl.c \
+	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_when.c \
+	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h %D%/known.c %D%/known.h \
+	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
+	%D%/render.h %D%/render_event.c %D%/render_rows.c %D%/render_value.c \
+	%D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
+	%D%/times.h
+
+# the prompt
+librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/pager.c %D%/pager.h %D%/prompt.c \
+	%D%/prompt.h %D%/prompt_internal.h %D%/prompt_line.c %D%/prompt_moves.c %D%/scripting.c %D%/scripting.h
+librepl_la_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
+librepl_la_LIBADD = libscript.la libstate.la libindex.la libengine.la $(LUA_LIBS) \
+	$(READLINE_LIBS) -lm -lpthread
+
+bin_PROGRAMS += yore
+yore_SOURCES = %D%/main.c
+yore_LDADD = librepl.la

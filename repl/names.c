@@ -16,6 +16,12 @@ static bool is_thread(const struct named *item)
 	       strcmp(item->path + len - 7, "/thread") == 0;
 }
 
+/*
+ * How far a search for names may go, in events decoded, and how many threads of a moment may be
+ * refused one by one: a name is a courtesy, and the answer stands without it.
+ */
+enum { NAMES_EVENTS = 1000000, NAMES_REFUSED = 4 };
+
 struct ask { /* distinct threads, as queries */
 	struct query **queries;
 	char (*paths)[48];
@@ -41,7 +47,7 @@ static bool ask_for(struct ask *ask, const struct named *items, size_t count, st
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_thread(&items[i]))
+		if (!is_thread(&items[i]) || items[i].name)
 			continue;
 		ask->paths = mem_grow(ask->paths, n, &ask->paths_capacity, sizeof *ask->paths);
 		path_of(ask->paths[n++], &items[i].value);
@@ -80,29 +86,91 @@ static const char *keep_name(struct arena *arena, const struct value *value)
 	return name;
 }
 
+/* Giving up is no error; Ctrl-C is. */
+static bool gave_up(struct error *err)
+{
+	if (err->kind != ERR_INTERRUPTED || signals_interrupted())
+		return false;
+	*err = (struct error){0};
+	return true;
+}
+
+static void take_names(struct named *items, size_t count, const struct answers *answers,
+		       struct arena *arena)
+{
+	char path[48];
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_thread(&items[i]) || items[i].name)
+			continue;
+		path_of(path, &items[i].value);
+		for (size_t k = 0; k < answers->count; k++)
+			if (strcmp(answers->items[k].path, path) == 0)
+				items[i].name = keep_name(arena, &answers->items[k].value);
+	}
+}
+
+/* Asks for queries [0, count) at once. *within false: that was too far to look. */
+static bool ask_at(struct session *session, const struct moment *moment,
+		   struct query *const *queries, size_t count, struct named *items, size_t nitems,
+		   struct arena *arena, bool *within, struct error *err)
+{
+	struct state *state = session_names(session, NAMES_EVENTS, err);
+	struct answers answers = {0};
+
+	*within = true;
+	if (!state)
+		return false;
+	if (!state_at(state, moment, 1, (const struct query *const *)queries, count, false,
+		      &answers, err)) {
+		*within = false;
+		return gave_up(err);
+	}
+	take_names(items, nitems, &answers, arena);
+	answers_release(&answers);
+	return true;
+}
+
+/*
+ * The idle thread is told apart from all others by having a name from the start: nothing may ever
+ * write it, and then no search would find that out before the trace's first event.
+ */
+static bool initial_names(struct session *session, struct named *items, size_t count,
+			  struct arena *arena, struct error *err)
+{
+	struct moment start = {.t = NSTIME_MIN + 1};
+	struct query *query;
+	bool idle = false, within;
+
+	for (size_t i = 0; i < count && !idle; i++)
+		idle = is_thread(&items[i]) && items[i].value.u == 0;
+	if (!idle)
+		return true;
+	if (!query_parse("thread[0]/name", &query, err))
+		return false;
+	bool ok = ask_at(session, &start, &query, 1, items, count, arena, &within, err);
+	query_free(query);
+	return ok;
+}
+
 static bool names_of_moment(struct session *session, struct named *items, size_t count, bool before,
 			    struct arena *arena, struct error *err)
 {
 	struct moment moment = {.t = items[0].t, .before = before};
-	struct state *state = session_state(session, err);
-	struct answers answers = {0};
 	struct ask ask = {0};
-	char path[48];
-	bool ok = state && ask_for(&ask, items, count, err);
+	size_t refused = 0;
+	bool within = true;
+	bool ok = initial_names(session, items, count, arena, err) &&
+		  ask_for(&ask, items, count, err);
 
 	if (ok && ask.count)
-		ok = state_at(state, &moment, 1, (const struct query *const *)ask.queries,
-			      ask.count, false, &answers, err);
-	for (size_t i = 0; i < count && ok && ask.count; i++) {
-		if (!is_thread(&items[i]))
-			continue;
-		path_of(path, &items[i].value);
-		for (size_t k = 0; k < answers.count; k++)
-			if (strcmp(answers.items[k].path, path) == 0)
-				items[i].name = keep_name(arena, &answers.items[k].value);
+		ok = ask_at(session, &moment, ask.queries, ask.count, items, count, arena, &within,
+			    err);
+	for (size_t i = 0; ok && !within && i < ask.count && refused < NAMES_REFUSED; i++) {
+		bool one;
+		ok = ask_at(session, &moment, &ask.queries[i], 1, items, count, arena, &one, err);
+		refused += !one;
 	}
-	if (ok && ask.count)
-		answers_release(&answers);
 	ask_release(&ask);
 	return ok;
 }
@@ -175,28 +243,57 @@ static const char *spell_find(const struct spells *spells, const char *path, nst
 	return spells->items[low - 1].name;
 }
 
+/* Asks for the spells of queries [0, count) over a range; *within as in ask_at(). */
+static bool ask_in(struct session *session, nstime begin, nstime end, struct query *const *queries,
+		   size_t count, uint64_t events, struct spells *spells, bool *within,
+		   struct error *err)
+{
+	struct state *state = session_names(session, events, err);
+	size_t before = spells->count;
+
+	*within = true;
+	if (!state)
+		return false;
+	if (state_intervals(state, begin, end, (const struct query *const *)queries, count,
+			    add_spell, spells, err))
+		return true;
+	*within = false;
+	spells->count = before;
+	return gave_up(err);
+}
+
 bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
 	      struct error *err)
 {
 	struct spells spells = {.arena = arena};
-	struct state *state = session_state(session, err);
 	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
 	struct ask ask = {0};
 	char path[48];
-	bool ok = state && ask_for(&ask, items, count, err);
+	size_t refused = 0;
+	bool within = true;
+	/* the rows themselves cost a pass over their range; names may cost as much again */
+	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
+	bool ok = initial_names(session, items, count, arena, err) &&
+		  ask_for(&ask, items, count, err);
 
 	for (size_t i = 0; i < count; i++) {
 		begin = items[i].t < begin ? items[i].t : begin;
 		end = items[i].t > end ? items[i].t : end;
 	}
+	end = end < NSTIME_MAX ? end + 1 : end;
 	if (ok && ask.count)
-		ok = state_intervals(state, begin, end < NSTIME_MAX ? end + 1 : end,
-				     (const struct query *const *)ask.queries, ask.count, add_spell,
-				     &spells, err);
+		ok = ask_in(session, begin, end, ask.queries, ask.count, events, &spells, &within,
+			    err);
+	for (size_t i = 0; ok && !within && i < ask.count && refused < NAMES_REFUSED; i++) {
+		bool one;
+		ok = ask_in(session, begin, end, &ask.queries[i], 1, NAMES_EVENTS, &spells, &one,
+			    err);
+		refused += !one;
+	}
 	if (ok && spells.count)
 		qsort(spells.items, spells.count, sizeof *spells.items, by_spell);
 	for (size_t i = 0; i < count && ok; i++) {
-		if (!is_thread(&items[i]))
+		if (!is_thread(&items[i]) || items[i].name)
 			continue;
 		path_of(path, &items[i].value);
 		items[i].name = spell_find(&spells, path, items[i].t);

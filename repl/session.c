@@ -79,7 +79,7 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 
 	pthread_mutex_lock(&said_lock);
 	bool again = said_before(text, strlen(text));
-	session->damaged += kind == NOTICE_DAMAGE;
+	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
 	if (!again)
@@ -117,6 +117,7 @@ void session_init(struct session *session, const struct options *options, const 
 
 void session_release(struct session *session)
 {
+	state_close(session->names);
 	state_close(session->state);
 	rules_free(session->rules);
 	index_close(session->index);
@@ -293,6 +294,32 @@ struct state *session_state(struct session *session, struct error *err)
 	return session->state;
 }
 
+static bool names_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	struct session *session = arg;
+
+	(void)at;
+	(void)first;
+	(void)last;
+	return !signals_interrupted() && session->trace->events_decoded <= session->names_until;
+}
+
+struct state *session_names(struct session *session, uint64_t events, struct error *err)
+{
+	struct index *index = session_index(session, err);
+
+	if (!index || !session_rules(session, err))
+		return NULL;
+	session->names_until = session->trace->events_decoded + events;
+	struct state_options open = {.rules = session->rules,
+				     .progress = names_progress,
+				     .progress_arg = session,
+				     .no_checkpoints = session->options->no_index};
+	if (!session->names && !state_open(index, &open, &session->names, err))
+		session->names = NULL;
+	return session->names;
+}
+
 /* Times --------------------------------------------------------------------------------------- */
 
 bool session_bounds(struct session *session, nstime *first, nstime *last, struct error *err)
@@ -375,6 +402,33 @@ bool session_times(struct session *session, struct times *out, struct error *err
 	return true;
 }
 
+/* The first event's time alone: half of what session_bounds() reads. */
+static bool only_first(struct session *session, nstime *first, struct error *err)
+{
+	struct index *index = session_index(session, err);
+	struct events_options open = {.begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .progress = session_progress_time,
+				      .progress_arg = session};
+	struct events *events;
+	struct event event;
+	nstime last;
+
+	if (session->first_known || session->start_known) {
+		*first = session->first;
+		return session->first != NSTIME_MIN || session_bounds(session, first, &last, err);
+	}
+	if (!index || !events_open(index, &open, &events, err))
+		return false;
+	enum step step = events_next(events, &event, err);
+	if (step == STEP_ITEM && event.stream->has_time)
+		*first = session->first = event.time;
+	session->start_known = step == STEP_ITEM && event.stream->has_time;
+	events_close(events);
+	return session->start_known ||
+	       (step != STEP_ERROR && session_bounds(session, first, &last, err));
+}
+
 bool session_time(struct session *session, const char *word, nstime *out, struct error *err)
 {
 	struct trace *trace = session_trace(session, err);
@@ -384,7 +438,9 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 
 	if (!trace || !time_parse(word, &parsed, err))
 		return false;
-	if (time_needs_bounds(&parsed) && !session_bounds(session, &first, &last, err))
+	if (time_needs_bounds(&parsed) &&
+	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
+				      : only_first(session, &first, err)))
 		return error_while(err, "time '%s'", word);
 	times_init(&times, TIME_NS, session->options->utc, has_epoch(trace), first, last);
 	if (!time_resolve(&parsed, &times, out, err))

@@ -25,6 +25,8 @@ struct session {
 	struct index *index;
 	struct rules *rules;
 	struct state *state;
+	struct state *names; /* for thread names beside answers: gives up early */
+	uint64_t names_until; /* events decoded at which it does */
 	struct arena *arena; /* lives as long as the session */
 
 	/* the prompt's */
@@ -33,7 +35,7 @@ struct session {
 	nstime moment;
 	nstime begin, end; /* half-open */
 
-	bool first_known;
+	bool first_known, start_known; /* both, or `first` alone */
 	nstime first, last; /* of all events; both NSTIME_MIN when there is none */
 	uint64_t damaged;   /* notices of damage said so far */
 	uint64_t lost;      /* losses met so far; --strict makes them damage */
@@ -52,6 +54,11 @@ struct trace *session_trace(struct session *session, struct error *err);
 struct index *session_index(struct session *session, struct error *err);
 const struct rules *session_rules(struct session *session, struct error *err);
 struct state *session_state(struct session *session, struct error *err);
+/*
+ * A state for thread names beside answers. A question ends with ERR_INTERRUPTED when it decodes more
+ * than `events` events: a name is not worth a pass over the trace.
+ */
+struct state *session_names(struct session *session, uint64_t events, struct error *err);
 /* First and last event time. False also when the trace has no event (ERR_RANGE). */
 bool session_bounds(struct session *session, nstime *first, nstime *last, struct error *err);
 

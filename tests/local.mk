@@ -9,3 +9,4 @@ TEST_LDADD = libengine.la $(CMOCKA_LIBS)
 include tests/engine/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
+include tests/repl/local.mk

@@ -1,3 +1,11 @@
 dist_check_SCRIPTS += %D%/run_sessions.sh
 EXTRA_DIST += %D%/at.session %D%/commands.session %D%/errors.session %D%/events.session \
 	%D%/init.lua %D%/lua.session %D%/moves.session
+
+check_PROGRAMS += %D%/test_times %D%/test_options %D%/test_render
+%C%_test_times_SOURCES = %D%/test_times.c
+%C%_test_times_LDADD = librepl.la $(TEST_LDADD)
+%C%_test_options_SOURCES = %D%/test_options.c
+%C%_test_options_LDADD = librepl.la $(TEST_LDADD)
+%C%_test_render_SOURCES = %D%/test_render.c
+%C%_test_render_LDADD = librepl.la $(TEST_LDADD)

@@ -1,0 +1,246 @@
+/* test_render.c - values as JSON and text, to the letter */
+#include "repl/render.h"
+
+#include "tests/harness.h"
+
+#include <math.h>
+#include <string.h>
+
+struct string_row {
+	const char *name, *bytes;
+	size_t len;
+	const char *json, *text;
+} string_rows[] = {
+	{"plain", "abc", 3, "\"abc\"", "\"abc\""},
+	{"empty", "", 0, "\"\"", "\"\""},
+	{"quotes and backslash", "a\"b\\c", 5, "\"a\\\"b\\\\c\"", "\"a\\\"b\\\\c\""},
+	{"controls", "\n\t\x01", 3, "\"\\n\\t\\u0001\"", "\"\\n\\t\\x01\""},
+	{"a zero inside", "a\0b", 3, "\"a\\u0000b\"", "\"a\\x00b\""},
+	{"UTF-8", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+	 "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\""},
+	{"a byte that is not UTF-8",
+	 "a\xff"
+	 "b",
+	 3, "\"a\\u00ffb\"", "\"a\\xffb\""},
+	{"UTF-8 cut off", "\xe2\x82", 2, "\"\\u00e2\\u0082\"", "\"\\xe2\\x82\""},
+	{"overlong UTF-8", "\xc0\x80", 2, "\"\\u00c0\\u0080\"", "\"\\xc0\\x80\""},
+	{"surrogates are not UTF-8", "\xed\xa0\x80", 3, "\"\\u00ed\\u00a0\\u0080\"",
+	 "\"\\xed\\xa0\\x80\""},
+	{"beyond Unicode", "\xf4\x90\x80\x80", 4, "\"\\u00f4\\u0090\\u0080\\u0080\"",
+	 "\"\\xf4\\x90\\x80\\x80\""},
+};
+
+static const char *taken(struct sink *out)
+{
+	sink_char(out, 0);
+	out->len = 0;
+	return out->data;
+}
+
+static void strings(void **state)
+{
+	const struct string_row *row = *state;
+	struct sink out;
+
+	sink_init(&out, -1);
+	json_string(&out, row->bytes, row->len);
+	assert_string_equal(taken(&out), row->json);
+	text_string(&out, row->bytes, row->len);
+	assert_string_equal(taken(&out), row->text);
+	sink_release(&out);
+}
+
+struct value_row {
+	const char *name;
+	struct value value;
+	const char *json, *text;
+} value_rows[] = {
+	{"unknown", {.kind = VALUE_UNKNOWN}, "null", "unknown"},
+	{"none", {.kind = VALUE_NONE}, "null", "none"},
+	{"the greatest integer",
+	 {.kind = VALUE_INT, .u = UINT64_MAX},
+	 "18446744073709551615",
+	 "18446744073709551615"},
+	{"the least integer",
+	 {.kind = VALUE_INT, .negative = true, .u = UINT64_C(1) << 63},
+	 "-9223372036854775808",
+	 "-9223372036854775808"},
+	{"a string", {.kind = VALUE_STRING, .len = 2, .text = "5x"}, "\"5\"", "\"5\""},
+	{"true", {.kind = VALUE_BOOL, .b = true}, "true", "true"},
+	{"a float", {.kind = VALUE_FLOAT, .f = 0.1}, "0.1", "0.1"},
+	{"a float beyond 15 digits",
+	 {.kind = VALUE_FLOAT, .f = 0.1f},
+	 "0.10000000149011612",
+	 "0.10000000149011612"},
+	{"a whole float", {.kind = VALUE_FLOAT, .f = 3}, "3.0", "3.0"},
+	{"a great float", {.kind = VALUE_FLOAT, .f = 1e300}, "1e+300", "1e+300"},
+	{"no number", {.kind = VALUE_FLOAT, .f = NAN}, "\"NaN\"", "nan"},
+	{"infinity", {.kind = VALUE_FLOAT, .f = INFINITY}, "\"Infinity\"", "inf"},
+	{"minus infinity", {.kind = VALUE_FLOAT, .f = -INFINITY}, "\"-Infinity\"", "-inf"},
+};
+
+static void values(void **state)
+{
+	struct value_row *row = *state;
+	struct sink out;
+
+	if (row->value.kind == VALUE_STRING)
+		row->value.len = 1; /* text is not ended by a zero */
+	sink_init(&out, -1);
+	json_value(&out, &row->value);
+	assert_string_equal(taken(&out), row->json);
+	text_value(&out, &row->value);
+	assert_string_equal(taken(&out), row->text);
+	sink_release(&out);
+}
+
+static const struct enum_label labels[] = {{"LOW", 0, 9}, {"FIVE", 5, 5}, {"TOP", 250, 255}};
+
+struct field_row {
+	const char *name;
+	struct field_class class;
+	uint64_t slot;
+	const char *json, *text;
+} field_rows[] = {
+	{"unsigned",
+	 {.kind = FIELD_INT, .bits = 64, .base = 10},
+	 UINT64_MAX,
+	 "18446744073709551615",
+	 "18446744073709551615"},
+	{"signed",
+	 {.kind = FIELD_INT, .bits = 32, .base = 10, .is_signed = true},
+	 (uint64_t)INT64_C(-5),
+	 "-5",
+	 "-5"},
+	{"hexadecimal",
+	 {.kind = FIELD_INT, .bits = 64, .base = 16},
+	 UINT64_C(0xffff8000c0debeef),
+	 "18446603339457019631",
+	 "0xffff8000c0debeef"},
+	{"signed hexadecimal keeps its width",
+	 {.kind = FIELD_INT, .bits = 16, .base = 16, .is_signed = true},
+	 (uint64_t)INT64_C(-1),
+	 "-1",
+	 "0xffff"},
+	{"octal", {.kind = FIELD_INT, .bits = 32, .base = 8}, 420, "420", "0644"},
+	{"an enumeration, two labels",
+	 {.kind = FIELD_INT,
+	  .bits = 8,
+	  .base = 10,
+	  .is_enum = true,
+	  .labels = labels,
+	  .nlabels = 3},
+	 5,
+	 "{\"value\":5,\"labels\":[\"LOW\",\"FIVE\"]}",
+	 "\"LOW\"|\"FIVE\" (5)"},
+	{"an enumeration, no label",
+	 {.kind = FIELD_INT,
+	  .bits = 8,
+	  .base = 10,
+	  .is_enum = true,
+	  .labels = labels,
+	  .nlabels = 3},
+	 100,
+	 "{\"value\":100,\"labels\":[]}",
+	 "100"},
+};
+
+static void fields(void **state)
+{
+	const struct field_row *row = *state;
+	struct field field = {.class = &row->class, .slot = {.u = row->slot}};
+	struct sink out;
+
+	sink_init(&out, -1);
+	json_field(&out, &field);
+	assert_string_equal(taken(&out), row->json);
+	text_field(&out, &field);
+	assert_string_equal(taken(&out), row->text);
+	sink_release(&out);
+}
+
+static void blobs(void **state)
+{
+	static const char *const wanted[] = {"\"\"", "\"Zg==\"", "\"Zm8=\"", "\"Zm9v\"",
+					     "\"Zm9vYg==\""}; /* RFC 4648, section 10 */
+	struct field_class byte = {.kind = FIELD_INT, .bits = 8, .align = 8};
+	struct field_class blob = {.kind = FIELD_ARRAY, .element = &byte, .is_blob = true};
+	struct fields in = {.data = (const uint8_t *)"foobar", .bits = 48};
+	struct sink out;
+
+	(void)state;
+	sink_init(&out, -1);
+	for (size_t n = 0; n < COUNT(wanted); n++) {
+		struct field field = {.class = &blob, .in = &in, .slot = {.at = 0, .n = n}};
+		json_field(&out, &field);
+		assert_string_equal(taken(&out), wanted[n]);
+	}
+	sink_release(&out);
+}
+
+static void csv_cells(void **state)
+{
+	struct sink out;
+
+	(void)state;
+	sink_init(&out, -1);
+	csv_cell(&out, "plain", 5);
+	assert_string_equal(taken(&out), "plain");
+	csv_cell(&out, "a,\"b\"", 5);
+	assert_string_equal(taken(&out), "\"a,\"\"b\"\"\"");
+	sink_release(&out);
+}
+
+static bool keep(void *arg, const char *bytes, size_t count)
+{
+	buf_add(arg, bytes, count);
+	return true;
+}
+
+static void tables(void **state)
+{
+	static const struct column columns[] = {{"name", false}, {"count", true}, {"end", false}};
+	struct buf text = {0};
+	struct sink out;
+	struct rows made;
+
+	(void)state;
+	sink_init_write(&out, keep, &text);
+	rows_begin(&made, &out, FORMAT_TABLE, columns, COUNT(columns));
+	rows_text(&made, "\xc3\xa4\xc3\xb6\xc3\xbc");
+	rows_text(&made, "1");
+	rows_text(&made, "x");
+	rows_end(&made);
+	rows_text(&made, "longer");
+	rows_text(&made, "123456");
+	rows_end(&made);
+	rows_finish(&made);
+	sink_text(&out, "half a row");
+	sink_drop_row(&out);
+	sink_flush(&out);
+	assert_string_equal(buf_text(&text), "name     count  end\n"
+					     "\xc3\xa4\xc3\xb6\xc3\xbc          1  x\n"
+					     "longer  123456  \n");
+	buf_release(&text);
+	sink_release(&out);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[COUNT(string_rows) + COUNT(value_rows) + COUNT(field_rows) + 3];
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(string_rows); i++)
+		tests[n++] = (struct CMUnitTest){string_rows[i].name, strings, NULL, NULL,
+						 &string_rows[i]};
+	for (size_t i = 0; i < COUNT(value_rows); i++)
+		tests[n++] =
+			(struct CMUnitTest){value_rows[i].name, values, NULL, NULL, &value_rows[i]};
+	for (size_t i = 0; i < COUNT(field_rows); i++)
+		tests[n++] =
+			(struct CMUnitTest){field_rows[i].name, fields, NULL, NULL, &field_rows[i]};
+	tests[n++] = (struct CMUnitTest){"blobs are base64", blobs, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"CSV cells", csv_cells, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"tables", tables, NULL, NULL, NULL};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -65,14 +65,6 @@ struct job {
 	struct records *out;
 };
 
-static bool is_direct(const struct wanted *wanted, uint32_t attr)
-{
-	for (size_t i = 0; i < wanted->nattrs; i++)
-		if (wanted->attrs[i] == attr)
-			return true;
-	return false;
-}
-
 static bool stop(const struct asking *asking)
 {
 	return asking->outcome != OUTCOME_DONE;
@@ -87,7 +79,7 @@ static void collect_one(struct asking *asking, const struct job *job, uint32_t m
 	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open || stop(asking))
 		return;
 	if (listed && (fact.value.kind == VALUE_NONE || !named_below(asking, attr, fact, &named) ||
-		       !named || is_direct(job->wanted, attr)))
+		       !named || wanted_by_name(job->wanted, attr)))
 		return;
 	attrs_keep(asking->state->attrs, &fact.value); /* the pass owned its text */
 	records_add(job->out, moment, attr, &fact);

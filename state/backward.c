@@ -267,6 +267,7 @@ static enum outcome read_round(struct backward *pass)
 	if (feed_open(pass->options.feed, &range, &pass->feed, pass->err))
 		outcome = read_down(pass);
 	pass->stood = pass->reached;
+	questions_suspend(pass);
 	feed_close(&pass->feed);
 	return outcome;
 }

@@ -139,6 +139,7 @@ void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
 struct question *question_first(struct backward *pass, uint32_t attr);
+void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);
 void work_add(struct backward *pass, struct waiter who);

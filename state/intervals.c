@@ -243,9 +243,8 @@ static bool give(const struct giving *giving, const char *path, const struct tra
 
 static bool is_asked(struct tracks *tracks, const struct track *track)
 {
-	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
-		if (tracks->wanted->attrs[i] == track->attr)
-			return true;
+	if (wanted_by_name(tracks->wanted, track->attr))
+		return true;
 	return (track->named || track->computed) &&
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }

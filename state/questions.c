@@ -158,6 +158,22 @@ static void question_open(struct backward *pass, struct question *question)
 		pass->statistics.most_open = (uint32_t)pass->nopen;
 }
 
+/* The pass leaves before they were closed: they begin again if there is another round. */
+void questions_suspend(struct backward *pass)
+{
+	for (size_t i = pass->nlive; i-- > 0;) {
+		struct question *question = pass->live[i];
+
+		if (question->state != QUESTION_OPEN)
+			continue;
+		bit_close(pass, question->bit);
+		live_remove(pass, question);
+		question->state = QUESTION_LATER;
+		question->was = NULL;
+		question_later(pass, question);
+	}
+}
+
 void question_close(struct backward *pass, struct question *question, struct claim *best)
 {
 	if (question->state == QUESTION_OPEN)

@@ -50,6 +50,8 @@ bool state_over_feed(struct feed *feed, const struct state_options *options, str
 struct wanted {
 	uint32_t *attrs; /* asked for by name: always answered; without repetition */
 	size_t nattrs, capacity;
+	uint8_t *named; /* by attribute: it is among them */
+	uint32_t nnamed;
 	const struct query *const *queries; /* all of them */
 	size_t nqueries;
 	bool lists;       /* some query has wildcards, or there is none: the whole state */
@@ -60,6 +62,7 @@ struct wanted {
 void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
 		 struct wanted *out);
 void wanted_release(struct wanted *wanted);
+bool wanted_by_name(const struct wanted *wanted, uint32_t attr);
 /* Does a query with wildcards (or the whole state) name it? */
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
 bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);

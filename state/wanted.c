@@ -5,11 +5,23 @@
 
 #include <string.h>
 
+bool wanted_by_name(const struct wanted *wanted, uint32_t attr)
+{
+	return attr < wanted->nnamed && wanted->named[attr];
+}
+
 static void add_attr(struct wanted *wanted, uint32_t attr)
 {
-	for (size_t i = 0; i < wanted->nattrs; i++)
-		if (wanted->attrs[i] == attr)
-			return;
+	uint32_t room = attr + attr / 2 + 64;
+
+	if (wanted_by_name(wanted, attr))
+		return;
+	if (attr >= wanted->nnamed) {
+		wanted->named = mem_resize(wanted->named, room, 1);
+		memset(wanted->named + wanted->nnamed, 0, room - wanted->nnamed);
+		wanted->nnamed = room;
+	}
+	wanted->named[attr] = 1;
 	wanted->attrs =
 		mem_grow(wanted->attrs, wanted->nattrs, &wanted->capacity, sizeof *wanted->attrs);
 	wanted->attrs[wanted->nattrs++] = attr;
@@ -31,6 +43,7 @@ void wanted_release(struct wanted *wanted)
 {
 	mem_free(wanted->attrs);
 	mem_free(wanted->matches);
+	mem_free(wanted->named);
 }
 
 static bool matches_some(struct state *state, const struct wanted *wanted, uint32_t attr)
@@ -183,6 +196,8 @@ bool wanted_enumerate(struct state *state, const struct wanted *wanted, uint32_t
 	*count = 0;
 	list.wanted.attrs = NULL;
 	list.wanted.nattrs = list.wanted.capacity = 0;
+	list.wanted.named = NULL;
+	list.wanted.nnamed = 0;
 	for (uint32_t i = 0; i < program_sections(state->program); i++)
 		if (!strcmp(program_section_name(state->program, i), "cpu"))
 			list.cpu_section = i;
@@ -193,6 +208,7 @@ bool wanted_enumerate(struct state *state, const struct wanted *wanted, uint32_t
 	if (ok)
 		catalog_lines(state->catalog, expand_line, &list);
 	mem_free(list.cpus);
+	mem_free(list.wanted.named);
 	if (ok && list.known) {
 		*out = list.wanted.attrs;
 		*count = list.wanted.nattrs;

@@ -1,0 +1,171 @@
+/*
+ * real_state.c - backward pass against replay on a real trace: every attribute, at random moments
+ *
+ *     real_state TRACE [MOMENTS [SEED]]
+ *
+ * Prints what differs and exits with 1; else one line of figures.
+ */
+#include "engine/base/mem.h"
+#include "fixtures/rng.h"
+#include "index/index.h"
+#include "state/state_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int die(const struct error *err)
+{
+	fprintf(stderr, "real_state: %s\n", err->text);
+	return 1;
+}
+
+struct check {
+	struct state *replay, *backward;
+	struct query **queries;
+	size_t nqueries;
+	struct moment *moments;
+	size_t nmoments;
+	uint64_t values, differing, visits, most_visits;
+	double replay_seconds, backward_seconds;
+};
+
+/* All attributes that the trace ever names. */
+static bool find_paths(struct check *check, nstime last, struct error *err)
+{
+	struct moment moment = {last, false};
+	struct answers all;
+
+	if (!state_at(check->replay, &moment, 1, NULL, 0, false, &all, err))
+		return false;
+	check->queries = mem_new_array(all.count, sizeof(struct query *));
+	for (size_t i = 0; i < all.count; i++)
+		if (!query_parse(all.items[i].path, &check->queries[check->nqueries++], err))
+			return false;
+	answers_release(&all);
+	return true;
+}
+
+static void show(const char *who, const struct answer *answer)
+{
+	struct buf text = {0};
+
+	if (answer->value.kind <= VALUE_NONE)
+		buf_add_text(&text, answer->value.kind == VALUE_NONE ? "none" : "unknown");
+	else
+		value_add_key(&answer->value, &text);
+	printf("%s @%lld %s = %s since %lld\n", who, (long long)answer->t, answer->path,
+	       buf_text(&text), (long long)answer->since);
+	buf_release(&text);
+}
+
+static void compare(struct check *check, const struct answer *a, const struct answer *b)
+{
+	check->values++;
+	if (value_equal(&a->value, &b->value) && a->since == b->since && !strcmp(a->path, b->path))
+		return;
+	if (check->differing++ < 20) {
+		show("replay:  ", a);
+		show("backward:", b);
+	}
+}
+
+static bool check_moments(struct check *check, struct error *err)
+{
+	const struct query *const *queries = (const struct query *const *)check->queries;
+	struct answers expected, got;
+	double begin = now();
+	size_t at = 0;
+
+	if (!state_at(check->replay, check->moments, check->nmoments, queries, check->nqueries,
+		      false, &expected, err))
+		return false;
+	check->replay_seconds = now() - begin;
+	begin = now();
+	for (size_t m = 0; m < check->nmoments; m++) {
+		if (!state_at(check->backward, &check->moments[m], 1, queries, check->nqueries,
+			      false, &got, err))
+			return false;
+		check->visits += check->backward->last_pass.visits;
+		for (size_t i = 0; i < got.count; i++)
+			compare(check, &expected.items[at++], &got.items[i]);
+		answers_release(&got);
+	}
+	check->backward_seconds = now() - begin;
+	answers_release(&expected);
+	return true;
+}
+
+static bool open_state(struct index *index, struct rules *rules, enum force force,
+		       struct state **out, struct error *err)
+{
+	struct state_options options = {.rules = rules, .no_checkpoints = true};
+
+	if (!state_open(index, &options, out, err))
+		return false;
+	(*out)->force = force;
+	(*out)->limits = (struct backward_limits){UINT64_MAX, 1 << 20, 1 << 24, 100};
+	return true;
+}
+
+static void report(const struct check *check)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	printf("attributes %zu, moments %zu, values %llu, differing %llu; replay %.2f s; "
+	       "backward %.2f s, %.0f visits a moment; %ld MB\n",
+	       check->nqueries, check->nmoments, (unsigned long long)check->values,
+	       (unsigned long long)check->differing, check->replay_seconds, check->backward_seconds,
+	       (double)check->visits / (double)check->nmoments, usage.ru_maxrss / 1024);
+}
+
+int main(int argc, char **argv)
+{
+	const char *paths[] = {argc > 1 ? argv[1] : ""};
+	struct trace_options trace_options = {.paths = paths, .npaths = 1};
+	struct index_options index_options = {.none = true};
+	struct check check = {.nmoments = argc > 2 ? strtoul(argv[2], NULL, 10) : 200};
+	struct rng rng = {argc > 3 ? strtoull(argv[3], NULL, 10) : 1};
+	struct rules *rules = rules_new();
+	struct trace *trace;
+	struct index *index;
+	struct error err;
+	nstime first, last;
+
+	if (argc < 2 || !trace_open(&trace_options, &trace, &err) ||
+	    !index_open(trace, &index_options, &index, &err) ||
+	    !rules_add_builtin(rules, "linux", &err) || !events_range(index, &first, &last, &err) ||
+	    !open_state(index, rules, FORCE_REPLAY, &check.replay, &err) ||
+	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
+	    !find_paths(&check, last, &err))
+		return die(&err);
+	check.moments = mem_new_array(check.nmoments, sizeof *check.moments);
+	for (size_t i = 0; i < check.nmoments; i++)
+		check.moments[i] = (struct moment){
+			first + (nstime)(rng_next(&rng) % (uint64_t)(last - first + 1)),
+			rng_once_in(&rng, 2)};
+	if (!check_moments(&check, &err))
+		return die(&err);
+	report(&check);
+	for (size_t i = 0; i < check.nqueries; i++)
+		query_free(check.queries[i]);
+	mem_free(check.queries);
+	mem_free(check.moments);
+	state_close(check.replay);
+	state_close(check.backward);
+	index_close(index);
+	trace_close(trace);
+	rules_free(rules);
+	return check.differing != 0;
+}

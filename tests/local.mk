@@ -10,3 +10,4 @@ include tests/engine/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
 include tests/repl/local.mk
+include tests/fuzz/local.mk

@@ -241,6 +241,8 @@ static bool next_piece(const struct stream *stream, struct scan *scan, struct sc
 
 	if (!packet_head_read(stream, scan->source, state->piece_off, &head, err))
 		return false;
+	uint64_t room = source_size(stream->sources[scan->source]) - state->piece_off;
+	state->piece_len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room; /* may grow */
 	fill(stream, &head, scan->source, state->piece_off + from / 8, state->piece_len - from / 8,
 	     out);
 	out->rec.flags |= PACKET_PIECE;

@@ -34,7 +34,8 @@ static void converts(void **state)
 
 	assert_int_equal(timebase_to_ns(&row->timebase, row->cycles, &ns, &err), row->fits);
 	if (row->fits)
-		assert_true(ns == row->ns && timebase_to_ns_clamped(&row->timebase, row->cycles) == ns);
+		assert_true(ns == row->ns &&
+			    timebase_to_ns_clamped(&row->timebase, row->cycles) == ns);
 	else
 		assert_int_equal(err.kind, ERR_RANGE);
 }

@@ -8,12 +8,6 @@ check_PROGRAMS += %D%/test_attr %D%/test_rule_parse %D%/test_query %D%/test_expr
 %C%_test_query_LDADD = $(STATE_TEST_LDADD)
 %C%_test_expr_SOURCES = %D%/test_expr.c
 %C%_test_expr_LDADD = $(STATE_TEST_LDADD)
-if FUZZERS
-noinst_PROGRAMS += tests/fuzz/fuzz_rules
-tests_fuzz_fuzz_rules_SOURCES = tests/fuzz/fuzz_rules.c
-tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_fuzz_rules_LDADD = libstate.la libindex.la libengine.la
-endif
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h

@@ -1,0 +1,66 @@
+/*
+ * decoded.h - for tests: traces opened with their messages counted, streams scanned, and packets
+ * decoded to lists that can be compared
+ */
+#ifndef TESTS_ENGINE_DECODED_H
+#define TESTS_ENGINE_DECODED_H
+
+#include "engine/reader.h"
+
+struct said { /* messages of an opened trace */
+	size_t damages;
+	char last[512];
+};
+
+struct decoded_event {
+	nstime time;
+	uint64_t at,
+		digest; /* of all fields, by name and value; 0 when only heads were asked for */
+	uint32_t class_index;
+};
+
+struct decoded { /* release with decoded_release(); decoding appends */
+	struct decoded_event *events;
+	size_t count, capacity;
+	size_t errors;
+	char last[512];
+};
+
+struct records { /* release with records_release() */
+	struct packet_info *items;
+	struct scan *before; /* state of the scan in front of each record */
+	size_t count, capacity, capacity_before;
+	struct scan after;
+	size_t errors;
+	char last[512];
+};
+
+bool decoded_open(const char *path, struct said *said, struct trace **out, struct error *err);
+const struct reader *decoded_reader(const struct trace *trace, const struct stream *stream);
+/* Appends the records from `from` (NULL: the start) on. */
+void records_scan(const struct trace *trace, const struct stream *stream, const struct scan *from,
+		  struct records *out);
+void records_release(struct records *records);
+
+enum { DIGEST_NONE = 0, DIGEST_ALL = -1 }; /* else: of the last so many events of a packet */
+void decode_packet(const struct trace *trace, const struct stream *stream, struct decoder *decoder,
+		   const struct packet_info *info, int digests, struct decoded *out);
+void decoded_release(struct decoded *decoded);
+/* Equal but for `at`, which counts from where a decoder's block begins. */
+bool decoded_same(const struct decoded_event *a, const struct decoded_event *b, size_t count);
+
+/* Numbers that are the same on every run. */
+uint64_t next_random(uint64_t *state);
+
+/* Calls `each` for every trace of the corpus that is CTF 1.8; false when there is no corpus. */
+bool corpus_each(void (*each)(const char *path, const char *name, long events, bool good));
+
+/* A folder in the place for temporary files; the caller removes it with scratch_remove(). */
+char *scratch_folder(void);
+void scratch_remove(char *path);
+char *path_join(const char *folder, const char *name);
+void copy_folder(const char *from, const char *to);
+void write_file(const char *path, const void *bytes, size_t count);
+void *read_file(const char *path, size_t *count); /* mem_free() it */
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * fuzz_packet.c - any bytes as a data stream file: damage is told, nothing else happens
+ *
+ *     byte 0   which of the descriptions below
+ *     rest     the stream file
+ *
+ * Packets are found, decoded alone and walked field by field. Promises: events of a packet come in
+ * batches that fit, positions rise and stay inside the packet, a record's count is what decoding
+ * gives, and the work is bounded by the size of the input.
+ *
+ * Built with -DFUZZ_MAIN it is a plain program that runs the files it is given.
+ */
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TRACE(order)                                                                      \
+	"/* CTF 1.8 */ typealias integer { size = 8; align = 8; } := u8;"                 \
+	"typealias integer { size = 16; align = 8; } := u16;"                             \
+	"typealias integer { size = 32; align = 8; } := u32;"                             \
+	"typealias integer { size = 64; align = 8; } := u64;"                             \
+	"trace { major = 1; minor = 8; byte_order = " order "; packet.header := struct {" \
+	" u32 magic; u8 uuid[16]; u32 stream_id; }; };"
+#define CLOCK                                                                      \
+	"clock { name = c; freq = 1000000000; offset = 1351530929945824323; };"    \
+	"typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;" \
+	"typealias integer { size = 32; align = 8; map = clock.c.value; } := t32;" \
+	"typealias integer { size = 27; align = 1; map = clock.c.value; } := t27;"
+#define CONTEXT                                                                                \
+	"packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size;" \
+	" u64 packet_size; u64 packet_seq_num; u32 events_discarded; u32 cpu_id; };"
+#define COMPACT                                                                                   \
+	"event.header := struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30,"  \
+	" extended = 31 } id; variant <id> { struct { t27 timestamp; } compact; struct { u32 id;" \
+	" t64 timestamp; } extended; } v; } align(8);"
+#define LARGE                                                                                  \
+	"event.header := struct { enum : u16 { compact = 0 ... 65534, extended = 65535 } id;"  \
+	" variant <id> { struct { t32 timestamp; } compact; struct { u32 id; t64 timestamp; }" \
+	" extended; } v; } align(8);"
+#define EVENTS                                                                                   \
+	"event { name = e0; id = 0; stream_id = 0; fields := struct { u8 a; u32 b; }; };"        \
+	"event { name = e1; id = 1; stream_id = 0; fields := struct { string s; u8 n; u16 x[n];" \
+	" u8 text[4]; }; };"                                                                     \
+	"event { name = e2; id = 2; stream_id = 0; fields := struct { u64 _len; u8 data[_len];"  \
+	" integer { size = 32; align = 32; signed = true; } z; }; };"                            \
+	"event { name = e3; id = 3; stream_id = 0; };"
+
+static const char *const descriptions[] = {
+	/* LTTng, compact, a version whose packet ends are wrong */
+	TRACE("le") CLOCK
+	"env { tracer_name = \"lttng-ust\"; tracer_major = 2; tracer_minor = 5; };"
+	"stream { id = 0; " CONTEXT COMPACT "event.context := struct { u32 tid; string name;"
+	" }; };" EVENTS,
+	TRACE("le") CLOCK "stream { id = 0; " CONTEXT LARGE "};" EVENTS,
+	TRACE("be") CLOCK "stream { id = 0; " CONTEXT COMPACT "};" EVENTS,
+	/* a flat header, big-endian, and a context with text; barectf's early first event */
+	TRACE("be") CLOCK
+	"env { tracer_name = \"barectf\"; tracer_major = 2; tracer_minor = 2; };"
+	"stream { id = 0; packet.context := struct { string host; u16 packet_size; u16"
+	" content_size; t64 timestamp_begin; t64 timestamp_end; u8 n; u16 list[n]; };"
+	"event.header := struct { u16 id; t32 timestamp; }; };" EVENTS,
+	/* bit fields, of both byte orders; no stream id */
+	"/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };" CLOCK
+	"stream { packet.context := struct { integer { size = 24; } packet_size; integer {"
+	" size = 20; } content_size; }; event.header := struct { integer { size = 3; } id;"
+	" t27 ts; }; }; event { id = 0; fields := struct { integer { size = 7; signed = true;"
+	" } a; integer { size = 3; byte_order = be; } b; integer { size = 12; } c[3]; integer {"
+	" size = 5; align = 4; } d; }; }; event { id = 1; fields := struct { integer { size ="
+	" 6; } n; integer { size = 3; } x[n]; integer { size = 16; align = 16; } y; struct {"
+	" integer { size = 8; align = 8; } p; integer { size = 3; byte_order = be; } q; }"
+	" s[n]; }; }; event { id = 2; fields := struct { floating_point { exp_dig = 8;"
+	" mant_dig = 24; align = 1; } f; }; };",
+	/* variants */
+	TRACE("le") CLOCK
+	"stream { id = 0; event.header := struct { enum : u8 { one, two, three = 5 ... 9 } tag;"
+	" variant <tag> { struct { u8 id; t32 ts; } one; struct { u16 id; string s; } two;"
+	" t64 three; } v; }; event.context := struct { enum : u8 { a, b } which; }; };"
+	"event { id = 0; stream_id = 0; fields := struct { enum : integer { size = 4; } { x, y,"
+	" z = 3 } t; variant <t> { integer { size = 4; } x; struct { u8 n; variant <t> { u8 x;"
+	" u16 y; } in[n]; } y; string z; } v; variant <stream.event.context.which> { u8 a;"
+	" u64 b; } w; variant <stream.event.header.tag> { u8 one; struct { } two; u16 three; }"
+	" h; }; };",
+	/* elements in elements, and elements of no size */
+	TRACE("be") CLOCK
+	"stream { id = 0; event.header := struct { u8 id; }; packet.context := struct { u32"
+	" packet_size; u8 n; struct { u8 m; u16 x[m]; } deep[n]; }; };"
+	"event { id = 0; stream_id = 0; fields := struct { u16 n; struct { string s; u8 m;"
+	" struct { u8 k; integer { size = 3; } b[k]; u16 a[2][2]; } in[m]; } out[n]; }; };"
+	"event { id = 1; stream_id = 0; fields := struct { u64 n; struct { } none[n]; struct {"
+	" struct { } also[n]; } more[n][n]; }; };"
+	"event { id = 2; stream_id = 0; fields := struct { u8 n; struct { } align(64) e[n];"
+	" u64 m; u8 x[3][n][m]; }; };",
+	/* no clock, no sizes, no header: one event after the other to the end */
+	"/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = be; }; event { name = only; "
+	"fields"
+	" := struct { integer { size = 8; } n; integer { size = 8; encoding = UTF8; } s[n]; }; };",
+	/* no packet times, short stamps: the clock goes from packet to packet */
+	TRACE("le") CLOCK "stream { id = 0; packet.context := struct { u32 packet_size; }; " COMPACT
+			  "};" EVENTS,
+	/* times of 32 bits in the packet too */
+	TRACE("le") CLOCK
+	"stream { id = 0; packet.context := struct { u32 packet_size; u32"
+	" content_size; t32 timestamp_begin; t32 timestamp_end; u8 events_discarded;"
+	" }; event.header := struct { u8 id; t32 timestamp; }; };" EVENTS,
+};
+enum { DESCRIPTIONS = sizeof descriptions / sizeof *descriptions };
+
+static struct trace *traces[DESCRIPTIONS];
+static struct ctf_part *parts[DESCRIPTIONS];
+static uint64_t sum; /* of all values: so that reading them is not left out */
+
+static void require(bool promise, const char *what)
+{
+	if (promise)
+		return;
+	fprintf(stderr, "broken promise: %s\n", what);
+	abort();
+}
+
+static void build(size_t which)
+{
+	struct trace *trace = traces[which] = mem_new(sizeof *trace);
+	struct ctf_description description;
+	const uint64_t identity[2] = {0};
+	struct error err = {0};
+
+	trace->arena = arena_new();
+	trace->path = "";
+	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), trace->arena,
+		       &trace->notices, &description, &err))
+		parts[which] = ctf_part_add(trace, "", &description, identity, &err);
+	require(parts[which] != NULL, err.text);
+	struct stream *stream = trace_add_stream(trace, trace->parts[0], "stream");
+	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
+	state->sources = arena_array(trace->arena, 1, sizeof *state->sources);
+	stream->priv = state;
+	stream->sources = arena_array(trace->arena, 1, sizeof(struct source *));
+	stream->nsources = 1;
+}
+
+static void walk(const struct field *field)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	size_t len;
+
+	if (field_is_text(field)) {
+		const uint8_t *bytes = field_bytes(field, &scratch, &len);
+		for (size_t i = 0; i < len; i++)
+			sum += bytes[i];
+		buf_release(&scratch);
+		return;
+	}
+	sum += field->slot.u + field->slot.n;
+	field_iter_begin(&iter, field);
+	while (field_iter_next(&iter))
+		walk(&iter.item);
+	field_iter_end(&iter);
+}
+
+static void check_batch(struct decoder *decoder, const struct batch *batch, uint64_t bits)
+{
+	struct error err = {0};
+	struct fields fields;
+	struct field scope;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		require(!i || batch->at[i] > batch->at[i - 1], "positions rise");
+		require(batch->at[i] + batch->head[i] <= bits, "events stay in their packet");
+		require(ctf_decoder_fields(decoder, batch, i, &fields, &err), err.text);
+		for (int s = 0; s < SCOPE_COUNT; s++)
+			if (fields_scope(&fields, (enum scope)s, &scope))
+				walk(&scope);
+	}
+}
+
+static void check_packet(const struct stream *stream, struct decoder *decoder, struct batch *batch,
+			 const struct packet_info *info)
+{
+	struct error err = {0};
+	uint32_t events = 0, capacity = BATCH_MIN;
+	bool again = events == 0;
+	struct mark mark;
+
+	if (!ctf_decoder_open(decoder, info, &err)) {
+		require(err.text[0], "an error says what it is");
+		return;
+	}
+	for (enum step step = STEP_ITEM; step == STEP_ITEM;) {
+		batch->capacity = capacity;
+		ctf_decoder_mark(decoder, &mark);
+		step = ctf_decoder_next(decoder, batch, &err);
+		require(batch->count <= batch->capacity, "a batch holds what it can");
+		require(step != STEP_ITEM || batch->count, "a batch that is given is not empty");
+		require(step != STEP_ERROR || err.text[0], "an error says what it is");
+		check_batch(decoder, batch, source_size(stream->sources[0]) * 8 + PIECE_ALIGN_MAX);
+		if (again && batch->count) { /* the same from a mark */
+			uint32_t count = batch->count;
+			again = false;
+			ctf_decoder_seek(decoder, &mark);
+			step = ctf_decoder_next(decoder, batch, &err);
+			require(batch->count == count, "a mark leads back");
+		}
+		events += batch->count;
+		capacity = capacity < BATCH_MAX ? capacity * 2 : BATCH_MAX;
+	}
+	require(info->rec.events == UINT32_MAX || info->rec.events == events,
+		"a record's count is right");
+	ctf_decoder_leave(decoder);
+}
+
+static void check_stream(struct stream *stream)
+{
+	struct decoder *decoder = ctf_decoder_new(stream);
+	struct batch *batch = mem_new(sizeof *batch);
+	struct packet_info info;
+	struct scan scan = {0};
+	struct error err = {0};
+	uint64_t end = 0;
+	enum step step;
+
+	while ((step = ctf_scan(stream, &scan, &info, &err)) == STEP_ITEM) {
+		require(info.rec.off + packet_bytes(&info) <= source_size(stream->sources[0]),
+			"records lie in the file");
+		require(info.rec.off >= end || info.rec.flags & PACKET_PIECE,
+			"packets do not overlap");
+		end = info.rec.off + packet_bytes(&info);
+		check_packet(stream, decoder, batch, &info);
+	}
+	require(step == STEP_END || err.text[0], "an error says what it is");
+	mem_free(batch);
+	ctf_decoder_free(decoder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t which = size ? data[0] % DESCRIPTIONS : 0;
+	struct error err = {0};
+
+	if (size < 2)
+		return 0;
+	if (!traces[which])
+		build(which);
+	struct stream *stream = traces[which]->streams[0];
+	struct ctf_stream_state *state = stream->priv;
+	state->class = ctf_stream_class_of(parts[which], data + 1, size - 1, &state->instance,
+					   &state->has_instance, &err);
+	if (!state->class)
+		return 0;
+	stream->clock = state->class->clock;
+	stream->has_time = state->class->has_clock;
+	stream->sources[0] = source_over("fuzz", data + 1, size - 1);
+	state->equal_size = ctf_equal_size(stream);
+	check_stream(stream);
+	source_close(stream->sources[0]);
+	stream->sources[0] = NULL;
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "rb");
+		size_t capacity = 1 << 24;
+		uint8_t *bytes = mem_new(capacity);
+		size_t count = file ? fread(bytes, 1, capacity, file) : 0;
+		/* a copy of just this size: the sanitizer sees a read past its end */
+		uint8_t *exact = mem_new(count);
+		memcpy(exact, bytes, count);
+		LLVMFuzzerTestOneInput(exact, count);
+		mem_free(exact);
+		mem_free(bytes);
+		if (file)
+			fclose(file);
+	}
+	printf("%d files, sum %llx\n", argc - 1, (unsigned long long)sum);
+	return 0;
+}
+#endif

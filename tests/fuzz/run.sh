@@ -1,0 +1,59 @@
+#!/bin/sh
+# Runs each fuzzer for SECONDS, with the fixtures and the corpus (YORE_CORPUS, if there) as seeds.
+#     tests/fuzz/run.sh [BUILD] SECONDS
+# What a fuzzer finds, and what it learnt, stays in BUILD/tests/fuzz.
+set -eu
+case $# in
+1) build=. seconds=$1 ;;
+2) build=$1 seconds=$2 ;;
+*) echo "usage: $0 [BUILD] SECONDS" >&2; exit 2 ;;
+esac
+source=$(cd "$(dirname "$0")/../.." && pwd)
+work=$build/tests/fuzz/work
+mkdir -p "$work/tsdl" "$work/packet" "$work/rules"
+
+# Sources of traces: golden files, one made now, the corpus' small ones.
+traces() {
+	find "$source/fixtures/golden" -type f -size -64k
+	[ ! -d "$work/made" ] || find "$work/made" -type f
+	[ ! -d "${YORE_CORPUS-}" ] ||
+		find "$YORE_CORPUS/ctf" "$YORE_CORPUS/lttng-ust" -type f -size -20k
+}
+
+gen=$build/fixtures/yore-gen
+if [ -x "$gen" ]; then
+	for more in "" --big-endian --large-headers --text-metadata; do
+		"$gen" --out "$work/made/t$more" --size 12K --packet-size 4096 --cpus 1 --no-truth $more
+	done
+fi
+traces | while read -r file; do
+	name=$(printf %s "$file" | cksum | tr ' ' -)
+	case $file in
+	*/metadata) cp "$file" "$work/tsdl/$name" ;;
+	*.idx | *.txt | *.gz | *.tsv | *.md) ;;
+	*)
+		# the first byte says which description: LTTng's, big-endian, without times, any
+		for kind in 000 001 002 010; do
+			{ printf "\\$kind"; cat "$file"; } > "$work/packet/$name-$kind"
+		done
+		;;
+	esac
+done
+for file in "$source"/state/rules/*.rules; do
+	[ ! -f "$file" ] || cp "$file" "$work/rules/"
+done
+
+failed=0
+for kind in packet rules tsdl; do
+	program=$build/tests/fuzz/fuzz_$kind
+	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
+	echo "fuzz_$kind: $seconds s"
+	if ! "$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+		-print_final_stats=1 -artifact_prefix="$work/$kind-" "$work/$kind" \
+		> "$work/$kind.log" 2>&1; then
+		tail -n 40 "$work/$kind.log" >&2
+		failed=1
+	fi
+	grep -E 'stat::(number_of_executed_units|slowest_unit_time_sec)' "$work/$kind.log" || :
+done
+exit $failed

@@ -19,8 +19,8 @@ struct asking {
 	const struct moment *moment;
 	struct error *err;
 	struct looker *looker;
-	bool asked; /* something that is not known yet */
-	enum outcome outcome;
+	bool asked;   /* something that is not known yet, */
+	bool looking; /* or a later event may tell */
 };
 
 /* The fact at the moment, filled by what comes later. */
@@ -36,8 +36,10 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 	}
 	if (out->value.kind != VALUE_UNKNOWN)
 		return true;
-	asking->outcome = look_ahead(asking->looker, attr, asking->moment, out, asking->err);
-	return asking->outcome == OUTCOME_DONE;
+	if (look_answer(asking->looker, attr, asking->moment, out))
+		return true;
+	asking->looking = true;
+	return false;
 }
 
 /* Is the attribute, unknown by its last write, named by an older one? */
@@ -65,18 +67,13 @@ struct job {
 	struct records *out;
 };
 
-static bool stop(const struct asking *asking)
-{
-	return asking->outcome != OUTCOME_DONE;
-}
-
 static void collect_one(struct asking *asking, const struct job *job, uint32_t moment,
 			uint32_t attr, bool listed)
 {
 	struct fact fact;
 	bool named = true;
 
-	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open || stop(asking))
+	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open)
 		return;
 	if (listed && (fact.value.kind == VALUE_NONE || !named_below(asking, attr, fact, &named) ||
 		       !named || wanted_by_name(job->wanted, attr)))
@@ -89,12 +86,12 @@ static void collect_one(struct asking *asking, const struct job *job, uint32_t m
 static void collect(struct asking *asking, const struct job *job)
 {
 	job->out->count = 0;
-	asking->asked = false;
+	asking->asked = asking->looking = false;
 	for (uint32_t m = 0; m < job->nmoments; m++) {
 		asking->moment = &job->moments[m];
-		for (size_t i = 0; i < job->wanted->nattrs && !stop(asking); i++)
+		for (size_t i = 0; i < job->wanted->nattrs; i++)
 			collect_one(asking, job, m, job->wanted->attrs[i], false);
-		for (size_t i = 0; i < job->nlisted && !stop(asking); i++)
+		for (size_t i = 0; i < job->nlisted; i++)
 			collect_one(asking, job, m, job->listed[i], true);
 	}
 }
@@ -105,9 +102,10 @@ static enum outcome ask_all(struct asking *asking, const struct job *job)
 		enum outcome outcome;
 
 		collect(asking, job);
-		if (stop(asking) || !asking->asked)
-			return asking->outcome;
-		outcome = backward_run(asking->pass, asking->err);
+		if (!asking->asked && !asking->looking)
+			return OUTCOME_DONE;
+		outcome = asking->asked ? backward_run(asking->pass, asking->err)
+					: look_run(asking->looker, asking->err);
 		if (outcome != OUTCOME_DONE)
 			return outcome;
 	}
@@ -157,7 +155,7 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const uint32_t *listed, size_t nlisted, struct records *out, struct error *err)
 {
 	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
-	struct asking asking = {.state = state, .err = err, .outcome = OUTCOME_DONE};
+	struct asking asking = {.state = state, .err = err};
 	enum outcome outcome;
 
 	state->evaluation = "backward";

@@ -20,14 +20,33 @@ struct looker {
 	struct feed_item item;
 	struct fields fields;
 	struct pattern pattern;
+	uint64_t *bits; /* shapes that are looked for */
 	uint64_t *classes;
+	struct look *looks;
+	size_t nlooks, looks_capacity;
+	uint32_t *places; /* attribute → 1 + number of its newest look */
+	uint32_t nplaces;
+	/* of the moment in hand */
+	const struct moment *moment;
+	uint32_t *waiting; /* looks that are not done */
+	size_t nwaiting, waiting_capacity;
 	bool *dropped; /* by stream */
 	size_t ndropped;
+	struct order dropped_at; /* where the last of them was */
+	uint64_t width, open;    /* of the window: undecided touches */
 	uint64_t visits;
 	struct order read_key;
 	nstime begin; /* no look begins before it */
-	bool asked;
 	struct error *err;
+};
+
+struct look {
+	uint32_t attr, bit;
+	uint32_t older; /* of the same attribute, 1 + number */
+	const struct moment *moment;
+	struct fact fact;
+	bool done, blocked;
+	struct order from; /* nothing before it touches the attribute */
 };
 
 static enum eval read_at(struct looker *looker, uint32_t attr, struct fact *out)
@@ -36,7 +55,6 @@ static enum eval read_at(struct looker *looker, uint32_t attr, struct fact *out)
 		looker->pass = pass_over(looker->state, looker->closure, looker->begin);
 	if (backward_answer(looker->pass, backward_ask(looker->pass, attr, &looker->read_key), out))
 		return EVAL_VALUE;
-	looker->asked = true;
 	return EVAL_OPEN;
 }
 
@@ -91,6 +109,7 @@ struct looker *looker_new(struct state *state, const struct closure *closure, ns
 				   .section = read_section,
 				   .arg = looker,
 				   .scratch = arena_new()};
+	looker->bits = mem_new_array(closure->nwords, sizeof *looker->bits);
 	looker->dropped = mem_new_array(state->feed->trace->nstreams, sizeof *looker->dropped);
 	return looker;
 }
@@ -104,6 +123,10 @@ void looker_free(struct looker *looker)
 	arena_free(looker->env.scratch);
 	mem_free(looker->dropped);
 	mem_free(looker->classes);
+	mem_free(looker->bits);
+	mem_free(looker->looks);
+	mem_free(looker->places);
+	mem_free(looker->waiting);
 	mem_free(looker);
 }
 
@@ -114,66 +137,143 @@ static bool buries(const struct line *line)
 	return line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
 }
 
-/* Does this line touch the attribute at this event? With TOUCH_FILL *value is what it was. */
-static enum touch touch_of(struct looker *looker, const struct line *line, uint32_t attr,
-			   struct value *value)
+static bool has(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / 64] & UINT64_C(1) << i % 64;
+}
+
+/* Does the line, whose target is in looker->pattern, write? TOUCH_FILL: *value is what was. */
+static enum touch touch_of(struct looker *looker, const struct line *line, struct value *value)
 {
 	enum failure why;
-	enum cover cover;
-	enum truth truth;
-	enum eval check;
+	enum truth truth = expr_truth(line->when, &looker->env, &why);
+	enum eval check = EVAL_VALUE;
 
-	if (path_pattern(&line->target, &looker->env, &looker->pattern, &why) == EVAL_FAIL)
-		return TOUCH_NOT;
-	cover = pattern_covers(&looker->pattern, looker->state->attrs, attr, buries(line));
-	if (cover == COVER_NO)
-		return TOUCH_NOT;
-	truth = expr_truth(line->when, &looker->env, &why);
 	if (truth == TRUTH_NO)
 		return TOUCH_NOT;
-	check = !line->value             ? EVAL_VALUE
-		: line->verb == VERB_WAS ? expr_eval(line->value, &looker->env, value, &why)
-					 : expr_check(line->value, &looker->env, &why);
+	if (line->verb == VERB_WAS)
+		check = expr_eval(line->value, &looker->env, value, &why);
+	else if (line->value)
+		check = expr_check(line->value, &looker->env, &why);
 	if (check == EVAL_FAIL)
 		return TOUCH_NOT;
-	if (cover == COVER_MAYBE || truth == TRUTH_OPEN || check == EVAL_OPEN)
+	if (truth == TRUTH_OPEN || check == EVAL_OPEN)
 		return TOUCH_OPEN;
 	if (line->verb != VERB_WAS)
 		return TOUCH_WRITE;
 	return value->kind == VALUE_UNKNOWN ? TOUCH_NOT : TOUCH_FILL;
 }
 
-/* Lines are looked at from the lowest slot on: `was` lines come first, in file order. */
-static enum touch touch_item(struct looker *looker, uint32_t attr, uint32_t bit,
-			     struct value *value, uint32_t *line)
+static bool fill(struct looker *looker, struct look *look, const struct value *value, uint32_t line)
 {
-	const struct plan *plan;
+	nstime last = look->moment->t - look->moment->before;
+	nstime until = NSTIME_MIN;
+
+	if (looker->item.stream &&
+	    !feed_last_loss(looker->state->feed, looker->item.stream, NSTIME_MIN,
+			    &looker->item.order, &until, looker->err))
+		return false;
+	if (until > looker->item.event.time)
+		until = looker->item.event.time;
+	if (until < look->fact.since)
+		until = look->fact.since;
+	if (until > last)
+		return true;
+	look->fact.value = *value;
+	attrs_keep(looker->state->attrs, &look->fact.value);
+	look->fact.since = until;
+	look->fact.written = look->fact.named = true;
+	look->fact.writer = writer_of(&looker->item);
+	look->fact.writer.line = line;
+	return true;
+}
+
+static bool touch_look(struct looker *looker, struct look *look, const struct line *line,
+		       enum touch touch, const struct value *value)
+{
+	if (look->done || look->blocked || order_compare(&looker->item.order, &look->from) < 0)
+		return true;
+	if (touch == TOUCH_OPEN) {
+		look->blocked = true;
+		look->from = looker->item.order;
+		looker->open++;
+		return true;
+	}
+	look->done = true;
+	return touch != TOUCH_FILL || fill(looker, look, value, line->id);
+}
+
+/* The look of the attribute at the moment in hand; NULL when there is none. */
+static struct look *find(const struct looker *looker, uint32_t attr, const struct moment *moment)
+{
+	uint32_t i = attr < looker->nplaces ? looker->places[attr] : 0;
+
+	while (i && looker->looks[i - 1].moment != moment)
+		i = looker->looks[i - 1].older;
+	return i ? &looker->looks[i - 1] : NULL;
+}
+
+static bool touch_line(struct looker *looker, const struct step_of *step)
+{
+	const struct line *line = step->line;
+	const struct pattern *pattern = &looker->pattern;
+	struct look *only = NULL;
+	enum failure why;
+	enum touch touch;
+	struct value value;
+
+	looker->read_key = order_slot(looker->item.order, step->read_slot);
+	if (path_pattern(&line->target, &looker->env, &looker->pattern, &why) == EVAL_FAIL)
+		return true;
+	if (pattern->attr != ATTR_ABSENT && !buries(line)) {
+		only = find(looker, pattern->attr, looker->moment);
+		if (!only || only->done)
+			return true;
+	}
+	touch = touch_of(looker, line, &value);
+	if (touch == TOUCH_NOT)
+		return true;
+	if (only)
+		return touch_look(looker, only, line, touch, &value);
+	for (size_t i = 0; i < looker->nwaiting; i++) {
+		struct look *look = &looker->looks[looker->waiting[i]];
+		enum cover cover;
+
+		if (!has(step->writes, look->bit))
+			continue;
+		cover = pattern_covers(pattern, looker->state->attrs, look->attr, buries(line));
+		if (cover != COVER_NO &&
+		    !touch_look(looker, look, line, cover == COVER_MAYBE ? TOUCH_OPEN : touch,
+				&value))
+			return false;
+	}
+	return true;
+}
+
+/* Lines are looked at from the lowest slot on: `was` lines come first, in file order. */
+static bool touch_item(struct looker *looker)
+{
 	size_t nplans = 0;
-	bool open = false;
 
 	while (closure_plan(looker->closure, &looker->item, nplans))
 		nplans++;
 	while (nplans-- > 0) {
-		plan = closure_plan(looker->closure, &looker->item, nplans);
-		for (uint32_t i = plan->nevent; i-- > 0;) {
-			const struct step_of *step = &plan->steps[i];
-			enum touch touch;
+		const struct plan *plan = closure_plan(looker->closure, &looker->item, nplans);
 
-			if (!(step->writes[bit / 64] & UINT64_C(1) << bit % 64))
-				continue;
-			looker->read_key = order_slot(looker->item.order, step->read_slot);
-			touch = touch_of(looker, step->line, attr, value);
-			open = open || touch == TOUCH_OPEN;
-			*line = step->line->id;
-			if (!open && touch != TOUCH_NOT)
-				return touch;
+		for (uint32_t i = plan->nevent; i-- > 0;) {
+			bool counts = false;
+
+			for (uint32_t w = 0; w < looker->closure->nwords; w++)
+				counts = counts || plan->steps[i].writes[w] & looker->bits[w];
+			if (counts && !touch_line(looker, &plan->steps[i]))
+				return false;
 		}
 	}
-	return open ? TOUCH_OPEN : TOUCH_NOT;
+	return true;
 }
 
-/* Classes that have lines which may write the shape. */
-static void find_classes(struct looker *looker, uint32_t bit)
+/* Classes that have lines which may write one of the shapes. */
+static void find_classes(struct looker *looker)
 {
 	const struct trace *trace = looker->state->feed->trace;
 
@@ -184,135 +284,193 @@ static void find_classes(struct looker *looker, uint32_t bit)
 			struct feed_item item = {.stream = trace->streams[s],
 						 .class = trace->classes[c]};
 			const struct plan *plan = closure_plan(looker->closure, &item, 0);
+			bool counts = false;
 
-			if (plan && plan->nsteps &&
-			    plan->writes[bit / 64] & UINT64_C(1) << bit % 64)
+			for (uint32_t w = 0; plan && plan->nsteps && w < looker->closure->nwords;
+			     w++)
+				counts = counts || plan->writes[w] & looker->bits[w];
+			if (counts)
 				looker->classes[c / 64] |= UINT64_C(1) << c % 64;
 		}
 }
 
-/* A stream that loses events until after the moment cannot fill it any more. */
-static void see_loss(struct looker *looker, nstime last)
+static void see_loss(struct looker *looker)
 {
-	uint32_t stream;
+	const struct feed_item *item = &looker->item;
 
-	if (looker->item.kind != FEED_LOSS)
+	if (item->kind != FEED_LOSS || looker->dropped[item->stream->index] ||
+	    item->event.until <= looker->moment->t - looker->moment->before)
 		return;
-	stream = looker->item.stream->index;
-	if (looker->item.event.until > last && !looker->dropped[stream]) {
-		looker->dropped[stream] = true;
-		looker->ndropped++;
+	looker->dropped[item->stream->index] = true;
+	looker->ndropped++;
+	if (order_compare(&item->order, &looker->dropped_at) > 0)
+		looker->dropped_at = item->order;
+}
+
+static bool all_dropped(const struct looker *looker)
+{
+	return looker->ndropped == looker->state->feed->trace->nstreams && !looker->closure->end &&
+	       order_compare(&looker->item.order, &looker->dropped_at) > 0;
+}
+
+/* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
+static void sort_out(struct looker *looker, const struct order *from)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < looker->nwaiting; i++) {
+		struct look *look = &looker->looks[looker->waiting[i]];
+
+		if (!look->done && !look->blocked) {
+			look->done = !from;
+			if (from)
+				look->from = *from;
+		}
+		look->blocked = false;
+		if (!look->done)
+			looker->waiting[kept++] = looker->waiting[i];
 	}
+	looker->nwaiting = kept;
 }
 
-static enum outcome fill(struct looker *looker, const struct value *value, uint32_t line,
-			 nstime last, struct fact *fact)
+static bool some_look_on(const struct looker *looker)
 {
-	nstime until = NSTIME_MIN;
+	for (size_t i = 0; i < looker->nwaiting; i++) {
+		const struct look *look = &looker->looks[looker->waiting[i]];
 
-	if (looker->item.stream &&
-	    !feed_last_loss(looker->state->feed, looker->item.stream, NSTIME_MIN,
-			    &looker->item.order, &until, looker->err))
-		return OUTCOME_ERROR;
-	if (until > looker->item.event.time)
-		until = looker->item.event.time;
-	if (until < fact->since)
-		until = fact->since;
-	if (until > last)
-		return OUTCOME_DONE;
-	fact->value = *value;
-	attrs_keep(looker->state->attrs, &fact->value);
-	fact->since = until;
-	fact->written = fact->named = true;
-	fact->writer = writer_of(&looker->item);
-	fact->writer.line = line;
-	return OUTCOME_DONE;
+		if (!look->done && !look->blocked)
+			return true;
+	}
+	return false;
 }
 
-struct window {
-	struct order from; /* the first item that is not decided */
-	uint64_t width;    /* undecided items to be asked for at once */
-	uint64_t open;     /* of them, so far */
-};
-
-/* True: *outcome is the end of the look. False: what was asked for must be answered first. */
-static bool scan(struct looker *looker, uint32_t attr, uint32_t bit, nstime last,
-		 struct window *window, struct fact *fact, enum outcome *outcome)
+static bool scan(struct looker *looker)
 {
-	enum step step = STEP_END;
+	size_t left = looker->nwaiting;
+	enum step step;
 
-	*outcome = OUTCOME_DONE;
-	/* @end is of no stream: nothing that was lost limits it */
-	while ((looker->ndropped < looker->state->feed->trace->nstreams || looker->closure->end) &&
-	       window->open < window->width &&
-	       (step = feed_next(&looker->feed, &looker->item, looker->err)) == STEP_ITEM) {
-		struct value value;
-		enum touch touch;
-		uint32_t line = 0;
-
+	while ((step = feed_next(&looker->feed, &looker->item, looker->err)) == STEP_ITEM) {
+		if (all_dropped(looker))
+			break;
+		if (looker->open >= looker->width) {
+			sort_out(looker, &looker->item.order);
+			return true;
+		}
 		looker->visits++;
 		looker->env.event = looker->item.stream ? &looker->item.event : NULL;
 		looker->env.fields = NULL;
 		arena_reset(looker->env.scratch);
-		touch = touch_item(looker, attr, bit, &value, &line);
-		if (touch == TOUCH_NOT) {
-			if (window->open == 0) /* else it is seen again */
-				see_loss(looker, last);
-			continue;
+		if (!touch_item(looker))
+			return false;
+		see_loss(looker);
+		if (--left == 0) { /* now and then */
+			left = looker->nwaiting;
+			if (!some_look_on(looker))
+				break;
 		}
-		if (touch == TOUCH_OPEN) {
-			if (window->open++ == 0)
-				window->from = looker->item.order;
-			continue;
-		}
-		if (window->open)
-			return false; /* an older one may decide before it */
-		if (touch == TOUCH_FILL)
-			*outcome = fill(looker, &value, line, last, fact);
-		return true;
 	}
 	if (step == STEP_ERROR)
-		*outcome = OUTCOME_ERROR;
-	return step == STEP_ERROR || window->open == 0;
+		return false;
+	sort_out(looker, NULL);
+	return true;
 }
 
-static bool open_at(struct looker *looker, const struct order *from)
+static bool open_feed(struct looker *looker)
 {
-	struct feed_range range = {.from = *from,
+	struct feed_range range = {.from = order_after(NSTIME_MAX),
 				   .to = order_after(NSTIME_MAX),
 				   .losses = true,
 				   .end = looker->closure->end,
 				   .classes = looker->classes};
 
+	for (size_t i = 0; i < looker->nwaiting; i++) {
+		const struct look *look = &looker->looks[looker->waiting[i]];
+
+		if (order_compare(&look->from, &range.from) < 0)
+			range.from = look->from;
+	}
 	feed_close(&looker->feed);
 	return feed_open(looker->state->feed, &range, &looker->feed, looker->err);
 }
 
-enum outcome look_ahead(struct looker *looker, uint32_t attr, const struct moment *moment,
-			struct fact *fact, struct error *err)
+/* All looks of one moment. */
+static enum outcome look_from(struct looker *looker)
 {
-	uint32_t bit = closure_bit(looker->closure, attr_shape(looker->state->attrs, attr));
-	struct window window = {.from = moment_order(moment), .width = 16};
-	enum outcome outcome = OUTCOME_DONE;
+	const struct trace *trace = looker->state->feed->trace;
+	enum outcome outcome;
 
-	if (bit == ATTR_ABSENT || !closure_was(looker->closure, bit))
-		return OUTCOME_DONE;
-	looker->err = err;
+	looker->width = 16;
 	looker->ndropped = 0;
-	memset(looker->dropped, 0, looker->state->feed->trace->nstreams * sizeof *looker->dropped);
-	find_classes(looker, bit);
-	for (;;) {
-		if (!open_at(looker, &window.from))
+	looker->dropped_at = order_before(NSTIME_MIN);
+	memset(looker->dropped, 0, trace->nstreams * sizeof *looker->dropped);
+	while (looker->nwaiting) {
+		looker->open = 0;
+		if (!open_feed(looker) || !scan(looker))
 			return OUTCOME_ERROR;
-		if (scan(looker, attr, bit, moment->t - moment->before, &window, fact, &outcome))
-			break;
-		outcome = backward_run(looker->pass, err);
-		if (outcome != OUTCOME_DONE)
-			break;
 		if (looker->visits > looker->state->limits.visits)
 			return OUTCOME_GAVE_UP;
-		window.width *= 2;
-		window.open = 0;
+		if (looker->nwaiting && looker->pass) {
+			outcome = backward_run(looker->pass, looker->err);
+			if (outcome != OUTCOME_DONE)
+				return outcome;
+		}
+		looker->width *= 2;
+	}
+	return OUTCOME_DONE;
+}
+
+bool look_answer(struct looker *looker, uint32_t attr, const struct moment *moment,
+		 struct fact *fact)
+{
+	uint32_t bit = closure_bit(looker->closure, attr_shape(looker->state->attrs, attr));
+	uint32_t room = attr + attr / 2 + 64;
+	struct look *look = find(looker, attr, moment);
+
+	if (bit == ATTR_ABSENT || !closure_was(looker->closure, bit))
+		return true;
+	if (look) {
+		if (look->done)
+			*fact = look->fact;
+		return look->done;
+	}
+	if (attr >= looker->nplaces) {
+		looker->places = mem_resize(looker->places, room, sizeof *looker->places);
+		memset(looker->places + looker->nplaces, 0,
+		       (room - looker->nplaces) * sizeof *looker->places);
+		looker->nplaces = room;
+	}
+	looker->looks = mem_grow(looker->looks, looker->nlooks, &looker->looks_capacity,
+				 sizeof *looker->looks);
+	looker->looks[looker->nlooks++] = (struct look){.attr = attr,
+							.bit = bit,
+							.older = looker->places[attr],
+							.moment = moment,
+							.fact = *fact,
+							.from = moment_order(moment)};
+	looker->places[attr] = (uint32_t)looker->nlooks;
+	looker->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	return false;
+}
+
+enum outcome look_run(struct looker *looker, struct error *err)
+{
+	enum outcome outcome = OUTCOME_DONE;
+
+	looker->err = err;
+	find_classes(looker);
+	for (size_t i = 0; i < looker->nlooks && outcome == OUTCOME_DONE; i++) {
+		if (looker->looks[i].done)
+			continue;
+		looker->moment = looker->looks[i].moment;
+		for (size_t j = i; j < looker->nlooks; j++) {
+			if (looker->looks[j].done || looker->looks[j].moment != looker->moment)
+				continue;
+			looker->waiting =
+				mem_grow(looker->waiting, looker->nwaiting,
+					 &looker->waiting_capacity, sizeof *looker->waiting);
+			looker->waiting[looker->nwaiting++] = (uint32_t)j;
+		}
+		outcome = look_from(looker);
 	}
 	feed_close(&looker->feed);
 	return outcome;

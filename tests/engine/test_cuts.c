@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
+#include "index/events.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -251,7 +252,7 @@ struct told {
 	char last[512];
 };
 
-static bool tell(const char *path, struct told *out)
+static bool tell(const char *path, int digests, struct told *out)
 {
 	struct trace *trace;
 	struct said said;
@@ -272,7 +273,7 @@ static bool tell(const char *path, struct told *out)
 		struct records records = {0};
 		records_scan(trace, stream, NULL, &records);
 		for (size_t k = 0; k < records.count; k++)
-			decode_packet(trace, stream, decoder, &records.items[k], DIGEST_ALL,
+			decode_packet(trace, stream, decoder, &records.items[k], digests,
 				      &out->events);
 		out->messages += records.errors + out->events.errors;
 		if (records.errors || out->events.errors)
@@ -284,6 +285,37 @@ static bool tell(const char *path, struct told *out)
 	}
 	trace_close(trace);
 	return true;
+}
+
+/* The same through the index and the merge, as programs read: how many events, how many messages.
+ */
+static void tell_merged(const char *path, size_t *count, size_t *messages)
+{
+	struct index_options in_memory = {.none = true};
+	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct events *events;
+	struct index *index;
+	struct trace *trace;
+	struct event event;
+	struct said said;
+	struct error err;
+	enum step step;
+	nstime last = NSTIME_MIN;
+
+	*count = 0;
+	assert_true(decoded_open(path, &said, &trace, &err));
+	assert_true(index_open(trace, &in_memory, &index, &err));
+	assert_true(events_open(index, &all, &events, &err));
+	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
+		assert_true(event.time >= last);
+		last = event.time;
+		++*count;
+	}
+	assert_int_equal(step, STEP_END);
+	*messages = said.damages;
+	events_close(events);
+	index_close(index);
+	trace_close(trace);
 }
 
 /* Makes the fixture; NULL when the generator is not there. */
@@ -320,18 +352,25 @@ static void fixture_cut_at_every_byte(void **state)
 	char *file = path_join(path, "channel0_0");
 	size_t size;
 	mem_free(read_file(file, &size));
-	assert_true(tell(path, &whole));
+	assert_true(tell(path, DIGEST_ALL, &whole));
 	assert_int_equal(whole.messages, 0);
 	assert_true(size <= 16384 && size % 4096 == 0 && whole.events.count > 100);
-	for (size_t cut = size; cut-- > 0;) {
+	for (size_t cut = size;
+	     cut-- > 0;) { /* fields: those of the last events, now and then all */
 		assert_int_equal(truncate(file, (off_t)cut), 0);
-		assert_true(tell(path, &told));
+		assert_true(tell(path, cut % 16 ? REAL_HEADS : DIGEST_ALL, &told));
 		assert_int_equal(told.messages, cut % 4096 != 0);
 		if (told.messages)
 			check_message(told.last, "channel0_0");
 		assert_true(told.events.count <= whole.events.count);
 		assert_true(
 			decoded_same(told.events.events, whole.events.events, told.events.count));
+		if (cut % 4096 < 2 || cut % 4096 == 4095 || cut % 16 == 0) {
+			size_t count, messages;
+			tell_merged(path, &count, &messages);
+			assert_int_equal(count, told.events.count);
+			assert_int_equal(messages, told.messages);
+		}
 		decoded_release(&told.events);
 	}
 	decoded_release(&whole.events);
@@ -350,7 +389,7 @@ static void cut_metadata(const char *path, size_t step)
 	mem_free(read_file(file, &size));
 	for (size_t cut = size; cut > 0; cut = cut > step ? cut - step : 0) {
 		assert_int_equal(truncate(file, (off_t)(cut - 1)), 0);
-		if (tell(path, &told))
+		if (tell(path, DIGEST_ALL, &told))
 			opened++;
 		else
 			assert_non_null(strstr(told.last, "metadata"));
@@ -407,7 +446,8 @@ static void reopen_cut(const char *path, const char *name, long events, bool goo
 	(void)events;
 	(void)good;
 	copy_folder(path, copy);
-	if (tell(copy, &whole) && !whole.messages && decoded_open(copy, &said, &trace, &err)) {
+	if (tell(copy, REAL_HEADS, &whole) && !whole.messages &&
+	    decoded_open(copy, &said, &trace, &err)) {
 		uint32_t n = (uint32_t)trace->nstreams;
 		for (uint32_t i = 0; i < FULL_CUTS && n; i++) {
 			const struct stream *stream = trace->streams[next_random(&random) % n];
@@ -417,7 +457,7 @@ static void reopen_cut(const char *path, const char *name, long events, bool goo
 			size_t cut = size ? next_random(&random) % size : 0;
 			trace_close(trace);
 			assert_int_equal(truncate(file, (off_t)cut), 0);
-			assert_true(tell(copy, &told));
+			assert_true(tell(copy, REAL_HEADS, &told));
 			assert_true(told.messages <= 1);
 			assert_true(told.events.count <= whole.events.count);
 			if (told.messages)

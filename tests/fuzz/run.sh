@@ -10,7 +10,7 @@ case $# in
 esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
-mkdir -p "$work/tsdl" "$work/packet" "$work/rules"
+mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {

@@ -82,8 +82,8 @@ struct backward {
 	bool failed, gave_up;
 	const struct cells *floor; /* once it was needed */
 
-	/* attribute → its questions, by rising key: an open-addressing table */
-	struct question **table;
+	/* attribute → its questions: an open-addressing table */
+	struct asked **table;
 	size_t ntable, nused;
 	struct question **live; /* OPEN and CLOSED */
 	size_t nlive, live_capacity;
@@ -97,6 +97,8 @@ struct backward {
 	size_t nroots, roots_capacity, roots_done;
 	size_t nopen;
 	uint32_t *open_per_bit;
+	uint32_t *open_below; /* by attribute: open questions at it or below */
+	uint32_t nopen_below;
 	uint64_t *open_bits;
 	struct order *opened; /* per bit: the least key opened in this round */
 	struct claim *newest, *oldest;
@@ -138,7 +140,7 @@ void question_done(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
-struct question *question_first(struct backward *pass, uint32_t attr);
+struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key);
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);

@@ -169,10 +169,8 @@ static bool shadows(const struct question *question, const struct order *key)
 static bool wanted(struct backward *pass, const struct step_of *step, const struct order *key)
 {
 	if (simple(pass, step)) {
-		for (struct question *q = question_first(pass, pass->pattern.attr); q;
+		for (struct question *q = question_from(pass, pass->pattern.attr, key); q;
 		     q = q->same) {
-			if (order_compare(&q->key, key) <= 0)
-				continue;
 			if (q->state == QUESTION_OPEN)
 				return true;
 			if (shadows(q, key))
@@ -180,6 +178,9 @@ static bool wanted(struct backward *pass, const struct step_of *step, const stru
 		}
 		return false;
 	}
+	if (pass->pattern.attr != ATTR_ABSENT)
+		return pass->pattern.attr < pass->nopen_below &&
+		       pass->open_below[pass->pattern.attr] > 0;
 	for (size_t i = 0; i < pass->nlive; i++) {
 		const struct question *q = pass->live[i];
 
@@ -267,7 +268,7 @@ static bool offer_all(struct backward *pass, struct claim *claim)
 				taken = offer(pass, pass->live[i], claim) || taken;
 		return taken;
 	}
-	for (struct question *q = question_first(pass, claim->attr); q; q = next) {
+	for (struct question *q = question_from(pass, claim->attr, &claim->key); q; q = next) {
 		next = q->same;
 		if (shadows(q, &claim->key))
 			break;

@@ -1,13 +1,20 @@
 /*
  * questions.c - the table of what was asked, and when two questions are one
  *
- * Questions of one attribute stand in a chain by rising key. As the pass reads down, new ones have
- * the least keys, so most work is done at the front of a chain.
+ * Questions of one attribute stand in order of their keys. As the pass reads down, new ones have
+ * the least keys, so most work is done at one end.
  */
 #include "engine/base/mem.h"
 #include "state/backward_internal.h"
 
 #include <string.h>
+
+/* All questions of one attribute, by falling key: the next one usually has the least. */
+struct asked {
+	uint32_t attr;
+	struct question **items;
+	size_t count, capacity;
+};
 
 static size_t place_of(const struct backward *pass, uint32_t attr)
 {
@@ -20,34 +27,68 @@ static size_t place_of(const struct backward *pass, uint32_t attr)
 
 static void table_double(struct backward *pass)
 {
-	struct question **old = pass->table;
+	struct asked **old = pass->table;
 	size_t count = pass->ntable;
 
 	pass->ntable = count ? count * 2 : 256;
-	pass->table = mem_new_array(pass->ntable, sizeof(struct question *));
+	pass->table = mem_new_array(pass->ntable, sizeof(struct asked *));
 	for (size_t i = 0; i < count; i++)
 		if (old[i])
 			pass->table[place_of(pass, old[i]->attr)] = old[i];
 	mem_free(old);
 }
 
-struct question *question_first(struct backward *pass, uint32_t attr)
+/* How many have a key of at least `key`: these come first. */
+static size_t at_or_above(const struct asked *asked, const struct order *key)
 {
-	return pass->ntable ? pass->table[place_of(pass, attr)] : NULL;
+	size_t low = 0, high = asked->count;
+
+	if (high && order_compare(&asked->items[high - 1]->key, key) >= 0)
+		return high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order_compare(&asked->items[middle]->key, key) >= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The one of the least key that is at least `key`; the others follow by ->same. */
+struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	const struct asked *asked = pass->ntable ? pass->table[place_of(pass, attr)] : NULL;
+	size_t count = asked ? at_or_above(asked, key) : 0;
+
+	return count ? asked->items[count - 1] : NULL;
 }
 
 static void chain(struct backward *pass, struct question *question)
 {
-	struct question **link;
+	struct asked **place, *asked;
+	size_t i;
 
 	if (pass->nused * 2 >= pass->ntable)
 		table_double(pass);
-	link = &pass->table[place_of(pass, question->attr)];
-	pass->nused += !*link;
-	while (*link && order_compare(&(*link)->key, &question->key) < 0)
-		link = &(*link)->same;
-	question->same = *link;
-	*link = question;
+	place = &pass->table[place_of(pass, question->attr)];
+	if (!*place) {
+		*place = mem_new(sizeof **place);
+		(*place)->attr = question->attr;
+		pass->nused++;
+	}
+	asked = *place;
+	asked->items =
+		mem_grow(asked->items, asked->count, &asked->capacity, sizeof(struct question *));
+	i = at_or_above(asked, &question->key);
+	memmove(&asked->items[i + 1], &asked->items[i],
+		(asked->count - i) * sizeof(struct question *));
+	asked->items[i] = question;
+	asked->count++;
+	question->same = i ? asked->items[i - 1] : NULL;
+	if (i + 1 < asked->count)
+		asked->items[i + 1]->same = question;
 }
 
 struct question *question_final(struct question *question)
@@ -66,9 +107,7 @@ static bool is_wall(const struct question *question, const struct order *key)
 
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	for (struct question *q = question_first(pass, attr); q; q = q->same) {
-		if (order_compare(&q->key, key) < 0)
-			continue;
+	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
 		if (is_wall(q, key))
 			return NULL;
 		if (q->state == QUESTION_DONE)
@@ -109,15 +148,37 @@ void question_wait(struct backward *pass, struct question *question, struct wait
 	question->waiters = waiter;
 }
 
-static void bit_open(struct backward *pass, uint32_t bit)
+/* Counts open questions at each attribute that stands above them: a delete asks for it. */
+static void count_below(struct backward *pass, uint32_t attr, int more)
 {
+	uint32_t count = attrs_count(pass->attrs);
+
+	if (attr >= pass->nopen_below) {
+		pass->open_below =
+			mem_resize(pass->open_below, count + count / 4, sizeof *pass->open_below);
+		memset(pass->open_below + pass->nopen_below, 0,
+		       (count + count / 4 - pass->nopen_below) * sizeof *pass->open_below);
+		pass->nopen_below = count + count / 4;
+	}
+	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))
+		pass->open_below[attr] += (uint32_t)more;
+}
+
+static void bit_open(struct backward *pass, const struct question *question)
+{
+	uint32_t bit = question->bit;
+
+	count_below(pass, question->attr, 1);
 	if (pass->open_per_bit[bit]++ == 0)
 		pass->open_bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	pass->nopen++;
 }
 
-static void bit_close(struct backward *pass, uint32_t bit)
+static void bit_close(struct backward *pass, const struct question *question)
 {
+	uint32_t bit = question->bit;
+
+	count_below(pass, question->attr, -1);
 	if (--pass->open_per_bit[bit] == 0)
 		pass->open_bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
 	pass->nopen--;
@@ -153,7 +214,7 @@ static void question_open(struct backward *pass, struct question *question)
 	question->state = QUESTION_OPEN;
 	question->round = pass->round;
 	live_add(pass, question);
-	bit_open(pass, question->bit);
+	bit_open(pass, question);
 	if (pass->nopen > pass->statistics.most_open)
 		pass->statistics.most_open = (uint32_t)pass->nopen;
 }
@@ -166,7 +227,7 @@ void questions_suspend(struct backward *pass)
 
 		if (question->state != QUESTION_OPEN)
 			continue;
-		bit_close(pass, question->bit);
+		bit_close(pass, question);
 		live_remove(pass, question);
 		question->state = QUESTION_LATER;
 		question->was = NULL;
@@ -177,7 +238,7 @@ void questions_suspend(struct backward *pass)
 void question_close(struct backward *pass, struct question *question, struct claim *best)
 {
 	if (question->state == QUESTION_OPEN)
-		bit_close(pass, question->bit);
+		bit_close(pass, question);
 	question->state = QUESTION_CLOSED;
 	question->best = best;
 	if (best)
@@ -205,8 +266,8 @@ void question_done(struct backward *pass, struct question *question)
 static struct question *open_above(struct backward *pass, uint32_t attr, const struct order *key,
 				   const struct question *but)
 {
-	for (struct question *q = question_first(pass, attr); q; q = q->same) {
-		if (order_compare(&q->key, key) < 0 || q == but)
+	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
+		if (q == but)
 			continue;
 		if (is_wall(q, key))
 			return NULL;
@@ -278,7 +339,7 @@ void questions_merge_fresh(struct backward *pass)
 			note_opened(pass, question);
 			continue;
 		}
-		bit_close(pass, question->bit);
+		bit_close(pass, question);
 		live_remove(pass, question);
 		merge_into(pass, question, into);
 	}
@@ -383,12 +444,8 @@ struct question *question_ask(struct backward *pass, uint32_t attr, const struct
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
 	struct question *q;
 
-	for (q = question_first(pass, attr); q; q = q->same) {
-		int order = order_compare(&q->key, key);
-
-		if (order < 0)
-			continue;
-		if (order == 0)
+	for (q = question_from(pass, attr, key); q; q = q->same) {
+		if (order_compare(&q->key, key) == 0)
 			return question_final(q);
 		if (is_wall(q, key))
 			break;
@@ -405,7 +462,13 @@ struct question *question_ask(struct backward *pass, uint32_t attr, const struct
 
 void questions_release(struct backward *pass)
 {
+	for (size_t i = 0; i < pass->ntable; i++)
+		if (pass->table[i]) {
+			mem_free(pass->table[i]->items);
+			mem_free(pass->table[i]);
+		}
 	mem_free(pass->table);
+	mem_free(pass->open_below);
 	mem_free(pass->live);
 	mem_free(pass->later);
 	mem_free(pass->missed);

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BATCH_PATHS = 4096, BATCH_ALL = 16, READ_AT_ONCE = 1 << 16 };
+/* Moments of one question: enough to share packets, few enough that one backward pass has them all.
+ */
+enum { BATCH_PATHS = 256, BATCH_LISTS = 32, BATCH_ALL = 16, READ_AT_ONCE = 1 << 16 };
 
 struct at {
 	struct session *session;
@@ -168,6 +170,9 @@ static bool ask(struct at *at, struct error *err)
 	struct state *state = session_state(at->session, err);
 	size_t step = at->nqueries ? BATCH_PATHS : BATCH_ALL;
 
+	for (size_t i = 0; i < at->nqueries; i++)
+		if (query_has_wildcard(at->queries[i]) && step > BATCH_LISTS)
+			step = BATCH_LISTS;
 	for (size_t i = 0; i < at->nmoments && state && !at->sink->closed; i += step) {
 		size_t count = at->nmoments - i < step ? at->nmoments - i : step;
 		struct answers answers = {0};

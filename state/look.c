@@ -239,7 +239,7 @@ static bool touch_line(struct looker *looker, const struct step_of *step)
 		struct look *look = &looker->looks[looker->waiting[i]];
 		enum cover cover;
 
-		if (!has(step->writes, look->bit))
+		if (look->done || look->blocked || !has(step->writes, look->bit))
 			continue;
 		cover = pattern_covers(pattern, looker->state->attrs, look->attr, buries(line));
 		if (cover != COVER_NO &&
@@ -333,15 +333,22 @@ static void sort_out(struct looker *looker, const struct order *from)
 	looker->nwaiting = kept;
 }
 
-static bool some_look_on(const struct looker *looker)
+/* Forgets looks that are done; false: none goes on. */
+static bool some_look_on(struct looker *looker)
 {
+	size_t kept = 0;
+	bool on = false;
+
 	for (size_t i = 0; i < looker->nwaiting; i++) {
 		const struct look *look = &looker->looks[looker->waiting[i]];
 
-		if (!look->done && !look->blocked)
-			return true;
+		if (look->done)
+			continue;
+		on = on || !look->blocked;
+		looker->waiting[kept++] = looker->waiting[i];
 	}
-	return false;
+	looker->nwaiting = kept;
+	return on;
 }
 
 static bool scan(struct looker *looker)
@@ -364,9 +371,9 @@ static bool scan(struct looker *looker)
 			return false;
 		see_loss(looker);
 		if (--left == 0) { /* now and then */
-			left = looker->nwaiting;
 			if (!some_look_on(looker))
 				break;
+			left = looker->nwaiting;
 		}
 	}
 	if (step == STEP_ERROR)

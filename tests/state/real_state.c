@@ -16,6 +16,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+enum { BATCH = 10 }; /* moments of one pass */
+
 static double now(void)
 {
 	struct timespec t;
@@ -36,7 +38,7 @@ struct check {
 	size_t nqueries;
 	struct moment *moments;
 	size_t nmoments;
-	uint64_t values, differing, visits, most_visits;
+	uint64_t values, differing, visits;
 	double replay_seconds, backward_seconds;
 };
 
@@ -92,8 +94,10 @@ static bool check_moments(struct check *check, struct error *err)
 		return false;
 	check->replay_seconds = now() - begin;
 	begin = now();
-	for (size_t m = 0; m < check->nmoments; m++) {
-		if (!state_at(check->backward, &check->moments[m], 1, queries, check->nqueries,
+	for (size_t m = 0; m < check->nmoments; m += BATCH) {
+		size_t n = check->nmoments - m < BATCH ? check->nmoments - m : BATCH;
+
+		if (!state_at(check->backward, &check->moments[m], n, queries, check->nqueries,
 			      false, &got, err))
 			return false;
 		check->visits += check->backward->last_pass.visits;

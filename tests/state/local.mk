@@ -12,3 +12,11 @@ check_PROGRAMS += %D%/test_attr %D%/test_rule_parse %D%/test_query %D%/test_expr
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h
 %C%_test_property_LDADD = $(STATE_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_traps
+noinst_PROGRAMS += %D%/real_state
+%C%_test_traps_SOURCES = %D%/test_traps.c %D%/fake_trace.c %D%/fake_trace.h
+%C%_test_traps_LDADD = $(STATE_TEST_LDADD)
+%C%_real_state_SOURCES = %D%/real_state.c
+%C%_real_state_LDADD = $(STATE_TEST_LDADD)
+dist_check_SCRIPTS += %D%/real_state.sh

@@ -372,6 +372,63 @@ static const struct layout_step *fold(struct compiler *c, size_t *count)
 	return skips;
 }
 
+/* An integer as the prefix reads it; false for what needs more than a load and a mask. */
+static bool plain_integer(const struct layout_step *step, struct layout_integer *out)
+{
+	const struct field_class *class = step->class;
+
+	switch ((enum op)step->op) {
+	case OP_U8:
+	case OP_S8:
+	case OP_U16:
+	case OP_S16:
+	case OP_U32:
+	case OP_S32:
+	case OP_64:
+	case OP_F64:
+		*out = (struct layout_integer){
+			.mask = UINT64_MAX >> (64 - class->bits),
+			.sign = class->is_signed ? UINT64_C(1) << (class->bits - 1) : 0,
+			.slot = step->slot,
+		};
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void find_prefix(struct compiler *c, struct layout *layout)
+{
+	struct layout_prefix *prefix = &layout->prefix;
+	struct layout_integer *integers = arena_array(c->arena, c->nsteps, sizeof *integers);
+	struct layout_array *arrays = arena_array(c->arena, c->nsteps, sizeof *arrays);
+	struct layout_copy *copies = arena_array(c->arena, c->nsteps, sizeof *copies);
+	uint64_t at = 0, bits;
+	size_t n = 0;
+
+	for (; c->bytewise && n < c->nsteps && at <= UINT16_MAX; n++) {
+		const struct layout_step *step = &layout->steps[n];
+		if (plain_integer(step, &integers[prefix->nintegers])) {
+			integers[prefix->nintegers++].offset = (uint32_t)at;
+			bits = step->class->bits;
+		} else if (step->op == OP_ARRAY && step_constant(step, &bits) &&
+			   bits / 8 <= UINT16_MAX) {
+			arrays[prefix->narrays++] =
+				(struct layout_array){step->count, (uint32_t)at, step->slot};
+		} else {
+			break;
+		}
+		if (step->op != OP_ARRAY && step->reg)
+			copies[prefix->ncopies++] = (struct layout_copy){step->slot, step->reg};
+		at += bits / 8;
+	}
+	prefix->integers = integers;
+	prefix->arrays = arrays;
+	prefix->copies = copies;
+	prefix->bytes = (uint32_t)at;
+	prefix->rest = layout->steps + n;
+}
+
 static struct layout *finish(struct compiler *c)
 {
 	struct layout *layout = arena_alloc(c->arena, sizeof *layout);
@@ -382,6 +439,7 @@ static struct layout *finish(struct compiler *c)
 	struct layout_step *steps = arena_array(c->arena, c->nsteps + 1, sizeof *steps);
 	memcpy(steps, c->steps, (c->nsteps + 1) * sizeof *steps);
 	layout->steps = steps;
+	find_prefix(c, layout);
 	layout->skips = fold(c, &nskips);
 	layout->nslots = c->slot_base + c->slot;
 	layout->bytewise = c->bytewise;

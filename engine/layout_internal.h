@@ -6,42 +6,80 @@
 
 enum op {
 	OP_END,
-	OP_U8, OP_S8,
-	OP_U16, OP_S16, OP_U32, OP_S32, OP_64, /* little-endian, at a byte */
-	OP_INT,	   /* any other integer */
-	OP_F32, OP_F64, /* little-endian, at a byte */
+	OP_U8,
+	OP_S8,
+	OP_U16,
+	OP_S16,
+	OP_U32,
+	OP_S32,
+	OP_64,  /* little-endian, at a byte */
+	OP_INT, /* any other integer */
+	OP_F32,
+	OP_F64, /* little-endian, at a byte */
 	OP_FLOAT,
 	OP_STRING,
-	OP_ARRAY,     /* count elements, stride bits apart */
-	OP_SEQUENCE,  /* as many as the register says */
-	OP_ARRAY_OF,  /* count elements, each by the sub-layout */
+	OP_ARRAY,    /* count elements, stride bits apart */
+	OP_SEQUENCE, /* as many as the register says */
+	OP_ARRAY_OF, /* count elements, each by the sub-layout */
 	OP_SEQUENCE_OF,
-	OP_ALIGN,     /* to `count` bits */
-	OP_SKIP,      /* `count` bits; in skip lists */
-	OP_VARIANT,   /* jump to the option that the register selects */
-	OP_JUMP	      /* to step `jump` */
+	OP_ALIGN,   /* to `count` bits */
+	OP_SKIP,    /* `count` bits; in skip lists */
+	OP_VARIANT, /* jump to the option that the register selects */
+	OP_JUMP     /* to step `jump` */
 };
 
 struct layout_step {
 	uint8_t op;
-	uint8_t bytes;	 /* size of a whole-byte integer */
+	uint8_t bytes; /* size of a whole-byte integer */
 	uint16_t unused;
 	uint32_t slot;
-	uint32_t reg;	 /* 1 + register to keep the value in, or to read the count or tag from */
-	uint32_t jump;	 /* OP_JUMP; OP_VARIANT: steps to the options follow in `options` */
-	uint64_t count;	 /* OP_ARRAY*: elements; OP_ALIGN, OP_SKIP: bits */
+	uint32_t reg;    /* 1 + register to keep the value in, or to read the count or tag from */
+	uint32_t jump;   /* OP_JUMP; OP_VARIANT: steps to the options follow in `options` */
+	uint64_t count;  /* OP_ARRAY*: elements; OP_ALIGN, OP_SKIP: bits */
 	uint64_t stride; /* bits from element to element */
 	const struct field_class *class;
 	const struct layout *sub;
 	const uint32_t *options; /* OP_VARIANT: first step of each option */
 };
 
+/*
+ * The leading steps whose places are constant, decoded behind one comparison and without a branch
+ * per field: every little-endian integer of up to 64 bits is (load & mask ^ sign) - sign, of eight
+ * bytes read from its place. So READ_OVER bytes behind the last of them must be readable too.
+ */
+struct layout_integer {
+	uint64_t mask, sign; /* sign: the sign bit, 0 when unsigned */
+	uint32_t offset;     /* bytes from where the layout begins */
+	uint32_t slot;
+};
+
+struct layout_array {
+	uint64_t count;
+	uint32_t offset, slot;
+};
+
+struct layout_copy { /* a slot whose value is kept in a register too */
+	uint32_t slot, reg;
+};
+
+enum { READ_OVER = 8 };
+
+struct layout_prefix {
+	const struct layout_integer *integers;
+	const struct layout_array *arrays;
+	const struct layout_copy *copies;
+	uint32_t nintegers, narrays, ncopies;
+	uint32_t bytes;                 /* that all of them take, 0: there is no prefix */
+	const struct layout_step *rest; /* what comes behind it */
+};
+
 struct layout {
-	const struct layout_step *steps; /* decode */
+	struct layout_prefix prefix;
+	const struct layout_step *steps; /* decode, all of it */
 	const struct layout_step *skips;
 	uint32_t nslots;
-	bool bytewise;	     /* every step begins on a byte */
-	bool constant;	     /* skips is at most one OP_SKIP */
+	bool bytewise; /* every step begins on a byte */
+	bool constant; /* skips is at most one OP_SKIP */
 	uint64_t constant_bits;
 };
 

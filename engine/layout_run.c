@@ -144,6 +144,23 @@ static bool pass_elements(const struct layout_step *step, uint64_t count, struct
 			in->registers[s->reg - 1] = (value); \
 	} while (0)
 
+static inline void decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
+				 uint64_t *registers, struct slot *slots)
+{
+	for (uint32_t i = 0; i < prefix->nintegers; i++) {
+		const struct layout_integer *integer = &prefix->integers[i];
+		uint64_t value = load_native(p + integer->offset, 8) & integer->mask;
+		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
+	}
+	for (uint32_t i = 0; i < prefix->narrays; i++) {
+		const struct layout_array *array = &prefix->arrays[i];
+		slots[array->slot] =
+			(struct slot){.at = at + array->offset * UINT64_C(8), .n = array->count};
+	}
+	for (uint32_t i = 0; i < prefix->ncopies; i++)
+		registers[prefix->copies[i].reg - 1] = slots[prefix->copies[i].slot].u;
+}
+
 static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
 	const uint8_t *data = in->data, *end = data + in->bits / 8;
@@ -153,6 +170,11 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 
 	if (p > end)
 		return false;
+	if ((uint64_t)(end - p) >= (uint64_t)layout->prefix.bytes + READ_OVER) {
+		decode_prefix(&layout->prefix, p, (uint64_t)(p - data) * 8, in->registers, slots);
+		p += layout->prefix.bytes;
+		s = layout->prefix.rest;
+	}
 	for (;; s++) {
 		switch ((enum op)s->op) {
 		case OP_END:

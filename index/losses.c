@@ -154,21 +154,30 @@ static void add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 		q);
 }
 
-static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
+/* A record whose max is its end, whether it was decoded or not. */
+static bool record_get(struct losses *losses, uint64_t i, struct packet *out, struct error *err)
 {
 	struct packet_info info;
-	struct packet rec;
 
 	if (!table_get(losses->table, i, &info, err))
 		return false;
-	rec = info.rec;
+	*out = info.rec;
+	return table_end(losses->table, i, &out->max, err);
+}
+
+static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
+{
+	struct packet rec, next;
+
+	if (!record_get(losses, i, &rec, err))
+		return false;
 	add_own_rows(losses, i, &rec);
 	if (i + 1 >= losses->count)
 		return true;
-	if (!table_get(losses->table, i + 1, &info, err))
+	if (!record_get(losses, i + 1, &next, err))
 		return false;
-	add_packet_gap(losses, i, &rec, &info.rec);
-	add_event_gap(losses, i, &rec, &info.rec);
+	add_packet_gap(losses, i, &rec, &next);
+	add_event_gap(losses, i, &rec, &next);
 	return true;
 }
 

@@ -358,6 +358,16 @@ bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct 
 	return true;
 }
 
+bool table_end(struct table *table, uint64_t i, nstime *out, struct error *err)
+{
+	struct packet_info listed, known;
+
+	if (!listed_get(table, i, &listed, err) || !table_get(table, i, &known, err))
+		return false;
+	*out = listed.rec.max > known.rec.max ? listed.rec.max : known.rec.max;
+	return true;
+}
+
 /* -1: it must become rows */
 static int computed_lower_bound(struct table *table, nstime t, uint64_t *out)
 {
@@ -478,7 +488,11 @@ void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 	struct packet_info info;
 	struct error ignored;
 
-	if (true_min > true_max || i >= table->count || !listed_get(table, i, &info, &ignored))
+	pthread_mutex_lock(&table->lock);
+	bool known = corrections_find(&table->corrections, i) != NULL;
+	pthread_mutex_unlock(&table->lock);
+	if (known || true_min > true_max || i >= table->count ||
+	    !listed_get(table, i, &info, &ignored))
 		return;
 	const struct packet *rec = &info.rec;
 	if ((rec->flags & exact) == exact && rec->min == true_min && rec->max == true_max)

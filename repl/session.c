@@ -155,9 +155,9 @@ static bool set_offsets(struct session *session, const char *const *paths, size_
 	const struct words *words = &session->options->offsets;
 
 	for (size_t i = 0; i < words->count; i++) {
-		const char *path;
-		size_t len, hits = 0;
-		nstime offset;
+		const char *path = NULL;
+		size_t len = 0, hits = 0;
+		nstime offset = 0;
 		if (!parse_offset(words->items[i], &path, &len, &offset, err))
 			return false;
 		for (size_t p = 0; p < npaths; p++) {

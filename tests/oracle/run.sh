@@ -25,7 +25,8 @@ say()
 
 say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
-for options in '--size 2M' '--size 2M --lose 0.01' '--size 1M --large-headers' \
+for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
+	'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
 	'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do
 	rm -rf "$work/t"*
 	# shellcheck disable=SC2086

@@ -36,6 +36,9 @@ for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 	say "$top/tests/oracle/state_agree.py" "$yore" truth "$work/t"
 done
 rm -rf "$work/t"*
+"$build/fixtures/yore-gen" --out "$work/t" --size 4M --seed 3 --threads-truth >/dev/null || exit 1
+say "$top/tests/oracle/state_agree.py" "$yore" threads "$work/t"
+rm -rf "$work/t"*
 
 if [ -d "$corpus/ctf" ]; then
 	list=$(awk -F'\t' -v top="$corpus/ctf/real" 'NR > 1 && $2 == "1.8" && $3 == "pass" {print top "/" $1}' \

@@ -3,6 +3,7 @@
 
     state_agree.py YORE switches TRACE   the trace's sched_switch events, read by babeltrace2
     state_agree.py YORE truth DIR        DIR.truth, which the generator wrote from its own state
+    state_agree.py YORE threads DIR      DIR.threads: state and CPU of every thread
 
 10,000 pairs of a CPU and a time: the very nanosecond of a switch, the one before it, and random
 moments. Where a trace has no loss, what ran before a CPU's first switch is that switch's prev_tid.
@@ -78,8 +79,54 @@ def expected_truth(path):
     return list(range(cpus)), times, expect
 
 
+# What the simulator calls a state, and what may be known of it from events.
+STATES = {"R": {"running", "exiting"},  # it runs on for a while after sched_process_exit
+          "W": {"ready"}, "w": {"sleeping", "blocked", "ready"}, "S": {"sleeping"}, "D": {"blocked"},
+          "I": {"sleeping"}, "Z": {"exiting", "dead"}, "X": {"dead"}}
+
+
+def threads(program, path):
+    """Every thread's state and CPU at random moments; unknown is right only before the
+    first event that tells."""
+    data = open(path + ".threads", "rb").read()
+    _, _, _, begin, end = struct.unpack_from("<8sIIqq", data)
+    facts = {}
+    for time, tid, fact, value in struct.iter_unpack("<qiIq", data[32:]):
+        facts.setdefault((tid, fact), []).append((time, value))
+    random.seed(6)
+    moments = sorted(random.randint(begin, end) for _ in range(200))
+    names = {"state": 0, "cpu": 1}  # a priority changes without an event
+    process = subprocess.run(
+        [program, "at", path, "-"] + ["thread[*]/" + name for name in names] + ["--format", "json"],
+        input="".join("@%d\n" % t for t in moments).encode(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, check=True)
+    right, wrong, unknown = 0, 0, 0
+    for line in process.stdout.splitlines():
+        item = json.loads(line)
+        tid, name = item["path"][7:].split("]/")
+        if tid == "0":
+            continue
+        known = facts.get((int(tid), names[name]), [])
+        i = bisect.bisect_right(known, item["t"], key=lambda e: e[0])
+        if item["value"] is None or not i:
+            unknown += 1
+            continue
+        value = known[i - 1][1]
+        same = item["value"] in STATES[chr(value)] if name == "state" else item["value"] == value
+        right += same
+        wrong += not same
+        if not same and wrong <= 8:
+            print("  %s at %d is %r, not %r" % (item["path"], item["t"], item["value"], value))
+    good = not wrong and right > 1000
+    print("%s %s: %d facts of threads agree, %d do not, %d not known" % (
+        "ok  " if good else "FAIL", path, right, wrong, unknown))
+    sys.exit(0 if good else 1)
+
+
 def main():
     program, kind, path = sys.argv[1:4]
+    if kind == "threads":
+        threads(program, path)
     cpus, times, expect = (expected_switches(switches(path)) if kind == "switches"
                            else expected_truth(path))
     random.seed(4)

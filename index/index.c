@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "index/build.h"
 #include "index/location.h"
+#include "index/packet_cache.h"
 #include "index/write.h"
 
 #include <string.h>
@@ -70,6 +71,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	pthread_mutex_init(&index->pending_lock, NULL);
 	pthread_mutex_init(&index->values_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
+	index->packets = packet_cache_new(trace->nstreams);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		pthread_mutex_init(&index->slots[i].lock, NULL);
 		index->all += trace->streams[i]->bytes;
@@ -97,6 +99,7 @@ void index_close(struct index *index)
 		table_free(index->slots[i].table);
 		pthread_mutex_destroy(&index->slots[i].lock);
 	}
+	packet_cache_free(index->packets);
 	store_close(index->store);
 	pthread_mutex_destroy(&index->pending_lock);
 	pthread_mutex_destroy(&index->values_lock);
@@ -108,6 +111,11 @@ void index_close(struct index *index)
 struct trace *index_trace(const struct index *index)
 {
 	return index->trace;
+}
+
+struct packet_cache *index_packets(struct index *index)
+{
+	return index->packets;
 }
 
 const char *index_path(const struct index *index)

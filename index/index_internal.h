@@ -34,6 +34,7 @@ struct index {
 	char *path;               /* NULL: in memory */
 	struct store *store;      /* NULL: in memory */
 	struct index_slot *slots; /* per stream */
+	struct packet_cache *packets;
 	size_t step_records;      /* STEP_RECORDS; tests use fewer */
 	_Atomic unsigned step_factor;
 	pthread_mutex_t pending_lock;

@@ -1,12 +1,12 @@
 /*
  * open_packet.c - see open_packet.h
  *
- *     forward    32 | 64 | 128 | ... | limit | limit |          each decoded once
- *     backward   m0    m1    m2    m3 --------> end             survey: marks, the last one kept
- *                                   <- m3, m2 again, m1 ...     only segments with wanted classes
+ *     segments   32 | 64 | 128 | 256 | 512 | 512 |          each with its mark and times
+ *     forward         ^ segment of `begin` ------>          those behind the last one are new
+ *     backward        <------------ ^ segment of `end`      survey: new ones until `end` is passed
  *     sorted     all heads, sorted by (time, place); then slices of them
  *
- * In a bounded range the survey stops at the first event at or after its end.
+ * Segments without a wanted class, or known to lie outside the range, are not decoded again.
  */
 #include "index/open_packet.h"
 
@@ -15,7 +15,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SEGMENT = 512 /* events between two marks */ };
+#define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
+
+enum { SEGMENT = 512 /* events between two marks, backward */ };
 
 struct packet_head {
 	nstime time;
@@ -24,20 +26,12 @@ struct packet_head {
 	uint16_t size, flags;
 };
 
-struct segment {
-	struct mark mark;
-	nstime first;
-	uint32_t count;
-	bool wanted;
-};
-
 struct open_packet *open_packet_new(const struct packet_view *view)
 {
 	struct open_packet *packet = mem_new(sizeof *packet);
 
 	packet->view = view;
 	packet->batch = mem_new(sizeof *packet->batch);
-	packet->decoder = view->reader->decoder_new(view->stream);
 	return packet;
 }
 
@@ -45,12 +39,12 @@ void open_packet_free(struct open_packet *packet)
 {
 	if (!packet)
 		return;
-	packet->view->reader->decoder_free(packet->decoder);
+	if (packet->known)
+		open_packet_leave(packet);
+	known_packet_free(packet->spare);
 	mem_free(packet->batch);
 	mem_free(packet->index);
-	mem_free(packet->extents);
 	mem_free(packet->heads);
-	mem_free(packet->segments);
 	mem_free(packet);
 }
 
@@ -59,26 +53,39 @@ static bool is_wanted(const struct packet_view *view, uint32_t class_index)
 	return !view->classes || (view->classes[class_index / 64] >> class_index % 64 & 1);
 }
 
+/* False: none of its events has a wanted class. True says nothing. */
+static bool may_be_wanted(const struct packet_view *view, const struct segment *segment)
+{
+	uint64_t wanted = 0;
+
+	if (!view->classes)
+		return true;
+	for (size_t i = 0; i * 64 < view->trace->nclasses; i++)
+		wanted |= view->classes[i];
+	return wanted & segment->classes;
+}
+
 /* Looks at the times of a batch in file order: range, and whether they ever fall. */
 static void note_times(struct open_packet *packet, const struct batch *batch)
 {
+	struct packet_facts *facts = &packet->facts;
 	const nstime *time = batch->time;
 	nstime least = time[0], greatest = time[batch->count - 1];
-	int fell = packet->any && time[0] < packet->last;
+	int fell = facts->any && time[0] < packet->known->last;
 
 	for (uint32_t i = 1; i < batch->count; i++)
 		fell |= time[i] < time[i - 1];
-	packet->last = greatest;
+	packet->known->last = greatest;
 	for (uint32_t i = 0; fell && i < batch->count; i++) {
 		least = time[i] < least ? time[i] : least;
 		greatest = time[i] > greatest ? time[i] : greatest;
 	}
-	if (!packet->any || least < packet->least)
-		packet->least = least;
-	if (!packet->any || greatest > packet->greatest)
-		packet->greatest = greatest;
-	packet->any = true;
-	packet->fell |= fell != 0;
+	if (!facts->any || least < facts->least)
+		facts->least = least;
+	if (!facts->any || greatest > facts->greatest)
+		facts->greatest = greatest;
+	facts->any = true;
+	facts->fell |= fell != 0;
 }
 
 /* False: no event came. Damage ends the packet as its end does. */
@@ -90,20 +97,56 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 	batch->count = 0;
 	batch->capacity = capacity;
 	enum step step = view->reader->decoder_next(packet->decoder, batch, &err);
-	if (step == STEP_ERROR)
+	if (step == STEP_ERROR) {
+		packet->known->damaged = true;
 		view->damaged(view->arg, packet->record, &packet->info, &err);
+	}
 	if (step != STEP_ITEM)
-		packet->ended = packet->whole = true;
+		packet->facts.whole = true;
 	atomic_fetch_add_explicit(&view->trace->events_decoded, batch->count, memory_order_relaxed);
 	return batch->count > 0;
 }
 
-/* As above, of events not seen before. */
+/* Decodes segment i of those that are known once more. */
+static bool decode_known(struct open_packet *packet, size_t i)
+{
+	struct known_packet *known = packet->known;
+	const struct segment *segment = &known->segments[i];
+
+	if (known->stands != i)
+		packet->view->reader->decoder_seek(packet->decoder, &segment->mark);
+	known->stands = i + 1;
+	return decode(packet, packet->batch, segment->count);
+}
+
+/*
+ * Decodes events not seen before and makes them a segment, unless their times fall: then all must
+ * be sorted.
+ */
 static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t capacity)
 {
+	struct known_packet *known = packet->known;
+	const struct reader *reader = packet->view->reader;
+
+	if (known->stands != known->nsegments)
+		reader->decoder_seek(packet->decoder, &known->end);
+	known->stands = STANDS_NOWHERE;
 	if (!decode(packet, batch, capacity))
 		return false;
 	note_times(packet, batch);
+	if (packet->facts.fell)
+		return true;
+	known->segments = mem_grow(known->segments, known->nsegments, &known->segments_capacity,
+				   sizeof *known->segments);
+	struct segment *segment = &known->segments[known->nsegments];
+	*segment = (struct segment){.mark = known->end,
+				    .first = batch->time[0],
+				    .last = batch->time[batch->count - 1],
+				    .count = batch->count};
+	for (uint32_t i = 0; i < batch->count; i++)
+		segment->classes |= UINT64_C(1) << batch->class_index[i] % 64;
+	known->stands = ++known->nsegments;
+	reader->decoder_mark(packet->decoder, &known->end);
 	return true;
 }
 
@@ -221,18 +264,34 @@ static void sort_rest(struct open_packet *packet, const struct batch *given, uin
 	packet->nheads = 0;
 	if (given)
 		add_heads(packet, given);
-	while (!packet->ended)
-		if (decode_new(packet, packet->batch, BATCH_MAX))
+	while (!packet->facts.whole)
+		if (decode(packet, packet->batch, BATCH_MAX)) {
+			note_times(packet, packet->batch);
 			add_heads(packet, packet->batch);
+		}
+	packet->known->stands = STANDS_NOWHERE;
 	if (packet->info.rec.flags & PACKET_DESCENDING)
 		reverse_heads(packet->heads, packet->nheads);
 	struct packet_head *room = mem_new_array(packet->nheads / 2 + 1, sizeof *room);
 	sort_heads(packet->heads, room, packet->nheads);
 	mem_free(room);
 	keep_wanted_heads(packet, first);
-	packet->sorted = packet->ended = true;
+	packet->sorted = true;
 	packet->head_pos = 0;
 	packet->head_end = packet->nheads;
+}
+
+static void sort_all(struct open_packet *packet)
+{
+	struct known_packet *known = packet->known;
+
+	if (known->stands)
+		packet->view->reader->decoder_seek(packet->decoder, &known->start);
+	known->nsegments = 0;
+	known->end = known->start;
+	known->last = NSTIME_MIN;
+	packet->facts.whole = false;
+	sort_rest(packet, NULL, 0);
 }
 
 static bool slice_sorted(struct open_packet *packet)
@@ -265,80 +324,55 @@ static bool slice_sorted(struct open_packet *packet)
 
 /* Forward */
 
+static uint32_t next_capacity(const struct open_packet *packet, uint32_t limit)
+{
+	size_t n = packet->known->nsegments;
+	uint32_t capacity = n < 6 ? (uint32_t)BATCH_MIN << n : BATCH_MAX;
+
+	return capacity < limit ? capacity : limit;
+}
+
+/* The first segment that has an event of the range, as far as is known. */
+static size_t segment_of_begin(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	size_t low = 0, high = known->nsegments;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known->segments[middle].last < packet->view->begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Fills the window from segment i; false: the range or the packet has ended. */
+static bool read_forward(struct open_packet *packet, size_t i)
+{
+	const struct packet_view *view = packet->view;
+	struct known_packet *known = packet->known;
+
+	packet->batch->count = 0;
+	if (i && known->segments[i - 1].last >= view->end)
+		return false;
+	if (i == known->nsegments)
+		return !packet->facts.whole &&
+		       decode_new(packet, packet->batch, next_capacity(packet, *view->batch_limit));
+	if (known->segments[i].first >= view->end)
+		return false;
+	return !may_be_wanted(view, &known->segments[i]) || decode_known(packet, i);
+}
+
 static bool more_forward(struct open_packet *packet)
 {
-	while (!packet->ended) {
-		uint32_t capacity = packet->capacity, limit = *packet->view->batch_limit;
-		packet->capacity = capacity * 2 < limit ? capacity * 2 : limit;
-		if (!decode_new(packet, packet->batch, capacity))
-			break;
-		if (packet->fell) {
+	while (read_forward(packet, packet->segment)) {
+		if (packet->facts.fell) {
 			sort_rest(packet, packet->batch, packet->batch->first);
 			return slice_sorted(packet);
 		}
-		if (trim(packet, packet->batch->count))
-			packet->ended = true;
-		keep_wanted(packet);
-		if (packet->pos < packet->end)
-			return true;
-	}
-	return false;
-}
-
-/* Backward */
-
-static bool any_wanted(const struct packet_view *view, const struct batch *batch)
-{
-	bool any = !view->classes;
-
-	for (uint32_t i = 0; !any && i < batch->count; i++)
-		any = is_wanted(view, batch->class_index[i]);
-	return any;
-}
-
-/* Leaves the last segment in packet->batch. */
-static void survey(struct open_packet *packet)
-{
-	const struct packet_view *view = packet->view;
-	uint32_t capacity = BATCH_MIN;
-
-	packet->nsegments = 0;
-	while (!packet->ended) {
-		packet->segments = mem_grow(packet->segments, packet->nsegments,
-					    &packet->segments_capacity, sizeof *packet->segments);
-		struct segment *segment = &packet->segments[packet->nsegments];
-		struct batch *batch = *view->scratch;
-		view->reader->decoder_mark(packet->decoder, &segment->mark);
-		if (!decode_new(packet, batch, capacity))
-			break;
-		if (packet->fell)
-			break;
-		*view->scratch = packet->batch;
-		packet->batch = batch;
-		segment->count = batch->count;
-		segment->first = batch->time[0];
-		segment->wanted = any_wanted(view, batch);
-		packet->nsegments++;
-		if (batch->time[batch->count - 1] >= view->end)
-			break;
-		capacity = capacity * 2 < SEGMENT ? capacity * 2 : SEGMENT;
-	}
-}
-
-static bool more_backward(struct open_packet *packet)
-{
-	const struct reader *reader = packet->view->reader;
-
-	while (packet->segment > 0) {
-		if (packet->segments[packet->segment].first < packet->view->begin)
-			break;
-		struct segment *segment = &packet->segments[--packet->segment];
-		if (!segment->wanted)
-			continue;
-		reader->decoder_seek(packet->decoder, &segment->mark);
-		packet->batch->count = 0;
-		if (!decode(packet, packet->batch, segment->count))
-			continue;
+		packet->segment++;
 		trim(packet, packet->batch->count);
 		keep_wanted(packet);
 		if (packet->pos < packet->end)
@@ -347,61 +381,141 @@ static bool more_backward(struct open_packet *packet)
 	return false;
 }
 
-static bool begin_backward(struct open_packet *packet)
+static bool begin_forward(struct open_packet *packet)
 {
-	survey(packet);
-	packet->segment = packet->nsegments;
-	if (packet->fell) {
-		packet->ended = packet->whole = false;
-		packet->view->reader->decoder_seek(packet->decoder, &packet->segments[0].mark);
-		sort_rest(packet, NULL, 0);
-		return slice_sorted(packet);
-	}
-	if (!packet->nsegments)
-		return false;
-	packet->segment--;
-	trim(packet, packet->batch->count);
-	keep_wanted(packet);
-	return packet->pos < packet->end || more_backward(packet);
+	packet->segment = segment_of_begin(packet);
+	return more_forward(packet);
 }
 
-/* Extents are the table's until its next call, and the decoder's until its next open. */
-static void copy_info(struct open_packet *packet, const struct packet_info *info)
+/* Backward */
+
+/* True when new segments were seen, the last of which is in packet->batch. */
+static bool survey(struct open_packet *packet)
 {
-	packet->info = *info;
-	if (!info->nextents)
-		return;
-	if (packet->extents_capacity < info->nextents) {
-		packet->extents =
-			mem_resize(packet->extents, info->nextents, sizeof *packet->extents);
-		packet->extents_capacity = info->nextents;
+	const struct packet_view *view = packet->view;
+	const struct known_packet *known = packet->known;
+	bool any = false;
+
+	while (!packet->facts.whole && !packet->facts.fell) {
+		struct batch *batch = *view->scratch;
+		size_t n = known->nsegments;
+		if (n && known->segments[n - 1].last >= view->end)
+			break;
+		if (!decode_new(packet, batch, next_capacity(packet, SEGMENT)))
+			break;
+		*view->scratch = packet->batch;
+		packet->batch = batch;
+		any = true;
 	}
-	memcpy(packet->extents, info->extents, info->nextents * sizeof *packet->extents);
-	packet->info.extents = packet->extents;
+	return any;
+}
+
+/* How many segments begin in front of the range's end. */
+static size_t segments_before_end(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	size_t low = 0, high = known->nsegments;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known->segments[middle].first < packet->view->end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The window is in packet->batch. */
+static bool cut(struct open_packet *packet)
+{
+	trim(packet, packet->batch->count);
+	keep_wanted(packet);
+	return packet->pos < packet->end;
+}
+
+static bool more_backward(struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+
+	while (packet->segment > 0) {
+		const struct segment *segment = &known->segments[packet->segment - 1];
+		if (segment->last < packet->view->begin)
+			break;
+		packet->segment--;
+		if (may_be_wanted(packet->view, segment) && decode_known(packet, packet->segment) &&
+		    cut(packet))
+			return true;
+	}
+	return false;
+}
+
+static bool begin_backward(struct open_packet *packet)
+{
+	bool in_hand = survey(packet);
+
+	if (packet->facts.fell) {
+		sort_all(packet);
+		return slice_sorted(packet);
+	}
+	packet->segment = segments_before_end(packet);
+	if (in_hand && packet->segment == packet->known->nsegments) {
+		packet->segment--;
+		if (cut(packet))
+			return true;
+	}
+	return more_backward(packet);
+}
+
+/* Takes the packet as somebody left it, or opens it. */
+static bool find_known(struct open_packet *packet, const struct packet_info *info)
+{
+	const struct packet_view *view = packet->view;
+	struct error err;
+
+	packet->known = packet_cache_take(view->cache, view->stream, info);
+	if (packet->known)
+		return true;
+	packet->known =
+		packet->spare ? packet->spare : known_packet_new(view->stream, view->reader);
+	packet->spare = NULL;
+	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
+	if (known_packet_open(packet->known, info, &err))
+		return true;
+	packet->known->facts.whole = true;
+	view->damaged(view->arg, packet->record, info, &err);
+	return false;
+}
+
+static bool is_to_be_sorted(const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+
+	if (packet->info.rec.flags & (PACKET_UNSORTED | PACKET_DESCENDING) || facts->fell)
+		return true;
+	/* it was, for somebody who had seen times fall elsewhere: there are no segments */
+	if (facts->whole && facts->any && !packet->known->nsegments)
+		return true;
+	return packet->view->falls && !facts->whole;
 }
 
 bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
 {
 	const struct packet_view *view = packet->view;
-	struct error err;
-	bool some;
 
 	packet->record = record;
 	packet->pos = packet->end = 0;
-	packet->any = packet->whole = packet->ended = packet->fell = false;
 	packet->sorted = packet->indexed = false;
-	packet->capacity = BATCH_MIN;
-	copy_info(packet, info);
-	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
-	if (!view->reader->decoder_open(packet->decoder, &packet->info, &err)) {
-		view->damaged(view->arg, record, &packet->info, &err);
-		packet->whole = true;
-		some = false;
-	} else if (view->falls || info->rec.flags & (PACKET_UNSORTED | PACKET_DESCENDING)) {
-		sort_rest(packet, NULL, 0);
+	packet->info = *info;
+	bool some = find_known(packet, info);
+	packet->decoder = packet->known->decoder;
+	packet->facts = packet->known->facts;
+	packet->info.extents = packet->known->extents;
+	if (some && is_to_be_sorted(packet)) {
+		sort_all(packet);
 		some = slice_sorted(packet);
-	} else {
-		some = view->backward ? begin_backward(packet) : more_forward(packet);
+	} else if (some) {
+		some = view->backward ? begin_backward(packet) : begin_forward(packet);
 	}
 	if (!some)
 		open_packet_leave(packet);
@@ -419,8 +533,26 @@ bool open_packet_more(struct open_packet *packet)
 	return some;
 }
 
+/* True when the range begins or ends in it, or may. */
+static bool is_cut(const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+
+	return !facts->whole || (facts->any && (facts->least < packet->view->begin ||
+						facts->greatest >= packet->view->end));
+}
+
 void open_packet_leave(struct open_packet *packet)
 {
+	struct known_packet *known = packet->known;
+
 	packet->pos = packet->end = 0;
-	packet->view->reader->decoder_leave(packet->decoder);
+	packet->known = NULL;
+	packet->info.extents = NULL;
+	known->facts = packet->facts;
+	known = packet_cache_give(packet->view->cache, known, is_cut(packet));
+	if (packet->spare)
+		known_packet_free(known);
+	else
+		packet->spare = known;
 }

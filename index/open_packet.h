@@ -1,20 +1,23 @@
 /*
  * open_packet.h - one packet being read: its heads in order, window by window
  *
- * Forward a window is what the decoder gave last. Backward the packet's heads are walked once,
- * leaving a mark every few hundred events; then windows are decoded again from the last mark to
- * the first. Heads whose times fall are all decoded first and sorted stably.
+ * Whatever is decoded for the first time leaves a mark every few hundred events, which the cache of
+ * packets keeps. A window is the events behind a mark: forward, those of the first mark that can
+ * have an event in the range and then one after the other; backward from the last to the first.
+ * Heads whose times fall are all decoded first and sorted stably.
  */
 #ifndef INDEX_OPEN_PACKET_H
 #define INDEX_OPEN_PACKET_H
 
 #include "engine/reader.h"
+#include "index/packet_cache.h"
 
 /* What all open packets of one stream share. */
 struct packet_view {
 	struct trace *trace;
 	const struct stream *stream;
 	const struct reader *reader;
+	struct packet_cache *cache;
 	nstime begin, end;       /* only heads in [begin, end) come out */
 	const uint64_t *classes; /* bit per wanted class, NULL: all */
 	bool backward;
@@ -28,7 +31,6 @@ struct packet_view {
 };
 
 struct packet_head;
-struct segment;
 
 struct open_packet {
 	/* [pos, end) of *batch is next: forward from pos up, backward from end - 1 down */
@@ -37,27 +39,19 @@ struct open_packet {
 	bool indexed; /* index[i] is the number in the packet of entry i, else batch->first + i */
 	uint32_t *index;
 
-	uint64_t record; /* place in the table */
-	struct packet_info info;
+	uint64_t record;         /* place in the table */
+	struct packet_info info; /* of the record; extents are valid while it is open */
 	struct decoder *decoder;
-
-	bool any;               /* an event was seen */
-	bool whole;             /* all were */
-	nstime least, greatest; /* of the events seen, wanted or not */
+	struct packet_facts facts; /* of all events seen, wanted or not, by whomever */
 
 	/* private */
 	const struct packet_view *view;
-	struct extent *extents;
-	size_t extents_capacity;
-	nstime last;
-	bool ended; /* nothing comes after this window */
-	bool fell;
-	uint32_t capacity;
-	bool sorted; /* windows come from heads[head_pos, head_end) */
+	struct known_packet *known; /* NULL: none is open */
+	struct known_packet *spare; /* may be opened; or NULL */
+	size_t segment; /* forward the next to come, backward all below it are still to come */
+	bool sorted;    /* windows come from heads[head_pos, head_end) */
 	struct packet_head *heads;
 	size_t nheads, heads_capacity, head_pos, head_end;
-	struct segment *segments;
-	size_t nsegments, segments_capacity, segment;
 };
 
 struct open_packet *open_packet_new(const struct packet_view *view); /* view is borrowed */
@@ -65,7 +59,7 @@ void open_packet_free(struct open_packet *packet);
 
 /*
  * Turns to a packet (*info is copied) and to its first window; false when it has no event that is
- * wanted, and then it is left already. `least` and the like are known in either case.
+ * wanted, and then it is left already. `facts` are known in either case.
  */
 bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info);
 /* The next window, when this one is used up; false: none, and the packet was left. */

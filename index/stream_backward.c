@@ -174,8 +174,8 @@ static bool look_below(struct stream_cursor *cursor, nstime head, bool *done, bo
 		return false;
 	const struct open_packet *open = info.rec.min <= head ? find_open(cursor, record) : NULL;
 	if (open) {
-		*done = open->least < head;
-		cursor->guard = (struct guard){*done, record, info.rec.min, open->least};
+		*done = open->facts.least < head;
+		cursor->guard = (struct guard){*done, record, info.rec.min, open->facts.least};
 	} else if (info.rec.min <= head && pending_take(cursor, record, &waiting)) {
 		if (!waiting.proved) {
 			*opened = true;

@@ -50,6 +50,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.trace = setup->trace,
 		.stream = stream,
 		.reader = setup->trace->parts[stream->part]->reader,
+		.cache = index_packets(setup->index),
 		.classes = options->classes,
 		.backward = options->backward,
 		.batch_limit = &setup->batch_limit,
@@ -231,9 +232,11 @@ static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
 /* A packet that was seen to its end proves its record right or wrong. */
 static void tell_table(struct stream_cursor *cursor, const struct open_packet *packet)
 {
-	cursor->view.falls |= packet->fell;
-	if (packet->whole && packet->any && cursor->generation == table_generation(cursor->table))
-		table_correct(cursor->table, packet->record, packet->least, packet->greatest);
+	const struct packet_facts *facts = &packet->facts;
+
+	cursor->view.falls |= facts->fell;
+	if (facts->whole && facts->any && cursor->generation == table_generation(cursor->table))
+		table_correct(cursor->table, packet->record, facts->least, facts->greatest);
 }
 
 bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
@@ -249,9 +252,9 @@ bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *o
 		return false;
 	packet = cursor->nidle ? cursor->idle[--cursor->nidle] : open_packet_new(&cursor->view);
 	out->open = open_packet_begin(packet, record, &info);
-	out->any = packet->any;
-	out->least = packet->least;
-	out->greatest = packet->greatest;
+	out->any = packet->facts.any;
+	out->least = packet->facts.least;
+	out->greatest = packet->facts.greatest;
 	tell_table(cursor, packet);
 	if (out->open)
 		place(cursor, packet);
@@ -268,7 +271,7 @@ static void put_in_order(struct stream_cursor *cursor)
 	if (!top)
 		return;
 	if (top->pos == top->end) {
-		bool was_whole = top->whole, more = open_packet_more(top);
+		bool was_whole = top->facts.whole, more = open_packet_more(top);
 		if (!was_whole)
 			tell_table(cursor, top);
 		if (!more) {

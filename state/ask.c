@@ -62,24 +62,40 @@ struct job {
 	const struct moment *moments;
 	size_t nmoments;
 	struct wanted *wanted;
-	const uint32_t *listed;
+	const struct listed *listed;
 	size_t nlisted;
 	struct records *out;
 };
 
 static void collect_one(struct asking *asking, const struct job *job, uint32_t moment,
-			uint32_t attr, bool listed)
+			uint32_t attr)
 {
 	struct fact fact;
-	bool named = true;
 
 	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open)
 		return;
-	if (listed && (fact.value.kind == VALUE_NONE || !named_below(asking, attr, fact, &named) ||
-		       !named || wanted_by_name(job->wanted, attr)))
-		return;
 	attrs_keep(asking->state->attrs, &fact.value); /* the pass owned its text */
 	records_add(job->out, moment, attr, &fact);
+}
+
+/* A list shows what a write named and is not none; a computed attribute when it is known, too. */
+static void collect_listed(struct asking *asking, const struct job *job, uint32_t moment,
+			   const struct listed *listed)
+{
+	bool computed = listed->source != ATTR_ABSENT;
+	struct fact fact;
+	bool named;
+
+	if (wanted_by_name(job->wanted, listed->attr) ||
+	    !get_asked(asking, computed ? listed->source : listed->attr, &fact) ||
+	    fact.value.kind == VALUE_NONE ||
+	    !named_below(asking, computed ? listed->source : listed->attr, fact, &named) || !named)
+		return;
+	if (computed && (fact_compute(asking->state, listed->attr, get_asked, asking, &fact).open ||
+			 fact.value.kind <= VALUE_NONE))
+		return;
+	attrs_keep(asking->state->attrs, &fact.value);
+	records_add(job->out, moment, listed->attr, &fact);
 }
 
 /* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
@@ -90,9 +106,9 @@ static void collect(struct asking *asking, const struct job *job)
 	for (uint32_t m = 0; m < job->nmoments; m++) {
 		asking->moment = &job->moments[m];
 		for (size_t i = 0; i < job->wanted->nattrs; i++)
-			collect_one(asking, job, m, job->wanted->attrs[i], false);
+			collect_one(asking, job, m, job->wanted->attrs[i]);
 		for (size_t i = 0; i < job->nlisted; i++)
-			collect_one(asking, job, m, job->listed[i], true);
+			collect_listed(asking, job, m, &job->listed[i]);
 	}
 }
 
@@ -152,7 +168,8 @@ static nstime earliest(const struct moment *moments, size_t count)
 
 enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
-		    const uint32_t *listed, size_t nlisted, struct records *out, struct error *err)
+		    const struct listed *listed, size_t nlisted, struct records *out,
+		    struct error *err)
 {
 	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
 	struct asking asking = {.state = state, .err = err};

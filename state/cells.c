@@ -141,7 +141,10 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 		*out = *cell;
 		return;
 	}
-	*out = (struct cell){.since = NSTIME_MIN, .run = NSTIME_MIN, .last_run = NSTIME_MIN};
+	*out = (struct cell){.since = NSTIME_MIN,
+			     .run = NSTIME_MIN,
+			     .last_run = NSTIME_MIN,
+			     .named_at = NSTIME_MAX};
 	out->writer.class_index = out->writer.line = UINT32_MAX;
 	tomb = tomb_over(cells, attr);
 	if (tomb) {

@@ -30,8 +30,9 @@ struct cell {
 	struct value last;
 	nstime last_run;
 	struct writer writer;
-	bool named;   /* = += was push wrote it: lists name it */
-	bool written; /* false: `initial` or never */
+	nstime named_at; /* when lists began to name it */
+	bool named;      /* = += was push wrote it: lists name it */
+	bool written;    /* false: `initial` or never */
 };
 
 /* A write at `since`: of several in one nanosecond only the last leaves an interval. */

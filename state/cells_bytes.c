@@ -6,7 +6,7 @@
  *     MEANING
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
- *     cells      count; each: node, flags, value, last, since, run, last_run, writer
+ *     cells      count; each: node, flags, value, last, since, run, last_run, named_at, writer
  *     tombs      count; each: flags, kind, since, seq, writer, then node or pattern
  *     sections   per stream and section: 0, or 1 and a value
  *     until      per stream
@@ -114,6 +114,7 @@ static void put_cells(const struct cells *cells, const uint32_t *nodes, struct b
 		put_signed(out, cell->since);
 		put_signed(out, cell->run);
 		put_signed(out, cell->last_run);
+		put_signed(out, cell->named_at);
 		put_writer(out, &cell->writer);
 	}
 }
@@ -295,6 +296,7 @@ static void get_cells(struct in *in, struct cells *cells, const uint32_t *nodes,
 		cell.since = get_signed(in);
 		cell.run = get_signed(in);
 		cell.last_run = get_signed(in);
+		cell.named_at = get_signed(in);
 		cell.writer = get_writer(in);
 		if (!in->failed)
 			cells_set(cells, attr, &cell);

@@ -129,38 +129,62 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
 }
 
-/* All bindings of variables from `variable` on; a list shows what is known and not none. */
+static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
+		      struct value *values);
+
+/* The variable as the attribute has it. */
+static void bind(struct forward *forward, const struct view *view, uint32_t variable,
+		 struct value *values, uint32_t attr, uint32_t atom)
+{
+	struct attrs *attrs = forward->state->attrs;
+
+	while (attr_depth(attrs, attr) > atom + 1)
+		attr = attr_parent(attrs, attr);
+	values[variable] = *attr_atom(attrs, attr);
+	list_view(forward, view, variable + 1, values);
+}
+
+/* A list shows what is known and not none. */
+static void list_bound(struct forward *forward, const struct view *view, const struct value *values)
+{
+	uint32_t attr = view_attr(forward->state->attrs, view, values);
+	struct fact fact;
+
+	if (!wanted_lists(forward->state, forward->wanted, attr))
+		return;
+	fact = take(forward, attr);
+	if (fact.value.kind > VALUE_NONE)
+		record(forward, attr, &fact);
+}
+
+/* All bindings of variables from `variable` on, to what is listed or filled. */
 static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
 		      struct value *values)
 {
 	struct attrs *attrs = forward->state->attrs;
 	struct cells *cells = replay_cells(forward->replay);
-	uint32_t shape, place, attr;
+	uint32_t shape, atom;
 	struct cell cell;
 
 	if (variable == view->nvariables) {
-		attr = view_attr(attrs, view, values);
-		if (!wanted_lists(forward->state, forward->wanted, attr))
-			return;
-		struct fact fact = take(forward, attr);
-		if (fact.value.kind > VALUE_NONE)
-			record(forward, attr, &fact);
+		list_bound(forward, view, values);
 		return;
 	}
-	if (!view_source(view, variable, &shape, &place))
+	if (!view_source(view, variable, &shape, &atom))
 		return;
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		uint32_t up = a;
-
 		if (attr_shape(attrs, a) != shape)
 			continue;
 		cells_get(cells, a, &cell);
-		if (!cell.named || cell.value.kind == VALUE_NONE)
-			continue;
-		while (attr_depth(attrs, up) > place + 1)
-			up = attr_parent(attrs, up);
-		values[variable] = *attr_atom(attrs, up);
-		list_view(forward, view, variable + 1, values);
+		if (cell.named && cell.value.kind != VALUE_NONE)
+			bind(forward, view, variable, values, a, atom);
+	}
+	for (size_t i = 0; i < forward->noverlay; i++) {
+		const struct fill *fill = &forward->overlay[i];
+
+		if (fill->place == forward->taken && attr_shape(attrs, fill->attr) == shape &&
+		    fill->fact.value.kind != VALUE_NONE)
+			bind(forward, view, variable, values, fill->attr, atom);
 	}
 }
 
@@ -331,6 +355,12 @@ static void apply_fills(struct forward *forward)
 
 static bool views_need_fills(const struct forward *forward)
 {
+	const struct program *program = forward->state->program;
+
+	for (uint32_t i = 0; i < program_views(program) && forward->nfills; i++)
+		if (wanted_lists_shape(forward->state, forward->wanted,
+				       program_view(program, i)->path.shape))
+			return true;
 	for (size_t i = 0; i < forward->nfills; i++)
 		if (forward->unknown_view[forward->fills[i].place])
 			return true;

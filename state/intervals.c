@@ -42,7 +42,7 @@ static struct track *track_new(struct tracks *tracks, uint32_t attr, const struc
 		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
 	track = &tracks->items[tracks->count++];
 	tracks->places[attr] = (uint32_t)tracks->count;
-	*track = (struct track){.attr = attr, .named = cell->named};
+	*track = (struct track){.attr = attr, .named = cell->named ? cell->named_at : NSTIME_MAX};
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
 		push(track, cell->last_run, &cell->last);
 		track->spans[0].end = cell->since;
@@ -90,16 +90,29 @@ static void cut(struct track *track, nstime at, const struct value *value, nstim
 	push(track, at, value);
 }
 
-static void settle_pending(struct tracks *tracks, struct track *track)
+/* After a nanosecond is over: does what reached over the end go on? */
+static void settle_touched(struct tracks *tracks)
 {
-	if (track->open && track->spans[track->count - 1].begin >= tracks->end) {
-		track->open = false;
-		tracks->open--;
+	for (size_t i = 0; i < tracks->ntouched; i++) {
+		struct track *track = &tracks->items[tracks->touched[i]];
+
+		if (track->open && track->spans[track->count - 1].begin >= tracks->end) {
+			track->open = false;
+			tracks->open--;
+		}
+		if (track->unknown) {
+			track->unknown = false;
+			tracks->unknown--;
+		}
 	}
-	if (track->unknown) {
-		track->unknown = false;
-		tracks->unknown--;
-	}
+	tracks->ntouched = 0;
+}
+
+static void touch(struct tracks *tracks, const struct track *track)
+{
+	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
+				   sizeof *tracks->touched);
+	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
 }
 
 static void on_change(void *arg, const struct change *change)
@@ -113,9 +126,10 @@ static void on_change(void *arg, const struct change *change)
 		track = track_new(tracks, change->attr, change->before);
 	}
 	cut(track, change->after->since, &change->after->value, tracks->begin);
-	track->named = track->named || change->after->named;
+	if (change->after->named && change->after->named_at < track->named)
+		track->named = change->after->named_at;
 	if (tracks->past)
-		settle_pending(tracks, track);
+		touch(tracks, track);
 }
 
 /* Every attribute that is wanted and was not touched yet. */
@@ -167,8 +181,8 @@ static bool on_moment(void *arg, nstime next)
 
 	if (!tracks->past && next >= tracks->end)
 		pass_end(tracks);
-	if (!tracks->seeded)
-		run_passes(tracks->state, tracks->replay, next);
+	settle_touched(tracks);
+	run_passes(tracks->state, tracks->replay, next);
 	return !tracks->past || tracks->open || may_fill(tracks);
 }
 
@@ -198,7 +212,10 @@ bool tracks_run(struct tracks *tracks, struct error *err)
 
 	tracks->replay = run_begin(state, &options, tracks->begin, &from);
 	track_named(tracks, tracks->wanted->attrs, tracks->wanted->nattrs);
-	track_named(tracks, tracks->listed, tracks->nlisted);
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source == ATTR_ABSENT)
+			track_named(tracks, &tracks->listed[i].attr, 1);
+	track_named(tracks, tracks->followed->attrs, tracks->followed->count);
 	ok = replay_run(tracks->replay, &from, &to, err);
 	if (ok && !tracks->past)
 		track_all(tracks);
@@ -215,6 +232,7 @@ void tracks_release(struct tracks *tracks)
 	mem_free(tracks->places);
 	mem_free(tracks->listed);
 	mem_free(tracks->operand_shapes);
+	mem_free(tracks->touched);
 }
 
 /* ---- giving them out ---- */
@@ -226,14 +244,19 @@ struct giving {
 };
 
 /* False: enough. */
-static bool give(const struct giving *giving, const char *path, const struct track *track)
+static bool give(const struct giving *giving, const char *path, const struct track *track,
+		 nstime named)
 {
 	for (size_t i = 0; i < track->count; i++) {
 		const struct span *span = &track->spans[i];
 		struct interval interval = {path, span->begin, span->end, span->value};
 
 		if (!is_value(&span->value) || span->begin >= giving->end ||
-		    span->end <= giving->begin)
+		    span->end <= giving->begin || span->end <= named)
+			continue;
+		if (interval.begin < named)
+			interval.begin = named;
+		if (interval.begin >= giving->end)
 			continue;
 		if (!giving->each(giving->arg, &interval))
 			return false;
@@ -245,8 +268,15 @@ static bool is_asked(struct tracks *tracks, const struct track *track)
 {
 	if (wanted_by_name(tracks->wanted, track->attr))
 		return true;
-	return (track->named || track->computed) &&
+	return (track->named < tracks->end || track->computed) &&
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
+}
+
+/* Lists do not show what an attribute was before it was named. */
+static nstime listed_since(const struct tracks *tracks, const struct track *track)
+{
+	return track->computed || wanted_by_name(tracks->wanted, track->attr) ? NSTIME_MIN
+									      : track->named;
 }
 
 static _Thread_local const struct attrs *sorting;
@@ -275,9 +305,45 @@ static void give_all(struct tracks *tracks, const struct giving *giving)
 			continue;
 		buf_clear(&path);
 		attr_add_text(tracks->state->attrs, attr, &path);
-		more = give(giving, buf_text(&path), &tracks->items[i]);
+		more = give(giving, buf_text(&path), &tracks->items[i],
+			    listed_since(tracks, &tracks->items[i]));
 	}
 	buf_release(&path);
+}
+
+static bool tracks_make(struct tracks *tracks, struct error *err)
+{
+	err->kind = ERR_NONE;
+	tracks->all_known =
+		!tracks->wanted->lists || wanted_enumerate(tracks->state, tracks->wanted,
+							   &tracks->listed, &tracks->nlisted, err);
+	if (err->kind != ERR_NONE)
+		return false;
+	tracks_add_operands(tracks);
+	if (!tracks_run(tracks, err))
+		return false;
+	tracks_compute(tracks);
+	return true;
+}
+
+/* Three times as wide, on both sides; all of the trace when it reaches its ends. */
+static bool widen(struct feed *feed, nstime *begin, nstime *end, struct error *err)
+{
+	nstime first, last, width;
+
+	if (!feed->ops->span(feed, &first, &last, err))
+		return false;
+	if (*begin < first)
+		*begin = first;
+	if (*end > last)
+		*end = last + 1;
+	if (__builtin_sub_overflow(*end, *begin, &width) || width < 1)
+		width = 1;
+	if (__builtin_sub_overflow(*begin, width, begin) || *begin <= first)
+		*begin = NSTIME_MIN;
+	if (__builtin_add_overflow(*end, width, end) || *end > last)
+		*end = NSTIME_MAX;
+	return true;
 }
 
 bool state_intervals(struct state *state, nstime begin, nstime end,
@@ -287,22 +353,36 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 {
 	struct giving giving = {each, arg, begin, end};
 	struct wanted wanted;
-	struct tracks tracks = {.state = state, .wanted = &wanted, .begin = begin, .end = end};
-	bool ok = true;
+	struct followed followed = {0};
+	struct tracks tracks = {.state = state,
+				.wanted = &wanted,
+				.followed = &followed,
+				.begin = begin,
+				.end = end};
+	bool ok = true, again = begin < end;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	err->kind = ERR_NONE;
-	tracks.all_known = !wanted.lists ||
-			   wanted_enumerate(state, &wanted, &tracks.listed, &tracks.nlisted, err);
-	if (err->kind == ERR_NONE && begin < end) {
-		tracks_add_operands(&tracks);
-		ok = tracks_run(&tracks, err);
-		if (ok) {
-			tracks_compute(&tracks);
-			give_all(&tracks, &giving);
+	while (ok && again) {
+		nstime from = tracks.begin, to = tracks.end;
+		size_t before = followed.count;
+
+		tracks_release(&tracks);
+		tracks = (struct tracks){.state = state,
+					 .wanted = &wanted,
+					 .followed = &followed,
+					 .begin = from,
+					 .end = to};
+		ok = tracks_make(&tracks, err);
+		again = followed.count > before;
+		if (ok && !again && tracks_loose(&tracks, begin, end)) {
+			again = true;
+			ok = widen(state->feed, &tracks.begin, &tracks.end, err);
 		}
 	}
+	if (ok)
+		give_all(&tracks, &giving);
 	tracks_release(&tracks);
+	mem_free(followed.attrs);
 	wanted_release(&wanted);
-	return ok && err->kind == ERR_NONE;
+	return ok;
 }

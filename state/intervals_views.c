@@ -53,6 +53,23 @@ struct sweep {
 	nstime begin, end; /* in which no operand changes */
 };
 
+/* The value before any write, of an operand that the run may not have followed to its end. */
+static void initial_at(struct sweep *sweep, uint32_t attr, struct value *out)
+{
+	struct followed *followed = sweep->tracks->followed;
+
+	if (!program_initial(sweep->tracks->state->program, attr, out)) {
+		out->kind = VALUE_UNKNOWN;
+		return;
+	}
+	for (size_t i = 0; i < followed->count; i++)
+		if (followed->attrs[i] == attr)
+			return;
+	followed->attrs = mem_grow(followed->attrs, followed->count, &followed->capacity,
+				   sizeof *followed->attrs);
+	followed->attrs[followed->count++] = attr;
+}
+
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
 {
 	struct sweep *sweep = arg;
@@ -60,8 +77,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 
 	*out = (struct fact){.since = NSTIME_MIN};
 	if (!track) {
-		if (!program_initial(sweep->tracks->state->program, attr, &out->value))
-			out->value.kind = VALUE_UNKNOWN;
+		initial_at(sweep, attr, &out->value);
 		return true;
 	}
 	for (size_t i = track->count; i-- > 0;) {
@@ -76,6 +92,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 			sweep->end = span->end;
 		return true;
 	}
+	initial_at(sweep, attr, &out->value);
 	if (track->count && track->spans[0].begin < sweep->end)
 		sweep->end = track->spans[0].begin;
 	return true;
@@ -139,7 +156,7 @@ static void list_view(struct tracks *tracks, struct computed *computed, const st
 	for (size_t i = 0; i < tracks->count; i++) {
 		uint32_t up = tracks->items[i].attr;
 
-		if (attr_shape(attrs, up) != shape || !tracks->items[i].named)
+		if (attr_shape(attrs, up) != shape || tracks->items[i].named >= tracks->end)
 			continue;
 		while (attr_depth(attrs, up) > place + 1)
 			up = attr_parent(attrs, up);
@@ -168,4 +185,28 @@ void tracks_compute(struct tracks *tracks)
 		tracks->items[tracks->count++] = computed.items[i];
 	}
 	mem_free(computed.items);
+}
+
+static bool is_loose(const struct tracks *tracks, const struct track *track, nstime begin,
+		     nstime end)
+{
+	for (size_t i = 0; i < track->count; i++) {
+		const struct span *span = &track->spans[i];
+
+		if (span->value.kind <= VALUE_NONE || span->begin >= end || span->end <= begin)
+			continue;
+		if (i == 0 && tracks->begin > NSTIME_MIN && span->begin > NSTIME_MIN)
+			return true;
+		if (i + 1 == track->count && tracks->end < NSTIME_MAX && span->end < NSTIME_MAX)
+			return true;
+	}
+	return false;
+}
+
+bool tracks_loose(const struct tracks *tracks, nstime begin, nstime end)
+{
+	for (size_t i = 0; i < tracks->count; i++)
+		if (tracks->items[i].computed && is_loose(tracks, &tracks->items[i], begin, end))
+			return true;
+	return false;
 }

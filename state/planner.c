@@ -11,16 +11,20 @@
 enum { MANY_ROOTS = 1000, DEEP = 2 };
 
 static struct closure *closure_of(struct state *state, const struct wanted *wanted,
-				  const uint32_t *listed, size_t nlisted)
+				  const struct listed *listed, size_t nlisted)
 {
-	uint32_t *shapes = mem_new_array(wanted->nattrs + nlisted, sizeof *shapes);
+	size_t count = wanted->nattrs;
+	uint32_t *shapes = mem_new_array(count + 2 * nlisted, sizeof *shapes);
 	struct closure *closure;
 
 	for (size_t i = 0; i < wanted->nattrs; i++)
 		shapes[i] = attr_shape(state->attrs, wanted->attrs[i]);
-	for (size_t i = 0; i < nlisted; i++)
-		shapes[wanted->nattrs + i] = attr_shape(state->attrs, listed[i]);
-	closure = closure_new(state->catalog, shapes, wanted->nattrs + nlisted);
+	for (size_t i = 0; i < nlisted; i++) {
+		shapes[count++] = attr_shape(state->attrs, listed[i].attr);
+		if (listed[i].source != ATTR_ABSENT)
+			shapes[count++] = attr_shape(state->attrs, listed[i].source);
+	}
+	closure = closure_new(state->catalog, shapes, count);
 	mem_free(shapes);
 	return closure;
 }
@@ -33,8 +37,7 @@ static bool choose(struct choice *out, bool backward, const char *reason)
 }
 
 /* False: an error, else *out is the choice. */
-bool choose_at(struct state *state, const struct wanted *wanted, struct choice *out,
-	       struct error *err)
+bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err)
 {
 	*out = (struct choice){0};
 	err->kind = ERR_NONE;

@@ -218,6 +218,14 @@ static void tell(struct replay *replay, uint32_t attr, const struct cell *before
 		replay->options.change(replay->options.arg, &change);
 }
 
+/* Deleted in the same nanosecond, it never ceased to be named. */
+static void name(struct cell *cell, const struct cell *before)
+{
+	if (!cell->named && (before->since != cell->since || cell->named_at > cell->since))
+		cell->named_at = cell->since;
+	cell->named = true;
+}
+
 static void write_value(struct replay *replay, uint32_t attr, struct value *value)
 {
 	struct cell before, cell;
@@ -226,7 +234,7 @@ static void write_value(struct replay *replay, uint32_t attr, struct value *valu
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->item->event.time, &replay->writer);
-	cell.named = true;
+	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
 	tell(replay, attr, &before, &cell, false);
 }
@@ -254,7 +262,7 @@ static void was(struct replay *replay, const struct pending *pending)
 		begin = before.since;
 	cell = before;
 	cell_put(&cell, &value, begin, &replay->writer);
-	cell.named = true;
+	name(&cell, &before);
 	cells_set(replay->cells, pending->attr, &cell);
 	tell(replay, pending->attr, &before, &cell, true);
 }

@@ -66,11 +66,15 @@ bool wanted_by_name(const struct wanted *wanted, uint32_t attr);
 /* Does a query with wildcards (or the whole state) name it? */
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
 bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);
+struct listed {
+	uint32_t attr;
+	uint32_t source; /* of a computed one: what must be listed for it; else ATTR_ABSENT */
+};
 /*
  * All attributes that its lists may name, when they can be told without reading: keys that are
  * constants or section/cpu. False: they cannot. *out is to be freed.
  */
-bool wanted_enumerate(struct state *state, const struct wanted *wanted, uint32_t **out,
+bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 		      size_t *count, struct error *err);
 
 /* ---- answers.c ---- */
@@ -123,7 +127,8 @@ bool forward_at(struct state *state, const struct moment *moments, size_t nmomen
 /* Roots are the wanted attributes and those listed (see wanted_enumerate()). */
 enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
-		    const uint32_t *listed, size_t nlisted, struct records *out, struct error *err);
+		    const struct listed *listed, size_t nlisted, struct records *out,
+		    struct error *err);
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);
@@ -147,12 +152,11 @@ enum outcome look_run(struct looker *looker, struct error *err);
 struct choice {
 	bool backward;
 	const char *reason;
-	uint32_t *listed; /* to be freed, as is the closure */
+	struct listed *listed; /* to be freed, as is the closure */
 	size_t nlisted;
 	struct closure *closure;
 };
-bool choose_at(struct state *state, const struct wanted *wanted, struct choice *out,
-	       struct error *err);
+bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err);
 void choice_release(struct choice *choice);
 
 #endif

@@ -95,6 +95,7 @@ struct list {
 	size_t ncpus, cpus_capacity;
 	bool known;
 	uint32_t cpu_section;
+	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
 };
 
 static void add_cpu(struct list *list, int32_t cpu)
@@ -177,8 +178,11 @@ static void expand_line(void *arg, const struct line *line)
 	bool names = line->verb == VERB_SET || line->verb == VERB_WAS || line->verb == VERB_ADD ||
 		     line->verb == VERB_PUSH;
 
-	if (!list->known || !names || line->flags & (LINE_SECTION | LINE_FAILS) ||
-	    !wanted_lists_shape(list->state, &list->wanted, line->target.shape))
+	if (!list->known || !names || line->flags & (LINE_SECTION | LINE_FAILS))
+		return;
+	if (list->shape == ATTR_ABSENT
+		    ? !wanted_lists_shape(list->state, &list->wanted, line->target.shape)
+		    : list->shape != line->target.shape)
 		return;
 	if (line->verb == VERB_PUSH)
 		list->known = false;
@@ -186,34 +190,86 @@ static void expand_line(void *arg, const struct line *line)
 		expand(list, &line->target, 0, ATTR_ROOT);
 }
 
-bool wanted_enumerate(struct state *state, const struct wanted *wanted, uint32_t **out,
+struct listing {
+	struct listed *items;
+	size_t count, capacity;
+};
+
+/* Turns what was expanded into items of the listing; with a view, into what it computes. */
+static void take_expanded(struct list *list, struct wanted *wanted, const struct view *view,
+			  uint32_t atom, struct listing *out)
+{
+	struct attrs *attrs = list->state->attrs;
+
+	for (size_t i = 0; i < list->wanted.nattrs; i++) {
+		struct listed item = {list->wanted.attrs[i], ATTR_ABSENT};
+		struct value values[ENV_VARIABLES];
+		uint32_t up = item.attr;
+
+		if (view) {
+			while (attr_depth(attrs, up) > atom + 1)
+				up = attr_parent(attrs, up);
+			values[0] = *attr_atom(attrs, up);
+			item.source = item.attr;
+			item.attr = view_attr(attrs, view, values);
+		}
+		if (!wanted_lists(list->state, wanted, item.attr))
+			continue;
+		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+		out->items[out->count++] = item;
+	}
+	mem_free(list->wanted.attrs);
+	mem_free(list->wanted.named);
+	list->wanted.attrs = NULL;
+	list->wanted.named = NULL;
+	list->wanted.nattrs = list->wanted.capacity = list->wanted.nnamed = 0;
+}
+
+static void expand_views(struct list *list, struct wanted *wanted, struct listing *out)
+{
+	struct state *state = list->state;
+	uint32_t atom;
+
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+
+		if (!wanted_lists_shape(state, wanted, view->path.shape))
+			continue;
+		if (view->nvariables != 1 || !view_source(view, 0, &list->shape, &atom)) {
+			list->known = false;
+			return;
+		}
+		catalog_lines(state->catalog, expand_line, list);
+		take_expanded(list, wanted, view, atom, out);
+	}
+}
+
+bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 		      size_t *count, struct error *err)
 {
-	struct list list = {.state = state, .wanted = *wanted, .known = true};
+	struct list list = {.state = state, .known = true, .shape = ATTR_ABSENT};
+	struct listing listing = {0};
 	bool ok;
 
-	*out = NULL;
-	*count = 0;
-	list.wanted.attrs = NULL;
-	list.wanted.nattrs = list.wanted.capacity = 0;
-	list.wanted.named = NULL;
-	list.wanted.nnamed = 0;
+	list.wanted.queries = wanted->queries;
+	list.wanted.nqueries = wanted->nqueries;
+	list.wanted.lists = wanted->lists;
 	for (uint32_t i = 0; i < program_sections(state->program); i++)
 		if (!strcmp(program_section_name(state->program, i), "cpu"))
 			list.cpu_section = i;
-	for (uint32_t i = 0; i < program_views(state->program); i++)
-		if (wanted_lists_shape(state, wanted, program_view(state->program, i)->path.shape))
-			list.known = false;
 	ok = find_cpus(&list, err);
-	if (ok)
+	if (ok) {
 		catalog_lines(state->catalog, expand_line, &list);
-	mem_free(list.cpus);
-	mem_free(list.wanted.named);
-	if (ok && list.known) {
-		*out = list.wanted.attrs;
-		*count = list.wanted.nattrs;
-		return true;
+		take_expanded(&list, wanted, NULL, 0, &listing);
+		expand_views(&list, wanted, &listing);
 	}
-	mem_free(list.wanted.attrs);
+	mem_free(list.cpus);
+	*out = listing.items;
+	*count = listing.count;
+	if (ok && list.known)
+		return true;
+	mem_free(listing.items);
+	*out = NULL;
+	*count = 0;
 	return false;
 }

@@ -337,6 +337,109 @@ static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trac
 	buf_release(&ignored);
 }
 
+/* ---- ranges ---- */
+
+struct ranges {
+	struct buf text;
+	nstime begin, end; /* what is kept */
+};
+
+static bool keep_interval(void *arg, const struct interval *interval)
+{
+	struct ranges *ranges = arg;
+
+	if (interval->begin >= ranges->end || interval->end <= ranges->begin)
+		return true;
+	buf_printf(&ranges->text, "%s [%lld, %lld) = ", interval->path, (long long)interval->begin,
+		   (long long)interval->end);
+	value_add_key(&interval->value, &ranges->text);
+	buf_add_char(&ranges->text, '\n');
+	return true;
+}
+
+static void ranges_of(struct state *state, const struct questions *questions, nstime begin,
+		      nstime end, struct ranges *out)
+{
+	struct error err;
+
+	buf_clear(&out->text);
+	if (!state_intervals(state, begin, end, (const struct query *const *)questions->queries,
+			     questions->count, keep_interval, out, &err))
+		buf_printf(&out->text, "error: %s\n", err.text);
+}
+
+static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			   struct rules *rules, const struct questions *questions)
+{
+	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
+	struct state *other = open_state(trace, rules, FORCE_NONE);
+	struct questions all = {.nmoments = 1, .moments = {{LAST, false}}};
+	struct ranges expected = {0}, got = {0};
+	struct buf ignored = {0};
+
+	dump(other, &all, &ignored); /* leaves checkpoints */
+	for (int i = 0; i < 3; i++) {
+		nstime begin = pick(gen, LAST), end = begin + 1 + pick(gen, 6);
+
+		expected.begin = got.begin = begin;
+		expected.end = got.end = end;
+		ranges_of(replay, questions, NSTIME_MIN, NSTIME_MAX, &expected);
+		ranges_of(other, questions, begin, end, &got);
+		buf_printf(&gen->text, "# range [%lld, %lld)\n", (long long)begin, (long long)end);
+		compare(gen, seed, "a range", &expected.text, &got.text);
+	}
+	state_close(replay);
+	state_close(other);
+	buf_release(&expected.text);
+	buf_release(&got.text);
+	buf_release(&ignored);
+}
+
+/* What a moment says must be what the range around it says. */
+struct covering {
+	const struct answer *answer;
+	bool found;
+	bool right;
+};
+
+static bool cover(void *arg, const struct interval *interval)
+{
+	struct covering *covering = arg;
+	const struct answer *answer = covering->answer;
+
+	if (strcmp(interval->path, answer->path) || answer->t < interval->begin ||
+	    answer->t >= interval->end)
+		return true;
+	covering->right = !covering->found && value_equal(&interval->value, &answer->value);
+	covering->found = true;
+	return true;
+}
+
+static void ranges_hold_moments(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+				struct rules *rules, const struct questions *questions)
+{
+	struct state *state = open_state(trace, rules, FORCE_REPLAY);
+	struct moment moment = {questions->moments[0].t, false};
+	const struct query *const *queries = (const struct query *const *)questions->queries;
+	struct answers answers;
+	struct error err;
+
+	assert_true(state_at(state, &moment, 1, queries, COUNT(paths), false, &answers, &err));
+	for (size_t i = 0; i < answers.count; i++) {
+		struct covering covering = {.answer = &answers.items[i]};
+		bool known = answers.items[i].value.kind > VALUE_NONE;
+
+		assert_true(state_intervals(state, NSTIME_MIN, NSTIME_MAX, queries, COUNT(paths),
+					    cover, &covering, &err));
+		if (covering.found != known || (known && !covering.right))
+			fail_msg("seed %llu: ranges and moment %lld differ about %s\n%s",
+				 (unsigned long long)seed, (long long)moment.t,
+				 answers.items[i].path, buf_text(&gen->text));
+	}
+	answers_release(&answers);
+	state_close(state);
+}
+
 static void one_set(uint64_t seed)
 {
 	struct gen gen = {.cumulative = seed % 5 == 0};
@@ -364,6 +467,9 @@ static void one_set(uint64_t seed)
 		questions.moments[questions.nmoments++] =
 			(struct moment){pick(&gen, LAST), pick(&gen, 2)};
 	ask_all_ways(&gen, seed, trace, rules, &questions);
+	if (seed % 4 == 0)
+		ranges_hold_moments(&gen, seed, trace, rules, &questions);
+	compare_ranges(&gen, seed, trace, rules, &questions);
 	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
 		query_free(questions.queries[i]);
 	rules_free(rules);

@@ -101,6 +101,8 @@ enum step events_next_run(struct events *events, struct run *out, struct error *
  * headers are not exact. *first > *last: there is no event.
  */
 bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
+/* *first alone, which is half of the work; NSTIME_MAX: there is no event. */
+bool events_first(struct index *index, nstime *first, struct error *err);
 /* Exact counts from the tables, where every record knows its count; false otherwise. */
 bool events_counted(struct index *index, uint64_t *count);
 

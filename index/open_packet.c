@@ -1,7 +1,7 @@
 /*
  * open_packet.c - see open_packet.h
  *
- *     segments   32 | 64 | 128 | 256 | 512 | 512 |          each with its mark and times
+ *     segments   32 | 64 | 128 | 256 | 256 | ...          each with its mark and times
  *     forward         ^ segment of `begin` ------>          those behind the last one are new
  *     backward        <------------ ^ segment of `end`      survey: new ones until `end` is passed
  *     sorted     all heads, sorted by (time, place); then slices of them
@@ -17,7 +17,7 @@
 
 #define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
 
-enum { SEGMENT = 512 /* events between two marks, backward */ };
+enum { SEGMENT = 256 /* events between two marks, backward */ };
 
 struct packet_head {
 	nstime time;

@@ -45,36 +45,79 @@ static bool stream_last(struct table *table, nstime *last, bool *exact, struct e
 	return true;
 }
 
-/* The first event in either direction of the streams in `streams`. */
-static bool decode_end(struct index *index, const uint64_t *streams, bool backward, nstime *time,
+/* A stream whose records do not tell its end exactly. */
+struct unsure {
+	nstime listed;
+	const struct stream *stream;
+};
+
+struct ends {
+	bool backward;
+	bool found;
+	nstime time; /* of the outermost event that is known */
+	struct unsure *unsure;
+	size_t nunsure;
+};
+
+static void note_end(struct ends *ends, nstime time)
+{
+	if (!ends->found || (ends->backward ? time > ends->time : time < ends->time))
+		ends->time = time;
+	ends->found = true;
+}
+
+/* The first event in either direction that lies outside of what is known. */
+static bool decode_end(struct index *index, const struct stream *stream, struct ends *ends,
 		       struct error *err)
 {
+	uint64_t *only = mem_new_array(stream->index / 64 + 1, sizeof *only);
 	struct events_options options = {.begin = NSTIME_MIN + 1,
 					 .end = NSTIME_MAX,
-					 .backward = backward,
-					 .streams = streams};
+					 .backward = ends->backward,
+					 .streams = only};
 	struct events *events;
 	struct event event;
 
-	if (!events_open(index, &options, &events, err))
-		return false;
-	enum step step = events_next(events, &event, err);
-	if (step == STEP_ITEM && (backward ? event.time > *time : event.time < *time))
-		*time = event.time;
-	events_close(events);
-	return step != STEP_ERROR;
+	only[stream->index / 64] = UINT64_C(1) << stream->index % 64;
+	if (ends->found && ends->backward)
+		options.begin = ends->time < NSTIME_MAX ? ends->time + 1 : NSTIME_MAX;
+	else if (ends->found)
+		options.end = ends->time;
+	bool good = events_open(index, &options, &events, err);
+	if (good) {
+		enum step step = events_next(events, &event, err);
+		if (step == STEP_ITEM)
+			note_end(ends, event.time);
+		good = step != STEP_ERROR;
+		events_close(events);
+	}
+	mem_free(only);
+	return good;
+}
+
+/* Outermost first, so that of most streams the rest only shows that it begins further in. */
+static void add_unsure(struct ends *ends, struct unsure add)
+{
+	size_t i = ends->nunsure++;
+
+	for (; i > 0 && (ends->backward ? ends->unsure[i - 1].listed < add.listed
+					: ends->unsure[i - 1].listed > add.listed);
+	     i--)
+		ends->unsure[i] = ends->unsure[i - 1];
+	ends->unsure[i] = add;
 }
 
 static bool find_end(struct index *index, bool has_time, bool backward, nstime *time,
 		     struct error *err)
 {
 	const struct trace *trace = index_trace(index);
-	uint64_t *inexact = mem_new_array(trace->nstreams / 64 + 1, sizeof *inexact);
-	bool good = true, any = false;
+	nstime none = backward ? NSTIME_MIN : NSTIME_MAX;
+	struct ends ends = {.backward = backward, .time = none};
+	bool good = true;
 
-	*time = backward ? NSTIME_MIN : NSTIME_MAX;
+	ends.unsure = mem_new_array(trace->nstreams + 1, sizeof *ends.unsure);
 	for (size_t i = 0; good && i < trace->nstreams; i++) {
-		nstime end = *time;
+		nstime end = none;
 		struct table *table;
 		bool exact = true;
 		if (trace->streams[i]->has_time != has_time)
@@ -83,25 +126,36 @@ static bool find_end(struct index *index, bool has_time, bool backward, nstime *
 		       (backward ? stream_last(table, &end, &exact, err)
 				 : stream_first(table, &end, &exact, err));
 		if (!exact)
-			inexact[i / 64] |= UINT64_C(1) << i % 64;
-		else if (backward ? end > *time : end < *time)
-			*time = end;
-		any |= !exact;
+			add_unsure(&ends, (struct unsure){end, trace->streams[i]});
+		else if (end != none)
+			note_end(&ends, end);
 	}
-	good = good && (!any || decode_end(index, inexact, backward, time, err));
-	mem_free(inexact);
+	for (size_t i = 0; good && i < ends.nunsure; i++)
+		good = decode_end(index, ends.unsure[i].stream, &ends, err);
+	*time = ends.time;
+	mem_free(ends.unsure);
 	return good;
+}
+
+static bool any_timed(const struct index *index)
+{
+	const struct trace *trace = index_trace(index);
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		any |= trace->streams[i]->has_time;
+	return any;
+}
+
+bool events_first(struct index *index, nstime *first, struct error *err)
+{
+	return find_end(index, any_timed(index), false, first, err);
 }
 
 bool events_range(struct index *index, nstime *first, nstime *last, struct error *err)
 {
-	const struct trace *trace = index_trace(index);
-	bool has_time = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++)
-		has_time |= trace->streams[i]->has_time;
-	return find_end(index, has_time, false, first, err) &&
-	       find_end(index, has_time, true, last, err);
+	return events_first(index, first, err) &&
+	       find_end(index, any_timed(index), true, last, err);
 }
 
 bool events_counted(struct index *index, uint64_t *count)

@@ -184,6 +184,9 @@ static bool look_below(struct stream_cursor *cursor, nstime head, bool *done, bo
 		*done = waiting.min < head;
 		cursor->guard = (struct guard){*done, record, info.rec.min, waiting.min};
 		pending_push(cursor, waiting);
+	} else if (info.rec.min <= head && cursor->left.set && cursor->left.record == record) {
+		*done = cursor->left.seen < head;
+		cursor->guard = (struct guard){*done, record, info.rec.min, cursor->left.seen};
 	}
 	if (!*done)
 		cursor->bracket--;

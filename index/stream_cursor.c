@@ -260,6 +260,8 @@ bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *o
 		place(cursor, packet);
 	else
 		put_idle(cursor, packet);
+	if (!out->open && out->any)
+		cursor->left = (struct guard){true, record, info.rec.min, out->least};
 	return true;
 }
 
@@ -332,7 +334,7 @@ static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, s
 	cursor->view.end = end;
 	cursor->npending = 0;
 	cursor->next = cursor->bracket = 0;
-	cursor->guard = (struct guard){0};
+	cursor->guard = cursor->left = (struct guard){0};
 	cursor->settled = cursor->loss_next = cursor->ahead = false;
 	if (!find_table(cursor, err))
 		return false;

@@ -52,6 +52,7 @@ struct stream_cursor {
 	uint64_t *wide; /* all wide records, rising: the walk over the rest skips them */
 	size_t nwide;
 	struct guard guard;
+	struct guard left;            /* backward: opened last, and nothing in it is in the range */
 	uint64_t bracket;             /* backward: the guard is sought below this record */
 	bool ahead;                   /* what `next` says was looked up: */
 	bool ahead_some, ahead_exact; /* forward: there is a record; its begin is right */

@@ -42,3 +42,8 @@ check_PROGRAMS += %D%/test_alone
 %C%_test_alone_SOURCES = %D%/test_alone.c
 %C%_test_alone_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_alone_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_cache
+%C%_test_cache_SOURCES = %D%/test_cache.c $(INDEX_SCENE)
+%C%_test_cache_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_cache_LDADD = $(INDEX_TEST_LDADD)

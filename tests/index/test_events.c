@@ -236,6 +236,7 @@ static struct question {
 	{"the first event from T on, headers alone", 0, 500100, NSTIME_MAX, false, 2, 64},
 	{"the last event of all", PACKET_EXACT_MIN | PACKET_EXACT_MAX, NSTIME_MIN, NSTIME_MAX, true,
 	 1, 1000},
+	{"backward between two events, headers alone", 0, 502001, 502009, true, 2, 300},
 	{"between two packets", PACKET_EXACT_MIN | PACKET_EXACT_MAX, 499991, 500000, false, 0, 0},
 };
 

@@ -2,7 +2,8 @@
 --
 -- The thread on a CPU is the attribute cpu[N]/thread; what runs when it is 0 is idling. A part of
 -- the range in which the thread is not known (nothing written yet, or events lost) is counted as
--- unknown, neither busy nor idle.
+-- unknown, neither busy nor idle. Switches are how often the thread on a CPU changed, as far as the
+-- rules know: an event that switches to the thread that ran already is none.
 
 local options = require("yore.options")
 local range = options.range(trace, arg)

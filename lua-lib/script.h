@@ -63,6 +63,8 @@ void script_set_moment(struct script *script, nstime t); /* NSTIME_MIN: none */
  */
 bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,
 		int *status, struct error *err, struct buf *traceback);
+/* Does the name stand for a file: a path, or an analysis that is there? */
+bool script_is_file(const struct script *script, const char *name);
 /* One line of text per analysis: name, two blanks or more, its first comment line. */
 bool script_list(struct script *script, struct buf *out, struct error *err);
 

@@ -40,6 +40,16 @@ static bool find_file(const struct script *script, const char *name, struct buf 
 			 name, name);
 }
 
+bool script_is_file(const struct script *script, const char *name)
+{
+	struct buf path = {0};
+	struct error err;
+	bool found = find_file(script, name, &path, &err);
+
+	buf_release(&path);
+	return found;
+}
+
 struct chunk {
 	const char *path;
 	const char *const *args;

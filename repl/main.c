@@ -4,8 +4,10 @@
  *     0 answered · 1 could not · 2 the command line is wrong · 3 answered, part was damaged ·
  *     130 interrupted
  */
+#include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/prompt.h"
+#include "repl/scripting.h"
 #include "repl/stats.h"
 
 #include <locale.h>
@@ -86,8 +88,29 @@ static int print_help(const struct options *options)
 	return status;
 }
 
+/*
+ * `yore WORD TRACE` where WORD is neither a command nor a file: one that the start-up file adds,
+ * which `run` finds. NULL: the words mean what they say. The caller frees it.
+ */
+static char **as_script(int argc, char **argv)
+{
+	static char run_word[] = "run";
+	struct error err;
+	char **words;
+
+	if (argc < 3 || argv[1][0] == '-' || cmd_find(argv[1], &err) ||
+	    access(argv[1], F_OK) == 0 || !scripting_has_startup())
+		return NULL;
+	words = mem_new_array((size_t)argc, sizeof *words);
+	words[0] = run_word;
+	for (int i = 1; i < argc; i++)
+		words[i] = argv[i];
+	return words;
+}
+
 int main(int argc, char **argv)
 {
+	char **script = as_script(argc, argv);
 	struct options options;
 	struct session session;
 	struct error err = {0};
@@ -95,8 +118,10 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	signals_install();
-	if (!options_parse(argc - 1, argv + 1, false, &options, &err)) {
+	if (!options_parse(script ? argc : argc - 1, script ? script : argv + 1, false, &options,
+			   &err)) {
 		options_release(&options);
+		mem_free(script);
 		return failed(&err);
 	}
 	stats_begin(options.stats);
@@ -115,5 +140,6 @@ int main(int argc, char **argv)
 		session_release(&session);
 	}
 	options_release(&options);
+	mem_free(script);
 	return status;
 }

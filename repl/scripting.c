@@ -132,16 +132,34 @@ static void end_call(struct scripting *scripting, struct buf *traceback)
 	buf_release(traceback);
 }
 
-void scripting_startup(struct scripting *scripting)
+/* "" when there is no home. */
+static void startup_path(struct buf *out)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config && *config)
+		buf_printf(out, "%s/yore/init.lua", config);
+	else if (home && *home)
+		buf_printf(out, "%s/.config/yore/init.lua", home);
+}
+
+bool scripting_has_startup(void)
+{
+	struct buf path = {0};
+	bool has;
+
+	startup_path(&path);
+	has = path.len && access(buf_text(&path), R_OK) == 0;
+	buf_release(&path);
+	return has;
+}
+
+void scripting_startup(struct scripting *scripting)
+{
 	struct buf path = {0}, traceback = {0};
 	struct error err;
 
-	if (config && *config)
-		buf_printf(&path, "%s/yore/init.lua", config);
-	else if (home && *home)
-		buf_printf(&path, "%s/.config/yore/init.lua", home);
+	startup_path(&path);
 	if (path.len && !script_startup(scripting->script, buf_text(&path), &err, &traceback)) {
 		end_call(scripting, &traceback);
 		sink_flush(scripting->sink);
@@ -155,8 +173,15 @@ bool scripting_run(struct scripting *scripting, const char *name, const char *co
 		   size_t nargs, int *status, struct error *err)
 {
 	struct buf traceback = {0};
-	bool done = script_run(scripting->script, name, args, nargs, status, err, &traceback);
+	bool done, added = false;
 
+	if (!script_is_file(scripting->script, name)) {
+		scripting_startup(scripting);
+		done = scripting_command(scripting, name, args, nargs, &added, status, err);
+		if (added)
+			return done;
+	}
+	done = script_run(scripting->script, name, args, nargs, status, err, &traceback);
 	end_call(scripting, &traceback);
 	return done;
 }

@@ -33,9 +33,13 @@ bool scripting_update(struct scripting *scripting, struct error *err);
  */
 void scripting_startup(struct scripting *scripting);
 
+/* True when the user has a start-up file: a word that is no command may then be one of its. */
+bool scripting_has_startup(void);
+
 /*
- * Runs a script file or an analysis; `yore run`. When a script fails its traceback is written to
- * standard error at once, and *err is the line to end it with.
+ * Runs a script file, an analysis, or a command that the start-up file adds; `yore run`. When a
+ * script fails its traceback is written to standard error at once, and *err is the line to end it
+ * with.
  */
 bool scripting_run(struct scripting *scripting, const char *name, const char *const *args,
 		   size_t nargs, int *status, struct error *err);

@@ -11,3 +11,4 @@ include tests/index/local.mk
 include tests/state/local.mk
 include tests/repl/local.mk
 include tests/fuzz/local.mk
+include tests/lua/local.mk

@@ -54,6 +54,47 @@ if command -v babeltrace2 >/dev/null; then
 	result $? "switches agrees with babeltrace2"
 fi
 
+# Busy time per thread: what lies between the switches of a CPU, and before its first one.
+if command -v babeltrace2 >/dev/null; then
+	babeltrace2 --clock-cycles $demo | awk '
+		{ t = substr($1, 2) + 0; if (NR == 1) first = t; last = t }
+		/sched:sched_switch: / {
+			match($0, /cpu_id = [0-9]+/); cpu = substr($0, RSTART + 9, RLENGTH - 9)
+			match($0, /prev_pid = [0-9]+/); prev = substr($0, RSTART + 11, RLENGTH - 11)
+			match($0, /next_pid = [0-9]+/); next_pid = substr($0, RSTART + 11, RLENGTH - 11)
+			if (cpu in since) busy[on[cpu]] += t - since[cpu]; else busy[prev] += t - first
+			since[cpu] = t; on[cpu] = next_pid
+		}
+		END {
+			for (cpu in since) busy[on[cpu]] += last + 1 - since[cpu]
+			for (tid in busy) if (tid != 0) printf "%s %.2f\n", tid, busy[tid] * 100 / (last + 1 - first)
+		}' | sort >"$work/expected"
+	"$build/yore" run cputop $demo >"$work/all" 2>"$work/printed"
+	sed '1,/^ *TID/d' "$work/all" | awk '{print $1, $2}' | sort >"$work/counted"
+	diff -u "$work/expected" "$work/counted" >>"$work/printed"
+	result $? "cputop agrees with babeltrace2"
+fi
+
+# A command of the start-up file on the command line.
+mkdir -p "$work/config/yore"
+cp tests/repl/init.lua "$work/config/yore/init.lua"
+printed=$(XDG_CONFIG_HOME="$work/config" "$build/yore" wakeups $demo 'demo-lock-*' 2>"$work/printed")
+[ "$printed" = 51 ]
+result $? "a command of the start-up file on the command line"
+"$build/yore" wakeups $demo >"$work/printed" 2>&1
+[ $? = 2 ]
+result $? "without it the word is neither a command nor a trace"
+
+# A script that fails, and one that Ctrl-C ends.
+echo 'local function f() error("boom") end f()' >"$work/fails.lua"
+"$build/yore" run "$work/fails.lua" $demo >"$work/printed" 2>&1
+[ $? = 1 ] && grep -q "^stack traceback:" "$work/printed" && grep -q "^yore: .*:1: boom$" "$work/printed"
+result $? "a traceback and exit status 1"
+echo 'while true do pcall(function() while true do end end) end' >"$work/endless.lua"
+timeout --preserve-status -s INT 2 "$build/yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
+[ $? = 130 ]
+result $? "Ctrl-C ends a script"
+
 # The module in a plain Lua; a sanitized one needs its runtime to be there first.
 module=$build/lua-lib/.libs/yore.so
 if command -v lua5.4 >/dev/null && [ -f "$module" ]; then

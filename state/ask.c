@@ -45,7 +45,9 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 /* Is the attribute, unknown by its last write, named by an older one? */
 static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, bool *named)
 {
-	while (!fact.named && fact.written && fact.value.kind == VALUE_UNKNOWN) {
+	bool bottom = false;
+
+	while (!bottom && !fact.named && fact.written && fact.value.kind == VALUE_UNKNOWN) {
 		struct order key = fact.low;
 		struct question *question = backward_ask(asking->pass, attr, &key);
 
@@ -53,6 +55,7 @@ static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, 
 			asking->asked = true;
 			return false;
 		}
+		bottom = order_compare(&fact.low, &key) >= 0; /* a checkpoint knows no older one */
 	}
 	*named = fact.named;
 	return true;

@@ -70,21 +70,35 @@ static void initial_at(struct sweep *sweep, uint32_t attr, struct value *out)
 	followed->attrs[followed->count++] = attr;
 }
 
+/* NULL: it lies before the first. */
+static const struct span *span_at(const struct track *track, nstime at)
+{
+	size_t low = 0, high = track->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (track->spans[middle].begin <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &track->spans[low - 1] : NULL;
+}
+
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
 {
 	struct sweep *sweep = arg;
 	const struct track *track = tracks_find(sweep->tracks, attr);
+	const struct span *span;
 
 	*out = (struct fact){.since = NSTIME_MIN};
 	if (!track) {
 		initial_at(sweep, attr, &out->value);
 		return true;
 	}
-	for (size_t i = track->count; i-- > 0;) {
-		const struct span *span = &track->spans[i];
-
-		if (span->begin > sweep->at)
-			continue;
+	span = span_at(track, sweep->at);
+	if (span) {
 		out->value = span->value;
 		if (span->begin > sweep->begin)
 			sweep->begin = span->begin;

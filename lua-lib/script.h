@@ -28,7 +28,8 @@ struct script_options {
 	/* Where print() and io.write() go; false: nobody reads any more. NULL: standard output. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *write_arg;
-	const char *lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, then YORE_DATA_DIR/lua */
+	const char
+		*lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, else as installed or near by */
 };
 
 /*

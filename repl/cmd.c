@@ -2,6 +2,7 @@
 #include "repl/cmd.h"
 
 #include "repl/cmds.h"
+#include "repl/progress.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,7 @@ bool cmd_run(struct session *session, const struct options *options, struct sink
 	else
 		ok = options->cmd->run(session, options, sink, err);
 	session->options = outer;
+	progress_clear(session->progress);
 	sink_drop_row(sink);
 	sink_flush(sink);
 	if (ok && sink->failed)

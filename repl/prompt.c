@@ -159,10 +159,7 @@ static void read_plainly(struct prompt *prompt)
 
 static void drain(void *arg)
 {
-	struct prompt *prompt = arg;
-
-	if (prompt->terminal)
-		pager_end(&prompt->pager);
+	prompt_show(arg);
 }
 
 static struct complete_word *own_words(struct arena *arena)
@@ -180,12 +177,13 @@ static struct complete_word *own_words(struct arena *arena)
 int prompt_run(struct session *session)
 {
 	struct prompt prompt = {.session = session,
+				.progress = session->progress,
 				.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
 	struct error err;
 
 	session->prompt = true;
 	if (prompt.terminal)
-		sink_init_write(&prompt.sink, pager_write, &prompt.pager);
+		sink_init_write(&prompt.sink, prompt_write, &prompt);
 	else
 		sink_init(&prompt.sink, STDOUT_FILENO);
 	prompt.sink.eager = true;

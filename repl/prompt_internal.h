@@ -17,7 +17,8 @@ struct prompt {
 	struct sink sink;
 	struct pager pager;
 	bool terminal;
-	struct buf chunk; /* Lua that is not complete yet */
+	struct progress *progress; /* the session's, which is without one while a pager runs */
+	struct buf chunk;          /* Lua that is not complete yet */
 	bool quit;
 	int status;
 	/* the event that next or prev came to; the moment is its time */
@@ -37,6 +38,10 @@ bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *
 bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
 bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err);
 bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err);
+
+/* The bar gives way to an answer, and is back for the next question. */
+bool prompt_write(void *prompt, const char *bytes, size_t count); /* for sink_init_write() */
+void prompt_show(struct prompt *prompt);                          /* all that is still held */
 
 /* Answers one line, or takes it as one more of a Lua chunk. Errors are said. */
 void prompt_line(struct prompt *prompt, const char *line);

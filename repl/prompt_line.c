@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "repl/cmds.h"
+#include "repl/progress.h"
 
 #include <string.h>
 
@@ -278,6 +279,26 @@ static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 	return result == SCRIPT_DONE;
 }
 
+bool prompt_write(void *arg, const char *bytes, size_t count)
+{
+	struct prompt *prompt = arg;
+	bool read_on;
+
+	progress_clear(prompt->progress);
+	read_on = pager_write(&prompt->pager, bytes, count);
+	if (prompt->pager.child)
+		prompt->session->progress = NULL;
+	return read_on;
+}
+
+void prompt_show(struct prompt *prompt)
+{
+	progress_clear(prompt->progress);
+	if (prompt->terminal)
+		pager_end(&prompt->pager);
+	prompt->session->progress = prompt->progress;
+}
+
 /* Output begins anew: an earlier question's pager that was left closes nothing now. */
 static void begin_output(struct prompt *prompt)
 {
@@ -292,8 +313,7 @@ static void end_output(struct prompt *prompt)
 {
 	sink_drop_row(&prompt->sink);
 	sink_flush(&prompt->sink);
-	if (prompt->terminal)
-		pager_end(&prompt->pager);
+	prompt_show(prompt);
 }
 
 void prompt_line(struct prompt *prompt, const char *line)

@@ -52,5 +52,6 @@ if [ -d "$corpus/ctf" ]; then
 else
 	echo "oracles: corpus traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi
+srcdir=$top top_builddir=$build YORE_KILLS=50 say "$top/tests/repl/kills.sh"
 echo "oracles: $failed failed"
 [ "$failed" = 0 ]

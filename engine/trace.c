@@ -5,6 +5,7 @@
 #include "engine/reader.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path)
@@ -74,6 +75,18 @@ void trace_damage(struct trace *trace, const char *where, const struct error *ca
 {
 	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
 	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
+}
+
+void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t source,
+		     uint64_t offset, const struct error *cause)
+{
+	const char *file =
+		source < stream->nsources ? source_name(stream->sources[source]) : stream->name;
+	char where[512];
+
+	snprintf(where, sizeof where, "%s: packet at offset %llu", file,
+		 (unsigned long long)offset);
+	trace_damage(trace, strstr(cause->text, file) ? "" : where, cause);
 }
 
 uint64_t trace_bytes_read(const struct trace *trace)

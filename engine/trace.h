@@ -132,5 +132,8 @@ int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 uint32_t part_index(const struct trace *trace, const struct part *part);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);
+/* The same of a packet; file and offset are put before a cause that does not name the file. */
+void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t source,
+		     uint64_t offset, const struct error *cause);
 
 #endif

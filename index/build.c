@@ -14,6 +14,7 @@
 #include "index/scan.h"
 #include "index/write.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { SAME_RECORDS = 8, ATTEMPTS = 3 };
@@ -97,8 +98,10 @@ static void forget(struct index *index, const struct stream *stream)
 	uint64_t id = identity_stream(index->trace, stream);
 	struct error ignored;
 
-	notice(&index->options.notices, NOTICE_INFO,
-	       "%s: the trace has changed since it was indexed, it is indexed anew", stream->name);
+	if (!atomic_exchange(&index->told_changed, 1))
+		notice(&index->options.notices, NOTICE_INFO,
+		       "%s: the trace has changed since it was indexed, it is indexed anew",
+		       index->trace->path);
 	if (store_lock(index->store))
 		store_write(index->store, drop_work, &id, &ignored);
 }

@@ -46,6 +46,7 @@ struct index {
 	uint64_t all;
 	_Atomic int stop; /* progress said so */
 	_Atomic int told; /* that another process writes */
+	_Atomic int told_changed; /* that the trace is not the one that was indexed */
 };
 
 #endif

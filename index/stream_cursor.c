@@ -21,8 +21,6 @@ static void tell_damage(void *arg, uint64_t record, const struct packet_info *in
 			const struct error *cause)
 {
 	struct stream_cursor *cursor = arg;
-	const struct stream *stream = cursor->stream;
-	char where[512];
 
 	if (!cursor->told)
 		cursor->told = mem_new((size_t)(cursor->count / 8 + 1));
@@ -31,12 +29,8 @@ static void tell_damage(void *arg, uint64_t record, const struct packet_info *in
 			return;
 		cursor->told[record / 8] |= (uint8_t)(1u << record % 8);
 	}
-	snprintf(where, sizeof where, "stream %s: packet at byte %" PRIu64 " of %s", stream->name,
-		 info->rec.off,
-		 info->rec.source < stream->nsources
-			 ? source_name(stream->sources[info->rec.source])
-			 : "its source");
-	trace_damage(cursor->setup->trace, where, cause);
+	trace_damage_at(cursor->setup->trace, cursor->stream, info->rec.source, info->rec.off,
+			cause);
 }
 
 struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream)

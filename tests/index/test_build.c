@@ -348,8 +348,9 @@ static void a_changed_file_is_said_and_indexed_anew(void **state)
 	overwrite(world, "2.0", 64 + 16, "\x7f\x01");
 	trace = fake_open(world->dir, NULL);
 	assert_true(stored_is_right(world, trace, true));
-	assert_non_null(strstr(world->said, "0 2: the trace has changed since it was indexed"));
-	assert_null(strstr(world->said, "0 1: "));
+	const char *said = strstr(world->said, ": the trace has changed since it was indexed");
+	assert_non_null(said);
+	assert_null(strstr(strchr(said, '\n'), "has changed")); /* once, however many streams did */
 	*world->said = 0;
 	assert_true(stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
@@ -369,7 +370,7 @@ static void a_shorter_file_is_said_and_indexed_anew(void **state)
 	assert_int_equal(truncate(path, 10000), 0);
 	trace = fake_open(world->dir, NULL);
 	assert_true(stored_is_right(world, trace, false));
-	assert_non_null(strstr(world->said, "0 1: the trace has changed since it was indexed"));
+	assert_non_null(strstr(world->said, ": the trace has changed since it was indexed"));
 	trace_close(trace);
 }
 

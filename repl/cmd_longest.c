@@ -148,13 +148,7 @@ static bool run_longest(struct session *session, const struct options *options, 
 static bool explain_longest(struct session *session, const struct options *options,
 			    struct sink *sink, struct error *err)
 {
-	struct wanteds wanteds;
-
-	if (!wanteds_parse(&options->words, VALUE_OPTIONAL, &wanteds, err))
-		return false;
-	bool ok = intervals_explain(session, &wanteds, sink, err);
-	wanteds_release(&wanteds);
-	return ok;
+	return intervals_explain(session, options, VALUE_OPTIONAL, sink, err);
 }
 
 const struct cmd cmd_longest = {

@@ -2,46 +2,16 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 
-struct show {
-	struct interval_writer *writer;
-	uint64_t left;
-};
-
-static bool show_interval(void *arg, const struct interval *interval)
-{
-	struct show *show = arg;
-
-	return show->left-- && interval_write(show->writer, interval) && show->left;
-}
-
 static bool run_state(struct session *session, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
-	struct show show = {.left = options->has_limit ? options->limit : UINT64_MAX};
-	struct wanteds wanteds;
-	bool ok;
-
-	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &wanteds, err))
-		return false;
-	ok = interval_writer_new(session, options, sink, &show.writer, err);
-	if (ok) {
-		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
-		ok = interval_writer_finish(show.writer, !ok, err) && ok;
-	}
-	wanteds_release(&wanteds);
-	return ok;
+	return intervals_show(session, options, VALUE_FORBIDDEN, sink, err);
 }
 
 static bool explain_state(struct session *session, const struct options *options, struct sink *sink,
 			  struct error *err)
 {
-	struct wanteds wanteds;
-
-	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &wanteds, err))
-		return false;
-	bool ok = intervals_explain(session, &wanteds, sink, err);
-	wanteds_release(&wanteds);
-	return ok;
+	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
 }
 
 const struct cmd cmd_state = {

@@ -2,51 +2,16 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 
-struct show {
-	struct interval_writer *writer;
-	const struct wanteds *wanteds;
-	uint64_t left;
-};
-
-static bool show_interval(void *arg, const struct interval *interval)
-{
-	struct show *show = arg;
-
-	if (!wanteds_hold(show->wanteds, interval))
-		return true;
-	show->left--;
-	return interval_write(show->writer, interval) && show->left;
-}
-
 static bool run_when(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	struct wanteds wanteds;
-	struct show show = {.wanteds = &wanteds,
-			    .left = options->has_limit ? options->limit : UINT64_MAX};
-	bool ok;
-
-	if (!wanteds_parse(&options->words, VALUE_NEEDED, &wanteds, err))
-		return false;
-	ok = interval_writer_new(session, options, sink, &show.writer, err);
-	if (ok) {
-		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
-		ok = interval_writer_finish(show.writer, !ok, err) && ok;
-	}
-	wanteds_release(&wanteds);
-	return ok;
+	return intervals_show(session, options, VALUE_NEEDED, sink, err);
 }
 
 static bool explain_when(struct session *session, const struct options *options, struct sink *sink,
 			 struct error *err)
 {
-	struct wanteds wanteds;
-
-	if (!wanteds_parse(&options->words, VALUE_NEEDED, &wanteds, err))
-		return false;
-	bool ok = intervals_explain(session, &wanteds, sink, err);
-	wanteds_release(&wanteds);
-	return ok;
+	return intervals_explain(session, options, VALUE_NEEDED, sink, err);
 }
 
 const struct cmd cmd_when = {

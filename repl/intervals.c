@@ -82,8 +82,8 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 						each, arg, err));
 }
 
-bool intervals_explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
-		       struct error *err)
+static bool explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
+		    struct error *err)
 {
 	struct state *state = session_state(session, err);
 	struct buf text = {0};
@@ -108,6 +108,18 @@ bool intervals_explain(struct session *session, const struct wanteds *wanteds, s
 		sink_row(sink);
 	}
 	buf_release(&text);
+	return ok;
+}
+
+bool intervals_explain(struct session *session, const struct options *options,
+		       enum want_value value, struct sink *sink, struct error *err)
+{
+	struct wanteds wanteds;
+
+	if (!wanteds_parse(&options->words, value, &wanteds, err))
+		return false;
+	bool ok = explain(session, &wanteds, sink, err);
+	wanteds_release(&wanteds);
 	return ok;
 }
 
@@ -253,5 +265,41 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 	mem_free(writer->waiting);
 	arena_free(writer->arena);
 	mem_free(writer);
+	return ok;
+}
+
+/* The commands -------------------------------------------------------------------------------- */
+
+struct show {
+	struct interval_writer *writer;
+	const struct wanteds *wanteds; /* NULL: any value */
+	uint64_t left;
+};
+
+static bool show_interval(void *arg, const struct interval *interval)
+{
+	struct show *show = arg;
+
+	if (show->wanteds && !wanteds_hold(show->wanteds, interval))
+		return true;
+	show->left--;
+	return interval_write(show->writer, interval) && show->left;
+}
+
+bool intervals_show(struct session *session, const struct options *options, enum want_value value,
+		    struct sink *sink, struct error *err)
+{
+	struct wanteds wanteds;
+	struct show show = {.wanteds = value == VALUE_FORBIDDEN ? NULL : &wanteds,
+			    .left = options->has_limit ? options->limit : UINT64_MAX};
+
+	if (!wanteds_parse(&options->words, value, &wanteds, err))
+		return false;
+	bool ok = interval_writer_new(session, options, sink, &show.writer, err);
+	if (ok) {
+		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
+		ok = interval_writer_finish(show.writer, !ok, err) && ok;
+	}
+	wanteds_release(&wanteds);
 	return ok;
 }

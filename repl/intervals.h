@@ -45,8 +45,11 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err);
 
+/* `state` and `when`: the intervals that the command's words want, up to --limit. */
+bool intervals_show(struct session *session, const struct options *options, enum want_value value,
+		    struct sink *sink, struct error *err);
 /* What `explain` prints: the range, and how the state at its end would be found. */
-bool intervals_explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
-		       struct error *err);
+bool intervals_explain(struct session *session, const struct options *options,
+		       enum want_value value, struct sink *sink, struct error *err);
 
 #endif

@@ -245,8 +245,56 @@ static enum outcome read_down(struct backward *pass)
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
 }
 
+/* The CPU whose streams alone can answer; NULL: all may. */
+static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
+{
+	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
+
+	if (!pass->closure->cpu_depth || bit == ATTR_ABSENT || !pass->closure->cpu_depth[bit])
+		return NULL;
+	while (attr_depth(pass->attrs, attr) > pass->closure->cpu_depth[bit])
+		attr = attr_parent(pass->attrs, attr);
+	const struct value *key = attr_atom(pass->attrs, attr);
+	return key->kind == VALUE_INT && !key->negative && key->u <= INT32_MAX ? key : NULL;
+}
+
+/*
+ * When questions concern one CPU each, a round is one CPU's: the newest question's. The others
+ * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events.
+ */
+static const uint64_t *keep_one_cpu(struct backward *pass)
+{
+	const struct trace *trace = pass->options.feed->trace;
+	const struct value *key = cpu_of(pass, pass->later[0]->attr);
+	size_t n = pass->nlater;
+
+	if (!key)
+		return NULL;
+	uint64_t cpu = key->u;
+	struct question **all = mem_new_array(n, sizeof(struct question *));
+	memcpy(all, pass->later, n * sizeof(struct question *));
+	pass->nlater = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct value *own = cpu_of(pass, all[i]->attr);
+		if (own && own->u != cpu) {
+			pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
+						sizeof(struct question *));
+			pass->missed[pass->nmissed++] = all[i];
+		} else {
+			question_later(pass, all[i]);
+		}
+	}
+	mem_free(all);
+	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
+	for (size_t s = 0; s < trace->nstreams; s++)
+		if (trace->streams[s]->cpu < 0 || (uint64_t)trace->streams[s]->cpu == cpu)
+			streams[s / 64] |= UINT64_C(1) << s % 64;
+	return streams;
+}
+
 static enum outcome read_round(struct backward *pass)
 {
+	const uint64_t *streams = keep_one_cpu(pass);
 	struct feed_range range = {
 		.from = floor_order(pass),
 		.to = pass->later[0]->key,
@@ -255,11 +303,12 @@ static enum outcome read_round(struct backward *pass)
 		.start = pass->closure->start && !pass->options.has_floor,
 		.end = pass->closure->end,
 		.classes = pass->closure->classes,
+		.streams = streams,
 	};
 	enum outcome outcome = OUTCOME_ERROR;
 
 	pass->round++;
-	if (order_compare(&range.to, &pass->stood) > 0)
+	if (!streams && order_compare(&range.to, &pass->stood) > 0)
 		pass->statistics.rounds++;
 	pass->reached = range.to;
 	for (uint32_t i = 0; i < pass->closure->nshapes; i++)

@@ -120,6 +120,39 @@ static const struct tomb *tomb_over(const struct cells *cells, uint32_t attr)
 	return best;
 }
 
+/* Takes a tomb's word for what was there just before `limit`, when it is newer than *out's. */
+static void take_older(const struct tomb *tomb, nstime limit, struct cell *out)
+{
+	nstime since = tomb->since;
+	enum value_kind kind = tomb->kind;
+
+	if (since >= limit && tomb->again) {
+		since = tomb->again_since;
+		kind = tomb->again_kind;
+	}
+	if (since >= limit || since < out->last_run)
+		return;
+	out->last = (struct value){.kind = kind};
+	out->last_run = since;
+}
+
+/* What an attribute without a cell was just before the tomb over it: an older tomb, or `initial`.
+ */
+static void look_below_tomb(const struct cells *cells, uint32_t attr, nstime limit,
+			    struct cell *out)
+{
+	if (!program_initial(cells->program, attr, &out->last))
+		out->last.kind = VALUE_UNKNOWN;
+	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
+		for (uint32_t i = a < cells->nslots ? cells->slots[a].tomb : NOWHERE; i != NOWHERE;
+		     i = cells->tombs[i].next)
+			if (a != attr || !cells->tombs[i].below)
+				take_older(&cells->tombs[i], limit, out);
+	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombs[i].next)
+		if (pattern_covers(cells->tombs[i].pattern, cells->attrs, attr, true) == COVER_YES)
+			take_older(&cells->tombs[i], limit, out);
+}
+
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 {
 	const struct cell *cell = cell_of(cells, attr);
@@ -152,6 +185,7 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 		out->since = out->run = tomb->since;
 		out->writer = tomb->writer;
 		out->written = true;
+		look_below_tomb(cells, attr, tomb->since, out);
 		return;
 	}
 	if (!program_initial(cells->program, attr, &out->value))
@@ -325,6 +359,11 @@ void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_k
 		bury_matching(&burial, pattern);
 	else
 		bury_below(&burial, pattern->attr, !pattern->below);
+	if (tomb->seq && tomb->since < since) {
+		tomb->again = true;
+		tomb->again_kind = tomb->kind;
+		tomb->again_since = tomb->since;
+	}
 	tomb->kind = kind;
 	tomb->since = since;
 	tomb->seq = ++cells->seq;

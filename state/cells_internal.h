@@ -17,9 +17,13 @@ struct tomb {
 	bool below;              /* `**`: not the attribute itself */
 	enum value_kind kind;
 	nstime since;
-	uint64_t seq; /* order among tombs */
+	uint64_t seq; /* order among tombs; 0: not placed yet */
 	struct writer writer;
 	uint32_t next;
+	/* what it was before `since`, when it had been placed before: for a write at `since` too */
+	bool again;
+	enum value_kind again_kind;
+	nstime again_since;
 };
 
 struct section_value {

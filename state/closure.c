@@ -3,6 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/expr.h"
 
 #include <string.h>
 
@@ -371,6 +372,57 @@ bool closure_was(const struct closure *closure, uint32_t bit)
 	return closure->was[bit / 64] & UINT64_C(1) << bit % 64;
 }
 
+/* Depth of the first key of a target that is the event's own section/cpu; 0: there is none. */
+static uint32_t cpu_depth_of(const struct path *target, uint32_t cpu_section)
+{
+	for (uint32_t i = 0; i < target->natoms; i++)
+		if (target->atoms[i].kind == ATOM_EXPR &&
+		    target->atoms[i].expr->kind == EXPR_SECTION_OWN &&
+		    target->atoms[i].expr->index == cpu_section)
+			return i + 1;
+	return 0;
+}
+
+/* Takes a line's word for where the CPU stands; false when it has none, or another one. */
+static bool agree_on_cpu(struct closure *closure, const struct step_of *step, uint32_t cpu_section,
+			 uint32_t *depths)
+{
+	uint32_t depth = cpu_depth_of(&step->line->target, cpu_section);
+
+	if (!depth || step->line->flags & LINE_SECTION)
+		return false;
+	for (uint32_t i = 0; i < step->line->nreads; i++)
+		if (step->line->reads[i].shape != ATTR_ABSENT) /* more than section values */
+			return false;
+	for (uint32_t bit = 0; bit < closure->nshapes; bit++) {
+		if (!(step->writes[bit / 64] >> bit % 64 & 1))
+			continue;
+		if (depths[bit] && depths[bit] != depth)
+			return false;
+		depths[bit] = depth;
+	}
+	return true;
+}
+
+static void find_cpu_depths(struct closure *closure)
+{
+	const struct catalog *catalog = closure->catalog;
+	uint32_t *depths = arena_array(closure->arena, closure->nshapes, sizeof *depths);
+	uint32_t cpu_section = program_sections(catalog->program);
+
+	if (closure->cumulative || closure->cyclic || closure->start || closure->end)
+		return;
+	for (uint32_t i = 0; i < program_sections(catalog->program); i++)
+		if (!strcmp(program_section_name(catalog->program, i), "cpu"))
+			cpu_section = i;
+	for (size_t e = 0; e < catalog->nentries; e++)
+		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++)
+			if (!agree_on_cpu(closure, &closure->plans[e].steps[i], cpu_section,
+					  depths))
+				return;
+	closure->cpu_depth = depths;
+}
+
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots)
 {
 	struct closure *closure = mem_new(sizeof *closure);
@@ -386,6 +438,7 @@ struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots
 	find_shapes(closure);
 	make_plans(closure);
 	find_was(closure);
+	find_cpu_depths(closure);
 	return closure;
 }
 

@@ -61,6 +61,12 @@ struct closure {
 	bool cumulative, cyclic; /* some line is */
 	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */
+	/*
+	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every line
+	 * that writes it, 0 when no line does. NULL unless that holds for all shapes, no line reads
+	 * state and none sets section values: then a question concerns the streams of its CPU alone.
+	 */
+	uint32_t *cpu_depth;
 };
 
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots);

@@ -351,6 +351,12 @@ static void apply_fills(struct forward *forward)
 			 fill->fact.value.kind != VALUE_NONE)
 			records_add(records, key.moment, fill->attr, &fill->fact);
 	}
+	size_t kept = 0;
+	for (size_t i = 0; i < records->count; i++) /* a list leaves out what is none */
+		if (records->items[i].fact.value.kind != VALUE_NONE ||
+		    wanted_by_name(forward->wanted, records->items[i].attr))
+			records->items[kept++] = records->items[i];
+	records->count = kept;
 }
 
 static bool views_need_fills(const struct forward *forward)

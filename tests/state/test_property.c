@@ -31,6 +31,7 @@ struct gen {
 	struct rng rng;
 	struct buf text;
 	bool cumulative;
+	bool by_cpu;
 };
 
 static uint32_t pick(struct gen *gen, uint32_t n)
@@ -90,6 +91,12 @@ static void add_read(struct gen *gen, int depth)
 
 static void add_target(struct gen *gen, bool subtree)
 {
+	if (gen->by_cpu) {
+		static const char *const below[] = {"", "/c", "/d"};
+		add(gen, "cpu[section/cpu]");
+		add(gen, below[subtree ? pick(gen, 3) : 1 + pick(gen, 2)]);
+		return;
+	}
 	if (subtree && pick(gen, 3) == 0) {
 		static const char *const wide[] = {"t[*]/x", "t/**", "t", "cpu[*]/c", "t[*]"};
 		add(gen, wide[pick(gen, 5)]);
@@ -111,6 +118,12 @@ static void add_target(struct gen *gen, bool subtree)
 
 static void add_value(struct gen *gen)
 {
+	static const char *const plain[] = {"field/v", "field/w", "none", "\"s\"", "section/cpu"};
+
+	if (gen->by_cpu) {
+		add(gen, plain[pick(gen, COUNT(plain))]);
+		return;
+	}
 	switch (pick(gen, 8)) {
 	case 0:
 		buf_add_u64(&gen->text, pick(gen, 4));
@@ -143,10 +156,10 @@ static void add_when(struct gen *gen)
 	if (pick(gen, 3))
 		return;
 	add(gen, " when ");
-	if (pick(gen, 2)) {
+	if (gen->by_cpu || pick(gen, 2)) {
 		add(gen, "field/v != ");
 		buf_add_u64(&gen->text, pick(gen, 4));
-		if (pick(gen, 2))
+		if (gen->by_cpu || pick(gen, 2))
 			return;
 		add(gen, pick(gen, 2) ? " && " : " || ");
 	}
@@ -177,19 +190,21 @@ static void add_line(struct gen *gen)
 	add(gen, "\n");
 }
 
+/* One set in four has only lines that concern one CPU each: rounds are then one CPU's. */
 static void add_rules(struct gen *gen)
 {
 	static const char *const heads[] = {"event X\n",      "event Y\n",     "event Z, X\n",
 					    "event *\n",      "event @lost\n", "event W\n",
 					    "event @start\n", "event @end\n"};
 
+	gen->by_cpu = pick(gen, 4) == 0;
 	add(gen, "map m { 0 = 1, 1 = 2, 3 = 0 }\ninitial n = 0\n");
 	if (pick(gen, 3) == 0)
 		add(gen, "initial a = 2\n");
 	if (pick(gen, 4) == 0)
 		add(gen, "initial t[*]/x = 1\n");
 	add(gen, "view u[?c]/z = t[cpu[?c]/c]/x\n");
-	if (pick(gen, 2)) {
+	if (!gen->by_cpu && pick(gen, 2)) {
 		add(gen, "section *\n  section/k = ");
 		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");
 		if (pick(gen, 4) == 0)

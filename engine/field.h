@@ -27,6 +27,18 @@ struct enum_label { /* inclusive range; signed comparison when the integer is si
 	uint64_t low, high; /* two's complement when signed */
 };
 
+/*
+ * Where an ARRAY of plain scalars stands. The kernel's dynamic arrays leave a 32-bit word in their
+ * place: low half the offset of the bytes, high half how many bytes (ftrace format files,
+ * `__data_loc` and `__rel_loc`).
+ */
+enum field_place {
+	PLACE_HERE,	/* behind what came before */
+	PLACE_DATA_LOC, /* the offset counts from where the layout began */
+	PLACE_REL_LOC,	/* the offset counts from the end of the word */
+	PLACE_REST	/* here, as many whole elements as there are to the end of the data */
+};
+
 struct field_class;
 
 struct member {
@@ -36,6 +48,7 @@ struct member {
 	/* of a variant's option: which values of the tag select it (several ranges may) */
 	const struct enum_label *ranges;
 	uint32_t nranges;
+	bool hidden; /* needed for decoding; no view, search or text shows it */
 };
 
 struct layout;
@@ -44,10 +57,13 @@ struct field_class {
 	enum field_kind kind;
 	uint32_t align; /* bits, a power of two, at least 1 */
 	uint32_t bits;	/* INT 1..64, FLOAT 16, 32, 64 */
+	uint32_t gap;	/* whole bytes, in bits, that lie unused before it */
+	enum field_place place; /* ARRAY of plain scalars; else PLACE_HERE */
 	bool is_signed, big_endian;
 	bool is_text; /* INT of 8 bits with an encoding: an array of it is text up to the first 0 */
 	bool is_enum;
 	bool is_blob; /* ARRAY, SEQUENCE of bytes that are shown as base64 */
+	bool is_address; /* INT: a place in code or data; shown in hex, may have a symbol */
 	uint8_t base; /* preferred display: 2, 8, 10, 16 */
 	int32_t clock; /* index into the trace's clocks that this integer is a value of, -1 none */
 	const struct enum_label *labels; /* in order of declaration; several may hold one value */

@@ -1,11 +1,16 @@
 noinst_LTLIBRARIES += libengine.la
-libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
-libengine_la_LIBADD = $(XXHASH_LIBS)
+libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(TRACEEVENT_CFLAGS) $(ZLIB_CFLAGS) \
+	$(ZSTD_CFLAGS) $(DW_CFLAGS)
+libengine_la_LIBADD = $(XXHASH_LIBS) $(TRACEEVENT_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
+	$(IPT_LIBS) $(IBERTY_LIBS)
 libengine_la_SOURCES = %D%/base/arena.c %D%/base/arena.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/source.c %D%/base/source.h \
 	%D%/batch.h %D%/detect.c %D%/event.c %D%/event.h %D%/field.c %D%/field.h \
 	%D%/layout.c %D%/layout.h %D%/layout_internal.h %D%/layout_run.c \
-	%D%/packet.h %D%/reader.h %D%/timebase.c %D%/timebase.h \
+	%D%/packet.h %D%/reader.h %D%/symbols.h %D%/timebase.c %D%/timebase.h \
 	%D%/timetext.c %D%/timetext.h %D%/trace.c %D%/trace.h
 include %D%/ctf/local.mk
+include %D%/kernel/local.mk
+include %D%/perf/local.mk
+include %D%/ftrace/local.mk

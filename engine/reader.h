@@ -16,6 +16,8 @@
 #include "engine/packet.h"
 #include "engine/trace.h"
 
+struct buf;
+
 enum step { STEP_ITEM, STEP_END, STEP_ERROR };
 
 struct probe {
@@ -23,6 +25,49 @@ struct probe {
 	bool is_folder;
 	const uint8_t *head; /* first bytes of a file */
 	size_t nhead;
+};
+
+/*
+ * What changed in an address space, in order of time: what symbols are found by. Names and build
+ * ids are borrowed for the call.
+ */
+enum map_event_kind {
+	MAP_ADD,  /* [start, start + len) of process `pid` shows `name` from `file_offset` on */
+	MAP_FORK, /* process `pid` begins with a copy of the maps of `parent` */
+	MAP_EXEC, /* process `pid` loses its maps */
+	MAP_KERNEL_SYMBOL /* [start, start + len) is the function `name`; len 0: gone */
+};
+
+struct map_event {
+	enum map_event_kind kind;
+	nstime t; /* NSTIME_MIN: holds from the start */
+	int64_t pid, parent; /* -1: the kernel */
+	uint64_t start, len, file_offset;
+	const char *name;
+	const uint8_t *build_id;
+	size_t nbuild_id; /* 0: not known */
+};
+
+/* Where raw hardware-trace bytes go: one run of bytes of one CPU's or thread's buffer. */
+struct aux_chunk {
+	int32_t cpu; /* -1: of a thread */
+	int64_t tid; /* -1: of a CPU */
+	uint64_t offset; /* in that buffer, bytes */
+	struct source *source;
+	uint64_t at, len; /* the bytes, in the source */
+	bool truncated;   /* the recorder lost what follows */
+};
+
+/* How to read the bytes; fields of engine/perf's fact sheet, decoded. */
+struct aux_kind {
+	const char *name; /* "intel_pt", "arm_spe", ... */
+	bool is_intel_pt;
+	uint16_t time_shift;
+	uint32_t time_mult;
+	uint64_t time_zero;
+	bool has_time;
+	uint32_t mtc_freq, tsc_ctc_numerator, tsc_ctc_denominator;
+	uint8_t max_non_turbo_ratio;
 };
 
 enum { SCAN_PRIV_MAX = 64 };
@@ -91,6 +136,22 @@ struct reader {
 	 */
 	bool (*decoder_fields)(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			       struct fields *out, struct error *err);
+
+	/* Each below may be NULL: the format has no such thing. */
+
+	/*
+	 * Adds the event as the format's own tool prints its payload, without a line's end. `fields`
+	 * is what decoder_fields() gave. False: this event has no text of its own.
+	 */
+	bool (*text)(const struct fields *fields, struct buf *out);
+	/* Calls `each` for all changes of address spaces, in order of time. */
+	bool (*maps)(const struct part *part,
+		     void (*each)(void *arg, const struct map_event *event), void *arg,
+		     struct error *err);
+	/* Calls `each` for all raw hardware-trace chunks, in file order; false from it ends. */
+	bool (*aux)(const struct part *part, struct aux_kind *kind,
+		    bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),
+		    void *arg, struct error *err);
 };
 
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */

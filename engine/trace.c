@@ -71,6 +71,12 @@ int32_t trace_add_clock(struct trace *trace, const struct clock *clock)
 	return (int32_t)trace->nclocks++;
 }
 
+void trace_add_source(struct trace *trace, struct source *source)
+{
+	trace->sources = room_for_one(trace->sources, trace->nsources, sizeof(struct source *));
+	trace->sources[trace->nsources++] = source;
+}
+
 void trace_damage(struct trace *trace, const char *where, const struct error *cause)
 {
 	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
@@ -93,9 +99,8 @@ uint64_t trace_bytes_read(const struct trace *trace)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < trace->nstreams; i++)
-		for (uint32_t s = 0; s < trace->streams[i]->nsources; s++)
-			sum += source_bytes_read(trace->streams[i]->sources[s]);
+	for (size_t i = 0; i < trace->nsources; i++)
+		sum += source_bytes_read(trace->sources[i]);
 	return sum;
 }
 
@@ -185,12 +190,12 @@ void trace_close(struct trace *trace)
 {
 	if (!trace)
 		return;
-	for (size_t i = 0; i < trace->nstreams; i++)
-		for (uint32_t s = 0; s < trace->streams[i]->nsources; s++)
-			source_close(trace->streams[i]->sources[s]);
 	for (size_t i = 0; i < trace->nparts; i++)
 		if (trace->parts[i]->reader->close)
 			trace->parts[i]->reader->close(trace->parts[i]);
+	for (size_t i = 0; i < trace->nsources; i++)
+		source_close(trace->sources[i]);
+	mem_free(trace->sources);
 	mem_free(trace->parts);
 	mem_free(trace->clocks);
 	mem_free(trace->streams);

@@ -72,8 +72,9 @@ struct stream {
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */
-	struct source **sources;     /* in the order in which their packets are numbered */
+	struct source **sources;     /* borrowed; in the order in which their packets are numbered */
 	uint32_t nsources;
+	uint64_t head_bytes;	     /* at the start of source 0, rewritten when its writer ends */
 	uint64_t bytes;		     /* of all its sources together */
 	void *priv;		     /* the reader's */
 };
@@ -105,6 +106,8 @@ struct trace {
 	size_t nstreams;
 	struct event_class **classes;
 	size_t nclasses;
+	struct source **sources; /* owned; streams may share them */
+	size_t nsources;
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
@@ -129,6 +132,8 @@ struct part *trace_add_part(struct trace *trace, const struct reader *reader, co
 struct stream *trace_add_stream(struct trace *trace, const struct part *part, const char *name);
 struct event_class *trace_add_class(struct trace *trace, const struct part *part, const char *name);
 int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
+/* The trace takes the source: streams of any part may name it, trace_close() ends it. */
+void trace_add_source(struct trace *trace, struct source *source);
 uint32_t part_index(const struct trace *trace, const struct part *part);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);

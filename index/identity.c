@@ -20,9 +20,17 @@ static uint64_t hash_range(struct source *source, uint64_t off, uint32_t len)
 	return hash ? hash : 1;
 }
 
-static uint32_t head_length(uint64_t size)
+/* Where the bytes begin that stay while a file grows, and how many of them are hashed. */
+static uint64_t head_offset(const struct stream *stream, uint32_t source)
 {
-	return size < HEAD_HASHED ? (uint32_t)size : HEAD_HASHED;
+	return source ? 0 : stream->head_bytes;
+}
+
+static uint32_t head_length(uint64_t size, uint64_t off)
+{
+	if (off >= size)
+		return 0;
+	return size - off < HEAD_HASHED ? (uint32_t)(size - off) : HEAD_HASHED;
 }
 
 /* Traces without a UUID are told apart by their description and their first bytes. */
@@ -34,9 +42,10 @@ static void add_stand_in(XXH3_state_t *state, const struct trace *trace, uint32_
 		const struct stream *stream = trace->streams[i];
 		if (stream->part != part || !stream->nsources)
 			continue;
-		uint64_t size = source_size(stream->sources[0]);
-		uint64_t hash = hash_range(stream->sources[0], 0,
-					   size < LAST_HASHED ? (uint32_t)size : LAST_HASHED);
+		uint64_t off = head_offset(stream, 0);
+		uint32_t len = head_length(source_size(stream->sources[0]), off);
+		uint64_t hash = hash_range(stream->sources[0], off,
+					   len < LAST_HASHED ? len : LAST_HASHED);
 		XXH3_128bits_update(state, &hash, sizeof hash);
 		return;
 	}
@@ -85,10 +94,11 @@ static void mark_place(const struct source *source, struct source_mark *mark)
 void mark_source(const struct stream *stream, uint32_t source, struct source_mark *mark)
 {
 	struct source *from = stream->sources[source];
+	uint64_t off = head_offset(stream, source);
 
 	mark->size = source_size(from);
-	mark->head_len = head_length(mark->size);
-	mark->head_hash = hash_range(from, 0, mark->head_len);
+	mark->head_len = head_length(mark->size, off);
+	mark->head_hash = hash_range(from, off, mark->head_len);
 	mark_place(from, mark);
 }
 
@@ -113,15 +123,16 @@ static bool size_on_disk_reaches(const struct source *source, uint64_t size)
 	return stat(source_name(source), &st) == 0 && (uint64_t)st.st_size >= size;
 }
 
-static bool content_agrees(struct source *source, const struct source_mark *mark)
+static bool content_agrees(struct source *source, uint64_t head, const struct source_mark *mark)
 {
-	if (hash_range(source, 0, mark->head_len) != mark->head_hash && mark->head_len)
+	if (hash_range(source, head, mark->head_len) != mark->head_hash && mark->head_len)
 		return false;
 	return !mark->last_len ||
 	       hash_range(source, mark->last_off, mark->last_len) == mark->last_hash;
 }
 
-static enum sameness compare_one(struct source *source, const struct source_mark *mark)
+static enum sameness compare_one(struct source *source, uint64_t head,
+				 const struct source_mark *mark)
 {
 	uint64_t size = source_size(source);
 	struct source_mark now = {.size = size};
@@ -132,7 +143,7 @@ static enum sameness compare_one(struct source *source, const struct source_mark
 		return SOURCES_SAME;
 	if (size < mark->size)
 		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
-	if (!content_agrees(source, mark))
+	if (!content_agrees(source, head, mark))
 		return SOURCES_CHANGED;
 	return size > mark->size ? SOURCES_GROWN : SOURCES_MOVED;
 }
@@ -143,7 +154,7 @@ enum sameness marks_compare(const struct stream *stream, const struct source_mar
 	enum sameness worst = SOURCES_SAME;
 
 	for (uint32_t i = 0; i < nmarks && i < stream->nsources; i++) {
-		enum sameness one = compare_one(stream->sources[i], &marks[i]);
+		enum sameness one = compare_one(stream->sources[i], head_offset(stream, i), &marks[i]);
 		if (one > worst)
 			worst = one;
 	}

@@ -325,6 +325,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	stream->cpu = members[0]->cpu;
 	for (size_t i = 0; i < n; i++) {
 		stream->sources[i] = members[i]->source;
+		trace_add_source(trace, members[i]->source);
 		stream->bytes += source_size(members[i]->source);
 		state->sources[i] = members[i]->beside;
 		members[i]->source = NULL; /* taken */

@@ -288,6 +288,7 @@ static bool add_stream(struct trace *trace, const struct part *part, uint32_t fi
 			break;
 		if (!source_open(path, mode, &stream->sources[i], err))
 			return false;
+		trace_add_source(trace, stream->sources[i]);
 		stream->nsources = i + 1;
 		stream->bytes += source_size(stream->sources[i]);
 	}

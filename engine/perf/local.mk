@@ -1,0 +1,1 @@
+libengine_la_SOURCES += %D%/perf.h

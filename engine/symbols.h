@@ -1,0 +1,38 @@
+/*
+ * symbols.h - which function is at an address? Address spaces in time, ELF and DWARF files
+ *
+ * What the parts' readers tell of maps is gathered once, when the first symbol is asked for.
+ * Kernel addresses go by the trace's own kernel symbols, then by kallsyms of this machine when it
+ * is the machine of the recording; user addresses by the file that was mapped there, found by
+ * build id first. Symbol tables are cached as files of their own, by build id, across runs.
+ */
+#ifndef ENGINE_SYMBOLS_H
+#define ENGINE_SYMBOLS_H
+
+#include "engine/trace.h"
+
+struct symbols;
+
+struct symbol {
+	const char *function; /* demangled; NULL: not known */
+	const char *object;   /* mapped file or "[kernel.kallsyms]"; NULL: nothing is mapped there */
+	uint64_t offset;      /* of the address in the function, bytes */
+	uint64_t file_offset; /* of the address in the object */
+	const char *file;     /* source file and line by DWARF, when asked for; NULL: not known */
+	uint32_t line;
+};
+
+enum symbols_want { SYMBOLS_LINES = 1 << 0 /* source lines too: slow */ };
+
+/* `cache`: folder for symbol tables, NULL none. Owned by the caller, ended before the trace. */
+struct symbols *symbols_new(const struct trace *trace, const char *cache);
+void symbols_free(struct symbols *symbols);
+
+/*
+ * The symbol at `address` of process `pid` at `t`, of a part's kernel when `kernel`. Texts live
+ * until symbols_free(). False: nothing is known of it. Not for use by two threads at once.
+ */
+bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
+		  uint64_t address, unsigned want, struct symbol *out);
+
+#endif

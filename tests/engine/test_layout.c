@@ -266,7 +266,8 @@ static struct field_class *variant_of(struct field_class *tag)
 	class->members[0] =
 		(struct member){"small", "small", integer(8, 8, false, false), small, 1};
 	class->members[1] =
-		(struct member){"large", "large", integer(32, 8, false, false), large, 1};
+		(struct member){"large", "large", integer(32, 8, false, false), large, 1,
+				false};
 	return class;
 }
 

@@ -264,7 +264,8 @@ static struct field_class *variant_of(struct field_class *tag)
 	class->members = arena_array(arena, 2, sizeof *class->members);
 	class->nmembers = 2;
 	class->members[0] =
-		(struct member){"small", "small", integer(8, 8, false, false), small, 1};
+		(struct member){"small", "small", integer(8, 8, false, false), small, 1,
+				false};
 	class->members[1] =
 		(struct member){"large", "large", integer(32, 8, false, false), large, 1,
 				false};

@@ -1,13 +1,20 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
-EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat
+bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
+	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT)
+EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
+	%D%/bench-repeat-ftrace
 %C%_bench_decode_SOURCES = %D%/decode.c
 %C%_bench_decode_LDADD = libindex.la libengine.la
 %C%_bench_repeat_SOURCES = %D%/repeat.c
 %C%_bench_repeat_LDADD = libengine.la
-CLEANFILES += %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT)
+%C%_bench_repeat_perf_SOURCES = %D%/bytes.h %D%/repeat_perf.c
+%C%_bench_repeat_perf_LDADD = libengine.la
+%C%_bench_repeat_ftrace_SOURCES = %D%/bytes.h %D%/repeat_ftrace.c
+%C%_bench_repeat_ftrace_LDADD = libengine.la
+CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
 
 # BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace
 .PHONY: bench
-bench: %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) all
+bench: $(bench_programs) all
 	$(srcdir)/bench/run.py $(abs_builddir) $(BENCH_FLAGS)

@@ -205,6 +205,9 @@ bool field_iter_next(struct field_iter *iter)
 {
 	const struct field *of = iter->of;
 
+	if (of->class->kind == FIELD_STRUCT)
+		while (iter->index < iter->count && of->class->members[iter->index].hidden)
+			iter->index++;
 	if (iter->index >= iter->count)
 		return false;
 	uint64_t i = iter->index++;

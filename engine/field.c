@@ -6,10 +6,10 @@
 const struct member *field_member(const struct field_class *structure, const char *name)
 {
 	for (uint32_t i = 0; i < structure->nmembers; i++)
-		if (!strcmp(structure->members[i].name, name))
+		if (!structure->members[i].hidden && !strcmp(structure->members[i].name, name))
 			return &structure->members[i];
 	for (uint32_t i = 0; i < structure->nmembers; i++)
-		if (!strcmp(structure->members[i].written, name))
+		if (!structure->members[i].hidden && !strcmp(structure->members[i].written, name))
 			return &structure->members[i];
 	return NULL;
 }

@@ -91,7 +91,7 @@ enum scope {
 	SCOPE_COUNT
 };
 
-/* The member of that name (as shown, else as written); NULL when there is none. */
+/* The member of that name (as shown, else as written) that is not hidden; NULL: there is none. */
 const struct member *field_member(const struct field_class *structure, const char *name);
 bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value);
 /* The next label that holds `value`, NULL when no more do; *next is 0 at first. */

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56 };
+enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56, LOCATION_BITS = 32 };
 
 struct compiler {
 	struct arena *arena;
@@ -138,7 +138,7 @@ uint64_t layout_stride(const struct field_class *element)
 {
 	if (element->kind != FIELD_INT && element->kind != FIELD_FLOAT)
 		return 0;
-	if (element->value_register)
+	if (element->value_register || element->gap)
 		return 0;
 	uint64_t align_bits = element->align ? element->align : 1;
 	return (element->bits + align_bits - 1) / align_bits * align_bits;
@@ -182,8 +182,32 @@ static bool compile_element(struct compiler *c, struct field_class *class, unsig
 	return compile_element_from(c, class, depth, 1);
 }
 
+/* Arrays that a word points to, or that take what is left. */
+static bool compile_placed(struct compiler *c, struct field_class *class)
+{
+	uint64_t stride = layout_stride(class->element);
+	bool located = class->place != PLACE_REST;
+
+	if (class->kind != FIELD_ARRAY || !stride || stride % 8 || stride != class->element->bits)
+		return error_set(c->err, ERR_FORMAT,
+				 "elements of an array placed apart are no plain scalars");
+	align(c, located ? class->align : class->element->align);
+	if (!at_byte(c))
+		c->bytewise = false;
+	struct layout_step *step = emit(c, located ? OP_LOCATED : OP_REST, class);
+	step->slot = next_slot(c, class);
+	step->stride = stride;
+	if (located)
+		advance(c, LOCATION_BITS);
+	else
+		advance_unknown(c, stride);
+	return true;
+}
+
 static bool compile_array(struct compiler *c, struct field_class *class, unsigned depth)
 {
+	if (class->place != PLACE_HERE)
+		return compile_placed(c, class);
 	bool sequence = class->kind == FIELD_SEQUENCE;
 	uint64_t stride = layout_stride(class->element);
 
@@ -275,6 +299,12 @@ static bool compile_root(struct compiler *c, struct field_class *class, unsigned
 {
 	if (depth > DEPTH_MAX || c->nsteps > STEPS_MAX)
 		return error_set(c->err, ERR_FORMAT, "a field class is nested too deeply");
+	if (class->gap) {
+		if (class->gap % 8)
+			return error_set(c->err, ERR_FORMAT, "a gap is not of whole bytes");
+		emit(c, OP_SKIP, NULL)->count = class->gap;
+		advance(c, class->gap);
+	}
 	switch (class->kind) {
 	case FIELD_INT:
 	case FIELD_FLOAT:
@@ -321,6 +351,9 @@ static bool step_constant(const struct layout_step *step, uint64_t *bits)
 	case OP_ARRAY:
 		*bits = step->count ? (step->count - 1) * step->stride + step->class->element->bits
 				    : 0;
+		return true;
+	case OP_SKIP:
+		*bits = step->count;
 		return true;
 	default:
 		return false;
@@ -397,11 +430,28 @@ static bool plain_integer(const struct layout_step *step, struct layout_integer 
 	}
 }
 
+/* Moves the last integers' eight bytes so that none of them ends behind the prefix. */
+static void shift_last(struct layout_prefix *prefix, struct layout_integer *integers)
+{
+	prefix->need = prefix->bytes > 8 ? prefix->bytes : 8;
+	for (uint32_t i = prefix->nintegers; i-- > 0;) {
+		struct layout_integer *integer = &integers[i];
+		uint32_t over = integer->offset + 8u;
+		if (over <= prefix->need)
+			break;
+		over -= prefix->need;
+		integer->offset = (uint16_t)(integer->offset - over);
+		integer->shift = (uint16_t)(over * 8);
+		prefix->nshifted++;
+	}
+}
+
 static void find_prefix(struct compiler *c, struct layout *layout)
 {
 	struct layout_prefix *prefix = &layout->prefix;
 	struct layout_integer *integers = arena_array(c->arena, c->nsteps, sizeof *integers);
 	struct layout_array *arrays = arena_array(c->arena, c->nsteps, sizeof *arrays);
+	struct layout_located *located = arena_array(c->arena, c->nsteps, sizeof *located);
 	struct layout_copy *copies = arena_array(c->arena, c->nsteps, sizeof *copies);
 	uint64_t at = 0, bits;
 	size_t n = 0;
@@ -409,23 +459,30 @@ static void find_prefix(struct compiler *c, struct layout *layout)
 	for (; c->bytewise && n < c->nsteps && at <= UINT16_MAX; n++) {
 		const struct layout_step *step = &layout->steps[n];
 		if (plain_integer(step, &integers[prefix->nintegers])) {
-			integers[prefix->nintegers++].offset = (uint32_t)at;
+			integers[prefix->nintegers++].offset = (uint16_t)at;
 			bits = step->class->bits;
 		} else if (step->op == OP_ARRAY && step_constant(step, &bits) &&
 			   bits / 8 <= UINT16_MAX) {
 			arrays[prefix->narrays++] =
 				(struct layout_array){step->count, (uint32_t)at, step->slot};
+		} else if (step->op == OP_SKIP && step->count / 8 <= UINT16_MAX) {
+			bits = step->count;
+		} else if (step->op == OP_LOCATED) {
+			located[prefix->nlocated++] = (struct layout_located){step, (uint32_t)at};
+			bits = LOCATION_BITS;
 		} else {
 			break;
 		}
-		if (step->op != OP_ARRAY && step->reg)
+		if (step->class && step->class->kind != FIELD_ARRAY && step->reg)
 			copies[prefix->ncopies++] = (struct layout_copy){step->slot, step->reg};
 		at += bits / 8;
 	}
 	prefix->integers = integers;
 	prefix->arrays = arrays;
+	prefix->located = located;
 	prefix->copies = copies;
 	prefix->bytes = (uint32_t)at;
+	shift_last(prefix, integers);
 	prefix->rest = layout->steps + n;
 }
 

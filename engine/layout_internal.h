@@ -22,8 +22,10 @@ enum op {
 	OP_SEQUENCE, /* as many as the register says */
 	OP_ARRAY_OF, /* count elements, each by the sub-layout */
 	OP_SEQUENCE_OF,
+	OP_LOCATED, /* a 32-bit word that says where the elements are, `class->place` from where */
+	OP_REST,    /* elements up to the end of the data */
 	OP_ALIGN,   /* to `count` bits */
-	OP_SKIP,    /* `count` bits; in skip lists */
+	OP_SKIP,    /* `count` bits: gaps; in skip lists whatever nobody asks for */
 	OP_VARIANT, /* jump to the option that the register selects */
 	OP_JUMP     /* to step `jump` */
 };
@@ -45,11 +47,13 @@ struct layout_step {
 /*
  * The leading steps whose places are constant, decoded behind one comparison and without a branch
  * per field: every little-endian integer of up to 64 bits is (load & mask ^ sign) - sign, of eight
- * bytes read from its place. So READ_OVER bytes behind the last of them must be readable too.
+ * bytes read from its place. The last ones' eight bytes end where the prefix ends and are shifted,
+ * since records (the kernel's) often end there too.
  */
 struct layout_integer {
 	uint64_t mask, sign; /* sign: the sign bit, 0 when unsigned */
-	uint32_t offset;     /* bytes from where the layout begins */
+	uint16_t offset;     /* of the eight bytes, from where the layout begins */
+	uint16_t shift;
 	uint32_t slot;
 };
 
@@ -58,18 +62,24 @@ struct layout_array {
 	uint32_t offset, slot;
 };
 
+struct layout_located { /* an array whose word is there */
+	const struct layout_step *step;
+	uint32_t offset;
+};
+
 struct layout_copy { /* a slot whose value is kept in a register too */
 	uint32_t slot, reg;
 };
 
-enum { READ_OVER = 8 };
-
 struct layout_prefix {
 	const struct layout_integer *integers;
 	const struct layout_array *arrays;
+	const struct layout_located *located;
 	const struct layout_copy *copies;
-	uint32_t nintegers, narrays, ncopies;
-	uint32_t bytes;                 /* that all of them take, 0: there is no prefix */
+	uint32_t nintegers, narrays, nlocated, ncopies;
+	uint32_t nshifted;              /* of the integers, the last ones */
+	uint32_t bytes;                 /* that all of them take */
+	uint32_t need;                  /* bytes that must be readable, at least 8 */
 	const struct layout_step *rest; /* what comes behind it */
 };
 

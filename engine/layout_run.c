@@ -132,6 +132,24 @@ static bool pass_elements(const struct layout_step *step, uint64_t count, struct
 	return true;
 }
 
+/*
+ * The slot of an array whose 32-bit word stands at bit `at` of the layout that began at bit
+ * `begin`. False when what the word names does not lie between there and the end of the data.
+ */
+static bool find_located(const struct layout_step *step, const struct layout_input *in,
+			 uint64_t begin, uint64_t at, struct slot *out)
+{
+	const struct field_class *class = step->class;
+	uint64_t word = load_bits(in->data, at, 32, class->big_endian);
+	uint64_t from = class->place == PLACE_REL_LOC ? at + 32 : begin;
+	uint64_t start = from + (word & 0xffff) * 8, bits = (word >> 16) * 8;
+
+	if (start > in->bits || bits > in->bits - start)
+		return false;
+	*out = (struct slot){.at = start, .n = bits / step->stride};
+	return true;
+}
+
 #define ROOM(count)                                                               \
 	do {                                                                      \
 		if (__builtin_expect((uint64_t)(end - p) < (uint64_t)(count), 0)) \
@@ -144,12 +162,20 @@ static bool pass_elements(const struct layout_step *step, uint64_t count, struct
 			in->registers[s->reg - 1] = (value); \
 	} while (0)
 
-static inline void decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
-				 uint64_t *registers, struct slot *slots)
+/* False when an array's word points out of the data. `at`: of the layout's first byte, bits. */
+static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
+				 const struct layout_input *in, struct slot *slots)
 {
-	for (uint32_t i = 0; i < prefix->nintegers; i++) {
-		const struct layout_integer *integer = &prefix->integers[i];
+	const struct layout_integer *integer = prefix->integers;
+	const struct layout_integer *last = integer + prefix->nintegers;
+
+	for (; integer < last - prefix->nshifted; integer++) {
 		uint64_t value = load_native(p + integer->offset, 8) & integer->mask;
+		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
+	}
+	for (; integer < last; integer++) {
+		uint64_t value = load_native(p + integer->offset, 8) >> integer->shift;
+		value &= integer->mask;
 		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
 	}
 	for (uint32_t i = 0; i < prefix->narrays; i++) {
@@ -158,7 +184,14 @@ static inline void decode_prefix(const struct layout_prefix *prefix, const uint8
 			(struct slot){.at = at + array->offset * UINT64_C(8), .n = array->count};
 	}
 	for (uint32_t i = 0; i < prefix->ncopies; i++)
-		registers[prefix->copies[i].reg - 1] = slots[prefix->copies[i].slot].u;
+		in->registers[prefix->copies[i].reg - 1] = slots[prefix->copies[i].slot].u;
+	for (uint32_t i = 0; i < prefix->nlocated; i++) {
+		const struct layout_located *located = &prefix->located[i];
+		if (!find_located(located->step, in, at, at + located->offset * UINT64_C(8),
+				  &slots[located->step->slot]))
+			return false;
+	}
+	return true;
 }
 
 static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
@@ -166,12 +199,14 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 	const uint8_t *data = in->data, *end = data + in->bits / 8;
 	const uint8_t *p = data + (in->at + 7) / 8;
 	const struct layout_step *s = layout->steps;
+	const uint64_t begin = (uint64_t)(p - data) * 8;
 	uint64_t value, count, bits;
 
 	if (p > end)
 		return false;
-	if ((uint64_t)(end - p) >= (uint64_t)layout->prefix.bytes + READ_OVER) {
-		decode_prefix(&layout->prefix, p, (uint64_t)(p - data) * 8, in->registers, slots);
+	if ((uint64_t)(end - p) >= layout->prefix.need) {
+		if (!decode_prefix(&layout->prefix, p, begin, in, slots))
+			goto cut;
 		p += layout->prefix.bytes;
 		s = layout->prefix.rest;
 	}
@@ -273,6 +308,19 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			s = layout->steps + s->jump - 1;
 			break;
 		case OP_SKIP:
+			ROOM(s->count / 8);
+			p += s->count / 8;
+			break;
+		case OP_LOCATED:
+			ROOM(4);
+			if (!find_located(s, in, begin, (uint64_t)(p - data) * 8, &slots[s->slot]))
+				goto cut;
+			p += 4;
+			break;
+		case OP_REST:
+			count = (uint64_t)(end - p) / (s->stride / 8);
+			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
+			p += count * (s->stride / 8);
 			break;
 		}
 	}
@@ -286,7 +334,9 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 	const uint8_t *data = in->data, *end = data + in->bits / 8;
 	const uint8_t *p = data + (in->at + 7) / 8;
 	const struct layout_step *s = layout->skips;
+	const uint64_t begin = (uint64_t)(p - data) * 8;
 	uint64_t count, bits;
+	struct slot located;
 
 	if (p > end)
 		return false;
@@ -338,6 +388,15 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 		case OP_JUMP:
 			s = layout->skips + s->jump - 1;
 			break;
+		case OP_LOCATED:
+			ROOM(4);
+			if (!find_located(s, in, begin, (uint64_t)(p - data) * 8, &located))
+				goto cut;
+			p += 4;
+			break;
+		case OP_REST:
+			p += (uint64_t)(end - p) / (s->stride / 8) * (s->stride / 8);
+			break;
 		default: /* an integer that something refers to */
 			ROOM(s->bytes);
 			in->registers[s->reg - 1] = layout_scalar(s->class, p, 0);
@@ -359,6 +418,7 @@ cut:
  */
 static bool run_bits(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
+	const uint64_t begin = in->at;
 	int order = -1;
 	uint64_t value, count, bits;
 
@@ -414,6 +474,20 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 		case OP_JUMP:
 			s = layout->steps + s->jump - 1;
 			continue;
+		case OP_SKIP:
+			if (s->count > room)
+				return false;
+			in->at += s->count;
+			continue;
+		case OP_LOCATED:
+			if (room < 32 || !find_located(s, in, begin, in->at, &slot))
+				return false;
+			in->at += 32;
+			break;
+		case OP_REST:
+			slot = (struct slot){.at = in->at, .n = room / s->stride};
+			in->at += slot.n * s->stride;
+			break;
 		default:
 			if (s->class->bits > room)
 				return false;

@@ -331,9 +331,11 @@ static void push_field_names(lua_State *L, const struct event_class *class)
 	const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
 
 	lua_newtable(L);
-	for (uint32_t i = 0; payload && i < payload->nmembers; i++) {
+	for (uint32_t i = 0, n = 0; payload && i < payload->nmembers; i++) {
+		if (payload->members[i].hidden)
+			continue;
 		lua_pushstring(L, payload->members[i].name);
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
+		lua_rawseti(L, -2, (lua_Integer)++n);
 	}
 }
 

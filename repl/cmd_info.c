@@ -224,8 +224,10 @@ static void json_classes(const struct trace *trace, struct sink *out)
 			    (unsigned long long)class->id);
 		json_text(out, class->name);
 		sink_text(out, ",\"fields\":[");
-		for (uint32_t m = 0; payload && m < payload->nmembers; m++) {
-			sink_text(out, m ? "," : "");
+		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
+			if (payload->members[m].hidden)
+				continue;
+			sink_text(out, n++ ? "," : "");
 			json_text(out, payload->members[m].name);
 		}
 		sink_text(out, "]}");
@@ -367,9 +369,10 @@ static void text_classes(const struct trace *trace, struct sink *out)
 		const struct event_class *class = trace->classes[i];
 		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
 		sink_text(out, class->name);
-		sink_text(out, payload && payload->nmembers ? ": " : "");
-		for (uint32_t m = 0; payload && m < payload->nmembers; m++) {
-			sink_text(out, m ? ", " : "");
+		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
+			if (payload->members[m].hidden)
+				continue;
+			sink_text(out, n++ ? ", " : ": ");
 			sink_text(out, payload->members[m].name);
 		}
 		sink_char(out, '\n');

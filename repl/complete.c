@@ -91,7 +91,8 @@ static void offer_fields(const struct wish *wish)
 			const struct field_class *class = trace->classes[i]->scope[scope];
 
 			for (uint32_t m = 0; class && m < class->nmembers; m++)
-				offer(wish, class->members[m].name);
+				if (!class->members[m].hidden)
+					offer(wish, class->members[m].name);
 		}
 }
 

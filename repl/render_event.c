@@ -144,7 +144,8 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 {
 	for (uint32_t i = 0; i < class->nmembers; i++) {
 		const struct member *member = &class->members[i];
-		if (planner->hidden_by && field_member(planner->hidden_by, member->name))
+		if (member->hidden ||
+		    (planner->hidden_by && field_member(planner->hidden_by, member->name)))
 			continue;
 		plan_name(planner, member->name);
 		plan_value(planner, member->class);

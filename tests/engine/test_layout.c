@@ -264,11 +264,9 @@ static struct field_class *variant_of(struct field_class *tag)
 	class->members = arena_array(arena, 2, sizeof *class->members);
 	class->nmembers = 2;
 	class->members[0] =
-		(struct member){"small", "small", integer(8, 8, false, false), small, 1,
-				false};
+		(struct member){"small", "small", integer(8, 8, false, false), small, 1, false};
 	class->members[1] =
-		(struct member){"large", "large", integer(32, 8, false, false), large, 1,
-				false};
+		(struct member){"large", "large", integer(32, 8, false, false), large, 1, false};
 	return class;
 }
 
@@ -444,6 +442,178 @@ static void every_cut_of_a_mixed_class_is_refused(void **state)
 		assert_false(run(root, bytes, size, 0).whole);
 }
 
+/*
+ * The layout of a kernel record:
+ * u16 · 2 bytes unused · u32 · location word · 4 unused · u8, then the located bytes.
+ */
+static struct field_class *kernel_record(enum field_place place, uint32_t element_bits, bool big)
+{
+	struct field_class *word = integer(32, 8, false, big), *last = integer(8, 8, false, big);
+	struct field_class *located =
+		list(FIELD_ARRAY, integer(element_bits, 8, false, big), 0, NULL);
+
+	word->gap = 16;
+	last->gap = 32;
+	located->place = place;
+	located->big_endian = big;
+	located->align = 8;
+	return structure(4,
+			 (struct field_class *[]){integer(16, 8, false, big), word, located, last});
+}
+
+static void gaps_and_located_arrays(void **state)
+{
+	static const struct {
+		enum field_place place;
+		uint32_t element_bits;
+		bool big;
+		uint8_t bytes[24]; /* after one byte that is none of it */
+		uint64_t at, n;    /* bytes from the first of `bytes` */
+	} rows[] = {
+		{PLACE_DATA_LOC,
+		 8,
+		 false,
+		 {1, 2, 9, 9, 3, 0, 0, 0, 17, 0, 3, 0, 9, 9, 9, 9, 0x55, 'a', 'b'},
+		 17,
+		 3},
+		{PLACE_REL_LOC,
+		 8,
+		 false,
+		 {1, 2, 9, 9, 3, 0, 0, 0, 5, 0, 3, 0, 9, 9, 9, 9, 0x55, 'a', 'b'},
+		 17,
+		 3},
+		{PLACE_DATA_LOC,
+		 16,
+		 true,
+		 {2, 1, 9, 9, 0, 0, 0, 3, 0, 5, 0, 17, 9, 9, 9, 9, 0x55, 1, 2},
+		 17,
+		 2},
+		{PLACE_REL_LOC,
+		 32,
+		 true,
+		 {2, 1, 9, 9, 0, 0, 0, 3, 0, 12, 0, 0, 9, 9, 9, 9, 0x55, 1, 2},
+		 12,
+		 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint8_t bytes[25] = {7};
+		struct field_class *root =
+			kernel_record(rows[i].place, rows[i].element_bits, rows[i].big);
+		memcpy(bytes + 1, rows[i].bytes, 24);
+		struct decoded got = run(root, bytes, sizeof bytes, 8);
+		assert_true(got.whole);
+		assert_true(got.slots[0].u == 0x0201 && got.slots[1].u == 3);
+		assert_true(got.slots[2].at == (rows[i].at + 1) * 8);
+		assert_true(got.slots[2].n == rows[i].n);
+		assert_true(got.slots[3].u == 0x55);
+		assert_true(got.end == 18 * 8);
+		/* the same by the step loop: too few bytes for the prefix, when nothing is located
+		 */
+		memset(bytes + 9, 0, 4);
+		got = run(root, bytes, 18, 8);
+		assert_true(got.whole && got.slots[2].n == 0 && got.slots[3].u == 0x55);
+		assert_false(run(root, bytes, 17, 8).whole);
+	}
+}
+
+static void a_location_out_of_the_data_is_refused(void **state)
+{
+	static const struct {
+		uint8_t from, bytes;
+		bool whole;
+	} rows[] = {{17, 7, true}, {17, 8, false}, {24, 0, true}, {25, 0, false}, {0, 24, true}};
+	struct field_class *root = kernel_record(PLACE_DATA_LOC, 8, false);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint8_t bytes[24] = {0};
+		bytes[8] = rows[i].from;
+		bytes[10] = rows[i].bytes;
+		struct decoded got = run(root, bytes, sizeof bytes, 0);
+		assert_int_equal(got.whole, rows[i].whole);
+		struct layout_input in = {bytes, sizeof bytes * 8, 0, got.registers};
+		if (!rows[i].whole)
+			assert_non_null(strstr(layout_complaint(got.layout, in), "end"));
+	}
+}
+
+static void the_rest_is_whole_elements_to_the_end(void **state)
+{
+	static const uint8_t bytes[] = {5, 1, 0, 2, 0, 3};
+	struct field_class *rest = list(FIELD_ARRAY, integer(16, 8, false, false), 0, NULL);
+	struct field_class *root =
+		structure(2, (struct field_class *[]){integer(8, 8, false, false), rest});
+
+	(void)state;
+	rest->place = PLACE_REST;
+	for (size_t size = 1; size <= sizeof bytes; size++) {
+		struct decoded got = run(root, bytes, size, 0);
+		assert_true(got.whole);
+		assert_true(got.slots[1].at == 8 && got.slots[1].n == (size - 1) / 2);
+		assert_true(got.end == (1 + (size - 1) / 2 * 2) * 8);
+	}
+}
+
+/* The last integers are read from eight bytes that end where the record ends. */
+static void a_record_that_ends_with_its_last_integer(void **state)
+{
+	static const uint8_t bytes[] = {1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0xfd, 0xff, 0x80};
+	struct field_class *root = structure(
+		4,
+		(struct field_class *[]){integer(32, 8, false, false), integer(32, 8, true, false),
+					 integer(16, 8, true, false), integer(8, 8, true, false)});
+	struct decoded got = run(root, bytes, sizeof bytes, 0);
+
+	(void)state;
+	assert_true(got.whole && got.slots[0].u == 1 && got.slots[1].s == -2);
+	assert_true(got.slots[2].s == -3 && got.slots[3].s == -128);
+}
+
+static void only_plain_elements_may_stand_apart(void **state)
+{
+	struct field_class *element =
+		structure(1, (struct field_class *[]){node(FIELD_STRING, 0, 8)});
+	struct field_class *root =
+		structure(1, (struct field_class *[]){list(FIELD_ARRAY, element, 0, NULL)});
+	struct layout_grid grid = {1, 0};
+	struct layout *layout;
+	struct error err = {0};
+
+	(void)state;
+	root->members[0].class->place = PLACE_DATA_LOC;
+	assert_false(layout_compile(&root, 1, NULL, &grid, arena, &layout, &err));
+	assert_int_equal(err.kind, ERR_FORMAT);
+}
+
+static void hidden_members_are_not_seen(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 3};
+	struct field_class *root =
+		structure(3, (struct field_class *[]){integer(8, 8, false, false),
+						      integer(8, 8, false, false),
+						      integer(8, 8, false, false)});
+	struct decoded got = run(root, bytes, sizeof bytes, 0);
+	struct field field = {.class = root, .inside = got.slots};
+	struct event_class class = {.scope[SCOPE_PAYLOAD] = root};
+	struct field_path path;
+	struct field_iter iter;
+
+	(void)state;
+	assert_true(got.slots[1].u == 2);
+	assert_true(field_path_find(&class, 1u << SCOPE_PAYLOAD, (const char *[]){"m1"}, 1, &path));
+	root->members[1].hidden = root->members[2].hidden = true;
+	assert_false(
+		field_path_find(&class, 1u << SCOPE_PAYLOAD, (const char *[]){"m1"}, 1, &path));
+	assert_null(field_member(root, "m2"));
+	field_iter_begin(&iter, &field);
+	assert_true(field_iter_next(&iter));
+	assert_string_equal(iter.name, "m0");
+	assert_false(field_iter_next(&iter));
+	field_iter_end(&iter);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -483,6 +653,12 @@ int main(void)
 		ROW(arrays_longer_than_any_file_are_refused),
 		ROW(floats_of_all_sizes),
 		ROW(every_cut_of_a_mixed_class_is_refused),
+		ROW(gaps_and_located_arrays),
+		ROW(a_location_out_of_the_data_is_refused),
+		ROW(the_rest_is_whole_elements_to_the_end),
+		ROW(a_record_that_ends_with_its_last_integer),
+		ROW(only_plain_elements_may_stand_apart),
+		ROW(hidden_members_are_not_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

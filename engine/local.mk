@@ -3,10 +3,12 @@ libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(TRACEEVENT_CFLAGS) $(ZLIB_
 	$(ZSTD_CFLAGS) $(DW_CFLAGS)
 libengine_la_LIBADD = $(XXHASH_LIBS) $(TRACEEVENT_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(IPT_LIBS) $(IBERTY_LIBS)
-libengine_la_SOURCES = %D%/base/arena.c %D%/base/arena.h %D%/base/buf.c %D%/base/buf.h \
+libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
+	%D%/base/arena.c %D%/base/arena.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/source.c %D%/base/source.h \
 	%D%/batch.h %D%/detect.c %D%/event.c %D%/event.h %D%/field.c %D%/field.h \
+	%D%/intel_pt.c %D%/intel_pt.h \
 	%D%/layout.c %D%/layout.h %D%/layout_internal.h %D%/layout_run.c \
 	%D%/packet.h %D%/reader.h %D%/symbols.h %D%/timebase.c %D%/timebase.h \
 	%D%/timetext.c %D%/timetext.h %D%/trace.c %D%/trace.h

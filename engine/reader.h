@@ -52,7 +52,9 @@ struct map_event {
 struct aux_chunk {
 	int32_t cpu; /* -1: of a thread */
 	int64_t tid; /* -1: of a CPU */
+	uint32_t index;	 /* number of the buffer, where neither is known */
 	uint64_t offset; /* in that buffer, bytes */
+	uint64_t reference; /* the recorder's mark of when it copied them */
 	struct source *source;
 	uint64_t at, len; /* the bytes, in the source */
 	bool truncated;   /* the recorder lost what follows */

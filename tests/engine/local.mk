@@ -16,3 +16,6 @@ check_PROGRAMS += %D%/test_tsdl
 check_PROGRAMS += %D%/test_metadata_suite
 %C%_test_metadata_suite_SOURCES = %D%/test_metadata_suite.c
 %C%_test_metadata_suite_LDADD = $(TEST_LDADD)
+check_PROGRAMS += %D%/test_aux
+%C%_test_aux_SOURCES = %D%/test_aux.c %D%/decoded.c %D%/decoded.h
+%C%_test_aux_LDADD = $(TEST_LDADD)

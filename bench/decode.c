@@ -1,15 +1,17 @@
 /*
  * decode.c - how fast events come out, without anybody looking at them
  *
- *     bench-decode TRACE heads|fields|merge|all [ROUNDS]
+ *     bench-decode TRACE walk|heads|fields|merge|all [ROUNDS]
  *
+ *     walk     the packets are found: opening, and the index made in memory; no event is decoded
  *     heads    times and classes, stream after stream, bodies passed over
  *     fields   all fields of all events, stream after stream
  *     merge    times and classes of all streams in one order
  *     all      all fields, in one order: what babeltrace2's sink.utils.dummy makes its reader do
  *
  * Prints one line: mode, events, bytes, CPU seconds of the fastest and the median round, and a
- * checksum that keeps the work from being left out. The index is in memory and made before.
+ * checksum that keeps the work from being left out. The index is in memory; but for walk it is made
+ * before.
  */
 #include "engine/base/mem.h"
 #include "index/events.h"
@@ -82,33 +84,78 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* A trace with its packets listed, in memory. */
+struct opened {
+	struct trace *trace;
+	struct index *index;
+};
+
+static bool open_and_walk(const char *path, struct opened *out, struct error *err)
+{
+	struct trace_options topt = {.paths = &path, .npaths = 1};
+	struct index_options iopt = {.none = true, .scan_all = true};
+
+	*out = (struct opened){0};
+	return trace_open(&topt, &out->trace, err) &&
+	       index_open(out->trace, &iopt, &out->index, err) && index_build(out->index, err);
+}
+
+static void opened_close(struct opened *opened)
+{
+	if (opened->index)
+		index_close(opened->index);
+	if (opened->trace)
+		trace_close(opened->trace);
+}
+
+/* What the packets say that they hold, and their number where they do not. */
+static bool walk_round(const char *path, struct work *work, struct error *err)
+{
+	struct opened opened;
+	bool ok = open_and_walk(path, &opened, err);
+
+	*work = (struct work){0};
+	for (size_t i = 0; ok && i < opened.trace->nstreams; i++) {
+		struct packet_info info;
+		struct table *table;
+
+		ok = index_table(opened.index, opened.trace->streams[i], &table, err);
+		for (uint64_t k = 0; ok && k < table_count(table); k++) {
+			ok = table_get(table, k, &info, err);
+			work->events += info.rec.events == UINT32_MAX ? 0 : info.rec.events;
+			work->sum++;
+		}
+	}
+	opened_close(&opened);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[2] : "";
+	bool walk = !strcmp(mode, "walk");
 	bool values = !strcmp(mode, "fields") || !strcmp(mode, "all");
 	bool ordered = !strcmp(mode, "merge") || !strcmp(mode, "all");
 	int rounds = argc > 3 ? atoi(argv[3]) : 5;
-	struct trace_options topt = {.paths = (const char *const *)(argv + 1), .npaths = 1};
-	struct index_options iopt = {.none = true, .scan_all = true};
-	struct trace *trace;
-	struct index *index;
+	struct opened opened = {0};
 	struct work work = {0};
 	struct error err;
 	double seconds[100];
 	uint64_t bytes = 0;
 
-	if (argc < 3 || rounds < 1 || rounds > 100 || (!values && !ordered && strcmp(mode, "heads"))) {
-		fprintf(stderr, "usage: bench-decode TRACE heads|fields|merge|all [ROUNDS]\n");
+	if (argc < 3 || rounds < 1 || rounds > 100 ||
+	    (!walk && !values && !ordered && strcmp(mode, "heads"))) {
+		fprintf(stderr, "usage: bench-decode TRACE walk|heads|fields|merge|all [ROUNDS]\n");
 		return 2;
 	}
-	if (!trace_open(&topt, &trace, &err) || !index_open(trace, &iopt, &index, &err) ||
-	    !index_build(index, &err))
+	if (!walk && !open_and_walk(argv[1], &opened, &err))
 		return fail(&err);
-	for (size_t i = 0; i < trace->nstreams; i++)
-		bytes += trace->streams[i]->bytes;
+	for (size_t i = 0; !walk && i < opened.trace->nstreams; i++)
+		bytes += opened.trace->streams[i]->bytes;
 	for (int i = 0; i < rounds; i++) {
 		double start = cpu_seconds();
-		if (!round_of(index, ordered, values, &work, &err))
+		if (walk ? !walk_round(argv[1], &work, &err)
+			 : !round_of(opened.index, ordered, values, &work, &err))
 			return fail(&err);
 		seconds[i] = cpu_seconds() - start;
 	}
@@ -116,7 +163,6 @@ int main(int argc, char **argv)
 	printf("%s events %llu bytes %llu best %.6f median %.6f sum %llx\n", mode,
 	       (unsigned long long)work.events, (unsigned long long)bytes, seconds[0],
 	       seconds[rounds / 2], (unsigned long long)work.sum);
-	index_close(index);
-	trace_close(trace);
+	opened_close(&opened);
 	return 0;
 }

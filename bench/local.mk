@@ -13,8 +13,9 @@ EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 %C%_bench_repeat_ftrace_LDADD = libengine.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
+EXTRA_DIST += %D%/kernel.py %D%/measure.py
 
-# BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace
+# BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace, '--only perf ftrace' all CTF
 .PHONY: bench
 bench: $(bench_programs) all
 	$(srcdir)/bench/run.py $(abs_builddir) $(BENCH_FLAGS)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """make bench: what yore reaches, each figure beside a peer's or a limit in the same run.
 
-    run.py BUILD [--size BYTES] [--large BYTES] [--rounds N] [--json FILE] [--keep FOLDER]
+    run.py BUILD [--size BYTES] [--large BYTES] [--rounds N] [--only PART...] [--json FILE]
 
 Decoding: real traces ($YORE_CORPUS) repeated to --size (400 MB) by shifting their packets in time,
 and a generated one; CPU seconds, median of interleaved rounds, against
@@ -9,59 +9,21 @@ and a generated one; CPU seconds, median of interleaved rounds, against
 
 Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
+
+perf.data and trace.dat: see kernel.py. --only names the parts to run: ctf perf ftrace.
 """
 import argparse
 import json
 import os
-import platform
-import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 
-def cpu(command, **more):
-    """(CPU seconds of the children, wall seconds, process)"""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begin = time.monotonic()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                          **more)
-    wall = time.monotonic() - begin
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 3):
-        sys.exit("%s: %s" % (" ".join(command), done.stderr.decode()[-500:]))
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, done)
-
-
-def stats_of(done):
-    for line in reversed(done.stderr.decode().splitlines()):
-        if line.startswith("{"):
-            return json.loads(line)
-    return {}
-
-
-class Report:
-    def __init__(self, build):
-        self.rows = []
-        self.about = {
-            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "machine": "%s, %d processors" % (platform.machine(), os.cpu_count()),
-            "yore": subprocess.run([build + "/yore", "--version"], stdout=subprocess.PIPE,
-                                   check=False).stdout.decode().strip(),
-        }
-        for key, value in self.about.items():
-            print("%-8s %s" % (key, value))
-
-    def row(self, name, value, unit, peer=None, peer_name=None):
-        line = "  %-46s %10.3f %-12s" % (name, value, unit)
-        if peer:
-            line += " %s %.3f, ratio %.1f" % (peer_name, peer, value / peer)
-        print(line, flush=True)
-        self.rows.append({"name": name, "value": value, "unit": unit, "peer": peer,
-                          "peer_name": peer_name})
+import kernel
+from measure import Report, cpu, middle, stats_of, warm
 
 
 def decode_round(build, trace, mode):
@@ -90,10 +52,6 @@ def decoding(build, name, trace, rounds, report):
     return rate["all"] / rate["peer"]
 
 
-def middle(values):
-    return statistics.median(values)
-
-
 def finding(build, work, size, rounds, report):
     label = "%g GB" % (size / 1e9)
     trace, index = work + "/found", work + "/index"
@@ -102,9 +60,7 @@ def finding(build, work, size, rounds, report):
     files = [os.path.join(trace, f) for f in os.listdir(trace) if f.startswith("channel")]
     total = sum(os.path.getsize(f) for f in files)
     for name in files:  # warm the cache
-        with open(name, "rb") as file:
-            while file.read(1 << 24):
-                pass
+        warm(name)
     yore = build + "/yore"
     question = ["+%dms" % (size / 1e9 * 4000), "cpu[*]/thread", "--stats", "--index-dir", index]
     indexing, first, later, read, memory = [], [], [], 0, 0
@@ -127,42 +83,50 @@ def finding(build, work, size, rounds, report):
     shutil.rmtree(trace)
 
 
+def ctf(build, work, corpus, args, report):
+    ratios = []
+    if shutil.which("babeltrace2"):
+        for name in ("many-threads", "ros2", "cyg-profile/glxgears-cyg-profile"):
+            source = os.path.join(corpus, "ctf/real", name)
+            if not os.path.isdir(source):
+                print("%s: skipped: not in YORE_CORPUS" % name)
+                continue
+            trace = work + "/repeated"
+            cpu([build + "/bench/bench-repeat", source, trace, str(args.size)])
+            ratios.append(decoding(build, name.split("/")[0], trace, args.rounds, report))
+            shutil.rmtree(trace)
+        trace = work + "/generated"
+        cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size), "--no-truth"])
+        ratios.append(decoding(build, "generated", trace, args.rounds, report))
+        shutil.rmtree(trace)
+        report.row("all fields and merge, geometric mean of ratios",
+                   statistics.geometric_mean(ratios), "times")
+    else:
+        print("decoding: skipped: babeltrace2 is not installed")
+    for size in (100000000, 1000000000, 10000000000):
+        if size <= args.large:
+            finding(build, work, size, 3, report)
+
+
 def main():
+    parts = {"ctf": ctf, "perf": kernel.perf, "ftrace": kernel.ftrace}
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--size", type=int, default=400000000)
+    parser.add_argument("--size", type=int, help="bytes of a repeated trace")
     parser.add_argument("--large", type=int, default=10000000000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--json")
     parser.add_argument("--work", help="folder for traces; default: a temporary one")
     args = parser.parse_args()
     corpus = os.environ.get("YORE_CORPUS", "")
     report = Report(args.build)
     work = tempfile.mkdtemp(prefix="yore-bench-", dir=args.work)
-    ratios = []
+    asked = args.size
     try:
-        if shutil.which("babeltrace2"):
-            for name in ("many-threads", "ros2", "cyg-profile/glxgears-cyg-profile"):
-                source = os.path.join(corpus, "ctf/real", name)
-                if not os.path.isdir(source):
-                    print("%s: skipped: not in YORE_CORPUS" % name)
-                    continue
-                trace = work + "/repeated"
-                cpu([args.build + "/bench/bench-repeat", source, trace, str(args.size)])
-                ratios.append(decoding(args.build, name.split("/")[0], trace, args.rounds, report))
-                shutil.rmtree(trace)
-            trace = work + "/generated"
-            cpu([args.build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size),
-                 "--no-truth"])
-            ratios.append(decoding(args.build, "generated", trace, args.rounds, report))
-            shutil.rmtree(trace)
-            report.row("all fields and merge, geometric mean of ratios",
-                       statistics.geometric_mean(ratios), "times")
-        else:
-            print("decoding: skipped: babeltrace2 is not installed")
-        for size in (100000000, 1000000000, 10000000000):
-            if size <= args.large:
-                finding(args.build, work, size, 3, report)
+        for part in args.only:
+            args.size = asked or (400000000 if part == "ctf" else 500000000)
+            parts[part](args.build, work, corpus, args, report)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if args.json:

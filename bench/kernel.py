@@ -7,13 +7,16 @@ where this machine may record.
 """
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 from measure import cpu, middle, stats_of, warm
 
 PERF_CASES = ("sched-syscalls", "switch-events", "lost", "mixed-attrs")
 NOTHING = ".*: common_pid == 123456789"
-WORK = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000000"]
+INSTANCE = "/sys/kernel/tracing/instances/yore-bench"
+WORK = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=400000"]
 EVENTS = ("raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch",
           "sched:sched_waking", "sched:sched_wakeup")
 
@@ -81,16 +84,62 @@ def repeat_ftrace(build, source, trace, size, compression=None):
         os.remove(old)
 
 
-def record(command, trace):
-    """A fresh capture of two busy processes, if this machine lets us."""
-    work = "%s & %s; wait" % (" ".join(WORK), " ".join(WORK))
-    done = subprocess.run(command + ["sh", "-c", work], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, check=False)
-    if done.returncode == 0 and os.path.exists(trace) and os.path.getsize(trace) > 1000000:
+def busy():
+    """Two processes that call the kernel as fast as they can."""
+    subprocess.run("%s & %s; wait" % (" ".join(WORK), " ".join(WORK)), shell=True, check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def record_perf(trace):
+    """A fresh capture, if this machine lets us."""
+    command = ["perf", "record", "-q", "-a", "-m", "8M", "-o", trace]
+    for event in EVENTS:
+        command += ["-e", event, "--exclude-perf"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
+        time.sleep(1)
+        busy()
+        if recorder.poll() is None:
+            recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate()[1]
+    if os.path.exists(trace) and os.path.getsize(trace) > 1000000:
         return True
-    print("fresh %s: skipped: not recorded: %s" % (
-        command[0], done.stderr.decode(errors="replace").strip()[-120:]))
+    print("perf, fresh: skipped: not recorded: %s" % said.decode(errors="replace")[-120:].strip())
     return False
+
+
+def tracefs_write(name, text):
+    with open(os.path.join(INSTANCE, name), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def record_ftrace(trace):
+    """A fresh capture by an own instance of tracefs, which asks for less than trace-cmd record."""
+    raw = []
+    try:
+        os.mkdir(INSTANCE)
+    except OSError as error:
+        print("trace.dat, fresh: skipped: not recorded: %s" % error)
+        return False
+    try:
+        tracefs_write("buffer_size_kb", "60000")
+        for event in EVENTS:
+            tracefs_write("events/%s/enable" % event.replace(":", "/"), "1")
+        busy()
+        tracefs_write("tracing_on", "0")
+        for cpu_number in range(os.cpu_count()):
+            raw.append("%s.cpu%d" % (trace, cpu_number))
+            subprocess.run(["dd", "if=%s/per_cpu/cpu%d/trace_pipe_raw" % (INSTANCE, cpu_number),
+                            "of=" + raw[-1], "bs=4096", "iflag=nonblock"], check=False,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        tracefs_write("events/enable", "0")
+        cpu(["trace-cmd", "restore", "-c", "-o", trace + ".head"])
+        cpu(["trace-cmd", "restore", "-i", trace + ".head", "-o", trace] + raw)
+        return True
+    finally:
+        os.rmdir(INSTANCE)
+        for name in raw + [trace + ".head"]:
+            if os.path.exists(name):
+                os.remove(name)
 
 
 def first_answers(build, work, name, trace, report, limit):
@@ -133,10 +182,7 @@ def perf(build, work, corpus, args, report):
         repeat_perf(build, source, trace, args.size)
         perf_rates(build, "perf " + case, trace, args.rounds, report)
         os.remove(trace)
-    command = ["perf", "record", "-q", "-m", "8M", "-o", trace]
-    for event in EVENTS:
-        command += ["-e", event]
-    if record(command + ["--"], trace):
+    if record_perf(trace):
         perf_rates(build, "perf, fresh", trace, args.rounds, report)
     source = os.path.join(corpus, "perf-data", PERF_CASES[0], "perf.data")
     if os.path.isfile(source):
@@ -160,10 +206,7 @@ def ftrace(build, work, corpus, args, report):
         repeat_ftrace(build, source, trace, args.size, compression)
         ftrace_rates(build, "trace.dat " + kind, trace, args.rounds, report)
         os.remove(trace)
-    command = ["trace-cmd", "record", "-q", "-b", "20000", "-o", trace]
-    for event in EVENTS:
-        command += ["-e", event]
-    if record(command + ["--"], trace):
+    if record_ftrace(trace):
         ftrace_rates(build, "trace.dat, fresh", trace, args.rounds, report)
         os.remove(trace)
     for kind, compression in kinds:

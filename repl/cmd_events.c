@@ -77,6 +77,8 @@ static void show_head(struct show *show, const struct run *run, uint32_t i)
 		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
 		    (long long)run->batch->time[i], err.text);
 	show->session->damaged += !decoded;
+	if (decoded && !show->options->reverse) /* names hold from their event on */
+		event_writer_learn(show->writer, &fields);
 	wrote(show, event_write(show->writer, run->batch->time[i], run->stream, run->cpu, class,
 				decoded ? &fields : NULL));
 }
@@ -133,6 +135,8 @@ static bool show_event(struct show *show, struct events *events, const struct ev
 		say("damaged", "%s: event %s at %lld: %s", event->stream->name, event->class->name,
 		    (long long)event->time, bad.text);
 	show->session->damaged += !decoded;
+	if (decoded && !show->options->reverse) /* names hold from their event on */
+		event_writer_learn(show->writer, &fields);
 	wrote(show, event_write(show->writer, event->time, event->stream, event->cpu, event->class,
 				decoded ? &fields : NULL));
 	return true;
@@ -258,6 +262,35 @@ static bool count_events(struct show *show, struct error *err)
 	return true;
 }
 
+/* What records without a time, which come before all others, tell of threads' names. */
+static bool learn_names(struct show *show, struct error *err)
+{
+	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
+	struct index *index = session_index(show->session, err);
+	struct events *events;
+	struct event event;
+	enum step step;
+
+	if (!index || !events_open(index, &open, &events, err))
+		return false;
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		struct error ignored = {0};
+		struct fields fields;
+		if (event.class && events_fields(events, &event, &fields, &ignored))
+			event_writer_learn(show->writer, &fields);
+	}
+	events_close(events);
+	return step == STEP_END;
+}
+
+static bool has_texts(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->reader->text)
+			return true;
+	return false;
+}
+
 static bool show_rows(struct show *show, struct error *err)
 {
 	const struct options *options = show->options;
@@ -269,8 +302,12 @@ static bool show_rows(struct show *show, struct error *err)
 	show->mode = MODE_WRITE;
 	show->writer = event_writer_new(show->session->trace, options->format, &times, show->sink);
 	filter_fill(show->filter, &range);
-	bool ok = options->around ? show_around(show, err)
-				  : show_range(show, range.begin, range.end, options->reverse, err);
+	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
+		  learn_names(show, err);
+	if (ok)
+		ok = options->around
+			     ? show_around(show, err)
+			     : show_range(show, range.begin, range.end, options->reverse, err);
 	event_writer_free(show->writer);
 	return ok;
 }

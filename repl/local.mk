@@ -8,7 +8,7 @@ librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_rows.c %D%/render_value.c \
 	%D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
-	%D%/times.h
+	%D%/thread_names.c %D%/thread_names.h %D%/times.h
 
 # the prompt
 librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/pager.c %D%/pager.h %D%/prompt.c \

@@ -35,6 +35,8 @@ struct event_writer;
 struct event_writer *event_writer_new(const struct trace *trace, enum format format,
 				      struct times *times, struct sink *sink);
 void event_writer_free(struct event_writer *writer);
+/* Takes what the event tells of threads' names, for lines from here on. */
+void event_writer_learn(struct event_writer *writer, const struct fields *fields);
 /* Writes to this sink from now on. */
 void event_writer_sink(struct event_writer *writer, struct sink *sink);
 /* One row; false as sink_row(). `fields` NULL: they could not be decoded (scopes are left empty).

@@ -7,10 +7,21 @@
  *
  * The packet context is the same for thousands of events: its text is kept per stream and used
  * again for as long as its values are equal.
+ *
+ * Where the format has a text for events (reader->text), lines in text are those of a kernel
+ * trace:
+ *
+ *     TIME cpu 3 [4297 demo] sched:sched_switch: prev_comm=demo prev_pid=4297 ...
+ *
+ * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
+ * and the events written so far told. A stream is named unless its name is that of the CPU.
  */
 #include "engine/base/mem.h"
+#include "engine/reader.h"
 #include "repl/render.h"
+#include "repl/thread_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_STRING, LEAF_ANY };
@@ -36,10 +47,13 @@ struct class_plan {
 	const char *head; /* `,"name":"x","packet":` or `x: ` */
 	size_t nhead;
 	struct plan context, payload;
+	/* the format's own text, lines of kernel traces; NULL: there is none */
+	bool (*text)(const struct fields *fields, struct buf *out);
+	struct field_path thread; /* the thread that it happened in; class NULL: not told */
 };
 
 struct stream_plan {
-	const char *head; /* `,"stream":"x","cpu":` or ` x cpu ` */
+	const char *head; /* `,"stream":"x","cpu":` or ` x ` */
 	size_t nhead;
 	const struct field_class *class; /* of the packet context that `packet` is for */
 	struct plan packet;
@@ -57,6 +71,8 @@ struct event_writer {
 	struct arena *arena;
 	struct class_plan *classes;
 	struct stream_plan *streams;
+	struct thread_names *names;
+	struct buf text;  /* of one event */
 	struct rows rows; /* table, csv */
 	bool json;
 };
@@ -78,7 +94,7 @@ static enum leaf leaf_of(const struct planner *planner, const struct field_class
 		return LEAF_STRING;
 	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
 		return LEAF_ANY;
-	if (!planner->writer->json && class->base != 10)
+	if (!planner->writer->json && (class->base != 10 || class->is_address))
 		return LEAF_ANY;
 	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
 }
@@ -204,6 +220,18 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 	plan->head = keep(writer, text, &plan->nhead);
 }
 
+/* The thread of an event: perf's sample says it, else what all tracepoints begin with. */
+static void find_thread(struct class_plan *plan, const struct event_class *class)
+{
+	static const char *const tid = "tid", *const common = "common_pid";
+
+	if (!field_path_find(class, 1u << SCOPE_EVENT_CONTEXT, &tid, 1, &plan->thread) &&
+	    !field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT, &common, 1, &plan->thread))
+		plan->thread.class = NULL;
+	if (plan->thread.class && plan->thread.class->kind != FIELD_INT)
+		plan->thread.class = NULL;
+}
+
 static struct class_plan *class_plan(struct event_writer *writer, const struct event_class *class)
 {
 	struct class_plan *plan = &writer->classes[class->index];
@@ -211,6 +239,9 @@ static struct class_plan *class_plan(struct event_writer *writer, const struct e
 	if (plan->made)
 		return plan;
 	plan->made = true;
+	plan->text = writer->trace->parts[class->part]->reader->text;
+	if (plan->text)
+		find_thread(plan, class);
 	class_head(writer, plan, class->name);
 	plan_make(writer, &plan->context, class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
@@ -218,6 +249,16 @@ static struct class_plan *class_plan(struct event_writer *writer, const struct e
 	plan_make(writer, &plan->payload, class->scope[SCOPE_PAYLOAD],
 		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
 	return plan;
+}
+
+/* "cpu3" of a kernel trace, whose lines say the CPU anyway. */
+static bool is_named_by_cpu(const struct event_writer *writer, const struct stream *stream)
+{
+	char name[24];
+
+	snprintf(name, sizeof name, "cpu%d", stream->cpu);
+	return writer->trace->parts[stream->part]->reader->text && stream->cpu >= 0 &&
+	       strcmp(name, stream->name) == 0;
 }
 
 static struct stream_plan *stream_plan(struct event_writer *writer, const struct stream *stream)
@@ -234,8 +275,10 @@ static struct stream_plan *stream_plan(struct event_writer *writer, const struct
 		sink_text(text, ",\"cpu\":");
 	} else {
 		sink_char(text, ' ');
-		sink_text(text, stream->name);
-		sink_char(text, ' ');
+		if (!is_named_by_cpu(writer, stream)) {
+			sink_text(text, stream->name);
+			sink_char(text, ' ');
+		}
 	}
 	plan->head = keep(writer, text, &plan->nhead);
 	sink_init(&plan->text, -1);
@@ -333,7 +376,10 @@ static bool write_json(struct event_writer *writer, nstime t, const struct strea
 	struct sink *out = writer->sink;
 
 	sink_add(out, "{\"t\":", 5);
-	sink_i64(out, t);
+	if (t == NSTIME_MIN)
+		sink_add(out, "null", 4);
+	else
+		sink_i64(out, t);
 	sink_add(out, at->head, at->nhead);
 	if (cpu < 0)
 		sink_add(out, "null", 4);
@@ -357,11 +403,67 @@ static void put_time(struct event_writer *writer, struct sink *out, nstime t)
 {
 	bool color = writer->format == FORMAT_TEXT && out->color;
 
+	if (t == NSTIME_MIN) { /* it holds from the start, and has no time */
+		sink_text(out, writer->format == FORMAT_TEXT ? "-" : "");
+		return;
+	}
 	if (color)
 		sink_text(out, "\033[32m");
 	time_add(writer->times, t, out);
 	if (color)
 		sink_text(out, "\033[0m");
+}
+
+static void put_thread(struct event_writer *writer, struct sink *out, const struct class_plan *plan,
+		       const struct fields *fields)
+{
+	struct field field;
+	size_t len;
+
+	fields_at(fields, &plan->thread, &field);
+	const char *name =
+		thread_names_find(writer->names, fields->class->part, field.slot.s, &len);
+	sink_char(out, '[');
+	sink_i64(out, field.slot.s);
+	if (name) {
+		sink_char(out, ' ');
+		sink_add(out, name, len);
+	}
+	sink_add(out, "] ", 2);
+}
+
+static void put_lists(struct event_writer *writer, struct sink *out, const struct class_plan *plan,
+		      const struct fields *fields)
+{
+	if (plan->context.count) {
+		sink_add(out, " {", 2);
+		put_plan(writer, out, &plan->context, fields, fields->slots);
+		sink_char(out, '}');
+	}
+	if (plan->payload.count) {
+		sink_char(out, ' ');
+		put_plan(writer, out, &plan->payload, fields, fields->slots);
+	}
+}
+
+/* Further lines of a text are indented, as no event's first line is. */
+static void put_text(struct sink *out, const struct buf *text)
+{
+	const char *at = text->data, *newline;
+	size_t left = text->len;
+
+	while (left && at[left - 1] == '\n')
+		left--;
+	if (left)
+		sink_char(out, ' ');
+	while (left && (newline = memchr(at, '\n', left))) {
+		size_t len = (size_t)(newline - at) + 1;
+		sink_add(out, at, len);
+		sink_char(out, '\t');
+		at += len;
+		left -= len;
+	}
+	sink_add(out, at, left);
 }
 
 static bool write_text(struct event_writer *writer, nstime t, const struct stream *stream,
@@ -378,16 +480,14 @@ static bool write_text(struct event_writer *writer, nstime t, const struct strea
 		sink_u64(out, (uint64_t)cpu);
 		sink_char(out, ' ');
 	}
+	if (fields && plan->thread.class)
+		put_thread(writer, out, plan, fields);
 	sink_add(out, plan->head, plan->nhead);
-	if (fields && plan->context.count) {
-		sink_add(out, " {", 2);
-		put_plan(writer, out, &plan->context, fields, fields->slots);
-		sink_char(out, '}');
-	}
-	if (fields && plan->payload.count) {
-		sink_char(out, ' ');
-		put_plan(writer, out, &plan->payload, fields, fields->slots);
-	}
+	buf_clear(&writer->text);
+	if (fields && plan->text && plan->text(fields, &writer->text))
+		put_text(out, &writer->text);
+	else if (fields)
+		put_lists(writer, out, plan, fields);
 	sink_char(out, '\n');
 	return sink_row(out);
 }
@@ -502,10 +602,17 @@ struct event_writer *event_writer_new(const struct trace *trace, enum format for
 	writer->arena = arena_new();
 	writer->classes = mem_new_array(trace->nclasses + 1, sizeof *writer->classes);
 	writer->streams = mem_new_array(trace->nstreams + 1, sizeof *writer->streams);
+	writer->names = thread_names_new(trace);
 	sink_init(&writer->scratch, -1);
 	if (format == FORMAT_TABLE || format == FORMAT_CSV)
 		rows_begin(&writer->rows, sink, format, columns, sizeof columns / sizeof *columns);
 	return writer;
+}
+
+void event_writer_learn(struct event_writer *writer, const struct fields *fields)
+{
+	if (writer->format == FORMAT_TEXT && class_plan(writer, fields->class)->text)
+		thread_names_learn(writer->names, fields);
 }
 
 void event_writer_sink(struct event_writer *writer, struct sink *sink)
@@ -530,6 +637,8 @@ void event_writer_free(struct event_writer *writer)
 	mem_free(writer->classes);
 	mem_free(writer->streams);
 	sink_release(&writer->scratch);
+	thread_names_free(writer->names);
+	buf_release(&writer->text);
 	arena_free(writer->arena);
 	mem_free(writer);
 }

@@ -1,0 +1,190 @@
+/* thread_names.c - a hash of (part, thread) to the name that was told last */
+#include "repl/thread_names.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, SLOTS_MIN = 256 };
+
+struct entry {
+	int64_t tid;
+	uint32_t part;
+	uint8_t used, len;
+	char name[NAME_MAX_BYTES + 1];
+};
+
+/* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
+struct pair {
+	struct field_path tid, name, like;
+};
+
+struct teller {
+	bool made;
+	uint32_t npairs;
+	struct pair pairs[PAIRS_MAX];
+};
+
+struct thread_names {
+	const struct trace *trace;
+	struct teller *tellers; /* per class */
+	struct entry *slots;    /* nslots is a power of two, at most half of them used */
+	size_t nslots, used;
+	struct buf scratch;
+};
+
+/* By the part of the class' name after the subsystem. */
+static const struct {
+	const char *class, *tid, *name, *like;
+} known[] = {
+	{"saved_cmdline", "pid", "comm", NULL},
+	{"perf_comm", "tid", "comm", NULL},
+	{"perf_fork", "tid", NULL, "ptid"},
+	{"sched_switch", "prev_pid", "prev_comm", NULL},
+	{"sched_switch", "next_pid", "next_comm", NULL},
+	{"sched_wakeup", "pid", "comm", NULL},
+	{"sched_wakeup_new", "pid", "comm", NULL},
+	{"sched_waking", "pid", "comm", NULL},
+	{"sched_process_fork", "child_pid", "child_comm", NULL},
+	{"task_newtask", "pid", "comm", NULL},
+	{"task_rename", "pid", "newcomm", NULL},
+};
+
+struct thread_names *thread_names_new(const struct trace *trace)
+{
+	struct thread_names *names = mem_new(sizeof *names);
+
+	names->trace = trace;
+	names->tellers = mem_new_array(trace->nclasses + 1, sizeof *names->tellers);
+	names->nslots = SLOTS_MIN;
+	names->slots = mem_new_array(names->nslots, sizeof *names->slots);
+	return names;
+}
+
+void thread_names_free(struct thread_names *names)
+{
+	if (!names)
+		return;
+	mem_free(names->tellers);
+	mem_free(names->slots);
+	buf_release(&names->scratch);
+	mem_free(names);
+}
+
+static size_t place(const struct thread_names *names, uint32_t part, int64_t tid)
+{
+	uint64_t hash =
+		((uint64_t)tid + part * UINT64_C(0x9e3779b9)) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (size_t)(hash >> 32) & (names->nslots - 1);
+
+	while (names->slots[i].used && (names->slots[i].tid != tid || names->slots[i].part != part))
+		i = (i + 1) & (names->nslots - 1);
+	return i;
+}
+
+static void widen(struct thread_names *names)
+{
+	struct entry *old = names->slots;
+	size_t count = names->nslots;
+
+	names->nslots *= 2;
+	names->slots = mem_new_array(names->nslots, sizeof *names->slots);
+	for (size_t i = 0; i < count; i++)
+		if (old[i].used)
+			names->slots[place(names, old[i].part, old[i].tid)] = old[i];
+	mem_free(old);
+}
+
+static void set_name(struct thread_names *names, uint32_t part, int64_t tid, const void *name,
+		     size_t len)
+{
+	struct entry *entry = &names->slots[place(names, part, tid)];
+
+	if (len > NAME_MAX_BYTES)
+		len = NAME_MAX_BYTES;
+	if (entry->used && entry->len == len && memcmp(entry->name, name, len) == 0)
+		return;
+	if (!entry->used && ++names->used * 2 > names->nslots) {
+		widen(names);
+		entry = &names->slots[place(names, part, tid)];
+	}
+	*entry = (struct entry){.tid = tid, .part = part, .used = 1, .len = (uint8_t)len};
+	memcpy(entry->name, name, len);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)entry->name[i] < 32 || entry->name[i] == 127)
+			entry->name[i] = '?';
+}
+
+static bool find(const struct event_class *class, const char *name, struct field_path *out)
+{
+	return !name || field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out);
+}
+
+static const struct teller *teller_of(struct thread_names *names, const struct event_class *class)
+{
+	struct teller *teller = &names->tellers[class->index];
+	const char *colon = strrchr(class->name, ':');
+	const char *bare = colon ? colon + 1 : class->name;
+
+	if (teller->made)
+		return teller;
+	teller->made = true;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct pair *pair = &teller->pairs[teller->npairs];
+		if (teller->npairs < PAIRS_MAX && strcmp(bare, known[i].class) == 0 &&
+		    find(class, known[i].tid, &pair->tid) &&
+		    find(class, known[i].name, &pair->name) &&
+		    find(class, known[i].like, &pair->like))
+			teller->npairs++;
+	}
+	return teller;
+}
+
+static int64_t number(const struct fields *fields, const struct field_path *path)
+{
+	struct field field;
+
+	fields_at(fields, path, &field);
+	return field.class->kind == FIELD_INT ? field.slot.s : -1;
+}
+
+void thread_names_learn(struct thread_names *names, const struct fields *fields)
+{
+	const struct teller *teller = teller_of(names, fields->class);
+	uint32_t part = fields->class->part;
+	struct field field;
+	size_t len;
+
+	for (uint32_t i = 0; i < teller->npairs; i++) {
+		const struct pair *pair = &teller->pairs[i];
+		int64_t tid = number(fields, &pair->tid);
+		const void *name;
+
+		if (pair->like.class) {
+			char copy[NAME_MAX_BYTES + 1];
+			name = thread_names_find(names, part, number(fields, &pair->like), &len);
+			if (name)
+				set_name(names, part, tid, memcpy(copy, name, len), len);
+			continue;
+		}
+		fields_at(fields, &pair->name, &field);
+		if (!field_is_text(&field))
+			continue;
+		name = field_bytes(&field, &names->scratch, &len);
+		if (len)
+			set_name(names, part, tid, name, len);
+	}
+}
+
+const char *thread_names_find(const struct thread_names *names, uint32_t part, int64_t tid,
+			      size_t *len)
+{
+	const struct entry *entry = &names->slots[place(names, part, tid)];
+
+	if (tid == 0) { /* one per CPU; the kernel calls them swapper/0, swapper/1 ... */
+		*len = sizeof "swapper" - 1;
+		return "swapper";
+	}
+	*len = entry->len;
+	return entry->used ? entry->name : NULL;
+}

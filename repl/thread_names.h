@@ -1,0 +1,22 @@
+/*
+ * thread_names.h - names of threads, learned from the events that tell them, in their order
+ *
+ * For the lines of kernel traces: one look-up per line, no question to the state. What no event
+ * has told so far has no name.
+ */
+#ifndef REPL_THREAD_NAMES_H
+#define REPL_THREAD_NAMES_H
+
+#include "engine/event.h"
+
+struct thread_names;
+
+struct thread_names *thread_names_new(const struct trace *trace); /* the trace is borrowed */
+void thread_names_free(struct thread_names *names);
+/* Events that name no thread cost one look at their class. */
+void thread_names_learn(struct thread_names *names, const struct fields *fields);
+/* NULL: not known. Printable; borrowed until the next thread_names_learn(). */
+const char *thread_names_find(const struct thread_names *names, uint32_t part, int64_t tid,
+			      size_t *len);
+
+#endif

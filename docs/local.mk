@@ -4,3 +4,4 @@ EXTRA_DIST += docs/lua.md
 dist_man_MANS += docs/yore-rules.5
 EXTRA_DIST += docs/rules.md
 dist_man_MANS += docs/yore.1
+EXTRA_DIST += docs/aux.md

@@ -54,6 +54,7 @@ static const struct option table[] = {
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_AT}, TAKE_FLAG, AT(before)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_AT}, TAKE_FLAG, AT(why)},
 	{{"--drop", NULL, "remove what is stored", OPT_INDEX}, TAKE_FLAG, AT(drop)},
+	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},

@@ -32,7 +32,8 @@ enum option_group {
 	OPT_DUMP = 1 << 10,    /* --at */
 	OPT_EXPLAIN = 1 << 11, /* --explain */
 	OPT_LIST = 1 << 12,    /* --list */
-	OPT_STREAM = 1 << 13   /* --stream */
+	OPT_STREAM = 1 << 13,  /* --stream */
+	OPT_AUX = 1 << 14      /* --decode */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -69,7 +70,7 @@ struct options {
 	uint64_t context; /* events before and after --around */
 	bool has_context;
 	bool before, why;
-	bool drop, list, explain_rules;
+	bool drop, list, explain_rules, decode;
 	const char *at_offset; /* dump --at */
 	char *memory;          /* what commas were cut out of; options_release() */
 };

@@ -130,6 +130,16 @@ static enum outcome ask_all(struct asking *asking, const struct job *job)
 	}
 }
 
+static void collect_places(struct asking *asking, const struct ask_place *places, size_t count,
+			   struct fact *facts)
+{
+	asking->asked = asking->looking = false;
+	for (size_t i = 0; i < count; i++) {
+		asking->moment = &places[i].moment;
+		get_asked(asking, places[i].attr, &facts[i]);
+	}
+}
+
 static const struct cells *load_floor(void *arg, nstime t)
 {
 	struct state *state = arg;
@@ -182,6 +192,37 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 	asking.pass = pass_over(state, closure, earliest(moments, nmoments));
 	asking.looker = looker_new(state, closure, earliest(moments, nmoments));
 	outcome = ask_all(&asking, &job);
+	state->last_pass = backward_statistics(asking.pass);
+	looker_free(asking.looker);
+	backward_free(asking.pass);
+	return outcome;
+}
+
+enum outcome ask_places(struct state *state, const struct closure *closure,
+			const struct ask_place *places, size_t count, struct fact *facts,
+			struct error *err)
+{
+	struct asking asking = {.state = state, .err = err};
+	enum outcome outcome = OUTCOME_DONE;
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		nstime own = earliest(&places[i].moment, 1);
+		t = own < t ? own : t;
+	}
+	asking.pass = pass_over(state, closure, t);
+	asking.looker = looker_new(state, closure, t);
+	for (;;) {
+		collect_places(&asking, places, count, facts);
+		if (!asking.asked && !asking.looking)
+			break;
+		outcome = asking.asked ? backward_run(asking.pass, err)
+				       : look_run(asking.looker, err);
+		if (outcome != OUTCOME_DONE)
+			break;
+	}
+	for (size_t i = 0; i < count && outcome == OUTCOME_DONE; i++)
+		attrs_keep(state->attrs, &facts[i].value); /* the pass owned its text */
 	state->last_pass = backward_statistics(asking.pass);
 	looker_free(asking.looker);
 	backward_free(asking.pass);

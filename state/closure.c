@@ -465,3 +465,21 @@ const struct plan *closure_plan(const struct closure *closure, const struct feed
 	slot = *table_slot(catalog, program_class(catalog->program, item->stream, item->class));
 	return slot ? &closure->plans[slot - 1] : NULL;
 }
+
+void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes)
+{
+	const struct trace *trace = closure->catalog->trace;
+
+	for (size_t s = 0; s < trace->nstreams; s++)
+		for (size_t c = 0; c < trace->nclasses; c++) {
+			struct feed_item item = {.stream = trace->streams[s],
+						 .class = trace->classes[c]};
+			const struct plan *plan = closure_plan(closure, &item, 0);
+			bool counts = false;
+
+			for (uint32_t w = 0; plan && plan->nsteps && w < closure->nwords; w++)
+				counts = counts || plan->writes[w] & bits[w];
+			if (counts)
+				set_bit(classes, (uint32_t)c);
+		}
+}

@@ -75,6 +75,8 @@ void closure_free(struct closure *closure); /* NULL is fine */
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
 bool closure_was(const struct closure *closure, uint32_t bit);
+/* Classes with lines that may write one of the shapes whose bits are set. */
+void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
 const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
 				size_t i); /* i from 0; NULL: no more */

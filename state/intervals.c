@@ -20,13 +20,13 @@ struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 		       : NULL;
 }
 
-static void push(struct track *track, nstime begin, const struct value *value)
+void track_push(struct track *track, nstime begin, const struct value *value)
 {
 	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
 	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
 }
 
-static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
+struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 {
 	uint32_t count = attrs_count(tracks->state->attrs);
 	struct track *track;
@@ -42,12 +42,21 @@ static struct track *track_new(struct tracks *tracks, uint32_t attr, const struc
 		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
 	track = &tracks->items[tracks->count++];
 	tracks->places[attr] = (uint32_t)tracks->count;
-	*track = (struct track){.attr = attr, .named = cell->named ? cell->named_at : NSTIME_MAX};
+	*track = (struct track){.attr = attr, .named = NSTIME_MAX, .ended = NSTIME_MIN};
+	return track;
+}
+
+static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
+{
+	struct track *track = tracks_add(tracks, attr);
+
+	if (cell->named)
+		track->named = cell->named_at;
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
-		push(track, cell->last_run, &cell->last);
+		track_push(track, cell->last_run, &cell->last);
 		track->spans[0].end = cell->since;
 	}
-	push(track, cell->run, &cell->value);
+	track_push(track, cell->run, &cell->value);
 	return track;
 }
 
@@ -67,14 +76,14 @@ static bool is_value(const struct value *value)
 }
 
 /* The last span now is `value`, since `at`. */
-static void cut(struct track *track, nstime at, const struct value *value, nstime keep)
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
 {
 	struct span *last;
 
 	while (track->count && track->spans[track->count - 1].begin >= at)
 		track->count--;
 	if (track->count == 0) {
-		push(track, at, value);
+		track_push(track, at, value);
 		return;
 	}
 	last = &track->spans[track->count - 1];
@@ -87,29 +96,49 @@ static void cut(struct track *track, nstime at, const struct value *value, nstim
 		memmove(&track->spans[0], last, sizeof *last);
 		track->count = 1;
 	}
-	push(track, at, value);
+	track_push(track, at, value);
+}
+
+/*
+ * What lies over the end now: a value that goes on; a value that ended when it was not known any
+ * more, which a fill may join to what comes later; or something that will not change any more.
+ */
+static void settle_track(struct tracks *tracks, struct track *track)
+{
+	const struct span *last = &track->spans[track->count - 1], *over = last;
+
+	while (over > track->spans && over->begin >= tracks->end)
+		over--;
+	tracks->open -= track->open;
+	tracks->unknown -= track->unknown;
+	track->open = over == last && is_value(&over->value) && over->begin < tracks->end;
+	track->unknown = over + 1 == last && is_value(&over->value) &&
+			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
+	if (track->unknown)
+		track->ended = last->begin; /* touched again, it stays unknown from there on */
+	tracks->open += track->open;
+	tracks->unknown += track->unknown;
+	if (track->unknown && last->begin >= tracks->fills)
+		tracks->fills = last->begin + 1;
 }
 
 /* After a nanosecond is over: does what reached over the end go on? */
-static void settle_touched(struct tracks *tracks)
+void tracks_settle(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->ntouched; i++) {
 		struct track *track = &tracks->items[tracks->touched[i]];
 
-		if (track->open && track->spans[track->count - 1].begin >= tracks->end) {
-			track->open = false;
-			tracks->open--;
-		}
-		if (track->unknown) {
-			track->unknown = false;
-			tracks->unknown--;
-		}
+		track->touched = false;
+		settle_track(tracks, track);
 	}
 	tracks->ntouched = 0;
 }
 
-static void touch(struct tracks *tracks, const struct track *track)
+void tracks_touch(struct tracks *tracks, struct track *track)
 {
+	if (track->touched || (!track->open && !track->unknown))
+		return;
+	track->touched = true;
 	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
 				   sizeof *tracks->touched);
 	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
@@ -125,11 +154,11 @@ static void on_change(void *arg, const struct change *change)
 			return;
 		track = track_new(tracks, change->attr, change->before);
 	}
-	cut(track, change->after->since, &change->after->value, tracks->begin);
+	track_cut(track, change->after->since, &change->after->value, tracks->begin);
 	if (change->after->named && change->after->named_at < track->named)
 		track->named = change->after->named_at;
 	if (tracks->past)
-		touch(tracks, track);
+		tracks_touch(tracks, track);
 }
 
 /* Every attribute that is wanted and was not touched yet. */
@@ -146,10 +175,10 @@ static void track_all(struct tracks *tracks)
 	}
 }
 
-static void pass_end(struct tracks *tracks)
+void tracks_pass_end(struct tracks *tracks)
 {
 	tracks->past = true;
-	track_all(tracks);
+	tracks->fills = tracks->end;
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct track *track = &tracks->items[i];
 		const struct span *last = &track->spans[track->count - 1];
@@ -170,7 +199,7 @@ static bool may_fill(const struct tracks *tracks)
 		return false;
 	program_end(state->program, &ends);
 	for (size_t i = 0; i < state->feed->trace->nstreams && !ends; i++)
-		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->end)
+		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->fills)
 			return true;
 	return ends > 0;
 }
@@ -179,9 +208,11 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct tracks *tracks = arg;
 
-	if (!tracks->past && next >= tracks->end)
-		pass_end(tracks);
-	settle_touched(tracks);
+	if (!tracks->past && next >= tracks->end) {
+		track_all(tracks);
+		tracks_pass_end(tracks);
+	}
+	tracks_settle(tracks);
 	run_passes(tracks->state, tracks->replay, next);
 	return !tracks->past || tracks->open || may_fill(tracks);
 }
@@ -313,6 +344,8 @@ static void give_all(struct tracks *tracks, const struct giving *giving)
 
 static bool tracks_make(struct tracks *tracks, struct error *err)
 {
+	enum outcome near;
+
 	err->kind = ERR_NONE;
 	tracks->all_known =
 		!tracks->wanted->lists || wanted_enumerate(tracks->state, tracks->wanted,
@@ -320,6 +353,9 @@ static bool tracks_make(struct tracks *tracks, struct error *err)
 	if (err->kind != ERR_NONE)
 		return false;
 	tracks_add_operands(tracks);
+	near = tracks_near(tracks, err);
+	if (near == OUTCOME_DONE || near == OUTCOME_ERROR)
+		return near == OUTCOME_DONE;
 	if (!tracks_run(tracks, err))
 		return false;
 	tracks_compute(tracks);

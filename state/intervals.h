@@ -14,6 +14,8 @@ struct track {
 	bool computed;
 	nstime named;       /* when a list first named it; NSTIME_MAX: never */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
+	bool touched;
+	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
 };
@@ -41,6 +43,7 @@ struct tracks {
 	struct replay *replay;
 	bool past; /* the run is past the range */
 	size_t open, unknown;
+	nstime fills; /* past the range: only fills that begin before it matter */
 	uint32_t *touched; /* tracks that changed at the newest time, past the range */
 	size_t ntouched, touched_capacity;
 };
@@ -48,6 +51,22 @@ struct tracks {
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
 bool tracks_run(struct tracks *tracks, struct error *err);
 void tracks_release(struct tracks *tracks);
+/* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
+void track_push(struct track *track, nstime begin, const struct value *value);
+/* A track of its own for the attribute, without spans. */
+struct track *tracks_add(struct tracks *tracks, uint32_t attr);
+/* The range is over: counts what reaches over its end. */
+void tracks_pass_end(struct tracks *tracks);
+/* A change past the range; and when its nanosecond is over: does what reached over go on? */
+void tracks_touch(struct tracks *tracks, struct track *track);
+void tracks_settle(struct tracks *tracks);
+
+/*
+ * intervals_near.c: fills the tracks by reading the range and what its ends need, nothing else.
+ * OUTCOME_GAVE_UP: it is not for this question, or a limit; tracks_run() must do it.
+ */
+enum outcome tracks_near(struct tracks *tracks, struct error *err);
 
 /* intervals_views.c: notes what wanted views read; later computes their tracks. */
 void tracks_add_operands(struct tracks *tracks);

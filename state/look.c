@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
+
 struct looker {
 	struct state *state;
 	const struct closure *closure;
@@ -275,23 +277,11 @@ static bool touch_item(struct looker *looker)
 /* Classes that have lines which may write one of the shapes. */
 static void find_classes(struct looker *looker)
 {
-	const struct trace *trace = looker->state->feed->trace;
+	size_t words = looker->state->feed->trace->nclasses / 64 + 1;
 
 	mem_free(looker->classes);
-	looker->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *looker->classes);
-	for (size_t s = 0; s < trace->nstreams; s++)
-		for (size_t c = 0; c < trace->nclasses; c++) {
-			struct feed_item item = {.stream = trace->streams[s],
-						 .class = trace->classes[c]};
-			const struct plan *plan = closure_plan(looker->closure, &item, 0);
-			bool counts = false;
-
-			for (uint32_t w = 0; plan && plan->nsteps && w < looker->closure->nwords;
-			     w++)
-				counts = counts || plan->writes[w] & looker->bits[w];
-			if (counts)
-				looker->classes[c / 64] |= UINT64_C(1) << c % 64;
-		}
+	looker->classes = mem_new_array(words, sizeof *looker->classes);
+	closure_writers(looker->closure, looker->bits, looker->classes);
 }
 
 static void see_loss(struct looker *looker)
@@ -422,6 +412,8 @@ static enum outcome look_from(struct looker *looker)
 				return outcome;
 		}
 		looker->width *= 2;
+		if (looker->width > WIDTH_MAX)
+			return OUTCOME_GAVE_UP;
 	}
 	return OUTCOME_DONE;
 }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETS = 3000, EVENTS = 40, MOMENTS = 6, LAST = 24 };
+enum { SETS = 3000, EVENTS = 40, MOMENTS = 6, LAST = 24, STORED = 15 };
 
 static const struct fake_class classes[] = {
 	{"X", {"v", "w"}}, {"Y", {"v"}}, {"Z", {"w", "$s"}}, {"W", {NULL}}};
@@ -383,23 +383,32 @@ static void ranges_of(struct state *state, const struct questions *questions, ns
 		buf_printf(&out->text, "error: %s\n", err.text);
 }
 
+static uint64_t near_ranges; /* that were answered without a run from the start */
+
 static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *trace,
-			   struct rules *rules, const struct questions *questions)
+			   struct rules *rules, const struct questions *questions, enum force force)
 {
 	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
-	struct state *other = open_state(trace, rules, FORCE_NONE);
+	struct state *other = open_state(trace, rules, force);
 	struct questions all = {.nmoments = 1, .moments = {{LAST, false}}};
 	struct ranges expected = {0}, got = {0};
 	struct buf ignored = {0};
 
-	dump(other, &all, &ignored); /* leaves checkpoints */
+	if (force == FORCE_NONE)
+		dump(other, &all, &ignored); /* leaves checkpoints */
 	for (int i = 0; i < 3; i++) {
 		nstime begin = pick(gen, LAST), end = begin + 1 + pick(gen, 6);
+
+		if (pick(gen, 8) == 0)
+			begin = NSTIME_MIN;
+		if (pick(gen, 8) == 0)
+			end = NSTIME_MAX;
 
 		expected.begin = got.begin = begin;
 		expected.end = got.end = end;
 		ranges_of(replay, questions, NSTIME_MIN, NSTIME_MAX, &expected);
 		ranges_of(other, questions, begin, end, &got);
+		near_ranges += !strcmp(state_evaluation(other), "backward");
 		buf_printf(&gen->text, "# range [%lld, %lld)\n", (long long)begin, (long long)end);
 		compare(gen, seed, "a range", &expected.text, &got.text);
 	}
@@ -459,7 +468,7 @@ static void one_set(uint64_t seed)
 {
 	struct gen gen = {.cumulative = seed % 5 == 0};
 	struct fake_event events[EVENTS];
-	struct questions questions = {0};
+	struct questions questions = {0}, list = {0};
 	struct rules *rules = rules_new();
 	struct fake_trace *trace;
 	uint32_t nstreams;
@@ -484,7 +493,12 @@ static void one_set(uint64_t seed)
 	ask_all_ways(&gen, seed, trace, rules, &questions);
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
-	compare_ranges(&gen, seed, trace, rules, &questions);
+	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
+	questions.count = STORED; /* nothing computed: may be read where it is */
+	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
+	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
+	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
+	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
 	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
 		query_free(questions.queries[i]);
 	rules_free(rules);
@@ -502,6 +516,8 @@ static void all_ways_agree(void **unused)
 	(void)unused;
 	for (uint64_t seed = from; seed < from + count; seed++)
 		one_set(seed);
+	print_message("%llu ranges were read where they are\n", (unsigned long long)near_ranges);
+	assert_true(near_ranges >= count);
 }
 
 int main(void)

@@ -1,0 +1,501 @@
+/*
+ * intervals_near.c - values over a range, read where they are
+ *
+ *          seed                 one backward pass: what each attribute is just below the range
+ *     ......|== range ==|...    then forward, only classes that may write one of them,
+ *                               until all that reaches over the end has ended
+ *     begin <-                  then down from the seed, as long as the value was the same
+ *
+ * Lines that read state are decided by a backward pass for their own events: where one is open the
+ * scan reads on over a window, asks for all of it at once, and starts again from there with a
+ * window twice as wide.
+ */
+#include "engine/base/mem.h"
+#include "state/intervals.h"
+
+#include <string.h>
+
+enum { STEPS_DOWN = 64 };
+
+struct hit { /* a line of the item in hand writes an attribute that has a track */
+	uint32_t track;
+	bool was;
+	struct value value;
+};
+
+struct near {
+	struct tracks *tracks;
+	struct state *state;
+	const struct closure *closure;
+	struct backward *pass; /* made when a line reads state */
+	struct env env;
+	struct feed_pass feed;
+	struct feed_item item;
+	struct fields fields;
+	struct pattern pattern;
+	struct order read_key;
+	uint64_t *bits; /* shapes of the tracks */
+	uint64_t *classes;
+	nstime *since; /* by track: of its last write */
+	nstime *until; /* by stream: of its last loss in what was read */
+	struct hit *hits;
+	size_t nhits, capacity;
+	size_t nopen;
+	uint64_t visits;
+	nstime time; /* of the item before */
+	struct error *err;
+};
+
+static enum eval read_at(struct near *near, uint32_t attr, struct fact *out)
+{
+	if (!near->pass)
+		near->pass = pass_over(near->state, near->closure, near->tracks->begin);
+	if (backward_answer(near->pass, backward_ask(near->pass, attr, &near->read_key), out))
+		return EVAL_VALUE;
+	return EVAL_OPEN;
+}
+
+static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+{
+	struct fact fact;
+	enum eval eval = read_at(arg, attr, &fact);
+
+	if (eval == EVAL_VALUE)
+		*out = fact.value;
+	return eval;
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	struct near *near = arg;
+	uint32_t attr = catalog_section(near->closure->catalog, near->item.stream->index, section);
+	struct fact fact;
+	enum eval eval = read_at(near, attr, &fact);
+
+	if (eval == EVAL_VALUE) {
+		*out = fact.value;
+		*written = fact.written;
+	}
+	return eval;
+}
+
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	struct near *near = arg;
+	struct error ignored; /* damage: told where it was found; the fields are missing */
+
+	(void)event;
+	if (near->item.kind != FEED_EVENT ||
+	    !feed_fields(&near->feed, &near->item, &near->fields, &ignored))
+		return NULL;
+	return &near->fields;
+}
+
+static uint32_t bit_of(const struct near *near, uint32_t attr)
+{
+	return closure_bit(near->closure, attr_shape(near->state->attrs, attr));
+}
+
+static bool has(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / 64] & UINT64_C(1) << i % 64;
+}
+
+/* ---- the item in hand ---- */
+
+/* The condition and the right side; EVAL_FAIL: nothing is written. */
+static enum eval judge(struct near *near, const struct line *line, struct value *value)
+{
+	enum failure why;
+	enum truth truth = expr_truth(line->when, &near->env, &why);
+	enum eval eval = EVAL_VALUE;
+
+	if (truth == TRUTH_NO)
+		return EVAL_FAIL;
+	value->kind = line->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN;
+	if (line->value)
+		eval = expr_eval(line->value, &near->env, value, &why);
+	if (eval == EVAL_VALUE && truth == TRUTH_OPEN)
+		return EVAL_OPEN;
+	return eval;
+}
+
+static void add_hit(struct near *near, uint32_t track, const struct line *line,
+		    const struct value *value)
+{
+	near->hits = mem_grow(near->hits, near->nhits, &near->capacity, sizeof *near->hits);
+	near->hits[near->nhits++] = (struct hit){track, line->verb == VERB_WAS, *value};
+}
+
+static void look_at_line(struct near *near, const struct step_of *step)
+{
+	const struct line *line = step->line;
+	const struct pattern *pattern = &near->pattern;
+	const struct tracks *tracks = near->tracks;
+	bool buries = line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
+	const struct track *only = NULL;
+	size_t before = near->nhits;
+	enum failure why;
+	struct value value;
+	enum eval eval;
+
+	near->read_key = order_slot(near->item.order, step->read_slot);
+	if (path_pattern(&line->target, &near->env, &near->pattern, &why) == EVAL_FAIL)
+		return;
+	if (pattern->attr != ATTR_ABSENT && !buries) {
+		only = tracks_find(tracks, pattern->attr);
+		if (!only)
+			return;
+	}
+	eval = judge(near, line, &value);
+	if (eval == EVAL_FAIL)
+		return;
+	if (only)
+		add_hit(near, (uint32_t)(only - tracks->items), line, &value);
+	for (size_t i = 0; i < tracks->count && !only; i++) {
+		uint32_t attr = tracks->items[i].attr;
+		enum cover cover = COVER_NO;
+
+		if (has(step->writes, bit_of(near, attr)))
+			cover = pattern_covers(pattern, near->state->attrs, attr, buries);
+		if (cover == COVER_MAYBE)
+			eval = EVAL_OPEN;
+		if (cover != COVER_NO)
+			add_hit(near, (uint32_t)i, line, &value);
+	}
+	if (eval == EVAL_OPEN && near->nhits > before)
+		near->nopen++;
+}
+
+/* Fills near->hits in the order in which they apply; near->nopen counts what is not decided. */
+static void look_at_item(struct near *near)
+{
+	size_t nplans = 0;
+
+	near->nhits = near->nopen = 0;
+	near->env.event = near->item.stream ? &near->item.event : NULL;
+	near->env.fields = NULL;
+	arena_reset(near->env.scratch);
+	while (closure_plan(near->closure, &near->item, nplans))
+		nplans++;
+	while (nplans-- > 0) {
+		const struct plan *plan = closure_plan(near->closure, &near->item, nplans);
+
+		for (uint32_t i = plan->nevent; i-- > 0;) {
+			bool counts = false;
+
+			for (uint32_t w = 0; w < near->closure->nwords; w++)
+				counts = counts || plan->steps[i].writes[w] & near->bits[w];
+			if (counts)
+				look_at_line(near, &plan->steps[i]);
+		}
+	}
+}
+
+/* Where a fill by the item begins. */
+static bool fill_begin(struct near *near, nstime since, nstime *out)
+{
+	nstime until = NSTIME_MIN;
+
+	if (near->item.stream && !feed_last_loss(near->state->feed, near->item.stream, NSTIME_MIN,
+						 &near->item.order, &until, near->err))
+		return false;
+	if (until > near->item.event.time)
+		until = near->item.event.time;
+	*out = until > since ? until : since;
+	return true;
+}
+
+static bool apply(struct near *near)
+{
+	for (size_t i = 0; i < near->nhits; i++) {
+		struct hit *hit = &near->hits[i];
+		struct track *track = &near->tracks->items[hit->track];
+		nstime at = near->item.event.time;
+
+		if (hit->was) {
+			if (hit->value.kind == VALUE_UNKNOWN ||
+			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
+				continue;
+			if (!fill_begin(near, near->since[hit->track], &at))
+				return false;
+		}
+		attrs_keep(near->state->attrs, &hit->value);
+		track_cut(track, at, &hit->value, NSTIME_MIN);
+		near->since[hit->track] = at;
+		if (near->tracks->past)
+			tracks_touch(near->tracks, track);
+	}
+	if (near->item.kind == FEED_LOSS)
+		near->until[near->item.stream->index] = near->item.event.until;
+	return true;
+}
+
+/* ---- forward ---- */
+
+/* May a later `was` say what is unknown at the end of the range? */
+static bool may_fill(const struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	bool unknown = false;
+
+	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
+		unknown = unknown ||
+			  (tracks->items[i].unknown &&
+			   closure_was(near->closure, bit_of(near, tracks->items[i].attr)));
+	if (!unknown || near->closure->end)
+		return unknown;
+	for (size_t i = 0; i < near->state->feed->trace->nstreams; i++)
+		if (near->until[i] < tracks->fills)
+			return true;
+	return false;
+}
+
+/* Before the first item of a later time; true: nothing more can matter. */
+static bool is_over(struct near *near, nstime next)
+{
+	struct tracks *tracks = near->tracks;
+
+	if (!tracks->past && next >= tracks->end)
+		tracks_pass_end(tracks);
+	tracks_settle(tracks);
+	return tracks->past && !tracks->open && !may_fill(near);
+}
+
+enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
+
+/* Reads from *from on; SCAN_OPEN: an item that is not decided stands at *from. */
+static enum scanned scan(struct near *near, struct order *from, size_t width)
+{
+	size_t open = 0;
+	enum step step;
+
+	while ((step = feed_next(&near->feed, &near->item, near->err)) == STEP_ITEM) {
+		nstime time = near->item.event.time;
+
+		if (open && time >= near->tracks->end && from->time < near->tracks->end)
+			return SCAN_OPEN;
+		if (!open && time != near->time) {
+			near->time = time;
+			if (is_over(near, time))
+				return SCAN_OVER;
+		}
+		near->visits++;
+		look_at_item(near);
+		if (near->nopen && !open)
+			*from = near->item.order;
+		open += near->nopen;
+		if (open >= width)
+			return SCAN_OPEN;
+		if (!open && !apply(near))
+			return SCAN_ERROR;
+	}
+	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
+}
+
+static enum outcome read_range(struct near *near)
+{
+	nstime begin = near->tracks->begin;
+	struct feed_range range = {.from = order_before(begin),
+				   .to = order_after(NSTIME_MAX),
+				   .losses = true,
+				   .end = near->closure->end,
+				   .classes = near->classes};
+
+	near->time = NSTIME_MIN;
+	for (size_t width = 16;; width *= 2) {
+		enum scanned scanned = SCAN_ERROR;
+		enum outcome outcome;
+
+		if (feed_open(near->state->feed, &range, &near->feed, near->err))
+			scanned = scan(near, &range.from, width);
+		feed_close(&near->feed);
+		if (scanned != SCAN_OPEN)
+			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
+		if (near->visits > near->state->limits.visits)
+			return OUTCOME_GAVE_UP;
+		outcome = backward_run(near->pass, near->err);
+		if (outcome != OUTCOME_DONE)
+			return outcome;
+	}
+}
+
+/* ---- seeds, and true beginnings ---- */
+
+/* What the tracks are just before their moments. */
+static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
+			struct fact *facts)
+{
+	return ask_places(near->state, near->closure, places, count, facts, near->err);
+}
+
+static enum outcome seed(struct near *near)
+{
+	struct tracks *tracks = near->tracks;
+	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
+	enum outcome outcome;
+
+	for (size_t i = 0; i < tracks->count; i++)
+		places[i] = (struct ask_place){{tracks->begin, true}, tracks->items[i].attr};
+	outcome = ask(near, places, tracks->count, facts);
+	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
+		track_push(&tracks->items[i], facts[i].since, &facts[i].value);
+		near->since[i] = facts[i].since;
+	}
+	mem_free(places);
+	mem_free(facts);
+	return outcome;
+}
+
+/* Its first span is of a value, overlaps the range, and may have been the same below. */
+static bool reaches_down(const struct tracks *tracks, const struct track *track)
+{
+	const struct span *first = &track->spans[0];
+
+	return first->value.kind > VALUE_NONE && first->begin > NSTIME_MIN &&
+	       first->begin < tracks->end && first->end > tracks->begin;
+}
+
+/* Of those tracks whose value was the same just below; *left says how many that may still be. */
+static void step_down(struct near *near, const struct fact *facts, uint32_t *which, size_t *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *left; i++) {
+		struct span *first = &near->tracks->items[which[i]].spans[0];
+
+		if (!value_equal(&facts[i].value, &first->value))
+			continue;
+		first->begin = facts[i].since;
+		if (first->begin > NSTIME_MIN)
+			which[kept++] = which[i];
+	}
+	*left = kept;
+}
+
+static enum outcome find_beginnings(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	uint32_t *which = mem_new_array(tracks->count + 1, sizeof *which);
+	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
+	enum outcome outcome = OUTCOME_DONE;
+	size_t left = 0;
+
+	for (size_t i = 0; i < tracks->count; i++)
+		if (reaches_down(tracks, &tracks->items[i]))
+			which[left++] = (uint32_t)i;
+	for (int step = 0; left && outcome == OUTCOME_DONE; step++) {
+		for (size_t i = 0; i < left; i++) {
+			const struct track *track = &tracks->items[which[i]];
+			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
+		}
+		outcome = step < STEPS_DOWN ? ask(near, places, left, facts) : OUTCOME_GAVE_UP;
+		if (outcome == OUTCOME_DONE)
+			step_down(near, facts, which, &left);
+	}
+	mem_free(which);
+	mem_free(places);
+	mem_free(facts);
+	return outcome;
+}
+
+/* ---- which tracks ---- */
+
+static bool add_track(struct tracks *tracks, uint32_t attr, bool listed)
+{
+	struct value values[ENV_VARIABLES];
+
+	if (program_view_of(tracks->state->program, attr, values))
+		return false;
+	/* when an initial value came to be listed is not looked for */
+	if (listed && program_initial(tracks->state->program, attr, values))
+		return false;
+	if (!tracks_find(tracks, attr))
+		tracks_add(tracks, attr)->named = NSTIME_MIN;
+	return true;
+}
+
+/* False: some are computed, or must be followed from the start. */
+static bool add_tracks(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		if (!add_track(tracks, tracks->wanted->attrs[i], false))
+			return false;
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source != ATTR_ABSENT ||
+		    !add_track(tracks, tracks->listed[i].attr, true))
+			return false;
+	return tracks->followed->count == 0;
+}
+
+static void forget_tracks(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++) {
+		tracks->places[tracks->items[i].attr] = 0;
+		mem_free(tracks->items[i].spans);
+	}
+	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
+	tracks->past = false;
+}
+
+static enum outcome run(struct near *near)
+{
+	const struct trace *trace = near->state->feed->trace;
+	const struct tracks *tracks = near->tracks;
+	enum outcome outcome;
+
+	near->bits = mem_new_array(near->closure->nwords, sizeof *near->bits);
+	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
+	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
+	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		near->until[i] = NSTIME_MIN;
+	for (size_t i = 0; i < tracks->count; i++) {
+		uint32_t bit = bit_of(near, tracks->items[i].attr);
+		near->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+	closure_writers(near->closure, near->bits, near->classes);
+	outcome = seed(near);
+	if (outcome == OUTCOME_DONE)
+		outcome = read_range(near);
+	if (outcome == OUTCOME_DONE)
+		outcome = find_beginnings(near);
+	return outcome;
+}
+
+enum outcome tracks_near(struct tracks *tracks, struct error *err)
+{
+	struct near near = {.tracks = tracks, .state = tracks->state, .err = err};
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct choice choice;
+
+	if (tracks->begin == NSTIME_MIN) /* nothing lies before it: a run reads the same */
+		return OUTCOME_GAVE_UP;
+	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
+		return OUTCOME_ERROR;
+	near.closure = choice.closure;
+	near.env = (struct env){.program = tracks->state->program,
+				.decode = decode,
+				.read = read_value,
+				.section = read_section,
+				.arg = &near,
+				.scratch = arena_new()};
+	if (choice.backward && add_tracks(tracks))
+		outcome = run(&near);
+	if (outcome == OUTCOME_DONE)
+		tracks->state->evaluation = "backward";
+	else
+		forget_tracks(tracks);
+	feed_close(&near.feed);
+	backward_free(near.pass);
+	arena_free(near.env.scratch);
+	mem_free(near.bits);
+	mem_free(near.classes);
+	mem_free(near.since);
+	mem_free(near.until);
+	mem_free(near.hits);
+	choice_release(&choice);
+	return outcome;
+}

@@ -1,11 +1,13 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
-# fuzz_packet is a plain program too, which runs the files that it is given:
-#     make tests/fuzz/replay_packet
+# Some are plain programs too, which run the files that they are given:
+#     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace
 EXTRA_DIST += %D%/run.sh
-fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl
-EXTRA_PROGRAMS += $(fuzz_all) %D%/replay_packet
-CLEANFILES += %D%/replay_packet$(EXEEXT)
+fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
+	%D%/fuzz_ftrace
+replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace
+EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
+CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 %C%_fuzz_packet_SOURCES = %D%/fuzz_packet.c
@@ -20,6 +22,23 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_replay_packet_SOURCES = %D%/fuzz_packet.c
 %C%_replay_packet_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_MAIN
 %C%_replay_packet_LDADD = libengine.la
+%C%_fuzz_intel_pt_SOURCES = %D%/fuzz_intel_pt.c
+%C%_fuzz_intel_pt_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_intel_pt_LDADD = libengine.la
+%C%_fuzz_perf_SOURCES = %D%/fuzz_reader.c
+%C%_fuzz_perf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"'
+%C%_fuzz_perf_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_perf_LDADD = libindex.la libengine.la
+%C%_fuzz_ftrace_SOURCES = %D%/fuzz_reader.c
+%C%_fuzz_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"'
+%C%_fuzz_ftrace_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_ftrace_LDADD = libindex.la libengine.la
+%C%_replay_perf_SOURCES = %D%/fuzz_reader.c
+%C%_replay_perf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"' -DFUZZ_MAIN
+%C%_replay_perf_LDADD = libindex.la libengine.la
+%C%_replay_ftrace_SOURCES = %D%/fuzz_reader.c
+%C%_replay_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"' -DFUZZ_MAIN
+%C%_replay_ftrace_LDADD = libindex.la libengine.la
 
 .PHONY: fuzzers
 if FUZZERS

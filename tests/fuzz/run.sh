@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs each fuzzer for SECONDS, with the fixtures and the corpus (YORE_CORPUS, if there) as seeds.
 #     tests/fuzz/run.sh [BUILD] SECONDS
-# What a fuzzer finds, and what it learnt, stays in BUILD/tests/fuzz.
+# FUZZERS names those to run, if not all. What a fuzzer finds, and what it learnt, stays in
+# BUILD/tests/fuzz.
 set -eu
 case $# in
 1) build=. seconds=$1 ;;
@@ -10,7 +11,8 @@ case $# in
 esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
-mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made"
+mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made" \
+	"$work/perf" "$work/ftrace" "$work/intel_pt"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -43,12 +45,33 @@ for file in "$source"/state/rules/*.rules; do
 	[ ! -f "$file" ] || cp "$file" "$work/rules/"
 done
 
+# Whole files of kernel traces, and their hardware traces: a first byte 0 means no chunks.
+kernel_traces() {
+	find "$source/fixtures" -name '*.data' -o -name '*.dat'
+	[ ! -d "${YORE_CORPUS-}" ] || find "$YORE_CORPUS/perf-data" "$YORE_CORPUS/trace-dat" \
+		-type f \( -name 'perf.*' -o -name trace.dat -o -name '*.pt' \) -size -128k
+}
+kernel_traces | while read -r file; do
+	name=$(printf %s "$file" | cksum | tr ' ' -)
+	case $file in
+	*/expected/*.pt) { printf '\0'; cat "$file"; } > "$work/intel_pt/$name" ;;
+	*/expected/*) ;;
+	*.dat) cp "$file" "$work/ftrace/$name" ;;
+	*) cp "$file" "$work/perf/$name" ;;
+	esac
+done
+chmod -R u+w "$work"
+
 failed=0
-for kind in packet rules tsdl; do
+for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
+	case $kind in
+	perf | ftrace) most=131072 ;;
+	*) most=65536 ;;
+	esac
 	echo "fuzz_$kind: $seconds s"
-	if ! "$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+	if ! "$program" -max_total_time="$seconds" -max_len=$most -timeout=10 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$work/$kind-" "$work/$kind" \
 		> "$work/$kind.log" 2>&1; then
 		tail -n 40 "$work/$kind.log" >&2

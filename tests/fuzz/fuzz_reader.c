@@ -1,0 +1,280 @@
+/*
+ * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
+ *
+ * Compiled once per format (FUZZ_FORMAT). The file is opened as the program opens it, packets are
+ * found, decoded alone, walked field by field and written as text; maps and hardware trace are
+ * read; then all goes through the index once more, merged.
+ *
+ * Promises: packets lie in their sources, batches fit, a mark leads back, an event lies within the
+ * bounds that its packet calls exact, a record's count is what decoding gives, merged times rise,
+ * and every message is one line.
+ *
+ * Built with -DFUZZ_MAIN it is a plain program that runs the files it is given.
+ */
+#include "engine/aux.h"
+#include "engine/base/mem.h"
+#include "engine/reader.h"
+#include "index/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sum; /* of all values: so that reading them is not left out */
+
+static void require(bool promise, const char *what)
+{
+	if (promise)
+		return;
+	fprintf(stderr, "broken promise: %s\n", what);
+	abort();
+}
+
+static void check_line(const char *text)
+{
+	require(text[0] && !strchr(text, '\n'), "a message is one line");
+}
+
+static void say(void *arg, enum notice_kind kind, const char *text)
+{
+	(void)arg;
+	(void)kind;
+	check_line(text);
+}
+
+static void walk(const struct field *field)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	size_t len;
+
+	if (field_is_text(field) || field->class->is_blob) {
+		const uint8_t *bytes = field_bytes(field, &scratch, &len);
+		for (size_t i = 0; i < len; i++)
+			sum += bytes[i];
+		buf_release(&scratch);
+		return;
+	}
+	sum += field->slot.u + field->slot.n;
+	field_iter_begin(&iter, field);
+	while (field_iter_next(&iter))
+		walk(&iter.item);
+	field_iter_end(&iter);
+}
+
+static void walk_event(const struct reader *reader, const struct fields *fields)
+{
+	struct buf text = {0};
+	struct field scope;
+
+	for (int s = 0; s < SCOPE_COUNT; s++)
+		if (fields_scope(fields, (enum scope)s, &scope))
+			walk(&scope);
+	if (reader->text && reader->text(fields, &text))
+		sum += text.len;
+	buf_release(&text);
+}
+
+static void check_batch(const struct reader *reader, struct decoder *decoder,
+			const struct packet *packet, const struct batch *batch)
+{
+	struct error err = {0};
+	struct fields fields;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		require(!(packet->flags & PACKET_EXACT_MIN) || batch->time[i] >= packet->min,
+			"no event is before an exact minimum");
+		require(!(packet->flags & PACKET_EXACT_MAX) || batch->time[i] <= packet->max,
+			"no event is after an exact maximum");
+		if (reader->decoder_fields(decoder, batch, i, &fields, &err))
+			walk_event(reader, &fields);
+		else
+			check_line(err.text);
+	}
+}
+
+static void check_packet(const struct reader *reader, struct decoder *decoder, struct batch *batch,
+			 const struct packet_info *info)
+{
+	uint32_t events = 0, capacity = BATCH_MIN;
+	enum step step = STEP_ITEM;
+	struct error err = {0};
+	struct mark mark;
+	bool again = true;
+
+	if (!reader->decoder_open(decoder, info, &err)) {
+		check_line(err.text);
+		return;
+	}
+	while (step == STEP_ITEM) {
+		batch->capacity = capacity;
+		reader->decoder_mark(decoder, &mark);
+		step = reader->decoder_next(decoder, batch, &err);
+		require(batch->count <= batch->capacity, "a batch holds what it can");
+		require(step != STEP_ITEM || batch->count, "a batch that is given is not empty");
+		if (step == STEP_ERROR)
+			check_line(err.text);
+		check_batch(reader, decoder, &info->rec, batch);
+		if (again && step == STEP_ITEM) { /* the same from a mark */
+			uint32_t count = batch->count;
+			nstime first = batch->time[0];
+			again = false;
+			reader->decoder_seek(decoder, &mark);
+			step = reader->decoder_next(decoder, batch, &err);
+			require(batch->count == count && batch->time[0] == first,
+				"a mark leads back");
+		}
+		events += batch->count;
+		capacity = capacity < BATCH_MAX ? capacity * 2 : BATCH_MAX;
+	}
+	require(info->rec.events == UINT32_MAX || info->rec.events == events || step == STEP_ERROR,
+		"a record's count is right");
+	reader->decoder_leave(decoder);
+}
+
+static void check_extents(const struct stream *stream, const struct packet_info *info)
+{
+	require(info->rec.source < stream->nsources, "a packet has a source");
+	uint64_t size = source_size(stream->sources[info->rec.source]);
+	require(info->rec.off <= size && packet_bytes(info) <= size - info->rec.off,
+		"packets lie in the file");
+	for (uint32_t i = 0; i < info->nextents; i++)
+		require(info->extents[i].off <= size &&
+				info->extents[i].len <= size - info->extents[i].off,
+			"extents lie in the file");
+}
+
+static void check_stream(const struct reader *reader, const struct stream *stream)
+{
+	struct decoder *decoder = reader->decoder_new(stream);
+	struct batch *batch = mem_new(sizeof *batch);
+	struct packet_info info;
+	struct scan scan = {0};
+	struct error err = {0};
+	size_t errors = 0;
+	enum step step;
+
+	while ((step = reader->scan(stream, &scan, &info, &err)) != STEP_END) {
+		if (step == STEP_ERROR) {
+			check_line(err.text);
+			require(++errors <= stream->nsources, "a source ends once");
+			continue;
+		}
+		check_extents(stream, &info);
+		if (!(info.rec.flags & PACKET_EMPTY))
+			check_packet(reader, decoder, batch, &info);
+	}
+	mem_free(batch);
+	reader->decoder_free(decoder);
+}
+
+static void take_map(void *arg, const struct map_event *event)
+{
+	(void)arg;
+	sum += event->start + event->len + (event->name ? strlen(event->name) : 0);
+	for (size_t i = 0; i < event->nbuild_id; i++)
+		sum += event->build_id[i];
+}
+
+static void check_aux(const struct part *part)
+{
+	struct error err = {0};
+	struct aux aux;
+
+	if (!aux_read(part, &aux, &err))
+		check_line(err.text);
+	for (size_t i = 0; i < aux.nbuffers; i++) {
+		uint64_t at = 0;
+		for (size_t k = 0; k < aux.buffers[i].npieces; k++) {
+			const struct aux_piece *piece = &aux.buffers[i].pieces[k];
+			require(piece->position == at && piece->len, "pieces lie end to end");
+			require(piece->at + piece->len <= source_size(piece->source),
+				"pieces lie in the file");
+			at += piece->len;
+		}
+		require(aux.buffers[i].size == at, "a buffer is its pieces");
+	}
+	aux_release(&aux);
+}
+
+static void check_merged(struct trace *trace)
+{
+	struct index_options in_memory = {.none = true, .jobs = 1, .notices = {.say = say}};
+	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct error err = {0};
+	struct events *events;
+	struct index *index;
+	struct event event;
+	bool timed = true;
+	nstime last = NSTIME_MIN;
+
+	require(index_open(trace, &in_memory, &index, &err), err.text);
+	require(events_open(index, &all, &events, &err), err.text);
+	while (events_next(events, &event, &err) == STEP_ITEM) {
+		if (timed && !event.stream->has_time)
+			timed = false; /* ordinals follow, stream by stream */
+		require(!timed || event.time >= last, "merged times rise");
+		last = event.time;
+	}
+	events_close(events);
+	index_close(index);
+}
+
+static void check_trace(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++)
+		check_stream(trace->parts[trace->streams[i]->part]->reader, trace->streams[i]);
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const struct reader *reader = trace->parts[i]->reader;
+		struct error err = {0};
+		if (reader->maps && !reader->maps(trace->parts[i], take_map, NULL, &err))
+			check_line(err.text);
+		check_aux(trace->parts[i]);
+	}
+	check_merged(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	char path[32];
+	const char *paths = path;
+	struct trace_options options = {
+		.paths = &paths, .npaths = 1, .input = FUZZ_FORMAT, .notices = {.say = say}};
+	struct error err = {0};
+	struct trace *trace;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (trace_open(&options, &trace, &err)) {
+		check_trace(trace);
+		trace_close(trace);
+	} else {
+		check_line(err.text);
+	}
+	close(fd);
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "rb");
+		size_t capacity = 1 << 24;
+		uint8_t *bytes = mem_new(capacity);
+		size_t count = file ? fread(bytes, 1, capacity, file) : 0;
+		LLVMFuzzerTestOneInput(bytes, count);
+		mem_free(bytes);
+		if (file)
+			fclose(file);
+	}
+	printf("%d files, sum %llx\n", argc - 1, (unsigned long long)sum);
+	return 0;
+}
+#endif

@@ -307,7 +307,8 @@ static enum eval eval_has(const struct expr *expr, struct env *env, struct value
 		return EVAL_VALUE;
 	}
 	result = expr_eval(left, env, out, failure);
-	if (result == EVAL_FAIL && *failure == FAILURE_FIELD)
+	if (result == EVAL_FAIL &&
+	    (*failure == FAILURE_FIELD || (left->kind == EXPR_LABEL && *failure == FAILURE_MAP)))
 		*out = value_bool(false);
 	else if (result != EVAL_VALUE)
 		return result;

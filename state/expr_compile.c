@@ -407,14 +407,51 @@ static const struct map_def *find_map(struct compile *compile, const char *name)
 	return plain;
 }
 
+/* Is there an event class of that name, or with that last part, in the traces of this host? */
+static bool has_class(const struct compile *compile, const char *name)
+{
+	const struct trace *trace = compile->program->trace;
+
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const char *colon = strrchr(class->name, ':');
+		if (strcmp(class->name, name) != 0 && (!colon || strcmp(colon + 1, name) != 0))
+			continue;
+		if (!compile->part || !compile->program->hosts ||
+		    strcmp(trace->parts[class->part]->host, compile->part->host) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An enumeration has labels, else it is known at once that there is none. */
+static bool never_labelled(const struct expr *left)
+{
+	return left->kind == EXPR_LABEL && left->left->kind == EXPR_FIELD &&
+	       !left->left->field.class->nlabels;
+}
+
+static bool asks_for_class(const struct ast *arg)
+{
+	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_EVENT &&
+	       strcmp(arg->path->atoms[1].name, "name") != 0 &&
+	       strcmp(arg->path->atoms[1].name, "id") != 0 &&
+	       strcmp(arg->path->atoms[1].name, "time") != 0;
+}
+
 static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
 {
 	bool quiet = compile->quiet;
 	struct expr *expr = expr_new(compile, EXPR_HAS);
 
+	if (asks_for_class(ast->args[0]))
+		return constant(compile,
+				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
+	if (never_labelled(expr->left))
+		return constant(compile, value_bool(false));
 	if (expr->left->kind == EXPR_FIELD && expr->left->field.scope != SCOPE_PACKET_CONTEXT &&
 	    expr->left->field.scope != SCOPE_PACKET_HEADER)
 		return constant(compile, value_bool(true));

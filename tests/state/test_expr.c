@@ -1,7 +1,8 @@
 /*
  * test_expr.c - values of expressions against one event and a state of four attributes
  *
- * The event has the fields n = 7, minus = -2, big = 2^63. Of the state, known is 5, nil is none,
+ * The event has the fields n = 7, minus = -2, big = 2^63, and kind = 7 and other = 8, of which only
+ * 7 has a label. Of the state, known is 5, nil is none,
  * word is "w", s is a stack of one value, open cannot be decided, all else is unknown.
  */
 #include "tests/harness.h"
@@ -16,18 +17,35 @@
 static const struct reader reader = {.format = "perf"};
 static struct part part = {.reader = &reader, .host = ""};
 static struct part *parts[] = {&part};
-static struct field_class numbers[3] = {
+static const struct enum_label kinds[] = {{"seven", 7, 7}};
+static struct field_class numbers[5] = {
 	{.kind = FIELD_INT, .align = 8, .bits = 64, .clock = -1, .slot = 0},
 	{.kind = FIELD_INT, .align = 8, .bits = 64, .is_signed = true, .clock = -1, .slot = 1},
 	{.kind = FIELD_INT, .align = 8, .bits = 64, .clock = -1, .slot = 2},
+	{.kind = FIELD_INT,
+	 .align = 8,
+	 .bits = 64,
+	 .clock = -1,
+	 .slot = 3,
+	 .labels = kinds,
+	 .nlabels = 1},
+	{.kind = FIELD_INT,
+	 .align = 8,
+	 .bits = 64,
+	 .clock = -1,
+	 .slot = 4,
+	 .labels = kinds,
+	 .nlabels = 1},
 };
-static struct member members[3] = {{.name = "n", .written = "_n", .class = &numbers[0]},
+static struct member members[5] = {{.name = "n", .written = "_n", .class = &numbers[0]},
 				   {.name = "minus", .written = "_minus", .class = &numbers[1]},
-				   {.name = "big", .written = "_big", .class = &numbers[2]}};
+				   {.name = "big", .written = "_big", .class = &numbers[2]},
+				   {.name = "kind", .written = "kind", .class = &numbers[3]},
+				   {.name = "other", .written = "other", .class = &numbers[4]}};
 static struct field_class payload = {
-	.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 3, .clock = -1};
+	.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 5, .clock = -1};
 static struct event_class class = {
-	.id = 12, .name = "sched:sched_switch", .scope = {[SCOPE_PAYLOAD] = &payload}, .nslots = 3};
+	.id = 12, .name = "sched:sched_switch", .scope = {[SCOPE_PAYLOAD] = &payload}, .nslots = 5};
 static struct event_class *classes[] = {&class};
 static struct stream stream = {.name = "s0", .section = "ch", .cpu = 3, .clock = -1};
 static struct stream *streams[] = {&stream};
@@ -38,7 +56,8 @@ static struct trace trace = {.parts = parts,
 			     .classes = classes,
 			     .nclasses = 1};
 
-static const struct slot slots[3] = {{.u = 7}, {.u = UINT64_MAX - 1}, {.u = UINT64_C(1) << 63}};
+static const struct slot slots[5] = {
+	{.u = 7}, {.u = UINT64_MAX - 1}, {.u = UINT64_C(1) << 63}, {.u = 7}, {.u = 8}};
 static const struct fields fields = {.class = &class, .slots = slots};
 
 static const struct fields *decode(void *arg, const struct event *event)
@@ -92,6 +111,16 @@ static const struct row {
 	{"has(field/n)", "true"},
 	{"has(nothing)", "false"},
 	{"has(known)", "true"},
+	{"has(event/sched_switch)", "true"},
+	{"has(event/\"sched:sched_switch\")", "true"},
+	{"has(event/sched_waking)", "false"},
+	{"has(event/name)", "true"},
+	{"label(field/kind)", "\"seven\""},
+	{"label(field/n)", "fails: the map has no entry for the value"},
+	{"has(label(field/kind))", "true"},
+	{"has(label(field/other))", "false"},
+	{"has(label(field/n))", "false"},
+	{"has(label(field/x))", "false"},
 	{"field/n & 3 != 0", "true"}, /* unlike C */
 	{"6 & 3 == 2", "true"},
 	{"1 << 63", "9223372036854775808"},

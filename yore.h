@@ -97,7 +97,10 @@ void yore_events_close(struct yore_events *events); /* NULL is fine */
 /* 1: there is a next event; 0: there is none; -1: error, see yore_error() of the trace. */
 int yore_events_next(struct yore_events *events);
 
-/* Of the event that yore_events_next() came to; text is borrowed until the next one. */
+/*
+ * Of the event that yore_events_next() came to; text is borrowed until the next one. A time of
+ * YORE_TIME_MIN: it has none, and holds from the start.
+ */
 int64_t yore_event_time(const struct yore_events *events);
 const char *yore_event_name(const struct yore_events *events);
 const char *yore_event_stream(const struct yore_events *events);
@@ -109,6 +112,11 @@ uint64_t yore_event_lost(const struct yore_events *events, int64_t *until);
  * members and elements of arrays: "a/b", "a/0". An enumeration is its integer. -1: there is none.
  */
 int yore_event_field(struct yore_events *events, const char *name, struct yore_value *out);
+/*
+ * The event in the words of its format, as the format's own tool prints its payload ("perf script",
+ * "trace-cmd report"). NULL: there are none. Borrowed until the next call with the same handle.
+ */
+const char *yore_event_text(struct yore_events *events);
 
 /*
  * The value of an attribute ("cpu[3]/thread", no wildcards) after all events of time t. *since,

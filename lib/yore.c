@@ -8,6 +8,7 @@
 #include "yore.h"
 
 #include "engine/base/mem.h"
+#include "engine/reader.h"
 #include "index/events.h"
 #include "state/state.h"
 
@@ -261,6 +262,18 @@ static size_t split(char *name, const char *names[NAMES_MAX])
 	return n;
 }
 
+static bool decode(struct yore_events *events)
+{
+	struct error *err = &events->yore->err;
+
+	if (!events->on || !events->event.class)
+		return error_set(err, ERR_QUERY, "there is no event");
+	if (!events->decoded)
+		events->decoded =
+			events_fields(events->events, &events->event, &events->fields, err);
+	return events->decoded;
+}
+
 EXPORT int yore_event_field(struct yore_events *events, const char *name, struct yore_value *out)
 {
 	struct yore *yore = events->yore;
@@ -269,12 +282,8 @@ EXPORT int yore_event_field(struct yore_events *events, const char *name, struct
 	struct field field;
 
 	*out = (struct yore_value){.kind = YORE_UNKNOWN};
-	if (!events->on || !events->event.class)
-		return result(error_set(&yore->err, ERR_QUERY, "there is no event"));
-	if (!events->decoded &&
-	    !events_fields(events->events, &events->event, &events->fields, &yore->err))
+	if (!decode(events))
 		return -1;
-	events->decoded = true;
 	char *copy = mem_strdup(name);
 	size_t n = split(copy, names);
 	bool found = fields_get(&events->fields, scopes, names, n, &field);
@@ -285,6 +294,18 @@ EXPORT int yore_event_field(struct yore_events *events, const char *name, struct
 			  name);
 	mem_free(copy);
 	return result(found);
+}
+
+EXPORT const char *yore_event_text(struct yore_events *events)
+{
+	const struct trace *trace = events->yore->trace;
+	struct buf *text = &events->yore->text;
+
+	if (!decode(events))
+		return NULL;
+	const struct reader *reader = trace->parts[events->event.class->part]->reader;
+	buf_clear(text);
+	return reader->text && reader->text(&events->fields, text) ? buf_text(text) : NULL;
 }
 
 /* State --------------------------------------------------------------------------------------- */

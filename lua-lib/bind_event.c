@@ -10,6 +10,7 @@
  * decoded when first read and only while the iterator is at it. Batches make one table per column
  * and batch and nothing per event.
  */
+#include "engine/reader.h"
 #include "lua-lib/bind_cursor.h"
 
 #include <string.h>
@@ -145,13 +146,42 @@ static int push_loss(lua_State *L, const struct event_view *view, const char *ke
 	return 1;
 }
 
+/* nil: records without a time, which hold from the start. */
+static void push_time(lua_State *L, nstime t)
+{
+	if (t == NSTIME_MIN)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, t);
+}
+
+/* The event in the words of its format, as the format's own tool prints it; nil: it has none. */
+static int push_text(lua_State *L, const struct event_view *view)
+{
+	struct bind_cursor *cursor = view->cursor;
+	const struct reader *reader;
+
+	lua_pushnil(L);
+	if (!view->class)
+		return 1;
+	check_current(L, cursor, view->serial);
+	reader = cursor->bound->trace->parts[view->class->part]->reader;
+	if (!reader->text)
+		return 1;
+	const struct fields *fields = bind_cursor_fields(L, cursor);
+	buf_clear(&cursor->scratch);
+	if (reader->text(fields, &cursor->scratch))
+		lua_pushlstring(L, buf_text(&cursor->scratch), cursor->scratch.len);
+	return 1;
+}
+
 static int event_index(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
 	const char *key = luaL_checkstring(L, 2);
 
 	if (!strcmp(key, "t")) {
-		lua_pushinteger(L, view->t);
+		push_time(L, view->t);
 		return 1;
 	}
 	if (!strcmp(key, "fields"))
@@ -172,6 +202,8 @@ static int event_index(lua_State *L)
 		return push_fields_view(L, view, BIND_PAYLOAD);
 	if (!strcmp(key, "packet"))
 		return push_fields_view(L, view, BIND_PACKET);
+	if (!strcmp(key, "text"))
+		return push_text(L, view);
 	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
@@ -224,8 +256,12 @@ static int event_tostring(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
 
-	lua_pushfstring(L, "%I %s %s", (lua_Integer)view->t, view->stream->name,
-			view->class ? view->class->name : "(lost)");
+	const char *name = view->class ? view->class->name : "(lost)";
+
+	if (view->t == NSTIME_MIN)
+		lua_pushfstring(L, "- %s %s", view->stream->name, name);
+	else
+		lua_pushfstring(L, "%I %s %s", (lua_Integer)view->t, view->stream->name, name);
 	return 1;
 }
 
@@ -366,7 +402,10 @@ static void push_cell(lua_State *L, struct bind_cursor *cursor, const struct col
 
 	switch (column->kind) {
 	case COLUMN_T:
-		lua_pushinteger(L, event->time);
+		if (event->time == NSTIME_MIN)
+			lua_pushboolean(L, false);
+		else
+			lua_pushinteger(L, event->time);
 		return;
 	case COLUMN_NAME:
 		if (event->class)

@@ -11,13 +11,14 @@
 
 #include "engine/trace.h"
 
+struct fields;
 struct symbols;
 
 struct symbol {
 	const char *function; /* demangled; NULL: not known */
-	const char *object;   /* mapped file or "[kernel.kallsyms]"; NULL: nothing is mapped there */
-	uint64_t offset;      /* of the address in the function, bytes */
-	uint64_t file_offset; /* of the address in the object */
+	const char *object; /* mapped file or "[kernel.kallsyms]"; NULL: nothing is mapped there */
+	uint64_t offset;    /* of the address in the function, bytes */
+	uint64_t file_offset; /* of the address in the object; of the kernel: the address itself */
 	const char *file;     /* source file and line by DWARF, when asked for; NULL: not known */
 	uint32_t line;
 };
@@ -26,7 +27,7 @@ enum symbols_want { SYMBOLS_LINES = 1 << 0 /* source lines too: slow */ };
 
 /* `cache`: folder for symbol tables, NULL none. Owned by the caller, ended before the trace. */
 struct symbols *symbols_new(const struct trace *trace, const char *cache);
-void symbols_free(struct symbols *symbols);
+void symbols_free(struct symbols *symbols); /* NULL is fine */
 
 /*
  * The symbol at `address` of process `pid` at `t`, of a part's kernel when `kernel`. Texts live
@@ -34,5 +35,21 @@ void symbols_free(struct symbols *symbols);
  */
 bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
 		  uint64_t address, unsigned want, struct symbol *out);
+
+/*
+ * A frame of a call chain, the innermost first. Values that mark whose addresses follow (the
+ * kernel's, a process') are no frames.
+ */
+struct frame {
+	uint64_t address;
+	bool kernel;
+	struct symbol symbol; /* all NULL: not known */
+};
+
+/* Has the class a member `callchain` in its event context? */
+bool symbols_has_chain(const struct event_class *class);
+/* The frames of an event at `t`; *out is borrowed until the next call. 0: it has no chain. */
+size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
+		      const struct frame **out);
 
 #endif

@@ -19,3 +19,6 @@ check_PROGRAMS += %D%/test_metadata_suite
 check_PROGRAMS += %D%/test_aux
 %C%_test_aux_SOURCES = %D%/test_aux.c %D%/decoded.c %D%/decoded.h
 %C%_test_aux_LDADD = $(TEST_LDADD)
+check_PROGRAMS += %D%/test_symbols
+%C%_test_symbols_SOURCES = %D%/test_symbols.c
+%C%_test_symbols_LDADD = $(TEST_LDADD)

@@ -1,0 +1,223 @@
+/* symbols.c - see symbols.h; gathers what readers tell, and sends each address where it belongs */
+#include "engine/symbols.h"
+
+#include "engine/base/mem.h"
+#include "engine/event.h"
+#include "engine/symbols_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of one part: its processes and its kernel. */
+struct part_symbols {
+	struct spaces *spaces;
+	struct kernel *kernel;
+	struct objects *objects; /* borrowed */
+};
+
+struct symbols {
+	const struct trace *trace;
+	struct arena *arena;
+	char *cache;
+	struct objects objects;
+	struct part_symbols *parts; /* NULL until the first question */
+	struct frame *frames;
+	size_t frames_capacity;
+};
+
+struct symbols *symbols_new(const struct trace *trace, const char *cache)
+{
+	struct symbols *symbols = mem_new(sizeof *symbols);
+
+	symbols->trace = trace;
+	symbols->arena = arena_new();
+	symbols->cache = cache ? mem_strdup(cache) : NULL;
+	symbols->objects.arena = symbols->arena;
+	symbols->objects.cache = symbols->cache;
+	return symbols;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; symbols->parts && i < symbols->trace->nparts; i++) {
+		spaces_free(symbols->parts[i].spaces);
+		kernel_free(symbols->parts[i].kernel);
+	}
+	objects_release(&symbols->objects);
+	mem_free(symbols->parts);
+	mem_free(symbols->frames);
+	mem_free(symbols->cache);
+	arena_free(symbols->arena);
+	mem_free(symbols);
+}
+
+/* Gathering ----------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Memory that no file is behind: code there was made by the process itself. */
+static bool is_anonymous(const char *name)
+{
+	return begins(name, "//anon") || begins(name, "/dev/zero") ||
+	       begins(name, "/anon_hugepage") || begins(name, "[stack") || begins(name, "/SYSV") ||
+	       !strcmp(name, "[heap]");
+}
+
+static void tell_map(struct part_symbols *part, const struct map_event *event)
+{
+	struct range range = {.start = event->start,
+			      .end = event->start + event->len,
+			      .file_offset = event->file_offset};
+	struct build_id id = {0};
+	char jit[64];
+
+	if (!event->name || !event->len)
+		return;
+	if (range.end < range.start)
+		range.end = UINT64_MAX;
+	if (is_anonymous(event->name)) {
+		snprintf(jit, sizeof jit, "/tmp/perf-%lld.map", (long long)event->pid);
+		range.file_offset = range.start;
+		range.object = objects_get(part->objects, jit, NULL, event->pid);
+	} else {
+		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
+			id.n = event->nbuild_id;
+			memcpy(id.bytes, event->build_id, id.n);
+		}
+		range.object = objects_get(part->objects, event->name, &id, 0);
+	}
+	spaces_map(part->spaces, event->t, event->pid, &range);
+}
+
+static void tell(void *arg, const struct map_event *event)
+{
+	struct part_symbols *part = arg;
+
+	if (event->kind == MAP_KERNEL_SYMBOL || event->pid == -1)
+		kernel_tell(part->kernel, event);
+	else if (event->kind == MAP_ADD)
+		tell_map(part, event);
+	else if (event->kind == MAP_FORK)
+		spaces_fork(part->spaces, event->t, event->pid, event->parent);
+	else if (event->kind == MAP_EXEC)
+		spaces_exec(part->spaces, event->t, event->pid);
+}
+
+static void gather(struct symbols *symbols)
+{
+	const struct trace *trace = symbols->trace;
+	struct error err;
+
+	symbols->parts = mem_new_array(trace->nparts, sizeof *symbols->parts);
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const struct part *part = trace->parts[i];
+		struct part_symbols *own = &symbols->parts[i];
+		own->spaces = spaces_new();
+		own->kernel = kernel_new(part, &symbols->objects);
+		own->objects = &symbols->objects;
+		if (part->reader->maps && !part->reader->maps(part, tell, own, &err))
+			notice(&trace->notices, NOTICE_WARNING, "%s: symbols: maps end early: %s",
+			       part->path, err.text);
+	}
+}
+
+/* Asking -------------------------------------------------------------------------------------- */
+
+bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
+		  uint64_t address, unsigned want, struct symbol *out)
+{
+	struct part_symbols *own;
+	struct range range;
+
+	*out = (struct symbol){.file_offset = address};
+	if (part >= symbols->trace->nparts)
+		return false;
+	if (!symbols->parts)
+		gather(symbols);
+	own = &symbols->parts[part];
+	if (kernel)
+		return kernel_find(own->kernel, t, address, out);
+	if (!spaces_find(own->spaces, t, pid, address, &range))
+		return false;
+	object_find(&symbols->objects, range.object, address - range.start + range.file_offset,
+		    want, out);
+	return true;
+}
+
+/* Call chains --------------------------------------------------------------------------------- */
+
+/* Values of a call chain from here on say whose addresses follow (perf_event_open(2)). */
+#define MARK_FIRST (-UINT64_C(4095))
+#define MARK_KERNEL (-UINT64_C(128))
+#define MARK_GUEST_KERNEL (-UINT64_C(2176))
+
+static const struct field_class *chain_class(const struct event_class *class)
+{
+	const struct field_class *context = class->scope[SCOPE_EVENT_CONTEXT];
+	const struct member *member = context ? field_member(context, "callchain") : NULL;
+
+	if (!member || member->class->kind != FIELD_SEQUENCE ||
+	    member->class->element->kind != FIELD_INT)
+		return NULL;
+	return member->class;
+}
+
+bool symbols_has_chain(const struct event_class *class)
+{
+	return chain_class(class) != NULL;
+}
+
+static int64_t pid_of(const struct fields *fields)
+{
+	static const char *const name = "pid";
+	struct field_path path;
+	struct field pid;
+
+	if (!field_path_find(fields->class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, &path) ||
+	    path.class->kind != FIELD_INT)
+		return -1;
+	fields_at(fields, &path, &pid);
+	return pid.slot.s;
+}
+
+size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
+		      const struct frame **out)
+{
+	static const char *const name = "callchain";
+	struct field_path path;
+	struct field chain;
+	struct field_iter iter;
+	size_t count = 0;
+	bool kernel = false;
+
+	*out = NULL;
+	if (!chain_class(fields->class) ||
+	    !field_path_find(fields->class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, &path))
+		return 0;
+	fields_at(fields, &path, &chain);
+	int64_t pid = pid_of(fields);
+	field_iter_begin(&iter, &chain);
+	while (field_iter_next(&iter)) {
+		uint64_t value = iter.item.slot.u;
+		struct frame *frame;
+		if (value >= MARK_FIRST) {
+			kernel = value == MARK_KERNEL || value == MARK_GUEST_KERNEL;
+			continue;
+		}
+		symbols->frames = mem_grow(symbols->frames, count, &symbols->frames_capacity,
+					   sizeof *symbols->frames);
+		frame = &symbols->frames[count++];
+		frame->address = value;
+		frame->kernel = kernel;
+		symbols_find(symbols, fields->class->part, t, pid, kernel, value, want,
+			     &frame->symbol);
+	}
+	field_iter_end(&iter);
+	*out = symbols->frames;
+	return count;
+}

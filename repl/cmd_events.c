@@ -66,7 +66,7 @@ static void show_head(struct show *show, const struct run *run, uint32_t i)
 {
 	const struct trace *trace = show->session->trace;
 	const struct event_class *class = trace->classes[run->batch->class_index[i]];
-	struct error err = {0};
+	struct error err; /* clearing it would cost what formatting a number costs */
 	struct fields fields;
 
 	if (!take_row(show, run->batch->time[i]))
@@ -115,7 +115,7 @@ static bool show_runs(struct show *show, struct events *events, bool backward, s
 static bool show_event(struct show *show, struct events *events, const struct event *event,
 		       struct error *err)
 {
-	struct error bad = {0};
+	struct error bad;
 	struct fields fields;
 	bool pass;
 

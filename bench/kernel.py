@@ -14,6 +14,9 @@ import time
 from measure import cpu, middle, stats_of, warm
 
 PERF_CASES = ("sched-syscalls", "switch-events", "lost", "mixed-attrs")
+# perf script leaves these out unless told; yore prints all records
+SHOW_ALL = ["--show-task-events", "--show-mmap-events", "--show-switch-events",
+            "--show-lost-events", "--show-namespace-events"]
 NOTHING = ".*: common_pid == 123456789"
 INSTANCE = "/sys/kernel/tracing/instances/yore-bench"
 WORK = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=400000"]
@@ -59,7 +62,7 @@ def perf_rates(build, name, trace, rounds, report):
     rates(build, name, trace, rounds, report, (
         ("walk", "packets listed", "perf report --stats",
          ["perf", "report", "--stats", "-i", trace], 1.5),
-        ("text", "text", "perf script", ["perf", "script", "-i", trace], 5)))
+        ("text", "text", "perf script", ["perf", "script", "-i", trace] + SHOW_ALL, 5)))
 
 
 def ftrace_rates(build, name, trace, rounds, report):

@@ -3,71 +3,14 @@
  *
  * At each moment the state is there to be read. What is unknown then may still be filled by a `was`
  * of a later event, so the run goes on past the last moment until nothing can be filled any more: a
- * stream is out of it when a loss of it ends after that moment.
+ * stream is out of it when a loss of it ends after that moment. Or until a checkpoint of which it
+ * is stored what later events fill: an earlier run saw them.
  */
 #include "engine/base/mem.h"
 #include "state/state_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- runs ---- */
-
-struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
-			 struct order *from)
-{
-	struct replay *replay = replay_new(options);
-	nstime begin = NSTIME_MIN;
-
-	state->evaluation = "replay";
-	if (!state->options.replay_only && state->force != FORCE_REPLAY &&
-	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))
-		state->evaluation = "checkpoint";
-	else
-		begin = NSTIME_MIN;
-	*from = order_before(begin);
-	state->checkpoint_time = begin;
-	state->checkpoint_events = 0;
-	return replay;
-}
-
-/*
- * A checkpoint costs about what its cells do, so a run leaves one when it has seen many more events
- * than there are cells. One that is there already will do.
- */
-void run_passes(struct state *state, struct replay *replay, nstime next)
-{
-	const struct cells *cells = replay_cells(replay);
-	uint64_t events = replay_events(replay) - state->checkpoint_events;
-	nstime found;
-
-	if (next == NSTIME_MIN || events < state->every ||
-	    events < cells_count(cells) * state->per_cell || state->options.replay_only ||
-	    state->options.no_checkpoints)
-		return;
-	state->checkpoint_events = replay_events(replay);
-	if (!checkpoints_before(state->checkpoints, next, &found) ||
-	    found <= state->checkpoint_time) {
-		checkpoints_put(state->checkpoints, next, cells);
-		found = next;
-	}
-	state->checkpoint_time = found;
-}
-
-void run_end(struct state *state, struct replay *replay)
-{
-	size_t count = (size_t)program_statements(state->program) * FAILURE_COUNT;
-
-	state->last_run = replay_events(replay);
-	if (replay_events(replay) >= state->failures_events) {
-		memcpy(state->failures, replay_failures(replay), count * sizeof *state->failures);
-		state->failures_events = replay_events(replay);
-		state->contradictions = replay_contradictions(replay);
-	}
-	replay_free(replay);
-}
-
-/* ---- moments ---- */
 
 struct place { /* a moment, and where it was asked */
 	struct moment moment;
@@ -89,7 +32,9 @@ struct forward {
 	struct fill *fills, *overlay;
 	size_t nfills, fills_capacity, noverlay;
 	bool *unknown_view; /* by place: a computed attribute read something unknown */
-	bool second;        /* the run that knows the fills: computed attributes are right */
+	nstime told;  /* once all are taken: from here on stored fills tell; NSTIME_MAX: none do */
+	bool stopped; /* before the trace's end */
+	bool second;  /* the run that knows the fills: computed attributes are right */
 };
 
 static int by_place(const void *a, const void *b)
@@ -230,11 +175,17 @@ static bool lies_before(const struct moment *moment, nstime next)
 	return moment->before ? moment->t <= next : moment->t < next;
 }
 
-/* May some stream's `was` still reach back to the last moment? */
-static bool may_fill(const struct forward *forward)
+/* Of the last place, of what holds then. */
+static nstime last_time(const struct forward *forward)
 {
 	const struct moment *last = &forward->places[forward->nplaces - 1].moment;
 
+	return last->t > NSTIME_MIN ? last->t - last->before : last->t;
+}
+
+/* May some stream's `was` still reach back to the last moment? */
+static bool may_fill(const struct forward *forward)
+{
 	size_t ends;
 
 	if (forward->second || !catalog_has_was(forward->state->catalog))
@@ -243,8 +194,7 @@ static bool may_fill(const struct forward *forward)
 	if (ends)
 		return true; /* @end is of no stream: nothing that was lost limits it */
 	for (size_t i = 0; i < forward->state->feed->trace->nstreams; i++)
-		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <=
-		    last->t - last->before)
+		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <= last_time(forward))
 			return true;
 	return false;
 }
@@ -263,9 +213,47 @@ static bool attrs_may_fill(const struct forward *forward)
 	return false;
 }
 
+static void add_fill(struct forward *forward, size_t place, uint32_t attr, const struct cell *cell)
+{
+	forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
+				  sizeof *forward->fills);
+	forward->fills[forward->nfills].place = (uint32_t)place;
+	forward->fills[forward->nfills].attr = attr;
+	fact_of_cell(cell, &forward->fills[forward->nfills++].fact);
+}
+
+/* A fill reaches back over the places at and behind its beginning. */
+static void fill_places(struct forward *forward, uint32_t attr, const struct cell *cell)
+{
+	for (size_t i = forward->taken; i-- > 0;) {
+		const struct moment *moment = &forward->places[i].moment;
+
+		if (cell->since > moment->t - moment->before)
+			return;
+		add_fill(forward, i, attr, cell);
+	}
+}
+
+/* All is taken, and what comes from `told` on was seen by an earlier run. False: it was not. */
+static bool fill_by_store(struct forward *forward)
+{
+	struct cells *cells;
+	struct cell cell;
+
+	if (!run_fills(forward->state, forward->told, &cells))
+		return false;
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		fill_places(forward, a, &cell);
+	}
+	cells_free(cells);
+	return true;
+}
+
 static bool at_moment(void *arg, nstime next)
 {
 	struct forward *forward = arg;
+	bool all = forward->taken == forward->nplaces;
 
 	while (forward->taken < forward->nplaces &&
 	       lies_before(&forward->places[forward->taken].moment, next)) {
@@ -273,27 +261,26 @@ static bool at_moment(void *arg, nstime next)
 		forward->taken++;
 	}
 	run_passes(forward->state, forward->replay, next);
-	return forward->taken < forward->nplaces || (may_fill(forward) && attrs_may_fill(forward));
+	if (forward->taken < forward->nplaces)
+		return true;
+	if (!may_fill(forward)) {
+		run_seals(forward->state, last_time(forward));
+		return !(forward->stopped = true);
+	}
+	if (!all)
+		forward->told = run_told(forward->state, last_time(forward));
+	forward->stopped =
+		!attrs_may_fill(forward) || (next >= forward->told && fill_by_store(forward));
+	return !forward->stopped;
 }
 
-/* A fill reaches back over the places between its beginning and the event. */
 static void at_change(void *arg, const struct change *change)
 {
 	struct forward *forward = arg;
 
-	if (!change->fill || forward->second)
-		return;
-	for (size_t i = forward->taken; i-- > 0;) {
-		const struct moment *moment = &forward->places[i].moment;
-
-		if (change->after->since > moment->t - moment->before)
-			return;
-		forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
-					  sizeof *forward->fills);
-		forward->fills[forward->nfills].place = (uint32_t)i;
-		forward->fills[forward->nfills].attr = change->attr;
-		fact_of_cell(change->after, &forward->fills[forward->nfills++].fact);
-	}
+	run_changes(forward->state, change);
+	if (change->fill && !forward->second)
+		fill_places(forward, change->attr, change->after);
 }
 
 static bool run(struct forward *forward, struct error *err)
@@ -309,10 +296,13 @@ static bool run(struct forward *forward, struct error *err)
 	bool ok;
 
 	forward->taken = 0;
+	forward->stopped = false;
 	forward->replay =
 		run_begin(state, &options,
 			  first - (first > NSTIME_MIN && forward->places[0].moment.before), &from);
 	ok = replay_run(forward->replay, &from, &to, err);
+	if (ok && !forward->stopped)
+		run_seals(state, NSTIME_MAX);
 	for (; ok && forward->taken < forward->nplaces; forward->taken++)
 		take_place(forward);
 	run_end(state, forward->replay);

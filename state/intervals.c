@@ -149,6 +149,7 @@ static void on_change(void *arg, const struct change *change)
 	struct tracks *tracks = arg;
 	struct track *track = tracks_find(tracks, change->attr);
 
+	run_changes(tracks->state, change);
 	if (!track) {
 		if ((tracks->past && !change->fill) || !is_wanted(tracks, change->attr))
 			return;
@@ -214,7 +215,8 @@ static bool on_moment(void *arg, nstime next)
 	}
 	tracks_settle(tracks);
 	run_passes(tracks->state, tracks->replay, next);
-	return !tracks->past || tracks->open || may_fill(tracks);
+	tracks->stopped = tracks->past && !tracks->open && !may_fill(tracks);
+	return !tracks->stopped;
 }
 
 static void track_named(struct tracks *tracks, const uint32_t *attrs, size_t count)
@@ -250,6 +252,8 @@ bool tracks_run(struct tracks *tracks, struct error *err)
 	ok = replay_run(tracks->replay, &from, &to, err);
 	if (ok && !tracks->past)
 		track_all(tracks);
+	if (ok && !tracks->stopped)
+		run_seals(state, NSTIME_MAX);
 	run_end(state, tracks->replay);
 	tracks->replay = NULL;
 	return ok;

@@ -42,6 +42,7 @@ struct tracks {
 	struct followed *followed; /* found by tracks_compute() */
 	struct replay *replay;
 	bool past; /* the run is past the range */
+	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
 	nstime fills; /* past the range: only fills that begin before it matter */
 	uint32_t *touched; /* tracks that changed at the newest time, past the range */

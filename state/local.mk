@@ -29,5 +29,5 @@ libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/backward.c %D%/backward.h \
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
 	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
 	%D%/forward.c %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
-	%D%/intervals_views.c %D%/look.c %D%/planner.c %D%/questions.c %D%/replay.c %D%/replay.h \
+	%D%/intervals_views.c %D%/look.c %D%/planner.c %D%/questions.c %D%/replay.c %D%/replay.h %D%/run.c \
 	%D%/settle.c %D%/state.c %D%/state_internal.h %D%/wanted.c

@@ -29,6 +29,7 @@ bool state_over_feed(struct feed *feed, const struct state_options *options, str
 	state->catalog = catalog_new(state->program, feed->trace);
 	rules_identity(options->rules, identity);
 	state->checkpoints = checkpoints_new(NULL, identity);
+	state->runs = runs_new(NULL, identity);
 	state->failures = mem_new_array((size_t)program_statements(state->program) * FAILURE_COUNT,
 					sizeof *state->failures);
 	return true;
@@ -47,8 +48,10 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	}
 	(*out)->index = index;
 	checkpoints_free((*out)->checkpoints);
+	runs_free((*out)->runs);
 	rules_identity(options->rules, identity);
 	(*out)->checkpoints = checkpoints_new(index, identity);
+	(*out)->runs = runs_new(index, identity);
 	return true;
 }
 
@@ -58,6 +61,7 @@ void state_close(struct state *state)
 		return;
 	cells_free(state->floor);
 	checkpoints_free(state->checkpoints);
+	runs_free(state->runs);
 	catalog_free(state->catalog);
 	program_free(state->program);
 	mem_free(state->failures);

@@ -4,6 +4,7 @@
  *     state.c ─ planner.c ─┬─ forward.c    runs from the start or a checkpoint
  *                          ├─ ask.c        the backward pass; look.c: what a later `was` fills
  *                          └─ intervals.c  values over a range; intervals_near.c: without a run
+ *     run.c: a run of replay, and what it leaves behind
  *     wanted.c: queries → attributes and lists     answers.c: records → sorted answers
  */
 #ifndef STATE_STATE_INTERNAL_H
@@ -34,6 +35,7 @@ struct state {
 	uint64_t per_cell;      /* and this many per cell */
 	nstime checkpoint_time; /* of the run: the newest one it left or met */
 	uint64_t checkpoint_events;
+	struct runs *runs;
 	struct backward_limits limits;
 	struct cells *floor; /* the checkpoint that a pass read last */
 	nstime floor_time;
@@ -111,14 +113,27 @@ bool view_source(const struct view *view, uint32_t variable, uint32_t *shape, ui
 /* The attribute that the view is for these values of its variables. */
 uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values);
 
-/* ---- forward.c ---- */
+/* ---- run.c ---- */
 
+struct runs *runs_new(struct index *index, const uint64_t identity[2]);
+void runs_free(struct runs *runs); /* NULL is fine */
 /* A replay whose state is the newest checkpoint at or before t, or empty. */
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from);
 void run_end(struct state *state, struct replay *replay); /* counts failures, frees */
 /* To be called from moment(): leaves checkpoints behind. */
 void run_passes(struct state *state, struct replay *replay, nstime next);
+/* To be called from change(): remembers fills. */
+void run_changes(struct state *state, const struct change *change);
+/* No event that the run has not seen fills what is at or before t. */
+void run_seals(struct state *state, nstime t);
+/* The first time behind t of which it is stored what later events fill; NSTIME_MAX: none. */
+nstime run_told(struct state *state, nstime t);
+/* What events at such a time or later fill from before it; to be freed. */
+bool run_fills(struct state *state, nstime t, struct cells **out);
+
+/* ---- forward.c ---- */
+
 bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
 		struct wanted *wanted, struct records *out, struct error *err);
 

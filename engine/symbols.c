@@ -1,6 +1,7 @@
 /* symbols.c - see symbols.h; gathers what readers tell, and sends each address where it belongs */
 #include "engine/symbols.h"
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/event.h"
 #include "engine/symbols_internal.h"
@@ -34,6 +35,20 @@ struct symbols *symbols_new(const struct trace *trace, const char *cache)
 	symbols->cache = cache ? mem_strdup(cache) : NULL;
 	symbols->objects.arena = symbols->arena;
 	symbols->objects.cache = symbols->cache;
+	return symbols;
+}
+
+struct symbols *symbols_new_beside(const struct trace *trace, const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	struct symbols *symbols;
+	struct buf cache = {0};
+
+	if (slash)
+		buf_add(&cache, file, (size_t)(slash + 1 - file));
+	buf_add_text(&cache, "symbols");
+	symbols = symbols_new(trace, file ? buf_text(&cache) : NULL);
+	buf_release(&cache);
 	return symbols;
 }
 
@@ -156,7 +171,7 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 #define MARK_KERNEL (-UINT64_C(128))
 #define MARK_GUEST_KERNEL (-UINT64_C(2176))
 
-static const struct field_class *chain_class(const struct event_class *class)
+const struct field_class *symbols_chain(const struct event_class *class)
 {
 	const struct field_class *context = class->scope[SCOPE_EVENT_CONTEXT];
 	const struct member *member = context ? field_member(context, "callchain") : NULL;
@@ -165,11 +180,6 @@ static const struct field_class *chain_class(const struct event_class *class)
 	    member->class->element->kind != FIELD_INT)
 		return NULL;
 	return member->class;
-}
-
-bool symbols_has_chain(const struct event_class *class)
-{
-	return chain_class(class) != NULL;
 }
 
 static int64_t pid_of(const struct fields *fields)
@@ -196,7 +206,7 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	bool kernel = false;
 
 	*out = NULL;
-	if (!chain_class(fields->class) ||
+	if (!symbols_chain(fields->class) ||
 	    !field_path_find(fields->class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, &path))
 		return 0;
 	fields_at(fields, &path, &chain);

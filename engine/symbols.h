@@ -27,6 +27,8 @@ enum symbols_want { SYMBOLS_LINES = 1 << 0 /* source lines too: slow */ };
 
 /* `cache`: folder for symbol tables, NULL none. Owned by the caller, ended before the trace. */
 struct symbols *symbols_new(const struct trace *trace, const char *cache);
+/* The cache is the folder `symbols` beside a file, an index; NULL: none. */
+struct symbols *symbols_new_beside(const struct trace *trace, const char *file);
 void symbols_free(struct symbols *symbols); /* NULL is fine */
 
 /*
@@ -46,8 +48,8 @@ struct frame {
 	struct symbol symbol; /* all NULL: not known */
 };
 
-/* Has the class a member `callchain` in its event context? */
-bool symbols_has_chain(const struct event_class *class);
+/* The member `callchain` of the class' event context; NULL: its events have no chain. */
+const struct field_class *symbols_chain(const struct event_class *class);
 /* The frames of an event at `t`; *out is borrowed until the next call. 0: it has no chain. */
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out);

@@ -301,6 +301,9 @@ static bool show_rows(struct show *show, struct error *err)
 		return false;
 	show->mode = MODE_WRITE;
 	show->writer = event_writer_new(show->session->trace, options->format, &times, show->sink);
+	if (options->format == FORMAT_TEXT || options->symbols)
+		event_writer_symbols(show->writer, session_symbols(show->session),
+				     options->lines ? SYMBOLS_LINES : 0);
 	filter_fill(show->filter, &range);
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
 		  learn_names(show, err);
@@ -350,6 +353,6 @@ const struct cmd cmd_events = {
 		"  $ yore events fixtures/golden/sched-demo --where 'next_pid == 0' --count\n"
 		"  $ yore events fixtures/golden/sched-demo --format json --limit 1\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_LIMIT | OPT_EVENTS,
+		   OPT_LIMIT | OPT_EVENTS | OPT_SYMBOLS,
 	.run = run_events,
 };

@@ -33,7 +33,8 @@ enum option_group {
 	OPT_EXPLAIN = 1 << 11, /* --explain */
 	OPT_LIST = 1 << 12,    /* --list */
 	OPT_STREAM = 1 << 13,  /* --stream */
-	OPT_AUX = 1 << 14      /* --decode */
+	OPT_AUX = 1 << 14,     /* --decode */
+	OPT_SYMBOLS = 1 << 15  /* --symbols --no-symbols --lines */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -71,6 +72,7 @@ struct options {
 	bool has_context;
 	bool before, why;
 	bool drop, list, explain_rules, decode;
+	bool symbols, no_symbols, lines;
 	const char *at_offset; /* dump --at */
 	char *memory;          /* what commas were cut out of; options_release() */
 };

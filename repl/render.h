@@ -9,6 +9,7 @@
 #define REPL_RENDER_H
 
 #include "engine/event.h"
+#include "engine/symbols.h"
 #include "index/events.h"
 #include "repl/options.h"
 #include "repl/sink.h"
@@ -28,6 +29,10 @@ void text_value(struct sink *out, const struct value *value); /* strings quoted;
 void text_field(struct sink *out, const struct field *field);
 void csv_cell(struct sink *out, const void *bytes, size_t len); /* quoted where it must be */
 
+/* Frames of a call chain, the innermost first; in text the lines of perf script, and a blank one. */
+void text_frames(struct sink *out, const struct frame *frames, size_t count);
+void json_frames(struct sink *out, const struct frame *frames, size_t count);
+
 /* Events as rows. */
 struct event_writer;
 
@@ -37,6 +42,11 @@ struct event_writer *event_writer_new(const struct trace *trace, enum format for
 void event_writer_free(struct event_writer *writer);
 /* Takes what the event tells of threads' names, for lines from here on. */
 void event_writer_learn(struct event_writer *writer, const struct fields *fields);
+/*
+ * Call chains are written as frames: below the line in text, as the context's member `symbols` in
+ * JSON. Before the first event. `symbols` is borrowed; `want` is enum symbols_want.
+ */
+void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, unsigned want);
 /* Writes to this sink from now on. */
 void event_writer_sink(struct event_writer *writer, struct sink *sink);
 /* One row; false as sink_row(). `fields` NULL: they could not be decoded (scopes are left empty).

@@ -49,6 +49,7 @@ struct class_plan {
 	struct plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: there is none */
 	bool (*text)(const struct fields *fields, struct buf *out);
+	bool chain;               /* written as frames */
 	struct field_path thread; /* the thread that it happened in; class NULL: not told */
 };
 
@@ -72,8 +73,11 @@ struct event_writer {
 	struct class_plan *classes;
 	struct stream_plan *streams;
 	struct thread_names *names;
-	struct buf text;  /* of one event */
-	struct rows rows; /* table, csv */
+	struct symbols *symbols; /* NULL: call chains stay numbers */
+	unsigned want;
+	const struct field_class *chain; /* left out of the plan that is being made */
+	struct buf text;                 /* of one event */
+	struct rows rows;                /* table, csv */
 	bool json;
 };
 
@@ -160,7 +164,7 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 {
 	for (uint32_t i = 0; i < class->nmembers; i++) {
 		const struct member *member = &class->members[i];
-		if (member->hidden ||
+		if (member->hidden || member->class == planner->writer->chain ||
 		    (planner->hidden_by && field_member(planner->hidden_by, member->name)))
 			continue;
 		plan_name(planner, member->name);
@@ -243,11 +247,14 @@ static struct class_plan *class_plan(struct event_writer *writer, const struct e
 	if (plan->text)
 		find_thread(plan, class);
 	class_head(writer, plan, class->name);
+	plan->chain = writer->symbols && symbols_chain(class);
+	writer->chain = plan->chain && !writer->json ? symbols_chain(class) : NULL;
 	plan_make(writer, &plan->context, class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_EVENT_CONTEXT]);
 	plan_make(writer, &plan->payload, class->scope[SCOPE_PAYLOAD],
 		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
+	writer->chain = NULL;
 	return plan;
 }
 
@@ -368,6 +375,19 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	sink_add(writer->sink, plan->text.data, plan->text.len);
 }
 
+/* Into the context that was just closed; it is not empty: the chain itself is there. */
+static void add_frames(struct event_writer *writer, struct sink *out, nstime t,
+		       const struct fields *fields)
+{
+	const struct frame *frames;
+	size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+
+	out->len--;
+	sink_text(out, ",\"symbols\":");
+	json_frames(out, frames, count);
+	sink_char(out, '}');
+}
+
 static bool write_json(struct event_writer *writer, nstime t, const struct stream *stream,
 		       int32_t cpu, const struct event_class *class, const struct fields *fields)
 {
@@ -390,6 +410,8 @@ static bool write_json(struct event_writer *writer, nstime t, const struct strea
 		put_packet(writer, at, fields);
 		sink_add(out, ",\"context\":", 11);
 		put_plan(writer, out, &plan->context, fields, fields->slots);
+		if (plan->chain)
+			add_frames(writer, out, t, fields);
 		sink_add(out, ",\"fields\":", 10);
 		put_plan(writer, out, &plan->payload, fields, fields->slots);
 		sink_add(out, "}\n", 2);
@@ -489,6 +511,12 @@ static bool write_text(struct event_writer *writer, nstime t, const struct strea
 	else if (fields)
 		put_lists(writer, out, plan, fields);
 	sink_char(out, '\n');
+	if (fields && plan->chain) {
+		const struct frame *frames;
+		size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+		if (count)
+			text_frames(out, frames, count);
+	}
 	return sink_row(out);
 }
 
@@ -607,6 +635,14 @@ struct event_writer *event_writer_new(const struct trace *trace, enum format for
 	if (format == FORMAT_TABLE || format == FORMAT_CSV)
 		rows_begin(&writer->rows, sink, format, columns, sizeof columns / sizeof *columns);
 	return writer;
+}
+
+void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, unsigned want)
+{
+	if (writer->format != FORMAT_TEXT && !writer->json)
+		return; /* a cell holds no lines */
+	writer->symbols = symbols;
+	writer->want = want;
 }
 
 void event_writer_learn(struct event_writer *writer, const struct fields *fields)

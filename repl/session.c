@@ -7,6 +7,7 @@
 #include "repl/session.h"
 
 #include "engine/base/mem.h"
+#include "engine/symbols.h"
 #include "repl/progress.h"
 
 #include <pthread.h>
@@ -120,6 +121,7 @@ void session_release(struct session *session)
 	state_close(session->names);
 	state_close(session->state);
 	rules_free(session->rules);
+	symbols_free(session->symbols);
 	index_close(session->index);
 	trace_close(session->trace);
 	progress_free(session->progress);
@@ -292,6 +294,15 @@ struct state *session_state(struct session *session, struct error *err)
 		session->state = NULL;
 	session->asked_state = session->state != NULL;
 	return session->state;
+}
+
+struct symbols *session_symbols(struct session *session)
+{
+	const char *beside = session->index ? index_path(session->index) : NULL;
+
+	if (!session->symbols && session->trace && !session->options->no_symbols)
+		session->symbols = symbols_new_beside(session->trace, beside);
+	return session->options->no_symbols ? NULL : session->symbols;
 }
 
 static bool names_progress(void *arg, nstime at, nstime first, nstime last)

@@ -25,6 +25,7 @@ struct session {
 	struct index *index;
 	struct rules *rules;
 	struct state *state;
+	struct symbols *symbols;
 	struct state *names; /* for thread names beside answers: gives up early */
 	uint64_t names_until; /* events decoded at which it does */
 	struct arena *arena; /* lives as long as the session */
@@ -54,6 +55,8 @@ struct trace *session_trace(struct session *session, struct error *err);
 struct index *session_index(struct session *session, struct error *err);
 const struct rules *session_rules(struct session *session, struct error *err);
 struct state *session_state(struct session *session, struct error *err);
+/* Of call chains, of the trace that is open; NULL with --no-symbols. */
+struct symbols *session_symbols(struct session *session);
 /*
  * A state for thread names beside answers. A question ends with ERR_INTERRUPTED when it decodes more
  * than `events` events: a name is not worth a pass over the trace.

@@ -1,0 +1,242 @@
+/*
+ * chunks.c - compressed pages: u32 chunks, then each u32 compressed bytes, u32 plain bytes, data
+ *
+ * A packet is a run of chunks of 64 KB together, each an extent. The heads of chunks are hopped
+ * over when the file is opened; what a record has to tell of times and losses needs its chunks
+ * decompressed. Losses in front of any of its pages are added up.
+ */
+#include "engine/ftrace/ftrace_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, CHUNK_HEAD = 8 };
+
+struct found {
+	struct chunk *items;
+	size_t count, capacity;
+};
+
+static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t *at,
+		      struct found *found, struct error *err)
+{
+	bool be = own->file->big_endian;
+	uint8_t head[CHUNK_HEAD];
+	struct error ignored;
+
+	if (!source_peek(source, *at, head, sizeof head, &ignored))
+		return error_set(err, ERR_FORMAT, "the file ends before chunk %zu", found->count);
+	struct chunk chunk = {*at + sizeof head, (uint32_t)ftrace_load(head, 4, be),
+			      (uint32_t)ftrace_load(head + 4, 4, be)};
+	if (chunk.bytes > source_size(source) - chunk.offset)
+		return error_set(err, ERR_FORMAT, "the file ends inside chunk %zu", found->count);
+	if (!chunk.plain || chunk.plain > CHUNK_PLAIN_MAX || chunk.plain % own->page_bytes)
+		return error_set(err, ERR_FORMAT,
+				 "chunk %zu at offset %" PRIu64 " claims %u "
+				 "bytes, which are no whole pages",
+				 found->count, *at, chunk.plain);
+	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof chunk);
+	found->items[found->count++] = chunk;
+	*at = chunk.offset + chunk.bytes;
+	return true;
+}
+
+static void group_chunks(struct ftrace_stream *own, struct arena *arena)
+{
+	uint64_t plain = RUN_BYTES;
+	uint32_t inside = 0;
+
+	own->packets = arena_array(arena, own->nchunks + 1, sizeof *own->packets);
+	for (uint32_t i = 0; i < own->nchunks; i++) {
+		if (plain + own->chunks[i].plain > RUN_BYTES || inside > PACKET_EXTENTS_MAX / 2) {
+			own->packets[own->npackets++] = i;
+			plain = inside = 0;
+		}
+		plain += own->chunks[i].plain;
+		inside++;
+	}
+	own->packets[own->npackets] = own->nchunks;
+}
+
+bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err)
+{
+	struct arena *arena = own->file->trace->arena;
+	struct found found = {0};
+	struct error ignored;
+	uint8_t count[4];
+	bool good = source_peek(source, at, count, sizeof count, &ignored);
+	uint64_t claimed = good ? ftrace_load(count, 4, own->file->big_endian) : 0;
+
+	if (!good)
+		error_set(err, ERR_FORMAT, "the file ends before them");
+	at += sizeof count;
+	while (good && found.count < claimed)
+		good = add_chunk(own, source, &at, &found, err);
+	own->cut = false; /* it was told */
+	own->nchunks = (uint32_t)found.count;
+	own->chunks = arena_array(arena, found.count, sizeof *own->chunks);
+	own->extents = arena_array(arena, found.count, sizeof *own->extents);
+	for (size_t i = 0; i < found.count; i++) {
+		own->chunks[i] = found.items[i];
+		own->extents[i] = (struct extent){found.items[i].offset, found.items[i].bytes};
+	}
+	mem_free(found.items);
+	group_chunks(own, arena);
+	return good;
+}
+
+bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out)
+{
+	uint32_t low = 0, high = own->nchunks;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (own->chunks[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*out = low;
+	return low < own->nchunks && own->chunks[low].offset == offset;
+}
+
+bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks, uint8_t **out,
+		   size_t *capacity, size_t *size, struct error *err)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	uint64_t plain = 0;
+	struct block block;
+
+	if (nchunks > own->nchunks || first > own->nchunks - nchunks)
+		return error_set(err, ERR_FORMAT, "a chunk that is not there");
+	for (uint32_t i = 0; i < nchunks; i++)
+		plain += own->chunks[first + i].plain;
+	if (plain > *capacity) {
+		*out = mem_resize(*out, plain, 1);
+		*capacity = plain;
+	}
+	*size = 0;
+	for (uint32_t i = 0; i < nchunks; i++) {
+		const struct chunk *chunk = &own->chunks[first + i];
+		if (!source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, err))
+			return false;
+		bool good = codec_expand(own->file->codec, block.data, block.size, *out + *size,
+					 chunk->plain, err);
+		source_put(&block);
+		if (!good)
+			return error_while(err, "chunk at offset %" PRIu64, chunk->offset);
+		*size += chunk->plain;
+	}
+	return true;
+}
+
+/* The head of a chunk's first page; used 0 when it cannot be had. */
+static void first_head(const struct stream *stream, uint32_t i, struct page_head *out)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	const struct chunk *chunk = &own->chunks[i];
+	uint8_t bytes[HEAD_MAX];
+	struct block block;
+	struct error ignored;
+
+	*out = (struct page_head){0};
+	if (!source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, &ignored))
+		return;
+	if (codec_begin(own->file->codec, block.data, block.size, bytes, own->file->page.data_at,
+			&ignored))
+		page_head_parse(own->file, bytes, out);
+	source_put(&block);
+}
+
+struct survey {                       /* of a packet's pages */
+	struct page_head first, last; /* of those with entries; used 0: none has any */
+	uint64_t lost;
+	bool unknown, falls;
+};
+
+static void survey_pages(const struct ftrace_stream *own, const uint8_t *data, size_t size,
+			 struct survey *out)
+{
+	*out = (struct survey){0};
+	for (size_t at = 0; at < size; at += own->page_bytes) {
+		struct page_head head;
+		page_head_parse(own->file, data + at, &head);
+		uint64_t lost = page_lost(own->file, data + at, own->page_bytes, &head);
+		out->unknown |= head.missed && !lost;
+		if (__builtin_add_overflow(out->lost, lost, &out->lost))
+			out->lost = UINT64_MAX - 1;
+		if (!head.used)
+			continue;
+		out->falls |= out->last.used && head.stamp < out->last.stamp;
+		out->last = head;
+		if (!out->first.used)
+			out->first = head;
+	}
+}
+
+static void begin_record(const struct stream *stream, uint32_t i, struct packet_info *out)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	uint32_t first = own->packets[i], end = own->packets[i + 1];
+
+	*out = (struct packet_info){.rec = {.off = own->chunks[first].offset,
+					    .len = own->chunks[first].bytes,
+					    .seq = PACKET_NONE,
+					    .events = UINT32_MAX,
+					    .cpu = stream->cpu,
+					    .flags = PACKET_COMPRESSED},
+				    .extents = own->extents + first + 1,
+				    .nextents = end - first - 1};
+	for (uint32_t k = first; k < end; k++)
+		out->plain_size += own->chunks[k].plain;
+}
+
+static void range_of(const struct stream *stream, const struct survey *survey,
+		     const struct page_head *next, struct packet_info *out)
+{
+	struct stamp_clock clock;
+	nstime first, last;
+	bool fell;
+
+	stamp_clock_of(stream, &clock);
+	out->rec.min = out->rec.max = stamp_to_ns_clamped(&clock, survey->first.stamp);
+	if (next->used && !next->missed && next->stamp >= survey->last.stamp && !survey->falls)
+		out->rec.max = stamp_to_ns_clamped(&clock, next->stamp);
+	else if (packet_times(stream, out, &first, &last, &fell)) {
+		out->rec.min = first;
+		out->rec.max = last;
+		out->rec.flags |=
+			PACKET_EXACT_MIN | PACKET_EXACT_MAX | (fell ? PACKET_UNSORTED : 0);
+	}
+}
+
+bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime after,
+		   struct packet_info *out)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	uint32_t first = own->packets[i], end = own->packets[i + 1];
+	struct page_head next = {0};
+	struct survey survey = {0};
+	size_t capacity = 0, size = 0;
+	uint8_t *data = NULL;
+	struct error ignored;
+
+	begin_record(stream, i, out);
+	bool good = chunks_expand(stream, first, end - first, &data, &capacity, &size, &ignored);
+	survey_pages(own, data, good ? size : 0, &survey);
+	mem_free(data);
+	if (end < own->nchunks)
+		first_head(stream, end, &next);
+	out->rec.lost = survey.lost;
+	out->rec.flags |= survey.unknown ? PACKET_LOST_UNKNOWN : 0;
+	if (survey.first.used)
+		range_of(stream, &survey, &next, out);
+	else
+		out->rec.min = out->rec.max = after > NSTIME_MIN ? after : NSTIME_MIN + 1;
+	if (!good)
+		out->rec.flags |= PACKET_DAMAGED;
+	else if (!survey.first.used)
+		out->rec.flags |= PACKET_EMPTY;
+	return !regular ||
+	       (good && survey.first.used && !survey.falls && out->rec.max >= out->rec.min);
+}

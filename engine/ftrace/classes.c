@@ -1,0 +1,126 @@
+/*
+ * classes.c - the kernel's formats → event classes, and the table by common_type
+ *
+ * A type without a format has its bytes shown: the class "#unknown", whose field `data` is the
+ * record behind common_type. So has an event whose format says nothing that can be used.
+ */
+#include "engine/ftrace/ftrace_internal.h"
+
+#include <string.h>
+
+static struct field_class *new_class(struct arena *arena, enum field_kind kind)
+{
+	struct field_class *class = arena_alloc(arena, sizeof *class);
+
+	class->kind = kind;
+	class->align = 8;
+	class->clock = -1;
+	class->base = 10;
+	return class;
+}
+
+static struct field_class *new_struct(struct arena *arena, uint32_t nmembers)
+{
+	struct field_class *class = new_class(arena, FIELD_STRUCT);
+
+	class->members = arena_array(arena, nmembers, sizeof *class->members);
+	return class;
+}
+
+static void add_member(struct field_class *structure, const char *name, struct field_class *class)
+{
+	structure->members[structure->nmembers++] =
+		(struct member){.name = name, .written = name, .class = class};
+}
+
+/* common_type where every record has it, and all that follows. */
+static void shape_raw(const struct ftrace_file *file, struct event_class *class)
+{
+	struct arena *arena = file->trace->arena;
+	struct field_class *common = new_struct(arena, 1), *payload = new_struct(arena, 1);
+	struct field_class *type = new_class(arena, FIELD_INT);
+	struct field_class *data = new_class(arena, FIELD_ARRAY);
+
+	type->bits = file->type_bytes * 8;
+	type->gap = file->type_at * 8;
+	type->big_endian = file->big_endian;
+	add_member(common, "common_type", type);
+	data->element = new_class(arena, FIELD_INT);
+	data->element->bits = 8;
+	data->element->base = 16;
+	data->place = PLACE_REST;
+	data->is_blob = true;
+	add_member(payload, "data", data);
+	class->scope[SCOPE_STREAM_EVENT_CONTEXT] = common;
+	class->scope[SCOPE_PAYLOAD] = payload;
+}
+
+static bool compile_raw(const struct ftrace_file *file, struct event_class *class,
+			struct error *err)
+{
+	struct layout_grid grid = {8, 0};
+	struct layout *layout;
+	uint32_t base[2];
+
+	shape_raw(file, class);
+	struct field_class *const roots[] = {class->scope[SCOPE_STREAM_EVENT_CONTEXT],
+					     class->scope[SCOPE_PAYLOAD]};
+	if (!layout_compile(roots, 2, base, &grid, file->trace->arena, &layout, err))
+		return error_while(err, "%s", class->name);
+	class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] = base[0];
+	class->slot_base[SCOPE_PAYLOAD] = base[1];
+	class->nslots = layout_slots(layout);
+	class->layout = layout;
+	return true;
+}
+
+static bool add_class(struct ftrace_file *file, const struct tracing_format *format,
+		      const char *name, struct error *err)
+{
+	struct event_class *class = trace_add_class(file->trace, file->part, name);
+	struct ftrace_class *own = arena_alloc(file->trace->arena, sizeof *own);
+
+	own->file = file;
+	own->format = format;
+	class->priv = own;
+	class->id = format ? format->id : UINT64_MAX;
+	if (format && format->payload) {
+		class->scope[SCOPE_STREAM_EVENT_CONTEXT] = format->common;
+		class->scope[SCOPE_PAYLOAD] = format->payload;
+		class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] = format->slot_base[0];
+		class->slot_base[SCOPE_PAYLOAD] = format->slot_base[1];
+		class->nslots = format->nslots;
+		class->layout = format->layout;
+	} else if (!compile_raw(file, class, err)) {
+		return false;
+	}
+	if (class->nslots > file->greatest_slots)
+		file->greatest_slots = class->nslots;
+	if (format && format->id < TYPES)
+		file->class_of[format->id] = class->index;
+	return true;
+}
+
+bool ftrace_add_classes(struct ftrace_file *file, struct error *err)
+{
+	struct arena *arena = file->trace->arena;
+
+	tracing_type_field(file->tracing, &file->type_at, &file->type_bytes);
+	if (!file->type_bytes || file->type_bytes > 8 || file->type_at > 64) {
+		file->type_at = 0;
+		file->type_bytes = 2;
+	}
+	file->class_of = arena_array(arena, TYPES + 1, sizeof *file->class_of);
+	if (!add_class(file, NULL, "#unknown", err))
+		return false;
+	uint32_t unknown = file->trace->classes[file->trace->nclasses - 1]->index;
+	for (size_t i = 0; i <= TYPES; i++)
+		file->class_of[i] = unknown;
+	for (uint32_t i = 0; i < tracing_count(file->tracing); i++) {
+		const struct tracing_format *format = tracing_at(file->tracing, i);
+		const char *name = arena_printf(arena, "%s:%s", format->system, format->name);
+		if (!add_class(file, format, name, err))
+			return false;
+	}
+	return true;
+}

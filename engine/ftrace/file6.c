@@ -1,0 +1,307 @@
+/*
+ * file6.c - version 6: one run of texts in a fixed order, then tables of pages
+ *
+ *     header_page header_event · ftrace formats · event formats · kallsyms · printk · cmdlines
+ *     u32 CPUs · [options ... 0] · "flyrecord" · per CPU {u64 offset, u64 size} · [clock text]
+ *
+ * Nothing says how long the texts are together, so their lengths are hopped over first; then each
+ * is read at once. A text whose content is bad costs that text; a length that is bad, the file.
+ */
+#include "engine/ftrace/ftrace_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 4096, TAG_BYTES = 10, OPTIONS_MAX = 1 << 16, CLOCK_TEXT_MAX = 4096 };
+
+bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
+		      struct error *err)
+{
+	return error_set(err, ERR_FORMAT,
+			 "%s: offset %" PRIu64 ": %s: cut short (the file has %" PRIu64 " bytes)",
+			 file->path, at, what, source_size(file->source));
+}
+
+bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
+			struct error *err)
+{
+	uint8_t data[8];
+
+	if (!source_peek(file->source, *at, data, bytes, err))
+		return false;
+	*out = ftrace_load(data, bytes, file->big_endian);
+	*at += bytes;
+	return true;
+}
+
+char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err)
+{
+	char name[NAME_MAX_BYTES];
+	uint64_t left = source_size(file->source) - *at;
+
+	for (size_t n = 64; *at <= source_size(file->source); n = sizeof name) {
+		size_t most = left < n ? (size_t)left : n;
+		if (!source_peek(file->source, *at, name, most, err))
+			return NULL;
+		const char *end = memchr(name, 0, most);
+		if (end) {
+			*at += (uint64_t)(end - name) + 1;
+			return arena_strdup(file->trace->arena, name);
+		}
+		if (n == sizeof name || most == left)
+			break;
+	}
+	ftrace_cut_short(file, "a name", *at, err);
+	return NULL;
+}
+
+/* Where one is in the texts; the first failure stops all that follows. */
+struct hop {
+	struct ftrace_file *file;
+	uint64_t at;
+	const char *what;
+	bool failed;
+	struct error *err;
+};
+
+static uint64_t hop_number(struct hop *hop, unsigned bytes)
+{
+	struct error ignored;
+	uint64_t value = 0;
+
+	if (hop->failed)
+		return 0;
+	if (!ftrace_read_number(hop->file, &hop->at, bytes, &value, &ignored)) {
+		hop->failed = true;
+		ftrace_cut_short(hop->file, hop->what, hop->at, hop->err);
+	}
+	return value;
+}
+
+/* Over a length of `bytes` bytes and what it counts, which is left at *from. */
+static uint64_t hop_text(struct hop *hop, unsigned bytes, uint64_t *from)
+{
+	uint64_t len = hop_number(hop, bytes);
+
+	*from = hop->at;
+	if (!hop->failed && len > source_size(hop->file->source) - hop->at) {
+		hop->failed = true;
+		ftrace_cut_short(hop->file, hop->what, hop->at, hop->err);
+	}
+	if (hop->failed)
+		return 0;
+	hop->at += len;
+	return len;
+}
+
+static void hop_name(struct hop *hop)
+{
+	if (!hop->failed && !ftrace_read_name(hop->file, &hop->at, hop->err)) {
+		error_while(hop->err, "%s", hop->what);
+		hop->failed = true;
+	}
+}
+
+static void hop_headers(struct hop *hop)
+{
+	uint64_t from;
+
+	for (int i = 0; i < 2; i++) {
+		hop_name(hop);
+		hop_text(hop, 8, &from);
+	}
+}
+
+static void hop_formats(struct hop *hop)
+{
+	uint64_t count = hop_number(hop, 4), from;
+
+	for (uint64_t i = 0; i < count && !hop->failed; i++)
+		hop_text(hop, 8, &from);
+}
+
+static void hop_systems(struct hop *hop)
+{
+	uint64_t count = hop_number(hop, 4);
+
+	for (uint64_t i = 0; i < count && !hop->failed; i++) {
+		hop_name(hop);
+		hop_formats(hop);
+	}
+}
+
+static void hop_short_text(struct hop *hop)
+{
+	uint64_t from;
+
+	hop_text(hop, 4, &from);
+}
+
+static void hop_cmdlines(struct hop *hop)
+{
+	hop->file->cmdlines_bytes = hop_text(hop, 8, &hop->file->cmdlines_at);
+	hop->file->cmdlines = hop->file->source;
+}
+
+static bool read_texts(struct ftrace_file *file, uint64_t *at, struct error *err)
+{
+	static const struct {
+		const char *what;
+		void (*hop)(struct hop *hop);
+		bool (*read)(struct tracing *tracing, struct cursor *in, struct error *err);
+	} texts[] = {
+		{"the header page and event", hop_headers, tracing_read_headers},
+		{"the ftrace formats", hop_formats, tracing_read_ftrace_formats},
+		{"the event formats", hop_systems, tracing_read_event_formats},
+		{"the kernel symbols", hop_short_text, tracing_read_kallsyms},
+		{"the printk formats", hop_short_text, tracing_read_printk},
+		{"the saved command lines", hop_cmdlines, tracing_read_cmdlines},
+	};
+	struct hop hop = {.file = file, .at = *at, .err = err};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		uint64_t from = hop.at;
+		struct block block;
+		struct error cause;
+		hop.what = texts[i].what;
+		texts[i].hop(&hop);
+		if (hop.failed ||
+		    !source_get(file->source, from, (size_t)(hop.at - from), &block, err))
+			return false;
+		struct cursor in = cursor_over(block.data, block.size);
+		ftrace_digest(file, block.data, block.size);
+		if (!texts[i].read(file->tracing, &in, &cause)) {
+			error_while(&cause, "%s: offset %" PRIu64 ": %s", file->path, from,
+				    texts[i].what);
+			trace_damage(file->trace, "", &cause);
+		}
+		source_put(&block);
+	}
+	*at = hop.at;
+	return true;
+}
+
+static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *err)
+{
+	struct error cause;
+	uint64_t id, size;
+
+	for (unsigned i = 0; i < OPTIONS_MAX; i++) {
+		if (!ftrace_read_number(file, at, 2, &id, &cause))
+			return ftrace_cut_short(file, "the options", *at, err);
+		if (id == OPTION_DONE)
+			return true;
+		if (!ftrace_read_number(file, at, 4, &size, &cause) ||
+		    size > source_size(file->source) - *at)
+			return ftrace_cut_short(file, "the options", *at, err);
+		uint8_t *data = mem_resize(NULL, (size_t)size + 1, 1);
+		bool good = source_peek(file->source, *at, data, (size_t)size, err);
+		data[good ? size : 0] = 0;
+		ftrace_digest(file, data, good ? (size_t)size : 0);
+		if (good && !ftrace_option(file, (unsigned)id, data, (size_t)size, &cause)) {
+			error_while(&cause, "%s: offset %" PRIu64, file->path, *at);
+			trace_damage(file->trace, "", &cause);
+		}
+		mem_free(data);
+		if (!good)
+			return false;
+		*at += size;
+	}
+	return error_set(err, ERR_FORMAT, "%s: offset %" PRIu64 ": options without end", file->path,
+			 *at);
+}
+
+/* [options] and the tag that says what the rest is. */
+static bool read_tag(struct ftrace_file *file, uint64_t *at, struct error *err)
+{
+	char tag[TAG_BYTES + 1] = "";
+	struct error ignored;
+
+	for (bool options = true;; options = false) {
+		if (!source_peek(file->source, *at, tag, TAG_BYTES, &ignored))
+			return ftrace_cut_short(file, "what kind of data follows", *at, err);
+		*at += TAG_BYTES;
+		if (!options || strncmp(tag, "options", 7) != 0)
+			break;
+		if (!read_options(file, at, err))
+			return false;
+	}
+	if (!strncmp(tag, "latency", 7))
+		return error_set(err, ERR_FORMAT,
+				 "%s: offset %" PRIu64 ": the file of a latency tracer: plain text"
+				 " and no events (trace-cmd report prints it)",
+				 file->path, *at);
+	return !strncmp(tag, "flyrecord", 9) ||
+	       error_set(err, ERR_FORMAT,
+			 "%s: offset %" PRIu64 ": \"%s\" where \"flyrecord\" "
+			 "should be",
+			 file->path, *at - TAG_BYTES, tag);
+}
+
+/* Option CPUCOUNT wins over the count in front of the options, as trace-cmd has it. */
+static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus, uint64_t *at,
+		       struct error *err)
+{
+	struct error ignored;
+
+	cpus = file->has_cpus ? file->cpus : cpus;
+	if (cpus > (source_size(file->source) - *at) / 16)
+		return ftrace_cut_short(file, "the table of pages", *at, err);
+	buffer->cpus = arena_array(file->trace->arena, cpus, sizeof *buffer->cpus);
+	buffer->ncpus = cpus;
+	for (uint32_t i = 0; i < cpus; i++) {
+		buffer->cpus[i].cpu = i;
+		ftrace_read_number(file, at, 8, &buffer->cpus[i].offset, &ignored);
+		ftrace_read_number(file, at, 8, &buffer->cpus[i].size, &ignored);
+	}
+	ftrace_digest(file, buffer->cpus, cpus * sizeof *buffer->cpus);
+	return true;
+}
+
+/* Files with the option TRACECLOCK have the text of trace_clock behind their tables, too. */
+static void read_clock(struct ftrace_file *file, uint64_t at)
+{
+	char words[CLOCK_TEXT_MAX + 1];
+	struct error ignored;
+	uint64_t size;
+
+	if (!file->clock_follows || file->clock ||
+	    !ftrace_read_number(file, &at, 8, &size, &ignored) || size > CLOCK_TEXT_MAX ||
+	    !source_peek(file->source, at, words, (size_t)size, &ignored))
+		return;
+	words[size] = 0;
+	file->clock = ftrace_active_clock(file, words);
+}
+
+static bool read_instance(struct ftrace_file *file, size_t i, uint32_t cpus, struct error *err)
+{
+	uint64_t at = file->buffers[i].at;
+
+	return read_tag(file, &at, err) && read_table(file, &file->buffers[i], cpus, &at, err);
+}
+
+bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err)
+{
+	struct buffer top = {.name = "", .clock = "", .page_bytes = file->page_bytes};
+	struct error cause;
+	uint64_t cpus;
+
+	if (!read_texts(file, &at, err))
+		return false;
+	if (!ftrace_read_number(file, &at, 4, &cpus, &cause))
+		return ftrace_cut_short(file, "the number of CPUs", at, err);
+	if (!read_tag(file, &at, err) || !read_table(file, &top, (uint32_t)cpus, &at, err))
+		return false;
+	read_clock(file, at);
+	size_t instances = file->nbuffers;
+	for (size_t i = 0; i < instances; i++) {
+		if (read_instance(file, i, (uint32_t)cpus, &cause))
+			continue;
+		error_while(&cause, "buffer \"%s\"", file->buffers[i].name);
+		trace_damage(file->trace, "", &cause);
+	}
+	ftrace_add_buffer(file, "");
+	memmove(file->buffers + 1, file->buffers, instances * sizeof *file->buffers);
+	file->buffers[0] = top;
+	return true;
+}

@@ -1,0 +1,295 @@
+/*
+ * ftrace_internal.h - what the files of the trace.dat reader share
+ *
+ *     open.c        a file → part, clocks, streams        raw.c  a folder of page files → the same
+ *     file6.c       version 6: one run of texts, then tables of pages
+ *     file7.c       version 7: sections and chains of options
+ *     options.c     one option → what it says              decompress.c  zlib and zstd
+ *     classes.c     formats → event classes
+ *     time.c        stamps of the ring buffer → ns
+ *     pages.c       page heads; runs of pages → packet records
+ *     chunks.c      the same for compressed chunks of pages
+ *     decode.c      one packet → heads → fields
+ *     cmdlines.c    the saved command lines as a stream of events
+ *     maps.c        kernel symbols and process maps → changes of address spaces
+ */
+#ifndef ENGINE_FTRACE_FTRACE_INTERNAL_H
+#define ENGINE_FTRACE_FTRACE_INTERNAL_H
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/ftrace/ftrace.h"
+#include "engine/kernel/tracing.h"
+
+#include <string.h>
+
+enum { RUN_BYTES = 65536, PAGE_MAX = 16 << 20, TYPES = 65536 };
+
+enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD, CODEC_UNKNOWN };
+
+/* A guest's clock against its host's (option TIME_SHIFT): per CPU, from each sample's time on. */
+struct shift_sample {
+	uint64_t time;
+	int64_t offset, scaling;
+	uint32_t fraction; /* bits of scaling that lie behind the point */
+};
+
+struct shift_cpu {
+	struct shift_sample *samples; /* in order of time, no two equal */
+	uint32_t count;
+};
+
+struct time_shift {
+	uint32_t flags, ncpus; /* flags: bit 0 interpolate the offset between two samples */
+	struct shift_cpu *cpus;
+};
+
+struct cpu_pages { /* where one CPU's pages are */
+	uint32_t cpu;
+	uint64_t offset, size;
+};
+
+struct buffer { /* an instance of the kernel's ring buffer; "" is the top one */
+	const char *name, *clock;
+	uint32_t page_bytes;
+	bool compressed;
+	uint64_t at; /* version 6: of its tables; version 7: of its section */
+	struct cpu_pages *cpus;
+	uint32_t ncpus;
+};
+
+/* A part's priv. Everything lives in the trace's arena but what file_release() frees. */
+struct ftrace_file {
+	struct trace *trace;
+	struct part *part;
+	const char *path;
+	struct source *source; /* the trace's; NULL: a folder of page files */
+	struct tracing *tracing;
+	struct tracing_page page;
+	bool big_endian;
+	unsigned long_bytes;
+	uint32_t page_bytes;
+	enum codec codec;
+	const char *codec_name;
+
+	/* by common_type; event_class->index. The last stands for every type without a format. */
+	uint32_t *class_of;
+	uint32_t type_at, type_bytes, greatest_slots;
+
+	/* what options say */
+	int64_t date_ns, offset_ns;
+	bool has_date, has_cpus;
+	uint32_t cpus;
+	uint32_t tsc_mult, tsc_shift; /* mult 0: stamps are not converted */
+	const char *clock;            /* the active one of TRACECLOCK, NULL: not said */
+	bool clock_follows;           /* version 6: its text stands behind the tables */
+	struct time_shift shift;
+	const char **procmaps;
+	size_t nprocmaps, procmaps_capacity;
+	struct buffer *buffers;
+	size_t nbuffers, buffers_capacity;
+	struct env_entry *env;
+	size_t nenv, env_capacity;
+
+	/* saved command lines: a piece of the file, or text in memory */
+	struct source *cmdlines;
+	uint64_t cmdlines_at, cmdlines_bytes;
+
+	void *digest; /* XXH3 state of the description while opening */
+};
+
+struct chunk {                 /* compressed pages */
+	uint64_t offset;       /* of the compressed bytes, in the source */
+	uint32_t bytes, plain; /* compressed and not */
+};
+
+enum content { CONTENT_PAGES, CONTENT_CHUNKS, CONTENT_CMDLINES };
+
+/* A stream's priv. */
+struct ftrace_stream {
+	struct ftrace_file *file;
+	enum content content;
+	uint32_t page_bytes;
+	uint64_t offset, size; /* of what is there, in source 0; pages: the last may be cut off */
+	bool cut;              /* the file ends before the pages do */
+	struct chunk *chunks;
+	struct extent *extents; /* parallel to chunks */
+	uint32_t nchunks;
+	uint32_t *packets; /* first chunk of each packet, and one past the last */
+	uint32_t npackets;
+};
+
+struct ftrace_class {
+	struct ftrace_file *file;
+	const struct tracing_format *format; /* NULL: raw bytes */
+};
+
+static inline const struct ftrace_stream *ftrace_own(const struct stream *stream)
+{
+	return stream->priv;
+}
+
+/* A number of `count` bytes in the file's byte order; those of 2, 4 and 8 are one load each. */
+static inline uint64_t ftrace_load(const uint8_t *bytes, unsigned count, bool big_endian)
+{
+	return big_endian ? load_be(bytes, count) : load_le(bytes, count);
+}
+
+/* How a stream's stamps become ns. */
+struct stamp_clock {
+	bool plain; /* ns = stamp + origin, for stamps up to 2^62 */
+	nstime plain_origin;
+	__int128 origin;
+	uint32_t mult, shift;
+	const struct shift_cpu *guest; /* NULL: none */
+	uint32_t guest_flags;
+};
+
+struct page_head {
+	uint64_t stamp;
+	uint32_t used; /* bytes of entries, as it claims */
+	bool missed;   /* events were lost before this page... */
+	bool counted;  /* ...and how many stands behind the entries */
+};
+
+/* open.c */
+bool ftrace_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+		 struct error *err);
+void ftrace_close(struct part *part);
+/* Clocks and streams of what file->buffers says, in order. */
+void ftrace_add_buffers(struct ftrace_file *file);
+/* A stream of pages; the caller has opened the source and given it to the trace. */
+struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
+				const struct cpu_pages *cpu, int32_t clock, struct source *source);
+int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
+struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path);
+/* Once everything was added: environment and identity. */
+void ftrace_finish(struct ftrace_file *file);
+void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
+void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
+void ftrace_env_number(struct ftrace_file *file, const char *name, int64_t number);
+
+/* Is header_page of a form that can be read here? */
+bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
+
+/* raw.c */
+bool ftrace_is_raw_folder(const char *path);
+bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
+		     struct error *err);
+
+/* file6.c, file7.c: `at` is behind the common start. False: nothing can be read. */
+bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
+bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
+/* A text up to its zero at *at, which moves behind it. NULL and *err: cut short. */
+char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
+bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
+			struct error *err);
+bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
+		      struct error *err);
+
+/* options.c: *data is followed by a zero byte that `size` does not count */
+enum option {
+	OPTION_DONE,
+	OPTION_DATE,
+	OPTION_CPUSTAT,
+	OPTION_BUFFER,
+	OPTION_TRACECLOCK,
+	OPTION_UNAME,
+	OPTION_HOOK,
+	OPTION_OFFSET,
+	OPTION_CPUCOUNT,
+	OPTION_VERSION,
+	OPTION_PROCMAPS,
+	OPTION_TRACEID,
+	OPTION_TIME_SHIFT,
+	OPTION_GUEST,
+	OPTION_TSC2NSEC,
+	OPTION_STRINGS,
+	OPTION_HEADER_INFO,
+	OPTION_FTRACE_EVENTS,
+	OPTION_EVENT_FORMATS,
+	OPTION_KALLSYMS,
+	OPTION_PRINTK,
+	OPTION_CMDLINES,
+	OPTION_BUFFER_TEXT,
+	OPTION_COUNT
+};
+/* False: the option makes no sense, *err says why; others may. */
+bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data, size_t size,
+		   struct error *err);
+/* The bracketed word of "local [global] ...", in the arena; NULL: none. */
+const char *ftrace_active_clock(struct ftrace_file *file, const char *text);
+struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name);
+
+/* decompress.c */
+enum codec codec_named(const char *name);
+/* Exactly `plain` bytes come out, or ERR_FORMAT. */
+bool codec_expand(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out, size_t plain,
+		  struct error *err);
+/* The first `want` bytes of what would come out. */
+bool codec_begin(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out, size_t want,
+		 struct error *err);
+
+/* classes.c */
+bool ftrace_add_classes(struct ftrace_file *file, struct error *err);
+
+/* time.c */
+void stamp_clock_of(const struct stream *stream, struct stamp_clock *out);
+bool stamp_to_ns(const struct stamp_clock *clock, uint64_t stamp, nstime *out);
+nstime stamp_to_ns_clamped(const struct stamp_clock *clock, uint64_t stamp);
+
+/* pages.c */
+void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struct page_head *out);
+/* Reads the head of the page at `offset` of the source; false: the file is too short or broken. */
+bool page_head_read(const struct stream *stream, uint64_t offset, struct page_head *out);
+/* How many events were lost before a page of `bytes` bytes at data, by its head; 0: not known. */
+uint64_t page_lost(const struct ftrace_file *file, const uint8_t *data, size_t bytes,
+		   const struct page_head *head);
+uint64_t pages_count(const struct ftrace_stream *own);
+/* Times of the events of a packet, by decoding. False: it has none. */
+bool packet_times(const struct stream *stream, const struct packet_info *info, nstime *first,
+		  nstime *last, bool *fell);
+enum step ftrace_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		      struct error *err);
+bool ftrace_computed(const struct stream *stream, uint64_t *count);
+bool ftrace_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
+		      struct error *err);
+
+/* chunks.c */
+/* Finds the chunks from `at` on; false: not all of them, *err says why. */
+bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err);
+/* All chunks of the packet that begins with chunk `first`, `nchunks` of them, one after another;
+ *out is grown. */
+bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks, uint8_t **out,
+		   size_t *capacity, size_t *size, struct error *err);
+/* Which chunk begins at `offset`; false: none. */
+bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out);
+/* Record i. `regular`: false where it does not fit a table in order; else `after` stands in for
+   times that are not there. */
+bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime after,
+		   struct packet_info *out);
+
+/* cmdlines.c */
+bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);
+bool cmdlines_next(const uint8_t *data, size_t size, size_t *at, size_t *begin);
+void cmdlines_fields(const struct event_class *class, const uint8_t *line, size_t size,
+		     struct slot *slots);
+
+/* maps.c */
+bool ftrace_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
+		 void *arg, struct error *err);
+
+/* decode.c */
+struct decoder *ftrace_decoder_new(const struct stream *stream);
+void ftrace_decoder_free(struct decoder *decoder);
+bool ftrace_decoder_open(struct decoder *decoder, const struct packet_info *info,
+			 struct error *err);
+void ftrace_decoder_leave(struct decoder *decoder);
+enum step ftrace_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+void ftrace_decoder_mark(const struct decoder *decoder, struct mark *mark);
+void ftrace_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			   struct fields *out, struct error *err);
+bool ftrace_text(const struct fields *fields, struct buf *out);
+
+#endif

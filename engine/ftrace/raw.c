@@ -1,0 +1,364 @@
+/*
+ * raw.c - a folder of page files: copies of per_cpu/cpuN/trace_pipe_raw beside a tracefs `events`
+ *
+ *     FOLDER/events/header_page, events/ftrace/..., events/SYSTEM/EVENT/format
+ *     FOLDER/cpuN.raw or FOLDER/per_cpu/cpuN/trace_pipe_raw
+ *     FOLDER/instances/NAME/ the same FOLDER/{printk_formats,saved_cmdlines,trace_clock,kallsyms}
+ *
+ * Byte order is written nowhere: that in which the first page's head makes sense. Files of a
+ * mounted tracefs are never opened, since reading those takes the events away.
+ */
+#include "engine/ftrace/ftrace_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 256 << 20, PAGE_USUAL = 4096, INSTANCES_MAX = 4096 };
+#define TRACEFS_MAGIC 0x74726163 /* statfs(2), f_type */
+
+struct names {
+	char **items;
+	size_t count, capacity;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What a folder holds, in natural order: cpu2 before cpu10. Nothing when it cannot be read. */
+static struct names list(const char *path)
+{
+	struct names names = {0};
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		names.items = mem_grow(names.items, names.count, &names.capacity, sizeof(char *));
+		names.items[names.count++] = mem_strdup(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (names.count)
+		qsort(names.items, names.count, sizeof(char *), by_name);
+	return names;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		mem_free(names->items[i]);
+	mem_free(names->items);
+}
+
+static char *path_of(const char *folder, const char *name)
+{
+	struct buf path = {0};
+
+	buf_printf(&path, "%s/%s", folder, name);
+	return path.data;
+}
+
+static bool exists(const char *folder, const char *name)
+{
+	char *path = path_of(folder, name);
+	bool found = access(path, F_OK) == 0;
+
+	mem_free(path);
+	return found;
+}
+
+/* Is there any events/SYSTEM/EVENT/format? */
+static bool has_formats(const char *path)
+{
+	char *events = path_of(path, "events");
+	struct names systems = list(events);
+	bool found = false;
+
+	for (size_t i = 0; i < systems.count && !found; i++) {
+		char *system = path_of(events, systems.items[i]);
+		struct names names = list(system);
+		for (size_t k = 0; k < names.count && !found; k++) {
+			char *event = path_of(system, names.items[k]);
+			found = exists(event, "format");
+			mem_free(event);
+		}
+		names_release(&names);
+		mem_free(system);
+	}
+	names_release(&systems);
+	mem_free(events);
+	return found;
+}
+
+bool ftrace_is_raw_folder(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return false;
+	return exists(path, "events/header_page") || has_formats(path);
+}
+
+/* The whole text of a file; NULL: there is none. mem_free() it. */
+static char *read_text(const char *folder, const char *name, size_t *len)
+{
+	char *path = path_of(folder, name), *text = NULL;
+	struct source *source = NULL;
+	struct error ignored;
+
+	if (source_open(path, SOURCE_READ, &source, &ignored) && source_size(source) <= TEXT_MAX) {
+		*len = (size_t)source_size(source);
+		text = mem_resize(NULL, *len + 1, 1);
+		if (!source_peek(source, 0, text, *len, &ignored))
+			*len = 0;
+		text[*len] = 0;
+	}
+	source_close(source);
+	mem_free(path);
+	return text;
+}
+
+static void add_text(struct ftrace_file *file, const char *name,
+		     bool (*add)(struct tracing *tracing, const char *text, size_t len,
+				 struct error *err))
+{
+	struct error cause;
+	size_t len;
+	char *text = read_text(file->path, name, &len);
+
+	if (text && len) {
+		ftrace_digest(file, text, len);
+		if (!add(file->tracing, text, len, &cause)) {
+			error_while(&cause, "%s/%s", file->path, name);
+			trace_damage(file->trace, "", &cause);
+		}
+	}
+	mem_free(text);
+}
+
+static void add_formats(struct ftrace_file *file, const char *events, const char *system)
+{
+	char *folder = path_of(events, system);
+	struct names names = list(folder);
+	struct error cause;
+
+	for (size_t i = 0; i < names.count; i++) {
+		char *event = path_of(folder, names.items[i]);
+		size_t len;
+		char *text = read_text(event, "format", &len);
+		if (text && len) {
+			ftrace_digest(file, text, len);
+			if (!tracing_add_format(file->tracing, system, text, len, &cause)) {
+				error_while(&cause, "%s/format", event);
+				trace_damage(file->trace, "", &cause);
+			}
+		}
+		mem_free(text);
+		mem_free(event);
+	}
+	names_release(&names);
+	mem_free(folder);
+}
+
+/* "commit" of header_page has the size of a long; see the kernel's ring_buffer_print_page_header.
+ */
+static unsigned long_bytes_of(const char *path)
+{
+	size_t len;
+	char *text = read_text(path, "events/header_page", &len);
+	const char *commit = text ? strstr(text, "commit;") : NULL;
+	const char *size = commit ? strstr(commit, "size:") : NULL;
+	unsigned bytes = size && strtoul(size + 5, NULL, 10) == 4 ? 4 : 8;
+
+	mem_free(text);
+	return bytes;
+}
+
+/* Does a page head make sense in this byte order? Usual stamps are below 2^62, pages below 1 MB. */
+static bool sensible(const uint8_t *head, bool big_endian, unsigned longs, uint64_t size)
+{
+	uint64_t stamp = ftrace_load(head, 8, big_endian);
+	uint64_t commit = ftrace_load(head + 8, longs, big_endian) & UINT32_C(0x3FFFFFFF);
+
+	return commit <= size && stamp >> 62 == 0;
+}
+
+static bool looks_big_endian(struct source *source, unsigned longs)
+{
+	uint8_t head[16];
+	struct error ignored;
+	uint64_t most = source_size(source) < PAGE_MAX ? source_size(source) : PAGE_MAX;
+
+	return source_peek(source, 0, head, sizeof head, &ignored) &&
+	       !sensible(head, false, longs, most) && sensible(head, true, longs, most);
+}
+
+struct raw_cpu {
+	struct source *source;
+	uint32_t cpu;
+	const char *instance;
+};
+
+struct raw {
+	struct raw_cpu *items;
+	size_t count, capacity;
+};
+
+static bool on_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == TRACEFS_MAGIC;
+}
+
+/* cpuN.raw, or cpuN with trace_pipe_raw inside. */
+static void add_file(struct raw *raw, const char *folder, const char *name, const char *instance,
+		     enum source_mode mode)
+{
+	struct raw_cpu found = {.instance = instance};
+	struct error ignored;
+	struct stat st;
+	char *end;
+
+	if (strncmp(name, "cpu", 3) != 0 || name[3] < '0' || name[3] > '9')
+		return;
+	unsigned long cpu = strtoul(name + 3, &end, 10);
+	if (cpu > INT32_MAX || (strcmp(end, ".raw") != 0 && *end))
+		return;
+	found.cpu = (uint32_t)cpu;
+	char *path = path_of(folder, name);
+	if (!*end) {
+		char *inner = path_of(path, "trace_pipe_raw");
+		mem_free(path);
+		path = inner;
+	}
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && !on_tracefs(path) &&
+	    source_open(path, mode, &found.source, &ignored)) {
+		raw->items = mem_grow(raw->items, raw->count, &raw->capacity, sizeof found);
+		raw->items[raw->count++] = found;
+	}
+	mem_free(path);
+}
+
+static void find_in(struct raw *raw, const char *folder, const char *instance,
+		    enum source_mode mode)
+{
+	char *per_cpu = path_of(folder, "per_cpu");
+	struct names flat = list(folder), deep = list(per_cpu);
+
+	for (size_t i = 0; i < flat.count; i++)
+		add_file(raw, folder, flat.items[i], instance, mode);
+	for (size_t i = 0; i < deep.count; i++)
+		add_file(raw, per_cpu, deep.items[i], instance, mode);
+	names_release(&flat);
+	names_release(&deep);
+	mem_free(per_cpu);
+}
+
+static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mode mode)
+{
+	char *instances = path_of(file->path, "instances");
+	struct names names = list(instances);
+
+	find_in(raw, file->path, "", mode);
+	for (size_t i = 0; i < names.count && i < INSTANCES_MAX; i++) {
+		char *folder = path_of(instances, names.items[i]);
+		find_in(raw, folder, arena_strdup(file->trace->arena, names.items[i]), mode);
+		mem_free(folder);
+	}
+	names_release(&names);
+	mem_free(instances);
+	for (size_t i = 0; i < raw->count; i++)
+		trace_add_source(file->trace, raw->items[i].source);
+}
+
+static void read_descriptions(struct ftrace_file *file)
+{
+	char *events = path_of(file->path, "events");
+	struct names systems = list(events);
+	size_t len;
+
+	add_text(file, "events/header_page", tracing_header_page);
+	add_text(file, "events/header_event", tracing_header_event);
+	for (size_t i = 0; i < systems.count; i++)
+		add_formats(file, events, systems.items[i]);
+	add_text(file, "kallsyms", tracing_kallsyms);
+	add_text(file, "printk_formats", tracing_printk);
+	add_text(file, "saved_cmdlines", tracing_cmdlines);
+	char *clock = read_text(file->path, "trace_clock", &len);
+	file->clock = clock ? ftrace_active_clock(file, clock) : NULL;
+	mem_free(clock);
+	names_release(&systems);
+	mem_free(events);
+}
+
+static void open_cmdlines(struct ftrace_file *file, enum source_mode mode)
+{
+	char *path = path_of(file->path, "saved_cmdlines");
+	struct error ignored;
+
+	if (source_open(path, mode, &file->cmdlines, &ignored)) {
+		trace_add_source(file->trace, file->cmdlines);
+		file->cmdlines_bytes = source_size(file->cmdlines);
+	}
+	mem_free(path);
+}
+
+static void add_streams(struct ftrace_file *file, const struct raw *raw)
+{
+	uint64_t page = (uint64_t)file->page.data_at + file->page.data_bytes;
+	int32_t clock = ftrace_add_clock(file, file->clock ? file->clock : "");
+
+	file->page_bytes =
+		page > file->page.data_at && page <= PAGE_MAX ? (uint32_t)page : PAGE_USUAL;
+	for (size_t i = 0; i < raw->count; i++) {
+		const struct raw_cpu *cpu = &raw->items[i];
+		struct buffer buffer = {.name = cpu->instance, .page_bytes = file->page_bytes};
+		struct cpu_pages pages = {cpu->cpu, 0, source_size(cpu->source)};
+		struct stream *stream = ftrace_add_pages(file, &buffer, &pages, clock, cpu->source);
+		struct ftrace_stream *own = stream->priv;
+		own->cut = own->size % own->page_bytes != 0;
+	}
+}
+
+bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
+		     struct error *err)
+{
+	struct ftrace_file *file = ftrace_file_new(trace, path);
+	struct raw raw = {0};
+
+	file->part->version = "raw";
+	file->long_bytes = long_bytes_of(path);
+	file->page_bytes = PAGE_USUAL;
+	find_files(file, &raw, mode);
+	bool good = raw.count > 0 ||
+		    error_set(err, ERR_FORMAT,
+			      "%s: formats, but no pages: neither cpuN.raw nor "
+			      "copies of per_cpu/cpuN/trace_pipe_raw (a mounted tracefs is not "
+			      "read)",
+			      path);
+	if (good) {
+		file->big_endian = looks_big_endian(raw.items[0].source, file->long_bytes);
+		file->tracing = tracing_new(trace->arena, file->big_endian, file->long_bytes,
+					    file->page_bytes);
+		read_descriptions(file);
+		file->page = *tracing_page(file->tracing);
+		good = ftrace_page_known(file, err) && ftrace_add_classes(file, err);
+	}
+	if (good) {
+		add_streams(file, &raw);
+		open_cmdlines(file, mode);
+		good = ftrace_add_cmdlines(file, err);
+	}
+	mem_free(raw.items);
+	if (good)
+		ftrace_finish(file);
+	return good;
+}

@@ -1,0 +1,92 @@
+/*
+ * time.c - stamps of the ring buffer → ns, as trace-cmd's timestamp_calc() orders it
+ *
+ *     stamp ── guest to host (TIME_SHIFT) ── cycles to ns (TSC2NSEC) ── + DATE + OFFSET ── ns
+ *
+ * The sums at the end are the clock's origin, which --offset may have moved since. Products are
+ * exact: where trace-cmd's wrap around at 64 bits, these do not.
+ */
+#include "engine/ftrace/ftrace_internal.h"
+
+enum { FLAG_INTERPOLATE = 1 };
+
+void stamp_clock_of(const struct stream *stream, struct stamp_clock *out)
+{
+	const struct ftrace_file *file = ftrace_own(stream)->file;
+	const struct timebase zero = {.frequency = 1000000000};
+	const struct timebase *base =
+		stream->clock >= 0 ? &file->trace->clocks[stream->clock].base : &zero;
+
+	*out = (struct stamp_clock){.mult = file->tsc_mult, .shift = file->tsc_shift};
+	out->origin = (__int128)base->offset_s * 1000000000 + base->offset_cycles;
+	if (stream->cpu >= 0 && (uint32_t)stream->cpu < file->shift.ncpus &&
+	    file->shift.cpus[stream->cpu].count) {
+		out->guest = &file->shift.cpus[stream->cpu];
+		out->guest_flags = file->shift.flags;
+	}
+	out->plain = !out->mult && !out->guest && timebase_is_plain(base, &out->plain_origin);
+}
+
+/* The sample that speaks for this time: the last one not later, and one that has a successor. */
+static uint32_t sample_for(const struct shift_cpu *cpu, uint64_t stamp)
+{
+	uint32_t low = 0, high = cpu->count - 1; /* sample `low` is not later, `high` is */
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (cpu->samples[middle].time <= stamp)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static __int128 to_host(const struct stamp_clock *clock, uint64_t stamp)
+{
+	const struct shift_cpu *cpu = clock->guest;
+
+	if (cpu->count == 1)
+		return (__int128)stamp + cpu->samples[0].offset;
+	const struct shift_sample *from = &cpu->samples[sample_for(cpu, stamp)], *to = from + 1;
+	__int128 offset = from->offset;
+	if (clock->guest_flags & FLAG_INTERPOLATE) {
+		__int128 length = (__int128)to->time - from->time;
+		__int128 rise = (__int128)to->offset - from->offset;
+		__int128 into = (__int128)stamp - from->time, part;
+		if (__builtin_mul_overflow(into, rise, &part))
+			part = 0; /* 2^127 ns² away from its sample: not a time */
+		offset += (part + length / 2) / length;
+	}
+	return ((__int128)stamp * from->scaling >> from->fraction) + offset;
+}
+
+static __int128 convert(const struct stamp_clock *clock, uint64_t stamp)
+{
+	__int128 value = clock->guest ? to_host(clock, stamp) : (__int128)stamp;
+
+	if (clock->mult && __builtin_mul_overflow(value, (__int128)clock->mult, &value))
+		return value < 0 ? (__int128)NSTIME_MIN : (__int128)NSTIME_MAX;
+	if (clock->mult)
+		value >>= clock->shift;
+	return value + clock->origin;
+}
+
+bool stamp_to_ns(const struct stamp_clock *clock, uint64_t stamp, nstime *out)
+{
+	__int128 ns = convert(clock, stamp);
+
+	if (ns <= NSTIME_MIN || ns >= NSTIME_MAX)
+		return false;
+	*out = (nstime)ns;
+	return true;
+}
+
+nstime stamp_to_ns_clamped(const struct stamp_clock *clock, uint64_t stamp)
+{
+	__int128 ns = convert(clock, stamp);
+
+	if (ns <= NSTIME_MIN)
+		return NSTIME_MIN + 1;
+	return ns >= NSTIME_MAX ? NSTIME_MAX - 1 : (nstime)ns;
+}

@@ -1,0 +1,92 @@
+#!/bin/sh
+# fresh.sh YORE FOLDER - recordings of this machine, made now, through the same comparisons
+#
+# perf records all CPUs while a few processes run: plain, with call chains, compressed, through a pipe.
+# Kernel trace pages are read from a private instance of tracefs and made a file by `trace-cmd restore`,
+# as trace-cmd's own recorder may be refused. What the machine does not allow is skipped aloud.
+set -u
+yore=$1
+folder=$2
+here=$(cd "$(dirname "$0")" && pwd)
+failed=0
+# shellcheck disable=SC2016
+work='for i in 1 2 3 4 5 6; do /bin/true; (sleep 0.01; /bin/true) & done; wait; seq 1 3000 | sort | tail -n 1 >/dev/null'
+
+try()
+{
+	"$@" || failed=$((failed + 1))
+}
+
+record() # NAME OPTION...
+{
+	name=$1
+	shift
+	mkdir -p "$folder/$name"
+	if perf record -q -a "$@" -o "$folder/$name/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
+		try "$here/perf_agree.py" "$yore" "$folder/$name/perf.data"
+		try "$here/sched_agree.py" "$yore" perf "$folder/$name/perf.data"
+	else
+		echo "fresh.sh: skipped: perf record $* is refused here"
+	fi
+}
+
+instance=/sys/kernel/tracing/instances/yore-oracle-$$
+
+pages() # what trace-cmd restore needs of tracefs: format files, names
+{
+	tree=$folder/tracefs
+	mkdir -p "$tree/events" "$tree/options"
+	cat /sys/kernel/tracing/events/header_page >"$tree/events/header_page"
+	cat /sys/kernel/tracing/events/header_event >"$tree/events/header_event"
+	for system in ftrace sched raw_syscalls; do
+		for format in /sys/kernel/tracing/events/$system/*/format; do
+			mkdir -p "$tree/events/$system/$(basename "$(dirname "$format")")"
+			cat "$format" >"$tree/events/$system/$(basename "$(dirname "$format")")/format"
+		done
+	done
+	for file in printk_formats trace_clock saved_cmdlines; do
+		cat /sys/kernel/tracing/$file >"$tree/$file" 2>/dev/null
+	done
+	for raw in "$folder"/ftrace/cpu*.raw; do
+		mkdir -p "$tree/per_cpu/$(basename "$raw" .raw)"
+		: >"$tree/per_cpu/$(basename "$raw" .raw)/stats"
+	done
+	: >"$folder/kallsyms"
+	trace-cmd restore -c -t "$tree" -k "$folder/kallsyms" -o "$folder/head.dat" >/dev/null 2>&1 &&
+		trace-cmd restore -i "$folder/head.dat" -o "$folder/ftrace/trace.dat" \
+			"$folder"/ftrace/cpu*.raw >/dev/null 2>&1
+}
+
+if ! command -v perf >/dev/null; then
+	echo "fresh.sh: skipped: perf is not installed"
+else
+	record fresh -e 'sched:*'
+	record fresh-chains -g -e sched:sched_switch -e cpu-clock
+	record fresh-zstd -z --synth=task -e sched:sched_switch -e sched:sched_waking
+fi
+
+if ! command -v trace-cmd >/dev/null; then
+	echo "fresh.sh: skipped: trace-cmd is not installed"
+elif mkdir "$instance" 2>/dev/null; then
+	trap 'echo 0 >"$instance/tracing_on"; rmdir "$instance"' EXIT
+	mkdir -p "$folder/ftrace"
+	for events in sched raw_syscalls; do
+		echo 1 >"$instance/events/$events/enable"
+	done
+	sh -c "$work"
+	echo 0 >"$instance/tracing_on"
+	for cpu in "$instance"/per_cpu/cpu*; do
+		dd if="$cpu/trace_pipe_raw" of="$folder/ftrace/$(basename "$cpu").raw" bs=4096 \
+			iflag=nonblock 2>/dev/null
+	done
+	echo 0 >"$instance/events/enable"
+	if pages; then
+		try "$here/ftrace_agree.py" "$yore" "$folder/ftrace/trace.dat"
+		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
+	else
+		echo "fresh.sh: skipped: trace-cmd restore made no file"
+	fi
+else
+	echo "fresh.sh: skipped: no instance of tracefs can be made here"
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,286 @@
+#!/usr/bin/python3
+"""Compares yore's answers of trace.dat files with trace-cmd's, to the last field.
+
+    ftrace_agree.py YORE CASE...
+    ftrace_agree.py YORE --same CASE CASE...
+
+CASE is a trace.dat file, or a folder that holds trace.dat and, under expected/, what trace-cmd said
+of it where it was made; trace-cmd is asked here for what is not written down. What must agree, within
+each CPU of each buffer in order:
+
+  - time, CPU, thread, name, the printed text (trace-cmd's plugins included), each raw field, the
+    letters of the latency format;
+  - what was dropped, where, and how many; saved command lines, and the names that lines get of them.
+
+--same: the files hold the same events, and yore gives the same of each.
+Rulings, where trace-cmd is not the judge, are in RULED; each is asserted where it bites.
+"""
+import collections
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ftrace_tool
+import yore_says
+from perf_agree import as_bytes, brief, plain
+from yore_says import Report
+
+# case → (pattern of trace-cmd's text, what is right): items of a foreign file left unswapped
+RULED = {
+    "synth-be32": (r" arr=(\d[\d ]*)(?= rname)", 2),
+    "synth-be64": (r" arr=(\d[\d ]*)(?= rname)", 2),
+}
+MARGIN = "saved_cmdlines"
+
+
+def swapped(match, width):
+    """Numbers that were read in the wrong byte order."""
+    right = [int.from_bytes(int(n).to_bytes(width, "little"), "big") for n in match[1].split()]
+    return " arr=" + " ".join(str(n) for n in right) + " " * match[1].endswith(" ")
+
+
+def lane(instance, cpu):
+    return ("%s/" % instance if instance else "") + "cpu%d" % cpu
+
+
+def lanes(lines):
+    found = collections.OrderedDict()
+    for line in lines:
+        found.setdefault(lane(line.instance, line.cpu), []).append(line)
+    return found
+
+
+def number_forms(value):
+    unsigned = value & (1 << 64) - 1 if value < 0 else value
+    forms = {str(value), str(unsigned), "%x" % unsigned}
+    if value < 0:
+        forms |= {"%x" % (value & (1 << 32) - 1), str(value & (1 << 32) - 1)}
+    return forms
+
+
+def raw_same(ours, theirs, order):
+    """Whether a value is what the raw report's text says."""
+    ours = plain(ours)
+    theirs = theirs.strip("\n")
+    array = re.match(r"^ARRAY\[(.*)\]$", theirs)
+    if array:
+        data = bytes(int(b, 16) for b in array[1].split(", ") if b)
+        mine = as_bytes(ours, len(data), order)
+        return mine == data or (isinstance(ours, str) and mine == data.split(b"\0")[0])
+    if isinstance(ours, str):
+        return ours.rstrip("\n") == theirs
+    if isinstance(ours, int):
+        text = theirs.strip()
+        if text in number_forms(ours):
+            return True
+        text = re.sub(r"^0x", "", text)
+        return text in number_forms(ours) or (text.lstrip("0") or "0") in number_forms(ours)
+    if isinstance(ours, list):  # bytes that happen to be printable: shown as text, up to a NUL
+        try:
+            return theirs.startswith(bytes(ours).split(b"\0")[0].decode("latin-1"))
+        except ValueError:
+            return False
+    return False
+
+
+SYMBOLS = ("ip", "parent_ip")  # raw reports show them by name
+
+
+def field_wrong(item, line, order):
+    fields = item["fields"]
+    theirs = ftrace_tool.raw_values(line.text, list(fields))
+    if theirs is None:
+        return "fields %s, not those of %s" % (list(fields), brief(line.text))
+    for name, value in theirs.items():
+        if name in SYMBOLS and not re.match(r"^(0x)?[0-9a-f]+$", value):
+            continue  # its text is compared by the printed line
+        if not raw_same(fields[name], value, order):
+            return "field %s is %s, not %s" % (name, brief(fields[name]), value)
+    return None
+
+
+def head_wrong(item, line):
+    if item["t"] != line.time:
+        return "at %s, not %s" % (item["t"], line.time)
+    if item["name"].split(":")[-1] != line.name:
+        return "name %s, not %s" % (item["name"], line.name)
+    if item["cpu"] != line.cpu:
+        return "cpu %s, not %d" % (item["cpu"], line.cpu)
+    if plain(item["context"].get("common_pid")) != line.pid:
+        return "common_pid %s, not %d" % (item["context"].get("common_pid"), line.pid)
+    return None
+
+
+def paired(report, what, ours, lines):
+    """[(ours, theirs)], lane by lane; says where the counts differ."""
+    theirs, pairs = lanes(lines), []
+    for name in sorted(set(ours) | set(theirs)):
+        a, b = ours.get(name, []), theirs.get(name, [])
+        if len(a) != len(b):
+            report.differs("%s: %d events of %s, not %d" % (what, len(a), name, len(b)))
+        pairs += list(zip(a, b))
+    return pairs
+
+
+def told(path, case, name, *arguments):
+    """What was written down, else what trace-cmd says now; None without either."""
+    written = os.path.join(case, "expected", name)
+    if os.path.isdir(case) and os.path.exists(written):
+        with open(written, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            return file.read()
+    return ftrace_tool.run(*arguments, "-i", path) if ftrace_tool.installed() else None
+
+
+def names_agree(report, path, case, said, lines):
+    saved = [(plain(e["fields"]["pid"]), e["fields"]["comm"]) for e in said.events
+             if e["name"] == "saved_cmdline"]
+    text = told(path, case, "dump-cmdlines.txt", "dump", "--cmd-lines")
+    if text is not None and ftrace_tool.cmdlines(text):
+        report.same("saved command lines", sorted(saved), sorted(ftrace_tool.cmdlines(text)))
+        report.facts.append("%d saved names" % len(saved))
+    names = {0: {"<idle>"}}
+    for pid, comm in saved:
+        names.setdefault(pid, set()).add(comm)
+    for line in lines:
+        if line.comm not in names.get(line.pid, {"<...>"}):
+            report.differs("name of %d is %s, not %r" % (
+                line.pid, sorted(names.get(line.pid, ["<...>"])), line.comm))
+            return
+
+
+def texts_agree(report, program, path, case, said, pairs):
+    texts = yore_says.texts(program, path, said.events)
+    if texts is None:
+        report.differs("no text for each event")
+        return
+    of = {id(item): text for item, (_, text) in zip(said.events, texts)}
+    pattern, width = RULED.get(case, (None, 0))
+    bites = 0
+    for item, line in pairs:
+        theirs = line.text
+        if pattern and re.search(pattern, theirs):
+            bites += 1
+            theirs = re.sub(pattern, lambda m: swapped(m, width), theirs)
+        if of[id(item)].rstrip() != theirs.rstrip():
+            report.differs("text of %s at %d is %s, not %s" % (
+                line.name, line.time, brief(of[id(item)]), brief(theirs)))
+    if pattern and not bites:
+        report.differs("nothing that trace-cmd leaves unswapped: %s" % pattern)
+    report.facts.append("%d texts%s" % (
+        len(pairs), ", %d of them ruled" % bites if pattern else ""))
+
+
+def drops_agree(report, said, lines, drops):
+    """A drop is told before the first event after it."""
+    theirs = collections.Counter((lane(d.instance, d.cpu), d.count) for d in drops)
+    ours = collections.Counter((item["stream"], item["lost"]) for item in said.losses)
+    report.same("events dropped", dict(ours), dict(theirs))
+    for drop in drops:
+        after = next((line for line in lines[drop.before:] if (line.instance, line.cpu) ==
+                      (drop.instance, drop.cpu)), None)
+        for item in said.losses:
+            if item["stream"] != lane(drop.instance, drop.cpu) or item["lost"] != drop.count:
+                continue
+            if after and item.get("until") is not None and item["until"] > after.time:
+                report.differs("%s events of %s lost until %d, after %d" % (
+                    drop.count, item["stream"], item["until"], after.time))
+    if drops:
+        report.facts.append("%d drops" % len(drops))
+
+
+def trace_file(case):
+    return os.path.join(case, "trace.dat") if os.path.isdir(case) else case
+
+
+def by_stream(said):
+    found = {}
+    for item in said.events:
+        if item["name"] != "saved_cmdline":
+            found.setdefault(item["stream"], []).append(item)
+    return found
+
+
+def compare(program, case):
+    path = trace_file(case)
+    name = os.path.basename(case.rstrip("/"))
+    report = Report(name)
+    said = yore_says.events(program, path)
+    report.same("exit status", said.status, 0)
+    if said.status not in (0, 3):
+        report.differs(" ".join(said.messages)[:300])
+        return report.close()
+    text = told(path, case, "report-ns.txt", "report", "-t")
+    if text is None:
+        report.facts.append("skipped: no trace-cmd, and nothing written down")
+        return report.close()
+    lines, drops = ftrace_tool.report(text)
+    ours = by_stream(said)
+    with open(path, "rb") as file:
+        head = file.read(32)
+    order = "big" if head[head.index(b"\0") + 1] else "little"
+    good = []
+    for item, line in paired(report, "report", ours, lines):
+        wrong = head_wrong(item, line)
+        if wrong:
+            report.differs("%s at %d: %s" % (line.name, line.time, wrong))
+        else:
+            good.append((item, line))
+    report.facts.append("%d events" % len(good))
+    text = told(path, case, "report-raw.txt", "report", "-R", "-t")
+    if text is not None:
+        for item, line in paired(report, "raw", ours, ftrace_tool.report(text)[0]):
+            wrong = head_wrong(item, line) or field_wrong(item, line, order)
+            if wrong:
+                report.differs("raw %s at %d: %s" % (line.name, line.time, wrong))
+    text = told(path, case, "report-latency.txt", "report", "-l", "-t")
+    if text is not None:
+        for item, line in paired(report, "latency", ours, ftrace_tool.report(text)[0]):
+            flags = ftrace_tool.latency_flags(plain(item["context"].get("common_flags", 0)),
+                                              plain(item["context"].get("common_preempt_count", 0)))
+            if flags != line.flags:
+                report.differs("flags of %s at %d: %s, not %s" % (line.name, line.time, flags,
+                                                                  line.flags))
+    drops_agree(report, said, lines, drops)
+    names_agree(report, path, case, said, lines)
+    texts_agree(report, program, path, name, said, good)
+    times = [item["t"] for item in said.events if item["t"] is not None]
+    if any(a > b for a, b in zip(times, times[1:])):
+        report.differs("times fall")
+    return report.close()
+
+
+def same(program, cases):
+    """The same events in several files: name, values and order are the same."""
+    first, first_name, good = None, None, True
+    for case in cases:
+        name = os.path.basename(case.rstrip("/"))
+        said = yore_says.events(program, trace_file(case))
+        events = [(e["t"], e["stream"], e["cpu"], e["name"], e["context"], e["fields"])
+                  for e in said.events if e["name"] != "saved_cmdline"]
+        if first is None:
+            first, first_name = events, name
+            continue
+        report = Report("%s as %s" % (name, first_name))
+        report.same("number of events", len(events), len(first))
+        for a, b in zip(events, first):
+            if a != b:
+                report.differs("%s is not %s" % (brief(a), brief(b)))
+                break
+        report.facts.append("%d events, all the same" % len(events))
+        good = report.close() and good
+    return good
+
+
+def main():
+    program, cases = sys.argv[1], sys.argv[2:]
+    if cases and cases[0] == "--same":
+        sys.exit(0 if same(program, cases[1:]) else 1)
+    if not ftrace_tool.installed():
+        print("ftrace_agree.py: trace-cmd is not installed: only what is written down is compared")
+    good = [compare(program, case) for case in cases]
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+#!/bin/sh
+# kernel.sh YORE - perf.data and trace.dat files against perf and trace-cmd
+#
+# Corpus files from $YORE_CORPUS, where it is there; recordings made now, where that is allowed.
+set -u
+yore=$1
+here=$(cd "$(dirname "$0")" && pwd)
+corpus=${YORE_CORPUS-}
+failed=0
+
+say()
+{
+	"$@" || failed=$((failed + 1))
+}
+
+good() # FOLDER: its cases that are not damaged
+{
+	for case in "$1"/*/; do
+		case $case in */corrupt-*) ;; *) echo "${case%/}" ;; esac
+	done
+}
+
+if [ -d "$corpus/perf-data" ]; then
+	# shellcheck disable=SC2046
+	say "$here/perf_agree.py" "$yore" $(good "$corpus/perf-data")
+	for case in sched-syscalls clockid-mono zstd pipe pipe-zstd lost overwrite threads-dir switch-events; do
+		for file in "$corpus/perf-data/$case"/perf.data "$corpus/perf-data/$case"/perf.pipe; do
+			[ ! -e "$file" ] || say "$here/sched_agree.py" "$yore" perf "$file"
+		done
+	done
+else
+	echo "oracles: perf.data files skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
+if [ -d "$corpus/trace-dat" ]; then
+	# shellcheck disable=SC2046
+	say "$here/ftrace_agree.py" "$yore" $(good "$corpus/trace-dat") "$corpus/sel4/merged/merged.dat" \
+		"$corpus/sel4/merged/merged-fixed.dat" "$corpus/sel4/merged/ftrace-v6.dat"
+	say "$here/ftrace_agree.py" "$yore" --same "$corpus/trace-dat/v6-sched-irq-syscalls" \
+		"$corpus/trace-dat/v7-none" "$corpus/trace-dat/v7-zstd" "$corpus/trace-dat/v6-from-v7"
+	for case in $(good "$corpus/trace-dat"); do
+		case $case in *v7-none | *v6-from-v7 | */synth-*) continue ;; esac
+		say "$here/sched_agree.py" "$yore" ftrace "$case/trace.dat"
+	done
+	say "$here/damage_agree.py" "$yore" "$corpus"
+else
+	echo "oracles: trace.dat files skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+say "$here/fresh.sh" "$yore" "$work"
+echo "oracles of kernel traces: $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,400 @@
+#!/usr/bin/python3
+"""Compares yore's answers of perf.data files with perf's, to the last field.
+
+    perf_agree.py YORE CASE...
+
+CASE is a perf.data file, or a folder that holds perf.data or perf.pipe and, under expected/, what
+perf said of it where it was recorded. perf is asked here as well: `perf script -D` for every record
+and its bytes, perf's Python scripts for the fields of tracepoints. What must agree, as multisets per
+nanosecond and in order within a CPU:
+
+  - samples: time, CPU, name, every item of the sample, every field, the printed text, and the
+    thread's name where perf knows one;
+  - side records: time, CPU, task and every value that perf prints of them;
+  - what was lost; how many there are of each; the events' attributes.
+
+Rulings, where perf is not the judge, are in RULED; each is asserted where it bites, and fails when it
+never does. Needs perf (Debian's linux-perf); without it only what was written down is compared.
+"""
+import base64
+import collections
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import perf_tool
+import yore_says
+from yore_says import Report
+
+NEVER = -1 << 63  # how a time that holds from the start is printed
+
+# case → what is known to be so, and asserted
+RULED = {
+    "synth-sw-be": "perf 6.1 leaves prot and flags of a foreign MMAP2 unswapped: r-xp is right",
+    "group-read": "perf prints a line for each member of the group: yore gives the sample once",
+    "lost": "perf's output has one line out of order; LOST and LOST_SAMPLES count the same",
+}
+
+
+def time_of(item):
+    return None if item["t"] is None or item["t"] == NEVER else item["t"]
+
+
+def plain(value):
+    """Enumerations and lone booleans as their numbers."""
+    if isinstance(value, dict) and set(value) == {"value", "labels"}:
+        return value["value"]
+    if isinstance(value, bool):
+        return int(value)
+    return value
+
+
+def numbers(value):
+    """All integers in a structure, in order."""
+    value = plain(value)
+    if isinstance(value, int):
+        return [value]
+    if isinstance(value, dict):
+        return [n for v in value.values() for n in numbers(v)]
+    if isinstance(value, list):
+        return [n for v in value for n in numbers(v)]
+    return []
+
+
+def as_bytes(value, size, order):
+    """The bytes that a list of numbers, a text or a blob stands for; None when it is neither."""
+    if isinstance(value, list):
+        if not value:
+            return b""
+        width = size // len(value)
+        try:
+            return b"".join(int(plain(v)).to_bytes(width, order, signed=v < 0) for v in value)
+        except (OverflowError, ValueError, TypeError):
+            return None
+    if isinstance(value, str):
+        try:
+            blob = base64.b64decode(value, validate=True)
+            if len(blob) == size:
+                return blob
+        except ValueError:
+            pass
+        return value.encode("latin-1", "replace")
+    return None
+
+
+def same_field(ours, theirs, order):
+    ours = plain(ours)
+    if isinstance(theirs, dict) and "hex" in theirs:
+        data = bytes.fromhex(theirs["hex"])
+        mine = as_bytes(ours, len(data), "little" if order == "<" else "big")
+        if isinstance(ours, str) and mine != data:
+            return mine == data.split(b"\0")[0] or ours.encode() == data.split(b"\0")[0]
+        return mine == data
+    return ours == theirs and not isinstance(ours, float)
+
+
+def sample_wrong(item, record, cpus):
+    """None when yore's event is perf's sample, else what differs."""
+    if item["name"] != record["name"]:
+        return "name %r, not %r" % (item["name"], record["name"])
+    wrong = cpu_wrong(item, record, cpus)
+    if wrong:
+        return wrong
+    context, given = item["context"], record["item"]
+    for name, value in given.items():
+        if name in ("time", "cpu", "raw"):
+            continue
+        ours = context.get(name)
+        if name == "read":
+            theirs = numbers(list(value.values()))
+            good = ours is not None and sorted(numbers(ours) + [0] * 3)[-len(theirs):] == sorted(theirs)[-len(theirs):]
+            good = ours is not None and set(theirs) <= set(numbers(ours)) | {0}
+        elif name in ("regs_user", "regs_intr"):
+            good = ours is not None and numbers(ours)[-len(value["values"]):] == value["values"]
+        elif name in ("stack_user", "aux"):
+            good = as_bytes(ours, len(value), "little") == value
+        elif name == "weight" and ours is None:
+            good = True if "weight" not in given else False
+        else:
+            good = plain(ours) == value
+        if not good:
+            return "context %s is %s, not %s" % (name, brief(ours), brief(value))
+    fields = record["fields"]
+    if fields is None:
+        return "fields %r of an event without" % item["fields"] if item["fields"] else None
+    raw = given["raw"]
+    common = {"common_type": 2, "common_flags": 1, "common_preempt_count": 1, "common_pid": 4}
+    at, endian = 0, "little" if record["order"] == "<" else "big"
+    for name, size in common.items():
+        value = int.from_bytes(raw[at:at + size], endian, signed=size == 4)
+        at += size
+        if plain(context.get(name)) != value:
+            return "context %s is %r, not %r" % (name, context.get(name), value)
+    for name in sorted(set(fields) | set(item["fields"])):
+        if name not in fields or name not in item["fields"]:
+            return "field %s only %s" % (name, "of perf" if name in fields else "ours")
+        if not same_field(item["fields"][name], fields[name], record["order"]):
+            return "field %s is %s, not %s" % (name, brief(item["fields"][name]),
+                                               brief(fields[name]))
+    return None
+
+
+def brief(value):
+    text = repr(value)
+    return text if len(text) < 160 else text[:160] + "..."
+
+
+def cpu_wrong(item, record, cpus):
+    """A record without a CPU of its own has that of its buffer, or none: never a made-up one."""
+    expected = {record["cpu"]}
+    if record["cpu"] is None:
+        expected.add(cpus.get(record.get("item", {}).get("id"), -1))
+        expected.discard(-1)
+    if item["cpu"] not in expected:
+        return "cpu %r, not %s" % (item["cpu"], sorted(expected, key=str))
+    return None
+
+
+def side_wrong(item, record, name, values, ruled):
+    if item["name"] != name:
+        return "name %r, not %r" % (item["name"], name)
+    if record["time"] is not None:
+        wrong = cpu_wrong(item, record, record.get("cpus", {}))
+        if wrong:
+            return wrong
+    for key, value in record["item"].items():
+        if key not in ("time", "cpu") and plain(item["context"].get(key)) != value:
+            return "%s: context %s is %r, not %r" % (name, key, item["context"].get(key), value)
+    fields = item["fields"]
+    for key, value in values.items():
+        ours = plain(fields.get(key))
+        if key == "prot" and ours is not None:
+            if ruled and ours != value:
+                ruled["prot"] = ours
+                continue
+            good = ours & 7 == value
+        elif key == "shared":
+            good = ours is not None or plain(fields.get("flags")) is not None
+            if not ruled:
+                good = bool(plain(fields.get("flags", 0)) & 1) == value
+        elif key == "build_id":
+            good = hex_of(fields.get("build_id")) == value
+        elif key == "pairs":
+            found = numbers([v for k, v in fields.items() if k not in ("pid", "tid")])
+            flat = [n for pair in value for n in pair]
+            good = found[-len(flat):] == flat
+        elif key in ("exec", "preempt", "out"):
+            good = ours is not None and bool(ours) == bool(value)
+        else:
+            good = ours == value
+        if not good:
+            return "%s: %s is %s, not %s" % (name, key, brief(fields.get(key)), brief(value))
+    return None
+
+
+def hex_of(value):
+    if isinstance(value, list):
+        return bytes(value).hex()
+    if isinstance(value, str):
+        if re.fullmatch("[0-9a-f]+", value):
+            return value
+        try:
+            return base64.b64decode(value, validate=True).hex()
+        except ValueError:
+            return None
+    return None
+
+
+def match(report, ours, theirs, wrong_of):
+    """Each of theirs has its own of ours at the same time; returns ours in the order of theirs."""
+    left = collections.defaultdict(list)
+    for item in ours:
+        left[time_of(item)].append(item)
+    pairs = []
+    for record in theirs:
+        here, said = left[record["time"]], None
+        for i, item in enumerate(here):
+            wrong = wrong_of(item, record)
+            if wrong is None:
+                pairs.append((record, here.pop(i)))
+                break
+            if said is None or not wrong.startswith("name "):
+                said = wrong
+        else:
+            report.differs("at %s (0x%x): %s" % (record["time"], record["offset"],
+                                                 said or "no event"))
+    rest = [item for here in left.values() for item in here]
+    for item in rest[:3]:
+        report.differs("perf has no %s at %s" % (item["name"], item["t"]))
+    return pairs
+
+
+def in_order(report, said, pairs):
+    """Within a CPU ours go as perf's do, once these are sorted by time."""
+    position = {id(item): i for i, item in enumerate(said.events)}
+    ranked = sorted(pairs, key=lambda pair: pair[0]["time"])
+    last = {}
+    for record, item in ranked:
+        place = position[id(item)]
+        if record["cpu"] is not None and place < last.get(record["cpu"], -1):
+            report.differs("order on CPU %d at %d: %s" % (record["cpu"], record["time"],
+                                                          record["name"]))
+        last[record["cpu"]] = place
+    times = [item["t"] for item in said.events if time_of(item) is not None]
+    if any(a > b for a, b in zip(times, times[1:])):
+        report.differs("times fall")
+
+
+def same_name(ours, perfs):
+    """/proc, which perf reads at its start, tells more of a kernel worker than the kernel's events."""
+    return ours == perfs or (perfs.startswith("kworker/") and ours and perfs.startswith(ours + "-"))
+
+
+def names_agree(report, program, path, records):
+    names = yore_says.Names(program, path)
+    if names.status not in (0, 3):
+        report.differs("thread[*]/name: %s" % names.errors[:200])
+        return
+    known = 0
+    for record in records:
+        tid, comm = record["item"].get("tid"), record["comm"]
+        if tid in (None, 0, -1) or comm.startswith(":"):
+            continue
+        ours = names.at(tid, record["time"])
+        known += 1
+        if not same_name(ours, comm):
+            report.differs("thread %d at %d is named %r, not %r" % (tid, record["time"], ours, comm))
+    if known:
+        report.facts.append("%d names" % known)
+
+
+def texts_agree(report, program, path, said, pairs):
+    """The printed text of tracepoints, and the name beside it."""
+    texts = yore_says.texts(program, path, said.events)
+    if texts is None:
+        report.differs("no text for each event")
+        return
+    of = {id(item): text for item, text in zip(said.events, texts)}
+    count = 0
+    for record, item in pairs:
+        name, ours = of[id(item)]
+        if record["item"].get("tid", 0) > 0 and not record["comm"].startswith(":"):
+            if not same_name(name, record["comm"]):
+                report.differs("line of %s at %d names %r, not %r" % (
+                    record["name"], record["time"], name, record["comm"]))
+        if record["said"] is None:
+            continue
+        count += 1
+        if ours.rstrip() != record["said"].rstrip():
+            report.differs("text of %s at %d is %r, not %r" % (
+                record["name"], record["time"], ours, record["said"]))
+    if count:
+        report.facts.append("%d texts" % count)
+
+
+def written_down(report, case, said):
+    """expected/script.txt and expected/stats.txt, which need no perf here."""
+    samples = [item for item in said.events if not item["name"].startswith("perf_")]
+    listing = os.path.join(case, "expected", "script.txt")
+    if os.path.exists(listing):
+        with open(listing, encoding="utf-8", errors="surrogateescape") as file:
+            lines = perf_tool.script(file.read())
+        ours = collections.Counter()
+        for item in samples:
+            ours[item["t"], item["name"], item["context"].get("tid")] += 1
+        theirs = collections.Counter((e["time"], e["event"], e["tid"]) for e in lines)
+        if os.path.basename(case) == "group-read":  # see RULED
+            theirs = collections.Counter(
+                (e["time"], e["event"], e["tid"]) for e in lines if e["event"] == "cpu-clock")
+            report.same("lines for two samples", (len(lines), len(samples)), (4, 2))
+        for key in (ours - theirs) + (theirs - ours):
+            report.differs("expected/script.txt: %s is %d times ours, %d times there" % (
+                key, ours[key], theirs[key]))
+        report.facts.append("%d lines of script.txt" % len(lines))
+    counts = os.path.join(case, "expected", "stats.txt")
+    if os.path.exists(counts):
+        with open(counts, encoding="utf-8") as file:
+            total, by_event = perf_tool.stats(file.read())
+        ours = collections.Counter(item["name"] for item in said.events)
+        for kind, count in total.items():
+            name = "perf_" + kind.lower()
+            if kind == "SAMPLE":
+                report.same("number of samples", len(samples), count)
+            elif kind in SIDE:
+                report.same("number of %s" % name, ours[name], count)
+        for name, count in by_event.items():
+            if os.path.basename(case) != "group-read" and count:
+                report.same("number of %s" % name, ours[name], count)
+
+
+SIDE = ("MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "MMAP2", "AUX",
+        "ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL",
+        "BPF_EVENT", "CGROUP", "TEXT_POKE", "AUX_OUTPUT_HW_ID")
+
+
+def perf_file(case):
+    if os.path.isdir(case):
+        for name in ("perf.data", "perf.pipe"):
+            if os.path.exists(os.path.join(case, name)):
+                return os.path.join(case, name)
+    return case
+
+
+def compare(program, case):
+    path, name = perf_file(case), os.path.basename(case.rstrip("/"))
+    report = Report(name)
+    said = yore_says.events(program, path)
+    report.same("exit status", said.status, 0)
+    if said.status not in (0, 3):
+        report.differs(" ".join(said.messages)[:300])
+        return report.close()
+    if os.path.isdir(case):
+        written_down(report, case, said)
+    if perf_tool.installed():
+        live(report, program, path, name, said)
+    return report.close()
+
+
+def live(report, program, path, case, said):
+    records = perf_tool.records(path)
+    attrs = perf_tool.attrs(path)
+    extra = perf_tool.with_samples(records, perf_tool.inside(path), attrs)
+    cpus = perf_tool.id_cpus(records)
+    samples = [r for r in records if r["type"] == 9]
+    ours = [item for item in said.events if not item["name"].startswith("perf_")]
+    pairs = match(report, ours, samples, lambda item, r: sample_wrong(item, r, cpus))
+    if len(pairs) == len(samples):
+        in_order(report, said, pairs)
+    report.facts.append("%d samples" % len(samples))
+    if case == "group-read":
+        report.same("more lines than samples", extra, 2)
+    sides = []
+    for record in records:
+        values = perf_tool.side_values(record) if record["type"] != 9 else None
+        if values:
+            record["name"], record["values"], record["cpus"] = *values, cpus
+            record["item"] = perf_tool.trailer(record, attrs)
+            sides.append(record)
+    ours = [item for item in said.events if item["name"].startswith("perf_")]
+    ruled = {"prot": None} if case == "synth-sw-be" else None
+    match(report, ours, sides, lambda item, r: side_wrong(item, r, r["name"], r["values"], ruled))
+    if ruled:
+        report.same("prot of the MMAP2 record, which perf prints as 0", ruled["prot"], 5)
+    report.facts.append("%d side records" % len(sides))
+    lost = sum(r["values"]["lost"] for r in sides if r["name"] == "perf_lost")
+    report.same("events lost", sum(item["lost"] or 0 for item in said.losses), lost)
+    names_agree(report, program, path, samples)
+    texts_agree(report, program, path, said, pairs)
+
+
+def main():
+    program, cases = sys.argv[1], sys.argv[2:]
+    if not perf_tool.installed():
+        print("perf_agree.py: perf is not installed: only what is written down is compared")
+    good = [compare(program, case) for case in cases]
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

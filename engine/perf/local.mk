@@ -1,1 +1,1 @@
-libengine_la_SOURCES += %D%/perf.h
+libengine_la_SOURCES += %D%/perf.h %D%/perf_internal.h %D%/records.c

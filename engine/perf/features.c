@@ -1,0 +1,236 @@
+/*
+ * features.c - what the recorder tells of its machine and itself
+ *
+ * One payload per number, in the file's feature table or in records of a pipe: mostly strings of a
+ * 32-bit length and as many bytes, zero-filled. tools/perf/Documentation/perf.data-file-format.txt.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+#include <inttypes.h>
+
+struct feature_in {
+	struct cursor at;
+	bool swap;
+};
+
+static uint32_t next32(struct feature_in *in)
+{
+	return in->swap ? cursor_u32be(&in->at) : cursor_u32le(&in->at);
+}
+
+static uint64_t next64(struct feature_in *in)
+{
+	return in->swap ? cursor_u64be(&in->at) : cursor_u64le(&in->at);
+}
+
+/* The text lives in the arena; NULL when it is cut short. */
+static const char *next_text(struct feature_in *in, struct arena *arena)
+{
+	uint32_t len = next32(in);
+	const uint8_t *bytes = cursor_bytes(&in->at, len);
+
+	if (in->at.failed)
+		return NULL;
+	return arena_strndup(arena, (const char *)bytes, strnlen((const char *)bytes, len));
+}
+
+static struct env_entry *room_for_env(struct perf_part *part, const char *name)
+{
+	part->env = mem_grow(part->env, part->nenv, &part->env_capacity, sizeof *part->env);
+	struct env_entry *entry = &part->env[part->nenv++];
+
+	*entry = (struct env_entry){.name = arena_strdup(part->trace->arena, name)};
+	return entry;
+}
+
+void perf_add_env(struct perf_part *part, const char *name, const char *text)
+{
+	room_for_env(part, name)->text = arena_strdup(part->trace->arena, text);
+}
+
+static void add_number(struct perf_part *part, const char *name, uint64_t number)
+{
+	room_for_env(part, name)->number = (int64_t)number;
+}
+
+static void add_text(struct perf_part *part, const char *name, struct feature_in *in)
+{
+	const char *text = next_text(in, part->trace->arena);
+
+	if (text)
+		perf_add_env(part, name, text);
+}
+
+static void read_command_line(struct perf_part *part, struct feature_in *in)
+{
+	uint32_t n = next32(in);
+	struct buf line = {0};
+
+	for (uint32_t i = 0; i < n && !in->at.failed; i++) {
+		const char *word = next_text(in, part->trace->arena);
+		if (!word)
+			break;
+		if (i)
+			buf_add_char(&line, ' ');
+		buf_add_text(&line, word);
+	}
+	if (line.len)
+		perf_add_env(part, "cmdline", buf_text(&line));
+	buf_release(&line);
+}
+
+/* Events in the order of the attribute table, with the names that the user gave. */
+static void read_event_names(struct perf_part *part, struct feature_in *in)
+{
+	uint32_t n = next32(in), attr_bytes = next32(in);
+
+	for (uint32_t i = 0; i < n && !in->at.failed; i++) {
+		cursor_bytes(&in->at, attr_bytes);
+		uint64_t nids = next32(in);
+		const char *name = next_text(in, part->trace->arena);
+		if (in->at.failed || nids > (in->at.size - in->at.pos) / 8)
+			break;
+		cursor_bytes(&in->at, nids * 8);
+		if (name && *name && i < part->nattrs)
+			part->attrs[i]->name = name;
+	}
+}
+
+static void read_pmu_names(struct perf_part *part, struct feature_in *in)
+{
+	uint32_t n = next32(in);
+
+	if (in->at.failed || n > in->at.size / 8)
+		return;
+	part->pmu_names = arena_array(part->trace->arena, n, sizeof *part->pmu_names);
+	part->pmu_types = arena_array(part->trace->arena, n, sizeof *part->pmu_types);
+	for (part->npmus = 0; part->npmus < n; part->npmus++) {
+		part->pmu_types[part->npmus] = next32(in);
+		part->pmu_names[part->npmus] = next_text(in, part->trace->arena);
+		if (!part->pmu_names[part->npmus])
+			return;
+	}
+}
+
+static void read_clock_data(struct perf_part *part, struct feature_in *in)
+{
+	next32(in);
+	next32(in);
+	uint64_t wall = next64(in), clock = next64(in);
+
+	if (in->at.failed)
+		return;
+	part->has_wall = true;
+	part->wall_offset = (int64_t)(wall - clock);
+	add_number(part, "clock_wall_ns", wall);
+	add_number(part, "clock_ns", clock);
+}
+
+void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size)
+{
+	struct feature_in in = {cursor_over(data, size), part->swap};
+
+	switch ((enum perf_feature)feature) {
+	case FEATURE_HOSTNAME:
+		add_text(part, "hostname", &in);
+		break;
+	case FEATURE_OS_RELEASE:
+		add_text(part, "os_release", &in);
+		break;
+	case FEATURE_VERSION:
+		add_text(part, "perf_version", &in);
+		break;
+	case FEATURE_ARCH:
+		add_text(part, "arch", &in);
+		if (part->nenv && !strcmp(part->env[part->nenv - 1].name, "arch"))
+			part->arch = part->env[part->nenv - 1].text;
+		break;
+	case FEATURE_NRCPUS:
+		part->cpus_available = next32(&in);
+		part->cpus_online = next32(&in);
+		add_number(part, "nrcpus_online", part->cpus_online);
+		add_number(part, "nrcpus_avail", part->cpus_available);
+		break;
+	case FEATURE_CPU_DESC:
+		add_text(part, "cpudesc", &in);
+		break;
+	case FEATURE_CPUID:
+		add_text(part, "cpuid", &in);
+		break;
+	case FEATURE_TOTAL_MEM:
+		add_number(part, "total_memory_kb", next64(&in));
+		break;
+	case FEATURE_CMDLINE:
+		read_command_line(part, &in);
+		break;
+	case FEATURE_EVENT_DESC:
+		read_event_names(part, &in);
+		break;
+	case FEATURE_PMU_MAPPINGS:
+		read_pmu_names(part, &in);
+		break;
+	case FEATURE_SAMPLE_TIME:
+		add_number(part, "first_sample_ns", next64(&in));
+		add_number(part, "last_sample_ns", next64(&in));
+		break;
+	case FEATURE_DIR_FORMAT:
+		add_number(part, "dir_format", next64(&in));
+		break;
+	case FEATURE_CLOCK_DATA:
+		read_clock_data(part, &in);
+		break;
+	default: /* build ids, topology, caches: nothing that an answer needs */
+		break;
+	}
+}
+
+/* Names as perf gives them to events that nobody named. tools/perf/util/evsel.c. */
+static const char *counter_name(const struct perf_part *part, const struct perf_attr *attr)
+{
+	static const char *const hardware[] = {"cycles",
+					       "instructions",
+					       "cache-references",
+					       "cache-misses",
+					       "branches",
+					       "branch-misses",
+					       "bus-cycles",
+					       "stalled-cycles-frontend",
+					       "stalled-cycles-backend",
+					       "ref-cycles"};
+	static const char *const software[] = {
+		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
+	struct arena *arena = part->trace->arena;
+
+	if (attr->type == 0 && attr->config < sizeof hardware / sizeof *hardware)
+		return hardware[attr->config];
+	if (attr->type == 1 && attr->config < sizeof software / sizeof *software)
+		return software[attr->config];
+	if (attr->type == 4)
+		return arena_printf(arena, "raw 0x%" PRIx64, attr->config);
+	for (size_t i = 0; i < part->npmus; i++)
+		if (part->pmu_types[i] == attr->type)
+			return arena_printf(arena, "%s/config=0x%" PRIx64 "/", part->pmu_names[i],
+					    attr->config);
+	return arena_printf(arena, "event %u:0x%" PRIx64, attr->type, attr->config);
+}
+
+/* Tracepoints by the tracing data, others by what the recorder or its user called them. */
+void perf_name_events(struct perf_part *part)
+{
+	for (size_t i = 0; i < part->nattrs; i++) {
+		struct perf_attr *attr = part->attrs[i];
+		if (attr->type == 2 && part->tracing)
+			attr->format = tracing_find(part->tracing, (uint32_t)attr->config);
+		if (attr->format)
+			attr->name = arena_printf(part->trace->arena, "%s:%s", attr->format->system,
+						  attr->format->name);
+		else if (!attr->name)
+			attr->name = attr->type == 2
+					     ? arena_printf(part->trace->arena,
+							    "tracepoint:%" PRIu64, attr->config)
+					     : counter_name(part, attr);
+	}
+}

@@ -1,0 +1,618 @@
+/*
+ * header.c - file, pipe or directory → attributes, features, ids
+ *
+ *     file       head (104 bytes) · ids · attributes · data ......... · feature table · features
+ *     pipe       head (16 bytes) · records: attributes, features, tracing data, ids, then the rest
+ *     directory  `data` is a file; `data.N` are bare records
+ *
+ * Only the head, the tables and the records in front of the first sample are read; a file whose
+ * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+enum {
+	ATTR_LEAST = 64,
+	ATTR_KNOWN = 136,
+	ATTR_MOST = 4096,
+	FEATURE_MOST = 256 << 20,
+	CPUS_MOST = 1 << 16
+};
+
+struct file_head {
+	uint64_t attr_entry, attr_off, attr_size, data_off, data_size;
+	uint64_t features[4];
+};
+
+struct opening {
+	struct perf_part *part;
+	const char *path;
+	enum source_mode mode;
+	struct file_head head;
+	bool compressed;
+	XXH3_state_t *identity;
+};
+
+static void add_source(struct opening *o, struct source *source, uint64_t begin, uint64_t end,
+		       bool grows)
+{
+	struct perf_part *part = o->part;
+
+	trace_add_source(part->trace, source);
+	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
+				 sizeof *part->sources);
+	part->sources[part->nsources++] = (struct perf_source){
+		.source = source,
+		.name = source_name(source),
+		.begin = begin < end ? begin : end,
+		.end = end,
+		.grows = grows,
+	};
+}
+
+/*
+ * The flags are a bit field in the writer's byte order: on a big-endian machine bit n is bit
+ * 7 - n % 8 of byte n / 8.
+ */
+static uint64_t read_flags(const uint8_t *p, bool swap)
+{
+	uint64_t flags = 0;
+
+	for (unsigned n = 0; n < 64; n++) {
+		unsigned bit = swap ? 7 - n % 8 : n % 8;
+		flags |= (uint64_t)(p[n / 8] >> bit & 1) << n;
+	}
+	return flags;
+}
+
+bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
+		    struct perf_attr **out)
+{
+	uint8_t bytes[ATTR_KNOWN] = {0};
+
+	if (size < 8)
+		return false;
+	uint32_t own = get32(data + 4, part->swap);
+	own = own ? own : ATTR_LEAST;
+	if (own < 48 || own > ATTR_MOST || own > size)
+		return false;
+	memcpy(bytes, data, own < sizeof bytes ? own : sizeof bytes);
+	struct perf_attr *attr = arena_alloc(part->trace->arena, sizeof *attr);
+	attr->index = (uint32_t)part->nattrs;
+	attr->type = get32(bytes, part->swap);
+	attr->config = get64(bytes + 8, part->swap);
+	attr->sample_type = get64(bytes + 24, part->swap);
+	attr->read_format = get64(bytes + 32, part->swap);
+	attr->flags = read_flags(bytes + 40, part->swap);
+	attr->branch_sample_type = get64(bytes + 72, part->swap);
+	attr->regs_user = get64(bytes + 80, part->swap);
+	attr->clockid = (int32_t)get32(bytes + 92, part->swap);
+	attr->regs_intr = get64(bytes + 96, part->swap);
+	attr->backward = attr->flags & ATTR_WRITE_BACKWARD;
+	perf_find_places(attr);
+	part->attrs =
+		mem_grow(part->attrs, part->nattrs, &part->attrs_capacity, sizeof *part->attrs);
+	part->attrs[part->nattrs++] = attr;
+	*used = own;
+	*out = attr;
+	return true;
+}
+
+void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
+{
+	part->ids = mem_grow(part->ids, part->nids, &part->ids_capacity, sizeof *part->ids);
+	part->ids[part->nids++] = (struct perf_id){.id = id, .attr = attr, .cpu = -1};
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct perf_id *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->attr > y->attr) - (x->attr < y->attr);
+}
+
+/* Sorted, each id once: with its attribute, and its CPU where ID_INDEX has it. */
+static void order_ids(struct perf_part *part)
+{
+	size_t n = 0;
+
+	if (part->nids)
+		qsort(part->ids, part->nids, sizeof *part->ids, by_id);
+	for (size_t i = 0; i < part->nids; i++) {
+		struct perf_id *last = n ? &part->ids[n - 1] : NULL;
+		if (last && last->id == part->ids[i].id) {
+			if (last->cpu < 0)
+				last->cpu = part->ids[i].cpu;
+			continue;
+		}
+		part->ids[n++] = part->ids[i];
+	}
+	part->nids = n;
+}
+
+static bool read_attr_table(struct opening *o, struct error *err)
+{
+	struct perf_part *part = o->part;
+	struct source *source = part->sources[0].source;
+	const struct file_head *head = &o->head;
+	struct block block, ids;
+
+	if (head->attr_entry < ATTR_LEAST + 16 || head->attr_entry > ATTR_MOST ||
+	    head->attr_size / head->attr_entry > 1 << 20)
+		return error_set(err, ERR_FORMAT,
+				 "%s: attributes of %" PRIu64 " bytes at offset 16", o->path,
+				 head->attr_entry);
+	if (!source_get(source, head->attr_off, (size_t)head->attr_size, &block, err))
+		return error_while(err, "the attribute table");
+	for (uint64_t at = 0; at + head->attr_entry <= block.size; at += head->attr_entry) {
+		const uint8_t *p = block.data + at, *place = p + head->attr_entry - 16;
+		uint64_t off = get64(place, part->swap), size = get64(place + 8, part->swap);
+		struct perf_attr *attr;
+		uint32_t used;
+		if (!perf_read_attr(part, p, (size_t)head->attr_entry - 16, &used, &attr)) {
+			source_put(&block);
+			return error_set(err, ERR_FORMAT, "%s: bad attribute at offset %" PRIu64,
+					 o->path, head->attr_off + at);
+		}
+		XXH3_128bits_update(o->identity, p, head->attr_entry - 16);
+		if (size > FEATURE_MOST || !source_get(source, off, (size_t)size, &ids, err)) {
+			source_put(&block);
+			return size > FEATURE_MOST
+				       ? error_set(err, ERR_FORMAT,
+						   "%s: %" PRIu64
+						   " bytes of ids at offset %" PRIu64,
+						   o->path, size, off)
+				       : error_while(err, "ids of attribute %u", attr->index);
+		}
+		for (uint64_t i = 0; i + 8 <= ids.size; i += 8)
+			perf_add_id(part, get64(ids.data + i, part->swap), attr->index);
+		XXH3_128bits_update(o->identity, ids.data, ids.size);
+		source_put(&ids);
+	}
+	source_put(&block);
+	return part->nattrs || error_set(err, ERR_FORMAT, "%s: no attributes", o->path);
+}
+
+void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
+		       uint64_t off)
+{
+	struct cursor in = cursor_over(data, size);
+	struct error err;
+
+	if (part->tracing)
+		return;
+	part->tracing = tracing_read(part->trace->arena, &in, &err);
+	if (part->tracing)
+		return;
+	error_while(&err, "%s: tracing data at offset %" PRIu64, where, off);
+	trace_damage(part->trace, "", &err);
+}
+
+static void take_feature(struct opening *o, uint32_t feature, const uint8_t *data, size_t size,
+			 uint64_t off)
+{
+	if (feature == FEATURE_TRACING_DATA) {
+		XXH3_128bits_update(o->identity, data, size);
+		perf_read_tracing(o->part, data, size, o->path, off);
+	} else if (feature == FEATURE_COMPRESSED) {
+		o->compressed = true;
+	} else {
+		perf_feature(o->part, feature, data, size);
+	}
+}
+
+/* The table behind the data and what it points to. False: it is not there, or not all of it. */
+static bool read_features(struct opening *o, uint64_t *bad)
+{
+	struct source *source = o->part->sources[0].source;
+	uint64_t at = o->head.data_off + o->head.data_size;
+	bool whole = true;
+
+	for (uint32_t i = 0; i < FEATURES; i++) {
+		struct error ignored;
+		struct block block;
+		uint8_t entry[16];
+		if (!(o->head.features[i / 64] >> i % 64 & 1))
+			continue;
+		*bad = whole ? at : *bad;
+		if (!source_peek(source, at, entry, sizeof entry, &ignored))
+			return false;
+		at += sizeof entry;
+		uint64_t off = get64(entry, o->part->swap), size = get64(entry + 8, o->part->swap);
+		if (size > FEATURE_MOST ||
+		    !source_get(source, off, (size_t)size, &block, &ignored)) {
+			*bad = whole ? off : *bad;
+			whole = false;
+			continue;
+		}
+		take_feature(o, i, block.data, block.size, off);
+		source_put(&block);
+	}
+	return whole;
+}
+
+/* {id, number of its buffer, cpu, tid}: which buffer, CPU and thread every event id is of. */
+static void read_id_index(struct perf_part *part, const struct perf_record *rec)
+{
+	uint64_t n = rec->size >= 16 ? get64(rec->bytes + 8, part->swap) : 0;
+
+	if (n > (rec->size - 16u) / 32)
+		n = (rec->size - 16u) / 32;
+	for (uint64_t i = 0; i < n; i++) {
+		const uint8_t *p = rec->bytes + 16 + i * 32;
+		uint64_t buffer = get64(p + 8, part->swap), cpu = get64(p + 16, part->swap);
+		perf_add_id(part, get64(p, part->swap), UINT32_MAX);
+		if (buffer < CPUS_MOST && buffer + 1 > part->nbuffers)
+			part->nbuffers = (uint32_t)buffer + 1;
+		if (cpu >= CPUS_MOST)
+			continue;
+		part->ids[part->nids - 1].cpu = (int32_t)cpu;
+		part->has_id_index = true;
+		if ((int32_t)cpu > part->most_cpu)
+			part->most_cpu = (int32_t)cpu;
+	}
+}
+
+static void read_event_update(struct perf_part *part, const struct perf_record *rec)
+{
+	uint64_t what = rec->size > 24 ? get64(rec->bytes + 8, part->swap) : 0;
+
+	if (what != 2) /* the name */
+		return;
+	for (size_t i = 0; i < part->nids; i++)
+		if (part->ids[i].id == get64(rec->bytes + 16, part->swap) &&
+		    part->ids[i].attr < part->nattrs) {
+			const char *name = (const char *)rec->bytes + 24;
+			part->attrs[part->ids[i].attr]->name = arena_strndup(
+				part->trace->arena, name, strnlen(name, rec->size - 24));
+			return;
+		}
+}
+
+static void read_pipe_attr(struct opening *o, const struct perf_record *rec)
+{
+	struct perf_part *part = o->part;
+	struct perf_attr *attr;
+	uint32_t used;
+
+	if (!perf_read_attr(part, rec->bytes + RECORD_HEAD, rec->size - RECORD_HEAD, &used, &attr))
+		return;
+	for (uint32_t at = RECORD_HEAD + used; at + 8 <= rec->size; at += 8)
+		perf_add_id(part, get64(rec->bytes + at, part->swap), attr->index);
+	XXH3_128bits_update(o->identity, rec->bytes, rec->size);
+}
+
+static void read_pipe_tracing(struct opening *o, const struct perf_record *rec)
+{
+	struct perf_source *from = &o->part->sources[rec->source];
+	struct block block;
+	struct error err;
+
+	if (!source_get(from->source, rec->extra_off, (size_t)rec->extra_len, &block, &err)) {
+		trace_damage(o->part->trace, from->name, &err);
+		return;
+	}
+	take_feature(o, FEATURE_TRACING_DATA, block.data, block.size, rec->extra_off);
+	source_put(&block);
+}
+
+static void take_metadata(struct opening *o, const struct perf_record *rec)
+{
+	struct perf_part *part = o->part;
+
+	switch (rec->type) {
+	case PERF_HEADER_ATTR:
+		if (part->pipe)
+			read_pipe_attr(o, rec);
+		break;
+	case PERF_HEADER_TRACING_DATA:
+		read_pipe_tracing(o, rec);
+		break;
+	case PERF_HEADER_FEATURE:
+		if (rec->size >= 16)
+			take_feature(o, (uint32_t)get64(rec->bytes + 8, part->swap),
+				     rec->bytes + 16, rec->size - 16u, rec->off);
+		break;
+	case PERF_EVENT_UPDATE:
+		read_event_update(part, rec);
+		break;
+	case PERF_ID_INDEX:
+		read_id_index(part, rec);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Records of source 0 up to the first sample or, `all`, every one: for ID_INDEX. */
+static void read_metadata(struct opening *o, bool all)
+{
+	struct perf_iter iter;
+	struct perf_record rec;
+	struct error ignored; /* the walk meets it again, and tells */
+
+	perf_iter_begin_source(&iter, o->part, 0);
+	while (perf_iter_next(&iter, &rec, &ignored) == STEP_ITEM) {
+		if (all) {
+			if (rec.type == PERF_ID_INDEX)
+				take_metadata(o, &rec);
+			continue;
+		}
+		o->compressed |= rec.type == PERF_COMPRESSED || rec.type == PERF_COMPRESSED2;
+		if (rec.type == PERF_SAMPLE || o->compressed)
+			break;
+		take_metadata(o, &rec);
+	}
+	perf_iter_end(&iter);
+}
+
+/* CPUs: from every record, else by id where ID_INDEX knows them. */
+static void find_cpus(struct opening *o)
+{
+	struct perf_part *part = o->part;
+	bool all_say = true;
+
+	for (size_t i = 0; i < part->nattrs; i++)
+		all_say &= (part->attrs[i]->sample_type & SAMPLE_CPU) != 0;
+	if (!part->nbuffers && !all_say)
+		read_metadata(o, true);
+	part->by_cpu = all_say || part->has_id_index;
+	if (part->cpus_available && part->cpus_available <= CPUS_MOST &&
+	    (int32_t)part->cpus_available - 1 > part->most_cpu)
+		part->most_cpu = (int32_t)part->cpus_available - 1;
+}
+
+static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error *err)
+{
+	struct perf_part *part = o->part;
+	struct file_head *head = &o->head;
+	struct perf_source *file = &part->sources[0];
+	uint64_t size = source_size(file->source), bad = 0;
+
+	head->attr_entry = get64(bytes + 16, part->swap);
+	head->attr_off = get64(bytes + 24, part->swap);
+	head->attr_size = get64(bytes + 32, part->swap);
+	head->data_off = get64(bytes + 40, part->swap);
+	head->data_size = get64(bytes + 48, part->swap);
+	for (unsigned i = 0; i < 4; i++)
+		head->features[i] = get64(bytes + 72 + 8 * i, part->swap);
+	if (head->data_off > size)
+		return error_set(err, ERR_FORMAT,
+				 "%s: the data begins at offset %" PRIu64
+				 ", the file ends at %" PRIu64,
+				 o->path, head->data_off, size);
+	bool open = !head->data_size, cut = head->data_size > size - head->data_off;
+	file->begin = head->data_off;
+	file->end = open || cut ? size : head->data_off + head->data_size;
+	file->grows = open || cut;
+	if (!read_attr_table(o, err))
+		return false;
+	struct error cause;
+	if (open) {
+		error_set(&cause, ERR_FORMAT,
+			  "the recording was not finished: the header at offset 48 has no size of "
+			  "the "
+			  "data, it is read to the end of the file at %" PRIu64,
+			  size);
+	} else if (cut) {
+		error_set(&cause, ERR_FORMAT,
+			  "cut off: the data at offset %" PRIu64 " has %" PRIu64
+			  " bytes, the file ends at %" PRIu64,
+			  head->data_off, head->data_size, size);
+	} else if (!read_features(o, &bad)) {
+		error_set(&cause, ERR_FORMAT,
+			  "the features at offset %" PRIu64
+			  " lie beyond the end of the file at %" PRIu64,
+			  bad, size);
+	} else {
+		return true;
+	}
+	file->cut_told = open || cut;
+	trace_damage(part->trace, o->path, &cause);
+	return true;
+}
+
+static bool open_first(struct opening *o, const char *path, struct error *err)
+{
+	struct perf_part *part = o->part;
+	struct source *source;
+	uint8_t bytes[FILE_HEAD];
+
+	if (!source_open(path, o->mode, &source, err))
+		return false;
+	uint64_t size = source_size(source);
+	add_source(o, source, 0, size, false);
+	if (size < PIPE_HEAD || !source_peek(source, 0, bytes, PIPE_HEAD, err))
+		return error_set(err, ERR_FORMAT,
+				 "%s: the header is cut off: the file ends at %" PRIu64, path,
+				 size);
+	part->swap = !memcmp(bytes, "2ELIFREP", 8);
+	if (!part->swap && memcmp(bytes, "PERFILE2", 8) != 0)
+		return error_set(err, ERR_FORMAT, "%s: not perf.data of version 2", path);
+	uint64_t head = get64(bytes + 8, part->swap);
+	part->pipe = head == PIPE_HEAD;
+	if (part->pipe) {
+		part->sources[0].begin = PIPE_HEAD;
+		part->sources[0].grows = true;
+		return true;
+	}
+	if (head != FILE_HEAD)
+		return error_set(err, ERR_FORMAT, "%s: a header of %" PRIu64 " bytes at offset 8",
+				 path, head);
+	if (size < FILE_HEAD)
+		return error_set(err, ERR_FORMAT,
+				 "%s: the header is cut off: the file ends at %" PRIu64
+				 ", it takes 104",
+				 path, size);
+	return source_peek(source, 0, bytes, FILE_HEAD, err) && read_file_head(o, bytes, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* data.0, data.1, ... data.10: streams of records without a head. */
+static bool open_rest(struct opening *o, const char *folder, struct error *err)
+{
+	DIR *dir = opendir(folder);
+	char **names = NULL;
+	size_t n = 0, capacity = 0;
+	struct dirent *entry;
+	bool ok = true;
+
+	if (!dir)
+		return error_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
+	while ((entry = readdir(dir))) {
+		const char *number = entry->d_name + 5;
+		if (strncmp(entry->d_name, "data.", 5) != 0 || !*number ||
+		    strspn(number, "0123456789") != strlen(number))
+			continue;
+		names = mem_grow(names, n, &capacity, sizeof *names);
+		names[n++] = mem_strdup(entry->d_name);
+	}
+	closedir(dir);
+	if (n)
+		qsort(names, n, sizeof *names, by_name);
+	for (size_t i = 0; i < n; i++) {
+		struct buf path = {0};
+		struct source *source;
+		uint8_t head[RECORD_HEAD];
+		buf_printf(&path, "%s/%s", folder, names[i]);
+		ok = ok && source_open(buf_text(&path), o->mode, &source, err);
+		if (ok) {
+			uint64_t size = source_size(source);
+			struct error ignored;
+			add_source(o, source, 0, size, o->part->sources[0].grows);
+			if (size >= sizeof head &&
+			    source_peek(source, 0, head, sizeof head, &ignored) &&
+			    get32(head, o->part->swap) == PERF_COMPRESSED)
+				o->compressed = true;
+		}
+		buf_release(&path);
+		mem_free(names[i]);
+	}
+	mem_free(names);
+	return ok;
+}
+
+static void add_clock(struct perf_part *part)
+{
+	static const struct clock_name {
+		int32_t id;
+		const char *name;
+	} names[] = {{0, "realtime"},
+		     {1, "monotonic"},
+		     {4, "monotonic_raw"},
+		     {7, "boottime"},
+		     {11, "tai"}};
+	struct clock clock = {.name = "perf",
+			      .description = "the kernel's sched_clock",
+			      .precision = 1,
+			      .base = {.frequency = 1000000000}};
+	const struct perf_attr *attr = part->attrs[0];
+
+	for (size_t i = 0; attr->flags & ATTR_USE_CLOCKID && i < sizeof names / sizeof *names; i++)
+		if (names[i].id == attr->clockid) {
+			clock.name = names[i].name;
+			clock.description = "";
+			clock.epoch = names[i].id == 0;
+		}
+	if (part->has_wall)
+		clock.description = arena_printf(
+			part->trace->arena, "%s%swall clock = time + %" PRId64 " ns",
+			clock.description, *clock.description ? "; " : "", part->wall_offset);
+	part->clock = trace_add_clock(part->trace, &clock);
+}
+
+static void describe(struct opening *o)
+{
+	struct perf_part *part = o->part;
+	uint8_t more[2] = {part->by_cpu, part->swap};
+
+	XXH3_128bits_update(o->identity, more, sizeof more);
+	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);
+	part->part->identity[0] = hash.low64;
+	part->part->identity[1] = hash.high64;
+	part->part->version = "2";
+	part->part->env = part->env;
+	part->part->nenv = part->nenv;
+	for (size_t i = 0; i < part->nenv; i++)
+		if (!strcmp(part->env[i].name, "hostname"))
+			part->part->host = part->env[i].text;
+}
+
+static bool open_files(struct opening *o, struct error *err)
+{
+	struct buf first = {0};
+	struct stat st;
+	bool folder = stat(o->path, &st) == 0 && S_ISDIR(st.st_mode);
+
+	buf_printf(&first, folder ? "%s/data" : "%s", o->path);
+	bool ok = open_first(o, buf_text(&first), err) && (!folder || open_rest(o, o->path, err));
+	buf_release(&first);
+	if (!ok)
+		return false;
+	read_metadata(o, false);
+	if (!o->part->nattrs)
+		return error_set(err, ERR_FORMAT, "%s: no attributes before the first sample",
+				 o->path);
+	find_cpus(o);
+	order_ids(o->part);
+	size_t files = o->part->nsources;
+	for (uint32_t i = 0; o->compressed && i < files; i++)
+		if (!perf_spill(o->part, i, err))
+			return false;
+	return true;
+}
+
+bool perf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	       struct error *err)
+{
+	struct perf_part *part = mem_new(sizeof *part);
+	struct opening o = {.part = part, .path = path, .mode = mode};
+
+	(void)settings; /* content says everything */
+	part->trace = trace;
+	part->part = trace_add_part(trace, &perf_reader, path);
+	part->part->priv = part; /* from here on perf_close() frees it */
+	part->most_cpu = -1;
+	o.identity = XXH3_createState();
+	XXH3_128bits_reset(o.identity);
+	bool ok = open_files(&o, err);
+	if (ok) {
+		add_clock(part);
+		if (part->tracing && part->arch)
+			tracing_syscalls(part->tracing, part->arch);
+		perf_name_events(part);
+		describe(&o);
+		ok = perf_add_classes(part, err) && perf_add_streams(part, err);
+	}
+	XXH3_freeState(o.identity);
+	return ok;
+}
+
+void perf_close(struct part *part)
+{
+	struct perf_part *perf = part->priv;
+
+	if (!perf)
+		return;
+	perf_walk_free(perf->walk);
+	perf_spill_release(perf);
+	tracing_free(perf->tracing);
+	mem_free(perf->attrs);
+	mem_free(perf->ids);
+	mem_free(perf->sources);
+	mem_free(perf->env);
+	mem_free(perf);
+}

@@ -1,0 +1,366 @@
+/*
+ * perf_internal.h - what the files of the perf.data reader share
+ *
+ *     header.c    file, pipe or directory → attributes, features, ids: struct perf_part
+ *     features.c  what the recorder tells of its machine and itself
+ *     records.c   one record: its size, event id, time and CPU; all records of a part in file order
+ *     spill.c     compressed records → one decompressed copy per file
+ *     classes.c   attributes and record types → event classes
+ *     walk.c      the one walk over all records → packet records of every stream
+ *     decode.c    one packet → heads → fields
+ *     maps.c      what was mapped where, in order of time
+ *
+ * Sources are numbered as in every stream of the part: the files, then their decompressed copies.
+ */
+#ifndef ENGINE_PERF_PERF_INTERNAL_H
+#define ENGINE_PERF_PERF_INTERNAL_H
+
+#include "engine/kernel/tracing.h"
+#include "engine/perf/perf.h"
+
+#include <byteswap.h>
+#include <string.h>
+
+/* Record types. linux/perf_event.h, tools/lib/perf/include/perf/event.h. */
+enum perf_type {
+	PERF_MMAP = 1,
+	PERF_LOST = 2,
+	PERF_COMM = 3,
+	PERF_EXIT = 4,
+	PERF_THROTTLE = 5,
+	PERF_UNTHROTTLE = 6,
+	PERF_FORK = 7,
+	PERF_READ = 8,
+	PERF_SAMPLE = 9,
+	PERF_MMAP2 = 10,
+	PERF_AUX = 11,
+	PERF_ITRACE_START = 12,
+	PERF_LOST_SAMPLES = 13,
+	PERF_SWITCH = 14,
+	PERF_SWITCH_CPU_WIDE = 15,
+	PERF_NAMESPACES = 16,
+	PERF_KSYMBOL = 17,
+	PERF_BPF_EVENT = 18,
+	PERF_CGROUP = 19,
+	PERF_TEXT_POKE = 20,
+	PERF_AUX_OUTPUT_HW_ID = 21,
+	PERF_KERNEL_TYPES = 22, /* below: written by the kernel, with an id trailer */
+	PERF_HEADER_ATTR = 64,
+	PERF_HEADER_TRACING_DATA = 66,
+	PERF_HEADER_BUILD_ID = 67,
+	PERF_FINISHED_ROUND = 68,
+	PERF_ID_INDEX = 69,
+	PERF_AUXTRACE_INFO = 70,
+	PERF_AUXTRACE = 71,
+	PERF_EVENT_UPDATE = 78,
+	PERF_TIME_CONV = 79,
+	PERF_HEADER_FEATURE = 80,
+	PERF_COMPRESSED = 81,
+	PERF_FINISHED_INIT = 82,
+	PERF_COMPRESSED2 = 83
+};
+
+enum perf_sample_bit {
+	SAMPLE_IP = 1 << 0,
+	SAMPLE_TID = 1 << 1,
+	SAMPLE_TIME = 1 << 2,
+	SAMPLE_ADDR = 1 << 3,
+	SAMPLE_READ = 1 << 4,
+	SAMPLE_CALLCHAIN = 1 << 5,
+	SAMPLE_ID = 1 << 6,
+	SAMPLE_CPU = 1 << 7,
+	SAMPLE_PERIOD = 1 << 8,
+	SAMPLE_STREAM_ID = 1 << 9,
+	SAMPLE_RAW = 1 << 10,
+	SAMPLE_BRANCH_STACK = 1 << 11,
+	SAMPLE_REGS_USER = 1 << 12,
+	SAMPLE_STACK_USER = 1 << 13,
+	SAMPLE_WEIGHT = 1 << 14,
+	SAMPLE_DATA_SRC = 1 << 15,
+	SAMPLE_IDENTIFIER = 1 << 16,
+	SAMPLE_TRANSACTION = 1 << 17,
+	SAMPLE_REGS_INTR = 1 << 18,
+	SAMPLE_PHYS_ADDR = 1 << 19,
+	SAMPLE_AUX = 1 << 20,
+	SAMPLE_CGROUP = 1 << 21,
+	SAMPLE_DATA_PAGE_SIZE = 1 << 22,
+	SAMPLE_CODE_PAGE_SIZE = 1 << 23,
+	SAMPLE_WEIGHT_STRUCT = 1 << 24,
+	SAMPLE_KNOWN = (1 << 25) - 1
+};
+
+enum perf_read_bit {
+	READ_ENABLED = 1 << 0,
+	READ_RUNNING = 1 << 1,
+	READ_ID = 1 << 2,
+	READ_GROUP = 1 << 3,
+	READ_LOST = 1 << 4
+};
+
+#define ATTR_SAMPLE_ID_ALL (UINT64_C(1) << 18)
+#define ATTR_USE_CLOCKID (UINT64_C(1) << 25)
+#define ATTR_WRITE_BACKWARD (UINT64_C(1) << 27)
+#define BRANCH_HW_INDEX (UINT64_C(1) << 17) /* in branch_sample_type */
+
+enum perf_feature {
+	FEATURE_TRACING_DATA = 1,
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OS_RELEASE = 4,
+	FEATURE_VERSION = 5,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
+	FEATURE_CPU_DESC = 8,
+	FEATURE_CPUID = 9,
+	FEATURE_TOTAL_MEM = 10,
+	FEATURE_CMDLINE = 11,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_PMU_MAPPINGS = 16,
+	FEATURE_AUXTRACE = 18,
+	FEATURE_SAMPLE_TIME = 21,
+	FEATURE_DIR_FORMAT = 24,
+	FEATURE_COMPRESSED = 27,
+	FEATURE_CLOCK_DATA = 29,
+	FEATURES = 256
+};
+
+/* Bits of misc, by record type. */
+enum perf_misc {
+	MISC_COMM_EXEC = 1 << 13,
+	MISC_MMAP_DATA = 1 << 13,
+	MISC_SWITCH_OUT = 1 << 13,
+	MISC_SWITCH_PREEMPT = 1 << 14,
+	MISC_MMAP_BUILD_ID = 1 << 14
+};
+
+enum { RECORD_HEAD = 8, RECORD_MOST = 65535, FILE_HEAD = 104, PIPE_HEAD = 16 };
+
+/* Where, in a record of one attribute, what every pass looks at is; bytes. 0: not there. */
+struct perf_places {
+	uint16_t time, cpu, id;                /* a sample's: from the record's first byte */
+	uint16_t time_back, cpu_back, id_back; /* others': from the record's end */
+	uint16_t least, least_side;            /* bytes that must be there for these to be read */
+};
+
+struct perf_attr {
+	uint32_t index, type;
+	uint64_t config, sample_type, read_format, flags;
+	uint64_t branch_sample_type, regs_user, regs_intr;
+	int32_t clockid;
+	const char *name; /* NULL: not told */
+	struct perf_places places;
+	bool backward;                       /* newest first: perf record --overwrite */
+	const struct tracing_format *format; /* a tracepoint's; NULL: none known */
+	const struct perf_class *sample;
+	const struct perf_class *side[PERF_KERNEL_TYPES][2]; /* [1]: MMAP2 with a build id */
+};
+
+struct perf_id { /* one open event: of one attribute on one CPU or thread */
+	uint64_t id;
+	uint32_t attr; /* UINT32_MAX: an id that only ID_INDEX knows */
+	int32_t cpu;   /* ID_INDEX; -1 unknown */
+};
+
+struct perf_source {
+	struct source *source;
+	const char *name;    /* for messages */
+	uint64_t begin, end; /* of the records, bytes */
+	bool spill;          /* a decompressed copy */
+	bool grows;          /* nothing says that its writer has ended */
+	bool cut_told;       /* that it ends inside a record is known and said */
+};
+
+struct perf_walk;
+
+struct perf_part {
+	struct trace *trace;
+	struct part *part;
+	bool swap; /* the file is big endian */
+	bool pipe;
+	struct perf_attr **attrs;
+	size_t nattrs, attrs_capacity;
+	struct perf_id *ids; /* sorted by id once opened */
+	size_t nids, ids_capacity;
+	bool has_id_index;
+	uint32_t nbuffers; /* ring buffers that ID_INDEX tells apart, 0 unknown */
+	int32_t most_cpu;  /* greatest CPU that is known of, -1 none */
+	struct perf_source *sources;
+	size_t nsources, sources_capacity;
+	struct source **stream_sources; /* the same, as streams have them */
+	struct tracing *tracing;        /* NULL: no tracing data */
+	bool by_cpu;                    /* every record says its CPU, or its id does; else lanes */
+	int32_t clock;                  /* in trace->clocks */
+	/* features, as text for the environment */
+	struct env_entry *env;
+	size_t nenv, env_capacity;
+	const char *arch;
+	uint32_t cpus_available, cpus_online;
+	int64_t wall_offset; /* ns: wall clock = time + this, when has_wall */
+	bool has_wall;
+	const char **pmu_names;
+	uint32_t *pmu_types;
+	size_t npmus;
+	uint32_t most_slots; /* of all classes */
+	uint32_t registers;
+	struct perf_walk *walk;
+	void **maps; /* spills' maps, ended with the part */
+	size_t *map_sizes;
+	size_t nmaps;
+};
+
+static inline uint16_t get16(const uint8_t *p, bool swap)
+{
+	uint16_t value;
+
+	memcpy(&value, p, sizeof value);
+	return swap ? bswap_16(value) : value;
+}
+
+static inline uint32_t get32(const uint8_t *p, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, p, sizeof value);
+	return swap ? bswap_32(value) : value;
+}
+
+static inline uint64_t get64(const uint8_t *p, bool swap)
+{
+	uint64_t value;
+
+	memcpy(&value, p, sizeof value);
+	return swap ? bswap_64(value) : value;
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get64() swaps elsewhere");
+
+/* records.c */
+
+/* One record as it stands in its source. */
+struct perf_record {
+	uint32_t type, size; /* size: as its header says, without what may follow */
+	uint16_t misc;
+	uint32_t source;               /* in part->sources */
+	uint64_t off;                  /* of its first byte, in the source */
+	const uint8_t *bytes;          /* `size` bytes; dead at the next step */
+	uint64_t extra_off, extra_len; /* payload behind `size` (AUXTRACE, tracing data) */
+};
+
+/*
+ * All records of a part, or of one source, in file order: metadata, samples and the rest, also
+ * those in decompressed copies. Compressed records themselves are passed over where they have a
+ * copy.
+ */
+struct perf_iter {
+	const struct perf_part *part;
+	uint32_t source, last; /* sources [source, last) are left */
+	uint64_t off;          /* of the next record */
+	struct block block;    /* window on the source... */
+	uint64_t block_off;    /* ...its place */
+};
+
+void perf_iter_begin(struct perf_iter *iter, const struct perf_part *part);
+void perf_iter_begin_source(struct perf_iter *iter, const struct perf_part *part, uint32_t source);
+/* STEP_ERROR: a record that cannot be; calling again goes on with the next source. */
+enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out, struct error *err);
+void perf_iter_end(struct perf_iter *iter); /* always call it */
+
+/* Bytes behind a record that belong to it; its `size` bytes, at least 16, are there. */
+static inline uint64_t perf_extra(const uint8_t *p, uint32_t type, uint32_t size, bool swap)
+{
+	if (type == PERF_AUXTRACE && size >= 16)
+		return get64(p + 8, swap);
+	if (type == PERF_HEADER_TRACING_DATA && size >= 12)
+		return get32(p + 8, swap);
+	return 0;
+}
+
+/* The attribute of a sample or another record of the kernel; NULL: its id is not known. */
+const struct perf_attr *perf_attr_of(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				     uint32_t size);
+const struct perf_id *perf_find_id(const struct perf_part *part, uint64_t id);
+
+/* What a pass needs of a record. */
+struct perf_look {
+	const struct perf_attr *attr;
+	nstime time; /* valid when has_time */
+	bool has_time;
+	int32_t cpu; /* -1: not told */
+};
+/* False: too short for its attribute, or of an unknown one. */
+bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type, uint32_t size,
+	       struct perf_look *out);
+void perf_find_places(struct perf_attr *attr);
+
+/* Bytes of the id trailer of records that are no samples. */
+uint32_t perf_trailer_bytes(const struct perf_attr *attr);
+
+/* Could a record begin here? `room` bytes are there; the search for the next one after damage. */
+bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t room, bool to_end);
+
+/* features.c */
+void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size);
+void perf_add_env(struct perf_part *part, const char *name, const char *text);
+void perf_name_events(struct perf_part *part);
+
+/* header.c */
+bool perf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	       struct error *err);
+void perf_close(struct part *part);
+bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
+		    struct perf_attr **out);
+void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr);
+void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
+		       uint64_t off);
+
+/* spill.c */
+/* Adds a decompressed copy of source i's compressed records, if it has any. */
+bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
+void perf_spill_release(struct perf_part *part);
+
+/* classes.c */
+
+/* How one sample item or member of a side record's body is read. */
+struct perf_class {
+	const struct event_class *class;
+	const struct perf_attr *attr;
+	uint32_t type;
+	bool build_id; /* MMAP2: form */
+	struct field_class *context, *common, *payload;
+	const struct tracing_format *format;
+};
+bool perf_add_classes(struct perf_part *part, struct error *err);
+
+/* walk.c */
+struct perf_walk *perf_walk_new(struct perf_part *part);
+void perf_walk_free(struct perf_walk *walk);
+bool perf_add_streams(struct perf_part *part, struct error *err);
+enum step perf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		    struct error *err);
+
+static inline struct perf_part *perf_part_of(const struct stream *stream)
+{
+	return stream->priv;
+}
+
+/* decode.c */
+struct decoder *perf_decoder_new(const struct stream *stream);
+void perf_decoder_free(struct decoder *decoder);
+bool perf_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+void perf_decoder_leave(struct decoder *decoder);
+enum step perf_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+void perf_decoder_mark(const struct decoder *decoder, struct mark *mark);
+void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			 struct fields *out, struct error *err);
+bool perf_text(const struct fields *fields, struct buf *out);
+
+/* maps.c */
+bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
+	       void *arg, struct error *err);
+
+/* aux.c */
+bool perf_aux(const struct part *part, struct aux_kind *kind,
+	      bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err), void *arg,
+	      struct error *err);
+
+#endif

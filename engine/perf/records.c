@@ -1,0 +1,279 @@
+/*
+ * records.c - one record: its size, event id, time and CPU; all records of a part in file order
+ *
+ * A record's header says type, misc and size. Which attribute it is of says where its time and CPU
+ * are: from the front of a sample, from the end of any other record.
+ */
+#include "engine/perf/perf_internal.h"
+
+#include <inttypes.h>
+
+enum { WINDOW = 4 << 20, CHAIN = 8 };
+
+static unsigned bits_set(uint64_t mask)
+{
+	return (unsigned)__builtin_popcountll(mask);
+}
+
+uint32_t perf_trailer_bytes(const struct perf_attr *attr)
+{
+	const uint64_t items = SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID |
+			       SAMPLE_CPU | SAMPLE_IDENTIFIER;
+
+	return attr->flags & ATTR_SAMPLE_ID_ALL ? bits_set(attr->sample_type & items) * 8 : 0;
+}
+
+static uint16_t in_sample(uint64_t type, uint64_t item, uint64_t before)
+{
+	return type & item ? (uint16_t)(RECORD_HEAD + bits_set(type & before) * 8) : 0;
+}
+
+static uint16_t from_end(uint64_t type, uint64_t item, uint64_t behind)
+{
+	return type & item ? (uint16_t)(bits_set(type & (item | behind)) * 8) : 0;
+}
+
+void perf_find_places(struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+	const uint64_t to_time = SAMPLE_IDENTIFIER | SAMPLE_IP | SAMPLE_TID;
+	const uint64_t to_id = to_time | SAMPLE_TIME | SAMPLE_ADDR;
+	struct perf_places *at = &attr->places;
+
+	*at = (struct perf_places){
+		.time = in_sample(type, SAMPLE_TIME, to_time),
+		.id = type & SAMPLE_IDENTIFIER ? RECORD_HEAD : in_sample(type, SAMPLE_ID, to_id),
+		.cpu = in_sample(type, SAMPLE_CPU, to_id | SAMPLE_ID | SAMPLE_STREAM_ID),
+	};
+	at->least = RECORD_HEAD;
+	if (at->time)
+		at->least = (uint16_t)(at->time + 8);
+	if (at->id && at->id + 8 > at->least)
+		at->least = (uint16_t)(at->id + 8);
+	if (at->cpu)
+		at->least = (uint16_t)(at->cpu + 8);
+	at->least_side = (uint16_t)(RECORD_HEAD + perf_trailer_bytes(attr));
+	if (!(attr->flags & ATTR_SAMPLE_ID_ALL))
+		return;
+	uint64_t behind = SAMPLE_IDENTIFIER;
+	at->id_back = type & SAMPLE_IDENTIFIER
+			      ? 8
+			      : from_end(type, SAMPLE_ID, SAMPLE_STREAM_ID | SAMPLE_CPU);
+	at->cpu_back = from_end(type, SAMPLE_CPU, behind);
+	at->time_back =
+		from_end(type, SAMPLE_TIME, behind | SAMPLE_CPU | SAMPLE_STREAM_ID | SAMPLE_ID);
+}
+
+const struct perf_id *perf_find_id(const struct perf_part *part, uint64_t id)
+{
+	size_t low = 0, high = part->nids;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (part->ids[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < part->nids && part->ids[low].id == id ? &part->ids[low] : NULL;
+}
+
+/*
+ * With several attributes the id tells; all of them have it in one place, or the recorder could not
+ * have read its own file. Synthesized records have id 0: they are laid out as the first
+ * attribute's.
+ */
+const struct perf_attr *perf_attr_of(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				     uint32_t size)
+{
+	const struct perf_attr *first = part->attrs[0];
+
+	if (part->nattrs == 1)
+		return first;
+	uint32_t at =
+		type == PERF_SAMPLE ? first->places.id
+		: first->places.id_back && (uint32_t)first->places.id_back + RECORD_HEAD <= size
+			? size - first->places.id_back
+			: 0;
+	if (!at || at + 8 > size)
+		return type == PERF_SAMPLE ? NULL : first;
+	uint64_t id = get64(p + at, part->swap);
+	if (!id)
+		return first;
+	const struct perf_id *found = perf_find_id(part, id);
+	return found && found->attr != UINT32_MAX ? part->attrs[found->attr] : NULL;
+}
+
+/* Records that carry a time in their body, for files without id trailers. */
+static uint32_t time_in_body(uint32_t type, uint32_t size)
+{
+	if ((type == PERF_FORK || type == PERF_EXIT) && size >= 32)
+		return 24;
+	return (type == PERF_THROTTLE || type == PERF_UNTHROTTLE) && size >= 16 ? 8 : 0;
+}
+
+/* The CPU that ID_INDEX has for the record's event. */
+static int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, uint32_t at, uint32_t size)
+{
+	const struct perf_id *id =
+		at && at + 8 <= size ? perf_find_id(part, get64(p + at, part->swap)) : NULL;
+
+	return id ? id->cpu : -1;
+}
+
+bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type, uint32_t size,
+	       struct perf_look *out)
+{
+	const struct perf_attr *attr = perf_attr_of(part, p, type, size);
+	const bool swap = part->swap;
+	uint32_t time, cpu, id;
+
+	*out = (struct perf_look){.attr = attr, .cpu = -1};
+	if (!attr)
+		return false;
+	const struct perf_places *at = &attr->places;
+	if (type == PERF_SAMPLE) {
+		if (size < at->least)
+			return false;
+		time = at->time;
+		cpu = at->cpu;
+		id = at->id;
+	} else {
+		if (size < at->least_side)
+			return false;
+		time = at->time_back ? size - at->time_back : time_in_body(type, size);
+		cpu = at->cpu_back ? size - at->cpu_back : 0;
+		id = at->id_back ? size - at->id_back : 0;
+	}
+	if (time) {
+		uint64_t t = get64(p + time, swap);
+		out->has_time = t != 0 && t < INT64_MAX;
+		if (__builtin_add_overflow((nstime)t, part->part->offset, &out->time))
+			out->has_time = false;
+	}
+	if (cpu)
+		out->cpu = (int32_t)get32(p + cpu, swap);
+	else if (part->has_id_index)
+		out->cpu = cpu_of_id(part, p, id, size);
+	return true;
+}
+
+/* A chain of records that could be, as long as CHAIN or to the end. */
+bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t room, bool to_end)
+{
+	for (unsigned i = 0; i < CHAIN; i++) {
+		if (room < RECORD_HEAD)
+			return to_end && !room && i;
+		uint32_t type = get32(p, part->swap), size = get16(p + 6, part->swap);
+		bool kernel = type > 0 && type < PERF_KERNEL_TYPES;
+		if (size < RECORD_HEAD || size > room ||
+		    (!kernel && (type < PERF_HEADER_ATTR || type > PERF_COMPRESSED2)))
+			return false;
+		struct perf_look look;
+		if (kernel && (size % 8 || !perf_look(part, p, type, size, &look)))
+			return false;
+		uint64_t extra = perf_extra(p, type, size, part->swap);
+		if (extra > room - size)
+			return false;
+		room -= size + extra;
+		p += size + extra;
+	}
+	return true;
+}
+
+void perf_iter_begin_source(struct perf_iter *iter, const struct perf_part *part, uint32_t source)
+{
+	*iter = (struct perf_iter){.part = part, .source = source, .last = source + 1};
+	iter->off = source < part->nsources ? part->sources[source].begin : 0;
+}
+
+void perf_iter_begin(struct perf_iter *iter, const struct perf_part *part)
+{
+	perf_iter_begin_source(iter, part, 0);
+	iter->last = (uint32_t)part->nsources;
+}
+
+void perf_iter_end(struct perf_iter *iter)
+{
+	source_put(&iter->block);
+}
+
+static void next_source(struct perf_iter *iter)
+{
+	source_put(&iter->block);
+	iter->source++;
+	iter->off = iter->source < iter->last ? iter->part->sources[iter->source].begin : 0;
+}
+
+/* Makes `count` bytes from iter->off available; they lie inside the source. */
+static const uint8_t *need(struct perf_iter *iter, size_t count, struct error *err)
+{
+	const struct perf_source *from = &iter->part->sources[iter->source];
+	uint64_t room = from->end - iter->off;
+
+	if (iter->block.data && iter->off >= iter->block_off &&
+	    iter->off - iter->block_off <= iter->block.size &&
+	    count <= iter->block.size - (iter->off - iter->block_off))
+		return iter->block.data + (iter->off - iter->block_off);
+	size_t want = count > WINDOW ? count : WINDOW;
+	source_put(&iter->block);
+	iter->block_off = iter->off;
+	if (!source_get(from->source, iter->off, room < want ? (size_t)room : want, &iter->block,
+			err))
+		return NULL;
+	return iter->block.data;
+}
+
+enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out, struct error *err)
+{
+	const struct perf_part *part = iter->part;
+	const uint8_t *p;
+
+	while (iter->source < iter->last && iter->off == part->sources[iter->source].end)
+		next_source(iter);
+	if (iter->source >= iter->last)
+		return STEP_END;
+	const struct perf_source *from = &part->sources[iter->source];
+	uint64_t off = iter->off, room = from->end - off;
+	uint32_t size = 0, type = 0;
+	uint64_t extra = 0;
+	if (room >= RECORD_HEAD) {
+		if (!(p = need(iter, RECORD_HEAD, err)))
+			goto stop;
+		type = get32(p, part->swap);
+		size = get16(p + 6, part->swap);
+	}
+	if (size < RECORD_HEAD || size > room) {
+		error_set(err, ERR_FORMAT,
+			  room < RECORD_HEAD || size > room
+				  ? "%s: the record at offset %" PRIu64 " is cut off: the file ends"
+				  : "%s: the record at offset %" PRIu64 " has a size below 8",
+			  from->name, off);
+		goto stop;
+	}
+	if (!(p = need(iter, size, err)))
+		goto stop;
+	extra = perf_extra(p, type, size, part->swap);
+	if (extra > room - size) {
+		error_set(err, ERR_FORMAT,
+			  "%s: the record at offset %" PRIu64 " says that %" PRIu64
+			  " bytes follow, beyond the end",
+			  from->name, off, extra);
+		goto stop;
+	}
+	*out = (struct perf_record){
+		.type = type,
+		.size = size,
+		.misc = get16(p + 4, part->swap),
+		.source = iter->source,
+		.off = off,
+		.bytes = p,
+		.extra_off = off + size,
+		.extra_len = extra,
+	};
+	iter->off = off + size + extra;
+	return STEP_ITEM;
+stop:
+	next_source(iter);
+	return STEP_ERROR;
+}

@@ -203,3 +203,25 @@ void trace_close(struct trace *trace)
 	arena_free(trace->arena);
 	mem_free(trace);
 }
+
+static bool seen_before(const struct trace *trace, size_t stream, const struct source *source)
+{
+	for (size_t i = 0; i < stream; i++)
+		for (uint32_t k = 0; k < trace->streams[i]->nsources; k++)
+			if (trace->streams[i]->sources[k] == source)
+				return true;
+	return false;
+}
+
+uint64_t trace_bytes(const struct trace *trace)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		for (uint32_t k = 0; k < stream->nsources; k++)
+			if (!seen_before(trace, i, stream->sources[k]))
+				sum += source_size(stream->sources[k]);
+	}
+	return sum;
+}

@@ -126,6 +126,8 @@ struct trace_options {
 bool trace_open(const struct trace_options *options, struct trace **out, struct error *err);
 void trace_close(struct trace *trace);
 uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
+/* Of the sources that hold events; one that streams share counts once. */
+uint64_t trace_bytes(const struct trace *trace);
 
 /* For readers, while opening: each adds one entry; pointers stay valid until trace_close(). */
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path);

@@ -59,13 +59,19 @@ void step_release(struct build_step *step)
 	buf_release(&step->errors);
 }
 
+/* How many of the stream's bytes are behind; its share, where it has its files with others. */
 static uint64_t position(const struct scanner *scanner)
 {
-	uint64_t bytes = 0;
+	const struct stream *stream = scanner->stream;
+	uint64_t behind = scanner->at.next, all = 0;
 
-	for (uint32_t i = 0; i < scanner->at.source && i < scanner->stream->nsources; i++)
-		bytes += source_size(scanner->stream->sources[i]);
-	return bytes + scanner->at.next;
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		behind += i < scanner->at.source ? source_size(stream->sources[i]) : 0;
+		all += source_size(stream->sources[i]);
+	}
+	if (all <= stream->bytes)
+		return behind;
+	return (uint64_t)((double)behind / (double)all * (double)stream->bytes);
 }
 
 static bool tell(struct scanner *scanner, struct error *err)

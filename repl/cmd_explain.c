@@ -38,6 +38,8 @@ static bool stream_cost(struct table *table, const struct events_options *range,
 			continue;
 		cost->packets++;
 		cost->bytes += packet_bytes(&info);
+		for (uint32_t n = 0; n < info.nextents; n++)
+			cost->bytes += info.extents[n].len;
 	}
 	return true;
 }
@@ -58,10 +60,10 @@ static bool events_cost(struct session *session, const struct options *options, 
 		const struct stream *stream = session->trace->streams[i];
 		ok = index_table(index, stream, &table, err);
 		cost->all += ok ? table_count(table) : 0;
-		cost->all_bytes += stream->bytes;
 		if (ok && bit(range.streams, i))
 			ok = stream_cost(table, &range, cost, err);
 	}
+	cost->all_bytes = trace_bytes(session->trace);
 	filter_close(filter);
 	return ok;
 }

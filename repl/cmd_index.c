@@ -14,12 +14,12 @@ static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, 
 	const struct trace *trace = session->trace;
 	struct table *table;
 
-	*packets = *bytes = 0;
+	*packets = 0;
+	*bytes = trace_bytes(trace);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		if (!index_table(session->index, trace->streams[i], &table, err))
 			return false;
 		*packets += table_count(table);
-		*bytes += trace->streams[i]->bytes;
 	}
 	return true;
 }

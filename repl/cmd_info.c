@@ -33,7 +33,8 @@ struct info {
 static bool edge(struct info *info, const struct stream *stream, uint64_t *bits, bool backward,
 		 nstime *out, struct error *err)
 {
-	struct events_options open = {.begin = NSTIME_MIN,
+	/* records without a time, which come before all others, do not count */
+	struct events_options open = {.begin = NSTIME_MIN + 1,
 				      .end = NSTIME_MAX,
 				      .backward = backward,
 				      .streams = bits,

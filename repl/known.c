@@ -166,12 +166,10 @@ static bool first_width(struct known *known, struct error *err)
 {
 	struct trace *trace = session_trace(known->session, err);
 	nstime first, last;
-	uint64_t bytes = 1;
 
 	if (!trace || !session_bounds(known->session, &first, &last, err))
 		return false;
-	for (size_t i = 0; i < trace->nstreams; i++)
-		bytes += trace->streams[i]->bytes;
+	uint64_t bytes = trace_bytes(trace) + 1;
 	__int128 width = (__int128)(last - first + 1);
 	if (bytes > WANTED_BYTES)
 		width = width * WANTED_BYTES / bytes;

@@ -9,6 +9,8 @@
  *                       128  struct packet_head; `size` bytes with events, gaps and padding
  *                        24  each event: s64 time, u32 class, u32 flags, u64 v
  *
+ * Of a stream that shares, NAME.0 has the head alone, and shared.0 the packets.
+ *
  * All in the byte order of the machine: these files never leave it.
  */
 #include "tests/index/fake_reader.h"
@@ -33,8 +35,8 @@ struct file_head {
 	uint64_t magic;
 	int32_t cpu;
 	uint32_t packet_bytes, lost_kind;
-	uint8_t lost_bits, seq_bits, no_time, computed, pieces, open_last;
-	uint8_t pad[34];
+	uint8_t lost_bits, seq_bits, no_time, computed, pieces, open_last, shared, spill;
+	uint8_t pad[32];
 };
 
 struct packet_head {
@@ -45,7 +47,8 @@ struct packet_head {
 	uint32_t nevents, flags, extent_events, gap, piece_events, damage_after;
 	int32_t cpu;
 	uint32_t hide_count;
-	uint8_t pad[48];
+	uint64_t owner; /* in a shared file; else 0 */
+	uint8_t pad[40];
 };
 
 struct file_event {
@@ -97,6 +100,15 @@ static void put_zeros(FILE *file, uint64_t count)
 		putc(0, file);
 }
 
+static uint64_t owner_of(const char *name)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+	return hash;
+}
+
 static uint64_t gaps_of(const struct fake_packet *packet)
 {
 	if (!packet->extent_events || !packet->nevents)
@@ -121,6 +133,7 @@ static void put_packet(FILE *file, const struct fake_stream *stream,
 		.damage_after = packet->damage_after,
 		.cpu = packet->has_cpu ? packet->cpu : stream->cpu,
 		.hide_count = packet->hide_count,
+		.owner = stream->shared ? owner_of(stream->name) : 0,
 	};
 	uint64_t plain =
 		sizeof head + packet->nevents * sizeof(struct file_event) + gaps_of(packet);
@@ -137,10 +150,9 @@ static void put_packet(FILE *file, const struct fake_stream *stream,
 	put_zeros(file, head.size - plain);
 }
 
-static void put_packets(const char *dir, const struct fake_stream *stream,
-			const struct fake_packet *packets, size_t npackets, const char *mode)
+static struct file_head head_of(const struct fake_stream *stream)
 {
-	struct file_head head = {
+	return (struct file_head){
 		.magic = HEAD_MAGIC,
 		.cpu = stream->cpu,
 		.packet_bytes = stream->packet_bytes,
@@ -151,7 +163,39 @@ static void put_packets(const char *dir, const struct fake_stream *stream,
 		.computed = stream->computed,
 		.pieces = stream->pieces,
 		.open_last = stream->open_last,
+		.shared = stream->shared,
+		.spill = stream->spill,
 	};
+}
+
+/* All of the first, or one of each in turn as long as there are any. */
+static void put_shared(const char *dir, const struct fake_stream *const *streams,
+		       const size_t *npackets, size_t nstreams, const char *mode)
+{
+	struct file_head head = {.magic = HEAD_MAGIC};
+	FILE *file = open_file(dir, "shared", 0, mode);
+	bool more = true;
+
+	fseek(file, 0, SEEK_END);
+	if (ftell(file) == 0)
+		put(file, &head, sizeof head);
+	for (size_t i = 0; more; i++) {
+		more = false;
+		for (size_t s = 0; s < nstreams; s++) {
+			if (i >= npackets[s])
+				continue;
+			more = true;
+			put_packet(file, streams[s], &streams[s]->packets[i]);
+		}
+	}
+	if (fclose(file) != 0)
+		fail_msg("a test file cannot be written");
+}
+
+static void put_packets(const char *dir, const struct fake_stream *stream,
+			const struct fake_packet *packets, size_t npackets, const char *mode)
+{
+	struct file_head head = head_of(stream);
 	uint32_t source = npackets ? packets[0].source : 0;
 
 	for (size_t i = 0; i < npackets || i == 0;) {
@@ -178,17 +222,32 @@ void fake_write(const char *dir, const struct fake_stream *streams, size_t nstre
 	FILE *file = fopen(path, "w");
 	if (!file)
 		fail_msg("%s cannot be written", path);
+	const struct fake_stream *sharing[STREAMS_MAX];
+	size_t npackets[STREAMS_MAX], nsharing = 0;
 	for (size_t i = 0; i < nstreams; i++) {
+		bool shared = streams[i].shared;
 		fprintf(file, "%s\n", streams[i].name);
-		put_packets(dir, &streams[i], streams[i].packets, streams[i].npackets, "w");
+		put_packets(dir, &streams[i], streams[i].packets, shared ? 0 : streams[i].npackets,
+			    "w");
+		sharing[nsharing] = &streams[i];
+		npackets[nsharing] = streams[i].npackets;
+		nsharing += shared;
 	}
+	if (nsharing)
+		put_shared(dir, sharing, npackets, nsharing, "w");
 	fclose(file);
 }
 
 void fake_append(const char *dir, const struct fake_stream *stream,
 		 const struct fake_packet *packets, size_t npackets)
 {
-	if (npackets)
+	struct fake_stream more = *stream;
+	const struct fake_stream *one = &more;
+
+	more.packets = packets;
+	if (npackets && stream->shared)
+		put_shared(dir, &one, &npackets, 1, "a");
+	else if (npackets)
 		put_packets(dir, stream, packets, npackets, "a");
 }
 
@@ -236,6 +295,7 @@ struct stream_priv {
 	struct file_head head;
 	const struct trace *trace;
 	uint32_t first_class; /* of its part */
+	uint64_t owner;       /* of packets that are its own */
 };
 
 static int fake_probe(const struct probe *probe)
@@ -272,6 +332,48 @@ static uint32_t add_classes(struct trace *trace, const struct part *part)
 	return first;
 }
 
+/* A copy of the file's bytes, which nothing on disk has the name of. */
+static struct source *copy_of(struct trace *trace, struct source *from, struct error *err)
+{
+	uint64_t size = source_size(from);
+	void *bytes = arena_array(trace->arena, size + 1, 1);
+	const char *name = arena_printf(trace->arena, "%s (copy)", source_name(from));
+
+	return source_peek(from, 0, bytes, size, err) ? source_over(name, bytes, size) : NULL;
+}
+
+/* The file, or the source that an earlier stream opened for it. */
+static struct source *open_once(struct trace *trace, const char *path, bool spill,
+				enum source_mode mode, struct error *err)
+{
+	struct source *source, *copy;
+	char name[4200];
+
+	snprintf(name, sizeof name, spill ? "%s (copy)" : "%s", path);
+	for (size_t i = 0; i < trace->nsources; i++)
+		if (!strcmp(source_name(trace->sources[i]), name))
+			return trace->sources[i];
+	if (!source_open(path, mode, &source, err))
+		return NULL;
+	trace_add_source(trace, source);
+	if (!spill)
+		return source;
+	copy = copy_of(trace, source, err);
+	if (copy)
+		trace_add_source(trace, copy);
+	return copy;
+}
+
+static bool read_head(const char *path, struct file_head *head)
+{
+	FILE *file = fopen(path, "r");
+	bool good = file && fread(head, sizeof *head, 1, file) == 1 && head->magic == HEAD_MAGIC;
+
+	if (file)
+		fclose(file);
+	return good;
+}
+
 static bool add_stream(struct trace *trace, const struct part *part, uint32_t first_class,
 		       const char *name, enum source_mode mode, struct error *err)
 {
@@ -281,20 +383,22 @@ static bool add_stream(struct trace *trace, const struct part *part, uint32_t fi
 
 	priv->trace = trace;
 	priv->first_class = first_class;
+	if (!read_head(arena_printf(trace->arena, "%s/%s.0", part->path, name), head))
+		return error_set(err, ERR_FORMAT, "%s: bad stream", name);
+	if (head->shared)
+		priv->owner = owner_of(name);
 	stream->sources = arena_array(trace->arena, SOURCES_MAX, sizeof(struct source *));
 	for (uint32_t i = 0; i < SOURCES_MAX; i++) {
-		const char *path = arena_printf(trace->arena, "%s/%s.%u", part->path, name, i);
+		const char *path = arena_printf(trace->arena, "%s/%s.%u", part->path,
+						head->shared ? "shared" : name, i);
 		if (access(path, F_OK) != 0)
 			break;
-		if (!source_open(path, mode, &stream->sources[i], err))
+		stream->sources[i] = open_once(trace, path, head->spill, mode, err);
+		if (!stream->sources[i])
 			return false;
-		trace_add_source(trace, stream->sources[i]);
 		stream->nsources = i + 1;
 		stream->bytes += source_size(stream->sources[i]);
 	}
-	if (!stream->nsources || !source_peek(stream->sources[0], 0, head, sizeof *head, err) ||
-	    head->magic != HEAD_MAGIC)
-		return error_set(err, ERR_FORMAT, "%s: bad stream", name);
 	stream->cpu = head->cpu;
 	stream->has_time = !head->no_time;
 	stream->pieces = head->pieces;
@@ -444,7 +548,7 @@ static bool describe_piece(const struct stream *stream, const struct packet_head
 static enum step next_head(const struct stream *stream, struct scan *scan, struct packet_head *head,
 			   struct error *err)
 {
-	for (;; scan->source++, scan->next = 0) {
+	for (;;) {
 		uint64_t size = source_size(stream->sources[scan->source]);
 		if (!scan->next)
 			scan->next = sizeof(struct file_head);
@@ -453,11 +557,18 @@ static enum step next_head(const struct stream *stream, struct scan *scan, struc
 				scan->next = size;
 				return STEP_ERROR;
 			}
+			if (head->size <= size - scan->next &&
+			    head->owner != ((const struct stream_priv *)stream->priv)->owner) {
+				scan->next += head->size;
+				continue;
+			}
 			if (head->size <= size - scan->next)
 				return STEP_ITEM;
 		}
 		if (scan->source + 1 >= stream->nsources)
 			return STEP_END;
+		scan->source++;
+		scan->next = 0;
 	}
 }
 

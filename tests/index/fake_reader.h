@@ -49,6 +49,8 @@ struct fake_stream {
 	bool computed;  /* offers records by number; needs packet_bytes */
 	bool open_last; /* the last packet of a file is OPEN and listed to end 1000 ns later */
 	bool pieces;    /* stream->pieces; set it when a packet has piece_events */
+	bool shared;    /* its packets stand in one file, `shared.0`, among those of others */
+	bool spill;     /* its bytes are a copy in memory, which has no path */
 	uint32_t packet_bytes; /* every packet is padded to this, 0: as long as it is */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits;

@@ -174,7 +174,9 @@ struct scene *scene_random(unsigned seed, const struct scene_shape *shape)
 	for (unsigned s = 0; s < nstreams; s++) {
 		nstime at = below(50);
 		uint32_t source = 0;
-		scene_add_stream(scene, (int32_t)below(4) - 1);
+		struct fake_stream *stream = scene_add_stream(scene, (int32_t)below(4) - 1);
+		stream->shared = shape->shared;
+		stream->spill = shape->shared && seed % 2;
 		for (unsigned p = 1 + below(shape->packets); p > 0; p--) {
 			add_random_packet(scene, shape, &at);
 			scene->packets[scene->npackets - 1].source = source;

@@ -40,6 +40,7 @@ struct scene_shape {
 	bool overlap;                      /* neighbours overlap */
 	bool unsorted;                     /* UNSORTED and DESCENDING packets */
 	bool sources;
+	bool shared; /* all streams in one file, or in a copy of it that has no path */
 };
 
 struct scene *scene_random(unsigned seed, const struct scene_shape *shape);

@@ -210,6 +210,62 @@ static void growth(struct world *world, bool open_last)
 	assert_string_equal(world->said, "");
 }
 
+static void share(struct world *world, bool spill)
+{
+	for (size_t s = 0; s < STREAMS; s++) {
+		world->streams[s].shared = true;
+		world->streams[s].spill = spill;
+	}
+}
+
+/* Streams of one file: each has its own records of it. */
+static void growth_of_a_shared_file_equals_one_scan(void **state)
+{
+	share(*state, false);
+	growth(*state, false);
+}
+
+static void growth_of_a_shared_file_with_open_packets_equals_one_scan(void **state)
+{
+	share(*state, false);
+	growth(*state, true);
+}
+
+/* Nothing on disk has the name of a decompressed copy: its bytes tell that it is the same. */
+static void growth_of_a_copy_equals_one_scan(void **state)
+{
+	share(*state, true);
+	growth(*state, true);
+}
+
+static void a_build_of_a_copy_is_found_again(void **state)
+{
+	struct world *world = *state;
+	struct error err;
+	struct table *table;
+
+	share(world, true);
+	write_all(world, 200);
+	struct trace *trace = fake_open(world->dir, NULL);
+	struct index *index = open_index(world, trace, false, 50);
+	assert_true(index_build(index, &err));
+	index_close(index);
+	trace_close(trace);
+	trace = fake_open(world->dir, NULL);
+	uint64_t before = trace_bytes_read(trace);
+	index = open_index(world, trace, false, STEP_RECORDS);
+	for (size_t s = 0; s < STREAMS; s++) {
+		assert_true(index_table(index, trace->streams[s], &table, &err));
+		assert_int_equal(table_count(table), 200);
+	}
+	/* hashes of heads and last records; a scan looks at 128 bytes of 600 packets */
+	assert_true(trace_bytes_read(trace) - before < 600 * 128 / 2);
+	index_close(index);
+	assert_true(stored_is_right(world, trace, false));
+	assert_string_equal(world->said, "");
+	trace_close(trace);
+}
+
 static void growth_equals_one_scan(void **state)
 {
 	growth(*state, false);
@@ -618,6 +674,10 @@ int main(void)
 		ROW(what_one_question_scanned_is_stored_at_close),
 		ROW(growth_equals_one_scan),
 		ROW(growth_with_open_packets_equals_one_scan),
+		ROW(growth_of_a_shared_file_equals_one_scan),
+		ROW(growth_of_a_shared_file_with_open_packets_equals_one_scan),
+		ROW(growth_of_a_copy_equals_one_scan),
+		ROW(a_build_of_a_copy_is_found_again),
 		ROW(an_index_that_is_ahead_is_left_alone),
 		ROW(killed_at_any_instant),
 		ROW(two_processes_at_once),

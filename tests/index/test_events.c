@@ -151,6 +151,12 @@ static struct scene_shape shapes[] = {
 	{.streams = 2, .packets = 3, .events = 3000, .unsorted = true},
 	{.streams = 3, .packets = 12, .events = 40, .lies = true},
 	{.streams = 3, .packets = 40, .events = 12, .lies = true, .unsorted = true},
+	{.streams = 5,
+	 .packets = 12,
+	 .events = 30,
+	 .overlap = true,
+	 .unsorted = true,
+	 .shared = true},
 };
 
 /* Runs say the same as events, one by one; unordered runs have the same events. */

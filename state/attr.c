@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
+
 struct node {
 	struct value atom; /* a name is a string */
 	uint32_t parent;
@@ -40,7 +42,8 @@ struct attrs {
 	size_t nshapes, shapes_capacity;
 	struct text *texts; /* open-addressed; text NULL: free */
 	size_t ntexts, texts_capacity;
-	struct arena *arena; /* texts */
+	struct arena *arena;     /* texts */
+	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
 
 static uint32_t atom_hash(uint32_t parent, const struct value *atom, bool is_key)
@@ -183,6 +186,8 @@ void attrs_keep(struct attrs *attrs, struct value *value)
 /* ---- nodes ---- */
 
 static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key);
+static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
+			       bool is_key);
 
 /* The shape of the child: its node is made too, unless the child is that node itself. */
 static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct value *atom,
@@ -197,7 +202,31 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 	return attrs->nodes[twin].shape;
 }
 
+/*
+ * Rules ask for the same few hundred nodes again and again: by the address of a line's name, or by
+ * a number. What stands in the place is compared, so that any address will do.
+ */
+static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct value *atom)
+{
+	uint64_t mark = atom->u + (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &attrs->recent[mark * UINT64_C(0xd6e8feb86659fd93) >> (64 - RECENT_BITS)];
+}
+
 static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key)
+{
+	uint32_t *recent = recent_place(attrs, parent, atom);
+	const struct node *node = &attrs->nodes[*recent];
+
+	if (*recent && node->parent == parent && node->is_key == is_key &&
+	    value_equal(&node->atom, atom))
+		return *recent;
+	*recent = child_interned(attrs, parent, atom, is_key);
+	return *recent;
+}
+
+static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
+			       bool is_key)
 {
 	uint32_t hash = atom_hash(parent, atom, is_key);
 	uint32_t *slot = find_slot(attrs, parent, atom, is_key, hash);

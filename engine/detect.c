@@ -67,7 +67,10 @@ const struct reader *reader_detect(const char *path, struct error *err)
 		}
 	}
 	if (!best)
-		error_set(err, ERR_FORMAT, "%s: no reader knows this %s (a CTF trace is a folder "
-			  "with a file named metadata)", path, probe.is_folder ? "folder" : "file");
+		error_set(err, ERR_FORMAT,
+			  "%s: no reader knows this %s (formats: CTF, a folder with a file named "
+			  "metadata; perf.data, a file or a folder of them; trace.dat, or a folder "
+			  "of ring-buffer pages per_cpu/ beside events/)",
+			  path, probe.is_folder ? "folder" : "file");
 	return best;
 }

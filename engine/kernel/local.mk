@@ -1,1 +1,4 @@
-libengine_la_SOURCES += %D%/tracing.h
+libengine_la_SOURCES += %D%/classes.c %D%/format.c %D%/names.c %D%/plugins.c %D%/print.h \
+	%D%/print_bprint.c %D%/print_compile.c %D%/print_number.c %D%/print_parse.c \
+	%D%/print_pointer.c %D%/print_raw.c %D%/print_run.c %D%/syscalls.c %D%/text.c \
+	%D%/tracing.c %D%/tracing.h %D%/tracing_internal.h

@@ -61,6 +61,13 @@ bool tracing_read_cmdlines(struct tracing *tracing, struct cursor *in, struct er
  */
 struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct error *err);
 
+/*
+ * Gives the `id` of raw_syscalls:sys_enter and sys_exit the names of the system calls of `arch` (as
+ * `uname -m` says it) as labels. Nothing happens when the machine or the events are not known.
+ * After the formats, before anybody reads their classes.
+ */
+void tracing_syscalls(struct tracing *tracing, const char *arch);
+
 bool tracing_big_endian(const struct tracing *tracing);
 unsigned tracing_long_bytes(const struct tracing *tracing);
 const struct tracing_page *tracing_page(const struct tracing *tracing);
@@ -70,7 +77,16 @@ const struct tracing_format *tracing_find(const struct tracing *tracing, uint32_
 /* Where common_type is in every record, bytes. */
 void tracing_type_field(const struct tracing *tracing, uint32_t *at, uint32_t *bytes);
 
-/* The kernel function that holds `address`: nearest symbol at or below. NULL: none. */
+/*
+ * Asked for kernel functions before the block's own symbols are, by all that print them: thread-safe,
+ * the text lives as long as the tracing does. NULL from it: not known.
+ */
+typedef const char *tracing_resolver(void *arg, uint64_t address, uint64_t *start);
+void tracing_set_resolver(struct tracing *tracing, tracing_resolver *resolver, void *arg);
+/*
+ * The kernel function that holds `address`: nearest symbol at or below, behind the last one none
+ * (where that function ends is not known). NULL: none.
+ */
 const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint64_t *start);
 /* Symbols in order of address. False after the last. */
 bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name);
@@ -84,7 +100,8 @@ enum tracing_style {
 
 /*
  * Adds the text of a record (its first byte is the common_type). Thread-safe; never fails: what
- * the kernel's format cannot say becomes "field=value" as the tools do.
+ * the kernel's format cannot say becomes "field=value" as the tools do. One newline at its end is
+ * left out; others (kernel_stack) are in it.
  */
 void tracing_text(const struct tracing *tracing, const struct tracing_format *format,
 		  enum tracing_style style, const uint8_t *record, size_t size, struct buf *out);

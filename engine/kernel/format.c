@@ -1,0 +1,329 @@
+/*
+ * format.c - one format file: name, ID, two blocks of fields, the print format
+ *
+ *     name: sched_switch
+ *     ID: 314
+ *     format:
+ *     	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+ *     	...
+ *     (blank)
+ *     	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
+ *     	...
+ *     (blank)
+ *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
+ *
+ * The text comes from the file, so nothing of it is believed before it was looked at: names and
+ * numbers are bounded, and a block that does not read so refuses the format.
+ */
+#include "engine/kernel/tracing_internal.h"
+
+#include <string.h>
+
+struct scan {
+	const char *at, *end;
+};
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip_blanks(struct scan *scan)
+{
+	while (scan->at < scan->end && is_blank(*scan->at))
+		scan->at++;
+}
+
+/* `text` comes next, behind blanks: moves behind it. */
+static bool accept(struct scan *scan, const char *text)
+{
+	size_t len = strlen(text);
+
+	skip_blanks(scan);
+	if ((size_t)(scan->end - scan->at) < len || memcmp(scan->at, text, len) != 0)
+		return false;
+	scan->at += len;
+	return true;
+}
+
+static bool read_number(struct scan *scan, uint32_t max, uint32_t *out)
+{
+	uint64_t value = 0;
+	const char *start;
+
+	skip_blanks(scan);
+	start = scan->at;
+	while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9' && value <= max)
+		value = value * 10 + (uint64_t)(*scan->at++ - '0');
+	*out = (uint32_t)value;
+	return scan->at > start && value <= max;
+}
+
+static struct scan take_line(struct scan *scan)
+{
+	const char *stop = memchr(scan->at, '\n', (size_t)(scan->end - scan->at));
+	struct scan line = {scan->at, stop ? stop : scan->end};
+
+	scan->at = stop ? stop + 1 : scan->end;
+	skip_blanks(&line);
+	while (line.end > line.at && is_blank(line.end[-1]))
+		line.end--;
+	return line;
+}
+
+static char *copy(struct tracing *tracing, struct scan part)
+{
+	return arena_strndup(tracing->arena, part.at, (size_t)(part.end - part.at));
+}
+
+static void trim(struct scan *part)
+{
+	while (part->end > part->at && is_blank(part->end[-1]))
+		part->end--;
+	skip_blanks(part);
+}
+
+/* Takes the `[...]` that ends `part` off it; the number inside is 0 when there is none. */
+static bool take_brackets(struct scan *part, uint32_t *number)
+{
+	const char *open = part->end;
+
+	*number = 0;
+	if (part->end == part->at || part->end[-1] != ']')
+		return false;
+	while (open > part->at && *--open != '[')
+		;
+	if (*open != '[')
+		return false;
+	struct scan inside = {open + 1, part->end - 1};
+	if (!read_number(&inside, RECORD_MAX, number))
+		*number = 0;
+	part->end = open;
+	trim(part);
+	return true;
+}
+
+/* "char comm[16]", "__data_loc char[] name", "const char *const name" */
+static bool read_declaration(struct tracing *tracing, struct scan part, struct kernel_field *field)
+{
+	struct scan type = part, name;
+	uint32_t length;
+
+	trim(&type);
+	field->is_array = take_brackets(&type, &field->array_length);
+	name.end = type.end;
+	while (type.end > type.at && is_word(type.end[-1]))
+		type.end--;
+	name.at = type.end;
+	trim(&type);
+	if (name.at == name.end || type.at == type.end)
+		return false;
+	field->name = copy(tracing, name);
+	field->is_pointer = memchr(type.at, '*', (size_t)(type.end - type.at)) != NULL;
+	if (field->is_array) {
+		field->type = arena_printf(tracing->arena, "%.*s[%u]", (int)(type.end - type.at),
+					   type.at, field->array_length);
+		return true;
+	}
+	field->type = copy(tracing, type);
+	field->is_array = take_brackets(&type, &length);
+	field->array_length = length;
+	return true;
+}
+
+/* Bytes of one element by its type's last word, as REC->name[i] counts; 0: not known. */
+static uint32_t dynamic_element(const char *type)
+{
+	static const struct {
+		const char *word;
+		uint32_t bytes;
+	} words[] = {{"u8[]", 1},  {"s8[]", 1},  {"char[]", 1}, {"u16[]", 2}, {"s16[]", 2},
+		     {"u32[]", 4}, {"s32[]", 4}, {"u64[]", 8},  {"s64[]", 8}};
+	size_t len = strlen(type);
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i].word);
+		if (len >= n && !strcmp(type + len - n, words[i].word) &&
+		    (len == n || type[len - n - 1] == ' '))
+			return words[i].bytes;
+	}
+	return 0;
+}
+
+static void find_kind(const struct tracing *tracing, struct kernel_field *field)
+{
+	const char *type = field->type;
+
+	field->is_relative = !strncmp(type, "__rel_loc", 9);
+	field->is_located = field->is_relative || !strncmp(type, "__data_loc", 10);
+	field->is_text = field->is_array &&
+			 (strstr(type, "char") || strstr(type, "u8") || strstr(type, "s8"));
+	field->is_long = strstr(type, "long") != NULL;
+	if (!field->is_array && !field->is_located)
+		field->element_bytes = field->size;
+	else if (field->array_length)
+		field->element_bytes = field->size / field->array_length;
+	else if (field->is_located)
+		field->element_bytes = dynamic_element(type);
+	else if (field->is_text)
+		field->element_bytes = 1;
+	else if (field->is_long)
+		field->element_bytes = tracing->long_bytes;
+}
+
+static bool read_field(struct tracing *tracing, struct scan line, struct kernel_field *field)
+{
+	uint32_t is_signed = 0;
+
+	*field = (struct kernel_field){0};
+	if (!accept(&line, "field"))
+		return false;
+	(void)accept(&line, "special"); /* old ftrace formats */
+	if (!accept(&line, ":"))
+		return false;
+	const char *stop = memchr(line.at, ';', (size_t)(line.end - line.at));
+	if (!stop || !read_declaration(tracing, (struct scan){line.at, stop}, field))
+		return false;
+	line.at = stop;
+	if (!accept(&line, ";") || !accept(&line, "offset:") ||
+	    !read_number(&line, RECORD_MAX, &field->offset) || !accept(&line, ";") ||
+	    !accept(&line, "size:") || !read_number(&line, RECORD_MAX, &field->size) ||
+	    !accept(&line, ";"))
+		return false;
+	if (accept(&line, "signed:") && !read_number(&line, 1, &is_signed))
+		return false;
+	field->is_signed = is_signed;
+	find_kind(tracing, field);
+	return true;
+}
+
+/* Lines up to a blank one; false when one of them is no field. */
+static bool read_fields(struct tracing *tracing, struct scan *scan, struct kernel_field *fields,
+			uint32_t *count)
+{
+	while (scan->at < scan->end) {
+		struct scan before = *scan, line = take_line(scan);
+		if (line.at == line.end)
+			return true;
+		if (accept(&line, "print")) { /* no blank line in front of it: the block is over */
+			*scan = before;
+			return true;
+		}
+		if (*count == FIELDS_MAX || !read_field(tracing, line, &fields[*count]))
+			return false;
+		++*count;
+	}
+	return true;
+}
+
+static uint32_t count_lines(struct scan scan)
+{
+	uint32_t count = 0;
+
+	for (; scan.at < scan.end && count < FIELDS_MAX; count++)
+		take_line(&scan);
+	return count;
+}
+
+static bool read_head(struct tracing *tracing, struct scan *scan, struct tracing_format *out)
+{
+	struct scan line = take_line(scan);
+
+	if (!accept(&line, "name:"))
+		return false;
+	trim(&line);
+	out->name = copy(tracing, line);
+	line = take_line(scan);
+	if (line.at == line.end || !*out->name || !accept(&line, "ID:") ||
+	    !read_number(&line, INT32_MAX, &out->id))
+		return false;
+	line = take_line(scan);
+	return accept(&line, "format:");
+}
+
+bool format_parse(struct tracing *tracing, const char *system, const char *text, size_t len,
+		  struct tracing_format *out, struct error *err)
+{
+	const char *zero = len ? memchr(text, 0, len) : NULL;
+	struct scan scan = {text, zero ? zero : text + len};
+
+	if (!len || !read_head(tracing, &scan, out))
+		return error_set(err, ERR_FORMAT, "a format without name or ID");
+	struct tracing_text *said = arena_alloc(tracing->arena, sizeof *said);
+	said->fields = arena_array(tracing->arena, count_lines(scan) + 1, sizeof *said->fields);
+	out->system = system;
+	out->text = said;
+	if (!read_fields(tracing, &scan, said->fields, &said->ncommon))
+		return error_set(err, ERR_FORMAT, "%s: its common fields cannot be read",
+				 out->name);
+	said->nfields = said->ncommon;
+	if (!read_fields(tracing, &scan, said->fields, &said->nfields))
+		return error_set(err, ERR_FORMAT, "%s: its fields cannot be read", out->name);
+	while (scan.at < scan.end && (is_blank(*scan.at) || *scan.at == '\n'))
+		scan.at++;
+	said->print = accept(&scan, "print") && accept(&scan, "fmt") && accept(&scan, ":")
+			      ? copy(tracing, scan)
+			      : "";
+	said->is_ftrace = !strcmp(system, "ftrace");
+	said->is_bprint = said->is_ftrace && !strcmp(out->name, "bprint");
+	return true;
+}
+
+const struct kernel_field *format_field(const struct tracing_text *text, const char *name)
+{
+	for (uint32_t i = 0; i < text->nfields; i++)
+		if (!strcmp(text->fields[i].name, name))
+			return &text->fields[i];
+	return NULL;
+}
+
+/* `field: TYPE NAME; offset: size:` of that name in header_page. */
+static bool page_field(struct tracing *tracing, struct scan scan, const char *name, uint32_t *at,
+		       uint32_t *bytes)
+{
+	struct kernel_field field;
+
+	while (scan.at < scan.end) {
+		struct scan line = take_line(&scan);
+		if (read_field(tracing, line, &field) && !strcmp(field.name, name)) {
+			*at = field.offset;
+			*bytes = field.size;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, struct error *err)
+{
+	struct scan scan = {text, text + len};
+	struct tracing_page page = tracing->page;
+
+	if (!len) /* kernels before header_page: what they had is what was set at first */
+		return true;
+	if (!page_field(tracing, scan, "timestamp", &page.time_at, &page.time_bytes) ||
+	    !page_field(tracing, scan, "commit", &page.commit_at, &page.commit_bytes) ||
+	    !page_field(tracing, scan, "data", &page.data_at, &page.data_bytes))
+		return error_set(err, ERR_FORMAT, "header_page lacks timestamp, commit or data");
+	if (page.time_bytes != 8 || (page.commit_bytes != 4 && page.commit_bytes != 8) ||
+	    !page.data_bytes)
+		return error_set(err, ERR_FORMAT, "header_page says sizes that cannot be");
+	tracing->page = page;
+	return true;
+}
+
+/* Says how an entry's word is split; all kernels split it alike, so there is nothing to keep. */
+bool tracing_header_event(struct tracing *tracing, const char *text, size_t len, struct error *err)
+{
+	(void)tracing;
+	(void)text;
+	(void)len;
+	(void)err;
+	return true;
+}

@@ -1,0 +1,213 @@
+/*
+ * names.c - tables beside the formats: kernel symbols, printk's strings, saved command lines
+ *
+ *     ffffffff810a1230 T schedule [module]     0xffffffff82001234 : "text %d\n"     4297 bash
+ *
+ * Each becomes rows sorted by their number; of symbols at one address the first said counts. Lines
+ * that do not read so are left out.
+ */
+#include "engine/base/mem.h"
+#include "engine/kernel/tracing_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The next line of [*at, end) without its newline; false after the last. */
+static bool next_line(const char **at, const char *end, const char **line, size_t *len)
+{
+	if (*at >= end)
+		return false;
+	const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+	*line = *at;
+	*len = (size_t)((stop ? stop : end) - *at);
+	*at = stop ? stop + 1 : end;
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if ((c | 32) >= 'a' && (c | 32) <= 'f')
+		return (c | 32) - 'a' + 10;
+	return -1;
+}
+
+/* Hexadecimal, with or without 0x; moves *at behind it. False: no digit, or too many. */
+static bool read_hex(const char **at, const char *end, uint64_t *out)
+{
+	const char *p = *at;
+	int digits = 0;
+
+	if (end - p > 2 && p[0] == '0' && (p[1] | 32) == 'x')
+		p += 2;
+	*out = 0;
+	for (; p < end && hex_digit(*p) >= 0 && digits <= 16; p++, digits++)
+		*out = *out << 4 | (uint64_t)hex_digit(*p);
+	*at = p;
+	return digits > 0 && digits <= 16;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol_row *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->order < y->order) - (x->order > y->order);
+}
+
+static void add_row(struct symbol_row **rows, size_t *count, size_t *capacity, uint64_t address,
+		    const char *name)
+{
+	*rows = mem_grow(*rows, *count, capacity, sizeof **rows);
+	(*rows)[*count] = (struct symbol_row){address, name, (uint32_t)*count};
+	++*count;
+}
+
+bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, struct error *err)
+{
+	const char *at = text, *end = text + len, *line;
+	size_t size;
+
+	(void)err;
+	while (next_line(&at, end, &line, &size)) {
+		const char *p = line, *stop = line + size;
+		uint64_t address;
+		if (!read_hex(&p, stop, &address) || stop - p < 4 || p[0] != ' ' || p[2] != ' ')
+			continue;
+		char kind = p[1];
+		p += 3;
+		const char *name = p;
+		while (p < stop && *p != ' ' && *p != '\t' && *p != '\r')
+			p++;
+		/* absolute symbols and ARM's mapping symbols name no code */
+		if (p == name || kind == 'A' || kind == 'a' || *name == '$')
+			continue;
+		add_row(&tracing->symbols, &tracing->nsymbols, &tracing->symbols_capacity, address,
+			arena_strndup(tracing->arena, name, (size_t)(p - name)));
+	}
+	if (tracing->nsymbols)
+		qsort(tracing->symbols, tracing->nsymbols, sizeof *tracing->symbols, by_address);
+	return true;
+}
+
+/* The last row at or below, NULL when there is none. */
+static const struct symbol_row *row_below(const struct symbol_row *rows, size_t count,
+					  uint64_t address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &rows[low - 1] : NULL;
+}
+
+const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint64_t *start)
+{
+	const struct symbol_row *row;
+
+	if (tracing->resolver) {
+		const char *name = tracing->resolver(tracing->resolver_arg, address, start);
+		if (name)
+			return name;
+	}
+	row = row_below(tracing->symbols, tracing->nsymbols, address);
+	if (!row || (row->address != address &&
+		     row->address == tracing->symbols[tracing->nsymbols - 1].address))
+		return NULL;
+	*start = row->address;
+	return row->name;
+}
+
+bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name)
+{
+	if (i >= tracing->nsymbols)
+		return false;
+	*start = tracing->symbols[i].address;
+	*name = tracing->symbols[i].name;
+	return true;
+}
+
+/* `0xADDRESS : "text\n"`: without the quotes and the newline's two characters at its end. */
+bool tracing_printk(struct tracing *tracing, const char *text, size_t len, struct error *err)
+{
+	const char *at = text, *end = text + len, *line;
+	size_t size;
+
+	(void)err;
+	while (next_line(&at, end, &line, &size)) {
+		const char *p = line, *stop = line + size;
+		uint64_t address;
+		if (!read_hex(&p, stop, &address))
+			continue;
+		const char *colon = memchr(p, ':', (size_t)(stop - p));
+		if (!colon)
+			continue;
+		p = colon + 1;
+		p += p < stop && *p == ' ';
+		p += p < stop && *p == '"';
+		stop -= stop > p && stop[-1] == '"';
+		if (stop - p >= 2 && stop[-2] == '\\' && stop[-1] == 'n')
+			stop -= 2;
+		add_row(&tracing->printks, &tracing->nprintks, &tracing->printks_capacity, address,
+			arena_strndup(tracing->arena, p, (size_t)(stop - p)));
+	}
+	if (tracing->nprintks)
+		qsort(tracing->printks, tracing->nprintks, sizeof *tracing->printks, by_address);
+	return true;
+}
+
+const char *printk_find(const struct tracing *tracing, uint64_t address)
+{
+	const struct symbol_row *row = row_below(tracing->printks, tracing->nprintks, address);
+
+	return row && row->address == address ? row->name : NULL;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct cmdline_row *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len, struct error *err)
+{
+	const char *at = text, *end = text + len, *line;
+	size_t size;
+
+	(void)err;
+	while (next_line(&at, end, &line, &size)) {
+		const char *p = line, *stop = line + size;
+		int64_t pid = 0;
+		while (p < stop && *p >= '0' && *p <= '9' && pid <= INT32_MAX)
+			pid = pid * 10 + (*p++ - '0');
+		if (p == line || pid > INT32_MAX || p == stop || *p != ' ')
+			continue;
+		tracing->cmdlines =
+			mem_grow(tracing->cmdlines, tracing->ncmdlines, &tracing->cmdlines_capacity,
+				 sizeof *tracing->cmdlines);
+		tracing->cmdlines[tracing->ncmdlines++] = (struct cmdline_row){
+			(int32_t)pid,
+			arena_strndup(tracing->arena, p + 1, (size_t)(stop - p - 1)),
+		};
+	}
+	if (tracing->ncmdlines)
+		qsort(tracing->cmdlines, tracing->ncmdlines, sizeof *tracing->cmdlines, by_pid);
+	return true;
+}
+
+bool tracing_cmdline_at(const struct tracing *tracing, size_t i, int32_t *pid, const char **comm)
+{
+	if (i >= tracing->ncmdlines)
+		return false;
+	*pid = tracing->cmdlines[i].pid;
+	*comm = tracing->cmdlines[i].comm;
+	return true;
+}

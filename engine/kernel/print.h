@@ -1,0 +1,165 @@
+/*
+ * print.h - a print format, compiled: pieces of text, each with the expression that it prints
+ *
+ *     "comm=%s cpu=%03d", REC->comm, REC->cpu & 0xff
+ *        │ print_parse.c: expressions        print_compile.c: pieces
+ *        ▼
+ *     LITERAL "comm=" · FIELD_TEXT comm · LITERAL " cpu=" · NUMBER %03d (AND (FIELD cpu) 255)
+ *        │ print_run.c, on a record's bytes
+ *
+ * Values are unsigned 64-bit and fields are not sign-extended, since that is how the tools count;
+ * a conversion cuts them to its own width. What a record is too short for reads as 0.
+ */
+#ifndef ENGINE_KERNEL_PRINT_H
+#define ENGINE_KERNEL_PRINT_H
+
+#include "engine/kernel/tracing_internal.h"
+
+enum node_kind {
+	NODE_NUMBER,
+	NODE_TEXT,
+	NODE_FIELD,
+	NODE_INDEX,   /* a[b] */
+	NODE_CAST,    /* a, of which `number` is kept */
+	NODE_INVERT,  /* ~a */
+	NODE_NOT,     /* !a */
+	NODE_BINARY,  /* a op b */
+	NODE_CHOICE,  /* a ? b : c */
+	NODE_FLAGS,   /* of a, `text` between */
+	NODE_SYMBOL,  /* of a */
+	NODE_HEX,     /* b bytes of a, `text` between */
+	NODE_NUMBERS, /* b items of a, c bytes each; b NULL: all there are */
+	NODE_STRING,  /* of a located field */
+	NODE_BITMASK, /* the same */
+	NODE_CPUMASK,
+	NODE_LOCATED, /* the bytes of a located field */
+	NODE_LENGTH,  /* how many they are */
+	NODE_DEVICE   /* a as major:minor, as jbd2's helper prints it */
+};
+
+enum binary {
+	BINARY_OR_ELSE,
+	BINARY_AND_THEN,
+	BINARY_OR,
+	BINARY_XOR,
+	BINARY_AND,
+	BINARY_EQUAL,
+	BINARY_UNEQUAL,
+	BINARY_LESS,
+	BINARY_GREATER,
+	BINARY_LESS_EQUAL,
+	BINARY_GREATER_EQUAL,
+	BINARY_LEFT,
+	BINARY_RIGHT,
+	BINARY_ADD,
+	BINARY_SUBTRACT,
+	BINARY_MULTIPLY,
+	BINARY_DIVIDE,
+	BINARY_REMAINDER
+};
+
+struct label {
+	int64_t value;
+	const char *text;
+};
+
+struct node {
+	uint8_t kind; /* enum node_kind */
+	uint8_t op;   /* enum binary */
+	uint32_t nlabels;
+	uint64_t number; /* NUMBER; CAST: mask */
+	const char *text;
+	const struct kernel_field
+		*field; /* FIELD, STRING..LENGTH; NULL: the event has no such one */
+	const struct node *a, *b, *c;
+	const struct label *labels;
+	uint64_t pointed; /* CAST to a pointer: mask of what it points to, else 0 */
+};
+
+struct spec { /* of one conversion */
+	bool left, zero, alternate, plus, space;
+	char conversion;      /* d u x X o c s p */
+	int8_t longs;         /* how many l, minus how many h */
+	int width, precision; /* -1: none */
+};
+
+enum piece_kind {
+	PIECE_LITERAL,
+	PIECE_DECIMAL,    /* a field, plainly: %d %u and their longs */
+	PIECE_HEX,        /* a field, plainly: %x, %lx */
+	PIECE_FIELD_TEXT, /* %s of a field of characters */
+	PIECE_NUMBER,
+	PIECE_STRING,
+	PIECE_POINTER
+};
+
+struct piece {
+	uint8_t kind;
+	struct spec spec;
+	const char *text; /* LITERAL; POINTER: the letters behind %p */
+	uint32_t len;
+	const struct node *arg, *width, *precision; /* NULL: not by an argument */
+};
+
+struct program {
+	struct piece *pieces;
+	uint32_t count, capacity;
+	bool failed; /* the tools print all fields instead */
+};
+
+struct record {
+	const struct tracing *tracing;
+	const uint8_t *data;
+	size_t size;
+};
+
+/* print_parse.c: the format's text, unescaped only of quotes, and its arguments; NULL: cannot be */
+struct print_args {
+	const char *format;
+	const struct node **args;
+	uint32_t count;
+};
+bool print_parse(const struct tracing *tracing, const struct tracing_text *text, bool plugins,
+		 struct arena *arena, struct print_args *out);
+
+/* print_compile.c */
+struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
+			      enum tracing_style style, struct arena *arena);
+/* Reads one conversion at *at (a '%'), moves behind it. False: not one; *at is then behind it too.
+ */
+bool print_conversion(const char **at, struct piece *out, bool *star_width, bool *star_precision);
+/* How many letters behind %p belong to it. */
+size_t print_extension(const char *letters);
+
+/* print_run.c */
+void print_run(const struct program *program, const struct record *record, struct buf *out);
+void print_piece(const struct piece *piece, const struct record *record, struct buf *out);
+uint64_t print_value(const struct record *record, const struct node *node);
+uint64_t print_field(const struct record *record, const struct kernel_field *field);
+/* Where a located field's bytes are; both within the record. */
+void print_locate(const struct record *record, const struct kernel_field *field, size_t *at,
+		  size_t *len);
+uint64_t print_load(const struct record *record, size_t at, uint32_t bytes);
+
+/* print_number.c */
+void print_number(struct buf *out, const struct spec *spec, uint64_t value);
+void print_text(struct buf *out, const struct spec *spec, const char *text, size_t len);
+void print_decimal(struct buf *out, bool negative, uint64_t value);
+void print_hex(struct buf *out, uint64_t value);
+
+/* print_pointer.c */
+void print_pointer(const struct piece *piece, const struct spec *spec, const struct record *record,
+		   struct buf *out);
+void print_bitmask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
+		   size_t len);
+void print_cpumask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
+		   size_t len, size_t nbits);
+
+/* print_raw.c: " name=value" of each own field */
+void print_raw(const struct record *record, const struct tracing_text *text, struct buf *out);
+/* print_bprint.c */
+void print_bprint(const struct record *record, const struct tracing_text *text, struct buf *out);
+/* plugins.c: false: print fmt goes on behind what was added */
+bool plugin_text(const struct record *record, const struct tracing_text *text, struct buf *out);
+
+#endif

@@ -1,0 +1,276 @@
+/* print_compile.c - the format string becomes pieces; the commonest conversions become their own */
+#include "engine/base/mem.h"
+#include "engine/kernel/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct compiler {
+	const struct print_args *args;
+	struct program *program;
+	struct arena *arena;
+	uint32_t used; /* arguments */
+};
+
+static struct piece *add_piece(struct compiler *c, enum piece_kind kind)
+{
+	struct program *program = c->program;
+
+	if (program->count == program->capacity) {
+		uint32_t capacity = program->capacity * 2 + 16;
+		struct piece *grown = arena_array(c->arena, capacity, sizeof *grown);
+		if (program->count)
+			memcpy(grown, program->pieces, program->count * sizeof *grown);
+		program->pieces = grown;
+		program->capacity = capacity;
+	}
+	struct piece *piece = &program->pieces[program->count++];
+	*piece = (struct piece){.kind = (uint8_t)kind};
+	return piece;
+}
+
+static void add_literal(struct compiler *c, const char *text, size_t len)
+{
+	if (!len)
+		return;
+	struct piece *piece = add_piece(c, PIECE_LITERAL);
+	piece->text = arena_strndup(c->arena, text, len);
+	piece->len = (uint32_t)strlen(piece->text);
+}
+
+/* Plain text up to the next conversion, escapes resolved. */
+static const char *literal(struct compiler *c, const char *at)
+{
+	struct buf text = {0};
+
+	for (; *at && (at[0] != '%' || at[1] == '%'); at++) {
+		char character = *at;
+		if (*at == '%') {
+			at++;
+		} else if (*at == '\\') {
+			if (!*++at)
+				break;
+			character = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at == 'r' ? '\r' : *at;
+		}
+		buf_add_char(&text, character);
+	}
+	add_literal(c, buf_text(&text), text.len);
+	buf_release(&text);
+	return at;
+}
+
+static int digits(const char **at)
+{
+	int value = -1;
+
+	while (**at >= '0' && **at <= '9') {
+		value = (value < 0 ? 0 : value) * 10 + (*(*at)++ - '0');
+		value = value > 4096 ? 4096 : value;
+	}
+	return value;
+}
+
+static void read_flags(const char **at, struct spec *spec)
+{
+	for (;; ++*at) {
+		switch (**at) {
+		case '-':
+			spec->left = true;
+			break;
+		case '0':
+			spec->zero = true;
+			break;
+		case '#':
+			spec->alternate = true;
+			break;
+		case '+':
+			spec->plus = true;
+			break;
+		case ' ':
+			spec->space = true;
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+static int read_longs(const char **at)
+{
+	int longs = 0;
+
+	for (;; ++*at) {
+		switch (**at) {
+		case 'h':
+			longs--;
+			break;
+		case 'l':
+			longs++;
+			break;
+		case 'L':
+		case 'j':
+		case 'q':
+			longs = 2;
+			break;
+		case 'z':
+		case 'Z':
+		case 't':
+			longs = 1;
+			break;
+		default:
+			return longs < -3 ? -3 : longs > 3 ? 3 : longs;
+		}
+	}
+}
+
+static bool is_one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+size_t print_extension(const char *letters)
+{
+	const char *at = letters + 1;
+
+	switch (letters[0]) {
+	case 'F':
+	case 'f':
+	case 'S':
+	case 's':
+		return 1;
+	case 'M':
+	case 'm':
+		return letters[1] == 'R' || letters[1] == 'F' ? 2 : 1;
+	case 'U':
+		return is_one_of(letters[1], "LlBb") ? 2 : 1;
+	case 'h':
+		return is_one_of(letters[1], "CDN") ? 2 : 1;
+	case 'b':
+		return letters[1] == 'l' ? 2 : 1;
+	case 'I':
+	case 'i':
+		break;
+	default:
+		return 0;
+	}
+	if (*at == '4')
+		return is_one_of(at[1], "hnbl") ? 3 : 2;
+	if (*at == '6')
+		return at[1] == 'c' ? 3 : 2;
+	if (*at != 'S')
+		return 1;
+	for (at++; is_one_of(*at, "pfsc"); at++)
+		;
+	at += is_one_of(*at, "hnbl");
+	at += *at == 'c';
+	return (size_t)(at - letters);
+}
+
+bool print_conversion(const char **at, struct piece *out, bool *star_width, bool *star_precision)
+{
+	const char *p = *at + 1;
+
+	*out = (struct piece){.spec = {.width = -1, .precision = -1}};
+	read_flags(&p, &out->spec);
+	*star_width = *p == '*';
+	if (*star_width)
+		p++;
+	else
+		out->spec.width = digits(&p);
+	*star_precision = false;
+	if (*p == '.') {
+		p++;
+		*star_precision = *p == '*';
+		if (*star_precision)
+			p++;
+		else if ((out->spec.precision = digits(&p)) < 0)
+			out->spec.precision = 0;
+	}
+	out->spec.longs = (int8_t)read_longs(&p);
+	out->spec.conversion = *p == 'i' ? 'd' : *p;
+	*at = *p ? p + 1 : p;
+	if (!*p || !strchr("diuxXocsp", *p) || out->spec.longs > 2 || out->spec.longs < -2)
+		return false;
+	out->kind = *p == 's' ? PIECE_STRING : *p == 'p' ? PIECE_POINTER : PIECE_NUMBER;
+	if (*p == 'p') {
+		out->text = p + 1;
+		out->len = (uint32_t)print_extension(p + 1);
+		*at += out->len;
+	}
+	return true;
+}
+
+static const struct node *next_arg(struct compiler *c)
+{
+	if (c->used == c->args->count) {
+		c->program->failed = true;
+		return NULL;
+	}
+	return c->args->args[c->used++];
+}
+
+/* A number's mere digits, or the characters of a field: without a look at the specification. */
+static void simplify(struct piece *piece)
+{
+	const struct spec *spec = &piece->spec;
+	const struct kernel_field *field = piece->arg->field;
+
+	if (piece->arg->kind != NODE_FIELD || spec->width >= 0 || spec->precision >= 0 ||
+	    piece->width || piece->precision || spec->alternate || spec->plus || spec->space)
+		return;
+	bool power = field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8;
+	if (piece->kind == PIECE_NUMBER && power && spec->longs >= 0) {
+		if (spec->conversion == 'd' || spec->conversion == 'u')
+			piece->kind = PIECE_DECIMAL;
+		else if (spec->conversion == 'x')
+			piece->kind = PIECE_HEX;
+	} else if (piece->kind == PIECE_STRING && field->is_array && field->size) {
+		piece->kind = PIECE_FIELD_TEXT;
+	}
+}
+
+static void conversion(struct compiler *c, const char **at)
+{
+	struct piece piece;
+	bool star_width, star_precision;
+	const char *start = *at;
+
+	if (!print_conversion(at, &piece, &star_width, &star_precision)) {
+		if (piece.spec.longs > 2 || piece.spec.longs < -2) {
+			c->program->failed = true;
+		} else if (*at > start + 1) { /* as the tools show what they do not know */
+			const char unknown[] = {'>', (*at)[-1], '<'};
+			add_literal(c, unknown, sizeof unknown);
+		}
+		return;
+	}
+	piece.width = star_width ? next_arg(c) : NULL;
+	piece.precision = star_precision ? next_arg(c) : NULL;
+	piece.arg = next_arg(c);
+	if (c->program->failed)
+		return;
+	if (piece.kind == PIECE_POINTER)
+		piece.text = arena_strndup(c->arena, piece.text, piece.len);
+	simplify(&piece);
+	*add_piece(c, PIECE_LITERAL) = piece;
+}
+
+struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
+			      enum tracing_style style, struct arena *arena)
+{
+	struct program *program = arena_alloc(arena, sizeof *program);
+	struct print_args args;
+	struct compiler c = {.args = &args, .program = program, .arena = arena};
+
+	if (!print_parse(tracing, text, style == TRACING_TRACECMD, arena, &args)) {
+		program->failed = true;
+		return program;
+	}
+	for (const char *at = args.format; *at && !program->failed;) {
+		if (at[0] == '%' && at[1] != '%')
+			conversion(&c, &at);
+		else
+			at = literal(&c, at);
+	}
+	return program;
+}

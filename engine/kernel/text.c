@@ -1,0 +1,45 @@
+/* text.c - the text of a record: a program made when its class is first printed, then run */
+#include "engine/kernel/print.h"
+
+static struct program *program_of(const struct tracing *tracing, struct tracing_text *text,
+				  enum tracing_style style)
+{
+	struct program **slot = &text->programs[style];
+	struct program *program = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+	if (program)
+		return program;
+	/* the lock is no part of what the trace says: making a program changes no answer */
+	pthread_mutex_t *lock = tracing->lock;
+	pthread_mutex_lock(lock);
+	program = *slot;
+	if (!program) {
+		program = print_compile(tracing, text, style, tracing->programs);
+		__atomic_store_n(slot, program, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(lock);
+	return program;
+}
+
+void tracing_text(const struct tracing *tracing, const struct tracing_format *format,
+		  enum tracing_style style, const uint8_t *data, size_t size, struct buf *out)
+{
+	const struct record record = {.tracing = tracing, .data = data, .size = size};
+	struct tracing_text *text = format->text;
+	size_t before = out->len;
+
+	if (style != TRACING_TRACECMD || !plugin_text(&record, text, out)) {
+		const struct program *program = program_of(tracing, text, style);
+		if (text->is_bprint) {
+			print_bprint(&record, text, out);
+		} else if (program->failed) {
+			buf_add_text(out, "[FAILED TO PARSE]");
+			print_raw(&record, text, out);
+		} else {
+			print_run(program, &record, out);
+		}
+	}
+	if (out->len > before && out->data[out->len - 1] == '\n')
+		out->len--;
+	*buf_room(out, 0) = 0;
+}

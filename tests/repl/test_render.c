@@ -1,4 +1,5 @@
 /* test_render.c - values as JSON and text, to the letter */
+#include "engine/reader.h"
 #include "repl/render.h"
 
 #include "tests/harness.h"
@@ -178,6 +179,97 @@ static void blobs(void **state)
 	sink_release(&out);
 }
 
+/* A kernel trace of one class: common_pid, then pid and comm of a new thread */
+static bool say_words(const struct fields *fields, struct buf *out)
+{
+	if (!fields->slots[1].u)
+		return false;
+	buf_printf(out, "pid=%llu\nmore\n", (unsigned long long)fields->slots[1].u);
+	return true;
+}
+
+static const struct reader kernel_reader = {.format = "k", .text = say_words};
+static struct field_class pid = {.kind = FIELD_INT, .bits = 32, .base = 10, .is_signed = true};
+static struct field_class new_pid = {.kind = FIELD_INT, .bits = 32, .base = 10, .slot = 0};
+static struct field_class comm = {.kind = FIELD_STRING, .slot = 1};
+static struct field_class ip = {
+	.kind = FIELD_INT, .bits = 64, .base = 10, .is_address = true, .slot = 2};
+static struct member common[] = {{.name = "common_pid", .written = "common_pid", .class = &pid}};
+static struct member own[] = {{.name = "pid", .written = "pid", .class = &new_pid},
+			      {.name = "comm", .written = "comm", .class = &comm},
+			      {.name = "ip", .written = "ip", .class = &ip}};
+static struct field_class commons = {.kind = FIELD_STRUCT, .members = common, .nmembers = 1};
+static struct field_class owns = {.kind = FIELD_STRUCT, .members = own, .nmembers = 3};
+static struct event_class newtask = {
+	.name = "task:task_newtask",
+	.scope = {[SCOPE_STREAM_EVENT_CONTEXT] = &commons, [SCOPE_PAYLOAD] = &owns},
+	.slot_base = {[SCOPE_PAYLOAD] = 1},
+	.nslots = 4};
+
+struct line_row {
+	const char *name;
+	nstime t;
+	const char *stream;
+	int32_t cpu;
+	int64_t thread;
+	uint64_t pid;
+	bool json;
+	const char *line;
+} line_rows[] = {
+	{"the stream of the CPU is not named", 1000000007, "cpu3", 3, 5, 7, false,
+	 "00:00:01.000000007 cpu 3 [5] task:task_newtask: pid=7\n\tmore\n"},
+	{"another stream is", 1000000007, "two/cpu3", 3, 5, 7, false,
+	 "00:00:01.000000007 two/cpu3 cpu 3 [5] task:task_newtask: pid=7\n\tmore\n"},
+	{"the CPU is not known", 1, "lane0", -1, 5, 7, false,
+	 "00:00:00.000000001 lane0 [5] task:task_newtask: pid=7\n\tmore\n"},
+	{"a name that the event tells", 1, "cpu3", 3, 7, 7, false,
+	 "00:00:00.000000001 cpu 3 [7 new?one] task:task_newtask: pid=7\n\tmore\n"},
+	{"the idle thread", 1, "cpu3", 3, 0, 7, false,
+	 "00:00:00.000000001 cpu 3 [0 swapper] task:task_newtask: pid=7\n\tmore\n"},
+	{"an event without words; an address", 1, "cpu3", 3, 5, 0, false,
+	 "00:00:00.000000001 cpu 3 [5] task:task_newtask: {common_pid = 5} pid = 0, "
+	 "comm = \"new\\none\", ip = 0xffffffff81000000\n"},
+	{"no time", NSTIME_MIN, "side", -1, 5, 7, false,
+	 "- side [5] task:task_newtask: pid=7\n\tmore\n"},
+	{"no time in JSON", NSTIME_MIN, "side", -1, 5, 7, true,
+	 "{\"t\":null,\"stream\":\"side\",\"cpu\":null,\"name\":\"task:task_newtask\","
+	 "\"packet\":{},\"context\":{\"common_pid\":5},\"fields\":{\"pid\":7,"
+	 "\"comm\":\"new\\none\",\"ip\":18446744071578845184}}\n"},
+};
+
+static void kernel_lines(void **state)
+{
+	const struct line_row *row = *state;
+	struct part part = {.reader = &kernel_reader};
+	struct part *parts[] = {&part};
+	struct stream stream = {.name = row->stream, .cpu = row->cpu};
+	struct stream *streams[] = {&stream};
+	struct event_class *classes[] = {&newtask};
+	struct trace trace = {.parts = parts,
+			      .nparts = 1,
+			      .streams = streams,
+			      .nstreams = 1,
+			      .classes = classes,
+			      .nclasses = 1};
+	struct slot slots[] = {{.s = row->thread},
+			       {.u = row->pid},
+			       {.bytes = (const uint8_t *)"new\none", .n = 7},
+			       {.u = UINT64_C(0xffffffff81000000)}};
+	struct fields of = {.class = &newtask, .slots = slots};
+	struct times times;
+	struct sink out;
+
+	times_init(&times, TIME_CLOCK, true, false, 0, NSTIME_MIN);
+	sink_init(&out, -1);
+	struct event_writer *writer =
+		event_writer_new(&trace, row->json ? FORMAT_JSON : FORMAT_TEXT, &times, &out);
+	event_writer_learn(writer, &of);
+	event_write(writer, row->t, &stream, row->cpu, &newtask, &of);
+	assert_string_equal(taken(&out), row->line);
+	event_writer_free(writer);
+	sink_release(&out);
+}
+
 static void csv_cells(void **state)
 {
 	struct sink out;
@@ -227,7 +319,8 @@ static void tables(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(string_rows) + COUNT(value_rows) + COUNT(field_rows) + 3];
+	struct CMUnitTest tests[COUNT(string_rows) + COUNT(value_rows) + COUNT(field_rows) +
+				COUNT(line_rows) + 3];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(string_rows); i++)
@@ -239,6 +332,9 @@ int main(void)
 	for (size_t i = 0; i < COUNT(field_rows); i++)
 		tests[n++] =
 			(struct CMUnitTest){field_rows[i].name, fields, NULL, NULL, &field_rows[i]};
+	for (size_t i = 0; i < COUNT(line_rows); i++)
+		tests[n++] = (struct CMUnitTest){line_rows[i].name, kernel_lines, NULL, NULL,
+						 &line_rows[i]};
 	tests[n++] = (struct CMUnitTest){"blobs are base64", blobs, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"CSV cells", csv_cells, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"tables", tables, NULL, NULL, NULL};

@@ -1,5 +1,6 @@
 /* detect.c - which format is this? The table of readers, asked with the first bytes */
 #include "engine/ctf/ctf.h"
+#include "engine/ftrace/ftrace.h"
 #include "engine/reader.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ enum { READERS_MAX = 16, HEAD_BYTES = 4096 };
 /* A new format is one line here. */
 static const struct reader *readers[READERS_MAX] = {
 	&ctf_reader,
+	&ftrace_reader,
 };
 
 void reader_register(const struct reader *reader)

@@ -43,12 +43,12 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 
 static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 {
-	uint64_t plain = RUN_BYTES;
+	uint64_t plain = ftrace_packet_bytes;
 	uint32_t inside = 0;
 
 	own->packets = arena_array(arena, own->nchunks + 1, sizeof *own->packets);
 	for (uint32_t i = 0; i < own->nchunks; i++) {
-		if (plain + own->chunks[i].plain > RUN_BYTES || inside > PACKET_EXTENTS_MAX / 2) {
+		if (plain + own->chunks[i].plain > ftrace_packet_bytes || inside > PACKET_EXTENTS_MAX / 2) {
 			own->packets[own->npackets++] = i;
 			plain = inside = 0;
 		}

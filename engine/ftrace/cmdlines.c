@@ -66,7 +66,8 @@ bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err)
 	own->offset = file->cmdlines_at;
 	own->size = file->cmdlines_bytes;
 	stream->priv = own;
-	stream->id = class->index;
+	own->class_index = class->index;
+	stream->id = 1;
 	stream->has_time = true;
 	stream->sources = arena_alloc(arena, sizeof(struct source *));
 	stream->sources[0] = file->cmdlines;

@@ -300,7 +300,7 @@ static bool lines(struct decoder *d, struct batch *b)
 		b->at[n] = (uint64_t)begin * 8;
 		b->head[n] = 0;
 		b->flags[n] = HEAD_NO_TIME;
-		b->class_index[n] = (uint32_t)d->stream->id;
+		b->class_index[n] = d->own->class_index;
 		d->index++;
 		d->at = next;
 	}

@@ -18,8 +18,21 @@ bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t
 		      struct error *err)
 {
 	return error_set(err, ERR_FORMAT,
-			 "%s: offset %" PRIu64 ": %s: cut short (the file has %" PRIu64 " bytes)",
-			 file->path, at, what, source_size(file->source));
+			 "offset %" PRIu64 ": %s: cut short (the file has %" PRIu64 " bytes)", at,
+			 what, source_size(file->source));
+}
+
+bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
+		 struct error *err)
+{
+	uint64_t size = source_size(file->source);
+
+	if (at > size || bytes > size - at)
+		return error_set(err, ERR_FORMAT,
+				 "offset %" PRIu64 " lies beyond the end of the file (%" PRIu64
+				 " bytes)",
+				 at, size);
+	return source_peek(file->source, at, to, bytes, err);
 }
 
 bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
@@ -27,7 +40,7 @@ bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, 
 {
 	uint8_t data[8];
 
-	if (!source_peek(file->source, *at, data, bytes, err))
+	if (!ftrace_peek(file, *at, data, bytes, err))
 		return false;
 	*out = ftrace_load(data, bytes, file->big_endian);
 	*at += bytes;
@@ -171,9 +184,8 @@ static bool read_texts(struct ftrace_file *file, uint64_t *at, struct error *err
 		struct cursor in = cursor_over(block.data, block.size);
 		ftrace_digest(file, block.data, block.size);
 		if (!texts[i].read(file->tracing, &in, &cause)) {
-			error_while(&cause, "%s: offset %" PRIu64 ": %s", file->path, from,
-				    texts[i].what);
-			trace_damage(file->trace, "", &cause);
+			error_while(&cause, "offset %" PRIu64 ": %s", from, texts[i].what);
+			trace_damage(file->trace, file->path, &cause);
 		}
 		source_put(&block);
 	}
@@ -199,16 +211,15 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 		data[good ? size : 0] = 0;
 		ftrace_digest(file, data, good ? (size_t)size : 0);
 		if (good && !ftrace_option(file, (unsigned)id, data, (size_t)size, &cause)) {
-			error_while(&cause, "%s: offset %" PRIu64, file->path, *at);
-			trace_damage(file->trace, "", &cause);
+			error_while(&cause, "offset %" PRIu64, *at);
+			trace_damage(file->trace, file->path, &cause);
 		}
 		mem_free(data);
 		if (!good)
 			return false;
 		*at += size;
 	}
-	return error_set(err, ERR_FORMAT, "%s: offset %" PRIu64 ": options without end", file->path,
-			 *at);
+	return error_set(err, ERR_FORMAT, "offset %" PRIu64 ": options without end", *at);
 }
 
 /* [options] and the tag that says what the rest is. */
@@ -228,14 +239,13 @@ static bool read_tag(struct ftrace_file *file, uint64_t *at, struct error *err)
 	}
 	if (!strncmp(tag, "latency", 7))
 		return error_set(err, ERR_FORMAT,
-				 "%s: offset %" PRIu64 ": the file of a latency tracer: plain text"
-				 " and no events (trace-cmd report prints it)",
-				 file->path, *at);
+				 "offset %" PRIu64 ": the file of a latency tracer: plain text and"
+				 " no events (trace-cmd report prints it)",
+				 *at);
 	return !strncmp(tag, "flyrecord", 9) ||
 	       error_set(err, ERR_FORMAT,
-			 "%s: offset %" PRIu64 ": \"%s\" where \"flyrecord\" "
-			 "should be",
-			 file->path, *at - TAG_BYTES, tag);
+			 "offset %" PRIu64 ": \"%s\" where \"flyrecord\" should be",
+			 *at - TAG_BYTES, tag);
 }
 
 /* Option CPUCOUNT wins over the count in front of the options, as trace-cmd has it. */
@@ -298,7 +308,7 @@ bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err)
 		if (read_instance(file, i, (uint32_t)cpus, &cause))
 			continue;
 		error_while(&cause, "buffer \"%s\"", file->buffers[i].name);
-		trace_damage(file->trace, "", &cause);
+		trace_damage(file->trace, file->path, &cause);
 	}
 	ftrace_add_buffer(file, "");
 	memmove(file->buffers + 1, file->buffers, instances * sizeof *file->buffers);

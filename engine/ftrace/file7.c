@@ -36,10 +36,9 @@ static void section_release(struct section *section)
 	*section = (struct section){0};
 }
 
-static bool damaged_section(const struct ftrace_file *file, uint64_t at, const char *what,
-			    struct error *err)
+static bool damaged_section(uint64_t at, const char *what, struct error *err)
 {
-	return error_while(err, "%s: %s at offset %" PRIu64, file->path, what, at);
+	return error_while(err, "%s at offset %" PRIu64, what, at);
 }
 
 static bool expand_section(struct ftrace_file *file, uint64_t at, uint64_t size,
@@ -70,8 +69,10 @@ static bool section_open(struct ftrace_file *file, uint64_t at, unsigned id, str
 	bool be = file->big_endian;
 
 	*out = (struct section){0};
-	if (!source_peek(file->source, at, head, sizeof head, err))
-		return false;
+	if (!ftrace_peek(file, at, head, sizeof head, err))
+		return error_set(err, ERR_FORMAT,
+				 "it lies beyond the end of the file (%" PRIu64 " bytes)",
+				 source_size(file->source));
 	uint64_t size = ftrace_load(head + 8, 8, be);
 	if (ftrace_load(head, 2, be) != id)
 		return error_set(err, ERR_FORMAT, "it is of kind %u where %u should be",
@@ -106,8 +107,8 @@ static void take_option(struct ftrace_file *file, struct chain *chain, uint64_t 
 	memcpy(copy, data, size);
 	copy[size] = 0;
 	if (!ftrace_option(file, id, copy, size, &cause)) {
-		damaged_section(file, section, "options", &cause);
-		trace_damage(file->trace, "", &cause);
+		damaged_section(section, "options", &cause);
+		trace_damage(file->trace, file->path, &cause);
 	}
 	if (id == OPTION_BUFFER_TEXT)
 		ftrace_env(file, "latency", "the text of a latency tracer, which has no events");
@@ -137,7 +138,7 @@ static bool read_options(struct ftrace_file *file, struct chain *chain, uint64_t
 		done = id == OPTION_DONE;
 	}
 	section_release(&section);
-	return good || damaged_section(file, at, "options", err);
+	return good || damaged_section(at, "options", err);
 }
 
 /* False: not even the first section of options can be read. */
@@ -152,13 +153,12 @@ static bool read_chain(struct ftrace_file *file, struct chain *chain, uint64_t a
 			continue;
 		if (i == 0)
 			return false;
-		trace_damage(file->trace, "", &cause);
+		trace_damage(file->trace, file->path, &cause);
 		return true;
 	}
 	if (at) {
-		error_set(&cause, ERR_FORMAT, "%s: offset %" PRIu64 ": options without end",
-			  file->path, at);
-		trace_damage(file->trace, "", &cause);
+		error_set(&cause, ERR_FORMAT, "offset %" PRIu64 ": options without end", at);
+		trace_damage(file->trace, file->path, &cause);
 	}
 	return true;
 }
@@ -215,8 +215,8 @@ static void read_sections(struct ftrace_file *file, const struct chain *chain)
 		if (good && texts[i].id == OPTION_CMDLINES)
 			keep_cmdlines(file, &section);
 		if (!good) {
-			damaged_section(file, at, texts[i].what, &cause);
-			trace_damage(file->trace, "", &cause);
+			damaged_section(at, texts[i].what, &cause);
+			trace_damage(file->trace, file->path, &cause);
 		}
 		section_release(&section);
 	}
@@ -229,9 +229,9 @@ static void look_at_buffers(struct ftrace_file *file)
 		struct buffer *buffer = &file->buffers[i];
 		uint8_t head[SECTION_HEAD];
 		struct error cause;
-		if (!source_peek(file->source, buffer->at, head, sizeof head, &cause)) {
+		if (!ftrace_peek(file, buffer->at, head, sizeof head, &cause)) {
 			error_while(&cause, "buffer \"%s\"", buffer->name);
-			trace_damage(file->trace, "", &cause);
+			trace_damage(file->trace, file->path, &cause);
 			buffer->ncpus = 0;
 			continue;
 		}
@@ -257,8 +257,7 @@ bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err)
 	if (*version)
 		ftrace_env(file, "compression_version", version);
 	if (!options)
-		return error_set(err, ERR_FORMAT, "%s: no options: the recording was not finished",
-				 file->path);
+		return error_set(err, ERR_FORMAT, "no options: the recording was not finished");
 	if (!read_chain(file, &chain, options, err))
 		return false;
 	read_sections(file, &chain);
@@ -267,7 +266,6 @@ bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err)
 	for (unsigned i = OPTION_HEADER_INFO; i < OPTION_COUNT; i++)
 		any = any || chain.sections[i];
 	if (!any && !file->nbuffers)
-		return error_set(err, ERR_FORMAT, "%s: it has neither formats nor data",
-				 file->path);
+		return error_set(err, ERR_FORMAT, "it has neither formats nor data");
 	return true;
 }

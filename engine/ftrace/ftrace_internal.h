@@ -109,6 +109,7 @@ enum content { CONTENT_PAGES, CONTENT_CHUNKS, CONTENT_CMDLINES };
 struct ftrace_stream {
 	struct ftrace_file *file;
 	enum content content;
+	uint32_t class_index; /* of the saved command lines' events */
 	uint32_t page_bytes;
 	uint64_t offset, size; /* of what is there, in source 0; pages: the last may be cut off */
 	bool cut;              /* the file ends before the pages do */
@@ -184,6 +185,9 @@ bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
 char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
 bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
 			struct error *err);
+/* As source_peek(), with a text that does not name the file. */
+bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
+		 struct error *err);
 bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
 		      struct error *err);
 

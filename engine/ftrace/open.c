@@ -112,7 +112,7 @@ int32_t ftrace_add_clock(struct ftrace_file *file, const char *name)
 	if (__builtin_add_overflow(file->date_ns, file->offset_ns, &sum))
 		sum = 0;
 	struct clock clock = {
-		.name = name,
+		.name = *name ? name : "trace_clock",
 		.description = clock_description(file, name),
 		.epoch = file->has_date,
 		.precision = 1,
@@ -128,9 +128,9 @@ static void say_missing(struct ftrace_file *file, const char *stream, uint64_t o
 {
 	struct error cause;
 
-	error_set(&cause, ERR_FORMAT, "%s: the pages of %s at offset %" PRIu64 ": %s", file->path,
-		  stream, offset, what);
-	trace_damage(file->trace, "", &cause);
+	error_set(&cause, ERR_FORMAT, "the pages of %s at offset %" PRIu64 ": %s", stream, offset,
+		  what);
+	trace_damage(file->trace, file->path, &cause);
 }
 
 struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
@@ -234,7 +234,7 @@ static bool read_start(struct ftrace_file *file, uint64_t *at, struct error *err
 	if (!source_peek(file->source, 0, start, sizeof start, err))
 		return false;
 	if (memcmp(start, "\x17\x08\x44tracing", sizeof start) != 0)
-		return error_set(err, ERR_FORMAT, "%s: not a trace.dat", file->path);
+		return error_set(err, ERR_FORMAT, "not a trace.dat");
 	*at = sizeof start;
 	version = ftrace_read_name(file, at, err);
 	if (!version)
@@ -242,9 +242,8 @@ static bool read_start(struct ftrace_file *file, uint64_t *at, struct error *err
 	file->part->version = version;
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
 		return error_set(err, ERR_FORMAT,
-				 "%s: trace.dat of version %.20s, which is not "
-				 "known (6 and 7 are)",
-				 file->path, version);
+				 "a trace.dat of version %.20s, which is not known (6 and 7 are)",
+				 version);
 	if (!ftrace_read_number(file, at, 1, &big, err) ||
 	    !ftrace_read_number(file, at, 1, &longs, err))
 		return false;
@@ -253,9 +252,9 @@ static bool read_start(struct ftrace_file *file, uint64_t *at, struct error *err
 		return false;
 	if ((longs != 4 && longs != 8) || !page || page > PAGE_MAX)
 		return error_set(err, ERR_FORMAT,
-				 "%s: a long of %" PRIu64 " bytes and pages of %" PRIu64
+				 "a long of %" PRIu64 " bytes and pages of %" PRIu64
 				 " make no sense",
-				 file->path, longs, page);
+				 longs, page);
 	file->long_bytes = (unsigned)longs;
 	file->page_bytes = (uint32_t)page;
 	return true;
@@ -269,10 +268,7 @@ bool ftrace_page_known(const struct ftrace_file *file, struct error *err)
 	    page->time_at + page->time_bytes <= page->data_at &&
 	    page->commit_at + page->commit_bytes <= page->data_at && page->data_at <= 64)
 		return true;
-	return error_set(err, ERR_FORMAT,
-			 "%s: header_page describes pages of a form not known "
-			 "here",
-			 file->path);
+	return error_set(err, ERR_FORMAT, "header_page describes pages of a form not known here");
 }
 
 bool ftrace_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,

@@ -288,7 +288,7 @@ static void read_descriptions(struct ftrace_file *file)
 	add_text(file, "events/header_page", tracing_header_page);
 	add_text(file, "events/header_event", tracing_header_event);
 	for (size_t i = 0; i < systems.count; i++)
-		add_formats(file, events, systems.items[i]);
+		add_formats(file, events, arena_strdup(file->trace->arena, systems.items[i]));
 	add_text(file, "kallsyms", tracing_kallsyms);
 	add_text(file, "printk_formats", tracing_printk);
 	add_text(file, "saved_cmdlines", tracing_cmdlines);
@@ -340,10 +340,8 @@ bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mod
 	find_files(file, &raw, mode);
 	bool good = raw.count > 0 ||
 		    error_set(err, ERR_FORMAT,
-			      "%s: formats, but no pages: neither cpuN.raw nor "
-			      "copies of per_cpu/cpuN/trace_pipe_raw (a mounted tracefs is not "
-			      "read)",
-			      path);
+			      "formats, but no pages: neither cpuN.raw nor copies of "
+			      "per_cpu/cpuN/trace_pipe_raw (a mounted tracefs is not read)");
 	if (good) {
 		file->big_endian = looks_big_endian(raw.items[0].source, file->long_bytes);
 		file->tracing = tracing_new(trace->arena, file->big_endian, file->long_bytes,

@@ -74,7 +74,7 @@ def latency_flags(flags, count):
 
 def raw_values(text, names):
     """{name: text} of a raw report's line, its fields being `names` in this order."""
-    text, values, at = text.strip(" ") if names else text, {}, 0
+    text, values, at = text.lstrip(" "), {}, 0
     places = []
     for name in names:
         mark = name + "="

@@ -94,14 +94,18 @@ def timehist_agrees(report, path, found):
 
 
 def run_times(found, begin, end):
-    """{tid: ns} as perf's summary has them, by the sample's thread and by the switch's."""
+    """{tid: ns} as perf's summary has them, by the sample's thread, and by the switch that began it.
+
+    They are of one thread but where that exits (its samples are of -1), or where a switch is missing.
+    """
     by_sample, by_switch = {}, {}
     for events in found.values():
         for a, b in zip(events, events[1:]):
             length = min(b.time, end) - max(a.time, begin)
             if length > 0 and b.prev != 0:
                 by_sample[b.tid] = by_sample.get(b.tid, 0) + length
-                by_switch[b.prev] = by_switch.get(b.prev, 0) + length
+            if length > 0 and a.next != 0:
+                by_switch[a.next] = by_switch.get(a.next, 0) + length
     return by_sample, by_switch
 
 

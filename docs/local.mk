@@ -5,3 +5,4 @@ dist_man_MANS += docs/yore-rules.5
 EXTRA_DIST += docs/rules.md
 dist_man_MANS += docs/yore.1
 EXTRA_DIST += docs/aux.md
+EXTRA_DIST += docs/symbols.md

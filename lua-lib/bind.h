@@ -6,6 +6,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "engine/event.h"
+#include "engine/symbols.h"
 #include "index/events.h"
 #include "lua-lib/script.h"
 #include "state/state.h"
@@ -37,6 +38,7 @@ struct bind_trace {
 	struct index *index;
 	struct state *state; /* own; opened by the first question */
 	struct rules *rules;
+	struct symbols *symbols;     /* own; made when first asked for */
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */

@@ -175,6 +175,49 @@ static int push_text(lua_State *L, const struct event_view *view)
 	return 1;
 }
 
+static void push_frame(lua_State *L, const struct frame *frame)
+{
+	const struct symbol *symbol = &frame->symbol;
+
+	lua_createtable(L, 0, 4);
+	lua_pushinteger(L, (lua_Integer)frame->address);
+	lua_setfield(L, -2, "ip");
+	if (symbol->object) {
+		lua_pushstring(L, symbol->object);
+		lua_setfield(L, -2, "object");
+	}
+	if (symbol->function) {
+		lua_pushstring(L, symbol->function);
+		lua_setfield(L, -2, "symbol");
+		lua_pushinteger(L, (lua_Integer)symbol->offset);
+		lua_setfield(L, -2, "offset");
+	}
+}
+
+/* The frames of the event's call chain, the innermost first; nil: its class has none. */
+static int push_frames(lua_State *L, const struct event_view *view)
+{
+	struct bind_cursor *cursor = view->cursor;
+	struct bind_trace *bound = cursor->bound;
+	const struct frame *frames;
+
+	if (!view->class || !symbols_chain(view->class)) {
+		lua_pushnil(L);
+		return 1;
+	}
+	check_current(L, cursor, view->serial);
+	const struct fields *fields = bind_cursor_fields(L, cursor);
+	if (!bound->symbols)
+		bound->symbols = symbols_new_beside(bound->trace, index_path(bound->index));
+	size_t count = symbols_frames(bound->symbols, view->t, fields, 0, &frames);
+	lua_createtable(L, (int)count, 0);
+	for (size_t i = 0; i < count; i++) {
+		push_frame(L, &frames[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
 static int event_index(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
@@ -204,6 +247,8 @@ static int event_index(lua_State *L)
 		return push_fields_view(L, view, BIND_PACKET);
 	if (!strcmp(key, "text"))
 		return push_text(L, view);
+	if (!strcmp(key, "frames"))
+		return push_frames(L, view);
 	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);

@@ -87,6 +87,8 @@ static void release(struct bind_trace *bound)
 {
 	while (bound->cursors)
 		bind_cursor_end(bound->cursors);
+	symbols_free(bound->symbols);
+	bound->symbols = NULL;
 	if (!bound->host.index) {
 		state_close(bound->state);
 		rules_free(bound->rules);

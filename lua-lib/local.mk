@@ -15,6 +15,6 @@ lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^luaopen_yore$$'
 
 luadatadir = $(pkgdatadir)/lua
-dist_luadata_DATA = %D%/cputop.lua %D%/switches.lua
+dist_luadata_DATA = %D%/cputop.lua %D%/flamegraph.lua %D%/switches.lua
 luamoredatadir = $(luadatadir)/yore
 dist_luamoredata_DATA = %D%/yore/options.lua %D%/yore/show.lua

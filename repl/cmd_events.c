@@ -342,7 +342,7 @@ const struct cmd cmd_events = {
 		"values\n"
 		"of one filter are alternatives, several filters must all hold. Losses that the\n"
 		"tracer noted stand between the events, except where --name, --where or a thread\n"
-		"was asked for.\n"
+		"was asked for. Call chains are written as frames, a line each.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore events fixtures/golden/sched-demo --limit 5\n"

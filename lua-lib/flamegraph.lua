@@ -1,0 +1,229 @@
+-- flamegraph: call chains folded, "comm;frame;frame count", or drawn (--svg FILE)
+--
+-- One line per different stack, its outermost frame first, and how much of the time was in it: the
+-- sum of the samples' periods where they have one, else how many there were (--count: always that).
+-- Tracepoints count once each. Different events are not added up: without --event GLOB those of the
+-- first event that has a call chain count. --begin TIME and --end TIME bound the range.
+--
+-- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
+-- file's name in brackets.
+
+local options = require("yore.options")
+
+-- Takes what is not options.range()'s out of `arg`.
+local function own_options()
+	local own, rest = {}, {}
+	local i = 1
+	while arg[i] do
+		local name, value = arg[i]:match("^(%-%-%a+)=(.*)$")
+		name = name or arg[i]
+		if name == "--count" then
+			own.count = true
+		elseif name == "--svg" or name == "--event" then
+			if not value then
+				i = i + 1
+				value = arg[i] or error(name .. " needs a value", 0)
+			end
+			own[name:sub(3)] = value
+		else
+			rest[#rest + 1] = arg[i]
+		end
+		i = i + 1
+	end
+	return own, rest
+end
+
+local own, rest = own_options()
+local bounded = #rest > 0 or yore.range() ~= nil or select(2, yore.range()) ~= nil
+local range = bounded and options.range(trace, rest) or {}
+
+-- Names of threads: of those before the range, then by the records that give and inherit them.
+local names = { [0] = "swapper" }
+if range.start then
+	for path, value in pairs(trace:at(range.start, "thread[*]/name", { before = true }) or {}) do
+		local tid = math.tointeger(path:match("%[(%-?%d+)%]"))
+		if tid and value then
+			names[tid] = value
+		end
+	end
+end
+
+local function learn(ev)
+	local payload = ev.payload
+	if ev.name == "perf_comm" then
+		names[payload.tid] = payload.comm
+	elseif names[payload.ptid] then
+		names[payload.tid] = names[payload.ptid]
+	end
+end
+
+-- A function's name without arguments and quotes; Go's methods, "x.(*T).f", stay whole.
+local function tidy(name)
+	name = name:gsub(";", ":")
+	if not name:find("%.%(.*%)%.") then
+		local from = 1
+		while true do
+			local at = name:find("(", from, true)
+			if not at then
+				break
+			elseif name:sub(at, at + 20) ~= "(anonymous namespace)" then
+				name = name:sub(1, at - 1)
+				break
+			end
+			from = at + 1
+		end
+	end
+	return (name:gsub("[\"']", ""))
+end
+
+local tidied = setmetatable({}, { __index = function(cache, name)
+	cache[name] = tidy(name)
+	return cache[name]
+end })
+
+local function frame_name(frame)
+	if frame.symbol then
+		return tidied[frame.symbol]
+	elseif frame.object then
+		return "[" .. frame.object:gsub(".*/", "") .. "]"
+	end
+	return "[unknown]"
+end
+
+local stacks, total = {}, 0
+
+local function fold(ev, frames)
+	local tid = ev.context.tid
+	local stack = { (tostring(names[tid] or ":" .. tostring(tid)):gsub(" ", "_")) }
+	for i = #frames, 1, -1 do
+		stack[#stack + 1] = frame_name(frames[i])
+	end
+	local weight = 1
+	if not own.count and ev.context.common_type == nil then
+		weight = ev.context.period or 1
+	end
+	local key = table.concat(stack, ";")
+	stacks[key] = (stacks[key] or 0) + weight
+	total = total + weight
+end
+
+-- Which event counts is known when the first one with frames comes.
+local counted, passed_over = own.event and true, false
+local wanted = own.event and { own.event, "perf_comm", "perf_fork" } or nil
+for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
+	if ev.name == "perf_comm" or ev.name == "perf_fork" then
+		learn(ev)
+	else
+		local same = counted == true or counted == nil or counted == ev.name
+		local frames = same and ev.frames
+		if frames and #frames > 0 then
+			counted = counted or ev.name
+			fold(ev, frames)
+		end
+		passed_over = passed_over or not same
+	end
+end
+
+local sorted = {}
+for key in pairs(stacks) do
+	sorted[#sorted + 1] = key
+end
+table.sort(sorted)
+if #sorted == 0 then
+	error("no event has a call chain", 0)
+end
+
+if not own.svg then
+	for _, key in ipairs(sorted) do
+		print(key .. " " .. stacks[key])
+	end
+	return
+end
+
+-- Drawing: stacks become a tree of frames; a frame is as wide as what was in it. Rows go up from
+-- the root; neighbours in a row stand in the order of their names.
+
+local WIDTH, ROW, MARGIN, CHAR, LEAST = 1200, 16, 10, 7, 0.1
+
+local function tree_of(keys)
+	local root = { name = "all", weight = 0, kids = {}, order = {} }
+	local depth = 0
+	for _, key in ipairs(keys) do
+		local weight, node, level = stacks[key], root, 0
+		root.weight = root.weight + weight
+		for name in key:gmatch("[^;]+") do
+			local kid = node.kids[name]
+			if not kid then
+				kid = { name = name, weight = 0, kids = {}, order = {} }
+				node.kids[name] = kid
+				node.order[#node.order + 1] = kid
+			end
+			kid.weight = kid.weight + weight
+			node, level = kid, level + 1
+		end
+		depth = math.max(depth, level)
+	end
+	return root, depth
+end
+
+local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function escaped(text)
+	if not utf8.len(text) then
+		text = text:gsub("[\128-\255]", "?")
+	end
+	return (text:gsub('[&<>"]', escapes):gsub("%c", "?"))
+end
+
+-- The same name has the same colour everywhere; the kernel's frames are as any others.
+local function colour(name)
+	local hash = 5381
+	for i = 1, #name do
+		hash = (hash * 33 + name:byte(i)) & 0xffffffff
+	end
+	return string.format("rgb(%d,%d,%d)", 205 + hash % 50, (hash >> 8) % 200, (hash >> 16) % 55)
+end
+
+local function draw(file)
+	local root, depth = tree_of(sorted)
+	local height = (depth + 1) * ROW + 2 * MARGIN + 24
+	local scale = (WIDTH - 2 * MARGIN) / root.weight
+
+	local function box(node, from, level)
+		local width = node.weight * scale
+		if width < LEAST then
+			return
+		end
+		local x = MARGIN + from * scale
+		local y = height - MARGIN - (level + 1) * ROW
+		local name, room = node.name, math.floor((width - 6) / CHAR)
+		file:write(string.format('<g><title>%s (%d, %.2f%%)</title><rect x="%.1f" y="%d" '
+			.. 'width="%.1f" height="%d" fill="%s"/>', escaped(name), node.weight,
+			node.weight * 100 / root.weight, x, y, width, ROW - 1, colour(name)))
+		if room >= 3 then
+			local text = #name > room and name:sub(1, room - 2) .. ".." or name
+			file:write(string.format('<text x="%.1f" y="%d">%s</text>', x + 3, y + 11,
+				escaped(text)))
+		end
+		file:write("</g>\n")
+		for _, kid in ipairs(node.order) do
+			box(kid, from, level + 1)
+			from = from + kid.weight
+		end
+	end
+
+	file:write(string.format('<?xml version="1.0" encoding="UTF-8"?>\n<svg '
+		.. 'xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">\n',
+		WIDTH, height, WIDTH, height))
+	file:write('<style>text{font:12px monospace;fill:#000}g:hover rect{stroke:#000}</style>\n')
+	file:write(string.format('<rect width="%d" height="%d" fill="#f8f8f8"/>\n', WIDTH, height))
+	file:write(string.format('<text x="%d" y="20">%s</text>\n', MARGIN,
+		escaped("Flame graph: " .. (own.event or counted) .. ", " .. total
+		.. (own.count and " samples" or " in all"))))
+	box(root, 0, 0)
+	file:write("</svg>\n")
+end
+
+local file = assert(io.open(own.svg, "w"))
+draw(file)
+assert(file:close())

@@ -384,7 +384,7 @@ const struct cmd cmd_at = {
 		"  $ yore at fixtures/golden/sched-demo @2120801130503 'cpu[0]/thread' --before\n"
 		"  $ printf '+1ms\\n+2ms\\n' | yore at fixtures/golden/sched-demo - "
 		"'cpu[0]/thread'\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_AT,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
 	.words = WORD_TIME | WORD_PATH,
 	.min_words = 0,
 	.max_words = -1,

@@ -27,14 +27,15 @@ enum option_group {
 	OPT_RULES = 1 << 5,    /* --rules */
 	OPT_LIMIT = 1 << 6,    /* --limit */
 	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
-	OPT_AT = 1 << 8,       /* --before --why */
+	OPT_BEFORE = 1 << 8,   /* --before */
 	OPT_INDEX = 1 << 9,    /* --drop */
 	OPT_DUMP = 1 << 10,    /* --at */
 	OPT_EXPLAIN = 1 << 11, /* --explain */
 	OPT_LIST = 1 << 12,    /* --list */
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
-	OPT_SYMBOLS = 1 << 15  /* --symbols --no-symbols --lines */
+	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
+	OPT_WHY = 1 << 16      /* --why */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };

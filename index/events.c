@@ -85,10 +85,13 @@ static bool claimed_range(struct events *events, struct error *err)
 			continue;
 		if (!index_table(events->index, trace->streams[i], &table, err))
 			return false;
-		uint64_t count = table_count(table);
-		if (!count)
+		uint64_t count = table_count(table), begin;
+		if (count && !table_get(table, 0, &info, err))
+			return false;
+		begin = count && info.rec.flags & PACKET_BEFORE_ALL;
+		if (begin >= count)
 			continue;
-		if (!table_get(table, 0, &info, err))
+		if (!table_get(table, begin, &info, err))
 			return false;
 		first = info.rec.min < first ? info.rec.min : first;
 		if (!table_get(table, count - 1, &info, err))

@@ -167,7 +167,7 @@ static void bound_search(const struct prompt *prompt, bool backward, struct even
 {
 	const struct session *session = prompt->session;
 
-	open->begin = NSTIME_MIN;
+	open->begin = NSTIME_MIN + 1; /* where there is no time, there is no moment */
 	open->end = NSTIME_MAX;
 	open->backward = backward;
 	open->losses = false;

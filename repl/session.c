@@ -417,7 +417,8 @@ bool session_times(struct session *session, struct times *out, struct error *err
 static bool only_first(struct session *session, nstime *first, struct error *err)
 {
 	struct index *index = session_index(session, err);
-	struct events_options open = {.begin = NSTIME_MIN,
+	/* not a record without a time, which comes before all others */
+	struct events_options open = {.begin = NSTIME_MIN + 1,
 				      .end = NSTIME_MAX,
 				      .progress = session_progress_time,
 				      .progress_arg = session};

@@ -83,6 +83,9 @@ elif mkdir "$instance" 2>/dev/null; then
 	if pages; then
 		try "$here/ftrace_agree.py" "$yore" "$folder/ftrace/trace.dat"
 		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
+		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
+		mv "$folder/kallsyms" "$tree"
+		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"
 	else
 		echo "fresh.sh: skipped: trace-cmd restore made no file"
 	fi

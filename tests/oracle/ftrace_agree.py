@@ -16,6 +16,7 @@ each CPU of each buffer in order:
 Rulings, where trace-cmd is not the judge, are in RULED; each is asserted where it bites.
 """
 import collections
+import json
 import os
 import re
 import sys
@@ -209,8 +210,37 @@ def drops_agree(report, case, said, lines, drops):
         report.facts.append("%d drops" % len(drops))
 
 
+STATS = re.compile(r"^(CPU|Buffer|entries|overrun|commit overrun|bytes|oldest event ts|now ts|"
+                   r"dropped events|read events): .*$")
+
+
+def stats_agree(report, program, path):
+    """What the kernel counted for each buffer and CPU, and how many bytes they have in the file."""
+    if not ftrace_tool.installed():
+        return
+    text = ftrace_tool.run("report", "--stat", "-i", path)
+    done = yore_says.run(program, "info", path, "--format", "json", "--no-index")
+    if done.returncode not in (0, 3):
+        report.differs("info: " + done.stderr.decode()[:200])
+        return
+    info = json.loads(done.stdout)
+    ours = [line for name, value in info["env"].items() if name.split(".")[0] == "cpustat"
+            for line in value.split(";")]
+    theirs = [line.strip() for line in text.split("\n") if STATS.match(line.strip())]
+    if report.same("CPU statistics", [line.strip() for line in ours], theirs) and theirs:
+        report.facts.append("%d statistics" % len(theirs))
+    if info["env"].get("compression", "none") == "none":  # else trace-cmd tells of its copy
+        sizes = dict(zip(re.findall(r"^CPU(\d+) data recorded", text, re.M),
+                         re.findall(r"^ +(\d+) bytes in size", text, re.M)))
+        report.same("bytes of each CPU",
+                    {stream["name"]: stream["bytes"] for stream in info["streams"]
+                     if stream["cpu"] is not None},
+                    {"cpu" + cpu: int(size) for cpu, size in sizes.items() if int(size)})
+
+
 def trace_file(case):
-    return os.path.join(case, "trace.dat") if os.path.isdir(case) else case
+    inside = os.path.join(case, "trace.dat")
+    return inside if os.path.exists(inside) else case
 
 
 def by_stream(said):
@@ -268,6 +298,7 @@ def compare(program, case):
                                                                   line.flags))
     drops_agree(report, name, said, lines, drops)
     names_agree(report, path, case, said, lines)
+    stats_agree(report, program, path)
     texts_agree(report, program, path, name, said, good)
     times = [item["t"] for item in said.events if item["t"] is not None]
     if any(a > b for a, b in zip(times, times[1:])):

@@ -4,8 +4,8 @@
     sched_agree.py YORE perf FILE...      `perf sched timehist`, and its summary beside cputop
     sched_agree.py YORE ftrace FILE...    the sched_switch lines of `trace-cmd report`
 
-10,000 pairs of a CPU and a time for each file: the very nanosecond of a switch, the one before it,
-and random moments. timehist prints microseconds, so its rows are first laid over the nanoseconds of
+10,000 pairs of a CPU and a time for each file, and the other CPUs at these times: the very nanosecond of
+a switch, the one before it, and random moments. timehist prints microseconds, so its rows are first laid over the nanoseconds of
 perf's own samples, row by row; what they say of the task and of the next one is what is asked for.
 Without sched_switch, records of context switches are compared. What ran before a CPU's first switch is
 that switch's previous thread, unless events were lost before.
@@ -193,6 +193,8 @@ def compare(program, kind, path):
     name = path.split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace.")) else \
         os.path.basename(path)
     report = Report(name)
+    if not os.path.exists(path):
+        report.differs("%s: no such file" % path)
     found, lost = (perf_switches if kind == "perf" else ftrace_switches)(path)
     if not found:
         report.facts.append("no switches")
@@ -208,9 +210,10 @@ def compare(program, kind, path):
             break
         pairs.add((random.choice(sorted(found)), random.choice((
             random.choice(times), random.choice(times) - 1, random.randint(low, high)))))
-    answers = state_agree.ask(program, path, sorted({t for _, t in pairs}))
-    known = 0
-    for cpu, time in sorted(pairs):
+    moments = sorted({t for _, t in pairs})
+    answers = state_agree.ask(program, path, moments)
+    pairs, known = [(cpu, time) for cpu in sorted(found) for time in moments], 0
+    for cpu, time in pairs:
         value, right = answers.get((time, cpu)), expected(found[cpu], lost.get(cpu, []), time)
         known += value is not None
         if value not in right:

@@ -9,7 +9,9 @@
  *     kmem:kfree and alike  (symbol+offset) and then the print format
  *     hrtimer_start, hrtimer_expire_entry, tlb_flush, sys_enter_futex
  *
- * A format that lacks a field which its text needs is printed by its print format.
+ * A format that lacks a field which its text needs is printed by its print format; so are
+ * func_repeats, whose text says times that are none of the record's, and the events of kvm, xen,
+ * scsi and wireless networks.
  */
 #include "engine/kernel/print.h"
 

@@ -22,3 +22,7 @@ check_PROGRAMS += %D%/test_aux
 check_PROGRAMS += %D%/test_symbols
 %C%_test_symbols_SOURCES = %D%/test_symbols.c
 %C%_test_symbols_LDADD = $(TEST_LDADD)
+check_PROGRAMS += %D%/test_tracing
+%C%_test_tracing_SOURCES = %D%/test_tracing.c
+%C%_test_tracing_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
+%C%_test_tracing_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)

@@ -55,6 +55,26 @@ static void put_kind(struct sink *out, uint32_t flags)
 		sink_text(out, "packet");
 }
 
+/* All extents together. */
+static uint64_t size_of(const struct packet_info *info)
+{
+	uint64_t size = packet_bytes(info);
+
+	for (uint32_t i = 0; i < info->nextents; i++)
+		size += info->extents[i].len;
+	return size;
+}
+
+static bool holds(const struct packet_info *info, uint64_t offset)
+{
+	bool held = offset >= info->rec.off && offset - info->rec.off < packet_bytes(info);
+
+	for (uint32_t i = 0; i < info->nextents && !held; i++)
+		held = offset >= info->extents[i].off &&
+		       offset - info->extents[i].off < info->extents[i].len;
+	return held;
+}
+
 static const char *file_of(const struct stream *stream, const struct packet *packet)
 {
 	return packet->source < stream->nsources ? source_name(stream->sources[packet->source])
@@ -72,7 +92,7 @@ static bool packet_json(struct dump *dump, const struct stream *stream,
 	sink_text(out, ",\"file\":");
 	json_text(out, file_of(stream, packet));
 	sink_printf(out, ",\"offset\":%llu,\"size\":%llu,\"kind\":\"",
-		    (unsigned long long)packet->off, (unsigned long long)packet_bytes(info));
+		    (unsigned long long)packet->off, (unsigned long long)size_of(info));
 	put_kind(out, packet->flags);
 	sink_text(out, "\",\"begin\":");
 	json_time(out, packet->min);
@@ -93,7 +113,7 @@ static bool packet_json(struct dump *dump, const struct stream *stream,
 		sink_text(out, "null");
 	else
 		sink_u64(out, packet->events);
-	sink_text(out, "}\n");
+	sink_printf(out, ",\"extents\":%u}\n", info->nextents + 1);
 	return sink_row(out);
 }
 
@@ -113,7 +133,7 @@ static bool packet_row(struct dump *dump, const struct stream *stream,
 		return packet_json(dump, stream, info);
 	rows_text(rows, stream->name);
 	sink_u64(rows_cell(rows), packet->off);
-	sink_u64(rows_cell(rows), packet_bytes(info));
+	sink_u64(rows_cell(rows), size_of(info));
 	put_bound(dump, rows_cell(rows), packet->min);
 	put_bound(dump, rows_cell(rows), packet->max);
 	struct sink *cpu = rows_cell(rows);
@@ -122,7 +142,10 @@ static bool packet_row(struct dump *dump, const struct stream *stream,
 	struct sink *seq = rows_cell(rows);
 	if (packet->seq != PACKET_NONE)
 		sink_u64(seq, packet->seq);
-	put_kind(rows_cell(rows), packet->flags);
+	struct sink *kind = rows_cell(rows);
+	put_kind(kind, packet->flags);
+	if (info->nextents)
+		sink_printf(kind, " in %u extents", info->nextents + 1);
 	rows_text(rows, file_of(stream, packet));
 	return rows_end(rows);
 }
@@ -231,8 +254,7 @@ static bool dump_packet(struct dump *dump, const struct stream *stream,
 			const struct packet_info *info, struct error *err)
 {
 	if (dump->at) {
-		if (dump->offset < info->rec.off ||
-		    dump->offset - info->rec.off >= packet_bytes(info))
+		if (!holds(info, dump->offset))
 			return true;
 		return one_packet(dump, stream, info, err);
 	}
@@ -326,8 +348,12 @@ const struct cmd cmd_dump = {
 	.summary = "raw view: packets with offset, kind, size, times; bytes",
 	.help = "Prints every packet as it lies in the files: stream, offset, size, first and "
 		"last\n"
-		"time as its header has them, CPU, sequence number, kind and file. --at OFFSET "
-		"shows\n"
+		"time as its header has them, CPU, sequence number, kind and file. A packet of "
+		"perf.data\n"
+		"is up to 256 KB of one CPU's records, which lie in several extents between "
+		"those of\n"
+		"others; of compressed data the offsets count in a decompressed copy. --at "
+		"OFFSET shows\n"
 		"the packets that have the byte at OFFSET, their bytes and their events.\n"
 		"\n"
 		"Examples:\n"

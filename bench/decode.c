@@ -90,10 +90,11 @@ struct opened {
 	struct index *index;
 };
 
-static bool open_and_walk(const char *path, struct opened *out, struct error *err)
+/* With `all`, tables that could be computed are scanned too. */
+static bool open_and_walk(const char *path, bool all, struct opened *out, struct error *err)
 {
 	struct trace_options topt = {.paths = &path, .npaths = 1};
-	struct index_options iopt = {.none = true, .scan_all = true};
+	struct index_options iopt = {.none = true, .scan_all = all};
 
 	*out = (struct opened){0};
 	return trace_open(&topt, &out->trace, err) &&
@@ -112,7 +113,7 @@ static void opened_close(struct opened *opened)
 static bool walk_round(const char *path, struct work *work, struct error *err)
 {
 	struct opened opened;
-	bool ok = open_and_walk(path, &opened, err);
+	bool ok = open_and_walk(path, true, &opened, err);
 
 	*work = (struct work){0};
 	for (size_t i = 0; ok && i < opened.trace->nstreams; i++) {
@@ -148,7 +149,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench-decode TRACE walk|heads|fields|merge|all [ROUNDS]\n");
 		return 2;
 	}
-	if (!walk && !open_and_walk(argv[1], &opened, &err))
+	if (!walk && !open_and_walk(argv[1], false, &opened, &err))
 		return fail(&err);
 	for (size_t i = 0; !walk && i < opened.trace->nstreams; i++)
 		bytes += opened.trace->streams[i]->bytes;

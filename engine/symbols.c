@@ -168,8 +168,26 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 
 /* Values of a call chain from here on say whose addresses follow (perf_event_open(2)). */
 #define MARK_FIRST (-UINT64_C(4095))
-#define MARK_KERNEL (-UINT64_C(128))
-#define MARK_GUEST_KERNEL (-UINT64_C(2176))
+
+enum whose { OF_PROCESS, OF_KERNEL, OF_OTHERS, OF_NOBODY };
+
+/* OF_OTHERS: hypervisor and guests, whose maps nobody told; OF_NOBODY: there is no such mark. */
+static enum whose mark_meaning(uint64_t mark)
+{
+	switch ((int64_t)mark) {
+	case -512:
+		return OF_PROCESS;
+	case -128:
+		return OF_KERNEL;
+	case -32:
+	case -2048:
+	case -2176:
+	case -2560:
+		return OF_OTHERS;
+	default:
+		return OF_NOBODY;
+	}
+}
 
 const struct field_class *symbols_chain(const struct event_class *class)
 {
@@ -203,7 +221,7 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	struct field chain;
 	struct field_iter iter;
 	size_t count = 0;
-	bool kernel = false;
+	enum whose whose = OF_PROCESS;
 
 	*out = NULL;
 	if (!symbols_chain(fields->class) ||
@@ -212,22 +230,24 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	fields_at(fields, &path, &chain);
 	int64_t pid = pid_of(fields);
 	field_iter_begin(&iter, &chain);
-	while (field_iter_next(&iter)) {
+	while (whose != OF_NOBODY && field_iter_next(&iter)) {
 		uint64_t value = iter.item.slot.u;
 		struct frame *frame;
 		if (value >= MARK_FIRST) {
-			kernel = value == MARK_KERNEL || value == MARK_GUEST_KERNEL;
+			whose = mark_meaning(value);
 			continue;
 		}
 		symbols->frames = mem_grow(symbols->frames, count, &symbols->frames_capacity,
 					   sizeof *symbols->frames);
 		frame = &symbols->frames[count++];
 		frame->address = value;
-		frame->kernel = kernel;
-		symbols_find(symbols, fields->class->part, t, pid, kernel, value, want,
-			     &frame->symbol);
+		frame->kernel = whose == OF_KERNEL;
+		frame->symbol = (struct symbol){.file_offset = value};
+		if (whose != OF_OTHERS)
+			symbols_find(symbols, fields->class->part, t, pid, frame->kernel, value,
+				     want, &frame->symbol);
 	}
 	field_iter_end(&iter);
 	*out = symbols->frames;
-	return count;
+	return whose == OF_NOBODY ? 0 : count; /* as perf: such a chain is damaged */
 }

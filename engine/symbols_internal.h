@@ -137,6 +137,7 @@ struct range {
 	uint64_t start, end;  /* half-open, end not 0 */
 	uint64_t file_offset; /* of start */
 	struct object *object;
+	bool old; /* of the program before exec */
 };
 
 struct spaces;
@@ -146,6 +147,7 @@ void spaces_free(struct spaces *spaces);
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range);
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end);
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
+/* What was mapped stays until something new covers it, or until the next exec. */
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
 /* What is at the address at t, after all changes of t. False: nothing. */
 bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out);

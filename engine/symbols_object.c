@@ -4,7 +4,7 @@
  * Where symbols are looked for, as perf does; a file whose build id is another one is not taken:
  *
  *     the file's .gnu_debuglink      beside it, in .debug beside it, in /usr/lib/debug/<its folder>
- *     ~/.debug/.build-id/ab/cdef     `debug`, and `elf` (a copy that perf record keeps) or `vdso`
+ *     ~/.debug/.build-id/ab/cdef     `elf` (a copy that perf record keeps), `debug`, `vdso`
  *     /usr/lib/debug/<path>[.debug]
  *     /usr/lib/debug/.build-id/ab/cdef.debug
  *     the file itself
@@ -151,14 +151,20 @@ static void find_runtime(const struct object *object, struct place *out)
 	kept_by_perf(out, &object->id, "vdso");
 }
 
-static bool try_debug(struct place *out, struct buf *path, const struct build_id *id)
+/* A file that was found is good for something only with a full table. */
+static bool with_symtab(struct place *out, bool found)
 {
-	bool found = place_try(out, buf_text(path), id);
-
 	if (found && !elf_has_symtab(out->fd)) {
 		place_close(out);
 		found = false;
 	}
+	return found;
+}
+
+static bool try_debug(struct place *out, struct buf *path, const struct build_id *id)
+{
+	bool found = with_symtab(out, place_try(out, buf_text(path), id));
+
 	buf_clear(path);
 	return found;
 }
@@ -214,11 +220,9 @@ static void find_debug(const struct object *object, const struct place *runtime,
 {
 	if (by_link(object, runtime, id, out))
 		return;
-	if (kept_by_perf(out, id, "debug")) {
-		if (elf_has_symtab(out->fd))
-			return;
-		place_close(out);
-	}
+	if (with_symtab(out, kept_by_perf(out, id, "elf")) ||
+	    with_symtab(out, kept_by_perf(out, id, "debug")))
+		return;
 	by_place(object, id, out);
 }
 

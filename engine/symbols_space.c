@@ -6,8 +6,11 @@
  *
  * A process keeps its changes and, to look at, its ranges after the first `applied` of them, in
  * order of address and free of overlap. Going forward applies changes; going back starts again at
- * the last change that forgets all before it: exec, or the fork that made the process. What a fork
- * copies is kept once for all forks between two changes of the parent.
+ * the fork that made the process. What a fork copies is kept once for all forks between two changes
+ * of the parent.
+ *
+ * After exec the kernel still runs on the stack of the program before: a sample then shows who
+ * called exec. So its maps stay, as the older ones, until others cover them.
  */
 #include "engine/symbols_internal.h"
 
@@ -25,7 +28,7 @@ enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
 struct change {
 	enum change_kind kind;
 	nstime t;
-	size_t from; /* the latest change at or before it that forgets all before; SIZE_MAX: none */
+	size_t from; /* the latest fork at or before it, which forgets all before; SIZE_MAX: none */
 	struct range range;             /* MAP, UNMAP */
 	const struct ranges *inherited; /* FORK; NULL: nothing */
 };
@@ -165,6 +168,18 @@ static void copy(struct ranges *to, const struct ranges *from)
 	to->count = from->count;
 }
 
+static void grow_old(struct ranges *ranges)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		if (!ranges->items[i].old) {
+			ranges->items[kept] = ranges->items[i];
+			ranges->items[kept++].old = true;
+		}
+	ranges->count = kept;
+}
+
 /* Changes ------------------------------------------------------------------------------------- */
 
 static void apply(struct ranges *ranges, const struct change *change)
@@ -179,7 +194,7 @@ static void apply(struct ranges *ranges, const struct change *change)
 		cut(ranges, range->start, range->end);
 		break;
 	case CHANGE_EXEC:
-		ranges->count = 0;
+		grow_old(ranges);
 		break;
 	case CHANGE_FORK:
 		copy(ranges, change->inherited);
@@ -203,13 +218,12 @@ static void turn(struct space *space, size_t n)
 static void add(struct space *space, const struct change *change)
 {
 	struct change *added;
-	bool forgets = change->kind == CHANGE_EXEC || change->kind == CHANGE_FORK;
 
 	space->changes =
 		mem_grow(space->changes, space->count, &space->capacity, sizeof *space->changes);
 	added = &space->changes[space->count];
 	*added = *change;
-	if (forgets)
+	if (change->kind == CHANGE_FORK)
 		added->from = space->count;
 	else
 		added->from = space->count ? added[-1].from : SIZE_MAX;

@@ -611,19 +611,29 @@ struct step_of {
 /* What page of which map is at a page: by copying whole spaces, change by change. */
 static void replay(const struct step_of *steps, size_t n, nstime t, int model[PIDS][PAGES])
 {
+	static bool old[PIDS][PAGES]; /* since the last exec */
+
+	memset(old, 0, sizeof old);
 	for (int p = 0; p < PIDS; p++)
 		for (int i = 0; i < PAGES; i++)
 			model[p][i] = -1;
 	for (size_t s = 0; s < n && steps[s].t <= t; s++) {
 		const struct step_of *step = &steps[s];
 		if (step->kind == MAP_ADD)
-			for (uint64_t i = 0; i < step->len; i++)
+			for (uint64_t i = 0; i < step->len; i++) {
 				model[step->pid][step->start + i] = (int)(s * PAGES + i);
+				old[step->pid][step->start + i] = false;
+			}
 		else if (step->kind == MAP_EXEC)
-			for (int i = 0; i < PAGES; i++)
-				model[step->pid][i] = -1;
-		else if (step->pid != step->parent)
+			for (int i = 0; i < PAGES; i++) {
+				if (old[step->pid][i])
+					model[step->pid][i] = -1;
+				old[step->pid][i] = true;
+			}
+		else if (step->pid != step->parent) {
 			memcpy(model[step->pid], model[step->parent], sizeof model[0]);
+			memcpy(old[step->pid], old[step->parent], sizeof old[0]);
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ this machine at the same time, so that both look at the same files, debug files 
 
 - every frame: address, function, offset, object, of every event with a call chain;
 - the same again with a warm cache of symbol tables;
+  One difference is allowed: perf 6.1 lets a symbol without a size (_init) reach over entries of the
+  linkage table that follow it, and finds one or the other by the shape of its tree;
 - `yore run flamegraph` against stackcollapse-perf's way of folding perf script's text.
 """
 import collections
@@ -93,6 +95,10 @@ def yore_frames(program, path, *options):
     return [item for item in found if item[1]]
 
 
+def same(theirs, ours):
+    return theirs == ours or (b" _init+0x" in theirs and b"@plt+0x" in ours)
+
+
 def compare(name, said, expected):
     """Samples of one time as a multiset; counts frames."""
     theirs, ours = collections.defaultdict(list), collections.defaultdict(list)
@@ -106,7 +112,7 @@ def compare(name, said, expected):
         frames += sum(len(chain) for chain in a)
         if a == b:
             continue
-        wrong = [(x, y) for p, q in zip(a, b) for x, y in zip(p, q) if x != y]
+        wrong = [(x, y) for p, q in zip(a, b) for x, y in zip(p, q) if not same(x, y)]
         differ += len(wrong) + abs(sum(map(len, a)) - sum(map(len, b)))
         if differ <= 5:
             print("  %s at %d: %s" % (name, time, wrong[:2] or (len(a), len(b))))
@@ -128,7 +134,7 @@ def folded_name(line):
 
 
 def fold(samples):
-    stacks, counted = collections.Counter(), None
+    stacks, counted = collections.Counter(), None  # of the first event with a chain
     for _time, _tid, comm, event, period, frames in samples:
         counted = counted or event
         if event != counted:

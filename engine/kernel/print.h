@@ -15,6 +15,8 @@
 
 #include "engine/kernel/tracing_internal.h"
 
+#include <string.h>
+
 enum node_kind {
 	NODE_NUMBER,
 	NODE_TEXT,
@@ -140,6 +142,15 @@ uint64_t print_field(const struct record *record, const struct kernel_field *fie
 void print_locate(const struct record *record, const struct kernel_field *field, size_t *at,
 		  size_t *len);
 uint64_t print_load(const struct record *record, size_t at, uint32_t bytes);
+
+/* Adds bytes and no zero behind them: tracing_text() ends what it made. */
+static inline void print_add(struct buf *out, const char *bytes, size_t len)
+{
+	char *to = out->capacity - out->len > len ? out->data + out->len : buf_room(out, len);
+
+	memcpy(to, bytes, len);
+	out->len += len;
+}
 
 /* print_number.c */
 void print_number(struct buf *out, const struct spec *spec, uint64_t value);

@@ -33,20 +33,9 @@ static char *power_digits(char *end, uint64_t value, unsigned shift, const char 
 	return end;
 }
 
-static inline char *room(struct buf *out, size_t more)
-{
-	return out->capacity - out->len > more ? out->data + out->len : buf_room(out, more);
-}
-
-static inline void append(struct buf *out, const char *text, size_t len)
-{
-	memcpy(room(out, len), text, len);
-	out->len += len;
-}
-
 static void pad(struct buf *out, char with, size_t count)
 {
-	memset(room(out, count), with, count);
+	memset(buf_room(out, count), with, count);
 	out->len += count;
 }
 
@@ -57,7 +46,7 @@ void print_decimal(struct buf *out, bool negative, uint64_t value)
 
 	if (negative)
 		*--at = '-';
-	append(out, at, (size_t)(end - at));
+	print_add(out, at, (size_t)(end - at));
 }
 
 void print_hex(struct buf *out, uint64_t value)
@@ -65,7 +54,7 @@ void print_hex(struct buf *out, uint64_t value)
 	char digits[24], *end = digits + sizeof digits;
 	char *at = power_digits(end, value, 4, "0123456789abcdef");
 
-	append(out, at, (size_t)(end - at));
+	print_add(out, at, (size_t)(end - at));
 }
 
 /* What a conversion keeps of a value: int, or as many longs or halves as it says. */
@@ -137,9 +126,9 @@ void print_number(struct buf *out, const struct spec *spec, uint64_t value)
 	}
 	if (!spec->left)
 		pad(out, ' ', blanks);
-	append(out, prefix, prefixed);
+	print_add(out, prefix, prefixed);
 	pad(out, '0', zeros);
-	append(out, at, count);
+	print_add(out, at, count);
 	if (spec->left)
 		pad(out, ' ', blanks);
 }
@@ -153,7 +142,7 @@ void print_text(struct buf *out, const struct spec *spec, const char *text, size
 
 	if (!spec->left && blanks)
 		pad(out, ' ', blanks);
-	append(out, text, len);
+	print_add(out, text, len);
 	if (spec->left && blanks)
 		pad(out, ' ', blanks);
 }

@@ -40,9 +40,7 @@ uint64_t print_field(const struct record *record, const struct kernel_field *fie
 {
 	uint32_t bytes = field->size;
 
-	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8
-		       ? print_load(record, field->offset, bytes)
-		       : 0;
+	return bytes <= 8 && !(bytes & (bytes - 1)) ? print_load(record, field->offset, bytes) : 0;
 }
 
 void print_locate(const struct record *record, const struct kernel_field *field, size_t *at,
@@ -327,7 +325,8 @@ static void string(struct buf *out, const struct spec *spec, const struct record
 		print_text(out, spec, node->text, strlen(node->text));
 		break;
 	case NODE_FIELD:
-		field_text(out, spec, record, node);
+		if (!node->field->is_item)
+			field_text(out, spec, record, node);
 		break;
 	case NODE_FLAGS:
 		flags_text(out, spec, record, node);
@@ -388,7 +387,7 @@ void print_piece(const struct piece *piece, const struct record *record, struct 
 
 	switch ((enum piece_kind)piece->kind) {
 	case PIECE_LITERAL:
-		buf_add(out, piece->text, piece->len);
+		print_add(out, piece->text, piece->len);
 		break;
 	case PIECE_DECIMAL:
 		value = print_field(record, piece->arg->field);

@@ -22,13 +22,14 @@ struct tracing_page { /* header_page: where the parts of a ring-buffer page are,
 
 struct tracing_format {
 	uint32_t id;
-	const char *system, *name; /* "sched", "sched_switch" */
+	const char *system, *name;            /* "sched", "sched_switch" */
 	struct field_class *common, *payload; /* structs; NULL payload: nothing usable, raw bytes */
-	const struct layout *layout; /* of both, from the first byte of the record; base 0 and ncommon */
-	uint32_t slot_base[2];       /* of common and payload */
+	const struct layout
+		*layout;       /* of both, from the first byte of the record; base 0 and ncommon */
+	uint32_t slot_base[2]; /* of common and payload */
 	uint32_t nslots;
-	uint32_t pid_at, pid_bytes;  /* common_pid, bytes from the record's first; 0 bytes: none */
-	struct tracing_text *text;   /* private; compiled on first use */
+	uint32_t pid_at, pid_bytes; /* common_pid, bytes from the record's first; 0 bytes: none */
+	struct tracing_text *text;  /* private; compiled on first use */
 };
 
 /* Everything lives in `arena` or until tracing_free(). Sizes of the traced machine. */
@@ -38,8 +39,7 @@ void tracing_free(struct tracing *tracing);
 
 /* Parts of the block; texts are copied. False: unusable, *err says why; the rest may go on. */
 bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, struct error *err);
-bool tracing_header_event(struct tracing *tracing, const char *text, size_t len,
-			  struct error *err);
+bool tracing_header_event(struct tracing *tracing, const char *text, size_t len, struct error *err);
 bool tracing_add_format(struct tracing *tracing, const char *system, const char *text, size_t len,
 			struct error *err);
 bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, struct error *err);
@@ -78,8 +78,8 @@ const struct tracing_format *tracing_find(const struct tracing *tracing, uint32_
 void tracing_type_field(const struct tracing *tracing, uint32_t *at, uint32_t *bytes);
 
 /*
- * Asked for kernel functions before the block's own symbols are, by all that print them: thread-safe,
- * the text lives as long as the tracing does. NULL from it: not known.
+ * Asked for kernel functions before the block's own symbols are, by all that print them:
+ * thread-safe, the text lives as long as the tracing does. NULL from it: not known.
  */
 typedef const char *tracing_resolver(void *arg, uint64_t address, uint64_t *start);
 void tracing_set_resolver(struct tracing *tracing, tracing_resolver *resolver, void *arg);
@@ -94,7 +94,7 @@ bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start,
 bool tracing_cmdline_at(const struct tracing *tracing, size_t i, int32_t *pid, const char **comm);
 
 enum tracing_style {
-	TRACING_PERF,	/* as perf script prints: print fmt alone */
+	TRACING_PERF,    /* as perf script prints: print fmt alone */
 	TRACING_TRACECMD /* as trace-cmd report does: its plugins' texts for some events */
 };
 

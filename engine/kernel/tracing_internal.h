@@ -17,6 +17,7 @@ struct kernel_field {
 	bool is_text;     /* array of char, u8 or s8: text when raw output finds it printable */
 	bool is_located;  /* __data_loc or __rel_loc */
 	bool is_relative; /* __rel_loc */
+	bool is_item;     /* one of an array, made by a print format */
 };
 
 enum plugin { /* events that trace-cmd prints by code of its own */

@@ -1,0 +1,282 @@
+/*
+ * print_helpers.c - the kernel's macros that its print formats leave: __print_flags(), __get_str()
+ * ...
+ */
+#include "engine/base/mem.h"
+#include "engine/kernel/print_parser.h"
+
+#include <string.h>
+
+/* ---- values that labels have ---- */
+
+/* Names that some kernels leave in their formats instead of numbers. */
+static int64_t known_name(const char *name)
+{
+	static const struct {
+		const char *name;
+		int64_t value;
+	} known[] = {
+		{"HI_SOFTIRQ", 0},      {"TIMER_SOFTIRQ", 1},     {"NET_TX_SOFTIRQ", 2},
+		{"NET_RX_SOFTIRQ", 3},  {"BLOCK_SOFTIRQ", 4},     {"IRQ_POLL_SOFTIRQ", 5},
+		{"TASKLET_SOFTIRQ", 6}, {"SCHED_SOFTIRQ", 7},     {"HRTIMER_SOFTIRQ", 8},
+		{"RCU_SOFTIRQ", 9},     {"HRTIMER_NORESTART", 0}, {"HRTIMER_RESTART", 1},
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].value;
+	return -1;
+}
+
+/* Of a constant expression; negative ones are all -1, as the tools have it. */
+static int64_t label_value(struct parser *p, const struct node *node)
+{
+	while (node->kind == NODE_CAST)
+		node = node->a;
+	if (node->kind == NODE_TEXT)
+		return known_name(node->text);
+	if (node->kind != NODE_NUMBER) {
+		p->failed = true;
+		return 0;
+	}
+	return (int64_t)node->number < 0 ? -1 : (int64_t)node->number;
+}
+
+/* {value, "text"}, ... up to the helper's closing parenthesis */
+static void labels(struct parser *p, struct node *node)
+{
+	struct label *list = NULL;
+	size_t count = 0, capacity = 0;
+
+	do {
+		parser_expect(p, "{");
+		const struct node *value = parser_expression(p);
+		parser_expect(p, ",");
+		const char *text = p->kind == TOKEN_TEXT ? parser_strings(p) : parser_word(p);
+		parser_expect(p, "}");
+		if (p->failed || count > PARSER_NODES_MAX)
+			break;
+		list = mem_grow(list, count, &capacity, sizeof *list);
+		list[count++] = (struct label){label_value(p, value), text};
+	} while (parser_accept(p, ","));
+	parser_expect(p, ")");
+	struct label *kept = arena_array(p->arena, count + 1, sizeof *kept);
+	if (count)
+		memcpy(kept, list, count * sizeof *kept);
+	mem_free(list);
+	node->labels = kept;
+	node->nlabels = (uint32_t)count;
+}
+
+/* ---- helpers, from behind their opening parenthesis ---- */
+
+static const struct node *helper_flags(struct parser *p)
+{
+	struct node *node = parser_node(p, NODE_FLAGS);
+
+	node->a = parser_expression(p);
+	parser_expect(p, ",");
+	node->text = parser_strings(p);
+	parser_expect(p, ",");
+	labels(p, node);
+	return node;
+}
+
+static const struct node *helper_symbol(struct parser *p)
+{
+	struct node *node = parser_node(p, NODE_SYMBOL);
+
+	node->a = parser_expression(p);
+	parser_expect(p, ",");
+	labels(p, node);
+	return node;
+}
+
+static const struct node *helper_hex(struct parser *p, const char *between)
+{
+	struct node *node = parser_node(p, NODE_HEX);
+
+	node->text = between;
+	node->a = parser_expression(p);
+	parser_expect(p, ",");
+	node->b = parser_expression(p);
+	parser_expect(p, ")");
+	return node;
+}
+
+static const struct node *helper_numbers(struct parser *p, bool counted)
+{
+	struct node *node = parser_node(p, NODE_NUMBERS);
+
+	node->a = parser_expression(p);
+	parser_expect(p, ",");
+	if (counted) {
+		node->b = parser_expression(p);
+		parser_expect(p, ",");
+	}
+	node->c = parser_expression(p);
+	parser_expect(p, ")");
+	return node;
+}
+
+static const struct node *helper_field(struct parser *p, enum node_kind kind)
+{
+	struct node *node = parser_node(p, kind);
+
+	node->field = format_field(p->text, parser_word(p));
+	if (!node->field && (kind == NODE_LOCATED || kind == NODE_LENGTH))
+		p->failed = true;
+	parser_expect(p, ")");
+	return node;
+}
+
+static const struct node *divided(struct parser *p, enum binary op, const struct node *a,
+				  uint64_t by)
+{
+	struct node *node = parser_node(p, NODE_BINARY);
+
+	node->op = (uint8_t)op;
+	node->a = a;
+	node->b = parser_number(p, by);
+	return node;
+}
+
+static const struct node *helper_seconds(struct parser *p, enum binary op)
+{
+	const struct node *value = parser_expression(p);
+
+	parser_expect(p, ")");
+	return divided(p, op, value, 1000000000);
+}
+
+static const struct node *helper_expect(struct parser *p)
+{
+	const struct node *value = parser_expression(p);
+
+	parser_expect(p, ",");
+	parser_expression(p);
+	parser_expect(p, ")");
+	return value;
+}
+
+static uint64_t size_of_type(const struct parser *p, const char *type)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} sizes[] = {{"char", 1},     {"u8", 1},  {"s8", 1},  {"__u8", 1},
+		     {"short", 2},    {"u16", 2}, {"s16", 2}, {"__u16", 2},
+		     {"int", 4},      {"u32", 4}, {"s32", 4}, {"__u32", 4},
+		     {"unsigned", 4}, {"u64", 8}, {"s64", 8}, {"__u64", 8}};
+
+	if (strstr(type, "long long"))
+		return 8;
+	if (strchr(type, '*') || strstr(type, "long"))
+		return p->tracing->long_bytes;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const char *bare = strncmp(type, "unsigned ", 9) ? type : type + 9;
+		if (!strcmp(sizes[i].name, bare))
+			return sizes[i].bytes;
+	}
+	return 0;
+}
+
+static const struct node *helper_sizeof(struct parser *p)
+{
+	uint64_t size = 0;
+
+	if (parser_accept(p, "REC")) {
+		const struct node *field = parser_field(p);
+		size = field->kind == NODE_FIELD && !field->field->is_array ? field->field->size
+									    : 0;
+	} else {
+		size = size_of_type(p, parser_type(p));
+	}
+	parser_expect(p, ")");
+	if (!size)
+		p->failed = true;
+	return parser_number(p, size);
+}
+
+static const struct node *helper_device(struct parser *p)
+{
+	struct node *node = parser_node(p, NODE_DEVICE);
+
+	node->a = parser_expression(p);
+	parser_expect(p, ")");
+	return node;
+}
+
+static const struct node *helper_same(struct parser *p)
+{
+	const struct node *value = parser_expression(p);
+
+	parser_expect(p, ")");
+	return value;
+}
+
+static bool one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+static const struct node *field_helper(struct parser *p, const char *name)
+{
+	static const char *const text[] = {"__get_str", "__get_rel_str", NULL};
+	static const char *const bitmask[] = {"__get_bitmask", "__get_rel_bitmask", NULL};
+	static const char *const cpumask[] = {"__get_cpumask", "__get_rel_cpumask", NULL};
+	static const char *const located[] = {"__get_dynamic_array", "__get_rel_dynamic_array",
+					      "__get_sockaddr",      "__get_sockaddr_rel",
+					      "__get_rel_sockaddr",  NULL};
+	static const char *const length[] = {"__get_dynamic_array_len",
+					     "__get_rel_dynamic_array_len", NULL};
+
+	if (one_of(name, text))
+		return helper_field(p, NODE_STRING);
+	if (one_of(name, bitmask))
+		return helper_field(p, NODE_BITMASK);
+	if (one_of(name, cpumask))
+		return helper_field(p, NODE_CPUMASK);
+	if (one_of(name, located))
+		return helper_field(p, NODE_LOCATED);
+	return one_of(name, length) ? helper_field(p, NODE_LENGTH) : NULL;
+}
+
+const struct node *parser_helper(struct parser *p, const char *name)
+{
+	static const char *const flags[] = {"__print_flags", "__print_flags_u64", NULL};
+	static const char *const symbol[] = {"__print_symbolic", "__print_symbolic_u64", NULL};
+	const struct node *node = field_helper(p, name);
+
+	if (node)
+		return node;
+	if (one_of(name, flags))
+		return helper_flags(p);
+	if (one_of(name, symbol))
+		return helper_symbol(p);
+	if (!strcmp(name, "__print_hex"))
+		return helper_hex(p, " ");
+	if (!strcmp(name, "__print_hex_str"))
+		return helper_hex(p, "");
+	if (!strcmp(name, "__print_array"))
+		return helper_numbers(p, true);
+	if (!strcmp(name, "__print_dynamic_array"))
+		return helper_numbers(p, false);
+	if (!strcmp(name, "__print_ns_to_secs"))
+		return helper_seconds(p, BINARY_DIVIDE);
+	if (!strcmp(name, "__print_ns_without_secs"))
+		return helper_seconds(p, BINARY_REMAINDER);
+	if (!strcmp(name, "__builtin_expect"))
+		return helper_expect(p);
+	if (!strcmp(name, "sizeof"))
+		return helper_sizeof(p);
+	if (p->plugins && !strcmp(name, "jbd2_dev_to_name"))
+		return helper_device(p);
+	if (p->plugins && !strcmp(name, "jiffies_to_msecs"))
+		return helper_same(p);
+	p->failed = true;
+	return parser_number(p, 0);
+}

@@ -1,0 +1,146 @@
+/* print_lex.c - tokens of a print format's arguments, and the smallest things made of them */
+#include "engine/kernel/print_parser.h"
+
+#include <string.h>
+
+enum { TALL_MAX = 2000 };
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static size_t sign_length(const char *at)
+{
+	static const char *const longer[] = {
+		"->", "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "++", "--"};
+
+	for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
+		if (at[0] == longer[i][0] && at[1] == longer[i][1])
+			return 2;
+	return 1;
+}
+
+void parser_next(struct parser *p)
+{
+	const char *at = p->at;
+
+	while (is_space(*at))
+		at++;
+	p->token = at;
+	if (!*at) {
+		p->kind = TOKEN_END;
+	} else if (is_word(*at)) {
+		p->kind = TOKEN_WORD;
+		while (is_word(*at))
+			at++;
+	} else if (*at == '"' || *at == '\'') {
+		char quote = *at++;
+		p->kind = TOKEN_TEXT;
+		p->token = at;
+		while (*at && *at != quote)
+			at += at[0] == '\\' && at[1] ? 2 : 1;
+		p->failed = p->failed || !*at;
+		p->len = (size_t)(at - p->token);
+		p->at = *at ? at + 1 : at;
+		return;
+	} else {
+		p->kind = TOKEN_SIGN;
+		at += sign_length(at);
+	}
+	p->len = (size_t)(at - p->token);
+	p->at = at;
+}
+
+bool parser_at(const struct parser *p, const char *text)
+{
+	return (p->kind == TOKEN_SIGN || p->kind == TOKEN_WORD) && strlen(text) == p->len &&
+	       !memcmp(p->token, text, p->len);
+}
+
+bool parser_accept(struct parser *p, const char *text)
+{
+	if (p->failed || !parser_at(p, text))
+		return false;
+	parser_next(p);
+	return true;
+}
+
+void parser_expect(struct parser *p, const char *text)
+{
+	if (!parser_accept(p, text))
+		p->failed = true;
+}
+
+struct node *parser_node(struct parser *p, enum node_kind kind)
+{
+	struct node *node = arena_alloc(p->arena, sizeof *node);
+
+	node->kind = (uint8_t)kind;
+	p->tall += kind == NODE_BINARY || kind == NODE_INDEX;
+	if (++p->nodes > PARSER_NODES_MAX || p->tall > TALL_MAX)
+		p->failed = true;
+	return node;
+}
+
+const struct node *parser_number(struct parser *p, uint64_t value)
+{
+	struct node *node = parser_node(p, NODE_NUMBER);
+
+	node->number = value;
+	return node;
+}
+
+const char *parser_strings(struct parser *p)
+{
+	struct buf joined = {0};
+
+	while (p->kind == TOKEN_TEXT && !p->failed) {
+		buf_add(&joined, p->token, p->len);
+		parser_next(p);
+	}
+	const char *text = arena_strdup(p->arena, buf_text(&joined));
+	buf_release(&joined);
+	return text;
+}
+
+const char *parser_word(struct parser *p)
+{
+	if (p->kind != TOKEN_WORD) {
+		p->failed = true;
+		return "";
+	}
+	const char *text = arena_strndup(p->arena, p->token, p->len);
+	parser_next(p);
+	return text;
+}
+
+const struct node *parser_field(struct parser *p)
+{
+	struct node *node = parser_node(p, NODE_FIELD);
+
+	parser_expect(p, "->");
+	node->field = format_field(p->text, parser_word(p));
+	return node->field ? node : parser_number(p, 0);
+}
+
+const char *parser_type(struct parser *p)
+{
+	struct buf name = {0};
+
+	while (p->kind == TOKEN_WORD || parser_at(p, "*")) {
+		if (name.len)
+			buf_add_char(&name, ' ');
+		buf_add(&name, p->token, p->len);
+		parser_next(p);
+	}
+	const char *text = parser_at(p, ")") ? arena_strdup(p->arena, buf_text(&name)) : "";
+	buf_release(&name);
+	return text;
+}

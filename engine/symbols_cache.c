@@ -68,7 +68,8 @@ void symbol_cache_store(const char *folder, const char *name, const struct symbo
 		return;
 	buf_printf(&path, "%s/%s", folder, name);
 	buf_printf(&part, "%s.%ld.part", buf_text(&path), (long)getpid());
-	fd = open(buf_text(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(buf_text(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		  0600); /* kernel addresses are nobody else's */
 	if (fd >= 0) {
 		bool good = write_all(fd, table->image, table->size);
 		good = close(fd) == 0 && good;

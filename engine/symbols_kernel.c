@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static const char kernel_name[] = "[kernel.kallsyms]";
 
@@ -46,11 +47,10 @@ struct kernel {
 	uint64_t anchor_at;
 };
 
-static void named_make(struct named_table *named, const struct raw_symbols *raw)
+static void named_make(struct named_table *named)
 {
-	symbol_table_make(raw, 0, &named->table);
-	named->functions = mem_new_array(raw->count, sizeof *named->functions);
-	named->objects = mem_new_array(raw->count, sizeof *named->objects);
+	named->functions = mem_new_array(named->table.count, sizeof *named->functions);
+	named->objects = mem_new_array(named->table.count, sizeof *named->objects);
 }
 
 static void named_release(struct named_table *named)
@@ -288,29 +288,77 @@ static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint6
 	raw->count = kept;
 }
 
-static void make_kallsyms(struct kernel *kernel)
+static void add_file(struct buf *out, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	size_t n = 1;
+
+	while (file && n) {
+		n = fread(buf_room(out, 4096), 1, 4096, file);
+		out->len += n;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* What the symbols of the kernel that runs depend on: its boot, modules, and where they are moved.
+ */
+static uint64_t running_stamp(const struct kernel *kernel)
+{
+	struct buf text = {0};
+	uint64_t stamp;
+
+	buf_printf(&text, "%u %s %llx ", (unsigned)geteuid(), kernel->anchor ? kernel->anchor : "",
+		   (unsigned long long)kernel->anchor_at);
+	add_file(&text, "/proc/sys/kernel/random/boot_id");
+	add_file(&text, "/proc/modules");
+	stamp = XXH3_64bits(text.data, text.len);
+	buf_release(&text);
+	return stamp | !stamp;
+}
+
+static void read_running_or_kept(struct kernel *kernel, bool running, const char *name,
+				 uint64_t stamp)
 {
 	struct raw_symbols raw = {0};
-	struct build_id here;
 	uint64_t at = 0;
-	bool running, found = false;
+	bool found = false;
 
-	if (kernel->id.n)
-		running = running_id(&here) && build_id_equal(&here, &kernel->id);
-	else
-		running = recorded_here(kernel->part);
 	if (running)
 		found = read_kallsyms("/proc/kallsyms", kernel->anchor, &raw, &at);
 	if (!found) {
 		raw_symbols_release(&raw);
 		found = kept_kallsyms(kernel, &raw, &at);
+		stamp = 0;
 	}
 	if (found) {
 		relocate(kernel, &raw, at);
 		raw_symbols_settle(&raw, true);
-		named_make(&kernel->kallsyms, &raw);
+		symbol_table_make(&raw, stamp, &kernel->kallsyms.table);
+		if (stamp)
+			symbol_cache_store(kernel->objects->cache, name, &kernel->kallsyms.table);
 	}
 	raw_symbols_release(&raw);
+}
+
+static void make_kallsyms(struct kernel *kernel)
+{
+	char name[2 * BUILD_ID_MAX + 32], id_text[2 * BUILD_ID_MAX + 1];
+	struct build_id here;
+	uint64_t stamp = 0;
+	bool running;
+
+	if (kernel->id.n)
+		running = running_id(&here) && build_id_equal(&here, &kernel->id);
+	else
+		running = recorded_here(kernel->part);
+	snprintf(name, sizeof name, "kernel-%s.symbols",
+		 kernel->id.n ? build_id_text(&kernel->id, id_text) : "here");
+	if (running && kernel->objects->cache)
+		stamp = running_stamp(kernel);
+	if (!stamp ||
+	    !symbol_cache_load(kernel->objects->cache, name, stamp, &kernel->kallsyms.table))
+		read_running_or_kept(kernel, running, name, stamp);
 }
 
 /* Looking ------------------------------------------------------------------------------------- */
@@ -353,9 +401,11 @@ bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbo
 	if (!kernel->made) {
 		kernel->made = true;
 		raw_symbols_settle(&kernel->raw, true);
-		named_make(&kernel->own, &kernel->raw);
+		symbol_table_make(&kernel->raw, 0, &kernel->own.table);
 		raw_symbols_release(&kernel->raw);
 		make_kallsyms(kernel);
+		named_make(&kernel->own);
+		named_make(&kernel->kallsyms);
 	}
 	out->file_offset = address;
 	if (spaces_find(kernel->changes, t, 0, address, &range)) {

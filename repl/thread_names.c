@@ -123,12 +123,12 @@ static bool find(const struct event_class *class, const char *name, struct field
 static const struct teller *teller_of(struct thread_names *names, const struct event_class *class)
 {
 	struct teller *teller = &names->tellers[class->index];
-	const char *colon = strrchr(class->name, ':');
-	const char *bare = colon ? colon + 1 : class->name;
 
 	if (teller->made)
 		return teller;
 	teller->made = true;
+	const char *colon = strrchr(class->name, ':');
+	const char *bare = colon ? colon + 1 : class->name;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		struct pair *pair = &teller->pairs[teller->npairs];
 		if (teller->npairs < PAIRS_MAX && strcmp(bare, known[i].class) == 0 &&

@@ -1,6 +1,7 @@
 /* detect.c - which format is this? The table of readers, asked with the first bytes */
 #include "engine/ctf/ctf.h"
 #include "engine/ftrace/ftrace.h"
+#include "engine/perf/perf.h"
 #include "engine/reader.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ enum { READERS_MAX = 16, HEAD_BYTES = 4096 };
 /* A new format is one line here. */
 static const struct reader *readers[READERS_MAX] = {
 	&ctf_reader,
-	&ftrace_reader,
+	&ftrace_reader, &perf_reader,
 };
 
 void reader_register(const struct reader *reader)

@@ -14,7 +14,7 @@
  *     chunks     |=========================||==========T|         padding is in no AUX record
  */
 #include "engine/base/mem.h"
-#include "engine/perf/perf_internal.h"
+#include "engine/perf/look.h"
 
 #include <stdlib.h>
 

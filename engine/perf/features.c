@@ -127,11 +127,42 @@ static void read_clock_data(struct perf_part *part, struct feature_in *in)
 	add_number(part, "clock_ns", clock);
 }
 
+bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
+			struct perf_build_id *out)
+{
+	enum { ID_AT = 12, SIZE_AT = 32, NAME_AT = 36 };
+
+	if (size <= NAME_AT)
+		return false;
+	bool sized = get16(p + 4, part->swap) & 1 << 15;
+	out->size = sized && p[SIZE_AT] <= 20 ? p[SIZE_AT] : 20;
+	memcpy(out->id, p + ID_AT, sizeof out->id);
+	const char *name = (const char *)p + NAME_AT;
+	out->name = arena_strndup(part->trace->arena, name, strnlen(name, size - NAME_AT));
+	return true;
+}
+
+static void read_build_ids(struct perf_part *part, const uint8_t *data, size_t size)
+{
+	for (size_t at = 0, len; size - at >= RECORD_HEAD; at += len) {
+		len = get16(data + at + 6, part->swap);
+		if (len < RECORD_HEAD || len > size - at)
+			return;
+		part->build_ids = mem_grow(part->build_ids, part->nbuild_ids,
+					   &part->build_ids_capacity, sizeof *part->build_ids);
+		part->nbuild_ids += perf_read_build_id(part, data + at, (uint32_t)len,
+						       &part->build_ids[part->nbuild_ids]);
+	}
+}
+
 void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size)
 {
 	struct feature_in in = {cursor_over(data, size), part->swap};
 
 	switch ((enum perf_feature)feature) {
+	case FEATURE_BUILD_ID:
+		read_build_ids(part, data, size);
+		break;
 	case FEATURE_HOSTNAME:
 		add_text(part, "hostname", &in);
 		break;

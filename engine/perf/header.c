@@ -9,7 +9,7 @@
  * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
  */
 #include "engine/base/mem.h"
-#include "engine/perf/perf_internal.h"
+#include "engine/perf/look.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,6 +137,14 @@ static void order_ids(struct perf_part *part)
 		part->ids[n++] = part->ids[i];
 	}
 	part->nids = n;
+	uint64_t span = n ? part->ids[n - 1].id - part->ids[0].id + 1 : 0;
+	if (!span || span > n * 16 + 4096)
+		return;
+	part->id_first = part->ids[0].id;
+	part->id_span = span;
+	part->id_table = arena_array(part->trace->arena, span, sizeof *part->id_table);
+	for (uint32_t i = 0; i < n; i++)
+		part->id_table[part->ids[i].id - part->id_first] = i + 1;
 }
 
 static bool read_attr_table(struct opening *o, struct error *err)
@@ -355,6 +363,14 @@ static void read_metadata(struct opening *o, bool all)
 	perf_iter_end(&iter);
 }
 
+static bool says_cpu(const struct perf_part *part, const struct perf_attr *attr)
+{
+	if (attr->sample_type & SAMPLE_CPU)
+		return true;
+	bool side = attr->places.id_back || !(attr->flags & ATTR_SAMPLE_ID_ALL);
+	return part->has_id_index && attr->places.id && side;
+}
+
 /* CPUs: from every record, else by id where ID_INDEX knows them. */
 static void find_cpus(struct opening *o)
 {
@@ -362,13 +378,35 @@ static void find_cpus(struct opening *o)
 	bool all_say = true;
 
 	for (size_t i = 0; i < part->nattrs; i++)
-		all_say &= (part->attrs[i]->sample_type & SAMPLE_CPU) != 0;
-	if (!part->nbuffers && !all_say)
+		all_say &= says_cpu(part, part->attrs[i]);
+	if (!part->nbuffers && !all_say) {
 		read_metadata(o, true);
-	part->by_cpu = all_say || part->has_id_index;
+		all_say = true;
+		for (size_t i = 0; i < part->nattrs; i++)
+			all_say &= says_cpu(part, part->attrs[i]);
+	}
+	part->by_cpu = all_say;
 	if (part->cpus_available && part->cpus_available <= CPUS_MOST &&
 	    (int32_t)part->cpus_available - 1 > part->most_cpu)
 		part->most_cpu = (int32_t)part->cpus_available - 1;
+}
+
+/* Neither ID_INDEX nor features tell the CPUs: all records do. */
+static void look_for_cpus(struct perf_part *part)
+{
+	struct perf_iter iter;
+	struct perf_record rec;
+	struct perf_look look;
+	struct error ignored; /* the walk meets it again, and tells */
+	enum step step;
+
+	perf_iter_begin(&iter, part);
+	while ((step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END)
+		if (step == STEP_ITEM && rec.type < PERF_KERNEL_TYPES && rec.type &&
+		    perf_look(part, rec.bytes, rec.type, rec.size, &look) && look.cpu < CPUS_MOST &&
+		    look.cpu > part->most_cpu)
+			part->most_cpu = look.cpu;
+	perf_iter_end(&iter);
 }
 
 static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error *err)
@@ -572,6 +610,8 @@ static bool open_files(struct opening *o, struct error *err)
 	for (uint32_t i = 0; o->compressed && i < files; i++)
 		if (!perf_spill(o->part, i, err))
 			return false;
+	if (o->part->by_cpu && o->part->most_cpu < 0)
+		look_for_cpus(o->part);
 	return true;
 }
 
@@ -614,5 +654,6 @@ void perf_close(struct part *part)
 	mem_free(perf->ids);
 	mem_free(perf->sources);
 	mem_free(perf->env);
+	mem_free(perf->build_ids);
 	mem_free(perf);
 }

@@ -172,6 +172,12 @@ struct perf_source {
 
 struct perf_walk;
 
+struct perf_build_id { /* of a file, for maps that do not say it */
+	const char *name;
+	uint8_t id[20];
+	uint8_t size;
+};
+
 struct perf_part {
 	struct trace *trace;
 	struct part *part;
@@ -181,6 +187,8 @@ struct perf_part {
 	size_t nattrs, attrs_capacity;
 	struct perf_id *ids; /* sorted by id once opened */
 	size_t nids, ids_capacity;
+	uint32_t *id_table; /* 1 + place in ids, by id - id_first; NULL: ids are far apart */
+	uint64_t id_first, id_span;
 	bool has_id_index;
 	uint32_t nbuffers; /* ring buffers that ID_INDEX tells apart, 0 unknown */
 	int32_t most_cpu;  /* greatest CPU that is known of, -1 none */
@@ -197,6 +205,8 @@ struct perf_part {
 	uint32_t cpus_available, cpus_online;
 	int64_t wall_offset; /* ns: wall clock = time + this, when has_wall */
 	bool has_wall;
+	struct perf_build_id *build_ids;
+	size_t nbuild_ids, build_ids_capacity;
 	const char **pmu_names;
 	uint32_t *pmu_types;
 	size_t npmus;
@@ -274,21 +284,7 @@ static inline uint64_t perf_extra(const uint8_t *p, uint32_t type, uint32_t size
 	return 0;
 }
 
-/* The attribute of a sample or another record of the kernel; NULL: its id is not known. */
-const struct perf_attr *perf_attr_of(const struct perf_part *part, const uint8_t *p, uint32_t type,
-				     uint32_t size);
-const struct perf_id *perf_find_id(const struct perf_part *part, uint64_t id);
-
-/* What a pass needs of a record. */
-struct perf_look {
-	const struct perf_attr *attr;
-	nstime time; /* valid when has_time */
-	bool has_time;
-	int32_t cpu; /* -1: not told */
-};
-/* False: too short for its attribute, or of an unknown one. */
-bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type, uint32_t size,
-	       struct perf_look *out);
+const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id);
 void perf_find_places(struct perf_attr *attr);
 
 /* Bytes of the id trailer of records that are no samples. */
@@ -300,6 +296,9 @@ bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t roo
 /* features.c */
 void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size);
 void perf_add_env(struct perf_part *part, const char *name, const char *text);
+/* A record of the build-id feature, or of a pipe. */
+bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
+			struct perf_build_id *out);
 void perf_name_events(struct perf_part *part);
 
 /* header.c */
@@ -319,14 +318,47 @@ void perf_spill_release(struct perf_part *part);
 
 /* classes.c */
 
-/* How one sample item or member of a side record's body is read. */
+/* How one item of a sample, a trailer or a side record's body is read, in the record's order. */
+enum perf_op_kind {
+	OP_PASS,     /* 8 bytes that no member shows */
+	OP_INT,      /* `bytes` bytes, signed or not */
+	OP_MISC,     /* a bit of the record's misc */
+	OP_READ,     /* values of counters */
+	OP_CHAIN,    /* u64 count, addresses */
+	OP_RAW,      /* u32 size, a tracepoint's record by its format */
+	OP_RAW_BLOB, /* u32 size, bytes */
+	OP_BRANCHES, /* u64 count, u64 index if has_index, entries of 24 bytes */
+	OP_REGS,     /* u64 abi, then `count` registers unless that is 0 */
+	OP_STACK,    /* u64 size, bytes, u64 size in use */
+	OP_SIZED,    /* u64 size, bytes */
+	OP_WEIGHTS,  /* u32, u16, u16; in the other order in big-endian files */
+	OP_BUILD_ID, /* u8 length, 3 bytes, 20 bytes */
+	OP_PAIRS,    /* u64 count, pairs of u64 */
+	OP_POKE,     /* u16 old length, u16 new length, both runs of bytes */
+	OP_BYTES,    /* `count` bytes */
+	OP_STRING,   /* up to a zero or the end of the body */
+	OP_TRAILER   /* what follows stands in the id trailer */
+};
+
+enum { OP_SLOTS = 5 };
+#define OP_NO_SLOT UINT32_MAX
+
+struct perf_op {
+	uint8_t kind, bytes;
+	bool is_signed, has_index;
+	uint16_t bit, count;
+	uint32_t slot[OP_SLOTS]; /* of the event, in the order of the bytes; OP_NO_SLOT: none */
+	uint64_t format;         /* OP_READ: read_format */
+	struct field_class *node[OP_SLOTS]; /* whose slots these are */
+};
+
 struct perf_class {
 	const struct event_class *class;
-	const struct perf_attr *attr;
-	uint32_t type;
-	bool build_id; /* MMAP2: form */
-	struct field_class *context, *common, *payload;
-	const struct tracing_format *format;
+	const struct tracing *tracing;
+	const struct tracing_format *format; /* OP_RAW; its record is in slot class->nslots */
+	uint32_t trailer;                    /* bytes; 0 in samples */
+	struct perf_op *ops;
+	uint32_t nops;
 };
 bool perf_add_classes(struct perf_part *part, struct error *err);
 

@@ -1,0 +1,546 @@
+/*
+ * classes.c - attributes and record types → event classes
+ *
+ * A class per attribute for its samples, and one per other record type and kind of id trailer. Its
+ * ops say in the record's order how every item is read: the items of a sample lie on both sides of
+ * the raw record of a tracepoint, so that no single layout could. Trees and slots are made by
+ * layout_compile() as everywhere; the ops then know the slots.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+enum { MEMBERS_MOST = 64, OPS_MOST = 64, CLASS_SIDE = 0x10000, CLASS_BUILD_ID = 0x100 };
+
+struct tree {
+	struct member members[MEMBERS_MOST];
+	uint32_t count;
+};
+
+struct making { /* of one class */
+	struct perf_part *part;
+	struct tree context, payload;
+	struct perf_op ops[OPS_MOST];
+	uint32_t nops;
+	const struct tracing_format *format;
+};
+
+static struct field_class *new_class(struct making *m, enum field_kind kind)
+{
+	struct field_class *class = arena_alloc(m->part->trace->arena, sizeof *class);
+
+	class->kind = kind;
+	class->align = 8;
+	class->base = 10;
+	class->clock = -1;
+	return class;
+}
+
+static struct field_class *new_int(struct making *m, uint32_t bits, bool is_signed)
+{
+	struct field_class *class = new_class(m, FIELD_INT);
+
+	class->bits = bits;
+	class->is_signed = is_signed;
+	class->big_endian = m->part->swap;
+	return class;
+}
+
+static struct field_class *new_hex(struct making *m, bool is_address)
+{
+	struct field_class *class = new_int(m, 64, false);
+
+	class->base = 16;
+	class->is_address = is_address;
+	return class;
+}
+
+static struct member *add_member(struct tree *tree, const char *name, struct field_class *class)
+{
+	struct member *member = &tree->members[tree->count++];
+
+	*member = (struct member){.name = name, .written = name, .class = class};
+	return member;
+}
+
+static struct field_class *close_tree(struct making *m, const struct tree *tree)
+{
+	struct field_class *class = new_class(m, FIELD_STRUCT);
+
+	class->nmembers = tree->count;
+	class->members = arena_array(m->part->trace->arena, tree->count, sizeof *class->members);
+	memcpy(class->members, tree->members, tree->count * sizeof *class->members);
+	return class;
+}
+
+static struct perf_op *add_op(struct making *m, enum perf_op_kind kind)
+{
+	struct perf_op *op = &m->ops[m->nops++];
+
+	*op = (struct perf_op){.kind = (uint8_t)kind};
+	return op;
+}
+
+static void add_int(struct making *m, struct tree *tree, const char *name,
+		    struct field_class *class)
+{
+	struct perf_op *op = add_op(m, OP_INT);
+
+	op->bytes = (uint8_t)(class->bits / 8);
+	op->is_signed = class->is_signed;
+	op->node[0] = class;
+	add_member(tree, name, class);
+}
+
+/* A hidden length, then as many elements. */
+static void add_run(struct making *m, struct tree *tree, const char *name,
+		    struct field_class *element, struct field_class **length,
+		    struct field_class **run)
+{
+	struct arena *arena = m->part->trace->arena;
+
+	*length = new_int(m, 64, false);
+	*run = new_class(m, FIELD_SEQUENCE);
+	(*run)->element = element;
+	(*run)->ref = *length;
+	add_member(tree, arena_printf(arena, "%s_length", name), *length)->hidden = true;
+	add_member(tree, name, *run);
+}
+
+static struct field_class *byte_class(struct making *m)
+{
+	return new_int(m, 8, false);
+}
+
+static struct perf_op *add_blob(struct making *m, struct tree *tree, const char *name,
+				enum perf_op_kind kind)
+{
+	struct perf_op *op = add_op(m, kind);
+
+	add_run(m, tree, name, byte_class(m), &op->node[0], &op->node[1]);
+	op->node[1]->is_blob = true;
+	return op;
+}
+
+/* read_format: one counter, or a group's. */
+static void add_read(struct making *m, struct tree *tree, uint64_t format)
+{
+	struct perf_op *op = add_op(m, OP_READ);
+	struct tree *read = mem_new(sizeof *read), *value = mem_new(sizeof *value);
+
+	op->format = format;
+	if (!(format & READ_GROUP))
+		add_member(read, "value", op->node[0] = new_int(m, 64, false));
+	if (format & READ_ENABLED)
+		add_member(read, "time_enabled", op->node[1] = new_int(m, 64, false));
+	if (format & READ_RUNNING)
+		add_member(read, "time_running", op->node[2] = new_int(m, 64, false));
+	struct tree *each = format & READ_GROUP ? value : read;
+	if (format & READ_GROUP)
+		add_member(value, "value", new_int(m, 64, false));
+	if (format & READ_ID)
+		add_member(each, "id", op->node[3] = new_int(m, 64, false));
+	if (format & READ_LOST)
+		add_member(each, "lost", op->node[4] = new_int(m, 64, false));
+	if (format & READ_GROUP) {
+		struct field_class *element = close_tree(m, value);
+		add_run(m, read, "values", element, &op->node[0], &op->node[3]);
+		op->node[4] = NULL;
+	}
+	add_member(tree, "read", close_tree(m, read));
+	mem_free(read);
+	mem_free(value);
+}
+
+/* struct perf_branch_entry, a bit field in the machine's order. */
+static struct field_class *branch_class(struct making *m)
+{
+	static const struct branch_bit {
+		const char *name;
+		uint32_t bits;
+	} parts[] = {{"mispred", 1}, {"predicted", 1}, {"in_tx", 1}, {"abort", 1},
+		     {"cycles", 16}, {"type", 4},      {"spec", 2},  {"new_type", 4},
+		     {"priv", 3},    {"reserved", 31}};
+	struct tree *entry = mem_new(sizeof *entry);
+
+	add_member(entry, "from", new_hex(m, true));
+	add_member(entry, "to", new_hex(m, true));
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		struct field_class *bits = new_int(m, parts[i].bits, false);
+		bits->align = 1;
+		add_member(entry, parts[i].name, bits)->hidden = parts[i].bits == 31;
+	}
+	struct field_class *class = close_tree(m, entry);
+	mem_free(entry);
+	return class;
+}
+
+static void add_branches(struct making *m, const struct perf_attr *attr)
+{
+	struct perf_op *op = add_op(m, OP_BRANCHES);
+
+	op->has_index = attr->branch_sample_type & BRANCH_HW_INDEX;
+	if (op->has_index)
+		add_member(&m->context, "branch_hw_index", op->node[2] = new_int(m, 64, true));
+	add_run(m, &m->context, "branch_stack", branch_class(m), &op->node[0], &op->node[1]);
+}
+
+static void add_registers(struct making *m, const char *name, uint64_t mask)
+{
+	struct perf_op *op = add_op(m, OP_REGS);
+	struct arena *arena = m->part->trace->arena;
+
+	op->count = (uint16_t)__builtin_popcountll(mask);
+	add_member(&m->context, arena_printf(arena, "%s_abi", name),
+		   op->node[2] = new_int(m, 64, false));
+	add_run(m, &m->context, name, new_hex(m, false), &op->node[0], &op->node[1]);
+}
+
+static void add_raw(struct making *m)
+{
+	if (!m->format) {
+		add_blob(m, &m->payload, "raw", OP_RAW_BLOB);
+		return;
+	}
+	add_op(m, OP_RAW);
+}
+
+static void add_weight(struct making *m)
+{
+	struct perf_op *op = add_op(m, OP_WEIGHTS);
+
+	add_member(&m->context, "weight", op->node[0] = new_int(m, 32, false));
+	add_member(&m->context, "ins_lat", op->node[1] = new_int(m, 16, false));
+	add_member(&m->context, "p_stage_cyc", op->node[2] = new_int(m, 16, false));
+}
+
+static void add_task(struct making *m)
+{
+	add_int(m, &m->context, "pid", new_int(m, 32, true));
+	add_int(m, &m->context, "tid", new_int(m, 32, true));
+}
+
+static void add_stack(struct making *m)
+{
+	struct perf_op *op = add_blob(m, &m->context, "stack_user", OP_STACK);
+
+	add_member(&m->context, "stack_user_used", op->node[2] = new_int(m, 64, false));
+}
+
+/* Everything that the sample_type of an attribute can ask for, in the order of the record. */
+static void add_sample_items(struct making *m, const struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+	struct tree *context = &m->context;
+
+	if (type & SAMPLE_IDENTIFIER && type & SAMPLE_ID)
+		add_op(m, OP_PASS);
+	else if (type & SAMPLE_IDENTIFIER)
+		add_int(m, context, "id", new_int(m, 64, false));
+	if (type & SAMPLE_IP)
+		add_int(m, context, "ip", new_hex(m, true));
+	if (type & SAMPLE_TID)
+		add_task(m);
+	if (type & SAMPLE_TIME)
+		add_op(m, OP_PASS);
+	if (type & SAMPLE_ADDR)
+		add_int(m, context, "addr", new_hex(m, true));
+	if (type & SAMPLE_ID)
+		add_int(m, context, "id", new_int(m, 64, false));
+	if (type & SAMPLE_STREAM_ID)
+		add_int(m, context, "stream_id", new_int(m, 64, false));
+	if (type & SAMPLE_CPU)
+		add_op(m, OP_PASS);
+	if (type & SAMPLE_PERIOD)
+		add_int(m, context, "period", new_int(m, 64, false));
+	if (type & SAMPLE_READ)
+		add_read(m, context, attr->read_format);
+	if (type & SAMPLE_CALLCHAIN) {
+		struct perf_op *op = add_op(m, OP_CHAIN);
+		add_run(m, context, "callchain", new_hex(m, true), &op->node[0], &op->node[1]);
+	}
+	if (type & SAMPLE_RAW)
+		add_raw(m);
+	if (type & SAMPLE_BRANCH_STACK)
+		add_branches(m, attr);
+	if (type & SAMPLE_REGS_USER)
+		add_registers(m, "regs_user", attr->regs_user);
+	if (type & SAMPLE_STACK_USER)
+		add_stack(m);
+	if (type & SAMPLE_WEIGHT_STRUCT)
+		add_weight(m);
+	else if (type & SAMPLE_WEIGHT)
+		add_int(m, context, "weight", new_int(m, 64, false));
+	if (type & SAMPLE_DATA_SRC)
+		add_int(m, context, "data_src", new_hex(m, false));
+	if (type & SAMPLE_TRANSACTION)
+		add_int(m, context, "transaction", new_hex(m, false));
+	if (type & SAMPLE_REGS_INTR)
+		add_registers(m, "regs_intr", attr->regs_intr);
+	if (type & SAMPLE_PHYS_ADDR)
+		add_int(m, context, "phys_addr", new_hex(m, false));
+	if (type & SAMPLE_CGROUP)
+		add_int(m, context, "cgroup", new_int(m, 64, false));
+	if (type & SAMPLE_DATA_PAGE_SIZE)
+		add_int(m, context, "data_page_size", new_int(m, 64, false));
+	if (type & SAMPLE_CODE_PAGE_SIZE)
+		add_int(m, context, "code_page_size", new_int(m, 64, false));
+	if (type & SAMPLE_AUX)
+		add_blob(m, context, "aux", OP_SIZED);
+}
+
+static void add_trailer(struct making *m, const struct perf_attr *attr)
+{
+	const uint64_t type = attr->flags & ATTR_SAMPLE_ID_ALL ? attr->sample_type : 0;
+
+	add_op(m, OP_TRAILER);
+	if (type & SAMPLE_TID)
+		add_task(m);
+	if (type & SAMPLE_TIME)
+		add_op(m, OP_PASS);
+	if (type & SAMPLE_ID)
+		add_int(m, &m->context, "id", new_int(m, 64, false));
+	if (type & SAMPLE_STREAM_ID)
+		add_int(m, &m->context, "stream_id", new_int(m, 64, false));
+	if (type & SAMPLE_CPU)
+		add_op(m, OP_PASS);
+	if (type & SAMPLE_IDENTIFIER && !(type & SAMPLE_ID))
+		add_int(m, &m->context, "id", new_int(m, 64, false));
+}
+
+/*
+ * Bodies, a letter an item: b h w q unsigned of 1, 2, 4, 8 bytes, d signed of 4, a address, x hex,
+ * s string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, m bit of misc
+ * (its number follows the name), _ eight bytes unused.
+ */
+static const struct side {
+	const char *name, *letters, *members;
+	bool build_id; /* MMAP2 with misc bit 14 */
+} sides[] = {
+	[PERF_MMAP] = {"perf_mmap", "ddaqxs", "pid tid addr len pgoff filename", false},
+	[PERF_LOST] = {"perf_lost", "qq", "id lost", false},
+	[PERF_COMM] = {"perf_comm", "ddsm", "pid tid comm exec13", false},
+	[PERF_EXIT] = {"perf_exit", "dddd_", "pid ppid tid ptid", false},
+	[PERF_THROTTLE] = {"perf_throttle", "_qq", "id stream_id", false},
+	[PERF_UNTHROTTLE] = {"perf_unthrottle", "_qq", "id stream_id", false},
+	[PERF_FORK] = {"perf_fork", "dddd_", "pid ppid tid ptid", false},
+	[PERF_READ] = {"perf_read", "ddr", "pid tid read", false},
+	[PERF_MMAP2] = {"perf_mmap2", "ddaqxwwqqwws",
+			"pid tid addr len pgoff maj min ino ino_generation prot flags filename",
+			false},
+	[PERF_AUX] = {"perf_aux", "qqq", "aux_offset aux_size flags", false},
+	[PERF_ITRACE_START] = {"perf_itrace_start", "dd", "pid tid", false},
+	[PERF_LOST_SAMPLES] = {"perf_lost_samples", "q", "lost", false},
+	[PERF_SWITCH] = {"perf_switch", "mm", "out13 preempt14", false},
+	[PERF_SWITCH_CPU_WIDE] = {"perf_switch_cpu_wide", "ddmm",
+				  "next_prev_pid next_prev_tid out13 preempt14", false},
+	[PERF_NAMESPACES] = {"perf_namespaces", "ddn", "pid tid namespaces", false},
+	[PERF_KSYMBOL] = {"perf_ksymbol", "awhhs", "addr len ksym_type flags name", false},
+	[PERF_BPF_EVENT] = {"perf_bpf_event", "hhwt", "type flags id tag", false},
+	[PERF_CGROUP] = {"perf_cgroup", "qs", "id path", false},
+	[PERF_TEXT_POKE] = {"perf_text_poke", "ak", "addr bytes", false},
+	[PERF_AUX_OUTPUT_HW_ID] = {"perf_aux_output_hw_id", "q", "hw_id", false},
+};
+static const struct side mmap2_build_id = {
+	"perf_mmap2", "ddaqxiwws", "pid tid addr len pgoff build_id prot flags filename", true};
+
+static void add_namespaces(struct making *m, const char *name)
+{
+	struct perf_op *op = add_op(m, OP_PAIRS);
+	struct tree *pair = mem_new(sizeof *pair);
+
+	add_member(pair, "dev", new_int(m, 64, false));
+	add_member(pair, "ino", new_int(m, 64, false));
+	add_run(m, &m->payload, name, close_tree(m, pair), &op->node[0], &op->node[1]);
+	mem_free(pair);
+}
+
+static void add_string(struct making *m, const char *name)
+{
+	struct perf_op *op = add_op(m, OP_STRING);
+
+	op->node[0] = new_class(m, FIELD_STRING);
+	add_member(&m->payload, name, op->node[0]);
+}
+
+static void add_misc(struct making *m, char *name)
+{
+	size_t len = strlen(name);
+	struct perf_op *op = add_op(m, OP_MISC);
+
+	op->bit = (uint16_t)(10 * (name[len - 2] - '0') + name[len - 1] - '0');
+	name[len - 2] = 0;
+	op->node[0] = new_int(m, 8, false);
+	add_member(&m->payload, name, op->node[0]);
+}
+
+static void add_poke(struct making *m)
+{
+	struct perf_op *op = add_op(m, OP_POKE);
+
+	add_run(m, &m->payload, "old_bytes", byte_class(m), &op->node[0], &op->node[1]);
+	add_run(m, &m->payload, "new_bytes", byte_class(m), &op->node[2], &op->node[3]);
+	op->node[1]->is_blob = op->node[3]->is_blob = true;
+}
+
+static void add_body_item(struct making *m, char letter, char *name, uint64_t read_format)
+{
+	static const char widths[] = "bhwq";
+	const char *width = strchr(widths, letter);
+
+	if (width) {
+		add_int(m, &m->payload, name, new_int(m, 8u << (width - widths), false));
+	} else if (letter == 'd') {
+		add_int(m, &m->payload, name, new_int(m, 32, true));
+	} else if (letter == 'a' || letter == 'x') {
+		add_int(m, &m->payload, name, new_hex(m, letter == 'a'));
+	} else if (letter == 's') {
+		add_string(m, name);
+	} else if (letter == 'm') {
+		add_misc(m, name);
+	} else if (letter == 'n') {
+		add_namespaces(m, name);
+	} else if (letter == 'r') {
+		add_read(m, &m->payload, read_format);
+	} else if (letter == 'k') {
+		add_poke(m);
+	} else if (letter == 'i') {
+		add_blob(m, &m->payload, name, OP_BUILD_ID);
+	} else {
+		add_blob(m, &m->payload, name, OP_BYTES)->count = 8;
+	}
+}
+
+static void add_body(struct making *m, const struct side *side, const struct perf_attr *attr)
+{
+	char *names = arena_strdup(m->part->trace->arena, side->members);
+
+	for (const char *letter = side->letters; *letter; letter++) {
+		if (*letter == '_') {
+			add_op(m, OP_PASS);
+			continue;
+		}
+		add_body_item(m, *letter, strsep(&names, " "), attr->read_format);
+	}
+}
+
+static bool finish(struct making *m, const char *name, uint64_t id, struct perf_class **out,
+		   struct error *err)
+{
+	struct perf_part *part = m->part;
+	struct arena *arena = part->trace->arena;
+	struct event_class *class = trace_add_class(part->trace, part->part, name);
+	struct perf_class *perf = arena_alloc(arena, sizeof *perf);
+	struct field_class *const roots[] = {close_tree(m, &m->context),
+					     close_tree(m, &m->payload)};
+	struct layout_registers registers = {part->registers};
+	struct layout_grid grid = {UINT64_C(1) << 31, 0};
+	struct layout *layout;
+	uint32_t bases[2], shift = m->format ? m->format->nslots : 0;
+
+	layout_allot(roots, 2, &registers);
+	part->registers = registers.count;
+	if (!layout_compile(roots, 2, bases, &grid, arena, &layout, err))
+		return error_while(err, "event %s", name);
+	class->id = id;
+	class->priv = perf;
+	class->nslots = shift + layout_slots(layout);
+	if (class->nslots > part->most_slots)
+		part->most_slots = class->nslots;
+	class->scope[SCOPE_EVENT_CONTEXT] = m->context.count ? roots[0] : NULL;
+	class->slot_base[SCOPE_EVENT_CONTEXT] = shift + bases[0];
+	class->scope[SCOPE_PAYLOAD] = roots[1];
+	class->slot_base[SCOPE_PAYLOAD] = shift + bases[1];
+	if (m->format) {
+		class->scope[SCOPE_STREAM_EVENT_CONTEXT] = m->format->common;
+		class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] = m->format->slot_base[0];
+		class->scope[SCOPE_PAYLOAD] = m->format->payload;
+		class->slot_base[SCOPE_PAYLOAD] = m->format->slot_base[1];
+	}
+	*perf = (struct perf_class){
+		.class = class, .tracing = part->tracing, .format = m->format, .nops = m->nops};
+	perf->ops = arena_array(arena, m->nops, sizeof *perf->ops);
+	memcpy(perf->ops, m->ops, m->nops * sizeof *perf->ops);
+	bool in_context = false; /* which root a node is of says its base */
+	for (uint32_t i = 0; i < m->nops; i++) {
+		in_context |= m->ops[i].kind == OP_TRAILER;
+		bool payload = id >= CLASS_SIDE ? !in_context : m->ops[i].kind == OP_RAW_BLOB;
+		for (unsigned k = 0; k < OP_SLOTS; k++)
+			perf->ops[i].slot[k] =
+				m->ops[i].node[k] ? shift + bases[payload] + m->ops[i].node[k]->slot
+						  : OP_NO_SLOT;
+	}
+	*out = perf;
+	return true;
+}
+
+static bool add_sample_class(struct perf_part *part, struct perf_attr *attr, struct error *err)
+{
+	struct making *m = mem_new(sizeof *m);
+	struct perf_class *class = NULL;
+
+	m->part = part;
+	if (attr->format && attr->format->layout && attr->format->payload &&
+	    attr->sample_type & SAMPLE_RAW)
+		m->format = attr->format;
+	add_sample_items(m, attr);
+	bool ok = finish(m, attr->name, attr->index, &class, err);
+	attr->sample = class;
+	mem_free(m);
+	return ok;
+}
+
+static bool add_side_class(struct perf_part *part, struct perf_attr *attr, uint32_t type,
+			   const struct side *side, struct error *err)
+{
+	struct making *m = mem_new(sizeof *m);
+	struct perf_class *class = NULL;
+	uint64_t id = CLASS_SIDE + type + (side->build_id ? CLASS_BUILD_ID : 0);
+
+	m->part = part;
+	add_body(m, side, attr);
+	add_trailer(m, attr);
+	bool ok = finish(m, side->name, id, &class, err);
+	if (ok)
+		class->trailer = perf_trailer_bytes(attr);
+	attr->side[type][side->build_id] = class;
+	mem_free(m);
+	return ok;
+}
+
+static bool same_side_records(const struct perf_attr *a, const struct perf_attr *b)
+{
+	const uint64_t items = SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID |
+			       SAMPLE_CPU | SAMPLE_IDENTIFIER;
+	uint64_t type_a = a->flags & ATTR_SAMPLE_ID_ALL ? a->sample_type & items : 0;
+	uint64_t type_b = b->flags & ATTR_SAMPLE_ID_ALL ? b->sample_type & items : 0;
+
+	return type_a == type_b && a->read_format == b->read_format;
+}
+
+static bool add_side_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
+{
+	for (uint32_t i = 0; i < attr->index; i++)
+		if (same_side_records(part->attrs[i], attr)) {
+			memcpy(attr->side, part->attrs[i]->side, sizeof attr->side);
+			return true;
+		}
+	for (uint32_t type = 1; type < PERF_KERNEL_TYPES; type++) {
+		if (type == PERF_SAMPLE)
+			continue;
+		if (!add_side_class(part, attr, type, &sides[type], err))
+			return false;
+		attr->side[type][1] = attr->side[type][0];
+	}
+	return add_side_class(part, attr, PERF_MMAP2, &mmap2_build_id, err);
+}
+
+bool perf_add_classes(struct perf_part *part, struct error *err)
+{
+	for (size_t i = 0; i < part->nattrs; i++)
+		if (!add_sample_class(part, part->attrs[i], err))
+			return false;
+	for (size_t i = 0; i < part->nattrs; i++)
+		if (!add_side_classes(part, part->attrs[i], err))
+			return false;
+	return true;
+}

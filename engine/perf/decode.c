@@ -1,0 +1,532 @@
+/*
+ * decode.c - one packet → heads → fields
+ *
+ * A packet is runs of records of one CPU; between them, and as gaps in them, lie records of others.
+ * Heads come from the record's header and the places that its attribute has for time. Fields run
+ * the ops of the class over the record; every length that a record claims is compared with its end.
+ *
+ * Bytes are had in windows: runs that lie near to each other are asked for together. A head's
+ * position counts from the packet's first byte, gaps included; fields count in their window.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/look.h"
+
+#include <inttypes.h>
+
+enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
+
+struct window {
+	struct block block;
+	uint64_t off; /* in the packet's source */
+};
+
+struct decoder {
+	const struct stream *stream;
+	const struct perf_part *part;
+	struct packet_info info;
+	struct source *source;
+	bool open;
+	uint32_t run;     /* which extent; 0 is the record's own */
+	uint64_t at, end; /* next record, and the run's end: offsets in the source */
+	uint32_t index;
+	struct window heads, fields;
+	struct slot *slots;
+	uint64_t *registers;
+};
+
+struct decoder *perf_decoder_new(const struct stream *stream)
+{
+	struct decoder *d = mem_new(sizeof *d);
+
+	d->stream = stream;
+	d->part = perf_part_of(stream);
+	d->slots = mem_new_array(d->part->most_slots + 1, sizeof *d->slots);
+	d->registers = mem_new_array(d->part->registers + REGISTERS_SPARE, sizeof *d->registers);
+	return d;
+}
+
+void perf_decoder_leave(struct decoder *d)
+{
+	source_put(&d->heads.block);
+	source_put(&d->fields.block);
+	d->open = false;
+}
+
+void perf_decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	perf_decoder_leave(d);
+	mem_free(d->slots);
+	mem_free(d->registers);
+	mem_free(d);
+}
+
+static struct extent run_at(const struct decoder *d, uint32_t i)
+{
+	if (i)
+		return d->info.extents[i - 1];
+	return (struct extent){d->info.rec.off, packet_bytes(&d->info)};
+}
+
+static bool holds(const struct window *window, uint64_t off, uint64_t size)
+{
+	return window->block.data && off >= window->off &&
+	       off - window->off <= window->block.size &&
+	       size <= window->block.size - (off - window->off);
+}
+
+static bool turn_to_run(struct decoder *d, uint32_t i, struct error *err)
+{
+	struct extent run = run_at(d, i);
+	uint64_t end = run.off + run.len;
+
+	d->run = i;
+	d->at = run.off;
+	d->end = end;
+	if (holds(&d->heads, run.off, run.len))
+		return true;
+	for (uint32_t k = i + 1; k <= d->info.nextents; k++) {
+		struct extent next = run_at(d, k);
+		if (next.off < end || next.off - end > NEAR ||
+		    next.off + next.len - run.off > WINDOW_MOST)
+			break;
+		end = next.off + next.len;
+	}
+	source_put(&d->heads.block);
+	d->heads.off = run.off;
+	return source_get(d->source, run.off, (size_t)(end - run.off), &d->heads.block, err);
+}
+
+bool perf_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+{
+	perf_decoder_leave(d);
+	d->info = *info;
+	d->index = 0;
+	if (info->rec.source >= d->stream->nsources)
+		return error_set(err, ERR_FORMAT, "%s: a packet of source %u, which is not there",
+				 d->stream->name, info->rec.source);
+	d->source = d->stream->sources[info->rec.source];
+	d->open = turn_to_run(d, 0, err);
+	return d->open;
+}
+
+static bool stopped(struct decoder *d, struct error *err)
+{
+	d->open = false;
+	if (source_broken(d->source))
+		return error_set(err, ERR_IO, "%s: the file became shorter while it was read",
+				 source_name(d->source));
+	return error_set(err, ERR_FORMAT, "%s: the record at offset %" PRIu64 " cannot be",
+			 source_name(d->source), d->at);
+}
+
+static const struct perf_class *class_of(const struct perf_attr *attr, uint32_t type, uint16_t misc)
+{
+	return type == PERF_SAMPLE ? attr->sample : attr->side[type][misc >> 14 & 1];
+}
+
+/* The records of the run in hand. */
+static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
+{
+	const struct perf_part *part = d->part;
+	const bool swap = part->swap;
+	const uint64_t first = d->info.rec.off;
+	uint64_t at = d->at;
+	uint32_t n = b->count;
+
+	while (at < d->end && n < b->capacity) {
+		const uint8_t *p = d->heads.block.data + (at - d->heads.off);
+		uint64_t room = d->end - at;
+		uint32_t type = room < RECORD_HEAD ? 0 : get32(p, swap);
+		uint32_t size = room < RECORD_HEAD ? 0 : get16(p + 6, swap);
+		struct perf_look look;
+		if (__builtin_expect(size < RECORD_HEAD || size > room, 0)) {
+			b->count = n;
+			d->at = at;
+			return stopped(d, err);
+		}
+		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1) &&
+		    perf_look(part, p, type, size, &look)) {
+			b->time[n] = look.has_time ? look.time : NSTIME_MIN;
+			b->at[n] = (at - first) * 8;
+			b->class_index[n] =
+				class_of(look.attr, type, get16(p + 4, swap))->class->index;
+			b->head[n] = RECORD_HEAD * 8;
+			b->flags[n] = look.has_time ? 0 : HEAD_NO_TIME;
+			n++;
+		}
+		at += size;
+	}
+	d->at = at;
+	b->count = n;
+	return true;
+}
+
+enum step perf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+{
+	b->count = 0;
+	b->first = d->index;
+	while (d->open && b->count < b->capacity) {
+		if (d->at >= d->end) {
+			if (d->run == d->info.nextents)
+				break;
+			if (!turn_to_run(d, d->run + 1, err)) {
+				d->open = false;
+				return STEP_ERROR;
+			}
+		}
+		if (!heads_of_run(d, b, err)) {
+			d->index += b->count;
+			return STEP_ERROR;
+		}
+	}
+	d->index += b->count;
+	return b->count ? STEP_ITEM : STEP_END;
+}
+
+void perf_decoder_mark(const struct decoder *d, struct mark *mark)
+{
+	*mark = (struct mark){
+		.at = (d->at - d->info.rec.off) * 8, .more = {d->run, d->open}, .index = d->index};
+}
+
+void perf_decoder_seek(struct decoder *d, const struct mark *mark)
+{
+	struct error ignored;
+
+	d->open = turn_to_run(d, (uint32_t)mark->more[0], &ignored) && mark->more[1];
+	d->at = d->info.rec.off + mark->at / 8;
+	d->index = mark->index;
+}
+
+/* What the ops run over. */
+struct run {
+	const struct perf_part *part;
+	const uint8_t *data;    /* what positions count from */
+	const uint8_t *p, *end; /* of the body; behind OP_TRAILER, of the trailer */
+	const uint8_t *record_end;
+	struct slot *slots;
+	uint64_t *registers;
+	uint16_t misc;
+};
+
+static uint64_t room(const struct run *run)
+{
+	return (uint64_t)(run->end - run->p);
+}
+
+static uint64_t take64(struct run *run)
+{
+	uint64_t value = get64(run->p, run->part->swap);
+
+	run->p += 8;
+	return value;
+}
+
+static void set(const struct run *run, const struct perf_op *op, unsigned k, uint64_t value)
+{
+	if (op->slot[k] != OP_NO_SLOT)
+		run->slots[op->slot[k]].u = value;
+}
+
+/* Elements from here on: their number in slot k, the elements in slot k + 1. */
+static bool take_run(struct run *run, const struct perf_op *op, unsigned k, unsigned to,
+		     uint64_t count, uint64_t bytes_each)
+{
+	if (count > room(run) / bytes_each)
+		return false;
+	set(run, op, k, count);
+	run->slots[op->slot[to]] =
+		(struct slot){.at = (uint64_t)(run->p - run->data) * 8, .n = count};
+	run->p += count * bytes_each;
+	return true;
+}
+
+static bool take_int(struct run *run, const struct perf_op *op)
+{
+	const bool swap = run->part->swap;
+	uint64_t value;
+
+	if (room(run) < op->bytes)
+		return false;
+	switch (op->bytes) {
+	case 8:
+		value = get64(run->p, swap);
+		break;
+	case 4:
+		value = get32(run->p, swap);
+		if (op->is_signed)
+			value = (uint64_t)(int64_t)(int32_t)value;
+		break;
+	case 2:
+		value = get16(run->p, swap);
+		break;
+	default:
+		value = *run->p;
+		break;
+	}
+	run->p += op->bytes;
+	run->slots[op->slot[0]].u = value;
+	return true;
+}
+
+static bool take_read(struct run *run, const struct perf_op *op)
+{
+	const uint64_t format = op->format;
+	uint64_t words = 1u + !!(format & READ_ENABLED) + !!(format & READ_RUNNING), count = 0;
+	uint64_t each = 1u + !!(format & READ_ID) + !!(format & READ_LOST);
+
+	if (!(format & READ_GROUP))
+		words += each - 1;
+	if (room(run) < words * 8)
+		return false;
+	if (format & READ_GROUP)
+		count = take64(run);
+	else
+		set(run, op, 0, take64(run));
+	if (format & READ_ENABLED)
+		set(run, op, 1, take64(run));
+	if (format & READ_RUNNING)
+		set(run, op, 2, take64(run));
+	if (format & READ_GROUP)
+		return take_run(run, op, 0, 3, count, each * 8);
+	if (format & READ_ID)
+		set(run, op, 3, take64(run));
+	if (format & READ_LOST)
+		set(run, op, 4, take64(run));
+	return true;
+}
+
+static bool take_raw(struct run *run, const struct perf_class *class)
+{
+	uint32_t size;
+
+	if (room(run) < 4 || (size = get32(run->p, run->part->swap)) > room(run) - 4)
+		return false;
+	const uint8_t *raw = run->p + 4;
+	run->p = raw + size;
+	run->slots[class->class->nslots] = (struct slot){.bytes = raw, .n = size};
+	struct layout_input in = {run->data, (uint64_t)(run->p - run->data) * 8,
+				  (uint64_t)(raw - run->data) * 8, run->registers};
+	return layout_decode(class->format->layout, &in, run->slots);
+}
+
+static bool take_raw_blob(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 4)
+		return false;
+	uint32_t size = get32(run->p, run->part->swap);
+	run->p += 4;
+	return take_run(run, op, 0, 1, size, 1);
+}
+
+static bool take_counted(struct run *run, const struct perf_op *op, uint64_t bytes_each)
+{
+	return room(run) >= 8 && take_run(run, op, 0, 1, take64(run), bytes_each);
+}
+
+static bool take_branches(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 8 + 8u * op->has_index)
+		return false;
+	uint64_t count = take64(run);
+	if (op->has_index)
+		set(run, op, 2, take64(run));
+	return take_run(run, op, 0, 1, count, 24);
+}
+
+static bool take_registers(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 8)
+		return false;
+	uint64_t abi = take64(run);
+	set(run, op, 2, abi);
+	return take_run(run, op, 0, 1, abi ? op->count : 0, 8);
+}
+
+static bool take_stack(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 8)
+		return false;
+	uint64_t size = take64(run);
+	set(run, op, 2, 0);
+	if (!take_run(run, op, 0, 1, size, 1))
+		return false;
+	if (!size)
+		return true;
+	if (room(run) < 8)
+		return false;
+	set(run, op, 2, take64(run));
+	return true;
+}
+
+/* union perf_sample_weight: the halves change places with the byte order. */
+static bool take_weights(struct run *run, const struct perf_op *op)
+{
+	const bool swap = run->part->swap;
+	const uint8_t *p = run->p;
+
+	if (room(run) < 8)
+		return false;
+	set(run, op, 0, get32(p + (swap ? 4 : 0), swap));
+	set(run, op, 1, get16(p + (swap ? 2 : 4), swap));
+	set(run, op, 2, get16(p + (swap ? 0 : 6), swap));
+	run->p += 8;
+	return true;
+}
+
+static bool take_build_id(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 24)
+		return false;
+	uint8_t size = *run->p < 20 ? *run->p : 20;
+	const uint8_t *next = run->p + 24;
+	run->p += 4;
+	bool ok = take_run(run, op, 0, 1, size, 1);
+	run->p = next;
+	return ok;
+}
+
+static bool take_poke(struct run *run, const struct perf_op *op)
+{
+	if (room(run) < 4)
+		return false;
+	uint16_t before = get16(run->p, run->part->swap),
+		 after = get16(run->p + 2, run->part->swap);
+	run->p += 4;
+	return take_run(run, op, 0, 1, before, 1) && take_run(run, op, 2, 3, after, 1);
+}
+
+static bool take_string(struct run *run, const struct perf_op *op)
+{
+	size_t len = strnlen((const char *)run->p, room(run));
+
+	run->slots[op->slot[0]] = (struct slot){.bytes = run->p, .n = len};
+	run->p = run->end;
+	return true;
+}
+
+static bool run_op(struct run *run, const struct perf_class *class, const struct perf_op *op)
+{
+	switch ((enum perf_op_kind)op->kind) {
+	case OP_PASS:
+		if (room(run) < 8)
+			return false;
+		run->p += 8;
+		return true;
+	case OP_INT:
+		return take_int(run, op);
+	case OP_MISC:
+		set(run, op, 0, run->misc >> op->bit & 1);
+		return true;
+	case OP_READ:
+		return take_read(run, op);
+	case OP_CHAIN:
+		return take_counted(run, op, 8);
+	case OP_RAW:
+		return take_raw(run, class);
+	case OP_RAW_BLOB:
+		return take_raw_blob(run, op);
+	case OP_BRANCHES:
+		return take_branches(run, op);
+	case OP_REGS:
+		return take_registers(run, op);
+	case OP_STACK:
+		return take_stack(run, op);
+	case OP_SIZED:
+		return take_counted(run, op, 1);
+	case OP_WEIGHTS:
+		return take_weights(run, op);
+	case OP_BUILD_ID:
+		return take_build_id(run, op);
+	case OP_PAIRS:
+		return take_counted(run, op, 16);
+	case OP_POKE:
+		return take_poke(run, op);
+	case OP_BYTES:
+		return take_run(run, op, 0, 1, op->count, 1);
+	case OP_STRING:
+		return take_string(run, op);
+	case OP_TRAILER:
+		run->p = run->end;
+		run->end = run->record_end;
+		return true;
+	}
+	return false;
+}
+
+/* The window that holds a record of the packet, of at most RECORD_MOST bytes. */
+static const struct window *window_of(struct decoder *d, uint64_t off, struct error *err)
+{
+	uint64_t whole = source_size(d->source);
+	uint8_t head[RECORD_HEAD];
+
+	if (holds(&d->heads, off, RECORD_HEAD)) {
+		const uint8_t *p = d->heads.block.data + (off - d->heads.off);
+		if (holds(&d->heads, off, get16(p + 6, d->part->swap)))
+			return &d->heads;
+	}
+	if (off > whole || !source_peek(d->source, off, head, sizeof head, err))
+		return NULL;
+	uint64_t size = get16(head + 6, d->part->swap);
+	if (holds(&d->fields, off, size))
+		return &d->fields;
+	source_put(&d->fields.block);
+	d->fields.off = off;
+	uint64_t want = whole - off < NEAR ? whole - off : NEAR;
+	return source_get(d->source, off, (size_t)(want > size ? want : size), &d->fields.block,
+			  err)
+		       ? &d->fields
+		       : NULL;
+}
+
+bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			 struct error *err)
+{
+	const struct event_class *class = d->part->trace->classes[b->class_index[i]];
+	const struct perf_class *perf = class->priv;
+	uint64_t off = d->info.rec.off + b->at[i] / 8;
+	const struct window *window = window_of(d, off, err);
+
+	if (!window)
+		return false;
+	const uint8_t *p = window->block.data + (off - window->off);
+	uint32_t size = get16(p + 6, d->part->swap);
+	struct run run = {
+		.part = d->part,
+		.data = window->block.data,
+		.p = p + RECORD_HEAD,
+		.end = p + size - perf->trailer,
+		.record_end = p + size,
+		.slots = d->slots,
+		.registers = d->registers,
+		.misc = get16(p + 4, d->part->swap),
+	};
+	bool ok = size >= RECORD_HEAD + perf->trailer;
+	for (uint32_t k = 0; ok && k < perf->nops; k++)
+		ok = run_op(&run, perf, &perf->ops[k]);
+	if (__builtin_expect(!ok, 0))
+		return error_set(err, ERR_FORMAT,
+				 "%s: %s at offset %" PRIu64 ": its fields cross its end",
+				 source_name(d->source), class->name, off);
+	*out = (struct fields){
+		.class = class,
+		.data = window->block.data,
+		.bits = (uint64_t)window->block.size * 8,
+		.slots = d->slots,
+		.registers = d->registers,
+	};
+	return true;
+}
+
+bool perf_text(const struct fields *fields, struct buf *out)
+{
+	const struct perf_class *perf = fields->class->priv;
+
+	if (!perf->format)
+		return false;
+	const struct slot *raw = &fields->slots[fields->class->nslots];
+	tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n, out);
+	return true;
+}

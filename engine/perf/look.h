@@ -1,0 +1,111 @@
+/*
+ * look.h - what a pass over records needs of each: attribute, time, CPU
+ *
+ * Inline: the walk asks for it of every record of the file. Everything looked at was made once,
+ * while the trace opened: places per attribute, and ids, which the kernel hands out in sequence, in
+ * a table.
+ */
+#ifndef ENGINE_PERF_LOOK_H
+#define ENGINE_PERF_LOOK_H
+
+#include "engine/perf/perf_internal.h"
+
+struct perf_look {
+	const struct perf_attr *attr;
+	nstime time; /* when has_time */
+	bool has_time;
+	int32_t cpu; /* -1: not told */
+};
+
+static inline const struct perf_id *perf_find_id(const struct perf_part *part, uint64_t id)
+{
+	if (id - part->id_first < part->id_span) {
+		uint32_t i = part->id_table[id - part->id_first];
+		return i ? &part->ids[i - 1] : NULL;
+	}
+	return part->id_table ? NULL : perf_search_id(part, id);
+}
+
+/*
+ * With several attributes the id tells; all of them have it in one place, or the recorder could not
+ * have read its own file. Synthesized records have id 0: they are laid out as the first
+ * attribute's.
+ */
+static inline const struct perf_attr *perf_attr_of(const struct perf_part *part, const uint8_t *p,
+						   uint32_t type, uint32_t size)
+{
+	const struct perf_attr *first = part->attrs[0];
+
+	if (part->nattrs == 1)
+		return first;
+	uint32_t at =
+		type == PERF_SAMPLE ? first->places.id
+		: first->places.id_back && (uint32_t)first->places.id_back + RECORD_HEAD <= size
+			? size - first->places.id_back
+			: 0;
+	if (!at || at + 8 > size)
+		return type == PERF_SAMPLE ? NULL : first;
+	uint64_t id = get64(p + at, part->swap);
+	if (!id)
+		return first;
+	const struct perf_id *found = perf_find_id(part, id);
+	return found && found->attr != UINT32_MAX ? part->attrs[found->attr] : NULL;
+}
+
+/* Records that carry a time in their body, for files without id trailers. */
+static inline uint32_t time_in_body(uint32_t type, uint32_t size)
+{
+	if ((type == PERF_FORK || type == PERF_EXIT) && size >= 32)
+		return 24;
+	return (type == PERF_THROTTLE || type == PERF_UNTHROTTLE) && size >= 16 ? 8 : 0;
+}
+
+/* The CPU that ID_INDEX has for the record's event. */
+static inline int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, uint32_t at,
+				uint32_t size)
+{
+	const struct perf_id *id =
+		at && at + 8 <= size ? perf_find_id(part, get64(p + at, part->swap)) : NULL;
+
+	return id ? id->cpu : -1;
+}
+
+/* False: too short for its attribute, or of an unknown one. */
+static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type,
+			     uint32_t size, struct perf_look *out)
+{
+	const struct perf_attr *attr = perf_attr_of(part, p, type, size);
+	const bool swap = part->swap;
+	uint32_t time, cpu, id;
+
+	*out = (struct perf_look){.attr = attr, .cpu = -1};
+	if (!attr)
+		return false;
+	const struct perf_places *at = &attr->places;
+	if (type == PERF_SAMPLE) {
+		if (size < at->least)
+			return false;
+		time = at->time;
+		cpu = at->cpu;
+		id = at->id;
+	} else {
+		if (size < at->least_side)
+			return false;
+		time = at->time_back ? size - at->time_back : time_in_body(type, size);
+		cpu = at->cpu_back ? size - at->cpu_back : 0;
+		id = at->id_back ? size - at->id_back : 0;
+	}
+	if (time) {
+		uint64_t t = get64(p + time, swap);
+		out->has_time = t != 0 && t < INT64_MAX;
+		if (__builtin_add_overflow((nstime)t, part->part->offset, &out->time))
+			out->has_time = false;
+	}
+	if (cpu)
+		out->cpu = (int32_t)get32(p + cpu, swap);
+	else if (part->has_id_index)
+		out->cpu = cpu_of_id(part, p, id, size);
+	return true;
+}
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * spill.c - compressed records → one decompressed copy per file
+ *
+ *     file    MMAP COMM | 81 zstd... | 68 | 81 ...zstd... | 68 | 81 ...
+ *                             └──── one stream, flushed per record ────┘
+ *     spill   SAMPLE SAMPLE SAMPLE SWITCH SAMPLE ...
+ *
+ * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
+ * that a packet cannot be reached without all that lies before it. The copy is written once, while
+ * the trace opens, to a temporary file without a name, and mapped: its pages can be evicted.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum { OUT_BYTES = 1 << 20 };
+
+struct spill {
+	struct perf_part *part;
+	uint32_t from;
+	ZSTD_DStream *stream;
+	uint8_t *out;
+	int fd; /* -1: nothing was decompressed yet */
+	uint64_t size;
+};
+
+static int open_temporary(struct error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	struct buf path = {0};
+	int fd;
+
+	folder = folder && *folder ? folder : "/tmp";
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		buf_printf(&path, "%s/yore-XXXXXX", folder);
+		fd = mkostemp(path.data, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path.data);
+		buf_release(&path);
+	}
+	if (fd < 0)
+		error_set(err, ERR_IO, "%s: no room for the decompressed records: %s", folder,
+			  strerror(errno));
+	return fd;
+}
+
+static bool write_out(struct spill *spill, size_t size, struct error *err)
+{
+	if (spill->fd < 0 && size && (spill->fd = open_temporary(err)) < 0)
+		return false;
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(spill->fd, spill->out + done, size - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_set(err, ERR_IO, "writing the decompressed records: %s",
+					 strerror(errno));
+		done += (size_t)n;
+	}
+	spill->size += size;
+	return true;
+}
+
+static bool feed(struct spill *spill, const uint8_t *bytes, size_t size, struct error *err)
+{
+	ZSTD_inBuffer in = {bytes, size, 0};
+	bool more = true;
+
+	while (in.pos < in.size || more) {
+		ZSTD_outBuffer out = {spill->out, OUT_BYTES, 0};
+		size_t before = in.pos;
+		size_t left = ZSTD_decompressStream(spill->stream, &out, &in);
+		if (ZSTD_isError(left))
+			return error_set(err, ERR_FORMAT, "%s", ZSTD_getErrorName(left));
+		if (!write_out(spill, out.pos, err))
+			return false;
+		more = out.pos == out.size; /* the decompressor may hold more than fitted */
+		if (in.pos == before && !out.pos)
+			break;
+	}
+	return true;
+}
+
+/* The bytes of a compressed record; NULL when it is none. */
+static const uint8_t *payload(const uint8_t *p, uint32_t type, size_t have, bool swap, size_t *size)
+{
+	size_t at = type == PERF_COMPRESSED2 ? 16 : RECORD_HEAD;
+
+	if ((type != PERF_COMPRESSED && type != PERF_COMPRESSED2) || have < at)
+		return NULL;
+	*size = have - at;
+	if (type == PERF_COMPRESSED2 && get64(p + 8, swap) < *size)
+		*size = (size_t)get64(p + 8, swap);
+	return p + at;
+}
+
+/* The file ends inside a record: what is there of a compressed one still counts. */
+static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
+{
+	struct perf_source *from = &spill->part->sources[spill->from];
+	uint64_t left = from->end - off;
+	struct block block;
+	size_t size;
+
+	if (left < RECORD_HEAD || left > RECORD_MOST)
+		return true;
+	if (!source_get(from->source, off, (size_t)left, &block, err))
+		return false;
+	const uint8_t *bytes = payload(block.data, get32(block.data, spill->part->swap), block.size,
+				       spill->part->swap, &size);
+	bool ok = !bytes || feed(spill, bytes, size, err);
+	source_put(&block);
+	return ok;
+}
+
+/* All compressed records of the file. False: *at is the offset of the one that is damaged. */
+static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
+{
+	struct perf_source *from = &spill->part->sources[spill->from];
+	struct perf_iter iter;
+	struct perf_record rec;
+	enum step step;
+	bool ok = true;
+
+	*at = from->begin;
+	perf_iter_begin_source(&iter, spill->part, spill->from);
+	while (ok && (step = perf_iter_next(&iter, &rec, err)) == STEP_ITEM) {
+		size_t size;
+		const uint8_t *bytes =
+			payload(rec.bytes, rec.type, rec.size, spill->part->swap, &size);
+		*at = rec.off;
+		ok = !bytes || feed(spill, bytes, size, err);
+		if (ok)
+			*at = rec.extra_off + rec.extra_len;
+	}
+	perf_iter_end(&iter);
+	if (!ok || step == STEP_END)
+		return ok;
+	if (feed_cut(spill, *at, &(struct error){0}) && from->cut_told)
+		return true;
+	from->cut_told = true;
+	return false;
+}
+
+static bool add_copy(struct spill *spill, bool whole, struct error *err)
+{
+	struct perf_part *part = spill->part;
+	const struct perf_source *from = &part->sources[spill->from];
+	void *map = mmap(NULL, spill->size, PROT_READ, MAP_SHARED, spill->fd, 0);
+
+	if (map == MAP_FAILED)
+		return error_set(err, ERR_IO, "mapping the decompressed records: %s",
+				 strerror(errno));
+	part->maps = mem_resize(part->maps, part->nmaps + 1, sizeof *part->maps);
+	part->map_sizes = mem_resize(part->map_sizes, part->nmaps + 1, sizeof *part->map_sizes);
+	part->maps[part->nmaps] = map;
+	part->map_sizes[part->nmaps++] = spill->size;
+	const char *name =
+		arena_printf(part->trace->arena, "%s (decompressed)", source_name(from->source));
+	struct perf_source copy = {.source = source_over(name, map, spill->size),
+				   .name = name,
+				   .end = spill->size,
+				   .spill = true,
+				   .grows = from->grows,
+				   .cut_told = !whole || from->cut_told};
+	trace_add_source(part->trace, copy.source);
+	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
+				 sizeof *part->sources);
+	part->sources[part->nsources++] = copy;
+	return true;
+}
+
+bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
+{
+	struct spill spill = {.part = part, .from = i, .fd = -1};
+	struct error cause;
+	uint64_t at;
+
+	spill.stream = ZSTD_createDStream();
+	if (!spill.stream)
+		return error_set(err, ERR_IO, "no memory to decompress");
+	spill.out = mem_new(OUT_BYTES);
+	bool whole = decompress(&spill, &at, &cause);
+	if (!whole) {
+		if (!strstr(cause.text, "offset"))
+			error_while(&cause, "%s: compressed record at offset %" PRIu64,
+				    part->sources[i].name, at);
+		trace_damage(part->trace, "", &cause);
+	}
+	bool ok = !spill.size || add_copy(&spill, whole, err);
+	ZSTD_freeDStream(spill.stream);
+	mem_free(spill.out);
+	if (spill.fd >= 0)
+		close(spill.fd);
+	return ok;
+}
+
+void perf_spill_release(struct perf_part *part)
+{
+	for (size_t i = 0; i < part->nmaps; i++)
+		munmap(part->maps[i], part->map_sizes[i]);
+	mem_free(part->maps);
+	mem_free(part->map_sizes);
+}

@@ -1,0 +1,512 @@
+/*
+ * walk.c - the one walk over all records → packet records of every stream
+ *
+ * The recorder copies one ring buffer after the other, so that the records of one CPU come in runs
+ * between those of others. Each record goes to a bin: of its CPU (twice: a ring that is overwritten
+ * runs backwards), of a lane, or of the records that have no place. A bin gathers runs until it
+ * holds 256 KB; then it is a packet of its stream, whatever rounds the runs came in.
+ *
+ *     file    00001111 r 0000 11111 r 00        r: round marks, taken in as gaps
+ *     cpu0    ^^^^       ^^^^         ^^  → packet of three extents
+ *
+ * Lanes stand in for CPUs where no record tells one: as many as there were ring buffers. When time
+ * falls, the record goes to the lane with the greatest end that is not later, else to an empty one.
+ *
+ * All streams share the walk. Whoever asks for a packet that is not there yet goes on with it, a
+ * window at a time; packets that were found are had without waiting for who walks. A scan that was
+ * stored counts its packets: a new process walks to that count and finds the same ones.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/look.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+	CUT = 256 << 10,
+	GAP = 8, /* a round mark; gaps that long are taken into an extent */
+	WINDOW = 4 << 20,
+	LANES_MOST = 1024
+};
+
+struct bin {
+	struct packet rec; /* events 0: empty */
+	uint32_t stream;   /* in walk->lists */
+	bool timeless, backward;
+	bool fell, rose;
+	nstime last;
+	nstime end; /* of a lane: greatest time so far */
+	uint64_t bytes;
+	uint64_t next; /* offset behind its last record or the gap after it */
+	struct extent *extents;
+	size_t nextents, capacity;
+};
+
+struct stored {
+	struct packet rec;
+	const struct extent *extents;
+	uint32_t nextents;
+};
+
+struct list { /* packets of a stream */
+	struct stored *items;
+	size_t count, capacity;
+};
+
+struct perf_walk {
+	struct perf_part *part;
+	uint32_t first_stream; /* in trace->streams; lists are numbered from it */
+	size_t nlists;
+	struct bin *bins;
+	size_t nbins;
+	size_t places; /* CPUs or lanes: bins 2i (forward), 2i + 1 (backward) of place i */
+	size_t lane, nlanes_used;
+
+	pthread_mutex_t walking; /* guards what stands above and the position */
+	uint32_t source;
+	uint64_t off;
+	struct bin *latest;  /* of the last record */
+	struct arena *arena; /* extents */
+
+	pthread_mutex_t listing; /* guards what stands below; held shortly */
+	struct list *lists;
+	bool ended;
+	size_t ndamages;
+	struct error damage; /* the first one */
+};
+
+static struct bin *side_bin(struct perf_walk *walk, bool timeless)
+{
+	return &walk->bins[2 * walk->places + !timeless];
+}
+
+static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, ...)
+{
+	const struct perf_source *from = &walk->part->sources[walk->source];
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	pthread_mutex_lock(&walk->listing);
+	if (!walk->ndamages++)
+		error_set(&walk->damage, ERR_FORMAT, "%s: the record at offset %" PRIu64 " %s",
+			  from->name, off, text);
+	pthread_mutex_unlock(&walk->listing);
+}
+
+/* The bin's records become a packet of its stream. */
+static void flush(struct perf_walk *walk, struct bin *bin, bool open)
+{
+	struct packet *rec = &bin->rec;
+	struct list *list = &walk->lists[bin->stream];
+	struct extent *extents = NULL;
+
+	if (!rec->events)
+		return;
+	if (bin->nextents > 1) {
+		extents = arena_array(walk->arena, bin->nextents - 1, sizeof *extents);
+		memcpy(extents, bin->extents + 1, (bin->nextents - 1) * sizeof *extents);
+	}
+	rec->off = bin->extents[0].off;
+	rec->len = (uint32_t)bin->extents[0].len;
+	rec->seq = PACKET_NONE;
+	rec->flags = walk->part->sources[walk->source].spill ? PACKET_SPILL : 0;
+	rec->flags |= PACKET_FOREIGN | (open ? PACKET_OPEN : 0);
+	if (bin->timeless) {
+		rec->flags |= PACKET_BEFORE_ALL;
+		rec->min = rec->max = NSTIME_MIN;
+	} else {
+		rec->flags |= PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+		if (bin->fell)
+			rec->flags |=
+				bin->backward && !bin->rose ? PACKET_DESCENDING : PACKET_UNSORTED;
+	}
+	pthread_mutex_lock(&walk->listing);
+	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+	list->items[list->count++] =
+		(struct stored){*rec, extents, (uint32_t)(bin->nextents ? bin->nextents - 1 : 0)};
+	pthread_mutex_unlock(&walk->listing);
+	*rec = (struct packet){.source = rec->source, .cpu = rec->cpu};
+	bin->bytes = 0;
+	bin->nextents = 0;
+	bin->fell = bin->rose = false;
+}
+
+static void flush_all(struct perf_walk *walk)
+{
+	bool open = walk->part->sources[walk->source].grows;
+
+	for (size_t i = 0; i < walk->nbins; i++)
+		flush(walk, &walk->bins[i], open);
+}
+
+static void add_extent(struct bin *bin, uint64_t off)
+{
+	bin->extents = mem_grow(bin->extents, bin->nextents, &bin->capacity, sizeof *bin->extents);
+	bin->extents[bin->nextents++] = (struct extent){off, 0};
+}
+
+static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime time, uint64_t off,
+			      uint32_t size)
+{
+	struct packet *rec = &bin->rec;
+
+	if (bin->bytes + size > CUT)
+		flush(walk, bin, false);
+	if (!rec->events) {
+		rec->source = walk->source;
+		rec->min = rec->max = time;
+		bin->last = time;
+		add_extent(bin, off);
+	} else if (bin->next != off) {
+		if (bin->nextents == PACKET_EXTENTS_MAX) {
+			flush(walk, bin, false);
+			rec->source = walk->source;
+			rec->min = rec->max = time;
+			bin->last = time;
+		}
+		add_extent(bin, off);
+	}
+	struct extent *extent = &bin->extents[bin->nextents - 1];
+	walk->latest = bin;
+	extent->len = off + size - extent->off;
+	bin->next = off + size;
+	bin->bytes += size;
+	bin->fell |= time < bin->last;
+	bin->rose |= time > bin->last;
+	bin->last = time;
+	rec->min = time < rec->min ? time : rec->min;
+	rec->max = time > rec->max ? time : rec->max;
+	rec->events++;
+}
+
+/* The lane of a record that does not fit behind the end of the one in hand. */
+static struct bin *change_lane(struct perf_walk *walk, nstime time)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < walk->nlanes_used; i++) {
+		nstime end = walk->bins[2 * i].end;
+		if (end <= time && (best == SIZE_MAX || end > walk->bins[2 * best].end))
+			best = i;
+	}
+	if (best == SIZE_MAX && walk->nlanes_used < walk->places)
+		best = walk->nlanes_used++;
+	if (best != SIZE_MAX)
+		walk->lane = best;
+	return &walk->bins[2 * walk->lane];
+}
+
+static struct bin *lane_of(struct perf_walk *walk, const struct perf_look *look)
+{
+	struct bin *bin = &walk->bins[2 * walk->lane];
+
+	if (look->attr->backward)
+		return &walk->bins[1];
+	if (look->time < bin->end)
+		bin = change_lane(walk, look->time);
+	if (look->time > bin->end)
+		bin->end = look->time;
+	return bin;
+}
+
+static struct bin *bin_of(struct perf_walk *walk, const struct perf_look *look, bool sample,
+			  uint64_t off)
+{
+	if (!look->has_time)
+		return side_bin(walk, true);
+	if (!walk->part->by_cpu)
+		return lane_of(walk, look);
+	if (look->cpu >= 0 && (size_t)look->cpu < walk->places)
+		return &walk->bins[2 * (size_t)look->cpu + (sample && look->attr->backward)];
+	if (look->cpu >= 0)
+		note_damage(walk, off, "names CPU %d, which the recording does not know",
+			    look->cpu);
+	return side_bin(walk, false);
+}
+
+/* A record of the kernel. */
+static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
+			uint64_t off)
+{
+	struct perf_look look;
+
+	if (__builtin_expect(!perf_look(walk->part, p, type, size, &look), 0)) {
+		note_damage(walk, off, "%s",
+			    look.attr ? "is too short" : "is of an event without attribute");
+		return;
+	}
+	struct bin *bin;
+	if (look.has_time && walk->part->by_cpu && (size_t)(uint32_t)look.cpu < walk->places)
+		bin = &walk->bins[2 * (size_t)look.cpu +
+				  (type == PERF_SAMPLE && look.attr->backward)];
+	else
+		bin = bin_of(walk, &look, type == PERF_SAMPLE, off);
+	add_record(walk, bin, look.has_time ? look.time : NSTIME_MIN, off, size);
+	if (__builtin_expect(type == PERF_LOST && size >= 24, 0))
+		bin->rec.lost += get64(p + 16, walk->part->swap);
+}
+
+/*
+ * Records of one window. Returns how many bytes were walked: the rest is a record that reaches over
+ * the end of the window, or damage.
+ */
+static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_t size)
+{
+	const bool swap = walk->part->swap;
+	uint64_t at = 0;
+
+	while (size - at >= RECORD_HEAD) {
+		const uint8_t *p = data + at;
+		uint32_t type = get32(p, swap), bytes = get16(p + 6, swap);
+		uint64_t off = walk->off + at;
+		if (bytes < RECORD_HEAD || bytes > size - at)
+			break;
+		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1)) {
+			take(walk, p, type, bytes, off);
+			at += bytes;
+			continue;
+		}
+		uint64_t extra = bytes >= 16 ? perf_extra(p, type, bytes, swap) : 0;
+		if (extra > walk->part->sources[walk->source].end - off - bytes)
+			break;
+		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
+			walk->latest->next += bytes; /* the bin in front takes the mark in */
+		at += bytes + extra;                 /* which may reach over the window */
+		if (at > size)
+			break;
+	}
+	return at;
+}
+
+/* The next place behind `from` where records go on, or the end. */
+static uint64_t search(struct perf_walk *walk, uint64_t from)
+{
+	const struct perf_source *source = &walk->part->sources[walk->source];
+	struct error ignored;
+
+	while (from < source->end) {
+		uint64_t room = source->end - from;
+		size_t size = room < WINDOW ? (size_t)room : WINDOW;
+		bool last = size == room;
+		struct block block;
+		if (!source_get(source->source, from, size, &block, &ignored))
+			return source->end;
+		/* a chain needs room: what is too near to the window's end is looked at in the next
+		 */
+		size_t stop = last ? size : size - size / 4;
+		for (size_t i = 0; i < stop; i++)
+			if (perf_plausible(walk->part, block.data + i, size - i, last)) {
+				source_put(&block);
+				return from + i;
+			}
+		source_put(&block);
+		from += stop;
+	}
+	return source->end;
+}
+
+/* At a record that cannot be: goes to the next good one, and notes what was passed over. */
+static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
+{
+	struct perf_source *from = &walk->part->sources[walk->source];
+	uint32_t bytes = room >= RECORD_HEAD ? get16(p + 6, walk->part->swap) : 0;
+	uint64_t next = search(walk, walk->off + 1), at = walk->off;
+
+	walk->off = next;
+	if (next == from->end && (room < RECORD_HEAD || bytes >= RECORD_HEAD)) {
+		if (!from->cut_told)
+			note_damage(walk, at, "is cut off: the file ends at %" PRIu64, from->end);
+		return;
+	}
+	note_damage(walk, at, "%s; records up to offset %" PRIu64 " are lost",
+		    bytes < RECORD_HEAD ? "has a size below 8" : "does not fit", next);
+}
+
+static void next_source(struct perf_walk *walk)
+{
+	const struct perf_part *part = walk->part;
+
+	flush_all(walk);
+	for (size_t i = 0; i < walk->nbins; i++)
+		walk->bins[i].next = UINT64_MAX;
+	walk->source++;
+	if (walk->source < part->nsources) {
+		walk->off = part->sources[walk->source].begin;
+		return;
+	}
+	pthread_mutex_lock(&walk->listing);
+	walk->ended = true;
+	pthread_mutex_unlock(&walk->listing);
+}
+
+/* One window further. */
+static void walk_on(struct perf_walk *walk)
+{
+	struct perf_source *from = &walk->part->sources[walk->source];
+	uint64_t room = from->end - walk->off;
+	size_t size = room < WINDOW ? (size_t)room : WINDOW;
+	struct block block;
+	struct error err;
+
+	if (!room) {
+		next_source(walk);
+		return;
+	}
+	if (!source_get(from->source, walk->off, size, &block, &err)) {
+		note_damage(walk, walk->off, "cannot be read");
+		next_source(walk);
+		return;
+	}
+	uint64_t done = walk_window(walk, block.data, size);
+	walk->off += done;
+	if (done < size && (size == room || !done)) /* else it reaches over the window's end */
+		pass_damage(walk, block.data + done, size - done);
+	source_put(&block);
+}
+
+static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet_info *out,
+		  bool *ended)
+{
+	pthread_mutex_lock(&walk->listing);
+	bool there = n < walk->lists[list].count;
+	*ended = walk->ended;
+	if (there) {
+		const struct stored *stored = &walk->lists[list].items[n];
+		*out = (struct packet_info){.rec = stored->rec,
+					    .extents = stored->extents,
+					    .nextents = stored->nextents};
+	}
+	pthread_mutex_unlock(&walk->listing);
+	return there;
+}
+
+/* The damage of the whole walk is told once, by the last record of the part's first stream. */
+static enum step end_of_stream(struct perf_walk *walk, size_t list, struct scan *scan,
+			       struct error *err)
+{
+	if (list || !walk->ndamages || scan->priv[0])
+		return STEP_END;
+	scan->priv[0] = 1;
+	*err = walk->damage;
+	if (walk->ndamages > 1) {
+		size_t len = strlen(err->text);
+		snprintf(err->text + len, sizeof err->text - len, " (and %zu more)",
+			 walk->ndamages - 1);
+	}
+	return STEP_ERROR;
+}
+
+enum step perf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		    struct error *err)
+{
+	struct perf_walk *walk = perf_part_of(stream)->walk;
+	size_t list = stream->index - walk->first_stream;
+	bool ended;
+
+	while (!found(walk, list, scan->emitted, out, &ended)) {
+		if (ended)
+			return end_of_stream(walk, list, scan, err);
+		pthread_mutex_lock(&walk->walking);
+		/* somebody else may have found it while this thread waited */
+		if (!found(walk, list, scan->emitted, out, &ended) && !ended)
+			walk_on(walk);
+		pthread_mutex_unlock(&walk->walking);
+	}
+	scan->emitted++;
+	scan->source = out->rec.source;
+	scan->next = out->rec.off + out->rec.len;
+	return STEP_ITEM;
+}
+
+static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cpu)
+{
+	walk->bins[i] = (struct bin){
+		.rec = {.cpu = cpu}, .stream = list, .end = NSTIME_MIN, .next = UINT64_MAX};
+}
+
+static void add_stream(struct perf_part *part, const char *name, int32_t cpu)
+{
+	struct stream *stream = trace_add_stream(part->trace, part->part, name);
+
+	stream->cpu = cpu;
+	stream->clock = part->clock;
+	stream->has_time = true;
+	stream->lost_kind = LOST_SUM_INSIDE;
+	stream->lost_bits = 64;
+	stream->sources = part->stream_sources;
+	stream->nsources = (uint32_t)part->nsources;
+	stream->head_bytes = part->pipe ? 0 : FILE_HEAD;
+	for (size_t i = 0; i < part->nsources; i++)
+		stream->bytes += source_size(part->sources[i].source);
+	stream->priv = part;
+}
+
+static struct perf_walk *walk_new(struct perf_part *part, size_t places)
+{
+	struct perf_walk *walk = mem_new(sizeof *walk);
+
+	walk->part = part;
+	walk->first_stream = (uint32_t)part->trace->nstreams;
+	walk->places = places;
+	walk->nbins = 2 * places + 2;
+	walk->bins = mem_new_array(walk->nbins, sizeof *walk->bins);
+	walk->nlists = places + 1;
+	walk->lists = mem_new_array(walk->nlists, sizeof *walk->lists);
+	walk->nlanes_used = 1;
+	walk->arena = arena_new();
+	walk->off = part->sources[0].begin;
+	pthread_mutex_init(&walk->walking, NULL);
+	pthread_mutex_init(&walk->listing, NULL);
+	return walk;
+}
+
+void perf_walk_free(struct perf_walk *walk)
+{
+	if (!walk)
+		return;
+	for (size_t i = 0; i < walk->nbins; i++)
+		mem_free(walk->bins[i].extents);
+	for (size_t i = 0; i < walk->nlists; i++)
+		mem_free(walk->lists[i].items);
+	pthread_mutex_destroy(&walk->walking);
+	pthread_mutex_destroy(&walk->listing);
+	arena_free(walk->arena);
+	mem_free(walk->bins);
+	mem_free(walk->lists);
+	mem_free(walk);
+}
+
+bool perf_add_streams(struct perf_part *part, struct error *err)
+{
+	size_t lanes = !part->nbuffers               ? 1
+		       : part->nbuffers > LANES_MOST ? LANES_MOST
+						     : part->nbuffers;
+	size_t places = part->by_cpu ? (size_t)(part->most_cpu + 1) : lanes;
+	struct arena *arena = part->trace->arena;
+
+	(void)err;
+	part->stream_sources = arena_array(arena, part->nsources, sizeof *part->stream_sources);
+	for (size_t i = 0; i < part->nsources; i++)
+		part->stream_sources[i] = part->sources[i].source;
+	part->walk = walk_new(part, places);
+	for (uint32_t i = 0; i < places; i++) {
+		int32_t cpu = part->by_cpu ? (int32_t)i : -1;
+		bin_init(part->walk, 2 * i, i, cpu);
+		bin_init(part->walk, 2 * i + 1, i, cpu);
+		part->walk->bins[2 * i + 1].backward = true;
+		add_stream(part, arena_printf(arena, part->by_cpu ? "cpu%u" : "lane%u", i), cpu);
+	}
+	bin_init(part->walk, 2 * places, (uint32_t)places, -1);
+	bin_init(part->walk, 2 * places + 1, (uint32_t)places, -1);
+	side_bin(part->walk, true)->timeless = true;
+	add_stream(part, "side", -1);
+	return true;
+}

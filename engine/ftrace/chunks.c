@@ -48,7 +48,8 @@ static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 
 	own->packets = arena_array(arena, own->nchunks + 1, sizeof *own->packets);
 	for (uint32_t i = 0; i < own->nchunks; i++) {
-		if (plain + own->chunks[i].plain > ftrace_packet_bytes || inside > PACKET_EXTENTS_MAX / 2) {
+		if (plain + own->chunks[i].plain > ftrace_packet_bytes ||
+		    inside > PACKET_EXTENTS_MAX / 2) {
 			own->packets[own->npackets++] = i;
 			plain = inside = 0;
 		}

@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { RUN_BYTES = 65536, PAGE_MAX = 16 << 20, TYPES = 65536 };
+enum { PAGE_MAX = 16 << 20, TYPES = 65536 };
 
 enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD, CODEC_UNKNOWN };
 

@@ -22,7 +22,7 @@ struct scan_state { /* in scan.priv */
 };
 _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "it rides in the scan");
 
-uint32_t ftrace_packet_bytes = RUN_BYTES;
+uint32_t ftrace_packet_bytes = 65536;
 
 /* Pages [first, end), as far as their heads tell. */
 struct run {

@@ -502,7 +502,7 @@ static bool write_text(struct event_writer *writer, nstime t, const struct strea
 		sink_u64(out, (uint64_t)cpu);
 		sink_char(out, ' ');
 	}
-	if (fields && plan->thread.class)
+	if (fields && plan->thread.class && t != NSTIME_MIN)
 		put_thread(writer, out, plan, fields);
 	sink_add(out, plan->head, plan->nhead);
 	buf_clear(&writer->text);

@@ -230,7 +230,7 @@ struct line_row {
 	 "00:00:00.000000001 cpu 3 [5] task:task_newtask: {common_pid = 5} pid = 0, "
 	 "comm = \"new\\none\", ip = 0xffffffff81000000\n"},
 	{"no time", NSTIME_MIN, "side", -1, 5, 7, false,
-	 "- side [5] task:task_newtask: pid=7\n\tmore\n"},
+	 "- side task:task_newtask: pid=7\n\tmore\n"},
 	{"no time in JSON", NSTIME_MIN, "side", -1, 5, 7, true,
 	 "{\"t\":null,\"stream\":\"side\",\"cpu\":null,\"name\":\"task:task_newtask\","
 	 "\"packet\":{},\"context\":{\"common_pid\":5},\"fields\":{\"pid\":7,"

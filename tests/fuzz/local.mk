@@ -4,7 +4,7 @@
 #     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace
 EXTRA_DIST += %D%/run.sh
 fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
-	%D%/fuzz_ftrace
+	%D%/fuzz_ftrace %D%/fuzz_formats
 replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
@@ -39,6 +39,9 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_replay_ftrace_SOURCES = %D%/fuzz_reader.c
 %C%_replay_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"' -DFUZZ_MAIN
 %C%_replay_ftrace_LDADD = libindex.la libengine.la
+%C%_fuzz_formats_SOURCES = %D%/fuzz_formats.c
+%C%_fuzz_formats_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_formats_LDADD = libengine.la
 
 .PHONY: fuzzers
 if FUZZERS

@@ -12,7 +12,7 @@ esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made" \
-	"$work/perf" "$work/ftrace" "$work/intel_pt"
+	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -56,14 +56,35 @@ kernel_traces | while read -r file; do
 	case $file in
 	*/expected/*.pt) { printf '\0'; cat "$file"; } > "$work/intel_pt/$name" ;;
 	*/expected/*) ;;
-	*.dat) cp "$file" "$work/ftrace/$name" ;;
+	*.dat)
+		cp "$file" "$work/ftrace/$name"
+		# the formats at its beginning, as a block
+		{ printf '\004'; head -c 60000 "$file"; } > "$work/formats/$name"
+		;;
 	*) cp "$file" "$work/perf/$name" ;;
 	esac
 done
+# Single formats of the corpus, little- and big-endian, each with a record behind it.
+if [ -d "${YORE_CORPUS-}" ]; then
+	for file in "$YORE_CORPUS"/trace-dat/synth-*/trace.dat \
+		"$YORE_CORPUS/trace-dat/v6-sched-irq-syscalls/trace.dat"; do
+		tr '\000' '\n' < "$file" | LC_ALL=C grep -a -o 'name: .*\|^ID: .*\|^format:\|^	field:.*\|^$\|^print fmt: .*'
+	done | LC_ALL=C awk -v work="$work/formats" '
+		/^name: / { text = $0; next }
+		text != "" { text = text "\n" $0 }
+		/^print fmt: / && text != "" {
+			for (kind = 0; kind < 2; kind++) {
+				out = sprintf("%s/%d-%d", work, ++count, kind)
+				printf "%c%s\n%c0123456789abcdef0123456789abcdef", kind + 8, text, 0 > out
+				close(out)
+			}
+			text = ""
+		}'
+fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace}; do
+for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in

@@ -249,9 +249,13 @@ static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type,
 				  (type == PERF_SAMPLE && look.attr->backward)];
 	else
 		bin = bin_of(walk, &look, type == PERF_SAMPLE, off);
+	/* the kernel writes LOST in front of the first record that found room again */
+	bool lost = __builtin_expect(type == PERF_LOST && size >= 24, 0);
+	if (lost)
+		flush(walk, bin, false);
 	add_record(walk, bin, look.has_time ? look.time : NSTIME_MIN, off, size);
-	if (__builtin_expect(type == PERF_LOST && size >= 24, 0))
-		bin->rec.lost += get64(p + 16, walk->part->swap);
+	if (lost)
+		bin->rec.lost = get64(p + 16, walk->part->swap);
 }
 
 /*
@@ -439,7 +443,7 @@ static void add_stream(struct perf_part *part, const char *name, int32_t cpu)
 	stream->cpu = cpu;
 	stream->clock = part->clock;
 	stream->has_time = true;
-	stream->lost_kind = LOST_SUM_INSIDE;
+	stream->lost_kind = LOST_COUNT_BEFORE; /* a packet is cut at each loss */
 	stream->lost_bits = 64;
 	stream->sources = part->stream_sources;
 	stream->nsources = (uint32_t)part->nsources;

@@ -97,22 +97,6 @@ static void read_event_names(struct perf_part *part, struct feature_in *in)
 	}
 }
 
-static void read_pmu_names(struct perf_part *part, struct feature_in *in)
-{
-	uint32_t n = next32(in);
-
-	if (in->at.failed || n > in->at.size / 8)
-		return;
-	part->pmu_names = arena_array(part->trace->arena, n, sizeof *part->pmu_names);
-	part->pmu_types = arena_array(part->trace->arena, n, sizeof *part->pmu_types);
-	for (part->npmus = 0; part->npmus < n; part->npmus++) {
-		part->pmu_types[part->npmus] = next32(in);
-		part->pmu_names[part->npmus] = next_text(in, part->trace->arena);
-		if (!part->pmu_names[part->npmus])
-			return;
-	}
-}
-
 static void read_clock_data(struct perf_part *part, struct feature_in *in)
 {
 	next32(in);
@@ -198,9 +182,6 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 	case FEATURE_EVENT_DESC:
 		read_event_names(part, &in);
 		break;
-	case FEATURE_PMU_MAPPINGS:
-		read_pmu_names(part, &in);
-		break;
 	case FEATURE_SAMPLE_TIME:
 		add_number(part, "first_sample_ns", next64(&in));
 		add_number(part, "last_sample_ns", next64(&in));
@@ -214,6 +195,48 @@ void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data,
 	default: /* build ids, topology, caches: nothing that an answer needs */
 		break;
 	}
+}
+
+/* Which privileges and machines are counted, as perf appends it. tools/perf/util/evsel.c. */
+static void add_modifiers(const struct perf_attr *attr, struct buf *name)
+{
+	enum { USER = 4, KERNEL, HYPERVISOR, PRECISE = 15, HOST = 19, GUEST };
+	const uint64_t flags = attr->flags;
+	uint64_t precise = flags >> PRECISE & 3;
+	bool narrow = flags >> USER & 7, guest_left_out = narrow || precise;
+	size_t len = name->len;
+
+	buf_add_char(name, ':');
+	if (narrow) {
+		buf_add_text(name, flags >> KERNEL & 1 ? "" : "k");
+		buf_add_text(name, flags >> USER & 1 ? "" : "u");
+		buf_add_text(name, flags >> HYPERVISOR & 1 ? "" : "h");
+	}
+	for (uint64_t i = 0; i < precise; i++)
+		buf_add_char(name, 'p');
+	if (flags >> HOST & 1 || (flags >> GUEST & 1) == guest_left_out) {
+		buf_add_text(name, flags >> HOST & 1 ? "" : "H");
+		buf_add_text(name, flags >> GUEST & 1 ? "" : "G");
+	}
+	if (name->len == len + 1)
+		name->data[--name->len] = 0;
+}
+
+static void add_cache_name(uint64_t config, struct buf *name)
+{
+	static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
+					     "iTLB",      "branch",    "node"};
+	static const char *const operations[][2] = {
+		{"load", "loads"}, {"store", "stores"}, {"prefetch", "prefetches"}};
+	uint64_t cache = config & 0xff, operation = config >> 8 & 0xff,
+		 result = config >> 16 & 0xff;
+
+	if (cache >= sizeof caches / sizeof *caches ||
+	    operation >= sizeof operations / sizeof *operations || result > 1)
+		buf_add_text(name, "unknown-ext-hardware-cache");
+	else
+		buf_printf(name, "%s-%s%s", caches[cache], operations[operation][!result],
+			   result ? "-misses" : "");
 }
 
 /* Names as perf gives them to events that nobody named. tools/perf/util/evsel.c. */
@@ -233,19 +256,25 @@ static const char *counter_name(const struct perf_part *part, const struct perf_
 		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
 		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
 		"emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
-	struct arena *arena = part->trace->arena;
+	struct buf name = {0};
 
 	if (attr->type == 0 && attr->config < sizeof hardware / sizeof *hardware)
-		return hardware[attr->config];
-	if (attr->type == 1 && attr->config < sizeof software / sizeof *software)
-		return software[attr->config];
-	if (attr->type == 4)
-		return arena_printf(arena, "raw 0x%" PRIx64, attr->config);
-	for (size_t i = 0; i < part->npmus; i++)
-		if (part->pmu_types[i] == attr->type)
-			return arena_printf(arena, "%s/config=0x%" PRIx64 "/", part->pmu_names[i],
-					    attr->config);
-	return arena_printf(arena, "event %u:0x%" PRIx64, attr->type, attr->config);
+		buf_add_text(&name, hardware[attr->config]);
+	else if (attr->type == 1 && attr->config < sizeof software / sizeof *software)
+		buf_add_text(&name, software[attr->config]);
+	else if (attr->type == 3)
+		add_cache_name(attr->config, &name);
+	else if (attr->type == 4)
+		buf_printf(&name, "raw 0x%" PRIx64, attr->config);
+	else if (attr->type == 2)
+		buf_add_text(&name, "unknown tracepoint");
+	else
+		buf_printf(&name, "unknown attr type: %u", attr->type);
+	if (attr->type != 2 && attr->type <= 4)
+		add_modifiers(attr, &name);
+	const char *text = arena_strdup(part->trace->arena, buf_text(&name));
+	buf_release(&name);
+	return text;
 }
 
 /* Tracepoints by the tracing data, others by what the recorder or its user called them. */
@@ -259,9 +288,6 @@ void perf_name_events(struct perf_part *part)
 			attr->name = arena_printf(part->trace->arena, "%s:%s", attr->format->system,
 						  attr->format->name);
 		else if (!attr->name)
-			attr->name = attr->type == 2
-					     ? arena_printf(part->trace->arena,
-							    "tracepoint:%" PRIu64, attr->config)
-					     : counter_name(part, attr);
+			attr->name = counter_name(part, attr);
 	}
 }

@@ -355,8 +355,10 @@ static void read_metadata(struct opening *o, bool all)
 				take_metadata(o, &rec);
 			continue;
 		}
-		o->compressed |= rec.type == PERF_COMPRESSED || rec.type == PERF_COMPRESSED2;
-		if (rec.type == PERF_SAMPLE || o->compressed)
+		if (rec.type == PERF_COMPRESSED || rec.type == PERF_COMPRESSED2)
+			o->compressed = true;
+		if (rec.type == PERF_SAMPLE || rec.type == PERF_COMPRESSED ||
+		    rec.type == PERF_COMPRESSED2)
 			break;
 		take_metadata(o, &rec);
 	}

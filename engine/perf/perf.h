@@ -6,4 +6,7 @@
 
 extern const struct reader perf_reader;
 
+/* For tests: most bytes of records in a packet. Not to be changed while traces are open. */
+extern uint32_t perf_packet_bytes;
+
 #endif

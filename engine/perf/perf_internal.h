@@ -115,7 +115,6 @@ enum perf_feature {
 	FEATURE_TOTAL_MEM = 10,
 	FEATURE_CMDLINE = 11,
 	FEATURE_EVENT_DESC = 12,
-	FEATURE_PMU_MAPPINGS = 16,
 	FEATURE_AUXTRACE = 18,
 	FEATURE_SAMPLE_TIME = 21,
 	FEATURE_DIR_FORMAT = 24,
@@ -207,9 +206,6 @@ struct perf_part {
 	bool has_wall;
 	struct perf_build_id *build_ids;
 	size_t nbuild_ids, build_ids_capacity;
-	const char **pmu_names;
-	uint32_t *pmu_types;
-	size_t npmus;
 	uint32_t most_slots; /* of all classes */
 	uint32_t registers;
 	struct perf_walk *walk;

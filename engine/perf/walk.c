@@ -25,11 +25,12 @@
 #include <stdio.h>
 
 enum {
-	CUT = 256 << 10,
 	GAP = 8, /* a round mark; gaps that long are taken into an extent */
 	WINDOW = 4 << 20,
 	LANES_MOST = 1024
 };
+
+uint32_t perf_packet_bytes = 256 << 10;
 
 struct bin {
 	struct packet rec; /* events 0: empty */
@@ -158,7 +159,7 @@ static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime ti
 {
 	struct packet *rec = &bin->rec;
 
-	if (bin->bytes + size > CUT)
+	if (bin->bytes + size > perf_packet_bytes)
 		flush(walk, bin, false);
 	if (!rec->events) {
 		rec->source = walk->source;

@@ -37,16 +37,8 @@ local own, rest = own_options()
 local bounded = #rest > 0 or yore.range() ~= nil or select(2, yore.range()) ~= nil
 local range = bounded and options.range(trace, rest) or {}
 
--- Names of threads: of those before the range, then by the records that give and inherit them.
+-- Names of threads, by the records that give and inherit them; those before the range, too.
 local names = { [0] = "swapper" }
-if range.start then
-	for path, value in pairs(trace:at(range.start, "thread[*]/name", { before = true }) or {}) do
-		local tid = math.tointeger(path:match("%[(%-?%d+)%]"))
-		if tid and value then
-			names[tid] = value
-		end
-	end
-end
 
 local function learn(ev)
 	local payload = ev.payload
@@ -74,6 +66,12 @@ local function tidy(name)
 		end
 	end
 	return (name:gsub("[\"']", ""))
+end
+
+if range.start then
+	for ev in trace:events{ name = { "perf_comm", "perf_fork" }, to = range.start } do
+		learn(ev)
+	end
 end
 
 local tidied = setmetatable({}, { __index = function(cache, name)

@@ -93,6 +93,7 @@ struct parse {
 	size_t nowner, owner_capacity;
 	struct words *last_list; /* the list option that the word before belongs to */
 	bool raw;                /* all that follows are words */
+	int raw_from;            /* the first of them; 0: there is none */
 };
 
 static void words_add(struct words *words, const char *word)
@@ -335,6 +336,8 @@ static bool take_all(struct parse *parse, int n, char **words, struct error *err
 		}
 		add_word(parse, word);
 		raw_after_script(parse);
+		if (parse->raw && !parse->raw_from)
+			parse->raw_from = i + 1;
 	}
 	return true;
 }
@@ -427,7 +430,7 @@ static bool check_groups(const struct parse *parse, int n, char **words, struct 
 	if (cmd)
 		groups = cmd->options | OPT_COMMON;
 	for (int i = 0; i < n; i++) {
-		if (strcmp(words[i], "--") == 0)
+		if (strcmp(words[i], "--") == 0 || (parse->raw_from && i >= parse->raw_from))
 			break;
 		if (words[i][0] != '-' || words[i][1] != '-')
 			continue;

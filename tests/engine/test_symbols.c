@@ -6,6 +6,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/event.h"
 #include "engine/symbols_internal.h"
 
 #include "tests/harness.h"
@@ -806,6 +807,83 @@ static void kallsyms_of_a_build_id_are_moved(void **state)
 	symbols_free(symbols);
 }
 
+/* Call chains --------------------------------------------------------------------------------- */
+
+static struct chain {
+	const char *name;
+	uint64_t values[8];
+	size_t n;
+	const char *frames; /* as "function+offset@address", blanks between; k: the kernel's */
+} chains[] = {
+	{"kernel frames, then the process'",
+	 {-128ULL, 0x1004, 0x1101, -512ULL, 0x1004},
+	 5,
+	 "kschedule+4@1004 knfs_read+1@1101 ?@1004"},
+	{"without a mark all is the process'", {0x1004}, 1, "?@1004"},
+	{"what a guest or a hypervisor did is nobody's",
+	 {-2176ULL, 0x1004, -32ULL, 0x1004},
+	 4,
+	 "?@1004 ?@1004"},
+	{"an unknown mark damages the chain", {-128ULL, 0x1004, -1ULL, 0x1101}, 4, ""},
+	{"no frame at all", {-128ULL, -512ULL}, 2, ""},
+};
+
+static void chains_become_frames(void **state)
+{
+	static const struct map_event events[] = {
+		{.kind = MAP_KERNEL_SYMBOL,
+		 .t = NSTIME_MIN,
+		 .pid = -1,
+		 .start = 0x1000,
+		 .len = 0x100,
+		 .name = "schedule"},
+		{.kind = MAP_KERNEL_SYMBOL,
+		 .t = NSTIME_MIN,
+		 .pid = -1,
+		 .start = 0x1100,
+		 .len = 0x80,
+		 .name = "nfs_read\t[nfs]"},
+	};
+	const struct chain *row = *state;
+	struct field_class pid = {
+		.kind = FIELD_INT, .align = 8, .bits = 32, .is_signed = true, .clock = -1};
+	struct field_class address = {.kind = FIELD_INT, .align = 8, .bits = 64, .clock = -1};
+	struct field_class chain = {
+		.kind = FIELD_SEQUENCE, .align = 8, .element = &address, .slot = 1, .clock = -1};
+	struct member members[] = {{.name = "pid", .written = "pid", .class = &pid},
+				   {.name = "callchain", .written = "callchain", .class = &chain}};
+	struct field_class context = {
+		.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 2, .clock = -1};
+	struct event_class class = {.name = "x", .nslots = 2};
+	struct slot slots[] = {{.s = PID}, {.at = 0, .n = row->n}};
+	struct fields fields = {.class = &class,
+				.data = (const uint8_t *)row->values,
+				.bits = 64 * row->n,
+				.slots = slots};
+	const struct frame *frames;
+	struct buf text = {0};
+
+	class.scope[SCOPE_EVENT_CONTEXT] = &context;
+	told = events;
+	ntold = COUNT(events);
+	struct symbols *symbols = symbols_new(trace, NULL);
+	assert_ptr_equal(symbols_chain(&class), &chain);
+	size_t n = symbols_frames(symbols, 5, &fields, 0, &frames);
+	for (size_t i = 0; i < n; i++) {
+		buf_add_text(&text, i ? " " : "");
+		buf_add_text(&text, frames[i].kernel ? "k" : "");
+		if (frames[i].symbol.function)
+			buf_printf(&text, "%s+%d", frames[i].symbol.function,
+				   (int)frames[i].symbol.offset);
+		else
+			buf_add_char(&text, '?');
+		buf_printf(&text, "@%llx", (unsigned long long)frames[i].address);
+	}
+	assert_string_equal(buf_text(&text), row->frames);
+	buf_release(&text);
+	symbols_free(symbols);
+}
+
 /* Code that a process made itself ------------------------------------------------------------- */
 
 static void map_files_of_compilers_are_read(void **state)
@@ -911,7 +989,7 @@ int main(void)
 		PLAIN(other_files_are_no_programs),
 		PLAIN(damaged_programs_do_no_harm),
 	};
-	struct CMUnitTest tests[COUNT(plain) + COUNT(builds) + COUNT(mangled)];
+	struct CMUnitTest tests[COUNT(plain) + COUNT(builds) + COUNT(mangled) + COUNT(chains)];
 	size_t n = COUNT(plain);
 
 	memcpy(tests, plain, sizeof plain);
@@ -921,5 +999,8 @@ int main(void)
 	for (size_t i = 0; i < COUNT(mangled); i++)
 		tests[n++] = (struct CMUnitTest){mangled[i].name, names_are_demangled, NULL, NULL,
 						 &mangled[i]};
+	for (size_t i = 0; i < COUNT(chains); i++)
+		tests[n++] = (struct CMUnitTest){chains[i].name, chains_become_frames, NULL, NULL,
+						 &chains[i]};
 	return cmocka_run_group_tests_name("symbols", tests, setup, teardown);
 }

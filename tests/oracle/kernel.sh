@@ -48,5 +48,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 say "$here/fresh.sh" "$yore" "$work"
+if [ -d "$corpus/perf-data" ]; then
+	say "$here/symbols_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
+		"$corpus/perf-data/cpu-clock-callchain/perf.data"
+fi
+say "$here/symbols_agree.py" "$yore"
 echo "oracles of kernel traces: $failed failed"
 [ "$failed" = 0 ]

@@ -113,9 +113,10 @@ def compare(name, said, expected):
         if a == b:
             continue
         wrong = [(x, y) for p, q in zip(a, b) for x, y in zip(p, q) if not same(x, y)]
-        differ += len(wrong) + abs(sum(map(len, a)) - sum(map(len, b)))
-        if differ <= 5:
-            print("  %s at %d: %s" % (name, time, wrong[:2] or (len(a), len(b))))
+        missing = abs(sum(map(len, a)) - sum(map(len, b)))
+        differ += len(wrong) + missing
+        if (wrong or missing) and differ <= 5:
+            print("  %s at %d: %s" % (name, time, wrong[:2] or "%d frames missing" % missing))
     print("%s: %d frames of %d events, %d differ" % (name, frames, len(expected), differ))
     return differ == 0 and frames > 0
 
@@ -123,7 +124,7 @@ def compare(name, said, expected):
 # Folding, as stackcollapse-perf does it ----------------------------------------------------------
 
 def folded_name(line):
-    match = re.match(r"^\s*(\w+)\s*(.+) \((.*)\)", line)
+    match = re.match(r"^\s*(\w+) (.+) \(([^()]*(?: \(deleted\))?)\)$", line)
     function, module = re.sub(r"\+0x[\da-f]+$", "", match[2]), match[3]
     if function == "[unknown]":
         return "[%s]" % (re.sub(r".*/", "", module) if module != "[unknown]" else "unknown")
@@ -146,10 +147,16 @@ def fold(samples):
 
 
 def compare_folded(name, program, path, samples):
-    expected, said = fold(samples), {}
+    expected, said = collections.Counter(), collections.Counter()
+
+    def alike(key):  # as same()
+        return re.sub(r";(?:_init|[^;]*@plt)(?=;|$)", ";_init", key)
+
+    for key, count in fold(samples).items():
+        expected[alike(key)] += count
     for line in yore(program, "run", "flamegraph", path).decode(errors="surrogateescape").splitlines():
         key, count = line.rsplit(" ", 1)
-        said[key] = int(count)
+        said[alike(key)] += int(count)
     differ = {key for key in set(expected) | set(said) if expected.get(key) != said.get(key)}
     for key in sorted(differ)[:3]:
         print("  %s: %s: perf %s, yore %s" % (name, key[:300], expected.get(key), said.get(key)))

@@ -136,11 +136,13 @@ bool packet_times(const struct stream *stream, const struct packet_info *info, n
 	struct error ignored;
 	bool any = false;
 	nstime before = NSTIME_MIN;
+	enum step step = STEP_ITEM;
 
 	*fell = false;
 	if (ftrace_decoder_open(decoder, info, &ignored)) {
 		batch->capacity = BATCH_MAX;
-		while (ftrace_decoder_next(decoder, batch, &ignored) == STEP_ITEM || batch->count) {
+		while (step == STEP_ITEM) { /* the last, of damage, may have events too */
+			step = ftrace_decoder_next(decoder, batch, &ignored);
 			for (uint32_t i = 0; i < batch->count; i++) {
 				nstime t = batch->time[i];
 				*fell |= t < before;

@@ -156,7 +156,12 @@ static bool place(struct aux_buffer *buffer, const struct aux_chunk *chunk, stru
 		append(buffer, chunk, 0);
 		return true;
 	}
-	if (!repeated(buffer, chunk, &same, err))
+	*err = (struct error){0};
+	if (chunk->len >= end - chunk->offset && cut_padding(buffer, chunk->offset, err)) {
+		append(buffer, chunk, 0);
+		return true;
+	}
+	if (err->kind != ERR_NONE || !repeated(buffer, chunk, &same, err))
 		return false;
 	if (same == chunk->len) {
 		buffer->dropped += same;
@@ -167,7 +172,6 @@ static bool place(struct aux_buffer *buffer, const struct aux_chunk *chunk, stru
 		append(buffer, chunk, same);
 		return true;
 	}
-	*err = (struct error){0};
 	bool padding = cut_padding(buffer, chunk->offset + same, err);
 	if (err->kind != ERR_NONE)
 		return false;

@@ -144,6 +144,8 @@ def agree(yore, path):
                 with open(os.path.join(expected, name), "rb") as file:
                     bad += compare(f"expected/{name}", bytes(data), file.read())
         bad += compare_ranges(path, folder, ranges, laid, filled)
+        bad += compare("offsets", {(f"{who[0]}{who[1]}.pt", offset) for who, offset, *_ in chunks}
+                       - {(row["file"], row["offset"]) for row in ranges}, set())
         bad += compare("references", sorted({row["reference"] for row in ranges}),
                        sorted({chunk[2] for chunk in chunks}))
         rows = run(yore, path, folder, "--decode")

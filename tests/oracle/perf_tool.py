@@ -60,26 +60,25 @@ def sample_items(attr, body):
     def registers(mask):
         abi = take("Q")
         count = bin(mask).count("1") if abi else 0
-        return {"abi": abi, "values": [take("Q") for _ in range(count)]}
+        return abi, [take("Q") for _ in range(count)]
 
     def read():
         form, n = attr.read_format, 1
         value = {}
-        if form >> 3 & 1:
+        group = form >> 3 & 1
+        if group:
             n = take("Q")
-        values = [] if form >> 3 & 1 else [take("Q")]
+        else:
+            value["value"] = take("Q")
         for bit, name in ((0, "time_enabled"), (1, "time_running")):
             if form >> bit & 1:
                 value[name] = take("Q")
-        ids, lost = [], []
-        for i in range(n):
-            if form >> 3 & 1:
-                values.append(take("Q"))
-            if form >> 2 & 1:
-                ids.append(take("Q"))
-            if form >> 4 & 1:
-                lost.append(take("Q"))
-        value.update(values=values, ids=ids, lost=lost)
+        if group:
+            value["values"] = [{} for _ in range(n)]
+        for one in value["values"] if group else [value]:
+            for bit, name in ((3, "value"), (2, "id"), (4, "lost")):
+                if form >> bit & 1:
+                    one[name] = take("Q")
         return value
 
     for bit, name, code in ((16, "id", "Q"), (0, "ip", "Q"), (1, "tid", "ii"), (2, "time", "Q"),
@@ -87,7 +86,7 @@ def sample_items(attr, body):
                             (7, "cpu", "II"), (8, "period", "Q"), (4, "read", None),
                             (5, "callchain", None), (10, "raw", None), (11, "branch_stack", None),
                             (12, "regs_user", None), (13, "stack_user", None), (14, "weight", "Q"),
-                            (24, "weight", "Q"), (15, "data_src", "Q"), (17, "transaction", "Q"),
+                            (24, "weights", None), (15, "data_src", "Q"), (17, "transaction", "Q"),
                             (18, "regs_intr", None), (19, "phys_addr", "Q"), (21, "cgroup", "Q"),
                             (22, "data_page_size", "Q"), (23, "code_page_size", "Q")):
         if not attr.has(bit):
@@ -112,15 +111,17 @@ def sample_items(attr, body):
                 take("Q")
             item[name] = [take("QQQ") for _ in range(n)]
         elif name == "regs_user":
-            item[name] = registers(attr.regs_user)
+            item["regs_user_abi"], item[name] = registers(attr.regs_user)
         elif name == "regs_intr":
-            item[name] = registers(attr.regs_intr)
+            item["regs_intr_abi"], item[name] = registers(attr.regs_intr)
+        elif name == "weights":
+            item["weight"], item["ins_lat"], item["p_stage_cyc"] = take("IHH")
         elif name == "stack_user":
             size = take("Q")
             item[name] = body[at:at + size]
             at += size
             if size:
-                item["stack_user"] = item[name][:take("Q")]
+                item["stack_user_used"] = take("Q")
     if at != len(body):
         raise ValueError("%d of %d bytes of a sample" % (at, len(body)))
     return item
@@ -153,6 +154,7 @@ def records(path):
             data, kind = raws[at if at == here else here]
             found.append({
                 "offset": here[0], "size": here[1], "type": kind, "raw": data, "more": [],
+                "timeless": numbers[-1:] == [-1],  # without an id trailer; FORK, EXIT have their own
                 "time": numbers[-1] if numbers and numbers[-1] > 0 else None,
                 "cpu": numbers[0] if len(numbers) == 2 and 0 <= numbers[0] < 2 ** 31 else None,
                 "text": match.group(5)})
@@ -169,6 +171,8 @@ def records(path):
         if foreign:  # perf shows the bytes after it has swapped them
             record["raw"] = foreign[record["offset"]:record["offset"] + record["size"]]
         record["misc"] = struct.unpack_from(order + "H", record["raw"], 4)[0]
+        if record["type"] in (4, 7) and record["time"] is None and record["timeless"]:
+            record["time"] = struct.unpack_from(order + "Q", record["raw"], 24)[0] or None
     return found
 
 
@@ -358,7 +362,7 @@ def side_values(record):
         return "perf_cgroup", dict(id=int(m[1]), path=m[2])
     m = re.match(r"AUX offset: (\S+) size: (\S+) flags: (\S+) \[", text)
     if m:
-        return "perf_aux", dict(offset=number(m[1]), size=number(m[2]), flags=number(m[3]))
+        return "perf_aux", dict(aux_offset=number(m[1]), aux_size=number(m[2]), flags=number(m[3]))
     m = re.match(r"ITRACE_START pid: (-?\d+) tid: (-?\d+)$", text)
     if m:
         return "perf_itrace_start", dict(pid=int(m[1]), tid=int(m[2]))
@@ -400,6 +404,20 @@ def script(text):
         if item["tid"] is None:
             item["pid"], item["tid"] = None, item["pid"]
         found.append(item)
+    return found
+
+
+def header(text):
+    """{feature: text} of `perf report --header-only`, the names as yore's environment has them."""
+    found = {}
+    for line in text.split("\n"):
+        match = re.match(r"^# ([a-z ]+?) : (.*)$", line)
+        if match and match[1].replace(" ", "_") in (
+                "hostname", "os_release", "perf_version", "arch", "nrcpus_online", "nrcpus_avail",
+                "cpudesc", "cpuid", "total_memory", "cmdline"):
+            found[match[1].replace(" ", "_")] = match[2].strip()
+    if "total_memory" in found:
+        found["total_memory_kb"] = found.pop("total_memory").split(" ")[0]
     return found
 
 

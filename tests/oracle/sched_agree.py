@@ -64,6 +64,8 @@ def context_switches(records, attrs):
             tid = perf_tool.trailer(record, attrs)["tid"]
             other = side[1]["next_prev_tid"]
             prev, after = (tid, other) if side[1]["out"] else (other, tid)
+            if after == -1:  # a task that exits, which its CPU's next record names
+                continue
             found.setdefault(record["cpu"], []).append(Switch(record["time"], prev, after, tid))
     return found
 

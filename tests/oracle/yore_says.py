@@ -25,7 +25,7 @@ def events(program, path, *options):
     return Said(found, losses, done.returncode, messages)
 
 
-LINE = re.compile(r"^(?:-|-?\d+) (?:.* )?(?:cpu -?\d+ )?(?:\[(?P<tid>-?\d+)(?: (?P<comm>.*?))?\] )?$")
+LINE = re.compile(r"^(?:-|-?\d+) (?:.*? )??(?:cpu -?\d+ )?(?:\[(?P<tid>-?\d+)(?: (?P<comm>.*?))?\] )?$")
 
 
 def texts(program, path, found):

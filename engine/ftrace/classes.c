@@ -101,10 +101,36 @@ static bool add_class(struct ftrace_file *file, const struct tracing_format *for
 	return true;
 }
 
+/*
+ * The machine, as `uname -m` says it: by the option UNAME, else by what the kernel calls the
+ * entries of its system calls. "": not known.
+ */
+static const char *architecture(const struct ftrace_file *file)
+{
+	static const struct {
+		const char *prefix, *machine;
+	} known[] = {{"__x64_sys_", "x86_64"},
+		     {"__arm64_sys_", "aarch64"},
+		     {"__s390x_sys_", "s390x"},
+		     {"__riscv_sys_", "riscv64"}};
+	const char *name;
+	uint64_t start;
+
+	for (size_t i = 0; i < file->nenv; i++)
+		if (!strcmp(file->env[i].name, "architecture") && file->env[i].text)
+			return file->env[i].text;
+	for (size_t i = 0; tracing_symbol_at(file->tracing, i, &start, &name); i++)
+		for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+			if (!strncmp(name, known[k].prefix, strlen(known[k].prefix)))
+				return known[k].machine;
+	return "";
+}
+
 bool ftrace_add_classes(struct ftrace_file *file, struct error *err)
 {
 	struct arena *arena = file->trace->arena;
 
+	tracing_syscalls(file->tracing, architecture(file));
 	tracing_type_field(file->tracing, &file->type_at, &file->type_bytes);
 	if (!file->type_bytes || file->type_bytes > 8 || file->type_at > 64) {
 		file->type_at = 0;

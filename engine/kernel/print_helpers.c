@@ -28,18 +28,51 @@ static int64_t known_name(const char *name)
 	return -1;
 }
 
-/* Of a constant expression; negative ones are all -1, as the tools have it. */
+static bool is_constant(const struct node *node)
+{
+	switch ((enum node_kind)node->kind) {
+	case NODE_NUMBER:
+	case NODE_TEXT: /* a name that the kernel left: counts as 0, as the tools have it */
+		return true;
+	case NODE_CAST:
+	case NODE_INVERT:
+	case NODE_NOT:
+		return is_constant(node->a);
+	case NODE_BINARY:
+		return is_constant(node->a) && is_constant(node->b);
+	default:
+		return false;
+	}
+}
+
+/* Negative ones are all -1, as the tools have it. */
 static int64_t label_value(struct parser *p, const struct node *node)
 {
+	struct record none = {0};
+
 	while (node->kind == NODE_CAST)
 		node = node->a;
 	if (node->kind == NODE_TEXT)
 		return known_name(node->text);
-	if (node->kind != NODE_NUMBER) {
+	if (!is_constant(node)) {
 		p->failed = true;
 		return 0;
 	}
-	return (int64_t)node->number < 0 ? -1 : (int64_t)node->number;
+	int64_t value = (int64_t)print_value(&none, node);
+	return value < 0 ? -1 : value;
+}
+
+/* Mostly a string; ((void *)0) ends some lists. */
+static const char *label_text(struct parser *p, const struct node *node)
+{
+	while (node->kind == NODE_CAST)
+		node = node->a;
+	if (node->text)
+		return node->text;
+	if (node->kind == NODE_NUMBER)
+		return arena_printf(p->arena, "%lld", (long long)node->number);
+	p->failed = true;
+	return "";
 }
 
 /* {value, "text"}, ... up to the helper's closing parenthesis */
@@ -52,12 +85,12 @@ static void labels(struct parser *p, struct node *node)
 		parser_expect(p, "{");
 		const struct node *value = parser_expression(p);
 		parser_expect(p, ",");
-		const char *text = p->kind == TOKEN_TEXT ? parser_strings(p) : parser_word(p);
+		const struct node *text = parser_expression(p);
 		parser_expect(p, "}");
 		if (p->failed || count > PARSER_NODES_MAX)
 			break;
 		list = mem_grow(list, count, &capacity, sizeof *list);
-		list[count++] = (struct label){label_value(p, value), text};
+		list[count++] = (struct label){label_value(p, value), label_text(p, text)};
 	} while (parser_accept(p, ","));
 	parser_expect(p, ")");
 	struct label *kept = arena_array(p->arena, count + 1, sizeof *kept);

@@ -103,7 +103,7 @@ void print_number(struct buf *out, const struct spec *spec, uint64_t value)
 
 	if (spec->conversion == 'c') {
 		char character = (char)value;
-		print_text(out, spec, &character, 1);
+		print_text(out, spec, &character, character != 0); /* a text holds no zero */
 		return;
 	}
 	value = cut(spec, value);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 120, LOOKUPS_MAX = 64, ARGS_MAX = 256 };
+enum { DEPTH_MAX = 400, LOOKUPS_MAX = 64, ARGS_MAX = 256 };
 
 static const struct node *unary(struct parser *p);
 
@@ -126,8 +126,10 @@ static const struct node *primary(struct parser *p)
 		return parser_field(p);
 	if (p->kind == TOKEN_TEXT) {
 		struct node *node = parser_node(p, NODE_TEXT);
+		bool character = p->token[-1] == '\'' && p->len;
+		uint8_t code = (uint8_t)*p->token;
 		node->text = parser_strings(p);
-		node->number = strtoull(node->text, NULL, 0);
+		node->number = character ? code : strtoull(node->text, NULL, 0);
 		return node;
 	}
 	if (p->kind == TOKEN_WORD) {

@@ -396,6 +396,11 @@ static const char *const prints[] = {
 	"__get_dynamic_array(name)",
 	"\"%ps %pS %pf %pF %p\", (void *)REC->q, (void *)REC->q, REC->p, REC->p, REC->p",
 	"\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)",
+	"\"%s\", __print_symbolic(REC->b, {1, \"one\"}, {2, \"two\"}, {(3 << 1) | 8, \"14\"}, { "
+	"-1, "
+	"((void *)0) })",
+	"\"%s\", __print_flags(REC->b, \"|\", {((((1UL))) << (SOME_NAME)), \"A\"}, {( unsigned "
+	"long)(((((((((( gfp_t)(((((1UL))) << (2))|((((1UL))) << (3)))))))))))), \"CD\"})",
 	"\"%d\", REC->b > 10 ? REC->b < 100 ? 1 : 2 : 3",
 	"\"%s%s\", REC->b & 1 ? \"odd\" : \"even\", REC->i ? \"\" : \" none\"",
 	"\"%d %d %d\", REC->b + 2 * 3, (REC->b + 2) * 3, REC->b << 2 | 1",
@@ -475,6 +480,10 @@ static void what_the_judge_cannot_say(void **state)
 		{"\"%d\", __get_rel_dynamic_array_len(rel)", "0", false},
 		{"\"%d\", 7 / (REC->b - 65)", "0", false},
 		{"\"%d\", 1 / 0", "0", false},
+		{"\"[%c%c]\", REC->h, REC->b ? 'F' : ' '", "[F]", false},
+		/* libtraceevent forgets parentheses on the right of what binds tighter */
+		{"\"%d\", REC->b & (0x40 | 0x2)", "64", false},
+		{"\"%d %d\", REC->i < (9 + 1), !REC->b ? 1 : 2", "1 2", false},
 		{"\"%s\", __print_flags(REC->gone, \"|\", {1, \"A\"})", "", false},
 	};
 

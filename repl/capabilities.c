@@ -17,7 +17,7 @@ static const struct {
 	{"cpu[*]/thread", "sched_switch"},
 	{"thread[*]/state", "sched_switch"},
 	{"thread[*]/name", "sched_switch"},
-	{"thread[*]/syscall", "syscall_entry_* or raw_syscalls"},
+	{"thread[*]/syscall", "syscall_entry_*, syscalls:* or raw_syscalls"},
 	{"cpu[*]/irq", "irq_handler_entry"},
 	{"cpu[*]/softirq", "softirq_entry"},
 	{"cpu[*]/frequency", "cpu_frequency"},

@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct stream_info {
-	uint64_t packets, lost, lost_packets, places;
+	uint64_t packets, bytes, lost, lost_packets, places;
 	bool lost_unknown;
 	nstime begin, end; /* NSTIME_MIN: no event */
 };
@@ -24,6 +24,7 @@ struct info {
 	const struct trace *trace;
 	struct index *index;
 	struct stream_info *streams;
+	bool shared; /* streams have files with others: their bytes are those of their packets */
 	nstime begin, end;
 	struct times times;
 };
@@ -76,6 +77,21 @@ static bool stream_losses(const struct stream *stream, struct table *table, stru
 	return ok;
 }
 
+static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *err)
+{
+	struct packet_info packet;
+
+	*bytes = 0;
+	for (uint64_t i = 0; i < table_count(table); i++) {
+		if (!table_get(table, i, &packet, err))
+			return false;
+		*bytes += packet_bytes(&packet);
+		for (uint32_t n = 0; n < packet.nextents; n++)
+			*bytes += packet.extents[n].len;
+	}
+	return true;
+}
+
 static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct error *err)
 {
 	const struct stream *stream = info->trace->streams[i];
@@ -89,6 +105,9 @@ static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct er
 	    !index_table(info->index, stream, &table, err))
 		return false;
 	out->packets = table_count(table);
+	out->bytes = stream->bytes;
+	if (info->shared && !packets_bytes(table, &out->bytes, err))
+		return false;
 	if (out->begin != NSTIME_MIN && (info->begin == NSTIME_MIN || out->begin < info->begin))
 		info->begin = out->begin;
 	if (out->end != NSTIME_MIN && (info->end == NSTIME_MIN || out->end > info->end))
@@ -99,7 +118,12 @@ static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct er
 static bool gather(struct info *info, struct error *err)
 {
 	uint64_t *bits = mem_new_array(info->trace->nstreams / 64 + 1, sizeof *bits);
+	uint64_t sum = 0;
 	bool ok = true;
+
+	for (size_t i = 0; i < info->trace->nstreams; i++)
+		sum += info->trace->streams[i]->bytes;
+	info->shared = sum > trace_bytes(info->trace);
 
 	info->begin = info->end = NSTIME_MIN;
 	info->streams = mem_new_array(info->trace->nstreams + 1, sizeof *info->streams);
@@ -204,7 +228,7 @@ static void json_streams(const struct info *info, struct sink *out)
 		else
 			sink_i64(out, stream->cpu);
 		sink_printf(out, ",\"packets\":%llu,\"bytes\":%llu,\"begin\":",
-			    (unsigned long long)own->packets, (unsigned long long)stream->bytes);
+			    (unsigned long long)own->packets, (unsigned long long)own->bytes);
 		json_time(out, own->begin);
 		sink_text(out, ",\"end\":");
 		json_time(out, own->end);
@@ -351,7 +375,7 @@ static void text_streams(struct info *info, struct sink *out)
 		else
 			sink_i64(rows_cell(&rows), stream->cpu);
 		sink_u64(rows_cell(&rows), own->packets);
-		sink_u64(rows_cell(&rows), stream->bytes);
+		sink_u64(rows_cell(&rows), own->bytes);
 		put_time(info, rows_cell(&rows), own->begin);
 		put_time(info, rows_cell(&rows), own->end);
 		struct sink *lost = rows_cell(&rows);

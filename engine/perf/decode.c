@@ -132,6 +132,8 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 	const struct perf_part *part = d->part;
 	const bool swap = part->swap;
 	const uint64_t first = d->info.rec.off;
+	/* of records without a time: the place where they stand, or from the start on */
+	const nstime place = d->info.rec.flags & PACKET_BEFORE_ALL ? NSTIME_MIN : d->info.rec.min;
 	uint64_t at = d->at;
 	uint32_t n = b->count;
 
@@ -148,7 +150,7 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 		}
 		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1) &&
 		    perf_look(part, p, type, size, &look)) {
-			b->time[n] = look.has_time ? look.time : NSTIME_MIN;
+			b->time[n] = look.has_time ? look.time : place;
 			b->at[n] = (at - first) * 8;
 			b->class_index[n] =
 				class_of(look.attr, type, get16(p + 4, swap))->class->index;

@@ -69,6 +69,7 @@ struct perf_walk {
 	uint32_t source;
 	uint64_t off;
 	struct bin *latest;  /* of the last record */
+	nstime time;         /* of the last record that has one; NSTIME_MIN: none yet */
 	struct arena *arena; /* extents */
 
 	pthread_mutex_t listing; /* guards what stands below; held shortly */
@@ -233,6 +234,16 @@ static struct bin *bin_of(struct perf_walk *walk, const struct perf_look *look, 
 	return side_bin(walk, false);
 }
 
+/*
+ * Files without id trailers tell no time of most records that are no samples: they hold from where
+ * they stand. Each is a packet of its own, whose range tells the decoder the time.
+ */
+static bool has_place(const struct perf_walk *walk, const struct perf_look *look, uint32_t type)
+{
+	return type != PERF_SAMPLE && !(look->attr->flags & ATTR_SAMPLE_ID_ALL) &&
+	       walk->time != NSTIME_MIN;
+}
+
 /* A record of the kernel. */
 static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
 			uint64_t off)
@@ -245,18 +256,25 @@ static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type,
 		return;
 	}
 	struct bin *bin;
-	if (look.has_time && walk->part->by_cpu && (size_t)(uint32_t)look.cpu < walk->places)
+	bool placed = __builtin_expect(!look.has_time, 0) && has_place(walk, &look, type);
+	if (placed)
+		bin = side_bin(walk, false);
+	else if (look.has_time && walk->part->by_cpu && (size_t)(uint32_t)look.cpu < walk->places)
 		bin = &walk->bins[2 * (size_t)look.cpu +
 				  (type == PERF_SAMPLE && look.attr->backward)];
 	else
 		bin = bin_of(walk, &look, type == PERF_SAMPLE, off);
 	/* the kernel writes LOST in front of the first record that found room again */
 	bool lost = __builtin_expect(type == PERF_LOST && size >= 24, 0);
-	if (lost)
+	if (lost || placed)
 		flush(walk, bin, false);
-	add_record(walk, bin, look.has_time ? look.time : NSTIME_MIN, off, size);
+	if (look.has_time)
+		walk->time = look.time;
+	add_record(walk, bin, look.has_time || placed ? walk->time : NSTIME_MIN, off, size);
 	if (lost)
 		bin->rec.lost = get64(p + 16, walk->part->swap);
+	if (placed)
+		flush(walk, bin, false);
 }
 
 /*
@@ -466,6 +484,7 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	walk->nlists = places + 1;
 	walk->lists = mem_new_array(walk->nlists, sizeof *walk->lists);
 	walk->nlanes_used = 1;
+	walk->time = NSTIME_MIN;
 	walk->arena = arena_new();
 	walk->off = part->sources[0].begin;
 	pthread_mutex_init(&walk->walking, NULL);

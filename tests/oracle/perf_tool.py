@@ -173,6 +173,12 @@ def records(path):
         record["misc"] = struct.unpack_from(order + "H", record["raw"], 4)[0]
         if record["type"] in (4, 7) and record["time"] is None and record["timeless"]:
             record["time"] = struct.unpack_from(order + "Q", record["raw"], 24)[0] or None
+    last = None  # others without a trailer are where they stand: after what the file has before them
+    for record in sorted(found, key=lambda r: r["offset"]):
+        if record["time"] is not None:
+            last = record["time"]
+        elif record["timeless"] and record["type"] < 64:
+            record["time"] = last
     return found
 
 

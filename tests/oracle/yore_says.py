@@ -70,12 +70,16 @@ class Names:
             values.append((item["value"], item["end"]))
 
     def at(self, thread, time):
+        """What may be its name at an event: at a nanosecond at which the name changes, both."""
         begins_at, values = self.of.get(str(thread), ((), ()))
-        i = bisect.bisect_right(begins_at, time) - 1
-        if i < 0:
-            return None
-        value, end = values[i]
-        return value if end is None or time < end else None
+        found = set()
+        for moment in (time, time - 1):
+            i = bisect.bisect_right(begins_at, moment) - 1
+            value, end = values[i] if i >= 0 else (None, None)
+            found.add(value if end is None or moment < end else None)
+            if time not in begins_at:
+                break
+        return found
 
 
 def hexed(value):

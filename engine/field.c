@@ -22,8 +22,28 @@ bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t v
 	return value >= label->low && value <= label->high;
 }
 
+/* The one label that may hold `value`, nlabels when none does. Values are compared unsigned. */
+static uint32_t rising_label(const struct field_class *integer, uint64_t value)
+{
+	uint32_t low = 0, high = integer->nlabels;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (integer->labels[middle].low <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && integer->labels[low - 1].high >= value ? low - 1 : integer->nlabels;
+}
+
 const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next)
 {
+	if (integer->labels_rise) {
+		uint32_t found = *next ? integer->nlabels : rising_label(integer, value);
+		*next = integer->nlabels;
+		return found < integer->nlabels ? integer->labels[found].name : NULL;
+	}
 	while (*next < integer->nlabels) {
 		const struct enum_label *label = &integer->labels[(*next)++];
 		if (enum_label_holds(label, integer->is_signed, value))

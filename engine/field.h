@@ -68,6 +68,7 @@ struct field_class {
 	int32_t clock; /* index into the trace's clocks that this integer is a value of, -1 none */
 	const struct enum_label *labels; /* in order of declaration; several may hold one value */
 	uint32_t nlabels;
+	bool labels_rise; /* and do not overlap: found by halving (system calls are hundreds) */
 	struct member *members; /* STRUCT: members; VARIANT: options */
 	uint32_t nmembers;
 	struct field_class *element; /* ARRAY, SEQUENCE */

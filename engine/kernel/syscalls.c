@@ -63,6 +63,7 @@ void tracing_syscalls(struct tracing *tracing, const char *arch)
 			names = labels(tracing->arena, known, &count);
 		id->class->labels = names;
 		id->class->nlabels = count;
+		id->class->labels_rise = true;
 		id->class->is_enum = count > 0;
 	}
 }

@@ -778,6 +778,9 @@ static void system_calls_have_names(void **state)
 		assert_int_equal(id->nlabels, 0);
 		tracing_syscalls(tracing, rows[i].arch);
 		assert_string_equal(field_label(id, rows[i].number, &next), rows[i].name);
+		assert_null(field_label(id, rows[i].number, &next));
+		next = 0;
+		assert_null(field_label(id, UINT64_MAX, &next)); /* sys_exit of no call: -1 */
 		tracing_free(tracing);
 		arena_free(arena);
 	}

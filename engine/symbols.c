@@ -200,23 +200,49 @@ const struct field_class *symbols_chain(const struct event_class *class)
 	return member->class;
 }
 
+static bool context_member(const struct event_class *class, const char *name,
+			   struct field_path *out)
+{
+	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
+}
+
 static int64_t pid_of(const struct fields *fields)
 {
-	static const char *const name = "pid";
 	struct field_path path;
 	struct field pid;
 
-	if (!field_path_find(fields->class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, &path) ||
-	    path.class->kind != FIELD_INT)
+	if (!context_member(fields->class, "pid", &path) || path.class->kind != FIELD_INT)
 		return -1;
 	fields_at(fields, &path, &pid);
 	return pid.slot.s;
 }
 
+bool symbols_has_address(const struct event_class *class)
+{
+	struct field_path path;
+
+	return context_member(class, "ip", &path) && path.class->kind == FIELD_INT &&
+	       !symbols_chain(class) && !class->scope[SCOPE_STREAM_EVENT_CONTEXT];
+}
+
+bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
+		     struct frame *out)
+{
+	struct field_path path;
+	struct field ip;
+
+	if (!context_member(fields->class, "ip", &path) || path.class->kind != FIELD_INT)
+		return false;
+	fields_at(fields, &path, &ip);
+	out->address = ip.slot.u;
+	out->kernel = ip.slot.s < 0; /* the upper half, wherever words have 64 bits */
+	return symbols_find(symbols, fields->class->part, t, pid_of(fields), out->kernel,
+			    out->address, want, &out->symbol);
+}
+
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out)
 {
-	static const char *const name = "callchain";
 	struct field_path path;
 	struct field chain;
 	struct field_iter iter;
@@ -224,8 +250,7 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	enum whose whose = OF_PROCESS;
 
 	*out = NULL;
-	if (!symbols_chain(fields->class) ||
-	    !field_path_find(fields->class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, &path))
+	if (!symbols_chain(fields->class) || !context_member(fields->class, "callchain", &path))
 		return 0;
 	fields_at(fields, &path, &chain);
 	int64_t pid = pid_of(fields);

@@ -49,7 +49,7 @@ struct class_plan {
 	struct plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: there is none */
 	bool (*text)(const struct fields *fields, struct buf *out);
-	bool chain;               /* written as frames */
+	bool chain, address;      /* written as frames, or a name */
 	struct field_path thread; /* the thread that it happened in; class NULL: not told */
 };
 
@@ -248,6 +248,7 @@ static struct class_plan *class_plan(struct event_writer *writer, const struct e
 		find_thread(plan, class);
 	class_head(writer, plan, class->name);
 	plan->chain = writer->symbols && symbols_chain(class);
+	plan->address = writer->symbols && symbols_has_address(class);
 	writer->chain = plan->chain && !writer->json ? symbols_chain(class) : NULL;
 	plan_make(writer, &plan->context, class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
@@ -375,16 +376,22 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	sink_add(writer->sink, plan->text.data, plan->text.len);
 }
 
-/* Into the context that was just closed; it is not empty: the chain itself is there. */
+/* Into the context that was just closed; it is not empty: the numbers themselves are there. */
 static void add_frames(struct event_writer *writer, struct sink *out, nstime t,
-		       const struct fields *fields)
+		       const struct class_plan *plan, const struct fields *fields)
 {
 	const struct frame *frames;
-	size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+	struct frame one;
+	size_t count = 1;
+
+	if (plan->chain)
+		count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+	else
+		symbols_address(writer->symbols, t, fields, writer->want, &one);
 
 	out->len--;
 	sink_text(out, ",\"symbols\":");
-	json_frames(out, frames, count);
+	json_frames(out, plan->chain ? frames : &one, count);
 	sink_char(out, '}');
 }
 
@@ -410,8 +417,8 @@ static bool write_json(struct event_writer *writer, nstime t, const struct strea
 		put_packet(writer, at, fields);
 		sink_add(out, ",\"context\":", 11);
 		put_plan(writer, out, &plan->context, fields, fields->slots);
-		if (plan->chain)
-			add_frames(writer, out, t, fields);
+		if (plan->chain || plan->address)
+			add_frames(writer, out, t, plan, fields);
 		sink_add(out, ",\"fields\":", 10);
 		put_plan(writer, out, &plan->payload, fields, fields->slots);
 		sink_add(out, "}\n", 2);
@@ -488,6 +495,25 @@ static void put_text(struct sink *out, const struct buf *text)
 	sink_add(out, at, left);
 }
 
+static void put_address(struct event_writer *writer, struct sink *out, nstime t,
+			const struct fields *fields)
+{
+	struct frame frame;
+
+	symbols_address(writer->symbols, t, fields, writer->want, &frame);
+	text_address(out, &frame);
+}
+
+static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
+		       const struct fields *fields)
+{
+	const struct frame *frames;
+	size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+
+	if (count)
+		text_frames(out, frames, count);
+}
+
 static bool write_text(struct event_writer *writer, nstime t, const struct stream *stream,
 		       int32_t cpu, const struct event_class *class, const struct fields *fields)
 {
@@ -510,13 +536,12 @@ static bool write_text(struct event_writer *writer, nstime t, const struct strea
 		put_text(out, &writer->text);
 	else if (fields)
 		put_lists(writer, out, plan, fields);
-	sink_char(out, '\n');
-	if (fields && plan->chain) {
-		const struct frame *frames;
-		size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
-		if (count)
-			text_frames(out, frames, count);
-	}
+	if (fields && plan->address)
+		put_address(writer, out, t, fields);
+	else
+		sink_char(out, '\n');
+	if (fields && plan->chain)
+		put_frames(writer, out, t, fields);
 	return sink_row(out);
 }
 

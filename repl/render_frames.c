@@ -22,6 +22,19 @@ static void text_source(struct sink *out, const struct symbol *symbol)
 	sink_char(out, '\n');
 }
 
+static void text_name(struct sink *out, const struct symbol *symbol)
+{
+	sink_char(out, ' ');
+	sink_text(out, symbol->function ? symbol->function : "[unknown]");
+	if (symbol->function) {
+		sink_text(out, "+0x");
+		sink_hex(out, symbol->offset, 1);
+	}
+	sink_text(out, " (");
+	sink_text(out, symbol->object ? symbol->object : "[unknown]");
+	sink_char(out, ')');
+}
+
 static void text_frame(struct sink *out, const struct frame *frame)
 {
 	const struct symbol *symbol = &frame->symbol;
@@ -31,17 +44,22 @@ static void text_frame(struct sink *out, const struct frame *frame)
 	sink_char(out, '\t');
 	sink_pad(out, 16 - digits);
 	sink_hex(out, shown, digits);
-	sink_char(out, ' ');
-	sink_text(out, symbol->function ? symbol->function : "[unknown]");
-	if (symbol->function) {
-		sink_text(out, "+0x");
-		sink_hex(out, symbol->offset, 1);
-	}
-	sink_text(out, " (");
-	sink_text(out, symbol->object ? symbol->object : "[unknown]");
-	sink_text(out, ")\n");
+	text_name(out, symbol);
+	sink_char(out, '\n');
 	if (symbol->file)
 		text_source(out, symbol);
+}
+
+void text_address(struct sink *out, const struct frame *frame)
+{
+	unsigned digits = (67 - (unsigned)__builtin_clzll(frame->address | 1)) / 4;
+
+	sink_pad(out, 17 - digits);
+	sink_hex(out, frame->address, digits);
+	text_name(out, &frame->symbol);
+	sink_char(out, '\n');
+	if (frame->symbol.file)
+		text_source(out, &frame->symbol);
 }
 
 void text_frames(struct sink *out, const struct frame *frames, size_t count)

@@ -50,7 +50,8 @@ trap 'rm -rf "$work"' EXIT
 say "$here/fresh.sh" "$yore" "$work"
 if [ -d "$corpus/perf-data" ]; then
 	say "$here/symbols_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
-		"$corpus/perf-data/cpu-clock-callchain/perf.data"
+		"$corpus/perf-data/cpu-clock-callchain/perf.data" \
+		"$corpus/perf-data/switch-events/perf.data" "$corpus/perf-data/cpu-clock/perf.data"
 fi
 say "$here/symbols_agree.py" "$yore"
 echo "oracles of kernel traces: $failed failed"

@@ -256,7 +256,7 @@ static bool scan_done(const struct stream *stream, const struct scan *scan)
 	case CONTENT_PAGES:
 		break;
 	}
-	return scan->next >= page_offset(own, pages_count(own)) || !pages_count(own);
+	return scan->next >= own->offset + run_bytes(own, 0, pages_count(own)) || !pages_count(own);
 }
 
 static void cmdlines_record(const struct ftrace_stream *own, struct packet_info *out)

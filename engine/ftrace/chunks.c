@@ -3,7 +3,8 @@
  *
  * A packet is a run of chunks of 64 KB together, each an extent. The heads of chunks are hopped
  * over when the file is opened; what a record has to tell of times and losses needs its chunks
- * decompressed. Losses in front of any of its pages are added up.
+ * decompressed. That is done once a packet: a search looks at the same ones again and again, and a
+ * reader asks for each several times. Losses in front of any of its pages are added up.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -11,6 +12,14 @@
 #include <string.h>
 
 enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, CHUNK_HEAD = 8 };
+
+struct survey {                       /* of a packet's pages */
+	struct page_head begin;       /* of the first; used 0: it has no entries */
+	struct page_head first, last; /* of those with entries; used 0: none has any */
+	uint64_t lost;
+	bool unknown, falls;
+	bool has_begin, whole; /* what is known of the above: `begin`, all */
+};
 
 struct found {
 	struct chunk *items;
@@ -57,6 +66,7 @@ static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 		inside++;
 	}
 	own->packets[own->npackets] = own->nchunks;
+	own->surveys = arena_array(arena, own->npackets, sizeof *own->surveys);
 }
 
 bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err)
@@ -131,34 +141,10 @@ bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks
 	return true;
 }
 
-/* The head of a chunk's first page; used 0 when it cannot be had. */
-static void first_head(const struct stream *stream, uint32_t i, struct page_head *out)
-{
-	const struct ftrace_stream *own = ftrace_own(stream);
-	const struct chunk *chunk = &own->chunks[i];
-	uint8_t bytes[HEAD_MAX];
-	struct block block;
-	struct error ignored;
-
-	*out = (struct page_head){0};
-	if (!source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, &ignored))
-		return;
-	if (codec_begin(own->file->codec, block.data, block.size, bytes, own->file->page.data_at,
-			&ignored))
-		page_head_parse(own->file, bytes, out);
-	source_put(&block);
-}
-
-struct survey {                       /* of a packet's pages */
-	struct page_head first, last; /* of those with entries; used 0: none has any */
-	uint64_t lost;
-	bool unknown, falls;
-};
-
 static void survey_pages(const struct ftrace_stream *own, const uint8_t *data, size_t size,
 			 struct survey *out)
 {
-	*out = (struct survey){0};
+	*out = (struct survey){.has_begin = true, .whole = true};
 	for (size_t at = 0; at < size; at += own->page_bytes) {
 		struct page_head head;
 		page_head_parse(own->file, data + at, &head);
@@ -166,6 +152,8 @@ static void survey_pages(const struct ftrace_stream *own, const uint8_t *data, s
 		out->unknown |= head.missed && !lost;
 		if (__builtin_add_overflow(out->lost, lost, &out->lost))
 			out->lost = UINT64_MAX - 1;
+		if (at == 0)
+			out->begin = head;
 		if (!head.used)
 			continue;
 		out->falls |= out->last.used && head.stamp < out->last.stamp;
@@ -173,6 +161,66 @@ static void survey_pages(const struct ftrace_stream *own, const uint8_t *data, s
 		if (!out->first.used)
 			out->first = head;
 	}
+}
+
+/* What is known of packet i so far; chunks are decompressed without the lock. */
+static struct survey survey_known(const struct ftrace_stream *own, uint32_t i)
+{
+	pthread_mutex_lock(&own->file->lock);
+	struct survey known = own->surveys[i];
+	pthread_mutex_unlock(&own->file->lock);
+	return known;
+}
+
+static void survey_keep(const struct ftrace_stream *own, uint32_t i, const struct survey *survey)
+{
+	pthread_mutex_lock(&own->file->lock);
+	if (!own->surveys[i].whole)
+		own->surveys[i] = *survey;
+	pthread_mutex_unlock(&own->file->lock);
+}
+
+/* The head of a packet's first page; used 0 when it cannot be had. */
+static struct page_head packet_begin(const struct stream *stream, uint32_t i)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	const struct chunk *chunk = &own->chunks[own->packets[i]];
+	struct survey known = survey_known(own, i);
+	uint8_t bytes[HEAD_MAX];
+	struct block block;
+	struct error ignored;
+
+	if (known.has_begin ||
+	    !source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, &ignored))
+		return known.begin;
+	if (codec_begin(own->file->codec, block.data, block.size, bytes, own->file->page.data_at,
+			&ignored)) {
+		page_head_parse(own->file, bytes, &known.begin);
+		known.has_begin = true;
+		survey_keep(own, i, &known);
+	}
+	source_put(&block);
+	return known.begin;
+}
+
+/* False: its chunks are damaged. */
+static bool survey_packet(const struct stream *stream, uint32_t i, struct survey *out)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	uint32_t first = own->packets[i], end = own->packets[i + 1];
+	size_t capacity = 0, size = 0;
+	uint8_t *data = NULL;
+	struct error ignored;
+
+	*out = survey_known(own, i);
+	if (out->whole)
+		return true;
+	bool good = chunks_expand(stream, first, end - first, &data, &capacity, &size, &ignored);
+	survey_pages(own, data, good ? size : 0, out);
+	if (good)
+		survey_keep(own, i, out);
+	mem_free(data);
+	return good;
 }
 
 static void begin_record(const struct stream *stream, uint32_t i, struct packet_info *out)
@@ -215,19 +263,13 @@ bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime
 		   struct packet_info *out)
 {
 	const struct ftrace_stream *own = ftrace_own(stream);
-	uint32_t first = own->packets[i], end = own->packets[i + 1];
 	struct page_head next = {0};
-	struct survey survey = {0};
-	size_t capacity = 0, size = 0;
-	uint8_t *data = NULL;
-	struct error ignored;
+	struct survey survey;
 
 	begin_record(stream, i, out);
-	bool good = chunks_expand(stream, first, end - first, &data, &capacity, &size, &ignored);
-	survey_pages(own, data, good ? size : 0, &survey);
-	mem_free(data);
-	if (end < own->nchunks)
-		first_head(stream, end, &next);
+	bool good = survey_packet(stream, i, &survey);
+	if (i + 1 < own->npackets)
+		next = packet_begin(stream, i + 1);
 	out->rec.lost = survey.lost;
 	out->rec.flags |= survey.unknown ? PACKET_LOST_UNKNOWN : 0;
 	if (survey.first.used)

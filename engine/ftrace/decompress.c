@@ -35,17 +35,55 @@ static bool zlib_begin(const uint8_t *bytes, size_t count, uint8_t *out, size_t 
 	return good;
 }
 
+/*
+ * A context costs as much as a chunk; each thread keeps one, unless a frame made it large. The
+ * destructor ends it with its thread.
+ */
+enum { CONTEXT_KEPT_MAX = 1 << 20 };
+static pthread_key_t context_key;
+static bool has_context_key;
+static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+
+static void context_free(void *context)
+{
+	ZSTD_freeDCtx(context);
+}
+
+static void context_key_make(void)
+{
+	has_context_key = pthread_key_create(&context_key, context_free) == 0;
+}
+
+static ZSTD_DCtx *context_take(void)
+{
+	pthread_once(&context_once, context_key_make);
+	ZSTD_DCtx *kept = has_context_key ? pthread_getspecific(context_key) : NULL;
+
+	if (!kept)
+		return ZSTD_createDCtx();
+	pthread_setspecific(context_key, NULL);
+	ZSTD_DCtx_reset(kept, ZSTD_reset_session_only);
+	return kept;
+}
+
+static void context_give(ZSTD_DCtx *context)
+{
+	if (!context || !has_context_key || ZSTD_sizeof_DCtx(context) > CONTEXT_KEPT_MAX ||
+	    pthread_setspecific(context_key, context) != 0)
+		ZSTD_freeDCtx(context);
+}
+
 static bool zstd_begin(const uint8_t *bytes, size_t count, uint8_t *out, size_t want, size_t *got,
 		       struct error *err)
 {
-	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_DCtx *context = context_take();
 	ZSTD_inBuffer in = {bytes, count, 0};
 	ZSTD_outBuffer to = {out, want, 0};
 	size_t code = 1;
 
 	while (context && code && !ZSTD_isError(code) && to.pos < want && in.pos < count)
 		code = ZSTD_decompressStream(context, &to, &in);
-	ZSTD_freeDCtx(context);
+	context_give(context);
 	*got = to.pos;
 	if (ZSTD_isError(code))
 		return error_set(err, ERR_FORMAT, "zstd: %s", ZSTD_getErrorName(code));
@@ -92,8 +130,12 @@ static bool zlib_expand(const uint8_t *bytes, size_t count, uint8_t *out, size_t
 static bool zstd_expand(const uint8_t *bytes, size_t count, uint8_t *out, size_t plain,
 			struct error *err)
 {
-	size_t got = ZSTD_decompress(out, plain, bytes, count);
+	ZSTD_DCtx *context = context_take();
 
+	if (!context)
+		return error_set(err, ERR_IO, "zstd: no memory");
+	size_t got = ZSTD_decompressDCtx(context, out, plain, bytes, count);
+	context_give(context);
 	if (ZSTD_isError(got))
 		return error_set(err, ERR_FORMAT, "zstd: %s", ZSTD_getErrorName(got));
 	return got == plain ||

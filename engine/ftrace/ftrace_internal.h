@@ -21,6 +21,7 @@
 #include "engine/ftrace/ftrace.h"
 #include "engine/kernel/tracing.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { PAGE_MAX = 16 << 20, TYPES = 65536 };
@@ -96,6 +97,7 @@ struct ftrace_file {
 	uint64_t cmdlines_at, cmdlines_bytes;
 
 	void *digest; /* XXH3 state of the description while opening */
+	pthread_mutex_t lock;
 };
 
 struct chunk {                 /* compressed pages */
@@ -118,6 +120,7 @@ struct ftrace_stream {
 	uint32_t nchunks;
 	uint32_t *packets; /* first chunk of each packet, and one past the last */
 	uint32_t npackets;
+	struct survey *surveys; /* what decompressing each packet showed; guarded by file->lock */
 };
 
 struct ftrace_class {

@@ -65,6 +65,7 @@ struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path)
 	file->codec_name = "";
 	file->digest = XXH3_createState();
 	XXH3_128bits_reset(file->digest);
+	pthread_mutex_init(&file->lock, NULL);
 	return file;
 }
 
@@ -79,6 +80,7 @@ void ftrace_close(struct part *part)
 	mem_free(file->procmaps);
 	mem_free(file->env);
 	XXH3_freeState(file->digest);
+	pthread_mutex_destroy(&file->lock);
 }
 
 void ftrace_finish(struct ftrace_file *file)

@@ -68,6 +68,14 @@ void records_scan(const struct trace *trace, const struct stream *stream, const 
 		out->before =
 			mem_grow(out->before, out->count, &out->capacity_before, sizeof before);
 		out->before[out->count] = before;
+		if (info.nextents) { /* they live until the next scan */
+			size_t n = info.nextents;
+			if (!out->extents)
+				out->extents = arena_new();
+			struct extent *copy = arena_array(out->extents, n, sizeof *copy);
+			memcpy(copy, info.extents, n * sizeof *copy);
+			info.extents = copy;
+		}
 		out->items[out->count++] = info;
 	}
 }
@@ -76,6 +84,7 @@ void records_release(struct records *records)
 {
 	mem_free(records->items);
 	mem_free(records->before);
+	arena_free(records->extents);
 	*records = (struct records){0};
 }
 
@@ -247,6 +256,48 @@ bool corpus_each(void (*each)(const char *path, const char *name, long events, b
 	nftw(perf, visit, 16, FTW_PHYS);
 	mem_free(ust);
 	mem_free(perf);
+	return true;
+}
+
+static void visit_case(const char *folder, const char *name, bool perf,
+		       void (*each)(const struct kernel_case *what))
+{
+	static const char *const files[] = {"perf.data", "perf.pipe", "trace.dat"};
+
+	for (size_t i = 0; i < COUNT(files); i++) {
+		char *path = path_join(folder, files[i]);
+		struct kernel_case what = {name, path, folder, perf, !strstr(name, "corrupt")};
+		if (access(path, R_OK) == 0)
+			each(&what);
+		mem_free(path);
+	}
+}
+
+bool corpus_each_kernel(void (*each)(const struct kernel_case *what))
+{
+	static const char *const kinds[] = {"perf-data", "trace-dat"};
+	const char *corpus = getenv("YORE_CORPUS");
+
+	if (!corpus || access(corpus, R_OK) != 0) {
+		print_message("no corpus: YORE_CORPUS names no folder\n");
+		return false;
+	}
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		char *all = path_join(corpus, kinds[i]);
+		struct dirent **entries = NULL;
+		int n = scandir(all, &entries, NULL, alphasort);
+		for (int k = 0; k < n; k++) {
+			char *folder = path_join(all, entries[k]->d_name);
+			char *name = path_join(kinds[i], entries[k]->d_name);
+			if (entries[k]->d_name[0] != '.')
+				visit_case(folder, name, i == 0, each);
+			mem_free(folder);
+			mem_free(name);
+			free(entries[k]);
+		}
+		free(entries);
+		mem_free(all);
+	}
 	return true;
 }
 

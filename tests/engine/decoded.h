@@ -28,7 +28,8 @@ struct decoded { /* release with decoded_release(); decoding appends */
 
 struct records { /* release with records_release() */
 	struct packet_info *items;
-	struct scan *before; /* state of the scan in front of each record */
+	struct scan *before;   /* state of the scan in front of each record */
+	struct arena *extents; /* of the items */
 	size_t count, capacity, capacity_before;
 	struct scan after;
 	size_t errors;
@@ -54,6 +55,16 @@ uint64_t next_random(uint64_t *state);
 
 /* Calls `each` for every trace of the corpus that is CTF 1.8; false when there is no corpus. */
 bool corpus_each(void (*each)(const char *path, const char *name, long events, bool good));
+
+/* A case of the corpus' perf-data or trace-dat; all paths are borrowed for the call. */
+struct kernel_case {
+	const char *name;   /* "perf-data/lost" */
+	const char *path;   /* the trace: a file, or a folder of perf's */
+	const char *folder; /* the case */
+	bool perf, good;    /* else trace.dat; else it is damaged */
+};
+/* Calls `each` for all of them, in order of their names; false when there is no corpus. */
+bool corpus_each_kernel(void (*each)(const struct kernel_case *what));
 
 /* A folder in the place for temporary files; the caller removes it with scratch_remove(). */
 char *scratch_folder(void);

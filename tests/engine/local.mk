@@ -26,3 +26,6 @@ check_PROGRAMS += %D%/test_tracing
 %C%_test_tracing_SOURCES = %D%/test_tracing.c
 %C%_test_tracing_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
 %C%_test_tracing_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)
+check_PROGRAMS += %D%/test_packets_kernel
+%C%_test_packets_kernel_SOURCES = %D%/test_packets_kernel.c %D%/decoded.c %D%/decoded.h
+%C%_test_packets_kernel_LDADD = libindex.la $(TEST_LDADD)

@@ -29,3 +29,8 @@ check_PROGRAMS += %D%/test_tracing
 check_PROGRAMS += %D%/test_packets_kernel
 %C%_test_packets_kernel_SOURCES = %D%/test_packets_kernel.c %D%/decoded.c %D%/decoded.h
 %C%_test_packets_kernel_LDADD = libindex.la $(TEST_LDADD)
+check_PROGRAMS += %D%/test_perf
+%C%_test_perf_SOURCES = %D%/test_perf.c %D%/perf_made.c %D%/perf_made.h \
+	%D%/decoded.c %D%/decoded.h
+%C%_test_perf_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
+%C%_test_perf_LDADD = $(TEST_LDADD) $(ZSTD_LIBS)

@@ -8,321 +8,13 @@
  */
 #include "engine/base/mem.h"
 #include "tests/engine/decoded.h"
+#include "tests/engine/perf_made.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
-
-enum {
-	IP = 1 << 0,
-	TID = 1 << 1,
-	TIME = 1 << 2,
-	ADDR = 1 << 3,
-	CPU = 1 << 7,
-	PERIOD = 1 << 8,
-	IDENTIFIER = 1 << 16,
-	USUAL = IP | TID | TIME | CPU | PERIOD,
-	CPUS = 3,
-	ROUND = 50 /* samples between round marks */
-};
-#define ID_ALL (UINT64_C(1) << 18)
-#define BACKWARD (UINT64_C(1) << 27)
-
-enum form {
-	FORM_FILE,
-	FORM_PIPE,
-	FORM_DIRECTORY,
-	FORM_ZSTD,
-	FORM_OPEN /* no size in the header */
-};
-
-struct shape {
-	const char *name;
-	enum form form;
-	bool big;
-	uint32_t attr_bytes; /* 64 and up */
-	uint64_t sample_type, flags;
-	uint32_t samples;
-	uint32_t nattrs;   /* several need IDENTIFIER */
-	uint32_t id_index; /* buffers that an ID_INDEX names without their CPU; 0 none */
-	uint32_t late;     /* every so many-th sample comes behind its successor; 0 never */
-};
-
-struct want { /* one event of the list */
-	nstime time;
-	int32_t cpu; /* -1: nothing tells it */
-	int32_t tid;
-};
-
-struct made {
-	const struct shape *shape;
-	struct buf head, data, parts[CPUS];
-	struct want *wants;
-	size_t nwants, capacity;
-};
-
-static void put(struct buf *to, uint64_t value, unsigned bytes, bool big)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		buf_add_char(to, (char)(value >> 8 * (big ? bytes - 1 - i : i)));
-}
-
-static void set(struct buf *in, size_t at, uint64_t value, unsigned bytes, bool big)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		in->data[at + i] = (char)(value >> 8 * (big ? bytes - 1 - i : i));
-}
-
-static size_t begin_record(struct buf *to, const struct shape *shape, uint32_t type, uint16_t misc)
-{
-	put(to, type, 4, shape->big);
-	put(to, misc, 2, shape->big);
-	put(to, 0, 2, shape->big);
-	return to->len - 8;
-}
-
-static void end_record(struct buf *to, const struct shape *shape, size_t at)
-{
-	set(to, at + 6, to->len - at, 2, shape->big);
-}
-
-/* Bit n of the flags is bit 7 - n % 8 of its byte on big-endian machines. */
-static void put_flags(struct buf *to, uint64_t flags, bool big)
-{
-	uint8_t bytes[8] = {0};
-
-	for (unsigned n = 0; n < 64; n++)
-		if (flags >> n & 1)
-			bytes[n / 8] |= (uint8_t)(1u << (big ? 7 - n % 8 : n % 8));
-	buf_add(to, bytes, sizeof bytes);
-}
-
-static void put_attr(struct buf *to, const struct shape *shape)
-{
-	size_t at = to->len;
-
-	put(to, 1, 4, shape->big); /* software, cpu-clock */
-	put(to, shape->attr_bytes, 4, shape->big);
-	put(to, 0, 8, shape->big);
-	put(to, 1000, 8, shape->big);
-	put(to, shape->sample_type, 8, shape->big);
-	put(to, 0, 8, shape->big);
-	put_flags(to, shape->flags, shape->big);
-	while (to->len - at < shape->attr_bytes)
-		put(to, 0, 8, shape->big);
-}
-
-static void put_sample(struct buf *to, const struct shape *shape, const struct want *want,
-		       uint64_t id)
-{
-	const uint64_t type = shape->sample_type;
-	size_t at = begin_record(to, shape, 9, 2);
-
-	if (type & IDENTIFIER)
-		put(to, id, 8, shape->big);
-	if (type & IP)
-		put(to, 0x400000, 8, shape->big);
-	put(to, 100, 4, shape->big); /* TID is always asked for */
-	put(to, (uint32_t)want->tid, 4, shape->big);
-	put(to, (uint64_t)want->time, 8, shape->big);
-	if (type & ADDR)
-		put(to, 0, 8, shape->big);
-	if (type & CPU) {
-		put(to, (uint32_t)want->cpu, 4, shape->big);
-		put(to, 0, 4, shape->big);
-	}
-	if (type & PERIOD)
-		put(to, 7, 8, shape->big);
-	end_record(to, shape, at);
-}
-
-/* A name from /proc, without a time: it holds from the start. */
-static void put_comm(struct buf *to, const struct shape *shape, int32_t tid)
-{
-	size_t at = begin_record(to, shape, 3, 0);
-	unsigned words = 0;
-
-	put(to, (uint32_t)tid, 4, shape->big);
-	put(to, (uint32_t)tid, 4, shape->big);
-	buf_add(to, "maker\0\0", 8);
-	for (uint64_t bits = shape->sample_type & (TID | TIME | CPU | IDENTIFIER); bits;
-	     bits &= bits - 1)
-		words++;
-	for (unsigned i = 0; i < words && shape->flags & ID_ALL; i++)
-		put(to, 0, 8, shape->big);
-	end_record(to, shape, at);
-}
-
-static void put_round(struct buf *to, const struct shape *shape)
-{
-	end_record(to, shape, begin_record(to, shape, 68, 0));
-}
-
-static void put_id_index(struct buf *to, const struct shape *shape)
-{
-	size_t at = begin_record(to, shape, 69, 0);
-
-	put(to, shape->id_index, 8, shape->big);
-	for (uint64_t i = 0; i < shape->id_index; i++) {
-		put(to, 500 + i, 8, shape->big);
-		put(to, i, 8, shape->big);
-		put(to, UINT64_MAX, 8, shape->big);
-		put(to, UINT64_MAX, 8, shape->big);
-	}
-	end_record(to, shape, at);
-}
-
-static void add_want(struct made *made, nstime time, int32_t cpu, int32_t tid)
-{
-	made->wants = mem_grow(made->wants, made->nwants, &made->capacity, sizeof *made->wants);
-	made->wants[made->nwants++] = (struct want){time, cpu, tid};
-}
-
-/* Each round has a run of each CPU; times interleave, so that the file is not in order. */
-static void make_rounds(struct made *made)
-{
-	const struct shape *shape = made->shape;
-	uint32_t rounds = (shape->samples + ROUND * CPUS - 1) / (ROUND * CPUS);
-
-	for (uint32_t k = 0; k < rounds; k++) {
-		for (int32_t cpu = 0; cpu < CPUS; cpu++)
-			for (uint32_t n = 0; n < ROUND; n++) {
-				uint32_t i = k * ROUND + n;
-				if (shape->flags & BACKWARD)
-					i = rounds * ROUND - 1 - i;
-				if (shape->late && n % shape->late < 2 && n + 1 < ROUND &&
-				    n / shape->late * shape->late + 1 < ROUND)
-					i ^= 1; /* the pair changes places */
-				struct want want = {1000000 + (nstime)i * 30 + cpu * 7,
-						    shape->sample_type & CPU ? cpu : -1, 200 + cpu};
-				struct buf *to = shape->form == FORM_DIRECTORY ? &made->parts[cpu]
-									       : &made->data;
-				put_sample(to, shape, &want, 500 + i % shape->nattrs);
-				add_want(made, want.time, want.cpu, want.tid);
-			}
-		put_round(&made->data, shape);
-	}
-}
-
-static void compress(struct made *made)
-{
-	ZSTD_CStream *stream = ZSTD_createCStream();
-	struct buf plain = made->data;
-	uint8_t out[16384];
-
-	made->data = (struct buf){0};
-	for (size_t at = 0, step; at < plain.len;
-	     at += step) { /* cut anywhere: inside records too */
-		step = plain.len - at < 5003 ? plain.len - at : 5003;
-		ZSTD_inBuffer in = {plain.data + at, step, 0};
-		size_t left;
-		do {
-			ZSTD_outBuffer room = {out, sizeof out, 0};
-			left = ZSTD_compressStream2(stream, &room, &in, ZSTD_e_flush);
-			assert_false(ZSTD_isError(left));
-			size_t record = begin_record(&made->data, made->shape, 81, 0);
-			buf_add(&made->data, out, room.pos);
-			end_record(&made->data, made->shape, record);
-		} while (left);
-	}
-	ZSTD_freeCStream(stream);
-	buf_release(&plain);
-}
-
-static void put_head(struct made *made)
-{
-	const struct shape *shape = made->shape;
-	const bool big = shape->big;
-	struct buf *to = &made->head;
-	uint64_t attrs = 104 + 8 * shape->nattrs, entry = shape->attr_bytes + 16;
-
-	put(to, UINT64_C(0x32454c4946524550), 8, big); /* PERFILE2 */
-	put(to, shape->form == FORM_PIPE ? 16 : 104, 8, big);
-	if (shape->form == FORM_PIPE) {
-		for (uint32_t i = 0; i < shape->nattrs; i++) {
-			size_t at = begin_record(to, shape, 64, 0);
-			put_attr(to, shape);
-			put(to, 500 + i, 8, big);
-			end_record(to, shape, at);
-		}
-		return;
-	}
-	put(to, entry, 8, big);
-	put(to, attrs, 8, big);
-	put(to, entry * shape->nattrs, 8, big);
-	put(to, attrs + entry * shape->nattrs, 8, big);
-	put(to, shape->form == FORM_OPEN ? 0 : made->data.len, 8, big);
-	for (unsigned i = 0; i < 6; i++)
-		put(to, 0, 8, big);
-	for (uint32_t i = 0; i < shape->nattrs; i++)
-		put(to, 500 + i, 8, big);
-	for (uint32_t i = 0; i < shape->nattrs; i++) {
-		put_attr(to, shape);
-		put(to, 104 + 8 * i, 8, big);
-		put(to, 8, 8, big);
-	}
-}
-
-static void make(const struct shape *shape, struct made *made)
-{
-	struct buf samples;
-
-	*made = (struct made){.shape = shape};
-	make_rounds(made);
-	if (shape->form == FORM_ZSTD)
-		compress(made);
-	samples = made->data;
-	made->data = (struct buf){0};
-	if (shape->id_index)
-		put_id_index(&made->data, shape);
-	put_comm(&made->data, shape, 77);
-	add_want(made, NSTIME_MIN, -1, 77);
-	buf_add(&made->data, samples.data, samples.len);
-	buf_release(&samples);
-	put_head(made);
-}
-
-static void made_release(struct made *made)
-{
-	buf_release(&made->head);
-	buf_release(&made->data);
-	for (int i = 0; i < CPUS; i++)
-		buf_release(&made->parts[i]);
-	mem_free(made->wants);
-}
-
-/* Writes the first `size` bytes; the path is the caller's. */
-static char *write_made(const struct made *made, const char *folder, size_t size)
-{
-	char *path = path_join(folder, "perf.data");
-	struct buf all = {0};
-
-	buf_add(&all, made->head.data, made->head.len);
-	buf_add(&all, made->data.data, made->data.len);
-	size = size < all.len ? size : all.len;
-	if (made->shape->form != FORM_DIRECTORY) {
-		write_file(path, all.data, size);
-		buf_release(&all);
-		return path;
-	}
-	mkdir(path, 0777);
-	char *data = path_join(path, "data");
-	write_file(data, all.data, size);
-	mem_free(data);
-	for (int i = 0; i < CPUS; i++) {
-		char name[24], *part;
-		snprintf(name, sizeof name, "data.%d", i);
-		part = path_join(path, name);
-		write_file(part, made->parts[i].data, made->parts[i].len);
-		mem_free(part);
-	}
-	buf_release(&all);
-	return path;
-}
 
 static int by_want(const void *a, const void *b)
 {
@@ -423,13 +115,13 @@ static void read_back(void **state)
 	struct said said;
 	struct got got;
 
-	make(shape, &made);
-	char *path = write_made(&made, folder, SIZE_MAX);
+	made_new(shape, &made);
+	char *path = made_write(&made, folder, SIZE_MAX);
 	struct trace *trace = open_made(path, &said);
 	assert_int_equal(said.damages, shape->form == FORM_OPEN);
 	take_all(trace, &got);
 	equal_wants(&made, &got);
-	if (shape->flags & BACKWARD)
+	if (shape->flags & MADE_BACKWARD)
 		assert_int_equal(got.descending, got.packets - 1); /* all but the timeless one */
 	assert_int_equal(got.unsorted > 0, shape->late > 0);
 	assert_int_equal(said.damages, shape->form == FORM_OPEN);
@@ -441,47 +133,51 @@ static void read_back(void **state)
 }
 
 static const struct shape shapes[] = {
-	{"file", FORM_FILE, false, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"file, more than one packet of each CPU", FORM_FILE, false, 128, USUAL, ID_ALL, 60000, 1,
-	 0, 0},
-	{"big endian", FORM_FILE, true, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"attributes of 64 bytes", FORM_FILE, false, 64, USUAL, ID_ALL, 300, 1, 0, 0},
-	{"attributes of 72 bytes", FORM_FILE, false, 72, USUAL, ID_ALL, 300, 1, 0, 0},
-	{"attributes of 136 bytes", FORM_FILE, false, 136, USUAL, ID_ALL, 300, 1, 0, 0},
-	{"attributes of a future size", FORM_FILE, false, 200, USUAL, ID_ALL, 300, 1, 0, 0},
-	{"no id trailers", FORM_FILE, false, 64, USUAL, 0, 300, 1, 0, 0},
-	{"three attributes", FORM_FILE, false, 128, USUAL | IDENTIFIER, ID_ALL, 3000, 3, 0, 0},
-	{"three attributes, big endian", FORM_FILE, true, 128, USUAL | IDENTIFIER, ID_ALL, 3000, 3,
-	 0, 0},
-	{"pipe", FORM_PIPE, false, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"pipe, big endian, three attributes", FORM_PIPE, true, 128, USUAL | IDENTIFIER, ID_ALL,
-	 3000, 3, 0, 0},
-	{"directory", FORM_DIRECTORY, false, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"zstd, records cut by payloads", FORM_ZSTD, false, 128, USUAL, ID_ALL, 30000, 1, 0, 0},
-	{"zstd, big endian", FORM_ZSTD, true, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"no size in the header", FORM_OPEN, false, 128, USUAL, ID_ALL, 3000, 1, 0, 0},
-	{"no CPU: lanes", FORM_FILE, false, 128, IP | TID | TIME | PERIOD, ID_ALL, 3000, 1, CPUS,
+	{"file", FORM_FILE, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"file, more than one packet of each CPU", FORM_FILE, false, 128, MADE_USUAL, MADE_ID_ALL,
+	 60000, 1, 0, 0},
+	{"big endian", FORM_FILE, true, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"attributes of 64 bytes", FORM_FILE, false, 64, MADE_USUAL, MADE_ID_ALL, 300, 1, 0, 0},
+	{"attributes of 72 bytes", FORM_FILE, false, 72, MADE_USUAL, MADE_ID_ALL, 300, 1, 0, 0},
+	{"attributes of 136 bytes", FORM_FILE, false, 136, MADE_USUAL, MADE_ID_ALL, 300, 1, 0, 0},
+	{"attributes of a future size", FORM_FILE, false, 200, MADE_USUAL, MADE_ID_ALL, 300, 1, 0,
 	 0},
-	{"overwritten rings run backwards", FORM_FILE, false, 128, USUAL, ID_ALL | BACKWARD, 3000,
-	 1, 0, 0},
-	{"late records", FORM_FILE, false, 128, USUAL, ID_ALL, 3000, 1, 0, 10},
+	{"no id trailers", FORM_FILE, false, 64, MADE_USUAL, 0, 300, 1, 0, 0},
+	{"three attributes", FORM_FILE, false, 128, MADE_USUAL | MADE_IDENTIFIER, MADE_ID_ALL, 3000,
+	 3, 0, 0},
+	{"three attributes, big endian", FORM_FILE, true, 128, MADE_USUAL | MADE_IDENTIFIER,
+	 MADE_ID_ALL, 3000, 3, 0, 0},
+	{"pipe", FORM_PIPE, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"pipe, big endian, three attributes", FORM_PIPE, true, 128, MADE_USUAL | MADE_IDENTIFIER,
+	 MADE_ID_ALL, 3000, 3, 0, 0},
+	{"directory", FORM_DIRECTORY, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"zstd, records cut by payloads", FORM_ZSTD, false, 128, MADE_USUAL, MADE_ID_ALL, 30000, 1,
+	 0, 0},
+	{"zstd, big endian", FORM_ZSTD, true, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"no size in the header", FORM_OPEN, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"no CPU: lanes", FORM_FILE, false, 128, MADE_IP | MADE_TID | MADE_TIME | MADE_PERIOD,
+	 MADE_ID_ALL, 3000, 1, MADE_CPUS, 0},
+	{"overwritten rings run backwards", FORM_FILE, false, 128, MADE_USUAL,
+	 MADE_ID_ALL | MADE_BACKWARD, 3000, 1, 0, 0},
+	{"late records", FORM_FILE, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 10},
 };
 
 /* Lanes: each run of a ring buffer is in order, and packets of one lane do not overlap. */
 static void lanes_in_order(void **state)
 {
-	static const struct shape shape = {"lanes", FORM_FILE, false, 128,  IP | TID | TIME,
-					   ID_ALL,  60000,     1,     CPUS, 0};
+	static const struct shape shape = {
+		"lanes",     FORM_FILE, false, 128,       MADE_IP | MADE_TID | MADE_TIME,
+		MADE_ID_ALL, 60000,     1,     MADE_CPUS, 0};
 	char *folder = scratch_folder();
 	struct made made;
 	struct said said;
 
 	(void)state;
-	make(&shape, &made);
-	char *path = write_made(&made, folder, SIZE_MAX);
+	made_new(&shape, &made);
+	char *path = made_write(&made, folder, SIZE_MAX);
 	struct trace *trace = open_made(path, &said);
-	assert_int_equal(trace->nstreams, CPUS + 1);
-	for (size_t s = 0; s < CPUS; s++) {
+	assert_int_equal(trace->nstreams, MADE_CPUS + 1);
+	for (size_t s = 0; s < MADE_CPUS; s++) {
 		struct records records = {0};
 		char name[16];
 		snprintf(name, sizeof name, "lane%zu", s);
@@ -511,21 +207,21 @@ static void grows_in_steps(void **state)
 {
 	const struct shape *shape = *state;
 	char *folder = scratch_folder();
-	struct records kept[CPUS + 1] = {{0}};
-	struct scan at[CPUS + 1] = {{0}};
+	struct records kept[MADE_CPUS + 1] = {{0}};
+	struct scan at[MADE_CPUS + 1] = {{0}};
 	struct trace *trace = NULL;
 	struct made made;
 	struct said said;
 	uint64_t random = 5;
 
-	make(shape, &made);
+	made_new(shape, &made);
 	size_t whole = made.head.len + made.data.len, size = made.head.len + 40;
 	for (char *path;; size += next_random(&random) % (whole / 5)) {
 		trace_close(trace);
-		path = write_made(&made, folder, size);
+		path = made_write(&made, folder, size);
 		trace = open_made(path, &said);
 		mem_free(path);
-		for (size_t s = 0; s < trace->nstreams && s <= CPUS; s++) {
+		for (size_t s = 0; s < trace->nstreams && s <= MADE_CPUS; s++) {
 			struct records more = {0};
 			size_t good = 0;
 			while (good < kept[s].count &&
@@ -566,9 +262,11 @@ static void grows_in_steps(void **state)
 }
 
 static const struct shape growing[] = {
-	{"file", FORM_OPEN, false, 128, USUAL, ID_ALL, 30000, 1, CPUS, 0},
-	{"pipe", FORM_PIPE, false, 128, USUAL | IDENTIFIER, ID_ALL, 30000, 2, CPUS, 0},
-	{"lanes", FORM_OPEN, false, 128, IP | TID | TIME, ID_ALL, 30000, 1, CPUS, 0},
+	{"file", FORM_OPEN, false, 128, MADE_USUAL, MADE_ID_ALL, 30000, 1, MADE_CPUS, 0},
+	{"pipe", FORM_PIPE, false, 128, MADE_USUAL | MADE_IDENTIFIER, MADE_ID_ALL, 30000, 2,
+	 MADE_CPUS, 0},
+	{"lanes", FORM_OPEN, false, 128, MADE_IP | MADE_TID | MADE_TIME, MADE_ID_ALL, 30000, 1,
+	 MADE_CPUS, 0},
 };
 
 struct damage { /* what is written over a record's size, and how many events that costs */
@@ -581,8 +279,8 @@ struct damage { /* what is written over a record's size, and how many events tha
 /* One record of the middle is damaged: all others are read, and one message says where. */
 static void bad_size(void **state)
 {
-	static const struct shape shape = {"bad",  FORM_FILE, false, 128, USUAL,
-					   ID_ALL, 3000,      1,     0,   0};
+	static const struct shape shape = {"bad",       FORM_FILE, false, 128, MADE_USUAL,
+					   MADE_ID_ALL, 3000,      1,     0,   0};
 	const struct damage *damage = *state;
 	char *folder = scratch_folder();
 	size_t record = 8 + 5 * 8, errors = 0, events = 0;
@@ -590,10 +288,10 @@ static void bad_size(void **state)
 	struct said said;
 	char text[600] = "", where[64];
 
-	make(&shape, &made);
-	size_t at = made.data.len - (ROUND * CPUS + 20) * record - 2 * 8;
-	set(&made.data, at + 6, damage->size, 2, false);
-	char *path = write_made(&made, folder, SIZE_MAX);
+	made_new(&shape, &made);
+	size_t at = made.data.len - (MADE_ROUND * MADE_CPUS + 20) * record - 2 * 8;
+	made_set(&made.data, at + 6, damage->size, 2, false);
+	char *path = made_write(&made, folder, SIZE_MAX);
 	struct trace *trace = open_made(path, &said);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		struct records records = {0};
@@ -625,8 +323,8 @@ static const struct damage damages[] = {
 /* A cut inside the last record: what came before it is there, and one message. */
 static void cut_off(void **state)
 {
-	static const struct shape shape = {"cut",  FORM_PIPE, false, 128,  USUAL,
-					   ID_ALL, 300,       1,     CPUS, 0};
+	static const struct shape shape = {"cut",       FORM_PIPE, false, 128,       MADE_USUAL,
+					   MADE_ID_ALL, 300,       1,     MADE_CPUS, 0};
 	char *folder = scratch_folder();
 	struct records records = {0};
 	size_t events = 0, errors = 0;
@@ -634,8 +332,8 @@ static void cut_off(void **state)
 	struct said said;
 
 	(void)state;
-	make(&shape, &made);
-	char *path = write_made(&made, folder, made.head.len + made.data.len - 8 - 10);
+	made_new(&shape, &made);
+	char *path = made_write(&made, folder, made.head.len + made.data.len - 8 - 10);
 	struct trace *trace = open_made(path, &said);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		records = (struct records){0};

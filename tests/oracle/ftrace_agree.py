@@ -260,6 +260,7 @@ def compare(program, case):
     if said.status not in (0, 3):
         report.differs(" ".join(said.messages)[:300])
         return report.close()
+    yore_says.other_ways(report, program, path, said)
     text = told(path, case, "report-ns.txt", "report", "-t")
     if text is None:
         report.facts.append("skipped: no trace-cmd, and nothing written down")

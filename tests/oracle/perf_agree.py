@@ -28,8 +28,6 @@ import perf_tool
 import yore_says
 from yore_says import Report
 
-NEVER = -1 << 63  # how a time that holds from the start is printed
-
 # case → what is known to be so, and asserted
 RULED = {
     "synth-sw-be": "perf 6.1 leaves prot and flags of a foreign MMAP2 unswapped: r-xp is right",
@@ -38,10 +36,6 @@ RULED = {
                        "record's own time is later than the events that follow in the file",
     "lost": "perf's output has one line out of order; LOST and LOST_SAMPLES count the same",
 }
-
-
-def time_of(item):
-    return None if item["t"] is None or item["t"] == NEVER else item["t"]
 
 
 def plain(value):
@@ -201,7 +195,7 @@ def match(report, ours, theirs, wrong_of):
     """Each of theirs has its own of ours at the same time; returns ours in the order of theirs."""
     left = collections.defaultdict(list)
     for item in ours:
-        left[time_of(item)].append(item)
+        left[item["t"]].append(item)
     pairs = []
     for record in theirs:
         here, said = left[record["time"]], None
@@ -232,7 +226,7 @@ def in_order(report, said, pairs):
             report.differs("order on CPU %d at %d: %s" % (record["cpu"], record["time"],
                                                           record["name"]))
         last[record["cpu"]] = place
-    times = [item["t"] for item in said.events if time_of(item) is not None]
+    times = [item["t"] for item in said.events if item["t"] is not None]
     if any(a > b for a, b in zip(times, times[1:])):
         report.differs("times fall")
 
@@ -374,6 +368,7 @@ def compare(program, case):
     if os.path.isdir(case):
         written_down(report, case, said)
         features_agree(report, program, path, case)
+    yore_says.other_ways(report, program, path, said)
     if perf_tool.installed():
         live(report, program, path, name, said)
     return report.close()

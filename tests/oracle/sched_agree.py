@@ -77,7 +77,7 @@ ROW = re.compile(r"^ *(\d+)\.(\d{6}) \[(\d+)\] +(?:.*\[|:)(-?\d+)(?:/-?\d+)?\]? 
 def timehist_agrees(report, path, found):
     """Each row is one switch away from a thread, at its microsecond."""
     rows = {}
-    for line in perf_tool.run("sched", "timehist", "-n", "-i", path).decode().split("\n"):
+    for line in perf_tool.run("sched", "timehist", "-n", "--no-call-graph", "-i", path).decode().split("\n"):
         match = ROW.match(line)
         if match:
             time = int(match[1]) * 10 ** 6 + int(match[2])

@@ -2,8 +2,10 @@
 import bisect
 import collections
 import json
+import random
 import re
 import subprocess
+import tempfile
 
 Said = collections.namedtuple("Said", "events losses status messages")
 
@@ -23,6 +25,29 @@ def events(program, path, *options):
         (losses if "lost" in item else found).append(item)
     messages = done.stderr.decode(errors="replace").splitlines()
     return Said(found, losses, done.returncode, messages)
+
+
+def other_ways(report, program, path, said):
+    """The same events with an index that is made and then used, backwards, and of some ranges."""
+    def again(*options):
+        done = run(program, "events", path, "--format", "json", "--no-symbols", *options)
+        items = [json.loads(line) for line in done.stdout.splitlines()]
+        return [item for item in items if "lost" not in item]
+
+    with tempfile.TemporaryDirectory() as folder:
+        for what in ("while the index is made", "with the index"):
+            if again("--index-dir", folder) != said.events:
+                report.differs("other events %s" % what)
+    if again("--no-index", "--reverse")[::-1] != said.events:
+        report.differs("other events backwards")
+    times = [item["t"] for item in said.events if item["t"] is not None]
+    random.seed(len(times))
+    for _ in range(2 if times else 0):
+        begin, end = sorted((random.choice(times), random.choice(times) + random.choice((0, 1))))
+        found = again("--no-index", "--begin", "@%d" % begin, "--end", "@%d" % end)
+        if found != [item for item in said.events
+                     if item["t"] is not None and begin <= item["t"] < end]:
+            report.differs("other events from %d to %d" % (begin, end))
 
 
 LINE = re.compile(r"^(?:-|-?\d+) (?:.*? )??(?:cpu -?\d+ )?(?:\[(?P<tid>-?\d+)(?: (?P<comm>.*?))?\] )?$")

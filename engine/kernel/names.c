@@ -65,31 +65,108 @@ static void add_row(struct symbol_row **rows, size_t *count, size_t *capacity, u
 	++*count;
 }
 
+struct symbol_table *symbol_table_new(void)
+{
+	struct symbol_table *table = mem_new(sizeof *table);
+
+	pthread_mutex_init(&table->lock, NULL);
+	table->ready = true;
+	return table;
+}
+
+void symbol_table_free(struct symbol_table *table)
+{
+	while (table->texts) {
+		struct symbol_text *next = table->texts->next;
+		mem_free(table->texts);
+		table->texts = next;
+	}
+	pthread_mutex_destroy(&table->lock);
+	mem_free(table->rows);
+	mem_free(table);
+}
+
 bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, struct error *err)
 {
-	const char *at = text, *end = text + len, *line;
-	size_t size;
+	struct symbol_table *table = tracing->symbols;
+	struct symbol_text **last = &table->texts;
+	struct symbol_text *kept = mem_resize(NULL, sizeof *kept + len + 1, 1);
 
 	(void)err;
-	while (next_line(&at, end, &line, &size)) {
-		const char *p = line, *stop = line + size;
-		uint64_t address;
-		if (!read_hex(&p, stop, &address) || stop - p < 4 || p[0] != ' ' || p[2] != ' ')
-			continue;
-		char kind = p[1];
-		p += 3;
-		const char *name = p;
-		while (p < stop && *p != ' ' && *p != '\t' && *p != '\r')
-			p++;
-		/* absolute symbols and ARM's mapping symbols name no code */
-		if (p == name || kind == 'A' || kind == 'a' || *name == '$')
-			continue;
-		add_row(&tracing->symbols, &tracing->nsymbols, &tracing->symbols_capacity, address,
-			arena_strndup(tracing->arena, name, (size_t)(p - name)));
-	}
-	if (tracing->nsymbols)
-		qsort(tracing->symbols, tracing->nsymbols, sizeof *tracing->symbols, by_address);
+	kept->next = NULL;
+	kept->len = len;
+	if (len)
+		memcpy(kept->text, text, len);
+	kept->text[len] = 0;
+	while (*last)
+		last = &(*last)->next;
+	*last = kept;
+	table->ready = false;
 	return true;
+}
+
+/* One line becomes a row; its name is ended in place. */
+static void symbol_line(struct symbol_table *table, char *line, size_t size)
+{
+	const char *p = line, *stop = line + size;
+	uint64_t address;
+
+	if (!read_hex(&p, stop, &address) || stop - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return;
+	char kind = p[1];
+	char *name = line + (p + 3 - line), *end = name;
+	while (end < stop && *end != ' ' && *end != '\t' && *end != '\r')
+		end++;
+	/* absolute symbols and ARM's mapping symbols name no code */
+	if (end == name || kind == 'A' || kind == 'a' || *name == '$')
+		return;
+	*end = 0;
+	add_row(&table->rows, &table->nrows, &table->capacity, address, name);
+}
+
+static void read_symbols(struct symbol_table *table)
+{
+	bool sorted = true;
+
+	table->nrows = 0;
+	for (struct symbol_text *text = table->texts; text; text = text->next) {
+		char *at = text->text, *end = at + text->len;
+		while (at < end) {
+			char *stop = memchr(at, '\n', (size_t)(end - at));
+			stop = stop ? stop : end;
+			symbol_line(table, at, (size_t)(stop - at));
+			at = stop + 1;
+		}
+	}
+	for (size_t i = 1; i < table->nrows && sorted; i++)
+		sorted = table->rows[i - 1].address < table->rows[i].address;
+	if (!sorted)
+		qsort(table->rows, table->nrows, sizeof *table->rows, by_address);
+}
+
+static const struct symbol_table *symbols(const struct tracing *tracing)
+{
+	struct symbol_table *table = tracing->symbols;
+
+	if (__atomic_load_n(&table->ready, __ATOMIC_ACQUIRE))
+		return table;
+	pthread_mutex_lock(&table->lock);
+	if (!table->ready) {
+		read_symbols(table);
+		__atomic_store_n(&table->ready, true, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&table->lock);
+	return table;
+}
+
+uint64_t symbol_address(const struct tracing *tracing, const char *name)
+{
+	const struct symbol_table *table = symbols(tracing);
+
+	for (size_t i = 0; i < table->nrows; i++)
+		if (!strcmp(table->rows[i].name, name))
+			return table->rows[i].address;
+	return 0;
 }
 
 /* The last row at or below, NULL when there is none. */
@@ -117,9 +194,10 @@ const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint
 		if (name)
 			return name;
 	}
-	row = row_below(tracing->symbols, tracing->nsymbols, address);
-	if (!row || (row->address != address &&
-		     row->address == tracing->symbols[tracing->nsymbols - 1].address))
+	const struct symbol_table *table = symbols(tracing);
+	row = row_below(table->rows, table->nrows, address);
+	if (!row ||
+	    (row->address != address && row->address == table->rows[table->nrows - 1].address))
 		return NULL;
 	*start = row->address;
 	return row->name;
@@ -127,10 +205,12 @@ const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint
 
 bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name)
 {
-	if (i >= tracing->nsymbols)
+	const struct symbol_table *table = symbols(tracing);
+
+	if (i >= table->nrows)
 		return false;
-	*start = tracing->symbols[i].address;
-	*name = tracing->symbols[i].name;
+	*start = table->rows[i].address;
+	*name = table->rows[i].name;
 	return true;
 }
 

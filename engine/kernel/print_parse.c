@@ -112,9 +112,7 @@ static const struct node *name_or_number(struct parser *p)
 	}
 	if (p->lookups++ >= LOOKUPS_MAX)
 		return node;
-	for (size_t i = 0; i < p->tracing->nsymbols && !node->number; i++)
-		if (!strcmp(p->tracing->symbols[i].name, node->text))
-			node->number = p->tracing->symbols[i].address;
+	node->number = symbol_address(p->tracing, node->text);
 	return node;
 }
 

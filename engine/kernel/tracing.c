@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { ID_DIRECT = 1 << 16, FORMATS_MAX = 1 << 16 };
+enum { ID_DIRECT = 1 << 16, FORMATS_MAX = 1 << 14 };
 
 struct tracing *tracing_new(struct arena *arena, bool big_endian, unsigned long_bytes,
 			    uint32_t page_bytes)
@@ -25,6 +25,7 @@ struct tracing *tracing_new(struct arena *arena, bool big_endian, unsigned long_
 
 	tracing->arena = arena;
 	tracing->programs = arena_new();
+	tracing->symbols = symbol_table_new();
 	tracing->big_endian = big_endian;
 	tracing->long_bytes = long_bytes == 4 ? 4 : 8;
 	tracing->page_bytes = page_bytes;
@@ -50,7 +51,7 @@ void tracing_free(struct tracing *tracing)
 	arena_free(tracing->programs);
 	mem_free(tracing->formats);
 	mem_free(tracing->by_id);
-	mem_free(tracing->symbols);
+	symbol_table_free(tracing->symbols);
 	mem_free(tracing->printks);
 	mem_free(tracing->cmdlines);
 	mem_free(tracing);

@@ -53,6 +53,24 @@ struct symbol_row {
 	uint32_t order; /* among all rows said */
 };
 
+/*
+ * Symbols are hundreds of thousands of lines that most questions need none of: kept as text until
+ * the first is asked for.
+ */
+struct symbol_text {
+	struct symbol_text *next;
+	size_t len;
+	char text[];
+};
+
+struct symbol_table {
+	pthread_mutex_t lock;      /* of reading `texts` */
+	struct symbol_text *texts; /* first said first; their names are in use by rows */
+	bool ready;                /* atomic: all of `texts` is in `rows` */
+	struct symbol_row *rows;   /* by address */
+	size_t nrows, capacity;
+};
+
 struct cmdline_row {
 	int32_t pid;
 	const char *comm;
@@ -70,8 +88,7 @@ struct tracing {
 	size_t nformats, formats_capacity;
 	struct tracing_format **by_id; /* for IDs below ID_DIRECT */
 	size_t nby_id;
-	struct symbol_row *symbols; /* by address */
-	size_t nsymbols, symbols_capacity;
+	struct symbol_table *symbols;
 	struct symbol_row *printks;
 	size_t nprintks, printks_capacity;
 	struct cmdline_row *cmdlines;
@@ -93,6 +110,9 @@ const struct kernel_field *format_field(const struct tracing_text *text, const c
 bool format_classes(struct tracing *tracing, struct tracing_format *format, struct error *err);
 /* names.c */
 const char *printk_find(const struct tracing *tracing, uint64_t address);
+uint64_t symbol_address(const struct tracing *tracing, const char *name); /* 0: none */
+struct symbol_table *symbol_table_new(void);
+void symbol_table_free(struct symbol_table *table);
 /* plugins.c */
 void plugin_choose(struct tracing_format *format);
 

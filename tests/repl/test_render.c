@@ -317,10 +317,60 @@ static void tables(void **state)
 	sink_release(&out);
 }
 
+/* The lines are those of perf script 6.1. */
+static void frames_as_perf_script_prints_them(void **state)
+{
+	static const struct frame frames[] = {
+		{0xffffffff821ecc51,
+		 true,
+		 {.function = "do_syscall_64",
+		  .object = "[kernel.kallsyms]",
+		  .offset = 0x71,
+		  .file_offset = 0xffffffff821ecc51}},
+		{0x7f95b80a092a,
+		 false,
+		 {.function = "fstatat64",
+		  .object = "/lib/libc.so.6",
+		  .offset = 0xa,
+		  .file_offset = 0x2092a}},
+		{0x7f95b80a1378,
+		 false,
+		 {.function = "main",
+		  .object = "/a.out",
+		  .file_offset = 0x1378,
+		  .file = "/src/a.c",
+		  .line = 25}},
+		{0x55e91418a2b0, false, {.object = "/opt/demo", .file_offset = 0x12b0}},
+		{0, false, {.file_offset = 0}},
+	};
+	struct sink out;
+
+	(void)state;
+	sink_init(&out, -1);
+	text_frames(&out, frames, COUNT(frames));
+	assert_string_equal(taken(&out),
+			    "\tffffffff821ecc51 do_syscall_64+0x71 ([kernel.kallsyms])\n"
+			    "\t           2092a fstatat64+0xa (/lib/libc.so.6)\n"
+			    "\t            1378 main+0x0 (/a.out)\n"
+			    "  a.c:25\n"
+			    "\t            12b0 [unknown] (/opt/demo)\n"
+			    "\t               0 [unknown] ([unknown])\n"
+			    "\n");
+	json_frames(&out, frames + 2, 2);
+	assert_string_equal(taken(&out),
+			    "[{\"ip\":140281014522744,\"symbol\":\"main\",\"offset\":0,"
+			    "\"object\":\"/a.out\",\"file\":\"/src/a.c\",\"line\":25},"
+			    "{\"ip\":94459552899760,\"symbol\":null,\"offset\":null,"
+			    "\"object\":\"/opt/demo\"}]");
+	text_address(&out, &frames[1]);
+	assert_string_equal(taken(&out), "     7f95b80a092a fstatat64+0xa (/lib/libc.so.6)\n");
+	sink_release(&out);
+}
+
 int main(void)
 {
 	struct CMUnitTest tests[COUNT(string_rows) + COUNT(value_rows) + COUNT(field_rows) +
-				COUNT(line_rows) + 3];
+				COUNT(line_rows) + 4];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(string_rows); i++)
@@ -338,5 +388,7 @@ int main(void)
 	tests[n++] = (struct CMUnitTest){"blobs are base64", blobs, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"CSV cells", csv_cells, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"tables", tables, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"frames of a call chain",
+					 frames_as_perf_script_prints_them, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

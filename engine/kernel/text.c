@@ -24,7 +24,8 @@ static struct program *program_of(const struct tracing *tracing, struct tracing_
 void tracing_text(const struct tracing *tracing, const struct tracing_format *format,
 		  enum tracing_style style, const uint8_t *data, size_t size, struct buf *out)
 {
-	const struct record record = {.tracing = tracing, .data = data, .size = size};
+	static const uint8_t none;
+	const struct record record = {tracing, data ? data : &none, data ? size : 0};
 	struct tracing_text *text = format->text;
 	size_t before = out->len;
 

@@ -266,6 +266,8 @@ bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err)
 	for (unsigned i = OPTION_HEADER_INFO; i < OPTION_COUNT; i++)
 		any = any || chain.sections[i];
 	if (!any && !file->nbuffers)
-		return error_set(err, ERR_FORMAT, "it has neither formats nor data");
+		return error_set(err, ERR_FORMAT,
+				 "neither formats nor data before the end at offset %" PRIu64,
+				 source_size(file->source));
 	return true;
 }

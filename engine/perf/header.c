@@ -187,7 +187,8 @@ static bool read_attr_table(struct opening *o, struct error *err)
 		source_put(&ids);
 	}
 	source_put(&block);
-	return part->nattrs || error_set(err, ERR_FORMAT, "%s: no attributes", o->path);
+	return part->nattrs || error_set(err, ERR_FORMAT, "%s: no attributes at offset %" PRIu64,
+					 o->path, head->attr_off);
 }
 
 void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
@@ -428,7 +429,7 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	if (head->data_off > size)
 		return error_set(err, ERR_FORMAT,
 				 "%s: the data begins at offset %" PRIu64
-				 ", the file ends at %" PRIu64,
+				 ", the file ends at offset %" PRIu64,
 				 o->path, head->data_off, size);
 	bool open = !head->data_size, cut = head->data_size > size - head->data_off;
 	file->begin = head->data_off;
@@ -440,18 +441,17 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	if (open) {
 		error_set(&cause, ERR_FORMAT,
 			  "the recording was not finished: the header at offset 48 has no size of "
-			  "the "
-			  "data, it is read to the end of the file at %" PRIu64,
+			  "the data, which is read to the end of the file at offset %" PRIu64,
 			  size);
 	} else if (cut) {
 		error_set(&cause, ERR_FORMAT,
 			  "cut off: the data at offset %" PRIu64 " has %" PRIu64
-			  " bytes, the file ends at %" PRIu64,
+			  " bytes, the file ends at offset %" PRIu64,
 			  head->data_off, head->data_size, size);
 	} else if (!read_features(o, &bad)) {
 		error_set(&cause, ERR_FORMAT,
 			  "the features at offset %" PRIu64
-			  " lie beyond the end of the file at %" PRIu64,
+			  " lie beyond the end of the file at offset %" PRIu64,
 			  bad, size);
 	} else {
 		return true;
@@ -473,11 +473,11 @@ static bool open_first(struct opening *o, const char *path, struct error *err)
 	add_source(o, source, 0, size, false);
 	if (size < PIPE_HEAD || !source_peek(source, 0, bytes, PIPE_HEAD, err))
 		return error_set(err, ERR_FORMAT,
-				 "%s: the header is cut off: the file ends at %" PRIu64, path,
-				 size);
+				 "%s: the header is cut off: the file ends at offset %" PRIu64,
+				 path, size);
 	part->swap = !memcmp(bytes, "2ELIFREP", 8);
 	if (!part->swap && memcmp(bytes, "PERFILE2", 8) != 0)
-		return error_set(err, ERR_FORMAT, "%s: not perf.data of version 2", path);
+		return error_set(err, ERR_FORMAT, "%s: no magic of perf.data at offset 0", path);
 	uint64_t head = get64(bytes + 8, part->swap);
 	part->pipe = head == PIPE_HEAD;
 	if (part->pipe) {
@@ -490,7 +490,7 @@ static bool open_first(struct opening *o, const char *path, struct error *err)
 				 path, head);
 	if (size < FILE_HEAD)
 		return error_set(err, ERR_FORMAT,
-				 "%s: the header is cut off: the file ends at %" PRIu64
+				 "%s: the header is cut off: the file ends at offset %" PRIu64
 				 ", it takes 104",
 				 path, size);
 	return source_peek(source, 0, bytes, FILE_HEAD, err) && read_file_head(o, bytes, err);
@@ -604,8 +604,10 @@ static bool open_files(struct opening *o, struct error *err)
 		return false;
 	read_metadata(o, false);
 	if (!o->part->nattrs)
-		return error_set(err, ERR_FORMAT, "%s: no attributes before the first sample",
-				 o->path);
+		return error_set(err, ERR_FORMAT,
+				 "%s: no attributes before the first sample or the end at offset "
+				 "%" PRIu64,
+				 o->path, o->part->sources[0].end);
 	find_cpus(o);
 	order_ids(o->part);
 	size_t files = o->part->nsources;

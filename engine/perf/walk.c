@@ -4,7 +4,8 @@
  * The recorder copies one ring buffer after the other, so that the records of one CPU come in runs
  * between those of others. Each record goes to a bin: of its CPU (twice: a ring that is overwritten
  * runs backwards), of a lane, or of the records that have no place. A bin gathers runs until it
- * holds 256 KB; then it is a packet of its stream, whatever rounds the runs came in.
+ * holds 256 KB, or some were lost; then it is a packet of its stream, whatever rounds the runs came
+ * in.
  *
  *     file    00001111 r 0000 11111 r 00        r: round marks, taken in as gaps
  *     cpu0    ^^^^       ^^^^         ^^  → packet of three extents
@@ -346,7 +347,8 @@ static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 	walk->off = next;
 	if (next == from->end && (room < RECORD_HEAD || bytes >= RECORD_HEAD)) {
 		if (!from->cut_told)
-			note_damage(walk, at, "is cut off: the file ends at %" PRIu64, from->end);
+			note_damage(walk, at, "is cut off: the file ends at offset %" PRIu64,
+				    from->end);
 		return;
 	}
 	note_damage(walk, at, "%s; records up to offset %" PRIu64 " are lost",

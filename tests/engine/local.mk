@@ -26,11 +26,17 @@ check_PROGRAMS += %D%/test_tracing
 %C%_test_tracing_SOURCES = %D%/test_tracing.c
 %C%_test_tracing_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
 %C%_test_tracing_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)
-check_PROGRAMS += %D%/test_packets_kernel
+check_PROGRAMS += %D%/test_packets_kernel %D%/test_cuts_kernel
 %C%_test_packets_kernel_SOURCES = %D%/test_packets_kernel.c %D%/decoded.c %D%/decoded.h
 %C%_test_packets_kernel_LDADD = libindex.la $(TEST_LDADD)
+%C%_test_cuts_kernel_SOURCES = %D%/test_cuts_kernel.c %D%/decoded.c %D%/decoded.h
+%C%_test_cuts_kernel_LDADD = libindex.la $(TEST_LDADD)
 check_PROGRAMS += %D%/test_perf
 %C%_test_perf_SOURCES = %D%/test_perf.c %D%/perf_made.c %D%/perf_made.h \
 	%D%/decoded.c %D%/decoded.h
 %C%_test_perf_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
 %C%_test_perf_LDADD = $(TEST_LDADD) $(ZSTD_LIBS)
+check_PROGRAMS += %D%/test_ftrace
+%C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c \
+	%D%/decoded.h
+%C%_test_ftrace_LDADD = $(TEST_LDADD)

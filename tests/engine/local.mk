@@ -40,3 +40,12 @@ check_PROGRAMS += %D%/test_ftrace
 %C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c \
 	%D%/decoded.h
 %C%_test_ftrace_LDADD = $(TEST_LDADD)
+check_PROGRAMS += %D%/test_ftrace %D%/test_ftrace_options
+%C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
+	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
+%C%_test_ftrace_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
+%C%_test_ftrace_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS)
+%C%_test_ftrace_options_SOURCES = %D%/test_ftrace_options.c %D%/opened_ftrace.c \
+	%D%/opened_ftrace.h %D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
+%C%_test_ftrace_options_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
+%C%_test_ftrace_options_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS)

@@ -36,10 +36,6 @@ check_PROGRAMS += %D%/test_perf
 	%D%/decoded.c %D%/decoded.h
 %C%_test_perf_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
 %C%_test_perf_LDADD = $(TEST_LDADD) $(ZSTD_LIBS)
-check_PROGRAMS += %D%/test_ftrace
-%C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c \
-	%D%/decoded.h
-%C%_test_ftrace_LDADD = $(TEST_LDADD)
 check_PROGRAMS += %D%/test_ftrace %D%/test_ftrace_options
 %C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
 	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h

@@ -191,8 +191,9 @@ def hex_of(value):
     return None
 
 
-def match(report, ours, theirs, wrong_of):
-    """Each of theirs has its own of ours at the same time; returns ours in the order of theirs."""
+def match(report, ours, theirs, wrong_of, whole=True):
+    """Each of theirs has its own of ours at the same time; returns the pairs. `whole`: ours are all
+    among theirs."""
     left = collections.defaultdict(list)
     for item in ours:
         left[item["t"]].append(item)
@@ -209,7 +210,7 @@ def match(report, ours, theirs, wrong_of):
         else:
             report.differs("at %s (0x%x): %s" % (record["time"], record["offset"],
                                                  said or "no event"))
-    rest = [item for here in left.values() for item in here]
+    rest = [item for here in left.values() for item in here] if whole else []
     for item in rest[:3]:
         report.differs("perf has no %s at %s" % (item["name"], item["t"]))
     return pairs
@@ -261,13 +262,8 @@ def names_agree(report, program, path, case, records):
         report.facts.append("%d names" % known)
 
 
-def texts_agree(report, program, path, case, said, pairs):
+def texts_agree(report, case, of, pairs):
     """The printed text of tracepoints, and the name beside it."""
-    texts = yore_says.texts(program, path, said.events)
-    if texts is None:
-        report.differs("no text for each event")
-        return
-    of = {id(item): text for item, text in zip(said.events, texts)}
     count = 0
     for record, item in pairs:
         name, ours = of[id(item)]
@@ -285,25 +281,58 @@ def texts_agree(report, program, path, case, said, pairs):
         report.facts.append("%d texts" % count)
 
 
-def written_down(report, case, said):
-    """expected/script.txt and expected/stats.txt, which need no perf here."""
-    samples = [item for item in said.events if not item["name"].startswith("perf_")]
+def line_key(item, text, line):
+    """What a line of script.txt says of an event, of it and of the line: only what it has."""
+    context = item["context"]
+    key = [item["t"], item["name"], context.get("tid")]
+    for name, ours in (("pid", context.get("pid")), ("cpu", item["cpu"]),
+                       # a sample without one has its event's, which perf prints
+                       ("period", context.get("period", line["period"]))):
+        key.append(ours if line[name] is not None else None)
+    key.append(text.rstrip() if "common_type" in context else None)
+    return tuple(key)
+
+
+def listing_agrees(report, case, samples, texts):
+    """expected/script.txt: each line is an event."""
     listing = os.path.join(case, "expected", "script.txt")
-    if os.path.exists(listing):
-        with open(listing, encoding="utf-8", errors="surrogateescape") as file:
-            lines = perf_tool.script(file.read())
-        ours = collections.Counter()
-        for item in samples:
-            ours[item["t"], item["name"], item["context"].get("tid")] += 1
-        theirs = collections.Counter((e["time"], e["event"], e["tid"]) for e in lines)
-        if os.path.basename(case) == "group-read":  # see RULED
-            theirs = collections.Counter(
-                (e["time"], e["event"], e["tid"]) for e in lines if e["event"] == "cpu-clock")
-            report.same("lines for two samples", (len(lines), len(samples)), (4, 2))
-        for key in (ours - theirs) + (theirs - ours):
-            report.differs("expected/script.txt: %s is %d times ours, %d times there" % (
-                key, ours[key], theirs[key]))
-        report.facts.append("%d lines of script.txt" % len(lines))
+    if not os.path.exists(listing):
+        return
+    with open(listing, encoding="utf-8", errors="surrogateescape") as file:
+        lines = perf_tool.script(file.read())
+    if os.path.basename(case) == "group-read":  # see RULED
+        report.same("lines for two samples", (len(lines), len(samples)), (4, 2))
+        lines = [dict(line, period=None) for line in lines if line["event"] == "cpu-clock"]
+    left = collections.defaultdict(list)
+    for item in samples:
+        left[item["t"], item["name"], item["context"].get("tid")].append(item)
+    for line in lines:
+        theirs = (line["time"], line["event"], line["tid"], line["pid"], line["cpu"], line["period"])
+        here = left[theirs[:3]]
+        for i, item in enumerate(here):
+            key = line_key(item, texts[id(item)][1], line)
+            if key[:6] == theirs and key[6] in (None, line["text"].rstrip()):
+                del here[i]
+                break
+        else:
+            report.differs("expected/script.txt: no event for %s %r" % (theirs, line["text"]))
+    if len(lines) != len(samples):
+        report.differs("expected/script.txt: %d lines, %d events" % (len(lines), len(samples)))
+    report.facts.append("%d lines of script.txt" % len(lines))
+
+
+def written_down(report, case, said, texts):
+    """What is under expected/, which needs no perf here."""
+    samples = [item for item in said.events if not item["name"].startswith("perf_")]
+    listing_agrees(report, case, samples, texts)
+    for name in ("side-records.txt", "side-records-first1500.txt"):
+        listing = os.path.join(case, "expected", name)
+        if os.path.exists(listing):
+            with open(listing, encoding="utf-8", errors="surrogateescape") as file:
+                theirs = perf_tool.side_lines(file.read())
+            match(report, [item for item in said.events if item["name"].startswith("perf_")], theirs,
+                  lambda item, r: side_wrong(item, r, r["name"], r["values"], None), whole=False)
+            report.facts.append("%d lines of %s" % (len(theirs), name))
     counts = os.path.join(case, "expected", "stats.txt")
     if os.path.exists(counts):
         with open(counts, encoding="utf-8") as file:
@@ -365,16 +394,21 @@ def compare(program, case):
     if said.status not in (0, 3):
         report.differs(" ".join(said.messages)[:300])
         return report.close()
+    texts = yore_says.texts(program, path, said.events)
+    if texts is None:
+        report.differs("no text for each event")
+        return report.close()
+    texts = {id(item): text for item, text in zip(said.events, texts)}
     if os.path.isdir(case):
-        written_down(report, case, said)
+        written_down(report, case, said, texts)
         features_agree(report, program, path, case)
     yore_says.other_ways(report, program, path, said)
     if perf_tool.installed():
-        live(report, program, path, name, said)
+        live(report, program, path, name, said, texts)
     return report.close()
 
 
-def live(report, program, path, case, said):
+def live(report, program, path, case, said, texts):
     records = perf_tool.records(path)
     attrs = perf_tool.attrs(path)
     extra = perf_tool.with_samples(records, perf_tool.inside(path), attrs)
@@ -403,7 +437,7 @@ def live(report, program, path, case, said):
     lost = sum(r["values"]["lost"] for r in sides if r["name"] == "perf_lost")
     report.same("events lost", sum(item["lost"] or 0 for item in said.losses), lost)
     names_agree(report, program, path, case, samples)
-    texts_agree(report, program, path, case, said, pairs)
+    texts_agree(report, case, texts, pairs)
 
 
 def main():

@@ -346,6 +346,9 @@ def side_values(record):
     m = re.match(r"LOST: id:(\d+): lost:(\d+)$", text)
     if m:
         return "perf_lost", dict(id=int(m[1]), lost=int(m[2]))
+    m = re.match(r"LOST lost (\d+)$", text)
+    if m:
+        return "perf_lost", dict(lost=int(m[1]))
     m = re.match(r"LOST_SAMPLES: ?id:(\d+): lost samples :(\d+)$", text)
     if m:
         return "perf_lost_samples", dict(lost=int(m[2]))
@@ -379,7 +382,7 @@ def side_values(record):
     m = re.match(r"BPF_EVENT type (\d+) flags (\d+) id (\d+)$", text)
     if m:
         return "perf_bpf_event", dict(type=int(m[1]), flags=int(m[2]), id=int(m[3]))
-    if record["type"] < 64 and record["type"] != 9:
+    if record.get("type", 0) < 64 and record.get("type", 0) != 9:
         raise ValueError("a record that this comparison cannot read: %s" % text)
     return None
 
@@ -410,6 +413,24 @@ def script(text):
         if item["tid"] is None:
             item["pid"], item["tid"] = None, item["pid"]
         found.append(item)
+    return found
+
+
+SIDE = re.compile(r"^.*? -?\d+/-?\d+ +(?:\[(?P<cpu>\d+)\] +)?(?P<time>\d+\.\d{9}): "
+                  r"PERF_RECORD_(?P<text>.*)$")
+
+
+def side_lines(text):
+    """The side records of a `perf script --show-...-events` listing, as records() gives them."""
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        match = SIDE.match(line)
+        if not match:
+            continue
+        record = {"text": match["text"], "time": nanoseconds(match["time"]) or None, "more": [],
+                  "cpu": int(match["cpu"]) if match["cpu"] else None, "item": {}, "offset": number}
+        record["name"], record["values"] = side_values(record)
+        found.append(record)
     return found
 
 

@@ -223,6 +223,7 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 {
 	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
 	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
+	static const char *const inputs[] = {"ctf", "perf", "ftrace", NULL};
 
 	if (!strcmp(option, "--name"))
 		offer_events(wish);
@@ -234,7 +235,10 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 		offer_list(wish, formats);
 	else if (!strcmp(option, "--time"))
 		offer_list(wish, times);
-	else if (!strcmp(option, "--rules"))
+	else if (!strcmp(option, "--input"))
+		offer_list(wish, inputs);
+	else if (!strcmp(option, "--rules") || !strcmp(option, "--with") ||
+		 !strcmp(option, "--index-dir"))
 		return OFFERED_FILES;
 	else
 		for (size_t i = 0; option_info(i); i++)

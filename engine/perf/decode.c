@@ -117,6 +117,11 @@ static bool stopped(struct decoder *d, struct error *err)
 	if (source_broken(d->source))
 		return error_set(err, ERR_IO, "%s: the file became shorter while it was read",
 				 source_name(d->source));
+	if (d->info.rec.flags & PACKET_DAMAGED)
+		return error_set(err, ERR_FORMAT,
+				 "%s: the record at offset %" PRIu64
+				 " is cut off: the file ends at offset %" PRIu64,
+				 source_name(d->source), d->at, d->end);
 	return error_set(err, ERR_FORMAT, "%s: the record at offset %" PRIu64 " cannot be",
 			 source_name(d->source), d->at);
 }
@@ -474,13 +479,14 @@ static const struct window *window_of(struct decoder *d, uint64_t off, struct er
 	uint64_t size = get16(head + 6, d->part->swap);
 	if (holds(&d->fields, off, size))
 		return &d->fields;
+	/* events in order of time hop back a little where their records do not stand so */
+	uint64_t from = off - (off < NEAR / 4 ? off : NEAR / 4), least = off - from + size;
+	uint64_t want = off - from + (NEAR > size ? NEAR : size);
+	if (want > whole - from)
+		want = whole - from > least ? whole - from : least;
 	source_put(&d->fields.block);
-	d->fields.off = off;
-	uint64_t want = whole - off < NEAR ? whole - off : NEAR;
-	return source_get(d->source, off, (size_t)(want > size ? want : size), &d->fields.block,
-			  err)
-		       ? &d->fields
-		       : NULL;
+	d->fields.off = from;
+	return source_get(d->source, from, (size_t)want, &d->fields.block, err) ? &d->fields : NULL;
 }
 
 bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,

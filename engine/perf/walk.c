@@ -38,6 +38,7 @@ struct bin {
 	uint32_t stream;   /* in walk->lists */
 	bool timeless, backward;
 	bool fell, rose;
+	bool cut; /* its last extent is a record that the file's end cuts off */
 	nstime last;
 	nstime end; /* of a lane: greatest time so far */
 	uint64_t bytes;
@@ -121,7 +122,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	rec->len = (uint32_t)bin->extents[0].len;
 	rec->seq = PACKET_NONE;
 	rec->flags = walk->part->sources[walk->source].spill ? PACKET_SPILL : 0;
-	rec->flags |= PACKET_FOREIGN | (open ? PACKET_OPEN : 0);
+	rec->flags |= PACKET_FOREIGN | (open ? PACKET_OPEN : 0) | (bin->cut ? PACKET_DAMAGED : 0);
 	if (bin->timeless) {
 		rec->flags |= PACKET_BEFORE_ALL;
 		rec->min = rec->max = NSTIME_MIN;
@@ -139,7 +140,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	*rec = (struct packet){.source = rec->source, .cpu = rec->cpu};
 	bin->bytes = 0;
 	bin->nextents = 0;
-	bin->fell = bin->rose = false;
+	bin->fell = bin->rose = bin->cut = false;
 }
 
 static void flush_all(struct perf_walk *walk)
@@ -337,6 +338,22 @@ static uint64_t search(struct perf_walk *walk, uint64_t from)
 	return source->end;
 }
 
+/*
+ * A file that may grow ends inside a record: the latest packet, which is OPEN, takes the piece, and
+ * who decodes it is told. Once the rest has come, the packet is made again, and all is well.
+ */
+static bool take_cut(struct perf_walk *walk, uint64_t off, uint64_t room)
+{
+	struct bin *bin = walk->latest;
+
+	if (!bin || !bin->rec.events || bin->nextents == PACKET_EXTENTS_MAX)
+		return false;
+	add_extent(bin, off);
+	bin->extents[bin->nextents - 1].len = room;
+	bin->cut = true;
+	return true;
+}
+
 /* At a record that cannot be: goes to the next good one, and notes what was passed over. */
 static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 {
@@ -346,7 +363,7 @@ static void pass_damage(struct perf_walk *walk, const uint8_t *p, uint64_t room)
 
 	walk->off = next;
 	if (next == from->end && (room < RECORD_HEAD || bytes >= RECORD_HEAD)) {
-		if (!from->cut_told)
+		if (!from->cut_told && !(from->grows && take_cut(walk, at, room)))
 			note_damage(walk, at, "is cut off: the file ends at offset %" PRIu64,
 				    from->end);
 		return;

@@ -336,12 +336,19 @@ static void cut_off(void **state)
 	char *path = made_write(&made, folder, made.head.len + made.data.len - 8 - 10);
 	struct trace *trace = open_made(path, &said);
 	for (size_t s = 0; s < trace->nstreams; s++) {
+		const struct stream *stream = trace->streams[s];
+		struct decoder *decoder = decoded_reader(trace, stream)->decoder_new(stream);
+		struct decoded decoded = {0};
 		records = (struct records){0};
-		records_scan(trace, trace->streams[s], NULL, &records);
+		records_scan(trace, stream, NULL, &records);
 		for (size_t i = 0; i < records.count; i++)
-			events += records.items[i].rec.events;
-		errors += records.errors;
+			decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL,
+				      &decoded);
+		events += decoded.count;
+		errors += records.errors + decoded.errors;
+		decoded_release(&decoded);
 		records_release(&records);
+		decoded_reader(trace, stream)->decoder_free(decoder);
 	}
 	assert_int_equal(events, made.nwants - 1);
 	assert_int_equal(errors + said.damages, 1);

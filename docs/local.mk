@@ -6,3 +6,4 @@ EXTRA_DIST += docs/rules.md
 dist_man_MANS += docs/yore.1
 EXTRA_DIST += docs/aux.md
 EXTRA_DIST += docs/symbols.md
+EXTRA_DIST += docs/trace-dat.md

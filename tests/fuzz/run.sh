@@ -68,7 +68,9 @@ done
 if [ -d "${YORE_CORPUS-}" ]; then
 	for file in "$YORE_CORPUS"/trace-dat/synth-*/trace.dat \
 		"$YORE_CORPUS/trace-dat/v6-sched-irq-syscalls/trace.dat"; do
-		tr '\000' '\n' < "$file" | LC_ALL=C grep -a -o 'name: .*\|^ID: .*\|^format:\|^	field:.*\|^$\|^print fmt: .*'
+		tr '\000' '\n' < "$file" |
+			LC_ALL=C grep -a -o \
+				'name: .*\|^ID: .*\|^format:\|^	field:.*\|^$\|^print fmt: .*'
 	done | LC_ALL=C awk -v work="$work/formats" '
 		/^name: / { text = $0; next }
 		text != "" { text = text "\n" $0 }

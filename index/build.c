@@ -93,12 +93,12 @@ static bool drop_work(struct store_txn *txn, void *arg, struct error *err)
 }
 
 /* What is stored is of other files. It is dropped at once, so that this is said once. */
-static void forget(struct index *index, const struct stream *stream)
+static void forget(struct index *index, const struct stream *stream, bool say)
 {
 	uint64_t id = identity_stream(index->trace, stream);
 	struct error ignored;
 
-	if (!atomic_exchange(&index->told_changed, 1))
+	if (say && !atomic_exchange(&index->told_changed, 1))
 		notice(&index->options.notices, NOTICE_INFO,
 		       "%s: the trace has changed since it was indexed, it is indexed anew",
 		       index->trace->path);
@@ -156,10 +156,12 @@ static enum found inspect(struct index *index, const struct stream *stream, stru
 	store_read_end(txn);
 	if (same == SOURCES_AHEAD)
 		return FOUND_AHEAD;
-	if (same == SOURCES_CHANGED) {
+	/* a copy may be sound where the other file was damaged: few bytes were compared */
+	bool doubtful = same == SOURCES_MOVED && stored->head.nerrors;
+	if (same == SOURCES_CHANGED || doubtful) {
 		stored_release(stored);
 		if (known)
-			forget(index, stream);
+			forget(index, stream, !doubtful);
 		return FOUND_NONE;
 	}
 	if (!stored->head.complete)

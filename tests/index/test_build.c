@@ -534,6 +534,34 @@ static void another_version_is_said_and_indexed_anew(void **state)
 	trace_close(trace);
 }
 
+/* Of two copies one is damaged where no hash looks: its index is not that of the other. */
+static void a_damaged_copy_is_another_matter(void **state)
+{
+	struct world *world = *state;
+	struct notices notices = {hear, world};
+	char *copy = fake_folder();
+	struct table *table;
+	struct error err;
+
+	for (unsigned sound = 0; sound < 2; sound++) {
+		*world->said = 0;
+		world->packets[0][60].bad_magic = !sound;
+		for (size_t s = 0; s < STREAMS; s++)
+			world->streams[s].npackets = 100;
+		fake_write(sound ? copy : world->dir, world->streams, STREAMS);
+		struct trace *trace = fake_open(sound ? copy : world->dir, &notices);
+		struct index *index = open_index(world, trace, false, STEP_RECORDS);
+		assert_true(index_build(index, &err));
+		assert_true(index_table(index, trace->streams[0], &table, &err));
+		assert_int_equal(table_count(table), sound ? 100 : 60);
+		assert_int_equal(trace->damaged, !sound);
+		index_close(index);
+		trace_close(trace);
+	}
+	assert_string_equal(world->said, "");
+	fake_remove(copy);
+}
+
 static void damage_is_told_again(void **state)
 {
 	struct world *world = *state;
@@ -687,6 +715,7 @@ int main(void)
 		ROW(no_folder_there),
 		ROW(a_folder_that_is_read_only),
 		ROW(another_version_is_said_and_indexed_anew),
+		ROW(a_damaged_copy_is_another_matter),
 		ROW(damage_is_told_again),
 		ROW(interrupted_and_gone_on_with),
 		ROW(values_of_other_rooms),

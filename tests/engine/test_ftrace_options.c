@@ -272,6 +272,44 @@ static void cpucount_overrides_the_table(void **state)
 	made_release(&made);
 }
 
+/* An instance of version 6: its option points to tables of its own, here of the same pages. */
+static void instances_of_version_6(void **state)
+{
+	static const uint64_t marker = UINT64_C(0x5a5a12345a5a6789);
+	struct buf option = {0}, place = {0};
+	struct opened opened;
+	struct made made;
+	uint32_t n = 0;
+	char *at;
+
+	(void)state;
+	made_init(&made, &V6, 2);
+	add_page(&made, 1000, 3, &n);
+	made_put(&made, &option, marker, 8);
+	buf_add(&option, "inst", 5);
+	made_option(&made, 3, option.data, option.len);
+	made_write(&made);
+	size_t pages = made.file.len - made.cpus[0].pages.len;
+	at = memmem(made.file.data, made.file.len, option.data, 8);
+	assert_non_null(at);
+	made_put(&made, &place, made.file.len, 8);
+	memcpy(at, place.data, 8);
+	buf_add(&made.file, "flyrecord", 10);
+	for (unsigned i = 0; i < made.ncpus; i++) {
+		made_put(&made, &made.file, i ? 0 : pages, 8);
+		made_put(&made, &made.file, i ? 0 : made.cpus[0].pages.len, 8);
+	}
+	assert_true(open_bytes(made.file.data, made.file.len, &opened));
+	check_stream(opened.trace, &made.cpus[0], stream_of(opened.trace, "cpu0"));
+	check_stream(opened.trace, &made.cpus[0], stream_of(opened.trace, "inst/cpu0"));
+	assert_string_equal(stream_of(opened.trace, "inst/cpu1")->section, "inst");
+	assert_int_equal(opened.said.damages, 0);
+	buf_release(&option);
+	buf_release(&place);
+	opened_release(&opened);
+	made_release(&made);
+}
+
 struct maps_seen {
 	size_t symbols, maps;
 	struct map_event map;
@@ -382,6 +420,7 @@ static struct fact {
 	{"saved names, compressed", saved_names_hold_from_the_start, &ZSTD},
 	{"options describe the recording", options_describe_the_recording, NULL},
 	{"CPUCOUNT overrides the table", cpucount_overrides_the_table, NULL},
+	{"instances of version 6", instances_of_version_6, NULL},
 	{"maps of processes and of the kernel", maps_of_processes_and_kernel, NULL},
 	{"pages beside a tracefs", pages_beside_a_tracefs, &V6},
 	{"pages of a big-endian machine of 32 bits beside a tracefs", pages_beside_a_tracefs,

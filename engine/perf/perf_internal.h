@@ -312,6 +312,12 @@ void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size,
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
 void perf_spill_release(struct perf_part *part);
 
+/* Memory that ends with the store; beyond a few MB it lies in a temporary file. */
+struct perf_store;
+struct perf_store *perf_store_new(void);
+void perf_store_free(struct perf_store *store);
+void *perf_store_take(struct perf_store *store, size_t size);
+
 /* classes.c */
 
 /* How one item of a sample, a trailer or a side record's body is read, in the record's order. */

@@ -7,7 +7,8 @@
  *
  * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
  * that a packet cannot be reached without all that lies before it. The copy is written once, while
- * the trace opens, to a temporary file without a name, and mapped: its pages can be evicted.
+ * the trace opens, to a temporary file without a name, and mapped: its pages can be evicted. So are
+ * those of a store, which keeps what grows with the trace: the extents of packets.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
@@ -20,7 +21,15 @@
 #include <unistd.h>
 #include <zstd.h>
 
-enum { OUT_BYTES = 1 << 20 };
+enum { OUT_BYTES = 1 << 20, STORE_HEAP = 4 << 20, STORE_CHUNK = 4 << 20 };
+
+struct perf_store {
+	struct arena *arena; /* the first bytes, and all where no temporary file can be made */
+	int fd;              /* -1: none yet, -2: none to be had */
+	uint8_t **chunks;
+	size_t nchunks, capacity;
+	size_t left; /* in the last chunk, or, while there is none, in the arena */
+};
 
 struct spill {
 	struct perf_part *part;
@@ -209,4 +218,58 @@ void perf_spill_release(struct perf_part *part)
 		munmap(part->maps[i], part->map_sizes[i]);
 	mem_free(part->maps);
 	mem_free(part->map_sizes);
+}
+
+struct perf_store *perf_store_new(void)
+{
+	struct perf_store *store = mem_new(sizeof *store);
+
+	store->arena = arena_new();
+	store->fd = -1;
+	store->left = STORE_HEAP;
+	return store;
+}
+
+void perf_store_free(struct perf_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->nchunks; i++)
+		munmap(store->chunks[i], STORE_CHUNK);
+	if (store->fd >= 0)
+		close(store->fd);
+	mem_free(store->chunks);
+	arena_free(store->arena);
+	mem_free(store);
+}
+
+static bool add_chunk(struct perf_store *store)
+{
+	off_t at = (off_t)store->nchunks * STORE_CHUNK;
+	struct error ignored; /* memory is as good, as long as there is enough */
+
+	if (store->fd == -1 && (store->fd = open_temporary(&ignored)) < 0)
+		store->fd = -2;
+	/* allocated, not only sized: a full disk is met here and not in the map */
+	if (store->fd < 0 || posix_fallocate(store->fd, at, STORE_CHUNK) != 0)
+		return false;
+	void *map = mmap(NULL, STORE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, store->fd, at);
+	if (map == MAP_FAILED)
+		return false;
+	store->chunks =
+		mem_grow(store->chunks, store->nchunks, &store->capacity, sizeof *store->chunks);
+	store->chunks[store->nchunks++] = map;
+	store->left = STORE_CHUNK;
+	return true;
+}
+
+void *perf_store_take(struct perf_store *store, size_t size)
+{
+	if (size > STORE_CHUNK || (size > store->left && !add_chunk(store)))
+		return arena_alloc(store->arena, size);
+	size_t at = STORE_CHUNK - store->left;
+	store->left -= size;
+	if (!store->nchunks)
+		return arena_alloc(store->arena, size);
+	return store->chunks[store->nchunks - 1] + at;
 }

@@ -70,9 +70,9 @@ struct perf_walk {
 	pthread_mutex_t walking; /* guards what stands above and the position */
 	uint32_t source;
 	uint64_t off;
-	struct bin *latest;  /* of the last record */
-	nstime time;         /* of the last record that has one; NSTIME_MIN: none yet */
-	struct arena *arena; /* extents */
+	struct bin *latest;       /* of the last record */
+	nstime time;              /* of the last record that has one; NSTIME_MIN: none yet */
+	struct perf_store *store; /* extents */
 
 	pthread_mutex_t listing; /* guards what stands below; held shortly */
 	struct list *lists;
@@ -115,7 +115,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	if (!rec->events)
 		return;
 	if (bin->nextents > 1) {
-		extents = arena_array(walk->arena, bin->nextents - 1, sizeof *extents);
+		extents = perf_store_take(walk->store, (bin->nextents - 1) * sizeof *extents);
 		memcpy(extents, bin->extents + 1, (bin->nextents - 1) * sizeof *extents);
 	}
 	rec->off = bin->extents[0].off;
@@ -504,7 +504,7 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	walk->lists = mem_new_array(walk->nlists, sizeof *walk->lists);
 	walk->nlanes_used = 1;
 	walk->time = NSTIME_MIN;
-	walk->arena = arena_new();
+	walk->store = perf_store_new();
 	walk->off = part->sources[0].begin;
 	pthread_mutex_init(&walk->walking, NULL);
 	pthread_mutex_init(&walk->listing, NULL);
@@ -521,7 +521,7 @@ void perf_walk_free(struct perf_walk *walk)
 		mem_free(walk->lists[i].items);
 	pthread_mutex_destroy(&walk->walking);
 	pthread_mutex_destroy(&walk->listing);
-	arena_free(walk->arena);
+	perf_store_free(walk->store);
 	mem_free(walk->bins);
 	mem_free(walk->lists);
 	mem_free(walk);

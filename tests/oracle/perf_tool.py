@@ -151,6 +151,7 @@ def records(path):
         if match:
             here = int(match.group(3), 16), int(match.group(4), 16)
             numbers = [int(n) for n in match.group(1, 2) if n is not None]
+            numbers = [n - (1 << 64) if n >= 1 << 63 else n for n in numbers]  # no time: -1 or 2^64 - 1
             data, kind = raws[at if at == here else here]
             found.append({
                 "offset": here[0], "size": here[1], "type": kind, "raw": data, "more": [],
@@ -173,11 +174,12 @@ def records(path):
         record["misc"] = struct.unpack_from(order + "H", record["raw"], 4)[0]
         if record["type"] in (4, 7) and record["time"] is None and record["timeless"]:
             record["time"] = struct.unpack_from(order + "Q", record["raw"], 24)[0] or None
-    last = None  # others without a trailer are where they stand: after what the file has before them
-    for record in sorted(found, key=lambda r: r["offset"]):
+    trailers = any(attr.sample_id_all for attr in attrs(path).values())
+    last = None  # where none has a trailer, they stand after what the file has before them
+    for record in [] if trailers else sorted(found, key=lambda r: r["offset"]):
         if record["time"] is not None:
             last = record["time"]
-        elif record["timeless"] and record["type"] < 64:
+        elif record["timeless"] and record["type"] < 64 and record["type"] != 9:
             record["time"] = last
     return found
 
@@ -361,11 +363,15 @@ def side_values(record):
         return "perf_switch", dict(out=int(m[1] == "OUT"), preempt=int(bool(m[2])))
     m = re.match(r"NAMESPACES (-?\d+)/(-?\d+) - nr_namespaces: (\d+)$", text)
     if m:
-        pairs = re.findall(r"\d+/\w+: (\d+)/(0x[0-9a-f]+)", " ".join(record["more"]))
+        pairs = re.findall(r"\d+/\w+: (\d+)/(0x[0-9a-f]+|0)", " ".join(record["more"]))
         if len(pairs) != int(m[3]):
             raise ValueError("namespaces of the record at 0x%x" % record["offset"])
         return "perf_namespaces", dict(pid=int(m[1]), tid=int(m[2]),
                                        pairs=[(int(d), int(i, 16)) for d, i in pairs])
+    m = re.match(r"READ: (-?\d+) (-?\d+) ", text)
+    if m:
+        return "perf_read", dict(pid=int(m[1]), tid=int(m[2]),
+                                 numbers=[int(n) for n in re.findall(r"\d+", text[m.end():])])
     m = re.match(r"CGROUP cgroup: (\d+) (.*)$", text)
     if m:
         return "perf_cgroup", dict(id=int(m[1]), path=m[2])

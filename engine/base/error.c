@@ -4,6 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * A message is one line, and what a trace calls its things moves no cursor. Queries and scripts are
+ * the user's own text: their messages may show lines of it.
+ */
+static void make_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+static bool tells_of_input(enum error_kind kind)
+{
+	return kind == ERR_IO || kind == ERR_FORMAT || kind == ERR_RANGE;
+}
+
 bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
 {
 	va_list args;
@@ -12,6 +28,8 @@ bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
 	err->kind = kind;
 	vsnprintf(err->text, sizeof err->text, fmt, args);
 	va_end(args);
+	if (tells_of_input(kind))
+		make_line(err->text);
 	return false;
 }
 
@@ -26,6 +44,8 @@ bool error_while(struct error *err, const char *fmt, ...)
 	int room = (int)sizeof err->text - used - 3;
 	if (used >= 0 && room > 0)
 		snprintf(err->text + used, (size_t)room + 3, ": %.*s", room, cause.text);
+	if (tells_of_input(err->kind))
+		make_line(err->text);
 	return false;
 }
 
@@ -39,5 +59,6 @@ void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ..
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	make_line(text);
 	to->say(to->arg, kind, text);
 }

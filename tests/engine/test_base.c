@@ -24,6 +24,18 @@ static void errors_carry_their_path(void **state)
 	assert_int_equal(err.kind, ERR_FORMAT);
 }
 
+static void what_a_trace_says_stays_on_one_line(void **state)
+{
+	struct error err;
+
+	(void)state;
+	error_set(&err, ERR_FORMAT, "version \"%s\"", "7\n\033[2J\x7f\xc3\xa9");
+	error_while(&err, "stream %s", "a\tb");
+	assert_string_equal(err.text, "stream a?b: version \"7??[2J?\xc3\xa9\"");
+	error_set(&err, ERR_SCRIPT, "line 1\nline 2");
+	assert_string_equal(err.text, "line 1\nline 2");
+}
+
 static void long_context_is_cut_not_overrun(void **state)
 {
 	struct error err = {0};
@@ -180,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_carry_their_path),
 		cmocka_unit_test(long_context_is_cut_not_overrun),
+		cmocka_unit_test(what_a_trace_says_stays_on_one_line),
 		cmocka_unit_test(integers_are_formatted_as_printf_does),
 		cmocka_unit_test(a_cursor_past_the_end_stays_failed),
 		cmocka_unit_test(a_count_that_would_overflow_is_refused),

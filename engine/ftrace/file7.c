@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum { SECTION_HEAD = 16, COMPRESSED = 1, PLAIN_MAX = 1 << 30, CHAIN_MAX = 4096 };
+/* zstd has the greater one: 128 KB of one byte in a block of 4 */
+enum { RATIO_MAX = 32768 };
 
 struct section {            /* release with section_release() */
 	struct block block; /* when it lies in the file as it is */
@@ -49,7 +51,7 @@ static bool expand_section(struct ftrace_file *file, uint64_t at, uint64_t size,
 	if (!ftrace_read_number(file, &at, 4, &bytes, err) ||
 	    !ftrace_read_number(file, &at, 4, &plain, err))
 		return false;
-	if (size < 8 || bytes > size - 8 || plain > PLAIN_MAX)
+	if (size < 8 || bytes > size - 8 || plain > PLAIN_MAX || plain / RATIO_MAX > bytes)
 		return error_set(err, ERR_FORMAT, "its sizes make no sense");
 	if (!source_get(file->source, at, (size_t)bytes, &out->block, err))
 		return false;

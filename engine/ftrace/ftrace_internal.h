@@ -171,7 +171,6 @@ struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path);
 void ftrace_finish(struct ftrace_file *file);
 void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
 void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
-void ftrace_env_number(struct ftrace_file *file, const char *name, int64_t number);
 
 /* Is header_page of a form that can be read here? */
 bool ftrace_page_known(const struct ftrace_file *file, struct error *err);

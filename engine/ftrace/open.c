@@ -9,49 +9,40 @@
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { MAGIC_BYTES = 10 };
+enum { MAGIC_BYTES = 10, ENV_MAX = 4096 };
 
 void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count)
 {
 	XXH3_128bits_update(file->digest, bytes, count);
 }
 
-/* A name that is taken gets a number: several options may say things of one kind. */
-static const char *free_name(struct ftrace_file *file, const char *name)
+/* Several options may say things of one kind: the later ones get a number, "cpustat.2". */
+static const char *free_name(const struct ftrace_file *file, const char *name)
 {
-	const char *wanted = name;
-	unsigned number = 1;
+	size_t len = strlen(name);
 
-	for (size_t i = 0; i < file->nenv; i++)
-		if (!strcmp(file->env[i].name, wanted)) {
-			wanted = arena_printf(file->trace->arena, "%s.%u", name, ++number);
-			i = SIZE_MAX; /* from the start */
-		}
-	return arena_strdup(file->trace->arena, wanted);
-}
-
-static struct env_entry *new_env(struct ftrace_file *file, const char *name)
-{
-	const char *own = free_name(file, name);
-
-	file->env = mem_grow(file->env, file->nenv, &file->env_capacity, sizeof *file->env);
-	file->env[file->nenv] = (struct env_entry){.name = own};
-	return &file->env[file->nenv++];
+	for (size_t i = file->nenv; i-- > 0;) {
+		const char *taken = file->env[i].name;
+		if (strncmp(taken, name, len) != 0 || (taken[len] && taken[len] != '.'))
+			continue;
+		unsigned long number = taken[len] ? strtoul(taken + len + 1, NULL, 10) : 1;
+		return arena_printf(file->trace->arena, "%s.%lu", name, number + 1);
+	}
+	return arena_strdup(file->trace->arena, name);
 }
 
 void ftrace_env(struct ftrace_file *file, const char *name, const char *text)
 {
-	struct env_entry *entry = new_env(file, name);
-
-	entry->text = arena_strdup(file->trace->arena, text);
-}
-
-void ftrace_env_number(struct ftrace_file *file, const char *name, int64_t number)
-{
-	new_env(file, name)->number = number;
+	if (file->nenv == ENV_MAX)
+		return;
+	const char *own = free_name(file, name);
+	file->env = mem_grow(file->env, file->nenv, &file->env_capacity, sizeof *file->env);
+	file->env[file->nenv++] =
+		(struct env_entry){.name = own, .text = arena_strdup(file->trace->arena, text)};
 }
 
 struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path)

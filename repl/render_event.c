@@ -236,12 +236,9 @@ static void find_thread(struct class_plan *plan, const struct event_class *class
 		plan->thread.class = NULL;
 }
 
-static struct class_plan *class_plan(struct event_writer *writer, const struct event_class *class)
+static void class_plan_make(struct event_writer *writer, struct class_plan *plan,
+			    const struct event_class *class)
 {
-	struct class_plan *plan = &writer->classes[class->index];
-
-	if (plan->made)
-		return plan;
 	plan->made = true;
 	plan->text = writer->trace->parts[class->part]->reader->text;
 	if (plan->text)
@@ -256,6 +253,15 @@ static struct class_plan *class_plan(struct event_writer *writer, const struct e
 	plan_make(writer, &plan->payload, class->scope[SCOPE_PAYLOAD],
 		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
 	writer->chain = NULL;
+}
+
+static inline struct class_plan *class_plan(struct event_writer *writer,
+					    const struct event_class *class)
+{
+	struct class_plan *plan = &writer->classes[class->index];
+
+	if (__builtin_expect(!plan->made, 0))
+		class_plan_make(writer, plan, class);
 	return plan;
 }
 
@@ -269,13 +275,11 @@ static bool is_named_by_cpu(const struct event_writer *writer, const struct stre
 	       strcmp(name, stream->name) == 0;
 }
 
-static struct stream_plan *stream_plan(struct event_writer *writer, const struct stream *stream)
+static void stream_plan_make(struct event_writer *writer, struct stream_plan *plan,
+			     const struct stream *stream)
 {
-	struct stream_plan *plan = &writer->streams[stream->index];
 	struct sink *text = &writer->scratch;
 
-	if (plan->head)
-		return plan;
 	text->len = 0;
 	if (writer->json) {
 		sink_text(text, ",\"stream\":");
@@ -290,6 +294,15 @@ static struct stream_plan *stream_plan(struct event_writer *writer, const struct
 	}
 	plan->head = keep(writer, text, &plan->nhead);
 	sink_init(&plan->text, -1);
+}
+
+static inline struct stream_plan *stream_plan(struct event_writer *writer,
+					      const struct stream *stream)
+{
+	struct stream_plan *plan = &writer->streams[stream->index];
+
+	if (__builtin_expect(!plan->head, 0))
+		stream_plan_make(writer, plan, stream);
 	return plan;
 }
 

@@ -87,18 +87,15 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
 
 void sink_u64(struct sink *sink, uint64_t number)
 {
-	char digits[20];
-	size_t at = sizeof digits;
+	char digits[20], *end = digits + sizeof digits, *at = end;
 
-	while (number >= 100) {
-		memcpy(digits + (at -= 2), pairs + number % 100 * 2, 2);
-		number /= 100;
-	}
+	for (; number >= 100; number /= 100)
+		memcpy(at -= 2, pairs + number % 100 * 2, 2);
 	if (number >= 10)
-		memcpy(digits + (at -= 2), pairs + number * 2, 2);
+		memcpy(at -= 2, pairs + number * 2, 2);
 	else
-		digits[--at] = (char)('0' + number);
-	sink_add(sink, digits + at, sizeof digits - at);
+		*--at = (char)('0' + number);
+	sink_add(sink, at, (size_t)(end - at));
 }
 
 void sink_i64(struct sink *sink, int64_t number)
@@ -110,13 +107,12 @@ void sink_i64(struct sink *sink, int64_t number)
 
 void sink_hex(struct sink *sink, uint64_t number, unsigned digits)
 {
-	char text[16];
-	unsigned n = 0;
+	char text[24], *end = text + sizeof text, *at = end;
 
 	do
-		text[sizeof text - ++n] = "0123456789abcdef"[number & 15];
-	while ((number >>= 4) || (n < digits && n < sizeof text));
-	sink_add(sink, text + sizeof text - n, n);
+		*--at = "0123456789abcdef"[number & 15];
+	while ((number >>= 4) || (end - at < (int)digits && end - at < 16));
+	sink_add(sink, at, (size_t)(end - at));
 }
 
 void sink_pad(struct sink *sink, size_t count)

@@ -8,6 +8,8 @@
 #ifndef REPL_SINK_H
 #define REPL_SINK_H
 
+#include "engine/base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,10 +63,7 @@ static inline char *sink_room(struct sink *sink, size_t more)
 
 static inline void sink_add(struct sink *sink, const void *bytes, size_t count)
 {
-	char *to = sink_room(sink, count);
-
-	if (count)
-		memcpy(to, bytes, count);
+	copy_short(sink_room(sink, count), bytes, count);
 	sink->len += count;
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buf {
 	char *data; /* NULL until the first addition */
@@ -21,5 +22,26 @@ void buf_add_u64(struct buf *buf, uint64_t number); /* decimal */
 void buf_add_i64(struct buf *buf, int64_t number);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *buf_text(const struct buf *buf); /* "" when empty */
+
+/*
+ * As memcpy(), for the few bytes that text is made of: a call costs more than they do. The two ends
+ * of 4 to 16 bytes overlap, so that no loop is needed.
+ */
+static inline void copy_short(char *to, const char *from, size_t count)
+{
+	if (__builtin_constant_p(count) || count > 16) {
+		memcpy(to, from, count);
+	} else if (count >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + count - 8, from + count - 8, 8);
+	} else if (count >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + count - 4, from + count - 4, 4);
+	} else if (count) {
+		to[0] = from[0];
+		to[count / 2] = from[count / 2];
+		to[count - 1] = from[count - 1];
+	}
+}
 
 #endif

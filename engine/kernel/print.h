@@ -148,7 +148,7 @@ static inline void print_add(struct buf *out, const char *bytes, size_t len)
 {
 	char *to = out->capacity - out->len > len ? out->data + out->len : buf_room(out, len);
 
-	memcpy(to, bytes, len);
+	copy_short(to, bytes, len);
 	out->len += len;
 }
 

@@ -167,6 +167,7 @@ bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map
 	const struct perf_part *perf = part->priv;
 	struct changes changes = {0};
 	struct buf scratch = {0};
+	uint8_t *bytes = mem_new(RECORD_MOST + 1);
 	bool ok = true;
 
 	gather(perf, &changes);
@@ -175,15 +176,14 @@ bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map
 	for (size_t i = 0; ok && i < changes.count; i++) {
 		const struct change *change = &changes.items[i];
 		struct map_event event = {.t = change->time};
-		struct block block;
-		ok = source_get(perf->sources[change->source].source, change->off, change->size,
-				&block, err);
+		ok = source_peek(perf->sources[change->source].source, change->off, bytes,
+				 change->size, err);
 		if (!ok)
 			break;
-		fill(perf, &changes, block.data, change->size, &scratch, &event);
+		fill(perf, &changes, bytes, change->size, &scratch, &event);
 		each(arg, &event);
-		source_put(&block);
 	}
+	mem_free(bytes);
 	buf_release(&scratch);
 	mem_free(changes.items);
 	mem_free(changes.build_ids);

@@ -177,7 +177,9 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	for (size_t i = 0; i < options->npaths; i++) {
 		if (open_one(trace, options, i, err))
 			continue;
-		error_while(err, "opening %s", options->paths[i]);
+		/* most causes name the file already */
+		if (strncmp(err->text, options->paths[i], strlen(options->paths[i])) != 0)
+			error_while(err, "opening %s", options->paths[i]);
 		trace_close(trace);
 		return false;
 	}

@@ -342,6 +342,11 @@ static void take_metadata(struct opening *o, const struct perf_record *rec)
 	}
 }
 
+static bool is_compressed(uint32_t type)
+{
+	return type == PERF_COMPRESSED || type == PERF_COMPRESSED2;
+}
+
 /* Records of source 0 up to the first sample or, `all`, every one: for ID_INDEX. */
 static void read_metadata(struct opening *o, bool all)
 {
@@ -356,10 +361,9 @@ static void read_metadata(struct opening *o, bool all)
 				take_metadata(o, &rec);
 			continue;
 		}
-		if (rec.type == PERF_COMPRESSED || rec.type == PERF_COMPRESSED2)
+		if (is_compressed(rec.type))
 			o->compressed = true;
-		if (rec.type == PERF_SAMPLE || rec.type == PERF_COMPRESSED ||
-		    rec.type == PERF_COMPRESSED2)
+		if (rec.type == PERF_SAMPLE || is_compressed(rec.type))
 			break;
 		take_metadata(o, &rec);
 	}
@@ -535,7 +539,7 @@ static bool open_rest(struct opening *o, const char *folder, struct error *err)
 			add_source(o, source, 0, size, o->part->sources[0].grows);
 			if (size >= sizeof head &&
 			    source_peek(source, 0, head, sizeof head, &ignored) &&
-			    get32(head, o->part->swap) == PERF_COMPRESSED)
+			    is_compressed(get32(head, o->part->swap)))
 				o->compressed = true;
 		}
 		buf_release(&path);

@@ -110,6 +110,32 @@ end
 raises("closed", function() return seen.name end)
 raises("closed", own.bounds, own)
 
+-- events in the words of their format, and records without a time; a CTF trace has neither
+for ev in trace:events{ name = "sched_switch" } do
+	assert(ev.text == nil)
+	break
+end
+local perf = assert(yore.open("fixtures/golden/sched-perf/perf.data", { no_index = true }))
+local forks, named = 0, 0
+for ev in perf:events{ name = "sched_process_fork" } do
+	local f = ev.fields
+	assert(ev.text == ("comm=%s pid=%d child_comm=%s child_pid=%d"):format(
+		f.parent_comm, f.parent_pid, f.child_comm, f.child_pid))
+	forks = forks + 1
+end
+for ev in perf:events{ name = "perf_comm", stream = "side" } do
+	assert(ev.t == nil and ev.text == nil and tostring(ev):find("^%- side perf_comm"))
+	assert(#ev.fields.comm > 0 and ev:table().t == nil)
+	named = named + 1
+end
+assert(forks == 6 and named > 40)
+for b in perf:batch{ stream = "side" } do
+	assert(b.n == #b.t and b.t[1] == false)
+end
+local begins = perf:bounds()
+assert(begins == 17814738618471)
+perf:close()
+
 -- misuse raises, what may fail says so
 raises("no option 'frm'", trace.events, trace, { frm = 1 })
 raises("integer of nanoseconds", trace.events, trace, { from = 1.5 })

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS_MAX = 8192 }; /* MIPS counts from 4000, 5000 and 6000 */
+enum { CALLS_MAX = 1024, MIPS_FIRST = 4000, MIPS_MAX = 7000 /* its three ABIs count from 4000 */ };
 
 static uint32_t architecture(const char *machine)
 {
@@ -32,10 +32,13 @@ static uint32_t architecture(const char *machine)
 
 static const struct enum_label *labels(struct arena *arena, uint32_t arch, uint32_t *count)
 {
-	struct enum_label *out = arena_array(arena, CALLS_MAX, sizeof *out);
+	/* each number is searched for in the whole list of calls: none is asked for in vain */
+	bool mips = arch == SCMP_ARCH_MIPS || arch == SCMP_ARCH_MIPS64;
+	int first = mips ? MIPS_FIRST : 0, end = mips ? MIPS_MAX : CALLS_MAX;
+	struct enum_label *out = arena_array(arena, (size_t)(end - first), sizeof *out);
 
 	*count = 0;
-	for (int number = 0; number < CALLS_MAX; number++) {
+	for (int number = first; number < end; number++) {
 		char *name = seccomp_syscall_resolve_num_arch(arch, number);
 		if (!name)
 			continue;

@@ -59,7 +59,8 @@ def lanes(lines):
 
 def number_forms(value):
     unsigned = value & (1 << 64) - 1 if value < 0 else value
-    forms = {str(value), str(unsigned), "%x" % unsigned}
+    forms = {str(value), str(unsigned), "%x" % unsigned, "%o" % unsigned,
+             str(unsigned - (1 << 64)) if unsigned >> 63 else "(nil)" if not value else str(value)}
     if value < 0:
         forms |= {"%x" % (value & (1 << 32) - 1), str(value & (1 << 32) - 1)}
     return forms
@@ -90,18 +91,8 @@ def raw_same(ours, theirs, order):
     return False
 
 
-SYMBOLS = ("ip", "parent_ip")  # raw reports show them by name
-
-
-def field_ruled(item, name, value, order, rule):
-    """Whether a difference of a raw field is the one that the ruling of this case is about."""
-    ours = item["fields"][name]
-    if rule == "stacks" and name == "caller":
-        theirs = bytes(int(b, 16) for b in value[len("ARRAY["):-1].split(", "))
-        mine = as_bytes(ours, 8 * len(ours), order)
-        both = min(len(theirs), len(mine))
-        return len(ours) == item["fields"]["size"] and mine[:both] == theirs[:both]
-    return rule == "endless" and item["name"].endswith("raw_data") and value.startswith(ours)
+# what the print format shows by name or text, raw reports do too: the printed line is compared
+NUMBER = re.compile(r"^-?(0x)?[0-9a-f]+$|^\(nil\)$")
 
 
 def field_wrong(item, line, order, rule, bites):
@@ -110,8 +101,8 @@ def field_wrong(item, line, order, rule, bites):
     if theirs is None:
         return "fields %s, not those of %s" % (list(fields), brief(line.text))
     for name, value in theirs.items():
-        if name in SYMBOLS and not re.match(r"^(0x)?[0-9a-f]+$", value):
-            continue  # its text is compared by the printed line
+        if isinstance(plain(fields[name]), int) and not NUMBER.match(value.strip()):
+            continue
         if raw_same(fields[name], value, order):
             continue
         if field_ruled(item, name, value, order, rule):
@@ -182,6 +173,8 @@ def texts_agree(report, program, path, case, said, pairs):
         if RULED.get(case) == "arrays" and ARRAY.search(theirs):
             bites += 1
             theirs = ARRAY.sub(swapped, theirs)
+        if theirs.startswith("[FAILED TO PARSE]"):
+            continue  # trace-cmd gave up
         if of[id(item)].rstrip() != theirs.rstrip():
             report.differs("text of %s at %d is %s, not %s" % (
                 line.name, line.time, brief(of[id(item)]), brief(theirs)))

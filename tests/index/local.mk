@@ -1,6 +1,6 @@
 INDEX_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 INDEX_TEST_LDADD = libindex.la $(TEST_LDADD)
-INDEX_FAKE = %D%/fake_reader.c %D%/fake_reader.h
+INDEX_FAKE = %D%/fake_format.h %D%/fake_reader.c %D%/fake_reader.h %D%/fake_write.c
 
 check_PROGRAMS += %D%/test_store
 %C%_test_store_SOURCES = %D%/test_store.c $(INDEX_FAKE)
@@ -18,7 +18,7 @@ check_PROGRAMS += %D%/test_identity
 %C%_test_identity_LDADD = $(INDEX_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_build
-%C%_test_build_SOURCES = %D%/test_build.c $(INDEX_FAKE)
+%C%_test_build_SOURCES = %D%/test_build.c %D%/world.c %D%/world.h $(INDEX_FAKE)
 %C%_test_build_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_build_LDADD = $(INDEX_TEST_LDADD)
 

@@ -3,13 +3,9 @@
  *
  * Oracle: the table in memory that one scan of the finished files gives.
  */
-#include "index/index.h"
-
 #include "engine/base/mem.h"
-#include "fixtures/rng.h"
-#include "index/index_internal.h"
 #include "tests/harness.h"
-#include "tests/index/fake_reader.h"
+#include "tests/index/world.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -21,145 +17,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STREAMS = 3, PACKETS = 3000 };
-
-struct world {
-	char *dir, *cache;
-	struct rng rng;
-	struct fake_event events[4];
-	struct fake_packet *packets[STREAMS];
-	struct fake_stream streams[STREAMS];
-	char said[4096]; /* notices, one a line */
-};
-
-static void hear(void *arg, enum notice_kind kind, const char *text)
-{
-	struct world *world = arg;
-	size_t used = strlen(world->said);
-
-	snprintf(world->said + used, sizeof world->said - used, "%u %s\n", kind, text);
-}
-
-static int setup(void **state)
-{
-	static const char *const names[STREAMS] = {"kernel/0", "kernel/1", "kernel/2"};
-	struct world *world = mem_new(sizeof *world);
-
-	world->rng.state = 11;
-	world->cache = fake_folder();
-	world->dir = fake_folder();
-	for (size_t s = 0; s < STREAMS; s++) {
-		nstime at = 0;
-		world->packets[s] = mem_new_array(PACKETS, sizeof *world->packets[s]);
-		for (size_t i = 0; i < PACKETS; i++) {
-			struct fake_packet *packet = &world->packets[s][i];
-			at += rng_below(&world->rng, 50);
-			*packet = fake_packet_over(world->events, 1 + rng_below(&world->rng, 4));
-			packet->min = at;
-			packet->max = at + rng_below(&world->rng, 90);
-			packet->seq = i;
-			packet->extent_events = rng_once_in(&world->rng, 5);
-			packet->gap = 16;
-		}
-		world->streams[s] = (struct fake_stream){
-			.name = names[s] + 7, .cpu = (int32_t)s, .packets = world->packets[s]};
-	}
-	*state = world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *world = *state;
-
-	for (size_t s = 0; s < STREAMS; s++)
-		mem_free(world->packets[s]);
-	fake_remove(world->dir);
-	fake_remove(world->cache);
-	mem_free(world);
-	return 0;
-}
-
-static void write_all(struct world *world, size_t npackets)
-{
-	for (size_t s = 0; s < STREAMS; s++)
-		world->streams[s].npackets = npackets;
-	fake_write(world->dir, world->streams, STREAMS);
-}
-
-static struct index *open_index(struct world *world, struct trace *trace, bool none, size_t step)
-{
-	struct index_options options = {
-		.dir = world->cache, .none = none, .scan_all = true, .notices = {hear, world}};
-	struct index *index;
-	struct error err;
-
-	if (!index_open(trace, &options, &index, &err))
-		fail_msg("%s", err.text);
-	index->step_records = step;
-	return index;
-}
-
-static bool tables_equal(struct index *a, struct index *b)
-{
-	struct error err;
-	struct packet_info x, y;
-
-	for (size_t s = 0; s < index_trace(a)->nstreams; s++) {
-		struct table *one, *two;
-		size_t nwide, mwide;
-		if (!index_table(a, index_trace(a)->streams[s], &one, &err) ||
-		    !index_table(b, index_trace(b)->streams[s], &two, &err) ||
-		    table_count(one) != table_count(two) || table_reach(one) != table_reach(two))
-			return false;
-		for (uint64_t i = 0; i < table_count(one); i++)
-			if (!table_get(one, i, &x, &err) || !table_get(two, i, &y, &err) ||
-			    memcmp(&x.rec, &y.rec, sizeof x.rec) != 0 || x.nextents != y.nextents ||
-			    (x.nextents &&
-			     memcmp(x.extents, y.extents, x.nextents * sizeof *x.extents) != 0))
-				return false;
-		const uint64_t *wide = table_wide(one, &nwide), *side = table_wide(two, &mwide);
-		if (nwide != mwide || (nwide && memcmp(wide, side, nwide * sizeof *wide) != 0))
-			return false;
-	}
-	return true;
-}
-
-/* The stored index, opened anew, against a scan in memory. */
-static bool stored_is_right(struct world *world, struct trace *trace, bool build)
-{
-	struct index *oracle = open_index(world, trace, true, STEP_RECORDS);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
-	struct error err;
-	uint64_t differing = 1;
-	bool good = (!build || index_build(index, &err)) && tables_equal(oracle, index);
-
-	index_close(index);
-	index = open_index(world, trace, false, STEP_RECORDS);
-	good = good && index_check(index, &differing, &err) && !differing;
-	index_close(index);
-	index_close(oracle);
-	return good;
-}
-
 static void a_build_equals_a_scan(void **state)
 {
 	struct world *world = *state;
 	struct error err;
 
-	write_all(world, PACKETS);
+	world_write(world, PACKETS);
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, 500);
+	struct index *index = world_index(world, trace, false, 500);
 	assert_true(index_build(index, &err));
 	assert_true(index_writable(index));
 	index_close(index);
 	uint64_t before = trace_bytes_read(trace);
-	index = open_index(world, trace, false, STEP_RECORDS);
+	index = world_index(world, trace, false, STEP_RECORDS);
 	struct table *table;
 	assert_true(index_table(index, trace->streams[0], &table, &err));
 	assert_true(trace_bytes_read(trace) - before < 1024); /* for its name alone */
 	index_close(index);
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
 	trace_close(trace);
 }
@@ -170,18 +45,18 @@ static void what_one_question_scanned_is_stored_at_close(void **state)
 	struct table *table;
 	struct error err;
 
-	write_all(world, 100);
+	world_write(world, 100);
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_table(index, trace->streams[1], &table, &err));
 	index_close(index);
 	uint64_t before = trace_bytes_read(trace);
-	index = open_index(world, trace, false, STEP_RECORDS);
+	index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_table(index, trace->streams[1], &table, &err));
 	assert_int_equal(table_count(table), 100);
 	assert_true(trace_bytes_read(trace) - before < 1024);
 	index_close(index);
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	trace_close(trace);
 }
 
@@ -192,7 +67,7 @@ static void growth(struct world *world, bool open_last)
 
 	for (size_t s = 0; s < STREAMS; s++)
 		world->streams[s].open_last = open_last;
-	write_all(world, 0);
+	world_write(world, 0);
 	while (more) {
 		more = false;
 		for (size_t s = 0; s < STREAMS; s++) {
@@ -204,7 +79,7 @@ static void growth(struct world *world, bool open_last)
 			more |= have[s] < PACKETS;
 		}
 		struct trace *trace = fake_open(world->dir, NULL);
-		assert_true(stored_is_right(world, trace, rng_once_in(&world->rng, 2)));
+		assert_true(world_stored_is_right(world, trace, rng_once_in(&world->rng, 2)));
 		trace_close(trace);
 	}
 	assert_string_equal(world->said, "");
@@ -245,15 +120,15 @@ static void a_build_of_a_copy_is_found_again(void **state)
 	struct table *table;
 
 	share(world, true);
-	write_all(world, 200);
+	world_write(world, 200);
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, 50);
+	struct index *index = world_index(world, trace, false, 50);
 	assert_true(index_build(index, &err));
 	index_close(index);
 	trace_close(trace);
 	trace = fake_open(world->dir, NULL);
 	uint64_t before = trace_bytes_read(trace);
-	index = open_index(world, trace, false, STEP_RECORDS);
+	index = world_index(world, trace, false, STEP_RECORDS);
 	for (size_t s = 0; s < STREAMS; s++) {
 		assert_true(index_table(index, trace->streams[s], &table, &err));
 		assert_int_equal(table_count(table), 200);
@@ -261,7 +136,7 @@ static void a_build_of_a_copy_is_found_again(void **state)
 	/* hashes of heads and last records; a scan looks at 128 bytes of 600 packets */
 	assert_true(trace_bytes_read(trace) - before < 600 * 128 / 2);
 	index_close(index);
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
 	trace_close(trace);
 }
@@ -282,20 +157,20 @@ static void an_index_that_is_ahead_is_left_alone(void **state)
 	struct world *world = *state;
 	struct error err;
 
-	write_all(world, 100);
+	world_write(world, 100);
 	struct trace *old = fake_open(world->dir, NULL);
 	for (size_t s = 0; s < STREAMS; s++)
 		fake_append(world->dir, &world->streams[s], world->packets[s] + 100, 50);
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_build(index, &err));
 	index_close(index);
-	struct index *oracle = open_index(world, old, true, STEP_RECORDS);
-	index = open_index(world, old, false, STEP_RECORDS);
-	assert_true(tables_equal(oracle, index));
+	struct index *oracle = world_index(world, old, true, STEP_RECORDS);
+	index = world_index(world, old, false, STEP_RECORDS);
+	assert_true(world_tables_equal(oracle, index));
 	index_close(index);
 	index_close(oracle);
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
 	trace_close(trace);
 	trace_close(old);
@@ -311,7 +186,7 @@ static void build_in_child(struct world *world)
 {
 	struct error err;
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, 40);
+	struct index *index = world_index(world, trace, false, 40);
 
 	index->options.progress = slowly;
 	_exit(!index_build(index, &err));
@@ -322,7 +197,7 @@ static void killed_at_any_instant(void **state)
 	struct world *world = *state;
 	unsigned killed = 0;
 
-	write_all(world, 1500);
+	world_write(world, 1500);
 	for (int round = 0; round < 50; round++) {
 		pid_t child = fork();
 		int status;
@@ -338,7 +213,7 @@ static void killed_at_any_instant(void **state)
 		struct error err;
 		/* of every third, what the killed one left is gone on with by the next child */
 		if (round % 3) {
-			if (!stored_is_right(world, trace, round % 2))
+			if (!world_stored_is_right(world, trace, round % 2))
 				fail_msg("round %d: %s", round, world->said);
 			assert_true(index_drop(trace, &options, &err));
 		}
@@ -352,7 +227,7 @@ static void two_processes_at_once(void **state)
 {
 	struct world *world = *state;
 
-	write_all(world, PACKETS);
+	world_write(world, PACKETS);
 	for (int round = 0; round < 5; round++) {
 		pid_t children[3];
 		for (size_t i = 0; i < COUNT(children); i++) {
@@ -360,10 +235,10 @@ static void two_processes_at_once(void **state)
 			if (children[i] != 0)
 				continue;
 			struct trace *trace = fake_open(world->dir, NULL);
-			struct index *oracle = open_index(world, trace, true, STEP_RECORDS);
-			struct index *index = open_index(world, trace, false, 200);
+			struct index *oracle = world_index(world, trace, true, STEP_RECORDS);
+			struct index *index = world_index(world, trace, false, 200);
 			struct error err;
-			bool good = index_build(index, &err) && tables_equal(oracle, index);
+			bool good = index_build(index, &err) && world_tables_equal(oracle, index);
 			index_close(index);
 			_exit(!good);
 		}
@@ -375,7 +250,7 @@ static void two_processes_at_once(void **state)
 		struct trace *trace = fake_open(world->dir, NULL);
 		struct index_options options = {.dir = world->cache};
 		struct error err;
-		assert_true(stored_is_right(world, trace, false));
+		assert_true(world_stored_is_right(world, trace, false));
 		assert_true(index_drop(trace, &options, &err));
 		trace_close(trace);
 	}
@@ -396,19 +271,19 @@ static void a_changed_file_is_said_and_indexed_anew(void **state)
 {
 	struct world *world = *state;
 
-	write_all(world, 200);
+	world_write(world, 200);
 	struct trace *trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	trace_close(trace);
 	/* max of packet 0 of stream 2: inside the head that is hashed */
 	overwrite(world, "2.0", 64 + 16, "\x7f\x01");
 	trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	const char *said = strstr(world->said, ": the trace has changed since it was indexed");
 	assert_non_null(said);
 	assert_null(strstr(strchr(said, '\n'), "has changed")); /* once, however many streams did */
 	*world->said = 0;
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
 	trace_close(trace);
 }
@@ -418,14 +293,14 @@ static void a_shorter_file_is_said_and_indexed_anew(void **state)
 	struct world *world = *state;
 	char path[4096];
 
-	write_all(world, 200);
+	world_write(world, 200);
 	struct trace *trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	trace_close(trace);
 	snprintf(path, sizeof path, "%s/1.0", world->dir);
 	assert_int_equal(truncate(path, 10000), 0);
 	trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_non_null(strstr(world->said, ": the trace has changed since it was indexed"));
 	trace_close(trace);
 }
@@ -437,21 +312,21 @@ static void a_copy_is_the_same_trace(void **state)
 	struct error err;
 	struct table *table;
 
-	write_all(world, PACKETS);
+	world_write(world, PACKETS);
 	struct trace *trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	trace_close(trace);
 	char *copy = fake_folder();
 	snprintf(command, sizeof command, "cp -r '%s'/. '%s'", world->dir, copy);
 	assert_int_equal(system(command), 0);
 	trace = fake_open(copy, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_table(index, trace->streams[0], &table, &err));
 	assert_int_equal(table_count(table), PACKETS);
 	assert_true(trace_bytes_read(trace) < 20000); /* heads, to compare them */
 	index_close(index);
 	uint64_t before = trace_bytes_read(trace);
-	index = open_index(world, trace, false, STEP_RECORDS);
+	index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_table(index, trace->streams[0], &table, &err));
 	assert_true(trace_bytes_read(trace) - before < 1024); /* for its name alone */
 	index_close(index);
@@ -462,14 +337,15 @@ static void a_copy_is_the_same_trace(void **state)
 
 static void memory_when_it_cannot_be_written(const char *dir, struct world *world)
 {
-	struct index_options options = {.dir = dir, .scan_all = true, .notices = {hear, world}};
+	struct index_options options = {
+		.dir = dir, .scan_all = true, .notices = {world_hear, world}};
 	struct index *index;
 	struct table *table;
 	struct error err;
 	void *value;
 	size_t size;
 
-	write_all(world, 50);
+	world_write(world, 50);
 	struct trace *trace = fake_open(world->dir, NULL);
 	assert_true(index_open(trace, &options, &index, &err));
 	assert_null(index_path(index));
@@ -519,17 +395,17 @@ static void another_version_is_said_and_indexed_anew(void **state)
 	struct world *world = *state;
 	struct error err;
 
-	write_all(world, 200);
+	world_write(world, 200);
 	struct trace *trace = fake_open(world->dir, NULL);
-	assert_true(stored_is_right(world, trace, true));
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	assert_true(world_stored_is_right(world, trace, true));
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(store_write(index->store, spoil_header, NULL, &err));
 	index_close(index);
 	assert_string_equal(world->said, "");
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	assert_non_null(strstr(world->said, "made by another version of yore"));
 	*world->said = 0;
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	assert_string_equal(world->said, "");
 	trace_close(trace);
 }
@@ -538,7 +414,7 @@ static void another_version_is_said_and_indexed_anew(void **state)
 static void a_damaged_copy_is_another_matter(void **state)
 {
 	struct world *world = *state;
-	struct notices notices = {hear, world};
+	struct notices notices = {world_hear, world};
 	char *copy = fake_folder();
 	struct table *table;
 	struct error err;
@@ -550,7 +426,7 @@ static void a_damaged_copy_is_another_matter(void **state)
 			world->streams[s].npackets = 100;
 		fake_write(sound ? copy : world->dir, world->streams, STREAMS);
 		struct trace *trace = fake_open(sound ? copy : world->dir, &notices);
-		struct index *index = open_index(world, trace, false, STEP_RECORDS);
+		struct index *index = world_index(world, trace, false, STEP_RECORDS);
 		assert_true(index_build(index, &err));
 		assert_true(index_table(index, trace->streams[0], &table, &err));
 		assert_int_equal(table_count(table), sound ? 100 : 60);
@@ -565,16 +441,16 @@ static void a_damaged_copy_is_another_matter(void **state)
 static void damage_is_told_again(void **state)
 {
 	struct world *world = *state;
-	struct notices notices = {hear, world};
+	struct notices notices = {world_hear, world};
 	struct error err;
 	struct table *table;
 
 	world->packets[0][60].bad_magic = true;
-	write_all(world, 100);
+	world_write(world, 100);
 	for (int round = 0; round < 4; round++) {
 		*world->said = 0;
 		struct trace *trace = fake_open(world->dir, &notices);
-		struct index *index = open_index(world, trace, false, STEP_RECORDS);
+		struct index *index = world_index(world, trace, false, STEP_RECORDS);
 		assert_true(round < 3 || index_build(index, &err)); /* told once all the same */
 		assert_true(index_table(index, trace->streams[0], &table, &err));
 		assert_int_equal(table_count(table), 60);
@@ -601,10 +477,10 @@ static void interrupted_and_gone_on_with(void **state)
 	struct world *world = *state;
 	struct error err;
 
-	write_all(world, PACKETS);
+	world_write(world, PACKETS);
 	struct trace *trace = fake_open(world->dir, NULL);
 	for (int left = 1; left < 4; left++) {
-		struct index *index = open_index(world, trace, false, 100);
+		struct index *index = world_index(world, trace, false, 100);
 		int count = left;
 		index->options.progress = refuse;
 		index->options.progress_arg = &count;
@@ -613,7 +489,7 @@ static void interrupted_and_gone_on_with(void **state)
 		assert_int_equal(err.kind, ERR_INTERRUPTED);
 		index_close(index);
 	}
-	assert_true(stored_is_right(world, trace, true));
+	assert_true(world_stored_is_right(world, trace, true));
 	trace_close(trace);
 }
 
@@ -626,9 +502,9 @@ static void values_of_other_rooms(void **state)
 	uint8_t *big = mem_new(3 << 20);
 
 	memset(big, 'x', 3 << 20);
-	write_all(world, 10);
+	world_write(world, 10);
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_build(index, &err));
 	assert_true(index_put(index, "c/10", 4, "ten", 3, &err));
 	assert_true(index_put(index, "c/20", 4, big, 3 << 20, &err));
@@ -652,7 +528,7 @@ static void values_of_other_rooms(void **state)
 	assert_int_equal(nvalue, 0);
 	mem_free(value);
 	index_close(index);
-	assert_true(stored_is_right(world, trace, false));
+	assert_true(world_stored_is_right(world, trace, false));
 	trace_close(trace);
 	mem_free(big);
 }
@@ -660,7 +536,7 @@ static void values_of_other_rooms(void **state)
 static bool has_value(struct world *world)
 {
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	void *value;
 	size_t size;
 	bool any = index_get(index, "k", 1, &value, &size);
@@ -678,10 +554,10 @@ static void values_go_when_files_change(void **state)
 	struct world *world = *state;
 	struct error err;
 
-	write_all(world, 100);
+	world_write(world, 100);
 	assert_false(has_value(world));
 	struct trace *trace = fake_open(world->dir, NULL);
-	struct index *index = open_index(world, trace, false, STEP_RECORDS);
+	struct index *index = world_index(world, trace, false, STEP_RECORDS);
 	assert_true(index_put(index, "k", 1, "v", 1, &err));
 	index_close(index);
 	trace_close(trace);
@@ -693,7 +569,7 @@ static void values_go_when_files_change(void **state)
 	assert_false(has_value(world));
 }
 
-#define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ROW(name) cmocka_unit_test_setup_teardown(name, world_new, world_free)
 
 int main(void)
 {

@@ -6,7 +6,8 @@ librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %
 	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_when.c \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h %D%/known.c %D%/known.h \
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
-	%D%/render.h %D%/render_event.c %D%/render_frames.c %D%/render_rows.c %D%/render_value.c \
+	%D%/render.h %D%/render_event.c %D%/render_frames.c %D%/render_plan.c %D%/render_plan.h \
+	%D%/render_rows.c %D%/render_value.c \
 	%D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
 	%D%/thread_names.c %D%/thread_names.h %D%/times.h
 

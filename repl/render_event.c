@@ -1,9 +1,7 @@
 /*
  * render_event.c - an event as a row
  *
- * A plan is a class' members flattened: ready-made text, then a value, then text ...
- *
- *     {"prev_comm": <text> ,"prev_tid": <int> ,"prev_prio": <int> ... }
+ * Each class is flattened once to plans (render_plan.h), which are run over the slots of an event.
  *
  * The packet context is the same for thousands of events: its text is kept per stream and used
  * again for as long as its values are equal.
@@ -19,28 +17,11 @@
 #include "engine/base/mem.h"
 #include "engine/reader.h"
 #include "repl/render.h"
+#include "repl/render_plan.h"
 #include "repl/thread_names.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_STRING, LEAF_ANY };
-
-struct token {
-	const char *text; /* what stands before the value */
-	uint32_t len;
-	enum leaf leaf;
-	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
-	const struct field_class *class;
-};
-
-struct plan {
-	struct token *tokens;
-	size_t count, capacity;
-	const char *tail;
-	size_t ntail;
-	bool plain; /* all values are integers or floats, so that slots can be compared */
-};
 
 struct class_plan {
 	bool made;
@@ -75,126 +56,12 @@ struct event_writer {
 	struct thread_names *names;
 	struct symbols *symbols; /* NULL: call chains stay numbers */
 	unsigned want;
-	const struct field_class *chain; /* left out of the plan that is being made */
-	struct buf text;                 /* of one event */
-	struct rows rows;                /* table, csv */
+	struct buf text;  /* of one event */
+	struct rows rows; /* table, csv */
 	bool json;
 };
 
 /* Plans --------------------------------------------------------------------------------------- */
-
-struct planner {
-	struct event_writer *writer;
-	struct plan *plan;
-	struct buf text;                     /* since the last value */
-	const struct field_class *hidden_by; /* members of these names are left out */
-	uint32_t base;
-	bool more; /* a separator goes before the next member */
-};
-
-static enum leaf leaf_of(const struct planner *planner, const struct field_class *class)
-{
-	if (class->kind == FIELD_STRING && planner->writer->json)
-		return LEAF_STRING;
-	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
-		return LEAF_ANY;
-	if (!planner->writer->json && (class->base != 10 || class->is_address))
-		return LEAF_ANY;
-	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
-}
-
-static const char *take_text(struct planner *planner, size_t *len)
-{
-	*len = planner->text.len;
-	const char *text =
-		arena_strndup(planner->writer->arena, buf_text(&planner->text), planner->text.len);
-	buf_clear(&planner->text);
-	return text;
-}
-
-static void plan_struct(struct planner *planner, const struct field_class *class);
-
-static void plan_value(struct planner *planner, const struct field_class *class)
-{
-	struct plan *plan = planner->plan;
-	size_t len;
-
-	if (class->kind == FIELD_STRUCT) {
-		bool more = planner->more;
-		const struct field_class *hidden_by = planner->hidden_by;
-		planner->more = false;
-		planner->hidden_by = NULL;
-		buf_add_char(&planner->text, '{');
-		plan_struct(planner, class);
-		buf_add_char(&planner->text, '}');
-		planner->hidden_by = hidden_by;
-		planner->more = more;
-		return;
-	}
-	plan->tokens = mem_grow(plan->tokens, plan->count, &plan->capacity, sizeof *plan->tokens);
-	struct token *token = &plan->tokens[plan->count++];
-	token->text = take_text(planner, &len);
-	token->len = (uint32_t)len;
-	token->leaf = leaf_of(planner, class);
-	token->base = planner->base;
-	token->slot = planner->base + class->slot;
-	token->class = class;
-	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
-}
-
-static void plan_name(struct planner *planner, const char *name)
-{
-	struct sink quoted;
-
-	if (!planner->writer->json) {
-		buf_add_text(&planner->text, planner->more ? ", " : "");
-		buf_add_text(&planner->text, name);
-		buf_add_text(&planner->text, " = ");
-		return;
-	}
-	sink_init(&quoted, -1);
-	json_text(&quoted, name);
-	buf_add_text(&planner->text, planner->more ? "," : "");
-	buf_add(&planner->text, quoted.data, quoted.len);
-	buf_add_char(&planner->text, ':');
-	sink_release(&quoted);
-}
-
-static void plan_struct(struct planner *planner, const struct field_class *class)
-{
-	for (uint32_t i = 0; i < class->nmembers; i++) {
-		const struct member *member = &class->members[i];
-		if (member->hidden || member->class == planner->writer->chain ||
-		    (planner->hidden_by && field_member(planner->hidden_by, member->name)))
-			continue;
-		plan_name(planner, member->name);
-		plan_value(planner, member->class);
-		planner->more = true;
-	}
-}
-
-/* Members of `a`, then of `b`, whose names win; both may be NULL. */
-static void plan_make(struct event_writer *writer, struct plan *plan, const struct field_class *a,
-		      uint32_t base_a, const struct field_class *b, uint32_t base_b)
-{
-	struct planner planner = {.writer = writer, .plan = plan};
-
-	plan->plain = true;
-	if (writer->json)
-		buf_add_char(&planner.text, '{');
-	planner.hidden_by = b;
-	planner.base = base_a;
-	if (a)
-		plan_struct(&planner, a);
-	planner.hidden_by = NULL;
-	planner.base = base_b;
-	if (b)
-		plan_struct(&planner, b);
-	if (writer->json)
-		buf_add_char(&planner.text, '}');
-	plan->tail = take_text(&planner, &plan->ntail);
-	buf_release(&planner.text);
-}
 
 /* What stands in `sink` since `from`, kept in the arena instead. */
 static const char *keep(struct event_writer *writer, struct sink *sink, size_t *len)
@@ -246,13 +113,14 @@ static void class_plan_make(struct event_writer *writer, struct class_plan *plan
 	class_head(writer, plan, class->name);
 	plan->chain = writer->symbols && symbols_chain(class);
 	plan->address = writer->symbols && symbols_has_address(class);
-	writer->chain = plan->chain && !writer->json ? symbols_chain(class) : NULL;
-	plan_make(writer, &plan->context, class->scope[SCOPE_STREAM_EVENT_CONTEXT],
+	if (plan->chain && !writer->json) /* it is written as frames instead */
+		plan->context.without = plan->payload.without = symbols_chain(class);
+	plan_make(writer->arena, writer->json, &plan->context,
+		  class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_EVENT_CONTEXT]);
-	plan_make(writer, &plan->payload, class->scope[SCOPE_PAYLOAD],
+	plan_make(writer->arena, writer->json, &plan->payload, class->scope[SCOPE_PAYLOAD],
 		  class->slot_base[SCOPE_PAYLOAD], NULL, 0);
-	writer->chain = NULL;
 }
 
 static inline struct class_plan *class_plan(struct event_writer *writer,
@@ -369,7 +237,7 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 	if (plan->class != class) {
 		mem_free(plan->packet.tokens);
 		plan->packet = (struct plan){0};
-		plan_make(writer, &plan->packet, class, 0, NULL, 0);
+		plan_make(writer->arena, writer->json, &plan->packet, class, 0, NULL, 0);
 		plan->class = class;
 		plan->cached = false;
 		plan->values =

@@ -1,0 +1,120 @@
+/* render_plan.c - see render_plan.h */
+#include "repl/render_plan.h"
+
+#include "engine/base/mem.h"
+#include "repl/render.h"
+
+struct planner {
+	struct arena *arena;
+	bool json;
+	const struct field_class *without;
+	struct plan *plan;
+	struct buf text;                     /* since the last value */
+	const struct field_class *hidden_by; /* members of these names are left out */
+	uint32_t base;
+	bool more; /* a separator goes before the next member */
+};
+
+static enum leaf leaf_of(const struct planner *planner, const struct field_class *class)
+{
+	if (class->kind == FIELD_STRING && planner->json)
+		return LEAF_STRING;
+	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
+		return LEAF_ANY;
+	if (!planner->json && (class->base != 10 || class->is_address))
+		return LEAF_ANY;
+	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
+}
+
+static const char *take_text(struct planner *planner, size_t *len)
+{
+	*len = planner->text.len;
+	const char *text =
+		arena_strndup(planner->arena, buf_text(&planner->text), planner->text.len);
+	buf_clear(&planner->text);
+	return text;
+}
+
+static void plan_struct(struct planner *planner, const struct field_class *class);
+
+static void plan_value(struct planner *planner, const struct field_class *class)
+{
+	struct plan *plan = planner->plan;
+	size_t len;
+
+	if (class->kind == FIELD_STRUCT) {
+		bool more = planner->more;
+		const struct field_class *hidden_by = planner->hidden_by;
+		planner->more = false;
+		planner->hidden_by = NULL;
+		buf_add_char(&planner->text, '{');
+		plan_struct(planner, class);
+		buf_add_char(&planner->text, '}');
+		planner->hidden_by = hidden_by;
+		planner->more = more;
+		return;
+	}
+	plan->tokens = mem_grow(plan->tokens, plan->count, &plan->capacity, sizeof *plan->tokens);
+	struct token *token = &plan->tokens[plan->count++];
+	token->text = take_text(planner, &len);
+	token->len = (uint32_t)len;
+	token->leaf = leaf_of(planner, class);
+	token->base = planner->base;
+	token->slot = planner->base + class->slot;
+	token->class = class;
+	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
+}
+
+static void plan_name(struct planner *planner, const char *name)
+{
+	struct sink quoted;
+
+	if (!planner->json) {
+		buf_add_text(&planner->text, planner->more ? ", " : "");
+		buf_add_text(&planner->text, name);
+		buf_add_text(&planner->text, " = ");
+		return;
+	}
+	sink_init(&quoted, -1);
+	json_text(&quoted, name);
+	buf_add_text(&planner->text, planner->more ? "," : "");
+	buf_add(&planner->text, quoted.data, quoted.len);
+	buf_add_char(&planner->text, ':');
+	sink_release(&quoted);
+}
+
+static void plan_struct(struct planner *planner, const struct field_class *class)
+{
+	for (uint32_t i = 0; i < class->nmembers; i++) {
+		const struct member *member = &class->members[i];
+		if (member->hidden || member->class == planner->without ||
+		    (planner->hidden_by && field_member(planner->hidden_by, member->name)))
+			continue;
+		plan_name(planner, member->name);
+		plan_value(planner, member->class);
+		planner->more = true;
+	}
+}
+
+void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
+	       uint32_t base_a, const struct field_class *b, uint32_t base_b)
+{
+	struct planner planner = {
+		.arena = arena, .json = json, .without = plan->without, .plan = plan};
+
+	plan->plain = true;
+	if (json)
+		buf_add_char(&planner.text, '{');
+	planner.hidden_by = b;
+	planner.base = base_a;
+	if (a)
+		plan_struct(&planner, a);
+	planner.hidden_by = NULL;
+	planner.base = base_b;
+	if (b)
+		plan_struct(&planner, b);
+	if (json)
+		buf_add_char(&planner.text, '}');
+	plan->tail = take_text(&planner, &plan->ntail);
+	buf_release(&planner.text);
+}

@@ -1,0 +1,41 @@
+/*
+ * render_plan.h - how the values of a class are written: what is known of them before
+ *
+ * A plan is a class' members flattened: ready-made text, then a value, then text ...
+ *
+ *     {"prev_comm": <text> ,"prev_tid": <int> ,"prev_prio": <int> ... }
+ */
+#ifndef REPL_RENDER_PLAN_H
+#define REPL_RENDER_PLAN_H
+
+#include "engine/base/arena.h"
+#include "engine/field.h"
+
+enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_STRING, LEAF_ANY };
+
+struct token {
+	const char *text; /* what stands before the value */
+	uint32_t len;
+	enum leaf leaf;
+	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
+	const struct field_class *class;
+};
+
+struct plan {
+	struct token *tokens;
+	size_t count, capacity;
+	const char *tail;
+	size_t ntail;
+	bool plain; /* all values are integers or floats, so that slots can be compared */
+	/* set before plan_make(): a member of this class is left out; NULL: none is */
+	const struct field_class *without;
+};
+
+/*
+ * Members of `a`, whose slots begin at base_a, then of `b`, whose names win; both may be NULL.
+ * Texts live in the arena; plan->tokens is the caller's, for mem_free().
+ */
+void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
+	       uint32_t base_a, const struct field_class *b, uint32_t base_b);
+
+#endif

@@ -354,6 +354,16 @@ static bool write_part(struct work *work, uint32_t part, struct error *err)
 	return ok;
 }
 
+/* Damage of a file, whose name its text may begin with. */
+static void tell_unread(struct work *work, const char *path, struct error *damage)
+{
+	size_t n = strlen(path);
+
+	if (!strncmp(damage->text, path, n) && !strncmp(damage->text + n, ": ", 2))
+		memmove(damage->text, damage->text + n + 2, strlen(damage->text + n + 2) + 1);
+	trace_damage(work->trace, path, damage);
+}
+
 /* What is to be written; damage leaves what came before it. */
 static bool read_parts(struct work *work, struct error *err)
 {
@@ -364,7 +374,7 @@ static bool read_parts(struct work *work, struct error *err)
 	for (size_t i = 0; i < trace->nparts; i++) {
 		struct aux *aux = &work->parts[i];
 		if (!aux_read(trace->parts[i], aux, &damage))
-			trace_damage(work->trace, trace->parts[i]->path, &damage);
+			tell_unread(work, trace->parts[i]->path, &damage);
 		for (size_t k = 0; k < aux->nbuffers; k++)
 			work->all += aux->buffers[k].size;
 		buffers += aux->nbuffers;

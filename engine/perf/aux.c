@@ -259,7 +259,7 @@ static bool take_auxtrace(struct aux_walk *walk, const struct perf_record *recor
 
 /*
  * Calls `take` for every record. Damage ends a source, not the walk: the first is what *err has
- * when all is done.
+ * when all is done. That a file is cut off was told when it was opened.
  */
 static bool walk_records(struct aux_walk *walk,
 			 bool (*take)(struct aux_walk *walk, const struct perf_record *record,
@@ -278,6 +278,9 @@ static bool walk_records(struct aux_walk *walk,
 			ok = take(walk, &record, arg, to);
 			continue;
 		}
+		/* the iterator stands at the next source; this one has ended */
+		if (iter.source && walk->part->sources[iter.source - 1].cut_told)
+			continue;
 		whole = false;
 		to = &more;
 	}

@@ -39,7 +39,7 @@ pages() # what trace-cmd restore needs of tracefs: format files, names
 	cat /sys/kernel/tracing/events/header_page >"$tree/events/header_page"
 	cat /sys/kernel/tracing/events/header_event >"$tree/events/header_event"
 	for system in ftrace sched raw_syscalls; do
-		for format in /sys/kernel/tracing/events/$system/*/format; do
+		for format in "/sys/kernel/tracing/events/$system/"*/format; do
 			mkdir -p "$tree/events/$system/$(basename "$(dirname "$format")")"
 			cat "$format" >"$tree/events/$system/$(basename "$(dirname "$format")")/format"
 		done

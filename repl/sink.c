@@ -79,23 +79,11 @@ void sink_drop_row(struct sink *sink)
 	sink->len = sink->whole;
 }
 
-static const char pairs[] = "0001020304050607080910111213141516171819"
-			    "2021222324252627282930313233343536373839"
-			    "4041424344454647484950515253545556575859"
-			    "6061626364656667686970717273747576777879"
-			    "8081828384858687888990919293949596979899";
-
 void sink_u64(struct sink *sink, uint64_t number)
 {
-	char digits[20], *end = digits + sizeof digits, *at = end;
+	char *to = sink_room(sink, NUMBER_ROOM);
 
-	for (; number >= 100; number /= 100)
-		memcpy(at -= 2, pairs + number % 100 * 2, 2);
-	if (number >= 10)
-		memcpy(at -= 2, pairs + number * 2, 2);
-	else
-		*--at = (char)('0' + number);
-	sink_add(sink, at, (size_t)(end - at));
+	sink->len += (size_t)(decimal_put(to, number) - to);
 }
 
 void sink_i64(struct sink *sink, int64_t number)
@@ -107,12 +95,9 @@ void sink_i64(struct sink *sink, int64_t number)
 
 void sink_hex(struct sink *sink, uint64_t number, unsigned digits)
 {
-	char text[24], *end = text + sizeof text, *at = end;
+	char *to = sink_room(sink, NUMBER_ROOM);
 
-	do
-		*--at = "0123456789abcdef"[number & 15];
-	while ((number >>= 4) || (end - at < (int)digits && end - at < 16));
-	sink_add(sink, at, (size_t)(end - at));
+	sink->len += (size_t)(hex_put(to, number, digits) - to);
 }
 
 void sink_pad(struct sink *sink, size_t count)

@@ -24,6 +24,14 @@ void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(pri
 const char *buf_text(const struct buf *buf); /* "" when empty */
 
 /*
+ * Digits at `to`, returning their end. Straight to where they stay: digits that are copied at once
+ * wait for their own bytes to be written. NUMBER_ROOM bytes must be there, more than they take.
+ */
+enum { NUMBER_ROOM = 24 };
+char *decimal_put(char *to, uint64_t number);
+char *hex_put(char *to, uint64_t number, unsigned least); /* at least so many digits, up to 16 */
+
+/*
  * As memcpy(), for the few bytes that text is made of: a call costs more than they do. The two ends
  * of 4 to 16 bytes overlap, so that no loop is needed.
  */

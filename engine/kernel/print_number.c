@@ -41,20 +41,18 @@ static void pad(struct buf *out, char with, size_t count)
 
 void print_decimal(struct buf *out, bool negative, uint64_t value)
 {
-	char digits[24], *end = digits + sizeof digits;
-	char *at = decimal_digits(end, negative ? 0 - value : value);
+	char *to = buf_room(out, NUMBER_ROOM + 1), *at = to;
 
-	if (negative)
-		*--at = '-';
-	print_add(out, at, (size_t)(end - at));
+	*at = '-';
+	at = decimal_put(at + negative, negative ? 0 - value : value);
+	out->len += (size_t)(at - to);
 }
 
 void print_hex(struct buf *out, uint64_t value)
 {
-	char digits[24], *end = digits + sizeof digits;
-	char *at = power_digits(end, value, 4, "0123456789abcdef");
+	char *to = buf_room(out, NUMBER_ROOM);
 
-	print_add(out, at, (size_t)(end - at));
+	out->len += (size_t)(hex_put(to, value, 1) - to);
 }
 
 /* What a conversion keeps of a value: int, or as many longs or halves as it says. */

@@ -56,8 +56,8 @@ enum lost_kind {
 	LOST_NONE,	    /* records carry no count */
 	LOST_AT_END,	    /* running counter, value at the packet's end (CTF 1.8, 2) */
 	LOST_AT_FIRST,	    /* running counter, value at its first event (2010 proposal) */
-	LOST_COUNT_BEFORE,  /* events lost before its first event (trace.dat) */
-	LOST_SUM_INSIDE	    /* events lost inside the packet (perf) */
+	LOST_COUNT_BEFORE,  /* events lost before its first event (trace.dat, perf) */
+	LOST_SUM_INSIDE	    /* events lost somewhere inside the packet */
 };
 
 struct stream {
@@ -108,6 +108,9 @@ struct trace {
 	size_t nclasses;
 	struct source **sources; /* owned; streams may share them */
 	size_t nsources;
+	const char *spill_dir; /* as asked for by the options */
+	const char **copies;   /* files there that are this trace's, if they exist */
+	size_t ncopies;
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
@@ -119,6 +122,9 @@ struct trace_options {
 	size_t npaths;
 	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
 	enum source_mode mode;
+	/* A folder, in which decompressed copies are kept for later runs. NULL: they end with the
+	   trace. */
+	const char *spill_dir;
 	struct notices notices; /* copied; damage is told here while the trace lives */
 };
 
@@ -136,6 +142,8 @@ struct event_class *trace_add_class(struct trace *trace, const struct part *part
 int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 /* The trace takes the source: streams of any part may name it, trace_close() ends it. */
 void trace_add_source(struct trace *trace, struct source *source);
+/* A file in spill_dir that a reader keeps, or would, for this trace; the path is copied. */
+void trace_add_copy(struct trace *trace, const char *path);
 uint32_t part_index(const struct trace *trace, const struct part *part);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);

@@ -500,8 +500,10 @@ static bool add_side_class(struct perf_part *part, struct perf_attr *attr, uint3
 	add_body(m, side, attr);
 	add_trailer(m, attr);
 	bool ok = finish(m, side->name, id, &class, err);
-	if (ok)
+	if (ok) {
 		class->trailer = perf_trailer_bytes(attr);
+		class->type = type;
+	}
 	attr->side[type][side->build_id] = class;
 	mem_free(m);
 	return ok;

@@ -528,13 +528,43 @@ bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	return true;
 }
 
+/* A switch as perf script has it; what it says of the thread is at the line's beginning. */
+static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *out)
+{
+	const struct slot *slot = fields->slots + fields->class->slot_base[SCOPE_PAYLOAD];
+	const struct slot *way = cpu_wide ? slot + 2 : slot; /* behind next_prev_pid and _tid */
+	char *to = buf_room(out, 64 + 2 * NUMBER_ROOM), *at = to;
+
+	at = stpcpy(at, !way[0].u ? "IN" : way[1].u ? "OUT preempt" : "OUT");
+	if (cpu_wide) {
+		memset(at, ' ', 13);
+		at = stpcpy(to + 13, way[0].u ? "next pid/tid: " : "prev pid/tid: ");
+		for (int64_t least = 10000; least > slot[0].s && least > 1; least /= 10)
+			*at++ = ' '; /* %5d */
+		for (int i = 0; i < 2; i++) {
+			at[0] = '/';
+			at += i;
+			at[0] = '-';
+			at += slot[i].s < 0;
+			at = decimal_put(at, slot[i].s < 0 ? 0 - slot[i].u : slot[i].u);
+		}
+	}
+	*at = 0;
+	out->len += (size_t)(at - to);
+}
+
 bool perf_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;
 
-	if (!perf->format)
+	if (perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE)
+		switch_text(fields, perf->type == PERF_SWITCH_CPU_WIDE, out);
+	else if (!perf->format)
 		return false;
-	const struct slot *raw = &fields->slots[fields->class->nslots];
-	tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n, out);
+	else {
+		const struct slot *raw = &fields->slots[fields->class->nslots];
+		tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n,
+			     out);
+	}
 	return true;
 }

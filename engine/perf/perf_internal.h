@@ -359,6 +359,7 @@ struct perf_class {
 	const struct tracing *tracing;
 	const struct tracing_format *format; /* OP_RAW; its record is in slot class->nslots */
 	uint32_t trailer;                    /* bytes; 0 in samples */
+	uint32_t type;                       /* of the record; 0: a sample */
 	struct perf_op *ops;
 	uint32_t nops;
 };

@@ -314,7 +314,9 @@ static void check_cut(const struct kernel_case *what, const char *path, const st
 	if (!is_among(&told.times, &whole->times))
 		fail_msg("%s cut at %llu: events that were not there", what->name,
 			 (unsigned long long)cut);
-	bool clean = shape->pipe && told.messages == 0;
+	/* a pipe may end between records; version 7 of trace.dat ends with names of its sections */
+	bool clean = !told.messages &&
+		     (shape->pipe || (!what->perf && told.times.count == whole->times.count));
 	if ((!told.messages || told.messages > shape->messages) && !clean)
 		fail_msg("%s cut at %llu: %zu messages (%s)", what->name, (unsigned long long)cut,
 			 told.messages, told.last);

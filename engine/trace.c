@@ -77,6 +77,12 @@ void trace_add_source(struct trace *trace, struct source *source)
 	trace->sources[trace->nsources++] = source;
 }
 
+void trace_add_copy(struct trace *trace, const char *path)
+{
+	trace->copies = room_for_one(trace->copies, trace->ncopies, sizeof *trace->copies);
+	trace->copies[trace->ncopies++] = arena_strdup(trace->arena, path);
+}
+
 void trace_damage(struct trace *trace, const char *where, const struct error *cause)
 {
 	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
@@ -174,6 +180,8 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->arena = arena_new();
 	trace->notices = options->notices;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
+	if (options->spill_dir)
+		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);
 	for (size_t i = 0; i < options->npaths; i++) {
 		if (open_one(trace, options, i, err))
 			continue;
@@ -198,6 +206,7 @@ void trace_close(struct trace *trace)
 	for (size_t i = 0; i < trace->nsources; i++)
 		source_close(trace->sources[i]);
 	mem_free(trace->sources);
+	mem_free(trace->copies);
 	mem_free(trace->parts);
 	mem_free(trace->clocks);
 	mem_free(trace->streams);

@@ -7,7 +7,9 @@
 #include "index/packet_cache.h"
 #include "index/write.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CHECK_TOLD = 10 };
 
@@ -123,6 +125,15 @@ const char *index_path(const struct index *index)
 	return index->path;
 }
 
+/* Decompressed copies, which readers keep beside the index. */
+static bool drop_copies(const struct trace *trace, struct error *err)
+{
+	for (size_t i = 0; i < trace->ncopies; i++)
+		if (unlink(trace->copies[i]) != 0 && errno != ENOENT)
+			return error_set(err, ERR_IO, "%s: %s", trace->copies[i], strerror(errno));
+	return true;
+}
+
 bool index_drop(struct trace *trace, const struct index_options *options, struct error *err)
 {
 	char name[IDENTITY_NAME];
@@ -131,7 +142,7 @@ bool index_drop(struct trace *trace, const struct index_options *options, struct
 	char *path = index_location(options, name);
 	bool good = !path || store_remove(path, err);
 	mem_free(path);
-	return good;
+	return good && drop_copies(trace, err);
 }
 
 bool index_table(struct index *index, const struct stream *stream, struct table **out,

@@ -33,7 +33,7 @@ struct trace *index_trace(const struct index *index);
 
 /* Scans what is not yet stored, of all streams, and commits it. */
 bool index_build(struct index *index, struct error *err);
-/* Removes what is stored for this trace. */
+/* Removes what is stored for this trace, also the copies that its readers keep. */
 bool index_drop(struct trace *trace, const struct index_options *options, struct error *err);
 /* The stored file, or NULL when the index lives in memory; for `info` and messages. */
 const char *index_path(const struct index *index);

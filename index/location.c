@@ -114,26 +114,26 @@ static bool readable(const char *dir, const char *name)
 	return there;
 }
 
-char *index_location(const struct index_options *options, const char *name)
+/* Without a name, a folder that can only be read is as good: whoever looks there finds out. */
+static bool find_folder(const struct index_options *options, const char *name, struct buf *dir)
 {
 	const char *asked = options->dir ? options->dir : getenv("YORE_INDEX_DIR");
-	struct buf dir = {0};
 	bool found = false;
 
 	if (asked && *asked)
-		buf_add_text(&dir, asked);
+		buf_add_text(dir, asked);
 	else
-		cache_folder(&dir);
-	char *first = mem_strdup(buf_text(&dir));
-	switch (dir.len ? judge(first) : REFUSED) {
+		cache_folder(dir);
+	char *first = mem_strdup(buf_text(dir));
+	switch (dir->len ? judge(first) : REFUSED) {
 	case USABLE:
 		found = true;
 		break;
 	case NETWORK:
-		found = elsewhere(&options->notices, first, &dir);
+		found = elsewhere(&options->notices, first, dir);
 		break;
 	case READ_ONLY: /* LMDB reads without locks where nobody can write */
-		found = readable(first, name);
+		found = !name || readable(first, name);
 		if (found)
 			break;
 		/* fall through */
@@ -144,8 +144,29 @@ char *index_location(const struct index_options *options, const char *name)
 		break;
 	}
 	mem_free(first);
-	if (found)
+	return found;
+}
+
+char *index_location(const struct index_options *options, const char *name)
+{
+	struct buf dir = {0};
+	char *path = NULL;
+
+	if (find_folder(options, name, &dir)) {
 		buf_printf(&dir, "/%s.yore", name);
+		path = mem_strdup(buf_text(&dir));
+	}
+	buf_release(&dir);
+	return path;
+}
+
+char *index_folder(const struct index_options *options)
+{
+	struct index_options quiet = *options; /* opening the index says it */
+	struct buf dir = {0};
+
+	quiet.notices = (struct notices){0};
+	bool found = !options->none && find_folder(&quiet, NULL, &dir);
 	char *path = found ? mem_strdup(buf_text(&dir)) : NULL;
 	buf_release(&dir);
 	return path;

@@ -10,6 +10,12 @@
  */
 char *index_location(const struct index_options *options, const char *name);
 
+/*
+ * The folder alone, for what readers keep beside the index: options->dir and options->none matter.
+ * The caller frees it with mem_free(). NULL: nothing is to be kept.
+ */
+char *index_folder(const struct index_options *options);
+
 /* statfs(2), f_type: file systems on which LMDB's locks and maps are not to be trusted. */
 bool location_is_network(unsigned long type);
 

@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/reader.h"
 #include "index/events.h"
+#include "index/location.h"
 #include "state/state.h"
 
 #include <fnmatch.h>
@@ -88,13 +89,17 @@ EXPORT int yore_open(const char *path, const struct yore_options *options, struc
 
 	*out = yore;
 	take_options(&yore->options, sizeof yore->options, options, options ? options->size : 0);
-	if (!trace_open(&open, &yore->trace, &yore->err)) {
-		yore->trace = NULL;
-		return -1;
-	}
 	struct index_options index = {.dir = yore->options.index_dir,
 				      .none = yore->options.no_index != 0,
 				      .notices = notices};
+	char *spill_dir = index_folder(&index);
+	open.spill_dir = spill_dir;
+	bool opened = trace_open(&open, &yore->trace, &yore->err);
+	mem_free(spill_dir);
+	if (!opened) {
+		yore->trace = NULL;
+		return -1;
+	}
 	if (!index_open(yore->trace, &index, &yore->index, &yore->err)) {
 		yore->index = NULL;
 		return -1;

@@ -8,6 +8,7 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
+#include "index/location.h"
 #include "state/rule.h"
 
 #include <string.h>
@@ -201,7 +202,11 @@ static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, i
 		lua_getfield(L, i, "input");
 		trace.input = lua_tostring(L, -1);
 	}
-	if (!trace_open(&trace, &bound->trace, err)) {
+	char *spill_dir = index_folder(&index);
+	trace.spill_dir = spill_dir;
+	bool opened = trace_open(&trace, &bound->trace, err);
+	mem_free(spill_dir);
+	if (!opened) {
 		bound->trace = NULL;
 		return false;
 	}

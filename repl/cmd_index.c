@@ -58,7 +58,7 @@ const struct cmd cmd_index = {
 		"questions find their packets at once. Nothing needs it: questions build what "
 		"they\n"
 		"miss. A trace that grew is caught up from where it ended; --drop removes what is\n"
-		"stored.\n"
+		"stored, and decompressed copies that are kept beside it.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore index fixtures/golden/sched-demo\n"

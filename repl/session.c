@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/symbols.h"
+#include "index/location.h"
 #include "repl/progress.h"
 
 #include <pthread.h>
@@ -194,13 +195,17 @@ struct trace *session_trace(struct session *session, struct error *err)
 		paths[i] = options->with.items[i - 1];
 	if (!set_offsets(session, paths, npaths, offsets, err))
 		return NULL;
+	struct index_options index = session_index_options(session);
+	char *spill_dir = index_folder(&index);
 	struct trace_options open = {.paths = paths,
 				     .offsets = options->offsets.count ? offsets : NULL,
 				     .npaths = npaths,
 				     .input = options->input,
+				     .spill_dir = spill_dir,
 				     .notices = session_notices(session)};
 	if (!trace_open(&open, &session->trace, err))
 		session->trace = NULL;
+	mem_free(spill_dir);
 	return session->trace;
 }
 

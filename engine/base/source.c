@@ -140,6 +140,22 @@ struct source *source_over(const char *name, const void *data, size_t size)
 	return source;
 }
 
+bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
+		      struct error *err)
+{
+	struct source *source = source_new(name, size);
+
+	if (size)
+		source_map(source, fd);
+	if (!source->data && (source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+		error_set(err, ERR_IO, "%s: %s", name, strerror(errno));
+		source_close(source);
+		return false;
+	}
+	*out = source;
+	return true;
+}
+
 void source_close(struct source *source)
 {
 	if (!source)

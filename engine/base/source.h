@@ -29,6 +29,9 @@ struct block { /* borrowed bytes; give back with source_put() */
 bool source_open(const char *path, enum source_mode mode, struct source **out, struct error *err);
 /* `data` is borrowed until source_close(); `name` is copied. For tests, spills and fuzzers. */
 struct source *source_over(const char *name, const void *data, size_t size);
+/* The first `size` bytes of an open file, which stays the caller's; `name` is copied. */
+bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
+		      struct error *err);
 void source_close(struct source *source);
 
 const char *source_name(const struct source *source); /* the path as opened */

@@ -656,7 +656,6 @@ void perf_close(struct part *part)
 	if (!perf)
 		return;
 	perf_walk_free(perf->walk);
-	perf_spill_release(perf);
 	tracing_free(perf->tracing);
 	mem_free(perf->attrs);
 	mem_free(perf->ids);

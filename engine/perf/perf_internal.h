@@ -5,6 +5,7 @@
  *     features.c  what the recorder tells of its machine and itself
  *     records.c   one record: its size, event id, time and CPU; all records of a part in file order
  *     spill.c     compressed records → one decompressed copy per file
+ *     keep.c      such a copy, kept for later runs
  *     classes.c   attributes and record types → event classes
  *     walk.c      the one walk over all records → packet records of every stream
  *     decode.c    one packet → heads → fields
@@ -209,9 +210,6 @@ struct perf_part {
 	uint32_t most_slots; /* of all classes */
 	uint32_t registers;
 	struct perf_walk *walk;
-	void **maps; /* spills' maps, ended with the part */
-	size_t *map_sizes;
-	size_t nmaps;
 };
 
 static inline uint16_t get16(const uint8_t *p, bool swap)
@@ -310,13 +308,25 @@ void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size,
 /* spill.c */
 /* Adds a decompressed copy of source i's compressed records, if it has any. */
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
-void perf_spill_release(struct perf_part *part);
 
 /* Memory that ends with the store; beyond a few MB it lies in a temporary file. */
 struct perf_store;
 struct perf_store *perf_store_new(void);
 void perf_store_free(struct perf_store *store);
 void *perf_store_take(struct perf_store *store, size_t size);
+
+/* keep.c */
+/* Where the copy of source i is kept; NULL: it is not. */
+struct perf_keep;
+struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i);
+void perf_keep_free(struct perf_keep *keep); /* NULL is fine */
+/* The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records. */
+bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size);
+/* A new copy: the file to write to, which the caller ends; -1: it is not to be had. */
+int perf_keep_create(struct perf_keep *keep);
+void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size); /* was written */
+/* Before it is closed: a copy that is not whole goes. */
+void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole);
 
 /* classes.c */
 

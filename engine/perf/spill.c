@@ -6,9 +6,10 @@
  *     spill   SAMPLE SAMPLE SAMPLE SWITCH SAMPLE ...
  *
  * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
- * that a packet cannot be reached without all that lies before it. The copy is written once, while
- * the trace opens, to a temporary file without a name, and mapped: its pages can be evicted. So are
- * those of a store, which keeps what grows with the trace: the extents of packets.
+ * that a packet cannot be reached without all that lies before it. The copy is written while the
+ * trace opens, unless one was kept (see keep.c), and mapped: its pages can be evicted. What is not
+ * to be kept goes to a temporary file without a name. So do the pages of a store, which has what
+ * grows with the trace: the extents of packets.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
@@ -34,6 +35,7 @@ struct perf_store {
 struct spill {
 	struct perf_part *part;
 	uint32_t from;
+	struct perf_keep *keep; /* NULL: the copy ends with the trace */
 	ZSTD_DStream *stream;
 	uint8_t *out;
 	int fd; /* -1: nothing was decompressed yet */
@@ -61,9 +63,19 @@ static int open_temporary(struct error *err)
 	return fd;
 }
 
+static bool open_copy(struct spill *spill, struct error *err)
+{
+	spill->fd = spill->keep ? perf_keep_create(spill->keep) : -1;
+	if (spill->fd < 0) {
+		spill->keep = NULL;
+		spill->fd = open_temporary(err);
+	}
+	return spill->fd >= 0;
+}
+
 static bool write_out(struct spill *spill, size_t size, struct error *err)
 {
-	if (spill->fd < 0 && size && (spill->fd = open_temporary(err)) < 0)
+	if (spill->fd < 0 && size && !open_copy(spill, err))
 		return false;
 	for (size_t done = 0; done < size;) {
 		ssize_t n = write(spill->fd, spill->out + done, size - done);
@@ -74,6 +86,8 @@ static bool write_out(struct spill *spill, size_t size, struct error *err)
 					 strerror(errno));
 		done += (size_t)n;
 	}
+	if (spill->keep)
+		perf_keep_add(spill->keep, spill->out, size);
 	spill->size += size;
 	return true;
 }
@@ -159,27 +173,20 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 	return false;
 }
 
-static bool add_copy(struct spill *spill, bool whole, struct error *err)
+static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, bool whole,
+		     struct error *err)
 {
-	struct perf_part *part = spill->part;
-	const struct perf_source *from = &part->sources[spill->from];
-	void *map = mmap(NULL, spill->size, PROT_READ, MAP_SHARED, spill->fd, 0);
-
-	if (map == MAP_FAILED)
-		return error_set(err, ERR_IO, "mapping the decompressed records: %s",
-				 strerror(errno));
-	part->maps = mem_resize(part->maps, part->nmaps + 1, sizeof *part->maps);
-	part->map_sizes = mem_resize(part->map_sizes, part->nmaps + 1, sizeof *part->map_sizes);
-	part->maps[part->nmaps] = map;
-	part->map_sizes[part->nmaps++] = spill->size;
+	const struct perf_source *from = &part->sources[i];
 	const char *name =
 		arena_printf(part->trace->arena, "%s (decompressed)", source_name(from->source));
-	struct perf_source copy = {.source = source_over(name, map, spill->size),
-				   .name = name,
-				   .end = spill->size,
+	struct perf_source copy = {.name = name,
+				   .end = size,
 				   .spill = true,
 				   .grows = from->grows,
 				   .cut_told = !whole || from->cut_told};
+
+	if (!source_over_file(name, fd, size, &copy.source, err))
+		return false;
 	trace_add_source(part->trace, copy.source);
 	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
 				 sizeof *part->sources);
@@ -187,9 +194,19 @@ static bool add_copy(struct spill *spill, bool whole, struct error *err)
 	return true;
 }
 
-bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
+static void tell_damage(struct perf_part *part, uint32_t i, uint64_t at, struct error *cause)
 {
-	struct spill spill = {.part = part, .from = i, .fd = -1};
+	if (!strstr(cause->text, "offset"))
+		error_while(cause, "%s: compressed record at offset %" PRIu64,
+			    part->sources[i].name, at);
+	trace_damage(part->trace, "", cause);
+}
+
+/* *full: the copy could not be written; without one that is kept there may be room elsewhere. */
+static bool make_copy(struct perf_part *part, uint32_t i, struct perf_keep *keep, bool *full,
+		      struct error *err)
+{
+	struct spill spill = {.part = part, .from = i, .keep = keep, .fd = -1};
 	struct error cause;
 	uint64_t at;
 
@@ -197,14 +214,14 @@ bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 	if (!spill.stream)
 		return error_set(err, ERR_IO, "no memory to decompress");
 	spill.out = mem_new(OUT_BYTES);
-	bool whole = decompress(&spill, &at, &cause);
-	if (!whole) {
-		if (!strstr(cause.text, "offset"))
-			error_while(&cause, "%s: compressed record at offset %" PRIu64,
-				    part->sources[i].name, at);
-		trace_damage(part->trace, "", &cause);
-	}
-	bool ok = !spill.size || add_copy(&spill, whole, err);
+	bool whole = decompress(&spill, &at, &cause), ok = true;
+	*full = spill.keep && !whole && cause.kind == ERR_IO;
+	if (spill.keep && spill.fd >= 0)
+		perf_keep_end(spill.keep, spill.fd, spill.size, whole);
+	if (!whole && !*full)
+		tell_damage(part, i, at, &cause);
+	if (spill.size && !*full)
+		ok = add_copy(part, i, spill.fd, spill.size, whole, err);
 	ZSTD_freeDStream(spill.stream);
 	mem_free(spill.out);
 	if (spill.fd >= 0)
@@ -212,12 +229,23 @@ bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 	return ok;
 }
 
-void perf_spill_release(struct perf_part *part)
+bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 {
-	for (size_t i = 0; i < part->nmaps; i++)
-		munmap(part->maps[i], part->map_sizes[i]);
-	mem_free(part->maps);
-	mem_free(part->map_sizes);
+	struct perf_keep *keep = perf_keep_new(part, i);
+	bool full = false, ok;
+	uint64_t size;
+	int fd;
+
+	if (keep && perf_keep_open(keep, &fd, &size)) {
+		ok = add_copy(part, i, fd, size, true, err);
+		close(fd);
+	} else {
+		ok = make_copy(part, i, keep, &full, err);
+		if (ok && full)
+			ok = make_copy(part, i, NULL, &full, err);
+	}
+	perf_keep_free(keep);
+	return ok;
 }
 
 struct perf_store *perf_store_new(void)

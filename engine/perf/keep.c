@@ -1,0 +1,331 @@
+/*
+ * keep.c - the decompressed copy of a file, kept for later runs
+ *
+ * A copy lies in the folder that the trace was opened with, and is named by a digest of its
+ * source's first and last bytes, so that all copies of a trace share it. Behind its bytes stands a
+ * mark of 104 bytes, in this machine's byte order:
+ *
+ *     OFF  SIZE  MEANING
+ *       0     8  "yorecopy"
+ *       8     8  bytes of the copy
+ *      16    16  digest of them (XXH3)
+ *      32     8  bytes of the source
+ *      40    16  digest of them
+ *      56    24  the source's time of change (ns), device, inode
+ *      80    16  digest of this boot's id
+ *      96     8  digest of the mark up to here
+ *
+ * What is cheap to know spares what is dear: only a source of another place or time of change is
+ * read whole and compared; only a copy from another boot, whose last pages a crash may have lost,
+ * is. A mark that was proved so is renewed.
+ *
+ * A copy is written under a temporary name, which belongs to who holds its lock, and gets its own
+ * name when it is complete. Who is killed leaves a temporary that the next writer takes over. Who
+ * finds it locked, or the folder full or not to be written, goes without.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60, SETTLED = 2 };
+static const char magic[8] = "yorecopy";
+
+uint32_t perf_keep_least = 256 << 10;
+
+struct keep_mark { /* stored as it is */
+	char magic[8];
+	uint64_t bytes, digest[2];
+	uint64_t source_bytes, source_digest[2];
+	int64_t changed; /* 0: too lately to tell the next change from */
+	uint64_t device, inode;
+	uint64_t boot[2];
+	uint64_t check;
+};
+_Static_assert(sizeof(struct keep_mark) == 104, "the mark is stored as it is");
+
+struct perf_keep {
+	struct source *source;
+	char *path, *temporary;
+	bool settled;          /* its source is complete */
+	struct keep_mark mark; /* what is known of the source */
+	XXH3_state_t *digest;  /* of the copy that is being written */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Where the source is, and since when it is as it is. */
+static void look_at(struct perf_keep *keep, bool grows)
+{
+	struct keep_mark *mark = &keep->mark;
+	struct stat st;
+
+	mark->source_bytes = source_size(keep->source);
+	if (stat(source_name(keep->source), &st) != 0)
+		return;
+	mark->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	mark->device = st.st_dev;
+	mark->inode = st.st_ino;
+	int64_t age = (now_ns() - mark->changed) / 1000000000;
+	keep->settled = !grows || age >= AT_REST;
+	if (age < SETTLED)
+		mark->changed = 0;
+}
+
+static bool same_pair(const uint64_t a[2], const uint64_t b[2])
+{
+	return a[0] == b[0] && a[1] == b[1];
+}
+
+static void get_digest(const XXH3_state_t *state, uint64_t out[2])
+{
+	XXH128_hash_t hash = XXH3_128bits_digest(state);
+
+	out[0] = hash.low64;
+	out[1] = hash.high64;
+}
+
+static bool add_range(XXH3_state_t *state, struct source *source, uint64_t from, uint64_t to)
+{
+	struct error ignored;
+
+	while (from < to) {
+		struct block block;
+		size_t size = to - from < WINDOW ? (size_t)(to - from) : WINDOW;
+		if (!source_get(source, from, size, &block, &ignored))
+			return false;
+		XXH3_128bits_update(state, block.data, size);
+		source_put(&block);
+		from += size;
+	}
+	return true;
+}
+
+static bool digest_source(struct perf_keep *keep, uint64_t out[2])
+{
+	XXH3_state_t *state = XXH3_createState();
+
+	XXH3_128bits_reset(state);
+	bool good = add_range(state, keep->source, 0, source_size(keep->source));
+	get_digest(state, out);
+	XXH3_freeState(state);
+	return good && !source_broken(keep->source);
+}
+
+static void find_boot(uint64_t out[2])
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char text[64];
+	size_t n = file ? fread(text, 1, sizeof text, file) : 0;
+	XXH128_hash_t hash = XXH3_128bits(text, n);
+
+	if (file)
+		fclose(file);
+	out[0] = n ? hash.low64 : 0;
+	out[1] = n ? hash.high64 : 0;
+}
+
+/* Of a file that may grow, only the first bytes stay. */
+static bool make_name(struct perf_keep *keep, const char *folder, const struct perf_source *from)
+{
+	uint64_t most = from->end - from->begin < NAMED_BY ? from->end - from->begin : NAMED_BY;
+	XXH3_state_t *state = XXH3_createState();
+	struct buf path = {0};
+	uint64_t digest[2];
+
+	XXH3_128bits_reset(state);
+	bool good = add_range(state, from->source, from->begin, from->begin + most);
+	if (!from->grows) {
+		good = good && add_range(state, from->source, from->end - most, from->end);
+		XXH3_128bits_update(state, &from->end, sizeof from->end);
+	}
+	get_digest(state, digest);
+	XXH3_freeState(state);
+	buf_printf(&path, "%s/%016llx%016llx.spill", folder, (unsigned long long)digest[1],
+		   (unsigned long long)digest[0]);
+	keep->path = mem_strdup(buf_text(&path));
+	buf_add_text(&path, ".tmp");
+	keep->temporary = mem_strdup(buf_text(&path));
+	buf_release(&path);
+	return good;
+}
+
+struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i)
+{
+	const struct perf_source *from = &part->sources[i];
+	struct trace *trace = part->trace;
+
+	if (!trace->spill_dir || from->end - from->begin < perf_keep_least)
+		return NULL;
+	struct perf_keep *keep = mem_new(sizeof *keep);
+	keep->source = from->source;
+	look_at(keep, from->grows);
+	bool named = make_name(keep, trace->spill_dir, from);
+	if (named) {
+		trace_add_copy(trace, keep->path);
+		trace_add_copy(trace, keep->temporary);
+	}
+	if (named && keep->settled)
+		return keep;
+	perf_keep_free(keep);
+	return NULL;
+}
+
+void perf_keep_free(struct perf_keep *keep)
+{
+	if (!keep)
+		return;
+	XXH3_freeState(keep->digest);
+	mem_free(keep->path);
+	mem_free(keep->temporary);
+	mem_free(keep);
+}
+
+static uint64_t check_of(const struct keep_mark *mark)
+{
+	return XXH3_64bits(mark, offsetof(struct keep_mark, check));
+}
+
+static bool read_mark(int fd, struct keep_mark *out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof *out)
+		return false;
+	uint64_t bytes = (uint64_t)st.st_size - sizeof *out;
+	return pread(fd, out, sizeof *out, (off_t)bytes) == (ssize_t)sizeof *out &&
+	       !memcmp(out->magic, magic, sizeof magic) && out->check == check_of(out) &&
+	       out->bytes == bytes;
+}
+
+static bool write_mark(int fd, struct keep_mark *mark)
+{
+	memcpy(mark->magic, magic, sizeof magic);
+	mark->check = check_of(mark);
+	return pwrite(fd, mark, sizeof *mark, (off_t)mark->bytes) == (ssize_t)sizeof *mark;
+}
+
+static bool copy_agrees(int fd, const struct keep_mark *mark)
+{
+	XXH3_state_t *state = XXH3_createState();
+	uint8_t *room = mem_new(WINDOW);
+	uint64_t at = 0, digest[2];
+	ssize_t n = 1;
+
+	XXH3_128bits_reset(state);
+	while (at < mark->bytes && n > 0) {
+		size_t want = mark->bytes - at < WINDOW ? (size_t)(mark->bytes - at) : WINDOW;
+		n = pread(fd, room, want, (off_t)at);
+		if (n > 0)
+			XXH3_128bits_update(state, room, (size_t)n);
+		at += n > 0 ? (uint64_t)n : 0;
+	}
+	get_digest(state, digest);
+	XXH3_freeState(state);
+	mem_free(room);
+	return at == mark->bytes && same_pair(digest, mark->digest);
+}
+
+/* Is what the file's mark says true of the source and of the copy? */
+static bool verify(struct perf_keep *keep, int fd, struct keep_mark *mark)
+{
+	const struct keep_mark *now = &keep->mark;
+	bool renew = false;
+	uint64_t boot[2];
+
+	if (!read_mark(fd, mark) || mark->source_bytes != now->source_bytes)
+		return false;
+	if (!mark->changed || mark->changed != now->changed || mark->device != now->device ||
+	    mark->inode != now->inode) {
+		uint64_t digest[2];
+		if (!digest_source(keep, digest) || !same_pair(digest, mark->source_digest))
+			return false;
+		mark->changed = now->changed;
+		mark->device = now->device;
+		mark->inode = now->inode;
+		renew = true;
+	}
+	find_boot(boot);
+	if (!(boot[0] | boot[1]) || !same_pair(boot, mark->boot)) {
+		if (!copy_agrees(fd, mark))
+			return false;
+		memcpy(mark->boot, boot, sizeof boot);
+		renew = true;
+	}
+	if (renew)
+		(void)!write_mark(fd, mark); /* else it is proved again next time */
+	return true;
+}
+
+bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size)
+{
+	struct keep_mark mark;
+
+	*fd = open(keep->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		*fd = open(keep->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return false;
+	if (!verify(keep, *fd, &mark)) {
+		close(*fd);
+		return false;
+	}
+	*size = mark.bytes;
+	return true;
+}
+
+static bool is_file(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
+	       held.st_ino == named.st_ino;
+}
+
+int perf_keep_create(struct perf_keep *keep)
+{
+	int fd = open(keep->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return -1;
+	/* who held the lock may just have given the file its name */
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_file(fd, keep->temporary) ||
+	    ftruncate(fd, 0) != 0 || !digest_source(keep, keep->mark.source_digest)) {
+		close(fd);
+		return -1;
+	}
+	keep->digest = XXH3_createState();
+	XXH3_128bits_reset(keep->digest);
+	return fd;
+}
+
+void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size)
+{
+	XXH3_128bits_update(keep->digest, bytes, size);
+}
+
+void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
+{
+	struct keep_mark *mark = &keep->mark;
+
+	mark->bytes = size;
+	get_digest(keep->digest, mark->digest);
+	find_boot(mark->boot);
+	if (!is_file(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
+		return;
+	if (!whole || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)
+		unlink(keep->temporary);
+}

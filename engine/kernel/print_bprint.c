@@ -68,7 +68,7 @@ static void one(struct packed *packed, const char **at, struct buf *out)
 	if (piece.kind == PIECE_STRING || is_text_pointer(packed, &piece)) {
 		struct spec spec = piece.spec;
 		if (piece.precision)
-			spec.precision = (int)(width.number & 0xfff);
+			spec.precision = (int)(precision.number & 0xfff);
 		take_text(packed, &spec, out);
 		return;
 	}

@@ -821,12 +821,13 @@ static void binary_printk_agrees(void **state)
 				     "\tfield:u32 buf[];\toffset:24;\tsize:0;\tsigned:0;\n\n"
 				     "print fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
 	static const char printks[] = "0x1000 : \"n=%d s=%s l=%lu %%\\n\"\n0x2000 : \"%6s|%llx\"\n"
-				      "0x3000 : \"%pS\"\n";
+				      "0x3000 : \"%pS\"\n0x5000 : \"%.*s|%8.*s|%d\"\n";
 	static const uint8_t bodies[][40] = {
 		{7, 0, 0, 0, 't', 'e', 'x', 't', 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8},
 		{'a', 'b', 0, 0, 0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0},
 		{1, 4, 0, 0x81, 0xff, 0xff, 0xff, 0xff},
 		{0},
+		{3, 0, 0, 0, 'a', 'b', 'c', 'd', 0, 0, 0, 0, 2, 0, 0, 0, 'e', 'f', 'g', 0, 9},
 	};
 
 	(void)state;

@@ -539,7 +539,8 @@ static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *
 	if (cpu_wide) {
 		memset(at, ' ', 13);
 		at = stpcpy(to + 13, way[0].u ? "next pid/tid: " : "prev pid/tid: ");
-		for (int64_t least = 10000; least > slot[0].s && least > 1; least /= 10)
+		int64_t wide = slot[0].s < 0 ? slot[0].s * -10 : slot[0].s; /* with its sign */
+		for (int64_t least = 10000; least > wide && least > 1; least /= 10)
 			*at++ = ' '; /* %5d */
 		for (int i = 0; i < 2; i++) {
 			at[0] = '/';

@@ -103,7 +103,7 @@ static bool in_ranges(const struct range64 *ranges, size_t count, uint64_t numbe
 
 static bool set_cpus(struct filter *filter, const struct words *words, struct error *err)
 {
-	struct range64 range;
+	struct range64 range = {0};
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < words->count; i++) {

@@ -167,7 +167,7 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 	struct options *out = parse->out;
 	void *at = (char *)out + option->at;
 	const char *name = option->info.name;
-	uint64_t n;
+	uint64_t n = 0;
 	unsigned pick;
 
 	switch (option->kind) {

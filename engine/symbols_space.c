@@ -25,13 +25,21 @@ struct ranges {
 
 enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
 
+/* Busy machines map millions of times: 48 bytes each. */
 struct change {
-	enum change_kind kind;
 	nstime t;
-	size_t from; /* the latest fork at or before it, which forgets all before; SIZE_MAX: none */
-	struct range range;             /* MAP, UNMAP */
-	const struct ranges *inherited; /* FORK; NULL: nothing */
+	uint64_t start, end; /* MAP, UNMAP */
+	uint64_t file_offset;
+	union {
+		struct object *object;          /* MAP */
+		const struct ranges *inherited; /* FORK; NULL: nothing */
+	};
+	uint32_t
+		from; /* the latest fork at or before it, which forgets all before; NO_FORK: none */
+	uint32_t kind;
 };
+
+#define NO_FORK UINT32_MAX
 
 struct space {
 	int64_t pid;
@@ -184,14 +192,18 @@ static void grow_old(struct ranges *ranges)
 
 static void apply(struct ranges *ranges, const struct change *change)
 {
-	const struct range *range = &change->range;
+	struct range range;
 
-	switch (change->kind) {
+	switch ((enum change_kind)change->kind) {
 	case CHANGE_MAP:
-		insert(ranges, cut(ranges, range->start, range->end), range);
+		range = (struct range){.start = change->start,
+				       .end = change->end,
+				       .file_offset = change->file_offset,
+				       .object = change->object};
+		insert(ranges, cut(ranges, range.start, range.end), &range);
 		break;
 	case CHANGE_UNMAP:
-		cut(ranges, range->start, range->end);
+		cut(ranges, change->start, change->end);
 		break;
 	case CHANGE_EXEC:
 		grow_old(ranges);
@@ -205,10 +217,10 @@ static void apply(struct ranges *ranges, const struct change *change)
 /* Brings `now` to what it was after the first n changes. */
 static void turn(struct space *space, size_t n)
 {
-	size_t from = n ? space->changes[n - 1].from : SIZE_MAX;
+	uint32_t from = n ? space->changes[n - 1].from : NO_FORK;
 
-	if (n < space->applied || (from != SIZE_MAX && from >= space->applied)) {
-		space->applied = from == SIZE_MAX ? 0 : from;
+	if (n < space->applied || (from != NO_FORK && from >= space->applied)) {
+		space->applied = from == NO_FORK ? 0 : from;
 		space->now.count = 0;
 	}
 	while (space->applied < n)
@@ -219,14 +231,16 @@ static void add(struct space *space, const struct change *change)
 {
 	struct change *added;
 
+	if (space->count == NO_FORK)
+		return; /* more than four thousand million of one process */
 	space->changes =
 		mem_grow(space->changes, space->count, &space->capacity, sizeof *space->changes);
 	added = &space->changes[space->count];
 	*added = *change;
 	if (change->kind == CHANGE_FORK)
-		added->from = space->count;
+		added->from = (uint32_t)space->count;
 	else
-		added->from = space->count ? added[-1].from : SIZE_MAX;
+		added->from = space->count ? added[-1].from : NO_FORK;
 	if (space->count && added->t < added[-1].t) /* told late: it counts from then on */
 		added->t = added[-1].t;
 	space->count++;
@@ -236,16 +250,19 @@ static void add(struct space *space, const struct change *change)
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range)
 {
 	if (range->end > range->start)
-		add(get(spaces, pid),
-		    &(struct change){.kind = CHANGE_MAP, .t = t, .range = *range});
+		add(get(spaces, pid), &(struct change){.kind = CHANGE_MAP,
+						       .t = t,
+						       .start = range->start,
+						       .end = range->end,
+						       .file_offset = range->file_offset,
+						       .object = range->object});
 }
 
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end)
 {
 	if (end > start)
-		add(get(spaces, pid), &(struct change){.kind = CHANGE_UNMAP,
-						       .t = t,
-						       .range = {.start = start, .end = end}});
+		add(get(spaces, pid),
+		    &(struct change){.kind = CHANGE_UNMAP, .t = t, .start = start, .end = end});
 }
 
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)

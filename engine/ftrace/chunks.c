@@ -44,6 +44,8 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 				 "chunk %zu at offset %" PRIu64 " claims %u "
 				 "bytes, which are no whole pages",
 				 found->count, *at, chunk.plain);
+	if (!ftrace_claim(own->file, sizeof head + chunk.bytes, err))
+		return error_while(err, "chunk %zu", found->count);
 	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof chunk);
 	found->items[found->count++] = chunk;
 	*at = chunk.offset + chunk.bytes;

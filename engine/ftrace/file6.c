@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 4096, TAG_BYTES = 10, OPTIONS_MAX = 1 << 16, CLOCK_TEXT_MAX = 4096 };
+enum { NAME_MAX_BYTES = 4096, TAG_BYTES = 10, CLOCK_TEXT_MAX = 4096 };
 
 bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
 		      struct error *err)
@@ -20,6 +20,17 @@ bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t
 	return error_set(err, ERR_FORMAT,
 			 "offset %" PRIu64 ": %s: cut short (the file has %" PRIu64 " bytes)", at,
 			 what, source_size(file->source));
+}
+
+bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err)
+{
+	uint64_t left = source_size(file->source) - file->claimed;
+
+	if (bytes > left)
+		return error_set(err, ERR_FORMAT,
+				 "bytes of the file that are said to be several things");
+	file->claimed += bytes;
+	return true;
 }
 
 bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
@@ -198,7 +209,7 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 	struct error cause;
 	uint64_t id, size;
 
-	for (unsigned i = 0; i < OPTIONS_MAX; i++) {
+	for (;;) {
 		if (!ftrace_read_number(file, at, 2, &id, &cause))
 			return ftrace_cut_short(file, "the options", *at, err);
 		if (id == OPTION_DONE)
@@ -206,6 +217,8 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 		if (!ftrace_read_number(file, at, 4, &size, &cause) ||
 		    size > source_size(file->source) - *at)
 			return ftrace_cut_short(file, "the options", *at, err);
+		if (!ftrace_claim(file, OPTION_HEAD + size, err))
+			return error_while(err, "offset %" PRIu64 ": the options", *at);
 		uint8_t *data = mem_resize(NULL, (size_t)size + 1, 1);
 		bool good = source_peek(file->source, *at, data, (size_t)size, err);
 		data[good ? size : 0] = 0;
@@ -219,7 +232,6 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 			return false;
 		*at += size;
 	}
-	return error_set(err, ERR_FORMAT, "offset %" PRIu64 ": options without end", *at);
 }
 
 /* [options] and the tag that says what the rest is. */
@@ -257,8 +269,9 @@ static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t
 	cpus = file->has_cpus ? file->cpus : cpus;
 	if (cpus > (source_size(file->source) - *at) / 16)
 		return ftrace_cut_short(file, "the table of pages", *at, err);
-	buffer->cpus = arena_array(file->trace->arena, cpus, sizeof *buffer->cpus);
-	buffer->ncpus = cpus;
+	if (!ftrace_claim(file, cpus * UINT64_C(16), err) ||
+	    !ftrace_add_cpus(file, buffer, cpus, err))
+		return error_while(err, "offset %" PRIu64 ": the table of pages", *at);
 	for (uint32_t i = 0; i < cpus; i++) {
 		buffer->cpus[i].cpu = i;
 		ftrace_read_number(file, at, 8, &buffer->cpus[i].offset, &ignored);

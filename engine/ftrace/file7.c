@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SECTION_HEAD = 16, COMPRESSED = 1, PLAIN_MAX = 1 << 30, CHAIN_MAX = 4096 };
+enum { SECTION_HEAD = 16, COMPRESSED = 1, PLAIN_MAX = 256 << 20, CHAIN_MAX = 1024 };
 /* zstd has the greater one: 128 KB of one byte in a block of 4 */
 enum { RATIO_MAX = 32768 };
 
@@ -24,7 +24,7 @@ struct section {            /* release with section_release() */
 	uint8_t *plain;     /* when it had to be decompressed; a zero follows it */
 	const uint8_t *data;
 	size_t size;
-	uint64_t at; /* of the data, when not decompressed */
+	uint64_t at, stored; /* where it is in the file, and its bytes there */
 };
 
 struct chain {
@@ -51,8 +51,10 @@ static bool expand_section(struct ftrace_file *file, uint64_t at, uint64_t size,
 	if (!ftrace_read_number(file, &at, 4, &bytes, err) ||
 	    !ftrace_read_number(file, &at, 4, &plain, err))
 		return false;
-	if (size < 8 || bytes > size - 8 || plain > PLAIN_MAX || plain / RATIO_MAX > bytes)
+	if (size < 8 || bytes > size - 8 || plain > PLAIN_MAX - file->expanded ||
+	    plain / RATIO_MAX > bytes)
 		return error_set(err, ERR_FORMAT, "its sizes make no sense");
+	file->expanded += plain;
 	if (!source_get(file->source, at, (size_t)bytes, &out->block, err))
 		return false;
 	ftrace_digest(file, out->block.data, out->block.size);
@@ -85,6 +87,7 @@ static bool section_open(struct ftrace_file *file, uint64_t at, unsigned id, str
 				 "file ends at %" PRIu64,
 				 size, source_size(file->source));
 	out->at = at + SECTION_HEAD;
+	out->stored = size;
 	if (ftrace_load(head + 2, 2, be) & COMPRESSED)
 		return expand_section(file, out->at, size, out, err);
 	if (!source_get(file->source, out->at, (size_t)size, &out->block, err))
@@ -126,6 +129,7 @@ static bool read_options(struct ftrace_file *file, struct chain *chain, uint64_t
 	struct cursor in = cursor_over(section.data, good ? section.size : 0);
 
 	*next = 0;
+	good = good && ftrace_claim(file, SECTION_HEAD + section.stored, err);
 	while (good && !done) {
 		const uint8_t *head = cursor_bytes(&in, 6);
 		unsigned id = head ? (unsigned)ftrace_load(head, 2, file->big_endian) : 0;
@@ -143,14 +147,25 @@ static bool read_options(struct ftrace_file *file, struct chain *chain, uint64_t
 	return good || damaged_section(at, "options", err);
 }
 
+static bool leads_back(const uint64_t *seen, unsigned count, uint64_t at)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (seen[i] == at)
+			return true;
+	return false;
+}
+
 /* False: not even the first section of options can be read. */
 static bool read_chain(struct ftrace_file *file, struct chain *chain, uint64_t at,
 		       struct error *err)
 {
+	uint64_t seen[CHAIN_MAX], next;
 	struct error cause;
-	uint64_t next;
+	unsigned count = 0;
 
-	for (unsigned i = 0; at && i < CHAIN_MAX; i++, at = next) {
+	for (; at && count < CHAIN_MAX && !leads_back(seen, count, at); at = next) {
+		unsigned i = count++;
+		seen[i] = at;
 		if (read_options(file, chain, at, &next, i ? &cause : err))
 			continue;
 		if (i == 0)

@@ -24,7 +24,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { PAGE_MAX = 16 << 20, TYPES = 65536 };
+enum { PAGE_MAX = 16 << 20, TYPES = 65536, CPUS_MAX = 1 << 16, OPTION_HEAD = 6 };
 
 enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD, CODEC_UNKNOWN };
 
@@ -89,6 +89,9 @@ struct ftrace_file {
 	size_t nprocmaps, procmaps_capacity;
 	struct buffer *buffers;
 	size_t nbuffers, buffers_capacity;
+	uint64_t claimed;  /* bytes of the file; see ftrace_claim() */
+	uint64_t expanded; /* bytes that came out of compressed sections */
+	uint32_t streams;  /* rows of all tables of pages */
 	struct env_entry *env;
 	size_t nenv, env_capacity;
 
@@ -192,6 +195,11 @@ bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t b
 		 struct error *err);
 bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
 		      struct error *err);
+/*
+ * Options, tables and chunks stand anywhere, but each in bytes of its own. False: together they
+ * would take more than the file has, so that some are reached again and again, maybe without end.
+ */
+bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err);
 
 /* options.c: *data is followed by a zero byte that `size` does not count */
 enum option {
@@ -226,6 +234,9 @@ bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data, s
 /* The bracketed word of "local [global] ...", in the arena; NULL: none. */
 const char *ftrace_active_clock(struct ftrace_file *file, const char *text);
 struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name);
+/* Room for the rows of its table; false: more than there can be. */
+bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus,
+		     struct error *err);
 
 /* decompress.c */
 enum codec codec_named(const char *name);

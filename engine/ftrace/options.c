@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPUS_MAX = 1 << 16 };
+enum { STREAMS_MAX = 1 << 20 };
 
 static uint64_t number(const struct ftrace_file *file, struct cursor *in, unsigned bytes)
 {
@@ -101,6 +101,17 @@ struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name)
 	return buffer;
 }
 
+bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus,
+		     struct error *err)
+{
+	if (cpus > CPUS_MAX || cpus > STREAMS_MAX - file->streams)
+		return error_set(err, ERR_FORMAT, "%u CPUs are more than there can be", cpus);
+	file->streams += cpus;
+	buffer->cpus = arena_array(file->trace->arena, cpus, sizeof *buffer->cpus);
+	buffer->ncpus = cpus;
+	return true;
+}
+
 /* Version 6 says where another table is; version 7 has the table itself. */
 static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sections,
 			struct error *err)
@@ -116,14 +127,11 @@ static bool read_buffer(struct ftrace_file *file, struct cursor *in, bool sectio
 		return true;
 	buffer->clock = arena_strdup(file->trace->arena, text(in));
 	buffer->page_bytes = (uint32_t)number(file, in, 4);
-	buffer->ncpus = (uint32_t)number(file, in, 4);
-	if (!in->failed && buffer->ncpus > (in->size - in->pos) / 20)
-		in->failed = true;
-	if (in->failed) {
-		buffer->ncpus = 0;
+	uint32_t cpus = (uint32_t)number(file, in, 4);
+	if (in->failed || cpus > (in->size - in->pos) / 20)
 		return error_set(err, ERR_FORMAT, "the option of buffer \"%s\" is cut short", name);
-	}
-	buffer->cpus = arena_array(file->trace->arena, buffer->ncpus, sizeof *buffer->cpus);
+	if (!ftrace_add_cpus(file, buffer, cpus, err))
+		return error_while(err, "the option of buffer \"%s\"", name);
 	for (uint32_t i = 0; i < buffer->ncpus; i++) {
 		buffer->cpus[i].cpu = (uint32_t)number(file, in, 4);
 		buffer->cpus[i].offset = number(file, in, 8);

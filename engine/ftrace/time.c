@@ -42,6 +42,14 @@ static uint32_t sample_for(const struct shift_cpu *cpu, uint64_t stamp)
 	return low;
 }
 
+/* Far beyond all times; sums of a few such still fit. */
+static __int128 bounded(__int128 value)
+{
+	const __int128 most = (__int128)1 << 120;
+
+	return value > most ? most : value < -most ? -most : value;
+}
+
 static __int128 to_host(const struct stamp_clock *clock, uint64_t stamp)
 {
 	const struct shift_cpu *cpu = clock->guest;
@@ -56,9 +64,9 @@ static __int128 to_host(const struct stamp_clock *clock, uint64_t stamp)
 		__int128 into = (__int128)stamp - from->time, part;
 		if (__builtin_mul_overflow(into, rise, &part))
 			part = 0; /* 2^127 ns² away from its sample: not a time */
-		offset += (part + length / 2) / length;
+		offset += (bounded(part) + length / 2) / length;
 	}
-	return ((__int128)stamp * from->scaling >> from->fraction) + offset;
+	return bounded((__int128)stamp * from->scaling >> from->fraction) + offset;
 }
 
 static __int128 convert(const struct stamp_clock *clock, uint64_t stamp)

@@ -200,6 +200,41 @@ static void clocks_convert(void **state)
 	made_release(&made);
 }
 
+/* Scaling and offsets beyond measure: the sums stay inside 128 bits, the event has no time. */
+static void times_beyond_all_measure(void **state)
+{
+	static const struct option_piece shift = {12,
+						  NULL,
+						  {{77, 8},
+						   {1, 4},
+						   {1, 4},
+						   {2, 4},
+						   {1, 8},
+						   {3, 8},
+						   {(uint64_t)INT64_MAX, 8},
+						   {(uint64_t)INT64_MAX, 8},
+						   {(uint64_t)INT64_MAX, 8},
+						   {(uint64_t)INT64_MAX, 8}}};
+	struct records records = {0};
+	struct opened opened;
+	struct got got = {0};
+	struct made made;
+	uint32_t n = 0;
+
+	(void)state;
+	made_init(&made, &V6, 1);
+	add_option(&made, &shift);
+	add_page(&made, UINT64_MAX / 2 * 2, 1, &n);
+	assert_true(open_made(&made, &opened));
+	decode_stream(opened.trace, stream_of(opened.trace, "cpu0"), &records, &got);
+	assert_int_equal(got.count, 0);
+	assert_non_null(strstr(got.last, "does not fit in nanoseconds"));
+	records_release(&records);
+	got_release(&got);
+	opened_release(&opened);
+	made_release(&made);
+}
+
 static void options_describe_the_recording(void **state)
 {
 	static const struct {
@@ -306,6 +341,38 @@ static void instances_of_version_6(void **state)
 	assert_int_equal(opened.said.damages, 0);
 	buf_release(&option);
 	buf_release(&place);
+	opened_release(&opened);
+	made_release(&made);
+}
+
+/* Version 7: the last of the options says where more are; here it says, where these are. */
+static void options_that_lead_back(void **state)
+{
+	struct opened opened;
+	struct made made;
+	uint64_t section, size;
+	uint32_t n = 0;
+
+	(void)state;
+	made_init(&made, &V7, 1);
+	add_page(&made, 1000, 3, &n);
+	made_write(&made);
+	const char *codec = memmem(made.file.data, made.file.len, "none", 5);
+	assert_non_null(codec);
+	const char *place = codec + 5 + strlen(codec + 5) + 1;
+	char *next = NULL;
+	memcpy(&section, place, 8);
+	for (int i = 0; i < 2; i++) { /* the chain has two sections */
+		memcpy(&size, made.file.data + section + 8, 8);
+		next = made.file.data + section + 16 + size - 8;
+		memcpy(&section, next, 8);
+	}
+	assert_int_equal(section, 0);
+	memcpy(next, place, 8);
+	assert_true(open_bytes(made.file.data, made.file.len, &opened));
+	assert_int_equal(opened.trace->nstreams, 2); /* cpu0, saved_cmdlines: once */
+	assert_int_equal(opened.said.damages, 1);
+	assert_non_null(strstr(opened.said.last, "options without end"));
 	opened_release(&opened);
 	made_release(&made);
 }
@@ -421,6 +488,8 @@ static struct fact {
 	{"options describe the recording", options_describe_the_recording, NULL},
 	{"CPUCOUNT overrides the table", cpucount_overrides_the_table, NULL},
 	{"instances of version 6", instances_of_version_6, NULL},
+	{"times beyond all measure", times_beyond_all_measure, NULL},
+	{"options that lead back", options_that_lead_back, NULL},
 	{"maps of processes and of the kernel", maps_of_processes_and_kernel, NULL},
 	{"pages beside a tracefs", pages_beside_a_tracefs, &V6},
 	{"pages of a big-endian machine of 32 bits beside a tracefs", pages_beside_a_tracefs,

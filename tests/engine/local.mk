@@ -26,9 +26,13 @@ check_PROGRAMS += %D%/test_symbols
 %C%_test_symbols_SOURCES = %D%/test_symbols.c
 %C%_test_symbols_LDADD = $(TEST_LDADD)
 check_PROGRAMS += %D%/test_tracing
+if TRACEEVENT
 %C%_test_tracing_SOURCES = %D%/test_tracing.c
 %C%_test_tracing_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
 %C%_test_tracing_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)
+else
+%C%_test_tracing_SOURCES = %D%/no_judge.c
+endif
 check_PROGRAMS += %D%/test_packets_kernel %D%/test_cuts_kernel
 %C%_test_packets_kernel_SOURCES = %D%/test_packets_kernel.c %D%/decoded.c %D%/decoded.h
 %C%_test_packets_kernel_LDADD = libindex.la $(TEST_LDADD)

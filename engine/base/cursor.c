@@ -24,6 +24,23 @@ static uint64_t big(struct cursor *c, unsigned count)
 	return bytes ? load_be(bytes, count) : 0;
 }
 
+uint64_t cursor_number(struct cursor *c, unsigned count, bool big_endian)
+{
+	return big_endian ? big(c, count) : little(c, count);
+}
+
+const char *cursor_text(struct cursor *c)
+{
+	size_t left = c->size - c->pos;
+	const uint8_t *zero = c->failed || !left ? NULL : memchr(c->data + c->pos, 0, left);
+
+	if (!zero) {
+		c->failed = true;
+		return NULL;
+	}
+	return (const char *)cursor_bytes(c, (size_t)(zero - (c->data + c->pos)) + 1);
+}
+
 uint8_t cursor_u8(struct cursor *c)
 {
 	return (uint8_t)little(c, 1);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cursor {
 	const uint8_t *data;
@@ -26,8 +27,12 @@ uint32_t cursor_u32le(struct cursor *c);
 uint32_t cursor_u32be(struct cursor *c);
 uint64_t cursor_u64le(struct cursor *c);
 uint64_t cursor_u64be(struct cursor *c);
+/* A number of `count` bytes, at most 8. */
+uint64_t cursor_number(struct cursor *c, unsigned count, bool big_endian);
+/* A text and the zero that ends it, borrowed; NULL when no zero follows. */
+const char *cursor_text(struct cursor *c);
 
-/* Loads of a known width for code that has compared the bounds itself. */
+/* Loads for code that has compared the bounds itself. */
 static inline uint64_t load_le(const uint8_t *bytes, unsigned count)
 {
 	uint64_t value = 0;
@@ -44,6 +49,31 @@ static inline uint64_t load_be(const uint8_t *bytes, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		value = value << 8 | bytes[i];
 	return value;
+}
+
+/* One load each; `swap`: the bytes are in the order that is not the machine's. */
+static inline uint16_t get16(const uint8_t *bytes, bool swap)
+{
+	uint16_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return swap ? __builtin_bswap16(value) : value;
+}
+
+static inline uint32_t get32(const uint8_t *bytes, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return swap ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t get64(const uint8_t *bytes, bool swap)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return swap ? __builtin_bswap64(value) : value;
 }
 
 #endif

@@ -10,10 +10,10 @@
  * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
  * context are those of its packet, in a block of their own.
  */
+#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 
-#include <byteswap.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -315,22 +315,15 @@ static inline bool finish_head(struct decoder *d, struct batch *b, uint64_t id, 
 
 static inline uint64_t load(const uint8_t *bytes, unsigned count, bool swap)
 {
-	uint16_t half;
-	uint32_t word;
-	uint64_t wide;
-
 	switch (count) {
 	case 1:
 		return bytes[0];
 	case 2:
-		memcpy(&half, bytes, 2);
-		return swap ? bswap_16(half) : half;
+		return get16(bytes, swap);
 	case 4:
-		memcpy(&word, bytes, 4);
-		return swap ? bswap_32(word) : word;
+		return get32(bytes, swap);
 	default:
-		memcpy(&wide, bytes, 8);
-		return swap ? bswap_64(wide) : wide;
+		return get64(bytes, swap);
 	}
 }
 

@@ -14,7 +14,6 @@
  */
 #include "engine/ftrace/ftrace_internal.h"
 
-#include <byteswap.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -167,22 +166,6 @@ static bool next_page(struct decoder *d, struct error *err)
 	return true;
 }
 
-static inline uint32_t load32(const uint8_t *bytes, bool swap)
-{
-	uint32_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return swap ? bswap_32(word) : word;
-}
-
-static inline uint16_t load16(const uint8_t *bytes, bool swap)
-{
-	uint16_t half;
-
-	memcpy(&half, bytes, sizeof half);
-	return swap ? bswap_16(half) : half;
-}
-
 /* common_type of a record of `len` bytes, wherever it stands; false: it is too short. */
 static bool odd_type(const struct ftrace_file *file, const uint8_t *record, size_t len,
 		     uint32_t *out)
@@ -206,7 +189,7 @@ static enum entry odd_entry(struct decoder *d, uint32_t type, uint32_t delta, bo
 		return ENTRY_ENDS_PAGE;
 	if (room < 8)
 		return ENTRY_BAD;
-	uint64_t word = load32(d->data + d->at + 4, swap);
+	uint64_t word = get32(d->data + d->at + 4, swap);
 	if (type == ENTRY_EXTEND || type == ENTRY_STAMP) {
 		uint64_t value = delta + (word << DELTA_BITS);
 		d->time = type == ENTRY_EXTEND ? d->time + value : (d->stamp & STAMP_TOP) | value;
@@ -234,7 +217,7 @@ static inline bool page_heads(struct decoder *d, struct batch *b, const bool swa
 		size_t at = d->at, body = at + 4, len;
 		if (__builtin_expect(d->end - at < 4, 0))
 			return stopped(d, at, TOO_LONG, err);
-		uint32_t word = load32(data + at, swap), n = b->count;
+		uint32_t word = get32(data + at, swap), n = b->count;
 		uint32_t type = big ? word >> DELTA_BITS : word & 31;
 		uint32_t delta = big ? word & DELTA_MASK : word >> 5;
 		if (__builtin_expect(type - 1 < 28, 1)) {
@@ -257,7 +240,7 @@ static inline bool page_heads(struct decoder *d, struct batch *b, const bool swa
 				return stopped(d, at, NO_TYPE, err);
 			if (__builtin_expect(d->time >> 62 != 0, 0))
 				return stopped(d, at, NO_TIME, err);
-			b->class_index[n] = class_of[load16(data + body, swap)];
+			b->class_index[n] = class_of[get16(data + body, swap)];
 			b->time[n] = (nstime)d->time + origin;
 		} else {
 			uint32_t id;

@@ -16,22 +16,15 @@ enum { STREAMS_MAX = 1 << 20 };
 
 static uint64_t number(const struct ftrace_file *file, struct cursor *in, unsigned bytes)
 {
-	const uint8_t *at = cursor_bytes(in, bytes);
-
-	return at ? ftrace_load(at, bytes, file->big_endian) : 0;
+	return cursor_number(in, bytes, file->big_endian);
 }
 
+/* "" when it is cut short, which `in` then says. */
 static const char *text(struct cursor *in)
 {
-	const uint8_t *at = in->data + in->pos;
-	const uint8_t *end = in->failed ? NULL : memchr(at, 0, in->size - in->pos);
+	const char *found = cursor_text(in);
 
-	if (!end) {
-		in->failed = true;
-		return "";
-	}
-	in->pos += (size_t)(end - at) + 1;
-	return (const char *)at;
+	return found ? found : "";
 }
 
 /* DATE and OFFSET are numbers written as text, decimal or 0x...; `unit` in ns. */

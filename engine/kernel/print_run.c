@@ -13,23 +13,16 @@ uint64_t print_load(const struct record *record, size_t at, uint32_t bytes)
 	if (at > record->size || bytes > record->size - at)
 		return 0;
 	const uint8_t *from = record->data + at;
-	if (record->tracing->big_endian)
-		return bytes <= 8 ? load_be(from, bytes) : 0;
+	bool swap = record->tracing->big_endian;
 	switch (bytes) {
 	case 1:
 		return from[0];
 	case 2:
-		return (uint64_t)from[0] | (uint64_t)from[1] << 8;
-	case 4: {
-		uint32_t value;
-		memcpy(&value, from, 4);
-		return value;
-	}
-	case 8: {
-		uint64_t value;
-		memcpy(&value, from, 8);
-		return value;
-	}
+		return get16(from, swap);
+	case 4:
+		return get32(from, swap);
+	case 8:
+		return get64(from, swap);
 	default:
 		return 0;
 	}

@@ -105,26 +105,12 @@ const struct tracing_format *tracing_find(const struct tracing *tracing, uint32_
 
 static uint32_t read_u32(const struct tracing *tracing, struct cursor *in)
 {
-	return tracing->big_endian ? cursor_u32be(in) : cursor_u32le(in);
+	return (uint32_t)cursor_number(in, 4, tracing->big_endian);
 }
 
 static uint64_t read_u64(const struct tracing *tracing, struct cursor *in)
 {
-	return tracing->big_endian ? cursor_u64be(in) : cursor_u64le(in);
-}
-
-/* NUL-terminated; NULL when no zero follows. */
-static const char *read_name(struct cursor *in)
-{
-	const uint8_t *start = in->data + in->pos;
-	const uint8_t *zero = in->failed ? NULL : memchr(start, 0, in->size - in->pos);
-
-	if (!zero) {
-		in->failed = true;
-		return NULL;
-	}
-	cursor_bytes(in, (size_t)(zero - start) + 1);
-	return (const char *)start;
+	return cursor_number(in, 8, tracing->big_endian);
 }
 
 static bool read_text(struct cursor *in, uint64_t size, const char **text, const char *what,
@@ -146,7 +132,7 @@ bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct err
 
 	for (int i = 0; i < 2; i++) {
 		size_t at = in->pos;
-		const char *name = read_name(in), *text = NULL;
+		const char *name = cursor_text(in), *text = NULL;
 		if (!name || strcmp(name, names[i]))
 			return error_set(err, ERR_FORMAT, "no %s at byte %zu of the tracing data",
 					 names[i], at);
@@ -190,7 +176,7 @@ bool tracing_read_event_formats(struct tracing *tracing, struct cursor *in, stru
 	uint32_t systems = read_u32(tracing, in);
 
 	for (uint32_t i = 0; i < systems && !in->failed; i++) {
-		const char *name = read_name(in);
+		const char *name = cursor_text(in);
 		uint32_t count = read_u32(tracing, in);
 		if (in->failed)
 			break;
@@ -231,7 +217,7 @@ struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct erro
 {
 	static const uint8_t magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
 	const uint8_t *start = cursor_bytes(in, sizeof magic);
-	const char *version = read_name(in);
+	const char *version = cursor_text(in);
 	uint8_t big_endian = cursor_u8(in), long_bytes = cursor_u8(in);
 	uint32_t page = big_endian ? cursor_u32be(in) : cursor_u32le(in);
 	struct error late;

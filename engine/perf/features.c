@@ -16,12 +16,12 @@ struct feature_in {
 
 static uint32_t next32(struct feature_in *in)
 {
-	return in->swap ? cursor_u32be(&in->at) : cursor_u32le(&in->at);
+	return (uint32_t)cursor_number(&in->at, 4, in->swap);
 }
 
 static uint64_t next64(struct feature_in *in)
 {
-	return in->swap ? cursor_u64be(&in->at) : cursor_u64le(&in->at);
+	return cursor_number(&in->at, 8, in->swap);
 }
 
 /* The text lives in the arena; NULL when it is cut short. */

@@ -16,10 +16,10 @@
 #ifndef ENGINE_PERF_PERF_INTERNAL_H
 #define ENGINE_PERF_PERF_INTERNAL_H
 
+#include "engine/base/cursor.h"
 #include "engine/kernel/tracing.h"
 #include "engine/perf/perf.h"
 
-#include <byteswap.h>
 #include <string.h>
 
 /* Record types. linux/perf_event.h, tools/lib/perf/include/perf/event.h. */
@@ -212,29 +212,6 @@ struct perf_part {
 	struct perf_walk *walk;
 };
 
-static inline uint16_t get16(const uint8_t *p, bool swap)
-{
-	uint16_t value;
-
-	memcpy(&value, p, sizeof value);
-	return swap ? bswap_16(value) : value;
-}
-
-static inline uint32_t get32(const uint8_t *p, bool swap)
-{
-	uint32_t value;
-
-	memcpy(&value, p, sizeof value);
-	return swap ? bswap_32(value) : value;
-}
-
-static inline uint64_t get64(const uint8_t *p, bool swap)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof value);
-	return swap ? bswap_64(value) : value;
-}
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get64() swaps elsewhere");
 
 /* records.c */

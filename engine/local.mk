@@ -19,4 +19,4 @@ include %D%/ftrace/local.mk
 # symbols: which function is at an address
 libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_elf.c \
 	%D%/symbols_internal.h %D%/symbols_kernel.c %D%/symbols_lines.c %D%/symbols_object.c \
-	%D%/symbols_space.c %D%/symbols_table.c
+	%D%/symbols_space.c %D%/symbols_table.c %D%/symbols_texts.c

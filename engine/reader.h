@@ -48,6 +48,12 @@ struct map_event {
 	size_t nbuild_id; /* 0: not known */
 };
 
+/*
+ * The kernel function at or below an address, and where it begins; NULL: not known. Thread-safe;
+ * names live as long as the resolver is set.
+ */
+typedef const char *kernel_resolver(void *arg, uint64_t address, uint64_t *start);
+
 /* Where raw hardware-trace bytes go: one run of bytes of one CPU's or thread's buffer. */
 struct aux_chunk {
 	int32_t cpu; /* -1: of a thread */
@@ -150,6 +156,15 @@ struct reader {
 	bool (*maps)(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,
 		     struct error *err);
+	/* Only those that hold from the start; little is read where they stand in front. */
+	bool (*first_maps)(const struct part *part,
+			   void (*each)(void *arg, const struct map_event *event), void *arg,
+			   struct error *err);
+	/*
+	 * Texts ask `resolver` for kernel functions before what the part brings along; NULL ends
+	 * that. Not while texts are made.
+	 */
+	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
 	/* Calls `each` for all raw hardware-trace chunks, in file order; false from it ends. */
 	bool (*aux)(const struct part *part, struct aux_kind *kind,
 		    bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),

@@ -24,6 +24,7 @@ struct symbols {
 	struct part_symbols *parts; /* NULL until the first question */
 	struct frame *frames;
 	size_t frames_capacity;
+	struct text_names **texts; /* per part; NULL: texts go without */
 };
 
 struct symbols *symbols_new(const struct trace *trace, const char *cache)
@@ -52,10 +53,24 @@ struct symbols *symbols_new_beside(const struct trace *trace, const char *file)
 	return symbols;
 }
 
+void symbols_name_texts(struct symbols *symbols)
+{
+	const struct trace *trace = symbols->trace;
+
+	if (symbols->texts)
+		return;
+	symbols->texts = mem_new_array(trace->nparts, sizeof *symbols->texts);
+	for (size_t i = 0; i < trace->nparts; i++)
+		symbols->texts[i] = text_names_new(trace->parts[i], symbols->cache);
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
+	for (size_t i = 0; symbols->texts && i < symbols->trace->nparts; i++)
+		text_names_free(symbols->texts[i]);
+	mem_free(symbols->texts);
 	for (size_t i = 0; symbols->parts && i < symbols->trace->nparts; i++) {
 		spaces_free(symbols->parts[i].spaces);
 		kernel_free(symbols->parts[i].kernel);

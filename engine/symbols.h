@@ -30,6 +30,11 @@ struct symbols *symbols_new(const struct trace *trace, const char *cache);
 /* The cache is the folder `symbols` beside a file, an index; NULL: none. */
 struct symbols *symbols_new_beside(const struct trace *trace, const char *file);
 void symbols_free(struct symbols *symbols); /* NULL is fine */
+/*
+ * Until symbols_free(), the texts of events (reader.text) name kernel functions that the trace does
+ * not bring along. Before the first text is asked for; costs nothing until one has an address.
+ */
+void symbols_name_texts(struct symbols *symbols);
 
 /*
  * The symbol at `address` of process `pid` at `t`, of a part's kernel when `kernel`. Texts live

@@ -160,4 +160,11 @@ void kernel_free(struct kernel *kernel);
 void kernel_tell(struct kernel *kernel, const struct map_event *event);
 bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out);
 
+/* symbols_texts.c: kernel functions in texts ---------------------------------------------------- */
+
+struct text_names; /* of one part */
+/* From now on the part's texts ask here, from any thread. NULL: its reader has what there is. */
+struct text_names *text_names_new(struct part *part, const char *cache);
+void text_names_free(struct text_names *names); /* NULL is fine */
+
 #endif

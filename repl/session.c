@@ -305,8 +305,10 @@ struct symbols *session_symbols(struct session *session)
 {
 	const char *beside = session->index ? index_path(session->index) : NULL;
 
-	if (!session->symbols && session->trace && !session->options->no_symbols)
+	if (!session->symbols && session->trace && !session->options->no_symbols) {
 		session->symbols = symbols_new_beside(session->trace, beside);
+		symbols_name_texts(session->symbols);
+	}
 	return session->options->no_symbols ? NULL : session->symbols;
 }
 

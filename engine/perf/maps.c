@@ -42,7 +42,8 @@ static bool changes_maps(const struct perf_part *part, const struct perf_record 
 	}
 }
 
-static void gather(const struct perf_part *part, struct changes *out)
+/* `front`: what stands in front of the first sample. */
+static void gather(const struct perf_part *part, bool front, struct changes *out)
 {
 	struct perf_iter iter;
 	struct perf_record rec;
@@ -54,6 +55,9 @@ static void gather(const struct perf_part *part, struct changes *out)
 	while ((step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END) {
 		if (step == STEP_ERROR)
 			continue;
+		if (front && (rec.type == PERF_SAMPLE || rec.type == PERF_COMPRESSED ||
+			      rec.type == PERF_COMPRESSED2))
+			break;
 		if (rec.type == PERF_HEADER_BUILD_ID) {
 			out->build_ids = mem_grow(out->build_ids, out->nbuild_ids,
 						  &out->build_ids_capacity, sizeof *out->build_ids);
@@ -161,31 +165,72 @@ static void fill(const struct perf_part *part, const struct changes *changes, co
 	}
 }
 
-bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
-	       void *arg, struct error *err)
+static void release(struct changes *changes)
 {
-	const struct perf_part *perf = part->priv;
-	struct changes changes = {0};
+	mem_free(changes->items);
+	mem_free(changes->build_ids);
+	*changes = (struct changes){0};
+}
+
+static bool tell_all(const struct perf_part *part, struct changes *changes,
+		     void (*each)(void *arg, const struct map_event *event), void *arg,
+		     struct error *err)
+{
 	struct buf scratch = {0};
 	uint8_t *bytes = mem_new(RECORD_MOST + 1);
 	bool ok = true;
 
-	gather(perf, &changes);
-	if (changes.count)
-		qsort(changes.items, changes.count, sizeof *changes.items, by_time);
-	for (size_t i = 0; ok && i < changes.count; i++) {
-		const struct change *change = &changes.items[i];
+	if (changes->count)
+		qsort(changes->items, changes->count, sizeof *changes->items, by_time);
+	for (size_t i = 0; ok && i < changes->count; i++) {
+		const struct change *change = &changes->items[i];
 		struct map_event event = {.t = change->time};
-		ok = source_peek(perf->sources[change->source].source, change->off, bytes,
+		ok = source_peek(part->sources[change->source].source, change->off, bytes,
 				 change->size, err);
 		if (!ok)
 			break;
-		fill(perf, &changes, bytes, change->size, &scratch, &event);
+		fill(part, changes, bytes, change->size, &scratch, &event);
 		each(arg, &event);
 	}
 	mem_free(bytes);
 	buf_release(&scratch);
-	mem_free(changes.items);
-	mem_free(changes.build_ids);
+	release(changes);
 	return ok;
+}
+
+bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
+	       void *arg, struct error *err)
+{
+	struct changes changes = {0};
+
+	gather(part->priv, false, &changes);
+	return tell_all(part->priv, &changes, each, arg, err);
+}
+
+/* A recorder that was told to makes these records at the end (--tail-synthesize). */
+bool perf_first_maps(const struct part *part,
+		     void (*each)(void *arg, const struct map_event *event), void *arg,
+		     struct error *err)
+{
+	struct changes changes = {0};
+	size_t first = 0;
+
+	gather(part->priv, true, &changes);
+	if (!changes.count) {
+		release(&changes);
+		gather(part->priv, false, &changes);
+	}
+	for (size_t i = 0; i < changes.count; i++)
+		if (changes.items[i].time == NSTIME_MIN)
+			changes.items[first++] = changes.items[i];
+	changes.count = first;
+	return tell_all(part->priv, &changes, each, arg, err);
+}
+
+void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg)
+{
+	struct perf_part *perf = part->priv;
+
+	if (perf->tracing)
+		tracing_set_resolver(perf->tracing, resolver, arg);
 }

@@ -379,6 +379,10 @@ bool perf_text(const struct fields *fields, struct buf *out);
 /* maps.c */
 bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 	       void *arg, struct error *err);
+bool perf_first_maps(const struct part *part,
+		     void (*each)(void *arg, const struct map_event *event), void *arg,
+		     struct error *err);
+void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg);
 
 /* aux.c */
 bool perf_aux(const struct part *part, struct aux_kind *kind,

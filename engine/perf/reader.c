@@ -47,5 +47,7 @@ const struct reader perf_reader = {
 	.decoder_fields = perf_decoder_fields,
 	.text = perf_text,
 	.maps = perf_maps,
+	.first_maps = perf_first_maps,
+	.set_resolver = perf_set_resolver,
 	.aux = perf_aux,
 };

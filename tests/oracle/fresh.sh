@@ -61,6 +61,13 @@ if ! command -v perf >/dev/null; then
 	echo "fresh.sh: skipped: perf is not installed"
 else
 	record fresh -e 'sched:*'
+	# texts that name kernel functions
+	if perf record -q -a -e 'timer:*' -e 'irq:*' -e 'workqueue:*' -o "$folder/names.data" \
+		-- sleep 0.3 >/dev/null 2>&1; then
+		try "$here/perf_agree.py" "$yore" "$folder/names.data"
+	else
+		echo "fresh.sh: skipped: perf record -e timer:* is refused here"
+	fi
 	record fresh-chains -g -e sched:sched_switch -e cpu-clock
 	record fresh-zstd -z --synth=task -e sched:sched_switch -e sched:sched_waking
 fi

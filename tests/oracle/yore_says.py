@@ -53,13 +53,14 @@ def other_ways(report, program, path, said):
 LINE = re.compile(r"^(?:-|-?\d+) (?:.*? )??(?:cpu -?\d+ )?(?:\[(?P<tid>-?\d+)(?: (?P<comm>.*?))?\] )?$")
 
 
-def texts(program, path, found):
+def texts(program, path, found, symbols=False):
     """[(thread's name, text)] of each of `found`: `events --format text` goes in the same order.
 
-    Further lines of a text begin with a tab, which is not the text's own.
+    Further lines of a text begin with a tab, which is not the text's own. With `symbols`, call
+    chains would be taken for such lines.
     """
     done = run(program, "events", path, "--format", "text", "--time", "ns", "--no-index",
-               "--no-symbols")
+               *([] if symbols else ["--no-symbols"]))
     said, lines = [], done.stdout.decode(errors="surrogateescape").split("\n")
     at = 0
     for item in found:

@@ -37,6 +37,7 @@ struct opening {
 	enum source_mode mode;
 	struct file_head head;
 	bool compressed;
+	uint64_t id_bytes; /* of all attributes */
 	XXH3_state_t *identity;
 };
 
@@ -147,12 +148,34 @@ static void order_ids(struct perf_part *part)
 		part->id_table[part->ids[i].id - part->id_first] = i + 1;
 }
 
+/* Ids of one attribute. Those of all, each in a place of its own, are no more than the file. */
+static bool read_ids(struct opening *o, const struct perf_attr *attr, uint64_t off, uint64_t size,
+		     struct error *err)
+{
+	struct perf_part *part = o->part;
+	struct source *source = part->sources[0].source;
+	struct block ids;
+
+	if (size > source_size(source) - o->id_bytes)
+		return error_set(err, ERR_FORMAT, "%s: %" PRIu64 " bytes of ids at offset %" PRIu64,
+				 o->path, size, off);
+	if (!source_get(source, off, (size_t)size, &ids, err))
+		return error_while(err, "ids of attribute %u", attr->index);
+	o->id_bytes += size;
+	for (uint64_t i = 0; i + 8 <= ids.size; i += 8)
+		perf_add_id(part, get64(ids.data + i, part->swap), attr->index);
+	XXH3_128bits_update(o->identity, ids.data, ids.size);
+	source_put(&ids);
+	return true;
+}
+
 static bool read_attr_table(struct opening *o, struct error *err)
 {
 	struct perf_part *part = o->part;
 	struct source *source = part->sources[0].source;
 	const struct file_head *head = &o->head;
-	struct block block, ids;
+	struct block block;
+	bool good = true;
 
 	if (head->attr_entry < ATTR_LEAST + 16 || head->attr_entry > ATTR_MOST ||
 	    head->attr_size / head->attr_entry > 1 << 20)
@@ -161,32 +184,22 @@ static bool read_attr_table(struct opening *o, struct error *err)
 				 head->attr_entry);
 	if (!source_get(source, head->attr_off, (size_t)head->attr_size, &block, err))
 		return error_while(err, "the attribute table");
-	for (uint64_t at = 0; at + head->attr_entry <= block.size; at += head->attr_entry) {
+	for (uint64_t at = 0; good && at + head->attr_entry <= block.size; at += head->attr_entry) {
 		const uint8_t *p = block.data + at, *place = p + head->attr_entry - 16;
 		uint64_t off = get64(place, part->swap), size = get64(place + 8, part->swap);
 		struct perf_attr *attr;
 		uint32_t used;
-		if (!perf_read_attr(part, p, (size_t)head->attr_entry - 16, &used, &attr)) {
-			source_put(&block);
-			return error_set(err, ERR_FORMAT, "%s: bad attribute at offset %" PRIu64,
-					 o->path, head->attr_off + at);
-		}
+		good = perf_read_attr(part, p, (size_t)head->attr_entry - 16, &used, &attr) ||
+		       error_set(err, ERR_FORMAT, "%s: bad attribute at offset %" PRIu64, o->path,
+				 head->attr_off + at);
+		if (!good)
+			break;
 		XXH3_128bits_update(o->identity, p, head->attr_entry - 16);
-		if (size > FEATURE_MOST || !source_get(source, off, (size_t)size, &ids, err)) {
-			source_put(&block);
-			return size > FEATURE_MOST
-				       ? error_set(err, ERR_FORMAT,
-						   "%s: %" PRIu64
-						   " bytes of ids at offset %" PRIu64,
-						   o->path, size, off)
-				       : error_while(err, "ids of attribute %u", attr->index);
-		}
-		for (uint64_t i = 0; i + 8 <= ids.size; i += 8)
-			perf_add_id(part, get64(ids.data + i, part->swap), attr->index);
-		XXH3_128bits_update(o->identity, ids.data, ids.size);
-		source_put(&ids);
+		good = read_ids(o, attr, off, size, err);
 	}
 	source_put(&block);
+	if (!good)
+		return false;
 	return part->nattrs || error_set(err, ERR_FORMAT, "%s: no attributes at offset %" PRIu64,
 					 o->path, head->attr_off);
 }

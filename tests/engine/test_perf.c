@@ -320,6 +320,39 @@ static const struct damage damages[] = {
 	{"too short for its sample", 16, 1, "short"},
 };
 
+/* Attributes that all point to the same ids, more of them than the file has bytes. */
+static void ids_told_again_and_again(void **state)
+{
+	enum { ATTRS = 8, ENTRY = 80, HEAD = 104, IDS = 1 << 16 };
+	char *folder = scratch_folder();
+	struct buf file = {0};
+	struct trace *trace;
+	struct said said;
+	struct error err;
+
+	(void)state;
+	buf_add(&file, "PERFILE2", 8);
+	memset(buf_room(&file, HEAD + ATTRS * ENTRY + IDS), 0, HEAD + ATTRS * ENTRY + IDS);
+	file.len = HEAD + ATTRS * ENTRY + IDS;
+	made_set(&file, 8, HEAD, 8, false);
+	made_set(&file, 16, ENTRY, 8, false);
+	made_set(&file, 24, HEAD, 8, false);
+	made_set(&file, 32, ATTRS * ENTRY, 8, false);
+	made_set(&file, 40, HEAD + ATTRS * ENTRY, 8, false);
+	for (size_t i = 0, at = HEAD; i < ATTRS; i++, at += ENTRY) {
+		made_set(&file, at + 4, 64, 4, false);
+		made_set(&file, at + 64, HEAD + ATTRS * ENTRY, 8, false);
+		made_set(&file, at + 72, IDS, 8, false);
+	}
+	char *path = path_join(folder, "perf.data");
+	write_file(path, file.data, file.len);
+	assert_false(decoded_open(path, &said, &trace, &err));
+	assert_non_null(strstr(err.text, "65536 bytes of ids at offset 744"));
+	mem_free(path);
+	buf_release(&file);
+	scratch_remove(folder);
+}
+
 /* A cut inside the last record: what came before it is there, and one message. */
 static void cut_off(void **state)
 {
@@ -433,7 +466,7 @@ static void corpus_counts(void **state)
 	mem_free(file);
 }
 
-enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 2 };
+enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 3 };
 
 int main(void)
 {
@@ -454,6 +487,7 @@ int main(void)
 	for (size_t i = 0; i < COUNT(corpus_rows); i++)
 		ROW(corpus_rows[i].file, corpus_counts, &corpus_rows[i]);
 	ROW("lanes are in order", lanes_in_order, NULL);
+	ROW("ids told again and again", ids_told_again_and_again, NULL);
 	ROW("cut off in the last record", cut_off, NULL);
 #undef ROW
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@ libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $
 libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
 	%D%/base/arena.c %D%/base/arena.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/error.c %D%/base/error.h \
+	%D%/base/folder.c %D%/base/folder.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/source.c %D%/base/source.h \
 	%D%/batch.h %D%/detect.c %D%/event.c %D%/event.h %D%/field.c %D%/field.h \
 	%D%/intel_pt.c %D%/intel_pt.h \
@@ -17,6 +18,7 @@ include %D%/kernel/local.mk
 include %D%/perf/local.mk
 include %D%/ftrace/local.mk
 # symbols: which function is at an address
-libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_elf.c \
-	%D%/symbols_internal.h %D%/symbols_kernel.c %D%/symbols_lines.c %D%/symbols_object.c \
-	%D%/symbols_space.c %D%/symbols_table.c %D%/symbols_texts.c
+libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_cfi.c \
+	%D%/symbols_elf.c %D%/symbols_inline.c %D%/symbols_internal.h %D%/symbols_kernel.c \
+	%D%/symbols_lines.c %D%/symbols_object.c %D%/symbols_space.c %D%/symbols_table.c \
+	%D%/symbols_texts.c %D%/symbols_unwind.c

@@ -255,6 +255,122 @@ bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fie
 			    out->address, want, &out->symbol);
 }
 
+static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)
+{
+	struct frame *frame;
+
+	symbols->frames = mem_grow(symbols->frames, count, &symbols->frames_capacity,
+				   sizeof *symbols->frames);
+	frame = &symbols->frames[count];
+	*frame = (struct frame){
+		.address = address, .kernel = kernel, .symbol = {.file_offset = address}};
+	return frame;
+}
+
+/* Copied stacks ------------------------------------------------------------------------------- */
+
+static uint64_t context_number(const struct fields *fields, const char *name)
+{
+	struct field_path path;
+	struct field field;
+
+	if (!context_member(fields->class, name, &path) || path.class->kind != FIELD_INT)
+		return 0;
+	fields_at(fields, &path, &field);
+	return field.slot.u;
+}
+
+static bool copied_registers(const struct fields *fields, struct user_stack *out)
+{
+	enum { POINTER = 7, ABI_64 = 2 }; /* PERF_REG_X86_SP, PERF_SAMPLE_REGS_ABI_64 */
+	struct field_path path;
+	struct field field;
+	struct field_iter iter;
+	size_t n = 0;
+
+	if (context_number(fields, "regs_user_abi") != ABI_64 ||
+	    !context_member(fields->class, "regs_user", &path) ||
+	    path.class->kind != FIELD_SEQUENCE || path.class->element->kind != FIELD_INT)
+		return false;
+	fields_at(fields, &path, &field);
+	if (field.slot.n != X86_REGISTERS)
+		return false; /* another machine's */
+	field_iter_begin(&iter, &field);
+	while (n < X86_REGISTERS && field_iter_next(&iter))
+		out->registers[n++] = iter.item.slot.u;
+	field_iter_end(&iter);
+	out->pointer = out->registers[POINTER];
+	return n == X86_REGISTERS;
+}
+
+/* What was copied of the process' stack; false: nothing, or not as unwinding needs it. */
+static bool copied_stack(const struct fields *fields, struct buf *scratch, struct user_stack *out)
+{
+	struct field_path path;
+	struct field field;
+	uint64_t used = context_number(fields, "stack_user_used");
+
+	*out = (struct user_stack){.size = 0};
+	if (!used || !context_member(fields->class, "stack_user", &path) || !path.class->is_blob ||
+	    !copied_registers(fields, out))
+		return false;
+	fields_at(fields, &path, &field);
+	out->bytes = field_bytes(&field, scratch, &out->size);
+	if (used < out->size)
+		out->size = (size_t)used;
+	return out->size != 0;
+}
+
+/* Functions that were put into others are frames at the same address. */
+static size_t add_inlined(struct symbols *symbols, const struct range *range, size_t count)
+{
+	struct frame first = symbols->frames[count - 1];
+	const char *const *names;
+	size_t n = object_inlined(&symbols->objects, range->object, &first.symbol, &names);
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame *frame = i ? add_frame(symbols, count++, first.address, false)
+					: &symbols->frames[count - 1];
+		*frame = first;
+		frame->symbol.is_inlined = names[i] != NULL;
+		if (names[i])
+			frame->symbol.function = names[i];
+		if (i) /* the line is the innermost function's */
+			frame->symbol.file = NULL;
+	}
+	return count;
+}
+
+enum { UNWOUND_MAX = 127 /* as perf */ };
+
+static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
+			  const struct fields *fields, unsigned want, size_t count)
+{
+	uint64_t addresses[UNWOUND_MAX];
+	struct user_stack stack;
+	struct buf scratch = {0};
+	struct range range;
+	size_t n = 0;
+
+	if (copied_stack(fields, &scratch, &stack)) {
+		if (!symbols->parts)
+			gather(symbols);
+		n = unwind(&symbols->objects, symbols->parts[fields->class->part].spaces, t, pid,
+			   &stack, addresses, UNWOUND_MAX);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct frame *frame = add_frame(symbols, count++, addresses[i], false);
+		symbols_find(symbols, fields->class->part, t, pid, false, addresses[i], want,
+			     &frame->symbol);
+		if (frame->symbol.function &&
+		    spaces_find(symbols->parts[fields->class->part].spaces, t, pid, addresses[i],
+				&range))
+			count = add_inlined(symbols, &range, count);
+	}
+	buf_release(&scratch);
+	return count;
+}
+
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out)
 {
@@ -272,22 +388,20 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	field_iter_begin(&iter, &chain);
 	while (whose != OF_NOBODY && field_iter_next(&iter)) {
 		uint64_t value = iter.item.slot.u;
-		struct frame *frame;
 		if (value >= MARK_FIRST) {
 			whose = mark_meaning(value);
 			continue;
 		}
-		symbols->frames = mem_grow(symbols->frames, count, &symbols->frames_capacity,
-					   sizeof *symbols->frames);
-		frame = &symbols->frames[count++];
-		frame->address = value;
-		frame->kernel = whose == OF_KERNEL;
-		frame->symbol = (struct symbol){.file_offset = value};
+		struct frame *frame = add_frame(symbols, count++, value, whose == OF_KERNEL);
 		if (whose != OF_OTHERS)
 			symbols_find(symbols, fields->class->part, t, pid, frame->kernel, value,
 				     want, &frame->symbol);
 	}
 	field_iter_end(&iter);
+	if (whose == OF_NOBODY)
+		count = 0; /* as perf: such a chain is damaged */
+	else
+		count = add_unwound(symbols, t, pid, fields, want, count);
 	*out = symbols->frames;
-	return whose == OF_NOBODY ? 0 : count; /* as perf: such a chain is damaged */
+	return count;
 }

@@ -19,6 +19,7 @@ struct symbol {
 	const char *object; /* mapped file or "[kernel.kallsyms]"; NULL: nothing is mapped there */
 	uint64_t offset;    /* of the address in the function, bytes */
 	uint64_t file_offset; /* of the address in the object; of the kernel: the address itself */
+	bool is_inlined;      /* into the next frame's, at the same address; `offset` is as there */
 	const char *file;     /* source file and line by DWARF, when asked for; NULL: not known */
 	uint32_t line;
 };
@@ -45,7 +46,8 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 
 /*
  * A frame of a call chain, the innermost first. Values that mark whose addresses follow (the
- * kernel's, a process') are no frames.
+ * kernel's, a process') are no frames. Where registers and a copy of the stack were recorded, the
+ * frames that they tell of follow the kernel's.
  */
 struct frame {
 	uint64_t address;

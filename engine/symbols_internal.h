@@ -7,6 +7,8 @@
 #include "engine/reader.h"
 #include "engine/symbols.h"
 
+#include <elfutils/libdw.h>
+
 enum { BUILD_ID_MAX = 20 };
 
 struct build_id {
@@ -102,6 +104,41 @@ void line_reader_free(struct line_reader *reader);
 bool line_reader_find(struct line_reader *reader, uint64_t file_offset, const char **file,
 		      uint32_t *line);
 
+/* symbols_cfi.c: how functions restore their caller's registers ------------------------------- */
+
+struct unwind_load {
+	uint64_t offset, size, address; /* in the file, bytes there; virtual */
+};
+
+struct unwind_tables {
+	Dwarf_CFI *cfi;	 /* .eh_frame; NULL: there is none */
+	uint64_t header; /* virtual address of .eh_frame_hdr */
+	struct unwind_load *loads;
+	size_t nloads, capacity;
+	const uint8_t *image; /* the file */
+	size_t size;
+
+	int fd;
+	Elf *elf;
+};
+
+struct unwind_tables *unwind_tables_new(const char *path); /* NULL: no ELF file */
+void unwind_tables_free(struct unwind_tables *tables);
+bool unwind_address(const struct unwind_tables *tables, uint64_t file_offset, uint64_t *out);
+bool unwind_word(const struct unwind_tables *tables, uint64_t file_offset, uint64_t *out);
+
+/* symbols_inline.c: functions that were put into others --------------------------------------- */
+
+struct inline_reader;
+struct inline_reader *inline_reader_new(const char *path, struct arena *arena); /* NULL: no ELF */
+void inline_reader_free(struct inline_reader *reader);
+/*
+ * The functions at a virtual address, the innermost first; NULL in *names: `function` itself, which
+ * is what the symbol table says. 0: nothing is known. Names live as long as the arena.
+ */
+size_t inline_reader_find(struct inline_reader *reader, uint64_t address, const char *function,
+			  const char *const **names);
+
 /* symbols_object.c: files that were mapped ---------------------------------------------------- */
 
 struct object {
@@ -111,7 +148,9 @@ struct object {
 	bool loaded, plain;  /* plain: its addresses are those of the process (perf-PID.map) */
 	struct symbol_table table;
 	struct line_reader *lines;
-	bool lines_tried;
+	struct unwind_tables *unwind;
+	struct inline_reader *inlines;
+	bool lines_tried, unwind_tried, inlines_tried;
 	char *file, *debug; /* where it was found; NULL not */
 	const char **shown; /* demangled names by index; NULL not yet. Texts in the arena */
 };
@@ -129,6 +168,14 @@ struct object *objects_get(struct objects *objects, const char *name, const stru
 /* Looks in the object, which is loaded when it was not. */
 bool object_find(struct objects *objects, struct object *object, uint64_t at, unsigned want,
 		 struct symbol *out);
+/* NULL: there is no such file. */
+const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object);
+/* A word of the file, little-endian. False: there is none. */
+bool object_read(struct objects *objects, struct object *object, uint64_t file_offset,
+		 uint64_t *out);
+/* As inline_reader_find(), for what object_find() has found. */
+size_t object_inlined(struct objects *objects, struct object *object, const struct symbol *symbol,
+		      const char *const **names);
 char *symbol_demangle(const char *name); /* NULL: it is not mangled. Freed by mem_free() */
 
 /* symbols_space.c: address spaces in time ----------------------------------------------------- */
@@ -151,6 +198,22 @@ void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
 /* What is at the address at t, after all changes of t. False: nothing. */
 bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out);
+
+/* symbols_unwind.c: callers from registers and stack ------------------------------------------ */
+
+enum { X86_REGISTERS = 20 };
+
+/* What was recorded of an x86-64 process. */
+struct user_stack {
+	uint64_t registers[X86_REGISTERS]; /* as perf orders them */
+	uint64_t pointer;		   /* address of the first byte */
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* Addresses of frames, the innermost first, at most `room`; calls, not where they return to. */
+size_t unwind(struct objects *objects, struct spaces *spaces, nstime t, int64_t pid,
+	      const struct user_stack *stack, uint64_t *out, size_t room);
 
 /* symbols_kernel.c: the kernel's own ---------------------------------------------------------- */
 

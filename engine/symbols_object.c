@@ -54,6 +54,8 @@ void objects_release(struct objects *objects)
 		for (struct object *object = objects->hash[i]; object; object = object->next) {
 			symbol_table_release(&object->table);
 			line_reader_free(object->lines);
+			inline_reader_free(object->inlines);
+			unwind_tables_free(object->unwind);
 			mem_free(object->file);
 			mem_free(object->debug);
 			mem_free(object->shown);
@@ -404,4 +406,45 @@ bool object_find(struct objects *objects, struct object *object, uint64_t at, un
 	out->function = shown_name(objects, object, index);
 	out->offset = at - object->table.starts[index];
 	return true;
+}
+
+/* Unwinding ----------------------------------------------------------------------------------- */
+
+const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object)
+{
+	if (!object->loaded)
+		load(objects, object);
+	if (!object->unwind_tried) {
+		object->unwind_tried = true;
+		if (object->file)
+			object->unwind = unwind_tables_new(object->file);
+	}
+	return object->unwind;
+}
+
+bool object_read(struct objects *objects, struct object *object, uint64_t file_offset,
+		 uint64_t *out)
+{
+	const struct unwind_tables *tables = object_unwind_tables(objects, object);
+
+	return tables && unwind_word(tables, file_offset, out);
+}
+
+size_t object_inlined(struct objects *objects, struct object *object, const struct symbol *symbol,
+		      const char *const **names)
+{
+	const struct unwind_tables *tables = object_unwind_tables(objects, object);
+	uint64_t address;
+
+	if (!tables || object->name[0] != '/' ||
+	    !unwind_address(tables, symbol->file_offset, &address))
+		return 0;
+	if (!object->inlines_tried) {
+		const char *path = object->debug ? object->debug : object->file;
+		object->inlines_tried = true;
+		object->inlines = inline_reader_new(path, objects->arena);
+	}
+	if (!object->inlines)
+		return 0;
+	return inline_reader_find(object->inlines, address, symbol->function, names);
 }

@@ -4,6 +4,8 @@
  *     \tffffffff821ecc51 do_syscall_64+0x71 ([kernel.kallsyms])
  *     \t           2092a fstatat64+0xa (/usr/lib/x86_64-linux-gnu/libc.so.6)
  *
+ *     \t            1475 std::sort<int*>+0x13f (inlined)
+ *
  * A user address is shown by its offset in the file that was mapped there; a blank line ends the
  * chain. With source lines, "  file.c:25" follows the frame on a line of its own.
  */
@@ -24,6 +26,8 @@ static void text_source(struct sink *out, const struct symbol *symbol)
 
 static void text_name(struct sink *out, const struct symbol *symbol)
 {
+	const char *object = symbol->object ? symbol->object : "[unknown]";
+
 	sink_char(out, ' ');
 	sink_text(out, symbol->function ? symbol->function : "[unknown]");
 	if (symbol->function) {
@@ -31,7 +35,7 @@ static void text_name(struct sink *out, const struct symbol *symbol)
 		sink_hex(out, symbol->offset, 1);
 	}
 	sink_text(out, " (");
-	sink_text(out, symbol->object ? symbol->object : "[unknown]");
+	sink_text(out, symbol->is_inlined ? "inlined" : object);
 	sink_char(out, ')');
 }
 
@@ -85,6 +89,8 @@ void json_frames(struct sink *out, const struct frame *frames, size_t count)
 			sink_text(out, "null");
 		sink_text(out, ",\"object\":");
 		json_text(out, symbol->object);
+		if (symbol->is_inlined)
+			sink_text(out, ",\"inlined\":true");
 		if (symbol->file) {
 			sink_text(out, ",\"file\":");
 			json_text(out, symbol->file);

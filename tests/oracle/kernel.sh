@@ -52,7 +52,8 @@ say "$here/fresh.sh" "$yore" "$work"
 if [ -d "$corpus/perf-data" ]; then
 	say "$here/symbols_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/cpu-clock-callchain/perf.data" \
-		"$corpus/perf-data/switch-events/perf.data" "$corpus/perf-data/cpu-clock/perf.data"
+		"$corpus/perf-data/switch-events/perf.data" "$corpus/perf-data/cpu-clock/perf.data" \
+		"$corpus/perf-data/dwarf-stack/perf.data"
 fi
 say "$here/symbols_agree.py" "$yore"
 echo "oracles of kernel traces: $failed failed"

@@ -6,8 +6,10 @@ this machine at the same time, so that both look at the same files, debug files 
 
 - every frame: address, function, offset, object, of every event with a call chain;
 - the same again with a warm cache of symbol tables;
-  One difference is allowed: perf 6.1 lets a symbol without a size (_init) reach over entries of the
-  linkage table that follow it, and finds one or the other by the shape of its tree;
+- unwound frames of copied stacks (`--call-graph dwarf`), inlined functions among them.
+  Two differences are allowed. perf 6.1 lets a symbol without a size (_init) reach over entries of the
+  linkage table that follow it, and finds one or the other by the shape of its tree. And the ruling
+  on unwinding after exec, see after_exec();
 - `yore run flamegraph` against stackcollapse-perf's way of folding perf script's text.
 """
 import collections
@@ -59,8 +61,35 @@ int main()
 """
 
 
+# Signals, recursion deeper than perf shows, stacks of unknown size, functions in functions.
+DEEP = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+volatile unsigned long sink;
+static inline __attribute__((always_inline)) void deepest(int n) { for (int i = 0; i < n; i++) sink += i * n; }
+static inline __attribute__((always_inline)) void inner(int n) { deepest(n); deepest(n / 2); }
+__attribute__((noinline)) void leaf(int n) { inner(n); }
+__attribute__((noinline)) int recurse(int d, int n)
+{ char b[40]; memset(b, d, 40); sink += b[d % 40]; if (d == 0) { leaf(n); return 1; }
+  int r = recurse(d - 1, n) + 1; sink += r; return r; }
+static void on(int s) { for (int i = 0; i < 200000; i++) sink += i; (void)s; recurse(5, 20000); }
+__attribute__((noinline)) int sized(int n) { char b[n]; memset(b, 1, n); leaf(20000); return b[n / 2]; }
+static int by(const void *a, const void *b)
+{ for (int i = 0; i < 50; i++) sink += i; return *(const int *)a - *(const int *)b; }
+int main(void)
+{ static int v[2000]; char text[100]; signal(SIGUSR1, on);
+  for (int k = 0; k < 16; k++) { recurse(k % 7, 100000); recurse(200, 200000); sized(100 + k * 50); raise(SIGUSR1);
+    for (int i = 0; i < 2000; i++) v[i] = rand();
+    qsort(v, 2000, 4, by);
+    for (int i = 0; i < 2000; i++) sink += snprintf(text, 100, "%f %d", i * 1.1, i); }
+  return 0; }
+"""
+
+
 def perf_script(path):
-    """[(time ns, tid, comm, event, period, [frame lines])] of the samples with frames."""
+    """[(time ns, pid, comm, event, period, [frame lines])] of the samples with frames."""
     fields = "comm,pid,tid,time,%sevent,ip,sym,symoff,dso"
     out = perf_tool.run("script", "-i", path, "--ns", "-F", fields % "period,")
     if not out:
@@ -76,7 +105,7 @@ def perf_script(path):
         current = None
         if match:
             seconds, ns = match["time"].split(b".")
-            current = [int(seconds) * 10**9 + int(ns), int(match["tid"]), match["comm"],
+            current = [int(seconds) * 10**9 + int(ns), int(match["pid"]), match["comm"],
                        match["event"], int(match["period"] or 1), []]
     return samples
 
@@ -127,10 +156,81 @@ def same(theirs, ours):
     return theirs == ours or (b" _init+0x" in theirs and b"@plt+0x" in ours)
 
 
+MAPPED = re.compile(r": PERF_RECORD_MMAP2? (-?\d+)/-?\d+: \[0x([0-9a-f]+)\(0x[0-9a-f]+\) @ "
+                    r"(0x[0-9a-f]+|0) [^\]]*\]: (\S+) (.+)$")
+FORKED = re.compile(r": PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
+CLOCK = re.compile(r" (\d+)\.(\d{9}): PERF_RECORD_")
+
+
+def lower_before(path):
+    """{pid: [(time ns, files)]}: from then on the process knows these at a lower address as well."""
+    text = perf_tool.run("script", "-i", path, "--ns", "--show-mmap-events", "--show-task-events")
+    bases, found = collections.defaultdict(dict), collections.defaultdict(list)
+    for line in text.decode(errors="surrogateescape").split("\n"):
+        mapped, forked, clock = MAPPED.search(line), FORKED.search(line), CLOCK.search(line)
+        if forked and forked[1] != forked[2]:
+            bases[forked[1]] = {file: list(each) for file, each in bases[forked[2]].items()}
+        if mapped and mapped[5].startswith("/"):
+            base = int(mapped[2], 16) - int(mapped[3], 16)
+            bases[mapped[1]].setdefault(mapped[5], []).append(base)
+        pid = (forked or mapped or [None, None])[1]
+        if pid and clock:
+            lower = {file for file, each in bases[pid].items() if min(each) < each[-1]}
+            found[int(pid)].append((int(clock[1]) * 10**9 + int(clock[2]), lower))
+    return found
+
+
+def after_exec(lower, time, pid, theirs, ours):
+    """Ruling: unwinding after exec.
+
+    perf 6.1 keeps the maps of the program before exec. It takes the lowest address at which a process
+    has ever mapped a file for where that file is, and so looks for unwind tables in the wrong place
+    when the program before had the file (mostly ld.so or libc) at a lower one. It finds none and goes
+    on by guessing from rbp: frames are missing, or ffffffffffffffff ends the chain. Only that is
+    allowed: the chains are alike down to a frame in such a file.
+    """
+    alike = 0
+    while alike < min(len(theirs), len(ours)) and theirs[alike] == ours[alike]:
+        alike += 1
+    known = [files for at, files in lower.get(pid, []) if at <= time]
+    if not alike or not known:
+        return False
+    address = ours[alike - 1][:17]
+    objects = {re.search(rb"\(([^()]*)\)$", frame)[1].decode(errors="surrogateescape")
+               for frame in ours if frame[:17] == address}
+    return bool(objects & known[-1]) or (objects == {"inlined"} and bool(known[-1]))
+
+
+def compare_unwound(name, said, expected, lower):
+    """As compare(), each chain as one; chains of a time are told apart by how alike they are."""
+    ours = collections.defaultdict(list)
+    for time, frames in said:
+        ours[time].append(frames)
+    frames = differ = ruled = 0
+    for time, pid, _comm, _event, _period, chain in sorted(expected, key=lambda item: item[0]):
+        frames += len(chain)
+        rest = ours[time]
+        match = next((each for each in rest if len(each) == len(chain) and all(map(same, chain, each))),
+                     None)
+        if match is None:
+            match = next((each for each in rest if after_exec(lower, time, pid, chain, each)), None)
+            ruled += match is not None
+        if match is not None:
+            rest.remove(match)
+            continue
+        differ += 1
+        if differ <= 3:
+            print("  %s at %d: perf %s, yore %s" % (name, time, chain, rest))
+    left = sum(map(len, ours.values()))
+    print("%s: %d frames of %d events, %d unwound after exec, %d differ, %d chains more" %
+          (name, frames, len(expected), ruled, differ, left))
+    return not differ and not left and frames > 0
+
+
 def compare(name, said, expected):
     """Samples of one time as a multiset; counts frames."""
     theirs, ours = collections.defaultdict(list), collections.defaultdict(list)
-    for time, _tid, _comm, _event, _period, frames in expected:
+    for time, _pid, _comm, _event, _period, frames in expected:
         theirs[time].append(frames)
     for time, frames in said:
         ours[time].append(frames)
@@ -164,7 +264,7 @@ def folded_name(line):
 
 def fold(samples):
     stacks, counted = collections.Counter(), None  # of the first event with a chain
-    for _time, _tid, comm, event, period, frames in samples:
+    for _time, _pid, comm, event, period, frames in samples:
         counted = counted or event
         if event != counted:
             continue
@@ -192,10 +292,16 @@ def compare_folded(name, program, path, samples):
     return not differ
 
 
+def copies_stacks(path):
+    return b"STACK_USER" in perf_tool.run("evlist", "-v", "-i", path)
+
+
 def check(program, path, name):
     samples = perf_script(path)
     if not samples:
         return check_lone(program, path, name)
+    if copies_stacks(path):
+        return compare_unwound(name, yore_frames(program, path), samples, lower_before(path))
     good = compare(name, yore_frames(program, path), samples)
     good &= compare(name + ", cached", yore_frames(program, path), samples)
     good &= compare_folded(name, program, path, samples)
@@ -212,6 +318,25 @@ def record(folder, *options):
     done = subprocess.run(["perf", "record", "-q", "-o", path, *options], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, check=False, env=perf_tool.ENV)
     return path if done.returncode == 0 and os.path.exists(path) else None
+
+
+def fresh_copies(program, folder, source):
+    """Copied stacks, of programs made with and without frame pointers, cut short and deep."""
+    deep, good = os.path.join(folder, "deep.c"), True
+    with open(deep, "w", encoding="ascii") as file:
+        file.write(DEEP)
+    for text, made, how in ((source, "c++", ("-O1", "-fno-omit-frame-pointer")),
+                            (source, "c++", ("-O2", "-fomit-frame-pointer")),
+                            (deep, "cc", ("-O0",)), (deep, "cc", ("-O2", "-fomit-frame-pointer")),
+                            (deep, "cc", ("-O2", "-fno-asynchronous-unwind-tables"))):
+        binary = os.path.join(folder, "copied")
+        subprocess.run([made, *how, "-g", "-pthread", "-o", binary, text], check=False)
+        for size in ("8192", "512", "65528"):
+            path = record(folder, "--call-graph", "dwarf," + size, "-e", "cpu-clock", "-F", "1500", binary)
+            if path:
+                name = "fresh, copied stacks, %s %s, %s bytes" % (made, " ".join(how), size)
+                good &= check(program, path, name)
+    return good
 
 
 def fresh(program, folder):
@@ -241,6 +366,7 @@ def fresh(program, folder):
         path = record(folder, "-g", "-e", "cpu-clock", "-F", "1500", stripped)
         if path:
             good &= check(program, path, "fresh, strip " + strip)
+    good &= fresh_copies(program, folder, source)
     if not recorded:
         print("symbols: fresh captures skipped: this machine does not allow recording")
     return good

@@ -5,11 +5,10 @@
  * trace. Folders with one UUID (chunks of a rotated session) are one trace: the metadata with the
  * most streams and events speaks for all, and files of one stream and instance id are one stream.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,65 +29,16 @@ struct folders {
 	size_t count, capacity;
 };
 
-struct names {
-	char **items;
-	size_t count, capacity;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names in a folder in natural order: channel0_2 before channel0_10. */
-static bool list(const char *path, struct names *out, struct error *err)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	*out = (struct names){0};
-	if (!dir)
-		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof(char *));
-		out->items[out->count++] = mem_strdup(entry->d_name);
-	}
-	closedir(dir);
-	if (out->count)
-		qsort(out->items, out->count, sizeof(char *), by_name);
-	return true;
-}
-
-static void names_release(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		mem_free(names->items[i]);
-	mem_free(names->items);
-}
-
-static char *join(const char *folder, const char *name)
-{
-	struct buf path = {0};
-
-	buf_add_text(&path, folder);
-	if (path.len && path.data[path.len - 1] != '/')
-		buf_add_char(&path, '/');
-	buf_add_text(&path, name);
-	return path.data;
-}
-
 /* Adds every folder at or below `path` that has a file `metadata`. */
 static bool find_folders(const char *path, unsigned depth, struct folders *out, struct error *err)
 {
 	struct names names;
 	struct stat st;
 
-	if (depth > DEPTH_MAX || !list(path, &names, err))
+	if (depth > DEPTH_MAX || !folder_list(path, &names, err))
 		return depth > DEPTH_MAX;
 	for (size_t i = 0; i < names.count; i++) {
-		char *inner = join(path, names.items[i]);
+		char *inner = folder_join(path, names.items[i]);
 		if (stat(inner, &st) == 0 && S_ISREG(st.st_mode) &&
 		    !strcmp(names.items[i], "metadata")) {
 			out->items = mem_grow(out->items, out->count, &out->capacity,
@@ -98,7 +48,7 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
 		mem_free(inner);
 	}
 	for (size_t i = 0; i < names.count; i++) {
-		char *inner = join(path, names.items[i]);
+		char *inner = folder_join(path, names.items[i]);
 		if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode) &&
 		    strcmp(names.items[i], "index"))
 			find_folders(inner, depth + 1, out, err);
@@ -123,7 +73,7 @@ static void identify(const char *text, size_t size, uint64_t identity[2])
 
 static bool read_metadata(struct trace *trace, struct folder *folder, struct error *err)
 {
-	char *path = join(folder->path, "metadata");
+	char *path = folder_join(folder->path, "metadata");
 	struct source *source = NULL;
 	struct block block;
 	char *text;
@@ -232,10 +182,10 @@ static bool add_files(struct ctf_part *part, const struct folder *folder, const 
 	struct names names;
 	struct stat st;
 
-	if (!list(folder->path, &names, err))
+	if (!folder_list(folder->path, &names, err))
 		return false;
 	for (size_t i = 0; i < names.count; i++) {
-		char *path = join(folder->path, names.items[i]);
+		char *path = folder_join(folder->path, names.items[i]);
 		while (path[skip] == '/')
 			skip++;
 		struct file file = {.cpu = -1};

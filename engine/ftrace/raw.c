@@ -8,10 +8,9 @@
  * Byte order is written nowhere: that in which the first page's head makes sense. Files of a
  * mounted tracefs are never opened, since reading those takes the events away.
  */
+#include "engine/base/folder.h"
 #include "engine/ftrace/ftrace_internal.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -20,54 +19,19 @@
 enum { TEXT_MAX = 256 << 20, PAGE_USUAL = 4096, INSTANCES_MAX = 4096 };
 #define TRACEFS_MAGIC 0x74726163 /* statfs(2), f_type */
 
-struct names {
-	char **items;
-	size_t count, capacity;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* What a folder holds, in natural order: cpu2 before cpu10. Nothing when it cannot be read. */
+/* What a folder holds; nothing when it cannot be read. */
 static struct names list(const char *path)
 {
-	struct names names = {0};
-	DIR *dir = opendir(path);
-	struct dirent *entry;
+	struct names names;
+	struct error ignored;
 
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		names.items = mem_grow(names.items, names.count, &names.capacity, sizeof(char *));
-		names.items[names.count++] = mem_strdup(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	if (names.count)
-		qsort(names.items, names.count, sizeof(char *), by_name);
+	(void)folder_list(path, &names, &ignored);
 	return names;
-}
-
-static void names_release(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		mem_free(names->items[i]);
-	mem_free(names->items);
-}
-
-static char *path_of(const char *folder, const char *name)
-{
-	struct buf path = {0};
-
-	buf_printf(&path, "%s/%s", folder, name);
-	return path.data;
 }
 
 static bool exists(const char *folder, const char *name)
 {
-	char *path = path_of(folder, name);
+	char *path = folder_join(folder, name);
 	bool found = access(path, F_OK) == 0;
 
 	mem_free(path);
@@ -77,15 +41,15 @@ static bool exists(const char *folder, const char *name)
 /* Is there any events/SYSTEM/EVENT/format? */
 static bool has_formats(const char *path)
 {
-	char *events = path_of(path, "events");
+	char *events = folder_join(path, "events");
 	struct names systems = list(events);
 	bool found = false;
 
 	for (size_t i = 0; i < systems.count && !found; i++) {
-		char *system = path_of(events, systems.items[i]);
+		char *system = folder_join(events, systems.items[i]);
 		struct names names = list(system);
 		for (size_t k = 0; k < names.count && !found; k++) {
-			char *event = path_of(system, names.items[k]);
+			char *event = folder_join(system, names.items[k]);
 			found = exists(event, "format");
 			mem_free(event);
 		}
@@ -109,7 +73,7 @@ bool ftrace_is_raw_folder(const char *path)
 /* The whole text of a file; NULL: there is none. mem_free() it. */
 static char *read_text(const char *folder, const char *name, size_t *len)
 {
-	char *path = path_of(folder, name), *text = NULL;
+	char *path = folder_join(folder, name), *text = NULL;
 	struct source *source = NULL;
 	struct error ignored;
 
@@ -145,12 +109,12 @@ static void add_text(struct ftrace_file *file, const char *name,
 
 static void add_formats(struct ftrace_file *file, const char *events, const char *system)
 {
-	char *folder = path_of(events, system);
+	char *folder = folder_join(events, system);
 	struct names names = list(folder);
 	struct error cause;
 
 	for (size_t i = 0; i < names.count; i++) {
-		char *event = path_of(folder, names.items[i]);
+		char *event = folder_join(folder, names.items[i]);
 		size_t len;
 		char *text = read_text(event, "format", &len);
 		if (text && len) {
@@ -233,9 +197,9 @@ static void add_file(struct raw *raw, const char *folder, const char *name, cons
 	if (cpu > INT32_MAX || (strcmp(end, ".raw") != 0 && *end))
 		return;
 	found.cpu = (uint32_t)cpu;
-	char *path = path_of(folder, name);
+	char *path = folder_join(folder, name);
 	if (!*end) {
-		char *inner = path_of(path, "trace_pipe_raw");
+		char *inner = folder_join(path, "trace_pipe_raw");
 		mem_free(path);
 		path = inner;
 	}
@@ -250,7 +214,7 @@ static void add_file(struct raw *raw, const char *folder, const char *name, cons
 static void find_in(struct raw *raw, const char *folder, const char *instance,
 		    enum source_mode mode)
 {
-	char *per_cpu = path_of(folder, "per_cpu");
+	char *per_cpu = folder_join(folder, "per_cpu");
 	struct names flat = list(folder), deep = list(per_cpu);
 
 	for (size_t i = 0; i < flat.count; i++)
@@ -264,12 +228,12 @@ static void find_in(struct raw *raw, const char *folder, const char *instance,
 
 static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mode mode)
 {
-	char *instances = path_of(file->path, "instances");
+	char *instances = folder_join(file->path, "instances");
 	struct names names = list(instances);
 
 	find_in(raw, file->path, "", mode);
 	for (size_t i = 0; i < names.count && i < INSTANCES_MAX; i++) {
-		char *folder = path_of(instances, names.items[i]);
+		char *folder = folder_join(instances, names.items[i]);
 		find_in(raw, folder, arena_strdup(file->trace->arena, names.items[i]), mode);
 		mem_free(folder);
 	}
@@ -281,7 +245,7 @@ static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mo
 
 static void read_descriptions(struct ftrace_file *file)
 {
-	char *events = path_of(file->path, "events");
+	char *events = folder_join(file->path, "events");
 	struct names systems = list(events);
 	size_t len;
 
@@ -301,7 +265,7 @@ static void read_descriptions(struct ftrace_file *file)
 
 static void open_cmdlines(struct ftrace_file *file, enum source_mode mode)
 {
-	char *path = path_of(file->path, "saved_cmdlines");
+	char *path = folder_join(file->path, "saved_cmdlines");
 	struct error ignored;
 
 	if (source_open(path, mode, &file->cmdlines, &ignored)) {

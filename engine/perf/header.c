@@ -8,11 +8,10 @@
  * Only the head, the tables and the records in front of the first sample are read; a file whose
  * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/perf/look.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -513,52 +512,44 @@ static bool open_first(struct opening *o, const char *path, struct error *err)
 	return source_peek(source, 0, bytes, FILE_HEAD, err) && read_file_head(o, bytes, err);
 }
 
-static int by_name(const void *a, const void *b)
+static bool is_part(const char *name)
 {
-	return strverscmp(*(char *const *)a, *(char *const *)b);
+	enum { PREFIX = 5 };
+
+	return !strncmp(name, "data.", PREFIX) && name[PREFIX] &&
+	       !name[PREFIX + strspn(name + PREFIX, "0123456789")];
+}
+
+static bool open_one(struct opening *o, const char *path, struct error *err)
+{
+	uint8_t head[RECORD_HEAD];
+	struct source *source;
+	struct error ignored;
+
+	if (!source_open(path, o->mode, &source, err))
+		return false;
+	uint64_t size = source_size(source);
+	add_source(o, source, 0, size, o->part->sources[0].grows);
+	if (size >= sizeof head && source_peek(source, 0, head, sizeof head, &ignored) &&
+	    is_compressed(get32(head, o->part->swap)))
+		o->compressed = true;
+	return true;
 }
 
 /* data.0, data.1, ... data.10: streams of records without a head. */
 static bool open_rest(struct opening *o, const char *folder, struct error *err)
 {
-	DIR *dir = opendir(folder);
-	char **names = NULL;
-	size_t n = 0, capacity = 0;
-	struct dirent *entry;
-	bool ok = true;
+	struct names names;
+	bool ok = folder_list(folder, &names, err);
 
-	if (!dir)
-		return error_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
-	while ((entry = readdir(dir))) {
-		const char *number = entry->d_name + 5;
-		if (strncmp(entry->d_name, "data.", 5) != 0 || !*number ||
-		    strspn(number, "0123456789") != strlen(number))
+	for (size_t i = 0; ok && i < names.count; i++) {
+		if (!is_part(names.items[i]))
 			continue;
-		names = mem_grow(names, n, &capacity, sizeof *names);
-		names[n++] = mem_strdup(entry->d_name);
+		char *path = folder_join(folder, names.items[i]);
+		ok = open_one(o, path, err);
+		mem_free(path);
 	}
-	closedir(dir);
-	if (n)
-		qsort(names, n, sizeof *names, by_name);
-	for (size_t i = 0; i < n; i++) {
-		struct buf path = {0};
-		struct source *source;
-		uint8_t head[RECORD_HEAD];
-		buf_printf(&path, "%s/%s", folder, names[i]);
-		ok = ok && source_open(buf_text(&path), o->mode, &source, err);
-		if (ok) {
-			uint64_t size = source_size(source);
-			struct error ignored;
-			add_source(o, source, 0, size, o->part->sources[0].grows);
-			if (size >= sizeof head &&
-			    source_peek(source, 0, head, sizeof head, &ignored) &&
-			    is_compressed(get32(head, o->part->swap)))
-				o->compressed = true;
-		}
-		buf_release(&path);
-		mem_free(names[i]);
-	}
-	mem_free(names);
+	names_release(&names);
 	return ok;
 }
 
@@ -610,13 +601,12 @@ static void describe(struct opening *o)
 
 static bool open_files(struct opening *o, struct error *err)
 {
-	struct buf first = {0};
 	struct stat st;
 	bool folder = stat(o->path, &st) == 0 && S_ISDIR(st.st_mode);
 
-	buf_printf(&first, folder ? "%s/data" : "%s", o->path);
-	bool ok = open_first(o, buf_text(&first), err) && (!folder || open_rest(o, o->path, err));
-	buf_release(&first);
+	char *first = folder ? folder_join(o->path, "data") : mem_strdup(o->path);
+	bool ok = open_first(o, first, err) && (!folder || open_rest(o, o->path, err));
+	mem_free(first);
 	if (!ok)
 		return false;
 	read_metadata(o, false);

@@ -1,0 +1,20 @@
+/* folder.h - what a folder holds, and paths into it */
+#ifndef ENGINE_BASE_FOLDER_H
+#define ENGINE_BASE_FOLDER_H
+
+#include "engine/base/error.h"
+
+#include <stddef.h>
+
+struct names { /* end it with names_release() */
+	char **items;
+	size_t count, capacity;
+};
+
+/* In natural order, cpu2 before cpu10; hidden ones are left out. Failed: *out is empty. */
+bool folder_list(const char *path, struct names *out, struct error *err);
+void names_release(struct names *names);
+/* "FOLDER/NAME"; the caller ends it with mem_free(). */
+char *folder_join(const char *folder, const char *name);
+
+#endif

@@ -14,12 +14,12 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool folder_list(const char *path, struct names *out, struct error *err)
+bool folder_list(const char *path, struct folder_names *out, struct error *err)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	*out = (struct names){0};
+	*out = (struct folder_names){0};
 	if (!dir)
 		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	while ((entry = readdir(dir))) {
@@ -34,12 +34,12 @@ bool folder_list(const char *path, struct names *out, struct error *err)
 	return true;
 }
 
-void names_release(struct names *names)
+void folder_release(struct folder_names *names)
 {
 	for (size_t i = 0; i < names->count; i++)
 		mem_free(names->items[i]);
 	mem_free(names->items);
-	*names = (struct names){0};
+	*names = (struct folder_names){0};
 }
 
 char *folder_join(const char *folder, const char *name)

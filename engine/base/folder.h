@@ -6,14 +6,14 @@
 
 #include <stddef.h>
 
-struct names { /* end it with names_release() */
+struct folder_names { /* end it with folder_release() */
 	char **items;
 	size_t count, capacity;
 };
 
 /* In natural order, cpu2 before cpu10; hidden ones are left out. Failed: *out is empty. */
-bool folder_list(const char *path, struct names *out, struct error *err);
-void names_release(struct names *names);
+bool folder_list(const char *path, struct folder_names *out, struct error *err);
+void folder_release(struct folder_names *names);
 /* "FOLDER/NAME"; the caller ends it with mem_free(). */
 char *folder_join(const char *folder, const char *name);
 

@@ -32,7 +32,7 @@ struct folders {
 /* Adds every folder at or below `path` that has a file `metadata`. */
 static bool find_folders(const char *path, unsigned depth, struct folders *out, struct error *err)
 {
-	struct names names;
+	struct folder_names names;
 	struct stat st;
 
 	if (depth > DEPTH_MAX || !folder_list(path, &names, err))
@@ -54,7 +54,7 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
 			find_folders(inner, depth + 1, out, err);
 		mem_free(inner);
 	}
-	names_release(&names);
+	folder_release(&names);
 	return true;
 }
 
@@ -179,7 +179,7 @@ static bool add_files(struct ctf_part *part, const struct folder *folder, const 
 {
 	struct trace *trace = part->trace;
 	size_t skip = strlen(root);
-	struct names names;
+	struct folder_names names;
 	struct stat st;
 
 	if (!folder_list(folder->path, &names, err))
@@ -210,7 +210,7 @@ static bool add_files(struct ctf_part *part, const struct folder *folder, const 
 		}
 		mem_free(path);
 	}
-	names_release(&names);
+	folder_release(&names);
 	return true;
 }
 

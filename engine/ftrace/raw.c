@@ -20,9 +20,9 @@ enum { TEXT_MAX = 256 << 20, PAGE_USUAL = 4096, INSTANCES_MAX = 4096 };
 #define TRACEFS_MAGIC 0x74726163 /* statfs(2), f_type */
 
 /* What a folder holds; nothing when it cannot be read. */
-static struct names list(const char *path)
+static struct folder_names list(const char *path)
 {
-	struct names names;
+	struct folder_names names;
 	struct error ignored;
 
 	(void)folder_list(path, &names, &ignored);
@@ -42,21 +42,21 @@ static bool exists(const char *folder, const char *name)
 static bool has_formats(const char *path)
 {
 	char *events = folder_join(path, "events");
-	struct names systems = list(events);
+	struct folder_names systems = list(events);
 	bool found = false;
 
 	for (size_t i = 0; i < systems.count && !found; i++) {
 		char *system = folder_join(events, systems.items[i]);
-		struct names names = list(system);
+		struct folder_names names = list(system);
 		for (size_t k = 0; k < names.count && !found; k++) {
 			char *event = folder_join(system, names.items[k]);
 			found = exists(event, "format");
 			mem_free(event);
 		}
-		names_release(&names);
+		folder_release(&names);
 		mem_free(system);
 	}
-	names_release(&systems);
+	folder_release(&systems);
 	mem_free(events);
 	return found;
 }
@@ -110,7 +110,7 @@ static void add_text(struct ftrace_file *file, const char *name,
 static void add_formats(struct ftrace_file *file, const char *events, const char *system)
 {
 	char *folder = folder_join(events, system);
-	struct names names = list(folder);
+	struct folder_names names = list(folder);
 	struct error cause;
 
 	for (size_t i = 0; i < names.count; i++) {
@@ -127,7 +127,7 @@ static void add_formats(struct ftrace_file *file, const char *events, const char
 		mem_free(text);
 		mem_free(event);
 	}
-	names_release(&names);
+	folder_release(&names);
 	mem_free(folder);
 }
 
@@ -215,21 +215,21 @@ static void find_in(struct raw *raw, const char *folder, const char *instance,
 		    enum source_mode mode)
 {
 	char *per_cpu = folder_join(folder, "per_cpu");
-	struct names flat = list(folder), deep = list(per_cpu);
+	struct folder_names flat = list(folder), deep = list(per_cpu);
 
 	for (size_t i = 0; i < flat.count; i++)
 		add_file(raw, folder, flat.items[i], instance, mode);
 	for (size_t i = 0; i < deep.count; i++)
 		add_file(raw, per_cpu, deep.items[i], instance, mode);
-	names_release(&flat);
-	names_release(&deep);
+	folder_release(&flat);
+	folder_release(&deep);
 	mem_free(per_cpu);
 }
 
 static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mode mode)
 {
 	char *instances = folder_join(file->path, "instances");
-	struct names names = list(instances);
+	struct folder_names names = list(instances);
 
 	find_in(raw, file->path, "", mode);
 	for (size_t i = 0; i < names.count && i < INSTANCES_MAX; i++) {
@@ -237,7 +237,7 @@ static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mo
 		find_in(raw, folder, arena_strdup(file->trace->arena, names.items[i]), mode);
 		mem_free(folder);
 	}
-	names_release(&names);
+	folder_release(&names);
 	mem_free(instances);
 	for (size_t i = 0; i < raw->count; i++)
 		trace_add_source(file->trace, raw->items[i].source);
@@ -246,7 +246,7 @@ static void find_files(struct ftrace_file *file, struct raw *raw, enum source_mo
 static void read_descriptions(struct ftrace_file *file)
 {
 	char *events = folder_join(file->path, "events");
-	struct names systems = list(events);
+	struct folder_names systems = list(events);
 	size_t len;
 
 	add_text(file, "events/header_page", tracing_header_page);
@@ -259,7 +259,7 @@ static void read_descriptions(struct ftrace_file *file)
 	char *clock = read_text(file->path, "trace_clock", &len);
 	file->clock = clock ? ftrace_active_clock(file, clock) : NULL;
 	mem_free(clock);
-	names_release(&systems);
+	folder_release(&systems);
 	mem_free(events);
 }
 

@@ -539,7 +539,7 @@ static bool open_one(struct opening *o, const char *path, struct error *err)
 /* data.0, data.1, ... data.10: streams of records without a head. */
 static bool open_rest(struct opening *o, const char *folder, struct error *err)
 {
-	struct names names;
+	struct folder_names names;
 	bool ok = folder_list(folder, &names, err);
 
 	for (size_t i = 0; ok && i < names.count; i++) {
@@ -549,7 +549,7 @@ static bool open_rest(struct opening *o, const char *folder, struct error *err)
 		ok = open_one(o, path, err);
 		mem_free(path);
 	}
-	names_release(&names);
+	folder_release(&names);
 	return ok;
 }
 

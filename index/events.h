@@ -105,5 +105,7 @@ bool events_range(struct index *index, nstime *first, nstime *last, struct error
 bool events_first(struct index *index, nstime *first, struct error *err);
 /* Exact counts from the tables, where every record knows its count; false otherwise. */
 bool events_counted(struct index *index, uint64_t *count);
+/* Tells what is wrong with packets that were known to be damaged when they were found. */
+bool events_tell_damaged(struct index *index, struct error *err);
 
 #endif

@@ -158,9 +158,48 @@ bool events_range(struct index *index, nstime *first, nstime *last, struct error
 	       find_end(index, any_timed(index), true, last, err);
 }
 
+/* Decodes a packet for what is wrong with it alone. */
+static void tell_damaged(struct trace *trace, const struct stream *stream,
+			 const struct packet_info *info)
+{
+	const struct reader *reader = trace->parts[stream->part]->reader;
+	struct decoder *decoder = reader->decoder_new(stream);
+	struct batch *batch = mem_new(sizeof *batch);
+	enum step step = STEP_ERROR;
+	struct error cause;
+
+	batch->capacity = BATCH_MAX;
+	if (reader->decoder_open(decoder, info, &cause))
+		while ((step = reader->decoder_next(decoder, batch, &cause)) == STEP_ITEM)
+			;
+	if (step == STEP_ERROR)
+		trace_damage_at(trace, stream, info->rec.source, info->rec.off, &cause);
+	mem_free(batch);
+	reader->decoder_free(decoder);
+}
+
+bool events_tell_damaged(struct index *index, struct error *err)
+{
+	struct trace *trace = index_trace(index);
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct packet_info info;
+		struct table *table;
+		if (!index_table(index, trace->streams[i], &table, err))
+			return false;
+		for (uint64_t k = 0; k < table_count(table); k++) {
+			if (!table_get(table, k, &info, err))
+				return false;
+			if (info.rec.flags & PACKET_DAMAGED)
+				tell_damaged(trace, trace->streams[i], &info);
+		}
+	}
+	return true;
+}
+
 bool events_counted(struct index *index, uint64_t *count)
 {
-	const struct trace *trace = index_trace(index);
+	struct trace *trace = index_trace(index);
 	struct error err;
 
 	*count = 0;
@@ -174,6 +213,8 @@ bool events_counted(struct index *index, uint64_t *count)
 				return false;
 			if (info.rec.flags & PACKET_EMPTY)
 				continue;
+			if (info.rec.flags & PACKET_DAMAGED)
+				tell_damaged(trace, trace->streams[i], &info);
 			if (info.rec.events == UINT32_MAX)
 				return false;
 			*count += info.rec.events;

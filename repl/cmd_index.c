@@ -33,7 +33,8 @@ static bool build_index(struct session *session, const struct options *options, 
 		return drop(session, err);
 	session->scan_all = true;
 	struct index *index = session_index(session, err);
-	if (!index || !index_build(index, err) || !totals(session, &packets, &bytes, err))
+	if (!index || !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
+	    !events_tell_damaged(index, err))
 		return false;
 	const char *path = index_path(index);
 	size_t streams = session->trace->nstreams;

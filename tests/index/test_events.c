@@ -475,6 +475,25 @@ static void counts(void **state)
 	scene_free(scene);
 }
 
+/* Who counts without decoding tells of damage all the same. */
+static void damage_is_told(void **state)
+{
+	struct scene *scene = scene_tiled(2, 3, 50, 1, 0);
+	struct error err;
+	uint64_t count;
+
+	(void)state;
+	scene->packets[4].flags = PACKET_DAMAGED;
+	scene->packets[4].damage_after = 49;
+	scene_open(scene);
+	assert_true(events_tell_damaged(scene->index, &err));
+	assert_int_equal(scene->damages, 1);
+	assert_true(events_counted(scene->index, &count));
+	assert_int_equal(count, 300);
+	assert_int_equal(scene->damages, 2);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest single[] = {
@@ -483,6 +502,7 @@ int main(void)
 		cmocka_unit_test(falls_without_flag), cmocka_unit_test(without_time),
 		cmocka_unit_test(before_all),         cmocka_unit_test(irregular_in_the_middle),
 		cmocka_unit_test(interrupted),        cmocka_unit_test(counts),
+		cmocka_unit_test(damage_is_told),
 	};
 	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];
 	size_t n = 0;

@@ -44,6 +44,18 @@ def changed_at(good, bad):
     return min(len(one), len(other))
 
 
+def every_command_says(report, program, path):
+    """Also those that decode nothing: the same message, the same status."""
+    want = None
+    for words in (("events", path, "--limit", "1"), ("events", path, "--count"), ("index", path)):
+        done = yore_says.run(program, *words, "--no-index")
+        messages = [line for line in done.stderr.decode(errors="replace").splitlines()
+                    if " note: " not in line]
+        want = want or messages
+        if done.returncode != 3 or messages != want:
+            report.differs("%s: status %d, %s" % (" ".join(words), done.returncode, messages))
+
+
 # perf.data -----------------------------------------------------------------------------------------
 
 def perf_case(program, folder, case, original, file="perf.data", nothing=False):
@@ -55,6 +67,7 @@ def perf_case(program, folder, case, original, file="perf.data", nothing=False):
         report.same("events", len(said.events), 0)
         return report.close()
     one_message(report, said, bad, (3,))
+    every_command_says(report, program, bad)
     if perf_tool.installed():
         records = perf_tool.records(good)
         perf_tool.with_samples(records, perf_tool.inside(good), perf_tool.attrs(good))

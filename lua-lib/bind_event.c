@@ -156,6 +156,16 @@ static void push_time(lua_State *L, nstime t)
 }
 
 /* The event in the words of its format, as the format's own tool prints it; nil: it has none. */
+/* Frames and texts ask them; nothing is read before the first address. */
+static struct symbols *symbols_of(struct bind_trace *bound)
+{
+	if (!bound->symbols) {
+		bound->symbols = symbols_new_beside(bound->trace, index_path(bound->index));
+		symbols_name_texts(bound->symbols);
+	}
+	return bound->symbols;
+}
+
 static int push_text(lua_State *L, const struct event_view *view)
 {
 	struct bind_cursor *cursor = view->cursor;
@@ -170,6 +180,7 @@ static int push_text(lua_State *L, const struct event_view *view)
 		return 1;
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	buf_clear(&cursor->scratch);
+	symbols_of(cursor->bound);
 	if (reader->text(fields, &cursor->scratch))
 		lua_pushlstring(L, buf_text(&cursor->scratch), cursor->scratch.len);
 	return 1;
@@ -207,9 +218,7 @@ static int push_frames(lua_State *L, const struct event_view *view)
 	}
 	check_current(L, cursor, view->serial);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
-	if (!bound->symbols)
-		bound->symbols = symbols_new_beside(bound->trace, index_path(bound->index));
-	size_t count = symbols_frames(bound->symbols, view->t, fields, 0, &frames);
+	size_t count = symbols_frames(symbols_of(bound), view->t, fields, 0, &frames);
 	lua_createtable(L, (int)count, 0);
 	for (size_t i = 0; i < count; i++) {
 		push_frame(L, &frames[i]);

@@ -11,6 +11,7 @@
 #include "tests/engine/perf_made.h"
 #include "tests/harness.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,6 +392,83 @@ static void cut_off(void **state)
 	scratch_remove(folder);
 }
 
+struct reading {
+	struct trace *trace;
+	size_t first, events;
+	pthread_t thread;
+};
+
+/* Asserts nothing: cmocka's own may fail in one thread only. */
+static void *read_streams(void *arg)
+{
+	struct reading *reading = arg;
+	struct trace *trace = reading->trace;
+	struct batch *batch = mem_new(sizeof *batch);
+	struct packet_info info;
+	struct error err;
+
+	batch->capacity = BATCH_MAX;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream =
+			trace->streams[(reading->first + i) % trace->nstreams];
+		const struct reader *reader = decoded_reader(trace, stream);
+		struct decoder *decoder = reader->decoder_new(stream);
+		struct scan scan = {0};
+		while (reader->scan(stream, &scan, &info, &err) == STEP_ITEM) {
+			if (!reader->decoder_open(decoder, &info, &err))
+				break;
+			while (reader->decoder_next(decoder, batch, &err) == STEP_ITEM)
+				reading->events += batch->count;
+			reader->decoder_leave(decoder);
+		}
+		reader->decoder_free(decoder);
+	}
+	mem_free(batch);
+	return NULL;
+}
+
+/* All streams share one walk; each thread begins with another stream and reads them all. */
+static void share_the_walk(enum form form)
+{
+	struct shape shape = {.name = "shared",
+			      .form = form,
+			      .attr_bytes = 128,
+			      .sample_type = MADE_USUAL,
+			      .flags = MADE_ID_ALL,
+			      .samples = 60000,
+			      .nattrs = 1};
+	char *folder = scratch_folder();
+	struct reading readings[4];
+	struct made made;
+	struct said said;
+
+	made_new(&shape, &made);
+	char *path = made_write(&made, folder, SIZE_MAX);
+	struct trace *trace = open_made(path, &said);
+	for (size_t i = 0; i < COUNT(readings); i++) {
+		struct reading *reading = &readings[i];
+		*reading = (struct reading){.trace = trace, .first = i};
+		assert_int_equal(pthread_create(&reading->thread, NULL, read_streams, reading), 0);
+	}
+	for (size_t i = 0; i < COUNT(readings); i++) {
+		pthread_join(readings[i].thread, NULL);
+		assert_int_equal(readings[i].events, made.nwants);
+	}
+	trace_close(trace);
+	mem_free(path);
+	made_release(&made);
+	scratch_remove(folder);
+}
+
+static void threads_share_the_walk(void **state)
+{
+	(void)state;
+	share_the_walk(FORM_FILE);
+	share_the_walk(FORM_PIPE);
+	share_the_walk(FORM_DIRECTORY);
+	share_the_walk(FORM_ZSTD);
+}
+
 struct corpus_row { /* counts by perf report --stats; damaged: what is before the damage */
 	const char *file;
 	size_t samples, others;
@@ -466,7 +544,7 @@ static void corpus_counts(void **state)
 	mem_free(file);
 }
 
-enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 3 };
+enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 4 };
 
 int main(void)
 {
@@ -488,6 +566,7 @@ int main(void)
 		ROW(corpus_rows[i].file, corpus_counts, &corpus_rows[i]);
 	ROW("lanes are in order", lanes_in_order, NULL);
 	ROW("ids told again and again", ids_told_again_and_again, NULL);
+	ROW("threads share the walk", threads_share_the_walk, NULL);
 	ROW("cut off in the last record", cut_off, NULL);
 #undef ROW
 	return cmocka_run_group_tests(tests, NULL, NULL);

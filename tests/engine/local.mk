@@ -25,6 +25,9 @@ check_PROGRAMS += %D%/test_aux_perf
 check_PROGRAMS += %D%/test_symbols
 %C%_test_symbols_SOURCES = %D%/test_symbols.c
 %C%_test_symbols_LDADD = $(TEST_LDADD)
+check_PROGRAMS += %D%/test_unwind
+%C%_test_unwind_SOURCES = %D%/test_unwind.c
+%C%_test_unwind_LDADD = $(TEST_LDADD)
 check_PROGRAMS += %D%/test_tracing
 if TRACEEVENT
 %C%_test_tracing_SOURCES = %D%/test_tracing.c

@@ -1,4 +1,5 @@
 /* detect.c - which format is this? The table of readers, asked with the first bytes */
+#include "engine/base/buf.h"
 #include "engine/ctf/ctf.h"
 #include "engine/ftrace/ftrace.h"
 #include "engine/perf/perf.h"
@@ -15,7 +16,8 @@ enum { READERS_MAX = 16, HEAD_BYTES = 4096 };
 /* A new format is one line here. */
 static const struct reader *readers[READERS_MAX] = {
 	&ctf_reader,
-	&ftrace_reader, &perf_reader,
+	&perf_reader,
+	&ftrace_reader,
 };
 
 void reader_register(const struct reader *reader)
@@ -27,12 +29,29 @@ void reader_register(const struct reader *reader)
 	readers[0] = reader;
 }
 
+const struct reader *reader_at(size_t i)
+{
+	return i < READERS_MAX ? readers[i] : NULL;
+}
+
 const struct reader *reader_named(const char *format)
 {
 	for (size_t i = 0; i < READERS_MAX && readers[i]; i++)
 		if (!strcmp(readers[i]->format, format))
 			return readers[i];
 	return NULL;
+}
+
+static void say_unknown(const struct probe *probe, struct error *err)
+{
+	struct buf known = {0};
+
+	for (size_t i = 0; i < READERS_MAX && readers[i]; i++)
+		if (readers[i]->looks_like)
+			buf_printf(&known, "%s%s", known.len ? "; " : "", readers[i]->looks_like);
+	error_set(err, ERR_FORMAT, "%s: no reader knows this %s (formats: %s)", probe->path,
+		  probe->is_folder ? "folder" : "file", buf_text(&known));
+	buf_release(&known);
 }
 
 static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES], struct error *err)
@@ -70,10 +89,6 @@ const struct reader *reader_detect(const char *path, struct error *err)
 		}
 	}
 	if (!best)
-		error_set(err, ERR_FORMAT,
-			  "%s: no reader knows this %s (formats: CTF, a folder with a file named "
-			  "metadata; perf.data, a file or a folder of them; trace.dat, or a folder "
-			  "of ring-buffer pages per_cpu/ beside events/)",
-			  path, probe.is_folder ? "folder" : "file");
+		say_unknown(&probe, err);
 	return best;
 }

@@ -40,7 +40,7 @@ enum map_event_kind {
 
 struct map_event {
 	enum map_event_kind kind;
-	nstime t; /* NSTIME_MIN: holds from the start */
+	nstime t;            /* NSTIME_MIN: holds from the start */
 	int64_t pid, parent; /* -1: the kernel */
 	uint64_t start, len, file_offset;
 	const char *name;
@@ -56,10 +56,10 @@ typedef const char *kernel_resolver(void *arg, uint64_t address, uint64_t *start
 
 /* Where raw hardware-trace bytes go: one run of bytes of one CPU's or thread's buffer. */
 struct aux_chunk {
-	int32_t cpu; /* -1: of a thread */
-	int64_t tid; /* -1: of a CPU */
-	uint32_t index;	 /* number of the buffer, where neither is known */
-	uint64_t offset; /* in that buffer, bytes */
+	int32_t cpu;        /* -1: of a thread */
+	int64_t tid;        /* -1: of a CPU */
+	uint32_t index;     /* number of the buffer, where neither is known */
+	uint64_t offset;    /* in that buffer, bytes */
 	uint64_t reference; /* the recorder's mark of when it copied them */
 	struct source *source;
 	uint64_t at, len; /* the bytes, in the source */
@@ -82,16 +82,16 @@ enum { SCAN_PRIV_MAX = 64 };
 
 /* Where a scan stands; plain data, stored with the table, so that a grown trace is caught up. */
 struct scan {
-	uint32_t source;     /* being scanned */
+	uint32_t source; /* being scanned */
 	uint32_t reserved;
-	uint64_t next;	     /* offset of the next packet in it */
-	uint64_t emitted;    /* records so far */
+	uint64_t next;               /* offset of the next packet in it */
+	uint64_t emitted;            /* records so far */
 	uint8_t priv[SCAN_PRIV_MAX]; /* the reader's; all zeros at the start */
 };
 
 /* A restart point inside a packet: what a decoder needs to go on from an event. Plain data. */
 struct mark {
-	uint64_t at;	/* bits */
+	uint64_t at;    /* bits */
 	uint64_t clock; /* carried cycles */
 	uint64_t more[2];
 	uint32_t index; /* number of the event in its packet */
@@ -100,7 +100,8 @@ struct mark {
 struct decoder;
 
 struct reader {
-	const char *format; /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
+	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
+	const char *looks_like; /* for people: its name, and which files or folders it is */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);
@@ -148,8 +149,8 @@ struct reader {
 	/* Each below may be NULL: the format has no such thing. */
 
 	/*
-	 * Adds the event as the format's own tool prints its payload, without a line's end. `fields`
-	 * is what decoder_fields() gave. False: this event has no text of its own.
+	 * Adds the event as the format's own tool prints its payload, without a line's end.
+	 * `fields` is what decoder_fields() gave. False: this event has no text of its own.
 	 */
 	bool (*text)(const struct fields *fields, struct buf *out);
 	/* Calls `each` for all changes of address spaces, in order of time. */
@@ -174,6 +175,7 @@ struct reader {
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
 const struct reader *reader_detect(const char *path, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */
+const struct reader *reader_at(size_t i);              /* all there are; NULL behind the last */
 /* For tests: puts one more reader before the built-in ones. Not for use while traces are open. */
 void reader_register(const struct reader *reader);
 

@@ -8,6 +8,7 @@
 #include "repl/complete.h"
 
 #include "engine/base/mem.h"
+#include "engine/reader.h"
 #include "repl/cmd.h"
 #include "state/program.h"
 
@@ -216,6 +217,14 @@ static void offer_rules(const struct wish *wish)
 		offer(wish, builtins[i].name);
 }
 
+static void offer_inputs(const struct wish *wish)
+{
+	const struct reader *reader;
+
+	for (size_t i = 0; (reader = reader_at(i)); i++)
+		offer(wish, reader->format);
+}
+
 enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 
 /* The value of the option before the cursor. */
@@ -223,7 +232,6 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 {
 	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
 	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
-	static const char *const inputs[] = {"ctf", "perf", "ftrace", NULL};
 
 	if (!strcmp(option, "--name"))
 		offer_events(wish);
@@ -236,7 +244,7 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 	else if (!strcmp(option, "--time"))
 		offer_list(wish, times);
 	else if (!strcmp(option, "--input"))
-		offer_list(wish, inputs);
+		offer_inputs(wish);
 	else if (!strcmp(option, "--rules") || !strcmp(option, "--with") ||
 		 !strcmp(option, "--index-dir"))
 		return OFFERED_FILES;

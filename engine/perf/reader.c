@@ -33,6 +33,7 @@ static int probe(const struct probe *probe)
 
 const struct reader perf_reader = {
 	.format = "perf",
+	.looks_like = "perf.data, a file or a folder of them",
 	.probe = probe,
 	.open = perf_open,
 	.close = perf_close,

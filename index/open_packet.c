@@ -299,8 +299,13 @@ static bool slice_sorted(struct open_packet *packet)
 	struct batch *batch = packet->batch;
 	size_t left = packet->head_end - packet->head_pos;
 	uint32_t n = left < BATCH_MAX ? (uint32_t)left : BATCH_MAX;
-	const struct packet_head *heads = packet->heads + packet->head_pos;
 
+	packet->pos = 0;
+	batch->first = 0;
+	batch->count = packet->end = n;
+	if (!n)
+		return false; /* there may be no heads at all */
+	const struct packet_head *heads = packet->heads + packet->head_pos;
 	if (packet->view->backward)
 		heads = packet->heads + (packet->head_end -= n);
 	else
@@ -315,11 +320,8 @@ static bool slice_sorted(struct open_packet *packet)
 		batch->head[i] = heads[i].size;
 		batch->flags[i] = heads[i].flags;
 	}
-	batch->first = 0;
-	batch->count = packet->end = n;
-	packet->pos = 0;
 	packet->indexed = true;
-	return n > 0;
+	return true;
 }
 
 /* Forward */

@@ -330,6 +330,27 @@ static void falls_without_flag(void **state)
 	scene_free(scene);
 }
 
+/* Packets that are to be sorted, the last without any event, and none that the range asks for. */
+static void nothing_to_sort(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(1, 2, 30, 5, PACKET_UNSORTED);
+
+	(void)state;
+	struct fake_packet *packet = scene_add_packet(scene, 0);
+	packet->flags |= PACKET_UNSORTED;
+	packet->min = packet->max = 500;
+	scene_open(scene);
+	for (unsigned backward = 0; backward < 2; backward++) {
+		options.backward = backward;
+		options.begin = NSTIME_MIN;
+		check_cursor(scene, &options);
+		options.begin = 400;
+		check_cursor(scene, &options);
+	}
+	scene_free(scene);
+}
+
 static void without_time(void **state)
 {
 	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
@@ -497,11 +518,17 @@ static void damage_is_told(void **state)
 int main(void)
 {
 	static const struct CMUnitTest single[] = {
-		cmocka_unit_test(runs_equal_events),  cmocka_unit_test(seeks_equal_opens),
-		cmocka_unit_test(many_streams),       cmocka_unit_test(damage_costs_its_packet),
-		cmocka_unit_test(falls_without_flag), cmocka_unit_test(without_time),
-		cmocka_unit_test(before_all),         cmocka_unit_test(irregular_in_the_middle),
-		cmocka_unit_test(interrupted),        cmocka_unit_test(counts),
+		cmocka_unit_test(runs_equal_events),
+		cmocka_unit_test(seeks_equal_opens),
+		cmocka_unit_test(many_streams),
+		cmocka_unit_test(damage_costs_its_packet),
+		cmocka_unit_test(falls_without_flag),
+		cmocka_unit_test(nothing_to_sort),
+		cmocka_unit_test(without_time),
+		cmocka_unit_test(before_all),
+		cmocka_unit_test(irregular_in_the_middle),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(counts),
 		cmocka_unit_test(damage_is_told),
 	};
 	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];

@@ -330,13 +330,14 @@ static void falls_without_flag(void **state)
 	scene_free(scene);
 }
 
-/* Packets that are to be sorted, the last without any event, and none that the range asks for. */
+/* Packets that are to be sorted: one without any event, alone in its stream, and others. */
 static void nothing_to_sort(void **state)
 {
 	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 	struct scene *scene = scene_tiled(1, 2, 30, 5, PACKET_UNSORTED);
 
 	(void)state;
+	scene_add_stream(scene, 1);
 	struct fake_packet *packet = scene_add_packet(scene, 0);
 	packet->flags |= PACKET_UNSORTED;
 	packet->min = packet->max = 500;

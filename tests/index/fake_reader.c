@@ -220,7 +220,7 @@ static void describe(uint32_t source, uint64_t at, const struct packet_head *hea
 					    .source = source,
 					    .cpu = head->cpu,
 					    .flags = head->flags}};
-	if (head->nevents == 0)
+	if (head->nevents == 0 && !head->hide_count)
 		out->rec.flags |= PACKET_EMPTY;
 	if (head->extent_events)
 		list_extents(head, at, out);

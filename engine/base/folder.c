@@ -1,4 +1,4 @@
-/* folder.c - what a folder holds, and paths into it */
+/* folder.c - see folder.h */
 #include "engine/base/folder.h"
 
 #include "engine/base/buf.h"
@@ -6,8 +6,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int by_name(const void *a, const void *b)
 {
@@ -51,4 +55,25 @@ char *folder_join(const char *folder, const char *name)
 		buf_add_char(&path, '/');
 	buf_add_text(&path, name);
 	return path.data;
+}
+
+bool file_is(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
+	       held.st_ino == named.st_ino;
+}
+
+int file_claim(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	/* who held the lock may just have given the file its name */
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && file_is(fd, path) &&
+	    ftruncate(fd, 0) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }

@@ -2,16 +2,17 @@
  * chunks.c - compressed pages: u32 chunks, then each u32 compressed bytes, u32 plain bytes, data
  *
  * A packet is a run of chunks of 64 KB together, each an extent. The heads of chunks are hopped
- * over when the file is opened; what a record has to tell of times and losses needs its chunks
- * decompressed. That is done once a packet: a search looks at the same ones again and again, and a
- * reader asks for each several times. Losses in front of any of its pages are added up.
+ * over when the file is opened, unless an earlier run kept where they are (keep.c); what a record
+ * has to tell of times and losses needs its chunks decompressed. That is done once a packet: a
+ * search looks at the same ones again and again, and a reader asks for each several times. Losses
+ * in front of any of its pages are added up.
  */
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, CHUNK_HEAD = 8 };
+enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, COUNT_BYTES = 4, CHUNK_HEAD = 8, LOOKED_AT = 16 };
 
 struct survey {                       /* of a packet's pages */
 	struct page_head begin;       /* of the first; used 0: it has no entries */
@@ -26,29 +27,82 @@ struct found {
 	size_t count, capacity;
 };
 
-static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t *at,
-		      struct found *found, struct error *err)
+static bool read_head(const struct ftrace_file *file, struct source *source, uint64_t at,
+		      struct chunk *out)
 {
-	bool be = own->file->big_endian;
 	uint8_t head[CHUNK_HEAD];
 	struct error ignored;
 
-	if (!source_peek(source, *at, head, sizeof head, &ignored))
+	if (!source_peek(source, at, head, sizeof head, &ignored))
+		return false;
+	*out = (struct chunk){at + sizeof head, (uint32_t)ftrace_load(head, 4, file->big_endian),
+			      (uint32_t)ftrace_load(head + 4, 4, file->big_endian)};
+	return true;
+}
+
+static bool same_chunk(const struct chunk *a, const struct chunk *b)
+{
+	return a->offset == b->offset && a->bytes == b->bytes && a->plain == b->plain;
+}
+
+static bool makes_sense(const struct ftrace_stream *own, const struct chunk *chunk)
+{
+	return chunk->plain && chunk->plain <= CHUNK_PLAIN_MAX &&
+	       chunk->plain % own->page_bytes == 0;
+}
+
+static void found_add(struct found *found, const struct chunk *chunk)
+{
+	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof *chunk);
+	found->items[found->count++] = *chunk;
+}
+
+static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t *at,
+		      struct found *found, struct error *err)
+{
+	struct chunk chunk;
+
+	if (!read_head(own->file, source, *at, &chunk))
 		return error_set(err, ERR_FORMAT, "the file ends before chunk %zu", found->count);
-	struct chunk chunk = {*at + sizeof head, (uint32_t)ftrace_load(head, 4, be),
-			      (uint32_t)ftrace_load(head + 4, 4, be)};
 	if (chunk.bytes > source_size(source) - chunk.offset)
 		return error_set(err, ERR_FORMAT, "the file ends inside chunk %zu", found->count);
-	if (!chunk.plain || chunk.plain > CHUNK_PLAIN_MAX || chunk.plain % own->page_bytes)
+	if (!makes_sense(own, &chunk))
 		return error_set(err, ERR_FORMAT,
 				 "chunk %zu at offset %" PRIu64 " claims %u "
 				 "bytes, which are no whole pages",
 				 found->count, *at, chunk.plain);
-	if (!ftrace_claim(own->file, sizeof head + chunk.bytes, err))
+	if (!ftrace_claim(own->file, CHUNK_HEAD + chunk.bytes, err))
 		return error_while(err, "chunk %zu", found->count);
-	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof chunk);
-	found->items[found->count++] = chunk;
+	found_add(found, &chunk);
 	*at = chunk.offset + chunk.bytes;
+	return true;
+}
+
+/* What an earlier run found, as far as it can be: one behind the other, and some heads say so. */
+static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t at,
+		     uint64_t claimed, struct found *found)
+{
+	uint64_t count, begin = at, end = source_size(source);
+	const struct chunk *kept = ftrace_keep_find(own->file, at - COUNT_BYTES, &count);
+	struct error ignored;
+	struct chunk seen;
+
+	if (!kept || count != claimed)
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		const struct chunk *chunk = &kept[i];
+		if (chunk->offset != at + CHUNK_HEAD || chunk->offset > end ||
+		    chunk->bytes > end - chunk->offset || !makes_sense(own, chunk))
+			return false;
+		if ((i % (count / LOOKED_AT + 1) == 0 || i + 1 == count) &&
+		    (!read_head(own->file, source, at, &seen) || !same_chunk(chunk, &seen)))
+			return false;
+		at = chunk->offset + chunk->bytes;
+	}
+	if (!ftrace_claim(own->file, at - begin, &ignored))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		found_add(found, &kept[i]);
 	return true;
 }
 
@@ -71,30 +125,39 @@ static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 	own->surveys = arena_array(arena, own->npackets, sizeof *own->surveys);
 }
 
-bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err)
+static void take_found(struct ftrace_stream *own, struct found *found)
 {
 	struct arena *arena = own->file->trace->arena;
+
+	own->nchunks = (uint32_t)found->count;
+	own->chunks = arena_array(arena, found->count, sizeof *own->chunks);
+	own->extents = arena_array(arena, found->count, sizeof *own->extents);
+	for (size_t i = 0; i < found->count; i++) {
+		own->chunks[i] = found->items[i];
+		own->extents[i] = (struct extent){found->items[i].offset, found->items[i].bytes};
+	}
+	mem_free(found->items);
+	group_chunks(own, arena);
+}
+
+bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err)
+{
+	uint8_t count[COUNT_BYTES];
 	struct found found = {0};
 	struct error ignored;
-	uint8_t count[4];
 	bool good = source_peek(source, at, count, sizeof count, &ignored);
-	uint64_t claimed = good ? ftrace_load(count, 4, own->file->big_endian) : 0;
+	uint64_t claimed = good ? ftrace_load(count, sizeof count, own->file->big_endian) : 0;
+	uint64_t from = at + sizeof count;
 
 	if (!good)
 		error_set(err, ERR_FORMAT, "the file ends before them");
-	at += sizeof count;
+	bool kept = good && add_kept(own, source, from, claimed, &found);
 	while (good && found.count < claimed)
-		good = add_chunk(own, source, &at, &found, err);
+		good = add_chunk(own, source, &from, &found, err);
 	own->cut = false; /* it was told */
-	own->nchunks = (uint32_t)found.count;
-	own->chunks = arena_array(arena, found.count, sizeof *own->chunks);
-	own->extents = arena_array(arena, found.count, sizeof *own->extents);
-	for (size_t i = 0; i < found.count; i++) {
-		own->chunks[i] = found.items[i];
-		own->extents[i] = (struct extent){found.items[i].offset, found.items[i].bytes};
-	}
-	mem_free(found.items);
-	group_chunks(own, arena);
+	if (good)
+		ftrace_keep_add(own->file, at, found.items, found.count, !kept);
+	take_found(own, &found);
 	return good;
 }
 
@@ -111,6 +174,22 @@ bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out)
 	}
 	*out = low;
 	return low < own->nchunks && own->chunks[low].offset == offset;
+}
+
+/* A kept table that is wrong after all must not be used again. */
+static bool chunk_is_there(const struct ftrace_stream *own, struct source *source,
+			   const struct chunk *chunk, struct error *err)
+{
+	struct chunk seen;
+
+	if (read_head(own->file, source, chunk->offset - CHUNK_HEAD, &seen) &&
+	    same_chunk(chunk, &seen))
+		return true;
+	ftrace_keep_forget(own->file);
+	return error_set(err, ERR_FORMAT,
+			 "the chunk at offset %" PRIu64
+			 " has another size now: the file has changed",
+			 chunk->offset);
 }
 
 bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks, uint8_t **out,
@@ -131,7 +210,8 @@ bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks
 	*size = 0;
 	for (uint32_t i = 0; i < nchunks; i++) {
 		const struct chunk *chunk = &own->chunks[first + i];
-		if (!source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, err))
+		if (!chunk_is_there(own, stream->sources[0], chunk, err) ||
+		    !source_get(stream->sources[0], chunk->offset, chunk->bytes, &block, err))
 			return false;
 		bool good = codec_expand(own->file->codec, block.data, block.size, *out + *size,
 					 chunk->plain, err);

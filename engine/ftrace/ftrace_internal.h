@@ -9,6 +9,7 @@
  *     time.c        stamps of the ring buffer → ns
  *     pages.c       page heads; runs of pages → packet records
  *     chunks.c      the same for compressed chunks of pages
+ *     keep.c        where chunks are, kept for later runs
  *     decode.c      one packet → heads → fields
  *     cmdlines.c    the saved command lines as a stream of events
  *     maps.c        kernel symbols and process maps → changes of address spaces
@@ -99,6 +100,7 @@ struct ftrace_file {
 	struct source *cmdlines;
 	uint64_t cmdlines_at, cmdlines_bytes;
 
+	struct ftrace_keep *keep; /* NULL: nothing is kept */
 	void *digest; /* XXH3 state of the description while opening */
 	pthread_mutex_t lock;
 };
@@ -285,6 +287,19 @@ bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out);
    times that are not there. */
 bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime after,
 		   struct packet_info *out);
+
+/* keep.c: all do nothing when nothing is kept, file->keep is NULL */
+struct ftrace_keep *ftrace_keep_new(struct ftrace_file *file); /* NULL: nothing can be */
+void ftrace_keep_free(struct ftrace_keep *keep);
+/* The chunks whose count stands at `at`, as an earlier run found them; NULL: it did not. */
+const struct chunk *ftrace_keep_find(const struct ftrace_file *file, uint64_t at, uint64_t *count);
+/* `searched`: they were found by hopping over them. */
+void ftrace_keep_add(struct ftrace_file *file, uint64_t at, const struct chunk *chunks,
+		     uint64_t count, bool searched);
+/* When all were added: writes them, if that spares anything, and frees what the keep holds. */
+void ftrace_keep_end(struct ftrace_file *file, bool whole);
+void ftrace_keep_forget(const struct ftrace_file *file); /* what was kept was wrong */
+extern uint32_t ftrace_keep_least; /* chunks from which on they are kept; tests set it */
 
 /* cmdlines.c */
 bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);

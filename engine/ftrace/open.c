@@ -4,7 +4,7 @@
  *     17 08 44 "tracing" · version NUL · u8 big endian? · u8 bytes of a long · u32 page bytes · ...
  *
  * Only descriptions are read here: of the data nothing but the heads of compressed chunks, over
- * which the file has no table.
+ * which the file has no table, and these only where no earlier run kept one (keep.c).
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -67,6 +67,7 @@ void ftrace_close(struct part *part)
 	if (!file)
 		return;
 	tracing_free(file->tracing);
+	ftrace_keep_free(file->keep);
 	mem_free(file->buffers);
 	mem_free(file->procmaps);
 	mem_free(file->env);
@@ -158,8 +159,8 @@ struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *b
 	return stream;
 }
 
-/* Compressed pages: where the chunks are. Uncompressed: is there anything at all? */
-static void look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
+/* Compressed pages: where the chunks are, all of them? Uncompressed: is there anything at all? */
+static bool look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
 			  const struct cpu_pages *cpu, struct stream *stream)
 {
 	struct ftrace_stream *own = stream->priv;
@@ -167,12 +168,17 @@ static void look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
 
 	if (buffer->compressed && cpu->size) {
 		own->content = CONTENT_CHUNKS;
-		if (!chunks_find(own, stream->sources[0], cpu->offset, &cause))
+		if (!file->keep)
+			file->keep = ftrace_keep_new(file);
+		if (!chunks_find(own, stream->sources[0], cpu->offset, &cause)) {
 			say_missing(file, stream->name, cpu->offset, cause.text);
+			return false;
+		}
 	} else if (own->cut && own->size < file->page.data_at) {
 		say_missing(file, stream->name, cpu->offset, "the file ends before them");
 		own->size = 0;
 	}
+	return true;
 }
 
 /*
@@ -199,6 +205,7 @@ void ftrace_add_buffers(struct ftrace_file *file)
 {
 	int32_t clock = -1;
 	const char *last = NULL;
+	bool whole = true;
 
 	for (size_t i = 0; i < file->nbuffers; i++) {
 		struct buffer *buffer = &file->buffers[i];
@@ -212,10 +219,11 @@ void ftrace_add_buffers(struct ftrace_file *file)
 			clock = ftrace_add_clock(file, name);
 		last = name;
 		for (uint32_t k = 0; k < buffer->ncpus; k++)
-			look_at_pages(file, buffer, &buffer->cpus[k],
-				      ftrace_add_pages(file, buffer, &buffer->cpus[k], clock,
-						       file->source));
+			whole &= look_at_pages(file, buffer, &buffer->cpus[k],
+					       ftrace_add_pages(file, buffer, &buffer->cpus[k],
+								clock, file->source));
 	}
+	ftrace_keep_end(file, whole);
 }
 
 static bool read_start(struct ftrace_file *file, uint64_t *at, struct error *err)

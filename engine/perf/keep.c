@@ -23,13 +23,13 @@
  * name when it is complete. Who is killed leaves a temporary that the next writer takes over. Who
  * finds it locked, or the folder full or not to be written, goes without.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,23 +287,13 @@ bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size)
 	return true;
 }
 
-static bool is_file(int fd, const char *path)
-{
-	struct stat held, named;
-
-	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
-	       held.st_ino == named.st_ino;
-}
-
 int perf_keep_create(struct perf_keep *keep)
 {
-	int fd = open(keep->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = file_claim(keep->temporary);
 
 	if (fd < 0)
 		return -1;
-	/* who held the lock may just have given the file its name */
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_file(fd, keep->temporary) ||
-	    ftruncate(fd, 0) != 0 || !digest_source(keep, keep->mark.source_digest)) {
+	if (!digest_source(keep, keep->mark.source_digest)) {
 		close(fd);
 		return -1;
 	}
@@ -324,7 +314,7 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
 	mark->bytes = size;
 	get_digest(keep->digest, mark->digest);
 	find_boot(mark->boot);
-	if (!is_file(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
+	if (!file_is(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
 		return;
 	if (!whole || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)
 		unlink(keep->temporary);

@@ -52,6 +52,11 @@ check_PROGRAMS += %D%/test_perf_keep
 %C%_test_perf_keep_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 %C%_test_perf_keep_LDFLAGS = -Wl,--wrap=write
 %C%_test_perf_keep_LDADD = $(TEST_LDADD) $(ZSTD_LIBS) $(XXHASH_LIBS)
+check_PROGRAMS += %D%/test_ftrace_keep
+%C%_test_ftrace_keep_SOURCES = %D%/test_ftrace_keep.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
+	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
+%C%_test_ftrace_keep_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
+%C%_test_ftrace_keep_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 check_PROGRAMS += %D%/test_ftrace %D%/test_ftrace_options
 %C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
 	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h

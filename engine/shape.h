@@ -1,0 +1,102 @@
+/*
+ * shape.h - the columns of a table of events, and where each class has their values
+ *
+ *     class: payload { prev_comm, prio, args { fd }, state: enumeration }
+ *     table: ts, stream, cpu, prev_comm, prio, args_fd, state, state_label ...
+ *
+ * A table may be of several classes of one name (two channels, two parts of a trace): its columns
+ * are those of all, and a column that an event's class has not is NULL. The tables of SQL and of
+ * exported files are these.
+ */
+#ifndef ENGINE_SHAPE_H
+#define ENGINE_SHAPE_H
+
+#include "engine/event.h"
+
+/* Names of tables and columns are one whatever the case of their letters (ASCII), as in SQL. */
+bool shape_same_name(const char *a, const char *b);
+
+enum column_kind {
+	COLUMN_TS,
+	COLUMN_STREAM,
+	COLUMN_CPU,
+	COLUMN_NAME,
+	COLUMN_CONTEXT, /* JSON of what stands around the payload */
+	COLUMN_FIELDS,  /* JSON of the payload */
+	COLUMN_PACKET,  /* JSON of the packet's context */
+	COLUMN_FILE,    /* of the packet */
+	COLUMN_OFFSET,  /* of the packet in it */
+	COLUMN_INDEX,   /* of the event in the packet */
+	COLUMN_TRACE,   /* the path that the table is told */
+	COLUMN_FIELD,
+	COLUMN_LABEL
+};
+
+struct column {
+	enum column_kind kind;
+	const char *name;
+	const char *type; /* as declared; "" of classes that differ */
+	bool hidden;
+	bool whole_number; /* FIELD: in every class that has it, an integer */
+	uint32_t field;    /* FIELD, LABEL: number among the table's fields */
+};
+
+/* A variant on the way: the value is there when its option is the chosen one. */
+struct chosen {
+	uint32_t slot, option;
+};
+
+struct place {
+	const struct field_class *class; /* NULL: the class has no such field */
+	enum scope scope;
+	uint32_t slot;
+	const struct chosen *chosen;
+	uint32_t nchosen;
+};
+
+struct shape {
+	struct arena *arena;
+	struct column *columns;
+	size_t ncolumns, columns_capacity;
+	size_t nfields;
+	uint32_t *row;        /* by class: 1 + its row of places, 0: not of this table */
+	struct place *places; /* nfields a row */
+};
+
+/* The classes of one name. */
+struct class_group {
+	const char *name;
+	const struct event_class **classes;
+	size_t count;
+};
+
+/*
+ * Groups by name, in the order in which the names came; then, for names with a subsystem
+ * (sched:sched_switch), the bare ones that are nobody's.
+ */
+void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count);
+void class_groups_free(struct class_group *groups, size_t count);
+
+/* `group` NULL: the table `events`. `told`: with the hidden column `trace`. */
+struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told);
+void shape_free(struct shape *shape); /* NULL is fine */
+
+/* The slot of a place in these fields; NULL: not there in this event. */
+static inline const struct slot *place_slot(const struct place *place, const struct fields *fields)
+{
+	const struct slot *slots;
+
+	if (place->scope == SCOPE_PACKET_CONTEXT)
+		slots = fields->packet_context;
+	else
+		slots = fields->slots + fields->class->slot_base[place->scope];
+	for (uint32_t i = 0; i < place->nchosen; i++)
+		if (slots[place->chosen[i].slot].n != place->chosen[i].option)
+			return NULL;
+	return slots ? slots + place->slot : NULL;
+}
+
+/* The value at a place as a field; false: not there. */
+bool place_field(const struct place *place, const struct fields *fields, struct field *out);
+
+#endif

@@ -348,7 +348,7 @@ static void files_that_are_gone_are_found_by_build_id(void **state)
 	assert_string_equal(symbol.object, path);
 	symbols_free(symbols);
 	/* another file of that name has another build id: its symbols are not those */
-	assert_true(run("rm -r .debug && cc -O1 -g -Wl,--build-id -DX -o gone b.cc -shared -fPIC"));
+	assert_true(run("rm -r .debug && cc -O1 -g -Wl,--build-id -o gone a.c -shared -fPIC"));
 	symbols = symbols_new(trace, NULL);
 	assert_true(symbols_find(symbols, 0, 0, PID, false, BASE + to_offset("full", start), 0,
 				 &symbol));

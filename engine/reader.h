@@ -146,6 +146,14 @@ struct reader {
 	bool (*decoder_fields)(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			       struct fields *out, struct error *err);
 
+	/*
+	 * Bits that event i of a batch of the packet that is open takes: its header, contexts and
+	 * payload, and what must lie between it and the next event's header. 0: it cannot be found.
+	 */
+	uint64_t (*event_bits)(struct decoder *decoder, const struct batch *batch, uint32_t i);
+	/* Events follow one another: what one takes ends where the next of its batch begins. */
+	bool gapless;
+
 	/* Each below may be NULL: the format has no such thing. */
 
 	/*

@@ -8,4 +8,5 @@ libindex_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(XXHASH_CFLAGS) -pthread
 libindex_la_LIBADD = $(LMDB_LIBS) $(XXHASH_LIBS) -lpthread
 libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \
 	%D%/open_packet.c %D%/open_packet.h %D%/packet_cache.c %D%/packet_cache.h %D%/range.c \
-	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c
+	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c \
+	%D%/sweep.c %D%/sweep.h %D%/sweep_internal.h %D%/sweep_packet.c %D%/sweep_records.c

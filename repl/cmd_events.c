@@ -2,9 +2,11 @@
  * cmd_events.c - events in time order
  *
  * Without a filter that looks at single events, runs of heads are taken from the cursor and fields
- * go straight from the decoder to the output buffer. --count needs heads only, or nothing but the
- * table.
+ * go straight from the decoder to the output buffer. --count sweeps heads on all threads, or needs
+ * nothing but the table.
  */
+#include "engine/base/mem.h"
+#include "index/sweep.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
@@ -12,7 +14,7 @@
 #include <string.h>
 
 enum mode {
-	MODE_COUNT, /* events, by whole runs where possible */
+	MODE_COUNT, /* events that a filter must look at one by one */
 	MODE_PROBE, /* rows: how many there are, and the time of the last one */
 	MODE_WRITE
 };
@@ -87,10 +89,6 @@ static void show_run(struct show *show, const struct run *run, bool backward)
 {
 	if (!run->count) {
 		meet_loss(show, &run->loss);
-		return;
-	}
-	if (show->mode == MODE_COUNT) {
-		show->count += run->count;
 		return;
 	}
 	for (uint32_t n = 0; n < run->count && !show->stopped; n++)
@@ -174,7 +172,6 @@ static bool show_range(struct show *show, nstime begin, nstime end, bool backwar
 	open.end = end;
 	open.backward = backward;
 	open.losses = true;
-	open.unordered = show->mode == MODE_COUNT && !filter_per_event(show->filter);
 	show->stopped = !show->left;
 	if (begin >= end)
 		return true;
@@ -246,13 +243,68 @@ static bool counted_already(struct show *show)
 	       !o->reverse && events_counted(index, &show->count);
 }
 
+/* In no order, on all threads. */
+
+struct counted {
+	uint64_t events, losses;
+};
+
+static bool count_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct show *show = arg;
+
+	return session_progress_bytes(show->session, done, all);
+}
+
+static void *count_begin(void *arg)
+{
+	(void)arg;
+	return mem_new(sizeof(struct counted));
+}
+
+static bool count_run(void *own, const struct sweep_run *run, struct error *err)
+{
+	struct counted *counted = own;
+
+	(void)err;
+	counted->events += run->run.count;
+	counted->losses += !run->run.count;
+	return true;
+}
+
+static void count_end(void *arg, void *own, bool good)
+{
+	struct show *show = arg;
+	struct counted *counted = own;
+
+	show->count += good ? counted->events : 0;
+	show->session->lost += good ? counted->losses : 0;
+	mem_free(counted);
+}
+
+static bool count_swept(struct show *show, struct events_options *range, struct error *err)
+{
+	const struct sweep work = {.events = range,
+				   .arg = show,
+				   .progress = count_progress,
+				   .begin = count_begin,
+				   .run = count_run,
+				   .end = count_end};
+	struct index *index = session_index(show->session, err);
+
+	range->losses = true;
+	return index && sweep(index, &work, err);
+}
+
 static bool count_events(struct show *show, struct error *err)
 {
 	struct events_options range = {0};
 	struct sink *out = show->sink;
 
 	filter_fill(show->filter, &range);
-	if (!counted_already(show) && !show_range(show, range.begin, range.end, false, err))
+	if (!counted_already(show) &&
+	    !(filter_per_event(show->filter) ? show_range(show, range.begin, range.end, false, err)
+					     : count_swept(show, &range, err)))
 		return false;
 	if (show->options->format == FORMAT_JSON)
 		sink_text(out, "{\"events\":");

@@ -183,6 +183,7 @@ void ctf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ctf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			struct fields *out, struct error *err);
+uint64_t ctf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 /* For the scan: position, clock and count behind the last event that was given. */
 void ctf_decoder_where(const struct decoder *decoder, uint64_t *at, uint64_t *clock);
 

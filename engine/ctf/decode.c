@@ -532,3 +532,18 @@ bool ctf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, st
 	};
 	return true;
 }
+
+uint64_t ctf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+{
+	const struct event_class *class = d->class->part->trace->classes[b->class_index[i]];
+	uint64_t unit = d->class->shape == HEAD_GENERAL ? 1 : d->class->head_align;
+	struct layout_input in = {d->block.data, d->content, b->at[i], d->registers};
+
+	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
+		return 0;
+	in.at = b->at[i] + b->head[i];
+	if (!layout_skip(class->layout, &in))
+		return 0;
+	uint64_t end = aligned(in.at, unit);
+	return (end < d->content ? end : d->content) - b->at[i];
+}

@@ -63,4 +63,6 @@ const struct reader ctf_reader = {
 	.decoder_mark = ctf_decoder_mark,
 	.decoder_seek = ctf_decoder_seek,
 	.decoder_fields = ctf_decoder_fields,
+	.event_bits = ctf_event_bits,
+	.gapless = true,
 };

@@ -409,6 +409,14 @@ bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	return true;
 }
 
+uint64_t ftrace_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+{
+	const uint8_t *record;
+	size_t len, line_end = d->own->content == CONTENT_CMDLINES;
+
+	return record_of(d, b, i, &record, &len) ? b->head[i] + (uint64_t)(len + line_end) * 8 : 0;
+}
+
 bool ftrace_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;

@@ -322,6 +322,7 @@ void ftrace_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ftrace_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			   struct fields *out, struct error *err);
+uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 bool ftrace_text(const struct fields *fields, struct buf *out);
 
 #endif

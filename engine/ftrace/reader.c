@@ -31,6 +31,7 @@ const struct reader ftrace_reader = {
 	.decoder_mark = ftrace_decoder_mark,
 	.decoder_seek = ftrace_decoder_seek,
 	.decoder_fields = ftrace_decoder_fields,
+	.event_bits = ftrace_event_bits,
 	.text = ftrace_text,
 	.maps = ftrace_maps,
 };

@@ -528,6 +528,15 @@ bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	return true;
 }
 
+uint64_t perf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+{
+	uint64_t off = d->info.rec.off + b->at[i] / 8;
+	struct error ignored;
+	const struct window *window = window_of(d, off, &ignored);
+
+	return window ? get16(window->block.data + (off - window->off) + 6, d->part->swap) * 8u : 0;
+}
+
 /* A switch as perf script has it; what it says of the thread is at the line's beginning. */
 static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *out)
 {

@@ -374,6 +374,7 @@ void perf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			 struct fields *out, struct error *err);
+uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 bool perf_text(const struct fields *fields, struct buf *out);
 
 /* maps.c */

@@ -46,6 +46,7 @@ const struct reader perf_reader = {
 	.decoder_mark = perf_decoder_mark,
 	.decoder_seek = perf_decoder_seek,
 	.decoder_fields = perf_decoder_fields,
+	.event_bits = perf_event_bits,
 	.text = perf_text,
 	.maps = perf_maps,
 	.first_maps = perf_first_maps,

@@ -470,6 +470,14 @@ static bool fake_decoder_fields(struct decoder *decoder, const struct batch *bat
 	return true;
 }
 
+static uint64_t fake_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i)
+{
+	(void)decoder;
+	(void)batch;
+	(void)i;
+	return sizeof(struct file_event) * 8;
+}
+
 const struct reader fake_reader = {
 	.format = "fake",
 	.probe = fake_probe,
@@ -485,4 +493,5 @@ const struct reader fake_reader = {
 	.decoder_mark = fake_decoder_mark,
 	.decoder_seek = fake_decoder_seek,
 	.decoder_fields = fake_decoder_fields,
+	.event_bits = fake_event_bits,
 };

@@ -47,3 +47,8 @@ check_PROGRAMS += %D%/test_cache
 %C%_test_cache_SOURCES = %D%/test_cache.c $(INDEX_SCENE)
 %C%_test_cache_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_cache_LDADD = $(INDEX_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_sweep
+%C%_test_sweep_SOURCES = %D%/test_sweep.c $(INDEX_SCENE)
+%C%_test_sweep_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_sweep_LDADD = $(INDEX_TEST_LDADD)

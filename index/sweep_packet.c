@@ -1,0 +1,184 @@
+/* sweep_packet.c - a record, its packet, and the events of it that were asked for */
+#include "index/sweep_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <stdatomic.h>
+
+void sweep_hands_release(struct sweep_hands *hands)
+{
+	if (hands->decoder)
+		hands->sweeper->trace->parts[hands->stream->part]->reader->decoder_free(
+			hands->decoder);
+	mem_free(hands->batch);
+	mem_free(hands->bits);
+	mem_free(hands->index);
+	hands->decoder = NULL;
+	hands->batch = NULL;
+	hands->bits = NULL;
+	hands->index = NULL;
+}
+
+static const struct reader *turn_to(struct sweep_hands *hands, const struct stream *stream)
+{
+	struct part **parts = hands->sweeper->trace->parts;
+
+	if (!hands->batch) {
+		hands->batch = mem_new(sizeof *hands->batch);
+		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
+		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
+	}
+	if (hands->stream != stream) {
+		if (hands->decoder)
+			parts[hands->stream->part]->reader->decoder_free(hands->decoder);
+		hands->decoder = parts[stream->part]->reader->decoder_new(stream);
+		hands->stream = stream;
+	}
+	return parts[stream->part]->reader;
+}
+
+static void times_of(const struct batch *batch, nstime *least, nstime *greatest)
+{
+	nstime low = batch->time[0], high = low;
+
+	for (uint32_t i = 1; i < batch->count; i++) {
+		low = batch->time[i] < low ? batch->time[i] : low;
+		high = batch->time[i] > high ? batch->time[i] : high;
+	}
+	*least = low;
+	*greatest = high;
+}
+
+bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
+		const struct packet_info *info, nstime *least, nstime *greatest)
+{
+	const struct reader *reader = turn_to(hands, stream);
+	struct batch *batch = hands->batch;
+	struct error ignored;
+	bool any = false;
+	enum step step = STEP_ITEM;
+
+	if (!reader->decoder_open(hands->decoder, info, &ignored))
+		return false;
+	while (step == STEP_ITEM) {
+		nstime low, high;
+		batch->count = 0;
+		batch->capacity = BATCH_MAX;
+		step = reader->decoder_next(hands->decoder, batch, &ignored);
+		if (!batch->count)
+			continue;
+		times_of(batch, &low, &high);
+		*least = !any || low < *least ? low : *least;
+		*greatest = !any || high > *greatest ? high : *greatest;
+		any = true;
+	}
+	reader->decoder_leave(hands->decoder);
+	return any;
+}
+
+/* What each event takes: up to the next one, where the format has no gaps. */
+static void find_bits(struct sweep_hands *hands, const struct reader *reader)
+{
+	struct batch *batch = hands->batch;
+	uint32_t i = 0;
+
+	if (reader->gapless)
+		for (; i + 1 < batch->count; i++)
+			hands->bits[i] = batch->at[i + 1] - batch->at[i];
+	for (; i < batch->count; i++)
+		hands->bits[i] = reader->event_bits(hands->decoder, batch, i);
+}
+
+/* Moves the entries that were asked for to the front; false: all of them were. */
+static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of)
+{
+	const uint64_t *wanted = hands->sweeper->options->classes;
+	struct batch *batch = hands->batch;
+	uint32_t n = 0;
+	nstime least, greatest;
+
+	if (!wanted && of->begin == NSTIME_MIN && of->end == NSTIME_MAX)
+		return false;
+	times_of(batch, &least, &greatest);
+	if (!wanted && least >= of->begin && greatest < of->end)
+		return false;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		uint32_t class_index = batch->class_index[i];
+		nstime time = batch->time[i];
+		hands->index[n] = batch->first + i;
+		hands->bits[n] = hands->bits[i];
+		batch->time[n] = time;
+		batch->at[n] = batch->at[i];
+		batch->class_index[n] = class_index;
+		batch->head[n] = batch->head[i];
+		batch->flags[n] = batch->flags[i];
+		n += (!wanted || (wanted[class_index / 64] >> class_index % 64 & 1)) &&
+		     time >= of->begin && time < of->end;
+	}
+	batch->count = n;
+	return true;
+}
+
+static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
+		       const struct packet *rec, struct error *err)
+{
+	const struct reader *reader = hands->sweeper->trace->parts[of->stream->part]->reader;
+	const struct sweep *sweep = hands->sweeper->sweep;
+
+	if (sweep->bits)
+		find_bits(hands, reader);
+	bool some = keep_wanted(hands, of);
+	if (!hands->batch->count)
+		return true;
+	struct sweep_run run = {
+		.run = {.stream = of->stream,
+			.cpu = rec->cpu >= 0 ? rec->cpu : of->stream->cpu,
+			.batch = hands->batch,
+			.count = hands->batch->count,
+			.decoder = hands->decoder,
+			.reader = reader,
+			.packet = rec,
+			.index = some ? hands->index : NULL},
+		.bits = sweep->bits ? hands->bits : NULL,
+	};
+	return sweep->run(hands->own, &run, err);
+}
+
+static void note_damage(struct sweeper *sweeper, const struct stream *stream,
+			const struct packet *rec, const struct error *cause)
+{
+	pthread_mutex_lock(&sweeper->lock);
+	sweeper->damages = mem_grow(sweeper->damages, sweeper->ndamages, &sweeper->damages_capacity,
+				    sizeof *sweeper->damages);
+	sweeper->damages[sweeper->ndamages++] = (struct sweep_damage){
+		stream, rec->source, rec->off, mem_strdup(cause->text), cause->kind};
+	pthread_mutex_unlock(&sweeper->lock);
+}
+
+bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
+		  const struct packet_info *info, struct error *err)
+{
+	struct trace *trace = hands->sweeper->trace;
+	const struct reader *reader = turn_to(hands, of->stream);
+	struct batch *batch = hands->batch;
+	enum step step = STEP_ITEM;
+	struct error cause;
+	uint64_t events = 0;
+	bool good = true;
+
+	if (!reader->decoder_open(hands->decoder, info, &cause))
+		step = STEP_ERROR;
+	while (good && step == STEP_ITEM) {
+		batch->count = 0;
+		batch->capacity = BATCH_MAX;
+		step = reader->decoder_next(hands->decoder, batch, &cause);
+		events += batch->count;
+		good = !batch->count || give_batch(hands, of, &info->rec, err);
+	}
+	if (step == STEP_ERROR)
+		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
+	reader->decoder_leave(hands->decoder);
+	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
+	return good;
+}

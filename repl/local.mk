@@ -8,14 +8,15 @@ librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_frames.c %D%/render_plan.c %D%/render_plan.h \
 	%D%/render_rows.c %D%/render_value.c \
-	%D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
+	%D%/cmd_sql.c %D%/sql_dot.c %D%/sql_rows.c %D%/sql_shell.c %D%/sql_shell.h \
+	%D%/sql_shell_internal.h %D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
 	%D%/thread_names.c %D%/thread_names.h %D%/times.h
 
 # the prompt
 librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/pager.c %D%/pager.h %D%/prompt.c \
 	%D%/prompt.h %D%/prompt_internal.h %D%/prompt_line.c %D%/prompt_moves.c %D%/scripting.c %D%/scripting.h
 librepl_la_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
-librepl_la_LIBADD = libscript.la libstate.la libindex.la libengine.la $(LUA_LIBS) \
+librepl_la_LIBADD = libscript.la libsql.la libstate.la libindex.la libengine.la $(LUA_LIBS) \
 	$(READLINE_LIBS) -lm -lpthread
 
 bin_PROGRAMS += yore

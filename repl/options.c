@@ -62,7 +62,7 @@ static const struct option table[] = {
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
 	{{"--rules", "FILE", "rules of one's own instead (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
-	{{"--format", "text|table|csv|json", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
+	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
 	{{"--time", "clock|iso|seconds|ns|relative", "how times are written", OPT_FORMAT}, TAKE_TIME, AT(time)},
 	{{"--utc", NULL, "times of day are UTC, not local", OPT_FORMAT}, TAKE_FLAG, AT(utc)},
 	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(with)},
@@ -458,6 +458,8 @@ bool options_parse(int n, char **words, bool in_prompt, struct options *out, str
 	if (ok && !out->help && !out->version)
 		ok = place_words(&parse, err) && check_groups(&parse, n, words, err) &&
 		     check_words(&parse, err);
+	if (ok && out->format == FORMAT_LINE && out->cmd && !(out->cmd->options & OPT_SQL))
+		ok = error_set(err, ERR_QUERY, "--format: only 'sql' writes a line per value");
 	if (!out->time_set && out->format == FORMAT_CSV)
 		out->time = TIME_NS;
 	mem_free(parse.owner);

@@ -35,10 +35,11 @@ enum option_group {
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16      /* --why */
+	OPT_WHY = 1 << 16,     /* --why */
+	OPT_SQL = 1 << 17      /* --format line */
 };
 
-enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 struct words {

@@ -10,6 +10,7 @@
 #include "engine/symbols.h"
 #include "index/location.h"
 #include "repl/progress.h"
+#include "repl/sql_shell.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -119,6 +120,7 @@ void session_init(struct session *session, const struct options *options, const 
 
 void session_release(struct session *session)
 {
+	sql_shell_free(session->sql);
 	state_close(session->names);
 	state_close(session->state);
 	rules_free(session->rules);

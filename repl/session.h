@@ -17,6 +17,7 @@
 #include <signal.h>
 
 struct progress;
+struct sql_shell;
 
 struct session {
 	const struct options *options; /* of the command that runs; the prompt swaps it */
@@ -26,6 +27,7 @@ struct session {
 	struct rules *rules;
 	struct state *state;
 	struct symbols *symbols;
+	struct sql_shell *sql;
 	struct state *names; /* for thread names beside answers: gives up early */
 	uint64_t names_until; /* events decoded at which it does */
 	struct arena *arena; /* lives as long as the session */

@@ -1,0 +1,239 @@
+/*
+ * sql_dot.c - lines that begin with a dot, as sqlite3 has them
+ *
+ * A command is a line of the table below; a beginning of its name that is the only one will do.
+ */
+#include "engine/base/mem.h"
+#include "repl/sql_shell_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+struct dot {
+	const char *name, *argument, *help;
+	/* `argument` is "" when there is none. */
+	bool (*run)(struct sql_shell *shell, const char *argument, struct sink *sink,
+		    struct error *err);
+};
+
+static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err);
+
+static const char *const modes[] = {"text", "table", "csv", "json", "line"};
+enum { NMODES = sizeof modes / sizeof *modes };
+
+static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	if (!*argument) {
+		sink_printf(sink, "%s\n", modes[sql_shell_format(shell)]);
+		sink_row(sink);
+		return true;
+	}
+	for (unsigned i = 0; i < NMODES; i++)
+		if (!strcmp(argument, modes[i])) {
+			shell->mode = (enum format)i;
+			return shell->has_mode = true;
+		}
+	return error_set(err, ERR_QUERY, ".mode: '%s' is none of text, table, csv, json, line",
+			 argument);
+}
+
+static bool dot_timer(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	(void)sink;
+	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
+		return error_set(err, ERR_QUERY, ".timer: on or off");
+	shell->timer = !strcmp(argument, "on");
+	return true;
+}
+
+static bool dot_once(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)sink;
+	if (!*argument)
+		return error_set(err, ERR_QUERY, ".once: FILE is missing");
+	mem_free(shell->once);
+	shell->once = mem_strdup(argument);
+	return true;
+}
+
+static bool dot_read(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	enum { DEPTH_MAX = 16 };
+
+	if (!*argument)
+		return error_set(err, ERR_QUERY, ".read: FILE is missing");
+	if (shell->depth >= DEPTH_MAX)
+		return error_set(err, ERR_QUERY, ".read: files read files too deep");
+	int fd = open(argument, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
+	shell->depth++;
+	bool ok = sql_shell_read(shell, fd, argument, sink, err);
+	shell->depth--;
+	close(fd);
+	return ok || error_while(err, "%s", argument);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	return !*pattern || fnmatch(pattern, name, 0) == 0;
+}
+
+static bool dot_tables(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	const char *name;
+
+	(void)err;
+	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL; i++)
+		if (matches(argument, name)) {
+			sink_printf(sink, "%s\n", name);
+			if (!sink_row(sink))
+				break;
+		}
+	return true;
+}
+
+static void add_quoted(struct buf *out, const char *text, char quote)
+{
+	buf_add_char(out, quote);
+	for (; *text; text++) {
+		if (*text == quote)
+			buf_add_char(out, quote);
+		buf_add_char(out, *text);
+	}
+	buf_add_char(out, quote);
+}
+
+/* "name" where it must be quoted. */
+static void add_name(struct buf *out, const char *name)
+{
+	size_t len =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	if (name[len] || (*name >= '0' && *name <= '9'))
+		add_quoted(out, name, '"');
+	else
+		buf_add_text(out, name);
+}
+
+static bool show_schema(struct sql_shell *shell, const char *name, struct sink *sink,
+			struct error *err)
+{
+	struct buf text = {0}, hidden = {0};
+	struct sql_statement *statement;
+	struct sql_value column, type, hides;
+	enum step step = STEP_ERROR;
+	const char *rest;
+
+	buf_add_text(&text, "SELECT name, type, hidden FROM pragma_table_xinfo(");
+	add_quoted(&text, name, '\'');
+	buf_add_text(&text, ")");
+	bool ok = sql_prepare(shell->sql, buf_text(&text), &rest, &statement, err);
+	buf_clear(&text);
+	while (ok && (step = sql_step(statement, err)) == STEP_ITEM) {
+		sql_column(statement, 0, &column);
+		sql_column(statement, 1, &type);
+		sql_column(statement, 2, &hides);
+		struct buf *to = hides.integer ? &hidden : &text;
+		if (to->len)
+			buf_add_text(to, ", ");
+		add_name(to, column.bytes);
+		if (type.len)
+			buf_printf(to, " %s", (const char *)type.bytes);
+	}
+	sql_finish(statement);
+	if (ok && step == STEP_END) {
+		struct buf title = {0};
+		add_name(&title, name);
+		sink_printf(sink, "CREATE TABLE %s(%s);", buf_text(&title), buf_text(&text));
+		if (hidden.len)
+			sink_printf(sink, " -- hidden: %s", buf_text(&hidden));
+		sink_char(sink, '\n');
+		sink_row(sink);
+		buf_release(&title);
+	}
+	buf_release(&text);
+	buf_release(&hidden);
+	return ok && step == STEP_END;
+}
+
+static bool dot_schema(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL && !sink->closed; i++)
+		if (matches(argument, name) && !show_schema(shell, name, sink, err))
+			return false;
+	return true;
+}
+
+static const struct dot dots[] = {
+	{"help", "", "this list", dot_help},
+	{"mode", "text|table|csv|json|line", "how rows are written", dot_mode},
+	{"once", "FILE", "the next answer goes to a file", dot_once},
+	{"read", "FILE", "runs the statements of a file", dot_read},
+	{"schema", "[GLOB]", "columns of tables", dot_schema},
+	{"tables", "[GLOB]", "names of tables", dot_tables},
+	{"timer", "on|off", "how long each query took", dot_timer},
+};
+enum { NDOTS = sizeof dots / sizeof *dots };
+
+static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)shell;
+	(void)argument;
+	(void)err;
+	for (size_t i = 0; i < NDOTS; i++) {
+		sink_printf(sink, ".%-7s %-26s %s\n", dots[i].name, dots[i].argument, dots[i].help);
+		sink_row(sink);
+	}
+	return true;
+}
+
+/* The argument without blanks around it, and without its quotes. */
+static char *argument_of(const char *text)
+{
+	char *copy = mem_strdup(text + strspn(text, " \t"));
+	size_t len = strlen(copy);
+
+	while (len && strchr(" \t\r;", copy[len - 1]))
+		copy[--len] = '\0';
+	if (len >= 2 && (*copy == '\'' || *copy == '"') && copy[len - 1] == *copy) {
+		memmove(copy, copy + 1, len - 2);
+		copy[len - 2] = '\0';
+	}
+	return copy;
+}
+
+bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink, struct error *err)
+{
+	const struct dot *found = NULL;
+	size_t len = strcspn(++line, " \t\r\n;");
+
+	for (size_t i = 0; i < NDOTS && len; i++) {
+		if (strncmp(dots[i].name, line, len) != 0)
+			continue;
+		if (found)
+			return error_set(err, ERR_QUERY, ".%.*s: .%s or .%s?", (int)len, line,
+					 found->name, dots[i].name);
+		found = &dots[i];
+	}
+	if (!found)
+		return error_set(err, ERR_QUERY, ".%.*s: no such command: .help lists them",
+				 (int)(len > 40 ? 40 : len), line);
+	char *argument = argument_of(line + len);
+	bool ok = found->run(shell, argument, sink, err);
+	mem_free(argument);
+	return ok;
+}

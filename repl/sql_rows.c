@@ -1,0 +1,181 @@
+/*
+ * sql_rows.c - the rows of a query: text, table, CSV, JSON, or a line per value
+ *
+ * Numbers are exact: integers in decimal, reals with the digits that read back. NULL is empty, in
+ * JSON null. A blob is base64 in JSON, its bytes in hex elsewhere.
+ */
+#include "engine/base/mem.h"
+#include "repl/render.h"
+#include "repl/sql_shell_internal.h"
+
+#include <string.h>
+
+/* Text as it is, but nothing in it may steer a terminal or break a row. */
+static void shown_text(struct sink *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c == '\n')
+			sink_text(out, "\\n");
+		else if (c == '\t')
+			sink_text(out, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			sink_printf(out, "\\x%02x", c);
+		else
+			sink_char(out, text[i]);
+	}
+}
+
+static void plain_value(struct sink *out, const struct sql_value *value, bool shown)
+{
+	const uint8_t *bytes = value->bytes;
+
+	switch (value->kind) {
+	case SQL_NULL:
+		return;
+	case SQL_INTEGER:
+		sink_i64(out, value->integer);
+		return;
+	case SQL_REAL:
+		text_float(out, value->real);
+		return;
+	case SQL_TEXT:
+		if (shown)
+			shown_text(out, value->bytes, value->len);
+		else
+			sink_add(out, value->bytes, value->len);
+		return;
+	case SQL_BLOB:
+		for (size_t i = 0; i < value->len; i++)
+			sink_hex(out, bytes[i], 2);
+		return;
+	}
+}
+
+static void json_blob(struct sink *out, const uint8_t *bytes, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	sink_char(out, '"');
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t n = (uint32_t)bytes[i] << 16;
+		n |= i + 1 < len ? (uint32_t)bytes[i + 1] << 8 : 0;
+		n |= i + 2 < len ? bytes[i + 2] : 0;
+		char text[4] = {digits[n >> 18], digits[n >> 12 & 63],
+				i + 1 < len ? digits[n >> 6 & 63] : '=',
+				i + 2 < len ? digits[n & 63] : '='};
+		sink_add(out, text, 4);
+	}
+	sink_char(out, '"');
+}
+
+static void json_sql(struct sink *out, const struct sql_value *value)
+{
+	if (value->kind == SQL_NULL)
+		sink_text(out, "null");
+	else if (value->kind == SQL_REAL)
+		json_float(out, value->real);
+	else if (value->kind == SQL_TEXT)
+		json_string(out, value->bytes, value->len);
+	else if (value->kind == SQL_BLOB)
+		json_blob(out, value->bytes, value->len);
+	else
+		sink_i64(out, value->integer);
+}
+
+static bool write_json(const struct sql_statement *statement, struct sink *sink)
+{
+	struct sql_value value;
+
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		sink_char(sink, i ? ',' : '{');
+		json_text(sink, sql_column_name(statement, i));
+		sink_char(sink, ':');
+		sql_column(statement, i, &value);
+		json_sql(sink, &value);
+	}
+	sink_text(sink, "}\n");
+	return sink_row(sink);
+}
+
+/* A line per value, names to the right, and a blank line between rows. */
+static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first)
+{
+	size_t width = 0;
+	struct sql_value value;
+
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		size_t len = strlen(sql_column_name(statement, i));
+		width = len > width ? len : width;
+	}
+	if (!first)
+		sink_char(sink, '\n');
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		const char *name = sql_column_name(statement, i);
+		sink_pad(sink, width - strlen(name));
+		sink_text(sink, name);
+		sink_text(sink, " = ");
+		sql_column(statement, i, &value);
+		plain_value(sink, &value, true);
+		sink_char(sink, '\n');
+	}
+	return sink_row(sink);
+}
+
+static bool write_cells(const struct sql_statement *statement, struct rows *rows)
+{
+	struct sql_value value;
+
+	for (size_t i = 0; i < rows->ncolumns; i++) {
+		sql_column(statement, i, &value);
+		plain_value(rows_cell(rows), &value, rows->format != FORMAT_CSV);
+	}
+	return rows_end(rows);
+}
+
+static bool is_number(const struct sql_statement *statement, size_t i)
+{
+	struct sql_value value;
+
+	sql_column(statement, i, &value);
+	return value.kind == SQL_INTEGER || value.kind == SQL_REAL ||
+	       !strcmp(sql_column_type(statement, i), "INTEGER");
+}
+
+/* Columns as the first row has them; names are the statement's. */
+static struct column *columns_of(const struct sql_statement *statement, bool any)
+{
+	size_t count = sql_columns(statement);
+	struct column *columns = mem_new_array(count + 1, sizeof *columns);
+
+	for (size_t i = 0; i < count; i++)
+		columns[i] = (struct column){sql_column_name(statement, i),
+					     any && is_number(statement, i)};
+	return columns;
+}
+
+bool sql_rows_write(struct sql_statement *statement, enum format format, struct sink *sink,
+		    struct error *err)
+{
+	bool cells = format != FORMAT_JSON && format != FORMAT_LINE && sql_columns(statement);
+	enum step step = sql_step(statement, err);
+	struct column *columns = columns_of(statement, step == STEP_ITEM);
+	bool open = true, first = true;
+	struct rows rows;
+
+	if (cells)
+		rows_begin(&rows, sink, format, columns, sql_columns(statement));
+	while (step == STEP_ITEM && open) {
+		open = format == FORMAT_JSON   ? write_json(statement, sink)
+		       : format == FORMAT_LINE ? write_line(statement, sink, first)
+					       : write_cells(statement, &rows);
+		first = false;
+		if (open)
+			step = sql_step(statement, err);
+	}
+	if (cells)
+		rows_finish(&rows);
+	mem_free(columns);
+	return step != STEP_ERROR;
+}

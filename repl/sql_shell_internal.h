@@ -1,0 +1,23 @@
+/* sql_shell_internal.h - what the shell and its dot-commands share */
+#ifndef REPL_SQL_SHELL_INTERNAL_H
+#define REPL_SQL_SHELL_INTERNAL_H
+
+#include "repl/sql_shell.h"
+#include "sql/sql.h"
+
+struct sql_shell {
+	struct session *session;
+	struct sql *sql;
+	bool has_mode; /* .mode was said; else --format */
+	enum format mode;
+	bool timer;
+	char *once;     /* file that the next answer goes to */
+	unsigned depth; /* of .read */
+};
+
+enum format sql_shell_format(const struct sql_shell *shell);
+/* Writes all rows of a statement. */
+bool sql_rows_write(struct sql_statement *statement, enum format format, struct sink *sink,
+		    struct error *err);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * database.c - the door of the room: a connection to an empty database, with a trace's tables
+ *
+ * This file alone is linked with SQLite; it hands the tables the functions of that SQLite, as
+ * loading a module does.
+ */
+#include "sql/sql.h"
+
+#include "engine/base/mem.h"
+#include "sql/extension.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+struct sql {
+	sqlite3 *db;
+	struct sql_options options;
+	struct sql_context *context; /* SQLite's modules hold it */
+};
+
+struct sql_statement {
+	struct sql *sql;
+	sqlite3_stmt *stmt;
+};
+
+static bool fail(const struct sql *sql, int code, struct error *err)
+{
+	enum error_kind kind = code == SQLITE_INTERRUPT ? ERR_INTERRUPTED
+			       : code == SQLITE_CORRUPT ? ERR_FORMAT
+			       : code == SQLITE_IOERR   ? ERR_IO
+							: ERR_QUERY;
+	int at = sqlite3_error_offset(sql->db);
+
+	if (kind == ERR_INTERRUPTED)
+		return error_set(err, kind, "interrupted");
+	if (at >= 0)
+		return error_set(err, kind, "%s (at character %d)", sqlite3_errmsg(sql->db),
+				 at + 1);
+	return error_set(err, kind, "%s", sqlite3_errmsg(sql->db));
+}
+
+static int is_dead(void *arg)
+{
+	struct sql *sql = arg;
+
+	return !sql->options.alive(sql->options.arg);
+}
+
+bool sql_open(const struct sql_options *options, struct sql **out, struct error *err)
+{
+	struct sql *sql = mem_new(sizeof *sql);
+	char *message = NULL;
+
+	sql->options = *options;
+	sqlite3_auto_extension((void (*)(void))sql_extension_take);
+	int code = sqlite3_open_v2(":memory:", &sql->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+				   NULL);
+	sqlite3_cancel_auto_extension((void (*)(void))sql_extension_take);
+	if (code == SQLITE_OK)
+		code = sql_extension_trace(sql->db, options, &sql->context, &message);
+	if (code != SQLITE_OK) {
+		error_set(err, ERR_QUERY, "SQLite: %s",
+			  message ? message : sqlite3_errmsg(sql->db));
+		sqlite3_free(message);
+		sql_close(sql);
+		return false;
+	}
+	if (options->alive)
+		sqlite3_progress_handler(sql->db, 20000, is_dead, sql);
+	*out = sql;
+	return true;
+}
+
+void sql_close(struct sql *sql)
+{
+	if (!sql)
+		return;
+	sqlite3_close(sql->db);
+	mem_free(sql);
+}
+
+bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sql_statement **out,
+		 struct error *err)
+{
+	sqlite3_stmt *stmt;
+	int code = sqlite3_prepare_v2(sql->db, text, -1, &stmt, rest);
+
+	*out = NULL;
+	if (code != SQLITE_OK)
+		return fail(sql, code, err);
+	if (!stmt)
+		return true;
+	*out = mem_new(sizeof **out);
+	**out = (struct sql_statement){sql, stmt};
+	return true;
+}
+
+void sql_finish(struct sql_statement *statement)
+{
+	if (!statement)
+		return;
+	sqlite3_finalize(statement->stmt);
+	mem_free(statement);
+}
+
+enum step sql_step(struct sql_statement *statement, struct error *err)
+{
+	int code = sqlite3_step(statement->stmt);
+
+	if (code == SQLITE_ROW)
+		return STEP_ITEM;
+	if (code == SQLITE_DONE)
+		return STEP_END;
+	fail(statement->sql, code, err);
+	return STEP_ERROR;
+}
+
+bool sql_is_complete(const char *text)
+{
+	return sqlite3_complete(text);
+}
+
+size_t sql_columns(const struct sql_statement *statement)
+{
+	return (size_t)sqlite3_column_count(statement->stmt);
+}
+
+const char *sql_column_name(const struct sql_statement *statement, size_t i)
+{
+	return sqlite3_column_name(statement->stmt, (int)i);
+}
+
+const char *sql_column_type(const struct sql_statement *statement, size_t i)
+{
+	const char *type = sqlite3_column_decltype(statement->stmt, (int)i);
+
+	return type ? type : "";
+}
+
+void sql_column(const struct sql_statement *statement, size_t at, struct sql_value *out)
+{
+	sqlite3_stmt *stmt = statement->stmt;
+	int i = (int)at;
+
+	*out = (struct sql_value){.kind = SQL_NULL};
+	switch (sqlite3_column_type(stmt, i)) {
+	case SQLITE_INTEGER:
+		out->kind = SQL_INTEGER;
+		out->integer = sqlite3_column_int64(stmt, i);
+		return;
+	case SQLITE_FLOAT:
+		out->kind = SQL_REAL;
+		out->real = sqlite3_column_double(stmt, i);
+		return;
+	case SQLITE_TEXT:
+		out->kind = SQL_TEXT;
+		out->bytes = sqlite3_column_text(stmt, i);
+		break;
+	case SQLITE_BLOB:
+		out->kind = SQL_BLOB;
+		out->bytes = sqlite3_column_blob(stmt, i);
+		break;
+	default:
+		return;
+	}
+	out->len = (size_t)sqlite3_column_bytes(stmt, i);
+}
+
+const char *sql_table_name(const struct sql *sql, size_t i)
+{
+	return sql_extension_table(sql->context, i);
+}

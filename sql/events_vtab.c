@@ -1,0 +1,603 @@
+/*
+ * events_vtab.c - the table `events`, and one table per event class
+ *
+ *     events(ts, stream, cpu, name, context, fields; hidden: packet, at_file, at_offset, at_index)
+ *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
+ *
+ * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
+ * is one step in a run, and an event's fields are decoded when the first of them is asked for.
+ */
+#include "sql/plan.h"
+#include "sql/sql_internal.h"
+
+#include "engine/base/mem.h"
+#include "engine/json.h"
+
+#include <string.h>
+
+struct events_table {
+	struct sql_table table;
+	struct shape *shape;
+	struct plans plans;
+};
+
+/* How the index's cursor was opened: a scan that differs in its times alone turns it. */
+struct opened {
+	struct arena *arena;
+	uint64_t *classes, *streams;
+	int32_t *cpus;
+	size_t ncpus;
+	bool unordered, backward;
+};
+
+struct events_cursor {
+	sqlite3_vtab_cursor base;
+	struct sql_host *host;
+	const struct shape *shape;
+	const struct plan *plan;
+	struct wish wish;
+	struct events *events;
+	struct opened opened;
+
+	struct run run;
+	const nstime *time;
+	uint32_t at, left; /* entry of the run's batch; how many follow */
+	uint32_t step;     /* 1, backward all ones */
+	bool done, untimed;
+	bool any_timed; /* in the trace */
+	uint64_t rows;  /* given so far */
+
+	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
+	struct fields fields;
+	struct buf text; /* of the last JSON */
+};
+
+/* ---- the table ---- */
+
+static void add_name(struct buf *out, const char *name)
+{
+	buf_add_char(out, '"');
+	for (; *name; name++) {
+		if (*name == '"')
+			buf_add_char(out, '"');
+		buf_add_char(out, *name);
+	}
+	buf_add_char(out, '"');
+}
+
+/* As sqlite3_declare_vtab() wants it. The key is what OR over several scans tells rows by. */
+static void declare(const struct shape *shape, struct buf *out)
+{
+	buf_add_text(out, "CREATE TABLE x(");
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		add_name(out, column->name);
+		buf_printf(out, " %s%s, ", column->type, column->hidden ? " HIDDEN" : "");
+	}
+	buf_add_text(out, "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID");
+}
+
+static struct events_table *of(sqlite3_vtab *base)
+{
+	return (struct events_table *)base;
+}
+
+static const struct class_group *group_named(const struct sql_host *host, const char *name)
+{
+	for (size_t i = 0; i < host->ngroups; i++)
+		if (!sqlite3_stricmp(host->groups[i].name, name))
+			return &host->groups[i];
+	return NULL;
+}
+
+/* The class that CREATE VIRTUAL TABLE names behind the path. */
+static bool argument_group(const struct sql_host *host, int argc, const char *const *argv, int rest,
+			   const struct class_group **group, char **message)
+{
+	if (argc <= rest)
+		return true;
+	char *name = sql_unquoted(argv[rest]);
+	*group = group_named(host, name);
+	if (!*group)
+		*message = sqlite3_mprintf("%s has no event class '%s'", host->path, name);
+	mem_free(name);
+	return *group != NULL;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
+{
+	const struct sql_source *source = aux;
+	const struct class_group *group = source->group;
+	struct events_table *events = mem_new(sizeof *events);
+	struct buf text = {0};
+	int rest, code = sql_table_begin(db, aux, argc, argv, &events->table, &rest, message);
+
+	if (code != SQLITE_OK) {
+		mem_free(events);
+		return code;
+	}
+	const struct sql_host *host = events->table.host;
+	if (!argument_group(host, argc, argv, rest, &group, message)) {
+		sql_table_end(&events->table);
+		return SQLITE_ERROR;
+	}
+	events->shape = shape_new(host ? host->trace : NULL, group, !host);
+	declare(events->shape, &text);
+	code = sqlite3_declare_vtab(db, buf_text(&text));
+	buf_release(&text);
+	*out = &events->table.base;
+	return code;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	struct events_table *events = of(base);
+
+	scan_plans_release(&events->plans);
+	shape_free(events->shape);
+	sql_table_end(&events->table);
+	return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct events_table *events = of(base);
+
+	return scan_plan_make(&events->plans, events->shape, &events->table, info);
+}
+
+/* ---- a scan ---- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct events_cursor *cursor = mem_new(sizeof *cursor);
+
+	cursor->shape = of(base)->shape;
+	cursor->wish.arena = arena_new();
+	cursor->opened.arena = arena_new();
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+
+	events_close(cursor->events);
+	arena_free(cursor->wish.arena);
+	arena_free(cursor->opened.arena);
+	buf_release(&cursor->text);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+static bool any_bit(const uint64_t *bits, size_t count)
+{
+	for (size_t i = 0; i <= count / 64; i++)
+		if (bits[i])
+			return true;
+	return false;
+}
+
+static bool is_opened_so(const struct events_cursor *cursor)
+{
+	const struct trace *trace = cursor->host->trace;
+	const struct opened *opened = &cursor->opened;
+	const struct wish *wish = &cursor->wish;
+
+	return cursor->events && opened->unordered == !cursor->plan->ordered &&
+	       opened->backward == cursor->plan->backward && opened->ncpus == wish->ncpus &&
+	       !memcmp(opened->classes, wish->classes,
+		       (trace->nclasses / 64 + 1) * sizeof *wish->classes) &&
+	       !memcmp(opened->streams, wish->streams,
+		       (trace->nstreams / 64 + 1) * sizeof *wish->streams) &&
+	       (!wish->ncpus ||
+		!memcmp(opened->cpus, wish->cpus, wish->ncpus * sizeof *wish->cpus));
+}
+
+static void *copy(struct arena *arena, const void *from, size_t count, size_t size)
+{
+	void *to = arena_array(arena, count + 1, size);
+
+	if (count)
+		memcpy(to, from, count * size);
+	return to;
+}
+
+static bool open_events(struct events_cursor *cursor, struct error *err)
+{
+	const struct trace *trace = cursor->host->trace;
+	struct opened *opened = &cursor->opened;
+	const struct wish *wish = &cursor->wish;
+	struct arena *arena = opened->arena;
+
+	if (is_opened_so(cursor))
+		return events_seek(cursor->events, wish->begin, wish->end, err);
+	events_close(cursor->events);
+	cursor->events = NULL;
+	arena_reset(arena);
+	*opened = (struct opened){.arena = arena,
+				  .ncpus = wish->ncpus,
+				  .unordered = !cursor->plan->ordered,
+				  .backward = cursor->plan->backward};
+	opened->classes =
+		copy(arena, wish->classes, trace->nclasses / 64 + 1, sizeof *wish->classes);
+	opened->streams =
+		copy(arena, wish->streams, trace->nstreams / 64 + 1, sizeof *wish->streams);
+	opened->cpus = copy(arena, wish->cpus, wish->ncpus, sizeof *wish->cpus);
+	struct events_options options = {.begin = wish->begin,
+					 .end = wish->end,
+					 .backward = opened->backward,
+					 .unordered = opened->unordered,
+					 .classes = opened->classes,
+					 .streams = opened->streams,
+					 .cpus = opened->cpus,
+					 .ncpus = opened->ncpus,
+					 .progress = cursor->host->progress,
+					 .progress_arg = cursor->host->arg};
+	if (events_open(cursor->host->index, &options, &cursor->events, err))
+		return true;
+	cursor->events = NULL;
+	return false;
+}
+
+static int fail(struct events_cursor *cursor, const struct error *err)
+{
+	cursor->done = true;
+	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
+}
+
+/* ---- fields ---- */
+
+static bool decode(struct events_cursor *cursor)
+{
+	const struct run *run = &cursor->run;
+	struct error err;
+
+	if (cursor->decoded == FIELDS_NOT_YET) {
+		bool good = run->reader->decoder_fields(run->decoder, run->batch, cursor->at,
+							&cursor->fields, &err);
+		cursor->decoded = good ? FIELDS_THERE : FIELDS_FAILED;
+		if (!good)
+			trace_damage_at(cursor->host->trace, run->stream, run->packet->source,
+					run->packet->off, &err);
+	}
+	return cursor->decoded == FIELDS_THERE;
+}
+
+static const struct place *place_of(const struct events_cursor *cursor, uint32_t field)
+{
+	const struct shape *shape = cursor->shape;
+	uint32_t row = shape->row[cursor->run.batch->class_index[cursor->at]];
+
+	return &shape->places[(row - 1) * shape->nfields + field];
+}
+
+static bool in_set(const struct filter *filter, int64_t value)
+{
+	size_t low = 0, high = filter->nset;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (filter->set[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < filter->nset && filter->set[low] == value;
+}
+
+static bool text_passes(const struct place *place, const struct filter *filter,
+			const struct fields *fields)
+{
+	struct buf scratch = {0};
+	struct field field;
+	size_t len;
+
+	if (!place_field(place, fields, &field) || !field_is_text(&field))
+		return false;
+	const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+	bool same = len == filter->len && (!len || !memcmp(bytes, filter->text, len));
+	buf_release(&scratch);
+	return same;
+}
+
+static bool passes(struct events_cursor *cursor)
+{
+	const struct wish *wish = &cursor->wish;
+
+	if (!decode(cursor))
+		return false;
+	for (size_t i = 0; i < wish->nfilters; i++) {
+		const struct filter *filter = &wish->filters[i];
+		const struct place *place = place_of(cursor, filter->field);
+		const struct slot *slot = place_slot(place, &cursor->fields);
+		if (!slot)
+			return false;
+		if (filter->is_text ? !text_passes(place, filter, &cursor->fields)
+		    : filter->set   ? !in_set(filter, slot->s)
+				    : slot->s < filter->low || slot->s > filter->high)
+			return false;
+	}
+	return true;
+}
+
+/* ---- going on ---- */
+
+static bool cpu_passes(const struct wish *wish, int32_t cpu)
+{
+	return wish->any_cpu || (cpu >= 0 && cpu >= wish->cpu_low && cpu <= wish->cpu_high);
+}
+
+/* The next run that may hold a row; its first entry is the next one. */
+static enum step next_run(struct events_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+	enum step step;
+
+	do
+		step = events_next_run(cursor->events, run, err);
+	while (step == STEP_ITEM && (!run->count || !cpu_passes(&cursor->wish, run->cpu)));
+	if (step != STEP_ITEM)
+		return step;
+	cursor->time = run->batch->time;
+	cursor->left = run->count;
+	cursor->at = cursor->plan->backward ? run->first + run->count : run->first - 1;
+	cursor->untimed = !run->stream->has_time && cursor->any_timed;
+	return STEP_ITEM;
+}
+
+static int advance(struct events_cursor *cursor)
+{
+	struct error err;
+
+	if (cursor->rows == cursor->wish.limit) {
+		cursor->done = true;
+		return SQLITE_OK;
+	}
+	for (;;) {
+		while (cursor->left) {
+			cursor->left--;
+			cursor->at += cursor->step;
+			cursor->decoded = FIELDS_NOT_YET;
+			if (!cursor->wish.nfilters || passes(cursor)) {
+				cursor->rows++;
+				return SQLITE_OK;
+			}
+		}
+		enum step step = next_run(cursor, &err);
+		if (step == STEP_ERROR)
+			return fail(cursor, &err);
+		if (step == STEP_END) {
+			cursor->done = true;
+			return SQLITE_OK;
+		}
+	}
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+
+	if (!cursor->left || cursor->wish.nfilters || cursor->rows == cursor->wish.limit)
+		return advance(cursor);
+	cursor->left--;
+	cursor->at += cursor->step;
+	cursor->decoded = FIELDS_NOT_YET;
+	cursor->rows++;
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct events_cursor *)base)->done;
+}
+
+static sqlite3_value *path_argument(const struct plan *plan, sqlite3_value **argv)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->terms[i].on == COLUMN_TRACE)
+			return argv[i];
+	return NULL;
+}
+
+static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struct error *err)
+{
+	struct sql_table *table = (struct sql_table *)cursor->base.pVtab;
+	struct sql_host *host = sql_table_host(table, path_argument(cursor->plan, argv), err);
+
+	if (!host)
+		return false;
+	if (host != cursor->host) {
+		events_close(cursor->events);
+		cursor->events = NULL;
+		cursor->any_timed = false;
+		for (size_t i = 0; i < host->trace->nstreams; i++)
+			cursor->any_timed |= host->trace->streams[i]->has_time;
+	}
+	cursor->host = host;
+	return true;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+	const struct events_table *events = of(base->pVtab);
+	struct error err;
+
+	(void)words;
+	(void)argc;
+	cursor->plan = events->plans.items[number];
+	cursor->done = false;
+	cursor->left = 0;
+	cursor->rows = 0;
+	if (!begin_host(cursor, argv, &err))
+		return fail(cursor, &err);
+	const struct trace *trace = cursor->host->trace;
+	struct wish *wish = &cursor->wish;
+	wish_read(wish, cursor->plan, cursor->shape, trace, argv);
+	if (!wish->any_cpu && !wish->cpus && wish->cpu_low == wish->cpu_high &&
+	    wish->cpu_low >= 0 && wish->cpu_low <= INT32_MAX) {
+		wish->cpus = arena_array(wish->arena, 1, sizeof *wish->cpus);
+		wish->cpus[0] = (int32_t)wish->cpu_low;
+		wish->ncpus = 1;
+	}
+	cursor->done = wish->nothing || !any_bit(wish->classes, trace->nclasses) ||
+		       !any_bit(wish->streams, trace->nstreams);
+	if (cursor->done)
+		return SQLITE_OK;
+	if (!open_events(cursor, &err))
+		return fail(cursor, &err);
+	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
+	return advance(cursor);
+}
+
+/* ---- values ---- */
+
+static void put_text(sqlite3_context *out, const char *text)
+{
+	sqlite3_result_text(out, text, -1, SQLITE_STATIC); /* it lives as long as the trace */
+}
+
+static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
+{
+	const struct place *place = place_of(cursor, number);
+	struct buf scratch = {0};
+	struct field field;
+	size_t len;
+
+	if (!place->class || !decode(cursor) || !place_field(place, &cursor->fields, &field))
+		return;
+	if (place->class->kind == FIELD_INT) {
+		sqlite3_result_int64(out, field.slot.s);
+	} else if (place->class->kind == FIELD_FLOAT) {
+		sqlite3_result_double(out, field.slot.f);
+	} else if (field_is_text(&field)) {
+		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+		sqlite3_result_text64(out, (const char *)bytes, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	} else if (place->class->is_blob) {
+		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+		sqlite3_result_blob64(out, bytes, len, SQLITE_TRANSIENT);
+	} else {
+		json_add_field(&scratch, &field);
+		sqlite3_result_text64(out, buf_text(&scratch), scratch.len, SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
+	}
+	buf_release(&scratch);
+}
+
+/* The labels that hold, joined by | when several do. */
+static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
+{
+	const struct place *place = place_of(cursor, number);
+	const char *label, *more;
+	const struct slot *slot;
+	uint32_t next = 0;
+
+	if (!place->class || place->class->kind != FIELD_INT || !decode(cursor))
+		return;
+	slot = place_slot(place, &cursor->fields);
+	label = slot ? field_label(place->class, slot->u, &next) : NULL;
+	if (!label)
+		return;
+	more = field_label(place->class, slot->u, &next);
+	if (!more) {
+		put_text(out, label);
+		return;
+	}
+	buf_clear(&cursor->text);
+	buf_add_text(&cursor->text, label);
+	for (; more; more = field_label(place->class, slot->u, &next))
+		buf_printf(&cursor->text, "|%s", more);
+	sqlite3_result_text(out, buf_text(&cursor->text), -1, SQLITE_TRANSIENT);
+}
+
+/* The members of these scopes as one JSON object. */
+static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsigned scopes)
+{
+	struct buf *text = &cursor->text;
+
+	if (!decode(cursor))
+		return;
+	buf_clear(text);
+	json_add_scopes(text, &cursor->fields, scopes);
+	sqlite3_result_text64(out, buf_text(text), text->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum column_kind kind)
+{
+	const struct run *run = &cursor->run;
+
+	if (kind == COLUMN_FILE)
+		put_text(out, source_name(run->stream->sources[run->packet->source]));
+	else if (kind == COLUMN_OFFSET)
+		sqlite3_result_int64(out, (int64_t)run->packet->off);
+	else if (kind == COLUMN_INDEX)
+		sqlite3_result_int64(out, run_index(run, cursor->at));
+	else if (cursor->host->path)
+		put_text(out, cursor->host->path);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+	const struct column *column = &cursor->shape->columns[i];
+	const struct run *run = &cursor->run;
+	nstime time;
+
+	switch (column->kind) {
+	case COLUMN_TS:
+		time = cursor->time[cursor->at];
+		if (!cursor->untimed && time != NSTIME_MIN)
+			sqlite3_result_int64(out, time);
+		break;
+	case COLUMN_STREAM:
+		put_text(out, run->stream->name);
+		break;
+	case COLUMN_CPU:
+		if (run->cpu >= 0)
+			sqlite3_result_int(out, run->cpu);
+		break;
+	case COLUMN_NAME:
+		put_text(out,
+			 cursor->host->trace->classes[run->batch->class_index[cursor->at]]->name);
+		break;
+	case COLUMN_CONTEXT:
+		put_scopes(cursor, out,
+			   1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT);
+		break;
+	case COLUMN_FIELDS:
+		put_scopes(cursor, out, 1u << SCOPE_PAYLOAD);
+		break;
+	case COLUMN_PACKET:
+		put_scopes(cursor, out, 1u << SCOPE_PACKET_CONTEXT);
+		break;
+	case COLUMN_FIELD:
+		put_field(cursor, out, column->field);
+		break;
+	case COLUMN_LABEL:
+		put_label(cursor, out, column->field);
+		break;
+	default:
+		put_place(cursor, out, column->kind);
+		break;
+	}
+	return SQLITE_OK;
+}
+
+const sqlite3_module sql_events_module = {
+	.iVersion = 0,
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+};

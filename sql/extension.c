@@ -1,0 +1,105 @@
+/*
+ * extension.c - the loadable module mod_yore, and the same for yore itself
+ *
+ *     .load mod_yore
+ *     SELECT name, count(*) FROM yore_events('trace') GROUP BY name;
+ *     CREATE VIRTUAL TABLE t USING yore('trace', 'sched_switch');
+ *     SELECT yore_open('trace');  SELECT * FROM sched_switch;
+ *
+ * SQLite derives the entry point's name from the file's: of mod_yore.so it is sqlite3_modyore_init.
+ */
+#include "sql/extension.h"
+
+#include "engine/base/mem.h"
+#include "sql/sql_internal.h"
+
+SQLITE_EXTENSION_INIT1
+
+enum { VERSION_NEEDED = 3038000 }; /* sqlite3_vtab_in(), LIMIT constraints */
+
+int sql_extension_take(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	(void)db;
+	(void)message;
+	SQLITE_EXTENSION_INIT2(api);
+	return SQLITE_OK;
+}
+
+/* Tables that are told paths, and functions. */
+static int register_all(sqlite3 *db, struct sql_context *context)
+{
+	int code = sql_register_free_tables(db, context);
+
+	return code == SQLITE_OK ? sql_register_functions(db, context) : code;
+}
+
+static struct sql_context *context_new(void)
+{
+	struct sql_context *context = mem_new(sizeof *context);
+
+	context->references = 1;
+	return context;
+}
+
+int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct sql_context **out,
+			char **message)
+{
+	struct sql_context *context = context_new();
+	struct sql_host *host = mem_new(sizeof *host);
+
+	(void)message;
+	host->trace = index_trace(options->index);
+	host->index = options->index;
+	host->path = mem_strdup(host->trace->path);
+	host->get_state = options->state;
+	host->get_times = options->times;
+	host->progress = options->progress;
+	host->arg = options->arg;
+	sql_context_add(context, host);
+	int code = register_all(db, context);
+	if (code == SQLITE_OK)
+		code = sql_register_tables(db, context, host);
+	*out = context;
+	sql_context_drop(context);
+	return code;
+}
+
+const char *sql_extension_table(const struct sql_context *context, size_t i)
+{
+	const struct sql_host *host = context->hosts;
+	size_t own = 0;
+
+	for (; sql_modules[own].name; own++)
+		if (own == i)
+			return sql_modules[i].name;
+	return i - own < host->ngroups ? host->groups[i - own].name : NULL;
+}
+
+static int load(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	SQLITE_EXTENSION_INIT2(api);
+	if (sqlite3_libversion_number() < VERSION_NEEDED) {
+		*message =
+			sqlite3_mprintf("yore needs SQLite 3.38, this is %s", sqlite3_libversion());
+		return SQLITE_ERROR;
+	}
+	struct sql_context *context = context_new();
+	int code = register_all(db, context);
+	sql_context_drop(context);
+	return code;
+}
+
+__attribute__((visibility("default"))) int sqlite3_modyore_init(sqlite3 *db, char **message,
+								const sqlite3_api_routines *api);
+__attribute__((visibility("default"))) int sqlite3_extension_init(sqlite3 *db, char **message,
+								  const sqlite3_api_routines *api);
+
+int sqlite3_modyore_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	return load(db, message, api);
+}
+
+int sqlite3_extension_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	return load(db, message, api);
+}

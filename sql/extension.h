@@ -1,0 +1,22 @@
+/*
+ * extension.h - how the tables come to a connection: as a module that SQLite loads, or in yore
+ *
+ * No type of SQLite's headers stands here: one user includes sqlite3.h, the other sqlite3ext.h.
+ */
+#ifndef SQL_EXTENSION_H
+#define SQL_EXTENSION_H
+
+#include "sql/sql.h"
+
+struct sqlite3;
+struct sqlite3_api_routines;
+struct sql_context;
+
+/* An entry point for sqlite3_auto_extension(): only takes SQLite's functions. */
+int sql_extension_take(struct sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
+/* The tables and functions of one trace; borrowed *out lives as long as the connection. */
+int sql_extension_trace(struct sqlite3 *db, const struct sql_options *options,
+			struct sql_context **out, char **message);
+const char *sql_extension_table(const struct sql_context *context, size_t i);
+
+#endif

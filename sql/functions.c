@@ -1,0 +1,210 @@
+/*
+ * functions.c - times, numbers, values at a moment
+ *
+ *     ts('12:03:04.5')        nanoseconds, in any of the ways in which yore reads times
+ *     time_text(ts [, STYLE]) the way back; STYLE: clock, iso, seconds, ns, relative
+ *     u64(x)                  the 64 bits as an unsigned number's text; of a text, the bits
+ *     hex(x)                  of an integer 0x...; of anything else what SQLite says
+ *     state_at(PATH, ts)      the value of an attribute
+ *     yore_open(PATH)         tables of that trace under their plain names
+ *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
+ */
+#include "sql/sql_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct sql_host *host_of(sqlite3_context *out)
+{
+	struct sql_context *context = sqlite3_user_data(out);
+
+	if (!context->hosts)
+		sqlite3_result_error(out, "no trace is open: SELECT yore_open('PATH')", -1);
+	return context->hosts;
+}
+
+static void fn_ts(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_host *host = host_of(out);
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	struct time_word word;
+	struct times times;
+	struct error err;
+	nstime t;
+
+	(void)argc;
+	if (!host || !text)
+		return;
+	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
+		sqlite3_result_value(out, argv[0]);
+		return;
+	}
+	if (time_parse(text, &word, &err) && sql_host_times(host, TIME_NS, &times, &err) &&
+	    time_resolve(&word, &times, &t, &err)) {
+		sqlite3_result_int64(out, t);
+		return;
+	}
+	error_while(&err, "time '%s'", text);
+	sql_result_error(out, &err);
+}
+
+static bool style_named(const char *name, enum time_style *style)
+{
+	static const char *const names[] = {"clock", "iso", "seconds", "ns", "relative"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (name && !strcmp(name, names[i])) {
+			*style = (enum time_style)i;
+			return true;
+		}
+	return false;
+}
+
+static void fn_time_text(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_host *host = host_of(out);
+	enum time_style style = TIME_CLOCK;
+	struct times times;
+	struct error err;
+	char text[TIME_TEXT_MAX];
+
+	if (!host || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	if (argc > 1 && !style_named((const char *)sqlite3_value_text(argv[1]), &style)) {
+		sqlite3_result_error(out, "time_text: clock, iso, seconds, ns or relative", -1);
+		return;
+	}
+	if (!sql_host_times(host, style, &times, &err)) {
+		sql_result_error(out, &err);
+		return;
+	}
+	const char *end = time_put(&times, sqlite3_value_int64(argv[0]), text);
+	sqlite3_result_text(out, text, (int)(end - text), SQLITE_TRANSIENT);
+}
+
+/* Decimal or 0x digits of an unsigned 64-bit number; false: it is none. */
+static bool read_u64(const char *text, uint64_t *out)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	uint64_t base = hex ? 16 : 10;
+
+	*out = 0;
+	text += hex ? 2 : 0;
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		const char *digits = "0123456789abcdef";
+		const char *digit = strchr(digits, *text | (*text >= 'A' ? 0x20 : 0));
+		if (!digit || (uint64_t)(digit - digits) >= base ||
+		    __builtin_mul_overflow(*out, base, out) ||
+		    __builtin_add_overflow(*out, (uint64_t)(digit - digits), out))
+			return false;
+	}
+	return true;
+}
+
+static void fn_u64(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	char text[24];
+	uint64_t number;
+
+	(void)argc;
+	switch (sqlite3_value_type(argv[0])) {
+	case SQLITE_NULL:
+		return;
+	case SQLITE_TEXT:
+		if (read_u64((const char *)sqlite3_value_text(argv[0]), &number))
+			sqlite3_result_int64(out, (int64_t)number);
+		else
+			sqlite3_result_error(out, "u64: not an unsigned 64-bit number", -1);
+		return;
+	default:
+		snprintf(text, sizeof text, "%" PRIu64, (uint64_t)sqlite3_value_int64(argv[0]));
+		sqlite3_result_text(out, text, -1, SQLITE_TRANSIENT);
+	}
+}
+
+static void fn_hex(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	char text[24];
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
+		snprintf(text, sizeof text, "0x%" PRIx64, (uint64_t)sqlite3_value_int64(argv[0]));
+		sqlite3_result_text(out, text, -1, SQLITE_TRANSIENT);
+		return;
+	}
+	const uint8_t *bytes = sqlite3_value_blob(argv[0]);
+	size_t len = (size_t)sqlite3_value_bytes(argv[0]);
+	struct buf hex = {0};
+	for (size_t i = 0; i < len; i++) {
+		buf_add_char(&hex, digits[bytes[i] >> 4]);
+		buf_add_char(&hex, digits[bytes[i] & 15]);
+	}
+	sqlite3_result_text64(out, buf_text(&hex), hex.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	buf_release(&hex);
+}
+
+static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_context *context = sqlite3_user_data(out);
+	const char *path = (const char *)sqlite3_value_text(argv[0]);
+	struct error err;
+
+	(void)argc;
+	if (!path)
+		return;
+	struct sql_host *host = sql_context_open(context, path, &err);
+	if (!host) {
+		sql_result_error(out, &err);
+		return;
+	}
+	struct sql_host **at = &context->hosts;
+	while (*at != host)
+		at = &(*at)->next;
+	*at = host->next;
+	host->next = context->hosts;
+	context->hosts = host;
+	if (sql_register_tables(sqlite3_context_db_handle(out), context, host) == SQLITE_OK)
+		sqlite3_result_text(out, path, -1, SQLITE_TRANSIENT);
+	else
+		sqlite3_result_error(out, "yore_open: tables of another trace are in use", -1);
+}
+
+static void fn_pushdown(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	const struct sql_context *context = sqlite3_user_data(out);
+
+	(void)argc;
+	for (struct sql_host *host = context->hosts; host; host = host->next)
+		host->pushdown = sqlite3_value_int(argv[0]) != 0;
+	sqlite3_result_value(out, argv[0]);
+}
+
+int sql_register_functions(sqlite3 *db, struct sql_context *context)
+{
+	static const struct {
+		const char *name;
+		int nargs, flags;
+		void (*call)(sqlite3_context *out, int argc, sqlite3_value **argv);
+	} functions[] = {
+		{"ts", 1, SQLITE_DETERMINISTIC, fn_ts},
+		{"time_text", 1, SQLITE_DETERMINISTIC, fn_time_text},
+		{"time_text", 2, SQLITE_DETERMINISTIC, fn_time_text},
+		{"u64", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_u64},
+		{"hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_hex},
+		{"yore_open", 1, SQLITE_DIRECTONLY, fn_open},
+		{"yore_pushdown", 1, SQLITE_DIRECTONLY, fn_pushdown},
+	};
+	int code = SQLITE_OK;
+
+	for (size_t i = 0; code == SQLITE_OK && i < sizeof functions / sizeof *functions; i++) {
+		sql_context_hold(context);
+		code = sqlite3_create_function_v2(db, functions[i].name, functions[i].nargs,
+						  SQLITE_UTF8 | functions[i].flags, context,
+						  functions[i].call, NULL, NULL, sql_context_drop);
+	}
+	return code;
+}

@@ -1,0 +1,217 @@
+/* host.c - the traces of one connection: found by path, opened once, closed with the last user */
+#include "sql/sql_internal.h"
+
+#include "engine/base/mem.h"
+#include "index/location.h"
+#include "state/rule.h"
+
+#include <string.h>
+
+void sql_context_hold(struct sql_context *context)
+{
+	context->references++;
+}
+
+static void host_free(struct sql_host *host)
+{
+	class_groups_free(host->groups, host->ngroups);
+	if (host->owned) {
+		state_close(host->state);
+		rules_free(host->rules);
+		index_close(host->index);
+		trace_close(host->trace);
+	}
+	mem_free(host->path);
+	mem_free(host);
+}
+
+void sql_context_drop(void *arg)
+{
+	struct sql_context *context = arg;
+
+	if (--context->references)
+		return;
+	while (context->hosts) {
+		struct sql_host *host = context->hosts;
+		context->hosts = host->next;
+		host_free(host);
+	}
+	mem_free(context);
+}
+
+void sql_context_add(struct sql_context *context, struct sql_host *host)
+{
+	host->next = context->hosts;
+	context->hosts = host;
+	host->pushdown = true;
+	class_groups_make(host->trace, &host->groups, &host->ngroups);
+}
+
+/* Damage has no place in a row; SQLite's log is where its users look for such. */
+static void log_notice(void *arg, enum notice_kind kind, const char *text)
+{
+	(void)arg;
+	if (kind != NOTICE_INFO)
+		sqlite3_log(kind == NOTICE_DAMAGE ? SQLITE_CORRUPT : SQLITE_WARNING, "yore: %s",
+			    text);
+}
+
+static bool open_host(struct sql_host *host, struct error *err)
+{
+	const char *path = host->path;
+	struct index_options index = {.notices = {.say = log_notice}};
+	struct trace_options trace = {.paths = &path, .npaths = 1, .notices = {.say = log_notice}};
+	char *spill_dir = index_folder(&index);
+
+	trace.spill_dir = spill_dir;
+	bool opened = trace_open(&trace, &host->trace, err);
+	mem_free(spill_dir);
+	if (!opened) {
+		host->trace = NULL;
+		return false;
+	}
+	if (!index_open(host->trace, &index, &host->index, err)) {
+		host->index = NULL;
+		return false;
+	}
+	return true;
+}
+
+struct sql_host *sql_context_open(struct sql_context *context, const char *path, struct error *err)
+{
+	struct sql_host *host = context->hosts;
+
+	while (host && (!host->path || strcmp(host->path, path) != 0))
+		host = host->next;
+	if (host)
+		return host;
+	host = mem_new(sizeof *host);
+	host->path = mem_strdup(path);
+	host->owned = true;
+	if (!open_host(host, err)) {
+		host_free(host);
+		return NULL;
+	}
+	struct sql_host *first = context->hosts;
+	sql_context_add(context, host);
+	if (first) { /* functions go on speaking of the first */
+		context->hosts = first;
+		host->next = first->next;
+		first->next = host;
+	}
+	return host;
+}
+
+static bool open_state(struct sql_host *host, struct error *err)
+{
+	struct state_options options = {.notices = {.say = log_notice}};
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+
+	if (!host->rules) {
+		host->rules = rules_new();
+		for (size_t i = 0; i < count; i++)
+			if (!rules_add_builtin(host->rules, builtins[i].name, err))
+				return false;
+	}
+	options.rules = host->rules;
+	if (state_open(host->index, &options, &host->state, err))
+		return true;
+	host->state = NULL;
+	return false;
+}
+
+bool sql_host_state(struct sql_host *host, struct state **out, struct error *err)
+{
+	if (host->get_state)
+		return host->get_state(host->arg, out, err);
+	if (!host->state && !open_state(host, err))
+		return false;
+	*out = host->state;
+	return true;
+}
+
+bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err)
+{
+	if (!host->bounds_known && !events_range(host->index, &host->first, &host->last, err))
+		return false;
+	host->bounds_known = true;
+	*first = host->first;
+	*last = host->last;
+	return true;
+}
+
+/* Days mean something when every clock that streams use counts from the epoch. */
+static bool has_epoch(const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		int32_t clock = trace->streams[i]->clock;
+		if (clock < 0)
+			continue;
+		if (!trace->clocks[clock].epoch)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
+		    struct error *err)
+{
+	nstime first, last;
+	bool utc = host->utc;
+
+	if (host->get_times) {
+		struct times times;
+		if (!host->get_times(host->arg, &times, err))
+			return false;
+		utc = times.utc;
+	}
+	if (!sql_host_bounds(host, &first, &last, err))
+		return false;
+	if (first > last)
+		first = last = NSTIME_MIN;
+	times_init(out, style, utc, has_epoch(host->trace), first, last);
+	return true;
+}
+
+struct sql_source *sql_source_new(struct sql_context *context, struct sql_host *host,
+				  const struct class_group *group)
+{
+	struct sql_source *source = mem_new(sizeof *source);
+
+	*source = (struct sql_source){context, host, group};
+	sql_context_hold(context);
+	return source;
+}
+
+void sql_source_free(void *arg)
+{
+	struct sql_source *source = arg;
+
+	sql_context_drop(source->context);
+	mem_free(source);
+}
+
+int sql_error_code(const struct error *err)
+{
+	switch (err->kind) {
+	case ERR_INTERRUPTED:
+		return SQLITE_INTERRUPT;
+	case ERR_IO:
+		return SQLITE_IOERR;
+	case ERR_FORMAT:
+		return SQLITE_CORRUPT;
+	default:
+		return SQLITE_ERROR;
+	}
+}
+
+void sql_result_error(sqlite3_context *context, const struct error *err)
+{
+	sqlite3_result_error(context, err->text, -1);
+	if (err->kind == ERR_INTERRUPTED)
+		sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+}

@@ -1,0 +1,217 @@
+/*
+ * lists_vtab.c - small tables: what the trace says of itself
+ *
+ *     streams(id, name, section, cpu, clock, files, bytes)
+ *     classes(id, name, stream_id, format, loglevel, fields)     fields: JSON, names of the payload
+ *     info(key, value)                                           format, clocks, environment ...
+ *
+ * Nothing is pushed down; no event is read, but info looks for the first and the last.
+ */
+#include "engine/json.h"
+#include "engine/reader.h"
+#include "sql/rows.h"
+
+static bool fill_streams(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	const struct trace *trace = host->trace;
+
+	(void)err;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		struct cell *row = row_list_add(list);
+		cell_integer(&row[0], (int64_t)stream->id);
+		cell_text(&row[1], stream->name);
+		cell_text(&row[2], stream->section);
+		if (stream->cpu >= 0)
+			cell_integer(&row[3], stream->cpu);
+		if (stream->clock >= 0)
+			cell_text(&row[4], trace->clocks[stream->clock].name);
+		cell_integer(&row[5], stream->nsources);
+		cell_integer(&row[6], (int64_t)stream->bytes);
+	}
+	return true;
+}
+
+static const char *field_names(struct arena *arena, const struct field_class *payload)
+{
+	struct buf text = {0};
+
+	buf_add_char(&text, '[');
+	for (uint32_t i = 0; payload && i < payload->nmembers; i++) {
+		if (payload->members[i].hidden)
+			continue;
+		if (text.len > 1)
+			buf_add_char(&text, ',');
+		json_add_text(&text, payload->members[i].name);
+	}
+	buf_add_char(&text, ']');
+	const char *copy = arena_strdup(arena, buf_text(&text));
+	buf_release(&text);
+	return copy;
+}
+
+static bool fill_classes(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	const struct trace *trace = host->trace;
+
+	(void)err;
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		struct cell *row = row_list_add(list);
+		cell_integer(&row[0], (int64_t) class->id);
+		cell_text(&row[1], class->name);
+		cell_integer(&row[2], (int64_t) class->stream_id);
+		cell_text(&row[3], trace->parts[class->part]->reader->format);
+		if (class->loglevel >= 0)
+			cell_integer(&row[4], class->loglevel);
+		cell_text(&row[5], field_names(list->arena, class->scope[SCOPE_PAYLOAD]));
+	}
+	return true;
+}
+
+static void info_text(struct row_list *list, const char *key, const char *value)
+{
+	struct cell *row = row_list_add(list);
+
+	cell_text(&row[0], arena_strdup(list->arena, key));
+	cell_text(&row[1], value);
+}
+
+static void info_integer(struct row_list *list, const char *key, int64_t value)
+{
+	struct cell *row = row_list_add(list);
+
+	cell_text(&row[0], arena_strdup(list->arena, key));
+	cell_integer(&row[1], value);
+}
+
+static const char *uuid_text(struct arena *arena, const uint8_t uuid[16])
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[37], *to = text;
+
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = digits[uuid[i] >> 4];
+		*to++ = digits[uuid[i] & 15];
+	}
+	*to = '\0';
+	return arena_strdup(arena, text);
+}
+
+static void info_part(struct row_list *list, const struct part *part)
+{
+	info_text(list, "path", part->path);
+	info_text(list, "format", part->reader->format);
+	info_text(list, "version", part->version);
+	if (part->has_uuid)
+		info_text(list, "uuid", uuid_text(list->arena, part->uuid));
+	for (size_t i = 0; i < part->nenv; i++) {
+		const struct env_entry *entry = &part->env[i];
+		const char *key = arena_printf(list->arena, "env.%s", entry->name);
+		if (entry->text)
+			info_text(list, key, entry->text);
+		else
+			info_integer(list, key, entry->number);
+	}
+}
+
+static bool fill_info(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	const struct trace *trace = host->trace;
+	nstime first, last;
+
+	for (size_t i = 0; i < trace->nparts; i++)
+		info_part(list, trace->parts[i]);
+	for (size_t i = 0; i < trace->nclocks; i++) {
+		const struct clock *clock = &trace->clocks[i];
+		info_text(list, "clock", clock->name);
+		info_integer(list, "clock.frequency", (int64_t)clock->base.frequency);
+		info_integer(list, "clock.epoch", clock->epoch);
+	}
+	if (!sql_host_bounds(host, &first, &last, err))
+		return false;
+	if (first <= last) {
+		info_integer(list, "begin", first);
+		info_integer(list, "end", last);
+	}
+	info_integer(list, "streams", (int64_t)trace->nstreams);
+	info_integer(list, "classes", (int64_t)trace->nclasses);
+	info_integer(list, "bytes", (int64_t)trace_bytes(trace));
+	return true;
+}
+
+static const struct rows_kind streams_kind = {
+	"CREATE TABLE x(id INTEGER, name TEXT, section TEXT, cpu INTEGER, clock TEXT, "
+	"files INTEGER, bytes INTEGER, trace TEXT HIDDEN)",
+	8, fill_streams};
+static const struct rows_kind classes_kind = {
+	"CREATE TABLE x(id INTEGER, name TEXT, stream_id INTEGER, format TEXT, loglevel INTEGER, "
+	"fields TEXT, trace TEXT HIDDEN)",
+	7, fill_classes};
+static const struct rows_kind info_kind = {"CREATE TABLE x(key TEXT, value, trace TEXT HIDDEN)", 3,
+					   fill_info};
+
+static int connect_streams(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			   sqlite3_vtab **out, char **message)
+{
+	return rows_connect(db, aux, argc, argv, out, message, &streams_kind);
+}
+
+static int connect_classes(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			   sqlite3_vtab **out, char **message)
+{
+	return rows_connect(db, aux, argc, argv, out, message, &classes_kind);
+}
+
+static int connect_info(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			sqlite3_vtab **out, char **message)
+{
+	return rows_connect(db, aux, argc, argv, out, message, &info_kind);
+}
+
+const sqlite3_module sql_streams_module = {
+	.xCreate = connect_streams,
+	.xConnect = connect_streams,
+	.xBestIndex = rows_best_index,
+	.xDisconnect = rows_disconnect,
+	.xDestroy = rows_disconnect,
+	.xOpen = rows_open,
+	.xClose = rows_close,
+	.xFilter = rows_filter,
+	.xNext = rows_next,
+	.xEof = rows_eof,
+	.xColumn = rows_column,
+	.xRowid = rows_rowid,
+};
+
+const sqlite3_module sql_classes_module = {
+	.xCreate = connect_classes,
+	.xConnect = connect_classes,
+	.xBestIndex = rows_best_index,
+	.xDisconnect = rows_disconnect,
+	.xDestroy = rows_disconnect,
+	.xOpen = rows_open,
+	.xClose = rows_close,
+	.xFilter = rows_filter,
+	.xNext = rows_next,
+	.xEof = rows_eof,
+	.xColumn = rows_column,
+	.xRowid = rows_rowid,
+};
+
+const sqlite3_module sql_info_module = {
+	.xCreate = connect_info,
+	.xConnect = connect_info,
+	.xBestIndex = rows_best_index,
+	.xDisconnect = rows_disconnect,
+	.xDestroy = rows_disconnect,
+	.xOpen = rows_open,
+	.xClose = rows_close,
+	.xFilter = rows_filter,
+	.xNext = rows_next,
+	.xEof = rows_eof,
+	.xColumn = rows_column,
+	.xRowid = rows_rowid,
+};

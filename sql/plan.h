@@ -1,0 +1,74 @@
+/*
+ * plan.h - what a scan of events was told at planning: constraints that it takes, order, columns
+ *
+ * A plan is made by xBestIndex, kept by its table, and named by idxNum; idxStr says the same in
+ * words, for EXPLAIN QUERY PLAN.
+ */
+#ifndef SQL_PLAN_H
+#define SQL_PLAN_H
+
+#include "sql/sql_internal.h"
+
+struct term { /* argument i of xFilter */
+	enum column_kind on;
+	bool limit, offset; /* then `on` means nothing */
+	unsigned char op;   /* SQLITE_INDEX_CONSTRAINT_... */
+	bool in;            /* the argument is a list */
+	uint32_t column;
+};
+
+struct plan {
+	struct term *terms;
+	size_t count, capacity;
+	bool ordered, backward; /* by ts, and which way */
+	bool timed;             /* some term leaves only events with a time */
+	bool fields;            /* some column or term needs decoded fields */
+	char *words;
+};
+
+struct plans {
+	struct plan **items;
+	size_t count, capacity;
+};
+
+/* xBestIndex: fills `info`; the plan is among `plans` afterwards, numbered idxNum. */
+int scan_plan_make(struct plans *plans, const struct shape *shape, const struct sql_table *table,
+		   sqlite3_index_info *info);
+void scan_plans_release(struct plans *plans);
+
+/* What the arguments of a scan mean. */
+struct filter { /* a condition on one field */
+	uint32_t field;
+	bool is_text;
+	int64_t low, high;  /* inclusive */
+	const int64_t *set; /* rising; NULL: the range */
+	size_t nset;
+	const void *text; /* is_text: equal to this */
+	size_t len;
+};
+
+struct wish {
+	struct arena *arena; /* reset by wish_read() */
+	nstime begin, end;
+	uint64_t *classes, *streams; /* bits */
+	int64_t cpu_low, cpu_high;
+	int32_t *cpus;
+	size_t ncpus;
+	bool any_cpu;
+	struct filter *filters;
+	size_t nfilters;
+	uint64_t limit; /* rows */
+	bool nothing;   /* no row can come */
+};
+
+/* Reads xFilter's arguments; wish->arena is the caller's. */
+void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
+	       const struct trace *trace, sqlite3_value **argv);
+
+/*
+ * Narrows low..high by `column OP value` as SQL compares an INTEGER column. False: nothing is
+ * left.
+ */
+bool bound_narrow(int64_t *low, int64_t *high, int op, sqlite3_value *value);
+
+#endif

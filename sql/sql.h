@@ -1,0 +1,61 @@
+/*
+ * sql.h - a trace as tables: connections and statements, for rooms that do not know SQLite
+ *
+ * The tables are virtual: a query reads the packets that its conditions leave, and decodes the
+ * fields that it uses. docs/sql.md has the tables; yore-sql(7) the functions.
+ */
+#ifndef SQL_SQL_H
+#define SQL_SQL_H
+
+#include "engine/timetext.h"
+#include "index/index.h"
+#include "state/state.h"
+
+struct sql;
+struct sql_statement;
+
+struct sql_options {
+	struct index *index; /* borrowed until sql_close() */
+	/* Opens the state when a query asks for it; borrowed. */
+	bool (*state)(void *arg, struct state **out, struct error *err);
+	/* The frame in which texts are times and times texts. */
+	bool (*times)(void *arg, struct times *out, struct error *err);
+	/* Called now and then; false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
+	/* Called while rows are computed that read no packet; false: interrupted. May be NULL. */
+	bool (*alive)(void *arg);
+	void *arg;
+};
+
+bool sql_open(const struct sql_options *options, struct sql **out, struct error *err);
+void sql_close(struct sql *sql); /* its statements must have ended; NULL is fine */
+
+/*
+ * Prepares the first statement of `text`; *rest is what follows it. *out is NULL when there is
+ * only a comment or nothing. The caller ends it with sql_finish().
+ */
+bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sql_statement **out,
+		 struct error *err);
+void sql_finish(struct sql_statement *statement); /* NULL is fine */
+enum step sql_step(struct sql_statement *statement, struct error *err);
+/* Does the text end a statement, outside of quotes and comments? */
+bool sql_is_complete(const char *text);
+
+enum sql_kind { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
+struct sql_value {
+	enum sql_kind kind;
+	int64_t integer;
+	double real;
+	const void *bytes; /* TEXT, BLOB; borrowed until the next step */
+	size_t len;
+};
+size_t sql_columns(const struct sql_statement *statement);
+const char *sql_column_name(const struct sql_statement *statement, size_t i);
+/* The type that the column was declared with, "" none. */
+const char *sql_column_type(const struct sql_statement *statement, size_t i);
+void sql_column(const struct sql_statement *statement, size_t i, struct sql_value *out);
+
+/* Name i of the tables, those that every trace has first; NULL behind the last. */
+const char *sql_table_name(const struct sql *sql, size_t i);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * sql_internal.h - what the tables and functions share: the traces of one connection
+ *
+ * Everything in this room but database.c calls SQLite through `sqlite3_api`, so that the same
+ * objects work inside the program and in a module that some other program's SQLite loads.
+ *
+ *     connection ── struct sql_context ──┬── struct sql_host (a trace)
+ *                                        └── struct sql_host
+ *
+ * Modules, tables and functions each hold a reference; the last one closes the traces.
+ */
+#ifndef SQL_SQL_INTERNAL_H
+#define SQL_SQL_INTERNAL_H
+
+#include "engine/base/buf.h"
+#include "engine/shape.h"
+#include "engine/timetext.h"
+#include "index/events.h"
+#include "index/index.h"
+#include "state/state.h"
+
+#include <sqlite3ext.h>
+extern const sqlite3_api_routines *sqlite3_api;
+
+struct sql_host {
+	struct sql_host *next; /* in the context's list */
+	char *path;            /* as it was given */
+	struct trace *trace;
+	struct index *index;
+	bool owned; /* trace, index, rules, state are ended here */
+	bool pushdown;
+	struct rules *rules;
+	struct state *state;
+	bool (*get_state)(void *arg, struct state **out, struct error *err);
+	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last);  /* may be NULL */
+	void *arg;
+	bool utc;
+	bool bounds_known;
+	nstime first, last;
+	struct class_group *groups; /* tables of event classes, by name */
+	size_t ngroups;
+};
+
+struct sql_context {
+	unsigned references;
+	struct sql_host *hosts; /* the one that functions speak of comes first */
+};
+
+/* Takes the host into the context, as the one that functions speak of. */
+void sql_context_add(struct sql_context *context, struct sql_host *host);
+/* The context's host of that path, opened when it is not yet. NULL: *err. */
+struct sql_host *sql_context_open(struct sql_context *context, const char *path, struct error *err);
+void sql_context_hold(struct sql_context *context);
+void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
+bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
+bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err);
+bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
+		    struct error *err);
+
+/* What a module is registered with. */
+struct sql_source {
+	struct sql_context *context;
+	struct sql_host *host;           /* NULL: the table is told a path */
+	const struct class_group *group; /* events of these classes; NULL: of all */
+};
+struct sql_source *sql_source_new(struct sql_context *context, struct sql_host *host,
+				  const struct class_group *group);
+void sql_source_free(void *source);
+
+/* Every table begins so. */
+struct sql_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	struct sql_context *context;
+	struct sql_host *host; /* NULL: each scan is told its path */
+};
+
+/*
+ * The part of xConnect that tables share: which trace? Arguments are those of CREATE VIRTUAL
+ * TABLE. *rest is the first argument behind the path. The table takes a reference.
+ */
+int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
+		    struct sql_table *table, int *rest, char **message);
+void sql_table_end(struct sql_table *table);
+int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
+/* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
+struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, struct error *err);
+/* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
+char *sql_unquoted(const char *argument);
+/* Takes a constraint for the next argument of xFilter. */
+void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit);
+/* Copies text to memory that SQLite frees. */
+char *sql_copy(const char *text);
+
+int sql_error_code(const struct error *err);
+void sql_result_error(sqlite3_context *context, const struct error *err);
+
+extern const sqlite3_module sql_events_module, sql_packets_module, sql_streams_module,
+	sql_classes_module, sql_info_module, sql_losses_module, sql_state_module,
+	sql_state_at_module;
+
+/* A module that bears `name` with the host's trace, or told one. */
+struct sql_module_name {
+	const char *name;      /* beside a trace */
+	const char *free_name; /* told a path */
+	const sqlite3_module *module;
+};
+extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
+
+int sql_register_functions(sqlite3 *db, struct sql_context *context);
+int sql_register_aggregates(sqlite3 *db);
+/* Tables that are told a path: yore_events(PATH) and so on. */
+int sql_register_free_tables(sqlite3 *db, struct sql_context *context);
+/* The tables of one trace under their plain names. */
+int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * table.c - what all tables share: which trace they are of, how their errors leave, their names
+ *
+ * A module that is registered with a trace needs no argument. One that is not takes a path: as
+ * an argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, which is how SQLite passes
+ * the arguments of yore_events('PATH').
+ */
+#include "sql/sql_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+const struct sql_module_name sql_modules[] = {{"events", "yore_events", &sql_events_module},
+					      {"streams", "yore_streams", &sql_streams_module},
+					      {"classes", "yore_classes", &sql_classes_module},
+					      {"info", "yore_info", &sql_info_module},
+					      {NULL, NULL, NULL}};
+
+char *sql_unquoted(const char *argument)
+{
+	char *copy = mem_strdup(argument), *to = copy;
+	char quote = *argument;
+
+	if (quote != '\'' && quote != '"' && quote != '`' && quote != '[')
+		return copy;
+	quote = quote == '[' ? ']' : quote;
+	for (argument++; *argument; argument++) {
+		if (*argument == quote && *++argument != quote)
+			break;
+		*to++ = *argument;
+	}
+	*to = '\0';
+	return copy;
+}
+
+int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
+		    struct sql_table *table, int *rest, char **message)
+{
+	const struct sql_source *source = aux;
+	struct error err;
+
+	*rest = 3;
+	table->db = db;
+	table->context = source->context;
+	table->host = source->host;
+	if (!table->host && argc > 3) {
+		char *path = sql_unquoted(argv[3]);
+		table->host = sql_context_open(table->context, path, &err);
+		mem_free(path);
+		*rest = 4;
+		if (!table->host) {
+			*message = sql_copy(err.text);
+			return sql_error_code(&err);
+		}
+	}
+	if (!source->host)
+		sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+	sql_context_hold(table->context);
+	return SQLITE_OK;
+}
+
+void sql_table_end(struct sql_table *table)
+{
+	sql_context_drop(table->context);
+	mem_free(table);
+}
+
+char *sql_copy(const char *text)
+{
+	return sqlite3_mprintf("%s", text);
+}
+
+int sql_table_fail(struct sql_table *table, const struct error *err)
+{
+	sqlite3_free(table->base.zErrMsg);
+	table->base.zErrMsg = sql_copy(err->text);
+	return sql_error_code(err);
+}
+
+struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, struct error *err)
+{
+	const char *text = path ? (const char *)sqlite3_value_text(path) : NULL;
+
+	if (table->host)
+		return table->host;
+	if (text)
+		return sql_context_open(table->context, text, err);
+	error_set(err, ERR_QUERY, "the path of a trace is missing: yore_...('PATH')");
+	return NULL;
+}
+
+void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)
+{
+	info->aConstraintUsage[i].argvIndex = ++*nargs;
+	info->aConstraintUsage[i].omit = omit;
+}
+
+static int create(sqlite3 *db, const char *name, const sqlite3_module *module,
+		  struct sql_source *source)
+{
+	return sqlite3_create_module_v2(db, name, module, source, sql_source_free);
+}
+
+int sql_register_free_tables(sqlite3 *db, struct sql_context *context)
+{
+	int code = create(db, "yore", &sql_events_module, sql_source_new(context, NULL, NULL));
+
+	for (size_t i = 0; code == SQLITE_OK && sql_modules[i].name; i++)
+		code = create(db, sql_modules[i].free_name, sql_modules[i].module,
+			      sql_source_new(context, NULL, NULL));
+	return code;
+}
+
+static bool is_taken(const char *name)
+{
+	for (size_t i = 0; sql_modules[i].name; i++)
+		if (!sqlite3_stricmp(name, sql_modules[i].name) ||
+		    !sqlite3_stricmp(name, sql_modules[i].free_name))
+			return true;
+	return !sqlite3_stricmp(name, "yore") || !sqlite3_strnicmp(name, "sqlite_", 7);
+}
+
+int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host)
+{
+	int code = SQLITE_OK;
+
+	for (size_t i = 0; code == SQLITE_OK && i < host->ngroups; i++)
+		if (!is_taken(host->groups[i].name))
+			code = create(db, host->groups[i].name, &sql_events_module,
+				      sql_source_new(context, host, &host->groups[i]));
+	for (size_t i = 0; code == SQLITE_OK && sql_modules[i].name; i++)
+		code = create(db, sql_modules[i].name, sql_modules[i].module,
+			      sql_source_new(context, host, NULL));
+	return code;
+}

@@ -1,0 +1,267 @@
+/* wish.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields */
+#include "engine/base/arena.h"
+#include "sql/plan.h"
+
+#include <string.h>
+
+enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
+
+/* ---- names ---- */
+
+struct names {
+	const char *(*name)(const struct trace *trace, size_t i);
+	size_t count;
+	uint64_t *bits;
+};
+
+static const char *class_name(const struct trace *trace, size_t i)
+{
+	return trace->classes[i]->name;
+}
+
+static const char *stream_name(const struct trace *trace, size_t i)
+{
+	return trace->streams[i]->name;
+}
+
+static bool name_is(const char *name, const struct term *term, sqlite3_value *value)
+{
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	if (!text)
+		return false;
+	if (term->op == GLOB)
+		return sqlite3_strglob(text, name) == 0;
+	if (term->op == EQ)
+		return strcmp(text, name) == 0;
+	return sqlite3_strlike(text, name, 0) == 0;
+}
+
+/* A name in a list; a value that is no text may be compared in ways that only SQLite knows. */
+static bool name_in(const char *name, sqlite3_value *list)
+{
+	sqlite3_value *value;
+
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value)) {
+		int type = sqlite3_value_type(value);
+		if (type != SQLITE_TEXT && type != SQLITE_NULL)
+			return true;
+		if (type == SQLITE_TEXT && !strcmp(name, (const char *)sqlite3_value_text(value)))
+			return true;
+	}
+	return false;
+}
+
+static void keep_names(const struct names *names, const struct trace *trace,
+		       const struct term *term, sqlite3_value *value)
+{
+	int type = term->in ? SQLITE_TEXT : sqlite3_value_type(value);
+
+	if (type != SQLITE_TEXT && type != SQLITE_NULL && term->op == EQ)
+		return; /* left to SQLite, which tests again */
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->name(trace, i);
+		bool keep = term->in ? name_in(name, value) : name_is(name, term, value);
+		if (!keep)
+			names->bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+	}
+}
+
+/* ---- integers ---- */
+
+static void add_integer(int64_t *set, size_t *count, int64_t value)
+{
+	size_t at = *count;
+
+	while (at > 0 && set[at - 1] > value)
+		at--;
+	if (at > 0 && set[at - 1] == value)
+		return;
+	memmove(set + at + 1, set + at, (*count - at) * sizeof *set);
+	set[at] = value;
+	++*count;
+}
+
+/* The integers of a list, rising. */
+static int64_t *integers(struct arena *arena, sqlite3_value *list, size_t *count)
+{
+	sqlite3_value *value;
+	size_t all = 0;
+
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value))
+		all++;
+	int64_t *set = arena_array(arena, all + 1, sizeof *set);
+	*count = 0;
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value)) {
+		int64_t low = INT64_MIN, high = INT64_MAX;
+		if (bound_narrow(&low, &high, EQ, value))
+			add_integer(set, count, low);
+	}
+	return set;
+}
+
+/* ---- terms ---- */
+
+static void read_time(struct wish *wish, const struct term *term, sqlite3_value *value)
+{
+	int64_t low = wish->begin, high = wish->end;
+
+	high = high == NSTIME_MAX ? high : high - 1;
+	wish->nothing |= !bound_narrow(&low, &high, term->op, value);
+	/* an event's time is never NSTIME_MIN nor NSTIME_MAX */
+	wish->begin = low > NSTIME_MIN ? low : NSTIME_MIN + 1;
+	wish->end = high < NSTIME_MAX ? high + 1 : NSTIME_MAX;
+}
+
+static void read_cpu(struct wish *wish, const struct term *term, sqlite3_value *value)
+{
+	wish->any_cpu = false;
+	if (!term->in) {
+		wish->nothing |= !bound_narrow(&wish->cpu_low, &wish->cpu_high, term->op, value);
+		return;
+	}
+	size_t count, kept = 0;
+	const int64_t *set = integers(wish->arena, value, &count);
+	int32_t *cpus = arena_array(wish->arena, count + 1, sizeof *cpus);
+	for (size_t i = 0; i < count; i++) {
+		bool known = !wish->cpus;
+		for (size_t k = 0; k < wish->ncpus && !known; k++)
+			known = wish->cpus[k] == set[i];
+		if (known && set[i] >= 0 && set[i] <= INT32_MAX)
+			cpus[kept++] = (int32_t)set[i];
+	}
+	wish->cpus = cpus;
+	wish->ncpus = kept;
+	wish->nothing |= kept == 0;
+}
+
+static struct filter *filter_of(struct wish *wish, uint32_t field, bool is_text, bool set)
+{
+	for (size_t i = 0; !is_text && !set && i < wish->nfilters; i++)
+		if (wish->filters[i].field == field && !wish->filters[i].is_text &&
+		    !wish->filters[i].set)
+			return &wish->filters[i];
+	struct filter *filter = &wish->filters[wish->nfilters++];
+	*filter = (struct filter){
+		.field = field, .is_text = is_text, .low = INT64_MIN, .high = INT64_MAX};
+	return filter;
+}
+
+static void read_field(struct wish *wish, const struct term *term, const struct column *column,
+		       sqlite3_value *value)
+{
+	struct filter *filter;
+
+	if (column->whole_number) {
+		filter = filter_of(wish, column->field, false, term->in);
+		if (term->in)
+			filter->set = integers(wish->arena, value, &filter->nset);
+		else
+			wish->nothing |=
+				!bound_narrow(&filter->low, &filter->high, term->op, value);
+		return;
+	}
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		wish->nothing = true;
+	if (sqlite3_value_type(value) != SQLITE_TEXT)
+		return;
+	filter = filter_of(wish, column->field, true, false);
+	filter->text = sqlite3_value_text(value);
+	filter->len = (size_t)sqlite3_value_bytes(value);
+	filter->text = arena_strndup(wish->arena, filter->text, filter->len);
+}
+
+static void read_limit(struct wish *wish, sqlite3_value *value)
+{
+	int64_t count = sqlite3_value_int64(value);
+
+	if (count >= 0)
+		wish->limit = (uint64_t)count;
+}
+
+static void begin(struct wish *wish, const struct plan *plan, const struct shape *shape,
+		  const struct trace *trace)
+{
+	struct arena *arena = wish->arena;
+
+	arena_reset(arena);
+	*wish = (struct wish){.arena = arena,
+			      .begin = plan->timed ? NSTIME_MIN + 1 : NSTIME_MIN,
+			      .end = NSTIME_MAX,
+			      .cpu_low = INT64_MIN,
+			      .cpu_high = INT64_MAX,
+			      .any_cpu = true,
+			      .limit = UINT64_MAX};
+	wish->classes = arena_array(arena, trace->nclasses / 64 + 1, sizeof *wish->classes);
+	wish->streams = arena_array(arena, trace->nstreams / 64 + 1, sizeof *wish->streams);
+	wish->filters = arena_array(arena, plan->count + 1, sizeof *wish->filters);
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (!shape->row || shape->row[i])
+			wish->classes[i / 64] |= UINT64_C(1) << i % 64;
+	for (size_t i = 0; i < trace->nstreams; i++)
+		wish->streams[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Streams without a time have no event with one, unless nothing in the trace has. */
+static void leave_untimed(struct wish *wish, const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		any |= trace->streams[i]->has_time;
+	for (size_t i = 0; any && i < trace->nstreams; i++)
+		if (!trace->streams[i]->has_time)
+			wish->streams[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+/* Classes that lack a field which a condition needs cannot pass. */
+static void leave_fieldless(struct wish *wish, const struct shape *shape, const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nclasses && shape->row; i++) {
+		const struct place *row;
+		if (!shape->row[i])
+			continue;
+		row = shape->places + (shape->row[i] - 1) * shape->nfields;
+		for (size_t k = 0; k < wish->nfilters; k++)
+			if (!row[wish->filters[k].field].class)
+				wish->classes[i / 64] &= ~(UINT64_C(1) << i % 64);
+	}
+}
+
+void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
+	       const struct trace *trace, sqlite3_value **argv)
+{
+	uint64_t offset = 0;
+
+	begin(wish, plan, shape, trace);
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		if (term->limit)
+			read_limit(wish, argv[i]);
+		else if (term->offset)
+			offset = sqlite3_value_int64(argv[i]) > 0
+					 ? (uint64_t)sqlite3_value_int64(argv[i])
+					 : 0;
+		else if (term->on == COLUMN_TS)
+			read_time(wish, term, argv[i]);
+		else if (term->on == COLUMN_CPU)
+			read_cpu(wish, term, argv[i]);
+		else if (term->on == COLUMN_NAME)
+			keep_names(&(struct names){class_name, trace->nclasses, wish->classes},
+				   trace, term, argv[i]);
+		else if (term->on == COLUMN_STREAM)
+			keep_names(&(struct names){stream_name, trace->nstreams, wish->streams},
+				   trace, term, argv[i]);
+		else if (term->on == COLUMN_FIELD)
+			read_field(wish, term, &shape->columns[term->column], argv[i]);
+	}
+	if (__builtin_add_overflow(wish->limit, offset, &wish->limit))
+		wish->limit = UINT64_MAX;
+	if (plan->timed)
+		leave_untimed(wish, trace);
+	leave_fieldless(wish, shape, trace);
+	wish->nothing |= wish->begin >= wish->end || wish->limit == 0;
+}

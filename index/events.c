@@ -368,3 +368,12 @@ bool events_fields(struct events *events, const struct event *event, struct fiel
 		return error_set(err, ERR_QUERY, "a loss has no fields");
 	return run->reader->decoder_fields(run->decoder, run->batch, entry_given(events), out, err);
 }
+
+uint64_t events_bits(struct events *events, const struct event *event)
+{
+	const struct run *run = &events->run;
+
+	if (!event->class || !events->given)
+		return 0;
+	return run->reader->event_bits(run->decoder, run->batch, entry_given(events));
+}

@@ -69,6 +69,9 @@ bool events_seek(struct events *events, nstime begin, nstime end, struct error *
 bool events_fields(struct events *events, const struct event *event, struct fields *out,
 		   struct error *err);
 
+/* What it takes in the trace, see reader.h; 0 of a loss. */
+uint64_t events_bits(struct events *events, const struct event *event);
+
 /*
  * The same work in runs, for whoever wants speed: consecutive events of one batch that come before
  * all other streams' heads. batch->...[first .. first + count) are in order of time; backward they

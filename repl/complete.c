@@ -231,6 +231,7 @@ enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 static enum offered offer_value(const struct wish *wish, const char *option)
 {
 	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
+	static const char *const bys[] = {"class", "stream", NULL};
 	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
 
 	if (!strcmp(option, "--name"))
@@ -243,6 +244,8 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 		offer_list(wish, formats);
 	else if (!strcmp(option, "--time"))
 		offer_list(wish, times);
+	else if (!strcmp(option, "--by"))
+		offer_list(wish, bys);
 	else if (!strcmp(option, "--input"))
 		offer_inputs(wish);
 	else if (!strcmp(option, "--rules") || !strcmp(option, "--with") ||

@@ -3,13 +3,14 @@ noinst_LTLIBRARIES += librepl.la
 librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %D%/cmds.h \
 	%D%/cmd_at.c %D%/cmd_aux.c %D%/cmd_check.c %D%/cmd_diff.c %D%/cmd_dump.c %D%/cmd_events.c %D%/cmd_explain.c \
 	%D%/cmd_help.c %D%/cmd_index.c %D%/cmd_info.c %D%/cmd_longest.c %D%/cmd_repl.c \
-	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_when.c \
+	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_stats.c %D%/cmd_when.c \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h %D%/known.c %D%/known.h \
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_frames.c %D%/render_plan.c %D%/render_plan.h \
 	%D%/render_rows.c %D%/render_value.c \
 	%D%/cmd_sql.c %D%/sql_dot.c %D%/sql_rows.c %D%/sql_shell.c %D%/sql_shell.h \
 	%D%/sql_shell_internal.h %D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
+	%D%/summary.c %D%/summary.h \
 	%D%/thread_names.c %D%/thread_names.h %D%/times.h
 
 # the prompt

@@ -24,6 +24,7 @@ enum option_kind {
 	TAKE_JOBS,
 	TAKE_FORMAT,
 	TAKE_TIME,
+	TAKE_BY,
 	TAKE_COLOR
 };
 
@@ -56,6 +57,7 @@ static const struct option table[] = {
 	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
+	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},
 	{{"--drop", NULL, "remove what is stored", OPT_INDEX}, TAKE_FLAG, AT(drop)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
@@ -205,6 +207,11 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 			return false;
 		out->time = (enum time_style)pick;
 		return out->time_set = true;
+	case TAKE_BY:
+		if (!choice(&option->info, value, &pick, err))
+			return false;
+		out->by = (enum by)(pick + 1);
+		return true;
 	case TAKE_COLOR:
 		if (!choice(&option->info, value, &pick, err))
 			return false;

@@ -36,10 +36,12 @@ enum option_group {
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
 	OPT_WHY = 1 << 16,     /* --why */
-	OPT_SQL = 1 << 17      /* --format line */
+	OPT_SQL = 1 << 17,     /* --format line */
+	OPT_BY = 1 << 18       /* --by */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
+enum by { BY_DEFAULT, BY_CLASS, BY_STREAM };
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 struct words {
@@ -74,6 +76,7 @@ struct options {
 	bool has_context;
 	bool before, why;
 	bool drop, list, explain_rules, decode;
+	enum by by;
 	bool symbols, no_symbols, lines;
 	const char *at_offset; /* dump --at */
 	char *memory;          /* what commas were cut out of; options_release() */

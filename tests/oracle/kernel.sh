@@ -28,6 +28,7 @@ if [ -d "$corpus/perf-data" ]; then
 			[ ! -e "$file" ] || say "$here/sched_agree.py" "$yore" perf "$file"
 		done
 	done
+	say "$here/stats_agree.py" "$yore" "$corpus"/perf-data/[!c]*/perf.data
 	say "$here/aux_agree.py" "$yore" "$corpus/perf-data/synth-intel-pt/perf.data"
 else
 	echo "oracles: perf.data files skipped: no folder ${corpus:-named by YORE_CORPUS}"
@@ -42,6 +43,8 @@ if [ -d "$corpus/trace-dat" ]; then
 		case $case in *v7-none | *v6-from-v7 | */synth-*) continue ;; esac
 		say "$here/sched_agree.py" "$yore" ftrace "$case/trace.dat"
 	done
+	# shellcheck disable=SC2046
+	say "$here/stats_agree.py" "$yore" $(good "$corpus/trace-dat" | sed 's,$,/trace.dat,')
 	say "$here/damage_agree.py" "$yore" "$corpus"
 else
 	echo "oracles: trace.dat files skipped: no folder ${corpus:-named by YORE_CORPUS}"

@@ -25,6 +25,7 @@ if ! /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
 fi
 
 say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
+say "$top/tests/oracle/stats_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
 for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 	'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
@@ -46,6 +47,9 @@ if [ -d "$corpus/ctf" ]; then
 		"$corpus/ctf/real/MANIFEST.tsv")
 	# shellcheck disable=SC2086
 	say "$top/tests/oracle/events_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
+		"$corpus"/perf-to-ctf/*/ctf*
+	# shellcheck disable=SC2086
+	say "$top/tests/oracle/stats_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
 		"$corpus"/perf-to-ctf/*/ctf*
 	for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
 		say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"

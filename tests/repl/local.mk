@@ -1,6 +1,6 @@
 dist_check_SCRIPTS += %D%/run_sessions.sh %D%/examples.sh %D%/kills.sh
 EXTRA_DIST += %D%/at.session %D%/commands.session %D%/errors.session %D%/events.session \
-	%D%/ftrace.session %D%/init.lua %D%/lua.session %D%/moves.session %D%/perf.session
+	%D%/ftrace.session %D%/init.lua %D%/lua.session %D%/moves.session %D%/perf.session %D%/stats.session
 
 check_PROGRAMS += %D%/test_times %D%/test_options %D%/test_render
 %C%_test_times_SOURCES = %D%/test_times.c

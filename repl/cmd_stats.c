@@ -1,0 +1,332 @@
+/*
+ * cmd_stats.c - events per class and per stream: how many, how much room, how often
+ *
+ * Classes of one name are one row: a tracer writes the same event once per channel and process.
+ */
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+#include "repl/render.h"
+#include "repl/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stats_row {
+	const char *name;
+	int32_t cpu;
+	uint64_t lost;
+	struct tally tally;
+};
+
+struct stats {
+	struct session *session;
+	const struct options *options;
+	const struct trace *trace;
+	struct summary sum;
+	struct stats_row *rows;
+	size_t nrows;
+	double seconds; /* that the rates are of; 0: not known */
+	struct times times;
+	struct sink *sink;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct stats_row *p = a, *q = b;
+
+	return strcmp(p->name, q->name);
+}
+
+static int by_events(const void *a, const void *b)
+{
+	const struct stats_row *p = a, *q = b;
+
+	if (p->tally.events != q->tally.events)
+		return p->tally.events > q->tally.events ? -1 : 1;
+	return strcmp(p->name, q->name);
+}
+
+static void class_rows(struct stats *stats)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < stats->trace->nclasses; i++)
+		if (stats->sum.classes[i].events)
+			stats->rows[n++] =
+				(struct stats_row){.name = stats->trace->classes[i]->name,
+						   .tally = stats->sum.classes[i]};
+	if (n)
+		qsort(stats->rows, n, sizeof *stats->rows, by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && !strcmp(stats->rows[kept - 1].name, stats->rows[i].name))
+			tally_join(&stats->rows[kept - 1].tally, &stats->rows[i].tally);
+		else
+			stats->rows[kept++] = stats->rows[i];
+	}
+	stats->nrows = kept;
+	if (kept)
+		qsort(stats->rows, kept, sizeof *stats->rows, by_events);
+}
+
+/* In the order of the trace. */
+static void stream_rows(struct stats *stats)
+{
+	stats->nrows = 0;
+	for (size_t i = 0; i < stats->trace->nstreams; i++) {
+		const struct stream *stream = stats->trace->streams[i];
+		if (stats->sum.streams[i].events || stats->sum.lost[i])
+			stats->rows[stats->nrows++] =
+				(struct stats_row){.name = stream->name,
+						   .cpu = stream->cpu,
+						   .lost = stats->sum.lost[i],
+						   .tally = stats->sum.streams[i]};
+	}
+}
+
+static uint64_t bytes_of(const struct tally *tally)
+{
+	return tally->bits / 8 + (tally->bits % 8 != 0);
+}
+
+/* Of what was asked for; open ends are those of the events. */
+static bool find_seconds(struct stats *stats, struct error *err)
+{
+	nstime begin, end;
+
+	if (!session_range(stats->session, &begin, &end, err))
+		return false;
+	begin = begin == NSTIME_MIN ? stats->sum.all.first : begin;
+	end = end == NSTIME_MAX ? stats->sum.all.last : end;
+	if (stats->sum.all.first <= stats->sum.all.last && begin < end)
+		stats->seconds = (double)((uint64_t)end - (uint64_t)begin) / 1e9;
+	return true;
+}
+
+/* JSON */
+
+static void json_rows(struct stats *stats, bool streams)
+{
+	struct sink *out = stats->sink;
+
+	for (size_t i = 0; i < stats->nrows; i++) {
+		const struct stats_row *row = &stats->rows[i];
+		sink_text(out, streams ? "{\"stream\":" : "{\"name\":");
+		json_text(out, row->name);
+		if (streams && row->cpu < 0)
+			sink_text(out, ",\"cpu\":null");
+		else if (streams)
+			sink_printf(out, ",\"cpu\":%d", (int)row->cpu);
+		sink_printf(out, ",\"events\":%llu,\"bytes\":%llu",
+			    (unsigned long long)row->tally.events,
+			    (unsigned long long)bytes_of(&row->tally));
+		if (streams)
+			sink_printf(out, ",\"lost\":%llu", (unsigned long long)row->lost);
+		sink_text(out, ",\"first\":");
+		json_time(out, row->tally.first);
+		sink_text(out, ",\"last\":");
+		json_time(out, row->tally.last);
+		sink_text(out, "}\n");
+		if (!sink_row(out))
+			return;
+	}
+}
+
+/* Rows */
+
+static void put_time(struct stats *stats, struct sink *cell, nstime t)
+{
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		time_add(&stats->times, t, cell);
+	else if (stats->options->format != FORMAT_CSV)
+		sink_char(cell, '-');
+}
+
+static void csv_rows(struct stats *stats, bool streams)
+{
+	static const struct column classes[] = {{"name", false},
+						{"events", true},
+						{"bytes", true},
+						{"first", true},
+						{"last", true}};
+	static const struct column of_streams[] = {
+		{"stream", false}, {"cpu", true},   {"events", true}, {"bytes", true},
+		{"lost", true},    {"first", true}, {"last", true}};
+	struct rows rows;
+	bool open = true;
+
+	rows_begin(&rows, stats->sink, FORMAT_CSV, streams ? of_streams : classes, streams ? 7 : 5);
+	for (size_t i = 0; i < stats->nrows && open; i++) {
+		const struct stats_row *row = &stats->rows[i];
+		rows_text(&rows, row->name);
+		if (streams) {
+			struct sink *cpu = rows_cell(&rows);
+			if (row->cpu >= 0)
+				sink_i64(cpu, row->cpu);
+		}
+		sink_u64(rows_cell(&rows), row->tally.events);
+		sink_u64(rows_cell(&rows), bytes_of(&row->tally));
+		if (streams)
+			sink_u64(rows_cell(&rows), row->lost);
+		put_time(stats, rows_cell(&rows), row->tally.first);
+		put_time(stats, rows_cell(&rows), row->tally.last);
+		open = rows_end(&rows);
+	}
+	rows_finish(&rows);
+}
+
+static void share_cell(struct rows *rows, uint64_t part, uint64_t all)
+{
+	struct sink *cell = rows_cell(rows);
+
+	if (all)
+		sink_printf(cell, "%.1f", (double)part * 100 / (double)all);
+}
+
+static void put_rate(const struct stats *stats, struct sink *out, const struct tally *tally)
+{
+	double rate = stats->seconds > 0 ? (double)tally->events / stats->seconds : 0;
+
+	if (stats->seconds > 0)
+		sink_printf(out, rate < 10 ? "%.2f" : "%.0f", rate);
+	else
+		sink_char(out, '-');
+}
+
+static void table_rows(struct stats *stats, bool streams)
+{
+	static const struct column classes[] = {
+		{"events", true}, {"%", true},     {"per second", true},
+		{"bytes", true},  {"%", true},     {"each", true},
+		{"first", false}, {"last", false}, {"class", false}};
+	static const struct column of_streams[] = {
+		{"events", true}, {"%", true},     {"per second", true},
+		{"bytes", true},  {"%", true},     {"lost", true},
+		{"first", false}, {"last", false}, {"stream", false}};
+	const struct tally *all = &stats->sum.all;
+	struct rows rows;
+	bool open = true;
+
+	rows_begin(&rows, stats->sink, FORMAT_TABLE, streams ? of_streams : classes, 9);
+	for (size_t i = 0; i < stats->nrows && open; i++) {
+		const struct stats_row *row = &stats->rows[i];
+		const struct tally *tally = &row->tally;
+		sink_u64(rows_cell(&rows), tally->events);
+		share_cell(&rows, tally->events, all->events);
+		put_rate(stats, rows_cell(&rows), tally);
+		sink_u64(rows_cell(&rows), bytes_of(tally));
+		share_cell(&rows, tally->bits, all->bits);
+		if (streams)
+			sink_u64(rows_cell(&rows), row->lost);
+		else
+			sink_printf(rows_cell(&rows), "%.1f",
+				    (double)tally->bits / 8 / (double)tally->events);
+		put_time(stats, rows_cell(&rows), tally->first);
+		put_time(stats, rows_cell(&rows), tally->last);
+		rows_text(&rows, row->name);
+		open = rows_end(&rows);
+	}
+	rows_finish(&rows);
+}
+
+static void text_head(struct stats *stats)
+{
+	const struct tally *all = &stats->sum.all;
+	struct sink *out = stats->sink;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < stats->trace->nstreams; i++)
+		lost += stats->sum.lost[i];
+	sink_text(out, "range   ");
+	put_time(stats, out, all->first);
+	sink_text(out, " to ");
+	put_time(stats, out, all->last);
+	if (all->first <= all->last) {
+		sink_text(out, ", ");
+		span_add(all->last - all->first, out);
+	}
+	sink_printf(out, "\nevents  %llu, ", (unsigned long long)all->events);
+	put_rate(stats, out, all);
+	sink_text(out, " per second");
+	if (stats->sum.losses)
+		sink_printf(out, ", %llu lost at %llu place%s", (unsigned long long)lost,
+			    (unsigned long long)stats->sum.losses,
+			    stats->sum.losses == 1 ? "" : "s");
+	sink_printf(out, "\nbytes   %llu", (unsigned long long)bytes_of(all));
+	if (all->events)
+		sink_printf(out, ", %.1f each", (double)all->bits / 8 / (double)all->events);
+	sink_text(out, "\n\n");
+	sink_row(out);
+}
+
+static void print_rows(struct stats *stats, bool streams)
+{
+	if (streams)
+		stream_rows(stats);
+	else
+		class_rows(stats);
+	if (stats->options->has_limit && stats->nrows > stats->options->limit)
+		stats->nrows = (size_t)stats->options->limit;
+	if (stats->options->format == FORMAT_JSON)
+		json_rows(stats, streams);
+	else if (stats->options->format == FORMAT_CSV)
+		csv_rows(stats, streams);
+	else
+		table_rows(stats, streams);
+}
+
+static void print(struct stats *stats)
+{
+	bool both = stats->options->format == FORMAT_TEXT && stats->options->by == BY_DEFAULT;
+	size_t most = stats->trace->nclasses > stats->trace->nstreams ? stats->trace->nclasses
+								      : stats->trace->nstreams;
+
+	stats->rows = mem_new_array(most + 1, sizeof *stats->rows);
+	if (stats->options->format == FORMAT_TEXT)
+		text_head(stats);
+	print_rows(stats, stats->options->by == BY_STREAM);
+	if (both) {
+		sink_char(stats->sink, '\n');
+		print_rows(stats, true);
+	}
+	mem_free(stats->rows);
+}
+
+static bool run_stats(struct session *session, const struct options *options, struct sink *sink,
+		      struct error *err)
+{
+	struct stats stats = {.session = session, .options = options, .sink = sink};
+	struct filter *filter;
+
+	if (!filter_open(session, options, false, &filter, err))
+		return false;
+	stats.trace = session->trace;
+	bool ok = session_times(session, &stats.times, err) &&
+		  summary_gather(session, filter, &stats.sum, err);
+	if (ok) {
+		ok = find_seconds(&stats, err);
+		if (ok)
+			print(&stats);
+		summary_release(&stats.sum);
+	}
+	filter_close(filter);
+	return ok;
+}
+
+const struct cmd cmd_stats = {
+	.name = "stats",
+	.args = "",
+	.summary = "events per class and per stream: how many, how often, how large",
+	.help = "Counts the events of each class and of each stream, in one pass on all threads:\n"
+		"how many, how many a second, and how many bytes they take in the trace, from\n"
+		"their header to the next one. Classes of one name are one row; --by stream\n"
+		"counts streams alone. Rates are of --begin --end, else of the time from the\n"
+		"first event to the last.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore stats fixtures/golden/sched-demo\n"
+		"  $ yore stats fixtures/golden/sched-demo --cpu 1 --limit 3 --format json\n"
+		"  $ yore stats fixtures/golden/sched-demo --by stream --format csv\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
+		   OPT_LIMIT | OPT_BY,
+	.run = run_stats,
+};

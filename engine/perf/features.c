@@ -112,7 +112,7 @@ static void read_clock_data(struct perf_part *part, struct feature_in *in)
 }
 
 bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
-			struct perf_build_id *out)
+			struct arena *arena, struct perf_build_id *out)
 {
 	enum { ID_AT = 12, SIZE_AT = 32, NAME_AT = 36 };
 
@@ -122,7 +122,7 @@ bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t
 	out->size = sized && p[SIZE_AT] <= 20 ? p[SIZE_AT] : 20;
 	memcpy(out->id, p + ID_AT, sizeof out->id);
 	const char *name = (const char *)p + NAME_AT;
-	out->name = arena_strndup(part->trace->arena, name, strnlen(name, size - NAME_AT));
+	out->name = arena_strndup(arena, name, strnlen(name, size - NAME_AT));
 	return true;
 }
 
@@ -135,6 +135,7 @@ static void read_build_ids(struct perf_part *part, const uint8_t *data, size_t s
 		part->build_ids = mem_grow(part->build_ids, part->nbuild_ids,
 					   &part->build_ids_capacity, sizeof *part->build_ids);
 		part->nbuild_ids += perf_read_build_id(part, data + at, (uint32_t)len,
+						       part->trace->arena,
 						       &part->build_ids[part->nbuild_ids]);
 	}
 }

@@ -1,49 +1,117 @@
 /*
  * maps.c - what was mapped where, in order of time
  *
- * One pass over all records keeps the place and time of those that change an address space; they
- * are told sorted, those without a time first. Maps that carry no build id get that of their file
- * from the build-id records, which recorders write at the end.
+ * The walk notes time and place of each record that changes an address space: 16 bytes, in the
+ * order of the walk. They are sorted when somebody asks for maps, and the records are read again.
+ * Maps that carry no build id get that of their file from the build-id records, which recorders
+ * write at the end.
+ *
+ * A place counts bytes from the begin of the part's first source on, through all before its own.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/look.h"
 
-#include <stdlib.h>
+#include <xxhash.h>
+
+enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
 struct change {
-	nstime time; /* NSTIME_MIN: from the start */
-	uint64_t off;
-	uint32_t source, size;
+	uint64_t key; /* rises with time; 0: from the start */
+	uint64_t place;
 };
 
-struct changes {
-	struct change *items;
-	size_t count, capacity;
-	struct perf_build_id *build_ids; /* of a pipe's records */
+struct run {
+	struct run *next;
+	size_t count;
+	struct change items[RUN_CHANGES];
+};
+
+struct perf_changes {
+	struct perf_store *store;
+	struct run *first, *last;
+	size_t count;
+	uint64_t *build_ids; /* places of such records */
 	size_t nbuild_ids, build_ids_capacity;
 };
 
-static bool changes_maps(const struct perf_part *part, const struct perf_record *rec)
+/* Noting -------------------------------------------------------------------------------------- */
+
+struct perf_changes *perf_changes_new(struct perf_store *store)
 {
-	switch (rec->type) {
+	struct perf_changes *changes = mem_new(sizeof *changes);
+
+	changes->store = store;
+	return changes;
+}
+
+void perf_changes_free(struct perf_changes *changes)
+{
+	if (!changes)
+		return;
+	mem_free(changes->build_ids);
+	mem_free(changes);
+}
+
+static uint64_t key_of(nstime t)
+{
+	return (uint64_t)t ^ UINT64_C(1) << 63; /* NSTIME_MIN: 0 */
+}
+
+static nstime time_of(uint64_t key)
+{
+	return (nstime)(key ^ UINT64_C(1) << 63);
+}
+
+static bool changes_maps(const struct perf_part *part, const uint8_t *p, uint32_t size)
+{
+	switch (get32(p, part->swap)) {
 	case PERF_MMAP:
-		return rec->size >= 40;
+		return size >= 40;
 	case PERF_MMAP2:
-		return rec->size >= 72;
+		return size >= 72;
 	case PERF_FORK:
-		return rec->size >= 32 && !(rec->misc & MISC_COMM_EXEC) &&
-		       get32(rec->bytes + 8, part->swap) != get32(rec->bytes + 12, part->swap);
+		return size >= 32 && !(get16(p + 4, part->swap) & MISC_COMM_EXEC) &&
+		       get32(p + 8, part->swap) != get32(p + 12, part->swap);
 	case PERF_COMM:
-		return rec->size >= 16 && rec->misc & MISC_COMM_EXEC;
+		return size >= 16 && get16(p + 4, part->swap) & MISC_COMM_EXEC;
 	case PERF_KSYMBOL:
-		return rec->size >= 24;
+		return size >= 24;
 	default:
 		return false;
 	}
 }
 
-/* `front`: what stands in front of the first sample. */
-static void gather(const struct perf_part *part, bool front, struct changes *out)
+void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
+		       uint32_t size, const struct perf_look *look, uint64_t place)
+{
+	struct run *run = changes->last;
+
+	if (!changes_maps(part, p, size))
+		return;
+	if (!run || run->count == RUN_CHANGES) {
+		run = perf_store_take(changes->store, sizeof *run);
+		run->next = NULL;
+		run->count = 0;
+		if (changes->last)
+			changes->last->next = run;
+		else
+			changes->first = run;
+		changes->last = run;
+	}
+	run->items[run->count++] =
+		(struct change){key_of(look->has_time ? look->time : NSTIME_MIN), place};
+	changes->count++;
+}
+
+void perf_changes_note_build_id(struct perf_changes *changes, uint64_t place)
+{
+	changes->build_ids = mem_grow(changes->build_ids, changes->nbuild_ids,
+				      &changes->build_ids_capacity, sizeof *changes->build_ids);
+	changes->build_ids[changes->nbuild_ids++] = place;
+}
+
+/* What stands in front of the first sample. */
+static void note_front(const struct perf_part *part, struct perf_changes *out)
 {
 	struct perf_iter iter;
 	struct perf_record rec;
@@ -55,49 +123,150 @@ static void gather(const struct perf_part *part, bool front, struct changes *out
 	while ((step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END) {
 		if (step == STEP_ERROR)
 			continue;
-		if (front && (rec.type == PERF_SAMPLE || rec.type == PERF_COMPRESSED ||
-			      rec.type == PERF_COMPRESSED2))
+		uint64_t place = perf_place(part, rec.source, rec.off);
+		if (rec.type == PERF_SAMPLE || rec.type == PERF_COMPRESSED ||
+		    rec.type == PERF_COMPRESSED2)
 			break;
-		if (rec.type == PERF_HEADER_BUILD_ID) {
-			out->build_ids = mem_grow(out->build_ids, out->nbuild_ids,
-						  &out->build_ids_capacity, sizeof *out->build_ids);
-			out->nbuild_ids += perf_read_build_id(part, rec.bytes, rec.size,
-							      &out->build_ids[out->nbuild_ids]);
-		}
-		if (!changes_maps(part, &rec) ||
-		    !perf_look(part, rec.bytes, rec.type, rec.size, &look))
-			continue;
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] =
-			(struct change){.time = look.has_time ? look.time : NSTIME_MIN,
-					.off = rec.off,
-					.source = rec.source,
-					.size = rec.size};
+		if (rec.type == PERF_HEADER_BUILD_ID)
+			perf_changes_note_build_id(out, place);
+		else if (perf_look(part, rec.bytes, rec.type, rec.size, &look))
+			perf_changes_note(out, part, rec.bytes, rec.size, &look, place);
 	}
 	perf_iter_end(&iter);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct change *x = a, *y = b;
+/* Sorting ------------------------------------------------------------------------------------- */
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->off > y->off) - (x->off < y->off);
+/* One pass of a radix sort: changes of equal digits keep their order. */
+static void sort_digit(const struct change *from, struct change *to, size_t count, uint64_t least,
+		       unsigned shift)
+{
+	size_t places[DIGITS] = {0}, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		places[(from[i].key - least) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t n = places[i];
+		places[i] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[places[(from[i].key - least) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-static const struct perf_build_id *build_id_of(const struct perf_part *part,
-					       const struct changes *changes, const char *name)
+/* Takes the array, and gives it or another one. */
+static struct change *sort(struct change *items, size_t count)
 {
-	for (size_t i = 0; i < part->nbuild_ids; i++)
-		if (!strcmp(part->build_ids[i].name, name))
-			return &part->build_ids[i];
-	for (size_t i = 0; i < changes->nbuild_ids; i++)
-		if (!strcmp(changes->build_ids[i].name, name))
-			return &changes->build_ids[i];
-	return NULL;
+	struct change *other = mem_new_array(count, sizeof *other);
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		least = items[i].key < least ? items[i].key : least;
+		most = items[i].key > most ? items[i].key : most;
+	}
+	for (unsigned shift = 0; count && shift < 64 && (most - least) >> shift;
+	     shift += DIGIT_BITS) {
+		struct change *from = items;
+		sort_digit(from, other, count, least, shift);
+		items = other;
+		other = from;
+	}
+	mem_free(other);
+	return items;
+}
+
+/* Those with a time or those without, in the order of time and walk; for mem_free(). */
+static struct change *pick(const struct perf_changes *changes, bool timed, size_t *count)
+{
+	struct change *items = mem_new_array(changes->count, sizeof *items);
+
+	*count = 0;
+	for (const struct run *run = changes->first; run; run = run->next)
+		for (size_t i = 0; i < run->count; i++)
+			if (timed == (run->items[i].key != 0))
+				items[(*count)++] = run->items[i];
+	return timed ? sort(items, *count) : items;
+}
+
+/* Build ids by name --------------------------------------------------------------------------- */
+
+struct named_ids {
+	const struct perf_build_id **slots; /* nslots is a power of two */
+	size_t nslots;
+	struct perf_build_id *own; /* of a pipe's records */
+	size_t nown;
+};
+
+static const struct perf_build_id **named_slot(const struct named_ids *ids, const char *name)
+{
+	size_t i = (size_t)XXH3_64bits(name, strlen(name)) & (ids->nslots - 1);
+
+	while (ids->slots[i] && strcmp(ids->slots[i]->name, name) != 0)
+		i = (i + 1) & (ids->nslots - 1);
+	return &ids->slots[i];
+}
+
+/* The first of a name stays. */
+static void add_named(struct named_ids *ids, const struct perf_build_id *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct perf_build_id **slot = named_slot(ids, items[i].name);
+		if (!*slot)
+			*slot = &items[i];
+	}
+}
+
+/* Telling ------------------------------------------------------------------------------------- */
+
+struct telling {
+	const struct perf_part *part;
+	const struct perf_changes *changes;
+	void (*each)(void *arg, const struct map_event *event);
+	void *arg;
+	struct arena *arena;
+	struct named_ids ids;
+	uint8_t *record; /* RECORD_MOST bytes and a zero */
+};
+
+static bool read_record(const struct telling *telling, uint64_t place, struct error *err)
+{
+	const struct perf_part *part = telling->part;
+	uint32_t source = 0;
+
+	for (; source + 1 < part->nsources; source++) {
+		uint64_t bytes = part->sources[source].end - part->sources[source].begin;
+		if (place < bytes)
+			break;
+		place -= bytes;
+	}
+	place += part->sources[source].begin;
+	if (!source_peek(part->sources[source].source, place, telling->record, RECORD_HEAD, err))
+		return false;
+	uint32_t size = get16(telling->record + 6, part->swap);
+	telling->record[size] = 0;
+	return source_peek(part->sources[source].source, place, telling->record, size, err);
+}
+
+static bool name_ids(struct telling *telling, struct error *err)
+{
+	const struct perf_part *part = telling->part;
+	const struct perf_changes *changes = telling->changes;
+	struct named_ids *ids = &telling->ids;
+
+	ids->own = mem_new_array(changes->nbuild_ids, sizeof *ids->own);
+	for (size_t i = 0; i < changes->nbuild_ids; i++) {
+		if (!read_record(telling, changes->build_ids[i], err))
+			return false;
+		ids->nown += perf_read_build_id(part, telling->record,
+						get16(telling->record + 6, part->swap),
+						telling->arena, &ids->own[ids->nown]);
+	}
+	for (ids->nslots = 2; ids->nslots < 2 * (part->nbuild_ids + ids->nown + 1);)
+		ids->nslots *= 2;
+	ids->slots = mem_new_array(ids->nslots, sizeof *ids->slots);
+	add_named(ids, part->build_ids, part->nbuild_ids);
+	add_named(ids, ids->own, ids->nown);
+	return true;
 }
 
 static int64_t pid_at(const uint8_t *p, bool swap)
@@ -105,41 +274,38 @@ static int64_t pid_at(const uint8_t *p, bool swap)
 	return (int32_t)get32(p, swap);
 }
 
-/* Text in a record, up to its id trailer; copied, since the record may end without a zero. */
-static const char *text_at(const uint8_t *p, uint32_t at, uint32_t size, struct buf *scratch)
+/* Text in the record, which reaches to its id trailer or end at most. */
+static const char *text_at(const uint8_t *p, uint32_t at)
 {
-	buf_clear(scratch);
-	if (at < size)
-		buf_add(scratch, p + at, strnlen((const char *)p + at, size - at));
-	return buf_text(scratch);
+	return (const char *)p + at;
 }
 
-static void fill_map(const struct perf_part *part, const struct changes *changes, const uint8_t *p,
-		     uint32_t type, uint32_t size, struct buf *scratch, struct map_event *out)
+static void fill_map(const struct telling *telling, uint32_t type, struct map_event *out)
 {
-	const bool swap = part->swap;
+	const bool swap = telling->part->swap;
+	const uint8_t *p = telling->record;
 
 	out->kind = MAP_ADD;
 	out->start = get64(p + 16, swap);
 	out->len = get64(p + 24, swap);
 	out->file_offset = get64(p + 32, swap);
-	out->name = text_at(p, type == PERF_MMAP2 ? 72 : 40, size, scratch);
+	out->name = text_at(p, type == PERF_MMAP2 ? 72 : 40);
 	if (type == PERF_MMAP2 && get16(p + 4, swap) & MISC_MMAP_BUILD_ID) {
 		out->nbuild_id = p[40] < 20 ? p[40] : 20;
 		out->build_id = p + 44;
 		return;
 	}
-	const struct perf_build_id *id = build_id_of(part, changes, out->name);
+	const struct perf_build_id *id = *named_slot(&telling->ids, out->name);
 	if (id) {
 		out->build_id = id->id;
 		out->nbuild_id = id->size;
 	}
 }
 
-static void fill(const struct perf_part *part, const struct changes *changes, const uint8_t *p,
-		 uint32_t size, struct buf *scratch, struct map_event *out)
+static void fill(const struct telling *telling, struct map_event *out)
 {
-	const bool swap = part->swap;
+	const bool swap = telling->part->swap;
+	const uint8_t *p = telling->record;
 	uint32_t type = get32(p, swap);
 
 	out->pid = pid_at(p + 8, swap);
@@ -157,54 +323,55 @@ static void fill(const struct perf_part *part, const struct changes *changes, co
 		out->pid = -1;
 		out->start = get64(p + 8, swap);
 		out->len = get16(p + 22, swap) & 1 ? 0 : get32(p + 16, swap); /* 1: unregistered */
-		out->name = text_at(p, 24, size, scratch);
+		out->name = text_at(p, 24);
 		break;
 	default:
-		fill_map(part, changes, p, type, size, scratch, out);
+		fill_map(telling, type, out);
 		break;
 	}
 }
 
-static void release(struct changes *changes)
+static bool tell(const struct telling *telling, bool timed, struct error *err)
 {
-	mem_free(changes->items);
-	mem_free(changes->build_ids);
-	*changes = (struct changes){0};
+	size_t count;
+	struct change *items = pick(telling->changes, timed, &count);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < count; i++) {
+		struct map_event event = {.t = time_of(items[i].key)};
+		ok = read_record(telling, items[i].place, err);
+		if (!ok)
+			break;
+		fill(telling, &event);
+		telling->each(telling->arg, &event);
+	}
+	mem_free(items);
+	return ok;
 }
 
-static bool tell_all(const struct perf_part *part, struct changes *changes,
+static bool tell_all(const struct perf_part *part, const struct perf_changes *changes, bool timed,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,
 		     struct error *err)
 {
-	struct buf scratch = {0};
-	uint8_t *bytes = mem_new(RECORD_MOST + 1);
-	bool ok = true;
+	struct telling telling = {.part = part, .changes = changes, .each = each, .arg = arg};
 
-	if (changes->count)
-		qsort(changes->items, changes->count, sizeof *changes->items, by_time);
-	for (size_t i = 0; ok && i < changes->count; i++) {
-		const struct change *change = &changes->items[i];
-		struct map_event event = {.t = change->time};
-		ok = source_peek(part->sources[change->source].source, change->off, bytes,
-				 change->size, err);
-		if (!ok)
-			break;
-		fill(part, changes, bytes, change->size, &scratch, &event);
-		each(arg, &event);
-	}
-	mem_free(bytes);
-	buf_release(&scratch);
-	release(changes);
+	telling.arena = arena_new();
+	telling.record = mem_new(RECORD_MOST + 1);
+	bool ok = name_ids(&telling, err) && tell(&telling, false, err) &&
+		  (!timed || tell(&telling, true, err));
+	mem_free(telling.ids.slots);
+	mem_free(telling.ids.own);
+	mem_free(telling.record);
+	arena_free(telling.arena);
 	return ok;
 }
 
 bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 	       void *arg, struct error *err)
 {
-	struct changes changes = {0};
+	const struct perf_part *perf = part->priv;
 
-	gather(part->priv, false, &changes);
-	return tell_all(part->priv, &changes, each, arg, err);
+	return tell_all(perf, perf_walk_changes(perf->walk), true, each, arg, err);
 }
 
 /* A recorder that was told to makes these records at the end (--tail-synthesize). */
@@ -212,19 +379,16 @@ bool perf_first_maps(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,
 		     struct error *err)
 {
-	struct changes changes = {0};
-	size_t first = 0;
+	const struct perf_part *perf = part->priv;
+	struct perf_store *store = perf_store_new();
+	struct perf_changes *front = perf_changes_new(store);
 
-	gather(part->priv, true, &changes);
-	if (!changes.count) {
-		release(&changes);
-		gather(part->priv, false, &changes);
-	}
-	for (size_t i = 0; i < changes.count; i++)
-		if (changes.items[i].time == NSTIME_MIN)
-			changes.items[first++] = changes.items[i];
-	changes.count = first;
-	return tell_all(part->priv, &changes, each, arg, err);
+	note_front(perf, front);
+	bool ok = tell_all(perf, front->count ? front : perf_walk_changes(perf->walk), false, each,
+			   arg, err);
+	perf_changes_free(front);
+	perf_store_free(store);
+	return ok;
 }
 
 void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg)

@@ -267,9 +267,9 @@ bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t roo
 /* features.c */
 void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size);
 void perf_add_env(struct perf_part *part, const char *name, const char *text);
-/* A record of the build-id feature, or of a pipe. */
+/* A record of the build-id feature, or of a pipe; its name is put in the arena. */
 bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
-			struct perf_build_id *out);
+			struct arena *arena, struct perf_build_id *out);
 void perf_name_events(struct perf_part *part);
 
 /* header.c */
@@ -358,6 +358,8 @@ void perf_walk_free(struct perf_walk *walk);
 bool perf_add_streams(struct perf_part *part, struct error *err);
 enum step perf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		    struct error *err);
+/* All changes of address spaces: goes on with the walk to its end. Borrowed from the walk. */
+const struct perf_changes *perf_walk_changes(struct perf_walk *walk);
 
 static inline struct perf_part *perf_part_of(const struct stream *stream)
 {
@@ -378,6 +380,36 @@ uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uin
 bool perf_text(const struct fields *fields, struct buf *out);
 
 /* maps.c */
+
+/* Notes of records that change address spaces, kept in the store. */
+struct perf_changes;
+struct perf_look;
+struct perf_changes *perf_changes_new(struct perf_store *store);
+void perf_changes_free(struct perf_changes *changes); /* NULL is fine */
+
+/* Whether a record's type is one that perf_changes_note() wants to see. */
+static inline bool perf_may_change_maps(uint32_t type)
+{
+	const uint32_t types = 1u << PERF_MMAP | 1u << PERF_MMAP2 | 1u << PERF_FORK |
+			       1u << PERF_COMM | 1u << PERF_KSYMBOL;
+
+	return type < 32 && types >> type & 1;
+}
+
+/* Where a record is, in all sources one behind the other. */
+static inline uint64_t perf_place(const struct perf_part *part, uint32_t source, uint64_t off)
+{
+	uint64_t place = off - part->sources[source].begin;
+
+	while (source--)
+		place += part->sources[source].end - part->sources[source].begin;
+	return place;
+}
+
+void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
+		       uint32_t size, const struct perf_look *look, uint64_t place);
+void perf_changes_note_build_id(struct perf_changes *changes, uint64_t place);
+
 bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 	       void *arg, struct error *err);
 bool perf_first_maps(const struct part *part,

@@ -72,7 +72,8 @@ struct perf_walk {
 	uint64_t off;
 	struct bin *latest;       /* of the last record */
 	nstime time;              /* of the last record that has one; NSTIME_MIN: none yet */
-	struct perf_store *store; /* extents */
+	struct perf_store *store; /* extents and changes */
+	struct perf_changes *changes;
 
 	pthread_mutex_t listing; /* guards what stands below; held shortly */
 	struct list *lists;
@@ -257,6 +258,9 @@ static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type,
 			    look.attr ? "is too short" : "is of an event without attribute");
 		return;
 	}
+	if (__builtin_expect(perf_may_change_maps(type), 0))
+		perf_changes_note(walk->changes, walk->part, p, size, &look,
+				  perf_place(walk->part, walk->source, off));
 	struct bin *bin;
 	bool placed = __builtin_expect(!look.has_time, 0) && has_place(walk, &look, type);
 	if (placed)
@@ -302,6 +306,9 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		uint64_t extra = bytes >= 16 ? perf_extra(p, type, bytes, swap) : 0;
 		if (extra > walk->part->sources[walk->source].end - off - bytes)
 			break;
+		if (type == PERF_HEADER_BUILD_ID)
+			perf_changes_note_build_id(walk->changes,
+						   perf_place(walk->part, walk->source, off));
 		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
 			walk->latest->next += bytes; /* the bin in front takes the mark in */
 		at += bytes + extra;                 /* which may reach over the window */
@@ -468,6 +475,15 @@ enum step perf_scan(const struct stream *stream, struct scan *scan, struct packe
 	return STEP_ITEM;
 }
 
+const struct perf_changes *perf_walk_changes(struct perf_walk *walk)
+{
+	pthread_mutex_lock(&walk->walking);
+	while (!walk->ended)
+		walk_on(walk);
+	pthread_mutex_unlock(&walk->walking);
+	return walk->changes;
+}
+
 static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cpu)
 {
 	walk->bins[i] = (struct bin){
@@ -505,6 +521,7 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	walk->nlanes_used = 1;
 	walk->time = NSTIME_MIN;
 	walk->store = perf_store_new();
+	walk->changes = perf_changes_new(walk->store);
 	walk->off = part->sources[0].begin;
 	pthread_mutex_init(&walk->walking, NULL);
 	pthread_mutex_init(&walk->listing, NULL);
@@ -521,6 +538,7 @@ void perf_walk_free(struct perf_walk *walk)
 		mem_free(walk->lists[i].items);
 	pthread_mutex_destroy(&walk->walking);
 	pthread_mutex_destroy(&walk->listing);
+	perf_changes_free(walk->changes);
 	perf_store_free(walk->store);
 	mem_free(walk->bins);
 	mem_free(walk->lists);

@@ -16,8 +16,15 @@ struct part_symbols {
 	struct objects *objects; /* borrowed */
 };
 
+/* Where members of a class' event context are that are looked for in every sample. */
+struct class_places {
+	bool made, has_ip, has_pid, has_chain;
+	struct field_path ip, pid, chain;
+};
+
 struct symbols {
 	const struct trace *trace;
+	struct class_places *classes;
 	struct arena *arena;
 	char *cache;
 	struct objects objects;
@@ -32,6 +39,7 @@ struct symbols *symbols_new(const struct trace *trace, const char *cache)
 	struct symbols *symbols = mem_new(sizeof *symbols);
 
 	symbols->trace = trace;
+	symbols->classes = mem_new_array(trace->nclasses + 1, sizeof *symbols->classes);
 	symbols->arena = arena_new();
 	symbols->cache = cache ? mem_strdup(cache) : NULL;
 	symbols->objects.arena = symbols->arena;
@@ -78,6 +86,7 @@ void symbols_free(struct symbols *symbols)
 	objects_release(&symbols->objects);
 	mem_free(symbols->parts);
 	mem_free(symbols->frames);
+	mem_free(symbols->classes);
 	mem_free(symbols->cache);
 	arena_free(symbols->arena);
 	mem_free(symbols);
@@ -221,14 +230,30 @@ static bool context_member(const struct event_class *class, const char *name,
 	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
 }
 
-static int64_t pid_of(const struct fields *fields)
+static const struct class_places *places_of(struct symbols *symbols,
+					    const struct event_class *class)
 {
-	struct field_path path;
+	struct class_places *places = &symbols->classes[class->index];
+
+	if (places->made)
+		return places;
+	places->made = true;
+	places->has_ip =
+		context_member(class, "ip", &places->ip) && places->ip.class->kind == FIELD_INT;
+	places->has_pid =
+		context_member(class, "pid", &places->pid) && places->pid.class->kind == FIELD_INT;
+	places->has_chain =
+		symbols_chain(class) && context_member(class, "callchain", &places->chain);
+	return places;
+}
+
+static int64_t pid_of(const struct fields *fields, const struct class_places *places)
+{
 	struct field pid;
 
-	if (!context_member(fields->class, "pid", &path) || path.class->kind != FIELD_INT)
+	if (!places->has_pid)
 		return -1;
-	fields_at(fields, &path, &pid);
+	fields_at(fields, &places->pid, &pid);
 	return pid.slot.s;
 }
 
@@ -243,15 +268,15 @@ bool symbols_has_address(const struct event_class *class)
 bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		     struct frame *out)
 {
-	struct field_path path;
+	const struct class_places *places = places_of(symbols, fields->class);
 	struct field ip;
 
-	if (!context_member(fields->class, "ip", &path) || path.class->kind != FIELD_INT)
+	if (!places->has_ip)
 		return false;
-	fields_at(fields, &path, &ip);
+	fields_at(fields, &places->ip, &ip);
 	out->address = ip.slot.u;
 	out->kernel = ip.slot.s < 0; /* the upper half, wherever words have 64 bits */
-	return symbols_find(symbols, fields->class->part, t, pid_of(fields), out->kernel,
+	return symbols_find(symbols, fields->class->part, t, pid_of(fields, places), out->kernel,
 			    out->address, want, &out->symbol);
 }
 
@@ -374,17 +399,17 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out)
 {
-	struct field_path path;
+	const struct class_places *places = places_of(symbols, fields->class);
 	struct field chain;
 	struct field_iter iter;
 	size_t count = 0;
 	enum whose whose = OF_PROCESS;
 
 	*out = NULL;
-	if (!symbols_chain(fields->class) || !context_member(fields->class, "callchain", &path))
+	if (!places->has_chain)
 		return 0;
-	fields_at(fields, &path, &chain);
-	int64_t pid = pid_of(fields);
+	fields_at(fields, &places->chain, &chain);
+	int64_t pid = pid_of(fields, places);
 	field_iter_begin(&iter, &chain);
 	while (whose != OF_NOBODY && field_iter_next(&iter)) {
 		uint64_t value = iter.item.slot.u;

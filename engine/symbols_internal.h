@@ -155,10 +155,25 @@ struct object {
 	const char **shown; /* demangled names by index; NULL not yet. Texts in the arena */
 };
 
+/*
+ * What was found lately: programs are sampled at the same addresses again and again, and a search
+ * hops through a whole table.
+ */
+struct memo {
+	struct memo_entry {
+		const struct symbol_table *table;
+		uint64_t address, index; /* index UINT64_MAX: no symbol is there */
+	} *entries; /* NULL until the first question */
+};
+/* As symbol_table_find(); the table lives as long as the memo. */
+bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
+	       uint64_t *index);
+
 struct objects {
 	struct arena *arena;
 	const char *cache; /* folder, NULL none */
 	struct object *hash[256];
+	struct memo memo;
 };
 
 void objects_release(struct objects *objects);

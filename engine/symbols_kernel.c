@@ -383,7 +383,7 @@ static bool find_in(struct kernel *kernel, struct named_table *named, uint64_t a
 {
 	uint64_t i;
 
-	if (!symbol_table_find(&named->table, address, &i))
+	if (!memo_find(&kernel->objects->memo, &named->table, address, &i))
 		return false;
 	if (!named->functions[i])
 		name_symbol(kernel->objects->arena, named, i);

@@ -60,6 +60,7 @@ void objects_release(struct objects *objects)
 			mem_free(object->debug);
 			mem_free(object->shown);
 		}
+	mem_free(objects->memo.entries);
 }
 
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,
@@ -401,7 +402,7 @@ bool object_find(struct objects *objects, struct object *object, uint64_t at, un
 	out->file_offset = at;
 	if (want & SYMBOLS_LINES)
 		add_line(object, out);
-	if (!symbol_table_find(&object->table, at, &index))
+	if (!memo_find(&objects->memo, &object->table, at, &index))
 		return false;
 	out->function = shown_name(objects, object, index);
 	out->offset = at - object->table.starts[index];

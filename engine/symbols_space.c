@@ -1,8 +1,8 @@
 /*
  * symbols_space.c - what was mapped where, in each process, at any time
  *
- *     pid 42    fork of 7 ──+ map a + map b + exec + map c + map d(over c) ...     changes, in
- * order 7's ranges ─┘
+ *     changes of pid 42    fork of 7 + map a + map b + exec + map c + map d (over c) ...
+ *     ranges of 7 ─────────────┘
  *
  * A process keeps its changes and, to look at, its ranges after the first `applied` of them, in
  * order of address and free of overlap. Going forward applies changes; going back starts again at
@@ -25,20 +25,19 @@ struct ranges {
 
 enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
 
-/* Busy machines map millions of times: 48 bytes each. */
+/*
+ * Busy machines map millions of times, the same files at the same addresses: 16 bytes each, and
+ * what differs once.
+ */
 struct change {
 	nstime t;
-	uint64_t start, end; /* MAP, UNMAP */
-	uint64_t file_offset;
-	union {
-		struct object *object;          /* MAP */
-		const struct ranges *inherited; /* FORK; NULL: nothing */
-	};
-	uint32_t
-		from; /* the latest fork at or before it, which forgets all before; NO_FORK: none */
-	uint32_t kind;
+	uint32_t from;      /* the latest fork at or before it, which forgets all before; NO_FORK */
+	uint32_t kind : 2;  /* enum change_kind */
+	uint32_t what : 30; /* MAP, UNMAP: of the known; FORK: 1 + of the kept, 0 nothing */
 };
+_Static_assert(sizeof(struct change) == 16, "there are millions of them");
 
+enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024 };
 #define NO_FORK UINT32_MAX
 
 struct space {
@@ -48,13 +47,18 @@ struct space {
 	size_t count, capacity;
 	size_t applied;
 	struct ranges now;
-	const struct ranges *frozen; /* a copy of what `now` was after all changes; NULL: none */
+	size_t found;    /* in `now`, the range that was asked for last */
+	uint32_t frozen; /* 1 + of the kept: a copy of what `now` was after all changes; 0: none */
 };
 
 struct spaces {
 	struct arena *arena;
-	struct space *hash[1024];
-	struct ranges **kept; /* all frozen ones */
+	struct space *hash[HASH];
+	struct space *latest;  /* that was asked for; NULL: none */
+	struct ranges known;   /* all that were ever mapped, each once */
+	uint32_t *known_slots; /* 1 + place in `known`, by hash; a power of two of them */
+	size_t nknown_slots;
+	struct ranges *kept; /* all frozen ones */
 	size_t nkept, kept_capacity;
 };
 
@@ -70,31 +74,37 @@ void spaces_free(struct spaces *spaces)
 {
 	if (!spaces)
 		return;
-	for (size_t i = 0; i < sizeof spaces->hash / sizeof *spaces->hash; i++)
+	for (size_t i = 0; i < HASH; i++)
 		for (struct space *space = spaces->hash[i]; space; space = space->next) {
 			mem_free(space->changes);
 			mem_free(space->now.items);
 		}
 	for (size_t i = 0; i < spaces->nkept; i++)
-		mem_free(spaces->kept[i]->items);
+		mem_free(spaces->kept[i].items);
 	mem_free(spaces->kept);
+	mem_free(spaces->known.items);
+	mem_free(spaces->known_slots);
 	arena_free(spaces->arena);
 	mem_free(spaces);
 }
 
 static struct space *find(struct spaces *spaces, int64_t pid)
 {
-	struct space *space = spaces->hash[(uint64_t)pid % 1024];
+	struct space *space = spaces->latest;
 
+	if (space && space->pid == pid)
+		return space;
+	space = spaces->hash[(uint64_t)pid % HASH];
 	while (space && space->pid != pid)
 		space = space->next;
+	spaces->latest = space;
 	return space;
 }
 
 static struct space *get(struct spaces *spaces, int64_t pid)
 {
 	struct space *space = find(spaces, pid);
-	struct space **head = &spaces->hash[(uint64_t)pid % 1024];
+	struct space **head = &spaces->hash[(uint64_t)pid % HASH];
 
 	if (space)
 		return space;
@@ -190,32 +200,28 @@ static void grow_old(struct ranges *ranges)
 
 /* Changes ------------------------------------------------------------------------------------- */
 
-static void apply(struct ranges *ranges, const struct change *change)
+static void apply(const struct spaces *spaces, struct ranges *ranges, const struct change *change)
 {
-	struct range range;
+	const struct range *range = &spaces->known.items[change->what];
 
 	switch ((enum change_kind)change->kind) {
 	case CHANGE_MAP:
-		range = (struct range){.start = change->start,
-				       .end = change->end,
-				       .file_offset = change->file_offset,
-				       .object = change->object};
-		insert(ranges, cut(ranges, range.start, range.end), &range);
+		insert(ranges, cut(ranges, range->start, range->end), range);
 		break;
 	case CHANGE_UNMAP:
-		cut(ranges, change->start, change->end);
+		cut(ranges, range->start, range->end);
 		break;
 	case CHANGE_EXEC:
 		grow_old(ranges);
 		break;
 	case CHANGE_FORK:
-		copy(ranges, change->inherited);
+		copy(ranges, change->what ? &spaces->kept[change->what - 1] : NULL);
 		break;
 	}
 }
 
 /* Brings `now` to what it was after the first n changes. */
-static void turn(struct space *space, size_t n)
+static void turn(const struct spaces *spaces, struct space *space, size_t n)
 {
 	uint32_t from = n ? space->changes[n - 1].from : NO_FORK;
 
@@ -224,10 +230,63 @@ static void turn(struct space *space, size_t n)
 		space->now.count = 0;
 	}
 	while (space->applied < n)
-		apply(&space->now, &space->changes[space->applied++]);
+		apply(spaces, &space->now, &space->changes[space->applied++]);
 }
 
-static void add(struct space *space, const struct change *change)
+static uint64_t hash_of(const struct range *range)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (range->start ^ range->file_offset << 20) * odd;
+
+	hash = (hash ^ hash >> 32 ^ range->end) * odd;
+	hash = (hash ^ hash >> 32 ^ (uintptr_t)range->object) * odd;
+	return hash ^ hash >> 32;
+}
+
+static bool same_range(const struct range *a, const struct range *b)
+{
+	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
+	       a->object == b->object;
+}
+
+static uint32_t *known_slot(const struct spaces *spaces, const struct range *range)
+{
+	size_t i = (size_t)hash_of(range) & (spaces->nknown_slots - 1);
+
+	while (spaces->known_slots[i] &&
+	       !same_range(&spaces->known.items[spaces->known_slots[i] - 1], range))
+		i = (i + 1) & (spaces->nknown_slots - 1);
+	return &spaces->known_slots[i];
+}
+
+static void widen_known(struct spaces *spaces)
+{
+	mem_free(spaces->known_slots);
+	spaces->nknown_slots = spaces->nknown_slots ? 2 * spaces->nknown_slots : 256;
+	spaces->known_slots = mem_new_array(spaces->nknown_slots, sizeof *spaces->known_slots);
+	for (size_t i = 0; i < spaces->known.count; i++)
+		*known_slot(spaces, &spaces->known.items[i]) = (uint32_t)i + 1;
+}
+
+/* False: too many differ. */
+static bool know(struct spaces *spaces, const struct range *range, uint32_t *what)
+{
+	struct ranges *known = &spaces->known;
+
+	if (2 * known->count >= spaces->nknown_slots)
+		widen_known(spaces);
+	uint32_t *slot = known_slot(spaces, range);
+	if (!*slot) {
+		if (known->count == WHAT_MOST)
+			return false;
+		insert(known, known->count, range);
+		*slot = (uint32_t)known->count;
+	}
+	*what = *slot - 1;
+	return true;
+}
+
+static void add(struct space *space, nstime t, enum change_kind kind, uint32_t what)
 {
 	struct change *added;
 
@@ -236,58 +295,59 @@ static void add(struct space *space, const struct change *change)
 	space->changes =
 		mem_grow(space->changes, space->count, &space->capacity, sizeof *space->changes);
 	added = &space->changes[space->count];
-	*added = *change;
-	if (change->kind == CHANGE_FORK)
+	*added = (struct change){.t = t, .kind = kind & 3, .what = what & WHAT_MOST};
+	if (kind == CHANGE_FORK)
 		added->from = (uint32_t)space->count;
 	else
 		added->from = space->count ? added[-1].from : NO_FORK;
 	if (space->count && added->t < added[-1].t) /* told late: it counts from then on */
 		added->t = added[-1].t;
 	space->count++;
-	space->frozen = NULL;
+	space->frozen = 0;
 }
 
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range)
 {
-	if (range->end > range->start)
-		add(get(spaces, pid), &(struct change){.kind = CHANGE_MAP,
-						       .t = t,
-						       .start = range->start,
-						       .end = range->end,
-						       .file_offset = range->file_offset,
-						       .object = range->object});
+	uint32_t what;
+
+	if (range->end > range->start && know(spaces, range, &what))
+		add(get(spaces, pid), t, CHANGE_MAP, what);
 }
 
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end)
 {
-	if (end > start)
-		add(get(spaces, pid),
-		    &(struct change){.kind = CHANGE_UNMAP, .t = t, .start = start, .end = end});
+	const struct range range = {.start = start, .end = end};
+	uint32_t what;
+
+	if (end > start && know(spaces, &range, &what))
+		add(get(spaces, pid), t, CHANGE_UNMAP, what);
 }
 
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)
 {
-	add(get(spaces, pid), &(struct change){.kind = CHANGE_EXEC, .t = t});
+	add(get(spaces, pid), t, CHANGE_EXEC, 0);
+}
+
+/* What the process has mapped after all its changes: 1 + place among the kept ones, 0 nothing. */
+static uint32_t freeze(struct spaces *spaces, struct space *space)
+{
+	if (space->frozen || spaces->nkept == WHAT_MOST)
+		return space->frozen;
+	turn(spaces, space, space->count);
+	spaces->kept =
+		mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity, sizeof *spaces->kept);
+	spaces->kept[spaces->nkept] = (struct ranges){0};
+	copy(&spaces->kept[spaces->nkept++], &space->now);
+	space->frozen = (uint32_t)spaces->nkept;
+	return space->frozen;
 }
 
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
 {
 	struct space *from = find(spaces, parent);
-	struct change change = {.kind = CHANGE_FORK, .t = t};
 
-	if (pid == parent)
-		return; /* a thread */
-	if (from && !from->frozen) {
-		struct ranges *frozen = arena_alloc(spaces->arena, sizeof *frozen);
-		turn(from, from->count);
-		copy(frozen, &from->now);
-		from->frozen = frozen;
-		spaces->kept = mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity,
-					sizeof *spaces->kept);
-		spaces->kept[spaces->nkept++] = frozen;
-	}
-	change.inherited = from ? from->frozen : NULL;
-	add(get(spaces, pid), &change);
+	if (pid != parent) /* else a thread */
+		add(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
 }
 
 /* Asking -------------------------------------------------------------------------------------- */
@@ -313,14 +373,18 @@ static size_t changes_until(const struct space *space, nstime t)
 bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out)
 {
 	struct space *space = find(spaces, pid);
-	size_t at;
 
 	if (!space)
 		return false;
-	turn(space, changes_until(space, t));
-	at = first_after(&space->now, address);
-	if (at == space->now.count || space->now.items[at].start > address)
-		return false;
-	*out = space->now.items[at];
+	turn(spaces, space, changes_until(space, t));
+	const struct ranges *now = &space->now;
+	if (space->found >= now->count || address < now->items[space->found].start ||
+	    address >= now->items[space->found].end) {
+		size_t at = first_after(now, address);
+		if (at == now->count || now->items[at].start > address)
+			return false;
+		space->found = at;
+	}
+	*out = now->items[space->found];
 	return true;
 }

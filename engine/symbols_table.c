@@ -281,6 +281,24 @@ bool symbol_table_find(const struct symbol_table *table, uint64_t address, uint6
 	return false;
 }
 
+enum { MEMO_BITS = 12 };
+
+bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
+	       uint64_t *index)
+{
+	uint64_t hash = (address ^ (uintptr_t)table) * UINT64_C(0x9e3779b97f4a7c15);
+
+	if (!memo->entries)
+		memo->entries = mem_new_array(1 << MEMO_BITS, sizeof *memo->entries);
+	struct memo_entry *entry = &memo->entries[hash >> (64 - MEMO_BITS)];
+	if (entry->table != table || entry->address != address) {
+		*entry = (struct memo_entry){table, address, UINT64_MAX};
+		symbol_table_find(table, address, &entry->index);
+	}
+	*index = entry->index;
+	return *index != UINT64_MAX;
+}
+
 const char *symbol_table_name(const struct symbol_table *table, uint64_t index)
 {
 	uint32_t at = index < table->count ? table->names[index] : UINT32_MAX;

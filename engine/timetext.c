@@ -95,10 +95,8 @@ static bool parse_span(const char *word, struct text in, struct time_word *out, 
 	static const struct {
 		const char *name;
 		int64_t ns;
-	} units[] = {{"s", NS},		 {"", NS},
-		     {"ms", 1000000},	 {"us", 1000},
-		     {"\xc2\xb5s", 1000}, {"ns", 1},
-		     {"min", 60LL * NS}, {"m", 60LL * NS},
+	} units[] = {{"s", NS},           {"", NS},  {"ms", 1000000},    {"us", 1000},
+		     {"\xc2\xb5s", 1000}, {"ns", 1}, {"min", 60LL * NS}, {"m", 60LL * NS},
 		     {"h", 3600LL * NS}};
 	struct text number = in;
 
@@ -207,8 +205,8 @@ static bool parse_date(const char *word, struct text in, struct time_word *out, 
 	__int128 ns = 0;
 	int year, month, day;
 
-	if (!fixed(&in, 4, &year) || *in.at++ != '-' || !fixed(&in, 2, &month) ||
-	    *in.at++ != '-' || !fixed(&in, 2, &day) || !date_exists(year, month, day))
+	if (!fixed(&in, 4, &year) || *in.at++ != '-' || !fixed(&in, 2, &month) || *in.at++ != '-' ||
+	    !fixed(&in, 2, &day) || !date_exists(year, month, day))
 		return bad(err, word, "not a date");
 	if (*in.at == 'T' || *in.at == 't' || *in.at == ' ') {
 		in.at++;
@@ -315,8 +313,7 @@ void times_init(struct times *times, enum time_style style, bool utc, bool epoch
 	times->day = floor_div(second + zone_at(times, second), DAY);
 }
 
-bool time_resolve(const struct time_word *word, struct times *times, nstime *out,
-		  struct error *err)
+bool time_resolve(const struct time_word *word, struct times *times, nstime *out, struct error *err)
 {
 	__int128 t = word->ns;
 
@@ -353,14 +350,10 @@ static char *put2(char *to, int64_t number)
 
 static char *put_digits(char *to, uint64_t number, int least)
 {
-	char text[20];
-	int n = 0;
-
-	do
-		text[20 - ++n] = (char)('0' + number % 10);
-	while ((number /= 10) || n < least);
-	memcpy(to, text + 20 - n, (size_t)n);
-	return to + n;
+	for (uint64_t power = 10; least > 1; least--, power *= 10)
+		if (number < power) /* one digit too few for each */
+			*to++ = '0';
+	return decimal_put(to, number);
 }
 
 static char *put_date(char *to, int64_t day)
@@ -391,30 +384,12 @@ static char *put_clock(char *to, int64_t of_day)
 	return put2(to, of_day % 60);
 }
 
-/* Nine digits, in halves that do not wait for each other: it is done for each line of output. */
-static char *put_nanos(char *to, uint32_t ns)
-{
-	static const char pairs[] = "0001020304050607080910111213141516171819"
-				    "2021222324252627282930313233343536373839"
-				    "4041424344454647484950515253545556575859"
-				    "6061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
-	uint32_t high = ns / 10000, low = ns % 10000; /* five digits and four */
-
-	to[0] = (char)('0' + high / 10000);
-	memcpy(to + 1, pairs + high / 100 % 100 * 2, 2);
-	memcpy(to + 3, pairs + high % 100 * 2, 2);
-	memcpy(to + 5, pairs + low / 100 * 2, 2);
-	memcpy(to + 7, pairs + low % 100 * 2, 2);
-	return to + 9;
-}
-
-/* Writes what stands before the nanoseconds of `second` to times->text. */
-static void second_text(struct times *times, int64_t second, bool *keep)
+/* Writes what stands before the nanoseconds of `second` to times->text. False: not for the next. */
+static bool second_text(struct times *times, int64_t second)
 {
 	char *to = times->text;
+	bool keep = true;
 
-	*keep = true;
 	if (!times->epoch) {
 		to = put_clock(to, second);
 	} else {
@@ -422,13 +397,14 @@ static void second_text(struct times *times, int64_t second, bool *keep)
 		if (times->style == TIME_ISO || day != times->day) {
 			to = put_date(to, day);
 			*to++ = times->style == TIME_ISO ? 'T' : ' ';
-			*keep = times->style == TIME_ISO;
+			keep = times->style == TIME_ISO;
 			times->day = day;
 		}
 		to = put_clock(to, local - day * DAY);
 	}
 	*to++ = '.';
 	times->ntext = (uint8_t)(to - times->text);
+	return keep;
 }
 
 static char *put_seconds(char *to, nstime t)
@@ -439,7 +415,7 @@ static char *put_seconds(char *to, nstime t)
 		*to++ = '-';
 	to = put_digits(to, size / NS, 1);
 	*to++ = '.';
-	return put_nanos(to, (uint32_t)(size % NS));
+	return decimal_put_nanos(to, (uint32_t)(size % NS));
 }
 
 static char *put_relative(char *to, const struct times *times, nstime t)
@@ -468,7 +444,7 @@ static char *put_zone(char *to, struct times *times, int64_t second)
 	return put2(to, zone / 60 % 60);
 }
 
-char *time_put(struct times *times, nstime t, char *to)
+char *time_put_any(struct times *times, nstime t, char *to)
 {
 	if (times->style == TIME_NS) {
 		if (t < 0)
@@ -485,12 +461,15 @@ char *time_put(struct times *times, nstime t, char *to)
 	}
 	int64_t second = floor_div(t, NS);
 	if (second != times->second) {
-		bool keep;
-		second_text(times, second, &keep);
-		times->second = keep ? second : INT64_MIN;
+		times->second = second_text(times, second) ? second : INT64_MIN;
+		times->begin = (nstime)((uint64_t)second * NS); /* may lie below the least time */
+		times->nanos = times->style == TIME_CLOCK && times->second == second &&
+					       second > NSTIME_MIN / NS
+				       ? NS
+				       : 0;
 	}
 	memcpy(to, times->text, times->ntext);
-	to = put_nanos(to + times->ntext, (uint32_t)(t - second * NS));
+	to = decimal_put_nanos(to + times->ntext, (uint32_t)((uint64_t)t - (uint64_t)second * NS));
 	return times->style == TIME_ISO && times->epoch ? put_zone(to, times, second) : to;
 }
 

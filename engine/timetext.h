@@ -10,6 +10,7 @@
 #ifndef ENGINE_TIMETEXT_H
 #define ENGINE_TIMETEXT_H
 
+#include "engine/base/digits.h"
 #include "engine/timebase.h"
 
 #include <stdbool.h>
@@ -44,6 +45,9 @@ struct times {
 	int64_t second;                /* whose text is below; INT64_MIN none */
 	char text[40];
 	uint8_t ntext;
+	/* [begin, begin + nanos) is written as the text and nine digits; nanos 0: nothing is */
+	nstime begin;
+	uint32_t nanos;
 };
 
 void times_init(struct times *times, enum time_style style, bool utc, bool epoch, nstime first,
@@ -52,11 +56,21 @@ bool time_resolve(const struct time_word *word, struct times *times, nstime *out
 		  struct error *err);
 enum { TIME_TEXT_MAX = 64 };
 
+char *time_put_any(struct times *times, nstime t, char *to); /* as time_put(), which asks it */
+
 /*
  * Writes a time to `to`, at most TIME_TEXT_MAX bytes and no zero, and returns its end. TIME_CLOCK
  * puts the date before it where the day changes.
  */
-char *time_put(struct times *times, nstime t, char *to);
+static inline char *time_put(struct times *times, nstime t, char *to)
+{
+	uint64_t nanos = (uint64_t)t - (uint64_t)times->begin;
+
+	if (__builtin_expect(nanos >= times->nanos, 0))
+		return time_put_any(times, t, to);
+	memcpy(to, times->text, 32);
+	return decimal_put_nanos(to + times->ntext, (uint32_t)nanos);
+}
 /* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
 char *span_put(nstime span, char *to);
 

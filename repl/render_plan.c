@@ -17,20 +17,31 @@ struct planner {
 
 static enum leaf leaf_of(const struct planner *planner, const struct field_class *class)
 {
-	if (class->kind == FIELD_STRING && planner->json)
+	if (class->kind == FIELD_STRING)
 		return LEAF_STRING;
 	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
 		return LEAF_ANY;
-	if (!planner->json && (class->base != 10 || class->is_address))
+	if (!planner->json && (class->base == 16 || class->is_address))
+		return LEAF_HEX;
+	if (!planner->json && class->base == 8)
 		return LEAF_ANY;
 	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
+}
+
+const char *padded_text(struct arena *arena, const char *text, size_t len)
+{
+	char *copy = arena_alloc(arena, len + COPY_PAD);
+
+	if (len)
+		memcpy(copy, text, len);
+	return copy;
 }
 
 static const char *take_text(struct planner *planner, size_t *len)
 {
 	*len = planner->text.len;
-	const char *text =
-		arena_strndup(planner->arena, buf_text(&planner->text), planner->text.len);
+	const char *text = padded_text(planner->arena, buf_text(&planner->text), planner->text.len);
+	planner->plan->room += *len;
 	buf_clear(&planner->text);
 	return text;
 }
@@ -61,7 +72,9 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 	token->leaf = leaf_of(planner, class);
 	token->base = planner->base;
 	token->slot = planner->base + class->slot;
+	token->mask = class->bits < 64 ? (UINT64_C(1) << class->bits) - 1 : UINT64_MAX;
 	token->class = class;
+	plan->room += NUMBER_ROOM;
 	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
 }
 
@@ -103,6 +116,8 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 		.arena = arena, .json = json, .without = plan->without, .plan = plan};
 
 	plan->plain = true;
+	plan->json = json;
+	plan->room = COPY_PAD;
 	if (json)
 		buf_add_char(&planner.text, '{');
 	planner.hidden_by = b;
@@ -117,4 +132,52 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 		buf_add_char(&planner.text, '}');
 	plan->tail = take_text(&planner, &plan->ntail);
 	buf_release(&planner.text);
+}
+
+static void put_any(struct sink *out, const struct plan *plan, const struct token *token,
+		    const struct fields *fields, const struct slot *slots)
+{
+	const struct slot *slot = &slots[token->slot];
+	struct field field = {
+		.class = token->class, .in = fields, .slot = *slot, .inside = slots + token->base};
+
+	if (token->leaf == LEAF_STRING && plan->json)
+		json_string(out, slot->bytes, (size_t)slot->n);
+	else if (token->leaf == LEAF_STRING)
+		text_string(out, slot->bytes, (size_t)slot->n);
+	else if (plan->json)
+		json_field(out, &field);
+	else
+		text_field(out, &field);
+}
+
+void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
+	      const struct slot *slots)
+{
+	const struct token *end = plan->tokens + plan->count;
+	char *to = sink_room(out, plan->room);
+
+	for (const struct token *token = plan->tokens; token < end; token++) {
+		const struct slot *slot = &slots[token->slot];
+		to = copy_padded(to, token->text, token->len);
+		switch (token->leaf) {
+		case LEAF_UNSIGNED:
+			to = decimal_put(to, slot->u);
+			break;
+		case LEAF_SIGNED:
+			to = decimal_put_signed(to, slot->s);
+			break;
+		case LEAF_HEX:
+			memcpy(to, "0x", 2);
+			to = hex_put(to + 2, slot->u & token->mask, 1);
+			break;
+		case LEAF_STRING:
+		case LEAF_ANY:
+			sink_end(out, to);
+			put_any(out, plan, token, fields, slots);
+			to = sink_room(out, plan->room);
+			break;
+		}
+	}
+	sink_end(out, copy_padded(to, plan->tail, plan->ntail));
 }

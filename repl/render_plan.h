@@ -4,20 +4,25 @@
  * A plan is a class' members flattened: ready-made text, then a value, then text ...
  *
  *     {"prev_comm": <text> ,"prev_tid": <int> ,"prev_prio": <int> ... }
+ *
+ * Texts are padded for copy_padded(), and the room that all of them and all numbers take is known:
+ * between two values of other kinds nothing is checked.
  */
 #ifndef REPL_RENDER_PLAN_H
 #define REPL_RENDER_PLAN_H
 
 #include "engine/base/arena.h"
-#include "engine/field.h"
+#include "engine/event.h"
+#include "repl/sink.h"
 
-enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_STRING, LEAF_ANY };
+enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_HEX, LEAF_STRING, LEAF_ANY };
 
 struct token {
 	const char *text; /* what stands before the value */
 	uint32_t len;
 	enum leaf leaf;
 	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
+	uint64_t mask;       /* HEX: the bits that count */
 	const struct field_class *class;
 };
 
@@ -26,6 +31,8 @@ struct plan {
 	size_t count, capacity;
 	const char *tail;
 	size_t ntail;
+	size_t room; /* of all texts and numbers */
+	bool json;
 	bool plain; /* all values are integers or floats, so that slots can be compared */
 	/* set before plan_make(): a member of this class is left out; NULL: none is */
 	const struct field_class *without;
@@ -37,5 +44,12 @@ struct plan {
  */
 void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
 	       uint32_t base_a, const struct field_class *b, uint32_t base_b);
+
+/* The plan over an event's slots. */
+void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
+	      const struct slot *slots);
+
+/* A copy for copy_padded(). */
+const char *padded_text(struct arena *arena, const char *text, size_t len);
 
 #endif

@@ -16,8 +16,13 @@
 #include <string.h>
 
 struct sink {
-	char *data;
-	size_t len, capacity;
+	union { /* the same bytes, for what writes to a buf */
+		struct {
+			char *data;
+			size_t len, capacity;
+		};
+		struct buf buf;
+	};
 	size_t whole; /* bytes of ended rows: what may be written */
 	int fd;       /* -1: `write` is called instead; without one, rows stay in memory */
 	/* False ends the output as a closed pipe does (a pager was left). Gets whole rows. */
@@ -59,6 +64,12 @@ static inline char *sink_room(struct sink *sink, size_t more)
 	if (sink->capacity - sink->len < more)
 		sink_grow(sink, more);
 	return sink->data + sink->len;
+}
+
+/* What was written from sink_room() on ends at `end`. */
+static inline void sink_end(struct sink *sink, const char *end)
+{
+	sink->len = (size_t)(end - sink->data);
 }
 
 static inline void sink_add(struct sink *sink, const void *bytes, size_t count)

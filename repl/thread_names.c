@@ -7,11 +7,15 @@
 
 enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, SLOTS_MIN = 256 };
 
+/* There is one idle thread per CPU; the kernel calls them swapper/0, swapper/1 ... */
+static const char swapper[] = "swapper";
+
 struct entry {
 	int64_t tid;
 	uint32_t part;
-	uint8_t used, len;
-	char name[NAME_MAX_BYTES + 1];
+	uint8_t used, nlabel;
+	uint8_t name, nname;           /* of it, in the label */
+	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
 };
 
 /* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
@@ -30,6 +34,7 @@ struct thread_names {
 	struct teller *tellers; /* per class */
 	struct entry *slots;    /* nslots is a power of two, at most half of them used */
 	size_t nslots, used;
+	struct entry unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
 };
 
@@ -95,24 +100,41 @@ static void widen(struct thread_names *names)
 	mem_free(old);
 }
 
-static void set_name(struct thread_names *names, uint32_t part, int64_t tid, const void *name,
+/* `name` may be empty. */
+static void put_label(struct entry *entry, const char *name, size_t len)
+{
+	char *to = entry->label;
+
+	*to++ = '[';
+	to = decimal_put_signed(to, entry->tid);
+	if (len)
+		*to++ = ' ';
+	entry->name = (uint8_t)(to - entry->label);
+	entry->nname = (uint8_t)len;
+	for (size_t i = 0; i < len; i++)
+		*to++ = (unsigned char)name[i] < 32 || name[i] == 127 ? '?' : name[i];
+	*to++ = ']';
+	*to++ = ' ';
+	entry->nlabel = (uint8_t)(to - entry->label);
+}
+_Static_assert(THREAD_LABEL_ROOM >= 1 + 20 + 1 + NAME_MAX_BYTES + 2 + 8, "and a word of digits");
+
+static void set_name(struct thread_names *names, uint32_t part, int64_t tid, const char *name,
 		     size_t len)
 {
 	struct entry *entry = &names->slots[place(names, part, tid)];
 
 	if (len > NAME_MAX_BYTES)
 		len = NAME_MAX_BYTES;
-	if (entry->used && entry->len == len && memcmp(entry->name, name, len) == 0)
+	if (entry->used && entry->nname == len &&
+	    memcmp(entry->label + entry->name, name, len) == 0)
 		return;
 	if (!entry->used && ++names->used * 2 > names->nslots) {
 		widen(names);
 		entry = &names->slots[place(names, part, tid)];
 	}
-	*entry = (struct entry){.tid = tid, .part = part, .used = 1, .len = (uint8_t)len};
-	memcpy(entry->name, name, len);
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)entry->name[i] < 32 || entry->name[i] == 127)
-			entry->name[i] = '?';
+	*entry = (struct entry){.tid = tid, .part = part, .used = 1};
+	put_label(entry, name, len);
 }
 
 static bool find(const struct event_class *class, const char *name, struct field_path *out)
@@ -148,6 +170,20 @@ static int64_t number(const struct fields *fields, const struct field_path *path
 	return field.class->kind == FIELD_INT ? field.slot.s : -1;
 }
 
+/* NULL: not known. */
+static const char *name_of(const struct thread_names *names, uint32_t part, int64_t tid,
+			   size_t *len)
+{
+	const struct entry *entry = &names->slots[place(names, part, tid)];
+
+	if (tid == 0) {
+		*len = sizeof swapper - 1;
+		return swapper;
+	}
+	*len = entry->nname;
+	return entry->used ? entry->label + entry->name : NULL;
+}
+
 void thread_names_learn(struct thread_names *names, const struct fields *fields)
 {
 	const struct teller *teller = teller_of(names, fields->class);
@@ -158,11 +194,11 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 	for (uint32_t i = 0; i < teller->npairs; i++) {
 		const struct pair *pair = &teller->pairs[i];
 		int64_t tid = number(fields, &pair->tid);
-		const void *name;
+		const char *name;
 
 		if (pair->like.class) {
 			char copy[NAME_MAX_BYTES + 1];
-			name = thread_names_find(names, part, number(fields, &pair->like), &len);
+			name = name_of(names, part, number(fields, &pair->like), &len);
 			if (name)
 				set_name(names, part, tid, memcpy(copy, name, len), len);
 			continue;
@@ -170,21 +206,26 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 		fields_at(fields, &pair->name, &field);
 		if (!field_is_text(&field))
 			continue;
-		name = field_bytes(&field, &names->scratch, &len);
+		name = (const char *)field_bytes(&field, &names->scratch, &len);
 		if (len)
 			set_name(names, part, tid, name, len);
 	}
 }
 
-const char *thread_names_find(const struct thread_names *names, uint32_t part, int64_t tid,
-			      size_t *len)
+bool thread_names_tells(struct thread_names *names, const struct event_class *class)
+{
+	return teller_of(names, class)->npairs != 0;
+}
+
+const char *thread_names_label(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
 	const struct entry *entry = &names->slots[place(names, part, tid)];
 
-	if (tid == 0) { /* one per CPU; the kernel calls them swapper/0, swapper/1 ... */
-		*len = sizeof "swapper" - 1;
-		return "swapper";
+	if (tid == 0 || !entry->used) {
+		names->unknown.tid = tid;
+		put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);
+		entry = &names->unknown;
 	}
-	*len = entry->len;
-	return entry->used ? entry->name : NULL;
+	*len = entry->nlabel;
+	return entry->label;
 }

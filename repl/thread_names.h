@@ -15,8 +15,12 @@ struct thread_names *thread_names_new(const struct trace *trace); /* the trace i
 void thread_names_free(struct thread_names *names);
 /* Events that name no thread cost one look at their class. */
 void thread_names_learn(struct thread_names *names, const struct fields *fields);
-/* NULL: not known. Printable; borrowed until the next thread_names_learn(). */
-const char *thread_names_find(const struct thread_names *names, uint32_t part, int64_t tid,
-			      size_t *len);
+bool thread_names_tells(struct thread_names *names, const struct event_class *class);
+/*
+ * "[4297 demo] ", without the name where it is not known. Printable, for copy_padded(), at most
+ * THREAD_LABEL_ROOM bytes; borrowed until the next call.
+ */
+enum { THREAD_LABEL_ROOM = 64 };
+const char *thread_names_label(struct thread_names *names, uint32_t part, int64_t tid, size_t *len);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef ENGINE_BASE_BUF_H
 #define ENGINE_BASE_BUF_H
 
+#include "engine/base/digits.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +16,8 @@ struct buf {
 
 void buf_release(struct buf *buf);
 void buf_clear(struct buf *buf);
-char *buf_room(struct buf *buf, size_t more); /* where `more` bytes may be written; then buf->len += */
+char *buf_room(struct buf *buf,
+	       size_t more); /* where `more` bytes may be written; then buf->len += */
 void buf_add(struct buf *buf, const void *bytes, size_t count);
 void buf_add_text(struct buf *buf, const char *text);
 void buf_add_char(struct buf *buf, char c);
@@ -22,14 +25,6 @@ void buf_add_u64(struct buf *buf, uint64_t number); /* decimal */
 void buf_add_i64(struct buf *buf, int64_t number);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *buf_text(const struct buf *buf); /* "" when empty */
-
-/*
- * Digits at `to`, returning their end. Straight to where they stay: digits that are copied at once
- * wait for their own bytes to be written. NUMBER_ROOM bytes must be there, more than they take.
- */
-enum { NUMBER_ROOM = 24 };
-char *decimal_put(char *to, uint64_t number);
-char *hex_put(char *to, uint64_t number, unsigned least); /* at least so many digits, up to 16 */
 
 /*
  * As memcpy(), for the few bytes that text is made of: a call costs more than they do. The two ends
@@ -50,6 +45,19 @@ static inline void copy_short(char *to, const char *from, size_t count)
 		to[count / 2] = from[count / 2];
 		to[count - 1] = from[count - 1];
 	}
+}
+
+/*
+ * The same without a branch on short counts, for text that is copied again and again: it reads and
+ * writes whole runs of COPY_PAD bytes, up to COPY_PAD - 1 behind the last one, 16 for none.
+ */
+enum { COPY_PAD = 16 };
+static inline char *copy_padded(char *to, const char *from, size_t count)
+{
+	memcpy(to, from, COPY_PAD);
+	for (size_t at = COPY_PAD; at < count; at += COPY_PAD)
+		memcpy(to + at, from + at, COPY_PAD);
+	return to + count;
 }
 
 #endif

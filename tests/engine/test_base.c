@@ -47,24 +47,50 @@ static void long_context_is_cut_not_overrun(void **state)
 	assert_true(strlen(err.text) < sizeof err.text);
 }
 
+static void check_number(uint64_t number)
+{
+	struct buf buf = {0};
+	char expected[32], text[NUMBER_ROOM + 1];
+
+	buf_add_i64(&buf, (int64_t)number);
+	snprintf(expected, sizeof expected, "%lld", (long long)number);
+	assert_string_equal(buf_text(&buf), expected);
+	buf_clear(&buf);
+	buf_add_u64(&buf, number);
+	snprintf(expected, sizeof expected, "%llu", (unsigned long long)number);
+	assert_string_equal(buf_text(&buf), expected);
+	buf_release(&buf);
+	*decimal_put_signed(text, (int64_t)number) = 0;
+	snprintf(expected, sizeof expected, "%lld", (long long)number);
+	assert_string_equal(text, expected);
+	*hex_put(text, number, 1) = 0;
+	snprintf(expected, sizeof expected, "%llx", (unsigned long long)number);
+	assert_string_equal(text, expected);
+	*hex_put(text, number, 9) = 0;
+	snprintf(expected, sizeof expected, "%09llx", (unsigned long long)number);
+	assert_string_equal(text, expected);
+	*decimal_put_nanos(text, (uint32_t)(number % 1000000000)) = 0;
+	snprintf(expected, sizeof expected, "%09llu", (unsigned long long)(number % 1000000000));
+	assert_string_equal(text, expected);
+}
+
 static void integers_are_formatted_as_printf_does(void **state)
 {
-	static const int64_t numbers[] = {0, 1, -1, 9, 10, INT64_MAX, INT64_MIN, -1000};
-	struct buf buf = {0};
-	char expected[32];
+	uint64_t random = 1;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(numbers); i++) {
-		buf_clear(&buf);
-		buf_add_i64(&buf, numbers[i]);
-		snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
-		assert_string_equal(buf_text(&buf), expected);
-		buf_clear(&buf);
-		buf_add_u64(&buf, (uint64_t)numbers[i]);
-		snprintf(expected, sizeof expected, "%llu", (unsigned long long)numbers[i]);
-		assert_string_equal(buf_text(&buf), expected);
+	for (uint64_t power = 1;; power *= 10) {
+		for (uint64_t k = 0; k < 5; k++) {
+			check_number(power - 2 + k);
+			check_number(0 - (power - 2 + k));
+		}
+		if (power > UINT64_MAX / 10)
+			break;
 	}
-	buf_release(&buf);
+	for (unsigned i = 0; i < 20000; i++) {
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		check_number(random >> i % 64);
+	}
 }
 
 static void a_cursor_past_the_end_stays_failed(void **state)

@@ -1,0 +1,115 @@
+/*
+ * digits.h - numbers as text, made in registers: what output waits for
+ *
+ * Eight digits are made at once, each in a byte of one word, and stored at once: leading zeros are
+ * shifted out, so that no branch depends on how long a number is. Stores reach over the digits'
+ * end: NUMBER_ROOM bytes must be there.
+ */
+#ifndef ENGINE_BASE_DIGITS_H
+#define ENGINE_BASE_DIGITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { NUMBER_ROOM = 32 };
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of digits are stored as they are");
+
+/* Eight digits of a number below 10^8 as bytes of values 0 to 9, the highest in the lowest byte. */
+static inline uint64_t decimal_word(uint32_t number)
+{
+	uint64_t halves = number / 10000 | (uint64_t)(number % 10000) << 32;
+	uint64_t hundreds = halves * 10486 >> 20 & UINT64_C(0x7f0000007f);
+	uint64_t pairs = hundreds | (halves - hundreds * 100) << 16;
+	uint64_t tens = pairs * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+
+	return tens | (pairs - tens * 10) << 8;
+}
+
+#define DIGITS_ZERO UINT64_C(0x3030303030303030)
+
+/* All eight digits of a number below 10^8. */
+static inline char *decimal_put8(char *to, uint32_t number)
+{
+	uint64_t text = decimal_word(number) | DIGITS_ZERO;
+
+	memcpy(to, &text, 8);
+	return to + 8;
+}
+
+/* As many digits as it has, of a number below 10^8. */
+static inline char *decimal_put_short(char *to, uint32_t number)
+{
+	uint64_t digits = decimal_word(number);
+	/* the last digit stays, if it is 0, too */
+	unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
+	uint64_t text = (digits | DIGITS_ZERO) >> zeros * 8;
+
+	memcpy(to, &text, 8);
+	return to + 8 - zeros;
+}
+
+/* Digits at `to`; returns their end. */
+static inline char *decimal_put(char *to, uint64_t number)
+{
+	const uint64_t unit = 100000000;
+
+	if (__builtin_expect(number < unit, 1))
+		return decimal_put_short(to, (uint32_t)number);
+	uint64_t high = number / unit;
+	if (high < unit) {
+		to = decimal_put_short(to, (uint32_t)high);
+	} else {
+		to = decimal_put_short(to, (uint32_t)(high / unit));
+		to = decimal_put8(to, (uint32_t)(high % unit));
+	}
+	return decimal_put8(to, (uint32_t)(number % unit));
+}
+
+static inline char *decimal_put_signed(char *to, int64_t number)
+{
+	*to = '-';
+	return decimal_put(to + (number < 0), number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+/* Nine digits of a number below 10^9: what follows a second. */
+static inline char *decimal_put_nanos(char *to, uint32_t nanos)
+{
+	to = decimal_put8(to, nanos / 10);
+	*to = (char)('0' + nanos % 10);
+	return to + 1;
+}
+
+/* Eight digits: a nibble goes to each byte, all are made characters at once, the highest first. */
+static inline uint64_t hex_word(uint32_t number)
+{
+	uint64_t x = number;
+
+	x = (x << 16 | x) & UINT64_C(0x0000ffff0000ffff);
+	x = (x << 8 | x) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x << 4 | x) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	uint64_t letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	return __builtin_bswap64(x + letters * ('a' - '0' - 10) + DIGITS_ZERO);
+}
+
+static inline unsigned hex_length(uint64_t number)
+{
+	return (67 - (unsigned)__builtin_clzll(number | 1)) / 4;
+}
+
+/* At least so many digits, up to 16. */
+static inline char *hex_put(char *to, uint64_t number, unsigned least)
+{
+	unsigned count = hex_length(number);
+
+	count = count < least ? least : count;
+	count = count < 16 ? count : 16;
+	number <<= 64 - 4 * count;
+	uint64_t high = hex_word((uint32_t)(number >> 32)), low = hex_word((uint32_t)number);
+	memcpy(to, &high, 8);
+	memcpy(to + 8, &low, 8);
+	return to + count;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * render_event_text.c - an event as a line of text
+ *
+ * Where the format has a text for events (reader->text), lines in text are those of a kernel
+ * trace:
+ *
+ *     TIME cpu 3 [4297 demo] sched:sched_switch: prev_comm=demo prev_pid=4297 ...
+ *
+ * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
+ * and the events written so far told. A stream is named unless its name is that of the CPU.
+ */
+#include "repl/render_event_internal.h"
+
+static void put_lists(struct sink *out, const struct class_plan *plan, const struct fields *fields)
+{
+	if (plan->context.count) {
+		sink_add(out, " {", 2);
+		plan_put(out, &plan->context, fields, fields->slots);
+		sink_char(out, '}');
+	}
+	if (plan->payload.count) {
+		sink_char(out, ' ');
+		plan_put(out, &plan->payload, fields, fields->slots);
+	}
+}
+
+/* Further lines, from `from` on, are indented, as no event's first line is. */
+static void indent(struct event_writer *writer, struct sink *out, size_t from)
+{
+	struct sink *text = &writer->scratch;
+
+	text->len = 0;
+	sink_add(text, out->data + from, out->len - from);
+	out->len = from;
+	for (size_t i = 0; i < text->len; i++) {
+		sink_char(out, text->data[i]);
+		if (text->data[i] == '\n')
+			sink_char(out, '\t');
+	}
+}
+
+/* In the words of the format, straight to where they stay. False: it has none for this event. */
+static bool put_words(struct event_writer *writer, struct sink *out, const struct class_plan *plan,
+		      const struct fields *fields)
+{
+	size_t before = out->len, from = before + 1;
+
+	sink_char(out, ' ');
+	if (!plan->text || !plan->text(fields, &out->buf)) {
+		out->len = before;
+		return false;
+	}
+	while (out->len > from && out->data[out->len - 1] == '\n')
+		out->len--;
+	if (out->len == from)
+		out->len = before;
+	else if (__builtin_expect(memchr(out->data + from, '\n', out->len - from) != NULL, 0))
+		indent(writer, out, from);
+	return true;
+}
+
+static void put_address(struct event_writer *writer, struct sink *out, nstime t,
+			const struct fields *fields)
+{
+	struct frame frame;
+
+	symbols_address(writer->symbols, t, fields, writer->want, &frame);
+	text_address(out, &frame);
+}
+
+static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
+		       const struct fields *fields)
+{
+	const struct frame *frames;
+	size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
+
+	if (count)
+		text_frames(out, frames, count);
+}
+
+bool event_text(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
+		const struct event_class *class, const struct fields *fields)
+{
+	struct class_plan *plan = class_plan(writer, class);
+	struct stream_plan *at = stream_plan(writer, stream, cpu);
+	struct sink *out = writer->sink;
+	size_t len;
+
+	if (t == NSTIME_MIN || out->color)
+		event_time(writer, out, t);
+	else
+		time_add(writer->times, t, out);
+	char *to = sink_room(out, at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
+	to = put_ready(to, &at->begin);
+	if (fields && plan->has_thread && t != NSTIME_MIN) {
+		const char *label = thread_names_label(writer->names, class->part,
+						       fields->slots[plan->thread_slot].s, &len);
+		to = copy_padded(to, label, len);
+	}
+	sink_end(out, put_ready(to, &plan->head));
+	if (fields && !put_words(writer, out, plan, fields))
+		put_lists(out, plan, fields);
+	if (fields && plan->address)
+		put_address(writer, out, t, fields);
+	else
+		sink_char(out, '\n');
+	if (fields && plan->chain)
+		put_frames(writer, out, t, fields);
+	return sink_row(out);
+}

@@ -7,4 +7,5 @@ dist_man_MANS += docs/yore.1
 EXTRA_DIST += docs/aux.md
 EXTRA_DIST += docs/symbols.md
 EXTRA_DIST += docs/trace-dat.md
+EXTRA_DIST += docs/shards.md
 EXTRA_DIST += docs/perf-data.md

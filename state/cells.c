@@ -210,7 +210,7 @@ void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
 	cells->cells[slot->cell] = *cell;
 }
 
-static void drop(struct cells *cells, uint32_t attr)
+void cells_drop(struct cells *cells, uint32_t attr)
 {
 	struct slot_of *slot = &cells->slots[attr];
 
@@ -262,7 +262,7 @@ void cells_settle(struct cells *cells)
 		const struct cell *cell = cell_of(cells, cells->dying[i]);
 
 		if (cell && cell->value.kind == VALUE_NONE && !cell->named)
-			drop(cells, cells->dying[i]);
+			cells_drop(cells, cells->dying[i]);
 	}
 	cells->ndying = 0;
 }

@@ -54,6 +54,8 @@ struct cells {
 	size_t nstreams;
 };
 
+/* There is no cell any more; what it is, tombs and `initial` say. */
+void cells_drop(struct cells *cells, uint32_t attr);
 void cells_sync(struct cells *cells);
 struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern);
 

@@ -42,6 +42,18 @@ static const char *way(uint32_t flags, enum verb verb)
 	return "backward";
 }
 
+/* docs/shards.md */
+static const char *in_shards(uint32_t flags)
+{
+	if (flags & LINE_CUMULATIVE)
+		return "serial until it is set there";
+	if (flags & LINE_CYCLIC)
+		return "serial until what it depends on is set there";
+	if (flags & (LINE_KEY_READS | LINE_WHEN_READS | LINE_VALUE_READS))
+		return "decided once what it reads was written there, serial before";
+	return "decided there";
+}
+
 static void add_patterns(const struct rule_block *block, struct buf *out)
 {
 	buf_add_text(out, block->is_section ? "section " : "event ");
@@ -75,8 +87,8 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 		buf_add_text(out, "/**");
 	else if (statement->verb == VERB_DELETE || statement->verb == VERB_UNKNOWN)
 		buf_add_text(out, " and all below");
-	buf_printf(out, "\n        stratum %u, %s", info->stratum,
-		   way(info->flags, statement->verb));
+	buf_printf(out, "\n        stratum %u, %s\n        in a shard: %s", info->stratum,
+		   way(info->flags, statement->verb), in_shards(info->flags));
 	add_reads(analysis, info->reads, info->nreads, out);
 	buf_add_char(out, '\n');
 }

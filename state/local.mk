@@ -31,3 +31,7 @@ libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/backward.c %D%/backward.h \
 	%D%/forward.c %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
 	%D%/intervals_views.c %D%/look.c %D%/planner.c %D%/questions.c %D%/replay.c %D%/replay.h %D%/run.c \
 	%D%/settle.c %D%/state.c %D%/state_internal.h %D%/wanted.c
+
+# Shards
+libstate_la_SOURCES += %D%/digest.c %D%/digest.h %D%/digest_bytes.c %D%/join.c %D%/join.h \
+	%D%/subset.c

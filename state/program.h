@@ -208,6 +208,20 @@ uint32_t program_statements(const struct program *program);
 /* Any compiled form of a statement, for its place and verb; NULL when no class matches it. */
 const struct line *program_statement(const struct program *program, uint32_t id);
 
+/*
+ * The program with some of its statements only, a bit each; all else is shared with the program,
+ * which must outlive it. To be freed with program_subset_free().
+ */
+struct program *program_subset(const struct program *program, const uint64_t *statements);
+void program_subset_free(struct program *subset); /* NULL is fine */
+/*
+ * Adds the statements that decide what these read, and what those read, and so on. Of a `delete`
+ * or `unknown` among these, also all that write what it covers.
+ */
+void program_close(const struct program *program, uint64_t *statements);
+/* A bit per class that has lines on some stream; to be freed. */
+uint64_t *program_classes(const struct program *program);
+
 /* Never NULL. class NULL: a loss (@lost). */
 const struct class_program *program_class(const struct program *program,
 					  const struct stream *stream,

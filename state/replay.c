@@ -413,24 +413,6 @@ static void run_item(struct replay *replay, const struct feed_item *item)
 		run_class(replay, &classes[i]);
 }
 
-/* Classes that have lines on some stream. */
-static uint64_t *classes_with_lines(const struct program *program, const struct trace *trace)
-{
-	uint64_t *bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
-
-	for (size_t c = 0; c < trace->nclasses; c++)
-		for (size_t s = 0; s < trace->nstreams; s++) {
-			const struct class_program *class =
-				program_class(program, trace->streams[s], trace->classes[c]);
-
-			if (class->nsection || class->nevent) {
-				bits[c / 64] |= UINT64_C(1) << c % 64;
-				break;
-			}
-		}
-	return bits;
-}
-
 static bool run_pass(struct replay *replay, struct error *err)
 {
 	struct feed_item item;
@@ -456,7 +438,7 @@ static bool run_pass(struct replay *replay, struct error *err)
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err)
 {
-	uint64_t *classes = classes_with_lines(replay->program, replay->options.feed->trace);
+	uint64_t *classes = program_classes(replay->program);
 	struct feed_range range = {.from = *from, .to = *to, .losses = true, .classes = classes};
 	size_t starts, ends;
 	bool ok;

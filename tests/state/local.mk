@@ -10,8 +10,17 @@ check_PROGRAMS += %D%/test_attr %D%/test_rule_parse %D%/test_query %D%/test_expr
 %C%_test_expr_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
-%C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h
+%C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \
+	%D%/random_rules.c %D%/random_rules.h
 %C%_test_property_LDADD = $(STATE_TEST_LDADD)
+
+check_PROGRAMS += %D%/test_shards
+%C%_test_shards_SOURCES = %D%/test_shards.c %D%/fake_trace.c %D%/fake_trace.h \
+	%D%/random_rules.c %D%/random_rules.h %D%/dump_cells.c %D%/dump_cells.h
+%C%_test_shards_LDADD = $(STATE_TEST_LDADD)
+noinst_PROGRAMS += %D%/real_shards
+%C%_real_shards_SOURCES = %D%/real_shards.c %D%/dump_cells.c %D%/dump_cells.h
+%C%_real_shards_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_traps
 noinst_PROGRAMS += %D%/real_state
@@ -19,5 +28,5 @@ noinst_PROGRAMS += %D%/real_state
 %C%_test_traps_LDADD = $(STATE_TEST_LDADD)
 %C%_real_state_SOURCES = %D%/real_state.c
 %C%_real_state_LDADD = $(STATE_TEST_LDADD)
-dist_check_SCRIPTS += %D%/real_state.sh
+dist_check_SCRIPTS += %D%/real_state.sh %D%/real_shards.sh
 dist_check_SCRIPTS += %D%/requirements.py

@@ -1,0 +1,210 @@
+/* random_rules.c - see random_rules.h */
+#include "tests/state/random_rules.h"
+
+#include "tests/harness.h"
+
+const struct fake_class random_classes[RANDOM_CLASSES] = {
+	{"X", {"v", "w"}}, {"Y", {"v"}}, {"Z", {"w", "$s"}}, {"W", {NULL}}};
+
+uint32_t pick(struct gen *gen, uint32_t n)
+{
+	return (uint32_t)(rng_next(&gen->rng) % n);
+}
+
+static void add(struct gen *gen, const char *text)
+{
+	buf_add_text(&gen->text, text);
+}
+
+static void add_read(struct gen *gen, int depth);
+
+static void add_key(struct gen *gen, int depth)
+{
+	switch (pick(gen, depth > 0 ? 8 : 5)) {
+	case 0:
+		buf_add_u64(&gen->text, pick(gen, 4));
+		break;
+	case 1:
+	case 2:
+		add(gen, "field/v");
+		break;
+	case 3:
+		add(gen, "section/cpu");
+		break;
+	case 4:
+		add(gen, pick(gen, 2) ? "section/k" : "field/w");
+		break;
+	default:
+		add_read(gen, depth - 1);
+	}
+}
+
+static void add_read(struct gen *gen, int depth)
+{
+	static const char *const scalars[] = {"a", "b", "k"};
+
+	switch (pick(gen, 6)) {
+	case 0:
+	case 1:
+	case 2:
+		add(gen, scalars[pick(gen, 3)]);
+		break;
+	case 3:
+		add(gen, "cpu[");
+		add_key(gen, depth);
+		add(gen, "]/c");
+		break;
+	default:
+		add(gen, "t[");
+		add_key(gen, depth);
+		add(gen, pick(gen, 2) ? "]/x" : "]/y");
+	}
+}
+
+static void add_target(struct gen *gen, bool subtree)
+{
+	if (gen->by_cpu) {
+		static const char *const below[] = {"", "/c", "/d"};
+		add(gen, "cpu[section/cpu]");
+		add(gen, below[subtree ? pick(gen, 3) : 1 + pick(gen, 2)]);
+		return;
+	}
+	if (subtree && pick(gen, 3) == 0) {
+		static const char *const wide[] = {"t[*]/x", "t/**", "t", "cpu[*]/c", "t[*]"};
+		add(gen, wide[pick(gen, 5)]);
+		return;
+	}
+	if (pick(gen, 3) == 0) {
+		add(gen, pick(gen, 2) ? "cpu[section/cpu]" : "cpu[field/v]");
+		add(gen, pick(gen, 4) ? "/c" : "/d");
+		return;
+	}
+	if (subtree && pick(gen, 2)) {
+		add(gen, "t[");
+		add_key(gen, 1);
+		add(gen, "]");
+		return;
+	}
+	add_read(gen, 1);
+}
+
+static void add_value(struct gen *gen)
+{
+	static const char *const plain[] = {"field/v", "field/w", "none", "\"s\"", "section/cpu"};
+
+	if (gen->by_cpu) {
+		add(gen, plain[pick(gen, COUNT(plain))]);
+		return;
+	}
+	switch (pick(gen, 8)) {
+	case 0:
+		buf_add_u64(&gen->text, pick(gen, 4));
+		break;
+	case 1:
+		add(gen, "field/v");
+		break;
+	case 2:
+		add(gen, pick(gen, 2) ? "field/w" : "section/k");
+		break;
+	case 3:
+		add_read(gen, 1);
+		add(gen, " + 1");
+		break;
+	case 4:
+		add(gen, "m(");
+		add_read(gen, 0);
+		add(gen, ")");
+		break;
+	case 5:
+		add(gen, pick(gen, 2) ? "none" : "\"s\"");
+		break;
+	default:
+		add_read(gen, 1);
+	}
+}
+
+static void add_when(struct gen *gen)
+{
+	if (pick(gen, 3))
+		return;
+	add(gen, " when ");
+	if (gen->by_cpu || pick(gen, 2)) {
+		add(gen, "field/v != ");
+		buf_add_u64(&gen->text, pick(gen, 4));
+		if (gen->by_cpu || pick(gen, 2))
+			return;
+		add(gen, pick(gen, 2) ? " && " : " || ");
+	}
+	add_read(gen, 1);
+	add(gen, pick(gen, 2) ? " == " : " > ");
+	buf_add_u64(&gen->text, pick(gen, 4));
+}
+
+static void add_line(struct gen *gen)
+{
+	uint32_t verb = pick(gen, gen->cumulative ? 12 : 10);
+
+	add(gen, "  ");
+	if (verb == 10)
+		add(gen, "n += field/v");
+	else if (verb == 11)
+		add(gen, pick(gen, 2) ? "push q = field/v" : "pop q");
+	else if (verb == 9 || verb == 8) {
+		add(gen, verb == 8 ? "delete " : "unknown ");
+		add_target(gen, true);
+	} else {
+		add(gen, verb >= 6 ? "was " : "");
+		add_target(gen, false);
+		add(gen, " = ");
+		add_value(gen);
+	}
+	add_when(gen);
+	add(gen, "\n");
+}
+
+/* One set in four has only lines that concern one CPU each: rounds are then one CPU's. */
+void add_rules(struct gen *gen)
+{
+	static const char *const heads[] = {"event X\n",      "event Y\n",     "event Z, X\n",
+					    "event *\n",      "event @lost\n", "event W\n",
+					    "event @start\n", "event @end\n"};
+
+	gen->by_cpu = pick(gen, 4) == 0;
+	add(gen, "map m { 0 = 1, 1 = 2, 3 = 0 }\ninitial n = 0\n");
+	if (pick(gen, 3) == 0)
+		add(gen, "initial a = 2\n");
+	if (pick(gen, 4) == 0)
+		add(gen, "initial t[*]/x = 1\n");
+	add(gen, "view u[?c]/z = t[cpu[?c]/c]/x\n");
+	if (!gen->by_cpu && pick(gen, 2)) {
+		add(gen, "section *\n  section/k = ");
+		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");
+		if (pick(gen, 4) == 0)
+			add(gen, "  section/cpu = field/w\n");
+	}
+	for (uint32_t i = 1 + pick(gen, 4); i-- > 0;) {
+		add(gen, heads[pick(gen, pick(gen, 3) ? 6 : 8)]);
+		for (uint32_t n = 1 + pick(gen, 3); n-- > 0;)
+			add_line(gen);
+	}
+}
+
+size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams)
+{
+	size_t count = 3 + pick(gen, RANDOM_EVENTS - 3);
+
+	for (size_t i = 0; i < count; i++) {
+		events[i] = (struct fake_event){.time = pick(gen, RANDOM_LAST - 2) + 1,
+						.stream = pick(gen, nstreams),
+						.class = pick(gen, RANDOM_CLASSES)};
+		for (int f = 0; f < FAKE_FIELDS; f++) {
+			events[i].numbers[f] = pick(gen, 4);
+			events[i].texts[f] = "s";
+		}
+		if (pick(gen, 12) == 0) {
+			events[i].class = FAKE_LOSS;
+			events[i].until = events[i].time + pick(gen, 6);
+		}
+	}
+	return count;
+}

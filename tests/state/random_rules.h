@@ -1,0 +1,30 @@
+/*
+ * random_rules.h - small random rule sets of all verbs, and small random traces for them
+ *
+ * Keys, conditions and right sides read state (cycles allowed); there are section lines, losses and
+ * views; traces have ties in time, reused keys and missing fields. Equal seeds give equal sets.
+ */
+#ifndef TESTS_STATE_RANDOM_RULES_H
+#define TESTS_STATE_RANDOM_RULES_H
+
+#include "engine/base/buf.h"
+#include "fixtures/rng.h"
+#include "tests/state/fake_trace.h"
+
+enum { RANDOM_EVENTS = 40, RANDOM_LAST = 24, RANDOM_CLASSES = 4 };
+
+extern const struct fake_class random_classes[RANDOM_CLASSES];
+
+struct gen {
+	struct rng rng;
+	struct buf text;
+	bool cumulative;
+	bool by_cpu;
+};
+
+uint32_t pick(struct gen *gen, uint32_t n); /* below n */
+void add_rules(struct gen *gen);            /* to gen->text */
+/* Times are 1 .. RANDOM_LAST - 2; returns how many events there are. */
+size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams);
+
+#endif

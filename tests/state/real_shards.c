@@ -1,0 +1,198 @@
+/*
+ * real_shards.c - digests and joins against replay on a real trace, cut at random times
+ *
+ *     real_shards TRACE [SEED]
+ *
+ * Cuts into 1, 2, 3, 7 and 64 shards. Prints what differs and exits with 1; else lines of figures:
+ * CPU seconds of replay, of all digests, of the join, and how many events the join replayed.
+ */
+#include "engine/base/mem.h"
+#include "fixtures/rng.h"
+#include "index/index.h"
+#include "state/join.h"
+#include "state/replay.h"
+#include "tests/state/dump_cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SHARDS = 64 };
+
+struct check {
+	struct feed *feed;
+	struct rules *rules;
+	nstime cuts[SHARDS + 1]; /* [0] NSTIME_MIN; [n] NSTIME_MAX */
+	size_t n;
+	struct replay *replay;
+	struct buf states[SHARDS + 1];
+	size_t dumped;
+};
+
+static double cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int die(const struct error *err)
+{
+	fprintf(stderr, "real_shards: %s\n", err->text);
+	return 1;
+}
+
+static struct program *compile(const struct check *check)
+{
+	struct notices silent = {0};
+	struct program *program;
+	struct error err;
+
+	if (!program_compile(check->rules, check->feed->trace, &silent, &program, &err))
+		exit(die(&err));
+	return program;
+}
+
+static bool at_moment(void *arg, nstime next)
+{
+	struct check *check = arg;
+
+	for (; check->dumped < check->n && check->cuts[check->dumped] <= next; check->dumped++)
+		dump_cells(replay_cells(check->replay), &check->states[check->dumped]);
+	return true;
+}
+
+/* The state at every cut, by replay; a second time without looking at it, for its time. */
+static double replay_all(struct check *check)
+{
+	struct order from = order_before(NSTIME_MIN), to = order_after(NSTIME_MAX);
+	double begin = 0;
+
+	for (int looks = 1; looks >= 0; looks--) {
+		struct replay_options options = {.feed = check->feed,
+						 .program = compile(check),
+						 .moment = looks ? at_moment : NULL,
+						 .arg = check};
+		struct error err;
+
+		begin = cpu();
+		check->dumped = 0;
+		check->replay = replay_new(&options);
+		if (!replay_run(check->replay, &from, &to, &err))
+			exit(die(&err));
+		if (looks) {
+			cells_settle(replay_cells(check->replay));
+			at_moment(check, NSTIME_MAX);
+		}
+		replay_free(check->replay);
+		program_free(options.program);
+	}
+	return cpu() - begin;
+}
+
+static bool same(const struct check *check, size_t i, const struct cells *cells)
+{
+	const char *expected = buf_text(&check->states[i]), *got;
+	struct buf text = {0};
+	size_t n = 0, line = 0;
+	bool equal;
+
+	dump_cells(cells, &text);
+	got = buf_text(&text);
+	equal = !strcmp(expected, got);
+	for (; !equal && expected[n] && expected[n] == got[n]; n++)
+		if (expected[n] == '\n')
+			line = n + 1;
+	if (!equal)
+		printf("shard %zu of %zu at %lld differs\nreplay: %.*s\nshards: %.*s\n", i,
+		       check->n, (long long)check->cuts[i], (int)strcspn(expected + line, "\n"),
+		       expected + line, (int)strcspn(got + line, "\n"), got + line);
+	buf_release(&text);
+	return equal;
+}
+
+static bool check_shards(struct check *check)
+{
+	double replay = replay_all(check), digests = 0, joins = 0, begin;
+	struct program *program = compile(check);
+	struct join *join = join_new(check->feed, program);
+	size_t bytes = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < check->n && ok; i++) {
+		struct digest_part part = {.feed = check->feed,
+					   .program = compile(check),
+					   .begin = check->cuts[i],
+					   .end = check->cuts[i + 1]};
+		struct buf digest = {0};
+		struct error err;
+
+		if (i > 0)
+			ok = same(check, i, join_state(join));
+		begin = cpu();
+		if (!digest_make(&part, &digest, &err))
+			exit(die(&err));
+		digests += cpu() - begin;
+		begin = cpu();
+		if (!join_add(join, part.begin, digest.data, digest.len, &err))
+			exit(die(&err));
+		joins += cpu() - begin;
+		bytes += digest.len;
+		buf_release(&digest);
+		program_free(part.program);
+	}
+	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
+	       "replayed\n",
+	       check->n, replay, digests, bytes, joins, (unsigned long long)join_replayed(join));
+	for (size_t i = 0; i <= SHARDS; i++)
+		buf_release(&check->states[i]);
+	join_free(join);
+	program_free(program);
+	return ok;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	nstime x = *(const nstime *)a, y = *(const nstime *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t counts[] = {1, 2, 3, 7, SHARDS};
+	const char *paths[] = {argc > 1 ? argv[1] : ""};
+	struct trace_options trace_options = {.paths = paths, .npaths = 1};
+	struct index_options index_options = {.none = true};
+	struct rng rng = {argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
+	struct check check = {.rules = rules_new()};
+	struct trace *trace;
+	struct index *index;
+	struct error err;
+	nstime first, last;
+	bool ok = true;
+
+	if (argc < 2 || !trace_open(&trace_options, &trace, &err) ||
+	    !index_open(trace, &index_options, &index, &err) ||
+	    !rules_add_builtin(check.rules, "linux", &err) ||
+	    !events_range(index, &first, &last, &err))
+		return die(&err);
+	check.feed = feed_over_index(index);
+	for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+		check.n = counts[c];
+		check.cuts[0] = NSTIME_MIN;
+		for (size_t i = 1; i < check.n; i++)
+			check.cuts[i] =
+				first + (nstime)(rng_next(&rng) % (uint64_t)(last - first + 1));
+		qsort(check.cuts + 1, check.n - 1, sizeof *check.cuts, by_time);
+		check.cuts[check.n] = NSTIME_MAX;
+		ok = check_shards(&check) && ok;
+	}
+	feed_over_index_free(check.feed);
+	index_close(index);
+	trace_close(trace);
+	rules_free(check.rules);
+	return ok ? 0 : 1;
+}

@@ -298,10 +298,12 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
 		struct column column = own[i];
 		column.hidden |= group && i >= COLUMN_NAME;
+		if (told && column.hidden) { /* an argument in brackets is the first hidden one */
+			column_add(shape, &path);
+			told = false;
+		}
 		column_add(shape, &column);
 	}
-	if (told)
-		column_add(shape, &path);
 	if (group) {
 		shape->row = arena_array(shape->arena, trace->nclasses + 1, sizeof *shape->row);
 		add_fields(shape, group);

@@ -4,6 +4,7 @@
  *     goto range next prev help quit   the prompt's own words
  *     the command table                without TRACE
  *     commands that scripts added
+ *     .tables .mode ...                words of the SQL shell
  *     anything else                    Lua; an incomplete chunk waits for its next line
  *
  * A first word followed by = ( [ . : , or an operator between blanks is Lua even when a command has
@@ -14,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/progress.h"
+#include "repl/sql_shell.h"
 
 #include <string.h>
 
@@ -187,7 +189,7 @@ static bool is_command(const struct prompt *prompt, const char *line)
 	name[len] = '\0';
 	while (is_blank(*rest))
 		rest++;
-	known = own_command(name) || in_table(name) ||
+	known = *line == '.' || own_command(name) || in_table(name) ||
 		script_command_find(scripting_script(prompt->scripting), name);
 	mem_free(name);
 	return known && !goes_on_as_lua(rest);
@@ -204,9 +206,36 @@ static bool run_script_command(struct prompt *prompt, const struct word_list *wo
 				 &status, err);
 }
 
+/*
+ * A query is taken as it stands, with its quotes. NULL: the line is another command's, or has
+ * options or quotes around the query, as on the command line.
+ */
+static const char *sql_text(const char *line)
+{
+	size_t len = strcspn(line, " \t");
+
+	if (*line == '.')
+		return line;
+	if (len != 3 || strncmp(line, "sql", len) != 0)
+		return NULL;
+	for (line += len; is_blank(*line); line++)
+		;
+	return *line && !strchr("-'\"", *line) ? line : NULL;
+}
+
+static bool run_sql(struct prompt *prompt, const char *text, struct error *err)
+{
+	struct sql_shell *shell = sql_shell_get(prompt->session, err);
+
+	return shell && sql_shell_run(shell, text, &prompt->sink, err);
+}
+
 static bool run_command(struct prompt *prompt, const char *line, struct error *err)
 {
 	struct word_list words = {0};
+	const char *sql = sql_text(line);
+	if (sql)
+		return run_sql(prompt, sql, err);
 	bool done = split(line, &words, err);
 
 	if (done) {

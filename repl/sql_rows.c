@@ -1,8 +1,8 @@
 /*
  * sql_rows.c - the rows of a query: text, table, CSV, JSON, or a line per value
  *
- * Numbers are exact: integers in decimal, reals with the digits that read back. NULL is empty, in
- * JSON null. A blob is base64 in JSON, its bytes in hex elsewhere.
+ * Numbers are exact: integers in decimal, reals with the digits that read back. NULL is empty in
+ * CSV, in JSON null. A blob is base64 in JSON, its bytes in hex elsewhere.
  */
 #include "engine/base/mem.h"
 #include "repl/render.h"
@@ -32,6 +32,8 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool sh
 
 	switch (value->kind) {
 	case SQL_NULL:
+		if (shown)
+			sink_text(out, "NULL");
 		return;
 	case SQL_INTEGER:
 		sink_i64(out, value->integer);

@@ -115,6 +115,12 @@ enum step sql_step(struct sql_statement *statement, struct error *err)
 	return STEP_ERROR;
 }
 
+uint64_t sql_work(const struct sql_statement *statement)
+{
+	return (uint64_t)(unsigned)sqlite3_stmt_status(statement->stmt,
+						       SQLITE_STMTSTATUS_VM_STEP, 0);
+}
+
 bool sql_is_complete(const char *text)
 {
 	return sqlite3_complete(text);

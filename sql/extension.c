@@ -30,7 +30,9 @@ static int register_all(sqlite3 *db, struct sql_context *context)
 {
 	int code = sql_register_free_tables(db, context);
 
-	return code == SQLITE_OK ? sql_register_functions(db, context) : code;
+	if (code == SQLITE_OK)
+		code = sql_register_functions(db, context);
+	return code == SQLITE_OK ? sql_register_aggregates(db) : code;
 }
 
 static struct sql_context *context_new(void)

@@ -9,6 +9,7 @@
  *     yore_open(PATH)         tables of that trace under their plain names
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
+#include "sql/lookup.h"
 #include "sql/sql_internal.h"
 
 #include <inttypes.h>
@@ -147,6 +148,22 @@ static void fn_hex(sqlite3_context *out, int argc, sqlite3_value **argv)
 	buf_release(&hex);
 }
 
+static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_host *host = host_of(out);
+	const char *path = (const char *)sqlite3_value_text(argv[0]);
+	const struct interval *found;
+	struct error err;
+
+	(void)argc;
+	if (!host || !path || sqlite3_value_type(argv[1]) == SQLITE_NULL)
+		return;
+	if (!lookup_at(host, path, sqlite3_value_int64(argv[1]), &found, &err))
+		sql_result_error(out, &err);
+	else if (found)
+		sql_result_state(out, &found->value);
+}
+
 static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_context *context = sqlite3_user_data(out);
@@ -195,6 +212,7 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		{"time_text", 2, SQLITE_DETERMINISTIC, fn_time_text},
 		{"u64", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_u64},
 		{"hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_hex},
+		{"state_at", 2, 0, fn_state_at},
 		{"yore_open", 1, SQLITE_DIRECTONLY, fn_open},
 		{"yore_pushdown", 1, SQLITE_DIRECTONLY, fn_pushdown},
 	};

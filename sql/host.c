@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "index/location.h"
+#include "sql/lookup.h"
 #include "state/rule.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ void sql_context_hold(struct sql_context *context)
 
 static void host_free(struct sql_host *host)
 {
+	lookups_free(host->lookups);
 	class_groups_free(host->groups, host->ngroups);
 	if (host->owned) {
 		state_close(host->state);

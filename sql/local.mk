@@ -1,10 +1,18 @@
 # sql: a trace as SQLite tables. The tables call SQLite through what they are handed, so that the
 # same objects are in yore, which is linked with SQLite, and in a module that others load.
 noinst_LTLIBRARIES += libsqltables.la libsql.la
-libsqltables_la_SOURCES = %D%/bound.c %D%/events_vtab.c %D%/extension.c %D%/extension.h \
-	%D%/functions.c %D%/host.c %D%/lists_vtab.c %D%/plan.c %D%/plan.h %D%/rows.c \
-	%D%/rows.h %D%/sql_internal.h %D%/table.c %D%/wish.c
+libsqltables_la_SOURCES = %D%/aggregates.c %D%/bound.c %D%/events_vtab.c %D%/extension.c %D%/extension.h \
+	%D%/functions.c %D%/host.c %D%/lists_vtab.c %D%/lookup.c %D%/lookup.h %D%/losses_vtab.c %D%/packets_vtab.c %D%/plan.c %D%/plan.h %D%/rows.c \
+	%D%/rows.h %D%/sql_internal.h %D%/states_vtab.c %D%/table.c %D%/wish.c
 libsqltables_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 libsql_la_SOURCES = %D%/database.c %D%/sql.h
 libsql_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 libsql_la_LIBADD = libsqltables.la $(SQLITE_LIBS) -lm
+
+# As Debian has such modules: sqlite3's `.load mod_yore` and Python's load_extension() find it.
+sqlmoddir = $(libdir)
+sqlmod_LTLIBRARIES = mod_yore.la
+mod_yore_la_SOURCES =
+mod_yore_la_LIBADD = libsqltables.la libstate.la libindex.la libengine.la -lm
+mod_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^sqlite3_(modyore|extension)_init$$'

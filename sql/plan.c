@@ -274,7 +274,16 @@ static bool needs_path(const struct plan *plan, const struct sql_table *table)
 	return !table->host;
 }
 
-int scan_plan_make(struct plans *plans, const struct shape *shape, const struct sql_table *table,
+static int path_column(const struct shape *shape)
+{
+	int i = 0;
+
+	while (shape->columns[i].kind != COLUMN_TRACE)
+		i++;
+	return i;
+}
+
+int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_table *table,
 		   sqlite3_index_info *info)
 {
 	bool pushdown = !table->host || table->host->pushdown;
@@ -285,7 +294,7 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, const struct 
 	if (needs_path(plan, table)) {
 		plan_free(plan);
 		buf_release(&words);
-		return SQLITE_CONSTRAINT; /* another order of the join may know it */
+		return sql_table_untold(table, info, path_column(shape), SQL_NEEDS_PATH);
 	}
 	plan->ordered = !pushdown || info->colUsed & 1;
 	if (pushdown && takes_order(plan, shape, table, info)) {

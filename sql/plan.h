@@ -32,7 +32,7 @@ struct plans {
 };
 
 /* xBestIndex: fills `info`; the plan is among `plans` afterwards, numbered idxNum. */
-int scan_plan_make(struct plans *plans, const struct shape *shape, const struct sql_table *table,
+int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_table *table,
 		   sqlite3_index_info *info);
 void scan_plans_release(struct plans *plans);
 

@@ -73,7 +73,7 @@ int rows_disconnect(sqlite3_vtab *base)
 
 int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	const struct rows_table *rows = (struct rows_table *)base;
+	struct rows_table *rows = (struct rows_table *)base;
 	bool path = rows->table.host;
 	int nargs = 0;
 
@@ -86,7 +86,9 @@ int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		}
 	info->estimatedCost = 1000;
 	info->estimatedRows = 100;
-	return path ? SQLITE_OK : SQLITE_CONSTRAINT;
+	return path ? SQLITE_OK
+		    : sql_table_untold(&rows->table, info, (int)rows->kind->ncolumns - 1,
+				       SQL_NEEDS_PATH);
 }
 
 int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)

@@ -38,6 +38,8 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 		 struct error *err);
 void sql_finish(struct sql_statement *statement); /* NULL is fine */
 enum step sql_step(struct sql_statement *statement, struct error *err);
+/* Steps of SQLite's machine that it took so far. */
+uint64_t sql_work(const struct sql_statement *statement);
 /* Does the text end a statement, outside of quotes and comments? */
 bool sql_is_complete(const char *text);
 

@@ -22,6 +22,8 @@
 #include <sqlite3ext.h>
 extern const sqlite3_api_routines *sqlite3_api;
 
+struct lookups;
+
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
 	char *path;            /* as it was given */
@@ -38,6 +40,7 @@ struct sql_host {
 	bool utc;
 	bool bounds_known;
 	nstime first, last;
+	struct lookups *lookups;    /* values at moments, NULL: none yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
 };
@@ -85,7 +88,14 @@ int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
 void sql_table_end(struct sql_table *table);
 int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
 /* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
+#define SQL_NEEDS_PATH "the path of a trace, as in yore_events('PATH'),"
 struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, struct error *err);
+/*
+ * For xBestIndex of a table that is not told what it needs: SQLITE_CONSTRAINT where another order
+ * of the join may know the hidden `column`, else an error that says `what` is missing.
+ */
+int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
+		     const char *what);
 /* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
 char *sql_unquoted(const char *argument);
 /* Takes a constraint for the next argument of xFilter. */

@@ -12,8 +12,12 @@
 #include <string.h>
 
 const struct sql_module_name sql_modules[] = {{"events", "yore_events", &sql_events_module},
+					      {"packets", "yore_packets", &sql_packets_module},
 					      {"streams", "yore_streams", &sql_streams_module},
 					      {"classes", "yore_classes", &sql_classes_module},
+					      {"state", "yore_state", &sql_state_module},
+					      {"state_at", "yore_state_at", &sql_state_at_module},
+					      {"losses", "yore_losses", &sql_losses_module},
 					      {"info", "yore_info", &sql_info_module},
 					      {NULL, NULL, NULL}};
 
@@ -86,8 +90,19 @@ struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, st
 		return table->host;
 	if (text)
 		return sql_context_open(table->context, text, err);
-	error_set(err, ERR_QUERY, "the path of a trace is missing: yore_...('PATH')");
+	error_set(err, ERR_QUERY, "the path of a trace is missing");
 	return NULL;
+}
+
+int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
+		     const char *what)
+{
+	for (int i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == column)
+			return SQLITE_CONSTRAINT;
+	sqlite3_free(table->base.zErrMsg);
+	table->base.zErrMsg = sqlite3_mprintf("%s is missing", what);
+	return SQLITE_ERROR;
 }
 
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)

@@ -1,0 +1,170 @@
+/* lookup.c - see lookup.h */
+#include "sql/lookup.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { KEPT = 64 };
+#define WIDTH_MIN INT64_C(20000) /* ns */
+#define WIDTH_MAX INT64_C(1000000000)
+
+struct window {
+	char *path;
+	struct query *query;
+	bool filled;
+	nstime begin, end; /* [begin, end) is known */
+	int64_t width;
+	struct arena *arena;
+	struct interval *items; /* rising */
+	size_t count, capacity;
+	uint64_t used; /* when last, in calls */
+};
+
+struct lookups {
+	struct window windows[KEPT];
+	uint64_t calls;
+};
+
+struct lookups *lookups_new(void)
+{
+	return mem_new(sizeof(struct lookups));
+}
+
+static void window_release(struct window *window)
+{
+	mem_free(window->path);
+	query_free(window->query);
+	arena_free(window->arena);
+	mem_free(window->items);
+	*window = (struct window){0};
+}
+
+void lookups_free(struct lookups *lookups)
+{
+	for (size_t i = 0; lookups && i < KEPT; i++)
+		window_release(&lookups->windows[i]);
+	mem_free(lookups);
+}
+
+/* The path's window, or the one that was used longest ago, emptied. */
+static struct window *window_of(struct lookups *lookups, const char *path, struct error *err)
+{
+	struct window *oldest = &lookups->windows[0];
+
+	for (size_t i = 0; i < KEPT; i++) {
+		struct window *window = &lookups->windows[i];
+		if (window->path && !strcmp(window->path, path))
+			return window;
+		if (window->used < oldest->used)
+			oldest = window;
+	}
+	window_release(oldest);
+	if (!query_parse(path, &oldest->query, err)) {
+		oldest->query = NULL;
+		return NULL;
+	}
+	if (query_has_wildcard(oldest->query)) {
+		window_release(oldest);
+		error_set(err, ERR_QUERY, "state_at('%s', ...): a value needs a path without *",
+			  path);
+		return NULL;
+	}
+	oldest->path = mem_strdup(path);
+	oldest->arena = arena_new();
+	oldest->width = WIDTH_MIN;
+	return oldest;
+}
+
+static bool keep(void *arg, const struct interval *interval)
+{
+	struct window *window = arg;
+
+	window->items =
+		mem_grow(window->items, window->count, &window->capacity, sizeof *window->items);
+	struct interval *item = &window->items[window->count++];
+	*item = *interval;
+	item->path = window->path;
+	if (item->value.kind == VALUE_STRING)
+		item->value.text = arena_strndup(window->arena, item->value.text, item->value.len);
+	return true;
+}
+
+/* A moment just outside of the window: more of the same is to be expected. */
+static void choose_window(struct window *window, nstime t)
+{
+	bool after = window->filled && t >= window->end && t - window->end <= 4 * window->width;
+	bool before = window->filled && t < window->begin && window->begin - t <= 4 * window->width;
+
+	if (after || before)
+		window->width = window->width < WIDTH_MAX / 4 ? window->width * 4 : WIDTH_MAX;
+	else
+		window->width = WIDTH_MIN;
+	window->begin = before && t > NSTIME_MIN + window->width ? t - window->width + 1 : t;
+	window->end = before                           ? t + 1
+		      : t < NSTIME_MAX - window->width ? t + window->width
+						       : NSTIME_MAX;
+}
+
+static bool fill(struct sql_host *host, struct window *window, nstime t, struct error *err)
+{
+	const struct query *queries[1] = {window->query};
+	struct state *state;
+
+	choose_window(window, t);
+	window->filled = false;
+	window->count = 0;
+	arena_reset(window->arena);
+	if (!sql_host_state(host, &state, err) ||
+	    !state_intervals(state, window->begin, window->end, queries, 1, keep, window, err))
+		return false;
+	return window->filled = true;
+}
+
+bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
+	       struct error *err)
+{
+	if (!host->lookups)
+		host->lookups = lookups_new();
+	struct window *window = window_of(host->lookups, path, err);
+
+	*out = NULL;
+	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)
+		return window != NULL;
+	window->used = ++host->lookups->calls;
+	if ((!window->filled || t < window->begin || t >= window->end) &&
+	    !fill(host, window, t, err))
+		return false;
+	size_t low = 0, high = window->count; /* the last that begins at t or before */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (window->items[middle].begin <= t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && t < window->items[low - 1].end)
+		*out = &window->items[low - 1];
+	return true;
+}
+
+void sql_result_state(sqlite3_context *out, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_INT:
+		sqlite3_result_int64(out, (sqlite3_int64)value->u);
+		return;
+	case VALUE_FLOAT:
+		sqlite3_result_double(out, value->f);
+		return;
+	case VALUE_STRING:
+		sqlite3_result_text64(out, value->text, value->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		return;
+	case VALUE_BOOL:
+		sqlite3_result_int(out, value->b);
+		return;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return;
+	}
+}

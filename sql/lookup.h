@@ -1,0 +1,26 @@
+/*
+ * lookup.h - the value of one attribute at one moment after the other
+ *
+ * A query asks row after row, and its rows mostly rise or fall in time. So the intervals around a
+ * moment are kept, in a window that grows while the next moment lies just behind it.
+ */
+#ifndef SQL_LOOKUP_H
+#define SQL_LOOKUP_H
+
+#include "sql/sql_internal.h"
+
+struct lookups;
+
+struct lookups *lookups_new(void);
+void lookups_free(struct lookups *lookups); /* NULL is fine */
+/*
+ * The interval of `path` (without wildcards) that holds `t`; *out is NULL where there is none or
+ * it is not known, else borrowed until the next call.
+ */
+bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
+	       struct error *err);
+
+/* A value as SQL has it: integers are the 64 bits, booleans 1 and 0, unknown and none NULL. */
+void sql_result_state(sqlite3_context *out, const struct value *value);
+
+#endif

@@ -1,0 +1,599 @@
+/*
+ * states_vtab.c - the tables `state`, intervals of attributes, and `state_at`, values at a moment
+ *
+ *     state(path, ts, dur, value; hidden: until, pattern)
+ *     state_at(path, value, since, known; hidden: pattern, at)
+ *
+ * An interval is [ts, until), dur is until - ts; what is not known is NULL. Arguments in brackets
+ * are the hidden columns: state('cpu[*]/thread'), state_at('cpu[*]/thread', TS). Pushed down from
+ * `state`, a letter of idxStr each:
+ *
+ *     a  pattern = ?, the argument      p  path = ?       m  path MATCH ?, a PATH with wildcards
+ *     g, l  path GLOB, LIKE: rows are left out before they are kept
+ *     = < { > }  ts = < <= > >=         ) ]  until > >=   n  LIMIT (o: its OFFSET)
+ *
+ * Of `path = ? AND ts <= T AND until > T`, which is what a join asks row after row, the
+ * intervals around T are kept (lookup.c). Other rows are made when a scan begins.
+ */
+#include "sql/lookup.h"
+#include "sql/plan.h"
+#include "sql/rows.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { AT_PATH, AT_TS, AT_DUR, AT_VALUE, AT_HIDDEN };
+enum { MOMENT_PATH, MOMENT_VALUE, MOMENT_SINCE, MOMENT_KNOWN };
+
+struct states_table {
+	struct sql_table table;
+	bool moment;                  /* state_at */
+	int path, pattern, until, at; /* columns; -1: it has none */
+};
+
+struct state_row {
+	const char *path;
+	nstime begin, end; /* of state_at: since, and the moment */
+	struct value value;
+};
+
+struct states_cursor {
+	sqlite3_vtab_cursor base;
+	struct sql_host *host;
+	struct arena *arena;
+	struct state_row *rows;
+	size_t count, capacity, at, limit;
+	const char *pattern; /* GLOB or LIKE of paths, NULL none */
+	bool like;
+	int64_t ts_low, ts_high, until_low;
+	bool by_ts, by_until;
+};
+
+/* ---- the tables ---- */
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message, bool moment)
+{
+	struct states_table *states = mem_new(sizeof *states);
+	int rest, code = sql_table_begin(db, aux, argc, argv, &states->table, &rest, message);
+	bool told = !states->table.host;
+
+	if (code != SQLITE_OK) {
+		mem_free(states);
+		return code;
+	}
+	states->moment = moment;
+	states->path = told ? AT_HIDDEN : -1;
+	states->pattern = told ? AT_HIDDEN + 1 : AT_HIDDEN;
+	states->until = moment ? -1 : states->pattern + 1;
+	states->at = moment ? states->pattern + 1 : -1;
+	*out = &states->table.base;
+	if (moment)
+		return sqlite3_declare_vtab(
+			db, told ? "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
+				   "trace TEXT HIDDEN, pattern TEXT HIDDEN, at INTEGER HIDDEN)"
+				 : "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
+				   "pattern TEXT HIDDEN, at INTEGER HIDDEN)");
+	return sqlite3_declare_vtab(
+		db, told ? "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, trace TEXT "
+			   "HIDDEN, pattern TEXT HIDDEN, until INTEGER HIDDEN)"
+			 : "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, pattern TEXT "
+			   "HIDDEN, until INTEGER HIDDEN)");
+}
+
+static int connect_state(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **message)
+{
+	return connect(db, aux, argc, argv, out, message, false);
+}
+
+static int connect_state_at(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			    sqlite3_vtab **out, char **message)
+{
+	return connect(db, aux, argc, argv, out, message, true);
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	sql_table_end((struct sql_table *)base);
+	return SQLITE_OK;
+}
+
+/* ---- planning ---- */
+
+static char letter_of_path(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return 'p';
+	case SQLITE_INDEX_CONSTRAINT_MATCH:
+		return 'm';
+	case SQLITE_INDEX_CONSTRAINT_GLOB:
+		return 'g';
+	case SQLITE_INDEX_CONSTRAINT_LIKE:
+		return 'l';
+	default:
+		return 0;
+	}
+}
+
+static char letter_of_ts(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+		return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return '{';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+		return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return '}';
+	default:
+		return 0;
+	}
+}
+
+/* 0: the scan has no use for it. */
+static char letter_of(const struct states_table *states, int column, unsigned char op)
+{
+	bool equal = op == SQLITE_INDEX_CONSTRAINT_EQ;
+	bool pushdown = !states->table.host || states->table.host->pushdown;
+
+	if (column < 0)
+		return 0;
+	if (column == states->path)
+		return equal ? 't' : 0;
+	if (column == states->pattern)
+		return equal ? 'a' : 0;
+	if (column == states->at)
+		return equal ? 'x' : 0;
+	if (column == AT_PATH && op == SQLITE_INDEX_CONSTRAINT_MATCH)
+		return 'm';
+	if (!pushdown || states->moment)
+		return pushdown && column == MOMENT_PATH && equal ? 'p' : 0;
+	if (column == AT_PATH)
+		return letter_of_path(op);
+	if (column == AT_TS)
+		return letter_of_ts(op);
+	if (column == states->until && op == SQLITE_INDEX_CONSTRAINT_GT)
+		return ')';
+	return column == states->until && op == SQLITE_INDEX_CONSTRAINT_GE ? ']' : 0;
+}
+
+static const char *words_of(char letter)
+{
+	static const struct {
+		char letter;
+		const char *words;
+	} all[] = {{'a', "PATH of the argument"},
+		   {'p', "path=?"},
+		   {'m', "path MATCH ?"},
+		   {'g', "path GLOB ?"},
+		   {'l', "path LIKE ?"},
+		   {'=', "ts=?"},
+		   {'<', "ts<?"},
+		   {'{', "ts<=?"},
+		   {'>', "ts>?"},
+		   {'}', "ts>=?"},
+		   {')', "until>?"},
+		   {']', "until>=?"},
+		   {'x', "at=?"}};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].letter == letter)
+			return all[i].words;
+	return NULL;
+}
+
+/* What SQLite need not test again: paths it does, as `=` on texts knows more than the scan. */
+static bool is_exact(char letter)
+{
+	return letter != 'p';
+}
+
+static void take_limit(sqlite3_index_info *info, struct buf *letters, struct buf *words, int *nargs)
+{
+	for (int i = 0; i < info->nConstraint; i++) {
+		unsigned char op = info->aConstraint[i].op;
+		bool limit = op == SQLITE_INDEX_CONSTRAINT_LIMIT;
+		if (!info->aConstraint[i].usable ||
+		    (!limit && op != SQLITE_INDEX_CONSTRAINT_OFFSET))
+			continue;
+		sql_take(info, i, nargs, false);
+		buf_add_char(letters, limit ? 'n' : 'o');
+		if (limit)
+			buf_add_text(words, words->len ? " LIMIT ?" : "LIMIT ?");
+	}
+}
+
+/* Rows of one path come in order of time. */
+static bool takes_order(const struct buf *letters, const sqlite3_index_info *info)
+{
+	return info->nOrderBy == 1 && info->aOrderBy[0].iColumn == AT_TS &&
+	       !info->aOrderBy[0].desc && letters->len && strchr(buf_text(letters), 'p');
+}
+
+static double cost_of(const struct buf *letters)
+{
+	const char *text = buf_text(letters);
+	double cost = 1e8;
+
+	if (strpbrk(text, "pma"))
+		cost /= strchr(text, 'p') ? 1000 : 100;
+	for (; *text; text++)
+		cost /= strchr("<{>}=)]x", *text) ? 30 : 1;
+	return cost < 10 ? 10 : cost;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct states_table *states = (struct states_table *)base;
+	bool path = states->table.host, at = !states->moment, whole = true;
+	struct buf letters = {0}, words = {0};
+	int nargs = 0;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		unsigned char op = info->aConstraint[i].op;
+		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+			continue;
+		char letter = letter_of(states, info->aConstraint[i].iColumn, op);
+		whole &= letter && is_exact(letter) && info->aConstraint[i].usable;
+		if (!letter || !info->aConstraint[i].usable)
+			continue;
+		sql_take(info, i, &nargs, is_exact(letter));
+		buf_add_char(&letters, letter);
+		path |= letter == 't';
+		at |= letter == 'x';
+		if (words_of(letter))
+			buf_printf(&words, "%s%s", words.len ? " AND " : "", words_of(letter));
+	}
+	info->orderByConsumed = !states->moment && takes_order(&letters, info);
+	if (whole && !states->moment && (info->orderByConsumed || !info->nOrderBy) &&
+	    (!states->table.host || states->table.host->pushdown))
+		take_limit(info, &letters, &words, &nargs);
+	info->estimatedCost = cost_of(&letters);
+	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
+	buf_printf(&letters, " %s", words.len ? buf_text(&words) : "all attributes");
+	info->idxStr = sql_copy(buf_text(&letters));
+	info->needToFreeIdxStr = 1;
+	buf_release(&letters);
+	buf_release(&words);
+	if (!path)
+		return sql_table_untold(&states->table, info, states->path, SQL_NEEDS_PATH);
+	return at ? SQLITE_OK
+		  : sql_table_untold(&states->table, info, states->at,
+				     "the moment, as in state_at('PATH', TS),");
+}
+
+/* ---- a scan ---- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct states_cursor *cursor = mem_new(sizeof *cursor);
+
+	(void)base;
+	cursor->arena = arena_new();
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct states_cursor *cursor = (struct states_cursor *)base;
+
+	arena_free(cursor->arena);
+	mem_free(cursor->rows);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+static void add_row(struct states_cursor *cursor, const struct state_row *row)
+{
+	const char *path = NULL;
+
+	if (cursor->count && !strcmp(cursor->rows[cursor->count - 1].path, row->path))
+		path = cursor->rows[cursor->count - 1].path;
+	cursor->rows =
+		mem_grow(cursor->rows, cursor->count, &cursor->capacity, sizeof *cursor->rows);
+	struct state_row *added = &cursor->rows[cursor->count++];
+	*added = *row;
+	added->path = path ? path : arena_strdup(cursor->arena, row->path);
+	if (added->value.kind == VALUE_STRING)
+		added->value.text = arena_strndup(cursor->arena, row->value.text, row->value.len);
+}
+
+/* Exactly what SQL would say of ts, until and the patterns of path. */
+static bool passes(const struct states_cursor *cursor, const struct interval *interval)
+{
+	bool begins = interval->begin != NSTIME_MIN, ends = interval->end != NSTIME_MAX;
+
+	if (cursor->by_ts &&
+	    (!begins || interval->begin < cursor->ts_low || interval->begin > cursor->ts_high))
+		return false;
+	if (cursor->by_until && (!ends || interval->end < cursor->until_low))
+		return false;
+	if (!cursor->pattern)
+		return true;
+	return (cursor->like ? sqlite3_strlike(cursor->pattern, interval->path, 0)
+			     : sqlite3_strglob(cursor->pattern, interval->path)) == 0;
+}
+
+static bool take_interval(void *arg, const struct interval *interval)
+{
+	struct states_cursor *cursor = arg;
+
+	if (!passes(cursor, interval))
+		return true;
+	add_row(cursor, &(struct state_row){interval->path, interval->begin, interval->end,
+					    interval->value});
+	return cursor->count < cursor->limit;
+}
+
+/* What the arguments of a scan say, beside the bounds, which are in the cursor. */
+struct asked {
+	const char *pattern; /* of the argument or MATCH: what SQLite does not test */
+	const char *path;    /* path = ? */
+	bool twice;          /* two patterns */
+	bool nothing;        /* no row can come */
+	nstime moment;       /* state_at */
+};
+
+static void read_term(struct states_cursor *cursor, struct asked *asked, char letter,
+		      sqlite3_value *value)
+{
+	const char *text = strchr("pmagl", letter) ? (const char *)sqlite3_value_text(value) : NULL;
+	int64_t none = INT64_MAX;
+	static const char letters[] = "<{>}=";
+	static const int ops[] = {SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE,
+				  SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
+				  SQLITE_INDEX_CONSTRAINT_EQ};
+	const char *ts = strchr(letters, letter);
+
+	if (strchr("pmagl", letter) && !text) {
+		asked->nothing = true;
+	} else if (strchr("pma", letter)) {
+		asked->twice |= letter != 'p' && asked->pattern;
+		if (letter == 'p')
+			asked->path = text;
+		else
+			asked->pattern = text;
+	} else if (letter == 'g' || letter == 'l') {
+		cursor->pattern = arena_strdup(cursor->arena, text);
+		cursor->like = letter == 'l';
+	} else if (ts) {
+		cursor->by_ts = true;
+		asked->nothing |=
+			!bound_narrow(&cursor->ts_low, &cursor->ts_high, ops[ts - letters], value);
+	} else if (letter == ')' || letter == ']') {
+		cursor->by_until = true;
+		asked->nothing |= !bound_narrow(&cursor->until_low, &none,
+						letter == ')' ? SQLITE_INDEX_CONSTRAINT_GT
+							      : SQLITE_INDEX_CONSTRAINT_GE,
+						value);
+	} else if (letter == 'x') {
+		asked->nothing |= sqlite3_value_type(value) == SQLITE_NULL;
+		asked->moment = sqlite3_value_int64(value);
+	} else if ((letter == 'n' || letter == 'o') && sqlite3_value_int64(value) >= 0) {
+		cursor->limit = letter == 'o' && cursor->limit == SIZE_MAX
+					? SIZE_MAX
+					: (letter == 'o' ? cursor->limit : 0) +
+						  (size_t)sqlite3_value_int64(value);
+	}
+}
+
+/* [begin, end) that every interval which can pass overlaps. */
+static void range_of(const struct states_cursor *cursor, nstime *begin, nstime *end)
+{
+	*begin = cursor->by_ts ? cursor->ts_low : NSTIME_MIN;
+	*end = cursor->by_ts && cursor->ts_high < NSTIME_MAX ? cursor->ts_high + 1 : NSTIME_MAX;
+	if (!cursor->by_until || cursor->until_low == INT64_MIN)
+		return;
+	nstime inside = cursor->until_low - 1; /* it reaches at least that far */
+	if (*end != NSTIME_MAX && inside >= *end)
+		inside = *end - 1;
+	*begin = inside > *begin ? inside : *begin;
+}
+
+/* The PATH that is asked for; NULL: all attributes. */
+static bool parse(const struct asked *asked, const char *all, struct query **out, struct error *err)
+{
+	const char *text = asked->pattern ? asked->pattern : asked->path ? asked->path : all;
+
+	*out = NULL;
+	if (text && !query_parse(text, out, err)) {
+		*out = NULL;
+		return false;
+	}
+	return true;
+}
+
+static bool ask_intervals(struct states_cursor *cursor, const struct asked *asked,
+			  struct error *err)
+{
+	struct query *query;
+	struct state *state;
+	nstime begin, end;
+
+	range_of(cursor, &begin, &end);
+	if (begin >= end)
+		return true;
+	if (!parse(asked, "**", &query, err))
+		return false;
+	bool good;
+	if (end - 1 == begin && !query_has_wildcard(query)) {
+		const struct interval *found;
+		good = lookup_at(cursor->host, query_text(query), begin, &found, err);
+		if (good && found)
+			take_interval(cursor, found);
+	} else {
+		const struct query *queries[1] = {query};
+		good = sql_host_state(cursor->host, &state, err) &&
+		       state_intervals(state, begin, end, queries, 1, take_interval, cursor, err);
+	}
+	query_free(query);
+	return good;
+}
+
+static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, struct error *err)
+{
+	struct moment moment = {.t = asked->moment};
+	struct query *query;
+	struct answers answers;
+	struct state *state;
+
+	if (!parse(asked, NULL, &query, err))
+		return false;
+	const struct query *queries[1] = {query};
+	bool good = sql_host_state(cursor->host, &state, err) &&
+		    state_at(state, &moment, 1, queries, query ? 1 : 0, false, &answers, err);
+	for (size_t i = 0; good && i < answers.count; i++)
+		add_row(cursor, &(struct state_row){answers.items[i].path, answers.items[i].since,
+						    asked->moment, answers.items[i].value});
+	if (good)
+		answers_release(&answers);
+	query_free(query);
+	return good;
+}
+
+static void begin_scan(struct states_cursor *cursor)
+{
+	arena_reset(cursor->arena);
+	cursor->count = cursor->at = 0;
+	cursor->limit = SIZE_MAX;
+	cursor->pattern = NULL;
+	cursor->by_ts = cursor->by_until = false;
+	cursor->ts_low = cursor->until_low = INT64_MIN + 1;
+	cursor->ts_high = INT64_MAX - 1;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, int argc,
+		  sqlite3_value **argv)
+{
+	struct states_cursor *cursor = (struct states_cursor *)base;
+	struct states_table *states = (struct states_table *)base->pVtab;
+	struct asked asked = {0};
+	sqlite3_value *told = NULL;
+	struct error err;
+
+	(void)number;
+	begin_scan(cursor);
+	for (int i = 0; i < argc; i++)
+		if (letters[i] == 't')
+			told = argv[i];
+		else
+			read_term(cursor, &asked, letters[i], argv[i]);
+	cursor->host = sql_table_host(&states->table, told, &err);
+	if (!cursor->host)
+		return sql_table_fail(&states->table, &err);
+	if (asked.nothing || !cursor->limit)
+		return SQLITE_OK;
+	if (asked.twice) {
+		error_set(&err, ERR_QUERY, "one pattern of paths is enough: MATCH or the argument");
+		return sql_table_fail(&states->table, &err);
+	}
+	if (states->moment ? ask_moment(cursor, &asked, &err) : ask_intervals(cursor, &asked, &err))
+		return SQLITE_OK;
+	return sql_table_fail(&states->table, &err);
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	((struct states_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	const struct states_cursor *cursor = (struct states_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+static void put_time(sqlite3_context *out, nstime t)
+{
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		sqlite3_result_int64(out, t);
+}
+
+static void put_interval(const struct states_table *states, const struct state_row *row,
+			 sqlite3_context *out, int i)
+{
+	nstime dur;
+
+	if (i == AT_TS)
+		put_time(out, row->begin);
+	else if (i == AT_DUR && row->begin != NSTIME_MIN && row->end != NSTIME_MAX &&
+		 !__builtin_sub_overflow(row->end, row->begin, &dur))
+		sqlite3_result_int64(out, dur);
+	else if (i == AT_VALUE)
+		sql_result_state(out, &row->value);
+	else if (i == states->until)
+		put_time(out, row->end);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	const struct states_cursor *cursor = (struct states_cursor *)base;
+	const struct states_table *states = (struct states_table *)base->pVtab;
+	const struct state_row *row = &cursor->rows[cursor->at];
+
+	if (i == AT_PATH)
+		sqlite3_result_text(out, row->path, -1, SQLITE_TRANSIENT);
+	else if (!states->moment)
+		put_interval(states, row, out, i);
+	else if (i == MOMENT_VALUE)
+		sql_result_state(out, &row->value);
+	else if (i == MOMENT_SINCE)
+		put_time(out, row->begin);
+	else if (i == MOMENT_KNOWN)
+		sqlite3_result_int(out, row->value.kind != VALUE_UNKNOWN);
+	return SQLITE_OK;
+}
+
+/* The same row has the same number in every scan: OR over two of them tells rows by it. */
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	const struct states_cursor *cursor = (struct states_cursor *)base;
+	const struct states_table *states = (struct states_table *)base->pVtab;
+	const struct state_row *row = &cursor->rows[cursor->at];
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (const char *c = row->path; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
+	hash ^= (uint64_t)(states->moment ? row->end : row->begin) * 0x9e3779b97f4a7c15;
+	*out = (sqlite3_int64)(hash ^ hash >> 29);
+	return SQLITE_OK;
+}
+
+const sqlite3_module sql_state_module = {
+	.xCreate = connect_state,
+	.xConnect = connect_state,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+const sqlite3_module sql_state_at_module = {
+	.xCreate = connect_state_at,
+	.xConnect = connect_state_at,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};

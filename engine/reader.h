@@ -12,6 +12,7 @@
 #define ENGINE_READER_H
 
 #include "engine/batch.h"
+#include "engine/column.h"
 #include "engine/event.h"
 #include "engine/packet.h"
 #include "engine/trace.h"
@@ -155,6 +156,14 @@ struct reader {
 	bool gapless;
 
 	/* Each below may be NULL: the format has no such thing. */
+
+	/*
+	 * Loads the value at `place`, which column_place() found, of entries[0..n) of the batch; all
+	 * are of one class. False: not all can be had so, and decoder_fields() says why.
+	 */
+	bool (*decoder_column)(struct decoder *decoder, const struct batch *batch,
+			       const uint16_t *entries, uint32_t n,
+			       const struct column_place *place, uint64_t *values);
 
 	/*
 	 * Adds the event as the format's own tool prints its payload, without a line's end.

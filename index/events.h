@@ -12,6 +12,7 @@
 #include "index/index.h"
 
 struct events; /* the cursor; belongs to one thread */
+struct run;
 
 struct events_options {
 	/*
@@ -27,6 +28,13 @@ struct events_options {
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
 	const int32_t *cpus;     /* CPUs that are wanted, NULL: all; borrowed */
 	size_t ncpus;
+	/*
+	 * Asked about heads of one batch that all of the above lets pass, before streams are
+	 * merged, in any order: writes those that are wanted to entries[], rising, at most
+	 * run->count, and returns how many. NULL: all. A sweep does not ask it.
+	 */
+	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries);
+	void *select_arg;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

@@ -166,6 +166,51 @@ static bool trim(struct open_packet *packet, uint32_t count)
 	return true;
 }
 
+static void make_index(struct open_packet *packet)
+{
+	packet->indexed = true;
+	if (!packet->index)
+		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
+}
+
+/* Leaves those of [pos, end) that `select` picks, at the front. */
+static void keep_selected(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+	struct batch *batch = packet->batch;
+	int32_t cpu = packet->info.rec.cpu;
+	uint16_t entries[BATCH_MAX];
+	uint32_t n;
+
+	if (!view->select || packet->pos == packet->end)
+		return;
+	const struct run run = {
+		.stream = view->stream,
+		.cpu = cpu >= 0 ? cpu : view->stream->cpu,
+		.batch = batch,
+		.first = packet->pos,
+		.count = packet->end - packet->pos,
+		.decoder = packet->decoder,
+		.reader = view->reader,
+		.packet = &packet->info.rec,
+		.index = packet->indexed ? packet->index : NULL,
+	};
+	n = view->select(view->select_arg, &run, entries);
+	bool indexed = packet->indexed;
+	make_index(packet);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = entries[k];
+		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
+		batch->time[k] = batch->time[i];
+		batch->at[k] = batch->at[i];
+		batch->class_index[k] = batch->class_index[i];
+		batch->head[k] = batch->head[i];
+		batch->flags[k] = batch->flags[i];
+	}
+	packet->pos = 0;
+	packet->end = batch->count = n;
+}
+
 /* Moves the wanted entries of [pos, end) to the front. */
 static void keep_wanted(struct open_packet *packet)
 {
@@ -173,11 +218,12 @@ static void keep_wanted(struct open_packet *packet)
 	const uint64_t *wanted = packet->view->classes;
 	uint32_t n = 0;
 
-	packet->indexed = wanted != NULL;
-	if (!wanted)
+	packet->indexed = false;
+	if (!wanted) {
+		keep_selected(packet);
 		return;
-	if (!packet->index)
-		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
+	}
+	make_index(packet);
 	for (uint32_t i = packet->pos; i < packet->end; i++) {
 		uint32_t class_index = batch->class_index[i];
 		packet->index[n] = batch->first + i;
@@ -190,6 +236,7 @@ static void keep_wanted(struct open_packet *packet)
 	}
 	packet->pos = 0;
 	packet->end = batch->count = n;
+	keep_selected(packet);
 }
 
 /* Sorted packets: all heads first */
@@ -294,7 +341,8 @@ static void sort_all(struct open_packet *packet)
 	sort_rest(packet, NULL, 0);
 }
 
-static bool slice_sorted(struct open_packet *packet)
+/* The next heads, in order; false: none are left. */
+static bool slice_heads(struct open_packet *packet)
 {
 	struct batch *batch = packet->batch;
 	size_t left = packet->head_end - packet->head_pos;
@@ -310,8 +358,7 @@ static bool slice_sorted(struct open_packet *packet)
 		heads = packet->heads + (packet->head_end -= n);
 	else
 		packet->head_pos += n;
-	if (!packet->index)
-		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
+	make_index(packet);
 	for (uint32_t i = 0; i < n; i++) {
 		packet->index[i] = heads[i].index;
 		batch->time[i] = heads[i].time;
@@ -320,8 +367,17 @@ static bool slice_sorted(struct open_packet *packet)
 		batch->head[i] = heads[i].size;
 		batch->flags[i] = heads[i].flags;
 	}
-	packet->indexed = true;
 	return true;
+}
+
+static bool slice_sorted(struct open_packet *packet)
+{
+	while (slice_heads(packet)) {
+		keep_selected(packet);
+		if (packet->pos < packet->end)
+			return true;
+	}
+	return false;
 }
 
 /* Forward */

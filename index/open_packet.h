@@ -10,6 +10,7 @@
 #define INDEX_OPEN_PACKET_H
 
 #include "engine/reader.h"
+#include "index/events.h"
 #include "index/packet_cache.h"
 
 /* What all open packets of one stream share. */
@@ -20,6 +21,8 @@ struct packet_view {
 	struct packet_cache *cache;
 	nstime begin, end;       /* only heads in [begin, end) come out */
 	const uint64_t *classes; /* bit per wanted class, NULL: all */
+	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries); /* NULL: all */
+	void *select_arg;
 	bool backward;
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;

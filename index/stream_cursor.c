@@ -46,6 +46,8 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.reader = setup->trace->parts[stream->part]->reader,
 		.cache = index_packets(setup->index),
 		.classes = options->classes,
+		.select = options->select,
+		.select_arg = options->select_arg,
 		.backward = options->backward,
 		.batch_limit = &setup->batch_limit,
 		.scratch = &setup->scratch,

@@ -246,6 +246,7 @@ static bool counted_already(struct show *show)
 /* In no order, on all threads. */
 
 struct counted {
+	struct where_pass *pass; /* NULL: all events of the classes count */
 	uint64_t events, losses;
 };
 
@@ -258,16 +259,21 @@ static bool count_progress(void *arg, uint64_t done, uint64_t all)
 
 static void *count_begin(void *arg)
 {
-	(void)arg;
-	return mem_new(sizeof(struct counted));
+	const struct show *show = arg;
+	struct counted *counted = mem_new(sizeof *counted);
+
+	counted->pass = filter_pass_new(show->filter);
+	return counted;
 }
 
 static bool count_run(void *own, const struct sweep_run *run, struct error *err)
 {
 	struct counted *counted = own;
+	uint16_t entries[BATCH_MAX];
 
 	(void)err;
-	counted->events += run->run.count;
+	counted->events +=
+		counted->pass ? where_select(counted->pass, &run->run, entries) : run->run.count;
 	counted->losses += !run->run.count;
 	return true;
 }
@@ -279,6 +285,7 @@ static void count_end(void *arg, void *own, bool good)
 
 	show->count += good ? counted->events : 0;
 	show->session->lost += good ? counted->losses : 0;
+	where_pass_free(counted->pass);
 	mem_free(counted);
 }
 

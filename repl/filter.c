@@ -8,7 +8,6 @@
 
 #include "engine/base/mem.h"
 #include "repl/known.h"
-#include "state/where.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -36,9 +35,9 @@ struct filter {
 	struct range64 *tids, *pids;
 	size_t ntids, npids;
 	const struct words *comms;
-	struct who *who; /* by class; NULL: nobody asks for threads */
-	struct where **wheres;
-	size_t nwheres;
+	struct who *who;     /* by class; NULL: nobody asks for threads */
+	struct where *where; /* NULL: no expression */
+	struct where_pass *pass;
 	struct program *program; /* for expressions that read state */
 	struct known *known;
 	struct arena *scratch;
@@ -127,55 +126,58 @@ static uint64_t *bits_new(struct filter *filter, size_t count)
 
 static void set_streams(struct filter *filter, const struct words *globs)
 {
-	if (!globs->count)
+	if (!globs->count && !filter->where)
 		return;
 	filter->streams = bits_new(filter, filter->trace->nstreams);
-	for (size_t i = 0; i < filter->trace->nstreams; i++)
-		if (any_glob(globs, filter->trace->streams[i]->name, '/'))
+	for (size_t i = 0; i < filter->trace->nstreams; i++) {
+		const struct stream *stream = filter->trace->streams[i];
+		bool wanted = !globs->count || any_glob(globs, stream->name, '/');
+		if (wanted && (!filter->where || where_stream(filter->where, stream)))
 			filter->streams[i / 64] |= UINT64_C(1) << i % 64;
+	}
 }
 
 /* Classes by name, and those that some expression surely refuses. */
 static void set_classes(struct filter *filter, const struct words *globs)
 {
-	bool all = !globs->count && !filter->nwheres;
-
-	if (all)
+	if (!globs->count && !filter->where)
 		return;
 	filter->classes = bits_new(filter, filter->trace->nclasses);
 	for (size_t i = 0; i < filter->trace->nclasses; i++) {
 		const struct event_class *class = filter->trace->classes[i];
 		bool wanted = !globs->count || any_glob(globs, class->name, ':');
-		for (size_t w = 0; w < filter->nwheres && wanted; w++)
-			wanted = where_class(filter->wheres[w], class);
-		if (wanted)
+		if (wanted && (!filter->where || where_class(filter->where, class)))
 			filter->classes[i / 64] |= UINT64_C(1) << i % 64;
 	}
+}
+
+static bool parse_wheres(struct filter *filter, const struct words *words, struct error *err)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (!(filter->where ? where_add(filter->where, words->items[i], err)
+				    : where_parse(words->items[i], &filter->where, err)))
+			return error_while(err, "--where");
+	return true;
 }
 
 static bool set_wheres(struct filter *filter, const struct words *words, struct error *err)
 {
 	struct notices notices = session_notices(filter->session);
-	bool state = false;
 
-	filter->wheres = arena_array(filter->arena, words->count + 1, sizeof *filter->wheres);
-	for (size_t i = 0; i < words->count; i++) {
-		if (!where_parse(words->items[i], &filter->wheres[i], err))
-			return error_while(err, "--where");
-		filter->nwheres++;
-		state = state || where_reads_state(filter->wheres[i]);
-	}
-	if (!words->count)
+	if (!parse_wheres(filter, words, err))
+		return false;
+	if (!filter->where)
 		return true;
 	if (!session_rules(filter->session, err))
 		return false;
 	struct rules *rules = filter->session->rules;
-	if (state && !program_compile(rules, filter->trace, &notices, &filter->program, err))
+	if (where_reads_state(filter->where) &&
+	    !program_compile(rules, filter->trace, &notices, &filter->program, err))
 		return false;
-	for (size_t i = 0; i < filter->nwheres; i++)
-		if (!where_compile(filter->wheres[i], rules, filter->trace, filter->program,
-				   &notices, err))
-			return error_while(err, "--where");
+	if (!where_compile(filter->where, rules, filter->trace, filter->program, &notices, err))
+		return error_while(err, "--where");
+	if (where_selects(filter->where))
+		filter->pass = where_pass_new(filter->where, NULL);
 	return true;
 }
 
@@ -218,8 +220,8 @@ void filter_close(struct filter *filter)
 	if (!filter)
 		return;
 	known_free(filter->known);
-	for (size_t i = 0; i < filter->nwheres; i++)
-		where_free(filter->wheres[i]);
+	where_pass_free(filter->pass);
+	where_free(filter->where);
 	program_free(filter->program);
 	mem_free(filter->cpus);
 	arena_free(filter->scratch);
@@ -235,13 +237,22 @@ void filter_fill(const struct filter *filter, struct events_options *out)
 	out->streams = filter->streams;
 	out->cpus = filter->ncpus ? filter->cpus : NULL;
 	out->ncpus = filter->ncpus;
+	if (filter->pass) {
+		out->select = where_select;
+		out->select_arg = filter->pass;
+	}
 	out->progress = session_progress_time;
 	out->progress_arg = filter->session;
 }
 
+struct where_pass *filter_pass_new(const struct filter *filter)
+{
+	return filter->pass ? where_pass_new(filter->where, NULL) : NULL;
+}
+
 bool filter_per_event(const struct filter *filter)
 {
-	return filter->who || filter->nwheres;
+	return filter->who || filter->program;
 }
 
 bool filter_selects(const struct filter *filter)
@@ -401,10 +412,7 @@ static bool wheres_pass(struct filter *filter, const struct event *event)
 			  .arg = filter,
 			  .scratch = filter->scratch};
 
-	for (size_t i = 0; i < filter->nwheres; i++)
-		if (!where_test(filter->wheres[i], &env))
-			return false;
-	return true;
+	return where_test(filter->where, &env);
 }
 
 bool filter_pass(struct filter *filter, struct events *events, const struct event *event,
@@ -417,7 +425,7 @@ bool filter_pass(struct filter *filter, struct events *events, const struct even
 	*pass = true;
 	if (filter->who && !who_passes(filter, event, pass, err))
 		return false;
-	if (*pass && filter->nwheres)
+	if (*pass && filter->program)
 		*pass = wheres_pass(filter, event);
 	if (filter->failed.kind != ERR_NONE) {
 		*err = filter->failed;

@@ -9,6 +9,7 @@
 
 #include "index/events.h"
 #include "repl/session.h"
+#include "state/where.h"
 
 struct filter;
 
@@ -19,6 +20,8 @@ void filter_close(struct filter *filter); /* NULL is fine */
 
 /* The cursor's half; what it points to lives as long as the filter. */
 void filter_fill(const struct filter *filter, struct events_options *out);
+/* The same for a thread of a sweep, which asks where_select() itself; NULL: all pass. */
+struct where_pass *filter_pass_new(const struct filter *filter);
 /* True when filter_pass() must be asked. */
 bool filter_per_event(const struct filter *filter);
 /* True when only some events were asked for by name or value: losses are then left out. */

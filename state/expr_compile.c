@@ -571,6 +571,17 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 	return expr;
 }
 
+const struct expr *compile_and(struct compile *compile, const struct expr *left,
+			       const struct expr *right)
+{
+	struct expr *expr = expr_new(compile, EXPR_AND);
+
+	expr->op = OP_AND;
+	expr->left = left;
+	expr->right = right;
+	return expr;
+}
+
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
 {
 	struct expr *expr = expr_new(compile, EXPR_IN);

@@ -61,6 +61,8 @@ struct compile {
 };
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
+const struct expr *compile_and(struct compile *compile, const struct expr *left,
+			       const struct expr *right);
 void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
 bool expr_is_const(const struct expr *expr, enum value_kind kind);
 bool expr_uses_fields(const struct expr *expr);

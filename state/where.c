@@ -1,5 +1,5 @@
-/* where.c - --where: one expression, compiled per class like the lines of a rule file */
-#include "state/where.h"
+/* where.c - --where: expressions that must all hold, compiled per class like a rule's lines */
+#include "state/where_internal.h"
 
 #include "engine/base/mem.h"
 #include "state/program_internal.h"
@@ -7,34 +7,34 @@
 
 #include <string.h>
 
-struct where {
-	struct rules *rules; /* holds the tree */
+bool where_add(struct where *where, const char *text, struct error *err)
+{
+	struct rule_file file = {.name = "--where", .text = text, .len = strlen(text)};
+	struct rule_file *kept;
 	const struct ast *ast;
-	struct rules *empty; /* what an own program is made of */
-	struct program *own; /* when no program was given */
-	struct program *program;
-	const struct expr **classes; /* NULL: always true */
-	uint8_t *passes;             /* by class: may an event pass? */
-};
+	size_t n;
+
+	kept = arena_alloc(where->rules->arena, sizeof *kept);
+	*kept = file;
+	kept->text = arena_strdup(where->rules->arena, text);
+	ast = parse_expr_text(where->rules, kept);
+	if (ast)
+		ast_check(where->rules, kept, NULL, ast, false);
+	const struct rule_error *errors = rules_errors(where->rules, &n);
+	if (n)
+		return error_set(err, ERR_QUERY, "condition '%.200s': column %u: %s", text,
+				 errors[0].column, errors[0].text);
+	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
+	where->asts[where->nasts++] = ast;
+	return true;
+}
 
 bool where_parse(const char *text, struct where **out, struct error *err)
 {
 	struct where *where = mem_new(sizeof *where);
-	struct rule_file file = {.name = "--where", .text = text, .len = strlen(text)};
-	struct rule_file *kept;
-	size_t n;
 
 	where->rules = rules_new();
-	kept = arena_alloc(where->rules->arena, sizeof *kept);
-	*kept = file;
-	kept->text = arena_strdup(where->rules->arena, text);
-	where->ast = parse_expr_text(where->rules, kept);
-	if (where->ast)
-		ast_check(where->rules, kept, NULL, where->ast, false);
-	const struct rule_error *errors = rules_errors(where->rules, &n);
-	if (n) {
-		error_set(err, ERR_QUERY, "condition '%.200s': column %u: %s", text,
-			  errors[0].column, errors[0].text);
+	if (!where_add(where, text, err)) {
 		where_free(where);
 		return false;
 	}
@@ -45,10 +45,14 @@ bool where_parse(const char *text, struct where **out, struct error *err)
 static void forget(struct where *where)
 {
 	program_free(where->own);
+	arena_free(where->arena);
 	mem_free(where->classes);
+	mem_free(where->tests);
 	mem_free(where->passes);
 	where->own = NULL;
+	where->arena = NULL;
 	where->classes = NULL;
+	where->tests = NULL;
 	where->passes = NULL;
 }
 
@@ -59,6 +63,7 @@ void where_free(struct where *where)
 	forget(where);
 	rules_free(where->empty);
 	rules_free(where->rules);
+	mem_free(where->asts);
 	mem_free(where);
 }
 
@@ -88,7 +93,10 @@ static bool reads_state(const struct ast *ast)
 
 bool where_reads_state(const struct where *where)
 {
-	return reads_state(where->ast);
+	for (size_t i = 0; i < where->nasts; i++)
+		if (reads_state(where->asts[i]))
+			return true;
+	return false;
 }
 
 static const char *unknown_map(const struct ast *ast, const struct rules *rules)
@@ -108,25 +116,55 @@ static const char *unknown_map(const struct ast *ast, const struct rules *rules)
 	return NULL;
 }
 
-static void compile_classes(struct where *where, const struct rules *rules,
-			    const struct trace *trace, uint8_t *refs)
+/* All conditions of one class, as one. */
+static const struct expr *compile_class(const struct where *where, const struct rules *rules,
+					const struct event_class *class, uint8_t *refs)
 {
+	const struct trace *trace = where->trace;
+	struct compile compile = {.program = where->program,
+				  .names = rules,
+				  .on = ON_WHERE,
+				  .class = class,
+				  .part = class->part < trace->nparts ? trace->parts[class->part]
+								      : NULL,
+				  .refs = refs};
+	const struct expr *all = NULL;
+
+	for (size_t i = 0; i < where->nasts; i++) {
+		const struct expr *expr = compile_expr(&compile, where->asts[i]);
+		all = all ? compile_and(&compile, all, expr) : expr;
+	}
+	return all;
+}
+
+static bool may_pass(const struct where *where, size_t i, struct env *env)
+{
+	const struct class_test *test = &where->tests[i];
+
+	return node_possible(test->early, env) & node_possible(test->late, env) & 1u << OUTCOME_YES;
+}
+
+static bool is_open(const struct node *node)
+{
+	return node->kind != NODE_FIXED;
+}
+
+static void compile_classes(struct where *where, const struct rules *rules, uint8_t *refs)
+{
+	const struct trace *trace = where->trace;
+	struct env env = {.program = where->program};
+
+	where->arena = arena_new();
 	where->classes = mem_new_array(trace->nclasses, sizeof(struct expr *));
+	where->tests = mem_new_array(trace->nclasses, sizeof *where->tests);
 	where->passes = mem_new_array(trace->nclasses, 1);
+	where->early = where->late = false;
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		const struct event_class *class = trace->classes[i];
-		struct compile compile = {
-			.program = where->program,
-			.names = rules,
-			.on = ON_WHERE,
-			.class = class,
-			.part = class->part < trace->nparts ? trace->parts[class->part] : NULL,
-			.refs = refs};
-		const struct expr *expr = compile_expr(&compile, where->ast);
-		where->classes[i] = expr;
-		where->passes[i] = expr->kind != EXPR_FAIL &&
-				   !(expr->kind == EXPR_CONST &&
-				     (expr->value.kind != VALUE_BOOL || !expr->value.b));
+		where->classes[i] = compile_class(where, rules, trace->classes[i], refs);
+		where->tests[i] = node_compile(where->arena, trace->classes[i], where->classes[i]);
+		where->passes[i] = may_pass(where, i, &env);
+		where->early |= where->passes[i] && is_open(where->tests[i].early);
+		where->late |= where->passes[i] && is_open(where->tests[i].late);
 	}
 }
 
@@ -144,9 +182,11 @@ static void warn_paths(const struct ast *ast, const uint8_t *refs, const struct 
 bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
 		   struct program *program, const struct notices *notices, struct error *err)
 {
-	const char *name = unknown_map(where->ast, rules);
+	const char *name = NULL;
 	uint8_t *refs;
 
+	for (size_t i = 0; i < where->nasts && !name; i++)
+		name = unknown_map(where->asts[i], rules);
 	if (name)
 		return error_set(err, ERR_QUERY, "condition: no map or function is named '%s'",
 				 name);
@@ -159,10 +199,11 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 	if (!program)
 		where->own = program_new(where->empty, trace);
 	where->program = program ? program : where->own;
+	where->trace = trace;
 	refs = mem_new_array(where->rules->nrefs, 1);
-	compile_classes(where, rules, trace, refs);
-	if (notices)
-		warn_paths(where->ast, refs, notices);
+	compile_classes(where, rules, refs);
+	for (size_t i = 0; i < where->nasts && notices; i++)
+		warn_paths(where->asts[i], refs, notices);
 	mem_free(refs);
 	return true;
 }
@@ -170,6 +211,32 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 bool where_class(const struct where *where, const struct event_class *class)
 {
 	return where->passes[class->index];
+}
+
+bool where_stream(const struct where *where, const struct stream *stream)
+{
+	const struct trace *trace = where->trace;
+	struct event event = {.stream = stream, .cpu = stream->cpu};
+	struct env env = {.program = where->program, .event = &event, .scratch = arena_new()};
+	bool may = false;
+
+	for (size_t i = 0; i < trace->nclasses && !may; i++) {
+		event.class = trace->classes[i];
+		may = event.class->part == stream->part && where->passes[i] &&
+		      may_pass(where, i, &env);
+	}
+	arena_free(env.scratch);
+	return may;
+}
+
+bool where_selects(const struct where *where)
+{
+	return where->early;
+}
+
+bool where_selects_by_state(const struct where *where)
+{
+	return where->late;
 }
 
 bool where_test(const struct where *where, struct env *env)

@@ -13,6 +13,8 @@ struct where;
 
 /* *err says the column. The caller owns *out and ends it with where_free(). */
 bool where_parse(const char *text, struct where **out, struct error *err);
+/* Adds a condition that must hold, too; before where_compile(). */
+bool where_add(struct where *where, const char *text, struct error *err);
 void where_free(struct where *where); /* NULL is fine */
 bool where_reads_state(const struct where *where);
 /*
@@ -23,11 +25,40 @@ bool where_reads_state(const struct where *where);
  */
 bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
 		   struct program *program, const struct notices *notices, struct error *err);
+
+/* What is decided before anything is decoded. */
+
 /* False when no event of the class can pass: it need not be read. */
 bool where_class(const struct where *where, const struct event_class *class);
+/* False when no event of the stream can. */
+bool where_stream(const struct where *where, const struct stream *stream);
+
 /*
- * Does the event pass? env: `event` (with a class), `decode`, `scratch`, `arg`, and `read` when
- * state is read; `program` is set by the call. A loss never passes.
+ * Many events at once. What needs no state is select()'s part, in any order and from several
+ * threads, each with a pass of its own; what reads the state is select_by_state()'s.
+ */
+struct where_reads { /* how the state just before an event is read */
+	/* *out is VALUE_UNKNOWN; texts live in `scratch` or until the next call. */
+	void (*read)(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
+		     struct value *out);
+	void *arg;
+};
+struct where_pass; /* belongs to one thread */
+
+/* Both are borrowed; `reads` may be NULL when no state is read. */
+struct where_pass *where_pass_new(const struct where *where, const struct where_reads *reads);
+void where_pass_free(struct where_pass *pass); /* NULL is fine */
+/* False: classes and streams say all, and there is nothing to be selected. */
+bool where_selects(const struct where *where);
+bool where_selects_by_state(const struct where *where);
+/* Entries of the run that pass, rising; fits events_options.select, with the pass as `arg`. */
+uint32_t where_select(void *pass, const struct run *run, uint16_t *entries);
+uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, uint16_t *entries);
+
+/*
+ * Does the event pass? One at a time, by the evaluator that rules use. env: `event` (with a class),
+ * `decode`, `scratch`, `arg`, and `read` when state is read; `program` is set by the call. A loss
+ * never passes.
  */
 bool where_test(const struct where *where, struct env *env);
 

@@ -181,6 +181,8 @@ void ctf_decoder_leave(struct decoder *decoder);
 enum step ctf_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
 void ctf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ctf_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool ctf_decoder_column(struct decoder *decoder, const struct batch *batch, const uint16_t *entries,
+			uint32_t n, const struct column_place *place, uint64_t *values);
 bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			struct fields *out, struct error *err);
 uint64_t ctf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);

@@ -65,4 +65,5 @@ const struct reader ctf_reader = {
 	.decoder_fields = ctf_decoder_fields,
 	.event_bits = ctf_event_bits,
 	.gapless = true,
+	.decoder_column = ctf_decoder_column,
 };

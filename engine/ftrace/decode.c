@@ -417,6 +417,25 @@ uint64_t ftrace_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	return record_of(d, b, i, &record, &len) ? b->head[i] + (uint64_t)(len + line_end) * 8 : 0;
 }
 
+bool ftrace_decoder_column(struct decoder *d, const struct batch *b, const uint16_t *entries,
+			   uint32_t n, const struct column_place *place, uint64_t *values)
+{
+	const uint8_t *record;
+	uint64_t bits; /* a record may be shorter than its class, or name places outside */
+	size_t len;
+
+	if (!n || d->own->content == CONTENT_CMDLINES ||
+	    !layout_constant_bits(d->file->trace->classes[b->class_index[entries[0]]]->layout,
+				  &bits))
+		return false;
+	for (uint32_t k = 0; k < n; k++) {
+		if (!record_of(d, b, entries[k], &record, &len) || len < bits / 8)
+			return false;
+		values[k] = column_value(place, &(struct column_input){record, len}, 0);
+	}
+	return true;
+}
+
 bool ftrace_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;

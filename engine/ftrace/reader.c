@@ -32,6 +32,7 @@ const struct reader ftrace_reader = {
 	.decoder_seek = ftrace_decoder_seek,
 	.decoder_fields = ftrace_decoder_fields,
 	.event_bits = ftrace_event_bits,
+	.decoder_column = ftrace_decoder_column,
 	.text = ftrace_text,
 	.maps = ftrace_maps,
 };

@@ -1,0 +1,101 @@
+/* column.c - see column.h; eight bytes are loaded and masked, except at the end of the input */
+#include "engine/column.h"
+
+#include "engine/layout_internal.h"
+
+#include <string.h>
+
+/* Bytes that a step takes in every event; false: that differs. */
+static bool step_bytes(const struct layout_step *step, uint64_t *bytes)
+{
+	switch ((enum op)step->op) {
+	case OP_U8:
+	case OP_S8:
+	case OP_U16:
+	case OP_S16:
+	case OP_U32:
+	case OP_S32:
+	case OP_64:
+	case OP_INT:
+	case OP_F32:
+	case OP_F64:
+	case OP_FLOAT:
+		*bytes = step->class->bits / 8;
+		return true;
+	case OP_ARRAY:
+		*bytes = step->count
+				 ? ((step->count - 1) * step->stride + step->class->element->bits) /
+					   8
+				 : 0;
+		return true;
+	case OP_SKIP:
+		*bytes = step->count / 8;
+		return true;
+	case OP_LOCATED:
+		*bytes = 4;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool column_place(const struct event_class *class, const struct field_path *path,
+		  struct column_place *out)
+{
+	const struct layout *layout = class->layout;
+	uint32_t slot = class->slot_base[path->scope] + path->slot;
+	uint64_t at = 0, bytes;
+
+	if (!layout || !layout->bytewise || path->scope <= SCOPE_EVENT_HEADER ||
+	    (path->class->kind != FIELD_INT && path->class->kind != FIELD_FLOAT))
+		return false;
+	for (const struct layout_step *step = layout->steps; step_bytes(step, &bytes); step++) {
+		if (step->class == path->class && step->slot == slot) {
+			*out = (struct column_place){(uint32_t)at, (uint32_t)bytes, step->class};
+			return true;
+		}
+		at += bytes;
+		if (at > UINT16_MAX)
+			return false;
+	}
+	return false;
+}
+
+/* Needs no more than a load, a mask and a sign. */
+static bool is_plain(const struct field_class *class)
+{
+	return (class->kind == FIELD_INT || class->bits == 64) && !class->big_endian;
+}
+
+static inline uint64_t load8(const uint8_t *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return value;
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "load8() swaps elsewhere");
+
+uint64_t column_value(const struct column_place *place, const struct column_input *in, uint64_t at)
+{
+	return layout_scalar(place->class, in->data, (at + place->offset) * 8);
+}
+
+void column_load(const struct column_place *place, const struct column_input *in,
+		 const struct batch *batch, const uint16_t *entries, uint32_t n, uint64_t *values)
+{
+	const struct field_class *class = place->class;
+	const uint64_t mask = UINT64_MAX >> (64 - class->bits);
+	const uint64_t sign =
+		class->is_signed && class->kind == FIELD_INT ? UINT64_C(1) << (class->bits - 1) : 0;
+	const uint64_t safe = is_plain(class) && in->size >= 8 ? in->size - 8 : 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = entries[k];
+		uint64_t at = (batch->at[i] + batch->head[i] + 7) / 8;
+		if (__builtin_expect(at + place->offset < safe, 1))
+			values[k] = ((load8(in->data + at + place->offset) & mask) ^ sign) - sign;
+		else
+			values[k] = column_value(place, in, at);
+	}
+}

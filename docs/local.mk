@@ -1,7 +1,8 @@
 EXTRA_DIST += docs/architecture.md docs/ctf.md docs/recording.md docs/speed.md docs/time.md
 EXTRA_DIST += docs/index-format.md
 EXTRA_DIST += docs/lua.md
-dist_man_MANS += docs/yore-rules.5
+dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7
+EXTRA_DIST += docs/sql.md
 EXTRA_DIST += docs/rules.md
 dist_man_MANS += docs/yore.1
 EXTRA_DIST += docs/aux.md

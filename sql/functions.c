@@ -164,6 +164,20 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sql_result_state(out, &found->value);
 }
 
+/*
+ * Statements that were prepared keep the tables that names meant then. A setting that changes makes
+ * SQLite prepare them again; it is put back at once.
+ */
+static void forget_statements(sqlite3 *db)
+{
+	int on, ignored;
+
+	if (sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_QPSG, -1, &on) != SQLITE_OK)
+		return;
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_QPSG, !on, &ignored);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_QPSG, on, &ignored);
+}
+
 static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_context *context = sqlite3_user_data(out);
@@ -184,6 +198,7 @@ static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
 	*at = host->next;
 	host->next = context->hosts;
 	context->hosts = host;
+	forget_statements(sqlite3_context_db_handle(out));
 	if (sql_register_tables(sqlite3_context_db_handle(out), context, host) == SQLITE_OK)
 		sqlite3_result_text(out, path, -1, SQLITE_TRANSIENT);
 	else
@@ -197,6 +212,7 @@ static void fn_pushdown(sqlite3_context *out, int argc, sqlite3_value **argv)
 	(void)argc;
 	for (struct sql_host *host = context->hosts; host; host = host->next)
 		host->pushdown = sqlite3_value_int(argv[0]) != 0;
+	forget_statements(sqlite3_context_db_handle(out));
 	sqlite3_result_value(out, argv[0]);
 }
 

@@ -16,7 +16,7 @@ status=0 count=0
 	for command in $(yore help | sed -n 's/^  \([a-z]\{2,\}\)  *.*/\1/p' | sort -u); do
 		yore help "$command" 2>/dev/null
 	done
-	cat docs/yore.1 docs/yore-rules.5 2>/dev/null
+	cat docs/yore.1 docs/yore-rules.5 docs/yore-sql.7 2>/dev/null
 } | sed -n 's/^ *\$ \(\(.*| *\)\{0,1\}yore .*\)/\1/p' | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/\\e/\\/g' | sort -u >"$work/examples"
 
 while read -r line; do

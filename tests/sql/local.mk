@@ -6,3 +6,5 @@ check_PROGRAMS += %D%/test_pushdown
 check_PROGRAMS += %D%/test_random
 %C%_test_random_SOURCES = %D%/test_random.c $(sql_world)
 %C%_test_random_LDADD = $(SQL_TEST_LDADD)
+dist_check_SCRIPTS += %D%/extension.sh
+EXTRA_DIST += %D%/extension.py

@@ -15,6 +15,12 @@ struct gather {
 	struct session *session;
 	const struct trace *trace;
 	struct summary *sum;
+	const struct filter *filter;
+};
+
+struct worker { /* of a sweep */
+	struct summary sum;
+	struct where_pass *pass; /* NULL: all events pass */
 };
 
 static const struct tally nothing = {.first = NSTIME_MAX, .last = NSTIME_MIN};
@@ -72,29 +78,42 @@ static void add_loss(struct summary *sum, const struct stream *stream, const str
 static void *sum_begin(void *arg)
 {
 	struct gather *gather = arg;
-	struct summary *sum = mem_new(sizeof *sum);
+	struct worker *worker = mem_new(sizeof *worker);
 
-	summary_init(sum, gather->trace);
-	return sum;
+	summary_init(&worker->sum, gather->trace);
+	worker->pass = filter_pass_new(gather->filter);
+	return worker;
+}
+
+/* Of the run's entries only those of entries[0..n); NULL: all n. */
+static void add_entries(struct summary *sum, const struct sweep_run *given, const uint16_t *entries,
+			uint32_t n)
+{
+	const struct run *run = &given->run;
+	const struct batch *batch = run->batch;
+	struct tally all = nothing;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = entries ? entries[k] : run->first + k;
+		tally_add(&sum->classes[batch->class_index[i]], given->bits[i], batch->time[i]);
+		tally_add(&all, given->bits[i], batch->time[i]);
+	}
+	tally_join(&sum->streams[run->stream->index], &all);
 }
 
 static bool sum_run(void *own, const struct sweep_run *given, struct error *err)
 {
 	const struct run *run = &given->run;
-	const struct batch *batch = run->batch;
-	struct summary *sum = own;
-	struct tally all = nothing;
+	struct worker *worker = own;
+	uint16_t entries[BATCH_MAX];
 
 	(void)err;
-	if (!run->count) {
-		add_loss(sum, run->stream, &run->loss);
-		return true;
-	}
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		tally_add(&sum->classes[batch->class_index[i]], given->bits[i], batch->time[i]);
-		tally_add(&all, given->bits[i], batch->time[i]);
-	}
-	tally_join(&sum->streams[run->stream->index], &all);
+	if (!run->count)
+		add_loss(&worker->sum, run->stream, &run->loss);
+	else if (worker->pass)
+		add_entries(&worker->sum, given, entries, where_select(worker->pass, run, entries));
+	else
+		add_entries(&worker->sum, given, NULL, run->count);
 	return true;
 }
 
@@ -113,12 +132,13 @@ static void sum_join(struct gather *gather, const struct summary *from)
 
 static void sum_end(void *arg, void *own, bool good)
 {
-	struct summary *sum = own;
+	struct worker *worker = own;
 
 	if (good)
-		sum_join(arg, sum);
-	summary_release(sum);
-	mem_free(sum);
+		sum_join(arg, &worker->sum);
+	summary_release(&worker->sum);
+	where_pass_free(worker->pass);
+	mem_free(worker);
 }
 
 static bool sum_progress(void *arg, uint64_t done, uint64_t all)
@@ -172,7 +192,8 @@ bool summary_gather(struct session *session, struct filter *filter, struct summa
 		    struct error *err)
 {
 	struct index *index = session_index(session, err);
-	struct gather gather = {.session = session, .trace = session->trace, .sum = out};
+	struct gather gather = {
+		.session = session, .trace = session->trace, .filter = filter, .sum = out};
 	struct events_options options = {0};
 
 	*out = (struct summary){0};

@@ -10,3 +10,4 @@ EXTRA_DIST += docs/symbols.md
 EXTRA_DIST += docs/trace-dat.md
 EXTRA_DIST += docs/shards.md
 EXTRA_DIST += docs/perf-data.md
+EXTRA_DIST += docs/timelines.md

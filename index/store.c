@@ -291,6 +291,11 @@ bool store_lock(struct store *store)
 	return ours;
 }
 
+void store_hurry(struct store *store)
+{
+	mdb_env_set_flags(store->env, MDB_NOMETASYNC, 1);
+}
+
 bool store_read_only(const struct store *store)
 {
 	return store->read_only;

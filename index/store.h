@@ -35,6 +35,11 @@ bool store_remove(const char *path, struct error *err);
 
 /* Tries to become the writer, without waiting; true when this process is it. Kept until close. */
 bool store_lock(struct store *store);
+/*
+ * Commits no longer wait until the last of them is safe: after a power cut the newest may be gone,
+ * the file is whole. For long builds that can go on from what is there.
+ */
+void store_hurry(struct store *store);
 bool store_read_only(const struct store *store); /* nobody can write it from here */
 
 /* A view of what is committed. Values stay valid until store_read_end(). */

@@ -1,12 +1,13 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
 #include "repl/cmds.h"
+#include "state/timelines.h"
 
 static bool drop(struct session *session, struct error *err)
 {
 	struct index_options options = session_index_options(session);
 	struct trace *trace = session_trace(session, err);
 
-	return trace && index_drop(trace, &options, err);
+	return trace && timelines_drop(trace, &options, err) && index_drop(trace, &options, err);
 }
 
 static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, struct error *err)
@@ -21,6 +22,28 @@ static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, 
 			return false;
 		*packets += table_count(table);
 	}
+	return true;
+}
+
+static bool build_timelines(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err)
+{
+	struct state *state = session_state(session, err);
+	struct timelines_built built;
+
+	if (!state || !timelines_build(state, &built, err))
+		return false;
+	if (options->format == FORMAT_JSON)
+		sink_printf(sink,
+			    "{\"timelines\":{\"changes\":%llu,\"slices\":%u,\"bytes\":%llu}}\n",
+			    (unsigned long long)built.changes, built.slices,
+			    (unsigned long long)built.bytes);
+	else
+		sink_printf(sink, "%llu change%s of state in %u slice%s, %llu bytes\n",
+			    (unsigned long long)built.changes, built.changes == 1 ? "" : "s",
+			    built.slices, built.slices == 1 ? "" : "s",
+			    (unsigned long long)built.bytes);
+	sink_row(sink);
 	return true;
 }
 
@@ -47,7 +70,7 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return true;
+	return !options->timelines || build_timelines(session, options, sink, err);
 }
 
 const struct cmd cmd_index = {
@@ -61,8 +84,13 @@ const struct cmd cmd_index = {
 		"miss. A trace that grew is caught up from where it ended; --drop removes what is\n"
 		"stored, and decompressed copies that are kept beside it.\n"
 		"\n"
+		"--timelines also stores every change of state that the rules make of the events:\n"
+		"at, state, when, longest and diff then answer from there. Interrupted, what was\n"
+		"stored stays, and the next run goes on with it.\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore index fixtures/golden/sched-demo\n"
+		"  $ yore index fixtures/golden/sched-demo --timelines\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
 	.options = OPT_TRACE | OPT_INDEX | OPT_FORMAT,
 	.run = build_index,

@@ -9,6 +9,7 @@
  */
 #include "state/intervals.h"
 #include "engine/base/mem.h"
+#include "state/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -348,9 +349,19 @@ static void give_all(struct tracks *tracks, const struct giving *giving)
 
 static bool tracks_make(struct tracks *tracks, struct error *err)
 {
+	struct state *state = tracks->state;
 	enum outcome near;
 
 	err->kind = ERR_NONE;
+	if ((state->force == FORCE_NONE || state->force == FORCE_SLICES) &&
+	    !state->options.replay_only && stored_of(state)) {
+		tracks->all_known = true;
+		tracks_add_operands(tracks);
+		if (!tracks_stored(tracks, state->stored, err))
+			return false;
+		tracks_compute(tracks);
+		return true;
+	}
 	tracks->all_known =
 		!tracks->wanted->lists || wanted_enumerate(tracks->state, tracks->wanted,
 							   &tracks->listed, &tracks->nlisted, err);

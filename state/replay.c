@@ -288,6 +288,9 @@ static void bury(struct replay *replay, const struct pattern *pattern, enum valu
 {
 	cells_bury(replay->cells, pattern, kind, replay->item->event.time, &replay->writer, buried,
 		   replay);
+	if (replay->options.bury)
+		replay->options.bury(replay->options.arg, pattern, kind,
+				     replay->item->event.time);
 }
 
 /* The depth of a stack; false: it is none. */

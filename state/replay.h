@@ -26,6 +26,8 @@ struct replay_options {
 	struct program *program;
 	/* Called for each change; NULL: nobody watches. */
 	void (*change)(void *arg, const struct change *change);
+	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL. */
+	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);
 	/* Called before the first event of a later time than the last; false: stop here. */
 	bool (*moment)(void *arg, nstime next);
 	void *arg;

@@ -2,6 +2,7 @@
 #include "state/state_internal.h"
 
 #include "engine/base/mem.h"
+#include "state/stored.h"
 
 #include <string.h>
 
@@ -59,6 +60,7 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
+	stored_close(state->stored);
 	cells_free(state->floor);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
@@ -85,6 +87,14 @@ static bool backward_at(struct state *state, const struct choice *choice,
 	return outcome != OUTCOME_ERROR;
 }
 
+/* They do not say which event wrote; what they say is otherwise the quickest answer. */
+static bool uses_stored(struct state *state, const struct moment *moments, size_t nmoments)
+{
+	return (state->force == FORCE_NONE || state->force == FORCE_SLICES) &&
+	       !state->options.replay_only && stored_takes(moments, nmoments) &&
+	       stored_of(state) != NULL;
+}
+
 bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
 	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
 	      struct error *err)
@@ -95,7 +105,12 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	bool done = false, ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	ok = choose_at(state, &wanted, &choice, err);
+	if (!why && uses_stored(state, moments, nmoments)) {
+		ok = stored_at(state->stored, moments, nmoments, &wanted, &records, err);
+		done = true;
+	} else {
+		ok = choose_at(state, &wanted, &choice, err);
+	}
 	if (ok && choice.backward && nmoments)
 		ok = backward_at(state, &choice, moments, nmoments, &wanted, &records, &done, err);
 	if (ok && !done && nmoments)
@@ -122,6 +137,10 @@ bool state_explain(struct state *state, const struct moment *moment,
 	nstime from;
 	bool ok;
 
+	if (uses_stored(state, moment, 1)) {
+		buf_add_text(out, "slices: timelines were stored\n");
+		return true;
+	}
 	wanted_init(state, queries, nqueries, &wanted);
 	ok = choose_at(state, &wanted, &choice, err);
 	if (ok) {

@@ -16,7 +16,13 @@
 #include "state/replay.h"
 #include "state/state.h"
 
-enum force { FORCE_NONE, FORCE_REPLAY, FORCE_CHECKPOINT, FORCE_BACKWARD }; /* for tests */
+enum force {
+	FORCE_NONE,
+	FORCE_REPLAY,
+	FORCE_CHECKPOINT,
+	FORCE_BACKWARD,
+	FORCE_SLICES
+}; /* for tests */
 
 struct state {
 	struct index *index; /* NULL: a feed of the caller's */
@@ -36,6 +42,10 @@ struct state {
 	nstime checkpoint_time; /* of the run: the newest one it left or met */
 	uint64_t checkpoint_events;
 	struct runs *runs;
+	struct stored *stored; /* timelines; NULL: none, once they were looked for */
+	bool stored_looked;
+	const char *timelines; /* where they are; NULL: beside the index. Borrowed; for tests */
+	uint32_t timelines_least; /* likewise: of timelines_part */
 	struct backward_limits limits;
 	struct cells *floor; /* the checkpoint that a pass read last */
 	nstime floor_time;

@@ -8,12 +8,14 @@
  */
 #include "engine/base/mem.h"
 #include "state/state_internal.h"
+#include "state/timelines.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SETS = 3000, MOMENTS = 6, LAST = RANDOM_LAST, STORED = 15 };
 
@@ -69,6 +71,32 @@ static struct state *open_state(struct fake_trace *trace, struct rules *rules, e
 	return state;
 }
 
+/* In memory where that is possible: the store waits for the disk. */
+static const char *store_path(void)
+{
+	static char path[64];
+
+	if (!path[0])
+		snprintf(path, sizeof path, "%stest_property-%ld.timelines",
+			 access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : "", (long)getpid());
+	return path;
+}
+
+/* With timelines of the whole trace. */
+static struct state *open_stored(struct gen *gen, struct fake_trace *trace, struct rules *rules)
+{
+	struct state *state = open_state(trace, rules, FORCE_SLICES);
+	struct timelines_built built;
+	struct error err;
+
+	state->timelines = store_path();
+	state->timelines_least = 1 + pick(gen, 20);
+	if (!timelines_remove(state->timelines, &err) || !timelines_build(state, &built, &err))
+		fail_msg("%s", err.text);
+	assert_true(timelines_there(state));
+	return state;
+}
+
 static void first_difference(const char *a, const char *b, struct buf *out)
 {
 	while (*a && *b) {
@@ -103,6 +131,7 @@ static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trac
 		enum force force;
 	} ways[] = {{"backward", FORCE_BACKWARD},
 		    {"from a checkpoint", FORCE_CHECKPOINT},
+		    {"timelines", FORCE_SLICES},
 		    {"the planner", FORCE_NONE}};
 	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
 	struct questions all = *questions;
@@ -111,12 +140,14 @@ static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trac
 	replay->options.no_checkpoints = true;
 	dump(replay, questions, &expected);
 	for (size_t i = 0; i < COUNT(ways); i++) {
-		struct state *state = open_state(trace, rules, ways[i].force);
+		struct state *state = ways[i].force == FORCE_SLICES
+					      ? open_stored(gen, trace, rules)
+					      : open_state(trace, rules, ways[i].force);
 
 		all.count = 0; /* the whole state, at the end: leaves checkpoints */
 		all.moments[0] = (struct moment){LAST, false};
 		all.nmoments = 1;
-		if (ways[i].force != FORCE_BACKWARD)
+		if (ways[i].force != FORCE_BACKWARD && ways[i].force != FORCE_SLICES)
 			dump(state, &all, &ignored);
 		for (size_t m = 0; m < questions->nmoments; m++) {
 			struct questions one = *questions;
@@ -175,7 +206,8 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 			   struct rules *rules, const struct questions *questions, enum force force)
 {
 	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
-	struct state *other = open_state(trace, rules, force);
+	struct state *other = force == FORCE_SLICES ? open_stored(gen, trace, rules)
+						    : open_state(trace, rules, force);
 	struct questions all = {.nmoments = 1, .moments = {{LAST, false}}};
 	struct ranges expected = {0}, got = {0};
 	struct buf ignored = {0};
@@ -195,6 +227,8 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 		ranges_of(replay, questions, NSTIME_MIN, NSTIME_MAX, &expected);
 		ranges_of(other, questions, begin, end, &got);
 		near_ranges += !strcmp(state_evaluation(other), "backward");
+		if (force == FORCE_SLICES)
+			assert_string_equal(state_evaluation(other), "slices");
 		buf_printf(&gen->text, "# range [%lld, %lld)\n", (long long)begin, (long long)end);
 		compare(gen, seed, "a range", &expected.text, &got.text);
 	}
@@ -280,6 +314,7 @@ static void one_set(uint64_t seed)
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
+	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_SLICES);
 	questions.count = STORED; /* nothing computed: may be read where it is */
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
@@ -302,6 +337,8 @@ static void all_ways_agree(void **unused)
 	(void)unused;
 	for (uint64_t seed = from; seed < from + count; seed++)
 		one_set(seed);
+	struct error err;
+	assert_true(timelines_remove(store_path(), &err));
 	print_message("%llu ranges were read where they are\n", (unsigned long long)near_ranges);
 	assert_true(near_ranges >= count);
 }

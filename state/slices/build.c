@@ -1,0 +1,292 @@
+/*
+ * build.c - slices from a replay
+ *
+ * A slice ends between two times, when it has enough changes: that depends on the trace and the
+ * rules alone, so a build that was killed and goes on makes the same slices. The last slice ends
+ * with the trace; it does not replace `resume`, so that a trace which grew is caught up by making
+ * that slice again, as it would have been.
+ */
+#include "state/slices/build.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+#include "state/slices/names.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* ---- watching the replay ---- */
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct building *building = arg;
+	uint32_t number = numbers_attr(building->numbers, change->attr);
+	struct slice_value value = {0, SLICE_DELETED};
+
+	if (change->after->named)
+		value = numbers_value(building->numbers, &change->after->value);
+	if (change->fill && change->after->since < change->time)
+		builder_fill(building->builder, number, value, change->time, change->after->since);
+	else
+		builder_put(building->builder, number, value, change->time);
+}
+
+/* Of two tombs of one time the later one counts: their places in it are part of the value. */
+static void on_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
+{
+	struct building *building = arg;
+	struct slice_value value = {kind == VALUE_UNKNOWN, SLICE_INT};
+
+	if (!building->any_tomb || building->tombs_at != time)
+		building->tombs = 0;
+	building->any_tomb = true;
+	building->tombs_at = time;
+	value.number |= (int64_t)building->tombs++ << 1;
+	if (pattern->any)
+		builder_put(building->builder, numbers_pattern(building->numbers, pattern), value,
+			    time);
+	else
+		builder_put_tomb(building->builder,
+				 numbers_tomb(building->numbers, pattern->attr, pattern->below),
+				 value, time);
+}
+
+static bool on_moment(void *arg, nstime next)
+{
+	struct building *building = arg;
+	struct builder_end end = {.empty = NSTIME_MIN};
+	struct buf resume = {0};
+
+	if (!builder_due(building->builder))
+		return true;
+	building_put_resume(building, next, &resume);
+	end.events = building->events_before + replay_events(building->replay);
+	end.resume = &resume;
+	building->failed = !builder_close(building->builder, &end, building->err);
+	buf_release(&resume);
+	if (!building->failed && building->part->progress &&
+	    !building->part->progress(building->part->progress_arg, next))
+		building->failed = !error_set(building->err, ERR_INTERRUPTED, "interrupted");
+	return !building->failed;
+}
+
+/* ---- the store ---- */
+
+static void key_bytes(const struct timelines_part *part, struct buf *out)
+{
+	uint64_t start = part->start ? XXH3_64bits(part->start, part->nstart) : 0;
+
+	buf_add_varint(out, TIMELINES_FORMAT);
+	buf_add(out, part->key.rules, sizeof part->key.rules);
+	buf_add_varint(out, part->shard);
+	buf_add_varint(out, part->of);
+	buf_add(out, &part->begin, sizeof part->begin);
+	buf_add(out, &part->end, sizeof part->end);
+	buf_add(out, &start, sizeof start);
+}
+
+static void meta_key(const char *name, struct name_key *key)
+{
+	key->bytes[0] = KEY_META;
+	key->size = 1 + strlen(name);
+	memcpy(key->bytes + 1, name, key->size - 1);
+}
+
+static bool meta_get(struct store_txn *txn, const char *name, struct bytes *out)
+{
+	struct name_key key;
+
+	meta_key(name, &key);
+	return store_get(txn, name_key_bytes(&key), out);
+}
+
+static bool key_work(struct store_txn *txn, void *arg, struct error *err)
+{
+	const struct buf *bytes = arg;
+	struct name_key key;
+
+	meta_key("key", &key);
+	return store_put(txn, name_key_bytes(&key),
+			 (struct bytes){(const uint8_t *)bytes->data, bytes->len}, err);
+}
+
+/* Is what stands there of this key? A store without one is new. */
+static bool same_key(struct store *store, const struct buf *key, bool *any)
+{
+	struct store_txn *txn;
+	struct error ignored;
+	struct bytes value;
+	bool same = true;
+
+	*any = false;
+	if (!store_read(store, &txn, &ignored))
+		return false;
+	if (meta_get(txn, "key", &value)) {
+		*any = true;
+		same = value.size == key->len && !memcmp(value.data, key->data, value.size);
+	}
+	store_read_end(txn);
+	return same;
+}
+
+static bool open_store(struct building *building, struct error *err)
+{
+	const struct timelines_part *part = building->part;
+	struct buf key = {0};
+	bool ok, any, remade;
+
+	key_bytes(part, &key);
+	ok = store_open(part->path, &building->store, &remade, err);
+	if (ok && !same_key(building->store, &key, &any)) {
+		store_close(building->store);
+		building->store = NULL;
+		ok = store_remove(part->path, err) &&
+		     store_open(part->path, &building->store, &remade, err);
+		any = false;
+	}
+	if (ok && !store_lock(building->store))
+		ok = error_set(err, ERR_IO, "%s: another process builds it", part->path);
+	if (ok && !any)
+		ok = store_write(building->store, key_work, &key, err);
+	if (ok)
+		store_hurry(building->store);
+	buf_release(&key);
+	return ok;
+}
+
+/* `complete`: extent, events, changes, bytes, slices. */
+static void put_complete(const struct building *building, const struct timelines_built *built,
+			 struct buf *out)
+{
+	buf_add_varint(out, building->part->key.extent);
+	buf_add_varint(out, built->events);
+	buf_add_varint(out, built->changes);
+	buf_add_varint(out, built->bytes);
+	buf_add_varint(out, built->slices);
+}
+
+static bool get_complete(struct bytes value, uint64_t extent, struct timelines_built *out)
+{
+	const uint8_t *at = value.data, *end = at + value.size;
+	uint64_t numbers[5];
+
+	for (int i = 0; i < 5 && at; i++)
+		at = varint_get(at, end, &numbers[i]);
+	if (!at || numbers[0] != extent)
+		return false;
+	*out = (struct timelines_built){numbers[1], numbers[2], numbers[3], (uint32_t)numbers[4]};
+	return true;
+}
+
+bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out)
+{
+	struct store_txn *txn;
+	struct error ignored;
+	struct bytes value;
+	bool done;
+
+	if (!store_read(store, &txn, &ignored))
+		return false;
+	done = meta_get(txn, "complete", &value) && get_complete(value, extent, out);
+	store_read_end(txn);
+	return done;
+}
+
+/* ---- running ---- */
+
+static bool find_resume(struct building *building, struct buf *out)
+{
+	struct store_txn *txn;
+	struct error ignored;
+	struct bytes value;
+	bool any;
+
+	if (!store_read(building->store, &txn, &ignored))
+		return false;
+	any = meta_get(txn, "resume", &value);
+	if (any)
+		buf_add(out, value.data, value.size);
+	store_read_end(txn);
+	return any;
+}
+
+static bool begin(struct building *building, struct error *err)
+{
+	struct buf resume = {0};
+	bool ok;
+
+	if (!find_resume(building, &resume)) {
+		building_put_resume(building, building->part->begin, &resume);
+		ok = building_resume(building,
+				     (struct bytes){(const uint8_t *)resume.data, resume.len},
+				     err) &&
+		     building_start(building, err);
+	} else {
+		ok = building_resume(building,
+				     (struct bytes){(const uint8_t *)resume.data, resume.len}, err);
+	}
+	buf_release(&resume);
+	return ok;
+}
+
+static bool finish(struct building *building, struct timelines_built *out, struct error *err)
+{
+	const struct timelines_part *part = building->part;
+	struct builder_end end = {.empty = NSTIME_MIN};
+	struct buf complete = {0};
+	bool ok;
+
+	if (part->start && builder_slices(building->builder) == 0)
+		end.empty = part->begin;
+	end.events = building->events_before + replay_events(building->replay);
+	*out = (struct timelines_built){.events = end.events};
+	ok = builder_close(building->builder, &end, err);
+	out->changes = building->changes_before + builder_changes(building->builder);
+	out->bytes = building->bytes_before + builder_bytes(building->builder);
+	out->slices = builder_slices(building->builder);
+	if (!ok)
+		return false;
+	put_complete(building, out, &complete);
+	end = (struct builder_end){.complete = &complete, .empty = NSTIME_MIN};
+	ok = builder_close(building->builder, &end, err);
+	buf_release(&complete);
+	return ok;
+}
+
+static bool run(struct building *building, struct error *err)
+{
+	const struct timelines_part *part = building->part;
+	struct order from = order_before(building->from);
+	struct order to =
+		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+
+	building->err = err;
+	return replay_run(building->replay, &from, &to, err) && !building->failed;
+}
+
+bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
+			  struct error *err)
+{
+	struct building building = {.part = part, .from = part->begin};
+	struct replay_options options = {.feed = part->feed,
+					 .program = part->program,
+					 .change = on_change,
+					 .bury = on_bury,
+					 .moment = on_moment,
+					 .arg = &building};
+	bool ok = open_store(&building, err);
+
+	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
+		building.numbers = numbers_new(part->program);
+		building.builder = builder_new(building.numbers, building.store);
+		builder_least(building.builder, part->least);
+		building.replay = replay_new(&options);
+		ok = begin(&building, err) && run(&building, err) && finish(&building, out, err);
+	}
+	replay_free(building.replay);
+	builder_free(building.builder);
+	numbers_free(building.numbers);
+	store_close(building.store);
+	return ok || error_while(err, "building timelines");
+}

@@ -1,0 +1,39 @@
+/* build.h - a replay that feeds a builder, and how a killed one goes on: for build.c, resume.c */
+#ifndef STATE_SLICES_BUILD_H
+#define STATE_SLICES_BUILD_H
+
+#include "index/store.h"
+#include "state/replay.h"
+#include "state/slices/builder.h"
+#include "state/slices/numbers.h"
+#include "state/timelines.h"
+
+enum { TIMELINES_FORMAT = 1 };
+
+struct building {
+	const struct timelines_part *part;
+	struct store *store;
+	struct numbers *numbers;
+	struct builder *builder;
+	struct replay *replay;
+	nstime from;            /* where the replay begins */
+	uint64_t events_before; /* seen by builds that were killed */
+	uint64_t changes_before, bytes_before;
+	nstime tombs_at; /* time of the newest tomb; how many were placed then */
+	uint32_t tombs;
+	bool any_tomb;
+	struct error *err; /* of the slice that could not be stored */
+	bool failed;
+};
+
+/* What must be known at `next`, besides the slices, to go on from there. */
+void building_put_resume(const struct building *building, nstime next, struct buf *out);
+/* Drops what was stored after that, and fills numbers, builder and the replay's state. */
+bool building_resume(struct building *building, struct bytes resume, struct error *err);
+/* The state before part->begin. */
+bool building_start(struct building *building, struct error *err);
+
+/* Is the store whole, for files of this extent? */
+bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);
+
+#endif

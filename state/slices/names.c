@@ -1,0 +1,322 @@
+/* names.c - see names.h */
+#include "state/slices/names.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+#include <xxhash.h>
+
+enum {
+	TAG_NEGATIVE = 1,
+	TAG_INT,
+	TAG_BOOL,
+	TAG_TEXT,
+	TAG_LONG_TEXT,
+	TEXT_MAX = 400,
+	TEXT_HEAD = 200
+};
+
+static void add_be(struct name_key *key, uint64_t number, unsigned bytes)
+{
+	while (bytes-- > 0)
+		key->bytes[key->size++] = (uint8_t)(number >> 8 * bytes);
+}
+
+void name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers, size_t count)
+{
+	key->bytes[0] = (uint8_t)letter;
+	key->size = 1;
+	for (size_t i = 0; i < count; i++)
+		add_be(key, numbers[i], 4);
+}
+
+static void add_text(struct name_key *key, const struct value *atom)
+{
+	XXH128_hash_t hash;
+
+	if (atom->len <= TEXT_MAX) {
+		key->bytes[key->size++] = TAG_TEXT;
+		memcpy(key->bytes + key->size, atom->text, atom->len);
+		key->size += atom->len;
+		return;
+	}
+	hash = XXH3_128bits(atom->text, atom->len);
+	key->bytes[key->size++] = TAG_LONG_TEXT;
+	memcpy(key->bytes + key->size, atom->text, TEXT_HEAD);
+	key->size += TEXT_HEAD;
+	add_be(key, hash.high64, 8);
+	add_be(key, hash.low64, 8);
+}
+
+void name_key_entity(struct name_key *key, uint32_t class, uint32_t parent,
+		     const struct value *atom)
+{
+	name_key_numbers(key, KEY_NAMES, (const uint32_t[]){class, parent}, 2);
+	if (atom->kind == VALUE_STRING) {
+		add_text(key, atom);
+	} else if (atom->kind == VALUE_BOOL) {
+		key->bytes[key->size++] = TAG_BOOL;
+		key->bytes[key->size++] = atom->b;
+	} else {
+		key->bytes[key->size++] = atom->negative ? TAG_NEGATIVE : TAG_INT;
+		add_be(key, atom->u, 8);
+	}
+}
+
+/* ---- values ---- */
+
+void name_put_value(struct buf *out, const struct value *value)
+{
+	buf_add_varint(out,
+		       (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative));
+	if (value->kind == VALUE_STRING) {
+		buf_add_varint(out, value->len);
+		buf_add(out, value->text, value->len);
+	} else if (value->kind == VALUE_BOOL) {
+		buf_add_varint(out, value->b);
+	} else if (value->kind > VALUE_NONE) {
+		buf_add_varint(out, value->u);
+	}
+}
+
+const uint8_t *name_get_value(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
+			      struct value *out)
+{
+	uint64_t head, number = 0;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	at = varint_get(at, end, &head);
+	if (!at || head >> 1 > VALUE_BOOL)
+		return NULL;
+	if (head >> 1 > VALUE_NONE)
+		at = varint_get(at, end, &number);
+	if (!at)
+		return NULL;
+	out->kind = (enum value_kind)(head >> 1);
+	out->negative = head & 1;
+	if (out->kind == VALUE_STRING) {
+		if (number > (uint64_t)(end - at))
+			return NULL;
+		out->len = (uint32_t)number;
+		out->text = attrs_text(attrs, (const char *)at, out->len);
+		return at + number;
+	}
+	if (out->kind == VALUE_BOOL)
+		out->b = number != 0;
+	else
+		out->u = number;
+	return at;
+}
+
+void name_put_pattern(struct buf *out, const struct pattern *pattern)
+{
+	buf_add_varint(out, pattern->below);
+	buf_add_varint(out, pattern->natoms);
+	for (uint32_t i = 0; i < pattern->natoms; i++) {
+		buf_add_varint(out, pattern->atoms[i].kind);
+		if (pattern->atoms[i].kind != PATTERN_ANY)
+			name_put_value(out, &pattern->atoms[i].value);
+	}
+}
+
+bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struct pattern *out)
+{
+	const uint8_t *end = at + size;
+	uint64_t below, natoms, kind;
+
+	*out = (struct pattern){.any = true, .attr = ATTR_ABSENT};
+	at = varint_get(at, end, &below);
+	at = at ? varint_get(at, end, &natoms) : NULL;
+	if (!at || natoms > PATH_ATOMS)
+		return false;
+	out->below = below != 0;
+	out->natoms = (uint32_t)natoms;
+	for (uint32_t i = 0; i < natoms; i++) {
+		at = varint_get(at, end, &kind);
+		if (!at || kind > PATTERN_ANY)
+			return false;
+		out->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
+				     : kind == PATTERN_KEY ? PATTERN_KEY
+							   : PATTERN_ANY;
+		if (kind != PATTERN_ANY)
+			at = name_get_value(at, end, attrs, &out->atoms[i].value);
+		if (!at)
+			return false;
+	}
+	return at == end;
+}
+
+/* ---- entities ---- */
+
+enum { ENTITIES_INTS = 1, ENTITIES_PARENTS = 2 };
+
+void name_put_entities(struct buf *out, const struct name_entity *entities, size_t count)
+{
+	uint8_t flags = ENTITIES_INTS;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (entities[i].atom.kind != VALUE_INT || entities[i].atom.u > INT64_MAX)
+			flags &= (uint8_t)~ENTITIES_INTS;
+		if (entities[i].parent)
+			flags |= ENTITIES_PARENTS;
+	}
+	buf_add_char(out, (char)flags);
+	buf_add_varint(out, count);
+	for (size_t i = 0; i < count && flags & ENTITIES_PARENTS; i++) {
+		buf_add_varint(out, zigzag((int64_t)((uint64_t)entities[i].parent - last)));
+		last = entities[i].parent;
+	}
+	last = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!(flags & ENTITIES_INTS)) {
+			name_put_value(out, &entities[i].atom);
+			continue;
+		}
+		buf_add_varint(out, zigzag((int64_t)(entities[i].atom.u - last)));
+		last = entities[i].atom.u;
+	}
+}
+
+static const uint8_t *get_parents(const uint8_t *at, const uint8_t *end,
+				  struct name_entity *entities, size_t count)
+{
+	uint64_t last = 0, number;
+
+	for (size_t i = 0; i < count && at; i++) {
+		at = varint_get(at, end, &number);
+		last += (uint64_t)unzigzag(number);
+		if (last > UINT32_MAX)
+			return NULL;
+		entities[i].parent = (uint32_t)last;
+	}
+	return at;
+}
+
+static const uint8_t *get_ints(const uint8_t *at, const uint8_t *end, struct name_entity *entities,
+			       size_t count)
+{
+	uint64_t last = 0, number;
+
+	for (size_t i = 0; i < count && at; i++) {
+		at = varint_get(at, end, &number);
+		last += (uint64_t)unzigzag(number);
+		entities[i].atom = (struct value){.kind = VALUE_INT, .u = last};
+		if (last > INT64_MAX)
+			return NULL;
+	}
+	return at;
+}
+
+struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count)
+{
+	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
+	struct name_entity *entities;
+	uint64_t number;
+	uint8_t flags;
+
+	if (bytes.size < 2)
+		return NULL;
+	flags = *at++;
+	at = varint_get(at, end, &number);
+	if (!at || number > (uint64_t)(end - at))
+		return NULL;
+	*count = (size_t)number;
+	entities = mem_new_array(*count + 1, sizeof *entities);
+	if (flags & ENTITIES_PARENTS)
+		at = get_parents(at, end, entities, *count);
+	if (at && flags & ENTITIES_INTS)
+		at = get_ints(at, end, entities, *count);
+	for (size_t i = 0; i < *count && at && !(flags & ENTITIES_INTS); i++) {
+		at = name_get_value(at, end, attrs, &entities[i].atom);
+		if (at && entities[i].atom.kind <= VALUE_NONE)
+			at = NULL;
+	}
+	if (at)
+		return entities;
+	mem_free(entities);
+	return NULL;
+}
+
+/* ---- classes and chunks ---- */
+
+void name_put_classes(struct buf *out, const struct name_class *classes, size_t nclasses,
+		      const struct name_chunk *chunks, size_t nchunks)
+{
+	buf_add_varint(out, nclasses);
+	for (size_t i = 0; i < nclasses; i++) {
+		buf_add_varint(out, (uint64_t)classes[i].kind << 1 | classes[i].is_key);
+		buf_add_varint(out, classes[i].parent);
+		buf_add_varint(out, classes[i].len);
+		buf_add(out, classes[i].name, classes[i].len);
+	}
+	buf_add_varint(out, nchunks);
+	for (size_t i = 0; i < nchunks; i++) {
+		buf_add_varint(out, chunks[i].class);
+		buf_add_varint(out, chunks[i].first);
+	}
+}
+
+static const uint8_t *get_class(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
+				struct name_table *table)
+{
+	uint64_t head, parent, len;
+	struct name_class *class;
+
+	at = varint_get(at, end, &head);
+	at = at ? varint_get(at, end, &parent) : NULL;
+	at = at ? varint_get(at, end, &len) : NULL;
+	if (!at || head >> 1 > CLASS_PATTERN || len > (uint64_t)(end - at) ||
+	    parent >= table->nclasses ||
+	    (head >> 1 != CLASS_PATTERN && table->classes[parent].kind != CLASS_ATTR))
+		return NULL;
+	table->classes = mem_grow(table->classes, table->nclasses, &table->classes_capacity,
+				  sizeof *table->classes);
+	class = &table->classes[table->nclasses++];
+	*class = (struct name_class){.kind = (enum class_kind)(head >> 1),
+				     .parent = (uint32_t)parent,
+				     .is_key = head & 1,
+				     .len = (uint32_t)len};
+	class->name = attrs_text(attrs, (const char *)at, class->len);
+	return at + len;
+}
+
+static const uint8_t *get_chunk(const uint8_t *at, const uint8_t *end, struct name_table *table)
+{
+	uint64_t class, first;
+
+	at = varint_get(at, end, &class);
+	at = at ? varint_get(at, end, &first) : NULL;
+	if (!at || class >= table->nclasses || first > UINT32_MAX || first % CHUNK ||
+	    table->nchunks >= UINT32_MAX / CHUNK)
+		return NULL;
+	table->chunks = mem_grow(table->chunks, table->nchunks, &table->chunks_capacity,
+				 sizeof *table->chunks);
+	table->chunks[table->nchunks++] = (struct name_chunk){(uint32_t) class, (uint32_t)first};
+	return at;
+}
+
+bool name_get_classes(struct bytes bytes, struct attrs *attrs, struct name_table *out)
+{
+	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
+	uint64_t count;
+
+	if (out->nclasses == 0) {
+		out->classes = mem_grow(NULL, 0, &out->classes_capacity, sizeof *out->classes);
+		out->classes[out->nclasses++] = (struct name_class){.kind = CLASS_ATTR, .name = ""};
+	}
+	at = varint_get(at, end, &count);
+	for (uint64_t i = 0; at && i < count; i++)
+		at = get_class(at, end, attrs, out);
+	at = at ? varint_get(at, end, &count) : NULL;
+	for (uint64_t i = 0; at && i < count; i++)
+		at = get_chunk(at, end, out);
+	return at == end;
+}
+
+void name_table_release(struct name_table *table)
+{
+	mem_free(table->classes);
+	mem_free(table->chunks);
+	*table = (struct name_table){0};
+}

@@ -1,0 +1,292 @@
+/* shard.c - see shard.h */
+#include "engine/base/mem.h"
+#include "state/slices/shard_internal.h"
+
+#include <string.h>
+
+static bool damaged(struct error *err, const char *what)
+{
+	return error_set(err, ERR_FORMAT, "timelines: %s", what);
+}
+
+static bool load_records(struct shard *shard, uint32_t slices, struct error *err)
+{
+	size_t capacity = 0;
+	nstime reach = NSTIME_MAX;
+	struct name_key key;
+	struct bytes value;
+
+	while (shard->nslices < slices) {
+		struct slice_record *record;
+
+		name_key_numbers(&key, KEY_SLICE, &shard->nslices, 1);
+		if (!store_get(shard->txn, name_key_bytes(&key), &value))
+			break;
+		if (value.size != sizeof *record)
+			return damaged(err, "a record has the wrong size");
+		shard->records =
+			mem_grow(shard->records, shard->nslices, &capacity, sizeof *record);
+		record = &shard->records[shard->nslices];
+		memcpy(record, value.data, sizeof *record);
+		if (record->end < record->begin ||
+		    (shard->nslices && record->begin <= record[-1].end))
+			return damaged(err, "records are out of order");
+		shard->nslices++;
+	}
+	if (slices != UINT32_MAX && shard->nslices != slices)
+		return damaged(err, "slices are missing");
+	shard->reach = mem_new_array((size_t)shard->nslices + 1, sizeof *shard->reach);
+	for (uint32_t i = shard->nslices; i-- > 0;) {
+		if (shard->records[i].least_from < reach)
+			reach = shard->records[i].least_from;
+		shard->reach[i] = reach;
+	}
+	shard->reach[shard->nslices] = NSTIME_MAX;
+	return true;
+}
+
+bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struct shard **out,
+		struct error *err)
+{
+	struct shard *shard = mem_new(sizeof *shard);
+	bool ok;
+
+	shard->store = store;
+	shard->attrs = attrs;
+	shard->slice_number = UINT32_MAX;
+	ok = shard_begin(shard, err);
+	if (ok) {
+		ok = load_records(shard, slices, err) && shard_names_load(shard, err);
+		shard_end(shard);
+	}
+	if (ok)
+		*out = shard;
+	else
+		shard_close(shard);
+	return ok;
+}
+
+void shard_close(struct shard *shard)
+{
+	if (!shard)
+		return;
+	shard_names_release(shard);
+	mem_free(shard->records);
+	mem_free(shard->reach);
+	mem_free(shard);
+}
+
+bool shard_begin(struct shard *shard, struct error *err)
+{
+	return store_read(shard->store, &shard->txn, err);
+}
+
+void shard_end(struct shard *shard)
+{
+	store_read_end(shard->txn);
+	shard->txn = NULL;
+	shard->slice_number = UINT32_MAX;
+}
+
+uint32_t shard_slices(const struct shard *shard)
+{
+	return shard->nslices;
+}
+
+const struct slice_record *shard_record(const struct shard *shard, uint32_t slice)
+{
+	return &shard->records[slice];
+}
+
+uint32_t shard_slice_at(const struct shard *shard, nstime t)
+{
+	uint32_t low = 0, high = shard->nslices;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (shard->records[middle].begin <= t)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err)
+{
+	struct name_key key;
+	struct bytes value;
+
+	if (shard->slice_number == slice)
+		return &shard->slice;
+	shard->slice_number = UINT32_MAX;
+	name_key_data(&key, slice, PART_SLICE);
+	if (!store_get(shard->txn, name_key_bytes(&key), &value)) {
+		damaged(err, "a slice is missing");
+		return NULL;
+	}
+	if (!slice_open(value.data, value.size, &shard->slice, err))
+		return NULL;
+	if (shard->slice.number != slice || shard->slice.begin != shard->records[slice].begin) {
+		damaged(err, "a slice is not the one that its record tells of");
+		return NULL;
+	}
+	shard->slice_number = slice;
+	return &shard->slice;
+}
+
+bool shard_summary(struct shard *shard, uint32_t slice, struct bytes *out)
+{
+	struct name_key key;
+
+	name_key_data(&key, slice, PART_SUMMARY);
+	return store_get(shard->txn, name_key_bytes(&key), out);
+}
+
+/* ---- one number ---- */
+
+/* When the change at a tick was made: a fill's, when what it says began. */
+static enum slice_found since_of(const struct slice *slice, uint32_t number, uint32_t tick,
+				 nstime *out)
+{
+	struct slice_fill fill;
+
+	if (!slice_tick_time(slice, tick, out))
+		return SLICE_DAMAGED;
+	if (slice->fills.count) {
+		enum slice_found found = slice_fill(slice, number, tick, &fill);
+
+		if (found == SLICE_FOUND && fill.tick == tick && fill.final)
+			*out = fill.from;
+		return found == SLICE_DAMAGED ? found : SLICE_FOUND;
+	}
+	return SLICE_FOUND;
+}
+
+/* Among the changes of one slice alone. */
+static enum slice_found change_in(const struct slice *slice, uint32_t number, nstime t,
+				  struct slice_value *value, nstime *since)
+{
+	enum slice_found found;
+	uint32_t tick;
+
+	if (slice->nticks == 0 || t < slice->begin)
+		return SLICE_ABSENT;
+	if (!slice_tick_at(slice, t, &tick))
+		return SLICE_DAMAGED;
+	found = slice_change(slice, number, tick, value, &tick);
+	return found == SLICE_FOUND && since ? since_of(slice, number, tick, since) : found;
+}
+
+/* The slice that wrote it `age` slices before this one, or the first slice's snapshot. */
+static enum slice_found since_before(struct shard *shard, uint32_t number, uint32_t slice,
+				     uint64_t age, nstime *since)
+{
+	const struct slice *read;
+	struct slice_value ignored;
+	struct error err;
+	uint64_t again;
+	enum slice_found found;
+
+	if (age > slice)
+		return SLICE_DAMAGED;
+	slice -= (uint32_t)age;
+	read = shard_slice(shard, slice, &err);
+	if (!read)
+		return SLICE_DAMAGED;
+	found = change_in(read, number, NSTIME_MAX, &ignored, since);
+	if (found != SLICE_ABSENT)
+		return found;
+	if (!read->times || slice_before(read, number, &ignored, &again) != SLICE_FOUND)
+		return SLICE_DAMAGED;
+	*since = (nstime)((uint64_t)read->begin - again);
+	return SLICE_FOUND;
+}
+
+enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+			  nstime *since)
+{
+	uint32_t at = shard_slice_at(shard, t);
+	const struct slice *slice;
+	enum slice_found found;
+	struct error err;
+	uint64_t age;
+
+	if (shard->nslices == 0)
+		return SLICE_ABSENT;
+	slice = shard_slice(shard, at, &err);
+	if (!slice)
+		return SLICE_DAMAGED;
+	found = change_in(slice, number, t, value, since);
+	if (found != SLICE_ABSENT)
+		return found;
+	found = slice_before(slice, number, value, &age);
+	if (found != SLICE_FOUND || !since)
+		return found;
+	if (!slice->times)
+		return since_before(shard, number, at, age, since);
+	*since = (nstime)((uint64_t)slice->begin - age);
+	return SLICE_FOUND;
+}
+
+enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+			       struct slice_value *value, nstime *since)
+{
+	enum slice_found found;
+	struct error err;
+
+	if (shard->nslices == 0)
+		return SLICE_ABSENT;
+	for (uint32_t at = shard_slice_at(shard, t) + 1; at-- > 0;) {
+		const struct slice *slice = shard_slice(shard, at, &err);
+		uint64_t age;
+
+		if (!slice)
+			return SLICE_DAMAGED;
+		found = change_in(slice, number, t, value, since);
+		if (found != SLICE_ABSENT)
+			return found;
+		if (!slice->times)
+			continue;
+		found = slice_before(slice, number, value, &age);
+		if (found == SLICE_FOUND)
+			*since = (nstime)((uint64_t)slice->begin - age);
+		return found;
+	}
+	return SLICE_ABSENT;
+}
+
+bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
+{
+	return slice < shard->nslices && shard->reach[slice] <= t;
+}
+
+enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+			    struct slice_fill *out)
+{
+	enum slice_found found;
+	struct error err;
+
+	for (uint32_t at = shard_slice_at(shard, t); shard_reaches(shard, at, t); at++) {
+		const struct slice *slice;
+		uint32_t tick = 0;
+
+		if (shard->records[at].least_from > t)
+			continue;
+		slice = shard_slice(shard, at, &err);
+		if (!slice)
+			return SLICE_DAMAGED;
+		if (t >= slice->begin) { /* only events behind t */
+			if (!slice_tick_at(slice, t, &tick))
+				return SLICE_DAMAGED;
+			tick++;
+		}
+		found = slice_fill(slice, number, tick, out);
+		if (found == SLICE_ABSENT)
+			continue;
+		if (found == SLICE_FOUND && !slice_tick_time(slice, out->tick, until))
+			return SLICE_DAMAGED;
+		return found == SLICE_FOUND && out->from > t ? SLICE_ABSENT : found;
+	}
+	return SLICE_ABSENT;
+}

@@ -1,0 +1,66 @@
+/*
+ * shard.h - one store of slices, for reading: numbers and names, values at a moment, changes
+ *
+ * All that is asked between shard_begin() and shard_end() sees one state of the store; slices that
+ * were handed out are borrowed until then. Belongs to one thread.
+ */
+#ifndef STATE_SLICES_SHARD_H
+#define STATE_SLICES_SHARD_H
+
+#include "index/store.h"
+#include "state/attr.h"
+#include "state/program.h"
+#include "state/slices/builder.h"
+#include "state/slices/names.h"
+#include "state/slices/slice.h"
+
+#define NUMBER_ABSENT UINT32_MAX
+
+struct shard;
+
+/* The first `slices` of the store (UINT32_MAX: all). The store stays the caller's. */
+bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struct shard **out,
+		struct error *err);
+void shard_close(struct shard *shard); /* NULL is fine */
+
+bool shard_begin(struct shard *shard, struct error *err);
+void shard_end(struct shard *shard);
+
+uint32_t shard_slices(const struct shard *shard);
+uint32_t shard_numbers(const struct shard *shard); /* all numbers are below */
+const struct slice_record *shard_record(const struct shard *shard, uint32_t slice);
+/* The last that begins at or before t; the first where there is none. */
+uint32_t shard_slice_at(const struct shard *shard, nstime t);
+/* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
+const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
+bool shard_summary(struct shard *shard, uint32_t slice, struct bytes *out);
+
+/* ---- names ---- */
+
+uint32_t shard_number(struct shard *shard, uint32_t attr);
+uint32_t shard_tomb(struct shard *shard, uint32_t attr, bool below);
+/* NULL behind the last. */
+const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number);
+/* The attribute; ATTR_ABSENT: it is of a tomb, or damaged. */
+uint32_t shard_attr(struct shard *shard, uint32_t number);
+bool shard_number_kind(const struct shard *shard, uint32_t number, enum class_kind *out);
+/* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tomb. */
+uint32_t shard_shape(const struct shard *shard, uint32_t number);
+/* Text lives as long as the attribute table. False: damage. */
+bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out);
+
+/* ---- one number ---- */
+
+/* What it is at t, and since when (NULL: nobody asks). ABSENT also where it never was. */
+enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+			  nstime *since);
+/* The same without snapshots of numbers that are not in them: of tombs, back to the first slice. */
+enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+			       struct slice_value *value, nstime *since);
+/* The fill that covers t, of an event in this shard behind t. */
+enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+			    struct slice_fill *out);
+/* Some fill of this shard's events begins before or at t; of slices from `slice` on. */
+bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * slice.h - a run of consecutive changes with the state before it, as bytes that are read in place
+ *
+ * docs/timelines.md has the layout. Attributes are numbers here (numbers.h), times are numbers of
+ * the slice's ticks, text is a number of a string. Stored bytes are judged as they are read: a
+ * slice that says what cannot be yields false, never a read outside of it.
+ */
+#ifndef STATE_SLICES_SLICE_H
+#define STATE_SLICES_SLICE_H
+
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "engine/timebase.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SLICE_BLOCK = 64, SLICE_TAIL = 16 };
+
+/* What a stored value is; the first three have no number. */
+enum slice_kind {
+	SLICE_DELETED, /* no longer there: as if it had never been written, but for the delete */
+	SLICE_NONE,
+	SLICE_UNKNOWN,
+	SLICE_INT,
+	SLICE_STRING,
+	SLICE_BOOL,
+	SLICE_FLOAT, /* bits, so that order is kept: slice_float() */
+	SLICE_UINT   /* 2^63 and above, as two's complement */
+};
+
+struct slice_value {
+	int64_t number;
+	uint8_t kind;
+};
+
+/* Doubles as integers of the same order, and back: the same function. */
+static inline int64_t slice_float(int64_t bits)
+{
+	return bits ^ ((bits >> 63) & INT64_MAX);
+}
+
+/* ---- writing ---- */
+
+/* Rising keys, a value each, and beside each (or nowhere) a number more. */
+struct slice_column {
+	const uint64_t *keys;
+	const int64_t *numbers;
+	const uint8_t *kinds;
+	const uint64_t *extra; /* NULL: none */
+	size_t count;
+};
+
+/* Appends directory and blocks. */
+void slice_column_put(const struct slice_column *column, struct buf *out);
+
+struct slice_parts {
+	uint32_t number;
+	bool times; /* ages of the snapshot are times: begin - last write */
+	const nstime *ticks;
+	uint32_t nticks;
+	nstime begin;       /* of the first tick; where there is none, all there is to say */
+	unsigned tick_bits; /* keys of changes and fills: attribute << tick_bits | tick */
+	struct slice_column changes; /* sorted by key */
+	const struct buf *snapshot;  /* a column put: key the attribute, extra the age */
+	uint32_t nsnapshot;
+	struct slice_column
+		fills;       /* extra: place in `froms` << 1 | it is the change of that tick */
+	const nstime *froms; /* rising */
+	uint32_t nfroms;
+};
+void slice_put(const struct slice_parts *parts, struct buf *out);
+
+/* ---- reading ---- */
+
+struct slice_run { /* a column where it lies */
+	const uint8_t *directory, *blocks;
+	uint64_t size; /* of the blocks */
+	uint32_t count, nblocks;
+	bool extra;
+};
+
+struct slice {
+	const uint8_t *data;
+	size_t size;
+	uint32_t number, nticks;
+	unsigned tick_bits;
+	bool times;
+	nstime begin, end;
+	const uint8_t *ticks;
+	uint64_t ticks_size;
+	struct slice_run changes, snapshot, fills;
+	const uint8_t *froms;
+	uint32_t nfroms;
+};
+
+bool slice_open(const void *data, size_t size, struct slice *out, struct error *err);
+
+struct slice_block {
+	uint64_t first; /* key */
+	uint32_t count;
+	const uint8_t *bits;
+	uint64_t nbits;
+	unsigned low_width;
+	uint8_t value_width, value_kind; /* kind SLICE_DELETED: kinds stand beside the values */
+	bool special;                    /* codes 0, 1, 2 are deleted, none, unknown */
+	int64_t least;
+	uint8_t extra_width;
+	uint64_t extra_least;
+	uint64_t kinds_at, extra_at, low_at, high_at; /* bits */
+};
+
+/* First key of block j < nblocks. */
+uint64_t slice_run_first(const struct slice_run *run, uint32_t j);
+/* Last block whose first key is <= key; false: there is none. */
+bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j);
+bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out);
+/* Last element with a key <= key (the first one has); its key too. False: damage. */
+bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
+			uint64_t *found);
+bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK]);
+struct slice_value slice_block_value(const struct slice_block *block, uint32_t i);
+uint64_t slice_block_extra(const struct slice_block *block, uint32_t i);
+/* Are all its values equal? */
+bool slice_block_uniform(const struct slice_block *block);
+
+/* Number of the last tick at or before t, which is at or behind begin. False: damage. */
+bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
+bool slice_tick_time(const struct slice *slice, uint32_t tick, nstime *out);
+/* All of them: nticks places. */
+bool slice_tick_times(const struct slice *slice, nstime *out);
+nstime slice_from(const struct slice *slice, uint32_t i); /* i < nfroms */
+
+enum slice_found { SLICE_ABSENT, SLICE_FOUND, SLICE_DAMAGED };
+/* The last change of an attribute at or before a tick. */
+enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
+			      struct slice_value *value, uint32_t *at);
+/* What the snapshot has of it. */
+enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
+			      uint64_t *age);
+/* The first fill of an attribute at `tick` or later. */
+struct slice_fill {
+	uint32_t tick;
+	nstime from;
+	bool final; /* it is what the attribute is from its tick on */
+	struct slice_value value;
+};
+enum slice_found slice_fill(const struct slice *slice, uint32_t attr, uint32_t tick,
+			    struct slice_fill *out);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * stored.h - answers from timelines: what was stored of all changes, over all its shards
+ *
+ * Opened when the first question comes, kept until the state is closed.
+ */
+#ifndef STATE_STORED_H
+#define STATE_STORED_H
+
+#include "state/intervals.h"
+#include "state/slices/shard.h"
+#include "state/state_internal.h"
+
+struct stored_shard {
+	struct store *store;
+	struct shard *shard;
+	nstime begin; /* NSTIME_MIN: of the first */
+};
+
+struct stored {
+	struct state *state;
+	struct stored_shard *items; /* rising; never none */
+	size_t count;
+};
+
+/* NULL: there is none that is complete and of this trace and rules. Borrowed. */
+struct stored *stored_of(struct state *state);
+void stored_close(struct stored *stored); /* NULL is fine */
+bool stored_begin(struct stored *stored, struct error *err);
+void stored_end(struct stored *stored);
+/* The shard that holds t. */
+size_t stored_shard_at(const struct stored *stored, nstime t);
+
+/* What an attribute that is not computed was at t. False: damage. */
+bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
+/* The fill of an event behind t that covers t. False: there is none. */
+struct stored_fill {
+	nstime from, until;
+	bool final;
+	struct value value;
+};
+bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out);
+/* The newest delete or unknown that covers it, at or before t. */
+bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
+
+/* All that is listed at t of shapes with a mark; to be freed. */
+struct stored_list {
+	uint32_t *attrs;
+	size_t count, capacity;
+};
+bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
+		 struct stored_list *out);
+
+/* Answers as the other ways do. */
+bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
+	       struct wanted *wanted, struct records *out, struct error *err);
+/* Can these moments be asked of it? */
+bool stored_takes(const struct moment *moments, size_t nmoments);
+/* stored_tracks.c: fills the tracks. */
+bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *err);
+
+#endif

@@ -1,0 +1,532 @@
+/*
+ * stored_tracks.c - values over a range from timelines
+ *
+ *     slices       | s0          | ...   | s1         | further
+ *     range              [ begin ............ end )
+ *     fed          <-------- all changes ------------>
+ *
+ * All changes of the slices that the range touches are fed to the tracks, column by column. A span
+ * that was there before the first of them gets its true beginning by walking back, one that
+ * reaches over the end its true end by walking on: in both directions from change to change of
+ * that attribute alone, past slices that lack it.
+ *
+ * An attribute with an `initial` value has its whole history fed: when lists began to name it
+ * counts.
+ */
+#include "state/stored_tracks.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+#include <string.h>
+
+static struct track *track_of(struct feeding *feeding, uint32_t attr)
+{
+	struct track *track = tracks_find(feeding->tracks, attr);
+
+	return track ? track : tracks_add(feeding->tracks, attr);
+}
+
+void feed_value(struct feeding *feeding, struct track *track, nstime at, const struct value *value,
+		bool deleted)
+{
+	if (track->count == 0 && at > BEFORE_ALL) {
+		struct value unknown = {.kind = VALUE_UNKNOWN};
+		track_push(track, BEFORE_ALL, &unknown);
+	}
+	track_cut(track, at, value, feeding->tracks->begin);
+	if (!deleted && at < track->named)
+		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
+}
+
+static void feed_stored(struct feeding *feeding, struct track *track, nstime at,
+			struct slice_value stored)
+{
+	struct value value;
+
+	if (!shard_value_of(feeding->shard, stored, &value))
+		feeding->failed = true;
+	else
+		feed_value(feeding, track, at, &value, stored.kind == SLICE_DELETED);
+}
+
+/* ---- what is wanted ---- */
+
+static bool is_wanted(struct feeding *feeding, uint32_t attr)
+{
+	struct tracks *tracks = feeding->tracks;
+	uint32_t shape = attr_shape(feeding->state->attrs, attr);
+
+	return wanted_lists(feeding->state, tracks->wanted, attr) ||
+	       (shape < tracks->nshapes && tracks->operand_shapes[shape]);
+}
+
+static void add_whole(struct feeding *feeding, uint32_t attr)
+{
+	for (size_t i = 0; i < feeding->nwhole; i++)
+		if (feeding->whole[i] == attr)
+			return;
+	feeding->whole = mem_grow(feeding->whole, feeding->nwhole, &feeding->whole_capacity,
+				  sizeof *feeding->whole);
+	feeding->whole[feeding->nwhole++] = attr;
+}
+
+static bool choose(struct feeding *feeding, uint32_t number)
+{
+	uint32_t shape = shard_shape(feeding->shard, number), attr;
+	struct value initial;
+
+	if (shape == ATTR_ABSENT)
+		return false;
+	if (!wanted_lists_shape(feeding->state, feeding->tracks->wanted, shape) &&
+	    !(shape < feeding->tracks->nshapes && feeding->tracks->operand_shapes[shape]))
+		return false;
+	attr = shard_attr(feeding->shard, number);
+	if (attr == ATTR_ABSENT) {
+		feeding->failed = true;
+		return false;
+	}
+	if (!is_wanted(feeding, attr))
+		return false;
+	if (!program_initial(feeding->state->program, attr, &initial))
+		return true;
+	add_whole(feeding, attr);
+	return false;
+}
+
+static bool takes(struct feeding *feeding, uint64_t number)
+{
+	if (number >= shard_numbers(feeding->shard)) {
+		feeding->failed = true;
+		return false;
+	}
+	if (!feeding->choices[number])
+		feeding->choices[number] = 1 + choose(feeding, (uint32_t)number);
+	return feeding->choices[number] == 2;
+}
+
+/* ---- one slice ---- */
+
+static void load_fills(struct feeding *feeding)
+{
+	const struct slice *slice = feeding->slice;
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	feeding->nfills = 0;
+	if (slice->fills.count > feeding->fills_room) {
+		feeding->fills_room = slice->fills.count + slice->fills.count / 4;
+		feeding->fills =
+			mem_resize(feeding->fills, feeding->fills_room, sizeof *feeding->fills);
+		feeding->fill_keys = mem_resize(feeding->fill_keys, feeding->fills_room,
+						sizeof *feeding->fill_keys);
+	}
+	for (uint32_t j = 0; j < slice->fills.nblocks; j++) {
+		if (!slice_block_open(&slice->fills, j, &block) ||
+		    !slice_block_keys(&block, keys)) {
+			feeding->failed = true;
+			return;
+		}
+		for (uint32_t i = 0; i < block.count; i++) {
+			uint64_t extra = slice_block_extra(&block, i);
+
+			if (extra >> 1 >= slice->nfroms) {
+				feeding->failed = true;
+				return;
+			}
+			feeding->fill_keys[feeding->nfills] = keys[i];
+			feeding->fills[feeding->nfills++] = (struct slice_fill){
+				.from = slice_from(slice, (uint32_t)(extra >> 1)),
+				.final = extra & 1,
+				.value = slice_block_value(&block, i)};
+		}
+	}
+}
+
+static const struct slice_fill *fill_of(const struct feeding *feeding, uint64_t key)
+{
+	size_t low = 0, high = feeding->nfills;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (feeding->fill_keys[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < feeding->nfills && feeding->fill_keys[low] == key ? &feeding->fills[low]
+								       : NULL;
+}
+
+static void feed_change(struct feeding *feeding, uint64_t key, struct slice_value value)
+{
+	uint64_t tick = key & bits_mask(feeding->slice->tick_bits);
+	uint32_t attr = shard_attr(feeding->shard, (uint32_t)(key >> feeding->slice->tick_bits));
+	const struct slice_fill *fill = feeding->nfills ? fill_of(feeding, key) : NULL;
+	struct track *track;
+
+	if (tick >= feeding->slice->nticks || attr == ATTR_ABSENT) {
+		feeding->failed = true;
+		return;
+	}
+	track = track_of(feeding, attr);
+	if (fill)
+		feed_stored(feeding, track, fill->from, fill->value);
+	if (!fill || !fill->final)
+		feed_stored(feeding, track, feeding->times[tick], value);
+}
+
+static bool slice_load(struct feeding *feeding, uint32_t s)
+{
+	struct error ignored;
+
+	feeding->slice = shard_slice(feeding->shard, s, &ignored);
+	if (!feeding->slice)
+		return !(feeding->failed = true);
+	if (feeding->slice->nticks > feeding->times_room) {
+		feeding->times_room = feeding->slice->nticks + feeding->slice->nticks / 4;
+		feeding->times =
+			mem_resize(feeding->times, feeding->times_room, sizeof *feeding->times);
+	}
+	feeding->failed = feeding->failed || !slice_tick_times(feeding->slice, feeding->times);
+	load_fills(feeding);
+	return !feeding->failed;
+}
+
+static void feed_all(struct feeding *feeding)
+{
+	const struct slice *slice = feeding->slice;
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	for (uint32_t j = 0; j < slice->changes.nblocks && !feeding->failed; j++) {
+		if (!slice_block_open(&slice->changes, j, &block) ||
+		    !slice_block_keys(&block, keys)) {
+			feeding->failed = true;
+			return;
+		}
+		for (uint32_t i = 0; i < block.count && !feeding->failed; i++)
+			if (takes(feeding, keys[i] >> slice->tick_bits))
+				feed_change(feeding, keys[i], slice_block_value(&block, i));
+	}
+}
+
+static void feed_number(struct feeding *feeding, uint32_t number)
+{
+	const struct slice *slice = feeding->slice;
+	uint64_t keys[SLICE_BLOCK], first = (uint64_t)number << slice->tick_bits;
+	struct slice_block block;
+	uint32_t j;
+
+	if (!slice_run_find(&slice->changes, first, &j))
+		j = 0;
+	for (; j < slice->changes.nblocks && !feeding->failed; j++) {
+		if (slice_run_first(&slice->changes, j) >> slice->tick_bits > number)
+			return;
+		if (!slice_block_open(&slice->changes, j, &block) ||
+		    !slice_block_keys(&block, keys)) {
+			feeding->failed = true;
+			return;
+		}
+		for (uint32_t i = 0; i < block.count && !feeding->failed; i++)
+			if (keys[i] >> slice->tick_bits == number)
+				feed_change(feeding, keys[i], slice_block_value(&block, i));
+	}
+}
+
+static void feed_snapshot(struct feeding *feeding)
+{
+	const struct slice *slice = feeding->slice;
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	for (uint32_t j = 0; j < slice->snapshot.nblocks && !feeding->failed; j++) {
+		if (!slice_block_open(&slice->snapshot, j, &block) ||
+		    !slice_block_keys(&block, keys)) {
+			feeding->failed = true;
+			return;
+		}
+		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
+			if (!takes(feeding, keys[i]))
+				continue;
+			uint32_t attr = shard_attr(feeding->shard, (uint32_t)keys[i]);
+			if (attr == ATTR_ABSENT)
+				feeding->failed = true;
+			else
+				feed_stored(feeding, track_of(feeding, attr), BEFORE_ALL,
+					    slice_block_value(&block, i));
+		}
+	}
+}
+
+static void feed_snapshot_named(struct feeding *feeding)
+{
+	struct slice_value value;
+	uint64_t age;
+
+	for (size_t i = 0; i < feeding->nnamed; i++) {
+		enum slice_found found =
+			slice_before(feeding->slice, feeding->named[i], &value, &age);
+
+		if (found == SLICE_FOUND)
+			feed_stored(
+				feeding,
+				track_of(feeding, shard_attr(feeding->shard, feeding->named[i])),
+				BEFORE_ALL, value);
+		feeding->failed = feeding->failed || found == SLICE_DAMAGED;
+	}
+}
+
+static void feed_slice(struct feeding *feeding, uint32_t s, bool first)
+{
+	if (!slice_load(feeding, s))
+		return;
+	if (first && feeding->all)
+		feed_snapshot(feeding);
+	else if (first)
+		feed_snapshot_named(feeding);
+	if (feeding->all)
+		feed_all(feeding);
+	for (size_t i = 0; i < feeding->nnamed && !feeding->all; i++)
+		feed_number(feeding, feeding->named[i]);
+}
+
+/* ---- one shard ---- */
+
+static void name_number(struct feeding *feeding, uint32_t attr)
+{
+	uint32_t number = shard_number(feeding->shard, attr);
+	struct value initial;
+
+	if (program_initial(feeding->state->program, attr, &initial)) {
+		add_whole(feeding, attr);
+		return;
+	}
+	if (number == NUMBER_ABSENT || number >= shard_numbers(feeding->shard) ||
+	    feeding->choices[number] == 2)
+		return;
+	feeding->choices[number] = 2;
+	feeding->named[feeding->nnamed++] = number;
+}
+
+static void name_numbers(struct feeding *feeding)
+{
+	const struct tracks *tracks = feeding->tracks;
+
+	feeding->nnamed = 0;
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		name_number(feeding, tracks->wanted->attrs[i]);
+	for (size_t i = 0; i < tracks->followed->count; i++)
+		name_number(feeding, tracks->followed->attrs[i]);
+}
+
+static void feed_shard(struct feeding *feeding, size_t i, bool first)
+{
+	const struct tracks *tracks = feeding->tracks;
+	uint32_t s = 0, last;
+
+	feeding->shard = feeding->stored->items[i].shard;
+	feeding->choices = mem_new((size_t)shard_numbers(feeding->shard) + 1);
+	feeding->named = mem_new_array(tracks->wanted->nattrs + tracks->followed->count + 1,
+				       sizeof *feeding->named);
+	name_numbers(feeding);
+	if (shard_slices(feeding->shard)) {
+		if (first)
+			s = shard_slice_at(feeding->shard, tracks->begin);
+		last = shard_slice_at(feeding->shard, tracks->end - 1);
+		if (first && (s || tracks->begin >= shard_record(feeding->shard, 0)->begin))
+			feeding->low = shard_record(feeding->shard, s)->begin;
+		feeding->high = shard_record(feeding->shard, last)->end;
+		for (bool begins = first; s <= last && !feeding->failed; s++, begins = false)
+			feed_slice(feeding, s, begins);
+	}
+	mem_free(feeding->choices);
+	mem_free(feeding->named);
+}
+
+void feed_next_change(struct feeding *feeding, struct track *track, const struct next_change *next)
+{
+	if (next->filled)
+		feed_value(feeding, track, next->from, &next->fill, false);
+	if (!next->filled || !next->final)
+		feed_value(feeding, track, next->at, &next->value, next->deleted);
+}
+
+/* ---- attributes that the slices of the range do not have ---- */
+
+/* Fills of later events that reach into the range. */
+static void feed_later_fills(struct feeding *feeding, size_t first)
+{
+	nstime t = feeding->tracks->end - 1;
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+	struct error ignored;
+
+	for (size_t i = first; i < feeding->stored->count && !feeding->failed; i++) {
+		struct shard *shard = feeding->stored->items[i].shard;
+
+		feeding->shard = shard;
+		feeding->choices = mem_new((size_t)shard_numbers(shard) + 1);
+		feeding->named = mem_new_array(feeding->tracks->wanted->nattrs +
+						       feeding->tracks->followed->count + 1,
+					       sizeof *feeding->named);
+		name_numbers(feeding);
+		for (uint32_t s = shard_slice_at(shard, t); shard_reaches(shard, s, t); s++) {
+			const struct slice *slice = shard_slice(shard, s, &ignored);
+
+			for (uint32_t j = 0; slice && j < slice->fills.nblocks; j++) {
+				if (!slice_block_open(&slice->fills, j, &block) ||
+				    !slice_block_keys(&block, keys)) {
+					feeding->failed = true;
+					break;
+				}
+				for (uint32_t n = 0; n < block.count; n++)
+					if (takes(feeding, keys[n] >> slice->tick_bits))
+						track_of(feeding,
+							 shard_attr(shard,
+								    (uint32_t)(keys[n] >>
+									       slice->tick_bits)));
+			}
+			if (!slice || feeding->failed)
+				break;
+		}
+		mem_free(feeding->choices);
+		mem_free(feeding->named);
+	}
+}
+
+/* When a tomb of the number was first placed. */
+static void first_tomb(struct feeding *feeding, struct shard *shard, uint32_t number, nstime *first)
+{
+	struct next_change next;
+	struct slice_value value;
+	enum slice_found found;
+	nstime since;
+
+	if (number == NUMBER_ABSENT)
+		return;
+	found = shard_tomb_at(shard, number, NSTIME_MIN, &value, &since);
+	if (found == SLICE_FOUND) {
+		*first = since < *first ? since : *first;
+		return;
+	}
+	found = walk_next_in(shard, number, NSTIME_MIN, &next);
+	feeding->failed = feeding->failed || found == SLICE_DAMAGED;
+	if (found == SLICE_FOUND && next.at < *first)
+		*first = next.at;
+}
+
+/* The first delete or unknown that covers the attribute: then its initial value ends. */
+static nstime first_tomb_over(struct feeding *feeding, uint32_t attr)
+{
+	const struct attrs *attrs = feeding->state->attrs;
+	const struct pattern *pattern;
+	nstime first = NSTIME_MAX;
+	uint32_t number;
+
+	for (size_t i = 0; i < feeding->stored->count && first == NSTIME_MAX; i++) {
+		struct shard *shard = feeding->stored->items[i].shard;
+
+		for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a)) {
+			first_tomb(feeding, shard, shard_tomb(shard, a, false), &first);
+			if (a != attr)
+				first_tomb(feeding, shard, shard_tomb(shard, a, true), &first);
+		}
+		for (size_t p = 0; (pattern = shard_pattern(shard, p, &number)); p++)
+			if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
+				first_tomb(feeding, shard, number, &first);
+	}
+	return first;
+}
+
+static void feed_whole(struct feeding *feeding, uint32_t attr)
+{
+	struct track *track = tracks_find(feeding->tracks, attr);
+	nstime tomb = first_tomb_over(feeding, attr), after = NSTIME_MIN;
+	struct value value = {.kind = VALUE_NONE};
+	struct next_change next = {0};
+	struct fact fact;
+	bool any;
+
+	if (!track)
+		track = tracks_add(feeding->tracks, attr);
+	track->count = 0;
+	track->named = NSTIME_MAX;
+	program_initial(feeding->state->program, attr, &value);
+	track_push(track, NSTIME_MIN, &value);
+	if (stored_fact(feeding->stored, attr, NSTIME_MIN, &fact) &&
+	    !value_equal(&fact.value, &value))
+		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
+	any = walk_next(feeding, attr, after, &next);
+	if (tomb < NSTIME_MAX && (!any || tomb < next.at)) {
+		value.kind = VALUE_UNKNOWN;
+		if (stored_tomb(feeding->stored, attr, tomb, &fact))
+			value = fact.value;
+		feed_value(feeding, track, tomb, &value, true);
+	}
+	while (any && !feeding->failed) {
+		feed_next_change(feeding, track, &next);
+		any = walk_next(feeding, attr, next.at, &next);
+	}
+}
+
+/* A track of its own for what was asked by name and has none yet. */
+static void add_named(struct feeding *feeding, const uint32_t *attrs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		track_of(feeding, attrs[i]);
+}
+
+static void feed_range(struct feeding *feeding)
+{
+	const struct tracks *tracks = feeding->tracks;
+	size_t first = stored_shard_at(feeding->stored, tracks->begin);
+	size_t last = stored_shard_at(feeding->stored, tracks->end - 1);
+
+	for (size_t i = first; i <= last && !feeding->failed; i++)
+		feed_shard(feeding, i, i == first);
+	feed_later_fills(feeding, last);
+	add_named(feeding, tracks->wanted->attrs, tracks->wanted->nattrs);
+	add_named(feeding, tracks->followed->attrs, tracks->followed->count);
+}
+
+static void finish_tracks(struct feeding *feeding)
+{
+	struct tracks *tracks = feeding->tracks;
+	struct value unknown = {.kind = VALUE_UNKNOWN};
+
+	for (size_t i = 0; i < tracks->count && !feeding->failed; i++) {
+		struct track *track = &tracks->items[i];
+
+		if (track->count == 0)
+			track_push(track, BEFORE_ALL, &unknown);
+		walk_on(feeding, track);
+		walk_back(feeding, track);
+	}
+	for (size_t i = 0; i < feeding->nwhole && !feeding->failed; i++)
+		feed_whole(feeding, feeding->whole[i]);
+}
+
+bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *err)
+{
+	struct feeding feeding = {.tracks = tracks,
+				  .stored = stored,
+				  .state = stored->state,
+				  .low = NSTIME_MIN,
+				  .high = NSTIME_MIN};
+
+	feeding.all = tracks->wanted->lists;
+	for (uint32_t s = 0; s < tracks->nshapes && !feeding.all; s++)
+		feeding.all = tracks->operand_shapes[s] != 0;
+	if (!stored_begin(stored, err))
+		return false;
+	feed_range(&feeding);
+	finish_tracks(&feeding);
+	stored_end(stored);
+	mem_free(feeding.whole);
+	mem_free(feeding.times);
+	mem_free(feeding.fills);
+	mem_free(feeding.fill_keys);
+	stored->state->evaluation = "slices";
+	return !feeding.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
+}

@@ -1,0 +1,219 @@
+/*
+ * stored_walk.c - from change to change of one attribute, forward and back
+ *
+ * Forward, snapshots tell which slices can be passed over: they say how many slices ago an
+ * attribute was written last.
+ */
+#include "state/slices/bits.h"
+#include "state/stored_tracks.h"
+
+static bool is_value(const struct value *value)
+{
+	return value->kind > VALUE_NONE;
+}
+
+/* The first change at `tick` or later in one slice. */
+static enum slice_found change_from(const struct slice *slice, uint32_t number, uint32_t tick,
+				    uint64_t *key, struct slice_value *value)
+{
+	uint64_t least = (uint64_t)number << slice->tick_bits | tick, keys[SLICE_BLOCK];
+	struct slice_block block;
+	uint32_t j;
+
+	if (!slice_run_find(&slice->changes, least, &j))
+		j = 0;
+	for (; j < slice->changes.nblocks; j++) {
+		if (slice_run_first(&slice->changes, j) >> slice->tick_bits > number)
+			return SLICE_ABSENT;
+		if (!slice_block_open(&slice->changes, j, &block) ||
+		    !slice_block_keys(&block, keys))
+			return SLICE_DAMAGED;
+		for (uint32_t i = 0; i < block.count; i++) {
+			if (keys[i] < least)
+				continue;
+			*key = keys[i];
+			*value = slice_block_value(&block, i);
+			return keys[i] >> slice->tick_bits == number ? SLICE_FOUND : SLICE_ABSENT;
+		}
+	}
+	return SLICE_ABSENT;
+}
+
+/* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
+static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, uint32_t slice)
+{
+	struct error ignored;
+	const struct slice *read = shard_slice(shard, slice, &ignored);
+	struct slice_value value;
+	uint64_t age;
+
+	return !read || slice_before(read, number, &value, &age) != SLICE_FOUND ||
+	       age <= slice - from;
+}
+
+/*
+ * The first slice at `from` or behind that may hold a change: snapshots say how many slices ago the
+ * last one was, so the search doubles its steps.
+ */
+static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
+{
+	uint32_t count = shard_slices(shard), low = from, step = 1;
+	struct error ignored;
+	const struct slice *read = from < count ? shard_slice(shard, from, &ignored) : NULL;
+	struct slice_value value;
+	uint64_t age;
+
+	if (!read || slice_before(read, number, &value, &age) != SLICE_FOUND)
+		return from;
+	while (low + step < count && !changed_before(shard, number, from, low + step)) {
+		low += step;
+		step *= 2;
+	}
+	uint32_t high = low + step < count ? low + step : count;
+	while (high - low > 1) { /* not changed before low; before high it was, or it is the end */
+		uint32_t middle = low + (high - low) / 2;
+		if (changed_before(shard, number, from, middle))
+			high = middle;
+		else
+			low = middle;
+	}
+	return low;
+}
+
+/* In one shard, behind `after`. */
+enum slice_found walk_next_in(struct shard *shard, uint32_t number, nstime after,
+			      struct next_change *out)
+{
+	uint32_t s = shard_slice_at(shard, after), tick;
+	struct slice_value value;
+	struct slice_fill fill;
+	struct error ignored;
+	enum slice_found found;
+	uint64_t key;
+
+	for (bool first = true; s < shard_slices(shard); s++, first = false) {
+		const struct slice *slice;
+
+		if (!first)
+			s = next_slice(shard, number, s);
+		slice = s < shard_slices(shard) ? shard_slice(shard, s, &ignored) : NULL;
+		if (!slice)
+			return SLICE_DAMAGED;
+		tick = 0;
+		if (first && slice->nticks && after >= slice->begin) {
+			if (!slice_tick_at(slice, after, &tick))
+				return SLICE_DAMAGED;
+			tick++;
+		}
+		found = tick < slice->nticks ? change_from(slice, number, tick, &key, &value)
+					     : SLICE_ABSENT;
+		if (found == SLICE_ABSENT)
+			continue;
+		tick = (uint32_t)(key & bits_mask(slice->tick_bits));
+		if (found == SLICE_DAMAGED || !slice_tick_time(slice, tick, &out->at) ||
+		    !shard_value_of(shard, value, &out->value))
+			return SLICE_DAMAGED;
+		out->deleted = value.kind == SLICE_DELETED;
+		out->filled = slice->fills.count &&
+			      slice_fill(slice, number, tick, &fill) == SLICE_FOUND &&
+			      fill.tick == tick;
+		if (!out->filled)
+			return SLICE_FOUND;
+		out->from = fill.from;
+		out->final = fill.final;
+		return shard_value_of(shard, fill.value, &out->fill) ? SLICE_FOUND : SLICE_DAMAGED;
+	}
+	return SLICE_ABSENT;
+}
+
+bool walk_next(struct feeding *feeding, uint32_t attr, nstime after, struct next_change *out)
+{
+	for (size_t i = stored_shard_at(feeding->stored, after); i < feeding->stored->count; i++) {
+		struct shard *shard = feeding->stored->items[i].shard;
+		uint32_t number = shard_number(shard, attr);
+		enum slice_found found;
+
+		if (number == NUMBER_ABSENT)
+			continue;
+		found = walk_next_in(shard, number, after, out);
+		if (found == SLICE_DAMAGED)
+			feeding->failed = true;
+		if (found != SLICE_ABSENT)
+			return found == SLICE_FOUND;
+	}
+	return false;
+}
+
+void walk_on(struct feeding *feeding, struct track *track)
+{
+	nstime end = feeding->tracks->end, after = feeding->high, asked = NSTIME_MIN;
+	struct stored_fill fill;
+	struct next_change next;
+
+	while (!feeding->failed) {
+		const struct span *last = &track->spans[track->count - 1];
+		bool over = last->begin < end;
+
+		if (over && is_value(&last->value)) {
+			if (!walk_next(feeding, track->attr, after, &next))
+				return;
+		} else if (last->value.kind == VALUE_UNKNOWN && last->begin > asked &&
+			   (over || (track->count > 1 && last[-1].begin < end &&
+				     is_value(&last[-1].value)))) {
+			/* it may turn out to be known: before the end, or at once */
+			asked = last->begin;
+			nstime t = over ? end - 1 : last->begin;
+			if (!stored_fill(feeding->stored, track->attr, t, &fill) ||
+			    (!over && fill.from > t))
+				return;
+			if (!walk_next(feeding, track->attr, fill.until - 1, &next))
+				return;
+		} else {
+			return;
+		}
+		feed_next_change(feeding, track, &next);
+		after = next.at;
+	}
+}
+
+/* The true beginning of a value that holds at t. */
+static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct value *value, nstime t)
+{
+	nstime begin = BEFORE_ALL;
+	struct fact fact;
+
+	while (!feeding->failed) {
+		if (!stored_fact(feeding->stored, attr, t, &fact)) {
+			feeding->failed = true;
+			break;
+		}
+		if (!value_equal(&fact.value, value))
+			break;
+		begin = fact.since;
+		if (begin == NSTIME_MIN)
+			break;
+		t = begin - 1;
+	}
+	return begin;
+}
+
+void walk_back(struct feeding *feeding, struct track *track)
+{
+	const struct tracks *tracks = feeding->tracks;
+
+	for (size_t i = 0; i < track->count && track->spans[i].begin < feeding->low; i++) {
+		struct span *span = &track->spans[i];
+		nstime t = span->begin > BEFORE_ALL ? span->begin : feeding->low - 1;
+
+		if (span->begin == NSTIME_MIN)
+			continue;
+		if (is_value(&span->value) && span->end > tracks->begin &&
+		    span->begin < tracks->end)
+			span->begin = begin_of(feeding, track->attr, &span->value, t);
+		else if (span->begin == BEFORE_ALL)
+			span->begin = NSTIME_MIN;
+	}
+	for (size_t i = 0; i < track->count; i++)
+		if (track->spans[i].begin == BEFORE_ALL)
+			track->spans[i].begin = NSTIME_MIN;
+}

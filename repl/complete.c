@@ -249,7 +249,7 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 	else if (!strcmp(option, "--input"))
 		offer_inputs(wish);
 	else if (!strcmp(option, "--rules") || !strcmp(option, "--with") ||
-		 !strcmp(option, "--index-dir"))
+		 !strcmp(option, "--index-dir") || !strcmp(option, "--svg"))
 		return OFFERED_FILES;
 	else
 		for (size_t i = 0; option_info(i); i++)

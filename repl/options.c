@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { WIDTH_MOST = 100000 };
+
 enum option_kind {
 	TAKE_FLAG,
 	TAKE_TEXT,
@@ -21,6 +23,7 @@ enum option_kind {
 	TAKE_WORDS, /* whole values, repeatable */
 	TAKE_LIMIT,
 	TAKE_CONTEXT,
+	TAKE_WIDTH,
 	TAKE_JOBS,
 	TAKE_FORMAT,
 	TAKE_TIME,
@@ -58,6 +61,8 @@ static const struct option table[] = {
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
 	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},
+	{{"--svg", "FILE", "draw to a file instead", OPT_DRAW}, TAKE_TEXT, AT(svg)},
+	{{"--width", "N", "so many characters, or pixels, wide", OPT_DRAW}, TAKE_WIDTH, AT(width)},
 	{{"--drop", NULL, "remove what is stored", OPT_INDEX}, TAKE_FLAG, AT(drop)},
 	{{"--timelines", NULL, "also store every state change", OPT_INDEX}, TAKE_FLAG, AT(timelines)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
@@ -193,6 +198,9 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 	case TAKE_CONTEXT:
 		out->has_context = true;
 		return number(name, value, UINT32_MAX, &out->context, err);
+	case TAKE_WIDTH:
+		out->has_width = true;
+		return number(name, value, WIDTH_MOST, &out->width, err);
 	case TAKE_JOBS:
 		if (!number(name, value, 4096, &n, err))
 			return false;

@@ -37,7 +37,8 @@ enum option_group {
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
 	OPT_WHY = 1 << 16,     /* --why */
 	OPT_SQL = 1 << 17,     /* --format line */
-	OPT_BY = 1 << 18       /* --by */
+	OPT_BY = 1 << 18,      /* --by */
+	OPT_DRAW = 1 << 19     /* --svg --width */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -77,6 +78,9 @@ struct options {
 	bool before, why;
 	bool drop, timelines, list, explain_rules, decode;
 	enum by by;
+	const char *svg;
+	uint64_t width; /* characters, or pixels of an SVG */
+	bool has_width;
 	bool symbols, no_symbols, lines;
 	const char *at_offset; /* dump --at */
 	char *memory;          /* what commas were cut out of; options_release() */

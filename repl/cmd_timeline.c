@@ -1,0 +1,279 @@
+/* cmd_timeline.c - intervals of attributes drawn over a range, on the terminal or as SVG */
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+#include "repl/intervals.h"
+#include "repl/picture_draw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	WIDTH = 80, /* of what is no terminal */
+	WIDTH_LEAST = 20,
+	SVG_COLUMNS = 1200,
+	ROWS_MOST = 1000, /* unless --limit says otherwise */
+	NAMED_LEAST = 6   /* columns of a run from which on a name has room */
+};
+
+struct timeline {
+	struct session *session;
+	const struct options *options;
+	struct wanteds wanteds;
+	struct picture picture;
+	size_t most_label;
+};
+
+static uint32_t terminal_width(const struct options *options)
+{
+	struct winsize size = {0};
+
+	if (options->has_width)
+		return options->width > WIDTH_LEAST ? (uint32_t)options->width : WIDTH_LEAST;
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= WIDTH_LEAST)
+		return size.ws_col;
+	return WIDTH;
+}
+
+/* Keys make paths longer than what was asked for, by a few digits. */
+static size_t label_room(const struct words *words, uint32_t width)
+{
+	size_t longest = 0, most = width / 3;
+
+	for (size_t i = 0; i < words->count; i++) {
+		size_t len = strlen(words->items[i]);
+		len += strchr(words->items[i], '*') ? 4 : 0;
+		longest = len > longest ? len : longest;
+	}
+	return longest < most ? longest : most;
+}
+
+static uint32_t columns_of(struct timeline *timeline)
+{
+	const struct options *options = timeline->options;
+
+	if (options->svg)
+		return options->has_width ? (uint32_t)options->width : SVG_COLUMNS;
+	uint32_t width = terminal_width(options);
+	timeline->most_label = label_room(&options->words, width);
+	return width - (uint32_t)timeline->most_label - 1;
+}
+
+/* The range that is drawn: open ends are those of the trace. */
+static bool find_range(struct timeline *timeline, nstime *begin, nstime *end, struct error *err)
+{
+	nstime first, last;
+
+	if (!session_range(timeline->session, begin, end, err) ||
+	    !session_bounds(timeline->session, &first, &last, err))
+		return false;
+	*begin = *begin == NSTIME_MIN ? first : *begin;
+	*end = *end == NSTIME_MAX && last < NSTIME_MAX ? last + 1 : *end;
+	return *begin < *end ||
+	       error_set(err, ERR_QUERY, "nothing to draw: the range ends before it begins");
+}
+
+static bool add_interval(void *arg, const struct interval *interval)
+{
+	struct timeline *timeline = arg;
+
+	picture_add(&timeline->picture, interval);
+	return true;
+}
+
+/* The intervals, from whoever has them. */
+static bool fill_picture(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct state *state = session_state(timeline->session, err);
+
+	if (!state ||
+	    !state_intervals(state, picture->begin, picture->end, timeline->wanteds.queries,
+			     timeline->wanteds.count, add_interval, timeline, err))
+		return false;
+	picture_finish(picture);
+	return true;
+}
+
+/* Names of the threads on runs that have room for one. */
+static bool find_names(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct picture_value **places = NULL;
+	struct named *items = NULL;
+	struct picture_run run;
+	size_t count = 0, capacity = 0, room = 0;
+
+	for (size_t i = 0; i < picture->nrows; i++) {
+		struct picture_row *row = &picture->rows[i];
+		for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value || run.count < NAMED_LEAST)
+				continue;
+			struct picture_value *value = &row->values[row->cells[at].value - 1];
+			items = mem_grow(items, count, &capacity, sizeof *items);
+			places = mem_grow(places, count, &room, sizeof(struct picture_value *));
+			places[count] = value;
+			items[count++] = (struct named){.t = picture_time(picture, at + 1) - 1,
+							.path = row->path,
+							.value = value->value};
+		}
+	}
+	bool good = !count || names_in(timeline->session, items, count, picture->arena, err);
+	for (size_t i = 0; good && i < count; i++)
+		if (items[i].name && !places[i]->name)
+			places[i]->name = items[i].name;
+	mem_free(items);
+	mem_free(places);
+	return good;
+}
+
+/* Runs as rows */
+
+static void print_json(const struct picture *picture, struct sink *out)
+{
+	struct picture_run run;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     picture_run_at(&picture->rows[i], picture->columns, at, &run) && !out->closed;
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			sink_text(out, "{\"path\":");
+			json_text(out, picture->rows[i].path);
+			sink_text(out, ",\"begin\":");
+			json_time(out, picture_time(picture, at));
+			sink_text(out, ",\"end\":");
+			json_time(out, picture_time(picture, at + run.count));
+			sink_text(out, ",\"value\":");
+			json_value(out, &run.value->value);
+			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
+			sink_row(out);
+		}
+}
+
+static void print_rows(struct timeline *timeline, struct times *times, struct sink *out)
+{
+	static const struct column columns[] = {{"path", false},
+						{"begin", false},
+						{"end", false},
+						{"mixed", false},
+						{"value", false}};
+	enum format format = timeline->options->format;
+	const struct picture *picture = &timeline->picture;
+	struct picture_run run;
+	struct rows rows;
+	bool open = true;
+
+	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     open && picture_run_at(&picture->rows[i], picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			rows_text(&rows, picture->rows[i].path);
+			time_add(times, picture_time(picture, at), rows_cell(&rows));
+			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
+			rows_text(&rows, run.mixed ? "mixed" : "");
+			named_add(rows_cell(&rows), format, &run.value->value, run.value->name);
+			open = rows_end(&rows);
+		}
+	rows_finish(&rows);
+}
+
+static bool write_svg(const struct timeline *timeline, struct times *times, struct error *err)
+{
+	const char *path = timeline->options->svg;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	struct sink file;
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	sink_init(&file, fd);
+	picture_draw_svg(&timeline->picture, times, &file);
+	sink_flush(&file);
+	int failed = file.failed;
+	sink_release(&file);
+	if (close(fd) != 0 && !failed)
+		failed = errno;
+	return !failed || error_set(err, ERR_IO, "%s: %s", path, strerror(failed));
+}
+
+static bool draw(struct timeline *timeline, struct sink *sink, struct error *err)
+{
+	struct times times;
+
+	if (!session_times(timeline->session, &times, err))
+		return false;
+	if (timeline->options->svg)
+		return write_svg(timeline, &times, err);
+	if (timeline->options->format == FORMAT_JSON)
+		print_json(&timeline->picture, sink);
+	else if (timeline->options->format == FORMAT_TEXT)
+		picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
+	else
+		print_rows(timeline, &times, sink);
+	return true;
+}
+
+static bool run_timeline(struct session *session, const struct options *options, struct sink *sink,
+			 struct error *err)
+{
+	struct timeline timeline = {.session = session, .options = options};
+	uint64_t limit = options->has_limit ? options->limit : ROWS_MOST;
+	nstime begin, end;
+
+	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &timeline.wanteds, err))
+		return false;
+	bool good = find_range(&timeline, &begin, &end, err);
+	if (good) {
+		picture_init(&timeline.picture, begin, end, columns_of(&timeline),
+			     limit < SIZE_MAX ? (size_t)limit : SIZE_MAX);
+		good = fill_picture(&timeline, err);
+		if (good && options->format != FORMAT_JSON && options->format != FORMAT_CSV)
+			good = find_names(&timeline, err);
+		good = good && draw(&timeline, sink, err);
+		picture_release(&timeline.picture);
+	}
+	wanteds_release(&timeline.wanteds);
+	return good;
+}
+
+static bool explain_timeline(struct session *session, const struct options *options,
+			     struct sink *sink, struct error *err)
+{
+	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
+}
+
+const struct cmd cmd_timeline = {
+	.name = "timeline",
+	.args = "PATH...",
+	.summary = "intervals of attributes, drawn",
+	.help = "Draws the intervals of each attribute across the terminal, or the trace between\n"
+		"--begin and --end: a line an attribute, times above. Where several values fall "
+		"into\n"
+		"one column, the one that held longest is shown, and the column is shaded. Values\n"
+		"stand where they begin, as far as there is room.\n"
+		"\n"
+		"--svg FILE writes a drawing instead, one pixel a column, which tells values and\n"
+		"times where the mouse rests. JSON and CSV are what would be drawn, a row for "
+		"each\n"
+		"run of columns of the same look.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread'\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms "
+		"--end +5ms\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIMIT | OPT_DRAW,
+	.words = WORD_PATH,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_timeline,
+	.explain = explain_timeline,
+};

@@ -1,0 +1,296 @@
+/*
+ * picture.c - see picture.h
+ *
+ * A column that one interval covers is done at once. Of the one that is being filled, how long each
+ * value held is kept in a small hash; it is emptied when the row moves on.
+ */
+#include "repl/picture.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct held { /* a value of the column that is being filled */
+	struct value value;
+	uint64_t time;
+};
+
+struct picture_open {
+	struct picture_row *row; /* NULL: none, or one too many */
+	bool any;                /* a row was begun */
+	char *path;
+	uint32_t column;
+	struct held *held;
+	size_t nheld, held_capacity;
+	uint32_t *slots; /* 1 + place in `held`, by hash; a power of two, or none */
+	size_t nslots;
+	struct arena *texts; /* of `held` */
+};
+
+void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t columns, size_t limit)
+{
+	uint64_t span = (uint64_t)end - (uint64_t)begin;
+
+	*picture = (struct picture){.begin = begin,
+				    .end = end,
+				    .columns = columns < span ? columns : (uint32_t)span,
+				    .limit = limit,
+				    .arena = arena_new(),
+				    .open = mem_new(sizeof(struct picture_open))};
+	picture->open->texts = arena_new();
+}
+
+void picture_release(struct picture *picture)
+{
+	struct picture_open *open = picture->open;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		mem_free(picture->rows[i].values);
+	mem_free(picture->rows);
+	arena_free(picture->arena);
+	if (open) {
+		arena_free(open->texts);
+		mem_free(open->path);
+		mem_free(open->held);
+		mem_free(open->slots);
+	}
+	mem_free(open);
+	*picture = (struct picture){0};
+}
+
+nstime picture_time(const struct picture *picture, uint32_t column)
+{
+	uint64_t span = (uint64_t)picture->end - (uint64_t)picture->begin;
+	unsigned __int128 into = (unsigned __int128)span * column / picture->columns;
+
+	return (nstime)((uint64_t)picture->begin + (uint64_t)into);
+}
+
+/* The column that a time of the range falls into. */
+static uint32_t column_of(const struct picture *picture, nstime t)
+{
+	uint64_t span = (uint64_t)picture->end - (uint64_t)picture->begin;
+	uint64_t into = (uint64_t)t - (uint64_t)picture->begin;
+	uint32_t column = (uint32_t)((unsigned __int128)into * picture->columns / span);
+
+	/* beginnings are rounded down, so that the next one may hold it */
+	while (column + 1 < picture->columns && picture_time(picture, column + 1) <= t)
+		column++;
+	return column;
+}
+
+/* Bytes of the UTF-8 sequence that begins here, 0 when it is none that can be shown. */
+static size_t utf8_bytes(const uint8_t *at, size_t left)
+{
+	size_t n = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+
+	if (!n || n > left || *at > 0xf4 || *at < 32 || *at == 127)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
+	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return n == 2 && *at == 0xc2 && at[1] < 0xa0 ? 0 : n; /* more control characters */
+}
+
+/* What may go to a terminal or into XML: the rest are question marks. */
+static void add_clean(const char *text, size_t len, struct buf *out)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_bytes((const uint8_t *)text + i, len - i);
+		if (n)
+			buf_add(out, text + i, n);
+		else
+			buf_add_char(out, '?');
+		i += n ? n : 1;
+	}
+}
+
+static struct value keep_value(struct arena *arena, const struct value *value)
+{
+	struct value kept = *value;
+
+	if (kept.kind == VALUE_STRING)
+		kept.text = arena_strndup(arena, kept.text, kept.len);
+	return kept;
+}
+
+/* The value's place in its row, from 1 on. */
+static uint32_t row_value(struct picture *picture, struct picture_row *row,
+			  const struct value *value)
+{
+	for (size_t i = row->nvalues; i-- > 0;)
+		if (value_equal(&row->values[i].value, value))
+			return (uint32_t)i + 1;
+	row->values =
+		mem_grow(row->values, row->nvalues, &row->values_capacity, sizeof *row->values);
+	row->values[row->nvalues++] =
+		(struct picture_value){.value = keep_value(picture->arena, value)};
+	return (uint32_t)row->nvalues;
+}
+
+/* The column being filled */
+
+static void grow_slots(struct picture_open *open)
+{
+	size_t count = open->nslots ? open->nslots * 2 : 64;
+
+	open->slots = mem_resize(open->slots, count, sizeof *open->slots);
+	memset(open->slots, 0, count * sizeof *open->slots);
+	open->nslots = count;
+	for (size_t i = 0; i < open->nheld; i++) {
+		size_t at = value_hash(&open->held[i].value) & (count - 1);
+		while (open->slots[at])
+			at = (at + 1) & (count - 1);
+		open->slots[at] = (uint32_t)i + 1;
+	}
+}
+
+static void hold(struct picture_open *open, const struct value *value, uint64_t time)
+{
+	if (open->nheld * 2 >= open->nslots)
+		grow_slots(open);
+	size_t at = value_hash(value) & (open->nslots - 1);
+	for (; open->slots[at]; at = (at + 1) & (open->nslots - 1)) {
+		struct held *held = &open->held[open->slots[at] - 1];
+		if (!value_equal(&held->value, value))
+			continue;
+		held->time += time;
+		return;
+	}
+	open->held = mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
+	open->held[open->nheld++] = (struct held){keep_value(open->texts, value), time};
+	open->slots[at] = (uint32_t)open->nheld;
+}
+
+/* The column is over: of values that held equally long, the first. */
+static void close_column(struct picture *picture)
+{
+	struct picture_open *open = picture->open;
+	const struct held *longest = open->held;
+	uint64_t sum = 0;
+
+	if (!open->nheld)
+		return;
+	for (size_t i = 0; i < open->nheld; i++) {
+		sum += open->held[i].time;
+		longest = open->held[i].time > longest->time ? &open->held[i] : longest;
+	}
+	uint64_t whole = (uint64_t)picture_time(picture, open->column + 1) -
+			 (uint64_t)picture_time(picture, open->column);
+	open->row->cells[open->column] = (struct picture_cell){
+		row_value(picture, open->row, &longest->value), open->nheld > 1 || sum < whole};
+	open->nheld = 0;
+	memset(open->slots, 0, open->nslots * sizeof *open->slots);
+	arena_reset(open->texts);
+}
+
+static void fill(struct picture *picture, uint32_t column, const struct value *value, uint64_t time)
+{
+	struct picture_open *open = picture->open;
+
+	if (open->nheld && open->column != column)
+		close_column(picture);
+	open->column = column;
+	hold(open, value, time);
+}
+
+/* Rows */
+
+static void begin_row(struct picture *picture, const char *path)
+{
+	struct picture_open *open = picture->open;
+	struct buf clean = {0};
+
+	picture_finish(picture);
+	open->any = true;
+	mem_free(open->path);
+	open->path = mem_strdup(path);
+	open->row = NULL;
+	if (picture->nrows == picture->limit) {
+		picture->left_out++;
+		return;
+	}
+	picture->rows = mem_grow(picture->rows, picture->nrows, &picture->rows_capacity,
+				 sizeof *picture->rows);
+	open->row = &picture->rows[picture->nrows++];
+	add_clean(path, strlen(path), &clean);
+	*open->row = (struct picture_row){.path = arena_strdup(picture->arena, buf_text(&clean)),
+					  .cells = arena_array(picture->arena, picture->columns,
+							       sizeof(struct picture_cell))};
+	buf_release(&clean);
+}
+
+void picture_finish(struct picture *picture)
+{
+	if (picture->open->row)
+		close_column(picture);
+	picture->open->row = NULL;
+}
+
+void picture_add(struct picture *picture, const struct interval *interval)
+{
+	struct picture_open *open = picture->open;
+	nstime begin = interval->begin > picture->begin ? interval->begin : picture->begin;
+	nstime end = interval->end < picture->end ? interval->end : picture->end;
+
+	if (begin >= end)
+		return;
+	if (!open->any || strcmp(open->path, interval->path) != 0)
+		begin_row(picture, interval->path);
+	if (!open->row)
+		return;
+	uint32_t first = column_of(picture, begin), last = column_of(picture, end - 1);
+	for (uint32_t column = first; column <= last; column++) {
+		if (column > first && column < last) { /* it is all there is in the column */
+			if (open->nheld)
+				close_column(picture);
+			open->row->cells[column].value =
+				row_value(picture, open->row, &interval->value);
+			continue;
+		}
+		nstime from = picture_time(picture, column), to = picture_time(picture, column + 1);
+		from = from > begin ? from : begin;
+		to = to < end ? to : end;
+		fill(picture, column, &interval->value, (uint64_t)to - (uint64_t)from);
+	}
+}
+
+bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at,
+		    struct picture_run *out)
+{
+	if (at >= columns)
+		return false;
+	const struct picture_cell *cell = &row->cells[at];
+	*out = (struct picture_run){.first = at,
+				    .value = cell->value ? &row->values[cell->value - 1] : NULL,
+				    .mixed = cell->mixed};
+	while (at + out->count < columns && row->cells[at + out->count].value == cell->value &&
+	       row->cells[at + out->count].mixed == cell->mixed)
+		out->count++;
+	return true;
+}
+
+void picture_label(const struct picture_value *value, struct buf *out)
+{
+	const struct value *shown = &value->value;
+
+	if (shown->kind == VALUE_STRING) {
+		add_clean(shown->text, shown->len, out);
+	} else if (shown->kind == VALUE_INT) {
+		if (shown->negative)
+			buf_add_i64(out, (int64_t)shown->u);
+		else
+			buf_add_u64(out, shown->u);
+	} else if (shown->kind == VALUE_FLOAT) {
+		buf_printf(out, "%g", shown->f);
+	} else if (shown->kind == VALUE_BOOL) {
+		buf_add_text(out, shown->b ? "true" : "false");
+	}
+	if (value->name) {
+		buf_add_char(out, ' ');
+		add_clean(value->name, strlen(value->name), out);
+	}
+}

@@ -1,0 +1,68 @@
+/*
+ * picture.h - intervals over a range, as rows of columns: what `timeline` draws
+ *
+ *     cpu[0]/thread   | 0 | 0 | 7 | 7*| 0*| 0 |     one row an attribute, one cell a column
+ *     cpu[1]/thread   | 9 | 9 | 9 | 9 |   | 9 |     *: several values; the longest is shown
+ *
+ * A picture does not know where its intervals come from: whoever has them, or sums of them, adds
+ * them row after row, each row in order of time.
+ */
+#ifndef REPL_PICTURE_H
+#define REPL_PICTURE_H
+
+#include "engine/base/arena.h"
+#include "state/state.h"
+
+struct picture_cell {
+	uint32_t value; /* 1 + place in the row's values; 0: none is known */
+	bool mixed;     /* it is not the only one */
+};
+
+struct picture_value {
+	struct value value; /* text is the picture's */
+	const char *name;   /* of the thread, NULL: none; the picture's */
+};
+
+struct picture_row {
+	const char *path;
+	struct picture_cell *cells; /* as many as the picture has columns */
+	struct picture_value *values;
+	size_t nvalues, values_capacity;
+};
+
+struct picture {
+	nstime begin, end; /* begin < end */
+	uint32_t columns;  /* at least one; none is shorter than 1 ns */
+	size_t limit;      /* rows at most; further ones are counted only */
+	struct picture_row *rows;
+	size_t nrows, rows_capacity, left_out;
+	struct arena *arena;
+	struct picture_open *open; /* the row that is being added */
+};
+
+/* Cells of one look: the same value, mixed or not. */
+struct picture_run {
+	uint32_t first, count;             /* columns */
+	const struct picture_value *value; /* NULL: none is known */
+	bool mixed;
+};
+
+void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t columns,
+		  size_t limit);
+void picture_release(struct picture *picture);
+/*
+ * Adds [begin, end) of an attribute; open ends are NSTIME_MIN and NSTIME_MAX. All intervals of one
+ * path come together and rise. What is outside of the range is cut off.
+ */
+void picture_add(struct picture *picture, const struct interval *interval);
+void picture_finish(struct picture *picture); /* after the last one */
+
+/* Where column c begins; of the number of columns, the picture's end. */
+nstime picture_time(const struct picture *picture, uint32_t column);
+/* The run that begins at column `at`; false: there is no such column. */
+bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at,
+		    struct picture_run *out);
+/* What is written on a run: the value, strings without quotes, and the thread's name. */
+void picture_label(const struct picture_value *value, struct buf *out);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * picture_text.c - a picture as lines of text
+ *
+ *     colours   a value is a background; mixed cells are shaded in its colour
+ *     without   ▌ begins a value, ▂ goes on with it, ▒ is mixed
+ *
+ * A value's text stands where it begins, as far as there is room. Nothing known is blank.
+ */
+#include "repl/picture_draw.h"
+
+#include <string.h>
+
+enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238 };
+
+/* Of the 256 colours, light ones that black text can be read on. */
+static const uint8_t palette[] = {117, 150, 216, 180, 146, 152, 223, 139, 110, 179, 114,
+				  174, 183, 109, 187, 222, 80,  217, 144, 153, 120, 209};
+
+/* Characters of a text, and the bytes of its first `most` of them. */
+static size_t text_width(const char *text, size_t len, size_t most, size_t *bytes)
+{
+	size_t width = 0, i = 0;
+
+	for (; i < len; i++) {
+		bool begins = ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (begins && width == most)
+			break;
+		width += begins;
+	}
+	*bytes = i;
+	return width;
+}
+
+/* At most `room` characters, the last is an ellipsis where it is cut; how many were put. */
+static size_t put_text(struct sink *out, const char *text, size_t len, size_t room)
+{
+	size_t bytes, width = text_width(text, len, room, &bytes);
+
+	if (bytes < len && room) {
+		width = text_width(text, len, room - 1, &bytes);
+		sink_add(out, text, bytes);
+		sink_text(out, "…");
+		return width + 1;
+	}
+	sink_add(out, text, bytes);
+	return width;
+}
+
+static void put_times(struct sink *out, const char *what, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sink_text(out, what);
+}
+
+struct line {
+	struct sink *sink;
+	struct buf label;                  /* scratch */
+	const struct picture_value *shown; /* of the run before */
+	bool labelled;                     /* its label stands */
+};
+
+/* The label with the name, or without, or a part of it; none of a number. How many cells it takes.
+ */
+static size_t put_label(struct line *line, const struct picture_run *run, size_t room)
+{
+	struct picture_value bare = {.value = run->value->value};
+	size_t len, bytes;
+
+	if (line->labelled || room < (run->mixed ? LABEL_MIXED : LABEL_LEAST))
+		return 0;
+	buf_clear(&line->label);
+	picture_label(run->value, &line->label);
+	len = line->label.len;
+	if (text_width(buf_text(&line->label), len, room, &bytes) && bytes < len) {
+		buf_clear(&line->label);
+		picture_label(&bare, &line->label);
+		len = line->label.len;
+		text_width(buf_text(&line->label), len, room, &bytes);
+		if (bytes < len && (bare.value.kind != VALUE_STRING || room < LABEL_MIXED))
+			return 0;
+	}
+	line->labelled = true;
+	return put_text(line->sink, buf_text(&line->label), len, room);
+}
+
+static void turn_to_run(struct line *line, const struct picture_run *run)
+{
+	line->labelled &= line->shown == run->value;
+	line->shown = run->value;
+}
+
+static void draw_plain(struct line *line, const struct picture_run *run)
+{
+	size_t room = run->count;
+	bool begins = line->shown != run->value;
+
+	turn_to_run(line, run);
+	if (!run->value) {
+		sink_pad(line->sink, room);
+		return;
+	}
+	if (begins) {
+		sink_text(line->sink, run->mixed ? "▒" : "▌");
+		room--;
+	}
+	room -= put_label(line, run, room);
+	put_times(line->sink, run->mixed ? "▒" : "▂", room);
+}
+
+static unsigned color_of(const struct value *value)
+{
+	bool still =
+		(value->kind == VALUE_INT && !value->u) ||
+		(value->kind == VALUE_BOOL && !value->b) ||
+		(value->kind == VALUE_STRING && value->len == 4 && !memcmp(value->text, "idle", 4));
+
+	return still ? GREY : palette[value_hash(value) % sizeof palette];
+}
+
+static void draw_colored(struct line *line, const struct picture_run *run)
+{
+	size_t room = run->count;
+
+	turn_to_run(line, run);
+	if (!run->value) {
+		sink_pad(line->sink, room);
+		return;
+	}
+	unsigned color = color_of(&run->value->value);
+	if (run->mixed)
+		sink_printf(line->sink, "\033[38;5;%um", color == GREY ? 245 : color);
+	else
+		sink_printf(line->sink, "\033[38;5;%u;48;5;%um", color == GREY ? 252 : 16, color);
+	room -= put_label(line, run, room);
+	put_times(line->sink, run->mixed ? "▒" : " ", room);
+	sink_text(line->sink, "\033[0m");
+}
+
+static void draw_row(const struct picture *picture, const struct picture_row *row,
+		     struct line *line)
+{
+	struct picture_run run;
+
+	line->shown = NULL;
+	line->labelled = false;
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		if (line->sink->color)
+			draw_colored(line, &run);
+		else
+			draw_plain(line, &run);
+	}
+}
+
+static size_t longest_path(const struct picture *picture, size_t most)
+{
+	size_t longest = 0, bytes;
+
+	for (size_t i = 0; i < picture->nrows; i++) {
+		const char *path = picture->rows[i].path;
+		size_t width = text_width(path, strlen(path), most, &bytes);
+		longest = width > longest ? width : longest;
+	}
+	return longest;
+}
+
+static void draw_axis(const struct picture *picture, struct times *times, size_t margin,
+		      struct sink *out)
+{
+	struct picture_tick tick;
+	uint32_t at = 0;
+
+	sink_pad(out, margin + 1);
+	for (bool more = picture_first_tick(picture, times, &tick); more;
+	     more = picture_next_tick(picture, times, &tick)) {
+		size_t width = strlen(tick.text) + 1;
+		if (tick.column < at || tick.column + width > picture->columns)
+			continue;
+		sink_pad(out, tick.column - at);
+		sink_printf(out, "│%s", tick.text);
+		at = tick.column + (uint32_t)width;
+	}
+	sink_char(out, '\n');
+	sink_row(out);
+}
+
+static void draw_head(const struct picture *picture, struct times *times, struct sink *out)
+{
+	nstime span = picture->end - picture->begin;
+
+	time_add(times, picture->begin, out);
+	sink_text(out, " to ");
+	time_add(times, picture->end, out);
+	if (picture->end > picture->begin && span > 0) {
+		sink_text(out, ", ");
+		span_add(span, out);
+		sink_text(out, "; a column is ");
+		span_add(span / picture->columns, out);
+	}
+	sink_char(out, '\n');
+	sink_row(out);
+}
+
+void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
+		       struct sink *out)
+{
+	size_t margin = longest_path(picture, most_label);
+	struct line line = {.sink = out};
+
+	draw_head(picture, times, out);
+	draw_axis(picture, times, margin, out);
+	for (size_t i = 0; i < picture->nrows && !out->closed; i++) {
+		const char *path = picture->rows[i].path;
+		size_t width = put_text(out, path, strlen(path), margin);
+		sink_pad(out, margin - width + 1);
+		draw_row(picture, &picture->rows[i], &line);
+		sink_char(out, '\n');
+		sink_row(out);
+	}
+	if (picture->nrows > AXIS_AGAIN)
+		draw_axis(picture, times, margin, out);
+	if (!picture->nrows)
+		sink_text(out, "no value of them is known here\n");
+	if (picture->left_out)
+		sink_printf(out,
+			    "%zu more attributes are left out: --limit says how many to draw\n",
+			    picture->left_out);
+	sink_row(out);
+	buf_release(&line.label);
+}

@@ -70,7 +70,7 @@ static void note_end(struct ends *ends, nstime time)
 static bool decode_end(struct index *index, const struct stream *stream, struct ends *ends,
 		       struct error *err)
 {
-	uint64_t *only = mem_new_array(stream->index / 64 + 1, sizeof *only);
+	uint64_t *only = mem_new_array(index_trace(index)->nstreams / 64 + 1, sizeof *only);
 	struct events_options options = {.begin = NSTIME_MIN + 1,
 					 .end = NSTIME_MAX,
 					 .backward = ends->backward,

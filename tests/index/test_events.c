@@ -275,6 +275,7 @@ static void many_streams(void **state)
 
 	(void)state;
 	scene_open(scene);
+	check_range_of_trace(scene); /* the first asks of one stream among more than 64 */
 	check_cursor(scene, &options);
 	options.backward = true;
 	check_cursor(scene, &options);

@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-const struct cmd *const commands[] = {&cmd_info,       &cmd_index, &cmd_check,   &cmd_dump,
-				      &cmd_events,     &cmd_at,    &cmd_state,   &cmd_when,
-				      &cmd_longest,    &cmd_diff,  &cmd_stats,   &cmd_timeline,
-				      &cmd_run_script, &cmd_rules, &cmd_explain, &cmd_aux,
-				      &cmd_sql,        &cmd_repl,  &cmd_help,    NULL};
+const struct cmd *const commands[] = {
+	&cmd_info,       &cmd_index, &cmd_check,   &cmd_dump,    &cmd_events, &cmd_at,
+	&cmd_state,      &cmd_when,  &cmd_longest, &cmd_diff,    &cmd_stats,  &cmd_timeline,
+	&cmd_run_script, &cmd_rules, &cmd_explain, &cmd_convert, &cmd_aux,    &cmd_sql,
+	&cmd_repl,       &cmd_help,  NULL};
 
 const struct cmd *cmd_find(const char *name, struct error *err)
 {

@@ -67,6 +67,8 @@ static const struct option table[] = {
 	{{"--timelines", NULL, "also store every state change", OPT_INDEX}, TAKE_FLAG, AT(timelines)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
+	{{"--to", "FORMAT", "csv, sqlite, chrome, folded or parquet", OPT_CONVERT}, TAKE_TEXT, AT(to)},
+	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
 	{{"--rules", "FILE", "rules of one's own instead (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},

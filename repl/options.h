@@ -38,7 +38,8 @@ enum option_group {
 	OPT_WHY = 1 << 16,     /* --why */
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
-	OPT_DRAW = 1 << 19     /* --svg --width */
+	OPT_DRAW = 1 << 19,    /* --svg --width */
+	OPT_CONVERT = 1 << 20  /* --to --no-state */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -83,6 +84,8 @@ struct options {
 	bool has_width;
 	bool symbols, no_symbols, lines;
 	const char *at_offset; /* dump --at */
+	const char *to;        /* convert: the format; NULL: by the path's ending */
+	bool no_state;
 	char *memory;          /* what commas were cut out of; options_release() */
 };
 

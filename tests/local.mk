@@ -10,6 +10,7 @@ include tests/engine/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
 include tests/sql/local.mk
+include tests/convert/local.mk
 include tests/repl/local.mk
 include tests/fuzz/local.mk
 include tests/lua/local.mk

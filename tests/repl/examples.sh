@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 ln -s "$build/yore" "$work/bin/yore"
 export PATH="$work/bin:$PATH" XDG_CACHE_HOME="$work/cache" XDG_STATE_HOME="$work/state" TZ=UTC
-export XDG_CONFIG_HOME="$work/config" YORE_LUA_DIR="$top/lua-lib" PAGER=cat
+export XDG_CONFIG_HOME="$work/config" TMPDIR="$work" YORE_LUA_DIR="$top/lua-lib" PAGER=cat
 cd "$top" || exit 99
 status=0 count=0
 

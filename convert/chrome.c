@@ -1,0 +1,559 @@
+/*
+ * chrome.c - the Trace Event Format: JSON that chrome://tracing and Perfetto open
+ *
+ * Source: "Trace Event Format" of the Chromium project. Processes hold threads, threads hold slices
+ * ("X") and instants ("i"); counters ("C") are a process's. What is no thread stands in processes
+ * of its own, with numbers that no process of Linux has:
+ *
+ *     CPUs                  a track per CPU: who ran there; instants of events that tell no thread
+ *     Interrupts, Soft ...  a track per CPU, since they would cut the threads' slices
+ *     Streams               instants of events without CPU
+ *     State                 a track per attribute that was asked for and has no place above
+ *     processes             a track per thread: its system calls; instants that tell their thread
+ *
+ * Times are microseconds with three decimals, from the trace's first event on: readers keep them in
+ * doubles, which hold no nanoseconds since 1970.
+ */
+#include "convert/convert_internal.h"
+#include "convert/out.h"
+#include "convert/track_names.h"
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Linux has at most 2^22 processes. */
+enum group { GROUP_CPUS = (1 << 22) + 1, GROUP_IRQS, GROUP_SOFTIRQS, GROUP_STREAMS, GROUP_STATE };
+enum { FLUSH_AT = 1 << 18 };
+
+struct track {
+	int64_t pid, tid;
+	const char *name; /* NULL: by the thread's names */
+};
+
+/* Where the context of a class says the thread. */
+struct class_thread {
+	bool made;
+	struct field_path tid, pid; /* class NULL: not told */
+};
+
+struct chrome {
+	const struct convert_options *options;
+	struct out out;
+	struct buf text;
+	bool some; /* entries were written */
+	struct track_names *names;
+	struct class_thread *classes;
+	struct arena *arena;
+	struct track *tracks;
+	size_t ntracks, tracks_capacity;
+	uint32_t *places; /* 1 + track by hash */
+	size_t nplaces;
+	char *path; /* of the last interval in GROUP_STATE, and its track */
+	int64_t path_track;
+};
+
+/* ---- tracks ---- */
+
+static size_t place_of(const struct chrome *chrome, int64_t pid, int64_t tid)
+{
+	uint64_t hash = ((uint64_t)pid * 31 + (uint64_t)tid) * 0x9e3779b97f4a7c15u;
+	size_t at = (size_t)(hash >> 32) & (chrome->nplaces - 1);
+
+	for (; chrome->places[at]; at = (at + 1) & (chrome->nplaces - 1)) {
+		const struct track *track = &chrome->tracks[chrome->places[at] - 1];
+		if (track->pid == pid && track->tid == tid)
+			break;
+	}
+	return at;
+}
+
+/* Notes that the track is there. */
+static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const char *name)
+{
+	size_t at = chrome->nplaces ? place_of(chrome, pid, tid) : 0;
+
+	if (chrome->nplaces && chrome->places[at])
+		return;
+	chrome->tracks = mem_grow(chrome->tracks, chrome->ntracks, &chrome->tracks_capacity,
+				  sizeof *chrome->tracks);
+	chrome->tracks[chrome->ntracks++] =
+		(struct track){pid, tid, name ? arena_strdup(chrome->arena, name) : NULL};
+	if (chrome->ntracks * 2 < chrome->nplaces) {
+		chrome->places[at] = (uint32_t)chrome->ntracks;
+		return;
+	}
+	chrome->nplaces = chrome->nplaces ? chrome->nplaces * 2 : 1024;
+	mem_free(chrome->places);
+	chrome->places = mem_new_array(chrome->nplaces, sizeof *chrome->places);
+	for (size_t i = 0; i < chrome->ntracks; i++)
+		chrome->places[place_of(chrome, chrome->tracks[i].pid, chrome->tracks[i].tid)] =
+			(uint32_t)i + 1;
+}
+
+static int64_t process_of(const struct chrome *chrome, int64_t tid)
+{
+	int64_t pid = track_process(chrome->names, tid);
+
+	return pid >= 0 ? pid : tid;
+}
+
+/* ---- text ---- */
+
+static bool entry_end(struct chrome *chrome, struct error *err)
+{
+	buf_add_char(&chrome->text, '}');
+	if (chrome->text.len < FLUSH_AT)
+		return true;
+	bool ok = out_write(&chrome->out, chrome->text.data, chrome->text.len, err);
+	buf_clear(&chrome->text);
+	return ok;
+}
+
+static void add_us(struct buf *out, uint64_t ns)
+{
+	char digits[4] = {'.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10),
+			  (char)('0' + ns % 10)};
+
+	buf_add_u64(out, ns / 1000);
+	buf_add(out, digits, 4);
+}
+
+static void add_ts(const struct chrome *chrome, struct buf *out, nstime t)
+{
+	nstime first = chrome->options->first;
+
+	buf_add_text(out, ",\"ts\":");
+	if (t < first)
+		buf_add_char(out, '-');
+	add_us(out, t < first ? (uint64_t)first - (uint64_t)t : (uint64_t)t - (uint64_t)first);
+}
+
+/* {"ph":...,"pid":...,"tid":... */
+static void entry_begin(struct chrome *chrome, const char *phase, int64_t pid, int64_t tid)
+{
+	struct buf *out = &chrome->text;
+
+	buf_add_text(out, chrome->some ? ",\n{\"ph\":\"" : "{\"ph\":\"");
+	chrome->some = true;
+	buf_add_text(out, phase);
+	buf_add_text(out, "\",\"pid\":");
+	buf_add_i64(out, pid);
+	buf_add_text(out, ",\"tid\":");
+	buf_add_i64(out, tid);
+}
+
+/* ---- events ---- */
+
+static bool find_number(const struct event_class *class, const char *name, unsigned scopes,
+			struct field_path *out)
+{
+	if (field_path_find(class, scopes, &name, 1, out) && out->class->kind == FIELD_INT)
+		return true;
+	out->class = NULL;
+	return false;
+}
+
+static const struct class_thread *thread_of(struct chrome *chrome, const struct event_class *class)
+{
+	/* LTTng's contexts, perf's samples, these converted to CTF, ftrace */
+	static const struct {
+		const char *tid, *pid;
+		bool payload;
+	} pairs[] = {{"vtid", "vpid", false},
+		     {"tid", "pid", false},
+		     {"perf_tid", "perf_pid", true},
+		     {"common_pid", NULL, false}};
+	unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
+	struct class_thread *thread = &chrome->classes[class->index];
+
+	if (thread->made)
+		return thread;
+	thread->made = true;
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		unsigned scopes = pairs[i].payload ? context | 1u << SCOPE_PAYLOAD : context;
+		if (find_number(class, pairs[i].tid, scopes, &thread->tid)) {
+			if (pairs[i].pid)
+				find_number(class, pairs[i].pid, scopes, &thread->pid);
+			break;
+		}
+	}
+	return thread;
+}
+
+static void event_track(struct chrome *chrome, const struct stream *stream, int32_t cpu,
+			const struct event_class *class, const struct fields *fields)
+{
+	const struct class_thread *thread = thread_of(chrome, class);
+	int64_t pid = GROUP_STREAMS, tid = stream->index;
+	const char *name = stream->name;
+	struct field field;
+
+	if (cpu >= 0) {
+		pid = GROUP_CPUS;
+		tid = cpu;
+		name = NULL;
+	}
+	if (fields && thread->tid.class) {
+		fields_at(fields, &thread->tid, &field);
+		if (field.slot.s > 0 && field.slot.s < GROUP_CPUS) {
+			tid = field.slot.s;
+			pid = process_of(chrome, tid);
+			name = NULL;
+			if (thread->pid.class) {
+				fields_at(fields, &thread->pid, &field);
+				pid = field.slot.s;
+			}
+		}
+	}
+	use_track(chrome, pid, tid, name);
+	entry_begin(chrome, "i", pid, tid);
+}
+
+static bool chrome_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
+			 const struct event_class *class, const struct fields *fields,
+			 struct error *err)
+{
+	unsigned context = 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT;
+	struct chrome *chrome = self;
+	struct buf *out = &chrome->text;
+
+	if (!stream->has_time || t == NSTIME_MIN)
+		return true; /* it has no place on a time line */
+	event_track(chrome, stream, cpu, class, fields);
+	add_ts(chrome, out, t);
+	buf_add_text(out, ",\"s\":\"t\",\"name\":");
+	json_add_text(out, class->name);
+	if (fields) {
+		buf_add_text(out, ",\"args\":");
+		json_add_scopes(out, fields, 1u << SCOPE_PAYLOAD);
+		if (class->scope[SCOPE_STREAM_EVENT_CONTEXT] || class->scope[SCOPE_EVENT_CONTEXT]) {
+			bool some = out->data[out->len - 2] != '{';
+			out->len--;
+			buf_add_text(out, some ? ",\"context\":" : "\"context\":");
+			json_add_scopes(out, fields, context);
+			buf_add_char(out, '}');
+		}
+	}
+	return entry_end(chrome, err);
+}
+
+/* ---- intervals ---- */
+
+static void add_value(struct buf *out, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_INT:
+		if (value->negative)
+			buf_add_i64(out, (int64_t)value->u);
+		else
+			buf_add_u64(out, value->u);
+		return;
+	case VALUE_FLOAT:
+		json_add_float(out, value->f);
+		return;
+	case VALUE_BOOL:
+		buf_add_text(out, value->b ? "true" : "false");
+		return;
+	case VALUE_STRING:
+		json_add_string(out, value->text, value->len);
+		return;
+	default:
+		buf_add_text(out, "null");
+	}
+}
+
+/* The part of an interval that is drawn: what is not known, or not asked for, is cut off. */
+static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
+		    nstime *end)
+{
+	const struct convert_options *options = chrome->options;
+	nstime first = options->begin > options->first ? options->begin : options->first;
+	nstime last = options->end < options->last ? options->end : options->last;
+
+	*begin = interval->begin > first ? interval->begin : first;
+	*end = interval->end < last ? interval->end : last;
+	return *begin <= *end;
+}
+
+static void slice_name(struct buf *out, const char *name, const struct value *value)
+{
+	struct buf text = {0};
+
+	if (name) {
+		buf_add_text(&text, name);
+		buf_add_char(&text, ' ');
+	}
+	if (value->kind == VALUE_STRING)
+		buf_add(&text, value->text, value->len);
+	else
+		add_value(&text, value);
+	json_add_string(out, buf_text(&text), text.len);
+	buf_release(&text);
+}
+
+/* The name is `name` and the value. */
+static bool slice(struct chrome *chrome, int64_t pid, int64_t tid, const struct interval *interval,
+		  const char *name, struct error *err)
+{
+	struct buf *out = &chrome->text;
+	nstime begin, end;
+
+	if (!visible(chrome, interval, &begin, &end))
+		return true;
+	entry_begin(chrome, "X", pid, tid);
+	add_ts(chrome, out, begin);
+	buf_add_text(out, ",\"dur\":");
+	add_us(out, (uint64_t)end - (uint64_t)begin);
+	buf_add_text(out, ",\"name\":");
+	slice_name(out, name, &interval->value);
+	return entry_end(chrome, err);
+}
+
+static bool counter(struct chrome *chrome, int64_t cpu, const struct interval *interval,
+		    struct error *err)
+{
+	struct buf *out = &chrome->text;
+	nstime begin, end;
+
+	if (!visible(chrome, interval, &begin, &end))
+		return true;
+	entry_begin(chrome, "C", GROUP_CPUS, 0);
+	add_ts(chrome, out, begin);
+	buf_printf(out, ",\"name\":\"CPU %lld frequency\",\"args\":{\"kHz\":", (long long)cpu);
+	add_value(out, &interval->value);
+	buf_add_char(out, '}');
+	return entry_end(chrome, err);
+}
+
+static bool other_track(struct chrome *chrome, const struct interval *interval, struct error *err)
+{
+	if (!chrome->path || strcmp(chrome->path, interval->path) != 0) {
+		mem_free(chrome->path);
+		chrome->path = mem_strdup(interval->path);
+		chrome->path_track++;
+		use_track(chrome, GROUP_STATE, chrome->path_track, interval->path);
+	}
+	return slice(chrome, GROUP_STATE, chrome->path_track, interval, NULL, err);
+}
+
+static bool of_cpu(struct chrome *chrome, int64_t cpu, const char *what,
+		   const struct interval *interval, struct error *err)
+{
+	const struct value *value = &interval->value;
+	int64_t key = (int64_t)value->u;
+	const char *name;
+
+	if (value->kind != VALUE_INT)
+		return other_track(chrome, interval, err);
+	if (strcmp(what, "thread") == 0) {
+		if (!key)
+			return true; /* idle */
+		name = track_name(chrome->names, TRACK_THREAD, key, interval->begin);
+		use_track(chrome, GROUP_CPUS, cpu, NULL);
+		return slice(chrome, GROUP_CPUS, cpu, interval, name, err);
+	}
+	if (strcmp(what, "irq") == 0 || strcmp(what, "softirq") == 0) {
+		enum group group = *what == 'i' ? GROUP_IRQS : GROUP_SOFTIRQS;
+		enum track_kind kind = *what == 'i' ? TRACK_IRQ : TRACK_SOFTIRQ;
+		name = track_name(chrome->names, kind, key, interval->begin);
+		use_track(chrome, group, cpu, NULL);
+		return slice(chrome, group, cpu, interval, name, err);
+	}
+	if (strcmp(what, "frequency") == 0) {
+		use_track(chrome, GROUP_CPUS, cpu, NULL);
+		return counter(chrome, cpu, interval, err);
+	}
+	return other_track(chrome, interval, err);
+}
+
+static bool chrome_interval(void *self, const struct interval *interval, struct error *err)
+{
+	struct chrome *chrome = self;
+	const char *rest;
+	int64_t key;
+
+	if (path_split(interval->path, "cpu", &key, &rest))
+		return of_cpu(chrome, key, rest, interval, err);
+	if (path_split(interval->path, "thread", &key, &rest) && strcmp(rest, "syscall") == 0) {
+		int64_t pid = process_of(chrome, key);
+		use_track(chrome, pid, key, NULL);
+		return slice(chrome, pid, key, interval, NULL, err);
+	}
+	return other_track(chrome, interval, err);
+}
+
+static bool chrome_learn(void *self, const struct interval *interval, struct error *err)
+{
+	struct chrome *chrome = self;
+
+	(void)err;
+	track_names_learn(chrome->names, interval);
+	return true;
+}
+
+/* ---- names, and the whole ---- */
+
+static bool name_entry(struct chrome *chrome, const char *what, int64_t pid, int64_t tid,
+		       const char *name, struct error *err)
+{
+	entry_begin(chrome, "M", pid, tid);
+	buf_printf(&chrome->text, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+	json_add_text(&chrome->text, name);
+	buf_add_char(&chrome->text, '}');
+	return entry_end(chrome, err);
+}
+
+static bool order_entry(struct chrome *chrome, const char *what, int64_t pid, int64_t tid,
+			int64_t order, struct error *err)
+{
+	entry_begin(chrome, "M", pid, tid);
+	buf_printf(&chrome->text, ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%lld}",
+		   what, (long long)order);
+	return entry_end(chrome, err);
+}
+
+static const char *group_name(int64_t pid)
+{
+	static const char *const groups[] = {"CPUs", "Interrupts", "Soft interrupts", "Streams",
+					     "State"};
+
+	return pid >= GROUP_CPUS && pid <= GROUP_STATE ? groups[pid - GROUP_CPUS] : NULL;
+}
+
+static bool name_track(struct chrome *chrome, const struct track *track, struct error *err)
+{
+	const char *name = track->name;
+	struct buf text = {0};
+
+	if (!name && group_name(track->pid))
+		buf_printf(&text, "CPU %lld", (long long)track->tid);
+	else if (!name)
+		name = track_name(chrome->names, TRACK_THREAD, track->tid, NSTIME_MAX - 1);
+	if (!name && !text.len)
+		buf_printf(&text, "thread %lld", (long long)track->tid);
+	bool ok = name_entry(chrome, "thread_name", track->pid, track->tid,
+			     text.len ? text.data : name, err);
+	if (ok && group_name(track->pid))
+		ok = order_entry(chrome, "thread", track->pid, track->tid, track->tid, err);
+	buf_release(&text);
+	return ok;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct track *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static bool name_process(struct chrome *chrome, int64_t pid, struct error *err)
+{
+	const char *group = group_name(pid);
+	const char *name =
+		group ? group : track_name(chrome->names, TRACK_THREAD, pid, NSTIME_MAX - 1);
+	struct buf text = {0};
+
+	if (!name)
+		buf_printf(&text, "process %lld", (long long)pid);
+	bool ok = name_entry(chrome, "process_name", pid, 0, name ? name : text.data, err) &&
+		  (!group || order_entry(chrome, "process", pid, 0, pid - GROUP_STATE - 1, err));
+	buf_release(&text);
+	return ok;
+}
+
+static bool name_tracks(struct chrome *chrome, struct error *err)
+{
+	int64_t pid = -1;
+
+	if (chrome->ntracks)
+		qsort(chrome->tracks, chrome->ntracks, sizeof *chrome->tracks, by_process);
+	for (size_t i = 0; i < chrome->ntracks; i++) {
+		const struct track *track = &chrome->tracks[i];
+		if ((!i || track->pid != pid) && !name_process(chrome, track->pid, err))
+			return false;
+		pid = track->pid;
+		if (!name_track(chrome, track, err))
+			return false;
+	}
+	return true;
+}
+
+static bool chrome_finish(void *self, struct error *err)
+{
+	struct chrome *chrome = self;
+	struct buf *out = &chrome->text;
+
+	if (!name_tracks(chrome, err))
+		return false;
+	buf_add_text(out, "\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"trace\":");
+	json_add_text(out, chrome->options->trace->path);
+	buf_printf(out, ",\"writer\":\"yore %s\",\"zero_ns\":\"%lld\",\"epoch\":%s}}\n",
+		   YORE_VERSION, (long long)chrome->options->first,
+		   convert_has_epoch(chrome->options->trace) ? "true" : "false");
+	return out_write(&chrome->out, out->data, out->len, err) && out_finish(&chrome->out, err);
+}
+
+static void chrome_close(void *self)
+{
+	struct chrome *chrome = self;
+
+	out_drop(&chrome->out);
+	track_names_free(chrome->names);
+	arena_free(chrome->arena);
+	buf_release(&chrome->text);
+	mem_free(chrome->classes);
+	mem_free(chrome->tracks);
+	mem_free(chrome->places);
+	mem_free(chrome->path);
+	mem_free(chrome);
+}
+
+static void *chrome_open(const struct convert_options *options, struct error *err)
+{
+	struct chrome *chrome = mem_new(sizeof *chrome);
+
+	chrome->options = options;
+	if (!out_open(&chrome->out, options->path, err)) {
+		mem_free(chrome);
+		return NULL;
+	}
+	chrome->names = track_names_new();
+	chrome->arena = arena_new();
+	chrome->classes = mem_new_array(options->trace->nclasses + 1, sizeof *chrome->classes);
+	buf_add_text(&chrome->text, "{\"traceEvents\":[\n");
+	return chrome;
+}
+
+static bool chrome_closed(const void *self)
+{
+	const struct chrome *chrome = self;
+
+	return chrome->out.closed;
+}
+
+static const char *const names_wanted[] = {"thread[*]/name", "thread[*]/process", "irq[*]/name",
+					   "softirq[*]/name", NULL};
+static const char *const paths_wanted[] = {"cpu[*]/thread",     "cpu[*]/irq",
+					   "cpu[*]/softirq",    "cpu[*]/frequency",
+					   "thread[*]/syscall", NULL};
+
+const struct convert_format convert_chrome = {
+	.kind = {.name = "chrome",
+		 .endings = ".json",
+		 .has_state = true,
+		 .names = names_wanted,
+		 .paths = paths_wanted},
+	.open = chrome_open,
+	.event = chrome_event,
+	.learn = chrome_learn,
+	.interval = chrome_interval,
+	.closed = chrome_closed,
+	.finish = chrome_finish,
+	.close = chrome_close,
+};

@@ -1,0 +1,156 @@
+/* convert.c - the formats by name, and what they share */
+#include "convert/convert_internal.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct convert {
+	const struct convert_format *format;
+	struct convert_options options;
+	void *self;
+};
+
+static const struct convert_format *const formats[] = {
+	&convert_csv, &convert_sqlite, &convert_chrome, &convert_folded, &convert_parquet};
+
+const struct convert_kind *convert_kind(size_t i)
+{
+	return i < sizeof formats / sizeof *formats ? &formats[i]->kind : NULL;
+}
+
+static const struct convert_format *format_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (strcmp(formats[i]->kind.name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+const struct convert_kind *convert_kind_named(const char *name)
+{
+	const struct convert_format *format = format_named(name);
+
+	return format ? &format->kind : NULL;
+}
+
+static bool ends_so(const char *path, const char *endings)
+{
+	size_t len = strlen(path), n;
+
+	for (; *endings; endings += n + (endings[n] != 0)) {
+		n = strcspn(endings, " ");
+		if (len > n && memcmp(path + len - n, endings, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct convert_kind *convert_kind_of_path(const char *path)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (ends_so(path, formats[i]->kind.endings))
+			return &formats[i]->kind;
+	return NULL;
+}
+
+bool convert_open(const struct convert_options *options, struct convert **out, struct error *err)
+{
+	const struct convert_format *format = format_named(options->to);
+	struct convert *convert;
+
+	if (!format)
+		return error_set(err, ERR_QUERY, "'%s' is no format to convert to", options->to);
+	convert = mem_new(sizeof *convert);
+	convert->format = format;
+	convert->options = *options;
+	convert->self = format->open(&convert->options, err);
+	if (!convert->self) {
+		mem_free(convert);
+		return false;
+	}
+	*out = convert;
+	return true;
+}
+
+bool convert_event(struct convert *convert, nstime t, const struct stream *stream, int32_t cpu,
+		   const struct event_class *class, const struct fields *fields, struct error *err)
+{
+	return convert->format->event(convert->self, t, stream, cpu, class, fields, err);
+}
+
+bool convert_loss(struct convert *convert, const struct event *loss, struct error *err)
+{
+	return !convert->format->loss || convert->format->loss(convert->self, loss, err);
+}
+
+bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err)
+{
+	return !convert->format->learn || convert->format->learn(convert->self, interval, err);
+}
+
+bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err)
+{
+	return convert->format->interval(convert->self, interval, err);
+}
+
+bool convert_closed(const struct convert *convert)
+{
+	return convert->format->closed && convert->format->closed(convert->self);
+}
+
+bool convert_finish(struct convert *convert, struct error *err)
+{
+	return convert->format->finish(convert->self, err);
+}
+
+void convert_close(struct convert *convert)
+{
+	if (!convert)
+		return;
+	convert->format->close(convert->self);
+	mem_free(convert);
+}
+
+bool convert_has_epoch(const struct trace *trace)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (!stream->has_time)
+			continue;
+		if (stream->clock < 0 || !trace->clocks[stream->clock].epoch)
+			return false;
+		some = true;
+	}
+	return some;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '+';
+}
+
+char *convert_file_name(const char *name, const char *ending,
+			bool (*taken)(void *arg, const char *), void *arg)
+{
+	struct buf text = {0};
+	size_t len;
+
+	buf_add_text(&text, is_plain(*name) ? "" : "_");
+	for (; *name; name++) /* a subsystem's colon becomes a dot */
+		buf_add_char(&text, is_plain(*name)                ? *name
+				    : *name == ':' || *name == '.' ? '.'
+								   : '_');
+	if (text.len > 200)
+		text.len = 200;
+	len = text.len;
+	buf_printf(&text, ".%s", ending);
+	for (unsigned n = 2; taken(arg, text.data); n++) {
+		text.len = len;
+		buf_printf(&text, "-%u.%s", n, ending);
+	}
+	return text.data;
+}

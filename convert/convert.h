@@ -1,0 +1,58 @@
+/*
+ * convert.h - a trace written in another format: events and intervals go in, files come out
+ *
+ *     convert_open → _learn → _event, _loss → _interval → convert_finish → convert_close
+ *
+ * Files have their names only when convert_finish() was true: work that ends early leaves nothing
+ * behind.
+ */
+#ifndef CONVERT_CONVERT_H
+#define CONVERT_CONVERT_H
+
+#include "engine/symbols.h"
+#include "index/events.h"
+#include "state/state.h"
+
+struct convert;
+
+struct convert_options {
+	const struct trace *trace;
+	const char *to; /* name of a format */
+	const char
+		*path; /* of the file or folder; "-": standard output, where one file is written */
+	unsigned jobs; /* threads at most */
+	nstime begin, end;       /* what was asked for; NSTIME_MIN, _MAX: all */
+	nstime first, last;      /* times of the trace's first and last event */
+	struct symbols *symbols; /* names of functions; may be NULL */
+};
+
+/* A format by name; ended by NULL. */
+struct convert_kind {
+	const char *name;
+	const char *endings; /* of paths that mean it, ".sqlite .db"; "" none */
+	bool folder;         /* the path becomes a folder of files */
+	bool has_state;      /* it takes intervals */
+	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
+	const char *const *names;
+	/* Which intervals it takes when nobody says it; NULL: all. */
+	const char *const *paths;
+};
+const struct convert_kind *convert_kind(size_t i);
+const struct convert_kind *convert_kind_named(const char *name);   /* NULL: there is none */
+const struct convert_kind *convert_kind_of_path(const char *path); /* likewise */
+
+/* The caller owns *out and ends it with convert_close(). `options` is copied. */
+bool convert_open(const struct convert_options *options, struct convert **out, struct error *err);
+/* `fields` NULL: they could not be decoded. */
+bool convert_event(struct convert *convert, nstime t, const struct stream *stream, int32_t cpu,
+		   const struct event_class *class, const struct fields *fields, struct error *err);
+bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
+/* Before all else: an interval of the kind's `names`. */
+bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err);
+bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err);
+/* Nobody reads any more: work may end, and that is no error. */
+bool convert_closed(const struct convert *convert);
+bool convert_finish(struct convert *convert, struct error *err);
+void convert_close(struct convert *convert); /* NULL is fine */
+
+#endif

@@ -1,0 +1,35 @@
+/* convert_internal.h - what a format is, inside the room: a table of functions */
+#ifndef CONVERT_CONVERT_INTERNAL_H
+#define CONVERT_CONVERT_INTERNAL_H
+
+#include "convert/convert.h"
+
+struct convert_format {
+	struct convert_kind kind;
+	void *(*open)(const struct convert_options *options, struct error *err);
+	bool (*event)(void *self, nstime t, const struct stream *stream, int32_t cpu,
+		      const struct event_class *class, const struct fields *fields,
+		      struct error *err);
+	bool (*loss)(void *self, const struct event *loss, struct error *err); /* may be NULL */
+	bool (*learn)(void *self, const struct interval *interval,
+		      struct error *err); /* may be NULL */
+	bool (*interval)(void *self, const struct interval *interval,
+			 struct error *err); /* NULL: takes none */
+	bool (*closed)(const void *self);    /* NULL: never */
+	bool (*finish)(void *self, struct error *err);
+	void (*close)(void *self);
+};
+
+extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
+	convert_folded;
+
+/* Is the trace's time that of the Unix epoch? */
+bool convert_has_epoch(const struct trace *trace);
+/*
+ * "NAME.ENDING" with nothing in it that a file system or a tool minds; `taken(arg, name)` tells
+ * which there are. The caller frees it with mem_free().
+ */
+char *convert_file_name(const char *name, const char *ending,
+			bool (*taken)(void *arg, const char *), void *arg);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * folded.c - folded stacks, "comm;outermost;...;innermost WEIGHT": what flame graphs are drawn from
+ *
+ * The weight is the sum of the samples' periods where they have one, else how many there were. The
+ * events of one class count: those of the first one that has a call chain; others would be added up
+ * with different units. Names are as stackcollapse-perf writes them.
+ */
+#include "convert/convert_internal.h"
+#include "convert/out.h"
+#include "convert/track_names.h"
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stack {
+	const char *text;
+	uint64_t weight;
+};
+
+struct folded {
+	const struct convert_options *options;
+	struct out out;
+	struct arena *arena;
+	struct track_names *names;
+	const char *counted; /* name of the classes that count; NULL: not known yet */
+	struct class_place {
+		bool made, chain;
+		struct field_path tid, period;
+	} * classes;
+	struct stack *stacks;
+	size_t count, capacity;
+	uint32_t *places;
+	size_t nplaces;
+	struct buf text;
+};
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+	return hash ^ hash >> 32;
+}
+
+static size_t place_of(const struct folded *folded, const char *text, size_t len)
+{
+	size_t at = hash_of(text, len) & (folded->nplaces - 1);
+
+	for (; folded->places[at]; at = (at + 1) & (folded->nplaces - 1))
+		if (strcmp(folded->stacks[folded->places[at] - 1].text, text) == 0)
+			break;
+	return at;
+}
+
+static void grow(struct folded *folded)
+{
+	folded->nplaces = folded->nplaces ? folded->nplaces * 2 : 1024;
+	mem_free(folded->places);
+	folded->places = mem_new_array(folded->nplaces, sizeof *folded->places);
+	for (size_t i = 0; i < folded->count; i++) {
+		const char *text = folded->stacks[i].text;
+		folded->places[place_of(folded, text, strlen(text))] = (uint32_t)i + 1;
+	}
+}
+
+static void add_stack(struct folded *folded, const char *text, size_t len, uint64_t weight)
+{
+	if (folded->count * 2 >= folded->nplaces)
+		grow(folded);
+	size_t at = place_of(folded, text, len);
+	if (!folded->places[at]) {
+		folded->stacks = mem_grow(folded->stacks, folded->count, &folded->capacity,
+					  sizeof *folded->stacks);
+		folded->stacks[folded->count++] =
+			(struct stack){arena_strndup(folded->arena, text, len), 0};
+		folded->places[at] = (uint32_t)folded->count;
+	}
+	folded->stacks[folded->places[at] - 1].weight += weight;
+}
+
+/* ---- one sample ---- */
+
+/* Where arguments begin; Go's methods, "x.(*T).f", and C++'s nameless namespace stay. */
+static size_t name_length(const char *name)
+{
+	const char *at = strstr(name, ".(");
+
+	if (at && strstr(at, ")."))
+		return strlen(name);
+	for (at = strchr(name, '('); at; at = strchr(at + 1, '('))
+		if (strncmp(at, "(anonymous namespace)", 21) != 0)
+			return (size_t)(at - name);
+	return strlen(name);
+}
+
+static void add_function(struct buf *out, const char *name)
+{
+	size_t len = name_length(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (name[i] != '"' && name[i] != '\'')
+			buf_add_char(out, name[i] == ';' ? ':' : name[i]);
+}
+
+static void add_frame(struct buf *out, const struct frame *frame)
+{
+	const char *object = frame->symbol.object, *slash;
+
+	buf_add_char(out, ';');
+	if (frame->symbol.function) {
+		add_function(out, frame->symbol.function);
+	} else if (object) {
+		slash = strrchr(object, '/');
+		buf_add_char(out, '[');
+		buf_add_text(out, slash ? slash + 1 : object);
+		buf_add_char(out, ']');
+	} else {
+		buf_add_text(out, "[unknown]");
+	}
+}
+
+static void add_comm(struct folded *folded, int64_t tid, nstime t)
+{
+	const char *name = tid ? track_name_at(folded->names, TRACK_THREAD, tid, t) : "swapper";
+	struct buf *out = &folded->text;
+
+	if (!name)
+		buf_printf(out, ":%lld", (long long)tid);
+	for (; name && *name; name++)
+		buf_add_char(out, *name == ' ' ? '_' : *name == ';' ? ':' : *name);
+}
+
+static bool find(const struct event_class *class, const char *name, struct field_path *out)
+{
+	if (field_path_find(class, 1u << SCOPE_EVENT_CONTEXT, &name, 1, out) &&
+	    out->class->kind == FIELD_INT)
+		return true;
+	out->class = NULL;
+	return false;
+}
+
+static struct class_place *place_in(struct folded *folded, const struct event_class *class)
+{
+	static const char *const common = "common_type";
+	struct class_place *place = &folded->classes[class->index];
+	struct field_path tracepoint;
+
+	if (place->made)
+		return place;
+	place->made = true;
+	place->chain = symbols_chain(class) != NULL;
+	find(class, "tid", &place->tid);
+	/* a tracepoint counts once, whatever its period is */
+	if (field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT,
+			    &common, 1, &tracepoint))
+		place->period.class = NULL;
+	else
+		find(class, "period", &place->period);
+	return place;
+}
+
+static bool folded_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
+			 const struct event_class *class, const struct fields *fields,
+			 struct error *err)
+{
+	struct folded *folded = self;
+	const struct class_place *place = place_in(folded, class);
+	const struct frame *frames;
+	struct field field = {0};
+	uint64_t weight = 1;
+	size_t count;
+
+	(void)stream;
+	(void)cpu;
+	(void)err;
+	if (!place->chain || !fields || !folded->options->symbols ||
+	    (folded->counted && strcmp(folded->counted, class->name) != 0))
+		return true;
+	count = symbols_frames(folded->options->symbols, t, fields, 0, &frames);
+	if (!count)
+		return true;
+	folded->counted = class->name;
+	buf_clear(&folded->text);
+	if (place->tid.class)
+		fields_at(fields, &place->tid, &field);
+	add_comm(folded, field.slot.s, t);
+	while (count)
+		add_frame(&folded->text, &frames[--count]);
+	if (place->period.class) {
+		fields_at(fields, &place->period, &field);
+		weight = field.slot.u;
+	}
+	add_stack(folded, folded->text.data, folded->text.len, weight);
+	return true;
+}
+
+static bool folded_learn(void *self, const struct interval *interval, struct error *err)
+{
+	struct folded *folded = self;
+
+	(void)err;
+	track_names_learn(folded->names, interval);
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	const struct stack *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+static bool folded_finish(void *self, struct error *err)
+{
+	struct folded *folded = self;
+	struct buf *out = &folded->text;
+
+	if (!folded->count)
+		return error_set(err, ERR_RANGE, "no event has a call chain");
+	qsort(folded->stacks, folded->count, sizeof *folded->stacks, by_text);
+	buf_clear(out);
+	for (size_t i = 0; i < folded->count; i++) {
+		buf_add_text(out, folded->stacks[i].text);
+		buf_add_char(out, ' ');
+		buf_add_u64(out, folded->stacks[i].weight);
+		buf_add_char(out, '\n');
+	}
+	return out_write(&folded->out, out->data, out->len, err) && out_finish(&folded->out, err);
+}
+
+static void folded_close(void *self)
+{
+	struct folded *folded = self;
+
+	out_drop(&folded->out);
+	track_names_free(folded->names);
+	arena_free(folded->arena);
+	buf_release(&folded->text);
+	mem_free(folded->classes);
+	mem_free(folded->stacks);
+	mem_free(folded->places);
+	mem_free(folded);
+}
+
+static void *folded_open(const struct convert_options *options, struct error *err)
+{
+	struct folded *folded = mem_new(sizeof *folded);
+
+	folded->options = options;
+	if (!out_open(&folded->out, options->path, err)) {
+		mem_free(folded);
+		return NULL;
+	}
+	folded->arena = arena_new();
+	folded->names = track_names_new();
+	folded->classes = mem_new_array(options->trace->nclasses + 1, sizeof *folded->classes);
+	return folded;
+}
+
+static const char *const names_wanted[] = {"thread[*]/name", NULL};
+
+const struct convert_format convert_folded = {
+	.kind = {.name = "folded", .endings = ".folded", .names = names_wanted},
+	.open = folded_open,
+	.event = folded_event,
+	.learn = folded_learn,
+	.finish = folded_finish,
+	.close = folded_close,
+};

@@ -1,0 +1,204 @@
+/*
+ * parquet_encode.c - how numbers are laid down: runs and packed groups, deltas, dictionaries
+ *
+ * The RLE hybrid is a list of runs: `length << 1` and the value in whole bytes, or `groups << 1 |
+ * 1` and 8 numbers per group, packed from the lowest bit on. DELTA_BINARY_PACKED has blocks of 128
+ * differences in four parts, each packed to the bits that its greatest needs above the block's
+ * least.
+ */
+#include "convert/parquet_internal.h"
+#include "engine/base/mem.h"
+
+unsigned bits_for(uint64_t number)
+{
+	return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
+}
+
+/* ---- packing ---- */
+
+struct packer {
+	struct buf *out;
+	unsigned __int128 held;
+	unsigned bits;
+};
+
+static void pack(struct packer *packer, uint64_t number, unsigned bits)
+{
+	packer->held |= (unsigned __int128)number << packer->bits;
+	packer->bits += bits;
+	if (packer->bits >= 64) {
+		uint64_t word = (uint64_t)packer->held;
+		buf_add(packer->out, &word, 8);
+		packer->held >>= 64;
+		packer->bits -= 64;
+	}
+}
+
+static void pack_end(struct packer *packer)
+{
+	for (; packer->bits; packer->bits -= packer->bits < 8 ? packer->bits : 8) {
+		buf_add_char(packer->out, (char)packer->held);
+		packer->held >>= 8;
+	}
+}
+
+/* ---- the hybrid ---- */
+
+static void packed_run(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits)
+{
+	size_t groups = (count + 7) / 8;
+	struct packer packer = {.out = out};
+
+	if (!groups)
+		return;
+	varint_add(out, groups << 1 | 1);
+	for (size_t i = 0; i < groups * 8; i++)
+		pack(&packer, i < count ? numbers[i] : 0, bits);
+	pack_end(&packer);
+}
+
+static void equal_run(struct buf *out, uint32_t number, size_t count, unsigned bits)
+{
+	varint_add(out, count << 1);
+	for (unsigned at = 0; at < bits; at += 8)
+		buf_add_char(out, (char)(number >> at));
+}
+
+/* A packed run ends with whole groups of 8, so it borrows from the equal ones behind it. */
+void rle_add(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits)
+{
+	size_t from = 0, at = 0;
+
+	while (at < count) {
+		size_t end = at + 1;
+		while (end < count && numbers[end] == numbers[at])
+			end++;
+		size_t borrowed = (8 - (at - from) % 8) % 8;
+		if (end - at < borrowed + 16) {
+			at = end;
+			continue;
+		}
+		packed_run(out, numbers + from, at + borrowed - from, bits);
+		equal_run(out, numbers[at], end - at - borrowed, bits);
+		from = at = end;
+	}
+	packed_run(out, numbers + from, count - from, bits);
+}
+
+/* ---- deltas ---- */
+
+enum { BLOCK = 128, PARTS = 4, PART = BLOCK / PARTS };
+
+static void delta_block(struct buf *out, const uint64_t *numbers, size_t count)
+{
+	uint64_t deltas[BLOCK] = {0};
+	uint8_t widths[PARTS] = {0};
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		deltas[i] = numbers[i + 1] - numbers[i];
+		if ((int64_t)deltas[i] < least)
+			least = (int64_t)deltas[i];
+	}
+	varint_add(out, zigzag(least));
+	for (size_t i = 0; i < count; i++) {
+		deltas[i] -= (uint64_t)least;
+		unsigned bits = bits_for(deltas[i]);
+		if (bits > widths[i / PART])
+			widths[i / PART] = (uint8_t)bits;
+	}
+	buf_add(out, widths, sizeof widths);
+	for (size_t part = 0; part < PARTS && part * PART < count; part++) {
+		struct packer packer = {.out = out};
+		for (size_t i = 0; i < PART; i++)
+			pack(&packer, deltas[part * PART + i], widths[part]);
+		pack_end(&packer);
+	}
+}
+
+void delta_add(struct buf *out, const uint64_t *numbers, size_t count)
+{
+	varint_add(out, BLOCK);
+	varint_add(out, PARTS);
+	varint_add(out, count);
+	varint_add(out, zigzag(count ? (int64_t)numbers[0] : 0));
+	for (size_t at = 0; at + 1 < count; at += BLOCK)
+		delta_block(out, numbers + at, count - 1 - at < BLOCK ? count - 1 - at : BLOCK);
+}
+
+/* ---- dictionaries ---- */
+
+enum { TRY_VALUES = 2048, DICTIONARY_MAX = 1 << 16 };
+
+struct places {
+	uint32_t *items; /* 1 + entry, 0 none */
+	size_t count;
+};
+
+static size_t place_of(const struct places *places, uint64_t number)
+{
+	uint64_t hash = number * 0x9e3779b97f4a7c15u;
+
+	return (size_t)(hash >> 32) & (places->count - 1);
+}
+
+static void places_grow(struct places *places, const struct dictionary *dictionary)
+{
+	mem_free(places->items);
+	places->count = places->count ? places->count * 4 : 1024;
+	places->items = mem_new_array(places->count, sizeof *places->items);
+	for (size_t i = 0; i < dictionary->count; i++) {
+		size_t at = place_of(places, dictionary->values[i]);
+		while (places->items[at])
+			at = (at + 1) & (places->count - 1);
+		places->items[at] = (uint32_t)i + 1;
+	}
+}
+
+static uint32_t number_entry(struct dictionary *dictionary, struct places *places, uint64_t number)
+{
+	size_t at = place_of(places, number);
+
+	for (; places->items[at]; at = (at + 1) & (places->count - 1))
+		if (dictionary->values[places->items[at] - 1] == number)
+			return places->items[at] - 1;
+	dictionary->values = mem_grow(dictionary->values, dictionary->count, &dictionary->capacity,
+				      sizeof *dictionary->values);
+	dictionary->values[dictionary->count++] = number;
+	places->items[at] = (uint32_t)dictionary->count;
+	if (dictionary->count * 2 > places->count)
+		places_grow(places, dictionary);
+	return (uint32_t)dictionary->count - 1;
+}
+
+bool dictionary_make(const struct values *values, const uint64_t *numbers, size_t count,
+		     struct dictionary *out)
+{
+	struct places places = {0};
+	bool pays = count > 0 && values->kind != CELL_TIME;
+
+	*out = (struct dictionary){0};
+	if (!pays)
+		return false;
+	places_grow(&places, out);
+	out->entries = mem_new_array(count, sizeof *out->entries);
+	for (size_t i = 0; i < count && pays; i++) {
+		bool same = i && numbers[i] == numbers[i - 1];
+		out->entries[i] =
+			same ? out->entries[i - 1] : number_entry(out, &places, numbers[i]);
+		if (i % TRY_VALUES == TRY_VALUES - 1)
+			pays = out->count < i / 4 && out->count < DICTIONARY_MAX;
+	}
+	pays = pays && out->count * 2 <= count;
+	mem_free(places.items);
+	if (!pays)
+		dictionary_release(out);
+	return pays;
+}
+
+void dictionary_release(struct dictionary *dictionary)
+{
+	mem_free(dictionary->values);
+	mem_free(dictionary->entries);
+	*dictionary = (struct dictionary){0};
+}

@@ -1,0 +1,38 @@
+/*
+ * tables.h - the tables of a trace: one per name of event classes, `state`, `losses`
+ *
+ * Columns are those of SQL's tables (engine/shape.h): ts, stream, cpu, then the fields, nested ones
+ * as a_b, an enumeration's labels as x_label. Rows gather here until they are worth writing.
+ */
+#ifndef CONVERT_TABLES_H
+#define CONVERT_TABLES_H
+
+#include "convert/sheet.h"
+#include "index/events.h"
+#include "state/state.h"
+
+struct tables;
+
+/* Columns of `state`: the value as text, and once more in the column of its type. */
+enum { STATE_PATH, STATE_TS, STATE_DUR, STATE_VALUE, STATE_INT, STATE_FLOAT, STATE_BOOL, STATE_N };
+
+struct tables_options {
+	const struct trace *trace;
+	bool all_events; /* also the table `events`, with fields as JSON */
+	/* Takes the rows: the table is empty afterwards. */
+	bool (*write)(void *arg, struct sheet *sheet, struct error *err);
+	void *arg;
+};
+
+struct tables *tables_new(const struct tables_options *options); /* copied */
+void tables_free(struct tables *tables);                         /* NULL is fine */
+
+/* `fields` NULL: they could not be decoded. */
+bool tables_event(struct tables *tables, nstime t, const struct stream *stream, int32_t cpu,
+		  const struct event_class *class, const struct fields *fields, struct error *err);
+bool tables_loss(struct tables *tables, const struct event *loss, struct error *err);
+bool tables_interval(struct tables *tables, const struct interval *interval, struct error *err);
+/* Writes what waits. */
+bool tables_flush(struct tables *tables, struct error *err);
+
+#endif

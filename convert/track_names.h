@@ -1,0 +1,31 @@
+/*
+ * track_names.h - what threads and interrupts were called when, and whose threads they were
+ *
+ * Told by intervals of thread[T]/name, thread[T]/process, irq[I]/name and softirq[V]/name.
+ */
+#ifndef CONVERT_TRACK_NAMES_H
+#define CONVERT_TRACK_NAMES_H
+
+#include "state/state.h"
+
+struct track_names;
+
+struct track_names *track_names_new(void);
+void track_names_free(struct track_names *names); /* NULL is fine */
+/* Takes the interval if it is one of these. */
+bool track_names_learn(struct track_names *names, const struct interval *interval);
+
+enum track_kind { TRACK_THREAD, TRACK_IRQ, TRACK_SOFTIRQ };
+/* At `t`, else the nearest one known; NULL: none is. */
+const char *track_name(const struct track_names *names, enum track_kind kind, int64_t key,
+		       nstime t);
+/* NULL also when its first name comes later. */
+const char *track_name_at(const struct track_names *names, enum track_kind kind, int64_t key,
+			  nstime t);
+/* The process of a thread; -1: not known. */
+int64_t track_process(const struct track_names *names, int64_t tid);
+
+/* "ROOT[KEY]/..." with a number as key: *rest is what follows the slash. */
+bool path_split(const char *path, const char *root, int64_t *key, const char **rest);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * cmd_convert.c - a trace written in another format
+ *
+ * Events go through the filters as those of `events` do, then the intervals of the state over the
+ * same range. What comes out has its name only when it is whole.
+ */
+#include "convert/convert.h"
+#include "engine/base/mem.h"
+#include "repl/cmds.h"
+#include "repl/filter.h"
+#include "repl/intervals.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct work {
+	struct session *session;
+	struct filter *filter;
+	struct convert *convert;
+	struct error failed; /* of a callback that can only stop */
+};
+
+/* ---- events ---- */
+
+static void damaged(struct work *work, const struct stream *stream, const struct event_class *class,
+		    nstime t, const struct error *cause)
+{
+	say("damaged", "%s: event %s at %lld: %s", stream->name, class->name, (long long)t,
+	    cause->text);
+	work->session->damaged++;
+}
+
+static bool convert_head(struct work *work, const struct run *run, uint32_t i, struct error *err)
+{
+	const struct event_class *class = work->session->trace->classes[run->batch->class_index[i]];
+	nstime t = run->batch->time[i];
+	struct fields fields;
+	struct error bad;
+	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &bad);
+
+	if (!decoded)
+		damaged(work, run->stream, class, t, &bad);
+	return convert_event(work->convert, t, run->stream, run->cpu, class,
+			     decoded ? &fields : NULL, err);
+}
+
+static bool meet_loss(struct work *work, const struct event *loss, struct error *err)
+{
+	work->session->lost++;
+	return filter_selects(work->filter) || convert_loss(work->convert, loss, err);
+}
+
+static bool convert_runs(struct work *work, struct events *events, struct error *err)
+{
+	struct run run;
+	enum step step;
+
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (convert_closed(work->convert))
+			return true;
+		if (!run.count && !meet_loss(work, &run.loss, err))
+			return false;
+		for (uint32_t i = 0; i < run.count; i++)
+			if (!convert_head(work, &run, run.first + i, err))
+				return false;
+	}
+	return step == STEP_END;
+}
+
+static bool convert_one(struct work *work, struct events *events, const struct event *event,
+			struct error *err)
+{
+	struct fields fields;
+	struct error bad;
+	bool pass;
+
+	if (!event->class)
+		return meet_loss(work, event, err);
+	if (!filter_pass(work->filter, events, event, &pass, err))
+		return false;
+	if (!pass)
+		return true;
+	bool decoded = events_fields(events, event, &fields, &bad);
+	if (!decoded)
+		damaged(work, event->stream, event->class, event->time, &bad);
+	return convert_event(work->convert, event->time, event->stream, event->cpu, event->class,
+			     decoded ? &fields : NULL, err);
+}
+
+static bool convert_each(struct work *work, struct events *events, struct error *err)
+{
+	struct event event;
+	enum step step;
+	uint64_t n = 0;
+
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (++n % 1024 == 0 && signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (convert_closed(work->convert))
+			return true;
+		if (!convert_one(work, events, &event, err))
+			return false;
+	}
+	return step == STEP_END;
+}
+
+static bool convert_events(struct work *work, struct error *err)
+{
+	struct index *index = session_index(work->session, err);
+	struct events_options open = {0};
+	struct events *events;
+
+	if (!index)
+		return false;
+	filter_fill(work->filter, &open);
+	open.losses = true;
+	open.progress = session_progress_time;
+	open.progress_arg = work->session;
+	if (open.begin >= open.end)
+		return true;
+	if (!events_open(index, &open, &events, err))
+		return false;
+	bool ok = filter_per_event(work->filter) ? convert_each(work, events, err)
+						 : convert_runs(work, events, err);
+	events_close(events);
+	return ok;
+}
+
+/* ---- intervals ---- */
+
+static bool each_interval(void *arg, const struct interval *interval)
+{
+	struct work *work = arg;
+
+	if (signals_interrupted())
+		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
+	return convert_interval(work->convert, interval, &work->failed) &&
+	       !convert_closed(work->convert);
+}
+
+static bool each_name(void *arg, const struct interval *interval)
+{
+	struct work *work = arg;
+
+	if (signals_interrupted())
+		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
+	return convert_learn(work->convert, interval, &work->failed);
+}
+
+static bool ask(struct work *work, const struct words *paths,
+		bool (*each)(void *arg, const struct interval *interval), struct error *err)
+{
+	struct wanteds wanteds;
+
+	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
+		return false;
+	bool ok = intervals_each(work->session, &wanteds, each, work, err);
+	wanteds_release(&wanteds);
+	if (ok && work->failed.kind != ERR_NONE) {
+		*err = work->failed;
+		return false;
+	}
+	return ok;
+}
+
+static struct words listed(const char *const *paths)
+{
+	struct words words = {.items = (const char **)(uintptr_t)paths};
+
+	while (paths[words.count])
+		words.count++;
+	return words;
+}
+
+/* The paths of the command's words behind OUT, else those that the format wants by itself. */
+static bool convert_state(struct work *work, const struct convert_kind *kind, struct error *err)
+{
+	static const char *const everything[] = {"**", NULL};
+	const struct options *options = work->session->options;
+	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
+
+	if (!paths.count)
+		paths = listed(kind->paths ? kind->paths : everything);
+	return ask(work, &paths, each_interval, err);
+}
+
+static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
+{
+	struct words paths;
+
+	if (!kind->names)
+		return true;
+	paths = listed(kind->names);
+	return ask(work, &paths, each_name, err);
+}
+
+/* ---- the command ---- */
+
+static const struct convert_kind *kind_of(const struct options *options, struct error *err)
+{
+	const char *path = options->words.items[0];
+	const struct convert_kind *kind =
+		options->to ? convert_kind_named(options->to) : convert_kind_of_path(path);
+	char names[128] = "";
+
+	if (kind)
+		return kind;
+	for (size_t i = 0; convert_kind(i); i++) {
+		size_t len = strlen(names);
+		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
+			 convert_kind(i)->name);
+	}
+	if (options->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s", options->to, names);
+	else
+		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
+			  path, names);
+	return NULL;
+}
+
+static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
+{
+	if (options->words.count > 1 && !kind->has_state)
+		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
+				 options->words.items[1]);
+	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
+		return error_set(err, ERR_QUERY, "%s is a folder of files: it cannot go to '-'",
+				 kind->name);
+	return true;
+}
+
+static unsigned jobs_of(const struct options *options)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return options->jobs ? options->jobs : count > 1 ? (unsigned)count : 1;
+}
+
+static bool describe(struct session *session, const struct convert_kind *kind,
+		     struct convert_options *out, struct error *err)
+{
+	*out = (struct convert_options){.trace = session_trace(session, err),
+					.to = kind->name,
+					.path = session->options->words.items[0],
+					.jobs = jobs_of(session->options)};
+	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
+		return false;
+	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)
+		return false;
+	out->symbols = session_symbols(session);
+	return true;
+}
+
+static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err)
+{
+	const struct convert_kind *kind = kind_of(options, err);
+	struct work work = {.session = session};
+	bool state = kind && kind->has_state && !options->no_state;
+	struct convert_options describes;
+
+	(void)sink;
+	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
+	    !filter_open(session, options, false, &work.filter, err))
+		return false;
+	bool ok = convert_open(&describes, &work.convert, err);
+	if (ok)
+		ok = (options->no_state || convert_names(&work, kind, err)) &&
+		     convert_events(&work, err) && (!state || convert_state(&work, kind, err)) &&
+		     convert_finish(work.convert, err);
+	convert_close(work.convert);
+	filter_close(work.filter);
+	return ok;
+}
+
+const struct cmd cmd_convert = {
+	.name = "convert",
+	.args = "OUT [PATH...]",
+	.summary = "other tools' formats: Parquet, CSV, SQLite, Perfetto, flame graphs",
+	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending "
+		"says.\n"
+		"\n"
+		"  parquet, csv      a folder: a file per event class, and one of the state\n"
+		"  sqlite            a database (.sqlite .sqlite3 .db): the tables of yore sql\n"
+		"  chrome            JSON (.json) for ui.perfetto.dev and chrome://tracing\n"
+		"  folded            stacks of samples (.folded) for flame graphs\n"
+		"\n"
+		"Filters say which events. PATHs say of which attributes the intervals are "
+		"written,\n"
+		"without one all, and of chrome who ran where, interrupts, system calls and\n"
+		"frequencies; --no-state writes none. A file that is there is replaced, in the "
+		"end;\n"
+		"a folder must be new or empty. OUT - is standard output.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo --to parquet\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.db --end +10ms\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.json --cpu 0\n"
+		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS |
+		   OPT_CONVERT,
+	.words = WORD_FILE | WORD_PATH,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_convert,
+};

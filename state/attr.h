@@ -39,6 +39,13 @@ const struct value *attr_atom(const struct attrs *attrs, uint32_t attr);
 /* True when `attr` is `above` or stands below it. */
 bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above);
 
+/*
+ * Of shapes with one key: the attribute with this integer as key, when it was remembered; else 0. A
+ * rule asks for the same few thousand again and again.
+ */
+uint32_t attrs_recall(const struct attrs *attrs, uint32_t shape, uint64_t key);
+void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr);
+
 /* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);
 /* Path order, step by step: names by bytes, then keys by value_compare(); a node before what is

@@ -165,6 +165,11 @@ void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 	*out = cell->value;
 }
 
+struct cell *cells_find(struct cells *cells, uint32_t attr)
+{
+	return cell_of(cells, attr);
+}
+
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 {
 	const struct cell *cell = cell_of(cells, attr);

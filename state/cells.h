@@ -48,6 +48,8 @@ void cells_clear(struct cells *cells);
 /* What the attribute is; also where no cell is. Text lives as long as the attribute table. */
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out);
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out);
+/* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
+struct cell *cells_find(struct cells *cells, uint32_t attr);
 /* value->text must live as long as the attribute table. */
 void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell);
 /* `delete` and `unknown`: all that the pattern covers. `each` hears of every cell that changes. */

@@ -147,15 +147,22 @@ static enum eval eval_both(const struct expr *expr, struct env *env, struct valu
 static enum eval eval_equal(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	struct value left, right;
-	enum eval result = eval_both(expr, env, &left, &right, failure);
+	const struct value *right = &expr->right->value; /* as it mostly is: a constant */
+	struct value left, other;
+	enum eval result;
 
+	if (expr->right->kind == EXPR_CONST) {
+		result = expr_eval(expr->left, env, &left, failure);
+	} else {
+		result = eval_both(expr, env, &left, &other, failure);
+		right = &other;
+	}
 	if (result != EVAL_VALUE)
 		return result;
-	if (left.kind == VALUE_UNKNOWN || right.kind == VALUE_UNKNOWN)
+	if (left.kind == VALUE_UNKNOWN || right->kind == VALUE_UNKNOWN)
 		*out = unknown_value;
 	else
-		*out = value_bool(values_same(&left, &right) == (expr->op == OP_EQ));
+		*out = value_bool(values_same(&left, right) == (expr->op == OP_EQ));
 	return EVAL_VALUE;
 }
 

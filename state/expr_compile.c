@@ -351,12 +351,16 @@ static void bind_host(struct compile *compile, struct atom *atom)
 static void find_base(struct attrs *attrs, struct path *path)
 {
 	bool leading = true;
+	uint32_t keys = 0;
 
 	path->base = ATTR_ROOT;
 	path->shape = 0;
 	for (uint32_t i = 0; i < path->natoms; i++) {
 		const struct atom *atom = &path->atoms[i];
 		bool name = atom->kind == ATOM_NAME;
+		keys += !name;
+		if (!name)
+			path->only_key = keys == 1 && atom->kind == ATOM_EXPR ? i : 0;
 		leading = leading && (name || atom->kind == ATOM_KEY);
 		path->shape =
 			name ? shape_name(attrs, path->shape, atom->value.text, atom->value.len)

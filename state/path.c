@@ -17,6 +17,24 @@ static enum eval eval_key(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
+/* The attribute with that one key. */
+static uint32_t attr_with_key(const struct path *path, struct attrs *attrs, const struct value *key)
+{
+	bool small = key->kind == VALUE_INT && !key->negative;
+	uint32_t attr = small ? attrs_recall(attrs, path->shape, key->u) : 0;
+
+	if (attr)
+		return attr;
+	attr = path->base;
+	for (uint32_t i = path->nbase; i < path->natoms; i++)
+		attr = i == path->only_key ? attr_key(attrs, attr, key)
+					   : attr_name(attrs, attr, path->atoms[i].value.text,
+						       path->atoms[i].value.len);
+	if (small)
+		attrs_remember(attrs, path->shape, key->u, attr);
+	return attr;
+}
+
 enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, enum failure *failure)
 {
 	struct attrs *attrs = program_attrs(env->program);
@@ -24,6 +42,12 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 	struct value key;
 
 	*attr = path->base;
+	if (path->only_key) {
+		enum eval result = eval_key(path->atoms[path->only_key].expr, env, &key, failure);
+		if (result == EVAL_VALUE)
+			*attr = attr_with_key(path, attrs, &key);
+		return result;
+	}
 	for (uint32_t i = path->nbase; i < path->natoms; i++) {
 		const struct atom *atom = &path->atoms[i];
 		if (atom->kind == ATOM_NAME) {

@@ -111,7 +111,8 @@ struct path {
 	uint32_t natoms;
 	const struct atom *atoms; /* all of them */
 	uint32_t shape;
-	bool below; /* ends in `**`: all below, not the node itself */
+	uint32_t only_key; /* the one atom that is no name, when that is an expression; else 0 */
+	bool below;        /* ends in `**`: all below, not the node itself */
 };
 
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */

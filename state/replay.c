@@ -226,10 +226,40 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
+static bool same_text(const struct value *a, const struct value *b)
+{
+	return a->kind == VALUE_STRING && b->kind == VALUE_STRING && a->len == b->len &&
+	       !memcmp(a->text, b->text, a->len);
+}
+
+/* In place, and without what nobody will ask of it. */
+static void put_value(struct replay *replay, uint32_t attr, struct value *value)
+{
+	struct cell *cell = cells_find(replay->cells, attr);
+
+	if (cell && same_text(&cell->value, value))
+		value->text = cell->value.text;
+	else
+		attrs_keep(replay->attrs, value);
+	if (!cell) {
+		struct cell fresh = {.written = true};
+		cells_set(replay->cells, attr, &fresh);
+		cell = cells_find(replay->cells, attr);
+	}
+	cell->value = *value;
+	cell->since = replay->item->event.time;
+	cell->named = true;
+	replay->options.put(replay->options.arg, attr, value, cell->since);
+}
+
 static void write_value(struct replay *replay, uint32_t attr, struct value *value)
 {
 	struct cell before, cell;
 
+	if (replay->options.put) {
+		put_value(replay, attr, value);
+		return;
+	}
 	attrs_keep(replay->attrs, value);
 	cells_get(replay->cells, attr, &before);
 	cell = before;
@@ -248,12 +278,13 @@ static void was(struct replay *replay, const struct pending *pending)
 
 	if (value.kind == VALUE_UNKNOWN)
 		return;
-	attrs_keep(replay->attrs, &value);
-	cells_get(replay->cells, pending->attr, &before);
+	cells_value(replay->cells, pending->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
 		replay->contradictions += !value_equal(&before.value, &value);
 		return;
 	}
+	attrs_keep(replay->attrs, &value);
+	cells_get(replay->cells, pending->attr, &before);
 	if (replay->item->stream)
 		begin = cells_until(replay->cells, replay->item->stream->index);
 	if (begin > replay->item->event.time)
@@ -289,8 +320,7 @@ static void bury(struct replay *replay, const struct pattern *pattern, enum valu
 	cells_bury(replay->cells, pattern, kind, replay->item->event.time, &replay->writer, buried,
 		   replay);
 	if (replay->options.bury)
-		replay->options.bury(replay->options.arg, pattern, kind,
-				     replay->item->event.time);
+		replay->options.bury(replay->options.arg, pattern, kind, replay->item->event.time);
 }
 
 /* The depth of a stack; false: it is none. */

@@ -24,6 +24,11 @@ struct change {
 struct replay_options {
 	struct feed *feed;
 	struct program *program;
+	/*
+	 * Called for each write of a value, in place of change(); it then keeps of a cell only what
+	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.
+	 */
+	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* Called for each change; NULL: nobody watches. */
 	void (*change)(void *arg, const struct change *change);
 	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL. */

@@ -21,15 +21,26 @@
 static void on_change(void *arg, const struct change *change)
 {
 	struct building *building = arg;
-	uint32_t number = numbers_attr(building->numbers, change->attr);
 	struct slice_value value = {0, SLICE_DELETED};
+	uint32_t number;
 
+	if (!change->before->named && !change->after->named)
+		return; /* deleted before: a tomb says what it is */
+	number = numbers_attr(building->numbers, change->attr);
 	if (change->after->named)
 		value = numbers_value(building->numbers, &change->after->value);
 	if (change->fill && change->after->since < change->time)
 		builder_fill(building->builder, number, value, change->time, change->after->since);
 	else
 		builder_put(building->builder, number, value, change->time);
+}
+
+static void on_put(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	struct building *building = arg;
+
+	builder_put(building->builder, numbers_attr(building->numbers, attr),
+		    numbers_value(building->numbers, value), time);
 }
 
 /* Of two tombs of one time the later one counts: their places in it are part of the value. */
@@ -56,11 +67,14 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct building *building = arg;
 	struct builder_end end = {.empty = NSTIME_MIN};
+	nstime seen = building->seen;
 	struct buf resume = {0};
 
+	building->seen = next;
 	if (!builder_due(building->builder))
 		return true;
-	building_put_resume(building, next, &resume);
+	/* not `next`: what comes next may change while a trace grows */
+	building_put_resume(building, seen + 1, &resume);
 	end.events = building->events_before + replay_events(building->replay);
 	end.resume = &resume;
 	building->failed = !builder_close(building->builder, &end, building->err);
@@ -271,6 +285,7 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 	struct building building = {.part = part, .from = part->begin};
 	struct replay_options options = {.feed = part->feed,
 					 .program = part->program,
+					 .put = on_put,
 					 .change = on_change,
 					 .bury = on_bury,
 					 .moment = on_moment,

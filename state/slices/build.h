@@ -17,6 +17,7 @@ struct building {
 	struct builder *builder;
 	struct replay *replay;
 	nstime from;            /* where the replay begins */
+	nstime seen;            /* time of the newest event */
 	uint64_t events_before; /* seen by builds that were killed */
 	uint64_t changes_before, bytes_before;
 	nstime tombs_at; /* time of the newest tomb; how many were placed then */

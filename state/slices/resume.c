@@ -5,7 +5,7 @@
  * snapshots: all slices are looked through for them. Beside that `resume` holds, as varints:
  *
  *     MEANING
- *     format, time of the first event not applied (zigzag), events applied, slices, changes
+ *     format, time from which on no event was applied (zigzag), events applied, slices, changes
  *     classes, then ordinals given per class
  *     streams, section values, and per stream and section 0, or 1 and a value
  *     per stream until when its last loss lasted (zigzag)

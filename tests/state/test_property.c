@@ -7,6 +7,7 @@
  * its number. YORE_PROPERTY_SETS says how many rule sets are tried.
  */
 #include "engine/base/mem.h"
+#include "index/store.h"
 #include "state/state_internal.h"
 #include "state/timelines.h"
 #include "tests/harness.h"
@@ -284,20 +285,125 @@ static void ranges_hold_moments(struct gen *gen, uint64_t seed, struct fake_trac
 	state_close(state);
 }
 
+/* ---- builds of timelines that are killed, and of traces that grow ---- */
+
+/* All keys and values of the store, from the last to the first. */
+static void dump_store(struct buf *out)
+{
+	struct bytes key = {(const uint8_t *)"~", 1}, found, value;
+	struct store_txn *txn;
+	struct store *store;
+	struct error err;
+	bool remade;
+
+	buf_clear(out);
+	assert_true(store_open(store_path(), &store, &remade, &err));
+	assert_true(store_read(store, &txn, &err));
+	for (; store_before(txn, key, false, &found, &value); key = found) {
+		for (size_t i = 0; i < found.size; i++)
+			buf_printf(out, "%02x", found.data[i]);
+		buf_add_text(out, ": ");
+		for (size_t i = 0; i < value.size; i++)
+			buf_printf(out, "%02x", value.data[i]);
+		buf_add_char(out, '\n');
+	}
+	store_read_end(txn);
+	store_close(store);
+}
+
+struct patience {
+	uint32_t left;
+};
+
+static bool be_patient(void *arg, nstime at)
+{
+	struct patience *patience = arg;
+
+	(void)at;
+	return patience->left-- > 0;
+}
+
+/* False: interrupted after so many slices. */
+static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least, uint64_t extent,
+		  uint32_t slices)
+{
+	struct state *state = open_state(trace, rules, FORCE_SLICES);
+	struct patience patience = {slices};
+	struct timelines_part part = {.feed = state->feed,
+				      .program = state->program,
+				      .path = store_path(),
+				      .of = 1,
+				      .begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .progress = be_patient,
+				      .progress_arg = &patience,
+				      .least = least};
+	struct timelines_built built;
+	struct error err;
+	bool done;
+
+	timelines_key_of(rules, trace->feed.trace, &part.key);
+	part.key.extent = extent;
+	done = timelines_build_part(&part, &built, &err);
+	if (!done && err.kind != ERR_INTERRUPTED)
+		fail_msg("%s", err.text);
+	state_close(state);
+	return done;
+}
+
+static void killed_builds_are_equal(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+				    struct fake_trace *shorter, struct rules *rules)
+{
+	uint32_t least = 1 + pick(gen, 8);
+	struct buf expected = {0}, got = {0};
+	struct error err;
+
+	assert_true(timelines_remove(store_path(), &err));
+	assert_true(build(trace, rules, least, 1, UINT32_MAX));
+	dump_store(&expected);
+	assert_true(timelines_remove(store_path(), &err));
+	while (!build(trace, rules, least, 1, pick(gen, 3)))
+		;
+	dump_store(&got);
+	compare(gen, seed, "a build that was interrupted", &expected, &got);
+	assert_true(timelines_remove(store_path(), &err));
+	assert_true(build(shorter, rules, least, 0, UINT32_MAX));
+	assert_true(build(trace, rules, least, 1, UINT32_MAX));
+	dump_store(&got);
+	compare(gen, seed, "a trace that grew", &expected, &got);
+	buf_release(&expected);
+	buf_release(&got);
+}
+
+/* Events before a time. */
+static size_t cut_events(const struct fake_event *events, size_t count, nstime end,
+			 struct fake_event *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (events[i].time < end)
+			out[kept++] = events[i];
+	return kept;
+}
+
 static void one_set(uint64_t seed)
 {
 	struct gen gen = {.cumulative = seed % 5 == 0};
-	struct fake_event events[RANDOM_EVENTS];
+	struct fake_event events[RANDOM_EVENTS], fewer[RANDOM_EVENTS];
 	struct questions questions = {0}, list = {0};
 	struct rules *rules = rules_new();
-	struct fake_trace *trace;
+	struct fake_trace *trace, *shorter;
 	uint32_t nstreams;
+	size_t count;
 	struct error err;
 
 	gen.rng.state = seed;
 	nstreams = 1 + pick(&gen, 4);
-	trace = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, events,
-			       make_events(&gen, events, nstreams));
+	count = make_events(&gen, events, nstreams);
+	trace = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, events, count);
+	shorter = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, fewer,
+				 cut_events(events, count, 2 + (nstime)(seed % LAST), fewer));
 	add_rules(&gen);
 	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);
@@ -320,10 +426,13 @@ static void one_set(uint64_t seed)
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
 	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
+	if (seed % 3 == 0)
+		killed_builds_are_equal(&gen, seed, trace, shorter, rules);
 	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
 		query_free(questions.queries[i]);
 	rules_free(rules);
 	fake_trace_free(trace);
+	fake_trace_free(shorter);
 	buf_release(&gen.text);
 }
 

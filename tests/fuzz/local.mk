@@ -4,7 +4,7 @@
 #     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace
 EXTRA_DIST += %D%/run.sh
 fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
-	%D%/fuzz_ftrace %D%/fuzz_formats
+	%D%/fuzz_ftrace %D%/fuzz_formats %D%/fuzz_slices
 replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
@@ -42,6 +42,10 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_formats_SOURCES = %D%/fuzz_formats.c
 %C%_fuzz_formats_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_formats_LDADD = libengine.la
+
+%C%_fuzz_slices_SOURCES = %D%/fuzz_slices.c
+%C%_fuzz_slices_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_slices_LDADD = libstate.la libindex.la libengine.la
 
 .PHONY: fuzzers
 if FUZZERS

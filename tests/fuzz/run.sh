@@ -12,7 +12,7 @@ esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made" \
-	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats"
+	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats" "$work/slices"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -64,6 +64,13 @@ kernel_traces | while read -r file; do
 	*) cp "$file" "$work/perf/$name" ;;
 	esac
 done
+# An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
+{
+	printf '\000YSL1'
+	head -c 44 /dev/zero
+	printf '\110\000\000\000\110\000\000\000\110\000\000\000\110\000\000\000\130\000\000\000'
+	head -c 20 /dev/zero
+} > "$work/slices/empty"
 # Single formats of the corpus, little- and big-endian, each with a record behind it.
 if [ -d "${YORE_CORPUS-}" ]; then
 	for file in "$YORE_CORPUS"/trace-dat/synth-*/trace.dat \
@@ -86,7 +93,7 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats}; do
+for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats slices}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in

@@ -1,0 +1,93 @@
+/*
+ * fuzz_slices.c - a slice, and what is stored beside it, of any bytes: refused or read, never left
+ *
+ * The first byte says which: a slice, names of classes, keys of entities, a pattern, summaries.
+ */
+#include "state/slices/names.h"
+#include "state/slices/slice.h"
+#include "state/slices/summary.h"
+
+#include "engine/base/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_run(const struct slice_run *run)
+{
+	uint64_t keys[SLICE_BLOCK], found;
+	struct slice_block block;
+	uint32_t at;
+
+	for (uint32_t j = 0; j < run->nblocks; j++) {
+		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys))
+			continue;
+		for (uint32_t i = 0; i < block.count; i++) {
+			slice_block_before(&block, keys[i], &at, &found);
+			slice_block_value(&block, i);
+			slice_block_extra(&block, i);
+		}
+	}
+}
+
+static void read_slice(const uint8_t *data, size_t size)
+{
+	struct slice_value value;
+	struct slice_fill fill;
+	struct slice slice;
+	struct error err;
+	uint32_t tick;
+	uint64_t age;
+	nstime time;
+
+	if (!slice_open(data, size, &slice, &err))
+		return;
+	read_run(&slice.changes);
+	read_run(&slice.snapshot);
+	read_run(&slice.fills);
+	for (uint32_t i = 0; i < slice.nticks; i += 1 + slice.nticks / 64)
+		if (slice_tick_time(&slice, i, &time) && slice_tick_at(&slice, time, &tick)) {
+			slice_change(&slice, i, tick, &value, &tick);
+			slice_before(&slice, i, &value, &age);
+			slice_fill(&slice, i, tick, &fill);
+		}
+}
+
+static void read_names(uint8_t which, const uint8_t *data, size_t size)
+{
+	struct attrs *attrs = attrs_new();
+	struct name_table table = {0};
+	struct pattern *pattern = mem_new(sizeof *pattern);
+	size_t count;
+
+	if (which == 1) {
+		name_get_classes((struct bytes){data, size}, attrs, &table);
+		name_table_release(&table);
+	} else if (which == 2) {
+		mem_free(name_get_entities((struct bytes){data, size}, attrs, &count));
+	} else {
+		name_get_pattern(data, size, attrs, pattern);
+	}
+	mem_free(pattern);
+	attrs_free(attrs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct summary summary = {0};
+	uint8_t *copy;
+	size_t at = 0;
+
+	if (size < 1)
+		return 0;
+	copy = mem_new(size); /* of this size: reading behind it is seen */
+	if (size > 1)
+		memcpy(copy, data + 1, size - 1);
+	if (data[0] % 5 == 0)
+		read_slice(copy, size - 1);
+	else if (data[0] % 5 == 4)
+		while (summary_next((struct bytes){copy, size - 1}, &at, &summary))
+			;
+	else
+		read_names(data[0] % 5, copy, size - 1);
+	mem_free(copy);
+	return 0;
+}

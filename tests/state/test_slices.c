@@ -1,0 +1,285 @@
+/* test_slices.c - slices: what is put comes back, and damaged bytes are refused */
+#include "engine/base/mem.h"
+#include "fixtures/rng.h"
+#include "state/slices/bits.h"
+#include "state/slices/slice.h"
+#include "state/slices/summary.h"
+#include "tests/harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1000 };
+
+struct made {
+	uint64_t keys[MOST], extra[MOST];
+	int64_t numbers[MOST];
+	uint8_t kinds[MOST];
+	nstime ticks[MOST], froms[3];
+	uint64_t snapshot_keys[MOST];
+	struct buf snapshot, bytes;
+	struct slice_parts parts;
+};
+
+static struct row {
+	const char *name;
+	size_t changes;
+	uint32_t attrs;  /* numbers below */
+	uint64_t stride; /* between ticks */
+	int64_t least;
+	uint64_t range; /* of numbers */
+	unsigned kinds; /* bit per kind that occurs */
+} rows[] = {
+	{"no change at all", 0, 10, 1, 0, 1, 1 << SLICE_INT},
+	{"one change", 1, 10, 1, 5, 1, 1 << SLICE_INT},
+	{"exactly one block", 64, 3, 7, -5, 10, 1 << SLICE_INT},
+	{"one more than a block", 65, 3, 7, -5, 10, 1 << SLICE_INT},
+	{"all values equal", 300, 5, 100, 42, 1, 1 << SLICE_STRING},
+	{"none, unknown and deleted among integers", 500, 20, 1000, -100, 200,
+	 1 << SLICE_INT | 1 << SLICE_NONE | 1 << SLICE_UNKNOWN | 1 << SLICE_DELETED},
+	{"nothing but none", 100, 4, 3, 0, 1, 1 << SLICE_NONE},
+	{"kinds mixed", 700, 50, 12345, -9, 1000,
+	 1 << SLICE_INT | 1 << SLICE_STRING | 1 << SLICE_BOOL | 1 << SLICE_FLOAT | 1 << SLICE_NONE},
+	{"integers beyond 2^63", 400, 9, 3, INT64_MIN, UINT64_MAX,
+	 1 << SLICE_UINT | 1 << SLICE_INT},
+	{"the whole range with none", 400, 9, 3, INT64_MIN, UINT64_MAX,
+	 1 << SLICE_INT | 1 << SLICE_NONE},
+	{"numbers far apart", 900, 4000000, 1, 0, 5, 1 << SLICE_BOOL},
+	{"ticks far apart", 900, 7, UINT64_C(1) << 50, 0, 5, 1 << SLICE_INT},
+};
+
+static uint8_t pick_kind(struct rng *rng, unsigned kinds)
+{
+	uint8_t kind;
+
+	do
+		kind = (uint8_t)(rng_next(rng) % 8);
+	while (!(kinds >> kind & 1));
+	return kind;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t without_repetition(uint64_t *keys, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(keys, count, sizeof *keys, by_key);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || keys[i] != keys[kept - 1])
+			keys[kept++] = keys[i];
+	return kept;
+}
+
+static void make(const struct row *row, struct made *out)
+{
+	struct rng rng = {row->changes + row->attrs};
+	struct slice_column snapshot = {.keys = out->snapshot_keys,
+					.numbers = out->numbers,
+					.kinds = out->kinds,
+					.extra = out->extra};
+	uint32_t nticks = (uint32_t)(row->changes + 1) / 2;
+
+	for (uint32_t i = 0; i < nticks; i++)
+		out->ticks[i] = -1000 + (nstime)((uint64_t)i * row->stride);
+	out->parts.tick_bits = bits_width(nticks);
+	for (size_t i = 0; i < row->changes; i++) {
+		out->snapshot_keys[i] = rng_next(&rng) % row->attrs;
+		out->keys[i] = rng_next(&rng) % row->attrs << out->parts.tick_bits |
+			       rng_next(&rng) % nticks;
+		out->kinds[i] = pick_kind(&rng, row->kinds);
+		out->numbers[i] = 0;
+		if (out->kinds[i] >= SLICE_INT)
+			out->numbers[i] =
+				(int64_t)((uint64_t)row->least + rng_next(&rng) % row->range);
+		out->extra[i] = rng_next(&rng) % 6;
+	}
+	snapshot.count = without_repetition(out->snapshot_keys, row->changes);
+	slice_column_put(&snapshot, &out->snapshot);
+	out->froms[0] = NSTIME_MIN;
+	out->froms[1] = -5000;
+	out->froms[2] = 7;
+	out->parts.number = 3;
+	out->parts.ticks = out->ticks;
+	out->parts.nticks = nticks;
+	out->parts.begin = -1000;
+	out->parts.changes = (struct slice_column){out->keys, out->numbers, out->kinds, NULL,
+						   without_repetition(out->keys, row->changes)};
+	out->parts.snapshot = &out->snapshot;
+	out->parts.nsnapshot = (uint32_t)snapshot.count;
+	out->parts.fills = out->parts.changes;
+	out->parts.fills.extra = out->extra;
+	out->parts.froms = out->froms;
+	out->parts.nfroms = 3;
+	slice_put(&out->parts, &out->bytes);
+}
+
+static struct made *made_new(const struct row *row)
+{
+	struct made *made = mem_new(sizeof *made);
+
+	make(row, made);
+	return made;
+}
+
+static void made_free(struct made *made)
+{
+	buf_release(&made->snapshot);
+	buf_release(&made->bytes);
+	mem_free(made);
+}
+
+static void same_column(const struct slice_run *run, const uint64_t *expected,
+			const struct made *made, size_t count, bool extra)
+{
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	assert_int_equal(run->count, count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t j = (uint32_t)(i / SLICE_BLOCK), at = (uint32_t)(i % SLICE_BLOCK), place;
+		uint64_t found;
+
+		assert_true(slice_block_open(run, j, &block));
+		assert_true(slice_block_keys(&block, keys));
+		assert_true(keys[at] == expected[i]);
+		assert_true(slice_block_before(&block, expected[i], &place, &found));
+		assert_true(found == expected[i] && place == at);
+		struct slice_value value = slice_block_value(&block, at);
+		assert_int_equal(value.kind, made->kinds[i]);
+		assert_true(value.number == made->numbers[i]);
+		if (extra)
+			assert_true(slice_block_extra(&block, at) == made->extra[i]);
+	}
+}
+
+static void comes_back(void **state)
+{
+	struct made *made = made_new(*state);
+	struct slice slice;
+	struct error err;
+
+	if (!slice_open(made->bytes.data, made->bytes.len, &slice, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(slice.number, 3);
+	assert_int_equal(slice.nticks, made->parts.nticks);
+	same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
+	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.nsnapshot, true);
+	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
+	for (uint32_t i = 0; i < slice.nticks; i++) {
+		uint32_t tick;
+		nstime time;
+
+		assert_true(slice_tick_time(&slice, i, &time) && time == made->ticks[i]);
+		assert_true(slice_tick_at(&slice, time, &tick) && tick == i);
+	}
+	made_free(made);
+}
+
+/* Reads everything: a damaged slice may say anything, but nothing outside of it is looked at. */
+static void read_all(const uint8_t *bytes, size_t size)
+{
+	uint64_t keys[SLICE_BLOCK], age;
+	struct slice_value value;
+	struct slice_block block;
+	struct slice_fill fill;
+	struct slice slice;
+	struct error err;
+	uint32_t tick;
+	nstime time;
+
+	if (!slice_open(bytes, size, &slice, &err))
+		return;
+	const struct slice_run *runs[] = {&slice.changes, &slice.snapshot, &slice.fills};
+	for (size_t r = 0; r < COUNT(runs); r++)
+		for (uint32_t j = 0; j < runs[r]->nblocks; j++) {
+			if (!slice_block_open(runs[r], j, &block) ||
+			    !slice_block_keys(&block, keys))
+				continue;
+			for (uint32_t i = 0; i < block.count; i++) {
+				slice_block_value(&block, i);
+				slice_block_extra(&block, i);
+			}
+		}
+	for (uint32_t i = 0; i < slice.nticks && i < MOST; i++)
+		slice_tick_time(&slice, i, &time);
+	if (slice_tick_at(&slice, 0, &tick)) {
+		slice_change(&slice, 2, tick, &value, &tick);
+		slice_before(&slice, 2, &value, &age);
+		slice_fill(&slice, 2, 0, &fill);
+	}
+}
+
+static void damage_is_harmless(void **state)
+{
+	struct made *made = made_new(*state);
+	struct rng rng = {made->bytes.len};
+	uint8_t *copy = mem_new(made->bytes.len);
+
+	for (int i = 0; i < 2000; i++) {
+		memcpy(copy, made->bytes.data, made->bytes.len);
+		for (uint64_t n = 1 + rng_next(&rng) % 4; n-- > 0;)
+			copy[rng_next(&rng) % (i % 2 ? 72 : made->bytes.len)] =
+				(uint8_t)rng_next(&rng);
+		read_all(copy, made->bytes.len);
+	}
+	mem_free(copy);
+	for (size_t size = 0; size < made->bytes.len; size++) {
+		struct slice slice;
+		struct error err;
+
+		copy = mem_new(size + 1);
+		memcpy(copy, made->bytes.data, size);
+		assert_false(slice_open(copy, size, &slice, &err));
+		mem_free(copy);
+	}
+	made_free(made);
+}
+
+/* 64 changes of one attribute: 40 to 1, of 10 ns each, then 24 to 2, of 5 ns. */
+static void summaries_add_up(void **state)
+{
+	struct made *made = mem_new(sizeof *made);
+	struct summary summary = {0};
+	size_t at = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++) {
+		made->ticks[i] = i < 41 ? i * 10 : 400 + (nstime)(i - 40) * 5;
+		made->keys[i] = UINT64_C(9) << 7 | i;
+		made->numbers[i] = i < 40 ? 1 : 2;
+		made->kinds[i] = SLICE_INT;
+	}
+	made->parts = (struct slice_parts){.ticks = made->ticks, .nticks = 64, .tick_bits = 7};
+	made->parts.changes =
+		(struct slice_column){made->keys, made->numbers, made->kinds, NULL, 64};
+	summary_put(&made->parts, &made->bytes);
+	struct bytes bytes = {(const uint8_t *)made->bytes.data, made->bytes.len};
+	assert_true(summary_next(bytes, &at, &summary));
+	assert_int_equal(summary.attr, 9);
+	assert_int_equal(summary.nvalues, 2);
+	assert_int_equal(summary.values[0].count, 40);
+	assert_int_equal(summary.values[0].time, 400);
+	assert_int_equal(summary.values[1].count, 24);
+	assert_int_equal(summary.values[1].time, 23 * 5);
+	assert_false(summary_next(bytes, &at, &summary));
+	made_free(made);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[2 * COUNT(rows) + 1];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		tests[2 * i] = (struct CMUnitTest){rows[i].name, comes_back, NULL, NULL, &rows[i]};
+		tests[2 * i + 1] =
+			(struct CMUnitTest){rows[i].name, damage_is_harmless, NULL, NULL, &rows[i]};
+	}
+	tests[2 * COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(summaries_add_up);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

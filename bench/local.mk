@@ -1,8 +1,10 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
 bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
-	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT)
+	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT)
 EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
-	%D%/bench-repeat-ftrace
+	%D%/bench-repeat-ftrace %D%/bench-sweep
+%C%_bench_sweep_SOURCES = %D%/sweep.c
+%C%_bench_sweep_LDADD = libindex.la libengine.la
 %C%_bench_decode_SOURCES = %D%/decode.c
 %C%_bench_decode_LDADD = libindex.la libengine.la
 %C%_bench_repeat_SOURCES = %D%/repeat.c

@@ -49,6 +49,12 @@ def decoding(build, name, trace, rounds, report):
     report.row(name + ": heads and merge", rate["merge"], "M events/s")
     report.row(name + ": all fields and merge", rate["all"], "M events/s", rate["peer"],
                "babeltrace2 dummy")
+    for mode, label in (("heads", "heads and sizes"), ("fields", "all fields")):
+        # without an index, opening included; the CPU seconds of the longest way through
+        way = {jobs: float(cpu([build + "/bench/bench-sweep", trace, mode, jobs, str(rounds)])[2]
+                           .stdout.decode().split()[8]) for jobs in ("1", "2")}
+        report.row(name + ": " + label + ", two threads", events / way["2"] / 1e6, "M events/s",
+                   events / way["1"] / 1e6, "one thread", 1.5)
     return rate["all"] / rate["peer"]
 
 

@@ -10,6 +10,12 @@ bool build_rows(struct index *index, const struct stream *stream, struct rows *o
 /* The table of a stream, by whatever way is the cheapest. */
 bool build_table(struct index *index, const struct stream *stream, struct table **out,
 		 struct error *err);
+/*
+ * Finds the tables of several streams by several threads, so that index_table() has them; with fewer
+ * than two threads nothing is done. False: interrupted, or one cannot be had.
+ */
+bool build_tables(struct index *index, const struct stream *const *streams, size_t nstreams,
+		  unsigned workers, struct error *err);
 /* Stores what was scanned and not yet stored. */
 bool build_flush(struct index *index, struct error *err);
 /* True when this index may be stored and this process may do it. */

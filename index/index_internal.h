@@ -45,6 +45,7 @@ struct index {
 	_Atomic uint64_t scanned; /* bytes, for progress */
 	uint64_t all;
 	_Atomic int stop; /* progress said so */
+	_Atomic unsigned quiet; /* scans are not to tell progress: the thread that waits does */
 	_Atomic int told; /* that another process writes */
 	_Atomic int told_changed; /* that the trace is not the one that was indexed */
 };

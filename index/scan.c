@@ -84,7 +84,7 @@ static bool tell(struct scanner *scanner, struct error *err)
 		scanner->told = now;
 	}
 	uint64_t done = index->scanned < index->all ? index->scanned : index->all;
-	if (scanner->alone && index->options.progress &&
+	if (scanner->alone && !index->quiet && index->options.progress &&
 	    !index->options.progress(index->options.progress_arg, done, index->all))
 		index->stop = 1;
 	return !index->stop || error_set(err, ERR_INTERRUPTED, "interrupted");

@@ -8,6 +8,7 @@
 #include "index/sweep_internal.h"
 
 #include "engine/base/mem.h"
+#include "index/build.h"
 #include "index/index_internal.h"
 #include "index/losses.h"
 
@@ -61,21 +62,36 @@ static void set_range(const struct sweeper *sweeper, struct sweep_stream *of, bo
 		of->begin = of->end = 0;
 }
 
-static bool find_streams(struct sweeper *sweeper, struct error *err)
+static bool find_tables(struct sweeper *sweeper, unsigned workers, struct error *err)
+{
+	const struct stream **streams = mem_new_array(sweeper->nstreams + 1, sizeof *streams);
+
+	for (size_t i = 0; i < sweeper->nstreams; i++)
+		streams[i] = sweeper->streams[i].stream;
+	bool good = build_tables(sweeper->index, streams, sweeper->nstreams, workers, err);
+	mem_free(streams);
+	return good;
+}
+
+static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error *err)
 {
 	const struct trace *trace = sweeper->trace;
 	struct sweep_hands hands = {.sweeper = sweeper};
-	bool any_timed = false, good = true;
+	bool any_timed = false;
 
 	for (size_t i = 0; i < trace->nstreams; i++)
 		any_timed |= trace->streams[i]->has_time;
 	sweeper->streams = mem_new_array(trace->nstreams + 1, sizeof *sweeper->streams);
-	for (size_t i = 0; good && i < trace->nstreams; i++) {
+	for (size_t i = 0; i < trace->nstreams; i++) {
 		if (!is_asked_for(sweeper->options, trace->streams[i]))
 			continue;
 		struct sweep_stream *of = &sweeper->streams[sweeper->nstreams++];
 		of->stream = trace->streams[i];
 		set_range(sweeper, of, any_timed);
+	}
+	bool good = find_tables(sweeper, workers, err);
+	for (size_t i = 0; good && i < sweeper->nstreams; i++) {
+		struct sweep_stream *of = &sweeper->streams[i];
 		good = index_table(sweeper->index, of->stream, &of->table, err);
 		if (!good)
 			break;
@@ -362,7 +378,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 
 	pthread_mutex_init(&sweeper.lock, NULL);
 	pthread_cond_init(&sweeper.changed, NULL);
-	bool good = find_streams(&sweeper, err);
+	bool good = find_streams(&sweeper, workers, err);
 	if (good) {
 		cut_pieces(&sweeper, workers);
 		if (workers > sweeper.npieces)

@@ -13,7 +13,8 @@ enum {
 	TAG_TEXT,
 	TAG_LONG_TEXT,
 	TEXT_MAX = 400,
-	TEXT_HEAD = 200
+	TEXT_HEAD = 200,
+	NEIGHBOURS = 64
 };
 
 static void add_be(struct name_key *key, uint64_t number, unsigned bytes)
@@ -48,8 +49,9 @@ static void add_text(struct name_key *key, const struct value *atom)
 	add_be(key, hash.low64, 8);
 }
 
-void name_key_entity(struct name_key *key, uint32_t class, uint32_t parent,
-		     const struct value *atom)
+/* The key under which its ordinal stands; of an integer, with those of its neighbours. */
+static void entity_key(struct name_key *key, uint32_t class, uint32_t parent,
+		       const struct value *atom)
 {
 	name_key_numbers(key, KEY_NAMES, (const uint32_t[]){class, parent}, 2);
 	if (atom->kind == VALUE_STRING) {
@@ -59,8 +61,113 @@ void name_key_entity(struct name_key *key, uint32_t class, uint32_t parent,
 		key->bytes[key->size++] = atom->b;
 	} else {
 		key->bytes[key->size++] = atom->negative ? TAG_NEGATIVE : TAG_INT;
-		add_be(key, atom->u, 8);
+		add_be(key, atom->u / NEIGHBOURS, 8);
 	}
+}
+
+struct group { /* as it is stored */
+	uint64_t there;
+	uint32_t ordinals[NEIGHBOURS];
+};
+
+static size_t group_size(const struct group *group)
+{
+	return 8 + (size_t)__builtin_popcountll(group->there) * 4;
+}
+
+/* Ordinals that stand before it. */
+static unsigned group_place(uint64_t there, unsigned i)
+{
+	return (unsigned)__builtin_popcountll(there & bits_mask(i));
+}
+
+/* Empty when there is none; false: damage. */
+static bool group_get(struct store_txn *txn, const struct name_key *key, struct group *out)
+{
+	struct bytes value;
+
+	*out = (struct group){0};
+	if (!store_get(txn, name_key_bytes(key), &value))
+		return true;
+	if (value.size < 8 || value.size > sizeof *out)
+		return false;
+	memcpy(out, value.data, value.size);
+	return value.size == group_size(out);
+}
+
+static bool group_put(struct store_txn *txn, const struct name_key *key, const struct group *group,
+		      struct error *err)
+{
+	if (!group->there)
+		return store_delete(txn, name_key_bytes(key), err);
+	return store_put(txn, name_key_bytes(key),
+			 (struct bytes){(const uint8_t *)group, group_size(group)}, err);
+}
+
+bool name_find(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+	       uint32_t *ordinal)
+{
+	unsigned i = atom->u % NEIGHBOURS;
+	struct name_key key;
+	struct group group;
+	struct bytes value;
+
+	entity_key(&key, class, parent, atom);
+	if (atom->kind != VALUE_INT) {
+		if (!store_get(txn, name_key_bytes(&key), &value) || value.size != sizeof *ordinal)
+			return false;
+		memcpy(ordinal, value.data, sizeof *ordinal);
+		return true;
+	}
+	if (!group_get(txn, &key, &group) || !(group.there >> i & 1))
+		return false;
+	*ordinal = group.ordinals[group_place(group.there, i)];
+	return true;
+}
+
+bool name_put(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+	      uint32_t ordinal, struct error *err)
+{
+	unsigned i = atom->u % NEIGHBOURS, place, count;
+	struct name_key key;
+	struct group group;
+
+	entity_key(&key, class, parent, atom);
+	if (atom->kind != VALUE_INT)
+		return store_put(txn, name_key_bytes(&key),
+				 (struct bytes){(const uint8_t *)&ordinal, sizeof ordinal}, err);
+	if (!group_get(txn, &key, &group))
+		return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
+	place = group_place(group.there, i);
+	count = group_place(group.there, NEIGHBOURS);
+	if (!(group.there >> i & 1))
+		memmove(&group.ordinals[place + 1], &group.ordinals[place],
+			(count - place) * sizeof *group.ordinals);
+	group.there |= UINT64_C(1) << i;
+	group.ordinals[place] = ordinal;
+	return group_put(txn, &key, &group, err);
+}
+
+bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+		 struct error *err)
+{
+	unsigned i = atom->u % NEIGHBOURS, place, count;
+	struct name_key key;
+	struct group group;
+
+	entity_key(&key, class, parent, atom);
+	if (atom->kind != VALUE_INT)
+		return store_delete(txn, name_key_bytes(&key), err);
+	if (!group_get(txn, &key, &group))
+		return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
+	if (!(group.there >> i & 1))
+		return true;
+	place = group_place(group.there, i);
+	count = group_place(group.there, NEIGHBOURS);
+	memmove(&group.ordinals[place], &group.ordinals[place + 1],
+		(count - place - 1) * sizeof *group.ordinals);
+	group.there &= ~(UINT64_C(1) << i);
+	return group_put(txn, &key, &group, err);
 }
 
 /* ---- values ---- */

@@ -24,9 +24,17 @@ static inline void name_key_data(struct name_key *key, uint32_t slice, uint32_t 
 {
 	name_key_numbers(key, KEY_DATA, (const uint32_t[]){slice, part}, 2);
 }
-/* The key under which an entity's ordinal stands. */
-void name_key_entity(struct name_key *key, uint32_t class, uint32_t parent,
-		     const struct value *atom);
+/*
+ * An entity's ordinal. Integers stand together, 64 neighbours under one key: which of them there
+ * are, as bits, then their ordinals.
+ */
+bool name_find(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+	       uint32_t *ordinal);
+bool name_put(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+	      uint32_t ordinal, struct error *err);
+bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+		 struct error *err);
+
 static inline struct bytes name_key_bytes(const struct name_key *key)
 {
 	return (struct bytes){key->bytes, key->size};

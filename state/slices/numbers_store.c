@@ -8,7 +8,6 @@
 #include "state/slices/bits.h"
 #include "state/slices/numbers_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool put_part(uint32_t slice, uint32_t part, const struct buf *bytes, struct store_txn *txn,
@@ -76,42 +75,14 @@ static bool put_strings(const struct numbers *numbers, uint32_t slice, struct st
 	return ok;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct name_key *x = *(const struct name_key *const *)a;
-	const struct name_key *y = *(const struct name_key *const *)b;
-	int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
-
-	return order ? order : (x->size > y->size) - (x->size < y->size);
-}
-
-/* key → ordinal, in order of the keys, which a tree likes better. */
 static bool put_names(uint32_t class, uint32_t first, const struct name_entity *entities,
 		      size_t count, struct store_txn *txn, struct error *err)
 {
-	enum { AT_ONCE = 256 };
-	struct name_key *keys = mem_new_array(count < AT_ONCE ? count : AT_ONCE, sizeof *keys);
-	const struct name_key *order[AT_ONCE];
 	bool ok = true;
 
-	for (size_t at = 0; at < count && ok; at += AT_ONCE) {
-		size_t n = count - at < AT_ONCE ? count - at : AT_ONCE;
-
-		for (size_t i = 0; i < n; i++) {
-			name_key_entity(&keys[i], class, entities[at + i].parent,
-					&entities[at + i].atom);
-			order[i] = &keys[i];
-		}
-		qsort(order, n, sizeof *order, by_bytes);
-		for (size_t i = 0; i < n && ok; i++) {
-			uint32_t ordinal = first + (uint32_t)(at + (size_t)(order[i] - keys));
-
-			ok = store_put(txn, name_key_bytes(order[i]),
-				       (struct bytes){(const uint8_t *)&ordinal, sizeof ordinal},
-				       err);
-		}
-	}
-	mem_free(keys);
+	for (size_t i = 0; i < count && ok; i++)
+		ok = name_put(txn, class, entities[i].parent, &entities[i].atom,
+			      first + (uint32_t)i, err);
 	return ok;
 }
 
@@ -420,13 +391,10 @@ static bool cut_names(const struct numbers *numbers, uint32_t class, struct byte
 {
 	size_t count = 0;
 	struct name_entity *entities = name_get_entities(bytes, numbers->attrs, &count);
-	struct name_key key;
 	bool ok = entities || damaged(err);
 
-	for (size_t i = 0; i < count && ok; i++) {
-		name_key_entity(&key, class, entities[i].parent, &entities[i].atom);
-		ok = store_delete(txn, name_key_bytes(&key), err);
-	}
+	for (size_t i = 0; i < count && ok; i++)
+		ok = name_delete(txn, class, entities[i].parent, &entities[i].atom, err);
 	mem_free(entities);
 	return ok;
 }

@@ -201,8 +201,6 @@ static bool ordinal_of(struct shard *shard, uint32_t entity, uint32_t *out)
 {
 	uint32_t class = cache_get(&shard->of_shape[CLASS_ATTR], attr_shape(shard->attrs, entity));
 	uint32_t parent;
-	struct name_key key;
-	struct bytes value;
 
 	*out = 0;
 	if (entity == ATTR_ROOT)
@@ -210,11 +208,7 @@ static bool ordinal_of(struct shard *shard, uint32_t entity, uint32_t *out)
 	if (!class ||
 	    !ordinal_of(shard, entity_of(shard, attr_parent(shard->attrs, entity)), &parent))
 		return false;
-	name_key_entity(&key, class - 1, parent, attr_atom(shard->attrs, entity));
-	if (!store_get(shard->txn, name_key_bytes(&key), &value) || value.size != sizeof *out)
-		return false;
-	memcpy(out, value.data, sizeof *out);
-	return true;
+	return name_find(shard->txn, class - 1, parent, attr_atom(shard->attrs, entity), out);
 }
 
 static uint32_t number_find(struct shard *shard, enum class_kind kind, uint32_t attr)

@@ -20,7 +20,10 @@ struct sql {
 
 struct sql_statement {
 	struct sql *sql;
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt;   /* as it was written */
+	sqlite3_stmt *folded; /* on all threads; NULL: it is not of that form */
+	struct fold *fold;
+	bool stepped;
 };
 
 static bool fail(const struct sql *sql, int code, struct error *err)
@@ -79,6 +82,27 @@ void sql_close(struct sql *sql)
 	mem_free(sql);
 }
 
+/* The statement on all threads, where it is of that form. Whatever fails: it is run as written. */
+static void fold(struct sql_statement *statement, const char *text, size_t len)
+{
+	struct sql *sql = statement->sql;
+	char *written = sql_extension_fold(sql->db, sql->context, text, len, &statement->fold);
+
+	if (!written)
+		return;
+	if (sqlite3_prepare_v2(sql->db, written, -1, &statement->folded, NULL) != SQLITE_OK)
+		statement->folded = NULL;
+	mem_free(written);
+}
+
+static void unfold(struct sql_statement *statement)
+{
+	sqlite3_finalize(statement->folded);
+	sql_extension_unfold(statement->sql->db, statement->fold);
+	statement->folded = NULL;
+	statement->fold = NULL;
+}
+
 bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sql_statement **out,
 		 struct error *err)
 {
@@ -91,7 +115,8 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 	if (!stmt)
 		return true;
 	*out = mem_new(sizeof **out);
-	**out = (struct sql_statement){sql, stmt};
+	**out = (struct sql_statement){.sql = sql, .stmt = stmt};
+	fold(*out, text, (size_t)(*rest - text));
 	return true;
 }
 
@@ -99,14 +124,26 @@ void sql_finish(struct sql_statement *statement)
 {
 	if (!statement)
 		return;
+	unfold(statement);
 	sqlite3_finalize(statement->stmt);
 	mem_free(statement);
 }
 
+static sqlite3_stmt *active(const struct sql_statement *statement)
+{
+	return statement->folded ? statement->folded : statement->stmt;
+}
+
 enum step sql_step(struct sql_statement *statement, struct error *err)
 {
-	int code = sqlite3_step(statement->stmt);
+	int code = sqlite3_step(active(statement));
 
+	if (statement->folded && !statement->stepped && code != SQLITE_ROW && code != SQLITE_DONE &&
+	    code != SQLITE_INTERRUPT) {
+		unfold(statement);
+		code = sqlite3_step(statement->stmt);
+	}
+	statement->stepped = true;
 	if (code == SQLITE_ROW)
 		return STEP_ITEM;
 	if (code == SQLITE_DONE)
@@ -117,8 +154,8 @@ enum step sql_step(struct sql_statement *statement, struct error *err)
 
 uint64_t sql_work(const struct sql_statement *statement)
 {
-	return (uint64_t)(unsigned)sqlite3_stmt_status(statement->stmt,
-						       SQLITE_STMTSTATUS_VM_STEP, 0);
+	return (uint64_t)(unsigned)sqlite3_stmt_status(active(statement), SQLITE_STMTSTATUS_VM_STEP,
+						       0);
 }
 
 bool sql_is_complete(const char *text)
@@ -128,24 +165,24 @@ bool sql_is_complete(const char *text)
 
 size_t sql_columns(const struct sql_statement *statement)
 {
-	return (size_t)sqlite3_column_count(statement->stmt);
+	return (size_t)sqlite3_column_count(active(statement));
 }
 
 const char *sql_column_name(const struct sql_statement *statement, size_t i)
 {
-	return sqlite3_column_name(statement->stmt, (int)i);
+	return sqlite3_column_name(active(statement), (int)i);
 }
 
 const char *sql_column_type(const struct sql_statement *statement, size_t i)
 {
-	const char *type = sqlite3_column_decltype(statement->stmt, (int)i);
+	const char *type = sqlite3_column_decltype(active(statement), (int)i);
 
 	return type ? type : "";
 }
 
 void sql_column(const struct sql_statement *statement, size_t at, struct sql_value *out)
 {
-	sqlite3_stmt *stmt = statement->stmt;
+	sqlite3_stmt *stmt = active(statement);
 	int i = (int)at;
 
 	*out = (struct sql_value){.kind = SQL_NULL};

@@ -65,8 +65,7 @@ static void add_name(struct buf *out, const char *name)
 	buf_add_char(out, '"');
 }
 
-/* As sqlite3_declare_vtab() wants it. The key is what OR over several scans tells rows by. */
-static void declare(const struct shape *shape, struct buf *out)
+void events_declare(const struct shape *shape, struct buf *out)
 {
 	buf_add_text(out, "CREATE TABLE x(");
 	for (size_t i = 0; i < shape->ncolumns; i++) {
@@ -74,7 +73,7 @@ static void declare(const struct shape *shape, struct buf *out)
 		add_name(out, column->name);
 		buf_printf(out, " %s%s, ", column->type, column->hidden ? " HIDDEN" : "");
 	}
-	buf_add_text(out, "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID");
+	buf_add_text(out, EVENTS_KEY);
 }
 
 static struct events_table *of(sqlite3_vtab *base)
@@ -123,7 +122,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 		return SQLITE_ERROR;
 	}
 	events->shape = shape_new(host ? host->trace : NULL, group, !host);
-	declare(events->shape, &text);
+	events_declare(events->shape, &text);
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
 	*out = &events->table.base;
@@ -170,14 +169,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	buf_release(&cursor->text);
 	mem_free(cursor);
 	return SQLITE_OK;
-}
-
-static bool any_bit(const uint64_t *bits, size_t count)
-{
-	for (size_t i = 0; i <= count / 64; i++)
-		if (bits[i])
-			return true;
-	return false;
 }
 
 static bool is_opened_so(const struct events_cursor *cursor)
@@ -274,61 +265,14 @@ static const struct place *place_of(const struct events_cursor *cursor, uint32_t
 	return &shape->places[(row - 1) * shape->nfields + field];
 }
 
-static bool in_set(const struct filter *filter, int64_t value)
-{
-	size_t low = 0, high = filter->nset;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (filter->set[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < filter->nset && filter->set[low] == value;
-}
-
-static bool text_passes(const struct place *place, const struct filter *filter,
-			const struct fields *fields)
-{
-	struct buf scratch = {0};
-	struct field field;
-	size_t len;
-
-	if (!place_field(place, fields, &field) || !field_is_text(&field))
-		return false;
-	const uint8_t *bytes = field_bytes(&field, &scratch, &len);
-	bool same = len == filter->len && (!len || !memcmp(bytes, filter->text, len));
-	buf_release(&scratch);
-	return same;
-}
-
 static bool passes(struct events_cursor *cursor)
 {
-	const struct wish *wish = &cursor->wish;
-
-	if (!decode(cursor))
-		return false;
-	for (size_t i = 0; i < wish->nfilters; i++) {
-		const struct filter *filter = &wish->filters[i];
-		const struct place *place = place_of(cursor, filter->field);
-		const struct slot *slot = place_slot(place, &cursor->fields);
-		if (!slot)
-			return false;
-		if (filter->is_text ? !text_passes(place, filter, &cursor->fields)
-		    : filter->set   ? !in_set(filter, slot->s)
-				    : slot->s < filter->low || slot->s > filter->high)
-			return false;
-	}
-	return true;
+	return decode(cursor) &&
+	       wish_fields(&cursor->wish, cursor->shape, cursor->run.batch->class_index[cursor->at],
+			   &cursor->fields);
 }
 
 /* ---- going on ---- */
-
-static bool cpu_passes(const struct wish *wish, int32_t cpu)
-{
-	return wish->any_cpu || (cpu >= 0 && cpu >= wish->cpu_low && cpu <= wish->cpu_high);
-}
 
 /* The next run that may hold a row; its first entry is the next one. */
 static enum step next_run(struct events_cursor *cursor, struct error *err)
@@ -338,7 +282,7 @@ static enum step next_run(struct events_cursor *cursor, struct error *err)
 
 	do
 		step = events_next_run(cursor->events, run, err);
-	while (step == STEP_ITEM && (!run->count || !cpu_passes(&cursor->wish, run->cpu)));
+	while (step == STEP_ITEM && (!run->count || !wish_cpu(&cursor->wish, run->cpu)));
 	if (step != STEP_ITEM)
 		return step;
 	cursor->time = run->batch->time;
@@ -438,14 +382,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	const struct trace *trace = cursor->host->trace;
 	struct wish *wish = &cursor->wish;
 	wish_read(wish, cursor->plan, cursor->shape, trace, argv);
-	if (!wish->any_cpu && !wish->cpus && wish->cpu_low == wish->cpu_high &&
-	    wish->cpu_low >= 0 && wish->cpu_low <= INT32_MAX) {
-		wish->cpus = arena_array(wish->arena, 1, sizeof *wish->cpus);
-		wish->cpus[0] = (int32_t)wish->cpu_low;
-		wish->ncpus = 1;
-	}
-	cursor->done = wish->nothing || !any_bit(wish->classes, trace->nclasses) ||
-		       !any_bit(wish->streams, trace->nstreams);
+	cursor->done = wish->nothing;
 	if (cursor->done)
 		return SQLITE_OK;
 	if (!open_events(cursor, &err))

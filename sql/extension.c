@@ -11,6 +11,7 @@
 #include "sql/extension.h"
 
 #include "engine/base/mem.h"
+#include "sql/fold.h"
 #include "sql/sql_internal.h"
 
 SQLITE_EXTENSION_INIT1
@@ -64,6 +65,28 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	*out = context;
 	sql_context_drop(context);
 	return code;
+}
+
+char *sql_extension_fold(sqlite3 *db, struct sql_context *context, const char *text, size_t len,
+			 struct fold **out)
+{
+	char *written = fold_rewrite(context, text, len, out);
+
+	if (written &&
+	    sqlite3_create_module_v2(db, (*out)->name, &sql_fold_module, *out, NULL) != SQLITE_OK) {
+		mem_free(written);
+		fold_free(*out);
+		*out = NULL;
+		return NULL;
+	}
+	return written;
+}
+
+void sql_extension_unfold(sqlite3 *db, struct fold *fold)
+{
+	if (fold)
+		sqlite3_create_module_v2(db, fold->name, NULL, NULL, NULL);
+	fold_free(fold);
 }
 
 const char *sql_extension_table(const struct sql_context *context, size_t i)

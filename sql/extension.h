@@ -17,6 +17,14 @@ int sql_extension_take(struct sqlite3 *db, char **message, const struct sqlite3_
 /* The tables and functions of one trace; borrowed *out lives as long as the connection. */
 int sql_extension_trace(struct sqlite3 *db, const struct sql_options *options,
 			struct sql_context **out, char **message);
+/*
+ * The statement over a folded table (sql/fold.h), which is registered until sql_extension_unfold();
+ * NULL: it is not of that form. The caller frees the text with mem_free().
+ */
+struct fold;
+char *sql_extension_fold(struct sqlite3 *db, struct sql_context *context, const char *text,
+			 size_t len, struct fold **out);
+void sql_extension_unfold(struct sqlite3 *db, struct fold *fold); /* NULL is fine */
 const char *sql_extension_table(const struct sql_context *context, size_t i);
 
 #endif

@@ -184,6 +184,7 @@ static bool takes_order(const struct plan *plan, const struct shape *shape,
 	bool timed = plan->timed || !trace;
 
 	if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0 ||
+	    (size_t)info->aOrderBy[0].iColumn >= shape->ncolumns ||
 	    shape->columns[info->aOrderBy[0].iColumn].kind != COLUMN_TS)
 		return false;
 	/* events without a time come last here and first in SQL */
@@ -255,7 +256,8 @@ static bool take_all(struct plan *plan, const struct shape *shape, const struct 
 		bool exact = false;
 		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
-		bool taken = at >= 0 && info->aConstraint[i].usable &&
+		bool taken = at >= 0 && (size_t)at < shape->ncolumns &&
+			     info->aConstraint[i].usable &&
 			     (!table->host || table->host->pushdown ||
 			      shape->columns[at].kind == COLUMN_TRACE) &&
 			     can_take(info, i, &shape->columns[at], &exact);

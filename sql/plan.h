@@ -65,6 +65,20 @@ struct wish {
 void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
 	       const struct trace *trace, sqlite3_value **argv);
 
+static inline bool wish_cpu(const struct wish *wish, int32_t cpu)
+{
+	return wish->any_cpu || (cpu >= 0 && cpu >= wish->cpu_low && cpu <= wish->cpu_high);
+}
+
+/* Do an event's fields hold all conditions on fields? Its class has them (wish->classes). */
+bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t class,
+		 const struct fields *fields);
+
+/* CREATE TABLE x(...) as sqlite3_declare_vtab() wants it, ended by EVENTS_KEY. */
+void events_declare(const struct shape *shape, struct buf *out);
+/* The key is what OR over several scans tells rows by. */
+#define EVENTS_KEY "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID"
+
 /*
  * Narrows low..high by `column OP value` as SQL compares an INTEGER column. False: nothing is
  * left.

@@ -231,6 +231,25 @@ static void leave_fieldless(struct wish *wish, const struct shape *shape, const 
 	}
 }
 
+static bool any_bit(const uint64_t *bits, size_t count)
+{
+	for (size_t i = 0; i <= count / 64; i++)
+		if (bits[i])
+			return true;
+	return false;
+}
+
+/* One CPU chooses packets, as a list does. */
+static void list_cpu(struct wish *wish)
+{
+	if (wish->any_cpu || wish->cpus || wish->cpu_low != wish->cpu_high || wish->cpu_low < 0 ||
+	    wish->cpu_low > INT32_MAX)
+		return;
+	wish->cpus = arena_array(wish->arena, 1, sizeof *wish->cpus);
+	wish->cpus[0] = (int32_t)wish->cpu_low;
+	wish->ncpus = 1;
+}
+
 void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
 	       const struct trace *trace, sqlite3_value **argv)
 {
@@ -263,5 +282,58 @@ void wish_read(struct wish *wish, const struct plan *plan, const struct shape *s
 	if (plan->timed)
 		leave_untimed(wish, trace);
 	leave_fieldless(wish, shape, trace);
-	wish->nothing |= wish->begin >= wish->end || wish->limit == 0;
+	list_cpu(wish);
+	wish->nothing |= wish->begin >= wish->end || wish->limit == 0 ||
+			 !any_bit(wish->classes, trace->nclasses) ||
+			 !any_bit(wish->streams, trace->nstreams);
+}
+
+/* ---- conditions on fields ---- */
+
+static bool in_set(const struct filter *filter, int64_t value)
+{
+	size_t low = 0, high = filter->nset;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (filter->set[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < filter->nset && filter->set[low] == value;
+}
+
+static bool text_passes(const struct place *place, const struct filter *filter,
+			const struct fields *fields)
+{
+	struct buf scratch = {0};
+	struct field field;
+	size_t len;
+
+	if (!place_field(place, fields, &field) || !field_is_text(&field))
+		return false;
+	const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+	bool same = len == filter->len && (!len || !memcmp(bytes, filter->text, len));
+	buf_release(&scratch);
+	return same;
+}
+
+bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t class,
+		 const struct fields *fields)
+{
+	const struct place *row = shape->places + (shape->row[class] - 1) * shape->nfields;
+
+	for (size_t i = 0; i < wish->nfilters; i++) {
+		const struct filter *filter = &wish->filters[i];
+		const struct place *place = &row[filter->field];
+		const struct slot *slot = place_slot(place, fields);
+		if (!slot)
+			return false;
+		if (filter->is_text ? !text_passes(place, filter, fields)
+		    : filter->set   ? !in_set(filter, slot->s)
+				    : slot->s < filter->low || slot->s > filter->high)
+			return false;
+	}
+	return true;
 }

@@ -8,3 +8,6 @@ check_PROGRAMS += %D%/test_random
 %C%_test_random_LDADD = $(SQL_TEST_LDADD)
 dist_check_SCRIPTS += %D%/extension.sh
 EXTRA_DIST += %D%/extension.py
+check_PROGRAMS += %D%/test_fold
+%C%_test_fold_SOURCES = %D%/test_fold.c $(sql_world)
+%C%_test_fold_LDADD = $(SQL_TEST_LDADD)

@@ -25,7 +25,7 @@ struct made {
 	struct world world;
 	uint64_t seed;
 	unsigned answered; /* queries with rows */
-	char *table; /* quoted */
+	char *table;       /* quoted */
 	struct column columns[COLUMNS_MAX];
 	size_t ncolumns;
 };

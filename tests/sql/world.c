@@ -61,7 +61,7 @@ static bool give_state(void *arg, struct state **out, struct error *err)
 void world_open(struct world *world, const char *path)
 {
 	struct trace_options trace = {.paths = &path, .npaths = 1};
-	struct index_options index = {.none = true, .jobs = 1};
+	struct index_options index = {.none = true, .jobs = 3};
 	struct error err = {0};
 
 	*world = (struct world){0};
@@ -119,6 +119,15 @@ static void add_line(struct sql_statement *statement, struct answer_text *out)
 	buf_release(&line);
 }
 
+static char *head_of(const struct sql_statement *statement)
+{
+	struct buf head = {0};
+
+	for (size_t i = 0; i < sql_columns(statement); i++)
+		buf_printf(&head, "%s|", sql_column_name(statement, i));
+	return head.data ? head.data : mem_strdup("");
+}
+
 void world_ask(struct world *world, const char *query, struct answer_text *out)
 {
 	struct sql_statement *statement;
@@ -129,6 +138,7 @@ void world_ask(struct world *world, const char *query, struct answer_text *out)
 	uint64_t events = world->trace->events_decoded, packets = world->trace->packets_decoded;
 	if (!sql_prepare(world->sql, query, &rest, &statement, &out->err))
 		return;
+	out->head = head_of(statement);
 	while ((step = sql_step(statement, &out->err)) == STEP_ITEM)
 		add_line(statement, out);
 	if (step == STEP_END)
@@ -155,6 +165,7 @@ void answer_release(struct answer_text *answer)
 	for (size_t i = 0; i < answer->count; i++)
 		mem_free(answer->lines[i]);
 	mem_free(answer->lines);
+	mem_free(answer->head);
 	*answer = (struct answer_text){0};
 }
 
@@ -162,6 +173,8 @@ void answers_same(const char *query, const struct answer_text *a, const struct a
 {
 	if (a->err.kind != b->err.kind)
 		fail_msg("%s: '%s' and '%s'", query, a->err.text, b->err.text);
+	if (a->head && b->head && strcmp(a->head, b->head) != 0)
+		fail_msg("%s: columns %s and %s", query, a->head, b->head);
 	for (size_t i = 0; i < a->count && i < b->count; i++)
 		if (strcmp(a->lines[i], b->lines[i]) != 0)
 			fail_msg("%s: row %zu: %s and %s", query, i, a->lines[i], b->lines[i]);

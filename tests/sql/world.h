@@ -21,6 +21,7 @@ void world_close(struct world *world);
 struct answer_text {
 	char **lines; /* a row each, cells parted by | */
 	size_t count, capacity;
+	char *head;               /* names of the columns; NULL: it was not prepared */
 	uint64_t steps;           /* of SQLite's machine */
 	uint64_t events, packets; /* decoded for it */
 	struct error err;         /* kind ERR_NONE: it was answered */

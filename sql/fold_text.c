@@ -1,0 +1,506 @@
+/*
+ * fold_text.c - a statement read as words, and written again over a folded table
+ *
+ *     [EXPLAIN QUERY PLAN] SELECT items FROM table [WHERE ...] [GROUP BY columns]
+ *     [HAVING ...] [ORDER BY ...] [LIMIT ...]
+ *
+ * SQLite has already accepted the statement, so this looks for one form and gives up on whatever
+ * is not surely of it. WHERE is left as it stands; elsewhere aggregates of a column become those of
+ * "fold N", and any column beside them must be a key.
+ */
+#include "sql/fold.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum word_kind { WORD_END, WORD_NAME, WORD_QUOTED, WORD_STRING, WORD_NUMBER, WORD_SIGN };
+
+struct word {
+	enum word_kind kind;
+	size_t at, len; /* in the text */
+};
+
+struct statement {
+	const char *text;
+	size_t len;
+	struct word *words; /* ended by WORD_END */
+	size_t count, capacity;
+	struct fold *fold;
+	struct buf out;
+};
+
+/* ---- words ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Behind blanks and comments. */
+static size_t skip(const char *text, size_t len, size_t at)
+{
+	while (at < len) {
+		if (strchr(" \t\r\n\f", text[at])) {
+			at++;
+		} else if (text[at] == '-' && at + 1 < len && text[at + 1] == '-') {
+			while (at < len && text[at] != '\n')
+				at++;
+		} else if (text[at] == '/' && at + 1 < len && text[at + 1] == '*') {
+			const char *end = strstr(text + at + 2, "*/");
+			at = end && (size_t)(end - text) < len ? (size_t)(end - text) + 2 : len;
+		} else {
+			break;
+		}
+	}
+	return at;
+}
+
+static size_t quoted_end(const char *text, size_t len, size_t at)
+{
+	char quote = text[at] == '[' ? ']' : text[at];
+
+	for (at++; at < len; at++) {
+		if (text[at] != quote)
+			continue;
+		if (quote == ']' || at + 1 >= len || text[at + 1] != quote)
+			return at + 1;
+		at++; /* doubled: it stands for itself */
+	}
+	return len;
+}
+
+static size_t word_end(const char *text, size_t len, size_t at, enum word_kind *kind)
+{
+	if (text[at] == '\'' || text[at] == '"' || text[at] == '`' || text[at] == '[') {
+		*kind = text[at] == '\'' ? WORD_STRING : WORD_QUOTED;
+		return quoted_end(text, len, at);
+	}
+	*kind = is_letter(text[at]) ? WORD_NAME : is_digit(text[at]) ? WORD_NUMBER : WORD_SIGN;
+	if (*kind == WORD_SIGN)
+		return at + 1;
+	while (at < len && (is_letter(text[at]) || is_digit(text[at]) || text[at] == '$' ||
+			    (*kind == WORD_NUMBER && text[at] == '.')))
+		at++;
+	return at;
+}
+
+static void read_words(struct statement *statement)
+{
+	size_t at = 0;
+
+	for (;;) {
+		struct word word = {.kind = WORD_END};
+		at = skip(statement->text, statement->len, at);
+		word.at = at;
+		if (at < statement->len)
+			at = word_end(statement->text, statement->len, at, &word.kind);
+		word.len = at - word.at;
+		if (word.kind == WORD_SIGN && statement->text[word.at] == ';')
+			word.kind = WORD_END;
+		statement->words = mem_grow(statement->words, statement->count,
+					    &statement->capacity, sizeof *statement->words);
+		statement->words[statement->count++] = word;
+		if (word.kind == WORD_END)
+			return;
+	}
+}
+
+static bool is_name(const struct statement *statement, size_t i, const char *name)
+{
+	const struct word *word = &statement->words[i];
+
+	return word->kind == WORD_NAME && word->len == strlen(name) &&
+	       !sqlite3_strnicmp(statement->text + word->at, name, (int)word->len);
+}
+
+static bool is_sign(const struct statement *statement, size_t i, char sign)
+{
+	const struct word *word = &statement->words[i];
+
+	return word->kind == WORD_SIGN && statement->text[word->at] == sign;
+}
+
+static bool is_any(const struct statement *statement, size_t i, const char *const *names)
+{
+	for (; *names; names++)
+		if (is_name(statement, i, *names))
+			return true;
+	return false;
+}
+
+/* A name or a quoted one, without quotes; the caller frees it. */
+static char *name_text(const struct statement *statement, size_t i)
+{
+	const struct word *word = &statement->words[i];
+	struct buf text = {0};
+
+	buf_add(&text, statement->text + word->at, word->len);
+	char *name = sql_unquoted(buf_text(&text));
+	buf_release(&text);
+	return name;
+}
+
+/* ---- tables and columns ---- */
+
+/* The shape of the table that word i names; NULL: it is no table of events. */
+static struct shape *shape_named(const struct statement *statement, size_t i,
+				 const struct sql_host *host)
+{
+	const struct class_group *group = NULL;
+	char *name = name_text(statement, i);
+	bool events = !sqlite3_stricmp(name, "events"), taken = events;
+
+	for (size_t k = 0; sql_modules[k].name; k++)
+		taken |= !sqlite3_stricmp(name, sql_modules[k].name);
+	for (size_t k = 0; k < host->ngroups && !taken && !group; k++)
+		if (!sqlite3_stricmp(host->groups[k].name, name))
+			group = &host->groups[k];
+	mem_free(name);
+	return events || group ? shape_new(host->trace, group, false) : NULL;
+}
+
+/* The column that word i names; -1: none. */
+static int column_named(const struct statement *statement, size_t i)
+{
+	const struct shape *shape = statement->fold->shape;
+	enum word_kind kind = statement->words[i].kind;
+	int found = -1;
+
+	if (kind != WORD_NAME && kind != WORD_QUOTED)
+		return -1;
+	char *name = name_text(statement, i);
+	for (size_t k = 0; k < shape->ncolumns && found < 0; k++)
+		if (!sqlite3_stricmp(shape->columns[k].name, name))
+			found = (int)k;
+	mem_free(name);
+	return found;
+}
+
+static bool can_be_key(const struct column *column)
+{
+	return column->kind == COLUMN_TS || column->kind == COLUMN_CPU ||
+	       column->kind == COLUMN_NAME || column->kind == COLUMN_STREAM ||
+	       (column->kind == COLUMN_FIELD &&
+		(column->whole_number || !strcmp(column->type, "TEXT")));
+}
+
+static bool can_be_value(const struct column *column)
+{
+	return column->kind == COLUMN_TS || column->kind == COLUMN_CPU ||
+	       (column->kind == COLUMN_FIELD && column->whole_number);
+}
+
+static bool is_key(const struct fold *fold, int column)
+{
+	for (unsigned i = 0; i < fold->nkeys; i++)
+		if ((int)fold->keys[i] == column)
+			return true;
+	return false;
+}
+
+/* The number of the value, which is there afterwards; -1: there are too many. */
+static int value_number(struct fold *fold, enum fold_kind kind, uint32_t column)
+{
+	for (unsigned i = 0; i < fold->nvalues; i++)
+		if (fold->values[i].kind == kind && fold->values[i].column == column)
+			return (int)i;
+	if (fold->nvalues == FOLD_VALUES_MAX)
+		return -1;
+	fold->values[fold->nvalues] = (struct fold_value){kind, column};
+	return (int)fold->nvalues++;
+}
+
+/* ---- expressions ---- */
+
+/* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
+static bool fold_call(struct statement *statement, size_t i, char *out, size_t size)
+{
+	static const struct {
+		const char *name;
+		enum fold_kind kind;
+		const char *join;
+	} calls[] = {{"count", FOLD_COUNT, "sum"},
+		     {"sum", FOLD_SUM, "sum"},
+		     {"min", FOLD_MIN, "min"},
+		     {"max", FOLD_MAX, "max"}};
+	struct fold *fold = statement->fold;
+	int column = column_named(statement, i + 2), number;
+
+	if (!is_sign(statement, i + 3, ')'))
+		return false;
+	for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+		if (!is_name(statement, i, calls[k].name))
+			continue;
+		if (calls[k].kind == FOLD_COUNT && is_sign(statement, i + 2, '*'))
+			number = value_number(fold, FOLD_ROWS, 0);
+		else if (column >= 0 && can_be_value(&fold->shape->columns[column]))
+			number = value_number(fold, calls[k].kind, (uint32_t)column);
+		else
+			return false;
+		snprintf(out, size,
+			 calls[k].kind == FOLD_COUNT ? "coalesce(%s(\"fold %d\"), 0)"
+						     : "%s(\"fold %d\")",
+			 calls[k].join, number);
+		return number >= 0;
+	}
+	return false;
+}
+
+/* What may stand before a bracket and is no aggregate. */
+static bool is_harmless(const struct statement *statement, size_t i)
+{
+	static const char *const names[] = {
+		"and",   "or",    "not",       "in",     "when",   "then",  "else",    "between",
+		"like",  "glob",  "is",        "cast",   "by",     "as",    "printf",  "format",
+		"round", "abs",   "hex",       "u64",    "upper",  "lower", "length",  "substr",
+		"ts",    "iif",   "ifnull",    "nullif", "typeof", "trim",  "replace", "coalesce",
+		"instr", "quote", "time_text", NULL};
+
+	return is_any(statement, i, names);
+}
+
+static bool copy_between(struct statement *statement, size_t from, size_t to)
+{
+	buf_add(&statement->out, statement->text + from, to - from);
+	return true;
+}
+
+/*
+ * Writes words [i, end) again. The text between them goes along. False: something in it is not
+ * understood.
+ */
+static bool write_words(struct statement *statement, size_t i, size_t end)
+{
+	while (i < end) {
+		const struct word *word = &statement->words[i];
+		bool called = i + 1 < end && is_sign(statement, i + 1, '(');
+		bool name = word->kind == WORD_NAME || word->kind == WORD_QUOTED;
+		size_t words = 1;
+		char call[64];
+		int column = column_named(statement, i);
+		if (is_sign(statement, i, '.') || is_sign(statement, i, '?') ||
+		    is_sign(statement, i, ':') || is_sign(statement, i, '@') ||
+		    is_sign(statement, i, '$'))
+			return false;
+		if (called && i + 3 < end && fold_call(statement, i, call, sizeof call)) {
+			buf_add_text(&statement->out, call);
+			words = 4;
+		} else if (name && called && !is_harmless(statement, i)) {
+			return false;
+		} else if (name && !called && column >= 0 && !is_key(statement->fold, column)) {
+			return false;
+		} else {
+			copy_between(statement, word->at, word->at + word->len);
+		}
+		const struct word *last = &statement->words[i + words - 1];
+		i += words;
+		if (i < end)
+			copy_between(statement, last->at + last->len, statement->words[i].at);
+	}
+	return true;
+}
+
+/* An item keeps the name that SQLite gives its column. */
+static bool write_item(struct statement *statement, size_t from, size_t end)
+{
+	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
+	bool named = false;
+
+	if (from == end || is_sign(statement, from, '*'))
+		return false;
+	for (size_t i = from; i < end; i++)
+		named |= is_name(statement, i, "as") && i > from && i + 2 == end;
+	if (named && column_named(statement, end - 1) >= 0)
+		return false; /* an alias that is also a column may mean either */
+	if (end - from > 1 && (last->kind == WORD_NAME || last->kind == WORD_QUOTED))
+		named |=
+			!is_name(statement, end - 1, "end") && !is_name(statement, end - 1, "null");
+	size_t begin = statement->out.len;
+	if (!write_words(statement, from, end))
+		return false;
+	if (named || (end - from == 1 && statement->out.len - begin == first->len))
+		return true;
+	buf_add_text(&statement->out, " AS \"");
+	for (size_t i = first->at; i < last->at + last->len; i++) {
+		if (statement->text[i] == '"')
+			buf_add_char(&statement->out, '"');
+		buf_add_char(&statement->out, statement->text[i]);
+	}
+	buf_add_char(&statement->out, '"');
+	return true;
+}
+
+static bool write_items(struct statement *statement, size_t i, size_t end)
+{
+	size_t from = i;
+	int depth = 0;
+
+	for (; i <= end; i++) {
+		if (i < end && is_sign(statement, i, '('))
+			depth++;
+		if (i < end && is_sign(statement, i, ')'))
+			depth--;
+		if (i < end && (depth || !is_sign(statement, i, ',')))
+			continue;
+		if (!write_item(statement, from, i))
+			return false;
+		if (i < end)
+			buf_add_text(&statement->out, ", ");
+		from = i + 1;
+	}
+	return true;
+}
+
+/* ---- clauses ---- */
+
+struct clauses {
+	size_t select, from, where, group, having, order, limit,
+		end; /* words; `end`: it is not there */
+};
+
+static bool find_clauses(const struct statement *statement, struct clauses *out)
+{
+	static const char *const never[] = {"distinct", "join",   "union",   "intersect", "except",
+					    "over",     "filter", "with",    "values",    "window",
+					    "exists",   "all",    "collate", NULL};
+	size_t end = statement->count - 1, i = 0;
+	int depth = 0;
+
+	*out = (struct clauses){0, end, end, end, end, end, end, end};
+	if (is_name(statement, 0, "explain") && end > 3 && is_name(statement, 1, "query"))
+		i = 3;
+	if (!is_name(statement, i, "select"))
+		return false;
+	out->select = i;
+	for (i++; i < end; i++) {
+		depth += is_sign(statement, i, '(') - is_sign(statement, i, ')');
+		if (is_name(statement, i, "select") || is_any(statement, i, never))
+			return false;
+		if (depth)
+			continue;
+		if (is_name(statement, i, "from") && out->from == end)
+			out->from = i;
+		else if (is_name(statement, i, "where"))
+			out->where = i;
+		else if (is_name(statement, i, "group"))
+			out->group = i;
+		else if (is_name(statement, i, "having"))
+			out->having = i;
+		else if (is_name(statement, i, "order"))
+			out->order = i;
+		else if (is_name(statement, i, "limit"))
+			out->limit = i;
+	}
+	size_t next = out->where < end    ? out->where
+		      : out->group < end  ? out->group
+		      : out->having < end ? out->having
+		      : out->order < end  ? out->order
+					  : out->limit;
+	return out->from + 2 == next; /* one table, without an alias */
+}
+
+static bool read_keys(struct statement *statement, const struct clauses *clauses)
+{
+	struct fold *fold = statement->fold;
+	size_t end = clauses->having < clauses->end  ? clauses->having
+		     : clauses->order < clauses->end ? clauses->order
+						     : clauses->limit;
+
+	if (clauses->group == clauses->end)
+		return clauses->having == clauses->end;
+	for (size_t i = clauses->group + 2; i < end; i += 2) {
+		int column = column_named(statement, i);
+		if (column < 0 || !can_be_key(&fold->shape->columns[column]) ||
+		    fold->nkeys == FOLD_KEYS_MAX ||
+		    (i + 1 < end && !is_sign(statement, i + 1, ',')))
+			return false;
+		fold->keys[fold->nkeys++] = (uint32_t)column;
+	}
+	return fold->nkeys > 0;
+}
+
+/* The first or last time alone is found without a sweep. */
+static bool is_better_scanned(const struct fold *fold)
+{
+	return !fold->nkeys &&
+	       (!fold->nvalues || (fold->nvalues == 1 && fold->values[0].kind >= FOLD_MIN &&
+				   fold->shape->columns[fold->values[0].column].kind == COLUMN_TS));
+}
+
+static bool write_statement(struct statement *statement, const struct clauses *clauses)
+{
+	const struct word *words = statement->words;
+	size_t tail = clauses->group < clauses->end    ? clauses->group
+		      : clauses->having < clauses->end ? clauses->having
+		      : clauses->order < clauses->end  ? clauses->order
+						       : clauses->limit;
+
+	/* SQLite may scan once per side of an OR, and tell rows that both give by their numbers */
+	for (size_t i = clauses->where; i < tail; i++)
+		if (is_name(statement, i, "or"))
+			return false;
+	copy_between(statement, 0, words[clauses->select + 1].at);
+	if (!write_items(statement, clauses->select + 1, clauses->from))
+		return false;
+	buf_printf(&statement->out, " FROM \"%s\" ", statement->fold->name);
+	if (clauses->where < clauses->end)
+		copy_between(statement, words[clauses->where].at, words[tail].at);
+	return write_words(statement, tail, clauses->end);
+}
+
+static bool rewrite(struct statement *statement, struct sql_host *host)
+{
+	static _Atomic unsigned number;
+	struct fold *fold = statement->fold;
+	struct clauses clauses;
+
+	read_words(statement);
+	if (!find_clauses(statement, &clauses))
+		return false;
+	fold->host = host;
+	fold->shape = shape_named(statement, clauses.from + 1, host);
+	if (!fold->shape)
+		return false;
+	char *table = name_text(statement, clauses.from + 1);
+	snprintf(fold->name, sizeof fold->name, "%.80s folded %u", table, ++number);
+	mem_free(table);
+	return !strpbrk(fold->name, "\"") && read_keys(statement, &clauses) &&
+	       write_statement(statement, &clauses) && !is_better_scanned(fold);
+}
+
+void fold_free(struct fold *fold)
+{
+	if (!fold)
+		return;
+	scan_plans_release(&fold->plans);
+	shape_free(fold->shape);
+	mem_free(fold);
+}
+
+char *fold_rewrite(struct sql_context *context, const char *text, size_t len, struct fold **out)
+{
+	struct sql_host *host = context->hosts;
+	struct statement statement = {.text = text, .len = len};
+	char *written = NULL;
+
+	*out = NULL;
+	if (!host || !host->pushdown)
+		return NULL;
+	statement.fold = mem_new(sizeof *statement.fold);
+	if (rewrite(&statement, host)) {
+		*out = statement.fold;
+		written = statement.out.data;
+	} else {
+		fold_free(statement.fold);
+		buf_release(&statement.out);
+	}
+	mem_free(statement.words);
+	return written;
+}

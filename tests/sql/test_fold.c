@@ -1,0 +1,121 @@
+/*
+ * test_fold.c - which statements are answered by a sweep on all threads, and that none changes
+ *
+ * Each is asked as it is and with scans that take nothing, which folds nothing: rows, their order
+ * where one is asked for, and names of columns must be the same.
+ */
+#include "tests/harness.h"
+#include "tests/sql/world.h"
+
+#include <string.h>
+
+static struct row {
+	const char *name, *query;
+	bool folded;
+} rows[] = {
+	{"events per name", "SELECT name, count(*) FROM events GROUP BY name", true},
+	{"any case, comments, a semicolon",
+	 "sElEcT name /* , */, COUNT( * ) FROM Events GROUP By name -- x\n;", true},
+	{"names in quotes", "SELECT \"name\", count(\"cpu\") FROM \"events\" GROUP BY [name]",
+	 true},
+	{"all of them", "SELECT count(*) FROM events", true},
+	{"of none", "SELECT count(*), sum(cpu), min(ts) FROM events WHERE name = 'nothing'", true},
+	{"groups of none", "SELECT cpu, count(*) FROM events WHERE cpu = 99 GROUP BY cpu", true},
+	{"a class per field", "SELECT next_tid, count(*) FROM sched_switch GROUP BY next_tid",
+	 true},
+	{"per text and CPU",
+	 "SELECT next_comm, cpu, count(*), sum(next_prio) FROM sched_switch GROUP BY next_comm, "
+	 "cpu",
+	 true},
+	{"a key that is not shown", "SELECT count(*) FROM events GROUP BY stream", true},
+	{"keys alone", "SELECT cpu FROM events GROUP BY cpu", true},
+	{"in a window", "SELECT cpu, max(ts) FROM events WHERE ts < ts('+1ms') GROUP BY cpu", true},
+	{"conditions on fields",
+	 "SELECT cpu, count(*) FROM sched_switch WHERE next_prio IN (120, 100) AND next_tid > 5 "
+	 "GROUP BY cpu",
+	 true},
+	{"arithmetic, aliases, HAVING, ORDER BY",
+	 "SELECT name AS n, (max(ts) - min(ts)) / count(*) AS apart, 'x' || name y FROM events "
+	 "GROUP BY name HAVING count(*) > 3 ORDER BY apart DESC, 1 LIMIT 4",
+	 true},
+	{"the same value twice", "SELECT count(*), count(*) + 1, count(ts) FROM events", true},
+	{"a condition on a key that SQLite tests again",
+	 "SELECT name, count(*) FROM events WHERE name LIKE 'SCHED%' GROUP BY name", true},
+	{"a CASE",
+	 "SELECT CASE WHEN cpu < 2 THEN 'low' ELSE 'high' END, count(*) FROM events GROUP BY "
+	 "cpu ORDER BY cpu",
+	 true},
+	{"no names of columns but the text", "SELECT  max(ts)-min(ts) , count( * ) FROM events",
+	 true},
+	/* planned so, and given up when SQLite asks for what groups have not */
+	{"a condition that no scan takes", "SELECT count(*) FROM events WHERE fields LIKE '%tid%'",
+	 true},
+	{"a condition on two columns",
+	 "SELECT count(*) FROM sched_switch WHERE prev_tid < next_tid", true},
+	{"a column beside the keys", "SELECT name, max(ts) FROM events", false},
+	{"an alias that is a column", "SELECT count(*) AS cpu FROM events GROUP BY name", false},
+	{"other aggregates", "SELECT avg(cpu) FROM events GROUP BY name", false},
+	{"aggregates of expressions", "SELECT sum(cpu + 1) FROM events", false},
+	{"distinct values", "SELECT count(DISTINCT cpu) FROM events", false},
+	{"aggregates with a filter", "SELECT count(*) FILTER (WHERE cpu = 0) FROM events", false},
+	{"windows", "SELECT count(*) OVER (), name FROM events LIMIT 3", false},
+	{"a join", "SELECT count(*) FROM events JOIN streams ON events.stream = streams.name",
+	 false},
+	{"two tables", "SELECT count(*) FROM streams, events", false},
+	{"a part of it", "SELECT (SELECT count(*) FROM events)", false},
+	{"either of two conditions",
+	 "SELECT count(*) FROM events WHERE cpu = 0 OR name = 'sched_switch'", false},
+	{"another collation", "SELECT count(*) FROM events GROUP BY name COLLATE NOCASE", false},
+	{"another table", "SELECT count(*) FROM packets", false},
+	{"the first time alone, which is no sweep", "SELECT min(ts) FROM events", false},
+	{"least of two", "SELECT max(cpu, 2) FROM events GROUP BY cpu", false},
+	{"names joined", "SELECT group_concat(name) FROM events GROUP BY name", false},
+};
+
+static void folds(void **state)
+{
+	const struct row *row = *state;
+	struct answer_text plan, with, off, without;
+	struct buf explain = {0};
+	struct world world;
+	bool folded = false;
+
+	world_open(&world, world_generated());
+	buf_printf(&explain, "EXPLAIN QUERY PLAN %s", row->query);
+	world_ask(&world, buf_text(&explain), &plan);
+	for (size_t i = 0; i < plan.count; i++)
+		folded |= strstr(plan.lines[i], "on all threads") != NULL;
+	assert_int_equal(folded, row->folded);
+	world_ask(&world, row->query, &with);
+	world_ask(&world, "SELECT yore_pushdown(0)", &off);
+	world_ask(&world, row->query, &without);
+	if (with.err.kind != ERR_NONE)
+		fail_msg("%s", with.err.text);
+	if (!strstr(row->query, "ORDER BY")) {
+		answer_sort(&with);
+		answer_sort(&without);
+	}
+	answers_same(row->query, &with, &without);
+	answer_release(&plan);
+	answer_release(&with);
+	answer_release(&off);
+	answer_release(&without);
+	buf_release(&explain);
+	world_close(&world);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_remove_generated();
+	return 0;
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[COUNT(rows)];
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		tests[i] = (struct CMUnitTest){rows[i].name, folds, NULL, NULL, &rows[i]};
+	return cmocka_run_group_tests_name("folded statements", tests, NULL, teardown);
+}

@@ -1,6 +1,6 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
 #include "repl/cmds.h"
-#include "state/timelines.h"
+#include "state/shards.h"
 
 static bool drop(struct session *session, struct error *err)
 {
@@ -25,28 +25,6 @@ static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, 
 	return true;
 }
 
-static bool build_timelines(struct session *session, const struct options *options,
-			    struct sink *sink, struct error *err)
-{
-	struct state *state = session_state(session, err);
-	struct timelines_built built;
-
-	if (!state || !timelines_build(state, &built, err))
-		return false;
-	if (options->format == FORMAT_JSON)
-		sink_printf(sink,
-			    "{\"timelines\":{\"changes\":%llu,\"slices\":%u,\"bytes\":%llu}}\n",
-			    (unsigned long long)built.changes, built.slices,
-			    (unsigned long long)built.bytes);
-	else
-		sink_printf(sink, "%llu change%s of state in %u slice%s, %llu bytes\n",
-			    (unsigned long long)built.changes, built.changes == 1 ? "" : "s",
-			    built.slices, built.slices == 1 ? "" : "s",
-			    (unsigned long long)built.bytes);
-	sink_row(sink);
-	return true;
-}
-
 static bool build_index(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
@@ -54,6 +32,8 @@ static bool build_index(struct session *session, const struct options *options, 
 
 	if (options->drop)
 		return drop(session, err);
+	if ((options->chunk || options->pass || options->join) && !options->timelines)
+		return error_set(err, ERR_QUERY, "--chunk, --pass and --join are of --timelines");
 	session->scan_all = true;
 	struct index *index = session_index(session, err);
 	if (!index || !index_build(index, err) || !totals(session, &packets, &bytes, err) ||
@@ -70,7 +50,7 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return !options->timelines || build_timelines(session, options, sink, err);
+	return !options->timelines || index_timelines(session, options, sink, err);
 }
 
 const struct cmd cmd_index = {
@@ -86,12 +66,16 @@ const struct cmd cmd_index = {
 		"\n"
 		"--timelines also stores every change of state that the rules make of the events:\n"
 		"at, state, when, longest and diff then answer from there. Interrupted, what was\n"
-		"stored stays, and the next run goes on with it.\n"
+		"stored stays, and the next run goes on with it. Threads (--jobs) share the work.\n"
+		"So can processes, also of several machines with one index folder: for each I\n"
+		"--chunk I/N --pass 1, all at once; when they are done one --join; then for each I\n"
+		"--chunk I/N --pass 2. What was killed is run again.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore index fixtures/golden/sched-demo\n"
 		"  $ yore index fixtures/golden/sched-demo --timelines\n"
+		"  $ yore index fixtures/golden/sched-demo --timelines --chunk 1/2 --pass 1\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
-	.options = OPT_TRACE | OPT_INDEX | OPT_FORMAT,
+	.options = OPT_TRACE | OPT_INDEX | OPT_FORMAT | OPT_RULES,
 	.run = build_index,
 };

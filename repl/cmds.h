@@ -16,4 +16,8 @@ bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview
 bool explain_print(struct session *session, const struct options *options, struct sink *sink,
 		   struct error *err);
 
+/* `index --timelines` */
+bool index_timelines(struct session *session, const struct options *options, struct sink *sink,
+		     struct error *err);
+
 #endif

@@ -28,7 +28,7 @@ enum option_group {
 	OPT_LIMIT = 1 << 6,    /* --limit */
 	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
 	OPT_BEFORE = 1 << 8,   /* --before */
-	OPT_INDEX = 1 << 9,    /* --drop --timelines */
+	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
 	OPT_DUMP = 1 << 10,    /* --at */
 	OPT_EXPLAIN = 1 << 11, /* --explain */
 	OPT_LIST = 1 << 12,    /* --list */
@@ -77,6 +77,8 @@ struct options {
 	uint64_t context; /* events before and after --around */
 	bool has_context;
 	bool before, why;
+	const char *chunk, *pass;
+	bool join;
 	bool drop, timelines, list, explain_rules, decode;
 	enum by by;
 	const char *svg;

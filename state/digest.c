@@ -64,13 +64,14 @@ struct maker {
 
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b)
 {
-	int order = order_compare(&a->order, &b->order);
 	bool was_a, was_b;
+	int order;
 
-	if (order)
-		return order;
-	if (a->line == b->line || a->line == UINT32_MAX || b->line == UINT32_MAX)
+	if (a->line == UINT32_MAX || b->line == UINT32_MAX)
 		return (b->line == UINT32_MAX) - (a->line == UINT32_MAX);
+	order = order_compare(&a->order, &b->order);
+	if (order || a->line == b->line)
+		return order;
 	was_a = program_statement(program, a->line)->verb == VERB_WAS;
 	was_b = program_statement(program, b->line)->verb == VERB_WAS;
 	if (was_a != was_b)
@@ -592,7 +593,8 @@ static void run_release(struct maker *run)
 	digest_release(&run->digest);
 }
 
-bool digest_make(const struct digest_part *part, struct buf *out, struct error *err)
+bool digest_make(const struct digest_part *part, struct buf *out, uint64_t *events,
+		 struct error *err)
 {
 	uint64_t *classes = program_classes(part->program);
 	struct feed_range range = {.losses = true, .classes = classes};
@@ -611,6 +613,7 @@ bool digest_make(const struct digest_part *part, struct buf *out, struct error *
 	feed_close(&run.pass);
 	if (ok)
 		digest_write(&run.digest, part->program, part->feed->trace->nstreams, out);
+	*events = run.digest.events;
 	run_release(&run);
 	mem_free(classes);
 	return ok;

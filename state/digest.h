@@ -34,14 +34,15 @@ struct digest { /* as the join reads it */
 
 /*
  * Evaluates all events with begin <= time < end; NSTIME_MIN: from the start on, with @start, and
- * then nothing is open. *out gains the digest's bytes.
+ * then nothing is open. *out gains the digest's bytes, *events says how many there were.
  */
 struct digest_part {
 	struct feed *feed;
 	struct program *program;
 	nstime begin, end;
 };
-bool digest_make(const struct digest_part *part, struct buf *out, struct error *err);
+bool digest_make(const struct digest_part *part, struct buf *out, uint64_t *events,
+		 struct error *err);
 
 /* False: the bytes are not of this program. */
 bool digest_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
@@ -50,7 +51,7 @@ void digest_release(struct digest *digest);
 void digest_write(const struct digest *digest, const struct program *program, size_t nstreams,
 		  struct buf *out);
 
-/* How writes are ordered: by event, and in it `was` lines first, then by line. */
+/* How writes are ordered: by event, and in it `was` lines first, then by line. Nobody is older. */
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b);
 
 #endif

@@ -267,8 +267,9 @@ struct placed {
 static int by_writer(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
+	int order = writer_compare(x->program, &x->tomb->writer, &y->tomb->writer);
 
-	return writer_compare(x->program, &x->tomb->writer, &y->tomb->writer);
+	return order ? order : (x->tomb->seq > y->tomb->seq) - (x->tomb->seq < y->tomb->seq);
 }
 
 /* Which of two tombs is newer is told by `seq`. */
@@ -338,6 +339,22 @@ bool join_add(struct join *join, nstime begin, const void *bytes, size_t len, st
 		lay(join, &digest);
 	digest_release(&digest);
 	return ok;
+}
+
+void join_forget(struct join *join)
+{
+	static const struct writer nobody = {.line = UINT32_MAX};
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(join->state, &a);) {
+		cells_get(join->state, a, &cell);
+		cell.writer = nobody;
+		cell.last = (struct value){.kind = VALUE_UNKNOWN};
+		cell.run = cell.last_run = cell.named_at = 0;
+		cells_set(join->state, a, &cell);
+	}
+	for (size_t i = 0; i < join->state->ntombs; i++)
+		join->state->tombs[i].writer = nobody;
 }
 
 /* ---- the hash of a state ---- */

@@ -35,7 +35,8 @@ libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/backward.c %D%/backward.h \
 
 # Shards
 libstate_la_SOURCES += %D%/digest.c %D%/digest.h %D%/digest_bytes.c %D%/join.c %D%/join.h \
-	%D%/subset.c
+	%D%/shard_files.c %D%/shards.c %D%/shards.h %D%/shards_internal.h %D%/shards_plan.c \
+	%D%/shards_threads.c %D%/subset.c
 
 # Timelines
 libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \

@@ -334,7 +334,9 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 		if (first)
 			s = shard_slice_at(feeding->shard, tracks->begin);
 		last = shard_slice_at(feeding->shard, tracks->end - 1);
-		if (first && (s || tracks->begin >= shard_record(feeding->shard, 0)->begin))
+		if (first && i > 0 && s == 0) /* its snapshot holds from the cut on */
+			feeding->low = feeding->stored->items[i].begin;
+		else if (first && (s || tracks->begin >= shard_record(feeding->shard, 0)->begin))
 			feeding->low = shard_record(feeding->shard, s)->begin;
 		feeding->high = shard_record(feeding->shard, last)->end;
 		for (bool begins = first; s <= last && !feeding->failed; s++, begins = false)

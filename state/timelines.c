@@ -241,6 +241,14 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 					  index_put(state->index, name, sizeof name, "", 1, err));
 }
 
+bool timelines_prepared(struct state *state)
+{
+	struct timelines_key key;
+
+	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	return is_marked(state, &key);
+}
+
 bool timelines_build(struct state *state, struct timelines_built *out, struct error *err)
 {
 	struct timelines_part part = {.feed = state->feed,

@@ -70,6 +70,8 @@ char *timelines_path(struct state *state);
  * trace, and removes them where they cannot be.
  */
 bool timelines_prepare(struct state *state, const char *path, struct error *err);
+/* Was that done, by this process or another? */
+bool timelines_prepared(struct state *state);
 /* timelines_build_part() of the whole trace. */
 bool timelines_build(struct state *state, struct timelines_built *out, struct error *err);
 /* Removes the timelines of a trace, of all rules. */

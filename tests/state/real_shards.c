@@ -127,12 +127,13 @@ static bool check_shards(struct check *check)
 					   .begin = check->cuts[i],
 					   .end = check->cuts[i + 1]};
 		struct buf digest = {0};
+		uint64_t events;
 		struct error err;
 
 		if (i > 0)
 			ok = same(check, i, join_state(join));
 		begin = cpu();
-		if (!digest_make(&part, &digest, &err))
+		if (!digest_make(&part, &digest, &events, &err))
 			exit(die(&err));
 		digests += cpu() - begin;
 		begin = cpu();

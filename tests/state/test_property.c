@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "index/store.h"
 #include "state/state_internal.h"
-#include "state/timelines.h"
+#include "state/shards.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 
@@ -83,7 +83,26 @@ static const char *store_path(void)
 	return path;
 }
 
-/* With timelines of the whole trace. */
+/* As commands would: pass 1 of each shard, in any order, the join, pass 2 of each. */
+static bool build_shards(struct state *state, uint32_t n, struct error *err)
+{
+	struct shards_plan plan = {0};
+	struct timelines_built built;
+	struct shards_work work;
+	uint64_t replayed;
+	bool ok = shards_plan(state, n, 1, &plan, err);
+
+	work = shards_work_of(state, &plan);
+	for (uint32_t i = n; i-- > 0 && ok;)
+		ok = shards_digest(&work, i, err);
+	ok = ok && shards_join(&work, &replayed, err);
+	for (uint32_t i = n; i-- > 0 && ok;)
+		ok = shards_build(&work, i, &built, err);
+	shards_plan_release(&plan);
+	return ok;
+}
+
+/* With timelines of the whole trace, in one part or in several. */
 static struct state *open_stored(struct gen *gen, struct fake_trace *trace, struct rules *rules)
 {
 	struct state *state = open_state(trace, rules, FORCE_SLICES);
@@ -92,7 +111,9 @@ static struct state *open_stored(struct gen *gen, struct fake_trace *trace, stru
 
 	state->timelines = store_path();
 	state->timelines_least = 1 + pick(gen, 20);
-	if (!timelines_remove(state->timelines, &err) || !timelines_build(state, &built, &err))
+	if (!timelines_remove(state->timelines, &err) ||
+	    !(pick(gen, 2) ? timelines_build(state, &built, &err)
+			   : build_shards(state, 1 + pick(gen, 7), &err)))
 		fail_msg("%s", err.text);
 	assert_true(timelines_there(state));
 	return state;

@@ -166,8 +166,9 @@ static void digest_of(const struct set *set, size_t shard, struct buf *out)
 				   .begin = set->cuts[shard],
 				   .end = set->cuts[shard + 1]};
 	struct error err;
+	uint64_t events;
 
-	if (!digest_make(&part, out, &err))
+	if (!digest_make(&part, out, &events, &err))
 		fail_msg("%s", err.text);
 	program_free(part.program);
 }

@@ -1,0 +1,26 @@
+/* shards_internal.h - the files that the steps leave for one another */
+#ifndef STATE_SHARDS_INTERNAL_H
+#define STATE_SHARDS_INTERNAL_H
+
+#include "state/shards.h"
+
+enum shard_file { SHARD_DIGEST, SHARD_START, SHARD_BUILT };
+
+struct shard_note {      /* what stands in front of a file's bytes */
+	uint64_t events; /* DIGEST: of the shard; START: before it; BUILT: after it */
+	uint64_t hash;   /* START: of the state */
+	uint64_t changes, slices, bytes; /* BUILT */
+};
+
+/* Whole or not at all. */
+bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+		      const struct shard_note *note, const struct buf *bytes, struct error *err);
+/* False: it is not there, not of the plan, or not whole. `bytes` may be NULL. */
+bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+		     struct shard_note *note, struct buf *bytes);
+void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
+/* A small file, all of it. */
+bool file_read(const char *path, struct buf *out);
+bool file_write(const char *path, const struct buf *bytes, struct error *err);
+
+#endif

@@ -88,6 +88,10 @@ static void gather_numbers(struct column *column)
 	} else if (values->wide && !values->has_null) {
 		memcpy(to, values->numbers, column->rows * sizeof *to);
 		column->count = column->rows;
+	} else if (!values->has_null) {
+		for (size_t i = 0; i < column->rows; i++)
+			to[i] = values->narrow[i];
+		column->count = column->rows;
 	} else {
 		for (size_t i = 0; i < column->rows; i++)
 			if (values->present[i])
@@ -280,6 +284,20 @@ static void levels_write(struct column *column, unsigned bits)
 	column->nlevels = 0;
 }
 
+/* The same for rows that all have a value: one run. */
+static void levels_all(struct column *column, size_t rows)
+{
+	struct buf run = {0};
+	uint32_t len;
+
+	varint_add(&run, rows << 1);
+	buf_add_char(&run, 1);
+	len = (uint32_t)run.len;
+	buf_add(&column->body, &len, 4);
+	buf_add(&column->body, run.data, run.len);
+	buf_release(&run);
+}
+
 static uint32_t list_length(const struct values *values, size_t row)
 {
 	return values->list_ends[row] - (row ? values->list_ends[row - 1] : 0);
@@ -291,6 +309,11 @@ static size_t page_levels(struct column *column, size_t from, size_t to, size_t 
 	const struct values *values = column->values;
 	size_t levels;
 
+	*there = to - from;
+	if (!values->list && !values->has_null) {
+		levels_all(column, to - from);
+		return to - from;
+	}
 	*there = 0;
 	for (size_t row = from; values->list && row < to; row++)
 		for (uint32_t i = 0, n = list_length(values, row); i < n || !i; i++)
@@ -316,10 +339,12 @@ static size_t page_end(const struct column *column, size_t from)
 	const struct values *values = column->values;
 	size_t to = from, bytes = 0, len;
 
+	if (!values->list && !(is_text(values) && values->texts.plain))
+		return from + PAGE_ROWS < column->rows ? from + PAGE_ROWS : column->rows;
 	for (; to < column->rows && to - from < PAGE_ROWS && bytes < PAGE_BYTES; to++) {
 		if (values->list) {
 			bytes += 4 + list_length(values, to) * (values->wide ? 8 : 4);
-		} else if (is_text(values) && values->texts.plain && values->present[to]) {
+		} else if (values->present[to]) {
 			texts_get(&values->texts, values->index[to], &len);
 			bytes += len + 4;
 		}

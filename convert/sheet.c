@@ -40,6 +40,7 @@ static void values_release(struct values *values)
 	mem_free(values->list_ends);
 	mem_free(values->texts.ends);
 	mem_free(values->texts.places);
+	mem_free(values->texts.symbols);
 	buf_release(&values->texts.bytes);
 	buf_release(&values->elements);
 }
@@ -67,6 +68,8 @@ void sheet_clear(struct sheet *sheet)
 		texts->plain = false;
 		if (texts->places)
 			memset(texts->places, 0, texts->nplaces * sizeof *texts->places);
+		if (texts->symbols)
+			memset(texts->symbols, 0, texts->nsymbols * sizeof *texts->symbols);
 	}
 }
 
@@ -157,33 +160,42 @@ static void places_grow(struct texts *texts)
 	}
 }
 
+/* As memcmp(), for the few bytes that names are made of: a call costs more than they do. */
+static bool same_bytes(const char *a, const char *b, size_t len)
+{
+	uint64_t x, y, u, v;
+
+	if (len < 8 || len > 16) {
+		if (len > 16)
+			return memcmp(a, b, len) == 0;
+		for (size_t i = 0; i < len; i++)
+			if (a[i] != b[i])
+				return false;
+		return true;
+	}
+	memcpy(&x, a, 8);
+	memcpy(&y, b, 8);
+	memcpy(&u, a + len - 8, 8);
+	memcpy(&v, b + len - 8, 8);
+	return x == y && u == v;
+}
+
 static bool entry_is(const struct texts *texts, uint32_t entry, const void *bytes, size_t len)
 {
 	size_t have;
 	const char *text = texts_get(texts, entry, &have);
 
-	return have == len && (!len || memcmp(text, bytes, len) == 0);
+	return have == len && same_bytes(text, bytes, len);
 }
 
-static uint32_t entry_of(struct texts *texts, const void *bytes, size_t len)
+/* Where the text is among the entries, or would be. */
+static size_t place_of(const struct texts *texts, const void *bytes, size_t len)
 {
-	if (texts->plain)
-		return entry_add(texts, bytes, len);
-	if (texts->count * 2 >= texts->nplaces)
-		places_grow(texts);
-	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2) {
-		texts->plain = true;
-		return entry_add(texts, bytes, len);
-	}
 	size_t at = hash_of(bytes, len) & (texts->nplaces - 1);
-	while (texts->places[at]) {
-		if (entry_is(texts, texts->places[at] - 1, bytes, len))
-			return texts->places[at] - 1;
+
+	while (texts->places[at] && !entry_is(texts, texts->places[at] - 1, bytes, len))
 		at = (at + 1) & (texts->nplaces - 1);
-	}
-	uint32_t entry = entry_add(texts, bytes, len);
-	texts->places[at] = entry + 1;
-	return entry;
+	return at;
 }
 
 /* Bytes of the UTF-8 character at `at`, 0: it is none. */
@@ -241,24 +253,67 @@ static void mend(const uint8_t *at, size_t len, struct buf *out)
 	}
 }
 
+static uint32_t add_text(struct values *values, const void *bytes, size_t len)
+{
+	struct texts *texts = &values->texts;
+
+	if (!texts->plain) {
+		size_t at = place_of(texts, bytes, len);
+		if (texts->places[at])
+			return texts->places[at] - 1;
+		texts->places[at] = (uint32_t)texts->count + 1;
+	}
+	return entry_add(texts, bytes, len);
+}
+
+static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
+{
+	struct texts *texts = &values->texts;
+	struct buf mended = {0};
+	uint32_t entry;
+
+	if (texts->count * 2 >= texts->nplaces && !texts->plain)
+		places_grow(texts);
+	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2)
+		texts->plain = true;
+	if (!texts->plain) {
+		entry = texts->places[place_of(texts, bytes, len)];
+		if (entry)
+			return entry - 1;
+	}
+	if (values->kind != CELL_TEXT || is_utf8(bytes, len))
+		return add_text(values, bytes, len);
+	mend(bytes, len, &mended);
+	entry = add_text(values, mended.data, mended.len);
+	buf_release(&mended);
+	return entry;
+}
+
 void values_text(struct values *values, size_t row, const void *bytes, size_t len)
 {
 	struct texts *texts = &values->texts;
-	uint32_t before = row && values->present[row - 1] ? values->index[row - 1] : UINT32_MAX;
-	struct buf mended = {0};
+	bool before = row && values->present[row - 1] && !texts->plain;
 
 	values->present[row] = 1;
-	if (before != UINT32_MAX && !texts->plain && entry_is(texts, before, bytes, len)) {
-		values->index[row] = before;
-		return;
+	values->index[row] = before && entry_is(texts, values->index[row - 1], bytes, len)
+				     ? values->index[row - 1]
+				     : entry_of(values, bytes, len);
+}
+
+uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char *text)
+{
+	struct texts *texts = &values->texts;
+	uint32_t entry = entry_of(values, text, strlen(text));
+
+	if (symbol >= texts->nsymbols) {
+		size_t count = symbol + 16;
+		texts->symbols = mem_resize(texts->symbols, count, sizeof *texts->symbols);
+		memset(texts->symbols + texts->nsymbols, 0,
+		       (count - texts->nsymbols) * sizeof *texts->symbols);
+		texts->nsymbols = count;
 	}
-	if (values->kind == CELL_TEXT && !is_utf8(bytes, len)) {
-		mend(bytes, len, &mended);
-		bytes = mended.data;
-		len = mended.len;
-	}
-	values->index[row] = entry_of(texts, bytes, len);
-	buf_release(&mended);
+	texts->symbols[symbol] = entry + 1;
+	return entry;
 }
 
 void values_float(struct values *values, size_t row, double number)

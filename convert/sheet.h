@@ -36,7 +36,9 @@ struct texts {
 	uint32_t *places; /* 1 + entry by hash, 0 none; NULL: every text is an entry of its own */
 	size_t nplaces;   /* a power of two */
 	size_t asked;
-	bool plain; /* too many differ: entries are not told apart any more */
+	bool plain;        /* too many differ: entries are not told apart any more */
+	uint32_t *symbols; /* 1 + entry of what values_symbol() was given, 0 none */
+	size_t nsymbols;
 };
 
 struct values {
@@ -109,6 +111,19 @@ static inline void values_null(struct values *values, size_t row)
 		values->narrow[row] = 0;
 	if (values->list)
 		values->list_ends[row] = row ? values->list_ends[row - 1] : 0;
+}
+
+uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char *text);
+
+/* A text that has a small number, always the same one. */
+static inline void values_symbol(struct values *values, size_t row, uint32_t symbol,
+				 const char *text)
+{
+	struct texts *texts = &values->texts;
+	uint32_t entry = symbol < texts->nsymbols ? texts->symbols[symbol] : 0;
+
+	values->present[row] = 1;
+	values->index[row] = entry ? entry - 1 : values_symbol_entry(values, symbol, text);
 }
 
 /* Bytes of CELL_TEXT that are not UTF-8 become the characters U+0080 to U+00FF. */

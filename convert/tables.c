@@ -176,7 +176,7 @@ static void put_own(struct sheet *sheet, size_t row, nstime t, const struct stre
 {
 	sheet->rises &= stream->has_time; /* events without time come last */
 	put_time(&sheet->columns[0], row, stream->has_time ? t : NSTIME_MIN);
-	put_text(&sheet->columns[1], row, stream->name);
+	values_symbol(&sheet->columns[1], row, stream->index, stream->name);
 	if (cpu < 0)
 		values_null(&sheet->columns[2], row);
 	else
@@ -234,7 +234,7 @@ static bool event_of_all(struct tables *tables, nstime t, const struct stream *s
 	struct sheet *sheet = tables->events;
 	row = sheet_row(sheet);
 	put_own(sheet, row, t, stream, cpu);
-	put_text(&sheet->columns[3], row, class->name);
+	values_symbol(&sheet->columns[3], row, class->index, class->name);
 	text = put_json(tables, &sheet->columns[4], row, fields, context);
 	text += put_json(tables, &sheet->columns[5], row, fields, 1u << SCOPE_PAYLOAD);
 	return row_done(tables, sheet, text, err);

@@ -32,45 +32,63 @@ static const char *bare_name(const char *name)
 	return colon && colon != name && colon[1] ? colon + 1 : NULL;
 }
 
-static void group_add(struct class_group **groups, size_t *count, size_t *capacity,
-		      const char *name, const struct event_class *class)
-{
-	struct class_group *group = NULL;
+/* Groups by name; traces have hundreds of classes and more. */
+struct groups {
+	struct class_group *items;
+	size_t count, capacity;
+	uint32_t *slots; /* 1 + number of a group, 0 free; a power of two, never half full */
+	size_t nslots;
+};
 
-	for (size_t i = 0; i < *count && !group; i++)
-		if (shape_same_name((*groups)[i].name, name))
-			group = &(*groups)[i];
-	if (!group) {
-		*groups = mem_grow(*groups, *count, capacity, sizeof **groups);
-		group = &(*groups)[(*count)++];
-		*group = (struct class_group){.name = name};
+/* The slot of the group of that name, or the free one where it would be. */
+static uint32_t *slot_of(const struct groups *groups, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (uint8_t)lower(*c)) * 0x100000001b3;
+	for (size_t i = hash ^ hash >> 32;; i++) {
+		uint32_t *slot = &groups->slots[i & (groups->nslots - 1)];
+		if (!*slot || shape_same_name(groups->items[*slot - 1].name, name))
+			return slot;
 	}
+}
+
+static void group_add(struct groups *groups, const char *name, const struct event_class *class)
+{
+	uint32_t *slot = slot_of(groups, name);
+
+	if (!*slot) {
+		groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
+					 sizeof *groups->items);
+		groups->items[groups->count++] = (struct class_group){.name = name};
+		*slot = (uint32_t)groups->count;
+	}
+	struct class_group *group = &groups->items[*slot - 1];
 	group->classes = mem_resize(group->classes, group->count + 1, sizeof(struct event_class *));
 	group->classes[group->count++] = class;
 }
 
-static bool is_somebodys(const struct class_group *groups, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (shape_same_name(groups[i].name, name))
-			return true;
-	return false;
-}
-
 void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count)
 {
-	size_t capacity = 0, whole;
+	struct groups groups = {.nslots = 16};
+	size_t whole;
 
-	*out = NULL;
-	*count = 0;
+	while (groups.nslots < 4 * trace->nclasses) /* a class may have two names */
+		groups.nslots *= 2;
+	groups.slots = mem_new_array(groups.nslots, sizeof *groups.slots);
 	for (size_t i = 0; i < trace->nclasses; i++)
-		group_add(out, count, &capacity, trace->classes[i]->name, trace->classes[i]);
-	whole = *count;
+		group_add(&groups, trace->classes[i]->name, trace->classes[i]);
+	whole = groups.count;
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const char *bare = bare_name(trace->classes[i]->name);
-		if (bare && !is_somebodys(*out, whole, bare))
-			group_add(out, count, &capacity, bare, trace->classes[i]);
+		uint32_t found = bare ? *slot_of(&groups, bare) : 0;
+		if (bare && (!found || found > whole))
+			group_add(&groups, bare, trace->classes[i]);
 	}
+	mem_free(groups.slots);
+	*out = groups.items;
+	*count = groups.count;
 }
 
 void class_groups_free(struct class_group *groups, size_t count)

@@ -66,7 +66,7 @@ static bool dot_once(struct sql_shell *shell, const char *argument, struct sink 
 static bool dot_read(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err)
 {
-	enum { DEPTH_MAX = 16 };
+	enum { DEPTH_MAX = 4 };
 
 	if (!*argument)
 		return error_set(err, ERR_QUERY, ".read: FILE is missing");

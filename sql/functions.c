@@ -46,7 +46,6 @@ static void fn_ts(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sqlite3_result_int64(out, t);
 		return;
 	}
-	error_while(&err, "time '%s'", text);
 	sql_result_error(out, &err);
 }
 

@@ -3,6 +3,7 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 #include "repl/picture_draw.h"
+#include "state/timelines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,9 @@ enum {
 	WIDTH = 80, /* of what is no terminal */
 	WIDTH_LEAST = 20,
 	SVG_COLUMNS = 1200,
-	ROWS_MOST = 1000, /* unless --limit says otherwise */
-	NAMED_LEAST = 6   /* columns of a run from which on a name has room */
+	ROWS_MOST = 1000,      /* unless --limit says otherwise */
+	PART_BYTES = 64 << 20, /* of the trace, see parts_of() */
+	NAMED_LEAST = 6        /* columns of a run from which on a name has room */
 };
 
 struct timeline {
@@ -84,16 +86,41 @@ static bool add_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
+/*
+ * In how many parts the range is asked for: stored timelines answer for a part at the cost of that
+ * part, so that a long trace need not be held whole. Any other way would look at what lies before
+ * a part, or behind it, again and again.
+ */
+static uint64_t parts_of(struct timeline *timeline, struct state *state)
+{
+	const struct picture *picture = &timeline->picture;
+	uint64_t parts = trace_bytes(timeline->session->trace) / PART_BYTES + 1;
+
+	if (!timelines_there(state))
+		return 1;
+	return parts < picture->columns ? parts : picture->columns;
+}
+
 /* The intervals, from whoever has them. */
 static bool fill_picture(struct timeline *timeline, struct error *err)
 {
 	struct picture *picture = &timeline->picture;
 	struct state *state = session_state(timeline->session, err);
 
-	if (!state ||
-	    !state_intervals(state, picture->begin, picture->end, timeline->wanteds.queries,
-			     timeline->wanteds.count, add_interval, timeline, err))
+	if (!state)
 		return false;
+	uint64_t parts = parts_of(timeline, state), columns = picture->columns;
+	for (uint64_t i = 0; i < parts; i++) {
+		uint32_t first = (uint32_t)(columns * i / parts);
+		uint32_t end = (uint32_t)(columns * (i + 1) / parts);
+		picture_part(picture, first, end);
+		if (!state_intervals(state, picture_time(picture, first),
+				     picture_time(picture, end), timeline->wanteds.queries,
+				     timeline->wanteds.count, add_interval, timeline, err))
+			return false;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
 	picture_finish(picture);
 	return true;
 }

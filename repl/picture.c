@@ -1,13 +1,16 @@
 /*
  * picture.c - see picture.h
  *
- * A column that one interval covers is done at once. Of the one that is being filled, how long each
- * value held is kept in a small hash; it is emptied when the row moves on.
+ * A row is found again by its path, when the next part has more of it. Nothing is kept open from
+ * part to part, since parts end where columns do. A column that one interval covers is done at
+ * once. Of the one that is being filled, how long each value held is kept in a small hash; it is
+ * emptied when the row moves on.
  */
 #include "repl/picture.h"
 
 #include "engine/base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct held { /* a value of the column that is being filled */
@@ -15,9 +18,16 @@ struct held { /* a value of the column that is being filled */
 	uint64_t time;
 };
 
+struct seen { /* a path that came, by its hash; 0: none */
+	uint64_t hash;
+	uint32_t row; /* 1 + its place; 0: it was one too many */
+};
+
 struct picture_open {
 	struct picture_row *row; /* NULL: none, or one too many */
 	bool any;                /* a row was begun */
+	struct seen *seen;       /* all paths; a power of two, at most half full */
+	size_t nseen, seen_room;
 	char *path;
 	uint32_t column;
 	struct held *held;
@@ -37,6 +47,7 @@ void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t co
 				    .limit = limit,
 				    .arena = arena_new(),
 				    .open = mem_new(sizeof(struct picture_open))};
+	picture->part_end = picture->columns;
 	picture->open->texts = arena_new();
 }
 
@@ -53,6 +64,7 @@ void picture_release(struct picture *picture)
 		mem_free(open->path);
 		mem_free(open->held);
 		mem_free(open->slots);
+		mem_free(open->seen);
 	}
 	mem_free(open);
 	*picture = (struct picture){0};
@@ -199,42 +211,112 @@ static void fill(struct picture *picture, uint32_t column, const struct value *v
 
 /* Rows */
 
-static void begin_row(struct picture *picture, const char *path)
+static struct seen *seen_at(const struct picture_open *open, uint64_t hash)
 {
-	struct picture_open *open = picture->open;
-	struct buf clean = {0};
+	size_t at = hash & (open->seen_room - 1);
 
-	picture_finish(picture);
-	open->any = true;
-	mem_free(open->path);
-	open->path = mem_strdup(path);
-	open->row = NULL;
-	if (picture->nrows == picture->limit) {
-		picture->left_out++;
-		return;
-	}
-	picture->rows = mem_grow(picture->rows, picture->nrows, &picture->rows_capacity,
-				 sizeof *picture->rows);
-	open->row = &picture->rows[picture->nrows++];
-	add_clean(path, strlen(path), &clean);
-	*open->row = (struct picture_row){.path = arena_strdup(picture->arena, buf_text(&clean)),
-					  .cells = arena_array(picture->arena, picture->columns,
-							       sizeof(struct picture_cell))};
-	buf_release(&clean);
+	while (open->seen[at].hash && open->seen[at].hash != hash)
+		at = (at + 1) & (open->seen_room - 1);
+	return &open->seen[at];
 }
 
-void picture_finish(struct picture *picture)
+static void grow_seen(struct picture_open *open)
+{
+	struct seen *old = open->seen;
+	size_t count = open->seen_room;
+
+	open->seen_room = count ? count * 2 : 256;
+	open->seen = mem_new_array(open->seen_room, sizeof *open->seen);
+	for (size_t i = 0; i < count; i++)
+		if (old[i].hash)
+			*seen_at(open, old[i].hash) = old[i];
+	mem_free(old);
+}
+
+/* The path's place among those that came; a new one has no row yet. */
+static struct seen *find_seen(struct picture_open *open, const char *path)
+{
+	struct value text = {.kind = VALUE_STRING, .len = (uint32_t)strlen(path), .text = path};
+
+	if (open->nseen * 2 >= open->seen_room)
+		grow_seen(open);
+	return seen_at(open, value_hash(&text) | 1);
+}
+
+static uint32_t add_row(struct picture *picture, const char *path)
+{
+	struct buf clean = {0};
+
+	if (picture->nrows == picture->limit) {
+		picture->left_out++;
+		return 0;
+	}
+	add_clean(path, strlen(path), &clean);
+	picture->rows = mem_grow(picture->rows, picture->nrows, &picture->rows_capacity,
+				 sizeof *picture->rows);
+	picture->rows[picture->nrows++] =
+		(struct picture_row){.path = arena_strdup(picture->arena, buf_text(&clean)),
+				     .cells = arena_array(picture->arena, picture->columns,
+							  sizeof(struct picture_cell))};
+	buf_release(&clean);
+	return (uint32_t)picture->nrows;
+}
+
+static void end_row(struct picture *picture)
 {
 	if (picture->open->row)
 		close_column(picture);
 	picture->open->row = NULL;
+	picture->open->any = false;
+}
+
+static void begin_row(struct picture *picture, const char *path)
+{
+	struct picture_open *open = picture->open;
+	struct seen *seen;
+
+	end_row(picture);
+	open->any = true;
+	mem_free(open->path);
+	open->path = mem_strdup(path);
+	seen = find_seen(open, path);
+	if (!seen->hash) {
+		struct value text = {
+			.kind = VALUE_STRING, .len = (uint32_t)strlen(path), .text = path};
+		*seen = (struct seen){value_hash(&text) | 1, add_row(picture, path)};
+		open->nseen++;
+	}
+	open->row = seen->row ? &picture->rows[seen->row - 1] : NULL;
+}
+
+void picture_part(struct picture *picture, uint32_t first, uint32_t end)
+{
+	end_row(picture);
+	picture->part_first = first;
+	picture->part_end = end;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct picture_row *p = a, *q = b;
+
+	return strverscmp(p->path, q->path);
+}
+
+void picture_finish(struct picture *picture)
+{
+	end_row(picture);
+	if (picture->nrows)
+		qsort(picture->rows, picture->nrows, sizeof *picture->rows, by_path);
 }
 
 void picture_add(struct picture *picture, const struct interval *interval)
 {
 	struct picture_open *open = picture->open;
-	nstime begin = interval->begin > picture->begin ? interval->begin : picture->begin;
-	nstime end = interval->end < picture->end ? interval->end : picture->end;
+	nstime from = picture_time(picture, picture->part_first);
+	nstime to = picture_time(picture, picture->part_end);
+	nstime begin = interval->begin > from ? interval->begin : from;
+	nstime end = interval->end < to ? interval->end : to;
 
 	if (begin >= end)
 		return;
@@ -251,10 +333,11 @@ void picture_add(struct picture *picture, const struct interval *interval)
 				row_value(picture, open->row, &interval->value);
 			continue;
 		}
-		nstime from = picture_time(picture, column), to = picture_time(picture, column + 1);
-		from = from > begin ? from : begin;
-		to = to < end ? to : end;
-		fill(picture, column, &interval->value, (uint64_t)to - (uint64_t)from);
+		nstime low = picture_time(picture, column),
+		       high = picture_time(picture, column + 1);
+		low = low > begin ? low : begin;
+		high = high < end ? high : end;
+		fill(picture, column, &interval->value, (uint64_t)high - (uint64_t)low);
 	}
 }
 

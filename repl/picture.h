@@ -37,7 +37,8 @@ struct picture {
 	struct picture_row *rows;
 	size_t nrows, rows_capacity, left_out;
 	struct arena *arena;
-	struct picture_open *open; /* the row that is being added */
+	uint32_t part_first, part_end; /* columns that are being filled */
+	struct picture_open *open;     /* the row that is being added */
 };
 
 /* Cells of one look: the same value, mixed or not. */
@@ -51,11 +52,16 @@ void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t co
 		  size_t limit);
 void picture_release(struct picture *picture);
 /*
- * Adds [begin, end) of an attribute; open ends are NSTIME_MIN and NSTIME_MAX. All intervals of one
- * path come together and rise. What is outside of the range is cut off.
+ * What follows is of columns [first, end): a picture may be filled part by part, so that nobody has
+ * to have all intervals at once. Without a call, it is of all columns.
+ */
+void picture_part(struct picture *picture, uint32_t first, uint32_t end);
+/*
+ * Adds [begin, end) of an attribute; open ends are NSTIME_MIN and NSTIME_MAX. Within a part all
+ * intervals of one path come together and rise. What is outside of the part is cut off.
  */
 void picture_add(struct picture *picture, const struct interval *interval);
-void picture_finish(struct picture *picture); /* after the last one */
+void picture_finish(struct picture *picture); /* after the last one: rows are in order of path */
 
 /* Where column c begins; of the number of columns, the picture's end. */
 nstime picture_time(const struct picture *picture, uint32_t column);

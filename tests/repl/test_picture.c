@@ -23,23 +23,31 @@ struct truth {
 	int at[SPAN];
 };
 
-static void draw_random(struct picture *picture, const char *path, struct truth *truth)
+static void make_random(struct truth *truth)
 {
-	struct interval interval = {.path = path};
-
 	memset(truth, 0, sizeof *truth);
 	for (int t = 0; t < SPAN;) {
 		int end = t + 1 + rand() % (rand() % 4 ? 5 : 90);
 		int value = rand() % (VALUES + 1);
-		end = end < SPAN ? end : SPAN;
-		for (int i = t; value && i < end; i++)
-			truth->at[i] = value;
+		for (; t < end && t < SPAN; t++)
+			truth->at[t] = value;
+	}
+}
+
+/* All intervals that touch [from, to), whole. */
+static void draw(struct picture *picture, const char *path, const struct truth *truth, nstime from,
+		 nstime to)
+{
+	struct interval interval = {.path = path};
+
+	for (int t = 0, end; t < SPAN; t = end) {
+		for (end = t + 1; end < SPAN && truth->at[end] == truth->at[t];)
+			end++;
 		interval.begin = t || rand() % 2 ? t : NSTIME_MIN;
 		interval.end = end < SPAN || rand() % 2 ? end : NSTIME_MAX;
-		interval.value = number((uint64_t)value);
-		if (value)
+		interval.value = number((uint64_t)truth->at[t]);
+		if (truth->at[t] && t < to && end > from)
 			picture_add(picture, &interval);
-		t = end;
 	}
 }
 
@@ -77,8 +85,19 @@ static void longest_value_wins(void **state)
 		nstime begin = rand() % 100, end = begin + 1 + rand() % (SPAN - (int)begin);
 		picture_init(&picture, begin, end, 1 + (uint32_t)rand() % 60, ROWS);
 		for (int i = 0; i < ROWS; i++)
-			draw_random(&picture, paths[i], &truth[i]);
+			make_random(&truth[i]);
+		uint32_t parts = 1 + (uint32_t)rand() % 4, columns = picture.columns;
+		for (uint32_t k = 0; k < parts; k++) {
+			uint32_t first = columns * k / parts, stop = columns * (k + 1) / parts;
+			if (parts > 1)
+				picture_part(&picture, first, stop);
+			for (int i = 0; i < ROWS; i++)
+				draw(&picture, paths[i], &truth[i], picture_time(&picture, first),
+				     picture_time(&picture, stop));
+		}
 		picture_finish(&picture);
+		for (size_t i = 1; i < picture.nrows; i++)
+			assert_true(strcmp(picture.rows[i - 1].path, picture.rows[i].path) < 0);
 		assert_true(picture_time(&picture, 0) == begin);
 		assert_true(picture_time(&picture, picture.columns) == end);
 		for (size_t i = 0; i < picture.nrows; i++) {

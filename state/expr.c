@@ -379,6 +379,8 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure)
 {
+	if (expr->kind == EXPR_FIELD && expr_int_field(expr, env, out))
+		return EVAL_VALUE;
 	*out = expr->value; /* constants; unknown otherwise */
 	switch (expr->kind) {
 	case EXPR_CONST:

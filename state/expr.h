@@ -115,6 +115,8 @@ static inline struct value value_text(const char *text, size_t len)
 /* expr_field.c: a field of the event as a value */
 enum eval field_value(const struct field *field, struct env *env, struct value *out,
 		      enum failure *failure);
+/* The same for a number of the event's own scopes, which most are; false: it is something else. */
+bool expr_int_field(const struct expr *expr, struct env *env, struct value *out);
 /* The field itself; false: this event has none, or its key is not known: *failure, or open. */
 enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
 		     enum failure *failure);

@@ -99,6 +99,24 @@ static enum eval get_field(const struct expr *expr, struct env *env, struct fiel
 	return EVAL_VALUE;
 }
 
+bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
+{
+	const struct field_class *class = expr->field.class;
+	const struct slot *slot;
+
+	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER ||
+	    class->kind != FIELD_INT)
+		return false;
+	if (!env->fields && env->event && env->decode)
+		env->fields = env->decode(env->arg, env->event);
+	if (!env->fields)
+		return false;
+	slot = env->fields->slots + env->fields->class->slot_base[expr->field.scope] + class->slot;
+	*out = (struct value){.kind = VALUE_INT, .u = slot->u};
+	out->negative = class->is_signed && slot->s < 0;
+	return true;
+}
+
 enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
 		     enum failure *failure)
 {

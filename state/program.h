@@ -165,7 +165,8 @@ enum line_flags {
 	/* the right side may fail depending on what it reads; a path fails only by its keys */
 	LINE_VALUE_MAY_FAIL = 1 << 6,
 	LINE_FIELDS = 1 << 7, /* evaluating it needs fields */
-	LINE_FAILS = 1 << 8   /* it can only fail on this class (no such field) */
+	LINE_FAILS = 1 << 8,  /* it can only fail on this class (no such field) */
+	LINE_KEPT = 1 << 9    /* the right side is a constant: its text is the attribute table's */
 };
 
 struct line_read {

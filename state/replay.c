@@ -233,11 +233,13 @@ static bool same_text(const struct value *a, const struct value *b)
 }
 
 /* In place, and without what nobody will ask of it. */
-static void put_value(struct replay *replay, uint32_t attr, struct value *value)
+static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
 {
 	struct cell *cell = cells_find(replay->cells, attr);
 
-	if (cell && same_text(&cell->value, value))
+	if (kept || value->kind != VALUE_STRING)
+		;
+	else if (cell && same_text(&cell->value, value))
 		value->text = cell->value.text;
 	else
 		attrs_keep(replay->attrs, value);
@@ -252,15 +254,17 @@ static void put_value(struct replay *replay, uint32_t attr, struct value *value)
 	replay->options.put(replay->options.arg, attr, value, cell->since);
 }
 
-static void write_value(struct replay *replay, uint32_t attr, struct value *value)
+/* kept: its text is the attribute table's already. */
+static void write_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
 {
 	struct cell before, cell;
 
 	if (replay->options.put) {
-		put_value(replay, attr, value);
+		put_value(replay, attr, value, kept);
 		return;
 	}
-	attrs_keep(replay->attrs, value);
+	if (!kept)
+		attrs_keep(replay->attrs, value);
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->item->event.time, &replay->writer);
@@ -305,7 +309,7 @@ static void add(struct replay *replay, const struct pending *pending)
 
 	cells_value(replay->cells, pending->attr, &now);
 	if (value_add(&now, &pending->value, &sum, &why) == EVAL_VALUE)
-		write_value(replay, pending->attr, &sum);
+		write_value(replay, pending->attr, &sum, false);
 	else
 		fail(replay, pending->line, why);
 }
@@ -343,8 +347,8 @@ static void push(struct replay *replay, struct pending *pending)
 	if (!depth_of(replay, pending, &key.u))
 		return;
 	key.u++;
-	write_value(replay, attr_key(replay->attrs, pending->attr, &key), &pending->value);
-	write_value(replay, pending->attr, &key);
+	write_value(replay, attr_key(replay->attrs, pending->attr, &key), &pending->value, false);
+	write_value(replay, pending->attr, &key, false);
 }
 
 static void pop(struct replay *replay, const struct pending *pending)
@@ -361,7 +365,7 @@ static void pop(struct replay *replay, const struct pending *pending)
 	top.attr = attr_key(replay->attrs, pending->attr, &key);
 	bury(replay, &top, VALUE_NONE);
 	key.u--;
-	write_value(replay, pending->attr, &key);
+	write_value(replay, pending->attr, &key, false);
 }
 
 static void apply(struct replay *replay, struct pending *pending)
@@ -369,7 +373,8 @@ static void apply(struct replay *replay, struct pending *pending)
 	replay->writer.line = pending->line->id;
 	switch (pending->line->verb) {
 	case VERB_SET:
-		write_value(replay, pending->attr, &pending->value);
+		write_value(replay, pending->attr, &pending->value,
+			    pending->line->flags & LINE_KEPT);
 		break;
 	case VERB_ADD:
 		add(replay, pending);

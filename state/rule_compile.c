@@ -132,6 +132,8 @@ static void set_flags(struct line *line, const struct statement_info *info)
 		line->flags |= LINE_FIELDS;
 	if (surely_fails(line))
 		line->flags |= LINE_FAILS;
+	if (line->value && line->value->kind == EXPR_CONST)
+		line->flags |= LINE_KEPT;
 	if (line->flags & LINE_FAILS)
 		line->flags &= ~(uint32_t)LINE_FIELDS;
 }

@@ -1,6 +1,7 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
 bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
-	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT)
+	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT) \
+	%D%/bench-timelines$(EXEEXT)
 EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 	%D%/bench-repeat-ftrace %D%/bench-sweep
 %C%_bench_sweep_SOURCES = %D%/sweep.c
@@ -13,6 +14,9 @@ EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 %C%_bench_repeat_perf_LDADD = libengine.la
 %C%_bench_repeat_ftrace_SOURCES = %D%/bytes.h %D%/repeat_ftrace.c
 %C%_bench_repeat_ftrace_LDADD = libengine.la
+EXTRA_PROGRAMS += %D%/bench-timelines
+%C%_bench_timelines_SOURCES = %D%/timelines.c
+%C%_bench_timelines_LDADD = libstate.la libindex.la libengine.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
 EXTRA_DIST += %D%/kernel.py %D%/measure.py

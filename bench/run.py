@@ -10,7 +10,9 @@ and a generated one; CPU seconds, median of interleaved rounds, against
 Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
 
-perf.data and trace.dat: see kernel.py. --only names the parts to run: ctf perf ftrace.
+perf.data and trace.dat: see kernel.py. Timelines: see timelines.c.
+
+--only names the parts to run: ctf perf ftrace timelines.
 """
 import argparse
 import json
@@ -114,8 +116,43 @@ def ctf(build, work, corpus, args, report):
             finding(build, work, size, 3, report)
 
 
+def timelines_of(build, work, name, trace, report):
+    """Built once and asked in one process; see bench/timelines.c."""
+    index = work + "/timelines"
+    shutil.rmtree(index, ignore_errors=True)
+    os.mkdir(index)
+    got = json.loads(cpu([build + "/bench/bench-timelines", trace, index])[2].stdout)
+    name += ": timelines"
+    seconds = got["build_seconds"]
+    report.row(name + ", built", got["changes"] / seconds / 1e6, "M changes/s")
+    report.row(name + ", events read for that", got["events"] / seconds / 1e6, "M events/s")
+    report.row(name + ", stored", got["bytes"] / got["changes"], "bytes a change")
+    report.row(name + ", stored", 100 * got["bytes"] / got["trace_bytes"], "% of trace")
+    report.row(name + ", a value, median", got["value_us"], "us")
+    report.row(name + ", a value, 99th percentile", got["value_us_99"], "us")
+    report.row(name + ", what lives (%d)" % got["state_count"], got["state_us"] / 1000, "ms")
+    report.row(name + ", the whole state as answers", got["whole_us"] / 1000, "ms")
+    report.row(name + ", all changes with times", got["all_intervals_per_us"], "M a second")
+    report.row(name + ", intervals of a busy attribute", got["busy_intervals_per_us"], "M a second")
+    shutil.rmtree(index)
+
+
+def timelines(build, work, corpus, args, report):
+    source = os.path.join(corpus, "ctf/real/many-threads")
+    if os.path.isdir(source):
+        timelines_of(build, work, "many-threads", source, report)
+        trace = work + "/repeated"
+        cpu([build + "/bench/bench-repeat", source, trace, str(args.size)])
+        timelines_of(build, work, "many-threads repeated", trace, report)
+        shutil.rmtree(trace)
+    trace = work + "/generated"
+    cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size), "--no-truth"])
+    timelines_of(build, work, "generated", trace, report)
+    shutil.rmtree(trace)
+
+
 def main():
-    parts = {"ctf": ctf, "perf": kernel.perf, "ftrace": kernel.ftrace}
+    parts = {"ctf": ctf, "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines}
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--size", type=int, help="bytes of a repeated trace")
@@ -131,7 +168,7 @@ def main():
     asked = args.size
     try:
         for part in args.only:
-            args.size = asked or (400000000 if part == "ctf" else 500000000)
+            args.size = asked or (400000000 if part in ("ctf", "timelines") else 500000000)
             parts[part](args.build, work, corpus, args, report)
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -164,16 +164,21 @@ static void feed_change(struct feeding *feeding, uint64_t key, struct slice_valu
 	uint32_t attr = shard_attr(feeding->shard, (uint32_t)(key >> feeding->slice->tick_bits));
 	const struct slice_fill *fill = feeding->nfills ? fill_of(feeding, key) : NULL;
 	struct track *track;
+	nstime time = 0;
 
 	if (tick >= feeding->slice->nticks || attr == ATTR_ABSENT) {
 		feeding->failed = true;
 		return;
 	}
+	if (feeding->all)
+		time = feeding->times[tick];
+	else if (!slice_tick_time(feeding->slice, (uint32_t)tick, &time))
+		feeding->failed = true;
 	track = track_of(feeding, attr);
 	if (fill)
 		feed_stored(feeding, track, fill->from, fill->value);
 	if (!fill || !fill->final)
-		feed_stored(feeding, track, feeding->times[tick], value);
+		feed_stored(feeding, track, time, value);
 }
 
 static bool slice_load(struct feeding *feeding, uint32_t s)
@@ -183,12 +188,13 @@ static bool slice_load(struct feeding *feeding, uint32_t s)
 	feeding->slice = shard_slice(feeding->shard, s, &ignored);
 	if (!feeding->slice)
 		return !(feeding->failed = true);
-	if (feeding->slice->nticks > feeding->times_room) {
+	if (feeding->all && feeding->slice->nticks > feeding->times_room) {
 		feeding->times_room = feeding->slice->nticks + feeding->slice->nticks / 4;
 		feeding->times =
 			mem_resize(feeding->times, feeding->times_room, sizeof *feeding->times);
 	}
-	feeding->failed = feeding->failed || !slice_tick_times(feeding->slice, feeding->times);
+	if (feeding->all && !slice_tick_times(feeding->slice, feeding->times))
+		feeding->failed = true;
 	load_fills(feeding);
 	return !feeding->failed;
 }

@@ -71,6 +71,7 @@ void shard_close(struct shard *shard)
 	if (!shard)
 		return;
 	shard_names_release(shard);
+	shard_side_release(shard);
 	mem_free(shard->records);
 	mem_free(shard->reach);
 	mem_free(shard);
@@ -237,6 +238,15 @@ enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
 
 	if (shard->nslices == 0)
 		return SLICE_ABSENT;
+	if (shard_side(shard, shard_slice_at(shard, t) + 1)) {
+		const struct side_item *item = side_behind(&shard->tombs, number, t);
+
+		if (!item || item == shard->tombs.items || item[-1].number != number)
+			return SLICE_ABSENT;
+		*since = item[-1].at;
+		*value = item[-1].value;
+		return SLICE_FOUND;
+	}
 	for (uint32_t at = shard_slice_at(shard, t) + 1; at-- > 0;) {
 		const struct slice *slice = shard_slice(shard, at, &err);
 		uint64_t age;
@@ -267,12 +277,25 @@ enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nsti
 	enum slice_found found;
 	struct error err;
 
+	if (shard->side == SIDE_GATHERED) {
+		const struct side_item *item = side_behind(&shard->fills, number, t);
+
+		if (!item || item == shard->fills.items + shard->fills.count ||
+		    item->number != number || item->from > t)
+			return SLICE_ABSENT;
+		*until = item->at;
+		out->from = item->from;
+		out->final = item->final;
+		out->value = item->value;
+		return SLICE_FOUND;
+	}
 	for (uint32_t at = shard_slice_at(shard, t); shard_reaches(shard, at, t); at++) {
 		const struct slice *slice;
 		uint32_t tick = 0;
 
 		if (shard->records[at].least_from > t)
 			continue;
+		shard->steps++;
 		slice = shard_slice(shard, at, &err);
 		if (!slice)
 			return SLICE_DAMAGED;

@@ -18,6 +18,20 @@ struct cache { /* 0: not looked at; else 1 + what it is, ABSENT as it is */
 	size_t count;
 };
 
+struct side_item { /* a tomb, or a fill of an event at `at` */
+	uint32_t number;
+	bool final;
+	nstime at, from;
+	struct slice_value value;
+};
+
+struct side { /* by number, then time */
+	struct side_item *items;
+	size_t count, capacity;
+};
+
+enum side_state { SIDE_NONE, SIDE_GATHERED, SIDE_REFUSED };
+
 struct shard {
 	struct store *store;
 	struct store_txn *txn;
@@ -35,12 +49,20 @@ struct shard {
 	size_t npatterns;
 	struct value *strings; /* kind UNKNOWN: not looked at */
 	uint32_t nstrings;
+	struct side tombs, fills;
+	enum side_state side;
+	uint64_t steps;     /* from slice to slice, looking for one */
 	struct slice slice; /* the one opened last */
 	uint32_t slice_number;
 };
 
 uint32_t cache_get(const struct cache *cache, uint32_t key);
 void cache_set(struct cache *cache, uint32_t key, uint32_t value);
+/* Are tombs and fills gathered? After so many steps more they may be. */
+bool shard_side(struct shard *shard, uint32_t steps);
+void shard_side_release(struct shard *shard);
+/* The first of a number behind t, or whatever comes there; may be one behind the last. */
+const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
 bool shard_names_load(struct shard *shard, struct error *err);
 void shard_names_release(struct shard *shard);
 

@@ -1,0 +1,182 @@
+/*
+ * shard_side.c - tombs and fills of all slices, by number, once many were asked for
+ *
+ * Both are rare and far from where they are asked for: looking for one goes from slice to slice.
+ * After some hundred steps it pays to gather them all. Where that would be too many, the steps go
+ * on.
+ */
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+#include "state/slices/shard_internal.h"
+
+#include <stdlib.h>
+
+enum { SIDE_MOST = 1 << 20 };
+
+static bool add(struct side *side, const struct side_item *item)
+{
+	if (side->count == SIDE_MOST)
+		return false;
+	side->items = mem_grow(side->items, side->count, &side->capacity, sizeof *side->items);
+	side->items[side->count++] = *item;
+	return true;
+}
+
+static bool is_tomb(const struct shard *shard, uint32_t chunk)
+{
+	enum class_kind kind = shard->names.classes[shard->names.chunks[chunk].class].kind;
+
+	return kind == CLASS_TOMB || kind == CLASS_TOMB_BELOW;
+}
+
+/* Those that the first slice of a shard begins with. */
+static bool add_first(struct shard *shard, const struct slice *slice, struct side *out)
+{
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	for (uint32_t j = 0; j < slice->snapshot.nblocks && slice->times; j++) {
+		if (!slice_block_open(&slice->snapshot, j, &block) ||
+		    !slice_block_keys(&block, keys))
+			return false;
+		for (uint32_t i = 0; i < block.count; i++) {
+			struct side_item item = {.number = (uint32_t)keys[i]};
+
+			if (keys[i] / CHUNK >= shard->names.nchunks)
+				return false;
+			if (!is_tomb(shard, item.number / CHUNK))
+				continue;
+			item.at = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
+			item.value = slice_block_value(&block, i);
+			if (!add(out, &item))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool add_tombs(const struct slice *slice, uint32_t chunk, struct side *out)
+{
+	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits, keys[SLICE_BLOCK];
+	uint64_t to = ((uint64_t)chunk + 1) * CHUNK << slice->tick_bits;
+	struct slice_block block;
+	uint32_t j;
+
+	if (!slice_run_find(&slice->changes, from, &j))
+		j = 0;
+	for (; j < slice->changes.nblocks && slice_run_first(&slice->changes, j) < to; j++) {
+		if (!slice_block_open(&slice->changes, j, &block) ||
+		    !slice_block_keys(&block, keys))
+			return false;
+		for (uint32_t i = 0; i < block.count; i++) {
+			struct side_item item = {.number = (uint32_t)(keys[i] >> slice->tick_bits)};
+
+			if (keys[i] < from || keys[i] >= to)
+				continue;
+			item.value = slice_block_value(&block, i);
+			if (!slice_tick_time(slice,
+					     (uint32_t)(keys[i] & bits_mask(slice->tick_bits)),
+					     &item.at) ||
+			    !add(out, &item))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool add_fills(const struct slice *slice, struct side *out)
+{
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	for (uint32_t j = 0; j < slice->fills.nblocks; j++) {
+		if (!slice_block_open(&slice->fills, j, &block) || !slice_block_keys(&block, keys))
+			return false;
+		for (uint32_t i = 0; i < block.count; i++) {
+			uint64_t extra = slice_block_extra(&block, i);
+			struct side_item item = {.number = (uint32_t)(keys[i] >> slice->tick_bits),
+						 .value = slice_block_value(&block, i),
+						 .final = extra & 1};
+
+			if (extra >> 1 >= slice->nfroms ||
+			    !slice_tick_time(slice,
+					     (uint32_t)(keys[i] & bits_mask(slice->tick_bits)),
+					     &item.at))
+				return false;
+			item.from = slice_from(slice, (uint32_t)(extra >> 1));
+			if (!add(out, &item))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int by_number_and_time(const void *a, const void *b)
+{
+	const struct side_item *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool gather(struct shard *shard)
+{
+	struct error ignored;
+
+	for (uint32_t s = 0; s < shard->nslices; s++) {
+		const struct slice *slice = shard_slice(shard, s, &ignored);
+
+		if (!slice || !add_fills(slice, &shard->fills) ||
+		    (s == 0 && !add_first(shard, slice, &shard->tombs)))
+			return false;
+		for (uint32_t c = 0; c < shard->names.nchunks; c++)
+			if (is_tomb(shard, c) && !add_tombs(slice, c, &shard->tombs))
+				return false;
+	}
+	return true;
+}
+
+bool shard_side(struct shard *shard, uint32_t steps)
+{
+	if (shard->side != SIDE_NONE)
+		return shard->side == SIDE_GATHERED;
+	shard->steps += steps;
+	if (shard->steps < (uint64_t)shard->nslices * 2 + 64)
+		return false;
+	shard->side = gather(shard) ? SIDE_GATHERED : SIDE_REFUSED;
+	if (shard->side == SIDE_REFUSED) {
+		shard_side_release(shard);
+		return false;
+	}
+	if (shard->tombs.count)
+		qsort(shard->tombs.items, shard->tombs.count, sizeof *shard->tombs.items,
+		      by_number_and_time);
+	if (shard->fills.count)
+		qsort(shard->fills.items, shard->fills.count, sizeof *shard->fills.items,
+		      by_number_and_time);
+	return true;
+}
+
+const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t)
+{
+	size_t low = 0, high = side->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct side_item *item = &side->items[middle];
+
+		if (item->number < number || (item->number == number && item->at <= t))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return side->items ? side->items + low : NULL;
+}
+
+void shard_side_release(struct shard *shard)
+{
+	mem_free(shard->tombs.items);
+	mem_free(shard->fills.items);
+	shard->tombs = shard->fills = (struct side){0};
+}

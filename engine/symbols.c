@@ -19,7 +19,8 @@ struct part_symbols {
 /* Where members of a class' event context are that are looked for in every sample. */
 struct class_places {
 	bool made, has_ip, has_pid, has_chain;
-	struct field_path ip, pid, chain;
+	uint32_t ip, pid; /* slots */
+	struct field_path chain;
 };
 
 struct symbols {
@@ -230,6 +231,16 @@ static bool context_member(const struct event_class *class, const char *name,
 	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
 }
 
+static bool context_integer(const struct event_class *class, const char *name, uint32_t *slot)
+{
+	struct field_path path;
+
+	if (!context_member(class, name, &path) || path.class->kind != FIELD_INT)
+		return false;
+	*slot = class->slot_base[SCOPE_EVENT_CONTEXT] + path.slot;
+	return true;
+}
+
 static const struct class_places *places_of(struct symbols *symbols,
 					    const struct event_class *class)
 {
@@ -238,10 +249,8 @@ static const struct class_places *places_of(struct symbols *symbols,
 	if (places->made)
 		return places;
 	places->made = true;
-	places->has_ip =
-		context_member(class, "ip", &places->ip) && places->ip.class->kind == FIELD_INT;
-	places->has_pid =
-		context_member(class, "pid", &places->pid) && places->pid.class->kind == FIELD_INT;
+	places->has_ip = context_integer(class, "ip", &places->ip);
+	places->has_pid = context_integer(class, "pid", &places->pid);
 	places->has_chain =
 		symbols_chain(class) && context_member(class, "callchain", &places->chain);
 	return places;
@@ -249,12 +258,7 @@ static const struct class_places *places_of(struct symbols *symbols,
 
 static int64_t pid_of(const struct fields *fields, const struct class_places *places)
 {
-	struct field pid;
-
-	if (!places->has_pid)
-		return -1;
-	fields_at(fields, &places->pid, &pid);
-	return pid.slot.s;
+	return places->has_pid ? fields->slots[places->pid].s : -1;
 }
 
 bool symbols_has_address(const struct event_class *class)
@@ -269,13 +273,11 @@ bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fie
 		     struct frame *out)
 {
 	const struct class_places *places = places_of(symbols, fields->class);
-	struct field ip;
 
 	if (!places->has_ip)
 		return false;
-	fields_at(fields, &places->ip, &ip);
-	out->address = ip.slot.u;
-	out->kernel = ip.slot.s < 0; /* the upper half, wherever words have 64 bits */
+	out->address = fields->slots[places->ip].u;
+	out->kernel = (int64_t)out->address < 0; /* the upper half, wherever words have 64 bits */
 	return symbols_find(symbols, fields->class->part, t, pid_of(fields, places), out->kernel,
 			    out->address, want, &out->symbol);
 }

@@ -24,52 +24,50 @@ static void text_source(struct sink *out, const struct symbol *symbol)
 	sink_char(out, '\n');
 }
 
-static void text_name(struct sink *out, const struct symbol *symbol)
+static char *put(char *to, const char *text, size_t len)
 {
-	const char *object = symbol->object ? symbol->object : "[unknown]";
-
-	sink_char(out, ' ');
-	sink_text(out, symbol->function ? symbol->function : "[unknown]");
-	if (symbol->function) {
-		sink_text(out, "+0x");
-		sink_hex(out, symbol->offset, 1);
-	}
-	sink_text(out, " (");
-	sink_text(out, symbol->is_inlined ? "inlined" : object);
-	sink_char(out, ')');
+	memcpy(to, text, len);
+	return to + len;
 }
 
-static void text_frame(struct sink *out, const struct frame *frame)
+/* The address right-aligned in `width`, then what is there. */
+static void text_place(struct sink *out, uint64_t address, unsigned width,
+		       const struct symbol *symbol)
 {
-	const struct symbol *symbol = &frame->symbol;
-	uint64_t shown = symbol->file_offset;
-	unsigned digits = (67 - (unsigned)__builtin_clzll(shown | 1)) / 4;
+	const char *function = symbol->function ? symbol->function : "[unknown]";
+	const char *object = symbol->is_inlined ? "inlined"
+			     : symbol->object   ? symbol->object
+						: "[unknown]";
+	size_t nfunction = strlen(function), nobject = strlen(object);
+	char *to = sink_room(out, 128 + nfunction + nobject);
 
-	sink_char(out, '\t');
-	sink_pad(out, 16 - digits);
-	sink_hex(out, shown, digits);
-	text_name(out, symbol);
-	sink_char(out, '\n');
+	memset(to, ' ', 32);
+	to = hex_put(to + width - hex_length(address), address, 1);
+	*to = ' ';
+	to = put(to + 1, function, nfunction);
+	if (symbol->function)
+		to = hex_put(put(to, "+0x", 3), symbol->offset, 1);
+	to = put(put(to, " (", 2), object, nobject);
+	sink_end(out, put(to, ")\n", 2));
 	if (symbol->file)
 		text_source(out, symbol);
 }
 
 void text_address(struct sink *out, const struct frame *frame)
 {
-	unsigned digits = (67 - (unsigned)__builtin_clzll(frame->address | 1)) / 4;
+	text_place(out, frame->address, 17, &frame->symbol);
+}
 
-	sink_pad(out, 17 - digits);
-	sink_hex(out, frame->address, digits);
-	text_name(out, &frame->symbol);
-	sink_char(out, '\n');
-	if (frame->symbol.file)
-		text_source(out, &frame->symbol);
+static void text_frame(struct sink *out, const struct symbol *symbol)
+{
+	sink_char(out, '\t');
+	text_place(out, symbol->file_offset, 16, symbol);
 }
 
 void text_frames(struct sink *out, const struct frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		text_frame(out, &frames[i]);
+		text_frame(out, &frames[i].symbol);
 	sink_char(out, '\n');
 }
 

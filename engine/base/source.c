@@ -252,6 +252,12 @@ bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, 
 	return true;
 }
 
+void source_hint(const struct source *source, uint64_t offset)
+{
+	if (source->data && offset < source->size)
+		__builtin_prefetch(source->data + offset);
+}
+
 void source_prefetch(struct source *source, uint64_t offset, size_t size)
 {
 	if (offset >= source->size)

@@ -46,6 +46,8 @@ void source_put(struct block *block);
 
 /* Copies `size` bytes to `to`: for headers, which are small and far apart. */
 bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err);
+/* Says that bytes there are wanted in a moment: the processor may fetch a cache line of them. */
+void source_hint(const struct source *source, uint64_t offset);
 /* Asks the kernel to have these bytes soon; many may be under way. Never fails. */
 void source_prefetch(struct source *source, uint64_t offset, size_t size);
 

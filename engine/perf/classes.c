@@ -9,6 +9,8 @@
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
 
+#include <assert.h>
+
 enum { MEMBERS_MOST = 64, OPS_MOST = 64, CLASS_SIDE = 0x10000, CLASS_BUILD_ID = 0x100 };
 
 struct tree {
@@ -423,6 +425,65 @@ static void add_body(struct making *m, const struct side *side, const struct per
 	}
 }
 
+static bool is_fixed(const struct perf_op *op)
+{
+	return op->kind == OP_PASS || op->kind == OP_INT || op->kind == OP_MISC;
+}
+
+static struct perf_int int_of(const struct perf_op *op, uint16_t at, bool swap)
+{
+	uint8_t bits = (uint8_t)(op->bytes * 8);
+
+	if (op->kind == OP_MISC)
+		return (struct perf_int){
+			.load = LOAD_MISC, .right = (uint8_t)op->bit, .slot = op->slot[0]};
+	struct perf_int number = {.load = op->is_signed ? LOAD_SIGNED : LOAD_UNSIGNED,
+				  .left = (uint8_t)(64 - bits),
+				  .right = (uint8_t)(64 - bits),
+				  .at = at,
+				  .slot = op->slot[0]};
+	if (swap) /* the first byte is the highest */
+		number.left = 0;
+	return number;
+}
+
+/* Of the last numbers, eight bytes reach over the stretch's end: they are loaded from before. */
+static void stay_inside(struct perf_int *numbers, uint32_t count, uint16_t bytes, bool swap)
+{
+	assert(!bytes || bytes >= 8); /* all items but those of eights stand in pairs */
+	for (uint32_t i = 0; i < count; i++) {
+		struct perf_int *number = &numbers[i];
+		uint16_t over = (uint16_t)(number->at + 8 > bytes ? number->at + 8 - bytes : 0);
+		if (number->load == LOAD_MISC)
+			continue;
+		number->at = (uint16_t)(number->at - over);
+		number->left = (uint8_t)(swap ? number->left + 8 * over : number->left - 8 * over);
+	}
+}
+
+/* Stretches of numbers become one op each. */
+static void join_ints(struct perf_class *perf, bool swap)
+{
+	uint32_t kept = 0, nints = 0;
+
+	for (uint32_t i = 0; i < perf->nops;) {
+		struct perf_op ints = {.kind = OP_INTS, .first = (uint16_t)nints};
+		for (; i < perf->nops && is_fixed(&perf->ops[i]); i++) {
+			const struct perf_op *op = &perf->ops[i];
+			if (op->kind != OP_PASS)
+				perf->ints[nints++] = int_of(op, ints.bytes, swap);
+			ints.bytes = (uint16_t)(ints.bytes + (op->kind == OP_PASS ? 8 : op->bytes));
+		}
+		ints.count = (uint16_t)(nints - ints.first);
+		stay_inside(perf->ints + ints.first, ints.count, ints.bytes, swap);
+		if (ints.bytes || ints.count)
+			perf->ops[kept++] = ints;
+		else
+			perf->ops[kept++] = perf->ops[i++];
+	}
+	perf->nops = kept;
+}
+
 static bool finish(struct making *m, const char *name, uint64_t id, struct perf_class **out,
 		   struct error *err)
 {
@@ -469,6 +530,8 @@ static bool finish(struct making *m, const char *name, uint64_t id, struct perf_
 				m->ops[i].node[k] ? shift + bases[payload] + m->ops[i].node[k]->slot
 						  : OP_NO_SLOT;
 	}
+	perf->ints = arena_array(arena, m->nops, sizeof *perf->ints);
+	join_ints(perf, part->swap);
 	*out = perf;
 	return true;
 }

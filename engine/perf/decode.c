@@ -250,31 +250,26 @@ static bool take_run(struct run *run, const struct perf_op *op, unsigned k, unsi
 	return true;
 }
 
-static bool take_int(struct run *run, const struct perf_op *op)
+static bool take_ints(struct run *run, const struct perf_class *class, const struct perf_op *op)
 {
 	const bool swap = run->part->swap;
-	uint64_t value;
+	const struct perf_int *end = class->ints + op->first + op->count;
 
 	if (room(run) < op->bytes)
 		return false;
-	switch (op->bytes) {
-	case 8:
-		value = get64(run->p, swap);
-		break;
-	case 4:
-		value = get32(run->p, swap);
-		if (op->is_signed)
-			value = (uint64_t)(int64_t)(int32_t)value;
-		break;
-	case 2:
-		value = get16(run->p, swap);
-		break;
-	default:
-		value = *run->p;
-		break;
+	for (const struct perf_int *number = end - op->count; number < end; number++) {
+		struct slot *slot = &run->slots[number->slot];
+		if (__builtin_expect(number->load == LOAD_MISC, 0)) {
+			slot->u = run->misc >> number->right & 1;
+			continue;
+		}
+		uint64_t value = get64(run->p + number->at, swap) << number->left;
+		if (number->load == LOAD_SIGNED)
+			slot->s = (int64_t)value >> number->right;
+		else
+			slot->u = value >> number->right;
 	}
 	run->p += op->bytes;
-	run->slots[op->slot[0]].u = value;
 	return true;
 }
 
@@ -417,16 +412,8 @@ static bool take_string(struct run *run, const struct perf_op *op)
 static bool run_op(struct run *run, const struct perf_class *class, const struct perf_op *op)
 {
 	switch ((enum perf_op_kind)op->kind) {
-	case OP_PASS:
-		if (room(run) < 8)
-			return false;
-		run->p += 8;
-		return true;
-	case OP_INT:
-		return take_int(run, op);
-	case OP_MISC:
-		set(run, op, 0, run->misc >> op->bit & 1);
-		return true;
+	case OP_INTS:
+		return take_ints(run, class, op);
 	case OP_READ:
 		return take_read(run, op);
 	case OP_CHAIN:
@@ -459,6 +446,10 @@ static bool run_op(struct run *run, const struct perf_class *class, const struct
 		run->p = run->end;
 		run->end = run->record_end;
 		return true;
+	case OP_PASS:
+	case OP_INT:
+	case OP_MISC:
+		break; /* joined */
 	}
 	return false;
 }
@@ -537,27 +528,36 @@ uint64_t perf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	return window ? get16(window->block.data + (off - window->off) + 6, d->part->swap) * 8u : 0;
 }
 
+/* "%5d" */
+static char *put_pid(char *to, const struct slot *slot)
+{
+	char *end = decimal_put_signed(to, slot->s);
+
+	if (end - to >= 5)
+		return end;
+	size_t len = (size_t)(end - to), blanks = 5 - len;
+	memmove(to + blanks, to, len);
+	memset(to, ' ', blanks);
+	return to + 5;
+}
+
 /* A switch as perf script has it; what it says of the thread is at the line's beginning. */
 static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *out)
 {
+	static const char words[3][32] = {
+		"IN           prev pid/tid: ", "OUT          next pid/tid: ",
+		"OUT preempt  next pid/tid: "};
+	static const uint8_t ends[] = {2, 3, 11}; /* of what others than CPU-wide ones say */
 	const struct slot *slot = fields->slots + fields->class->slot_base[SCOPE_PAYLOAD];
 	const struct slot *way = cpu_wide ? slot + 2 : slot; /* behind next_prev_pid and _tid */
-	char *to = buf_room(out, 64 + 2 * NUMBER_ROOM), *at = to;
+	unsigned which = !way[0].u ? 0 : way[1].u ? 2 : 1;
+	char *to = buf_room(out, sizeof words[0] + 2 * NUMBER_ROOM), *at = to + ends[which];
 
-	at = stpcpy(at, !way[0].u ? "IN" : way[1].u ? "OUT preempt" : "OUT");
+	memcpy(to, words[which], sizeof words[0]);
 	if (cpu_wide) {
-		memset(at, ' ', 13);
-		at = stpcpy(to + 13, way[0].u ? "next pid/tid: " : "prev pid/tid: ");
-		int64_t wide = slot[0].s < 0 ? slot[0].s * -10 : slot[0].s; /* with its sign */
-		for (int64_t least = 10000; least > wide && least > 1; least /= 10)
-			*at++ = ' '; /* %5d */
-		for (int i = 0; i < 2; i++) {
-			at[0] = '/';
-			at += i;
-			at[0] = '-';
-			at += slot[i].s < 0;
-			at = decimal_put(at, slot[i].s < 0 ? 0 - slot[i].u : slot[i].u);
-		}
+		at = put_pid(to + 27, &slot[0]);
+		*at = '/';
+		at = decimal_put_signed(at + 1, slot[1].s);
 	}
 	*at = 0;
 	out->len += (size_t)(at - to);

@@ -134,9 +134,9 @@ static void read_build_ids(struct perf_part *part, const uint8_t *data, size_t s
 			return;
 		part->build_ids = mem_grow(part->build_ids, part->nbuild_ids,
 					   &part->build_ids_capacity, sizeof *part->build_ids);
-		part->nbuild_ids += perf_read_build_id(part, data + at, (uint32_t)len,
-						       part->trace->arena,
-						       &part->build_ids[part->nbuild_ids]);
+		part->nbuild_ids +=
+			perf_read_build_id(part, data + at, (uint32_t)len, part->trace->arena,
+					   &part->build_ids[part->nbuild_ids]);
 	}
 }
 

@@ -6,18 +6,19 @@
  * Maps that carry no build id get that of their file from the build-id records, which recorders
  * write at the end.
  *
- * A place counts bytes from the begin of the part's first source on, through all before its own.
+ * A record is known by its place, which counts bytes from the begin of the part's first source on,
+ * through all before its own, and by its size, in the lower 16 bits.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/look.h"
 
 #include <xxhash.h>
 
-enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
 
 struct change {
 	uint64_t key; /* rises with time; 0: from the start */
-	uint64_t place;
+	uint64_t record;
 };
 
 struct run {
@@ -30,7 +31,7 @@ struct perf_changes {
 	struct perf_store *store;
 	struct run *first, *last;
 	size_t count;
-	uint64_t *build_ids; /* places of such records */
+	uint64_t *build_ids; /* such records */
 	size_t nbuild_ids, build_ids_capacity;
 };
 
@@ -98,16 +99,16 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 			changes->first = run;
 		changes->last = run;
 	}
-	run->items[run->count++] =
-		(struct change){key_of(look->has_time ? look->time : NSTIME_MIN), place};
+	run->items[run->count++] = (struct change){key_of(look->has_time ? look->time : NSTIME_MIN),
+						   place << 16 | size};
 	changes->count++;
 }
 
-void perf_changes_note_build_id(struct perf_changes *changes, uint64_t place)
+void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place)
 {
 	changes->build_ids = mem_grow(changes->build_ids, changes->nbuild_ids,
 				      &changes->build_ids_capacity, sizeof *changes->build_ids);
-	changes->build_ids[changes->nbuild_ids++] = place;
+	changes->build_ids[changes->nbuild_ids++] = place << 16 | size;
 }
 
 /* What stands in front of the first sample. */
@@ -128,7 +129,7 @@ static void note_front(const struct perf_part *part, struct perf_changes *out)
 		    rec.type == PERF_COMPRESSED2)
 			break;
 		if (rec.type == PERF_HEADER_BUILD_ID)
-			perf_changes_note_build_id(out, place);
+			perf_changes_note_build_id(out, rec.size, place);
 		else if (perf_look(part, rec.bytes, rec.type, rec.size, &look))
 			perf_changes_note(out, part, rec.bytes, rec.size, &look, place);
 	}
@@ -228,23 +229,37 @@ struct telling {
 	uint8_t *record; /* RECORD_MOST bytes and a zero */
 };
 
-static bool read_record(const struct telling *telling, uint64_t place, struct error *err)
+static const struct perf_source *find_record(const struct telling *telling, uint64_t record,
+					     uint64_t *off)
 {
-	const struct perf_part *part = telling->part;
-	uint32_t source = 0;
+	const struct perf_source *source = telling->part->sources;
+	const struct perf_source *last = source + telling->part->nsources - 1;
+	uint64_t place = record >> 16;
 
-	for (; source + 1 < part->nsources; source++) {
-		uint64_t bytes = part->sources[source].end - part->sources[source].begin;
-		if (place < bytes)
-			break;
-		place -= bytes;
-	}
-	place += part->sources[source].begin;
-	if (!source_peek(part->sources[source].source, place, telling->record, RECORD_HEAD, err))
-		return false;
-	uint32_t size = get16(telling->record + 6, part->swap);
+	for (; source < last && place >= source->end - source->begin; source++)
+		place -= source->end - source->begin;
+	*off = source->begin + place;
+	return source;
+}
+
+static bool read_record(const struct telling *telling, uint64_t record, struct error *err)
+{
+	size_t size = record & 0xffff;
+	uint64_t off;
+	const struct perf_source *source = find_record(telling, record, &off);
+
 	telling->record[size] = 0;
-	return source_peek(part->sources[source].source, place, telling->record, size, err);
+	return source_peek(source->source, off, telling->record, size, err);
+}
+
+/* In the order of time, records lie far from each other. */
+static void hint_record(const struct telling *telling, uint64_t record)
+{
+	uint64_t off;
+	const struct perf_source *source = find_record(telling, record, &off);
+
+	source_hint(source->source, off);
+	source_hint(source->source, off + 64);
 }
 
 static bool name_ids(struct telling *telling, struct error *err)
@@ -339,7 +354,9 @@ static bool tell(const struct telling *telling, bool timed, struct error *err)
 
 	for (size_t i = 0; ok && i < count; i++) {
 		struct map_event event = {.t = time_of(items[i].key)};
-		ok = read_record(telling, items[i].place, err);
+		if (i + HINT_AHEAD < count)
+			hint_record(telling, items[i + HINT_AHEAD].record);
+		ok = read_record(telling, items[i].record, err);
 		if (!ok)
 			break;
 		fill(telling, &event);

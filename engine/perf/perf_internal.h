@@ -297,7 +297,8 @@ void *perf_store_take(struct perf_store *store, size_t size);
 struct perf_keep;
 struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i);
 void perf_keep_free(struct perf_keep *keep); /* NULL is fine */
-/* The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records. */
+/* The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records.
+ */
 bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size);
 /* A new copy: the file to write to, which the caller ends; -1: it is not to be had. */
 int perf_keep_create(struct perf_keep *keep);
@@ -307,11 +308,15 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole);
 
 /* classes.c */
 
-/* How one item of a sample, a trailer or a side record's body is read, in the record's order. */
+/*
+ * How one item of a sample, a trailer or a side record's body is read, in the record's order. The
+ * first three are only put together from: what is run are stretches of them, OP_INTS.
+ */
 enum perf_op_kind {
 	OP_PASS,     /* 8 bytes that no member shows */
 	OP_INT,      /* `bytes` bytes, signed or not */
 	OP_MISC,     /* a bit of the record's misc */
+	OP_INTS,     /* `count` of class->ints from `first` on, `bytes` bytes in all */
 	OP_READ,     /* values of counters */
 	OP_CHAIN,    /* u64 count, addresses */
 	OP_RAW,      /* u32 size, a tracepoint's record by its format */
@@ -333,12 +338,26 @@ enum { OP_SLOTS = 5 };
 #define OP_NO_SLOT UINT32_MAX
 
 struct perf_op {
-	uint8_t kind, bytes;
+	uint8_t kind;
 	bool is_signed, has_index;
-	uint16_t bit, count;
+	uint16_t bytes, bit, count, first;
 	uint32_t slot[OP_SLOTS]; /* of the event, in the order of the bytes; OP_NO_SLOT: none */
 	uint64_t format;         /* OP_READ: read_format */
 	struct field_class *node[OP_SLOTS]; /* whose slots these are */
+};
+
+/*
+ * One number of a stretch, which is compared with the record's end as a whole. Eight bytes are
+ * loaded from `at`, which lies so that they are in the stretch; the number is the bits between
+ * those that `left` and `right` shift out.
+ */
+enum perf_load { LOAD_UNSIGNED, LOAD_SIGNED, LOAD_MISC };
+
+struct perf_int {
+	uint8_t load;
+	uint8_t left, right; /* MISC: right is the bit of misc */
+	uint16_t at;         /* from the begin of the stretch, bytes */
+	uint32_t slot;
 };
 
 struct perf_class {
@@ -349,6 +368,7 @@ struct perf_class {
 	uint32_t type;                       /* of the record; 0: a sample */
 	struct perf_op *ops;
 	uint32_t nops;
+	struct perf_int *ints;
 };
 bool perf_add_classes(struct perf_part *part, struct error *err);
 
@@ -408,7 +428,7 @@ static inline uint64_t perf_place(const struct perf_part *part, uint32_t source,
 
 void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
 		       uint32_t size, const struct perf_look *look, uint64_t place);
-void perf_changes_note_build_id(struct perf_changes *changes, uint64_t place);
+void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place);
 
 bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 	       void *arg, struct error *err);

@@ -307,7 +307,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		if (extra > walk->part->sources[walk->source].end - off - bytes)
 			break;
 		if (type == PERF_HEADER_BUILD_ID)
-			perf_changes_note_build_id(walk->changes,
+			perf_changes_note_build_id(walk->changes, bytes,
 						   perf_place(walk->part, walk->source, off));
 		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
 			walk->latest->next += bytes; /* the bin in front takes the mark in */

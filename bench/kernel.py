@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from measure import cpu, middle, stats_of, warm
+from measure import cpu, middle, seconds_of, stats_of, warm
 
 PERF_CASES = ("sched-syscalls", "switch-events", "lost", "mixed-attrs")
 # perf script leaves these out unless told; yore prints all records
@@ -22,16 +22,6 @@ INSTANCE = "/sys/kernel/tracing/instances/yore-bench"
 WORK = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=400000"]
 EVENTS = ("raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch",
           "sched:sched_waking", "sched:sched_wakeup")
-
-
-def seconds_of(commands, rounds):
-    """CPU seconds per command, medians; the commands take turns."""
-    taken = {name: [] for name in commands}
-    with open(os.devnull, "wb") as null:
-        for _ in range(rounds):
-            for name, command in commands.items():
-                taken[name].append(cpu(command, null)[0])
-    return {name: middle(values) for name, values in taken.items()}
 
 
 def events_of(build, trace):
@@ -62,14 +52,14 @@ def perf_rates(build, name, trace, rounds, report):
     rates(build, name, trace, rounds, report, (
         ("walk", "packets listed", "perf report --stats",
          ["perf", "report", "--stats", "-i", trace], 1.5),
-        ("text", "text", "perf script", ["perf", "script", "-i", trace] + SHOW_ALL, 5)))
+        ("text", "text", "perf script", ["perf", "script", "-i", trace] + SHOW_ALL, 8)))
 
 
 def ftrace_rates(build, name, trace, rounds, report):
     rates(build, name, trace, rounds, report, (
         ("all", "all fields", "trace-cmd report -F nothing",
          ["trace-cmd", "report", "-F", NOTHING, "-i", trace], 3),
-        ("text", "text", "trace-cmd report", ["trace-cmd", "report", "-i", trace], 5)))
+        ("text", "text", "trace-cmd report", ["trace-cmd", "report", "-i", trace], 8)))
 
 
 def repeat_perf(build, source, trace, size):

@@ -21,6 +21,16 @@ def cpu(command, output=subprocess.PIPE, **more):
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, done)
 
 
+def seconds_of(commands, rounds):
+    """CPU seconds per command, medians; the commands take turns."""
+    taken = {name: [] for name in commands}
+    with open(os.devnull, "wb") as null:
+        for _ in range(rounds):
+            for name, command in commands.items():
+                taken[name].append(cpu(command, null)[0])
+    return {name: middle(values) for name, values in taken.items()}
+
+
 def stats_of(done):
     for line in reversed(done.stderr.decode().splitlines()):
         if line.startswith("{"):

@@ -5,7 +5,8 @@
 
 Decoding: real traces ($YORE_CORPUS) repeated to --size (400 MB) by shifting their packets in time,
 and a generated one; CPU seconds, median of interleaved rounds, against
-`babeltrace2 -c sink.utils.dummy`, which decodes and merges everything and prints nothing.
+`babeltrace2 -c sink.utils.dummy`, which decodes and merges everything and prints nothing. Then
+their text, JSON and CSV, all of them against babeltrace2's text.
 
 Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
@@ -25,7 +26,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 
 import kernel
-from measure import Report, cpu, middle, stats_of, warm
+from measure import Report, cpu, middle, seconds_of, stats_of, warm
 
 
 def decode_round(build, trace, mode):
@@ -58,6 +59,18 @@ def decoding(build, name, trace, rounds, report):
         report.row(name + ": " + label + ", two threads", events / way["2"] / 1e6, "M events/s",
                    events / way["1"] / 1e6, "one thread", 1.5)
     return rate["all"] / rate["peer"]
+
+
+def writing(build, name, trace, rounds, report):
+    """Every event printed to /dev/null; CPU seconds of whole processes."""
+    events = int(cpu([build + "/bench/bench-decode", trace, "heads", "1"])[2].stdout.split()[2])
+    yore = [build + "/yore", "events", trace, "--no-index", "--format"]
+    taken = seconds_of({"peer": ["babeltrace2", trace], "text": yore + ["text"],
+                        "json": yore + ["json"], "csv": yore + ["csv"]}, min(rounds, 3))
+    rate = {work: events / seconds / 1e6 for work, seconds in taken.items()}
+    for work, wanted in (("text", 8), ("json", 5), ("csv", None)):
+        report.row("%s: %s" % (name, work), rate[work], "M events/s", rate["peer"],
+                   "babeltrace2 text", wanted)
 
 
 def finding(build, work, size, rounds, report):
@@ -102,6 +115,7 @@ def ctf(build, work, corpus, args, report):
             trace = work + "/repeated"
             cpu([build + "/bench/bench-repeat", source, trace, str(args.size)])
             ratios.append(decoding(build, name.split("/")[0], trace, args.rounds, report))
+            writing(build, name.split("/")[0], trace, args.rounds, report)
             shutil.rmtree(trace)
         trace = work + "/generated"
         cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size), "--no-truth"])

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+enum { LOOK_EACH = 1024 /* runs or events: Ctrl-C, and whether somebody still reads */ };
+
 enum mode {
 	MODE_COUNT, /* events that a filter must look at one by one */
 	MODE_PROBE, /* rows: how many there are, and the time of the last one */
@@ -99,6 +101,7 @@ static bool show_runs(struct show *show, struct events *events, bool backward, s
 {
 	struct run run;
 	enum step step;
+	uint64_t n = 0;
 
 	while (!show->stopped && (step = events_next_run(events, &run, err)) != STEP_END) {
 		if (step == STEP_ERROR)
@@ -106,6 +109,8 @@ static bool show_runs(struct show *show, struct events *events, bool backward, s
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		show_run(show, &run, backward);
+		if (++n % LOOK_EACH == 0 && !sink_tick(show->sink))
+			show->stopped = true;
 	}
 	return true;
 }
@@ -149,10 +154,12 @@ static bool show_each(struct show *show, struct events *events, struct error *er
 	while (!show->stopped && (step = events_next(events, &event, err)) != STEP_END) {
 		if (step == STEP_ERROR)
 			return false;
-		if (++n % 1024 == 0 && signals_interrupted())
+		if (++n % LOOK_EACH == 0 && signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		if (!show_event(show, events, &event, err))
 			return false;
+		if (n % LOOK_EACH == 0 && !sink_tick(show->sink))
+			show->stopped = true;
 	}
 	return true;
 }

@@ -4,9 +4,13 @@
 #include "engine/base/mem.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { TICK_MS = 100 };
 
 void sink_init(struct sink *sink, int fd)
 {
@@ -72,6 +76,31 @@ bool sink_write_out(struct sink *sink)
 bool sink_flush(struct sink *sink)
 {
 	return sink_write_out(sink);
+}
+
+static int64_t coarse_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool sink_tick(struct sink *sink)
+{
+	struct pollfd reader = {.fd = sink->fd};
+	int64_t now = coarse_ms();
+
+	if (!sink->ticked || now - sink->ticked < TICK_MS) {
+		sink->ticked = sink->ticked ? sink->ticked : now;
+		return !sink->closed;
+	}
+	sink->ticked = now;
+	if (sink->whole)
+		return sink_write_out(sink);
+	if (sink->fd >= 0 && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR)
+		sink->closed = true;
+	return !sink->closed;
 }
 
 void sink_drop_row(struct sink *sink)

@@ -28,11 +28,12 @@ struct sink {
 	/* False ends the output as a closed pipe does (a pager was left). Gets whole rows. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *arg;
-	bool closed;   /* nobody reads any more */
-	int failed;    /* errno of a write that failed for another reason, 0 none */
-	bool color;    /* escape sequences are welcome */
-	bool eager;    /* flush at each row: somebody watches, or answers line by line */
-	uint64_t rows; /* ended so far */
+	bool closed;    /* nobody reads any more */
+	int failed;     /* errno of a write that failed for another reason, 0 none */
+	bool color;     /* escape sequences are welcome */
+	bool eager;     /* flush at each row: somebody watches, or answers line by line */
+	uint64_t rows;  /* ended so far */
+	int64_t ticked; /* ms on some clock, when sink_tick() looked last; 0 never */
 };
 
 void sink_init(struct sink *sink, int fd);
@@ -41,7 +42,12 @@ void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *byt
 		     void *arg);
 void sink_release(struct sink *sink); /* does not flush */
 
-bool sink_flush(struct sink *sink);             /* writes ended rows; false as sink_row() */
+bool sink_flush(struct sink *sink); /* writes ended rows; false as sink_row() */
+/*
+ * For work that seldom ends a row, now and then: rows that wait are written ten times a second, and
+ * a reader who left is noticed without one. False as sink_row().
+ */
+bool sink_tick(struct sink *sink);
 void sink_drop_row(struct sink *sink);          /* forgets the row that was begun */
 void sink_grow(struct sink *sink, size_t more); /* for sink_room() */
 bool sink_write_out(struct sink *sink);         /* for sink_row() */

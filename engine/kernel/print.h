@@ -98,7 +98,7 @@ enum piece_kind {
 struct piece {
 	uint8_t kind;
 	struct spec spec;
-	const char *text; /* LITERAL; POINTER: the letters behind %p */
+	const char *text; /* LITERAL, for copy_padded(); POINTER: the letters behind %p */
 	uint32_t len;
 	const struct node *arg, *width, *precision; /* NULL: not by an argument */
 };
@@ -106,6 +106,7 @@ struct piece {
 struct program {
 	struct piece *pieces;
 	uint32_t count, capacity;
+	size_t room; /* of all literals, padded, and plain numbers */
 	bool failed; /* the tools print all fields instead */
 };
 

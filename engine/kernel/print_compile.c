@@ -255,6 +255,23 @@ static void conversion(struct compiler *c, const char **at)
 	*add_piece(c, PIECE_LITERAL) = piece;
 }
 
+/* What the plain pieces need: see print_run(). */
+static void make_room(struct program *program, struct arena *arena)
+{
+	program->room = COPY_PAD;
+	for (uint32_t i = 0; i < program->count; i++) {
+		struct piece *piece = &program->pieces[i];
+		program->room += NUMBER_ROOM;
+		if (piece->kind != PIECE_LITERAL)
+			continue;
+		char *padded = arena_alloc(arena, piece->len + COPY_PAD);
+		if (piece->len)
+			memcpy(padded, piece->text, piece->len);
+		piece->text = padded;
+		program->room += piece->len;
+	}
+}
+
 struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
 			      enum tracing_style style, struct arena *arena)
 {
@@ -272,5 +289,6 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 		else
 			at = literal(&c, at);
 	}
+	make_room(program, arena);
 	return program;
 }

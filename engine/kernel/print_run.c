@@ -374,24 +374,43 @@ static void general_piece(const struct piece *piece, const struct record *record
 		print_pointer(piece, &spec, record, out);
 }
 
+static int64_t decimal_value(const struct piece *piece, const struct record *record)
+{
+	uint64_t value = print_field(record, piece->arg->field);
+
+	if (piece->spec.longs)
+		return (int64_t)value;
+	return piece->spec.conversion == 'd' ? (int32_t)value : (int64_t)(uint32_t)value;
+}
+
+static char *put_decimal(char *to, const struct piece *piece, const struct record *record)
+{
+	int64_t value = decimal_value(piece, record);
+
+	return piece->spec.conversion == 'd' ? decimal_put_signed(to, value)
+					     : decimal_put(to, (uint64_t)value);
+}
+
+static char *put_hex(char *to, const struct piece *piece, const struct record *record)
+{
+	uint64_t value = print_field(record, piece->arg->field);
+
+	return hex_put(to, piece->spec.longs ? value : (uint32_t)value, 1);
+}
+
 void print_piece(const struct piece *piece, const struct record *record, struct buf *out)
 {
-	uint64_t value;
+	char *to = buf_room(out, NUMBER_ROOM);
 
 	switch ((enum piece_kind)piece->kind) {
 	case PIECE_LITERAL:
 		print_add(out, piece->text, piece->len);
 		break;
 	case PIECE_DECIMAL:
-		value = print_field(record, piece->arg->field);
-		if (!piece->spec.longs)
-			value = piece->spec.conversion == 'd' ? (uint64_t)(int64_t)(int32_t)value
-							      : (uint32_t)value;
-		print_decimal(out, piece->spec.conversion == 'd' && (int64_t)value < 0, value);
+		out->len += (size_t)(put_decimal(to, piece, record) - to);
 		break;
 	case PIECE_HEX:
-		value = print_field(record, piece->arg->field);
-		print_hex(out, piece->spec.longs ? value : (uint32_t)value);
+		out->len += (size_t)(put_hex(to, piece, record) - to);
 		break;
 	case PIECE_FIELD_TEXT:
 		if (piece->arg->field->offset + piece->arg->field->size > record->size)
@@ -407,8 +426,29 @@ void print_piece(const struct piece *piece, const struct record *record, struct 
 	}
 }
 
+/* The room of all plain pieces is had at once, and again behind each of the others. */
 void print_run(const struct program *program, const struct record *record, struct buf *out)
 {
-	for (uint32_t i = 0; i < program->count; i++)
-		print_piece(&program->pieces[i], record, out);
+	const struct piece *end = program->pieces + program->count;
+	char *to = buf_room(out, program->room);
+
+	for (const struct piece *piece = program->pieces; piece < end; piece++) {
+		switch ((enum piece_kind)piece->kind) {
+		case PIECE_LITERAL:
+			to = copy_padded(to, piece->text, piece->len);
+			break;
+		case PIECE_DECIMAL:
+			to = put_decimal(to, piece, record);
+			break;
+		case PIECE_HEX:
+			to = put_hex(to, piece, record);
+			break;
+		default:
+			out->len = (size_t)(to - out->data);
+			print_piece(piece, record, out);
+			to = buf_room(out, program->room);
+			break;
+		}
+	}
+	out->len = (size_t)(to - out->data);
 }

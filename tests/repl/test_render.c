@@ -5,6 +5,7 @@
 #include "tests/harness.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct string_row {
@@ -283,6 +284,40 @@ static void csv_cells(void **state)
 	sink_release(&out);
 }
 
+/* A byte that needs care is found at every place of strings of every length. */
+static void one_byte_among_plain_ones(void **state)
+{
+	static const char odd[] = {'"', '\\', '\n', ',', '\r', 31, 127, (char)0x80, ' '};
+
+	(void)state;
+	for (size_t len = 1; len < 40; len++)
+		for (size_t i = 0; i < len * sizeof odd; i++) {
+			char text[40], cell[80], line[120], c = odd[i % sizeof odd];
+			size_t at = i / sizeof odd;
+			struct sink out;
+			memset(text, 'a', len);
+			text[at] = c;
+			sink_init(&out, -1);
+			csv_cell(&out, text, len);
+			const char *quote = strchr("\",\n\r", c) ? "\"" : "";
+			snprintf(cell, sizeof cell, "%s%.*s%s%.*s%s", quote, (int)at + 1, text,
+				 c == '"' ? "\"" : "", (int)(len - at - 1), text + at + 1, quote);
+			assert_string_equal(taken(&out), cell);
+			json_string(&out, text, len);
+			char escaped[8] = {c};
+			if (c == '"' || c == '\\')
+				snprintf(escaped, sizeof escaped, "\\%c", c);
+			else if (c == '\n' || c == '\r')
+				snprintf(escaped, sizeof escaped, "\\%c", c == '\n' ? 'n' : 'r');
+			else if ((unsigned char)c < 32 || (unsigned char)c > 127)
+				snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned char)c);
+			snprintf(line, sizeof line, "\"%.*s%s%.*s\"", (int)at, text, escaped,
+				 (int)(len - at - 1), text + at + 1);
+			assert_string_equal(taken(&out), line);
+			sink_release(&out);
+		}
+}
+
 static bool keep(void *arg, const char *bytes, size_t count)
 {
 	buf_add(arg, bytes, count);
@@ -370,7 +405,7 @@ static void frames_as_perf_script_prints_them(void **state)
 int main(void)
 {
 	struct CMUnitTest tests[COUNT(string_rows) + COUNT(value_rows) + COUNT(field_rows) +
-				COUNT(line_rows) + 4];
+				COUNT(line_rows) + 5];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(string_rows); i++)
@@ -387,6 +422,8 @@ int main(void)
 						 &line_rows[i]};
 	tests[n++] = (struct CMUnitTest){"blobs are base64", blobs, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"CSV cells", csv_cells, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"one byte among plain ones", one_byte_among_plain_ones,
+					 NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"tables", tables, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"frames of a call chain",
 					 frames_as_perf_script_prints_them, NULL, NULL, NULL};

@@ -32,7 +32,7 @@ static int failed(const struct error *err)
 {
 	if (err->kind == ERR_INTERRUPTED)
 		return INTERRUPTED;
-	say(NULL, "%s", err->text[0] ? err->text : "something failed");
+	say_error(err);
 	return err->kind == ERR_QUERY ? MISUSED : COULD_NOT;
 }
 

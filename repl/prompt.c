@@ -188,7 +188,7 @@ int prompt_run(struct session *session)
 		sink_init(&prompt.sink, STDOUT_FILENO);
 	prompt.sink.eager = true;
 	if (!scripting_open(session, &prompt.sink, &prompt.scripting, &err)) {
-		say(NULL, "%s", err.text);
+		say_error(&err);
 		sink_release(&prompt.sink);
 		return 1;
 	}

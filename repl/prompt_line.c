@@ -364,7 +364,7 @@ void prompt_line(struct prompt *prompt, const char *line)
 	if (!done && err.kind == ERR_INTERRUPTED)
 		say(NULL, "interrupted");
 	else if (!done)
-		say(NULL, "%s", err.text);
+		say_error(&err);
 	if (!done)
 		prompt->status = prompt->terminal ? 0 : 1;
 	signals_clear();

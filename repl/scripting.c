@@ -163,7 +163,7 @@ void scripting_startup(struct scripting *scripting)
 	if (path.len && !script_startup(scripting->script, buf_text(&path), &err, &traceback)) {
 		end_call(scripting, &traceback);
 		sink_flush(scripting->sink);
-		say(NULL, "%s", err.text);
+		say_error(&err);
 	}
 	buf_release(&path);
 	buf_release(&traceback);

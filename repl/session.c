@@ -42,7 +42,8 @@ static bool said_before(const char *text, size_t len)
 	return false;
 }
 
-static void write_line(const char *kind, const char *text)
+/* Names in files may hold anything, a line's end too; `lines`: an excerpt follows below. */
+static void write_line(const char *kind, const char *text, bool lines)
 {
 	struct buf line = {0};
 
@@ -54,7 +55,7 @@ static void write_line(const char *kind, const char *text)
 	size_t from = line.len;
 	buf_add_text(&line, text);
 	for (size_t i = from; i < line.len; i++)
-		if (line.data[i] == '\n')
+		if (line.data[i] == '\n' && !(lines && i + 1 < line.len && line.data[i + 1] == ' '))
 			line.data[i] = ' ';
 	buf_add_char(&line, '\n');
 	pthread_mutex_lock(&said_lock);
@@ -72,7 +73,14 @@ void say(const char *kind, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	write_line(kind, text);
+	write_line(kind, text, false);
+}
+
+void say_error(const struct error *err)
+{
+	const char *text = err->text[0] ? err->text : "something failed";
+
+	write_line(NULL, text, err->kind == ERR_QUERY);
 }
 
 static void say_notice(void *arg, enum notice_kind kind, const char *text)
@@ -86,7 +94,7 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
 	if (!again)
-		write_line(kinds[kind], text);
+		write_line(kinds[kind], text, false);
 }
 
 struct notices session_notices(struct session *session)

@@ -28,9 +28,9 @@ struct session {
 	struct state *state;
 	struct symbols *symbols;
 	struct sql_shell *sql;
-	struct state *names; /* for thread names beside answers: gives up early */
+	struct state *names;  /* for thread names beside answers: gives up early */
 	uint64_t names_until; /* events decoded at which it does */
-	struct arena *arena; /* lives as long as the session */
+	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */
 	bool prompt; /* commands take no TRACE, and the fields below are their defaults */
@@ -39,10 +39,10 @@ struct session {
 	nstime begin, end; /* half-open */
 
 	bool first_known, start_known; /* both, or `first` alone */
-	nstime first, last; /* of all events; both NSTIME_MIN when there is none */
-	uint64_t damaged;   /* notices of damage said so far */
-	uint64_t lost;      /* losses met so far; --strict makes them damage */
-	bool asked_state;   /* some question was asked: --stats names the evaluation */
+	nstime first, last;            /* of all events; both NSTIME_MIN when there is none */
+	uint64_t damaged;              /* notices of damage said so far */
+	uint64_t lost;                 /* losses met so far; --strict makes them damage */
+	bool asked_state;              /* some question was asked: --stats names the evaluation */
 	struct progress *progress;
 	bool scan_all; /* `index`: no computed tables */
 	int status;    /* what a script returned; the program's exit status when all went well */
@@ -60,8 +60,8 @@ struct state *session_state(struct session *session, struct error *err);
 /* Of call chains, of the trace that is open; NULL with --no-symbols. */
 struct symbols *session_symbols(struct session *session);
 /*
- * A state for thread names beside answers. A question ends with ERR_INTERRUPTED when it decodes more
- * than `events` events: a name is not worth a pass over the trace.
+ * A state for thread names beside answers. A question ends with ERR_INTERRUPTED when it decodes
+ * more than `events` events: a name is not worth a pass over the trace.
  */
 struct state *session_names(struct session *session, uint64_t events, struct error *err);
 /* First and last event time. False also when the trace has no event (ERR_RANGE). */
@@ -83,6 +83,8 @@ struct index_options session_index_options(struct session *session);
 
 /* One line on standard error: "yore: KIND: text" (kind NULL: "yore: text"). Thread-safe. */
 void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same of an error; a question that is wrong may show its place in lines below. */
+void say_error(const struct error *err);
 
 /* signals.c: SIGINT sets a flag that long work looks at; SIGBUS becomes damage of a source. */
 void signals_install(void);

@@ -7,6 +7,46 @@
 
 #include <string.h>
 
+static bool begins_character(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* Bytes of the first `count` characters. */
+static size_t characters(const char *text, size_t count)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (begins_character(text[i]) && count-- == 0)
+			break;
+	return i;
+}
+
+/* What is wrong, and the place in the text, of which a long one is shown in part. */
+static bool complain(const struct rule_error *error, struct error *err)
+{
+	enum { BEFORE = 60, SHOWN = 76 };
+	size_t column = error->column ? error->column - 1 : 0;
+	size_t left = column > SHOWN - 16 ? column - BEFORE : 0;
+	const char *from = error->source + characters(error->source, left);
+	size_t len = characters(from, SHOWN);
+	struct buf lines = {0};
+
+	buf_printf(&lines, "condition: column %u: %s\n  %s", error->column, error->text,
+		   left ? "..." : "");
+	buf_add(&lines, from, len);
+	buf_add_text(&lines, from[len] ? "...\n  " : "\n  ");
+	for (size_t i = left ? left - 3 : 0; i < column; i++) {
+		size_t at = i < left ? 0 : characters(from, i - left);
+		buf_add_char(&lines, i >= left && from[at] == '\t' ? '\t' : ' ');
+	}
+	buf_add_char(&lines, '^');
+	error_set(err, ERR_QUERY, "%s", buf_text(&lines));
+	buf_release(&lines);
+	return false;
+}
+
 bool where_add(struct where *where, const char *text, struct error *err)
 {
 	struct rule_file file = {.name = "--where", .text = text, .len = strlen(text)};
@@ -22,8 +62,7 @@ bool where_add(struct where *where, const char *text, struct error *err)
 		ast_check(where->rules, kept, NULL, ast, false);
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
-		return error_set(err, ERR_QUERY, "condition '%.200s': column %u: %s", text,
-				 errors[0].column, errors[0].text);
+		return complain(&errors[0], err);
 	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
 	where->asts[where->nasts++] = ast;
 	return true;

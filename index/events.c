@@ -359,6 +359,16 @@ enum step events_next(struct events *events, struct event *out, struct error *er
 	return STEP_ITEM;
 }
 
+bool events_current(const struct events *events, struct run *out)
+{
+	if (!events->given || !events->run.count)
+		return false;
+	*out = events->run;
+	out->first = entry_given(events);
+	out->count = 1;
+	return true;
+}
+
 bool events_fields(struct events *events, const struct event *event, struct fields *out,
 		   struct error *err)
 {

@@ -73,6 +73,8 @@ enum step events_next(struct events *events, struct event *out, struct error *er
  * another. Everything borrowed from the cursor is dead.
  */
 bool events_seek(struct events *events, nstime begin, nstime end, struct error *err);
+/* The event that events_next() gave last, as a run of one; false: it gave none, or a loss. */
+bool events_current(const struct events *events, struct run *out);
 /* Values of the event that events_next() gave last. */
 bool events_fields(struct events *events, const struct event *event, struct fields *out,
 		   struct error *err);

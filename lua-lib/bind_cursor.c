@@ -2,13 +2,14 @@
  * bind_cursor.c - opening a walk over events by an option table, and stepping it
  *
  * The filter is made before the cursor: names and streams become bits, so that what is not wanted
- * is never decoded; `where` looks at what is left. All that is owned hangs on the userdata, which
- * exists first, so that an error raised anywhere frees it.
+ * is never decoded; `where` looks at what is left, and only what reads the state at single events.
+ * All that is owned hangs on the userdata, which exists first, so that an error raised anywhere
+ * frees it.
  */
 #include "lua-lib/bind_cursor.h"
 
 #include "engine/base/mem.h"
-#include "state/where.h"
+#include "state/known.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -18,7 +19,11 @@ struct bind_filter {
 	uint64_t *classes, *streams;
 	int32_t *cpus;
 	struct where *where;
-	struct arena *scratch;
+	struct where_pass *pass; /* what needs no state; NULL: nothing is left to be looked at */
+	struct program *program; /* where the state is read */
+	struct known *known;
+	struct where_reads reads;
+	struct where_pass *by_state;
 };
 
 static void filter_free(struct bind_filter *filter)
@@ -28,8 +33,11 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter->classes);
 	mem_free(filter->streams);
 	mem_free(filter->cpus);
+	where_pass_free(filter->pass);
+	where_pass_free(filter->by_state);
+	known_free(filter->known);
 	where_free(filter->where);
-	arena_free(filter->scratch);
+	program_free(filter->program);
 	mem_free(filter);
 }
 
@@ -192,22 +200,54 @@ static void drop_classes(struct bind_filter *filter, const struct trace *trace)
 			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
+/* What reads the state needs its rules, and attributes of a program of its own. */
+static bool open_state(struct bind_trace *bound, struct bind_filter *filter, struct rules **rules,
+		       struct error *err)
+{
+	struct trace *trace = bound->trace;
+	struct state *state;
+
+	if (!where_reads_state(filter->where))
+		return true;
+	if (!bind_get_state(bound, &state, err))
+		return false;
+	*rules = state_rules(state);
+	if (!program_compile(*rules, trace, &trace->notices, &filter->program, err))
+		return false;
+	filter->known = known_new(state, filter->program, filter->options.backward);
+	filter->reads = known_reads(filter->known);
+	return true;
+}
+
+static bool use_where(struct bind_trace *bound, struct bind_filter *filter, const char *text,
+		      struct error *err)
+{
+	struct trace *trace = bound->trace;
+	struct rules *rules = bound->rules;
+
+	if (!where_parse(text, &filter->where, err) || !open_state(bound, filter, &rules, err) ||
+	    !where_compile(filter->where, rules, trace, filter->program, &trace->notices, err))
+		return false;
+	drop_classes(filter, trace);
+	if (where_selects(filter->where)) {
+		filter->pass = where_pass_new(filter->where, NULL);
+		filter->options.select = where_select;
+		filter->options.select_arg = filter->pass;
+	}
+	if (where_selects_by_state(filter->where))
+		filter->by_state = where_pass_new(filter->where, &filter->reads);
+	return true;
+}
+
 static bool read_where(lua_State *L, int i, struct bind_trace *bound, struct bind_filter *filter,
 		       struct error *err)
 {
 	bool done = true;
 
 	if (lua_getfield(L, i, "where") != LUA_TNIL) {
-		const char *text = lua_tostring(L, -1);
-
 		if (lua_type(L, -1) != LUA_TSTRING)
 			luaL_error(L, "where: a text is expected");
-		filter->scratch = arena_new();
-		done = where_parse(text, &filter->where, err) &&
-		       where_compile(filter->where, bound->rules, bound->trace, NULL,
-				     &bound->trace->notices, err);
-		if (done)
-			drop_classes(filter, bound->trace);
+		done = use_where(bound, filter, lua_tostring(L, -1), err);
 	}
 	lua_pop(L, 1);
 	return done;
@@ -277,31 +317,30 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 
 /* ---- steps ---- */
 
-static const struct fields *decode_for_where(void *arg, const struct event *event)
-{
-	struct bind_cursor *cursor = arg;
-	struct error err;
-
-	if (cursor->decoded != cursor->serial) {
-		if (!events_fields(cursor->events, event, &cursor->fields, &err))
-			return NULL;
-		cursor->decoded = cursor->serial;
-	}
-	return &cursor->fields;
-}
-
-static bool passes(struct bind_cursor *cursor)
+static bool passes(lua_State *L, struct bind_cursor *cursor)
 {
 	struct bind_filter *filter = cursor->filter;
-	struct env env = {.event = &cursor->event,
-			  .decode = decode_for_where,
-			  .arg = cursor,
-			  .scratch = filter->scratch};
+	uint16_t entry;
+	struct error err;
+	struct run run;
+	bool pass;
 
 	if (!filter->where)
 		return true;
-	arena_reset(filter->scratch);
-	return cursor->event.class && where_test(filter->where, &env);
+	if (!events_current(cursor->events, &run))
+		return false; /* a loss */
+	if (!filter->by_state)
+		return true;
+	if (cursor->bound->busy)
+		luaL_error(L, "where: the state is being asked something already");
+	cursor->bound->busy = true;
+	pass = where_select_by_state(filter->by_state, &run, &entry);
+	cursor->bound->busy = false;
+	if (known_failed(filter->known, &err)) {
+		bind_cursor_end(cursor);
+		bind_raise(L, &err);
+	}
+	return pass;
 }
 
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
@@ -312,7 +351,7 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 		enum step step = events_next(cursor->events, &cursor->event, &err);
 
 		cursor->serial++;
-		if (step == STEP_ITEM && passes(cursor))
+		if (step == STEP_ITEM && passes(L, cursor))
 			return true;
 		if (step == STEP_ITEM)
 			continue;

@@ -79,7 +79,7 @@ static bool convert_one(struct work *work, struct events *events, const struct e
 
 	if (!event->class)
 		return meet_loss(work, event, err);
-	if (!filter_pass(work->filter, events, event, &pass, err))
+	if (!filter_pass(work->filter, events, &pass, err))
 		return false;
 	if (!pass)
 		return true;

@@ -126,7 +126,7 @@ static bool show_event(struct show *show, struct events *events, const struct ev
 		meet_loss(show, event);
 		return true;
 	}
-	if (!filter_pass(show->filter, events, event, &pass, err))
+	if (!filter_pass(show->filter, events, &pass, err))
 		return false;
 	if (!pass)
 		return true;

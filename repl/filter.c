@@ -1,27 +1,17 @@
 /*
  * filter.c - which events were asked for
  *
- * "The thread then running" is what the event itself says where it has a context tid, pid or
- * procname; else it is what the rules know of the event's CPU just before it.
+ * --tid, --pid, --comm and --where are one condition (state/where.h). What of it needs no state is
+ * selected inside the cursor, before streams are merged; the rest as events come, in order of time.
  */
 #include "repl/filter.h"
 
 #include "engine/base/mem.h"
-#include "repl/known.h"
+#include "state/known.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct range64 {
-	uint64_t low, high;
-};
-
-/* Where a class says by itself who ran; class NULL: it does not. */
-struct who {
-	bool made;
-	struct field_path tid, pid, comm;
-};
 
 struct filter {
 	struct session *session;
@@ -32,21 +22,12 @@ struct filter {
 	int32_t *cpus;
 	size_t ncpus;
 	bool selects;
-	struct range64 *tids, *pids;
-	size_t ntids, npids;
-	const struct words *comms;
-	struct who *who;     /* by class; NULL: nobody asks for threads */
-	struct where *where; /* NULL: no expression */
-	struct where_pass *pass;
+	struct where *where;     /* NULL: no expression, no thread */
+	struct where_pass *pass; /* NULL: classes and streams say all */
 	struct program *program; /* for expressions that read state */
-	struct known *known;
-	struct arena *scratch;
-	/* of the event being looked at */
-	struct events *events;
-	struct fields fields;
-	bool decoded, readable;
-	nstime now;
-	struct error failed; /* of a read inside an expression */
+	struct known *known;     /* the state, for them */
+	struct where_reads reads;
+	struct where_pass *by_state; /* NULL: nothing reads it */
 };
 
 bool glob_matches(const char *glob, const char *name, char separator)
@@ -65,7 +46,7 @@ static bool any_glob(const struct words *globs, const char *name, char separator
 }
 
 /* "3" or "0-3". */
-static bool parse_range(const char *option, const char *word, struct range64 *out,
+static bool parse_range(const char *option, const char *word, struct where_range *out,
 			struct error *err)
 {
 	char *end;
@@ -82,7 +63,7 @@ static bool parse_range(const char *option, const char *word, struct range64 *ou
 }
 
 static bool parse_ranges(struct filter *filter, const char *option, const struct words *words,
-			 struct range64 **out, size_t *count, struct error *err)
+			 struct where_range **out, size_t *count, struct error *err)
 {
 	*count = words->count;
 	*out = arena_array(filter->arena, words->count + 1, sizeof **out);
@@ -92,17 +73,9 @@ static bool parse_ranges(struct filter *filter, const char *option, const struct
 	return true;
 }
 
-static bool in_ranges(const struct range64 *ranges, size_t count, uint64_t number)
-{
-	for (size_t i = 0; i < count; i++)
-		if (number >= ranges[i].low && number <= ranges[i].high)
-			return true;
-	return false;
-}
-
 static bool set_cpus(struct filter *filter, const struct words *words, struct error *err)
 {
-	struct range64 range = {0};
+	struct where_range range = {0};
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < words->count; i++) {
@@ -151,21 +124,68 @@ static void set_classes(struct filter *filter, const struct words *globs)
 	}
 }
 
+static bool add_where(struct filter *filter, const char *text, struct error *err)
+{
+	return filter->where ? where_add(filter->where, text, err)
+			     : where_parse(text, &filter->where, err);
+}
+
 static bool parse_wheres(struct filter *filter, const struct words *words, struct error *err)
 {
 	for (size_t i = 0; i < words->count; i++)
-		if (!(filter->where ? where_add(filter->where, words->items[i], err)
-				    : where_parse(words->items[i], &filter->where, err)))
+		if (!add_where(filter, words->items[i], err))
 			return error_while(err, "--where");
 	return true;
 }
 
-static bool set_wheres(struct filter *filter, const struct words *words, struct error *err)
+static bool add_threads(struct filter *filter, const char *option, const struct words *words,
+			void (*text)(const struct where_range *, size_t, struct buf *),
+			struct error *err)
+{
+	struct where_range *ranges;
+	struct buf condition = {0};
+	size_t count;
+	bool ok;
+
+	if (!words->count)
+		return true;
+	if (!parse_ranges(filter, option, words, &ranges, &count, err))
+		return false;
+	text(ranges, count, &condition);
+	ok = add_where(filter, buf_text(&condition), err) || error_while(err, "%s", option);
+	buf_release(&condition);
+	return ok;
+}
+
+static bool add_comms(struct filter *filter, const struct words *words, struct error *err)
+{
+	struct buf condition = {0};
+	bool ok;
+
+	if (!words->count)
+		return true;
+	where_comm_text((const char *const *)words->items, words->count, &condition);
+	ok = add_where(filter, buf_text(&condition), err) || error_while(err, "--comm");
+	buf_release(&condition);
+	return ok;
+}
+
+static bool set_state(struct filter *filter, bool backward, struct error *err)
+{
+	struct state *state = session_state(filter->session, err);
+
+	if (!state)
+		return false;
+	filter->known = known_new(state, filter->program, backward);
+	filter->reads = known_reads(filter->known);
+	filter->by_state = where_pass_new(filter->where, &filter->reads);
+	return true;
+}
+
+static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 {
 	struct notices notices = session_notices(filter->session);
 
-	if (!parse_wheres(filter, words, err))
-		return false;
 	if (!filter->where)
 		return true;
 	if (!session_rules(filter->session, err))
@@ -178,7 +198,7 @@ static bool set_wheres(struct filter *filter, const struct words *words, struct 
 		return error_while(err, "--where");
 	if (where_selects(filter->where))
 		filter->pass = where_pass_new(filter->where, NULL);
-	return true;
+	return !where_selects_by_state(filter->where) || set_state(filter, backward, err);
 }
 
 bool filter_open(struct session *session, const struct options *options, bool backward,
@@ -193,24 +213,19 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 	filter->session = session;
 	filter->trace = trace;
 	filter->arena = arena_new();
-	filter->scratch = arena_new();
-	filter->comms = &options->comms;
 	filter->selects = options->names.count || options->wheres.count || options->tids.count ||
 			  options->pids.count || options->comms.count;
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
 	    !set_cpus(filter, &options->cpus, err) ||
-	    !parse_ranges(filter, "--tid", &options->tids, &filter->tids, &filter->ntids, err) ||
-	    !parse_ranges(filter, "--pid", &options->pids, &filter->pids, &filter->npids, err) ||
-	    !set_wheres(filter, &options->wheres, err)) {
+	    !parse_wheres(filter, &options->wheres, err) ||
+	    !add_threads(filter, "--tid", &options->tids, where_tid_text, err) ||
+	    !add_threads(filter, "--pid", &options->pids, where_pid_text, err) ||
+	    !add_comms(filter, &options->comms, err) || !set_wheres(filter, backward, err)) {
 		filter_close(filter);
 		return false;
 	}
 	set_streams(filter, &options->streams);
 	set_classes(filter, &options->names);
-	if (filter->ntids || filter->npids || filter->comms->count)
-		filter->who = arena_array(filter->arena, trace->nclasses + 1, sizeof *filter->who);
-	if (filter->who || filter->program)
-		filter->known = known_new(session, backward);
 	*out = filter;
 	return true;
 }
@@ -219,12 +234,12 @@ void filter_close(struct filter *filter)
 {
 	if (!filter)
 		return;
-	known_free(filter->known);
+	where_pass_free(filter->by_state);
 	where_pass_free(filter->pass);
+	known_free(filter->known);
 	where_free(filter->where);
 	program_free(filter->program);
 	mem_free(filter->cpus);
-	arena_free(filter->scratch);
 	arena_free(filter->arena);
 	mem_free(filter);
 }
@@ -252,7 +267,7 @@ struct where_pass *filter_pass_new(const struct filter *filter)
 
 bool filter_per_event(const struct filter *filter)
 {
-	return filter->who || filter->program;
+	return filter->by_state != NULL;
 }
 
 bool filter_selects(const struct filter *filter)
@@ -260,176 +275,12 @@ bool filter_selects(const struct filter *filter)
 	return filter->selects;
 }
 
-/* One event ----------------------------------------------------------------------------------- */
-
-static const struct fields *decode(void *arg, const struct event *event)
+bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err)
 {
-	struct filter *filter = arg;
-	struct error ignored = {0};
+	struct run run;
+	uint16_t entry;
 
-	if (!filter->decoded) {
-		filter->decoded = true;
-		filter->readable = events_fields(filter->events, event, &filter->fields, &ignored);
-	}
-	return filter->readable ? &filter->fields : NULL;
-}
-
-static enum eval read_state(void *arg, uint32_t attr, struct value *out)
-{
-	struct filter *filter = arg;
-	struct buf path = {0};
-
-	attr_add_text(program_attrs(filter->program), attr, &path);
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (filter->failed.kind == ERR_NONE)
-		(void)known_value(filter->known, buf_text(&path), filter->now, out,
-				  &filter->failed);
-	buf_release(&path);
-	if (out->kind == VALUE_STRING) /* the next read may turn the window */
-		out->text = arena_strndup(filter->scratch, out->text, out->len);
-	return EVAL_VALUE;
-}
-
-static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
-{
-	(void)arg;
-	(void)section;
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	*written = false;
-	return EVAL_VALUE;
-}
-
-/* A context; what perf samples beside a tracepoint stands in the payload, as perf_NAME. */
-static void find_who(const struct event_class *class, struct field_path *out,
-		     const char *const *names)
-{
-	unsigned contexts = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
-
-	for (; *names; names++) {
-		bool perf = strncmp(*names, "perf_", 5) == 0;
-		unsigned scopes = contexts | (perf ? 1u << SCOPE_PAYLOAD : 0);
-		if (field_path_find(class, scopes, names, 1, out) && out->class)
-			return;
-	}
-	*out = (struct field_path){0};
-}
-
-static struct who *who_of(struct filter *filter, const struct event_class *class)
-{
-	static const char *const tids[] = {"tid", "vtid", "perf_tid", NULL};
-	static const char *const pids[] = {"pid", "vpid", "perf_pid", NULL};
-	static const char *const comms[] = {"procname", "perf_comm", NULL};
-	struct who *who = &filter->who[class->index];
-
-	if (who->made)
-		return who;
-	who->made = true;
-	find_who(class, &who->tid, tids);
-	find_who(class, &who->pid, pids);
-	find_who(class, &who->comm, comms);
-	return who;
-}
-
-/* The value of a context member; false when the class has none or the event cannot be read. */
-static bool own_value(struct filter *filter, const struct event *event,
-		      const struct field_path *path, struct value *out)
-{
-	const struct fields *fields;
-	struct field field;
-	struct buf scratch = {0};
-	size_t len;
-
-	if (!path->class || !(fields = decode(filter, event)))
-		return false;
-	fields_at(fields, path, &field);
-	if (field.class->kind == FIELD_INT) {
-		*out = (struct value){.kind = VALUE_INT, .u = field.slot.u};
-		out->negative = field.class->is_signed && field.slot.s < 0;
-		return true;
-	}
-	if (!field_is_text(&field))
-		return false;
-	const uint8_t *bytes = field_bytes(&field, &scratch, &len);
-	*out = (struct value){.kind = VALUE_STRING, .len = (uint32_t)len};
-	out->text = arena_strndup(filter->scratch, (const char *)bytes, len);
-	buf_release(&scratch);
-	return true;
-}
-
-static bool comm_matches(const struct filter *filter, const struct value *name)
-{
-	if (name->kind != VALUE_STRING)
-		return false;
-	const char *text = arena_strndup(filter->scratch, name->text, name->len);
-	for (size_t i = 0; i < filter->comms->count; i++)
-		if (fnmatch(filter->comms->items[i], text, 0) == 0)
-			return true;
-	return false;
-}
-
-static bool value_in(const struct value *value, const struct range64 *ranges, size_t count)
-{
-	return value->kind == VALUE_INT && !value->negative && in_ranges(ranges, count, value->u);
-}
-
-static bool who_passes(struct filter *filter, const struct event *event, bool *pass,
-		       struct error *err)
-{
-	const struct who *who = who_of(filter, event->class);
-	struct value tid, value;
-
-	*pass = false;
-	if (!own_value(filter, event, &who->tid, &tid) &&
-	    !known_thread(filter->known, event->cpu, event->time, &tid, err))
-		return false;
-	if (filter->ntids && !value_in(&tid, filter->tids, filter->ntids))
-		return true;
-	if (filter->npids) {
-		if (!own_value(filter, event, &who->pid, &value) &&
-		    !known_of_thread(filter->known, &tid, "process", event->time, &value, err))
-			return false;
-		if (!value_in(&value, filter->pids, filter->npids))
-			return true;
-	}
-	if (filter->comms->count) {
-		if (!own_value(filter, event, &who->comm, &value) &&
-		    !known_of_thread(filter->known, &tid, "name", event->time, &value, err))
-			return false;
-		if (!comm_matches(filter, &value))
-			return true;
-	}
-	*pass = true;
-	return true;
-}
-
-static bool wheres_pass(struct filter *filter, const struct event *event)
-{
-	struct env env = {.program = filter->program,
-			  .event = event,
-			  .decode = decode,
-			  .read = read_state,
-			  .section = read_section,
-			  .arg = filter,
-			  .scratch = filter->scratch};
-
-	return where_test(filter->where, &env);
-}
-
-bool filter_pass(struct filter *filter, struct events *events, const struct event *event,
-		 bool *pass, struct error *err)
-{
-	filter->events = events;
-	filter->decoded = false;
-	filter->now = event->time;
-	arena_reset(filter->scratch);
-	*pass = true;
-	if (filter->who && !who_passes(filter, event, pass, err))
-		return false;
-	if (*pass && filter->program)
-		*pass = wheres_pass(filter, event);
-	if (filter->failed.kind != ERR_NONE) {
-		*err = filter->failed;
-		return false;
-	}
-	return true;
+	*pass = !filter->by_state || (events_current(events, &run) &&
+				      where_select_by_state(filter->by_state, &run, &entry));
+	return !filter->by_state || !known_failed(filter->known, err);
 }

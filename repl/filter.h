@@ -1,8 +1,8 @@
 /*
  * filter.h - the filters of the command line, in two halves
  *
- * Time, class, stream and CPU go down into the cursor, where they cost nothing per event. Threads
- * and expressions are looked at event by event.
+ * Time, class, stream, CPU and whatever needs no state go down into the cursor. What reads the state
+ * (threads, cpu[3]/irq == 5) is asked of each event that comes out.
  */
 #ifndef REPL_FILTER_H
 #define REPL_FILTER_H
@@ -22,13 +22,12 @@ void filter_close(struct filter *filter); /* NULL is fine */
 void filter_fill(const struct filter *filter, struct events_options *out);
 /* The same for a thread of a sweep, which asks where_select() itself; NULL: all pass. */
 struct where_pass *filter_pass_new(const struct filter *filter);
-/* True when filter_pass() must be asked. */
+/* True when filter_pass() must be asked: the state is read. */
 bool filter_per_event(const struct filter *filter);
 /* True when only some events were asked for by name or value: losses are then left out. */
 bool filter_selects(const struct filter *filter);
 /* Does the event that `events` gave last pass? False: *err. */
-bool filter_pass(struct filter *filter, struct events *events, const struct event *event,
-		 bool *pass, struct error *err);
+bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err);
 
 /* A glob against a name or, after the last `separator`, its end. */
 bool glob_matches(const char *glob, const char *name, char separator);

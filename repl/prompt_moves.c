@@ -149,7 +149,7 @@ static bool seek(struct prompt *prompt, struct events *events, struct filter *fi
 		bool pass = event.class && is_beyond(prompt, &event, backward);
 
 		if (pass && filter_per_event(filter) &&
-		    !filter_pass(filter, events, &event, &pass, err))
+		    !filter_pass(filter, events, &pass, err))
 			return false;
 		if (pass)
 			return write_event(prompt, events, &event, err);

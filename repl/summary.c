@@ -178,7 +178,7 @@ static bool by_cursor(struct gather *gather, struct index *index, struct filter 
 			good = error_set(err, ERR_INTERRUPTED, "interrupted");
 		} else if (!event.class) {
 			add_loss(sum, event.stream, &event);
-		} else if ((good = filter_pass(filter, events, &event, &pass, err)) && pass) {
+		} else if ((good = filter_pass(filter, events, &pass, err)) && pass) {
 			uint64_t bits = events_bits(events, &event);
 			tally_add(&sum->classes[event.class->index], bits, event.time);
 			tally_add(&sum->streams[event.stream->index], bits, event.time);

@@ -10,7 +10,7 @@ libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_parse.c %D%/rule_parse_expr.c \
 	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
 	%D%/explain.c %D%/query.c %D%/where.c %D%/where.h %D%/where_internal.h \
-	%D%/where_node.c %D%/where_select.c
+	%D%/where_node.c %D%/where_select.c %D%/where_thread.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules
@@ -25,7 +25,7 @@ CLEANFILES += %D%/rules_builtin.c
 	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@
 
 # Evaluation
-libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/backward.c %D%/backward.h \
+libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/known.c %D%/known.h %D%/backward.c %D%/backward.h \
 	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
 	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \

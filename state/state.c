@@ -123,6 +123,16 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	return ok;
 }
 
+struct index *state_index(const struct state *state)
+{
+	return state->index;
+}
+
+struct rules *state_rules(const struct state *state)
+{
+	return state->options.rules;
+}
+
 const char *state_evaluation(const struct state *state)
 {
 	return state->evaluation;

@@ -27,6 +27,8 @@ struct state_options {
 bool state_open(struct index *index, const struct state_options *options, struct state **out,
 		struct error *err);
 void state_close(struct state *state);
+struct index *state_index(const struct state *state); /* both are borrowed */
+struct rules *state_rules(const struct state *state);
 
 struct answer {
 	nstime t;

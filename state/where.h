@@ -11,12 +11,24 @@
 
 struct where;
 
-/* *err says the column. The caller owns *out and ends it with where_free(). */
+/* *err shows the place. The caller owns *out and ends it with where_free(). */
 bool where_parse(const char *text, struct where **out, struct error *err);
 /* Adds a condition that must hold, too; before where_compile(). */
 bool where_add(struct where *where, const char *text, struct error *err);
 void where_free(struct where *where); /* NULL is fine */
 bool where_reads_state(const struct where *where);
+
+/*
+ * Conditions on the thread then running, for where_add(): one of `count` alternatives holds for its
+ * id, its process' or its name.
+ */
+struct where_range {
+	uint64_t low, high;
+};
+void where_tid_text(const struct where_range *ranges, size_t count, struct buf *out);
+void where_pid_text(const struct where_range *ranges, size_t count, struct buf *out);
+void where_comm_text(const char *const *globs, size_t count, struct buf *out);
+
 /*
  * Prepares it for the trace: `rules` (may be NULL) gives aliases and maps; warns of fields that no
  * class has. With `program` (may be NULL) its attribute table and views are used by state reads. An
@@ -38,9 +50,13 @@ bool where_stream(const struct where *where, const struct stream *stream);
  * threads, each with a pass of its own; what reads the state is select_by_state()'s.
  */
 struct where_reads { /* how the state just before an event is read */
-	/* *out is VALUE_UNKNOWN; texts live in `scratch` or until the next call. */
-	void (*read)(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
+	/*
+	 * Texts live in `scratch` or until the next call. False: it is none or unknown, and which
+	 * of them only settle() says, which is dear: it is asked when the answer depends on it.
+	 */
+	bool (*read)(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
 		     struct value *out);
+	void (*settle)(void *arg, uint32_t attr, const struct event *event, struct value *out);
 	void *arg;
 };
 struct where_pass; /* belongs to one thread */

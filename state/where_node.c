@@ -299,7 +299,7 @@ static struct node *compare_double(struct maker *maker, const struct node_column
 		return NULL;
 	if (number->kind == VALUE_INT) {
 		f = (double)widen(number);
-		if (fabs(f) > 0x1p53) /* it may be another number */
+		if ((wide)f != widen(number)) /* no double is this number */
 			return NULL;
 	}
 	node = node_new(maker, NODE_DOUBLES);
@@ -375,6 +375,19 @@ static bool all_each(const struct node *node)
 	return true;
 }
 
+/* Operands that change nothing: x && true, x || false. One is left. */
+static uint32_t drop_neutral(const struct node **nodes, uint32_t n, uint8_t neutral)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (nodes[i]->kind != NODE_FIXED || nodes[i]->outcome != neutral)
+			nodes[kept++] = nodes[i];
+	if (!kept)
+		kept = 1;
+	return kept;
+}
+
 static const struct node *make_chain(struct maker *maker, const struct expr *expr)
 {
 	const struct expr *top = expr;
@@ -386,10 +399,7 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 	for (uint32_t i = n; i-- > 1; expr = expr->left)
 		nodes[i] = make(maker, expr->right);
 	nodes[0] = make(maker, expr);
-	while (n > 1 && nodes[0]->kind == NODE_FIXED && nodes[0]->outcome == (is_and ? YES : NO)) {
-		nodes++;
-		n--;
-	}
+	n = drop_neutral(nodes, n, is_and ? YES : NO);
 	if (n == 1 || (nodes[0]->kind == NODE_FIXED && nodes[0]->outcome != UNKNOWN))
 		return nodes[0];
 	node->nodes = nodes;
@@ -477,18 +487,20 @@ static uint32_t count_parts(const struct expr *expr)
 }
 
 static void make_parts(struct maker *maker, const struct expr *expr, const struct node **nodes,
-		       uint32_t *n)
+		       const struct expr **parts, uint32_t *n)
 {
 	const struct node *node;
 
 	if (expr->kind == EXPR_AND) {
-		make_parts(maker, expr->left, nodes, n);
-		make_parts(maker, expr->right, nodes, n);
+		make_parts(maker, expr->left, nodes, parts, n);
+		make_parts(maker, expr->right, nodes, parts, n);
 		return;
 	}
 	node = make(maker, expr);
-	if (node->kind != NODE_FIXED || node->outcome != YES)
-		nodes[(*n)++] = node;
+	if (node->kind == NODE_FIXED && node->outcome == YES)
+		return;
+	nodes[*n] = node;
+	parts[(*n)++] = expr;
 }
 
 struct class_test node_compile(struct arena *arena, const struct event_class *class,
@@ -497,17 +509,18 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 	struct maker maker = {arena, class};
 	uint32_t count = count_parts(expr), n = 0, nearly = 0, nlate = 0;
 	const struct node **nodes = arena_array(arena, count, sizeof(struct node *));
+	const struct expr **parts = arena_array(arena, count, sizeof(struct expr *));
 	const struct node **early = arena_array(arena, count, sizeof(struct node *));
 	const struct node **late = arena_array(arena, count, sizeof(struct node *));
 
-	make_parts(&maker, expr, nodes, &n);
+	make_parts(&maker, expr, nodes, parts, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (nodes[i]->kind == NODE_FIXED) {
 			const struct node *no = fixed(&maker, NO);
 			return (struct class_test){no, no};
 		}
-		if (nodes[i]->reads)
-			late[nlate++] = nodes[i];
+		if (nodes[i]->reads) /* as a whole, so that only YES counts of what reads */
+			late[nlate++] = of_expr(&maker, NODE_EACH, parts[i]);
 		else
 			early[nearly++] = nodes[i];
 	}

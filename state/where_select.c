@@ -16,6 +16,9 @@ struct group { /* entries of one class in a run, as a list */
 	uint32_t first, last, n;
 };
 
+/* What a read gives that is none or unknown. */
+enum guess { GUESS_UNKNOWN, GUESS_NONE, GUESS_NOTHING };
+
 struct where_pass {
 	const struct where *where;
 	const struct where_reads *reads;
@@ -28,6 +31,8 @@ struct where_pass {
 	uint32_t entry;
 	struct fields fields;
 	struct error ignored;
+	enum guess guess;
+	uint32_t gap, ngaps; /* attributes that were guessed: one of them, and how many */
 	/* by class: 1 + its group */
 	uint16_t *group_of;
 	struct group groups[BATCH_MAX];
@@ -76,10 +81,18 @@ static const struct fields *decode(void *arg, const struct event *event)
 static enum eval read_state(void *arg, uint32_t attr, struct value *out)
 {
 	struct where_pass *pass = arg;
+	const struct where_reads *reads = pass->reads;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (pass->reads)
-		pass->reads->read(pass->reads->arg, attr, &pass->event, pass->scratch, out);
+	if (!reads || reads->read(reads->arg, attr, &pass->event, pass->scratch, out))
+		return EVAL_VALUE;
+	if (pass->guess == GUESS_NOTHING) {
+		reads->settle(reads->arg, attr, &pass->event, out);
+		return EVAL_VALUE;
+	}
+	pass->ngaps += !pass->ngaps || attr != pass->gap;
+	pass->gap = attr;
+	out->kind = pass->guess == GUESS_NONE ? VALUE_NONE : VALUE_UNKNOWN;
 	return EVAL_VALUE;
 }
 
@@ -106,6 +119,24 @@ static uint8_t evaluate(struct where_pass *pass, const struct expr *expr, uint32
 	run_event(pass->where->trace, pass->run, entry, &pass->event);
 	arena_reset(pass->scratch);
 	return node_outcome(expr, &env);
+}
+
+/* Right in that it is YES or not, which is all that counts where the state is read. */
+static uint8_t evaluate_reads(struct where_pass *pass, const struct expr *expr, uint32_t entry)
+{
+	uint8_t outcome, other;
+
+	pass->guess = GUESS_UNKNOWN;
+	pass->ngaps = 0;
+	outcome = evaluate(pass, expr, entry);
+	if (!pass->ngaps)
+		return outcome;
+	pass->guess = GUESS_NONE;
+	other = evaluate(pass, expr, entry);
+	if (pass->ngaps == 1 && (outcome == OUTCOME_YES) == (other == OUTCOME_YES))
+		return outcome;
+	pass->guess = GUESS_NOTHING;
+	return evaluate(pass, expr, entry);
 }
 
 /* ---- columns ---- */
@@ -295,7 +326,8 @@ static void run_node(struct where_pass *pass, const struct node *node, const uin
 		return;
 	case NODE_EACH:
 		for (uint32_t k = 0; k < n; k++)
-			out[k] = evaluate(pass, node->expr, entries[k]);
+			out[k] = node->reads ? evaluate_reads(pass, node->expr, entries[k])
+					     : evaluate(pass, node->expr, entries[k]);
 		return;
 	case NODE_NOT:
 		run_node(pass, node->nodes[0], entries, n, out);

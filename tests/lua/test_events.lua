@@ -28,6 +28,24 @@ assert(count{ stream = "*stream_0" } == count{ cpu = 0 })
 assert(count{ name = "sched_switch", where = "next_pid == 0" } > 0)
 assert(count{ where = "next_pid == 0" } + count{ name = "sched_switch", where = "next_pid != 0" } == 261)
 
+
+-- conditions that read the state just before an event
+for cpu = 0, 1 do
+	local where = "cpu[cpu]/thread == 0 && cpu == " .. cpu
+	local thread, first, expected = nil, nil, 0
+	for ev in trace:events{ cpu = cpu } do
+		if thread == 0 then expected = expected + 1 end
+		if ev.name == "sched:sched_switch" then
+			first = first or { t = ev.t, pid = ev.fields.prev_pid }
+			thread = ev.fields.next_pid
+		end
+	end
+	-- the first switch also tells what ran before it
+	if first.pid == 0 then expected = expected + count{ cpu = cpu, to = first.t + 1 } end
+	assert(count{ where = where } == expected and expected > 0)
+	assert(count{ where = where, reverse = true } == expected)
+end
+
 -- half-open range, times as text and number
 assert(count{ from = 2120801126657, to = 2120801126657 } == 0)
 assert(count{ from = 2120801126657, to = 2120801126658, name = "sched_switch" } == 1)

@@ -332,7 +332,8 @@ static void add_comparison(struct gen *gen, int depth)
 	case 3:
 		ADD_ONE_OF(gen, "true", "false", "a", "s", "name == \"few\"", "cpu == 1", "cpu < 2",
 			   "stream == \"ch_0\"", "event/name == \"bits\"", "has(label(e))",
-			   "has(st/x)", "has(st[a])");
+			   "has(st/x)", "has(st[a])", "st/x == none", "st/x != 1",
+			   "!(st[cpu] == none)", "st[cpu] == st/x");
 		return;
 	case 4:
 		ADD_ONE_OF(gen, "c", "f", "b", "g", "a", "d");
@@ -401,11 +402,22 @@ static void made_up(uint32_t attr, nstime time, struct value *out)
 		*out = (struct value){.kind = VALUE_INT, .u = hash / 5 % 3};
 }
 
-static void read_many(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
+/* Which of none and unknown it is only settle_many() says. */
+static bool read_many(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
 		      struct value *out)
 {
 	(void)arg;
 	(void)scratch;
+	made_up(attr, event->time, out);
+	if (out->kind != VALUE_NONE && out->kind != VALUE_UNKNOWN)
+		return true;
+	*out = (struct value){.kind = VALUE_BOOL};
+	return false;
+}
+
+static void settle_many(void *arg, uint32_t attr, const struct event *event, struct value *out)
+{
+	(void)arg;
 	made_up(attr, event->time, out);
 }
 
@@ -528,7 +540,7 @@ static uint64_t count_selected(struct where_pass *pass, bool backward)
 
 static void try_one(const char *text, uint64_t *passed)
 {
-	const struct where_reads reads = {.read = read_many};
+	const struct where_reads reads = {.read = read_many, .settle = settle_many};
 	struct where *where = NULL;
 	struct error err = {0};
 

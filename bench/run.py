@@ -11,9 +11,9 @@ their text, JSON and CSV, all of them against babeltrace2's text.
 Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
 
-perf.data and trace.dat: see kernel.py. Timelines: see timelines.c.
+perf.data and trace.dat: see kernel.py. Timelines: see timelines.c. SQL: see sql.py.
 
---only names the parts to run: ctf perf ftrace timelines.
+--only names the parts to run: ctf perf ftrace timelines sql.
 """
 import argparse
 import json
@@ -26,6 +26,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 
 import kernel
+import sql
 from measure import Report, cpu, middle, seconds_of, stats_of, warm
 
 
@@ -166,7 +167,8 @@ def timelines(build, work, corpus, args, report):
 
 
 def main():
-    parts = {"ctf": ctf, "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines}
+    parts = {"ctf": ctf, "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines,
+             "sql": sql.sql}
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--size", type=int, help="bytes of a repeated trace")
@@ -182,7 +184,8 @@ def main():
     asked = args.size
     try:
         for part in args.only:
-            args.size = asked or (400000000 if part in ("ctf", "timelines") else 500000000)
+            args.size = asked or {"ctf": 400000000, "timelines": 400000000,
+                                  "sql": 100000000}.get(part, 500000000)
             parts[part](args.build, work, corpus, args, report)
     finally:
         shutil.rmtree(work, ignore_errors=True)

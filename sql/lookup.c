@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { KEPT = 64 };
+enum { KEPT = 64, MANY = 4096 /* intervals: the window is wide enough */ };
 #define WIDTH_MIN INT64_C(20000) /* ns */
 #define WIDTH_MAX INT64_C(1000000000)
 
@@ -96,9 +96,9 @@ static void choose_window(struct window *window, nstime t)
 	bool after = window->filled && t >= window->end && t - window->end <= 4 * window->width;
 	bool before = window->filled && t < window->begin && window->begin - t <= 4 * window->width;
 
-	if (after || before)
+	if ((after || before) && window->count < MANY)
 		window->width = window->width < WIDTH_MAX / 4 ? window->width * 4 : WIDTH_MAX;
-	else
+	else if (!after && !before)
 		window->width = WIDTH_MIN;
 	window->begin = before && t > NSTIME_MIN + window->width ? t - window->width + 1 : t;
 	window->end = before                           ? t + 1

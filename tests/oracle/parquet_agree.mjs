@@ -112,6 +112,10 @@ function compare(event, row) {
 		leaves('', event[scope] ?? {}, list);
 		for (let [name, value] of list) {
 			if (!(name in row) && value !== null && Array.isArray(value) && !value.length) continue;
+			// JSON shows the chosen option of a variant without the option's name
+			const options = name in row ? [] : Object.keys(row).filter((c) =>
+				c.startsWith(`${name}_`) && !seen.has(c) && row[c] !== null);
+			if (options.length === 1) name = options[0];
 			if (seen.has(name) || !(name in row)) name = before + name;
 			while (seen.has(name)) name = /_\d+$/.test(name) ? name.replace(/\d+$/, (n) => +n + 1) : `${name}_2`;
 			let bad;

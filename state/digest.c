@@ -115,10 +115,21 @@ static enum known get(const struct maker *run, uint32_t attr, struct cell *out)
 	return out->written ? KNOWN : UNTOUCHED;
 }
 
+/* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
+static struct cell *find_sure(const struct maker *run, uint32_t attr)
+{
+	return run->clouded ? NULL : cells_find(run->digest.writes, attr);
+}
+
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
+	const struct cell *sure = find_sure(arg, attr);
 	struct cell cell;
 
+	if (sure) {
+		*out = sure->value;
+		return EVAL_VALUE;
+	}
 	if (get(arg, attr, &cell) != KNOWN)
 		return EVAL_OPEN;
 	*out = cell.value;
@@ -308,15 +319,29 @@ static void event_lines(struct maker *run, const struct class_program *class)
 
 /* ---- writes ---- */
 
+static bool same_text(const struct value *a, const struct value *b)
+{
+	return a->kind == VALUE_STRING && b->kind == VALUE_STRING && a->len == b->len &&
+	       !memcmp(a->text, b->text, a->len);
+}
+
 static void write_value(struct maker *run, uint32_t attr, struct value *value)
 {
-	struct cell cell;
+	struct cell *cell = cells_find(run->digest.writes, attr);
 
-	attrs_keep(run->attrs, value);
-	cells_get(run->digest.writes, attr, &cell);
-	cell_put(&cell, value, run->item->event.time, &run->writer);
-	cell.named = true;
-	cells_set(run->digest.writes, attr, &cell);
+	if (!cell) {
+		struct cell fresh = {.written = true};
+		cells_set(run->digest.writes, attr, &fresh);
+		cell = cells_find(run->digest.writes, attr);
+	}
+	if (!same_text(&cell->value, value))
+		attrs_keep(run->attrs, value);
+	else
+		value->text = cell->value.text;
+	cell->value = *value;
+	cell->since = run->item->event.time;
+	cell->writer = run->writer;
+	cell->named = true;
 }
 
 /* The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
@@ -361,10 +386,11 @@ static void fill_start(struct maker *run, const struct pending *pending, const s
 
 static void was(struct maker *run, const struct pending *pending)
 {
+	const struct cell *sure = find_sure(run, pending->attr);
 	struct value value = pending->value;
 	struct cell cell;
 
-	if (value.kind == VALUE_UNKNOWN)
+	if (value.kind == VALUE_UNKNOWN || (sure && sure->value.kind != VALUE_UNKNOWN))
 		return;
 	attrs_keep(run->attrs, &value);
 	switch (get(run, pending->attr, &cell)) {
@@ -384,7 +410,7 @@ static void bury(struct maker *run, const struct pattern *pattern, enum value_ki
 {
 	cells_bury(run->digest.writes, pattern, kind, run->item->event.time, &run->writer, NULL,
 		   NULL);
-	if (kind == VALUE_NONE && !run->complete)
+	if (kind == VALUE_NONE && !run->complete) /* deletes are kept there, too */
 		cells_bury(run->digest.fills, pattern, kind, run->item->event.time, &run->writer,
 			   NULL, NULL);
 }

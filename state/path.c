@@ -118,6 +118,10 @@ enum eval path_pattern(const struct path *path, struct env *env, struct pattern 
 	for (uint32_t i = 0; i < path->natoms; i++)
 		if (pattern_atom(&path->atoms[i], env, out, &out->atoms[i], failure) == EVAL_FAIL)
 			return EVAL_FAIL;
+	if (path->only_key && !out->open && !out->any) {
+		out->attr = attr_with_key(path, attrs, &out->atoms[path->only_key].value);
+		return EVAL_VALUE;
+	}
 	out->attr = out->open || out->any ? ATTR_ABSENT : path->base;
 	for (uint32_t i = path->nbase; i < path->natoms && out->attr != ATTR_ABSENT; i++) {
 		const struct pattern_atom *atom = &out->atoms[i];

@@ -54,6 +54,7 @@ if [ -d "$corpus/ctf" ]; then
 	for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
 		say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"
 	done
+	srcdir=$top top_builddir=$build SHARDS='1 2 3 7 64' say "$top/tests/state/real_shards.sh"
 else
 	echo "oracles: corpus traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi

@@ -27,44 +27,58 @@ static int by_path(const void *a, const void *b)
 	return attr_compare(sorted_attrs, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static const struct tomb *const *sorted_tombs(const struct cells *cells)
+static const struct tomb *sorted_tombs;
+
+static int by_seq(const void *a, const void *b)
 {
-	const struct tomb **tombs = mem_new_array(cells->ntombs, sizeof(struct tomb *));
+	uint64_t x = sorted_tombs[*(const uint32_t *)a].seq;
+	uint64_t y = sorted_tombs[*(const uint32_t *)b].seq;
 
-	for (size_t i = 0; i < cells->ntombs; i++) {
-		size_t at = i;
+	return (x > y) - (x < y);
+}
 
-		for (; at > 0 && tombs[at - 1]->seq > cells->tombs[i].seq; at--)
-			tombs[at] = tombs[at - 1];
-		tombs[at] = &cells->tombs[i];
+/* The attribute below which each tomb stands, where it stands in a list of one. */
+static uint32_t *places_of_tombs(const struct cells *cells)
+{
+	uint32_t *places = mem_new_array(cells->ntombs + 1, sizeof *places);
+
+	for (size_t i = 0; i < cells->ntombs; i++)
+		places[i] = NOWHERE;
+	for (uint32_t a = 0; a < cells->nslots; a++)
+		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = cells->tombs[t].next)
+			places[t] = a;
+	return places;
+}
+
+static void dump_tomb(const struct cells *cells, const struct tomb *tomb, uint32_t place,
+		      struct buf *out)
+{
+	buf_printf(out, "tomb %s%s since %lld", tomb->kind == VALUE_NONE ? "none" : "unknown",
+		   tomb->below ? " below" : "", (long long)tomb->since);
+	if (!tomb->pattern && place != NOWHERE) {
+		buf_add_char(out, ' ');
+		attr_add_text(cells->attrs, place, out);
 	}
-	return tombs;
+	for (uint32_t a = 0; tomb->pattern && a < tomb->pattern->natoms; a++) {
+		buf_add_char(out, ' ');
+		dump_value(&tomb->pattern->atoms[a].value, out);
+	}
+	dump_writer(&tomb->writer, out);
 }
 
 static void dump_tombs(const struct cells *cells, struct buf *out)
 {
-	const struct tomb *const *tombs = sorted_tombs(cells);
+	uint32_t *order = mem_new_array(cells->ntombs + 1, sizeof *order);
+	uint32_t *places = places_of_tombs(cells);
 
-	for (size_t i = 0; i < cells->ntombs; i++) {
-		const struct tomb *tomb = tombs[i];
-
-		buf_printf(out, "tomb %s%s since %lld",
-			   tomb->kind == VALUE_NONE ? "none" : "unknown",
-			   tomb->below ? " below" : "", (long long)tomb->since);
-		for (uint32_t a = 0; a < cells->nslots && !tomb->pattern; a++)
-			for (uint32_t t = cells->slots[a].tomb; t != NOWHERE;
-			     t = cells->tombs[t].next)
-				if (&cells->tombs[t] == tomb) {
-					buf_add_char(out, ' ');
-					attr_add_text(cells->attrs, a, out);
-				}
-		for (uint32_t a = 0; tomb->pattern && a < tomb->pattern->natoms; a++) {
-			buf_add_char(out, ' ');
-			dump_value(&tomb->pattern->atoms[a].value, out);
-		}
-		dump_writer(&tomb->writer, out);
-	}
-	mem_free((void *)(uintptr_t)tombs);
+	for (uint32_t i = 0; i < cells->ntombs; i++)
+		order[i] = i;
+	sorted_tombs = cells->tombs;
+	qsort(order, cells->ntombs, sizeof *order, by_seq);
+	for (size_t i = 0; i < cells->ntombs; i++)
+		dump_tomb(cells, &cells->tombs[order[i]], places[order[i]], out);
+	mem_free(order);
+	mem_free(places);
 }
 
 void dump_cells(const struct cells *cells, struct buf *out)

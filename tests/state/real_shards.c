@@ -1,10 +1,11 @@
 /*
  * real_shards.c - digests and joins against replay on a real trace, cut at random times
  *
- *     real_shards TRACE [SEED]
+ *     real_shards TRACE SEED COUNT...
  *
- * Cuts into 1, 2, 3, 7 and 64 shards. Prints what differs and exits with 1; else lines of figures:
- * CPU seconds of replay, of all digests, of the join, and how many events the join replayed.
+ * Cuts into COUNT shards, at most 64, one COUNT after the other. Prints what differs and exits with
+ * 1; else lines of figures: CPU seconds of replay, of all digests, of the join, and how many events
+ * the join replayed.
  */
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
@@ -163,7 +164,6 @@ static int by_time(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	static const size_t counts[] = {1, 2, 3, 7, SHARDS};
 	const char *paths[] = {argc > 1 ? argv[1] : ""};
 	struct trace_options trace_options = {.paths = paths, .npaths = 1};
 	struct index_options index_options = {.none = true};
@@ -181,8 +181,10 @@ int main(int argc, char **argv)
 	    !events_range(index, &first, &last, &err))
 		return die(&err);
 	check.feed = feed_over_index(index);
-	for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-		check.n = counts[c];
+	for (int c = 3; c < argc; c++) {
+		check.n = strtoull(argv[c], NULL, 10);
+		if (check.n < 1 || check.n > SHARDS)
+			return 2;
 		check.cuts[0] = NSTIME_MIN;
 		for (size_t i = 1; i < check.n; i++)
 			check.cuts[i] =

@@ -218,7 +218,7 @@ static bool is_marked(struct state *state, const struct timelines_key *key)
 	size_t size;
 	void *value;
 
-	if (!state->index)
+	if (!state->index || state->timelines)
 		return true;
 	mark_key(key, name);
 	if (!index_get(state->index, name, sizeof name, &value, &size))

@@ -1,5 +1,6 @@
 /*
- * real_state.c - backward pass against replay on a real trace: every attribute, at random moments
+ * real_state.c - backward pass and timelines against replay on a real trace: every attribute, at
+ * random moments
  *
  *     real_state TRACE [MOMENTS [SEED]]
  *
@@ -9,12 +10,14 @@
 #include "fixtures/rng.h"
 #include "index/index.h"
 #include "state/state_internal.h"
+#include "state/timelines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BATCH = 10 }; /* moments of one pass */
 
@@ -33,7 +36,7 @@ static int die(const struct error *err)
 }
 
 struct check {
-	struct state *replay, *backward;
+	struct state *replay, *backward, *stored;
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
@@ -71,14 +74,15 @@ static void show(const char *who, const struct answer *answer)
 	buf_release(&text);
 }
 
-static void compare(struct check *check, const struct answer *a, const struct answer *b)
+static void compare(struct check *check, const char *way, const struct answer *a,
+		    const struct answer *b)
 {
 	check->values++;
 	if (value_equal(&a->value, &b->value) && a->since == b->since && !strcmp(a->path, b->path))
 		return;
 	if (check->differing++ < 20) {
-		show("replay:  ", a);
-		show("backward:", b);
+		show("replay:", a);
+		show(way, b);
 	}
 }
 
@@ -102,10 +106,18 @@ static bool check_moments(struct check *check, struct error *err)
 			return false;
 		check->visits += check->backward->last_pass.visits;
 		for (size_t i = 0; i < got.count; i++)
-			compare(check, &expected.items[at++], &got.items[i]);
+			compare(check, "backward:", &expected.items[at++], &got.items[i]);
 		answers_release(&got);
 	}
 	check->backward_seconds = now() - begin;
+	if (!state_at(check->stored, check->moments, check->nmoments, queries, check->nqueries,
+		      false, &got, err))
+		return false;
+	if (strcmp(state_evaluation(check->stored), "slices") != 0)
+		return error_set(err, ERR_RANGE, "timelines were not used");
+	for (size_t i = 0; i < got.count; i++)
+		compare(check, "timelines:", &expected.items[i], &got.items[i]);
+	answers_release(&got);
 	answers_release(&expected);
 	return true;
 }
@@ -120,6 +132,28 @@ static bool open_state(struct index *index, struct rules *rules, enum force forc
 	(*out)->force = force;
 	(*out)->limits = (struct backward_limits){UINT64_MAX, 1 << 20, 1 << 24, 100};
 	return true;
+}
+
+/* In a file of its own, which is gone when it is open. */
+static bool open_stored(struct index *index, struct rules *rules, struct state **out,
+			struct error *err)
+{
+	static char path[] = "/tmp/real_state-XXXXXX";
+	struct timelines_built built;
+	int fd = mkstemp(path);
+	bool ok;
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s cannot be made", path);
+	close(fd);
+	unlink(path);
+	ok = open_state(index, rules, FORCE_SLICES, out, err);
+	if (!ok)
+		return false;
+	(*out)->timelines = path;
+	ok = timelines_build(*out, &built, err) &&
+	     (timelines_there(*out) || error_set(err, ERR_RANGE, "no timelines were made"));
+	return timelines_remove(path, err) && ok;
 }
 
 static void report(const struct check *check)
@@ -152,7 +186,7 @@ int main(int argc, char **argv)
 	    !rules_add_builtin(rules, "linux", &err) || !events_range(index, &first, &last, &err) ||
 	    !open_state(index, rules, FORCE_REPLAY, &check.replay, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
-	    !find_paths(&check, last, &err))
+	    !open_stored(index, rules, &check.stored, &err) || !find_paths(&check, last, &err))
 		return die(&err);
 	check.moments = mem_new_array(check.nmoments, sizeof *check.moments);
 	for (size_t i = 0; i < check.nmoments; i++)
@@ -168,6 +202,7 @@ int main(int argc, char **argv)
 	mem_free(check.moments);
 	state_close(check.replay);
 	state_close(check.backward);
+	state_close(check.stored);
 	index_close(index);
 	trace_close(trace);
 	rules_free(rules);

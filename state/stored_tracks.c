@@ -158,15 +158,14 @@ static const struct slice_fill *fill_of(const struct feeding *feeding, uint64_t 
 								       : NULL;
 }
 
-static void feed_change(struct feeding *feeding, uint64_t key, struct slice_value value)
+static void feed_change(struct feeding *feeding, struct track *track, uint64_t key,
+			struct slice_value value)
 {
 	uint64_t tick = key & bits_mask(feeding->slice->tick_bits);
-	uint32_t attr = shard_attr(feeding->shard, (uint32_t)(key >> feeding->slice->tick_bits));
 	const struct slice_fill *fill = feeding->nfills ? fill_of(feeding, key) : NULL;
-	struct track *track;
 	nstime time = 0;
 
-	if (tick >= feeding->slice->nticks || attr == ATTR_ABSENT) {
+	if (tick >= feeding->slice->nticks) {
 		feeding->failed = true;
 		return;
 	}
@@ -174,11 +173,19 @@ static void feed_change(struct feeding *feeding, uint64_t key, struct slice_valu
 		time = feeding->times[tick];
 	else if (!slice_tick_time(feeding->slice, (uint32_t)tick, &time))
 		feeding->failed = true;
-	track = track_of(feeding, attr);
 	if (fill)
 		feed_stored(feeding, track, fill->from, fill->value);
 	if (!fill || !fill->final)
 		feed_stored(feeding, track, time, value);
+}
+
+/* The track of a number; NULL: damage. Until another is added. */
+static struct track *track_number(struct feeding *feeding, uint64_t number)
+{
+	uint32_t attr = shard_attr(feeding->shard, (uint32_t)number);
+
+	feeding->failed = feeding->failed || attr == ATTR_ABSENT;
+	return feeding->failed ? NULL : track_of(feeding, attr);
 }
 
 static bool slice_load(struct feeding *feeding, uint32_t s)
@@ -202,7 +209,8 @@ static bool slice_load(struct feeding *feeding, uint32_t s)
 static void feed_all(struct feeding *feeding)
 {
 	const struct slice *slice = feeding->slice;
-	uint64_t keys[SLICE_BLOCK];
+	uint64_t keys[SLICE_BLOCK], last = UINT64_MAX;
+	struct track *track = NULL;
 	struct slice_block block;
 
 	for (uint32_t j = 0; j < slice->changes.nblocks && !feeding->failed; j++) {
@@ -211,9 +219,16 @@ static void feed_all(struct feeding *feeding)
 			feeding->failed = true;
 			return;
 		}
-		for (uint32_t i = 0; i < block.count && !feeding->failed; i++)
-			if (takes(feeding, keys[i] >> slice->tick_bits))
-				feed_change(feeding, keys[i], slice_block_value(&block, i));
+		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
+			uint64_t number = keys[i] >> slice->tick_bits;
+
+			if (number != last)
+				track = takes(feeding, number) ? track_number(feeding, number)
+							       : NULL;
+			last = number;
+			if (track)
+				feed_change(feeding, track, keys[i], slice_block_value(&block, i));
+		}
 	}
 }
 
@@ -222,6 +237,7 @@ static void feed_number(struct feeding *feeding, uint32_t number)
 	const struct slice *slice = feeding->slice;
 	uint64_t keys[SLICE_BLOCK], first = (uint64_t)number << slice->tick_bits;
 	struct slice_block block;
+	struct track *track = NULL;
 	uint32_t j;
 
 	if (!slice_run_find(&slice->changes, first, &j))
@@ -234,9 +250,13 @@ static void feed_number(struct feeding *feeding, uint32_t number)
 			feeding->failed = true;
 			return;
 		}
-		for (uint32_t i = 0; i < block.count && !feeding->failed; i++)
-			if (keys[i] >> slice->tick_bits == number)
-				feed_change(feeding, keys[i], slice_block_value(&block, i));
+		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
+			if (keys[i] >> slice->tick_bits != number)
+				continue;
+			track = track ? track : track_number(feeding, number);
+			if (track)
+				feed_change(feeding, track, keys[i], slice_block_value(&block, i));
+		}
 	}
 }
 

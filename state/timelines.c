@@ -36,8 +36,11 @@ void timelines_key_of(const struct rules *rules, const struct trace *trace,
 	rules_identity(rules, out->rules);
 	out->rules[0] ^= LANGUAGE_VERSION;
 	out->extent = trace->nsources;
+	out->bytes = 0;
 	for (size_t i = 0; i < trace->nsources; i++) {
 		uint64_t both[2] = {out->extent, source_size(trace->sources[i])};
+
+		out->bytes += both[1];
 		out->extent = XXH3_64bits(both, sizeof both);
 	}
 }

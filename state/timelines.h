@@ -16,6 +16,7 @@
 struct timelines_key {
 	uint64_t rules[2]; /* rules_identity() and the version of the language */
 	uint64_t extent;   /* of the files: a trace that grew is caught up */
+	uint64_t bytes;    /* of all files: one that is shorter now is another */
 };
 
 void timelines_key_of(const struct rules *rules, const struct trace *trace,

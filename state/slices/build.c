@@ -115,22 +115,32 @@ static bool meta_get(struct store_txn *txn, const char *name, struct bytes *out)
 	return store_get(txn, name_key_bytes(&key), out);
 }
 
+struct keys {
+	const struct buf *key;
+	uint64_t bytes; /* of the files */
+};
+
 static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct buf *bytes = arg;
-	struct name_key key;
+	const struct keys *keys = arg;
+	struct name_key key, bytes;
 
 	meta_key("key", &key);
+	meta_key("bytes", &bytes);
 	return store_put(txn, name_key_bytes(&key),
-			 (struct bytes){(const uint8_t *)bytes->data, bytes->len}, err);
+			 (struct bytes){(const uint8_t *)keys->key->data, keys->key->len}, err) &&
+	       store_put(txn, name_key_bytes(&bytes),
+			 (struct bytes){(const uint8_t *)&keys->bytes, sizeof keys->bytes}, err);
 }
 
-/* Is what stands there of this key? A store without one is new. */
-static bool same_key(struct store *store, const struct buf *key, bool *any)
+/* Is what stands there of this key, and of no more than these files? One without a key is new. */
+static bool same_key(struct store *store, const struct keys *keys, bool *any)
 {
+	const struct buf *key = keys->key;
 	struct store_txn *txn;
 	struct error ignored;
 	struct bytes value;
+	uint64_t bytes = 0;
 	bool same = true;
 
 	*any = false;
@@ -139,6 +149,10 @@ static bool same_key(struct store *store, const struct buf *key, bool *any)
 	if (meta_get(txn, "key", &value)) {
 		*any = true;
 		same = value.size == key->len && !memcmp(value.data, key->data, value.size);
+		if (meta_get(txn, "bytes", &value) && value.size == sizeof bytes)
+			memcpy(&bytes, value.data, sizeof bytes);
+		same = same && bytes <= keys->bytes;
+		*any = bytes == keys->bytes;
 	}
 	store_read_end(txn);
 	return same;
@@ -148,11 +162,12 @@ static bool open_store(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
 	struct buf key = {0};
+	struct keys keys = {&key, part->key.bytes};
 	bool ok, any, remade;
 
 	key_bytes(part, &key);
 	ok = store_open(part->path, &building->store, &remade, err);
-	if (ok && !same_key(building->store, &key, &any)) {
+	if (ok && !same_key(building->store, &keys, &any)) {
 		store_close(building->store);
 		building->store = NULL;
 		ok = store_remove(part->path, err) &&
@@ -162,7 +177,7 @@ static bool open_store(struct building *building, struct error *err)
 	if (ok && !store_lock(building->store))
 		ok = error_set(err, ERR_IO, "%s: another process builds it", part->path);
 	if (ok && !any)
-		ok = store_write(building->store, key_work, &key, err);
+		ok = store_write(building->store, key_work, &keys, err);
 	if (ok)
 		store_hurry(building->store);
 	buf_release(&key);

@@ -74,6 +74,21 @@ def writing(build, name, trace, rounds, report):
                    "babeltrace2 text", wanted)
 
 
+def filtering(build, work, trace, rounds, report):
+    """Events a second that a condition is decided for, on one thread; whole processes."""
+    count = [build + "/yore", "events", trace, "--count", "--jobs", "1",
+             "--index-dir", work + "/where-index"]
+    events = int(cpu(count)[2].stdout)
+    conditions = ("next_tid == 0", "ret == 0", "prev_prio > next_prio", 'comm ~ "k*"')
+    seconds = {condition: [] for condition in conditions}
+    for _ in range(rounds):
+        for condition, taken in seconds.items():
+            taken.append(cpu(count + ["--where", condition])[0])
+    for condition, taken in seconds.items():
+        report.row("many-threads: --where '%s'" % condition, events / middle(taken) / 1e6,
+                   "M events/s", 25, "asked for integers")
+
+
 def finding(build, work, size, rounds, report):
     label = "%g GB" % (size / 1e9)
     trace, index = work + "/found", work + "/index"
@@ -116,6 +131,8 @@ def ctf(build, work, corpus, args, report):
             trace = work + "/repeated"
             cpu([build + "/bench/bench-repeat", source, trace, str(args.size)])
             ratios.append(decoding(build, name.split("/")[0], trace, args.rounds, report))
+            if name == "many-threads":
+                filtering(build, work, trace, args.rounds, report)
             writing(build, name.split("/")[0], trace, args.rounds, report)
             shutil.rmtree(trace)
         trace = work + "/generated"

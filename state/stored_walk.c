@@ -157,10 +157,10 @@ void walk_on(struct feeding *feeding, struct track *track)
 		if (over && is_value(&last->value)) {
 			if (!walk_next(feeding, track->attr, after, &next))
 				return;
-		} else if (last->value.kind == VALUE_UNKNOWN && last->begin > asked &&
+		} else if (last->value.kind <= VALUE_NONE && last->begin > asked &&
 			   (over || (track->count > 1 && last[-1].begin < end &&
 				     is_value(&last[-1].value)))) {
-			/* it may turn out to be known: before the end, or at once */
+			/* unknown, or deleted and then made so: it may turn out to be known */
 			asked = last->begin;
 			nstime t = over ? end - 1 : last->begin;
 			if (!stored_fill(feeding->stored, track->attr, t, &fill) ||

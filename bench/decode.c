@@ -45,10 +45,13 @@ static bool read_fields(const struct run *run, struct work *work, struct error *
 	struct fields fields;
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		if (!run->reader->decoder_fields(run->decoder, run->batch, i, &fields, err))
-			return false;
-		for (uint32_t k = 0; k < fields.class->nslots; k++)
-			work->sum ^= fields.slots[k].u;
+		const struct slot *slots = batch_slots(run->batch, i);
+		if (!slots) {
+			if (!run->reader->decoder_fields(run->decoder, run->batch, i, &fields, err))
+				return false;
+			slots = fields.slots;
+		}
+		work->sum ^= slots[0].u ^ (uint64_t)run->batch->time[i];
 	}
 	return true;
 }
@@ -57,7 +60,7 @@ static bool round_of(struct index *index, bool ordered, bool values, struct work
 		     struct error *err)
 {
 	struct events_options options = {
-		.begin = NSTIME_MIN, .end = NSTIME_MAX, .unordered = !ordered};
+		.begin = NSTIME_MIN, .end = NSTIME_MAX, .unordered = !ordered, .values = values};
 	struct events *events;
 	struct run run;
 	enum step step;

@@ -3,26 +3,67 @@
  *
  * A head's position is bits from the start of the packet's bytes. `at` is where the event begins
  * (its header), `at + head` where its contexts and payload begin. Positions rise inside a batch.
+ *
+ * Who wants the values of most events has them decoded with the heads: one look at the packet's
+ * bytes instead of two. Slots of all events then lie behind one another in `values`.
  */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 
 #include "engine/timebase.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { BATCH_MIN = 32, BATCH_MAX = 1024 };
 
 enum head_flag { HEAD_NO_TIME = 1 << 0 /* the event itself has no time; it inherits */ };
 
+struct slot;
+
+#define BATCH_NO_VALUES UINT32_MAX
+
+struct batch_values {
+	const uint64_t *classes; /* bit per class whose values are wanted, NULL: all; borrowed */
+	struct slot *slots;      /* `capacity` of them */
+	uint32_t capacity;
+	bool ends; /* where they are used up the batch may end; else what follows has no values */
+	/* First slot of an event: BATCH_NO_VALUES: they were not decoded, decoder_fields() does it
+	 */
+	uint32_t first[BATCH_MAX];
+};
+
 struct batch {
 	uint32_t count, capacity; /* capacity: how many the next fill may hold, <= BATCH_MAX */
-	uint32_t first;		  /* index in its packet of event 0 of the batch */
+	uint32_t first;           /* index in its packet of event 0 of the batch */
 	nstime time[BATCH_MAX];
 	uint64_t at[BATCH_MAX];
 	uint32_t class_index[BATCH_MAX]; /* into trace->classes */
-	uint16_t head[BATCH_MAX];	 /* bits of the header */
+	uint16_t head[BATCH_MAX];        /* bits of the header */
 	uint16_t flags[BATCH_MAX];
+	struct batch_values *values; /* NULL: nobody wants them yet */
 };
+
+/* `slots`: room for values, 0: none. `classes` is borrowed. */
+struct batch *batch_new(uint32_t slots, const uint64_t *classes);
+void batch_free(struct batch *batch);
+/* Puts entry `from` in the place of entry `to`. */
+static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
+{
+	batch->time[to] = batch->time[from];
+	batch->at[to] = batch->at[from];
+	batch->class_index[to] = batch->class_index[from];
+	batch->head[to] = batch->head[from];
+	batch->flags[to] = batch->flags[from];
+	if (batch->values)
+		batch->values->first[to] = batch->values->first[from];
+}
+
+/* Behind a decoder_next() that does not fill them: there are none. */
+static inline void batch_no_values(struct batch *batch, bool filled)
+{
+	for (uint32_t i = 0; batch->values && !filled && i < batch->count; i++)
+		batch->values->first[i] = BATCH_NO_VALUES;
+}
 
 #endif

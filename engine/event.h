@@ -8,6 +8,7 @@
 #define ENGINE_EVENT_H
 
 #include "engine/base/buf.h"
+#include "engine/batch.h"
 #include "engine/trace.h"
 
 struct slot {
@@ -20,6 +21,15 @@ struct slot {
 	};
 	uint64_t n; /* STRING: bytes without the zero; ARRAY, SEQUENCE: elements; VARIANT: option */
 };
+
+/* The values of event i, when they were decoded with its head; NULL: they were not. */
+static inline const struct slot *batch_slots(const struct batch *batch, uint32_t i)
+{
+	const struct batch_values *values = batch->values;
+
+	return values && values->first[i] != BATCH_NO_VALUES ? values->slots + values->first[i]
+							     : NULL;
+}
 
 struct fields {
 	const struct event_class *class;

@@ -442,14 +442,14 @@ static void shift_last(struct layout_prefix *prefix, struct layout_integer *inte
 		over -= prefix->need;
 		integer->offset = (uint16_t)(integer->offset - over);
 		integer->shift = (uint16_t)(over * 8);
-		prefix->nshifted++;
 	}
 }
 
 static void find_prefix(struct compiler *c, struct layout *layout)
 {
 	struct layout_prefix *prefix = &layout->prefix;
-	struct layout_integer *integers = arena_array(c->arena, c->nsteps, sizeof *integers);
+	struct layout_integer *integers =
+		arena_array(c->arena, c->nsteps + LAYOUT_GROUP, sizeof *integers);
 	struct layout_array *arrays = arena_array(c->arena, c->nsteps, sizeof *arrays);
 	struct layout_located *located = arena_array(c->arena, c->nsteps, sizeof *located);
 	struct layout_copy *copies = arena_array(c->arena, c->nsteps, sizeof *copies);
@@ -481,8 +481,12 @@ static void find_prefix(struct compiler *c, struct layout *layout)
 	prefix->arrays = arrays;
 	prefix->located = located;
 	prefix->copies = copies;
+	prefix->others = prefix->narrays || prefix->ncopies;
 	prefix->bytes = (uint32_t)at;
 	shift_last(prefix, integers);
+	for (uint32_t i = prefix->nintegers; i && i % LAYOUT_GROUP; i++)
+		integers[i] = integers[i - 1];
+	prefix->ngroups = (prefix->nintegers + LAYOUT_GROUP - 1) / LAYOUT_GROUP;
 	prefix->rest = layout->steps + n;
 }
 
@@ -502,6 +506,10 @@ static struct layout *finish(struct compiler *c)
 	layout->bytewise = c->bytewise;
 	layout->constant = !nskips || (nskips == 1 && layout->skips[0].op == OP_SKIP);
 	layout->constant_bits = nskips && layout->constant ? layout->skips[0].count : 0;
+	layout->plain =
+		c->bytewise && layout->prefix.rest->op == OP_END && !layout->prefix.nlocated;
+	for (size_t i = 0; i < c->nsteps; i++)
+		layout->lazy |= steps[i].op == OP_ARRAY_OF || steps[i].op == OP_SEQUENCE_OF;
 	return layout;
 }
 
@@ -536,6 +544,11 @@ bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *s
 uint32_t layout_slots(const struct layout *layout)
 {
 	return layout->nslots;
+}
+
+bool layout_is_lazy(const struct layout *layout)
+{
+	return layout->lazy;
 }
 
 bool layout_constant_bits(const struct layout *layout, uint64_t *bits)

@@ -46,6 +46,8 @@ bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *s
 void layout_allot(struct field_class *const *roots, size_t nroots, struct layout_registers *regs);
 
 uint32_t layout_slots(const struct layout *layout);
+/* Slots do not tell all: elements of an array are decoded later, with the registers as they are. */
+bool layout_is_lazy(const struct layout *layout);
 /* Bits that every instance takes when that is one number and needs no alignment over a byte. */
 bool layout_constant_bits(const struct layout *layout, uint64_t *bits);
 

@@ -71,13 +71,16 @@ struct layout_copy { /* a slot whose value is kept in a register too */
 	uint32_t slot, reg;
 };
 
+enum { LAYOUT_GROUP = 2 };
+
 struct layout_prefix {
 	const struct layout_integer *integers;
 	const struct layout_array *arrays;
 	const struct layout_located *located;
 	const struct layout_copy *copies;
+	uint32_t ngroups; /* of LAYOUT_GROUP integers; the last is filled up with its last one */
 	uint32_t nintegers, narrays, nlocated, ncopies;
-	uint32_t nshifted;              /* of the integers, the last ones */
+	bool others;                    /* there are arrays or copies */
 	uint32_t bytes;                 /* that all of them take */
 	uint32_t need;                  /* bytes that must be readable, at least 8 */
 	const struct layout_step *rest; /* what comes behind it */
@@ -90,6 +93,8 @@ struct layout {
 	uint32_t nslots;
 	bool bytewise; /* every step begins on a byte */
 	bool constant; /* skips is at most one OP_SKIP */
+	bool plain;    /* the prefix is all, and no place of it is said by a word */
+	bool lazy;     /* elements are decoded when they are visited, by registers of the event */
 	uint64_t constant_bits;
 };
 

@@ -6,31 +6,28 @@
  * them moves backwards, and a loop over elements that take no bits ends after the first.
  */
 #include "engine/base/cursor.h"
-#include "engine/layout_internal.h"
+#include "engine/layout_fast.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-static inline uint64_t load_native(const uint8_t *bytes, unsigned count)
+/* The first zero; most texts end within 16 bytes. NULL: there is none. */
+static inline const uint8_t *find_zero(const uint8_t *p, size_t room)
 {
-	uint64_t value = 0;
-
-	switch (count) { /* constant sizes become single loads */
-	case 1:
-		return bytes[0];
-	case 2:
-		memcpy(&value, bytes, 2);
-		return value;
-	case 4:
-		memcpy(&value, bytes, 4);
-		return value;
-	case 8:
-		memcpy(&value, bytes, 8);
-		return value;
-	default:
-		return load_le(bytes, count);
+#ifdef __SSE2__
+	if (room >= 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+		int zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+		if (zeros)
+			return p + __builtin_ctz((unsigned)zeros);
+		p += 16;
+		room -= 16;
 	}
+#endif
+	return memchr(p, 0, room);
 }
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "load_native() swaps elsewhere");
 
 static uint64_t sign_extend(uint64_t value, unsigned bits)
 {
@@ -166,25 +163,7 @@ static bool find_located(const struct layout_step *step, const struct layout_inp
 static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
 				 const struct layout_input *in, struct slot *slots)
 {
-	const struct layout_integer *integer = prefix->integers;
-	const struct layout_integer *last = integer + prefix->nintegers;
-
-	for (; integer < last - prefix->nshifted; integer++) {
-		uint64_t value = load_native(p + integer->offset, 8) & integer->mask;
-		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
-	}
-	for (; integer < last; integer++) {
-		uint64_t value = load_native(p + integer->offset, 8) >> integer->shift;
-		value &= integer->mask;
-		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
-	}
-	for (uint32_t i = 0; i < prefix->narrays; i++) {
-		const struct layout_array *array = &prefix->arrays[i];
-		slots[array->slot] =
-			(struct slot){.at = at + array->offset * UINT64_C(8), .n = array->count};
-	}
-	for (uint32_t i = 0; i < prefix->ncopies; i++)
-		in->registers[prefix->copies[i].reg - 1] = slots[prefix->copies[i].slot].u;
+	layout_load(prefix, p, at, in->registers, slots);
 	for (uint32_t i = 0; i < prefix->nlocated; i++) {
 		const struct layout_located *located = &prefix->located[i];
 		if (!find_located(located->step, in, at, at + located->offset * UINT64_C(8),
@@ -264,7 +243,7 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			p += s->bytes;
 			break;
 		case OP_STRING: {
-			const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+			const uint8_t *zero = find_zero(p, (size_t)(end - p));
 			if (!zero)
 				goto cut;
 			slots[s->slot] = (struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
@@ -350,7 +329,7 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 			p += s->count / 8;
 			break;
 		case OP_STRING: {
-			const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+			const uint8_t *zero = find_zero(p, (size_t)(end - p));
 			if (!zero)
 				goto cut;
 			p = zero + 1;

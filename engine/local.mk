@@ -8,9 +8,10 @@ libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/folder.c %D%/base/folder.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/source.c %D%/base/source.h \
-	%D%/batch.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h %D%/field.c %D%/field.h \
+	%D%/batch.c %D%/batch.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
+	%D%/field.c %D%/field.h \
 	%D%/intel_pt.c %D%/intel_pt.h %D%/json.c %D%/json.h \
-	%D%/layout.c %D%/layout.h %D%/layout_internal.h %D%/layout_run.c \
+	%D%/layout.c %D%/layout.h %D%/layout_fast.h %D%/layout_internal.h %D%/layout_run.c \
 	%D%/packet.h %D%/reader.h %D%/shape.c %D%/shape.h %D%/symbols.h %D%/timebase.c %D%/timebase.h \
 	%D%/timetext.c %D%/timetext.h %D%/trace.c %D%/trace.h
 include %D%/ctf/local.mk

@@ -103,6 +103,7 @@ struct decoder;
 struct reader {
 	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
 	const char *looks_like; /* for people: its name, and which files or folders it is */
+	bool values;            /* decoder_next() decodes values where the batch has room for them */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);
@@ -135,6 +136,7 @@ struct reader {
 	/*
 	 * Fills *batch with up to batch->capacity heads, in file order. STEP_ITEM: count > 0.
 	 * STEP_ERROR: damage; count may be > 0, and these events are good. The packet has ended.
+	 * Fills batch->values too, where `values` is true.
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
 	/* Between two batches: where the decoder stands, and back to there (same packet). */

@@ -15,7 +15,7 @@
 #include "index/stream_cursor.h"
 
 /* Heads kept by all batches together; what they take stays in a core's cache. */
-enum { HEADS_BUDGET = 40000 };
+enum { HEADS_BUDGET = 40000, SLOTS_BUDGET = 24000, SLOTS_LEAST = 256, SLOTS_MOST = 4096 };
 
 struct events {
 	struct index *index;
@@ -112,6 +112,13 @@ static bool any_timed(const struct trace *trace)
 	return any;
 }
 
+static uint32_t slots_of_batch(size_t nstreams)
+{
+	size_t slots = SLOTS_BUDGET / (nstreams + 1);
+
+	return slots > SLOTS_MOST ? SLOTS_MOST : slots < SLOTS_LEAST ? SLOTS_LEAST : (uint32_t)slots;
+}
+
 bool events_open(struct index *index, const struct events_options *options, struct events **out,
 		 struct error *err)
 {
@@ -124,10 +131,12 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.index = index,
 		.trace = events->trace,
 		.options = &events->options,
-		.scratch = mem_new(sizeof(struct batch)),
 		.boundary = options->progress ? at_boundary : NULL,
 		.arg = events,
 	};
+	if (options->values)
+		events->setup.value_slots = slots_of_batch(events->trace->nstreams);
+	events->setup.scratch = batch_new(events->setup.value_slots, options->classes);
 	events->cursors =
 		mem_new_array(events->trace->nstreams + 1, sizeof(struct stream_cursor *));
 	events->untimed_range = !any_timed(events->trace);
@@ -153,7 +162,7 @@ void events_close(struct events *events)
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
 	loser_release(&events->tree);
-	mem_free(events->setup.scratch);
+	batch_free(events->setup.scratch);
 	mem_free(events->cursors);
 	mem_free(events);
 }

@@ -23,6 +23,7 @@ struct events_options {
 	nstime begin, end;
 	bool backward;
 	bool losses;             /* also give losses as events whose `class` is NULL */
+	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */

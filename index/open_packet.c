@@ -31,7 +31,7 @@ struct open_packet *open_packet_new(const struct packet_view *view)
 	struct open_packet *packet = mem_new(sizeof *packet);
 
 	packet->view = view;
-	packet->batch = mem_new(sizeof *packet->batch);
+	packet->batch = batch_new(view->value_slots, view->classes);
 	return packet;
 }
 
@@ -42,7 +42,7 @@ void open_packet_free(struct open_packet *packet)
 	if (packet->known)
 		open_packet_leave(packet);
 	known_packet_free(packet->spare);
-	mem_free(packet->batch);
+	batch_free(packet->batch);
 	mem_free(packet->index);
 	mem_free(packet->heads);
 	mem_free(packet);
@@ -97,6 +97,7 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 	batch->count = 0;
 	batch->capacity = capacity;
 	enum step step = view->reader->decoder_next(packet->decoder, batch, &err);
+	batch_no_values(batch, view->reader->values);
 	if (step == STEP_ERROR) {
 		packet->known->damaged = true;
 		view->damaged(view->arg, packet->record, &packet->info, &err);
@@ -116,6 +117,8 @@ static bool decode_known(struct open_packet *packet, size_t i)
 	if (known->stands != i)
 		packet->view->reader->decoder_seek(packet->decoder, &segment->mark);
 	known->stands = i + 1;
+	if (packet->batch->values) /* exactly those of the segment */
+		packet->batch->values->ends = false;
 	return decode(packet, packet->batch, segment->count);
 }
 
@@ -131,6 +134,8 @@ static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t
 	if (known->stands != known->nsegments)
 		reader->decoder_seek(packet->decoder, &known->end);
 	known->stands = STANDS_NOWHERE;
+	if (batch->values)
+		batch->values->ends = true;
 	if (!decode(packet, batch, capacity))
 		return false;
 	note_times(packet, batch);
@@ -201,11 +206,7 @@ static void keep_selected(struct open_packet *packet)
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = entries[k];
 		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
-		batch->time[k] = batch->time[i];
-		batch->at[k] = batch->at[i];
-		batch->class_index[k] = batch->class_index[i];
-		batch->head[k] = batch->head[i];
-		batch->flags[k] = batch->flags[i];
+		batch_move(batch, k, i);
 	}
 	packet->pos = 0;
 	packet->end = batch->count = n;
@@ -227,11 +228,7 @@ static void keep_wanted(struct open_packet *packet)
 	for (uint32_t i = packet->pos; i < packet->end; i++) {
 		uint32_t class_index = batch->class_index[i];
 		packet->index[n] = batch->first + i;
-		batch->time[n] = batch->time[i];
-		batch->at[n] = batch->at[i];
-		batch->class_index[n] = class_index;
-		batch->head[n] = batch->head[i];
-		batch->flags[n] = batch->flags[i];
+		batch_move(batch, n, i);
 		n += (uint32_t)(wanted[class_index / 64] >> class_index % 64) & 1;
 	}
 	packet->pos = 0;
@@ -366,6 +363,8 @@ static bool slice_heads(struct open_packet *packet)
 		batch->class_index[i] = heads[i].class_index;
 		batch->head[i] = heads[i].size;
 		batch->flags[i] = heads[i].flags;
+		if (batch->values)
+			batch->values->first[i] = BATCH_NO_VALUES;
 	}
 	return true;
 }
@@ -532,6 +531,7 @@ static bool find_known(struct open_packet *packet, const struct packet_info *inf
 	struct error err;
 
 	packet->known = packet_cache_take(view->cache, view->stream, info);
+	packet->owned = !packet->known;
 	if (packet->known)
 		return true;
 	packet->known =
@@ -580,17 +580,6 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 	return some;
 }
 
-bool open_packet_more(struct open_packet *packet)
-{
-	bool some = packet->sorted           ? slice_sorted(packet)
-		    : packet->view->backward ? more_backward(packet)
-					     : more_forward(packet);
-
-	if (!some)
-		open_packet_leave(packet);
-	return some;
-}
-
 /* True when the range begins or ends in it, or may. */
 static bool is_cut(const struct open_packet *packet)
 {
@@ -600,7 +589,16 @@ static bool is_cut(const struct open_packet *packet)
 						facts->greatest >= packet->view->end));
 }
 
-void open_packet_leave(struct open_packet *packet)
+/* Used up by somebody who reads the whole trace, it is one of many that nobody asked about. */
+static bool is_passed(const struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+
+	return packet->owned && !packet->spare && view->begin == NSTIME_MIN &&
+	       view->end == NSTIME_MAX && packet->facts.whole;
+}
+
+static void leave(struct open_packet *packet, bool used_up)
 {
 	struct known_packet *known = packet->known;
 
@@ -608,9 +606,28 @@ void open_packet_leave(struct open_packet *packet)
 	packet->known = NULL;
 	packet->info.extents = NULL;
 	known->facts = packet->facts;
-	known = packet_cache_give(packet->view->cache, known, is_cut(packet));
+	if (used_up && is_passed(packet))
+		known->reader->decoder_leave(known->decoder);
+	else
+		known = packet_cache_give(packet->view->cache, known, is_cut(packet));
 	if (packet->spare)
 		known_packet_free(known);
 	else
 		packet->spare = known;
+}
+
+void open_packet_leave(struct open_packet *packet)
+{
+	leave(packet, false);
+}
+
+bool open_packet_more(struct open_packet *packet)
+{
+	bool some = packet->sorted           ? slice_sorted(packet)
+		    : packet->view->backward ? more_backward(packet)
+					     : more_forward(packet);
+
+	if (!some)
+		leave(packet, true);
+	return some;
 }

@@ -26,6 +26,7 @@ struct packet_view {
 	bool backward;
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;
+	uint32_t value_slots; /* of a batch; 0: values are not decoded with the heads */
 	struct batch **scratch; /* a spare batch of the whole cursor's */
 	/* Told whenever decoding fails; *info is borrowed for the call. */
 	void (*damaged)(void *arg, uint64_t record, const struct packet_info *info,
@@ -51,6 +52,7 @@ struct open_packet {
 	const struct packet_view *view;
 	struct known_packet *known; /* NULL: none is open */
 	struct known_packet *spare; /* may be opened; or NULL */
+	bool owned; /* the known one does not come from the cache */
 	size_t segment; /* forward the next to come, backward all below it are still to come */
 	bool sorted;    /* windows come from heads[head_pos, head_end) */
 	struct packet_head *heads;

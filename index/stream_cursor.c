@@ -50,6 +50,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.select_arg = options->select_arg,
 		.backward = options->backward,
 		.batch_limit = &setup->batch_limit,
+		.value_slots = setup->value_slots,
 		.scratch = &setup->scratch,
 		.damaged = tell_damage,
 		.arg = cursor,

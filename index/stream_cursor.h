@@ -16,7 +16,7 @@ struct stream_setup {
 	struct index *index;
 	struct trace *trace;
 	const struct events_options *options;
-	uint32_t batch_limit;
+	uint32_t batch_limit, value_slots;
 	struct batch *scratch;
 	/* Called before a packet is opened; false: interrupted. */
 	bool (*boundary)(void *arg, nstime at, struct error *err);

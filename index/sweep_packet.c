@@ -5,12 +5,14 @@
 
 #include <stdatomic.h>
 
+enum { VALUE_SLOTS = 8192 };
+
 void sweep_hands_release(struct sweep_hands *hands)
 {
 	if (hands->decoder)
 		hands->sweeper->trace->parts[hands->stream->part]->reader->decoder_free(
 			hands->decoder);
-	mem_free(hands->batch);
+	batch_free(hands->batch);
 	mem_free(hands->bits);
 	mem_free(hands->index);
 	hands->decoder = NULL;
@@ -24,7 +26,9 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 	struct part **parts = hands->sweeper->trace->parts;
 
 	if (!hands->batch) {
-		hands->batch = mem_new(sizeof *hands->batch);
+		bool values = hands->sweeper->options->values;
+		hands->batch =
+			batch_new(values ? VALUE_SLOTS : 0, hands->sweeper->options->classes);
 		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
 		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
 	}
@@ -107,11 +111,7 @@ static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of
 		nstime time = batch->time[i];
 		hands->index[n] = batch->first + i;
 		hands->bits[n] = hands->bits[i];
-		batch->time[n] = time;
-		batch->at[n] = batch->at[i];
-		batch->class_index[n] = class_index;
-		batch->head[n] = batch->head[i];
-		batch->flags[n] = batch->flags[i];
+		batch_move(batch, n, i);
 		n += (!wanted || (wanted[class_index / 64] >> class_index % 64 & 1)) &&
 		     time >= of->begin && time < of->end;
 	}
@@ -171,8 +171,11 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 	while (good && step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
+		if (batch->values)
+			batch->values->ends = true;
 		step = reader->decoder_next(hands->decoder, batch, &cause);
 		events += batch->count;
+		batch_no_values(batch, reader->values);
 		good = !batch->count || give_batch(hands, of, &info->rec, err);
 	}
 	if (step == STEP_ERROR)

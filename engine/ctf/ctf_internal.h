@@ -5,7 +5,8 @@
  *     part.c        one description → clocks, event classes, layouts
  *     packet_head.c header and context of one packet → sizes, times, counters
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
- *     decode.c      one packet → heads → fields
+ *     decode.c      one packet, opened; fields
+ *     heads.c       event headers → heads, with values where they are wanted
  */
 #ifndef ENGINE_CTF_CTF_INTERNAL_H
 #define ENGINE_CTF_CTF_INTERNAL_H
@@ -44,8 +45,15 @@ struct head_flat {
 
 struct ctf_class { /* of events, by id, as the head loops need it */
 	const struct event_class *class; /* NULL: no such id */
+	const struct layout *layout;	 /* class->layout, and more of it: one line of the cache */
 	uint64_t constant_bits;
+	uint64_t reach; /* bits that must be there for the loads of `prefix` */
+	const struct layout_prefix *prefix; /* all of it, at constant places; NULL: it is not */
+	const struct layout_integer *integers; /* of the prefix */
+	uint32_t index, nslots, ngroups;
+	bool others; /* the prefix has more than integers */
 	bool constant;
+	bool values; /* its slots tell all: they may be decoded with the heads */
 };
 
 struct ctf_stream_class {

@@ -6,6 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
+#include "engine/layout_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,22 @@ static int by_class_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Where all values stand at constant places the head loops load them straight. */
+static void find_prefix(struct ctf_class *class)
+{
+	const struct layout *layout = class->layout;
+
+	if (!class->constant || !layout->plain)
+		return;
+	class->prefix = &layout->prefix;
+	class->integers = layout->prefix.integers;
+	class->ngroups = layout->prefix.ngroups;
+	class->others = layout->prefix.others;
+	class->reach = layout->prefix.need * UINT64_C(8);
+	if (class->reach < class->constant_bits)
+		class->reach = class->constant_bits;
+}
+
 /* Ids that are dense enough index a table; others are bisected. */
 static void order_classes(struct ctf_stream_class *class, struct arena *arena)
 {
@@ -253,8 +270,13 @@ static void order_classes(struct ctf_stream_class *class, struct arena *arena)
 	if (n)
 		qsort(sorted, n, sizeof *sorted, by_class_id);
 	for (uint64_t i = 0; i < n; i++) {
-		sorted[i].constant =
-			layout_constant_bits(sorted[i].class->layout, &sorted[i].constant_bits);
+		const struct event_class *event = sorted[i].class;
+		sorted[i].layout = event->layout;
+		sorted[i].index = event->index;
+		sorted[i].nslots = event->nslots;
+		sorted[i].values = !layout_is_lazy(event->layout);
+		sorted[i].constant = layout_constant_bits(event->layout, &sorted[i].constant_bits);
+		find_prefix(&sorted[i]);
 		most = sorted[i].class->id;
 	}
 	if (!n || most > n * 16 + 1024)

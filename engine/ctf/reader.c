@@ -49,6 +49,7 @@ static int probe(const struct probe *probe)
 const struct reader ctf_reader = {
 	.format = "ctf",
 	.looks_like = "CTF, a folder with a file named metadata",
+	.values = true,
 	.probe = probe,
 	.open = ctf_open,
 	.close = ctf_close,

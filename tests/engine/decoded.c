@@ -133,22 +133,39 @@ static uint64_t digest_of(const struct fields *fields)
 	return hash;
 }
 
-static void take_batch(const struct reader *reader, struct decoder *decoder,
-		       const struct batch *batch, int digests, struct decoded *out)
+/* Values that came with the heads are those that are decoded one event at a time. */
+static uint64_t digest_both(const struct reader *reader, struct decoder *decoder,
+			    struct batch *batch, uint32_t i)
+{
+	struct batch_values *values = batch->values;
+	uint64_t digest = 0;
+	struct fields fields;
+	struct error err;
+
+	if (batch_slots(batch, i)) {
+		assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
+		digest = digest_of(&fields);
+	}
+	batch->values = NULL;
+	assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
+	batch->values = values;
+	uint64_t alone = digest_of(&fields);
+	assert_true(!digest || digest == alone);
+	return alone;
+}
+
+static void take_batch(const struct reader *reader, struct decoder *decoder, struct batch *batch,
+		       int digests, struct decoded *out)
 {
 	uint32_t from = digests == DIGEST_ALL               ? 0
 			: (uint32_t)digests >= batch->count ? 0
 							    : batch->count - (uint32_t)digests;
-	struct fields fields;
-	struct error err;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct decoded_event event = {batch->time[i], batch->at[i], 0,
 					      batch->class_index[i]};
-		if (i >= from) {
-			assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
-			event.digest = digest_of(&fields);
-		}
+		if (i >= from)
+			event.digest = digest_both(reader, decoder, batch, i);
 		out->events =
 			mem_grow(out->events, out->count, &out->capacity, sizeof *out->events);
 		out->events[out->count++] = event;
@@ -159,7 +176,9 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 		   const struct packet_info *info, int digests, struct decoded *out)
 {
 	const struct reader *reader = decoded_reader(trace, stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	static uint64_t seed = 1;
+	uint64_t chance = next_random(&seed);
+	struct batch *batch = batch_new(reader->values ? 1 + (uint32_t)chance % 6000 : 0, NULL);
 	enum step step = STEP_ITEM;
 	struct error err;
 
@@ -167,6 +186,8 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 		step = STEP_ERROR;
 	while (step == STEP_ITEM) {
 		batch->capacity = BATCH_MAX;
+		if (batch->values)
+			batch->values->ends = chance >> 20 & 1;
 		step = reader->decoder_next(decoder, batch, &err);
 		take_batch(reader, decoder, batch, digests, out);
 	}
@@ -177,7 +198,7 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 		assert_int_not_equal(reader->decoder_next(decoder, batch, &err), STEP_ITEM);
 	}
 	reader->decoder_leave(decoder);
-	mem_free(batch);
+	batch_free(batch);
 }
 
 void decoded_release(struct decoded *decoded)

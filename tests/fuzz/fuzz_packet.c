@@ -156,26 +156,44 @@ static void walk(const struct field *field)
 		buf_release(&scratch);
 		return;
 	}
-	sum += field->slot.u + field->slot.n;
+	if (field->class->kind == FIELD_INT || field->class->kind == FIELD_FLOAT)
+		sum += field->slot.u;
+	else if (field->class->kind != FIELD_STRUCT)
+		sum += field->slot.n;
 	field_iter_begin(&iter, field);
 	while (field_iter_next(&iter))
 		walk(&iter.item);
 	field_iter_end(&iter);
 }
 
-static void check_batch(struct decoder *decoder, const struct batch *batch, uint64_t bits)
+/* What walking over all values of an event adds to the sum. */
+static uint64_t walk_event(struct decoder *decoder, const struct batch *batch, uint32_t i)
 {
 	struct error err = {0};
+	uint64_t before = sum;
 	struct fields fields;
 	struct field scope;
+
+	require(ctf_decoder_fields(decoder, batch, i, &fields, &err), err.text);
+	for (int s = 0; s < SCOPE_COUNT; s++)
+		if (fields_scope(&fields, (enum scope)s, &scope))
+			walk(&scope);
+	return sum - before;
+}
+
+static void check_batch(struct decoder *decoder, struct batch *batch, uint64_t bits)
+{
+	struct batch_values *values = batch->values;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		require(!i || batch->at[i] > batch->at[i - 1], "positions rise");
 		require(batch->at[i] + batch->head[i] <= bits, "events stay in their packet");
-		require(ctf_decoder_fields(decoder, batch, i, &fields, &err), err.text);
-		for (int s = 0; s < SCOPE_COUNT; s++)
-			if (fields_scope(&fields, (enum scope)s, &scope))
-				walk(&scope);
+		bool with_head = batch_slots(batch, i) != NULL;
+		uint64_t found = with_head ? walk_event(decoder, batch, i) : 0;
+		batch->values = NULL;
+		uint64_t alone = walk_event(decoder, batch, i);
+		batch->values = values;
+		require(!with_head || found == alone, "values are the same with and behind heads");
 	}
 }
 
@@ -193,6 +211,7 @@ static void check_packet(const struct stream *stream, struct decoder *decoder, s
 	}
 	for (enum step step = STEP_ITEM; step == STEP_ITEM;) {
 		batch->capacity = capacity;
+		batch->values->ends = false;
 		ctf_decoder_mark(decoder, &mark);
 		step = ctf_decoder_next(decoder, batch, &err);
 		require(batch->count <= batch->capacity, "a batch holds what it can");
@@ -217,7 +236,7 @@ static void check_packet(const struct stream *stream, struct decoder *decoder, s
 static void check_stream(struct stream *stream)
 {
 	struct decoder *decoder = ctf_decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(200, NULL);
 	struct packet_info info;
 	struct scan scan = {0};
 	struct error err = {0};
@@ -233,7 +252,7 @@ static void check_stream(struct stream *stream)
 		check_packet(stream, decoder, batch, &info);
 	}
 	require(step == STEP_END || err.text[0], "an error says what it is");
-	mem_free(batch);
+	batch_free(batch);
 	ctf_decoder_free(decoder);
 }
 

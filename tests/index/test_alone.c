@@ -105,6 +105,57 @@ static void check_order(struct index *index, const struct all *all, bool backwar
 	events_close(events);
 }
 
+static uint64_t sum_of(const struct fields *fields)
+{
+	uint64_t sum = 0;
+
+	for (int s = SCOPE_STREAM_EVENT_CONTEXT; s < SCOPE_COUNT; s++) {
+		struct field scope;
+		struct field_iter iter;
+		if (!fields_scope(fields, (enum scope)s, &scope))
+			continue;
+		field_iter_begin(&iter, &scope);
+		while (field_iter_next(&iter)) {
+			const struct field *item = &iter.item;
+			if (item->class->kind == FIELD_INT)
+				sum = sum * 31 + item->slot.u;
+			else if (item->class->kind == FIELD_STRING)
+				sum = sum * 31 + item->slot.n + item->slot.bytes[0];
+			else
+				sum = sum * 31 + item->slot.n;
+		}
+		field_iter_end(&iter);
+	}
+	return sum;
+}
+
+/* Values that come with the heads are those decoded alone, also where classes are left out. */
+static void check_values(struct index *index, const uint64_t *classes, bool backward)
+{
+	struct events_options options = {
+		.begin = NSTIME_MIN, .end = NSTIME_MAX, .backward = backward, .classes = classes};
+	struct events *plain, *with;
+	struct event event, same;
+	struct fields fields;
+	struct error err;
+
+	assert_true(events_open(index, &options, &plain, &err));
+	options.values = true;
+	assert_true(events_open(index, &options, &with, &err));
+	while (events_next(plain, &event, &err) == STEP_ITEM) {
+		assert_int_equal(events_next(with, &same, &err), STEP_ITEM);
+		assert_true(event.position.offset == same.position.offset);
+		assert_int_equal(event.position.index, same.position.index);
+		assert_true(events_fields(plain, &event, &fields, &err));
+		uint64_t sum = sum_of(&fields);
+		assert_true(events_fields(with, &same, &fields, &err));
+		assert_true(sum == sum_of(&fields));
+	}
+	assert_int_equal(events_next(with, &same, &err), STEP_END);
+	events_close(plain);
+	events_close(with);
+}
+
 static void equals_cursor(void **state)
 {
 	const char *corpus = getenv("YORE_CORPUS");
@@ -126,6 +177,14 @@ static void equals_cursor(void **state)
 	assert_true(all.count > 0);
 	check_order(index, &all, false);
 	check_order(index, &all, true);
+	uint64_t *some = mem_new_array(trace->nclasses / 64 + 1, sizeof *some);
+	for (size_t i = 0; i < trace->nclasses; i += 3)
+		some[i / 64] |= UINT64_C(1) << i % 64;
+	for (int backward = 0; backward < 2; backward++) {
+		check_values(index, NULL, backward);
+		check_values(index, some, backward);
+	}
+	mem_free(some);
 	mem_free(all.events);
 	index_close(index);
 	trace_close(trace);

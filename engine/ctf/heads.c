@@ -1,0 +1,408 @@
+/*
+ * heads.c - event headers → heads, and the values of events where a batch has room for them
+ *
+ * The known shapes of event headers have loops of their own, in both byte orders; every other
+ * header is decoded through its layout and looked through for `id` and clock values. A head costs
+ * the header, a table look-up and the skip list of its class, which is one addition for classes of
+ * constant size. With values the class's layout runs instead of the skip list; where all of its
+ * places are constant, that is one load and one store per field.
+ *
+ * What changes from event to event is in a struct walk that never leaves the registers: the
+ * position of the next event depends on it, and nothing can be faster than that chain.
+ */
+#include "engine/base/cursor.h"
+#include "engine/ctf/decode_internal.h"
+#include "engine/layout_fast.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { AHEAD = 768 /* bytes that are asked of the memory before they are read */ };
+
+struct walk {
+	uint64_t at, clock;
+	uint32_t n, used; /* events and slots of the batch */
+};
+
+/* Exact: an anchor is a whole second, and less than 2^33 cycles after it nothing overflows. */
+static __attribute__((noinline)) bool convert_anchored(struct decoder *d, uint64_t cycles,
+						       nstime *out)
+{
+	const struct timebase *base = &d->class->base;
+	struct ns_clock *ns = &d->ns;
+	struct error ignored;
+
+	if (!ns->anchored || cycles - ns->anchor >= UINT64_C(1) << 33) {
+		if (!timebase_to_ns(base, cycles, out, &ignored))
+			return false;
+		uint64_t into = (uint64_t)(((__int128)cycles + base->offset_cycles) %
+					   (__int128)base->frequency);
+		if ((__int128)cycles + base->offset_cycles < 0 || into > cycles)
+			return true;
+		ns->anchor = cycles - into;
+		ns->anchored = timebase_to_ns(base, ns->anchor, &ns->anchor_ns, &ignored);
+		return true;
+	}
+	uint64_t delta = (cycles - ns->anchor) * UINT64_C(1000000000) / base->frequency;
+	return !__builtin_add_overflow(ns->anchor_ns, (nstime)delta, out);
+}
+
+static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
+{
+	if (__builtin_expect(d->ns.plain && !(cycles >> 62), 1)) {
+		*out = (nstime)cycles + d->ns.origin;
+		return true;
+	}
+	return convert_anchored(d, cycles, out);
+}
+
+const struct ctf_class *ctf_class_by_id(const struct ctf_stream_class *class, uint64_t id)
+{
+	if (class->dense)
+		return id < class->nids && class->by_id[id].class ? &class->by_id[id] : NULL;
+	size_t low = 0, high = class->nids;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (class->by_id[middle].class->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < class->nids && class->by_id[low].class->id == id ? &class->by_id[low] : NULL;
+}
+
+/* The batch as the walk left it. */
+static void leave(struct decoder *d, struct batch *b, struct walk w)
+{
+	b->count = w.n;
+	d->index = b->first + w.n;
+	d->at = w.at;
+	d->clock = w.clock;
+}
+
+/* What stopped a packet, said with as much as is known: event number, class, place. */
+static __attribute__((cold, noinline)) bool stopped(struct decoder *d, struct batch *b,
+						    struct walk w, const struct ctf_class *class,
+						    uint64_t id, uint64_t at, const char *what,
+						    struct error *err)
+{
+	uint64_t byte = (d->shift + at) / 8;
+	const char *file = source_name(d->stream->sources[d->info.rec.source]);
+	uint64_t packet = d->packet_off;
+
+	leave(d, b, w);
+	if (d->cut)
+		what = "is cut off: the file ends inside its packet";
+	if (class)
+		return error_set(err, ERR_FORMAT,
+				 "%s: packet at offset %" PRIu64 ": event %u (%s) at byte %" PRIu64
+				 " of the packet %s",
+				 file, packet, d->index, class->class->name, byte, what);
+	if (id == UINT64_MAX)
+		return error_set(err, ERR_FORMAT,
+				 "%s: packet at offset %" PRIu64 ": event %u at byte %" PRIu64
+				 " of the packet %s",
+				 file, packet, d->index, byte, what);
+	return error_set(err, ERR_FORMAT,
+			 "%s: packet at offset %" PRIu64 ": event %u at byte %" PRIu64
+			 " of the packet has id %" PRIu64 ", which the metadata does not know",
+			 file, packet, d->index, byte, id);
+}
+
+static const char HEADER_CUT[] = "has its header cut off";
+static const char TIME_RANGE[] = "has a time that does not fit in nanoseconds";
+static const char NO_SIZE[] = "takes no space: nothing would end here";
+static const char CROSSES[] = "crosses the end of what the packet holds";
+
+/* Values of the class are wanted, and there is room for those of one more event. */
+static inline bool takes_values(const struct batch_values *v, const struct ctf_class *class,
+				uint32_t used)
+{
+	const uint64_t *classes = v->classes;
+
+	if (__builtin_expect(class->nslots > v->capacity - used, 0))
+		return false;
+	return !classes || (classes[class->index / 64] >> class->index % 64 & 1);
+}
+
+/*
+ * Passes over a body from *at on, or decodes it into slots, which is left out where only that
+ * fails: *slots is NULL then. False: the packet ends, and *what says why.
+ */
+static __attribute__((noinline)) bool pass_body(struct decoder *d, const struct ctf_class *class,
+						uint64_t *at, struct slot **slots,
+						const char **what)
+{
+	struct layout_input in = {d->block.data, d->content, *at, d->registers};
+	bool good;
+
+	*what = CROSSES;
+	if (!class->values)
+		*slots = NULL;
+	if (class->constant) {
+		if (*at + class->constant_bits > d->content)
+			return false;
+		if (*slots && !layout_decode(class->layout, &in, *slots))
+			*slots = NULL;
+		*at += class->constant_bits;
+		return true;
+	}
+	if (*slots)
+		good = layout_decode(class->layout, &in, *slots);
+	else
+		good = layout_skip(class->layout, &in);
+	if (!good) {
+		in.at = *at;
+		*what = layout_complaint(class->layout, in);
+	}
+	*at = in.at;
+	return good;
+}
+
+/* pass_body() of what most events are; false: it is for pass_body(). */
+static inline bool load_body(struct decoder *d, const struct ctf_class *class, uint64_t *at,
+			     struct slot *slots)
+{
+	uint64_t byte = *at / 8;
+
+	if (!class->prefix || *at + class->reach > d->content)
+		return false;
+	layout_load_integers(class->integers, class->ngroups, d->block.data + byte, slots);
+	if (class->others)
+		layout_load_others(class->prefix, byte * 8, d->registers, slots);
+	*at += class->constant_bits;
+	return true;
+}
+
+/*
+ * Common end of every head loop: class by id, body passed over or decoded, head stored. `w->at` is
+ * where the event begins, `body_at` where its header ended. False ends the packet with *err set.
+ */
+static inline __attribute__((always_inline)) bool
+finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uint64_t head_at,
+	    uint64_t body_at, bool has_time, bool values, struct error *err)
+{
+	const struct ctf_stream_class *sc = d->class;
+	const struct ctf_class *class =
+		sc->dense ? (id < sc->nids ? &sc->by_id[id] : NULL) : ctf_class_by_id(sc, id);
+	struct slot *slots = NULL;
+	uint32_t n = w->n;
+	uint64_t end = body_at;
+	const char *what;
+
+	if (__builtin_expect(!class || !class->class, 0))
+		return stopped(d, b, *w, NULL, id, head_at, "", err);
+	if (values && takes_values(b->values, class, w->used))
+		slots = b->values->slots + w->used;
+	if (!slots && class->constant) {
+		end = body_at + class->constant_bits;
+		if (__builtin_expect(end > d->content, 0))
+			return stopped(d, b, *w, class, id, head_at, CROSSES, err);
+	} else if (!slots || !load_body(d, class, &end, slots)) {
+		struct slot *decoded = slots;
+		uint64_t at = body_at;
+		if (__builtin_expect(!pass_body(d, class, &at, &decoded, &what), 0))
+			return stopped(d, b, *w, class, id, head_at, what, err);
+		slots = decoded;
+		end = at;
+	}
+	if (__builtin_expect(!sc->has_clock, 0))
+		b->time[n] = d->ordinal + b->first + n;
+	else if (__builtin_expect(!to_ns(d, w->clock, &b->time[n]), 0))
+		return stopped(d, b, *w, class, id, head_at, TIME_RANGE, err);
+	b->at[n] = head_at;
+	b->head[n] = (uint16_t)(body_at - head_at);
+	b->class_index[n] = class->index;
+	b->flags[n] = has_time ? 0 : HEAD_NO_TIME;
+	if (values) {
+		b->values->first[n] = slots ? w->used : BATCH_NO_VALUES;
+		w->used += slots ? class->nslots : 0;
+	}
+	w->n = n + 1;
+	w->at = end;
+	return true;
+}
+
+/* How many slots may be used before the batch ends. */
+static uint32_t slots_enough(const struct decoder *d, const struct batch *b)
+{
+	const struct batch_values *v = b->values;
+
+	if (!v || !v->ends || v->capacity < d->class->event_slots)
+		return UINT32_MAX;
+	return v->capacity - d->class->event_slots;
+}
+
+static inline bool has_room(const struct batch *b, struct walk w, uint32_t enough)
+{
+	return w.n < b->capacity && w.used <= enough;
+}
+
+static inline uint64_t load(const uint8_t *bytes, unsigned count, bool swap)
+{
+	switch (count) {
+	case 1:
+		return bytes[0];
+	case 2:
+		return get16(bytes, swap);
+	case 4:
+		return get32(bytes, swap);
+	default:
+		return get64(bytes, swap);
+	}
+}
+
+/* LTTng: a short id and time stamp, or an escape id followed by 32 bits of id and 64 of time. */
+static inline __attribute__((always_inline)) bool lttng_heads(struct decoder *d, struct batch *b,
+							      bool compact, bool swap, bool values,
+							      struct error *err)
+{
+	const unsigned short_bytes = compact ? 4 : 6, id_bytes = compact ? 1 : 2;
+	const uint64_t escape = compact ? 31 : 65535, unit = d->class->head_align;
+	const uint64_t content = d->content;
+	const uint8_t *data = d->block.data;
+	const uint32_t enough = slots_enough(d, b);
+	struct walk w = {.at = d->at, .clock = d->clock};
+
+	while (has_room(b, w, enough)) {
+		uint64_t at = aligned(w.at, unit), id, body;
+		if (__builtin_expect(at >= content, 0)) {
+			if (w.at < content)
+				return stopped(d, b, w, NULL, UINT64_MAX, w.at, HEADER_CUT, err);
+			break;
+		}
+		const uint8_t *p = data + at / 8;
+		uint64_t room = (content - at) / 8;
+		__builtin_prefetch(p + AHEAD);
+		if (__builtin_expect(room < short_bytes, 0))
+			return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
+		uint64_t word = load(p, compact ? 4 : 2, swap);
+		id = !compact ? word : swap ? word >> 27 : word & 31;
+		if (__builtin_expect(id != escape, 1)) {
+			uint64_t time = !compact ? load(p + 2, 4, swap)
+					: swap   ? word & 0x7ffffff
+						 : word >> 5;
+			w.clock = clock_update(w.clock, time, compact ? 27 : 32);
+			body = at + short_bytes * 8;
+		} else {
+			if (room < id_bytes + 12)
+				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
+			id = load(p + id_bytes, 4, swap);
+			w.clock = load(p + id_bytes + 4, 8, swap);
+			body = at + (id_bytes + 12) * 8;
+		}
+		if (__builtin_expect(!finish_head(d, b, &w, id, at, body, true, values, err), 0))
+			return false;
+	}
+	leave(d, b, w);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, struct batch *b,
+							     bool values, struct error *err)
+{
+	const struct head_flat flat = d->class->flat;
+	const bool swap = d->class->big_endian;
+	const uint32_t enough = slots_enough(d, b);
+	struct walk w = {.at = d->at, .clock = d->clock};
+
+	while (has_room(b, w, enough)) {
+		uint64_t at = aligned(w.at, d->class->head_align), id = 0;
+		if (at >= d->content) {
+			if (w.at < d->content)
+				return stopped(d, b, w, NULL, UINT64_MAX, w.at, HEADER_CUT, err);
+			break;
+		}
+		if ((d->content - at) / 8 < flat.bytes)
+			return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
+		const uint8_t *p = d->block.data + at / 8;
+		if (flat.id_bytes)
+			id = load(p + flat.id_at, flat.id_bytes, swap);
+		if (flat.time_bytes)
+			w.clock =
+				clock_update(w.clock, load(p + flat.time_at, flat.time_bytes, swap),
+					     flat.time_bytes * 8u);
+		if (!finish_head(d, b, &w, id, at, at + flat.bytes * 8u, flat.time_bytes, values,
+				 err))
+			return false;
+	}
+	leave(d, b, w);
+	return true;
+}
+
+/* `id` and clock values, wherever they stand in the header, in order; the last id counts. */
+static void look_through(const struct decoder *d, const struct field_class *class, uint64_t *id,
+			 uint64_t *clock, bool *has_time)
+{
+	for (uint32_t i = 0; i < class->nmembers; i++) {
+		const struct member *member = &class->members[i];
+		const struct field_class *inner = member->class;
+		if (class->kind == FIELD_VARIANT && i != d->header_slots[class->slot].n)
+			continue;
+		if (inner->kind == FIELD_STRUCT || inner->kind == FIELD_VARIANT) {
+			look_through(d, inner, id, clock, has_time);
+			continue;
+		}
+		if (inner->kind != FIELD_INT)
+			continue;
+		uint64_t value = d->header_slots[inner->slot].u;
+		if (!strcmp(member->name, "id"))
+			*id = value;
+		if (inner->clock >= 0) {
+			*clock = clock_update(*clock, value, inner->bits);
+			*has_time = true;
+		}
+	}
+}
+
+static bool general_heads(struct decoder *d, struct batch *b, bool values, struct error *err)
+{
+	const uint32_t enough = slots_enough(d, b);
+	struct walk w = {.at = d->at, .clock = d->clock};
+
+	while (has_room(b, w, enough) && w.at < d->content) {
+		struct layout_input in = {d->block.data, d->content, w.at, d->registers};
+		uint64_t id = 0, at = w.at, clock = w.clock;
+		bool has_time = false;
+		if (d->class->header) {
+			if (!layout_decode(d->class->header, &in, d->header_slots))
+				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
+			look_through(d, d->class->header_class, &id, &clock, &has_time);
+		}
+		w.clock = clock;
+		if (in.at - at > UINT16_MAX)
+			return stopped(d, b, w, NULL, UINT64_MAX, at, "has a header over 8 KB",
+				       err);
+		if (!finish_head(d, b, &w, id, at, in.at, has_time, values, err))
+			return false;
+		if (w.at == at) {
+			w.n--;
+			return stopped(d, b, w, NULL, UINT64_MAX, at, NO_SIZE, err);
+		}
+	}
+	leave(d, b, w);
+	return true;
+}
+
+bool ctf_heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	const bool swap = d->class->big_endian, values = b->values != NULL;
+
+	switch (d->class->shape) {
+	case HEAD_COMPACT:
+		if (swap)
+			return lttng_heads(d, b, true, true, values, err);
+		return values ? lttng_heads(d, b, true, false, true, err)
+			      : lttng_heads(d, b, true, false, false, err);
+	case HEAD_LARGE:
+		if (swap)
+			return lttng_heads(d, b, false, true, values, err);
+		return values ? lttng_heads(d, b, false, false, true, err)
+			      : lttng_heads(d, b, false, false, false, err);
+	case HEAD_FLAT:
+		return values ? flat_heads(d, b, true, err) : flat_heads(d, b, false, err);
+	case HEAD_GENERAL:
+		break;
+	}
+	return general_heads(d, b, values, err);
+}

@@ -19,7 +19,7 @@ EXTRA_PROGRAMS += %D%/bench-timelines
 %C%_bench_timelines_LDADD = libstate.la libindex.la libengine.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
-EXTRA_DIST += %D%/kernel.py %D%/measure.py %D%/sql.py
+EXTRA_DIST += %D%/ceiling.py %D%/kernel.py %D%/measure.py %D%/sql.py
 
 # BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace, '--only perf ftrace' all CTF
 .PHONY: bench

@@ -65,7 +65,7 @@ class Report:
         """`wanted`: the ratio to the peer that is asked for."""
         line = "  %-46s %10.3f %-12s" % (name, value, unit)
         if peer:
-            line += " %s %.3f, ratio %.1f" % (peer_name, peer, value / peer)
+            line += " %s %.3f, ratio %.2f" % (peer_name, peer, value / peer)
         if wanted:
             line += " (asked: %g)" % wanted
         print(line, flush=True)

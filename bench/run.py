@@ -5,8 +5,10 @@
 
 Decoding: real traces ($YORE_CORPUS) repeated to --size (400 MB) by shifting their packets in time,
 and a generated one; CPU seconds, median of interleaved rounds, against
-`babeltrace2 -c sink.utils.dummy`, which decodes and merges everything and prints nothing. Then
-their text, JSON and CSV, all of them against babeltrace2's text.
+`babeltrace2 -c sink.utils.dummy`, which decodes and merges everything and prints nothing; and, where
+$YORE_CEILING has it, against a decoder that leaves out most of the format (ceiling.py). 1,000 streams
+are compared with 8.
+Then text, JSON and CSV of the real traces, all of them against babeltrace2's text.
 
 Finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
@@ -25,6 +27,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 
+import ceiling
 import kernel
 import sql
 from measure import Report, cpu, middle, seconds_of, stats_of, warm
@@ -89,6 +92,25 @@ def filtering(build, work, trace, rounds, report):
                    "M events/s", 25, "asked for integers")
 
 
+def many_streams(build, work, rounds, report):
+    """What an event costs among 1,000 streams of 1 MB, and among 8 of the same tracer."""
+    cost = {}
+    traces = {8: work + "/few", 1000: work + "/many"}
+    for streams, trace in traces.items():
+        cpu([build + "/fixtures/yore-gen", "--out", trace, "--cpus", str(streams), "--size",
+             str(max(streams, 100) * 1000000), "--no-truth"])
+    for _ in range(rounds):
+        for streams, trace in traces.items():
+            for mode in ("merge", "all"):
+                events, taken = decode_round(build, trace, mode)
+                cost.setdefault((mode, streams), []).append(taken / events * 1e9)
+    for mode in ("merge", "all"):
+        report.row("1,000 streams of 1 MB: " + mode, middle(cost[mode, 1000]), "ns/event",
+                   middle(cost[mode, 8]), "8 streams")
+    for trace in traces.values():
+        shutil.rmtree(trace)
+
+
 def finding(build, work, size, rounds, report):
     label = "%g GB" % (size / 1e9)
     trace, index = work + "/found", work + "/index"
@@ -122,6 +144,7 @@ def finding(build, work, size, rounds, report):
 
 def ctf(build, work, corpus, args, report):
     ratios = []
+    limit = ceiling.Ceiling(build, work)
     if shutil.which("babeltrace2"):
         for name in ("many-threads", "ros2", "cyg-profile/glxgears-cyg-profile"):
             source = os.path.join(corpus, "ctf/real", name)
@@ -134,15 +157,18 @@ def ctf(build, work, corpus, args, report):
             if name == "many-threads":
                 filtering(build, work, trace, args.rounds, report)
             writing(build, name.split("/")[0], trace, args.rounds, report)
+            ceiling.compare(limit, build, name.split("/")[0], trace, work, args.rounds, report)
             shutil.rmtree(trace)
         trace = work + "/generated"
         cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size), "--no-truth"])
-        ratios.append(decoding(build, "generated", trace, args.rounds, report))
+        decoding(build, "generated", trace, args.rounds, report)
         shutil.rmtree(trace)
-        report.row("all fields and merge, geometric mean of ratios",
-                   statistics.geometric_mean(ratios), "times")
+        if ratios:
+            report.row("real traces, all fields and merge, geometric mean",
+                       statistics.geometric_mean(ratios), "times babeltrace2", wanted=27)
     else:
         print("decoding: skipped: babeltrace2 is not installed")
+    many_streams(build, work, args.rounds, report)
     for size in (100000000, 1000000000, 10000000000):
         if size <= args.large:
             finding(build, work, size, 3, report)

@@ -44,7 +44,7 @@ killed() # NAME TRACE COMMAND...
 	for instant in $(awk -v n="$kills" -v takes="$takes" \
 		'BEGIN { srand(11); for (i = 0; i < n; i++) printf "%.4f ", rand() * takes * 1.1 }'); do
 		rm -rf "$work/killed"
-		timeout -s KILL "$instant" "$@" --index-dir "$work/killed" >/dev/null 2>&1
+		timeout --foreground -s KILL "$instant" "$@" --index-dir "$work/killed" >/dev/null 2>&1
 		ask "$trace" "$work/killed" >"$work/after"
 		cmp -s "$work/expected" "$work/after" && continue
 		bad=$((bad + 1))

@@ -22,20 +22,21 @@ answers() {
 	"$yore" state "$1" 'cpu[*]/**' 'thread[*]/state' --format json
 }
 
+# --foreground: it waits for what it killed, so that the next one finds no writer.
 chunks() { # TRACE N [KILL]
 	for i in $(seq 1 "$2"); do
 		if test -n "$3"; then
-			timeout -s KILL 0.02 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null 2>&1
+			timeout --foreground -s KILL 0.02 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null 2>&1
 		fi
 		"$yore" index "$1" --timelines --chunk "$i/$2" --pass 1 >/dev/null || return 1
 	done
 	if test -n "$3"; then
-		timeout -s KILL 0.03 "$yore" index "$1" --timelines --join >/dev/null 2>&1
+		timeout --foreground -s KILL 0.03 "$yore" index "$1" --timelines --join >/dev/null 2>&1
 	fi
 	"$yore" index "$1" --timelines --join >/dev/null || return 1
 	for i in $(seq "$2" -1 1); do
 		if test -n "$3"; then
-			timeout -s KILL 0.04 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null 2>&1
+			timeout --foreground -s KILL 0.04 "$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null 2>&1
 		fi
 		"$yore" index "$1" --timelines --chunk "$i/$2" --pass 2 >/dev/null || return 1
 	done

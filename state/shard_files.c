@@ -8,13 +8,20 @@
  *     8       4     kind: 0 pass 1, 1 start, 2 built
  *     12      4     shard
  *     16      8     id of the plan
- *     24      8     events · 32, 8: hash of the state · 40, 8: changes · 48, 8: slices · 56, 8:
- * bytes 64      8     length of what follows · 72, 8: its XXH3 80      ...   pass 1: a digest
- * (digest_bytes.c); start: a state (cells_bytes.c); built: nothing
+ *     24      8     events
+ *     32      8     hash of the state
+ *     40      8     changes
+ *     48      8     slices
+ *     56      8     bytes
+ *     64      8     length of what follows
+ *     72      8     its XXH3
+ *     80      ...   pass 1: a digest (digest_bytes.c); start: a state (cells_bytes.c);
+ *                   built: nothing
  */
 #include "state/shards_internal.h"
 
 #include "engine/base/cursor.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 
 #include <errno.h>
@@ -34,57 +41,6 @@ static void path_of(const struct shards_plan *plan, enum shard_file kind, uint32
 	static const char *const names[] = {"pass1", "start", "built"};
 
 	buf_printf(out, "%s.%s-%u", plan->path, names[kind], i);
-}
-
-bool file_read(const char *path, struct buf *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 1;
-
-	while (fd >= 0 && got > 0) {
-		got = read(fd, buf_room(out, 1 << 16), 1 << 16);
-		if (got > 0)
-			out->len += (size_t)got;
-	}
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 && got == 0;
-}
-
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t done = write(fd, bytes, len);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		bytes += done;
-		len -= (size_t)done;
-	}
-	return true;
-}
-
-/* To a name of its own first: whoever is killed leaves nothing that looks whole. */
-bool file_write(const char *path, const struct buf *bytes, struct error *err)
-{
-	struct buf part = {0};
-	bool ok;
-	int fd;
-
-	buf_printf(&part, "%s.part-%ld", path, (long)getpid());
-	fd = open(part.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	ok = fd >= 0 && write_all(fd, bytes->data, bytes->len);
-	if (fd >= 0)
-		ok = close(fd) == 0 && ok;
-	ok = ok && rename(part.data, path) == 0;
-	if (!ok) {
-		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-		unlink(part.data);
-	}
-	buf_release(&part);
-	return ok;
 }
 
 static void put(struct buf *out, uint64_t number, unsigned count)

@@ -19,8 +19,5 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
-/* A small file, all of it. */
-bool file_read(const char *path, struct buf *out);
-bool file_write(const char *path, const struct buf *bytes, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
  *     rules HASH HASH
  *     cut NANOSECONDS        for each shard but the first
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "state/shards_internal.h"
 #include "state/state_internal.h"

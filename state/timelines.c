@@ -18,7 +18,6 @@
 #include "state/stored.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,23 +61,10 @@ static void put_manifest(const struct timelines_key *key, const struct timelines
 			   shards[i].end_hash);
 }
 
-static bool write_file(const char *path, const struct buf *text, struct error *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	bool ok =
-		fd >= 0 && write(fd, text->data, text->len) == (ssize_t)text->len && fsync(fd) == 0;
-
-	if (!ok)
-		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 bool timelines_write_manifest(const char *path, const struct timelines_key *key,
 			      const struct timelines_shard *shards, size_t count, struct error *err)
 {
-	struct buf text = {0}, beside = {0};
+	struct buf text = {0};
 	bool ok;
 
 	for (size_t i = 1; i < count; i++)
@@ -88,12 +74,8 @@ bool timelines_write_manifest(const char *path, const struct timelines_key *key,
 				err, ERR_FORMAT,
 				"timelines: shard %zu does not begin as the one before ends", i);
 	put_manifest(key, shards, count, &text);
-	buf_printf(&beside, "%s.new", path);
-	ok = write_file(beside.data, &text, err);
-	if (ok && rename(beside.data, path) != 0)
-		ok = error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	ok = file_write(path, &text, err);
 	buf_release(&text);
-	buf_release(&beside);
 	return ok;
 }
 

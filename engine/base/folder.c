@@ -1,12 +1,12 @@
 /* folder.c - see folder.h */
 #include "engine/base/folder.h"
 
-#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -76,4 +76,54 @@ int file_claim(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+bool file_read(const char *path, struct buf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = 1;
+
+	while (fd >= 0 && got > 0) {
+		got = read(fd, buf_room(out, 1 << 16), 1 << 16);
+		if (got > 0)
+			out->len += (size_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && got == 0;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t done = write(fd, bytes, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		bytes += done;
+		len -= (size_t)done;
+	}
+	return true;
+}
+
+bool file_write(const char *path, const struct buf *bytes, struct error *err)
+{
+	struct buf part = {0};
+	bool ok;
+	int fd;
+
+	buf_printf(&part, "%s.part-%ld", path, (long)gettid());
+	fd = open(part.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	ok = fd >= 0 && write_all(fd, bytes->data, bytes->len) && fsync(fd) == 0;
+	if (fd >= 0)
+		ok = close(fd) == 0 && ok;
+	ok = ok && rename(part.data, path) == 0;
+	if (!ok) {
+		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+		unlink(part.data);
+	}
+	buf_release(&part);
+	return ok;
 }

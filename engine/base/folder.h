@@ -2,6 +2,7 @@
 #ifndef ENGINE_BASE_FOLDER_H
 #define ENGINE_BASE_FOLDER_H
 
+#include "engine/base/buf.h"
 #include "engine/base/error.h"
 
 #include <stddef.h>
@@ -25,5 +26,13 @@ char *folder_join(const char *folder, const char *name);
 int file_claim(const char *path);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
+
+/* A small file, all of it, behind what *out holds. False: it cannot be read. */
+bool file_read(const char *path, struct buf *out);
+/*
+ * Whole and on the disk, or not at all: it gets its name last, so that readers find what was there
+ * or what is new, and of several that write it at once each writes all of it.
+ */
+bool file_write(const char *path, const struct buf *bytes, struct error *err);
 
 #endif

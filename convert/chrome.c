@@ -20,6 +20,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/json.h"
 
 #include <stdlib.h>
@@ -259,7 +260,7 @@ static void add_value(struct buf *out, const struct value *value)
 		buf_add_text(out, value->b ? "true" : "false");
 		return;
 	case VALUE_STRING:
-		json_add_string(out, value->text, value->len);
+		quote_json(out, value->text, value->len);
 		return;
 	default:
 		buf_add_text(out, "null");
@@ -291,7 +292,7 @@ static void slice_name(struct buf *out, const char *name, const struct value *va
 		buf_add(&text, value->text, value->len);
 	else
 		add_value(&text, value);
-	json_add_string(out, buf_text(&text), text.len);
+	quote_json(out, buf_text(&text), text.len);
 	buf_release(&text);
 }
 

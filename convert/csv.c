@@ -9,6 +9,7 @@
 #include "convert/tables.h"
 #include "convert/values_text.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 enum { FLUSH_AT = 1 << 18 };
 
@@ -25,23 +26,13 @@ struct csv {
 	struct buf text, cell;
 };
 
+/* An empty text is quoted: nothing at all is NULL. */
 static void add_cell(struct buf *out, const char *text, size_t len)
 {
-	bool quote = !len;
-
-	for (size_t i = 0; i < len && !quote; i++)
-		quote = text[i] == '"' || text[i] == ',' || text[i] == '\n' || text[i] == '\r';
-	if (!quote) {
-		buf_add(out, text, len);
-		return;
-	}
-	buf_add_char(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '"')
-			buf_add_char(out, '"');
-		buf_add_char(out, text[i]);
-	}
-	buf_add_char(out, '"');
+	if (len)
+		quote_csv(out, text, len);
+	else
+		buf_add_text(out, "\"\"");
 }
 
 static bool name_taken(void *arg, const char *name)

@@ -8,6 +8,7 @@
 #include "convert/sheet.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 enum { FIRST_ROWS = 256, FIRST_PLACES = 256, TRY_TEXTS = 4096 };
 
@@ -198,25 +199,6 @@ static size_t place_of(const struct texts *texts, const void *bytes, size_t len)
 	return at;
 }
 
-/* Bytes of the UTF-8 character at `at`, 0: it is none. */
-static size_t utf8_length(const uint8_t *at, const uint8_t *end)
-{
-	uint8_t c = *at;
-	size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-
-	if (n == 1)
-		return 1;
-	if (c < 0xc2 || c > 0xf4 || n > (size_t)(end - at))
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((c == 0xe0 && at[1] < 0xa0) || (c == 0xed && at[1] > 0x9f) ||
-	    (c == 0xf0 && at[1] < 0x90) || (c == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static bool is_utf8(const uint8_t *at, size_t len)
 {
 	const uint8_t *end = at + len;
@@ -230,7 +212,7 @@ static bool is_utf8(const uint8_t *at, size_t len)
 			if (!(word & 0x8080808080808080u))
 				continue;
 		}
-		n = utf8_length(at, end);
+		n = utf8_length(at, (size_t)(end - at));
 		if (!n)
 			return false;
 	}
@@ -242,7 +224,7 @@ static void mend(const uint8_t *at, size_t len, struct buf *out)
 	const uint8_t *end = at + len;
 
 	while (at < end) {
-		size_t n = utf8_length(at, end);
+		size_t n = utf8_length(at, (size_t)(end - at));
 		if (n) {
 			buf_add(out, at, n);
 		} else {

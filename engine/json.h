@@ -8,8 +8,7 @@
 #include "engine/base/buf.h"
 #include "engine/event.h"
 
-void json_add_string(struct buf *out, const void *bytes, size_t len); /* with its quotes */
-void json_add_text(struct buf *out, const char *text);
+void json_add_text(struct buf *out, const char *text); /* with its quotes */
 void json_add_float(struct buf *out, double number);
 void json_add_field(struct buf *out, const struct field *field);
 /* Members of the structs `scopes` names (bits 1 << scope) that the event has, as one object. */

@@ -9,6 +9,7 @@
 #include "repl/picture.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,27 +92,19 @@ static uint32_t column_of(const struct picture *picture, nstime t)
 	return column;
 }
 
-/* Bytes of the UTF-8 sequence that begins here, 0 when it is none that can be shown. */
-static size_t utf8_bytes(const uint8_t *at, size_t left)
+/* Bytes of the UTF-8 character that begins here, 0 when it is none or a control character. */
+static size_t shown_bytes(const uint8_t *at, size_t left)
 {
-	size_t n = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-
-	if (!n || n > left || *at > 0xf4 || *at < 32 || *at == 127)
+	if (*at < 32 || *at == 127 || (*at == 0xc2 && left > 1 && at[1] < 0xa0))
 		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return n == 2 && *at == 0xc2 && at[1] < 0xa0 ? 0 : n; /* more control characters */
+	return utf8_length(at, left);
 }
 
 /* What may go to a terminal or into XML: the rest are question marks. */
 static void add_clean(const char *text, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_bytes((const uint8_t *)text + i, len - i);
+		size_t n = shown_bytes((const uint8_t *)text + i, len - i);
 		if (n)
 			buf_add(out, text + i, n);
 		else

@@ -8,7 +8,9 @@
 #ifndef REPL_RENDER_H
 #define REPL_RENDER_H
 
+#include "engine/base/quote.h"
 #include "engine/event.h"
+#include "engine/json.h"
 #include "engine/symbols.h"
 #include "index/events.h"
 #include "repl/options.h"
@@ -16,20 +18,43 @@
 #include "repl/times.h"
 #include "state/value.h"
 
-void json_string(struct sink *out, const void *bytes, size_t len); /* with its quotes */
-void json_text(struct sink *out, const char *text);                /* likewise; NULL is null */
-void json_float(struct sink *out, double number);
+/* A string between its quotes; of json_text(), NULL is null. */
+static inline void json_string(struct sink *out, const void *bytes, size_t len)
+{
+	quote_json(&out->buf, bytes, len);
+}
+static inline void json_text(struct sink *out, const char *text)
+{
+	if (text)
+		json_add_text(&out->buf, text);
+	else
+		sink_text(out, "null");
+}
+static inline void json_float(struct sink *out, double number)
+{
+	json_add_float(&out->buf, number);
+}
+static inline void json_field(struct sink *out, const struct field *field)
+{
+	json_add_field(&out->buf, field);
+}
 void json_value(struct sink *out, const struct value *value); /* none, unknown: null */
 void json_time(struct sink *out, nstime t);                   /* NSTIME_MIN, _MAX: null */
-void json_field(struct sink *out, const struct field *field);
 
-void text_string(struct sink *out, const void *bytes, size_t len); /* quoted; \n \" \\ \xHH */
+static inline void text_string(struct sink *out, const void *bytes, size_t len)
+{
+	quote_text(&out->buf, bytes, len);
+}
 void text_float(struct sink *out, double number);
 void text_value(struct sink *out, const struct value *value); /* strings quoted; none, unknown */
 void text_field(struct sink *out, const struct field *field);
-void csv_cell(struct sink *out, const void *bytes, size_t len); /* quoted where it must be */
+static inline void csv_cell(struct sink *out, const void *bytes, size_t len)
+{
+	quote_csv(&out->buf, bytes, len);
+}
 
-/* Frames of a call chain, the innermost first; in text the lines of perf script, and a blank one. */
+/* Frames of a call chain, the innermost first; in text the lines of perf script, and a blank one.
+ */
 void text_frames(struct sink *out, const struct frame *frames, size_t count);
 /* Where a sample without a chain was, ending its line: " ADDRESS NAME+0xOFFSET (OBJECT)". */
 void text_address(struct sink *out, const struct frame *frame);

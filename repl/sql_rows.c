@@ -54,24 +54,6 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool sh
 	}
 }
 
-static void json_blob(struct sink *out, const uint8_t *bytes, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	sink_char(out, '"');
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t n = (uint32_t)bytes[i] << 16;
-		n |= i + 1 < len ? (uint32_t)bytes[i + 1] << 8 : 0;
-		n |= i + 2 < len ? bytes[i + 2] : 0;
-		char text[4] = {digits[n >> 18], digits[n >> 12 & 63],
-				i + 1 < len ? digits[n >> 6 & 63] : '=',
-				i + 2 < len ? digits[n & 63] : '='};
-		sink_add(out, text, 4);
-	}
-	sink_char(out, '"');
-}
-
 static void json_sql(struct sink *out, const struct sql_value *value)
 {
 	if (value->kind == SQL_NULL)
@@ -81,7 +63,7 @@ static void json_sql(struct sink *out, const struct sql_value *value)
 	else if (value->kind == SQL_TEXT)
 		json_string(out, value->bytes, value->len);
 	else if (value->kind == SQL_BLOB)
-		json_blob(out, value->bytes, value->len);
+		quote_base64(&out->buf, value->bytes, value->len);
 	else
 		sink_i64(out, value->integer);
 }

@@ -19,34 +19,12 @@ void buf_clear(struct buf *buf)
 		buf->data[0] = 0;
 }
 
-char *buf_room(struct buf *buf, size_t more)
+void buf_grow(struct buf *buf, size_t more)
 {
-	if (buf->capacity - buf->len <= more) {
-		size_t want = buf->len + more + 1;
-		buf->capacity = buf->capacity * 2 > want ? buf->capacity * 2 : want + 64;
-		buf->data = mem_resize(buf->data, buf->capacity, 1);
-	}
-	return buf->data + buf->len;
-}
+	size_t want = buf->len + more + 1;
 
-void buf_add(struct buf *buf, const void *bytes, size_t count)
-{
-	char *to = buf_room(buf, count);
-
-	if (count)
-		memcpy(to, bytes, count);
-	to[count] = 0;
-	buf->len += count;
-}
-
-void buf_add_text(struct buf *buf, const char *text)
-{
-	buf_add(buf, text, strlen(text));
-}
-
-void buf_add_char(struct buf *buf, char c)
-{
-	buf_add(buf, &c, 1);
+	buf->capacity = buf->capacity * 2 > want ? buf->capacity * 2 : want + 64;
+	buf->data = mem_resize(buf->data, buf->capacity, 1);
 }
 
 void buf_add_u64(struct buf *buf, uint64_t number)

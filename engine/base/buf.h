@@ -16,11 +16,36 @@ struct buf {
 
 void buf_release(struct buf *buf);
 void buf_clear(struct buf *buf);
-char *buf_room(struct buf *buf,
-	       size_t more); /* where `more` bytes may be written; then buf->len += */
-void buf_add(struct buf *buf, const void *bytes, size_t count);
-void buf_add_text(struct buf *buf, const char *text);
-void buf_add_char(struct buf *buf, char c);
+void buf_grow(struct buf *buf, size_t more); /* for buf_room() */
+
+/* Where `more` bytes may be written, and a zero behind them; then buf->len += what was. */
+static inline char *buf_room(struct buf *buf, size_t more)
+{
+	if (buf->capacity - buf->len <= more)
+		buf_grow(buf, more);
+	return buf->data + buf->len;
+}
+
+static inline void buf_add(struct buf *buf, const void *bytes, size_t count)
+{
+	char *to = buf_room(buf, count);
+
+	if (count)
+		memcpy(to, bytes, count);
+	to[count] = 0;
+	buf->len += count;
+}
+
+static inline void buf_add_text(struct buf *buf, const char *text)
+{
+	buf_add(buf, text, strlen(text));
+}
+
+static inline void buf_add_char(struct buf *buf, char c)
+{
+	buf_add(buf, &c, 1);
+}
+
 void buf_add_u64(struct buf *buf, uint64_t number); /* decimal */
 void buf_add_i64(struct buf *buf, int64_t number);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

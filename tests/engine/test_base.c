@@ -3,6 +3,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/error.h"
+#include "engine/base/quote.h"
 #include "engine/base/source.h"
 
 #include "tests/harness.h"
@@ -91,6 +92,69 @@ static void integers_are_formatted_as_printf_does(void **state)
 		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 		check_number(random >> i % 64);
 	}
+}
+
+static void check_quoted(void (*quote)(struct buf *, const void *, size_t), const char *bytes,
+			 size_t len, const char *expected)
+{
+	struct buf buf = {0};
+	char *exact = malloc(len + !len); /* a sanitizer sees a read behind it */
+
+	memcpy(exact, bytes, len);
+	quote(&buf, exact, len);
+	assert_string_equal(buf_text(&buf), expected);
+	free(exact);
+	buf_release(&buf);
+}
+
+/* Each byte that needs care stands at each place of a word and behind its last one. */
+static void texts_are_quoted_wherever_they_need_it(void **state)
+{
+	static const struct {
+		const char *bytes, *json, *text, *csv;
+	} rows[] = {
+		{"\"", "\\\"", "\\\"", "\"\""},
+		{"\\", "\\\\", "\\\\", "\\"},
+		{"\n", "\\n", "\\n", "\n"},
+		{"\r", "\\r", "\\x0d", "\r"},
+		{"\b", "\\b", "\\x08", "\b"},
+		{"\f", "\\f", "\\x0c", "\f"},
+		{",", ",", ",", ","},
+		{"\x1f", "\\u001f", "\\x1f", "\x1f"},
+		{"\x7f", "\x7f", "\x7f", "\x7f"},
+		{"\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9"},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+		{"\x80", "\\u0080", "\\x80", "\x80"},
+		{"\xc0\xaf", "\\u00c0\\u00af", "\\xc0\\xaf", "\xc0\xaf"}, /* overlong */
+		{"\xed\xa0\x80", "\\u00ed\\u00a0\\u0080", "\\xed\\xa0\\x80",
+		 "\xed\xa0\x80"}, /* half of a pair */
+	};
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(rows); r++)
+		for (int before = 0; before < 20; before++) {
+			static const char plain[] = "abcdefghijklmnopqrst";
+			bool bare = !strpbrk(rows[r].bytes, "\",\n\r");
+			char bytes[40], expected[80];
+			int len = snprintf(bytes, sizeof bytes, "%.*s%sz", before, plain,
+					   rows[r].bytes);
+			snprintf(expected, sizeof expected, "\"%.*s%sz\"", before, plain,
+				 rows[r].json);
+			check_quoted(quote_json, bytes, (size_t)len, expected);
+			snprintf(expected, sizeof expected, "\"%.*s%sz\"", before, plain,
+				 rows[r].text);
+			check_quoted(quote_text, bytes, (size_t)len, expected);
+			snprintf(expected, sizeof expected, bare ? "%.*s%sz" : "\"%.*s%sz\"",
+				 before, plain, rows[r].csv);
+			check_quoted(quote_csv, bytes, (size_t)len, expected);
+		}
+	check_quoted(quote_json, "a\0b", 3, "\"a\\u0000b\"");
+	check_quoted(quote_json, "\xc3", 1, "\"\\u00c3\""); /* cut short */
+	check_quoted(quote_json, "", 0, "\"\"");
+	check_quoted(quote_csv, "", 0, "");
+	check_quoted(quote_base64, "\xfb\xff", 2, "\"+/8=\"");
+	check_quoted(quote_base64, "foobar", 6, "\"Zm9vYmFy\""); /* RFC 4648, section 10 */
+	check_quoted(quote_base64, "f", 1, "\"Zg==\"");
 }
 
 static void a_cursor_past_the_end_stays_failed(void **state)
@@ -220,6 +284,7 @@ int main(void)
 		cmocka_unit_test(long_context_is_cut_not_overrun),
 		cmocka_unit_test(what_a_trace_says_stays_on_one_line),
 		cmocka_unit_test(integers_are_formatted_as_printf_does),
+		cmocka_unit_test(texts_are_quoted_wherever_they_need_it),
 		cmocka_unit_test(a_cursor_past_the_end_stays_failed),
 		cmocka_unit_test(a_count_that_would_overflow_is_refused),
 		cmocka_unit_test(arena_memory_is_zero_and_aligned),

@@ -1,0 +1,195 @@
+/* quote.c - see quote.h */
+#include "engine/base/quote.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+size_t utf8_length(const uint8_t *at, size_t left)
+{
+	uint8_t c = at[0];
+	size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+	if (n == 1)
+		return 1;
+	if (c < 0xc2 || c > 0xf4 || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c == 0xe0 && at[1] < 0xa0) || (c == 0xed && at[1] > 0x9f) ||
+	    (c == 0xf0 && at[1] < 0x90) || (c == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* 0 plain; 1 needs an escape; 2 begins or continues something beyond ASCII. */
+static const uint8_t care[256] = {[0 ... 31] = 1, ['"'] = 1, ['\\'] = 1, [128 ... 255] = 2};
+
+static void json_escape(struct buf *out, uint8_t c)
+{
+	static const char hex[] = "0123456789abcdef";
+	static const char shorts[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'},
+					 {'\r', 'r'}, {'\b', 'b'},  {'\f', 'f'}};
+	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+
+	for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+		if ((uint8_t)shorts[i][0] == c) {
+			text[1] = shorts[i][1];
+			buf_add(out, text, 2);
+			return;
+		}
+	buf_add(out, text, sizeof text);
+}
+
+static void text_escape(struct buf *out, uint8_t c)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
+	char plain = c == '\n' ? 'n' : c == '\t' ? 't' : c == '"' || c == '\\' ? (char)c : 0;
+
+	text[1] = plain ? plain : 'x';
+	buf_add(out, text, plain ? 2 : 4);
+}
+
+#define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
+
+/* Not zero when a byte of a word is below 32, '"', '\\' or beyond ASCII. */
+static uint64_t needs_care(uint64_t word)
+{
+	return ((word - EACH(32)) | ((word ^ EACH('"')) - EACH(1)) |
+		((word ^ EACH('\\')) - EACH(1)) | word) &
+	       EACH(0x80);
+}
+
+/* Not zero when it has a '"', comma or line's end. */
+static uint64_t needs_quotes(uint64_t word)
+{
+	uint64_t quote = word ^ EACH('"'), comma = word ^ EACH(','), lf = word ^ EACH('\n'),
+		 cr = word ^ EACH('\r');
+
+	return (((quote - EACH(1)) & ~quote) | ((comma - EACH(1)) & ~comma) |
+		((lf - EACH(1)) & ~lf) | ((cr - EACH(1)) & ~cr)) &
+	       EACH(0x80);
+}
+
+/* Is there no byte that `flagged` finds? The last word overlaps the one before. */
+static inline bool is_plain(const void *bytes, size_t len, uint64_t (*flagged)(uint64_t))
+{
+	const char *at = bytes;
+	uint64_t word = EACH('a'), found = 0;
+
+	if (len < 8) {
+		copy_short((char *)&word, at, len);
+		return !flagged(word);
+	}
+	for (size_t i = 0; i < len; i += 8) {
+		memcpy(&word, at + (i + 8 > len ? len - 8 : i), 8);
+		found |= flagged(word);
+	}
+	return !found;
+}
+
+/* The string between two '"'. */
+static void quote_plain(struct buf *out, const void *bytes, size_t len)
+{
+	char *to = buf_room(out, len + 2);
+
+	*to++ = '"';
+	copy_short(to, bytes, len);
+	to[len] = '"';
+	to[len + 1] = 0;
+	out->len += len + 2;
+}
+
+static void quoted(struct buf *out, const uint8_t *bytes, size_t len,
+		   void (*escape)(struct buf *out, uint8_t c))
+{
+	size_t from = 0;
+
+	if (is_plain(bytes, len, needs_care)) {
+		quote_plain(out, bytes, len);
+		return;
+	}
+	buf_add_char(out, '"');
+	for (size_t i = 0; i < len;) {
+		if (!care[bytes[i]]) {
+			i++;
+			continue;
+		}
+		size_t n = care[bytes[i]] == 2 ? utf8_length(bytes + i, len - i) : 0;
+		if (n) {
+			i += n;
+			continue;
+		}
+		buf_add(out, bytes + from, i - from);
+		escape(out, bytes[i]);
+		from = ++i;
+	}
+	buf_add(out, bytes + from, len - from);
+	buf_add_char(out, '"');
+}
+
+void quote_json(struct buf *out, const void *bytes, size_t len)
+{
+	quoted(out, bytes, len, json_escape);
+}
+
+void quote_text(struct buf *out, const void *bytes, size_t len)
+{
+	quoted(out, bytes, len, text_escape);
+}
+
+void quote_csv(struct buf *out, const void *bytes, size_t len)
+{
+	const char *at = bytes, *end = at + len, *quote;
+
+	if (!len || is_plain(bytes, len, needs_quotes)) {
+		buf_add(out, bytes, len);
+		return;
+	}
+	buf_add_char(out, '"');
+	while ((quote = memchr(at, '"', (size_t)(end - at)))) {
+		buf_add(out, at, (size_t)(quote + 1 - at));
+		buf_add_char(out, '"');
+		at = quote + 1;
+	}
+	buf_add(out, at, (size_t)(end - at));
+	buf_add_char(out, '"');
+}
+
+void quote_base64(struct buf *out, const void *data, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *bytes = data;
+
+	buf_add_char(out, '"');
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t n = (uint32_t)bytes[i] << 16;
+		n |= i + 1 < len ? (uint32_t)bytes[i + 1] << 8 : 0;
+		n |= i + 2 < len ? bytes[i + 2] : 0;
+		char text[4] = {digits[n >> 18], digits[n >> 12 & 63], digits[n >> 6 & 63],
+				digits[n & 63]};
+		if (i + 1 >= len)
+			text[2] = '=';
+		if (i + 2 >= len)
+			text[3] = '=';
+		buf_add(out, text, 4);
+	}
+	buf_add_char(out, '"');
+}
+
+void add_shortest(struct buf *out, double number)
+{
+	char text[40];
+
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, number);
+		if (strtod(text, NULL) == number)
+			break;
+	}
+	buf_add_text(out, text);
+	if (!strpbrk(text, ".e"))
+		buf_add_text(out, ".0");
+}

@@ -1,0 +1,29 @@
+/*
+ * quote.h - bytes as texts that other programs read: JSON strings, CSV cells, base64, numbers
+ *
+ * Strings are the bulk of most traces. They are scanned eight bytes at a time for those that need
+ * care; a string without any, which is nearly each, is copied at once.
+ */
+#ifndef ENGINE_BASE_QUOTE_H
+#define ENGINE_BASE_QUOTE_H
+
+#include "engine/base/buf.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the UTF-8 character at `at`, of `left` bytes, at least one; 0: it is none (RFC 3629). */
+size_t utf8_length(const uint8_t *at, size_t left);
+
+/* Between '"': control characters escaped, each byte that is not UTF-8 as \u00XX. */
+void quote_json(struct buf *out, const void *bytes, size_t len);
+/* Between '"', for people: \n \t \" \\, others and bytes that are not UTF-8 as \xHH. */
+void quote_text(struct buf *out, const void *bytes, size_t len);
+/* A cell of RFC 4180: between '"' where it must be. */
+void quote_csv(struct buf *out, const void *bytes, size_t len);
+/* Base64 (RFC 4648, section 4) between '"'. */
+void quote_base64(struct buf *out, const void *bytes, size_t len);
+/* The shortest decimal that reads back as the same double, a finite one; it has a '.' or an 'e'. */
+void add_shortest(struct buf *out, double number);
+
+#endif

@@ -5,6 +5,11 @@
  * reads. So each read transaction holds `growth` shared, and growing holds it alone; the write is
  * then done again. Another process may have grown the file: MDB_MAP_RESIZED is answered alike.
  *
+ * A file is as long as its last page says, with one exception: pages at the end that were taken and
+ * freed in one transaction are never written. Each commit therefore lengthens the file where it is
+ * too short; who finds it short, because a writer was killed before that, looks whether LMDB lists
+ * all that is missing as free. A new file gets its name once its first pages are in it.
+ *
  * Finished read transactions are kept for the next reader (mdb_txn_renew), since beginning anew
  * costs a system call and a slot.
  *
@@ -23,9 +28,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { IDLE_MAX = 16, FIRST_MAP = 16 << 20, READERS_MAX = 1024 };
+enum { IDLE_MAX = 16, FIRST_MAP = 16 << 20, READERS_MAX = 1024, COMMIT_WAIT_MS = 50 };
 
 struct store_txn {
 	struct store *store;
@@ -57,21 +63,6 @@ static bool lmdb_error(struct error *err, const struct store *store, int code)
 	return error_set(err, ERR_IO, "%s: %s", store->path, mdb_strerror(code));
 }
 
-/* A file that ends before its last page would end the process when that page is touched. */
-static bool whole(const struct store *store)
-{
-	MDB_envinfo info;
-	MDB_stat stat_now;
-	struct stat st;
-
-	if (mdb_env_info(store->env, &info) || mdb_env_stat(store->env, &stat_now) ||
-	    stat(store->path, &st) != 0)
-		return false;
-	/* a new file has two pages in its map and may have none on disk yet */
-	return info.me_last_pgno < 2 ||
-	       (uint64_t)st.st_size / stat_now.ms_psize > info.me_last_pgno;
-}
-
 static size_t first_map(const char *path)
 {
 	struct stat st;
@@ -99,10 +90,161 @@ static int open_database(struct store *store)
 	return code;
 }
 
+static void lock_path(const char *path, char *out, size_t size)
+{
+	snprintf(out, size, "%s.writer", path);
+}
+
+static void new_path(const char *path, char *out, size_t size)
+{
+	snprintf(out, size, "%s.new", path);
+}
+
+/* Locks PATH.writer; -1 when somebody else has it. */
+static int lock_take(const char *path)
+{
+	char name[4200];
+	struct stat held, named;
+
+	lock_path(path, name, sizeof name);
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	/* the file may have been removed, and made again by another, between open and lock */
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 && stat(name, &named) == 0 &&
+	    held.st_ino == named.st_ino && held.st_dev == named.st_dev)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Files that are not whole */
+
+struct extent {
+	size_t page, there, needed; /* bytes of a page; pages in the file, and up to the last one */
+};
+
+static bool extent_of(const struct store *store, struct extent *extent)
+{
+	MDB_envinfo info;
+	MDB_stat pages;
+	struct stat st;
+
+	if (mdb_env_info(store->env, &info) || mdb_env_stat(store->env, &pages) ||
+	    stat(store->path, &st) != 0)
+		return false;
+	extent->page = pages.ms_psize;
+	extent->there = (size_t)st.st_size / pages.ms_psize;
+	/* a new file has two pages in its map and may have none on disk yet */
+	extent->needed = info.me_last_pgno < 2 ? 0 : info.me_last_pgno + 1;
+	return true;
+}
+
+/* What is new reads as zero. For the writer: a shorter file would be cut. */
+static bool lengthen(const struct store *store, const struct extent *extent)
+{
+	int fd;
+
+	return mdb_env_get_fd(store->env, &fd) == 0 &&
+	       ftruncate(fd, (off_t)(extent->needed * extent->page)) == 0;
+}
+
+/* LMDB's list of free pages: per transaction a count and page numbers, in database 0. */
+static size_t free_pages(MDB_txn *txn, size_t first, size_t end)
+{
+	MDB_cursor *cursor;
+	MDB_val key, value;
+	size_t found = 0, count, page;
+
+	if (mdb_cursor_open(txn, 0, &cursor))
+		return 0;
+	while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+		const char *at = value.mv_data;
+		if (value.mv_size < sizeof count)
+			break;
+		memcpy(&count, at, sizeof count);
+		if (count > value.mv_size / sizeof page - 1)
+			break;
+		for (size_t i = 1; i <= count; i++) {
+			memcpy(&page, at + i * sizeof page, sizeof page);
+			found += page >= first && page < end;
+		}
+	}
+	mdb_cursor_close(cursor);
+	return found;
+}
+
+/* The file is long enough already, so that a page that is missing is zero and no fault. */
+static bool tail_is_free(const struct store *store, const struct extent *extent)
+{
+	MDB_txn *txn;
+
+	if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn))
+		return false;
+	size_t found = free_pages(txn, extent->there, extent->needed);
+	mdb_txn_abort(txn);
+	return found == extent->needed - extent->there;
+}
+
+/*
+ * A file that ends before its last page would end the process when that page is touched. While
+ * another process writes, that may be the instant before it lengthens the file.
+ */
+static bool whole(const struct store *store)
+{
+	struct extent extent;
+
+	for (int waited = 0; waited < COMMIT_WAIT_MS; waited++) {
+		if (!extent_of(store, &extent))
+			return false;
+		if (extent.there >= extent.needed)
+			return true;
+		int lock = store->read_only ? -1 : lock_take(store->path);
+		if (lock >= 0) {
+			bool good = extent_of(store, &extent) &&
+				    (extent.there >= extent.needed ||
+				     (lengthen(store, &extent) && tail_is_free(store, &extent)));
+			close(lock);
+			return good;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return false;
+}
+
+/*
+ * A writer that is killed while LMDB makes a file leaves one without its first pages, which looks
+ * like damage. So it is made under another name; where that is refused, LMDB makes it in place.
+ */
+static bool make_file(const char *path)
+{
+	char name[4200];
+	struct stat st;
+	MDB_env *env;
+	int lock;
+	bool made = false;
+
+	if (stat(path, &st) == 0 || (lock = lock_take(path)) < 0)
+		return false;
+	new_path(path, name, sizeof name);
+	unlink(name);
+	if (mdb_env_create(&env) == 0) {
+		made = mdb_env_open(env, name, MDB_NOSUBDIR | MDB_NOLOCK, 0666) == 0;
+		mdb_env_close(env);
+		made = made && link(name, path) == 0; /* not over one that is there by now */
+		unlink(name);
+	}
+	close(lock);
+	return made;
+}
+
 static int open_environment(struct store *store, unsigned flags)
 {
-	int code = mdb_env_create(&store->env);
+	int code;
 
+	if (!(flags & MDB_RDONLY))
+		make_file(store->path);
+	code = mdb_env_create(&store->env);
 	if (code) {
 		store->env = NULL;
 		return code;
@@ -124,29 +266,6 @@ static int open_environment(struct store *store, unsigned flags)
 	int dead;
 	mdb_reader_check(store->env, &dead);
 	return 0;
-}
-
-static void lock_path(const char *path, char *out, size_t size)
-{
-	snprintf(out, size, "%s.writer", path);
-}
-
-/* Locks PATH.writer; -1 when somebody else has it. */
-static int lock_take(const char *path)
-{
-	char name[4200];
-	struct stat held, named;
-
-	lock_path(path, name, sizeof name);
-	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -1;
-	/* the file may have been removed, and made again by another, between open and lock */
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 && stat(name, &named) == 0 &&
-	    held.st_ino == named.st_ino && held.st_dev == named.st_dev)
-		return fd;
-	close(fd);
-	return -1;
 }
 
 static void store_free(struct store *store)
@@ -197,6 +316,8 @@ static void unlink_files(const char *path)
 
 	unlink(path);
 	snprintf(name, sizeof name, "%s-lock", path);
+	unlink(name);
+	new_path(path, name, sizeof name);
 	unlink(name);
 	lock_path(path, name, sizeof name);
 	unlink(name);
@@ -377,6 +498,15 @@ void store_read_end(struct store_txn *txn)
 
 /* Writing */
 
+/* A commit whose last pages were freed again leaves the file too short: see above. */
+static void lengthen_if_short(const struct store *store)
+{
+	struct extent extent;
+
+	if (extent_of(store, &extent) && extent.there < extent.needed)
+		lengthen(store, &extent); /* if not, the next to open it looks which pages miss */
+}
+
 static int write_once(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
 		      void *arg, bool *done, struct error *err)
 {
@@ -389,6 +519,7 @@ static int write_once(struct store *store, bool (*work)(struct store_txn *, void
 		*done = work(&txn, arg, err);
 		if (*done) {
 			code = mdb_txn_commit(txn.txn);
+			lengthen_if_short(store);
 		} else {
 			mdb_txn_abort(txn.txn);
 			code = txn.failure;

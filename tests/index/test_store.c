@@ -215,6 +215,46 @@ static void files_that_are_not_whole_are_made_anew(void **state)
 	}
 }
 
+static bool put_and_delete(struct store_txn *txn, void *arg, struct error *err)
+{
+	static uint8_t zeros[100000];
+
+	(void)arg;
+	return put_some(txn, NULL, err) &&
+	       store_put(txn, text("c1"), (struct bytes){zeros, sizeof zeros}, err) &&
+	       store_delete_prefix(txn, text("c"), err);
+}
+
+/* As a writer leaves it that is killed behind its commit: the last pages were never written. */
+static void free_pages_at_the_end_may_be_missing(void **state)
+{
+	struct place *place = *state;
+	struct stat st;
+	struct error err;
+	struct bytes value;
+
+	for (int cut = 1; cut < 20; cut++) {
+		struct store *store = open_store(place->path);
+		struct store_txn *txn;
+		bool remade;
+		for (int i = 0; i < 4; i++) /* old free pages, for LMDB's own list */
+			assert_true(store_write(store, put_some, NULL, &err));
+		assert_true(store_write(store, put_and_delete, NULL, &err));
+		store_close(store);
+		assert_int_equal(stat(place->path, &st), 0);
+		assert_int_equal(truncate(place->path, st.st_size - cut * sysconf(_SC_PAGESIZE)),
+				 0);
+		assert_true(store_open(place->path, &store, &remade, &err));
+		assert_false(remade);
+		assert_true(store_read(store, &txn, &err));
+		assert_true(store_get(txn, text("b1"), &value));
+		assert_memory_equal(value.data, "three", 5);
+		store_read_end(txn);
+		store_close(store);
+		assert_true(store_remove(place->path, &err));
+	}
+}
+
 static void garbage_is_made_anew(void **state)
 {
 	struct place *place = *state;
@@ -256,10 +296,15 @@ static void removed_is_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(before_and_prefix),           ROW(delete_prefix_leaves_others),
-		ROW(the_map_grows_under_a_write), ROW(twice_in_a_process_is_one_store),
-		ROW(one_process_writes),          ROW(files_that_are_not_whole_are_made_anew),
-		ROW(garbage_is_made_anew),        ROW(removed_is_gone),
+		ROW(before_and_prefix),
+		ROW(delete_prefix_leaves_others),
+		ROW(the_map_grows_under_a_write),
+		ROW(twice_in_a_process_is_one_store),
+		ROW(one_process_writes),
+		ROW(files_that_are_not_whole_are_made_anew),
+		ROW(free_pages_at_the_end_may_be_missing),
+		ROW(garbage_is_made_anew),
+		ROW(removed_is_gone),
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -4,21 +4,13 @@ $YORE_CEILING names a folder with decode-ceiling.c and mklayout.py; without it t
 out, and that is said. Its modes are those of bench-decode: 0 heads, 1 fields, 2 merge, 3 all.
 """
 import os
-import shlex
 import statistics
 import subprocess
 import sys
 
+from measure import made_with
+
 MODES = {"heads": "0", "fields": "1", "merge": "2", "all": "3"}
-
-
-def made_with(build, name):
-    """A variable of the build's Makefile."""
-    with open(build + "/Makefile", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith(name + " = "):
-                return shlex.split(line.split("=", 1)[1])
-    return []
 
 
 class Ceiling:

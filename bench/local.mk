@@ -1,7 +1,7 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
 bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
 	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT) \
-	%D%/bench-timelines$(EXEEXT)
+	%D%/bench-timelines$(EXEEXT) %D%/bench-limit$(EXEEXT)
 EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 	%D%/bench-repeat-ftrace %D%/bench-sweep
 %C%_bench_sweep_SOURCES = %D%/sweep.c
@@ -14,12 +14,14 @@ EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 %C%_bench_repeat_perf_LDADD = libengine.la
 %C%_bench_repeat_ftrace_SOURCES = %D%/bytes.h %D%/repeat_ftrace.c
 %C%_bench_repeat_ftrace_LDADD = libengine.la
-EXTRA_PROGRAMS += %D%/bench-timelines
+EXTRA_PROGRAMS += %D%/bench-timelines %D%/bench-limit
+%C%_bench_limit_SOURCES = %D%/limit.c
 %C%_bench_timelines_SOURCES = %D%/timelines.c
 %C%_bench_timelines_LDADD = libstate.la libindex.la libengine.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
-EXTRA_DIST += %D%/ceiling.py %D%/kernel.py %D%/measure.py %D%/sql.py
+EXTRA_DIST += %D%/ceiling.py %D%/growth.py %D%/kernel.py %D%/measure.py %D%/plots.py %D%/sql.py \
+	%D%/timelines.py
 
 # BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace, '--only perf ftrace' all CTF
 .PHONY: bench

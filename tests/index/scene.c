@@ -265,3 +265,26 @@ void scene_free(struct scene *scene)
 	mem_free(scene->expected);
 	mem_free(scene);
 }
+
+nstime scene_random_time(const struct scene *scene)
+{
+	if (!scene->nexpected || rand() % 8 == 0)
+		return rand() % 400 - 20;
+	return scene->expected[(size_t)rand() % scene->nexpected].time + rand() % 3 - 1;
+}
+
+struct scene_shape scene_shapes[SCENE_SHAPES] = {
+	{.streams = 1, .packets = 6, .events = 30},
+	{.streams = 6, .packets = 8, .events = 60, .sources = true},
+	{.streams = 4, .packets = 12, .events = 20, .overlap = true},
+	{.streams = 4, .packets = 6, .events = 50, .unsorted = true, .overlap = true},
+	{.streams = 2, .packets = 3, .events = 3000, .unsorted = true},
+	{.streams = 3, .packets = 12, .events = 40, .lies = true},
+	{.streams = 3, .packets = 40, .events = 12, .lies = true, .unsorted = true},
+	{.streams = 5,
+	 .packets = 12,
+	 .events = 30,
+	 .overlap = true,
+	 .unsorted = true,
+	 .shared = true},
+};

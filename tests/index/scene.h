@@ -43,6 +43,10 @@ struct scene_shape {
 	bool shared; /* all streams in one file, or in a copy of it that has no path */
 };
 
+/* One of each: sources, overlaps, unsorted packets, headers that lie, streams in one file. */
+enum { SCENE_SHAPES = 8 };
+extern struct scene_shape scene_shapes[SCENE_SHAPES];
+
 struct scene *scene_random(unsigned seed, const struct scene_shape *shape);
 /* Packets of `nevents` events, `step` ns apart, one after the other; headers are right. */
 struct scene *scene_tiled(unsigned streams, unsigned packets, unsigned nevents, nstime step,
@@ -50,6 +54,8 @@ struct scene *scene_tiled(unsigned streams, unsigned packets, unsigned nevents, 
 /* Sorts what is expected, writes the trace and opens it. */
 void scene_open(struct scene *scene);
 void scene_free(struct scene *scene);
+/* By rand(): mostly an event's or beside it, of an opened scene. */
+nstime scene_random_time(const struct scene *scene);
 
 struct fake_stream *scene_add_stream(struct scene *scene, int32_t cpu);
 /* Packets go to the stream added last; *packet may be changed until scene_open(). */

@@ -80,21 +80,14 @@ static void check_cursor(struct scene *scene, const struct events_options *optio
 	events_close(events);
 }
 
-static nstime random_time(const struct scene *scene)
-{
-	if (!scene->nexpected || rand() % 8 == 0)
-		return rand() % 400 - 20;
-	return scene->expected[(size_t)rand() % scene->nexpected].time + rand() % 3 - 1;
-}
-
 static void check_random_ranges(struct scene *scene, bool backward)
 {
 	for (unsigned i = 0; i < 6; i++) {
 		uint64_t classes = (uint64_t)rand() % 256, streams = (uint64_t)rand() % 64;
 		int32_t cpus[] = {rand() % 4, rand() % 4};
 		struct events_options options = {
-			.begin = rand() % 4 ? random_time(scene) : NSTIME_MIN,
-			.end = rand() % 4 ? random_time(scene) : NSTIME_MAX,
+			.begin = rand() % 4 ? scene_random_time(scene) : NSTIME_MIN,
+			.end = rand() % 4 ? scene_random_time(scene) : NSTIME_MAX,
 			.backward = backward,
 			.classes = rand() % 2 ? &classes : NULL,
 			.streams = rand() % 3 ? NULL : &streams,
@@ -142,22 +135,6 @@ static void equals_sort(void **state)
 		scene_free(scene);
 	}
 }
-
-static struct scene_shape shapes[] = {
-	{.streams = 1, .packets = 6, .events = 30},
-	{.streams = 6, .packets = 8, .events = 60, .sources = true},
-	{.streams = 4, .packets = 12, .events = 20, .overlap = true},
-	{.streams = 4, .packets = 6, .events = 50, .unsorted = true, .overlap = true},
-	{.streams = 2, .packets = 3, .events = 3000, .unsorted = true},
-	{.streams = 3, .packets = 12, .events = 40, .lies = true},
-	{.streams = 3, .packets = 40, .events = 12, .lies = true, .unsorted = true},
-	{.streams = 5,
-	 .packets = 12,
-	 .events = 30,
-	 .overlap = true,
-	 .unsorted = true,
-	 .shared = true},
-};
 
 /* Runs say the same as events, one by one; unordered runs have the same events. */
 static void runs_equal_events(void **state)
@@ -208,7 +185,7 @@ static void seeks_equal_opens(void **state)
 		scene_open(scene);
 		struct events *events = open_events(scene, &options);
 		for (unsigned i = 0; i < 20; i++) {
-			options.begin = random_time(scene);
+			options.begin = scene_random_time(scene);
 			options.end = options.begin + rand() % 60;
 			assert_true(events_seek(events, options.begin, options.end, &err));
 			check_all(scene, events, &options);
@@ -533,12 +510,12 @@ int main(void)
 		cmocka_unit_test(counts),
 		cmocka_unit_test(damage_is_told),
 	};
-	struct CMUnitTest tests[COUNT(shapes) + COUNT(questions) + COUNT(single)];
+	struct CMUnitTest tests[SCENE_SHAPES + COUNT(questions) + COUNT(single)];
 	size_t n = 0;
 
-	for (size_t i = 0; i < COUNT(shapes); i++)
+	for (size_t i = 0; i < SCENE_SHAPES; i++)
 		tests[n++] = (struct CMUnitTest){"cursors equal a full sort", equals_sort, NULL,
-						 NULL, &shapes[i]};
+						 NULL, &scene_shapes[i]};
 	for (size_t i = 0; i < COUNT(questions); i++)
 		tests[n++] = (struct CMUnitTest){questions[i].name, decodes_little, NULL, NULL,
 						 &questions[i]};

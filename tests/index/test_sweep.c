@@ -159,13 +159,6 @@ static void check(struct scene *scene, const struct events_options *options, uns
 	mem_free(wanted);
 }
 
-static nstime random_time(const struct scene *scene)
-{
-	if (!scene->nexpected || rand() % 8 == 0)
-		return rand() % 400 - 20;
-	return scene->expected[(size_t)rand() % scene->nexpected].time + rand() % 3 - 1;
-}
-
 static void equals_what_was_written(void **state)
 {
 	static const unsigned threads[] = {1, 2, 3, 7};
@@ -179,8 +172,8 @@ static void equals_what_was_written(void **state)
 			uint64_t classes = (uint64_t)rand() % 256, streams = (uint64_t)rand() % 64;
 			int32_t cpus[] = {rand() % 4, rand() % 4};
 			struct events_options options = {
-				.begin = rand() % 4 ? random_time(scene) : NSTIME_MIN,
-				.end = rand() % 4 ? random_time(scene) : NSTIME_MAX,
+				.begin = rand() % 4 ? scene_random_time(scene) : NSTIME_MIN,
+				.end = rand() % 4 ? scene_random_time(scene) : NSTIME_MAX,
 				.classes = rand() % 2 ? &classes : NULL,
 				.streams = rand() % 3 ? NULL : &streams,
 				.cpus = cpus,
@@ -193,22 +186,6 @@ static void equals_what_was_written(void **state)
 		scene_free(scene);
 	}
 }
-
-static struct scene_shape shapes[] = {
-	{.streams = 1, .packets = 6, .events = 30},
-	{.streams = 6, .packets = 8, .events = 60, .sources = true},
-	{.streams = 4, .packets = 12, .events = 20, .overlap = true},
-	{.streams = 4, .packets = 6, .events = 50, .unsorted = true, .overlap = true},
-	{.streams = 2, .packets = 3, .events = 3000, .unsorted = true},
-	{.streams = 3, .packets = 12, .events = 40, .lies = true},
-	{.streams = 3, .packets = 40, .events = 12, .lies = true, .unsorted = true},
-	{.streams = 5,
-	 .packets = 12,
-	 .events = 30,
-	 .overlap = true,
-	 .unsorted = true,
-	 .shared = true},
-};
 
 /* Each damaged packet costs its rest, is told once, and in order of place. */
 static void damage_costs_its_packet(void **state)
@@ -380,12 +357,12 @@ int main(void)
 	static const char *const names[] = {"one stream",        "several sources", "overlap",
 					    "unsorted",          "long packets",    "headers lie",
 					    "lies and disorder", "one file"};
-	struct CMUnitTest tests[COUNT(shapes) + 6];
+	struct CMUnitTest tests[SCENE_SHAPES + 6];
 	size_t n = 0;
 
-	for (size_t i = 0; i < COUNT(shapes); i++)
+	for (size_t i = 0; i < SCENE_SHAPES; i++)
 		tests[n++] = (struct CMUnitTest){names[i], equals_what_was_written, NULL, NULL,
-						 &shapes[i]};
+						 &scene_shapes[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(damage_costs_its_packet);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(late_events_are_counted);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(losses_too);

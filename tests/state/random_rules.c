@@ -1,6 +1,8 @@
 /* random_rules.c - see random_rules.h */
 #include "tests/state/random_rules.h"
 
+#include <stdlib.h>
+
 #include "tests/harness.h"
 
 const struct fake_class random_classes[RANDOM_CLASSES] = {
@@ -207,4 +209,13 @@ size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams
 		}
 	}
 	return count;
+}
+
+uint64_t random_seeds(uint64_t sets, uint64_t *first)
+{
+	const char *asked = getenv("YORE_PROPERTY_SETS");
+	const char *from = getenv("YORE_PROPERTY_FIRST");
+
+	*first = from ? strtoull(from, NULL, 10) : 1;
+	return *first + (asked ? strtoull(asked, NULL, 10) : sets);
 }

@@ -27,4 +27,10 @@ void add_rules(struct gen *gen);            /* to gen->text */
 /* Times are 1 .. RANDOM_LAST - 2; returns how many events there are. */
 size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams);
 
+/*
+ * Seeds from *first on and before the returned one. A test's rule sets, unless YORE_PROPERTY_SETS
+ * and YORE_PROPERTY_FIRST say otherwise.
+ */
+uint64_t random_seeds(uint64_t sets, uint64_t *first);
+
 #endif

@@ -8,8 +8,8 @@
  */
 #include "engine/base/mem.h"
 #include "index/store.h"
-#include "state/state_internal.h"
 #include "state/shards.h"
+#include "state/state_internal.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 
@@ -459,18 +459,15 @@ static void one_set(uint64_t seed)
 
 static void all_ways_agree(void **unused)
 {
-	const char *asked = getenv("YORE_PROPERTY_SETS");
-	const char *first = getenv("YORE_PROPERTY_FIRST");
-	uint64_t count = asked ? strtoull(asked, NULL, 10) : SETS;
-	uint64_t from = first ? strtoull(first, NULL, 10) : 1;
+	uint64_t first, end = random_seeds(SETS, &first);
 
 	(void)unused;
-	for (uint64_t seed = from; seed < from + count; seed++)
+	for (uint64_t seed = first; seed < end; seed++)
 		one_set(seed);
 	struct error err;
 	assert_true(timelines_remove(store_path(), &err));
 	print_message("%llu ranges were read where they are\n", (unsigned long long)near_ranges);
-	assert_true(near_ranges >= count);
+	assert_true(near_ranges >= end - first);
 }
 
 int main(void)

@@ -280,13 +280,10 @@ static void one_set(uint64_t seed)
 
 static void shards_give_what_replay_gives(void **unused)
 {
-	const char *asked = getenv("YORE_PROPERTY_SETS");
-	const char *first = getenv("YORE_PROPERTY_FIRST");
-	uint64_t count = asked ? strtoull(asked, NULL, 10) : SETS;
-	uint64_t from = first ? strtoull(first, NULL, 10) : 1;
+	uint64_t first, end = random_seeds(SETS, &first);
 
 	(void)unused;
-	for (uint64_t seed = from; seed < from + count; seed++)
+	for (uint64_t seed = first; seed < end; seed++)
 		one_set(seed);
 	print_message("%llu of %llu events were replayed by joins\n", (unsigned long long)replayed,
 		      (unsigned long long)digested);

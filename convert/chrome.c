@@ -496,7 +496,7 @@ static bool chrome_finish(void *self, struct error *err)
 	json_add_text(out, chrome->options->trace->path);
 	buf_printf(out, ",\"writer\":\"yore %s\",\"zero_ns\":\"%lld\",\"epoch\":%s}}\n",
 		   YORE_VERSION, (long long)chrome->options->first,
-		   convert_has_epoch(chrome->options->trace) ? "true" : "false");
+		   trace_has_epoch(chrome->options->trace) ? "true" : "false");
 	return out_write(&chrome->out, out->data, out->len, err) && out_finish(&chrome->out, err);
 }
 

@@ -112,21 +112,6 @@ void convert_close(struct convert *convert)
 	mem_free(convert);
 }
 
-bool convert_has_epoch(const struct trace *trace)
-{
-	bool some = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		if (!stream->has_time)
-			continue;
-		if (stream->clock < 0 || !trace->clocks[stream->clock].epoch)
-			return false;
-		some = true;
-	}
-	return some;
-}
-
 static bool is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

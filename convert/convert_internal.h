@@ -23,8 +23,6 @@ struct convert_format {
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
 	convert_folded;
 
-/* Is the trace's time that of the Unix epoch? */
-bool convert_has_epoch(const struct trace *trace);
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; `taken(arg, name)` tells
  * which there are. The caller frees it with mem_free().

@@ -363,7 +363,7 @@ static void footer(const struct parquet *parquet, const struct file *file, struc
 	thrift_list(&thrift, 5, THRIFT_STRUCT, 3);
 	key_value(&thrift, "yore.table", sheet->name);
 	key_value(&thrift, "yore.epoch",
-		  convert_has_epoch(parquet->options->trace) ? "UTC" : "clock");
+		  trace_has_epoch(parquet->options->trace) ? "UTC" : "clock");
 	key_value(&thrift, "yore.trace", parquet->options->trace->path);
 	thrift_text(&thrift, 6, "yore version " YORE_VERSION " (build -)");
 	thrift_list(&thrift, 7, THRIFT_STRUCT, sheet->ncolumns);

@@ -236,3 +236,18 @@ uint64_t trace_bytes(const struct trace *trace)
 	}
 	return sum;
 }
+
+bool trace_has_epoch(const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		int32_t clock = trace->streams[i]->clock;
+		if (clock < 0)
+			continue;
+		if (!trace->clocks[clock].epoch)
+			return false;
+		any = true;
+	}
+	return any;
+}

@@ -10,24 +10,6 @@
 
 #include <inttypes.h>
 
-/* Days mean something when every clock that streams use counts from the epoch. */
-static bool trace_epoch(const struct bind_trace *bound)
-{
-	const struct trace *trace = bound->trace;
-	bool any = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		int32_t clock = trace->streams[i]->clock;
-
-		if (clock < 0)
-			continue;
-		if (!trace->clocks[clock].epoch)
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 static void plain_times(const struct bind_trace *bound, enum time_style style, struct times *out)
 {
 	nstime first = NSTIME_MIN, last = NSTIME_MIN;
@@ -35,7 +17,7 @@ static void plain_times(const struct bind_trace *bound, enum time_style style, s
 
 	if (!events_range(bound->index, &first, &last, &err))
 		first = last = NSTIME_MIN;
-	times_init(out, style, false, trace_epoch(bound), first, last);
+	times_init(out, style, false, trace_has_epoch(bound->trace), first, last);
 }
 
 /* `bound` may be NULL: then only words that need no trace are read. */

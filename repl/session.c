@@ -370,22 +370,6 @@ bool session_bounds(struct session *session, nstime *first, nstime *last, struct
 	return true;
 }
 
-/* Days mean something when every clock that streams use counts from the epoch. */
-static bool has_epoch(const struct trace *trace)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		if (stream->clock < 0)
-			continue;
-		if (!trace->clocks[stream->clock].epoch)
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 /* About when the trace begins, by the headers of first packets: enough to know the day. */
 static bool near_first(struct session *session, nstime *first, struct error *err)
 {
@@ -426,7 +410,7 @@ bool session_times(struct session *session, struct times *out, struct error *err
 		return false;
 	else if (options->time == TIME_CLOCK && !near_first(session, &first, err))
 		return false;
-	times_init(out, options->time, options->utc, has_epoch(trace), first, last);
+	times_init(out, options->time, options->utc, trace_has_epoch(trace), first, last);
 	return true;
 }
 
@@ -471,7 +455,7 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
 				      : only_first(session, &first, err)))
 		return error_while(err, "time '%s'", word);
-	times_init(&times, TIME_NS, session->options->utc, has_epoch(trace), first, last);
+	times_init(&times, TIME_NS, session->options->utc, trace_has_epoch(trace), first, last);
 	if (!time_resolve(&parsed, &times, out, err))
 		return error_while(err, "time '%s'", word);
 	return true;

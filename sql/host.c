@@ -143,22 +143,6 @@ bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct 
 	return true;
 }
 
-/* Days mean something when every clock that streams use counts from the epoch. */
-static bool has_epoch(const struct trace *trace)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		int32_t clock = trace->streams[i]->clock;
-		if (clock < 0)
-			continue;
-		if (!trace->clocks[clock].epoch)
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 		    struct error *err)
 {
@@ -175,7 +159,7 @@ bool sql_host_times(struct sql_host *host, enum time_style style, struct times *
 		return false;
 	if (first > last)
 		first = last = NSTIME_MIN;
-	times_init(out, style, utc, has_epoch(host->trace), first, last);
+	times_init(out, style, utc, trace_has_epoch(host->trace), first, last);
 	return true;
 }
 

@@ -8,7 +8,7 @@
  * Promises: a format that is taken has a layout that decodes within the record or refuses it, and
  * texts of both styles that end, whatever the record holds; an error says something.
  *
- * Built with -DFUZZ_MAIN it is a plain program that runs the files it is given.
+ * With replay.c it is a plain program that is given files.
  */
 #include "engine/base/mem.h"
 #include "engine/kernel/tracing.h"
@@ -122,18 +122,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arena_free(arena);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		static uint8_t bytes[1 << 22];
-		FILE *file = fopen(argv[i], "rb");
-		size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-		if (file)
-			fclose(file);
-		LLVMFuzzerTestOneInput(bytes, size);
-	}
-	return 0;
-}
-#endif

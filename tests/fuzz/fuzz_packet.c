@@ -8,7 +8,7 @@
  * batches that fit, positions rise and stay inside the packet, a record's count is what decoding
  * gives, and the work is bounded by the size of the input.
  *
- * Built with -DFUZZ_MAIN it is a plain program that runs the files it is given.
+ * With replay.c it is a plain program that is given files.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
@@ -280,25 +280,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	stream->sources[0] = NULL;
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "rb");
-		size_t capacity = 1 << 24;
-		uint8_t *bytes = mem_new(capacity);
-		size_t count = file ? fread(bytes, 1, capacity, file) : 0;
-		/* a copy of just this size: the sanitizer sees a read past its end */
-		uint8_t *exact = mem_new(count);
-		memcpy(exact, bytes, count);
-		LLVMFuzzerTestOneInput(exact, count);
-		mem_free(exact);
-		mem_free(bytes);
-		if (file)
-			fclose(file);
-	}
-	printf("%d files, sum %llx\n", argc - 1, (unsigned long long)sum);
-	return 0;
-}
-#endif

@@ -10,7 +10,7 @@
  * at by their heads), a record's count is what decoding gives, merged times rise, and every message
  * is one line.
  *
- * Built with -DFUZZ_MAIN it is a plain program that runs the files it is given.
+ * With replay.c it is a plain program that is given files.
  */
 #include "engine/aux.h"
 #include "engine/base/mem.h"
@@ -267,21 +267,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "rb");
-		size_t capacity = 1 << 24;
-		uint8_t *bytes = mem_new(capacity);
-		size_t count = file ? fread(bytes, 1, capacity, file) : 0;
-		LLVMFuzzerTestOneInput(bytes, count);
-		mem_free(bytes);
-		if (file)
-			fclose(file);
-	}
-	printf("%d files, sum %llx\n", argc - 1, (unsigned long long)sum);
-	return 0;
-}
-#endif

@@ -19,8 +19,7 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_tsdl_SOURCES = %D%/fuzz_tsdl.c
 %C%_fuzz_tsdl_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_tsdl_LDADD = libengine.la
-%C%_replay_packet_SOURCES = %D%/fuzz_packet.c
-%C%_replay_packet_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_MAIN
+%C%_replay_packet_SOURCES = %D%/fuzz_packet.c %D%/replay.c
 %C%_replay_packet_LDADD = libengine.la
 %C%_fuzz_intel_pt_SOURCES = %D%/fuzz_intel_pt.c
 %C%_fuzz_intel_pt_LDFLAGS = $(fuzz_linking)
@@ -33,11 +32,11 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"'
 %C%_fuzz_ftrace_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_ftrace_LDADD = libindex.la libengine.la
-%C%_replay_perf_SOURCES = %D%/fuzz_reader.c
-%C%_replay_perf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"' -DFUZZ_MAIN
+%C%_replay_perf_SOURCES = %D%/fuzz_reader.c %D%/replay.c
+%C%_replay_perf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"'
 %C%_replay_perf_LDADD = libindex.la libengine.la
-%C%_replay_ftrace_SOURCES = %D%/fuzz_reader.c
-%C%_replay_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"' -DFUZZ_MAIN
+%C%_replay_ftrace_SOURCES = %D%/fuzz_reader.c %D%/replay.c
+%C%_replay_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"'
 %C%_replay_ftrace_LDADD = libindex.la libengine.la
 %C%_fuzz_formats_SOURCES = %D%/fuzz_formats.c
 %C%_fuzz_formats_LDFLAGS = $(fuzz_linking)

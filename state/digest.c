@@ -22,16 +22,9 @@
 #include "engine/base/mem.h"
 #include "state/cells_internal.h"
 #include "state/replay.h"
+#include "state/walk.h"
 
 #include <string.h>
-
-struct pending {
-	const struct line *line;
-	uint32_t attr; /* ATTR_ABSENT: `pattern`, or not known */
-	size_t pattern;
-	bool open; /* deferred: what it may write becomes open */
-	struct value value;
-};
 
 struct cloud {
 	bool over;
@@ -51,15 +44,7 @@ struct maker {
 	struct cloud *shape_clouds, *below_clouds;
 	size_t nshapes;
 	uint8_t *section_clouds; /* [stream][section] */
-	struct env env;
-	struct feed_pass pass;
-	const struct feed_item *item;
-	struct fields fields;
-	struct pending *pending;
-	size_t npending, pending_capacity;
-	struct pattern *patterns;
-	size_t npatterns, patterns_capacity;
-	struct writer writer;
+	struct walk walk;
 };
 
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b)
@@ -138,28 +123,17 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 
 static size_t section_place(const struct maker *run, uint32_t section)
 {
-	return run->item->stream->index * program_sections(run->program) + section;
+	return run->walk.stream->index * program_sections(run->program) + section;
 }
 
 static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
 {
 	struct maker *run = arg;
 
-	cells_section(run->digest.writes, run->item->stream->index, section, out, written);
+	cells_section(run->digest.writes, run->walk.stream->index, section, out, written);
 	if (!run->complete && (!*written || run->section_clouds[section_place(run, section)]))
 		return EVAL_OPEN;
 	return EVAL_VALUE;
-}
-
-static const struct fields *decode(void *arg, const struct event *event)
-{
-	struct maker *run = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
-
-	(void)event;
-	if (!feed_fields(&run->pass, run->item, &run->fields, &ignored))
-		return NULL;
-	return &run->fields;
 }
 
 static void cover(struct cloud *clouds, size_t i, const struct order *order)
@@ -188,30 +162,32 @@ static void cloud_attr(struct maker *run, uint32_t attr)
 		       (room - run->nattr_clouds) * sizeof *run->attr_clouds);
 		run->nattr_clouds = room;
 	}
-	cover(run->attr_clouds, attr, &run->item->order);
+	cover(run->attr_clouds, attr, &walk_item(&run->walk)->order);
 }
 
 /* What the line may write is open from here on. */
-static void cloud(struct maker *run, const struct pending *pending)
+static void cloud(struct maker *run, const struct write *write)
 {
-	const struct line *line = pending->line;
+	const struct line *line = write->line;
 	bool buries = line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
 	uint32_t shape = line->target.shape;
 	uint32_t values = line->verb == VERB_PUSH || line->verb == VERB_POP
 				  ? shape_key(run->attrs, shape)
 				  : shape;
 
+	const struct order *order = &walk_item(&run->walk)->order;
+
 	if (shape_count(run->attrs) > run->nshapes)
 		grow_shapes(run, shape_count(run->attrs));
 	run->clouded = true;
 	if (buries)
-		cover(run->below_clouds, shape, &run->item->order);
-	else if (pending->attr != ATTR_ABSENT)
-		cloud_attr(run, pending->attr);
+		cover(run->below_clouds, shape, order);
+	else if (write->attr != ATTR_ABSENT)
+		cloud_attr(run, write->attr);
 	else
-		cover(run->shape_clouds, shape, &run->item->order);
+		cover(run->shape_clouds, shape, order);
 	if (values != shape) /* pop buries: what is below a value, too */
-		cover(run->below_clouds, values, &run->item->order);
+		cover(run->below_clouds, values, order);
 }
 
 static void note_deferred(struct maker *run, const struct line *line)
@@ -222,99 +198,29 @@ static void note_deferred(struct maker *run, const struct line *line)
 		digest->deferred = mem_new_array(program_statements(run->program) / 64 + 1,
 						 sizeof *digest->deferred);
 	digest->deferred[line->id / 64] |= UINT64_C(1) << line->id % 64;
-	digest->last = run->item->order;
+	digest->last = walk_item(&run->walk)->order;
 }
 
-static void defer(struct maker *run, const struct pending *pending)
+static void defer(struct maker *run, const struct write *write)
 {
-	note_deferred(run, pending->line);
-	cloud(run, pending);
+	note_deferred(run, write->line);
+	cloud(run, write);
 }
 
 /* ---- lines ---- */
 
-/* What comes of a condition and a right side: VALUE (of *out), OPEN, or FAIL: the line does
- * nothing. */
-static enum eval evaluate(struct maker *run, const struct line *line, struct value *out)
+static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
 {
-	enum failure why = FAILURE_NONE;
-	enum truth truth = expr_truth(line->when, &run->env, &why);
-	enum eval result = EVAL_VALUE;
+	struct maker *run = arg;
+	uint8_t *cloud = &run->section_clouds[section_place(run, line->section)];
 
-	*out = (struct value){.kind = VALUE_NONE};
-	if (truth == TRUTH_NO)
-		return EVAL_FAIL;
-	if (line->value && truth == TRUTH_YES)
-		result = expr_eval(line->value, &run->env, out, &why);
-	else if (line->value)
-		result = expr_check(line->value, &run->env, &why);
-	if (result == EVAL_FAIL)
-		return result;
-	return truth == TRUTH_OPEN ? EVAL_OPEN : result;
-}
-
-static void section_lines(struct maker *run, const struct class_program *class)
-{
-	for (uint32_t i = 0; i < class->nsection; i++) {
-		const struct line *line = &class->section[i];
-		size_t place = section_place(run, line->section);
-		struct value value;
-
-		switch (evaluate(run, line, &value)) {
-		case EVAL_FAIL:
-			break;
-		case EVAL_OPEN:
-			run->section_clouds[place] = 1;
-			note_deferred(run, line);
-			break;
-		case EVAL_VALUE:
-			run->section_clouds[place] = 0;
-			attrs_keep(run->attrs, &value);
-			cells_set_section(run->digest.writes, run->item->stream->index,
-					  line->section, &value);
-		}
+	*cloud = eval == EVAL_OPEN;
+	if (eval == EVAL_OPEN) {
+		note_deferred(run, line);
+		return;
 	}
-}
-
-static enum eval target(struct maker *run, const struct line *line, struct pending *out)
-{
-	enum failure why = FAILURE_NONE;
-	enum eval result;
-
-	out->attr = ATTR_ABSENT;
-	if (line->verb != VERB_DELETE && line->verb != VERB_UNKNOWN) {
-		result = path_eval(&line->target, &run->env, &out->attr, &why);
-		if (result != EVAL_VALUE)
-			out->attr = ATTR_ABSENT;
-		return result;
-	}
-	run->patterns = mem_grow(run->patterns, run->npatterns, &run->patterns_capacity,
-				 sizeof *run->patterns);
-	result = path_pattern(&line->target, &run->env, &run->patterns[run->npatterns], &why);
-	out->pattern = run->npatterns;
-	run->npatterns += result == EVAL_VALUE;
-	return result;
-}
-
-static void event_lines(struct maker *run, const struct class_program *class)
-{
-	for (uint32_t i = 0; i < class->nevent; i++) {
-		struct pending pending = {.line = &class->event[i]};
-		enum eval where, what;
-
-		if (pending.line->flags & LINE_FAILS)
-			continue;
-		what = evaluate(run, pending.line, &pending.value);
-		if (what == EVAL_FAIL)
-			continue;
-		where = target(run, pending.line, &pending);
-		if (where == EVAL_FAIL)
-			continue;
-		pending.open = what == EVAL_OPEN || where == EVAL_OPEN;
-		run->pending = mem_grow(run->pending, run->npending, &run->pending_capacity,
-					sizeof *run->pending);
-		run->pending[run->npending++] = pending;
-	}
+	attrs_keep(run->attrs, value);
+	cells_set_section(run->digest.writes, run->walk.stream->index, line->section, value);
 }
 
 /* ---- writes ---- */
@@ -325,7 +231,8 @@ static bool same_text(const struct value *a, const struct value *b)
 	       !memcmp(a->text, b->text, a->len);
 }
 
-static void write_value(struct maker *run, uint32_t attr, struct value *value)
+static void write_value(struct maker *run, const struct line *line, uint32_t attr,
+			struct value *value)
 {
 	struct cell *cell = cells_find(run->digest.writes, attr);
 
@@ -339,212 +246,193 @@ static void write_value(struct maker *run, uint32_t attr, struct value *value)
 	else
 		value->text = cell->value.text;
 	cell->value = *value;
-	cell->since = run->item->event.time;
-	cell->writer = run->writer;
+	cell->since = run->walk.time;
+	cell->writer = *walk_writer(&run->walk, line);
 	cell->named = true;
 }
 
 /* The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
  */
-static void fill(struct maker *run, const struct pending *pending, struct cell *cell,
+static void fill(struct maker *run, const struct write *write, struct cell *cell,
 		 const struct value *value)
 {
-	const struct stream *stream = run->item->stream;
+	const struct stream *stream = run->walk.stream;
 	nstime begin = NSTIME_MIN;
 
 	if (stream)
 		begin = cells_until(run->digest.writes, stream->index);
-	if (begin > run->item->event.time)
-		begin = run->item->event.time;
+	if (begin > run->walk.time)
+		begin = run->walk.time;
 	if (begin < cell->since)
 		begin = cell->since;
-	cell_put(cell, value, begin, &run->writer);
+	cell_put(cell, value, begin, walk_writer(&run->walk, write->line));
 	cell->named = true;
-	cells_set(run->digest.writes, pending->attr, cell);
+	cells_set(run->digest.writes, write->attr, cell);
 	if (stream && !run->complete && !run->digest.lost[stream->index])
-		cells_set(run->digest.reaches, pending->attr, cell);
+		cells_set(run->digest.reaches, write->attr, cell);
 }
 
 /* Whether it fills depends on the value before the shard. Only the first one may. */
-static void fill_start(struct maker *run, const struct pending *pending, const struct value *value)
+static void fill_start(struct maker *run, const struct write *write, const struct value *value)
 {
-	const struct stream *stream = run->item->stream;
+	const struct stream *stream = run->walk.stream;
 	struct cell cell;
 
-	cells_get(run->digest.fills, pending->attr, &cell);
+	cells_get(run->digest.fills, write->attr, &cell);
 	if (cell.named)
 		return;
 	cell = (struct cell){.value = *value,
 			     .since = NSTIME_MIN,
-			     .writer = run->writer,
+			     .writer = *walk_writer(&run->walk, write->line),
 			     .named = true,
 			     .written = true};
 	if (stream && run->digest.lost[stream->index])
 		cell.since = cells_until(run->digest.writes, stream->index);
-	cells_set(run->digest.fills, pending->attr, &cell);
+	cells_set(run->digest.fills, write->attr, &cell);
 }
 
-static void was(struct maker *run, const struct pending *pending)
+static void was(struct maker *run, const struct write *write)
 {
-	const struct cell *sure = find_sure(run, pending->attr);
-	struct value value = pending->value;
+	const struct cell *sure = find_sure(run, write->attr);
+	struct value value = write->value;
 	struct cell cell;
 
 	if (value.kind == VALUE_UNKNOWN || (sure && sure->value.kind != VALUE_UNKNOWN))
 		return;
 	attrs_keep(run->attrs, &value);
-	switch (get(run, pending->attr, &cell)) {
+	switch (get(run, write->attr, &cell)) {
 	case KNOWN:
 		if (cell.value.kind == VALUE_UNKNOWN)
-			fill(run, pending, &cell, &value);
+			fill(run, write, &cell, &value);
 		break;
 	case UNTOUCHED:
-		fill_start(run, pending, &value);
+		fill_start(run, write, &value);
 		break;
 	case CLOUDED:
-		defer(run, pending);
+		defer(run, write);
 	}
 }
 
-static void bury(struct maker *run, const struct pattern *pattern, enum value_kind kind)
+static void bury(struct maker *run, const struct line *line, const struct pattern *pattern,
+		 enum value_kind kind)
 {
-	cells_bury(run->digest.writes, pattern, kind, run->item->event.time, &run->writer, NULL,
-		   NULL);
+	const struct writer *writer = walk_writer(&run->walk, line);
+
+	cells_bury(run->digest.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
 	if (kind == VALUE_NONE && !run->complete) /* deletes are kept there, too */
-		cells_bury(run->digest.fills, pattern, kind, run->item->event.time, &run->writer,
-			   NULL, NULL);
+		cells_bury(run->digest.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
 }
 
 /*
  * What an `unknown` makes unknown stays named, unless a delete was before it. Where that delete may
  * be one that was deferred, so is this.
  */
-static void bury_unknown(struct maker *run, const struct pending *pending)
+static void bury_unknown(struct maker *run, const struct write *write)
 {
-	uint32_t shape = pending->line->target.shape;
+	uint32_t shape = write->line->target.shape;
 
 	for (uint32_t i = 0; run->clouded && i < run->nshapes; i++)
 		if (run->below_clouds[i].over && (shape_is_within(run->attrs, i, shape) ||
 						  shape_is_within(run->attrs, shape, i))) {
-			defer(run, pending);
+			defer(run, write);
 			return;
 		}
-	bury(run, &run->patterns[pending->pattern], VALUE_UNKNOWN);
+	bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_UNKNOWN);
 }
 
-static void add(struct maker *run, const struct pending *pending)
+static void add(struct maker *run, const struct write *write)
 {
 	enum failure why = FAILURE_NONE;
 	struct cell cell;
 	struct value sum;
 
-	if (get(run, pending->attr, &cell) != KNOWN)
-		defer(run, pending);
-	else if (value_add(&cell.value, &pending->value, &sum, &why) == EVAL_VALUE)
-		write_value(run, pending->attr, &sum);
+	if (get(run, write->attr, &cell) != KNOWN)
+		defer(run, write);
+	else if (value_add(&cell.value, &write->value, &sum, &why) == EVAL_VALUE)
+		write_value(run, write->line, write->attr, &sum);
 }
 
-static void push_or_pop(struct maker *run, struct pending *pending)
+static void push_or_pop(struct maker *run, struct write *write)
 {
-	bool pop = pending->line->verb == VERB_POP;
+	bool pop = write->line->verb == VERB_POP;
 	struct pattern top = {0};
 	struct cell depth;
 	struct value key;
 
-	if (get(run, pending->attr, &depth) != KNOWN) {
-		defer(run, pending);
+	if (get(run, write->attr, &depth) != KNOWN) {
+		defer(run, write);
 		return;
 	}
 	key = depth.value;
 	if (key.kind != VALUE_INT || key.negative || (pop && key.u == 0))
 		return;
 	key.u += !pop;
-	top.attr = attr_key(run->attrs, pending->attr, &key);
+	top.attr = attr_key(run->attrs, write->attr, &key);
 	if (pop)
-		bury(run, &top, VALUE_NONE);
+		bury(run, write->line, &top, VALUE_NONE);
 	else
-		write_value(run, top.attr, &pending->value);
+		write_value(run, write->line, top.attr, &write->value);
 	key.u -= pop;
-	write_value(run, pending->attr, &key);
+	write_value(run, write->line, write->attr, &key);
 }
 
-static void apply(struct maker *run, struct pending *pending)
+static void apply(void *arg, struct write *write)
 {
-	run->writer.line = pending->line->id;
-	if (pending->open) {
-		defer(run, pending);
+	struct maker *run = arg;
+
+	if (write->open) {
+		defer(run, write);
 		return;
 	}
-	switch (pending->line->verb) {
+	switch (write->line->verb) {
 	case VERB_SET:
-		write_value(run, pending->attr, &pending->value);
+		write_value(run, write->line, write->attr, &write->value);
 		break;
 	case VERB_ADD:
-		add(run, pending);
+		add(run, write);
 		break;
 	case VERB_WAS:
-		was(run, pending);
+		was(run, write);
 		break;
 	case VERB_DELETE:
-		bury(run, &run->patterns[pending->pattern], VALUE_NONE);
+		bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_NONE);
 		break;
 	case VERB_UNKNOWN:
-		bury_unknown(run, pending);
+		bury_unknown(run, write);
 		break;
 	case VERB_PUSH:
 	case VERB_POP:
-		push_or_pop(run, pending);
+		push_or_pop(run, write);
 		break;
 	}
-}
-
-static void apply_all(struct maker *run)
-{
-	for (size_t i = 0; i < run->npending; i++)
-		if (run->pending[i].line->verb == VERB_WAS)
-			apply(run, &run->pending[i]);
-	for (size_t i = 0; i < run->npending; i++)
-		if (run->pending[i].line->verb != VERB_WAS)
-			apply(run, &run->pending[i]);
-	run->npending = run->npatterns = 0;
 }
 
 /* ---- the run ---- */
 
-static void run_class(struct maker *run, const struct class_program *class)
+static void loss(void *arg, const struct event *event)
 {
-	if (class->nsection == 0 && class->nevent == 0)
-		return;
-	run->env.fields = NULL;
-	arena_reset(run->env.scratch);
-	section_lines(run, class);
-	event_lines(run, class);
-	if (run->npending) {
-		run->writer = writer_of(run->item);
-		apply_all(run);
-	}
+	struct maker *run = arg;
+
+	cells_set_until(run->digest.writes, event->stream->index, event->until);
+	run->digest.lost[event->stream->index] = 1;
 }
 
-static void run_item(struct maker *run, const struct feed_item *item)
+static bool moment(void *arg, nstime next)
 {
-	const struct class_program *classes;
-	size_t count;
+	struct maker *run = arg;
 
-	run->item = item;
-	run->env.event = item->stream ? &item->event : NULL;
-	if (item->stream) {
-		run_class(run, program_class(run->program, item->stream, item->class));
-		if (item->kind == FEED_LOSS) {
-			cells_set_until(run->digest.writes, item->stream->index, item->event.until);
-			run->digest.lost[item->stream->index] = 1;
-		}
-		return;
-	}
-	classes = item->kind == FEED_START ? program_start(run->program, &count)
-					   : program_end(run->program, &count);
-	for (size_t i = 0; i < count; i++)
-		run_class(run, &classes[i]);
+	(void)next;
+	cells_settle(run->digest.writes);
+	cells_settle(run->digest.fills);
+	return true;
 }
+
+static const struct walk_ops ops = {.read = read_value,
+				    .section = read_section,
+				    .set_section = set_section,
+				    .apply = apply,
+				    .loss = loss,
+				    .moment = moment};
 
 /* What is open at the end the replay of deferred lines will tell. */
 static void settle(struct maker *run)
@@ -565,25 +453,6 @@ static void settle(struct maker *run)
 			cells->sections[i].written = false;
 }
 
-static bool run_pass(struct maker *run, struct error *err)
-{
-	nstime last = NSTIME_MIN;
-	struct feed_item item;
-	enum step step;
-
-	while ((step = feed_next(&run->pass, &item, err)) == STEP_ITEM) {
-		if (item.event.time > last) {
-			cells_settle(run->digest.writes);
-			cells_settle(run->digest.fills);
-		}
-		last = item.event.time;
-		run->digest.events++;
-		run_item(run, &item);
-	}
-	settle(run);
-	return step != STEP_ERROR;
-}
-
 static void run_init(struct maker *run, const struct digest_part *part)
 {
 	size_t nstreams = part->feed->trace->nstreams;
@@ -593,13 +462,8 @@ static void run_init(struct maker *run, const struct digest_part *part)
 		.program = part->program,
 		.attrs = program_attrs(part->program),
 		.complete = part->begin == NSTIME_MIN,
-		.env = {.program = part->program,
-			.decode = decode,
-			.read = read_value,
-			.section = read_section,
-			.scratch = arena_new()},
 	};
-	run->env.arg = run;
+	walk_init(&run->walk, part->feed, part->program, &ops, run);
 	run->digest.writes = cells_new(part->program, nstreams);
 	run->digest.fills = cells_new(part->program, nstreams);
 	run->digest.reaches = cells_new(part->program, nstreams);
@@ -609,38 +473,30 @@ static void run_init(struct maker *run, const struct digest_part *part)
 
 static void run_release(struct maker *run)
 {
-	arena_free(run->env.scratch);
+	walk_release(&run->walk);
 	mem_free(run->attr_clouds);
 	mem_free(run->shape_clouds);
 	mem_free(run->below_clouds);
 	mem_free(run->section_clouds);
-	mem_free(run->pending);
-	mem_free(run->patterns);
 	digest_release(&run->digest);
 }
 
 bool digest_make(const struct digest_part *part, struct buf *out, uint64_t *events,
 		 struct error *err)
 {
-	uint64_t *classes = program_classes(part->program);
-	struct feed_range range = {.losses = true, .classes = classes};
-	size_t starts, ends;
+	struct order from = order_before(part->begin);
+	struct order to =
+		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
 	struct maker run;
 	bool ok;
 
-	range.from = order_before(part->begin);
-	range.to = part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
-	program_start(part->program, &starts);
-	program_end(part->program, &ends);
-	range.start = starts > 0;
-	range.end = ends > 0;
 	run_init(&run, part);
-	ok = feed_open(part->feed, &range, &run.pass, err) && run_pass(&run, err);
-	feed_close(&run.pass);
+	ok = walk_run(&run.walk, &from, &to, err);
+	settle(&run);
+	run.digest.events = run.walk.events;
 	if (ok)
 		digest_write(&run.digest, part->program, part->feed->trace->nstreams, out);
 	*events = run.digest.events;
 	run_release(&run);
-	mem_free(classes);
 	return ok;
 }

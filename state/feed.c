@@ -67,6 +67,20 @@ enum step feed_next(struct feed_pass *pass, struct feed_item *out, struct error 
 	return STEP_END;
 }
 
+enum step feed_next_run(struct feed_pass *pass, struct run *run, struct feed_item *item,
+			struct error *err)
+{
+	enum step step;
+
+	run->count = 0;
+	if (pass->start_due || !pass->feed->ops->next_run)
+		return feed_next(pass, item, err);
+	step = pass->feed->ops->next_run(pass->cursor, run, item, err);
+	if (step == STEP_END && pass->end_due)
+		return give_mark(&pass->end_due, &pass->end, item);
+	return step;
+}
+
 bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fields *out,
 		 struct error *err)
 {

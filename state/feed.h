@@ -75,6 +75,7 @@ struct feed_range {
 	struct order from, to;
 	bool backward;
 	bool losses, start, end; /* also give these */
+	bool values;             /* of most events: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
 };
@@ -90,6 +91,12 @@ struct feed_ops {
 	bool (*fields)(struct feed_cursor *cursor, const struct feed_item *item, struct fields *out,
 		       struct error *err);
 	bool (*span)(struct feed *feed, nstime *first, nstime *last, struct error *err);
+	/*
+	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this feed has
+	 * items only.
+	 */
+	enum step (*next_run)(struct feed_cursor *cursor, struct run *run, struct feed_item *item,
+			      struct error *err);
 };
 
 struct feed {
@@ -113,6 +120,15 @@ bool feed_open(struct feed *feed, const struct feed_range *range, struct feed_pa
 	       struct error *err);
 void feed_close(struct feed_pass *pass);
 enum step feed_next(struct feed_pass *pass, struct feed_item *out, struct error *err);
+/*
+ * Forward: consecutive events of one stream, where the feed has them together. A run of count 0:
+ * *item is what comes next.
+ */
+enum step feed_next_run(struct feed_pass *pass, struct run *run, struct feed_item *item,
+			struct error *err);
+/* Entry i of such a run. */
+void feed_run_item(const struct trace *trace, const struct run *run, uint32_t i,
+		   struct feed_item *out);
 /* Values of the item that feed_next() gave last; only of FEED_EVENT. */
 bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fields *out,
 		 struct error *err);

@@ -11,19 +11,22 @@ struct index_feed {
 struct feed_cursor {
 	struct feed_range range;
 	struct events *events;
+	bool cut; /* the range begins or ends inside a nanosecond */
 };
 
 static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
 			struct error *err)
 {
 	struct feed_cursor *cursor = mem_new(sizeof *cursor);
-	struct order whole = order_before(range->to.time);
+	struct order first = order_before(range->from.time), whole = order_before(range->to.time);
+	struct order last = order_after(range->to.time);
 	bool includes = order_compare(&range->to, &whole) > 0; /* some of to.time */
 	struct events_options options = {
 		.begin = range->from.time,
 		.end = range->to.time + (includes && range->to.time < NSTIME_MAX),
 		.backward = range->backward,
 		.losses = range->losses,
+		.values = range->values,
 		.classes = range->classes,
 		.streams = range->streams,
 		.progress = feed->progress,
@@ -31,6 +34,8 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 	};
 
 	cursor->range = *range;
+	cursor->cut = order_compare(&range->from, &first) != 0 ||
+		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;
 	return events_open(((struct index_feed *)feed)->index, &options, &cursor->events, err);
 }
@@ -78,6 +83,28 @@ static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, 
 	return STEP_ITEM;
 }
 
+void feed_run_item(const struct trace *trace, const struct run *run, uint32_t i,
+		   struct feed_item *out)
+{
+	run_event(trace, run, i, &out->event);
+	item_order(out);
+}
+
+static enum step cursor_next_run(struct feed_cursor *cursor, struct run *run,
+				 struct feed_item *item, struct error *err)
+{
+	enum step step;
+
+	if (cursor->cut)
+		return cursor_next(cursor, item, err);
+	step = events_next_run(cursor->events, run, err);
+	if (step == STEP_ITEM && !run->count) {
+		item->event = run->loss;
+		item_order(item);
+	}
+	return step;
+}
+
 static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *item,
 			  struct fields *out, struct error *err)
 {
@@ -93,6 +120,7 @@ static const struct feed_ops index_ops = {
 	.open = cursor_open,
 	.close = cursor_close,
 	.next = cursor_next,
+	.next_run = cursor_next_run,
 	.fields = cursor_fields,
 	.span = index_span,
 };

@@ -17,8 +17,7 @@ static enum eval eval_key(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
-/* The attribute with that one key. */
-static uint32_t attr_with_key(const struct path *path, struct attrs *attrs, const struct value *key)
+uint32_t path_attr(const struct path *path, struct attrs *attrs, const struct value *key)
 {
 	bool small = key->kind == VALUE_INT && !key->negative;
 	uint32_t attr = small ? attrs_recall(attrs, path->shape, key->u) : 0;
@@ -45,7 +44,7 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 	if (path->only_key) {
 		enum eval result = eval_key(path->atoms[path->only_key].expr, env, &key, failure);
 		if (result == EVAL_VALUE)
-			*attr = attr_with_key(path, attrs, &key);
+			*attr = path_attr(path, attrs, &key);
 		return result;
 	}
 	for (uint32_t i = path->nbase; i < path->natoms; i++) {
@@ -119,7 +118,7 @@ enum eval path_pattern(const struct path *path, struct env *env, struct pattern 
 		if (pattern_atom(&path->atoms[i], env, out, &out->atoms[i], failure) == EVAL_FAIL)
 			return EVAL_FAIL;
 	if (path->only_key && !out->open && !out->any) {
-		out->attr = attr_with_key(path, attrs, &out->atoms[path->only_key].value);
+		out->attr = path_attr(path, attrs, &out->atoms[path->only_key].value);
 		return EVAL_VALUE;
 	}
 	out->attr = out->open || out->any ? ATTR_ABSENT : path->base;

@@ -118,6 +118,8 @@ struct path {
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */
 enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr,
 		    enum failure *failure);
+/* The attribute of a path with only_key, for that key. */
+uint32_t path_attr(const struct path *path, struct attrs *attrs, const struct value *key);
 /* As expr_reads(), for the keys of a path. */
 bool path_reads(const struct path *path, struct env *env,
 		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
@@ -194,6 +196,7 @@ struct line {
 /* The lines of one event class on one stream, in file order: ids rise within each list. */
 struct class_program {
 	const struct line *section, *event;
+	const struct plain *plain; /* of the event lines, see plain.h; NULL: there are none */
 	uint32_t nsection, nevent;
 	bool fields; /* some line needs fields */
 };

@@ -1,40 +1,19 @@
-/*
- * replay.c - see replay.h
- *
- * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
- * event lines are evaluated against the state before the event, and only then what they write is
- * applied: first `was` lines, then the others in file order.
- */
+/* replay.c - see replay.h: a walk that keeps the whole state, and tells of what changes */
 #include "state/replay.h"
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/walk.h"
 
 #include <string.h>
 
-struct pending { /* a write that was evaluated and not yet applied */
-	const struct line *line;
-	uint32_t attr;    /* ATTR_ABSENT: `pattern` */
-	uint32_t pattern; /* into replay->patterns */
-	struct value value;
-};
-
 struct replay {
 	struct replay_options options;
-	struct program *program;
+	struct walk walk;
 	struct attrs *attrs;
 	struct cells *cells;
-	struct env env;
-	struct feed_pass pass;
-	const struct feed_item *item;
-	struct fields fields;
-	struct pending *pending;
-	size_t npending, pending_capacity;
-	struct pattern *patterns;
-	size_t npatterns, patterns_capacity;
 	uint64_t *failures;
-	uint64_t events, contradictions;
-	struct writer writer; /* of what is applied now */
+	uint64_t contradictions;
 };
 
 static __int128 value_integer(const struct value *value)
@@ -57,53 +36,17 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 {
 	struct replay *replay = arg;
 
-	cells_section(replay->cells, replay->item->stream->index, section, out, written);
+	cells_section(replay->cells, replay->walk.stream->index, section, out, written);
 	return EVAL_VALUE;
-}
-
-static const struct fields *decode(void *arg, const struct event *event)
-{
-	struct replay *replay = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
-
-	(void)event;
-	if (!feed_fields(&replay->pass, replay->item, &replay->fields, &ignored))
-		return NULL;
-	return &replay->fields;
-}
-
-struct replay *replay_new(const struct replay_options *options)
-{
-	struct replay *replay = mem_new(sizeof *replay);
-
-	replay->options = *options;
-	replay->program = options->program;
-	replay->attrs = program_attrs(options->program);
-	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
-	replay->failures =
-		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
-			      sizeof *replay->failures);
-	replay->env = (struct env){
-		.program = options->program,
-		.decode = decode,
-		.read = read_value,
-		.section = read_section,
-		.arg = replay,
-		.scratch = arena_new(),
-	};
-	return replay;
 }
 
 void replay_free(struct replay *replay)
 {
 	if (!replay)
 		return;
-	feed_close(&replay->pass);
+	walk_release(&replay->walk);
 	cells_free(replay->cells);
-	arena_free(replay->env.scratch);
 	mem_free(replay->failures);
-	mem_free(replay->pending);
-	mem_free(replay->patterns);
 	mem_free(replay);
 }
 
@@ -114,7 +57,7 @@ struct cells *replay_cells(struct replay *replay)
 
 uint64_t replay_events(const struct replay *replay)
 {
-	return replay->events;
+	return replay->walk.events;
 }
 
 const uint64_t *replay_failures(const struct replay *replay)
@@ -132,90 +75,24 @@ static void fail(struct replay *replay, const struct line *line, enum failure wh
 	replay->failures[(size_t)line->id * FAILURE_COUNT + why]++;
 }
 
-/* True: the condition holds. A condition that fails is counted. */
-static bool holds(struct replay *replay, const struct line *line)
+static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
 {
-	enum failure why = FAILURE_NONE;
-	enum truth truth = expr_truth(line->when, &replay->env, &why);
+	struct replay *replay = arg;
 
-	if (truth != TRUTH_YES && why != FAILURE_NONE)
-		fail(replay, line, why);
-	return truth == TRUTH_YES;
-}
-
-static bool right_side(struct replay *replay, const struct line *line, struct value *out)
-{
-	enum failure why = FAILURE_NONE;
-
-	*out = (struct value){.kind = VALUE_NONE};
-	if (!line->value)
-		return true;
-	if (expr_eval(line->value, &replay->env, out, &why) == EVAL_VALUE)
-		return true;
-	fail(replay, line, why);
-	return false;
-}
-
-static void section_lines(struct replay *replay, const struct class_program *class)
-{
-	struct value value;
-
-	for (uint32_t i = 0; i < class->nsection; i++) {
-		const struct line *line = &class->section[i];
-
-		if (!holds(replay, line) || !right_side(replay, line, &value))
-			continue;
-		attrs_keep(replay->attrs, &value);
-		cells_set_section(replay->cells, replay->item->stream->index, line->section,
-				  &value);
-	}
-}
-
-static bool target(struct replay *replay, const struct line *line, struct pending *out)
-{
-	enum failure why = FAILURE_NONE;
-	struct pattern *pattern;
-
-	out->attr = ATTR_ABSENT;
-	if (line->verb != VERB_DELETE && line->verb != VERB_UNKNOWN) {
-		if (path_eval(&line->target, &replay->env, &out->attr, &why) == EVAL_VALUE)
-			return true;
-		fail(replay, line, why);
-		return false;
-	}
-	replay->patterns = mem_grow(replay->patterns, replay->npatterns, &replay->patterns_capacity,
-				    sizeof *replay->patterns);
-	pattern = &replay->patterns[replay->npatterns];
-	if (path_pattern(&line->target, &replay->env, pattern, &why) != EVAL_VALUE) {
-		fail(replay, line, why);
-		return false;
-	}
-	out->pattern = (uint32_t)replay->npatterns++;
-	return true;
-}
-
-static void event_lines(struct replay *replay, const struct class_program *class)
-{
-	for (uint32_t i = 0; i < class->nevent; i++) {
-		struct pending pending = {.line = &class->event[i]};
-
-		if (!holds(replay, pending.line) || !target(replay, pending.line, &pending) ||
-		    !right_side(replay, pending.line, &pending.value))
-			continue;
-		replay->pending = mem_grow(replay->pending, replay->npending,
-					   &replay->pending_capacity, sizeof *replay->pending);
-		replay->pending[replay->npending++] = pending;
-	}
+	(void)eval; /* nothing is open here */
+	attrs_keep(replay->attrs, value);
+	cells_set_section(replay->cells, replay->walk.stream->index, line->section, value);
 }
 
 static void tell(struct replay *replay, uint32_t attr, const struct cell *before,
 		 const struct cell *after, bool fill)
 {
-	struct change change = {
-		attr, before, after, fill, replay->item->event.time, replay->item->order};
+	struct change change = {attr, before, after, fill, replay->walk.time, {0}};
 
-	if (replay->options.change)
-		replay->options.change(replay->options.arg, &change);
+	if (!replay->options.change)
+		return;
+	change.order = walk_item(&replay->walk)->order;
+	replay->options.change(replay->options.arg, &change);
 }
 
 /* Deleted in the same nanosecond, it never ceased to be named. */
@@ -249,13 +126,14 @@ static void put_value(struct replay *replay, uint32_t attr, struct value *value,
 		cell = cells_find(replay->cells, attr);
 	}
 	cell->value = *value;
-	cell->since = replay->item->event.time;
+	cell->since = replay->walk.time;
 	cell->named = true;
 	replay->options.put(replay->options.arg, attr, value, cell->since);
 }
 
 /* kept: its text is the attribute table's already. */
-static void write_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
+static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
+			struct value *value, bool kept)
 {
 	struct cell before, cell;
 
@@ -267,51 +145,51 @@ static void write_value(struct replay *replay, uint32_t attr, struct value *valu
 		attrs_keep(replay->attrs, value);
 	cells_get(replay->cells, attr, &before);
 	cell = before;
-	cell_put(&cell, value, replay->item->event.time, &replay->writer);
+	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, line));
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
 	tell(replay, attr, &before, &cell, false);
 }
 
 /* Fills unknown time back to the last write, no further than the stream's last loss. */
-static void was(struct replay *replay, const struct pending *pending)
+static void was(struct replay *replay, const struct write *write)
 {
-	struct value value = pending->value;
+	struct value value = write->value;
 	struct cell before, cell;
 	nstime begin = NSTIME_MIN;
 
 	if (value.kind == VALUE_UNKNOWN)
 		return;
-	cells_value(replay->cells, pending->attr, &before.value);
+	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
 		replay->contradictions += !value_equal(&before.value, &value);
 		return;
 	}
 	attrs_keep(replay->attrs, &value);
-	cells_get(replay->cells, pending->attr, &before);
-	if (replay->item->stream)
-		begin = cells_until(replay->cells, replay->item->stream->index);
-	if (begin > replay->item->event.time)
-		begin = replay->item->event.time;
+	cells_get(replay->cells, write->attr, &before);
+	if (replay->walk.stream)
+		begin = cells_until(replay->cells, replay->walk.stream->index);
+	if (begin > replay->walk.time)
+		begin = replay->walk.time;
 	if (begin < before.since)
 		begin = before.since;
 	cell = before;
-	cell_put(&cell, &value, begin, &replay->writer);
+	cell_put(&cell, &value, begin, walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
-	cells_set(replay->cells, pending->attr, &cell);
-	tell(replay, pending->attr, &before, &cell, true);
+	cells_set(replay->cells, write->attr, &cell);
+	tell(replay, write->attr, &before, &cell, true);
 }
 
-static void add(struct replay *replay, const struct pending *pending)
+static void add(struct replay *replay, const struct write *write)
 {
 	enum failure why = FAILURE_NONE;
 	struct value now, sum;
 
-	cells_value(replay->cells, pending->attr, &now);
-	if (value_add(&now, &pending->value, &sum, &why) == EVAL_VALUE)
-		write_value(replay, pending->attr, &sum, false);
+	cells_value(replay->cells, write->attr, &now);
+	if (value_add(&now, &write->value, &sum, &why) == EVAL_VALUE)
+		write_value(replay, write->line, write->attr, &sum, false);
 	else
-		fail(replay, pending->line, why);
+		fail(replay, write->line, why);
 }
 
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
@@ -319,176 +197,130 @@ static void buried(void *arg, uint32_t attr, const struct cell *before, const st
 	tell(arg, attr, before, after, false);
 }
 
-static void bury(struct replay *replay, const struct pattern *pattern, enum value_kind kind)
+static void bury(struct replay *replay, const struct line *line, const struct pattern *pattern,
+		 enum value_kind kind)
 {
-	cells_bury(replay->cells, pattern, kind, replay->item->event.time, &replay->writer, buried,
-		   replay);
+	cells_bury(replay->cells, pattern, kind, replay->walk.time,
+		   walk_writer(&replay->walk, line), buried, replay);
 	if (replay->options.bury)
-		replay->options.bury(replay->options.arg, pattern, kind, replay->item->event.time);
+		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
 }
 
 /* The depth of a stack; false: it is none. */
-static bool depth_of(struct replay *replay, const struct pending *pending, uint64_t *out)
+static bool depth_of(struct replay *replay, const struct write *write, uint64_t *out)
 {
 	struct value depth;
 
-	cells_value(replay->cells, pending->attr, &depth);
+	cells_value(replay->cells, write->attr, &depth);
 	*out = depth.u;
 	if (depth.kind == VALUE_INT && !depth.negative)
 		return true;
-	fail(replay, pending->line, FAILURE_TYPE);
+	fail(replay, write->line, FAILURE_TYPE);
 	return false;
 }
 
-static void push(struct replay *replay, struct pending *pending)
+static void push(struct replay *replay, struct write *write)
 {
 	struct value key = {.kind = VALUE_INT};
 
-	if (!depth_of(replay, pending, &key.u))
+	if (!depth_of(replay, write, &key.u))
 		return;
 	key.u++;
-	write_value(replay, attr_key(replay->attrs, pending->attr, &key), &pending->value, false);
-	write_value(replay, pending->attr, &key, false);
+	write_value(replay, write->line, attr_key(replay->attrs, write->attr, &key), &write->value,
+		    false);
+	write_value(replay, write->line, write->attr, &key, false);
 }
 
-static void pop(struct replay *replay, const struct pending *pending)
+static void pop(struct replay *replay, const struct write *write)
 {
 	struct value key = {.kind = VALUE_INT};
 	struct pattern top = {0};
 
-	if (!depth_of(replay, pending, &key.u))
+	if (!depth_of(replay, write, &key.u))
 		return;
 	if (key.u == 0) {
-		fail(replay, pending->line, FAILURE_EMPTY);
+		fail(replay, write->line, FAILURE_EMPTY);
 		return;
 	}
-	top.attr = attr_key(replay->attrs, pending->attr, &key);
-	bury(replay, &top, VALUE_NONE);
+	top.attr = attr_key(replay->attrs, write->attr, &key);
+	bury(replay, write->line, &top, VALUE_NONE);
 	key.u--;
-	write_value(replay, pending->attr, &key, false);
+	write_value(replay, write->line, write->attr, &key, false);
 }
 
-static void apply(struct replay *replay, struct pending *pending)
+static void apply(void *arg, struct write *write)
 {
-	replay->writer.line = pending->line->id;
-	switch (pending->line->verb) {
+	struct replay *replay = arg;
+
+	switch (write->line->verb) {
 	case VERB_SET:
-		write_value(replay, pending->attr, &pending->value,
-			    pending->line->flags & LINE_KEPT);
+		write_value(replay, write->line, write->attr, &write->value, write->kept);
 		break;
 	case VERB_ADD:
-		add(replay, pending);
+		add(replay, write);
 		break;
 	case VERB_WAS:
-		was(replay, pending);
+		was(replay, write);
 		break;
 	case VERB_DELETE:
-		bury(replay, &replay->patterns[pending->pattern], VALUE_NONE);
+		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
+		     VALUE_NONE);
 		break;
 	case VERB_UNKNOWN:
-		bury(replay, &replay->patterns[pending->pattern], VALUE_UNKNOWN);
+		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
+		     VALUE_UNKNOWN);
 		break;
 	case VERB_PUSH:
-		push(replay, pending);
+		push(replay, write);
 		break;
 	case VERB_POP:
-		pop(replay, pending);
+		pop(replay, write);
 		break;
 	}
 }
 
-static void apply_all(struct replay *replay)
+static void loss(void *arg, const struct event *event)
 {
-	for (size_t i = 0; i < replay->npending; i++)
-		if (replay->pending[i].line->verb == VERB_WAS)
-			apply(replay, &replay->pending[i]);
-	for (size_t i = 0; i < replay->npending; i++)
-		if (replay->pending[i].line->verb != VERB_WAS)
-			apply(replay, &replay->pending[i]);
-	replay->npending = replay->npatterns = 0;
+	struct replay *replay = arg;
+
+	cells_set_until(replay->cells, event->stream->index, event->until);
 }
 
-struct writer writer_of(const struct feed_item *item)
+static bool moment(void *arg, nstime next)
 {
-	return (struct writer){
-		.order = item->order,
-		.at = item->event.position.at,
-		.class_index = item->class ? item->class->index : UINT32_MAX,
-		.line = UINT32_MAX,
-	};
+	struct replay *replay = arg;
+
+	cells_settle(replay->cells);
+	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 
-static void run_class(struct replay *replay, const struct class_program *class)
+static const struct walk_ops ops = {.read = read_value,
+				    .section = read_section,
+				    .set_section = set_section,
+				    .apply = apply,
+				    .loss = loss,
+				    .moment = moment};
+
+struct replay *replay_new(const struct replay_options *options)
 {
-	if (class->nsection == 0 && class->nevent == 0)
-		return;
-	replay->env.fields = NULL;
-	arena_reset(replay->env.scratch);
-	section_lines(replay, class);
-	event_lines(replay, class);
-	if (replay->npending) {
-		replay->writer = writer_of(replay->item);
-		apply_all(replay);
-	}
-}
+	struct replay *replay = mem_new(sizeof *replay);
 
-static void run_item(struct replay *replay, const struct feed_item *item)
-{
-	const struct class_program *classes;
-	size_t count;
-
-	replay->item = item;
-	replay->env.event = item->stream ? &item->event : NULL;
-	if (item->stream) {
-		run_class(replay, program_class(replay->program, item->stream, item->class));
-		if (item->kind == FEED_LOSS)
-			cells_set_until(replay->cells, item->stream->index, item->event.until);
-		return;
-	}
-	classes = item->kind == FEED_START ? program_start(replay->program, &count)
-					   : program_end(replay->program, &count);
-	for (size_t i = 0; i < count; i++)
-		run_class(replay, &classes[i]);
-}
-
-static bool run_pass(struct replay *replay, struct error *err)
-{
-	struct feed_item item;
-	nstime last = NSTIME_MIN;
-	bool first = true;
-	enum step step;
-
-	while ((step = feed_next(&replay->pass, &item, err)) == STEP_ITEM) {
-		if (first || item.event.time > last) {
-			cells_settle(replay->cells);
-			if (replay->options.moment &&
-			    !replay->options.moment(replay->options.arg, item.event.time))
-				return true;
-		}
-		first = false;
-		last = item.event.time;
-		replay->events++;
-		run_item(replay, &item);
-	}
-	return step != STEP_ERROR;
+	replay->options = *options;
+	walk_init(&replay->walk, options->feed, options->program, &ops, replay);
+	replay->attrs = program_attrs(options->program);
+	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
+	replay->failures =
+		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
+			      sizeof *replay->failures);
+	replay->walk.writes.failures = replay->failures;
+	replay->walk.writes.by_tree = !options->put;
+	return replay;
 }
 
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err)
 {
-	uint64_t *classes = program_classes(replay->program);
-	struct feed_range range = {.from = *from, .to = *to, .losses = true, .classes = classes};
-	size_t starts, ends;
-	bool ok;
-
-	program_start(replay->program, &starts);
-	program_end(replay->program, &ends);
-	range.start = starts > 0;
-	range.end = ends > 0;
-	ok = feed_open(replay->options.feed, &range, &replay->pass, err) && run_pass(replay, err);
-	feed_close(&replay->pass);
-	mem_free(classes);
-	return ok;
+	return walk_run(&replay->walk, from, to, err);
 }
 
 enum eval value_add(const struct value *a, const struct value *b, struct value *out,

@@ -7,6 +7,7 @@
 #include "state/program_internal.h"
 
 #include "engine/base/mem.h"
+#include "state/plain.h"
 
 #include <string.h>
 
@@ -235,6 +236,7 @@ static void compile_event_lines(struct program *program, const struct event_clas
 			add_line(&compile, i, &lines);
 	}
 	out->event = keep_lines(program, &lines, &out->nevent);
+	out->plain = plain_new(program->arena, class, out->event, out->nevent);
 }
 
 static void compile_section_lines(struct program *program, const struct group *group,
@@ -323,6 +325,7 @@ static void compile_special(struct program *program, enum pattern_kind kind,
 		if (block_has(program->rules->statements[i]->block, kind))
 			add_line(&compile, i, &lines);
 	out->event = keep_lines(program, &lines, &out->nevent);
+	out->plain = plain_new(program->arena, NULL, out->event, out->nevent);
 }
 
 static const char *host_of(const struct part *part)

@@ -7,6 +7,7 @@
 #include "state/program_internal.h"
 
 #include "engine/base/mem.h"
+#include "state/plain.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct subset {
 	struct program program; /* first: a subset is a program */
 	struct line **lines;    /* to be freed */
 	size_t nlines, capacity;
+	struct arena *arena; /* plain forms of lines */
 };
 
 static bool has(const uint64_t *statements, uint32_t id)
@@ -53,6 +55,9 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 		to->section =
 			take(subset, from[i].section, from[i].nsection, statements, &to->nsection);
 		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
+		if (to->nevent != from[i].nevent)
+			to->plain =
+				plain_again(from[i].plain, subset->arena, to->event, to->nevent);
 		to->fields = false;
 		for (uint32_t l = 0; l < to->nsection; l++)
 			to->fields = to->fields || to->section[l].flags & LINE_FIELDS;
@@ -67,6 +72,7 @@ struct program *program_subset(const struct program *program, const uint64_t *st
 	struct subset *subset = mem_new(sizeof *subset);
 	const struct trace *trace = program->trace;
 
+	subset->arena = arena_new();
 	subset->program = *program;
 	subset->program.classes =
 		take_all(subset, program->classes, program->ngroups * trace->nclasses, statements);
@@ -86,6 +92,7 @@ void program_subset_free(struct program *program)
 	for (size_t i = 0; i < subset->nlines; i++)
 		mem_free(subset->lines[i]);
 	mem_free(subset->lines);
+	arena_free(subset->arena);
 	mem_free(program->classes);
 	mem_free(program->lost);
 	mem_free(program->start);

@@ -23,6 +23,14 @@ struct change_at {
 	uint32_t number, tick;
 };
 
+struct spot { /* what a number is */
+	int64_t value;
+	uint32_t last;  /* slice of the last change */
+	uint32_t tick;  /* 1 + its tick in that slice; 0: none of this builder's */
+	uint32_t place; /* of that change */
+	uint8_t kind;
+};
+
 struct fill {
 	uint64_t key; /* number << 32 | tick until the slice ends */
 	nstime from;
@@ -41,10 +49,8 @@ struct builder {
 	struct numbers *numbers;
 	struct store *store;
 	/* by number */
-	int64_t *values;
-	uint8_t *kinds;
-	uint32_t *last;   /* slice of the last change */
-	uint32_t *places; /* of its newest change in the slice; while it ends, of its column */
+	struct spot *spots;
+	uint32_t *places; /* while a slice ends: where its changes go */
 	uint64_t *live, *touched;
 	size_t room, nlive;
 	/* of the slice */
@@ -86,9 +92,7 @@ void builder_free(struct builder *builder)
 {
 	if (!builder)
 		return;
-	mem_free(builder->values);
-	mem_free(builder->kinds);
-	mem_free(builder->last);
+	mem_free(builder->spots);
 	mem_free(builder->places);
 	mem_free(builder->live);
 	mem_free(builder->touched);
@@ -119,9 +123,7 @@ static void make_room(struct builder *builder, uint32_t number)
 {
 	size_t old = builder->room, room = ((size_t)number + number / 2 + 4096) & ~(size_t)63;
 
-	builder->values = grow_cleared(builder->values, old, room, sizeof *builder->values);
-	builder->kinds = grow_cleared(builder->kinds, old, room, 1);
-	builder->last = grow_cleared(builder->last, old, room, sizeof *builder->last);
+	builder->spots = grow_cleared(builder->spots, old, room, sizeof *builder->spots);
 	builder->places = grow_cleared(builder->places, old, room, sizeof *builder->places);
 	builder->live = grow_cleared(builder->live, old / 64, room / 64, sizeof *builder->live);
 	builder->touched =
@@ -131,15 +133,15 @@ static void make_room(struct builder *builder, uint32_t number)
 
 static inline void set_value(struct builder *builder, uint32_t number, struct slice_value value)
 {
-	uint64_t bit = UINT64_C(1) << (number & 63);
+	struct spot *spot = &builder->spots[number];
 	bool lives = value.kind != SLICE_DELETED;
 
-	builder->values[number] = value.number;
-	builder->kinds[number] = value.kind;
-	if (lives != !!(builder->live[number / 64] & bit)) {
-		builder->live[number / 64] ^= bit;
+	if (lives != (spot->kind != SLICE_DELETED)) {
+		builder->live[number / 64] ^= UINT64_C(1) << (number & 63);
 		builder->nlive += lives ? 1 : (size_t)-1;
 	}
+	spot->value = value.number;
+	spot->kind = value.kind;
 }
 
 void builder_start(struct builder *builder, uint32_t number, struct slice_value value, nstime since)
@@ -160,7 +162,7 @@ void builder_continue(struct builder *builder, uint32_t number, struct slice_val
 	if (number >= builder->room)
 		make_room(builder, number);
 	set_value(builder, number, value);
-	builder->last[number] = last;
+	builder->spots[number].last = last;
 }
 
 void builder_continue_at(struct builder *builder, uint32_t slices)
@@ -261,11 +263,12 @@ static void snapshot_ages(struct builder *builder)
 	for (size_t w = 0; w < builder->room / 64; w++)
 		for (uint64_t bits = builder->live[w]; bits; bits &= bits - 1) {
 			size_t number = w * 64 + (unsigned)__builtin_ctzll(bits);
+			const struct spot *spot = &builder->spots[number];
 
 			builder->keys[count] = number;
-			builder->sorted[count] = builder->values[number];
-			builder->sorted_kinds[count] = builder->kinds[number];
-			extra[count++] = builder->slices - builder->last[number];
+			builder->sorted[count] = spot->value;
+			builder->sorted_kinds[count] = spot->kind;
+			extra[count++] = builder->slices - spot->last;
 		}
 	put_snapshot(builder, extra, count);
 	mem_free(extra);
@@ -311,26 +314,26 @@ static void tick_add(struct builder *builder, nstime t)
 static inline uint32_t change_add(struct builder *builder, uint32_t number,
 				  struct slice_value value, uint8_t flags, nstime t)
 {
-	uint32_t tick, place;
+	struct spot *spot;
 
 	if (builder->nticks == 0 || builder->ticks[builder->nticks - 1] != t)
 		tick_add(builder, t);
 	if (number >= builder->room)
 		make_room(builder, number);
-	tick = (uint32_t)builder->nticks - 1;
-	place = builder->places[number];
-	if (place >= builder->nchanges || builder->changes[place].number != number ||
-	    builder->changes[place].tick != tick) {
+	spot = &builder->spots[number];
+	if (spot->last != builder->slices || spot->tick != builder->nticks) {
 		if (builder->nchanges == builder->capacity)
 			changes_grow(builder);
-		place = (uint32_t)builder->nchanges++;
-		builder->places[number] = place;
-		builder->touched[number / 64] |= UINT64_C(1) << (number & 63);
+		if (spot->last != builder->slices || !spot->tick)
+			builder->touched[number / 64] |= UINT64_C(1) << (number & 63);
+		spot->last = builder->slices;
+		spot->tick = (uint32_t)builder->nticks;
+		spot->place = (uint32_t)builder->nchanges++;
 	}
-	builder->changes[place] = (struct change_at){value.number, number, tick};
-	builder->change_kinds[place] = value.kind | flags;
-	builder->last[number] = builder->slices;
-	return place;
+	builder->changes[spot->place] =
+		(struct change_at){value.number, number, (uint32_t)builder->nticks - 1};
+	builder->change_kinds[spot->place] = value.kind | flags;
+	return spot->place;
 }
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t)

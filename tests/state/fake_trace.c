@@ -169,8 +169,11 @@ static bool span(struct feed *feed, nstime *first, nstime *last, struct error *e
 	return true;
 }
 
-static const struct feed_ops fake_ops = {cursor_open, cursor_close, cursor_next, cursor_fields,
-					 span};
+static const struct feed_ops fake_ops = {.open = cursor_open,
+					 .close = cursor_close,
+					 .next = cursor_next,
+					 .fields = cursor_fields,
+					 .span = span};
 
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents)

@@ -1,0 +1,142 @@
+/*
+ * writes.c - see writes.h
+ *
+ * Lines are evaluated in the order in which they are applied: all see the state before the event,
+ * so that it makes no difference to them.
+ */
+#include "state/writes.h"
+
+#include "engine/base/mem.h"
+#include "state/plain.h"
+
+void writes_release(struct writes *writes)
+{
+	mem_free(writes->items);
+	mem_free(writes->patterns);
+}
+
+static void fail(struct writes *writes, const struct line *line, enum failure why)
+{
+	if (writes->failures && why != FAILURE_NONE)
+		writes->failures[(size_t)line->id * FAILURE_COUNT + why]++;
+}
+
+/* FAIL: it does not hold. */
+static enum eval condition(struct writes *writes, const struct line *line, struct env *env)
+{
+	enum failure why = FAILURE_NONE;
+	enum truth truth = expr_truth(line->when, env, &why);
+
+	if (truth == TRUTH_NO)
+		fail(writes, line, why);
+	return truth == TRUTH_YES ? EVAL_VALUE : truth == TRUTH_OPEN ? EVAL_OPEN : EVAL_FAIL;
+}
+
+/* Where the condition is open, all that counts is whether the right side fails. */
+static enum eval right_side(struct writes *writes, const struct line *line, struct env *env,
+			    enum eval condition, struct value *out)
+{
+	enum failure why = FAILURE_NONE;
+	enum eval result = EVAL_VALUE;
+
+	*out = (struct value){.kind = VALUE_NONE};
+	if (line->value && condition == EVAL_VALUE)
+		result = expr_eval(line->value, env, out, &why);
+	else if (line->value)
+		result = expr_check(line->value, env, &why);
+	if (result == EVAL_FAIL)
+		fail(writes, line, why);
+	return result == EVAL_VALUE ? condition : result;
+}
+
+enum eval writes_value(struct writes *writes, const struct line *line, struct env *env,
+		       struct value *out)
+{
+	enum eval holds = condition(writes, line, env);
+
+	return holds == EVAL_FAIL ? holds : right_side(writes, line, env, holds, out);
+}
+
+static enum eval target(struct writes *writes, const struct line *line, struct env *env,
+			struct write *out)
+{
+	enum failure why = FAILURE_NONE;
+	enum eval result;
+
+	out->attr = ATTR_ABSENT;
+	if (line->verb != VERB_DELETE && line->verb != VERB_UNKNOWN) {
+		result = path_eval(&line->target, env, &out->attr, &why);
+		if (result != EVAL_VALUE)
+			out->attr = ATTR_ABSENT;
+	} else {
+		writes->patterns = mem_grow(writes->patterns, writes->npatterns,
+					    &writes->patterns_capacity, sizeof *writes->patterns);
+		out->pattern = (uint32_t)writes->npatterns;
+		result = path_pattern(&line->target, env, &writes->patterns[out->pattern], &why);
+		writes->npatterns += result == EVAL_VALUE;
+	}
+	if (result == EVAL_FAIL)
+		fail(writes, line, why);
+	return result;
+}
+
+/* By the line's tree. False: it does nothing. */
+static bool by_tree(struct writes *writes, const struct line *line, struct env *env,
+		    struct write *out)
+{
+	enum eval holds, where, what;
+
+	if (line->flags & LINE_FAILS && !writes->failures)
+		return false;
+	*out = (struct write){.line = line, .kept = line->flags & LINE_KEPT};
+	holds = condition(writes, line, env);
+	where = holds == EVAL_FAIL ? holds : target(writes, line, env, out);
+	what = where == EVAL_FAIL ? where : right_side(writes, line, env, holds, &out->value);
+	out->open = what == EVAL_OPEN || where == EVAL_OPEN;
+	return what != EVAL_FAIL;
+}
+
+/* By its plain form; false: the tree is to be asked. */
+static inline bool by_inputs(const struct plain_line *line, const struct plain_event *event,
+			     struct attrs *attrs, struct write *out)
+{
+	out->attr = line->attr;
+	if (line->key != PLAIN_NONE &&
+	    !plain_attr(&line->line->target, attrs, &event->values[line->key], &out->attr))
+		return false;
+	out->line = line->line;
+	out->open = false;
+	out->kept = line->kept;
+	out->value = *(line->value == PLAIN_NONE ? line->constant : &event->values[line->value]);
+	return true;
+}
+
+void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
+{
+	struct attrs *attrs = program_attrs(env->program);
+	const struct plain_line *lines;
+	struct plain_event event;
+	uint32_t n;
+
+	writes->count = writes->npatterns = 0;
+	if (!class->plain)
+		return;
+	lines = plain_lines(class->plain, &n);
+	if (n > writes->capacity) {
+		writes->capacity = n * 2;
+		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
+	}
+	if (writes->by_tree)
+		event.had = 0;
+	else
+		plain_load(class->plain, env, &event);
+	for (uint32_t i = 0; i < n; i++) {
+		struct write *write = &writes->items[writes->count];
+		bool has = !writes->by_tree && plain_has(&lines[i], &event);
+
+		if (has && !plain_holds(&lines[i], &event))
+			continue;
+		writes->count += (has && by_inputs(&lines[i], &event, attrs, write)) ||
+				 by_tree(writes, lines[i].line, env, write);
+	}
+}

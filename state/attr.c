@@ -35,11 +35,6 @@ struct text {
 
 enum { RECALL_MAX = 1 << 18 }; /* keys below */
 
-struct by_key {
-	uint32_t *attrs;
-	size_t count;
-};
-
 struct attrs {
 	struct node *nodes;
 	size_t count, capacity;
@@ -49,8 +44,8 @@ struct attrs {
 	size_t nshapes, shapes_capacity;
 	struct text *texts; /* open-addressed; text NULL: free */
 	size_t ntexts, texts_capacity;
-	struct arena *arena;   /* texts */
-	struct by_key *by_key; /* by shape; see attrs_recall() */
+	struct arena *arena;       /* texts */
+	struct attr_keys **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
 	size_t nby_key;
 	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
@@ -130,8 +125,11 @@ void attrs_free(struct attrs *attrs)
 	if (!attrs)
 		return;
 	arena_free(attrs->arena);
-	for (size_t i = 0; i < attrs->nby_key; i++)
-		mem_free(attrs->by_key[i].attrs);
+	for (size_t i = 0; i < attrs->nby_key; i++) {
+		if (attrs->by_key[i])
+			mem_free(attrs->by_key[i]->attrs);
+		mem_free(attrs->by_key[i]);
+	}
 	mem_free(attrs->by_key);
 	mem_free(attrs->nodes);
 	mem_free(attrs->slots);
@@ -259,36 +257,40 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 	return node_append(attrs, &node);
 }
 
-uint32_t attrs_recall(const struct attrs *attrs, uint32_t shape, uint64_t key)
+static struct attr_keys *keys_of(struct attrs *attrs, uint32_t shape)
 {
-	if (shape >= attrs->nby_key || key >= attrs->by_key[shape].count)
-		return 0;
-	return attrs->by_key[shape].attrs[key];
+	size_t count = attrs->nshapes;
+
+	if (shape >= attrs->nby_key) {
+		attrs->by_key = mem_resize(attrs->by_key, count, sizeof(struct attr_keys *));
+		memset(attrs->by_key + attrs->nby_key, 0,
+		       (count - attrs->nby_key) * sizeof(struct attr_keys *));
+		attrs->nby_key = count;
+	}
+	if (!attrs->by_key[shape])
+		attrs->by_key[shape] = mem_new(sizeof(struct attr_keys));
+	return attrs->by_key[shape];
+}
+
+const struct attr_keys *attrs_keys(struct attrs *attrs, uint32_t shape)
+{
+	return keys_of(attrs, shape);
 }
 
 void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr)
 {
-	struct by_key *by_key;
+	struct attr_keys *keys = keys_of(attrs, shape);
 	size_t count;
 
 	if (key >= RECALL_MAX)
 		return;
-	if (shape >= attrs->nby_key) {
-		count = attrs->nshapes;
-		attrs->by_key = mem_resize(attrs->by_key, count, sizeof *attrs->by_key);
-		memset(attrs->by_key + attrs->nby_key, 0,
-		       (count - attrs->nby_key) * sizeof *attrs->by_key);
-		attrs->nby_key = count;
-	}
-	by_key = &attrs->by_key[shape];
-	if (key >= by_key->count) {
+	if (key >= keys->count) {
 		count = (size_t)key + key / 2 + 64;
-		by_key->attrs = mem_resize(by_key->attrs, count, sizeof *by_key->attrs);
-		memset(by_key->attrs + by_key->count, 0,
-		       (count - by_key->count) * sizeof *by_key->attrs);
-		by_key->count = count;
+		keys->attrs = mem_resize(keys->attrs, count, sizeof *keys->attrs);
+		memset(keys->attrs + keys->count, 0, (count - keys->count) * sizeof *keys->attrs);
+		keys->count = count;
 	}
-	by_key->attrs[key] = attr;
+	keys->attrs[key] = attr;
 }
 
 static struct value name_value(const char *name, size_t len)

@@ -40,11 +40,20 @@ const struct value *attr_atom(const struct attrs *attrs, uint32_t attr);
 bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above);
 
 /*
- * Of shapes with one key: the attribute with this integer as key, when it was remembered; else 0. A
- * rule asks for the same few thousand again and again.
+ * Of a shape with one key: attributes by that key, where it is a small integer and the attribute
+ * was asked for. A rule asks for the same few thousand again and again.
  */
-uint32_t attrs_recall(const struct attrs *attrs, uint32_t shape, uint64_t key);
+struct attr_keys {
+	uint32_t *attrs; /* 0: not known */
+	size_t count;
+};
+/* Lives as long as the table. */
+const struct attr_keys *attrs_keys(struct attrs *attrs, uint32_t shape);
 void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr);
+static inline uint32_t attr_recall(const struct attr_keys *keys, uint64_t key)
+{
+	return key < keys->count ? keys->attrs[key] : 0;
+}
 
 /* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);

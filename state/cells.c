@@ -90,13 +90,6 @@ void cells_sync(struct cells *cells)
 	cells->nslots = count;
 }
 
-static struct cell *cell_of(const struct cells *cells, uint32_t attr)
-{
-	if (attr >= cells->nslots || cells->slots[attr].cell == NOWHERE)
-		return NULL;
-	return &cells->cells[cells->slots[attr].cell];
-}
-
 static const struct tomb *newer(const struct tomb *a, const struct tomb *b)
 {
 	return a && (!b || a->seq > b->seq) ? a : b;
@@ -155,7 +148,7 @@ static void look_below_tomb(const struct cells *cells, uint32_t attr, nstime lim
 
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 {
-	const struct cell *cell = cell_of(cells, attr);
+	const struct cell *cell = cells_find(cells, attr);
 	struct cell absent;
 
 	if (!cell) {
@@ -165,14 +158,9 @@ void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 	*out = cell->value;
 }
 
-struct cell *cells_find(struct cells *cells, uint32_t attr)
-{
-	return cell_of(cells, attr);
-}
-
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 {
-	const struct cell *cell = cell_of(cells, attr);
+	const struct cell *cell = cells_find(cells, attr);
 	const struct tomb *tomb;
 
 	if (cell) {
@@ -243,7 +231,7 @@ struct burial {
 static void bury_cell(const struct burial *burial, uint32_t attr)
 {
 	struct cells *cells = burial->cells;
-	struct cell *cell = cell_of(cells, attr);
+	struct cell *cell = cells_find(cells, attr);
 	struct value value = {.kind = burial->kind};
 	struct cell before;
 
@@ -264,7 +252,7 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 void cells_settle(struct cells *cells)
 {
 	for (size_t i = 0; i < cells->ndying; i++) {
-		const struct cell *cell = cell_of(cells, cells->dying[i]);
+		const struct cell *cell = cells_find(cells, cells->dying[i]);
 
 		if (cell && cell->value.kind == VALUE_NONE && !cell->named)
 			cells_drop(cells, cells->dying[i]);

@@ -25,14 +25,14 @@ struct writer writer_of(const struct feed_item *item);
 struct cell {
 	struct value value;
 	nstime since; /* last write, or the beginning of a fill; NSTIME_MIN: null */
+	bool named;   /* = += was push wrote it: lists name it */
+	bool written; /* false: `initial` or never */
 	nstime run;   /* since when it has been equal */
 	/* what it was just before `since`, and since when it had been that */
 	struct value last;
 	nstime last_run;
 	struct writer writer;
 	nstime named_at; /* when lists began to name it */
-	bool named;      /* = += was push wrote it: lists name it */
-	bool written;    /* false: `initial` or never */
 };
 
 /* A write at `since`: of several in one nanosecond only the last leaves an interval. */
@@ -48,8 +48,6 @@ void cells_clear(struct cells *cells);
 /* What the attribute is; also where no cell is. Text lives as long as the attribute table. */
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out);
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out);
-/* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
-struct cell *cells_find(struct cells *cells, uint32_t attr);
 /* value->text must live as long as the attribute table. */
 void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell);
 /* `delete` and `unknown`: all that the pattern covers. `each` hears of every cell that changes. */

@@ -1,9 +1,11 @@
-/* cells_internal.h - the insides of struct cells: for cells.c, and cells_bytes.c which writes them
- * down */
+/* cells_internal.h - the insides of struct cells: for who writes them down or changes them in place
+ */
 #ifndef STATE_CELLS_INTERNAL_H
 #define STATE_CELLS_INTERNAL_H
 
 #include "state/cells.h"
+
+#include <string.h>
 
 #define NOWHERE UINT32_MAX
 
@@ -53,6 +55,34 @@ struct cells {
 	nstime *until; /* [stream] */
 	size_t nstreams;
 };
+
+/* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
+static inline struct cell *cells_find(const struct cells *cells, uint32_t attr)
+{
+	if (attr >= cells->nslots || cells->slots[attr].cell == NOWHERE)
+		return NULL;
+	return &cells->cells[cells->slots[attr].cell];
+}
+
+/* The same, made when there is none. */
+static inline struct cell *cells_make(struct cells *cells, uint32_t attr)
+{
+	static const struct cell fresh = {.written = true};
+
+	if (!cells_find(cells, attr))
+		cells_set(cells, attr, &fresh);
+	return cells_find(cells, attr);
+}
+
+/* Makes the value's text one of the attribute table: most often the cell's own. */
+static inline void cell_keep(const struct cell *cell, struct value *value, struct attrs *attrs)
+{
+	if (value->kind == VALUE_STRING && cell->value.kind == VALUE_STRING &&
+	    cell->value.len == value->len && !memcmp(cell->value.text, value->text, value->len))
+		value->text = cell->value.text;
+	else
+		attrs_keep(attrs, value);
+}
 
 /* There is no cell any more; what it is, tombs and `initial` say. */
 void cells_drop(struct cells *cells, uint32_t attr);

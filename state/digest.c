@@ -225,26 +225,13 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 
 /* ---- writes ---- */
 
-static bool same_text(const struct value *a, const struct value *b)
-{
-	return a->kind == VALUE_STRING && b->kind == VALUE_STRING && a->len == b->len &&
-	       !memcmp(a->text, b->text, a->len);
-}
-
 static void write_value(struct maker *run, const struct line *line, uint32_t attr,
-			struct value *value)
+			struct value *value, bool kept)
 {
-	struct cell *cell = cells_find(run->digest.writes, attr);
+	struct cell *cell = cells_make(run->digest.writes, attr);
 
-	if (!cell) {
-		struct cell fresh = {.written = true};
-		cells_set(run->digest.writes, attr, &fresh);
-		cell = cells_find(run->digest.writes, attr);
-	}
-	if (!same_text(&cell->value, value))
-		attrs_keep(run->attrs, value);
-	else
-		value->text = cell->value.text;
+	if (!kept)
+		cell_keep(cell, value, run->attrs);
 	cell->value = *value;
 	cell->since = run->walk.time;
 	cell->writer = *walk_writer(&run->walk, line);
@@ -349,7 +336,7 @@ static void add(struct maker *run, const struct write *write)
 	if (get(run, write->attr, &cell) != KNOWN)
 		defer(run, write);
 	else if (value_add(&cell.value, &write->value, &sum, &why) == EVAL_VALUE)
-		write_value(run, write->line, write->attr, &sum);
+		write_value(run, write->line, write->attr, &sum, false);
 }
 
 static void push_or_pop(struct maker *run, struct write *write)
@@ -371,9 +358,9 @@ static void push_or_pop(struct maker *run, struct write *write)
 	if (pop)
 		bury(run, write->line, &top, VALUE_NONE);
 	else
-		write_value(run, write->line, top.attr, &write->value);
+		write_value(run, write->line, top.attr, &write->value, write->kept);
 	key.u -= pop;
-	write_value(run, write->line, write->attr, &key);
+	write_value(run, write->line, write->attr, &key, false);
 }
 
 static void apply(void *arg, struct write *write)
@@ -386,7 +373,7 @@ static void apply(void *arg, struct write *write)
 	}
 	switch (write->line->verb) {
 	case VERB_SET:
-		write_value(run, write->line, write->attr, &write->value);
+		write_value(run, write->line, write->attr, &write->value, write->kept);
 		break;
 	case VERB_ADD:
 		add(run, write);

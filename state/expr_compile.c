@@ -371,6 +371,8 @@ static void find_base(struct attrs *attrs, struct path *path)
 				  : attr_key(attrs, path->base, &atom->value);
 		path->nbase = i + 1;
 	}
+	if (path->only_key)
+		path->keys = attrs_keys(attrs, path->shape);
 }
 
 void compile_path(struct compile *compile, const struct ast_path *path, struct path *out)

@@ -17,19 +17,16 @@ static enum eval eval_key(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
-uint32_t path_attr(const struct path *path, struct attrs *attrs, const struct value *key)
+/* Also remembered for the next time. */
+uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struct value *key)
 {
-	bool small = key->kind == VALUE_INT && !key->negative;
-	uint32_t attr = small ? attrs_recall(attrs, path->shape, key->u) : 0;
+	uint32_t attr = path->base;
 
-	if (attr)
-		return attr;
-	attr = path->base;
 	for (uint32_t i = path->nbase; i < path->natoms; i++)
 		attr = i == path->only_key ? attr_key(attrs, attr, key)
 					   : attr_name(attrs, attr, path->atoms[i].value.text,
 						       path->atoms[i].value.len);
-	if (small)
+	if (key->kind == VALUE_INT && !key->negative)
 		attrs_remember(attrs, path->shape, key->u, attr);
 	return attr;
 }

@@ -39,6 +39,12 @@ struct test { /* an integer is one of these, or is none of them */
 	struct value values[TEST_VALUES];
 };
 
+struct integer { /* the inputs that most are: all loaded in one go */
+	uint32_t slot;
+	uint8_t input;
+	bool is_signed;
+};
+
 struct plain {
 	struct arena *arena;
 	const struct event_class *class; /* NULL: not of events */
@@ -48,6 +54,11 @@ struct plain {
 	bool fields;
 	struct plain_line *lines;
 	uint32_t nlines;
+	/* of the inputs: integers, and all others in an order in which each can be loaded */
+	struct integer integers[PLAIN_INPUTS];
+	uint8_t others[PLAIN_INPUTS];
+	uint32_t nintegers, nothers;
+	uint32_t integer_bits;
 };
 
 /* ---- compiling ---- */
@@ -162,8 +173,8 @@ static bool add_test(struct plain *plain, const struct test *test, struct plain_
 
 static bool is_number_input(const struct plain *plain, uint8_t input)
 {
-	return input != PLAIN_NONE && (plain->inputs[input].kind == INPUT_INT ||
-				       plain->inputs[input].kind == INPUT_CPU);
+	return input != PLAIN_NONE &&
+	       (plain->inputs[input].kind == INPUT_INT || plain->inputs[input].kind == INPUT_CPU);
 }
 
 /* input == constant, input in (constants); negated by != and !. */
@@ -230,6 +241,22 @@ static void compile_line(struct plain *plain, const struct line *line, struct pl
 	out->is_plain = true;
 }
 
+/* An input stands behind those that it is made of. */
+static void sort_inputs(struct plain *plain)
+{
+	for (uint32_t i = 0; i < plain->ninputs; i++) {
+		const struct input *input = &plain->inputs[i];
+
+		if (input->kind != INPUT_INT) {
+			plain->others[plain->nothers++] = (uint8_t)i;
+			continue;
+		}
+		plain->integers[plain->nintegers++] =
+			(struct integer){input->slot, (uint8_t)i, input->is_signed};
+		plain->integer_bits |= 1u << i;
+	}
+}
+
 const struct plain *plain_new(struct arena *arena, const struct event_class *class,
 			      const struct line *lines, uint32_t nlines)
 {
@@ -245,6 +272,7 @@ const struct plain *plain_new(struct arena *arena, const struct event_class *cla
 		for (uint32_t i = 0; i < nlines; i++)
 			if ((lines[i].verb == VERB_WAS) == was)
 				compile_line(plain, &lines[i], &plain->lines[plain->nlines++]);
+	sort_inputs(plain);
 	return plain;
 }
 
@@ -293,27 +321,60 @@ static bool load_read(const struct input *input, const struct plain_event *event
 	return env->read(env->arg, attr, out) == EVAL_VALUE;
 }
 
+/* Bytes before the first zero; names of threads take 16. */
+static size_t text_length(const uint8_t *bytes, uint64_t most)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; most - i >= sizeof word; i += sizeof word) {
+		memcpy(&word, bytes + i, sizeof word);
+		word = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+		if (word)
+			return i + (size_t)__builtin_ctzll(word) / 8;
+	}
+	while (i < most && bytes[i])
+		i++;
+	return i;
+}
+
 static bool load_text(const uint8_t *bytes, uint64_t most, struct value *out)
 {
-	const uint8_t *zero = most ? memchr(bytes, 0, (size_t)most) : NULL;
-	size_t len = zero ? (size_t)(zero - bytes) : (size_t)most;
+	size_t len = text_length(bytes, most);
 
 	*out = value_text(len ? (const char *)bytes : "", len);
 	return len <= UINT32_MAX;
 }
 
-static bool load_input(const struct input *input, const struct fields *fields, struct env *env,
-		       const struct plain_event *event, struct value *out)
+static bool load_cpu(const struct event *event, struct value *out)
 {
-	const struct slot *slot = fields ? &fields->slots[input->slot] : NULL;
+	int32_t cpu = event->cpu >= 0 ? event->cpu : event->stream->cpu;
+
+	*out = value_s64(cpu);
+	return cpu >= 0;
+}
+
+static void load_integers(const struct plain *plain, const struct slot *slots, struct value *values)
+{
+	for (uint32_t i = 0; i < plain->nintegers; i++) {
+		const struct integer *integer = &plain->integers[i];
+		const struct slot *slot = &slots[integer->slot];
+		struct value *value = &values[integer->input];
+
+		value->kind = VALUE_INT;
+		value->negative = integer->is_signed && slot->s < 0;
+		value->u = slot->u;
+	}
+}
+
+static bool load_other(const struct input *input, struct env *env, const struct plain_event *event,
+		       struct value *out)
+{
+	const struct slot *slot = env->fields ? &env->fields->slots[input->slot] : NULL;
 
 	switch (input->kind) {
-	case INPUT_INT:
-		if (!slot)
-			return false;
-		*out = (struct value){.kind = VALUE_INT, .u = slot->u};
-		out->negative = input->is_signed && slot->s < 0;
-		return true;
+	case INPUT_INT: /* is loaded */
+		break;
 	case INPUT_STRING:
 		if (!slot || slot->n > UINT32_MAX)
 			return false;
@@ -321,10 +382,9 @@ static bool load_input(const struct input *input, const struct fields *fields, s
 		return true;
 	case INPUT_BYTES:
 		return slot && slot->at % 8 == 0 &&
-		       load_text(fields->data + slot->at / 8, slot->n, out);
+		       load_text(env->fields->data + slot->at / 8, slot->n, out);
 	case INPUT_CPU:
-		*out = value_s64(env->event->cpu >= 0 ? env->event->cpu : env->event->stream->cpu);
-		return !out->negative;
+		return load_cpu(env->event, out);
 	case INPUT_READ:
 		return load_read(input, event, env, out);
 	case INPUT_MAP:
@@ -333,27 +393,31 @@ static bool load_input(const struct input *input, const struct fields *fields, s
 	return false;
 }
 
-static bool test_holds(const struct test *test, const struct value *value)
+static inline bool test_holds(const struct test *test, const struct value *value)
 {
+	bool found = false;
+
 	for (uint8_t i = 0; i < test->n; i++)
-		if (value->u == test->values[i].u && value->negative == test->values[i].negative)
-			return !test->negated;
-	return test->negated;
+		found |= value->u == test->values[i].u &&
+			 value->negative == test->values[i].negative;
+	return found != test->negated;
 }
 
-/* An input stands behind those that it is made of. */
 void plain_load(const struct plain *plain, struct env *env, struct plain_event *out)
 {
 	if (plain->fields && !env->fields && env->event && env->decode)
 		env->fields = env->decode(env->arg, env->event);
 	out->had = out->yes = 0;
-	for (uint32_t i = 0; i < plain->ninputs; i++) {
+	if (env->fields) {
+		load_integers(plain, env->fields->slots, out->values);
+		out->had = plain->integer_bits;
+	}
+	for (uint32_t k = 0; k < plain->nothers; k++) {
+		uint8_t i = plain->others[k];
 		const struct input *input = &plain->inputs[i];
 
 		if (input->of == PLAIN_NONE || out->had >> input->of & 1)
-			out->had |=
-				(uint32_t)load_input(input, env->fields, env, out, &out->values[i])
-				<< i;
+			out->had |= (uint32_t)load_other(input, env, out, &out->values[i]) << i;
 	}
 	for (uint32_t i = 0; i < plain->ntests; i++) {
 		const struct test *test = &plain->tests[i];
@@ -361,13 +425,4 @@ void plain_load(const struct plain *plain, struct env *env, struct plain_event *
 		if (out->had >> test->input & 1)
 			out->yes |= (uint32_t)test_holds(test, &out->values[test->input]) << i;
 	}
-}
-
-bool plain_attr(const struct path *path, struct attrs *attrs, const struct value *key,
-		uint32_t *attr)
-{
-	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
-		return false;
-	*attr = path_attr(path, attrs, key);
-	return true;
 }

@@ -22,7 +22,7 @@ struct plain;
 struct plain_line {
 	const struct line *line;
 	bool is_plain;
-	bool kept;     /* the right side's text is the attribute table's */
+	bool kept;             /* the right side's text is the attribute table's */
 	uint8_t key;           /* input; PLAIN_NONE: `attr` */
 	uint8_t value;         /* input; PLAIN_NONE: `constant` */
 	uint32_t needs, tests; /* bit per input, per test */
@@ -60,7 +60,13 @@ static inline bool plain_holds(const struct plain_line *line, const struct plain
 }
 
 /* The attribute of a path with one key; false: this value is no key. */
-bool plain_attr(const struct path *path, struct attrs *attrs, const struct value *key,
-		uint32_t *attr);
+static inline bool plain_attr(const struct path *path, struct attrs *attrs, const struct value *key,
+			      uint32_t *attr)
+{
+	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
+		return false;
+	*attr = path_attr(path, attrs, key);
+	return true;
+}
 
 #endif

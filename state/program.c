@@ -45,14 +45,18 @@ const struct line *program_statement(const struct program *program, uint32_t id)
 	return program->statements[id];
 }
 
+const struct class_program *program_row(const struct program *program, const struct stream *stream)
+{
+	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses];
+}
+
 const struct class_program *program_class(const struct program *program,
 					  const struct stream *stream,
 					  const struct event_class *class)
 {
 	if (!class)
 		return &program->lost[stream->part];
-	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses +
-				 class->index];
+	return &program_row(program, stream)[class->index];
 }
 
 const struct class_program *program_start(const struct program *program, size_t *count)

@@ -113,13 +113,22 @@ struct path {
 	uint32_t shape;
 	uint32_t only_key; /* the one atom that is no name, when that is an expression; else 0 */
 	bool below;        /* ends in `**`: all below, not the node itself */
+	const struct attr_keys *keys; /* with only_key */
 };
 
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */
 enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr,
 		    enum failure *failure);
 /* The attribute of a path with only_key, for that key. */
-uint32_t path_attr(const struct path *path, struct attrs *attrs, const struct value *key);
+uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struct value *key);
+static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
+				 const struct value *key)
+{
+	bool small = key->kind == VALUE_INT && !key->negative;
+	uint32_t attr = small ? attr_recall(path->keys, key->u) : 0;
+
+	return attr ? attr : path_attr_new(path, attrs, key);
+}
 /* As expr_reads(), for the keys of a path. */
 bool path_reads(const struct path *path, struct env *env,
 		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
@@ -231,6 +240,8 @@ uint64_t *program_classes(const struct program *program);
 const struct class_program *program_class(const struct program *program,
 					  const struct stream *stream,
 					  const struct event_class *class);
+/* The same of all classes of events, by number. */
+const struct class_program *program_row(const struct program *program, const struct stream *stream);
 /* @start and @end, once per entry (one per host); env->event is NULL there. */
 const struct class_program *program_start(const struct program *program, size_t *count);
 const struct class_program *program_end(const struct program *program, size_t *count);

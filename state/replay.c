@@ -3,6 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/cells_internal.h"
 #include "state/walk.h"
 
 #include <string.h>
@@ -28,7 +29,13 @@ static double value_number(const struct value *value)
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	cells_value(((struct replay *)arg)->cells, attr, out);
+	const struct cells *cells = ((struct replay *)arg)->cells;
+	const struct cell *cell = cells_find(cells, attr);
+
+	if (cell)
+		*out = cell->value;
+	else
+		cells_value(cells, attr, out);
 	return EVAL_VALUE;
 }
 
@@ -103,28 +110,13 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
-static bool same_text(const struct value *a, const struct value *b)
-{
-	return a->kind == VALUE_STRING && b->kind == VALUE_STRING && a->len == b->len &&
-	       !memcmp(a->text, b->text, a->len);
-}
-
 /* In place, and without what nobody will ask of it. */
 static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
 {
-	struct cell *cell = cells_find(replay->cells, attr);
+	struct cell *cell = cells_make(replay->cells, attr);
 
-	if (kept || value->kind != VALUE_STRING)
-		;
-	else if (cell && same_text(&cell->value, value))
-		value->text = cell->value.text;
-	else
-		attrs_keep(replay->attrs, value);
-	if (!cell) {
-		struct cell fresh = {.written = true};
-		cells_set(replay->cells, attr, &fresh);
-		cell = cells_find(replay->cells, attr);
-	}
+	if (!kept)
+		cell_keep(cell, value, replay->attrs);
 	cell->value = *value;
 	cell->since = replay->walk.time;
 	cell->named = true;
@@ -154,12 +146,14 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 /* Fills unknown time back to the last write, no further than the stream's last loss. */
 static void was(struct replay *replay, const struct write *write)
 {
+	const struct cell *now = cells_find(replay->cells, write->attr);
 	struct value value = write->value;
 	struct cell before, cell;
 	nstime begin = NSTIME_MIN;
 
-	if (value.kind == VALUE_UNKNOWN)
-		return;
+	if (value.kind == VALUE_UNKNOWN ||
+	    (replay->options.put && now && now->value.kind != VALUE_UNKNOWN))
+		return; /* who builds asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
 		replay->contradictions += !value_equal(&before.value, &value);

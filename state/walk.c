@@ -109,18 +109,10 @@ static void run_class(struct walk *walk, const struct class_program *class)
 	if (class->nsection == 0 && class->nevent == 0)
 		return;
 	walk->env.fields = NULL;
-	arena_reset(walk->env.scratch);
 	section_lines(walk, class);
 	writes_evaluate(&walk->writes, class, &walk->env);
 	for (size_t i = 0; i < walk->writes.count; i++)
 		walk->ops->apply(walk->arg, &walk->writes.items[i]);
-}
-
-/* An event or a loss of a stream. */
-static void run_event_of(struct walk *walk)
-{
-	walk->env.event = &walk->item.event;
-	run_class(walk, program_class(walk->program, walk->stream, walk->item.class));
 }
 
 static void run_item(struct walk *walk)
@@ -129,9 +121,11 @@ static void run_item(struct walk *walk)
 	const struct class_program *classes;
 	size_t count;
 
+	arena_reset(walk->env.scratch);
 	walk->stream = item->stream;
 	if (item->stream) {
-		run_event_of(walk);
+		walk->env.event = &item->event;
+		run_class(walk, program_class(walk->program, item->stream, item->class));
 		if (item->kind == FEED_LOSS)
 			walk->ops->loss(walk->arg, &item->event);
 		return;
@@ -156,23 +150,32 @@ static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 	return true;
 }
 
-static bool run_entries(struct walk *walk)
+/* What all events of the run have. */
+static void begin_run(struct walk *walk)
 {
-	const struct trace *trace = walk->feed->trace;
 	const struct run *run = &walk->run;
 	struct feed_item *item = &walk->item;
 
-	walk->stream = run->stream;
-	*item = (struct feed_item){.kind = FEED_EVENT, .stream = run->stream};
-	item->event.stream = run->stream;
+	arena_reset(walk->env.scratch); /* texts of one run are few */
+	walk->stream = item->stream = item->event.stream = run->stream;
+	item->kind = FEED_EVENT;
 	item->event.cpu = run->cpu;
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		if (!turn_to(walk, run->batch->time[i], false))
+	walk->env.event = &item->event;
+}
+
+static bool run_entries(struct walk *walk)
+{
+	const struct class_program *classes = program_row(walk->program, walk->run.stream);
+	const struct batch *batch = walk->run.batch;
+	struct feed_item *item = &walk->item;
+
+	begin_run(walk);
+	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
+		if (!turn_to(walk, batch->time[i], false))
 			return false;
 		walk->entry = i;
-		item->event.time = run->batch->time[i];
-		item->class = item->event.class = trace->classes[run->batch->class_index[i]];
-		run_event_of(walk);
+		item->event.time = batch->time[i];
+		run_class(walk, &classes[batch->class_index[i]]);
 	}
 	return true;
 }

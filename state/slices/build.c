@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
+#include "state/slices/numbers_internal.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -38,8 +39,9 @@ static void on_change(void *arg, const struct change *change)
 static void on_put(void *arg, uint32_t attr, const struct value *value, nstime time)
 {
 	struct building *building = arg;
+	uint32_t known = number_map_get(&building->numbers->attr_numbers, attr);
 
-	builder_put(building->builder, numbers_attr(building->numbers, attr),
+	builder_put(building->builder, known ? known - 1 : numbers_attr(building->numbers, attr),
 		    numbers_value(building->numbers, value), time);
 }
 

@@ -371,7 +371,7 @@ static void apply(void *arg, struct write *write)
 		defer(run, write);
 		return;
 	}
-	switch (write->line->verb) {
+	switch (write->verb) {
 	case VERB_SET:
 		write_value(run, write->line, write->attr, &write->value, write->kept);
 		break;

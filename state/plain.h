@@ -15,19 +15,36 @@
 
 #include "state/program.h"
 
-enum { PLAIN_INPUTS = 24, PLAIN_TESTS = 24, PLAIN_NONE = UINT8_MAX };
+enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_NONE = UINT8_MAX };
 
-struct plain;
+struct plain_integer; /* inputs and tests: plain.c keeps their insides */
+struct plain_input;
+struct plain_test;
 
 struct plain_line {
 	const struct line *line;
+	enum verb verb;
 	bool is_plain;
 	bool kept;             /* the right side's text is the attribute table's */
 	uint8_t key;           /* input; PLAIN_NONE: `attr` */
 	uint8_t value;         /* input; PLAIN_NONE: `constant` */
 	uint32_t needs, tests; /* bit per input, per test */
 	uint32_t attr;
+	const struct attr_keys *keys;
 	const struct value *constant; /* its text is the attribute table's */
+};
+
+/* What all events of a class ask for, behind one another in memory. */
+struct plain {
+	const struct event_class *class; /* NULL: not of events */
+	const struct plain_line *lines;  /* as they are applied: `was` lines first */
+	const struct plain_integer *integers;
+	const struct plain_input *others; /* an input stands behind those that it is made of */
+	const struct plain_test *tests;
+	uint32_t integer_bits; /* of the inputs */
+	uint32_t nlines;
+	uint8_t nintegers, nothers, ntests;
+	bool fields;
 };
 
 /* Of one event. */
@@ -43,8 +60,6 @@ const struct plain *plain_new(struct arena *arena, const struct event_class *cla
 /* The same of some of its lines. */
 const struct plain *plain_again(const struct plain *plain, struct arena *arena,
 				const struct line *lines, uint32_t nlines);
-/* In the order in which writes are applied: `was` lines first. */
-const struct plain_line *plain_lines(const struct plain *plain, uint32_t *count);
 void plain_load(const struct plain *plain, struct env *env, struct plain_event *out);
 
 /* Are the line's inputs there? Else the tree is to be asked. */
@@ -59,13 +74,18 @@ static inline bool plain_holds(const struct plain_line *line, const struct plain
 	return (event->yes & line->tests) == line->tests;
 }
 
-/* The attribute of a path with one key; false: this value is no key. */
-static inline bool plain_attr(const struct path *path, struct attrs *attrs, const struct value *key,
-			      uint32_t *attr)
+/* The attribute of a line with a key; false: this value is no key. */
+static inline bool plain_attr(const struct plain_line *line, const struct value *key,
+			      struct attrs *attrs, uint32_t *attr)
 {
+	bool small = key->kind == VALUE_INT && !key->negative;
+
+	*attr = small ? attr_recall(line->keys, key->u) : 0;
+	if (*attr)
+		return true;
 	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
 		return false;
-	*attr = path_attr(path, attrs, key);
+	*attr = path_attr_new(&line->line->target, attrs, key);
 	return true;
 }
 

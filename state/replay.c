@@ -246,7 +246,7 @@ static void apply(void *arg, struct write *write)
 {
 	struct replay *replay = arg;
 
-	switch (write->line->verb) {
+	switch (write->verb) {
 	case VERB_SET:
 		write_value(replay, write->line, write->attr, &write->value, write->kept);
 		break;

@@ -173,6 +173,8 @@ static bool run_entries(struct walk *walk)
 	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
 		if (!turn_to(walk, batch->time[i], false))
 			return false;
+		if (i + 1 < batch->count) /* mostly after runs of other streams */
+			__builtin_prefetch(batch_slots(batch, i + 1));
 		walk->entry = i;
 		item->event.time = batch->time[i];
 		run_class(walk, &classes[batch->class_index[i]]);

@@ -88,7 +88,7 @@ static bool by_tree(struct writes *writes, const struct line *line, struct env *
 
 	if (line->flags & LINE_FAILS && !writes->failures)
 		return false;
-	*out = (struct write){.line = line, .kept = line->flags & LINE_KEPT};
+	*out = (struct write){.line = line, .verb = line->verb, .kept = line->flags & LINE_KEPT};
 	holds = condition(writes, line, env);
 	where = holds == EVAL_FAIL ? holds : target(writes, line, env, out);
 	what = where == EVAL_FAIL ? where : right_side(writes, line, env, holds, &out->value);
@@ -102,9 +102,10 @@ static inline bool by_inputs(const struct plain_line *line, const struct plain_e
 {
 	out->attr = line->attr;
 	if (line->key != PLAIN_NONE &&
-	    !plain_attr(&line->line->target, attrs, &event->values[line->key], &out->attr))
+	    !plain_attr(line, &event->values[line->key], attrs, &out->attr))
 		return false;
 	out->line = line->line;
+	out->verb = line->verb;
 	out->open = false;
 	out->kept = line->kept;
 	out->value = *(line->value == PLAIN_NONE ? line->constant : &event->values[line->value]);
@@ -114,29 +115,28 @@ static inline bool by_inputs(const struct plain_line *line, const struct plain_e
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
 {
 	struct attrs *attrs = program_attrs(env->program);
-	const struct plain_line *lines;
+	const struct plain *plain = class->plain;
 	struct plain_event event;
-	uint32_t n;
 
 	writes->count = writes->npatterns = 0;
-	if (!class->plain)
+	if (!plain)
 		return;
-	lines = plain_lines(class->plain, &n);
-	if (n > writes->capacity) {
-		writes->capacity = n * 2;
+	if (plain->nlines > writes->capacity) {
+		writes->capacity = plain->nlines * 2;
 		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
 	}
 	if (writes->by_tree)
 		event.had = 0;
 	else
-		plain_load(class->plain, env, &event);
-	for (uint32_t i = 0; i < n; i++) {
+		plain_load(plain, env, &event);
+	for (uint32_t i = 0; i < plain->nlines; i++) {
+		const struct plain_line *line = &plain->lines[i];
 		struct write *write = &writes->items[writes->count];
-		bool has = !writes->by_tree && plain_has(&lines[i], &event);
+		bool has = !writes->by_tree && plain_has(line, &event);
 
-		if (has && !plain_holds(&lines[i], &event))
+		if (has && !plain_holds(line, &event))
 			continue;
-		writes->count += (has && by_inputs(&lines[i], &event, attrs, write)) ||
-				 by_tree(writes, lines[i].line, env, write);
+		writes->count += (has && by_inputs(line, &event, attrs, write)) ||
+				 by_tree(writes, line->line, env, write);
 	}
 }

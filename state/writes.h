@@ -11,6 +11,7 @@
 
 struct write {
 	const struct line *line;
+	enum verb verb;   /* the line's */
 	uint32_t attr;    /* ATTR_ABSENT: `pattern`, or not known */
 	uint32_t pattern; /* into writes->patterns */
 	bool open;        /* of digests: not decided */

@@ -1,0 +1,262 @@
+/*
+ * plain_compile.c - which lines of a class are plain, and what they ask for (see plain.h)
+ *
+ * What several lines ask for is found once: it is the same input, or the same test.
+ */
+#include "state/plain_internal.h"
+
+#include "engine/base/arena.h"
+#include "engine/layout.h"
+#include "state/program_internal.h"
+
+#include <string.h>
+
+struct making {
+	struct arena *arena;
+	const struct event_class *class; /* NULL: not of events */
+	struct plain_input inputs[PLAIN_INPUTS];
+	struct plain_test tests[PLAIN_TESTS];
+	uint8_t ninputs, ntests;
+	bool fields;
+};
+
+static uint8_t add_input(struct making *making, const struct plain_input *input)
+{
+	for (uint32_t i = 0; i < making->ninputs; i++) {
+		const struct plain_input *other = &making->inputs[i];
+		const struct path *a = input->path, *b = other->path;
+
+		if (other->kind == input->kind && other->of == input->of &&
+		    other->slot == input->slot && other->is_signed == input->is_signed &&
+		    other->map == input->map && !a == !b &&
+		    (!a || (a->shape == b->shape && a->base == b->base)))
+			return (uint8_t)i;
+	}
+	if (making->ninputs == PLAIN_INPUTS)
+		return PLAIN_NONE;
+	making->inputs[making->ninputs] = *input;
+	making->inputs[making->ninputs].i = making->ninputs;
+	if (input->map)
+		making->inputs[making->ninputs].memos =
+			arena_array(making->arena, 1 << MEMO_BITS, sizeof(struct memo));
+	return making->ninputs++;
+}
+
+static uint8_t add_field(struct making *making, const struct field_path *path)
+{
+	const struct field_class *field = path->class;
+	struct plain_input input = {.of = PLAIN_NONE, .is_signed = field->is_signed};
+
+	if (path->scope == SCOPE_PACKET_CONTEXT || path->scope == SCOPE_PACKET_HEADER)
+		return PLAIN_NONE;
+	input.slot = making->class->slot_base[path->scope] + field->slot;
+	if (field->kind == FIELD_INT)
+		input.kind = INPUT_INT;
+	else if (field->kind == FIELD_STRING)
+		input.kind = INPUT_STRING;
+	else if ((field->kind == FIELD_ARRAY || field->kind == FIELD_SEQUENCE) &&
+		 field->element->kind == FIELD_INT && field->element->is_text &&
+		 layout_stride(field->element) == 8)
+		input.kind = INPUT_BYTES;
+	else
+		return PLAIN_NONE;
+	making->fields = true;
+	return add_input(making, &input);
+}
+
+static uint8_t input_of(struct making *making, const struct expr *expr);
+
+/* The one key of a path that has no other, or none where all is constant. False: it is another. */
+static bool key_of(struct making *making, const struct path *path, uint8_t *key)
+{
+	*key = PLAIN_NONE;
+	if (path->nbase == path->natoms)
+		return true;
+	if (path->only_key)
+		*key = input_of(making, path->atoms[path->only_key].expr);
+	return *key != PLAIN_NONE;
+}
+
+static uint8_t input_of(struct making *making, const struct expr *expr)
+{
+	struct plain_input input = {.of = PLAIN_NONE};
+
+	switch (expr->kind) {
+	case EXPR_FIELD:
+		return making->class ? add_field(making, &expr->field) : PLAIN_NONE;
+	case EXPR_SECTION_OWN:
+		input.kind = INPUT_CPU;
+		return making->class && expr->index == SECTION_CPU ? add_input(making, &input)
+								   : PLAIN_NONE;
+	case EXPR_READ: /* as deep as the rule's keys */
+		input.kind = INPUT_READ;
+		input.path = &expr->path;
+		if (expr->may_view || !key_of(making, &expr->path, &input.of))
+			return PLAIN_NONE;
+		return add_input(making, &input);
+	case EXPR_MAP:
+		input.kind = INPUT_MAP;
+		input.map = expr->map;
+		input.of = input_of(making, expr->left);
+		return input.of != PLAIN_NONE ? add_input(making, &input) : PLAIN_NONE;
+	default:
+		return PLAIN_NONE;
+	}
+}
+
+static bool same_test(const struct plain_test *a, const struct plain_test *b)
+{
+	return a->input == b->input && a->negated == b->negated && a->n == b->n &&
+	       !memcmp(a->values, b->values, sizeof a->values) &&
+	       !memcmp(a->negative, b->negative, sizeof a->negative);
+}
+
+static bool add_test(struct making *making, const struct plain_test *test, struct plain_line *line)
+{
+	uint32_t i = 0;
+
+	while (i < making->ntests && !same_test(&making->tests[i], test))
+		i++;
+	if (i == PLAIN_TESTS)
+		return false;
+	if (i == making->ntests)
+		making->tests[making->ntests++] = *test;
+	line->tests |= 1u << i;
+	line->needs |= 1u << test->input;
+	return true;
+}
+
+static bool is_number_input(const struct making *making, uint8_t input)
+{
+	return input != PLAIN_NONE &&
+	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
+}
+
+/* input == constant, input in (constants); negated by != and !. */
+static bool compare_test(struct making *making, const struct expr *expr, bool negated,
+			 struct plain_line *line)
+{
+	const struct value *values = expr->values;
+	struct plain_test test = {.n = (uint8_t)expr->n, .negated = negated};
+
+	if (expr->kind == EXPR_EQUAL) {
+		if (expr->right->kind != EXPR_CONST)
+			return false;
+		values = &expr->right->value;
+		test.n = 1;
+		test.negated = negated != (expr->op == OP_NE);
+	} else if (expr->kind != EXPR_IN || expr->n > TEST_VALUES) {
+		return false;
+	}
+	for (uint8_t i = 0; i < test.n; i++) {
+		if (values[i].kind != VALUE_INT)
+			return false;
+		test.values[i] = values[i].u;
+		test.negative[i] = values[i].negative;
+	}
+	test.input = input_of(making, expr->left);
+	return is_number_input(making, test.input) && add_test(making, &test, line);
+}
+
+static bool add_when(struct making *making, const struct expr *when, struct plain_line *line)
+{
+	if (!when || expr_is_const(when, VALUE_BOOL))
+		return !when || when->value.b;
+	if (when->kind == EXPR_AND) /* as deep as the rule's brackets */
+		return add_when(making, when->left, line) && add_when(making, when->right, line);
+	if (when->kind == EXPR_NOT)
+		return compare_test(making, when->left, true, line);
+	return compare_test(making, when, false, line);
+}
+
+static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
+{
+	line->value = PLAIN_NONE;
+	line->constant = &value->value;
+	line->kept =
+		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
+	if (value->kind == EXPR_CONST)
+		return true;
+	line->value = input_of(making, value);
+	if (line->value == PLAIN_NONE)
+		return false;
+	line->needs |= 1u << line->value;
+	return true;
+}
+
+static void compile_line(struct making *making, const struct line *line, struct plain_line *out)
+{
+	*out = (struct plain_line){.line = line,
+				   .verb = line->verb,
+				   .attr = line->target.base,
+				   .keys = line->target.keys};
+	if (line->flags & (LINE_SECTION | LINE_FAILS) || line->verb == VERB_DELETE ||
+	    line->verb == VERB_UNKNOWN || line->verb == VERB_POP ||
+	    !key_of(making, &line->target, &out->key) || !add_when(making, line->when, out) ||
+	    !add_value(making, line->value, out))
+		return;
+	if (out->key != PLAIN_NONE)
+		out->needs |= 1u << out->key;
+	out->is_plain = true;
+}
+
+/* Integers apart from all others. */
+static void keep_inputs(const struct making *making, struct plain *plain)
+{
+	struct plain_integer *integers =
+		arena_array(making->arena, making->ninputs, sizeof *integers);
+	struct plain_input *others = arena_array(making->arena, making->ninputs, sizeof *others);
+
+	for (uint8_t i = 0; i < making->ninputs; i++) {
+		const struct plain_input *input = &making->inputs[i];
+
+		if (input->kind != INPUT_INT) {
+			others[plain->nothers++] = *input;
+			continue;
+		}
+		integers[plain->nintegers++] =
+			(struct plain_integer){input->slot, i, input->is_signed};
+		plain->integer_bits |= 1u << i;
+	}
+	plain->integers = integers;
+	plain->others = others;
+}
+
+static void keep_tests(const struct making *making, struct plain *plain)
+{
+	struct plain_test *tests = arena_array(making->arena, making->ntests, sizeof *tests);
+
+	if (making->ntests)
+		memcpy(tests, making->tests, making->ntests * sizeof *tests);
+	plain->tests = tests;
+	plain->ntests = making->ntests;
+}
+
+const struct plain *plain_new(struct arena *arena, const struct event_class *class,
+			      const struct line *lines, uint32_t nlines)
+{
+	struct making making = {.arena = arena, .class = class};
+	struct plain_line *kept;
+	struct plain *plain;
+
+	if (!nlines)
+		return NULL;
+	plain = arena_alloc(arena, sizeof *plain);
+	kept = arena_array(arena, nlines, sizeof *kept);
+	for (int was = 1; was >= 0; was--)
+		for (uint32_t i = 0; i < nlines; i++)
+			if ((lines[i].verb == VERB_WAS) == was)
+				compile_line(&making, &lines[i], &kept[plain->nlines++]);
+	plain->class = class;
+	plain->lines = kept;
+	plain->fields = making.fields;
+	keep_inputs(&making, plain);
+	keep_tests(&making, plain);
+	return plain;
+}
+
+const struct plain *plain_again(const struct plain *plain, struct arena *arena,
+				const struct line *lines, uint32_t nlines)
+{
+	return plain_new(arena, plain->class, lines, nlines);
+}

@@ -1,0 +1,43 @@
+/* plain_internal.h - inputs and tests of plain lines: for plain_compile.c, which finds them, and
+ * plain.c */
+#ifndef STATE_PLAIN_INTERNAL_H
+#define STATE_PLAIN_INTERNAL_H
+
+#include "state/plain.h"
+
+enum input_kind { INPUT_INT, INPUT_STRING, INPUT_BYTES, INPUT_CPU, INPUT_READ, INPUT_MAP };
+
+enum { MEMO_BITS = 4, TEST_VALUES = 4 };
+
+struct memo { /* what a map gave for a number */
+	bool set;
+	uint64_t key;
+	struct value result; /* its text is the attribute table's */
+};
+
+struct plain_integer { /* what most inputs are: loaded in one go */
+	uint32_t slot; /* of the event's */
+	uint8_t input;
+	bool is_signed;
+};
+
+struct plain_input {
+	enum input_kind kind;
+	uint8_t i;  /* its number */
+	uint8_t of; /* MAP: input; READ: input that is the key, PLAIN_NONE: there is none */
+	bool is_signed;
+	uint32_t slot;
+	const struct path *path;
+	const struct map_def *map;
+	struct memo *memos; /* 1 << MEMO_BITS */
+};
+
+struct plain_test { /* an integer is one of these, or is none of them */
+	uint64_t values[TEST_VALUES];
+	bool negative[TEST_VALUES];
+	uint8_t input;
+	uint8_t n;
+	bool negated;
+};
+
+#endif

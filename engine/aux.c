@@ -22,20 +22,46 @@
 
 enum { PADDING = 8, AT_ONCE = 1 << 16 };
 
+/* The slot of a buffer like `of`: as many may be told apart as there are chunks. */
+static uint32_t *slot_of(const struct aux *aux, const struct aux_buffer *of)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ((uint64_t)of->tid * odd ^ (uint32_t)of->cpu) * odd ^ of->index;
+	size_t i = (size_t)(hash * odd >> 32);
+
+	for (;; i++) {
+		uint32_t *slot = &aux->slots[i & (aux->nslots - 1)];
+		const struct aux_buffer *buffer = *slot ? &aux->buffers[*slot - 1] : NULL;
+		if (!buffer || (buffer->cpu == of->cpu && buffer->tid == of->tid &&
+				buffer->index == of->index))
+			return slot;
+	}
+}
+
+static void widen_slots(struct aux *aux)
+{
+	mem_free(aux->slots);
+	aux->nslots = aux->nslots ? 2 * aux->nslots : 64;
+	aux->slots = mem_new_array(aux->nslots, sizeof *aux->slots);
+	for (size_t i = 0; i < aux->nbuffers; i++)
+		*slot_of(aux, &aux->buffers[i]) = (uint32_t)i + 1;
+}
+
 static struct aux_buffer *buffer_of(struct aux *aux, const struct aux_chunk *chunk)
 {
-	int64_t tid = chunk->cpu >= 0 ? -1 : chunk->tid;
-	uint32_t index = chunk->cpu >= 0 || tid >= 0 ? 0 : chunk->index;
+	struct aux_buffer of = {.cpu = chunk->cpu, .tid = chunk->cpu >= 0 ? -1 : chunk->tid};
 
-	for (size_t i = 0; i < aux->nbuffers; i++) {
-		struct aux_buffer *buffer = &aux->buffers[i];
-		if (buffer->cpu == chunk->cpu && buffer->tid == tid && buffer->index == index)
-			return buffer;
+	of.index = of.cpu >= 0 || of.tid >= 0 ? 0 : chunk->index;
+	if (2 * aux->nbuffers >= aux->nslots)
+		widen_slots(aux);
+	uint32_t *slot = slot_of(aux, &of);
+	if (!*slot) {
+		aux->buffers =
+			mem_grow(aux->buffers, aux->nbuffers, &aux->capacity, sizeof *aux->buffers);
+		aux->buffers[aux->nbuffers++] = of;
+		*slot = (uint32_t)aux->nbuffers;
 	}
-	aux->buffers = mem_grow(aux->buffers, aux->nbuffers, &aux->capacity, sizeof *aux->buffers);
-	struct aux_buffer *buffer = &aux->buffers[aux->nbuffers++];
-	*buffer = (struct aux_buffer){.cpu = chunk->cpu, .tid = tid, .index = index};
-	return buffer;
+	return &aux->buffers[*slot - 1];
 }
 
 static uint64_t piece_end(const struct aux_piece *piece)
@@ -212,6 +238,7 @@ void aux_release(struct aux *aux)
 	for (size_t i = 0; i < aux->nbuffers; i++)
 		mem_free(aux->buffers[i].pieces);
 	mem_free(aux->buffers);
+	mem_free(aux->slots);
 	*aux = (struct aux){0};
 }
 

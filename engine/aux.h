@@ -36,6 +36,8 @@ struct aux {
 	struct aux_kind kind;       /* name NULL: the part says nothing of its kind */
 	struct aux_buffer *buffers; /* in the order in which they were met */
 	size_t nbuffers, capacity;
+	uint32_t *slots; /* 1 + place in `buffers`, by hash; a power of two of them */
+	size_t nslots;
 };
 
 /* Begins empty: {0}. The caller ends it with aux_release(). */

@@ -153,6 +153,7 @@ static void buffers_are_told_apart(void **state)
 						  {.cpu = 0, .tid = -1, .index = 8},
 						  {.cpu = 1, .tid = 31},
 						  {.cpu = -1, .tid = 30, .index = 9}};
+	enum { MANY = 1000 };
 	struct source *source = source_over("chunks", "abcdefghi", COUNT(chunks));
 	struct aux aux = {0};
 	struct error err;
@@ -171,6 +172,17 @@ static void buffers_are_told_apart(void **state)
 	assert_int_equal(aux.buffers[2].tid, 30);
 	assert_int_equal(aux.buffers[2].size, 2);
 	assert_int_equal(aux.buffers[5].index, 5);
+	for (unsigned i = 0; i < 2 * MANY; i++) {
+		struct aux_chunk chunk = {.cpu = -1, .tid = 100 + i % MANY, .source = source};
+		chunk.offset = i / MANY;
+		chunk.len = 1;
+		assert_true(aux_place(&aux, &chunk, &err));
+	}
+	assert_int_equal(aux.nbuffers, 6 + MANY);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(aux.buffers[6 + i].tid, 100 + i);
+		assert_int_equal(aux.buffers[6 + i].size, 2);
+	}
 	aux_release(&aux);
 	source_close(source);
 }

@@ -345,6 +345,22 @@ void scratch_remove(char *path)
 	mem_free(path);
 }
 
+char *only_file(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char *found = NULL;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.') {
+			assert_null(found);
+			found = path_join(folder, entry->d_name);
+		}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 void write_file(const char *path, const void *bytes, size_t count)
 {
 	FILE *file = fopen(path, "wb");

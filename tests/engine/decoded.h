@@ -70,6 +70,8 @@ bool corpus_each_kernel(void (*each)(const struct kernel_case *what));
 char *scratch_folder(void);
 void scratch_remove(char *path);
 char *path_join(const char *folder, const char *name);
+/* The path of the only file there, mem_free() it; NULL: the folder is empty, or gone. */
+char *only_file(const char *folder);
 void copy_folder(const char *from, const char *to);
 void write_file(const char *path, const void *bytes, size_t count);
 void *read_file(const char *path, size_t *count); /* mem_free() it */

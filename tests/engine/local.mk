@@ -22,9 +22,18 @@ check_PROGRAMS += %D%/test_aux
 check_PROGRAMS += %D%/test_aux_perf
 %C%_test_aux_perf_SOURCES = %D%/test_aux_perf.c %D%/decoded.c %D%/decoded.h
 %C%_test_aux_perf_LDADD = $(TEST_LDADD)
-check_PROGRAMS += %D%/test_symbols
-%C%_test_symbols_SOURCES = %D%/test_symbols.c
+check_PROGRAMS += %D%/test_symbols %D%/test_symbols_told %D%/test_symbol_tables \
+	%D%/test_symbol_spaces
+%C%_test_symbols_SOURCES = %D%/test_symbols.c %D%/symbols_told.c %D%/symbols_told.h \
+	%D%/decoded.c %D%/decoded.h
 %C%_test_symbols_LDADD = $(TEST_LDADD)
+%C%_test_symbols_told_SOURCES = %D%/test_symbols_told.c %D%/symbols_told.c %D%/symbols_told.h
+%C%_test_symbols_told_LDADD = $(TEST_LDADD)
+%C%_test_symbol_tables_SOURCES = %D%/test_symbol_tables.c
+%C%_test_symbol_tables_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
+%C%_test_symbol_tables_LDADD = $(TEST_LDADD) $(XXHASH_LIBS)
+%C%_test_symbol_spaces_SOURCES = %D%/test_symbol_spaces.c
+%C%_test_symbol_spaces_LDADD = $(TEST_LDADD)
 check_PROGRAMS += %D%/test_unwind
 %C%_test_unwind_SOURCES = %D%/test_unwind.c
 %C%_test_unwind_LDADD = $(TEST_LDADD)
@@ -48,12 +57,13 @@ check_PROGRAMS += %D%/test_perf
 %C%_test_perf_LDADD = $(TEST_LDADD) $(ZSTD_LIBS)
 check_PROGRAMS += %D%/test_perf_keep
 %C%_test_perf_keep_SOURCES = %D%/test_perf_keep.c %D%/perf_made.c %D%/perf_made.h \
-	%D%/decoded.c %D%/decoded.h
+	%D%/kept.c %D%/kept.h %D%/decoded.c %D%/decoded.h
 %C%_test_perf_keep_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 %C%_test_perf_keep_LDFLAGS = -Wl,--wrap=write
 %C%_test_perf_keep_LDADD = $(TEST_LDADD) $(ZSTD_LIBS) $(XXHASH_LIBS)
 check_PROGRAMS += %D%/test_ftrace_keep
-%C%_test_ftrace_keep_SOURCES = %D%/test_ftrace_keep.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
+%C%_test_ftrace_keep_SOURCES = %D%/test_ftrace_keep.c %D%/kept.c %D%/kept.h \
+	%D%/opened_ftrace.c %D%/opened_ftrace.h \
 	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
 %C%_test_ftrace_keep_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 %C%_test_ftrace_keep_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)

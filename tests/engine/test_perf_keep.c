@@ -6,18 +6,14 @@
  */
 #include "engine/base/mem.h"
 #include "engine/perf/perf.h"
-#include "tests/engine/decoded.h"
+#include "tests/engine/kept.h"
 #include "tests/engine/perf_made.h"
 #include "tests/harness.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -30,25 +26,6 @@ static const struct shape compressed = {
 	.samples = 100000,
 	.nattrs = 1,
 };
-
-struct scene {
-	char *folder, *trace, *copies;
-	char *copy;      /* NULL: none was kept */
-	char *temporary; /* where the next one is written */
-	int held;        /* ended with the scene */
-};
-
-enum { HOUR = 3600, NOW = 0 };
-
-static void set_age(const char *path, int age)
-{
-	struct timespec times[2];
-
-	clock_gettime(CLOCK_REALTIME, &times[0]);
-	times[0].tv_sec -= age;
-	times[1] = times[0];
-	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
 
 /* Changes bytes in place; of the end when `at` is negative. */
 static void change(const char *path, long at, size_t count)
@@ -63,23 +40,6 @@ static void change(const char *path, long at, size_t count)
 	mem_free(bytes);
 }
 
-/* The only file in the folder of copies. */
-static char *find_copy(const char *folder)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-	char *found = NULL;
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.') {
-			assert_null(found);
-			found = path_join(folder, entry->d_name);
-		}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 static ino_t inode_of(const char *path)
 {
 	struct stat st;
@@ -88,63 +48,9 @@ static ino_t inode_of(const char *path)
 	return st.st_ino;
 }
 
-static void count_damage(void *arg, enum notice_kind kind, const char *text)
-{
-	(void)text;
-	*(size_t *)arg += kind == NOTICE_DAMAGE;
-}
-
-/* Opens, decodes all, closes. */
-static size_t read_all(const char *path, const char *copies, struct decoded *out)
-{
-	size_t damages = 0;
-	struct trace_options options = {.paths = &path,
-					.npaths = 1,
-					.spill_dir = copies,
-					.notices = {count_damage, &damages}};
-	struct trace *trace;
-	struct error err;
-
-	if (!trace_open(&options, &trace, &err))
-		fail_msg("%s", err.text);
-	for (size_t s = 0; s < trace->nstreams; s++) {
-		const struct stream *stream = trace->streams[s];
-		struct decoder *decoder = decoded_reader(trace, stream)->decoder_new(stream);
-		struct records records = {0};
-		records_scan(trace, stream, NULL, &records);
-		for (size_t i = 0; i < records.count; i++)
-			decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, out);
-		records_release(&records);
-		decoded_reader(trace, stream)->decoder_free(decoder);
-	}
-	trace_close(trace);
-	return damages;
-}
-
 /* What happens between the two openings ------------------------------------------------------- */
 
-static void nothing(struct scene *scene)
-{
-	(void)scene;
-}
-
-static void is_copied(struct scene *scene)
-{
-	size_t size;
-	void *bytes = read_file(scene->trace, &size);
-
-	mem_free(scene->trace);
-	scene->trace = path_join(scene->folder, "other.data");
-	write_file(scene->trace, bytes, size);
-	mem_free(bytes);
-}
-
-static void is_touched(struct scene *scene)
-{
-	set_age(scene->trace, HOUR / 2);
-}
-
-static void changes_inside(struct scene *scene)
+static void changes_inside(struct kept_scene *scene)
 {
 	size_t size;
 	void *bytes = read_file(scene->trace, &size);
@@ -153,7 +59,7 @@ static void changes_inside(struct scene *scene)
 	change(scene->trace, (long)size / 2, 4096);
 }
 
-static void has_no_size(struct scene *scene)
+static void has_no_size(struct kept_scene *scene)
 {
 	size_t size;
 	uint8_t *bytes = read_file(scene->trace, &size);
@@ -162,75 +68,37 @@ static void has_no_size(struct scene *scene)
 	write_file(scene->trace, bytes, size);
 	mem_free(bytes);
 	set_age(scene->trace, HOUR);
-	assert_int_equal(unlink(scene->copy), 0); /* its name has to do with its end */
+	assert_int_equal(unlink(scene->kept), 0); /* its name has to do with its end */
 }
 
-static void still_grows(struct scene *scene)
+static void still_grows(struct kept_scene *scene)
 {
 	has_no_size(scene);
 	set_age(scene->trace, NOW);
 }
 
-static void copy_is_cut(struct scene *scene)
+static void mark_is_bad(struct kept_scene *scene)
 {
-	assert_int_equal(truncate(scene->copy, 1000), 0);
-}
-
-static void copy_is_empty(struct scene *scene)
-{
-	assert_int_equal(truncate(scene->copy, 0), 0);
-}
-
-static void mark_is_bad(struct scene *scene)
-{
-	change(scene->copy, -60, 1);
+	change(scene->kept, -60, 1);
 }
 
 /* The mark is behind the copy's bytes: 104 bytes, the boot at 80, what proves the mark at 96. */
-static void other_boot(struct scene *scene)
+static void other_boot(struct kept_scene *scene)
 {
 	size_t size;
-	uint8_t *bytes = read_file(scene->copy, &size), *mark = bytes + size - 104;
+	uint8_t *bytes = read_file(scene->kept, &size), *mark = bytes + size - 104;
 
 	memset(mark + 80, 1, 16);
 	uint64_t check = XXH3_64bits(mark, 96);
 	memcpy(mark + 96, &check, sizeof check);
-	write_file(scene->copy, bytes, size);
+	write_file(scene->kept, bytes, size);
 	mem_free(bytes);
 }
 
-static void other_boot_lost_bytes(struct scene *scene)
+static void other_boot_lost_bytes(struct kept_scene *scene)
 {
 	other_boot(scene);
-	change(scene->copy, 5000, 1);
-}
-
-static void is_link(struct scene *scene)
-{
-	char *other = path_join(scene->folder, "elsewhere");
-
-	assert_int_equal(rename(scene->copy, other), 0);
-	assert_int_equal(symlink(other, scene->copy), 0);
-	mem_free(other);
-}
-
-static void writer_was_killed(struct scene *scene)
-{
-	assert_int_equal(unlink(scene->copy), 0);
-	write_file(scene->temporary, "half", 4);
-}
-
-static void another_writes(struct scene *scene)
-{
-	writer_was_killed(scene);
-	scene->held = open(scene->temporary, O_RDWR);
-	assert_int_equal(flock(scene->held, LOCK_EX), 0);
-}
-
-static void folder_goes(struct scene *scene)
-{
-	assert_int_equal(unlink(scene->copy), 0);
-	assert_int_equal(rmdir(scene->copies), 0);
+	change(scene->kept, 5000, 1);
 }
 
 /* A file system that is full for files with a name. */
@@ -251,9 +119,9 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
 	return -1;
 }
 
-static void disk_is_full(struct scene *scene)
+static void disk_is_full(struct kept_scene *scene)
 {
-	assert_int_equal(unlink(scene->copy), 0);
+	assert_int_equal(unlink(scene->kept), 0);
 	full = true;
 }
 
@@ -266,7 +134,7 @@ enum outcome {
 
 static const struct row {
 	const char *name;
-	void (*between)(struct scene *scene);
+	void (*between)(struct kept_scene *scene);
 	enum outcome outcome;
 	size_t damages;
 } rows[] = {
@@ -278,10 +146,10 @@ static const struct row {
 	{"bytes of the file changed", changes_inside, STAYS, 1},
 	{"a recorder may still be at work", still_grows, NONE, 1},
 	{"not finished, but at rest", has_no_size, MADE, 1},
-	{"a copy that was cut is made anew", copy_is_cut, MADE, 0},
-	{"an empty copy is made anew", copy_is_empty, MADE, 0},
+	{"a copy that was cut is made anew", kept_is_cut, MADE, 0},
+	{"an empty copy is made anew", kept_is_empty, MADE, 0},
 	{"a bad mark is not trusted", mark_is_bad, MADE, 0},
-	{"a link is not followed", is_link, MADE, 0},
+	{"a link is not followed", kept_is_link, MADE, 0},
 	{"who was killed while writing left a temporary", writer_was_killed, MADE, 0},
 	{"another process writes it", another_writes, HELD, 0},
 	{"the folder is gone", folder_goes, NONE, 0},
@@ -295,9 +163,9 @@ static void equal_lists(const struct decoded *a, const struct decoded *b)
 	assert_true(decoded_same(a->events, b->events, a->count));
 }
 
-static void after(const struct scene *scene, enum outcome outcome, ino_t first)
+static void after(const struct kept_scene *scene, enum outcome outcome, ino_t first)
 {
-	char *copy = find_copy(scene->copies);
+	char *copy = only_file(scene->copies);
 
 	if (outcome == NONE) {
 		assert_null(copy);
@@ -311,7 +179,7 @@ static void after(const struct scene *scene, enum outcome outcome, ino_t first)
 		assert_memory_equal(bytes, "half", size);
 		mem_free(bytes);
 	} else if (outcome == STAYS) {
-		assert_string_equal(copy, scene->copy);
+		assert_string_equal(copy, scene->kept);
 		assert_true(inode_of(copy) == first);
 	} else {
 		struct stat st;
@@ -324,44 +192,32 @@ static void after(const struct scene *scene, enum outcome outcome, ino_t first)
 static void kept(void **state)
 {
 	const struct row *row = *state;
-	struct scene scene = {.folder = scratch_folder(), .held = -1};
+	struct kept_scene scene;
 	struct decoded first = {0}, second = {0}, plain = {0};
 	struct made made;
-	struct buf name = {0};
 
+	kept_begin(&scene);
 	made_new(&compressed, &made);
 	scene.trace = made_write(&made, scene.folder, SIZE_MAX);
-	scene.copies = path_join(scene.folder, "copies");
-	assert_int_equal(mkdir(scene.copies, 0777), 0);
 	set_age(scene.trace, HOUR);
-	assert_int_equal(read_all(scene.trace, scene.copies, &first), 0);
+	assert_int_equal(kept_read(scene.trace, scene.copies, &first).damages, 0);
 	assert_int_equal(first.count, made.nwants);
-	scene.copy = find_copy(scene.copies);
-	assert_non_null(scene.copy);
-	ino_t inode = inode_of(scene.copy);
-	buf_printf(&name, "%s.tmp", scene.copy);
-	scene.temporary = mem_strdup(buf_text(&name));
+	kept_find(&scene);
+	ino_t inode = inode_of(scene.kept);
 
 	row->between(&scene);
-	size_t damages = read_all(scene.trace, scene.copies, &second);
+	size_t damages = kept_read(scene.trace, scene.copies, &second).damages;
 	full = false;
 	assert_int_equal(damages, row->damages);
 	after(&scene, row->outcome, inode);
-	assert_int_equal(read_all(scene.trace, NULL, &plain), row->damages);
+	assert_int_equal(kept_read(scene.trace, NULL, &plain).damages, row->damages);
 	equal_lists(&second, &plain);
 
-	if (scene.held >= 0)
-		close(scene.held);
 	decoded_release(&first);
 	decoded_release(&second);
 	decoded_release(&plain);
 	made_release(&made);
-	buf_release(&name);
-	scratch_remove(scene.folder);
-	mem_free(scene.trace);
-	mem_free(scene.copies);
-	mem_free(scene.copy);
-	mem_free(scene.temporary);
+	kept_end(&scene);
 }
 
 /* A small file is decompressed as fast as a copy is found. */
@@ -369,23 +225,21 @@ static void small_is_not_kept(void **state)
 {
 	struct decoded all = {0};
 	struct shape shape = compressed;
-	char *folder = scratch_folder(), *copies = path_join(folder, "copies");
+	struct kept_scene scene;
 	struct made made;
 
 	(void)state;
+	kept_begin(&scene);
 	shape.samples = 100;
 	made_new(&shape, &made);
-	char *path = made_write(&made, folder, SIZE_MAX);
-	assert_int_equal(mkdir(copies, 0777), 0);
-	set_age(path, HOUR);
-	read_all(path, copies, &all);
+	scene.trace = made_write(&made, scene.folder, SIZE_MAX);
+	set_age(scene.trace, HOUR);
+	kept_read(scene.trace, scene.copies, &all);
 	assert_int_equal(all.count, made.nwants);
-	assert_null(find_copy(copies));
+	assert_null(only_file(scene.copies));
 	decoded_release(&all);
 	made_release(&made);
-	scratch_remove(folder);
-	mem_free(copies);
-	mem_free(path);
+	kept_end(&scene);
 }
 
 int main(void)

@@ -1,0 +1,116 @@
+/* symbols_told.c - see symbols_told.h */
+#include "tests/engine/symbols_told.h"
+
+#include "tests/harness.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+char told_folder[] = "/tmp/yore-symbols-XXXXXX";
+struct trace *told_trace;
+
+static const struct map_event *told;
+static size_t ntold;
+
+static int maps_probe(const struct probe *probe)
+{
+	return probe->is_folder ? 100 : 0;
+}
+
+static bool maps_open(struct trace *trace, const char *path, const char *settings,
+		      enum source_mode mode, struct error *err);
+
+static void maps_close(struct part *part)
+{
+	(void)part;
+}
+
+static bool maps_tell(const struct part *part, void (*each)(void *, const struct map_event *),
+		      void *arg, struct error *err)
+{
+	(void)part;
+	(void)err;
+	for (size_t i = 0; i < ntold; i++)
+		each(arg, &told[i]);
+	return true;
+}
+
+static const struct reader maps_reader = {.format = "maps",
+					  .probe = maps_probe,
+					  .open = maps_open,
+					  .close = maps_close,
+					  .maps = maps_tell};
+
+static bool maps_open(struct trace *trace, const char *path, const char *settings,
+		      enum source_mode mode, struct error *err)
+{
+	(void)settings;
+	(void)mode;
+	(void)err;
+	trace_add_part(trace, &maps_reader, path);
+	return true;
+}
+
+void tell(const struct map_event *events, size_t count)
+{
+	told = events;
+	ntold = count;
+}
+
+bool told_run(const char *fmt, ...)
+{
+	char line[4096];
+	va_list args;
+	int n = snprintf(line, sizeof line, "cd %s && ", told_folder);
+
+	va_start(args, fmt);
+	vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
+	va_end(args);
+	return system(line) == 0;
+}
+
+FILE *told_ask(const char *fmt, ...)
+{
+	char line[4096];
+	va_list args;
+	int n = snprintf(line, sizeof line, "cd %s && ", told_folder);
+
+	va_start(args, fmt);
+	vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
+	va_end(args);
+	FILE *out = popen(line, "r");
+	assert_non_null(out);
+	return out;
+}
+
+void told_write(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", told_folder, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+int told_setup(void **state)
+{
+	const char *path = told_folder;
+	struct trace_options options = {.paths = &path, .npaths = 1};
+	struct error err;
+
+	(void)state;
+	if (!mkdtemp(told_folder))
+		return -1;
+	setenv("HOME", told_folder, 1);
+	reader_register(&maps_reader);
+	return trace_open(&options, &told_trace, &err) ? 0 : -1;
+}
+
+int told_teardown(void **state)
+{
+	(void)state;
+	trace_close(told_trace);
+	return told_run("rm -rf %s", told_folder) ? 0 : -1;
+}

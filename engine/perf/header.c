@@ -30,6 +30,11 @@ struct file_head {
 	uint64_t features[4];
 };
 
+struct renaming { /* what EVENT_UPDATE says, until all ids are known and sorted */
+	uint64_t id;
+	const char *name; /* in the arena */
+};
+
 struct opening {
 	struct perf_part *part;
 	const char *path;
@@ -37,6 +42,8 @@ struct opening {
 	struct file_head head;
 	bool compressed;
 	uint64_t id_bytes; /* of all attributes */
+	struct renaming *renamings;
+	size_t nrenamings, renamings_capacity;
 	XXH3_state_t *identity;
 };
 
@@ -283,20 +290,31 @@ static void read_id_index(struct perf_part *part, const struct perf_record *rec)
 	}
 }
 
-static void read_event_update(struct perf_part *part, const struct perf_record *rec)
+static void read_event_update(struct opening *o, const struct perf_record *rec)
 {
+	struct perf_part *part = o->part;
 	uint64_t what = rec->size > 24 ? get64(rec->bytes + 8, part->swap) : 0;
+	const char *name = (const char *)rec->bytes + 24;
 
 	if (what != 2) /* the name */
 		return;
-	for (size_t i = 0; i < part->nids; i++)
-		if (part->ids[i].id == get64(rec->bytes + 16, part->swap) &&
-		    part->ids[i].attr < part->nattrs) {
-			const char *name = (const char *)rec->bytes + 24;
-			part->attrs[part->ids[i].attr]->name = arena_strndup(
-				part->trace->arena, name, strnlen(name, rec->size - 24));
-			return;
-		}
+	o->renamings =
+		mem_grow(o->renamings, o->nrenamings, &o->renamings_capacity, sizeof *o->renamings);
+	o->renamings[o->nrenamings++] = (struct renaming){
+		get64(rec->bytes + 16, part->swap),
+		arena_strndup(part->trace->arena, name, strnlen(name, rec->size - 24))};
+}
+
+/* After order_ids(). The last name counts. */
+static void rename_events(const struct opening *o)
+{
+	const struct perf_part *part = o->part;
+
+	for (size_t i = 0; i < o->nrenamings; i++) {
+		const struct perf_id *id = perf_find_id(part, o->renamings[i].id);
+		if (id && id->attr < part->nattrs)
+			part->attrs[id->attr]->name = o->renamings[i].name;
+	}
 }
 
 static void read_pipe_attr(struct opening *o, const struct perf_record *rec)
@@ -344,7 +362,7 @@ static void take_metadata(struct opening *o, const struct perf_record *rec)
 				     rec->bytes + 16, rec->size - 16u, rec->off);
 		break;
 	case PERF_EVENT_UPDATE:
-		read_event_update(part, rec);
+		read_event_update(o, rec);
 		break;
 	case PERF_ID_INDEX:
 		read_id_index(part, rec);
@@ -617,6 +635,7 @@ static bool open_files(struct opening *o, struct error *err)
 				 o->path, o->part->sources[0].end);
 	find_cpus(o);
 	order_ids(o->part);
+	rename_events(o);
 	size_t files = o->part->nsources;
 	for (uint32_t i = 0; o->compressed && i < files; i++)
 		if (!perf_spill(o->part, i, err))
@@ -648,6 +667,7 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 		describe(&o);
 		ok = perf_add_classes(part, err) && perf_add_streams(part, err);
 	}
+	mem_free(o.renamings);
 	XXH3_freeState(o.identity);
 	return ok;
 }

@@ -28,6 +28,13 @@ struct probe {
 	size_t nhead;
 };
 
+/* The words of a format's own tool for an event. */
+enum event_words {
+	WORDS_NONE, /* it has none for this event */
+	WORDS_LINE,
+	WORDS_LINES /* newlines may be among them */
+};
+
 /*
  * What changed in an address space, in order of time: what symbols are found by. Names and build
  * ids are borrowed for the call.
@@ -103,7 +110,7 @@ struct decoder;
 struct reader {
 	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
 	const char *looks_like; /* for people: its name, and which files or folders it is */
-	bool values;            /* decoder_next() decodes values where the batch has room for them */
+	bool values; /* decoder_next() decodes values where the batch has room for them */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);
@@ -160,8 +167,8 @@ struct reader {
 	/* Each below may be NULL: the format has no such thing. */
 
 	/*
-	 * Loads the value at `place`, which column_place() found, of entries[0..n) of the batch; all
-	 * are of one class. False: not all can be had so, and decoder_fields() says why.
+	 * Loads the value at `place`, which column_place() found, of entries[0..n) of the batch;
+	 * all are of one class. False: not all can be had so, and decoder_fields() says why.
 	 */
 	bool (*decoder_column)(struct decoder *decoder, const struct batch *batch,
 			       const uint16_t *entries, uint32_t n,
@@ -169,9 +176,9 @@ struct reader {
 
 	/*
 	 * Adds the event as the format's own tool prints its payload, without a line's end.
-	 * `fields` is what decoder_fields() gave. False: this event has no text of its own.
+	 * `fields` is what decoder_fields() gave.
 	 */
-	bool (*text)(const struct fields *fields, struct buf *out);
+	enum event_words (*text)(const struct fields *fields, struct buf *out);
 	/* Calls `each` for all changes of address spaces, in order of time. */
 	bool (*maps)(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,

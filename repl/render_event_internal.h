@@ -18,7 +18,7 @@ struct class_plan {
 	struct ready head; /* `,"name":"x","packet":` or `x: ` */
 	struct plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: there is none */
-	bool (*text)(const struct fields *fields, struct buf *out);
+	enum event_words (*text)(const struct fields *fields, struct buf *out);
 	bool chain, address;      /* written as frames, or a name */
 	bool tells_names;         /* of threads */
 	bool has_thread;          /* in which it happened: */

@@ -39,33 +39,17 @@ static void indent(struct event_writer *writer, struct sink *out, size_t from)
 	}
 }
 
-/* As memchr(), for the few bytes of a line: the last run of 16 overlaps the one before. */
-static bool has_newline(const char *text, size_t len)
-{
-	typedef unsigned char run __attribute__((vector_size(16)));
-	const run newline = {10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10};
-	run found = {0}, bytes;
-	uint64_t halves[2];
-
-	if (len < sizeof bytes)
-		return memchr(text, 10, len) != NULL;
-	for (size_t at = 0; at < len; at += sizeof bytes) {
-		memcpy(&bytes, text + (at + sizeof bytes > len ? len - sizeof bytes : at),
-		       sizeof bytes);
-		found |= (run)(bytes == newline);
-	}
-	memcpy(halves, &found, sizeof halves);
-	return halves[0] | halves[1];
-}
-
 /* In the words of the format, straight to where they stay. False: it has none for this event. */
 static bool put_words(struct event_writer *writer, struct sink *out, const struct class_plan *plan,
 		      const struct fields *fields)
 {
 	size_t before = out->len, from = before + 1;
+	enum event_words words = WORDS_NONE;
 
 	sink_char(out, ' ');
-	if (!plan->text || !plan->text(fields, &out->buf)) {
+	if (plan->text)
+		words = plan->text(fields, &out->buf);
+	if (words == WORDS_NONE) {
 		out->len = before;
 		return false;
 	}
@@ -73,7 +57,7 @@ static bool put_words(struct event_writer *writer, struct sink *out, const struc
 		out->len--;
 	if (out->len == from)
 		out->len = before;
-	else if (__builtin_expect(has_newline(out->data + from, out->len - from), 0))
+	else if (words == WORDS_LINES && memchr(out->data + from, '\n', out->len - from))
 		indent(writer, out, from);
 	return true;
 }

@@ -436,13 +436,14 @@ bool ftrace_decoder_column(struct decoder *d, const struct batch *b, const uint1
 	return true;
 }
 
-bool ftrace_text(const struct fields *fields, struct buf *out)
+enum event_words ftrace_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;
 
 	if (!own || !own->format)
-		return false;
-	tracing_text(own->file->tracing, own->format, TRACING_TRACECMD, fields->data,
-		     (size_t)(fields->bits / 8), out);
-	return true;
+		return WORDS_NONE;
+	return tracing_text(own->file->tracing, own->format, TRACING_TRACECMD, fields->data,
+			    (size_t)(fields->bits / 8), out)
+		       ? WORDS_LINES
+		       : WORDS_LINE;
 }

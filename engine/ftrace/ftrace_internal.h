@@ -326,6 +326,6 @@ bool ftrace_decoder_column(struct decoder *decoder, const struct batch *batch,
 bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			   struct fields *out, struct error *err);
 uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-bool ftrace_text(const struct fields *fields, struct buf *out);
+enum event_words ftrace_text(const struct fields *fields, struct buf *out);
 
 #endif

@@ -108,6 +108,8 @@ struct program {
 	uint32_t count, capacity;
 	size_t room; /* of all literals, padded, and plain numbers */
 	bool failed; /* the tools print all fields instead */
+	bool lines;  /* it may print newlines, not counting one at its end */
+	bool texts;  /* it prints texts of the record, which may have some */
 };
 
 struct record {

@@ -272,6 +272,69 @@ static void make_room(struct program *program, struct arena *arena)
 	}
 }
 
+static bool text_has_lines(const char *text)
+{
+	return text && strchr(text, '\n');
+}
+
+/* What a %s may print that is none of the record's bytes. */
+static bool node_has_lines(const struct node *node)
+{
+	switch ((enum node_kind)node->kind) {
+	case NODE_CHOICE:
+		return node_has_lines(node->b) || node_has_lines(node->c);
+	case NODE_FLAGS:
+	case NODE_SYMBOL:
+		for (uint32_t i = 0; i < node->nlabels; i++)
+			if (text_has_lines(node->labels[i].text))
+				return true;
+		return text_has_lines(node->text);
+	case NODE_NUMBER:
+	case NODE_TEXT:
+		return text_has_lines(node->text);
+	default:
+		return true;
+	}
+}
+
+static bool is_record_text(const struct node *node)
+{
+	return node->kind == NODE_STRING || (node->kind == NODE_FIELD && node->field->is_array);
+}
+
+static void find_lines(struct program *program)
+{
+	for (uint32_t i = 0; i < program->count; i++) {
+		const struct piece *piece = &program->pieces[i];
+		const char *newline = NULL;
+		switch ((enum piece_kind)piece->kind) {
+		case PIECE_LITERAL:
+			newline = memchr(piece->text, '\n', piece->len);
+			program->lines |= newline && (i + 1 < program->count ||
+						      newline + 1 < piece->text + piece->len);
+			break;
+		case PIECE_DECIMAL:
+		case PIECE_HEX:
+			break;
+		case PIECE_FIELD_TEXT:
+			program->texts = true;
+			break;
+		case PIECE_NUMBER:
+			program->lines |= piece->spec.conversion == 'c';
+			break;
+		case PIECE_STRING:
+			if (is_record_text(piece->arg))
+				program->texts = true;
+			else
+				program->lines |= node_has_lines(piece->arg);
+			break;
+		case PIECE_POINTER:
+			program->lines = true;
+			break;
+		}
+	}
+}
+
 struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
 			      enum tracing_style style, struct arena *arena)
 {
@@ -290,5 +353,6 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 			at = literal(&c, at);
 	}
 	make_room(program, arena);
+	find_lines(program);
 	return program;
 }

@@ -21,13 +21,14 @@ static struct program *program_of(const struct tracing *tracing, struct tracing_
 	return program;
 }
 
-void tracing_text(const struct tracing *tracing, const struct tracing_format *format,
+bool tracing_text(const struct tracing *tracing, const struct tracing_format *format,
 		  enum tracing_style style, const uint8_t *data, size_t size, struct buf *out)
 {
 	static const uint8_t none;
 	const struct record record = {tracing, data ? data : &none, data ? size : 0};
 	struct tracing_text *text = format->text;
 	size_t before = out->len;
+	bool lines = true;
 
 	if (style != TRACING_TRACECMD || !plugin_text(&record, text, out)) {
 		const struct program *program = program_of(tracing, text, style);
@@ -38,9 +39,12 @@ void tracing_text(const struct tracing *tracing, const struct tracing_format *fo
 			print_raw(&record, text, out);
 		} else {
 			print_run(program, &record, out);
+			lines = program->lines ||
+				(program->texts && memchr(record.data, '\n', record.size));
 		}
 	}
 	if (out->len > before && out->data[out->len - 1] == '\n')
 		out->len--;
 	*buf_room(out, 0) = 0;
+	return lines;
 }

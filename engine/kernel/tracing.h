@@ -101,9 +101,9 @@ enum tracing_style {
 /*
  * Adds the text of a record (its first byte is the common_type). Thread-safe; never fails: what
  * the kernel's format cannot say becomes "field=value" as the tools do. One newline at its end is
- * left out; others (kernel_stack) are in it.
+ * left out; others (kernel_stack) are in it. False: there are surely none.
  */
-void tracing_text(const struct tracing *tracing, const struct tracing_format *format,
+bool tracing_text(const struct tracing *tracing, const struct tracing_format *format,
 		  enum tracing_style style, const uint8_t *record, size_t size, struct buf *out);
 
 #endif

@@ -85,7 +85,7 @@ static struct perf_op *add_op(struct making *m, enum perf_op_kind kind)
 static void add_int(struct making *m, struct tree *tree, const char *name,
 		    struct field_class *class)
 {
-	struct perf_op *op = add_op(m, OP_INT);
+	struct perf_op *op = add_op(m, ITEM_INT);
 
 	op->bytes = (uint8_t)(class->bits / 8);
 	op->is_signed = class->is_signed;
@@ -126,7 +126,7 @@ static struct perf_op *add_blob(struct making *m, struct tree *tree, const char 
 /* read_format: one counter, or a group's. */
 static void add_read(struct making *m, struct tree *tree, uint64_t format)
 {
-	struct perf_op *op = add_op(m, OP_READ);
+	struct perf_op *op = add_op(m, ITEM_READ);
 	struct tree *read = mem_new(sizeof *read), *value = mem_new(sizeof *value);
 
 	op->format = format;
@@ -178,7 +178,7 @@ static struct field_class *branch_class(struct making *m)
 
 static void add_branches(struct making *m, const struct perf_attr *attr)
 {
-	struct perf_op *op = add_op(m, OP_BRANCHES);
+	struct perf_op *op = add_op(m, ITEM_BRANCHES);
 
 	op->has_index = attr->branch_sample_type & BRANCH_HW_INDEX;
 	if (op->has_index)
@@ -188,7 +188,7 @@ static void add_branches(struct making *m, const struct perf_attr *attr)
 
 static void add_registers(struct making *m, const char *name, uint64_t mask)
 {
-	struct perf_op *op = add_op(m, OP_REGS);
+	struct perf_op *op = add_op(m, ITEM_REGS);
 	struct arena *arena = m->part->trace->arena;
 
 	op->count = (uint16_t)__builtin_popcountll(mask);
@@ -200,15 +200,15 @@ static void add_registers(struct making *m, const char *name, uint64_t mask)
 static void add_raw(struct making *m)
 {
 	if (!m->format) {
-		add_blob(m, &m->payload, "raw", OP_RAW_BLOB);
+		add_blob(m, &m->payload, "raw", ITEM_RAW_BLOB);
 		return;
 	}
-	add_op(m, OP_RAW);
+	add_op(m, ITEM_RAW);
 }
 
 static void add_weight(struct making *m)
 {
-	struct perf_op *op = add_op(m, OP_WEIGHTS);
+	struct perf_op *op = add_op(m, ITEM_WEIGHTS);
 
 	add_member(&m->context, "weight", op->node[0] = new_int(m, 32, false));
 	add_member(&m->context, "ins_lat", op->node[1] = new_int(m, 16, false));
@@ -223,7 +223,7 @@ static void add_task(struct making *m)
 
 static void add_stack(struct making *m)
 {
-	struct perf_op *op = add_blob(m, &m->context, "stack_user", OP_STACK);
+	struct perf_op *op = add_blob(m, &m->context, "stack_user", ITEM_STACK);
 
 	add_member(&m->context, "stack_user_used", op->node[2] = new_int(m, 64, false));
 }
@@ -235,7 +235,7 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 	struct tree *context = &m->context;
 
 	if (type & SAMPLE_IDENTIFIER && type & SAMPLE_ID)
-		add_op(m, OP_PASS);
+		add_op(m, ITEM_PASS);
 	else if (type & SAMPLE_IDENTIFIER)
 		add_int(m, context, "id", new_int(m, 64, false));
 	if (type & SAMPLE_IP)
@@ -243,7 +243,7 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 	if (type & SAMPLE_TID)
 		add_task(m);
 	if (type & SAMPLE_TIME)
-		add_op(m, OP_PASS);
+		add_op(m, ITEM_PASS);
 	if (type & SAMPLE_ADDR)
 		add_int(m, context, "addr", new_hex(m, true));
 	if (type & SAMPLE_ID)
@@ -251,13 +251,13 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 	if (type & SAMPLE_STREAM_ID)
 		add_int(m, context, "stream_id", new_int(m, 64, false));
 	if (type & SAMPLE_CPU)
-		add_op(m, OP_PASS);
+		add_op(m, ITEM_PASS);
 	if (type & SAMPLE_PERIOD)
 		add_int(m, context, "period", new_int(m, 64, false));
 	if (type & SAMPLE_READ)
 		add_read(m, context, attr->read_format);
 	if (type & SAMPLE_CALLCHAIN) {
-		struct perf_op *op = add_op(m, OP_CHAIN);
+		struct perf_op *op = add_op(m, ITEM_CHAIN);
 		add_run(m, context, "callchain", new_hex(m, true), &op->node[0], &op->node[1]);
 	}
 	if (type & SAMPLE_RAW)
@@ -287,24 +287,24 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 	if (type & SAMPLE_CODE_PAGE_SIZE)
 		add_int(m, context, "code_page_size", new_int(m, 64, false));
 	if (type & SAMPLE_AUX)
-		add_blob(m, context, "aux", OP_SIZED);
+		add_blob(m, context, "aux", ITEM_SIZED);
 }
 
 static void add_trailer(struct making *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->flags & ATTR_SAMPLE_ID_ALL ? attr->sample_type : 0;
 
-	add_op(m, OP_TRAILER);
+	add_op(m, ITEM_TRAILER);
 	if (type & SAMPLE_TID)
 		add_task(m);
 	if (type & SAMPLE_TIME)
-		add_op(m, OP_PASS);
+		add_op(m, ITEM_PASS);
 	if (type & SAMPLE_ID)
 		add_int(m, &m->context, "id", new_int(m, 64, false));
 	if (type & SAMPLE_STREAM_ID)
 		add_int(m, &m->context, "stream_id", new_int(m, 64, false));
 	if (type & SAMPLE_CPU)
-		add_op(m, OP_PASS);
+		add_op(m, ITEM_PASS);
 	if (type & SAMPLE_IDENTIFIER && !(type & SAMPLE_ID))
 		add_int(m, &m->context, "id", new_int(m, 64, false));
 }
@@ -347,7 +347,7 @@ static const struct side mmap2_build_id = {
 
 static void add_namespaces(struct making *m, const char *name)
 {
-	struct perf_op *op = add_op(m, OP_PAIRS);
+	struct perf_op *op = add_op(m, ITEM_PAIRS);
 	struct tree *pair = mem_new(sizeof *pair);
 
 	add_member(pair, "dev", new_int(m, 64, false));
@@ -358,7 +358,7 @@ static void add_namespaces(struct making *m, const char *name)
 
 static void add_string(struct making *m, const char *name)
 {
-	struct perf_op *op = add_op(m, OP_STRING);
+	struct perf_op *op = add_op(m, ITEM_STRING);
 
 	op->node[0] = new_class(m, FIELD_STRING);
 	add_member(&m->payload, name, op->node[0]);
@@ -367,7 +367,7 @@ static void add_string(struct making *m, const char *name)
 static void add_misc(struct making *m, char *name)
 {
 	size_t len = strlen(name);
-	struct perf_op *op = add_op(m, OP_MISC);
+	struct perf_op *op = add_op(m, ITEM_MISC);
 
 	op->bit = (uint16_t)(10 * (name[len - 2] - '0') + name[len - 1] - '0');
 	name[len - 2] = 0;
@@ -377,7 +377,7 @@ static void add_misc(struct making *m, char *name)
 
 static void add_poke(struct making *m)
 {
-	struct perf_op *op = add_op(m, OP_POKE);
+	struct perf_op *op = add_op(m, ITEM_POKE);
 
 	add_run(m, &m->payload, "old_bytes", byte_class(m), &op->node[0], &op->node[1]);
 	add_run(m, &m->payload, "new_bytes", byte_class(m), &op->node[2], &op->node[3]);
@@ -406,9 +406,9 @@ static void add_body_item(struct making *m, char letter, char *name, uint64_t re
 	} else if (letter == 'k') {
 		add_poke(m);
 	} else if (letter == 'i') {
-		add_blob(m, &m->payload, name, OP_BUILD_ID);
+		add_blob(m, &m->payload, name, ITEM_BUILD_ID);
 	} else {
-		add_blob(m, &m->payload, name, OP_BYTES)->count = 8;
+		add_blob(m, &m->payload, name, ITEM_BYTES)->count = 8;
 	}
 }
 
@@ -418,7 +418,7 @@ static void add_body(struct making *m, const struct side *side, const struct per
 
 	for (const char *letter = side->letters; *letter; letter++) {
 		if (*letter == '_') {
-			add_op(m, OP_PASS);
+			add_op(m, ITEM_PASS);
 			continue;
 		}
 		add_body_item(m, *letter, strsep(&names, " "), attr->read_format);
@@ -427,61 +427,128 @@ static void add_body(struct making *m, const struct side *side, const struct per
 
 static bool is_fixed(const struct perf_op *op)
 {
-	return op->kind == OP_PASS || op->kind == OP_INT || op->kind == OP_MISC;
+	return op->kind == ITEM_PASS || op->kind == ITEM_INT;
 }
 
-static struct perf_int int_of(const struct perf_op *op, uint16_t at, bool swap)
+static uint16_t fixed_bytes(const struct perf_op *op)
 {
-	uint8_t bits = (uint8_t)(op->bytes * 8);
-
-	if (op->kind == OP_MISC)
-		return (struct perf_int){
-			.load = LOAD_MISC, .right = (uint8_t)op->bit, .slot = op->slot[0]};
-	struct perf_int number = {.load = op->is_signed ? LOAD_SIGNED : LOAD_UNSIGNED,
-				  .left = (uint8_t)(64 - bits),
-				  .right = (uint8_t)(64 - bits),
-				  .at = at,
-				  .slot = op->slot[0]};
-	if (swap) /* the first byte is the highest */
-		number.left = 0;
-	return number;
+	return op->kind == ITEM_PASS ? 8 : op->bytes;
 }
 
-/* Of the last numbers, eight bytes reach over the stretch's end: they are loaded from before. */
-static void stay_inside(struct perf_int *numbers, uint32_t count, uint16_t bytes, bool swap)
+/* Of a number near to the end, the eight bytes that are loaded are those in front of the end. */
+static struct layout_integer integer_of(const struct perf_op *op, uint32_t at, uint32_t end,
+					bool swap)
 {
-	assert(!bytes || bytes >= 8); /* all items but those of eights stand in pairs */
-	for (uint32_t i = 0; i < count; i++) {
-		struct perf_int *number = &numbers[i];
-		uint16_t over = (uint16_t)(number->at + 8 > bytes ? number->at + 8 - bytes : 0);
-		if (number->load == LOAD_MISC)
-			continue;
-		number->at = (uint16_t)(number->at - over);
-		number->left = (uint8_t)(swap ? number->left + 8 * over : number->left - 8 * over);
+	uint32_t bits = op->bytes * 8u, over = at + 8 > end ? at + 8 - end : 0;
+
+	return (struct layout_integer){
+		.mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX,
+		.sign = op->is_signed ? UINT64_C(1) << (bits - 1) : 0,
+		.offset = (uint16_t)(at - over),
+		.shift = (uint16_t)(swap ? 64 - bits - 8 * over : 8 * over),
+		.slot = op->slot[0],
+	};
+}
+
+/* Integers that are being put together; the last group is filled up. */
+struct integers {
+	struct layout_integer *items;
+	uint32_t count, ngroups;
+};
+
+static struct integers integers_new(struct arena *arena, uint32_t most)
+{
+	most += LAYOUT_GROUP - 1;
+	return (struct integers){.items = arena_array(arena, most, sizeof(struct layout_integer))};
+}
+
+static void close_groups(struct integers *integers)
+{
+	uint32_t count = integers->count;
+
+	while (count && count % LAYOUT_GROUP) {
+		integers->items[count] = integers->items[count - 1];
+		count++;
 	}
+	integers->ngroups = count / LAYOUT_GROUP;
+}
+
+/* ops[*i...], as far as they are fixed, in one. */
+static struct perf_op join_stretch(const struct perf_class *perf, uint32_t *i, bool swap,
+				   struct arena *arena)
+{
+	struct perf_op joined = {.kind = ITEM_INTS};
+	uint32_t begin = *i, end = *i, at = 0;
+
+	for (; end < perf->nops && is_fixed(&perf->ops[end]); end++)
+		joined.bytes = (uint16_t)(joined.bytes + fixed_bytes(&perf->ops[end]));
+	assert(joined.bytes >= 8); /* all items but those of eights stand in pairs */
+	struct integers integers = integers_new(arena, end - begin);
+	for (uint32_t k = begin; k < end; k++) {
+		const struct perf_op *op = &perf->ops[k];
+		if (op->kind == ITEM_INT)
+			integers.items[integers.count++] = integer_of(op, at, joined.bytes, swap);
+		at += fixed_bytes(op);
+	}
+	close_groups(&integers);
+	joined.integers = integers.items;
+	joined.ngroups = integers.ngroups;
+	*i = end;
+	return joined;
 }
 
 /* Stretches of numbers become one op each. */
-static void join_ints(struct perf_class *perf, bool swap)
+static void join_ints(struct perf_class *perf, bool swap, struct arena *arena)
 {
-	uint32_t kept = 0, nints = 0;
+	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < perf->nops;) {
-		struct perf_op ints = {.kind = OP_INTS, .first = (uint16_t)nints};
-		for (; i < perf->nops && is_fixed(&perf->ops[i]); i++) {
-			const struct perf_op *op = &perf->ops[i];
-			if (op->kind != OP_PASS)
-				perf->ints[nints++] = int_of(op, ints.bytes, swap);
-			ints.bytes = (uint16_t)(ints.bytes + (op->kind == OP_PASS ? 8 : op->bytes));
-		}
-		ints.count = (uint16_t)(nints - ints.first);
-		stay_inside(perf->ints + ints.first, ints.count, ints.bytes, swap);
-		if (ints.bytes || ints.count)
-			perf->ops[kept++] = ints;
+	for (uint32_t i = 0; i < perf->nops;)
+		if (is_fixed(&perf->ops[i]))
+			perf->ops[kept++] = join_stretch(perf, &i, swap, arena);
 		else
 			perf->ops[kept++] = perf->ops[i++];
-	}
 	perf->nops = kept;
+}
+
+/* Bytes of the record up to the first of ops[0, n) whose size may differ; *n: how many they are. */
+static uint32_t flat_bytes(const struct perf_op *ops, uint32_t *n, bool *exact)
+{
+	uint32_t bytes = RECORD_HEAD, i = 0;
+
+	for (*exact = false; i < *n; i++) {
+		if (ops[i].kind == ITEM_TRAILER)
+			*exact = true;
+		else if (is_fixed(&ops[i]))
+			bytes += fixed_bytes(&ops[i]);
+		else if (ops[i].kind != ITEM_MISC)
+			break;
+	}
+	*n = i;
+	return bytes;
+}
+
+/* Before stretches are joined. */
+static void make_flat(struct perf_class *perf, struct arena *arena)
+{
+	struct perf_flat *flat = &perf->flat;
+	uint32_t n = perf->nops, at = RECORD_HEAD;
+
+	flat->bytes = flat_bytes(perf->ops, &n, &flat->exact);
+	struct integers integers = integers_new(arena, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct perf_op *op = &perf->ops[i];
+		if (op->kind == ITEM_MISC) /* in the record's head: type, misc, size */
+			integers.items[integers.count++] = (struct layout_integer){
+				.mask = 1, .shift = (uint16_t)(32 + op->bit), .slot = op->slot[0]};
+		if (op->kind == ITEM_INT)
+			integers.items[integers.count++] = integer_of(op, at, flat->bytes, false);
+		at += is_fixed(op) ? fixed_bytes(op) : 0;
+	}
+	close_groups(&integers);
+	flat->integers = integers.items;
+	flat->ngroups = integers.ngroups;
+	for (uint32_t i = 0; i < n; i++) /* as they will be joined */
+		flat->nops += !is_fixed(&perf->ops[i]) || !i || !is_fixed(&perf->ops[i - 1]);
 }
 
 static bool finish(struct making *m, const char *name, uint64_t id, struct perf_class **out,
@@ -517,21 +584,25 @@ static bool finish(struct making *m, const char *name, uint64_t id, struct perf_
 		class->scope[SCOPE_PAYLOAD] = m->format->payload;
 		class->slot_base[SCOPE_PAYLOAD] = m->format->slot_base[1];
 	}
-	*perf = (struct perf_class){
-		.class = class, .tracing = part->tracing, .format = m->format, .nops = m->nops};
+	*perf = (struct perf_class){.class = class,
+				    .index = class->index,
+				    .tracing = part->tracing,
+				    .format = m->format,
+				    .nops = m->nops};
 	perf->ops = arena_array(arena, m->nops, sizeof *perf->ops);
 	memcpy(perf->ops, m->ops, m->nops * sizeof *perf->ops);
 	bool in_context = false; /* which root a node is of says its base */
 	for (uint32_t i = 0; i < m->nops; i++) {
-		in_context |= m->ops[i].kind == OP_TRAILER;
-		bool payload = id >= CLASS_SIDE ? !in_context : m->ops[i].kind == OP_RAW_BLOB;
-		for (unsigned k = 0; k < OP_SLOTS; k++)
+		in_context |= m->ops[i].kind == ITEM_TRAILER;
+		bool payload = id >= CLASS_SIDE ? !in_context : m->ops[i].kind == ITEM_RAW_BLOB;
+		for (unsigned k = 0; k < ITEM_SLOTS; k++)
 			perf->ops[i].slot[k] =
 				m->ops[i].node[k] ? shift + bases[payload] + m->ops[i].node[k]->slot
-						  : OP_NO_SLOT;
+						  : ITEM_NO_SLOT;
 	}
-	perf->ints = arena_array(arena, m->nops, sizeof *perf->ints);
-	join_ints(perf, part->swap);
+	if (!part->swap)
+		make_flat(perf, arena);
+	join_ints(perf, part->swap, arena);
 	*out = perf;
 	return true;
 }

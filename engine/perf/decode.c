@@ -157,8 +157,7 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 		    perf_look(part, p, type, size, &look)) {
 			b->time[n] = look.has_time ? look.time : place;
 			b->at[n] = (at - first) * 8;
-			b->class_index[n] =
-				class_of(look.attr, type, get16(p + 4, swap))->class->index;
+			b->class_index[n] = class_of(look.attr, type, get16(p + 4, swap))->index;
 			b->head[n] = RECORD_HEAD * 8;
 			b->flags[n] = look.has_time ? 0 : HEAD_NO_TIME;
 			n++;
@@ -211,7 +210,7 @@ void perf_decoder_seek(struct decoder *d, const struct mark *mark)
 struct run {
 	const struct perf_part *part;
 	const uint8_t *data;    /* what positions count from */
-	const uint8_t *p, *end; /* of the body; behind OP_TRAILER, of the trailer */
+	const uint8_t *p, *end; /* of the body; behind ITEM_TRAILER, of the trailer */
 	const uint8_t *record_end;
 	struct slot *slots;
 	uint64_t *registers;
@@ -233,7 +232,7 @@ static uint64_t take64(struct run *run)
 
 static void set(const struct run *run, const struct perf_op *op, unsigned k, uint64_t value)
 {
-	if (op->slot[k] != OP_NO_SLOT)
+	if (op->slot[k] != ITEM_NO_SLOT)
 		run->slots[op->slot[k]].u = value;
 }
 
@@ -250,25 +249,23 @@ static bool take_run(struct run *run, const struct perf_op *op, unsigned k, unsi
 	return true;
 }
 
-static bool take_ints(struct run *run, const struct perf_class *class, const struct perf_op *op)
+static void load_swapped(const struct perf_op *op, const uint8_t *p, struct slot *slots)
 {
-	const bool swap = run->part->swap;
-	const struct perf_int *end = class->ints + op->first + op->count;
+	for (uint32_t i = 0; i < op->ngroups * LAYOUT_GROUP; i++) {
+		const struct layout_integer *integer = &op->integers[i];
+		uint64_t value = get64(p + integer->offset, true) >> integer->shift & integer->mask;
+		slots[integer->slot].u = (value ^ integer->sign) - integer->sign;
+	}
+}
 
+static bool take_ints(struct run *run, const struct perf_op *op)
+{
 	if (room(run) < op->bytes)
 		return false;
-	for (const struct perf_int *number = end - op->count; number < end; number++) {
-		struct slot *slot = &run->slots[number->slot];
-		if (__builtin_expect(number->load == LOAD_MISC, 0)) {
-			slot->u = run->misc >> number->right & 1;
-			continue;
-		}
-		uint64_t value = get64(run->p + number->at, swap) << number->left;
-		if (number->load == LOAD_SIGNED)
-			slot->s = (int64_t)value >> number->right;
-		else
-			slot->u = value >> number->right;
-	}
+	if (run->part->swap)
+		load_swapped(op, run->p, run->slots);
+	else
+		layout_load_integers(op->integers, op->ngroups, run->p, run->slots);
 	run->p += op->bytes;
 	return true;
 }
@@ -412,43 +409,45 @@ static bool take_string(struct run *run, const struct perf_op *op)
 static bool run_op(struct run *run, const struct perf_class *class, const struct perf_op *op)
 {
 	switch ((enum perf_op_kind)op->kind) {
-	case OP_INTS:
-		return take_ints(run, class, op);
-	case OP_READ:
+	case ITEM_INTS:
+		return take_ints(run, op);
+	case ITEM_MISC:
+		set(run, op, 0, run->misc >> op->bit & 1);
+		return true;
+	case ITEM_READ:
 		return take_read(run, op);
-	case OP_CHAIN:
+	case ITEM_CHAIN:
 		return take_counted(run, op, 8);
-	case OP_RAW:
+	case ITEM_RAW:
 		return take_raw(run, class);
-	case OP_RAW_BLOB:
+	case ITEM_RAW_BLOB:
 		return take_raw_blob(run, op);
-	case OP_BRANCHES:
+	case ITEM_BRANCHES:
 		return take_branches(run, op);
-	case OP_REGS:
+	case ITEM_REGS:
 		return take_registers(run, op);
-	case OP_STACK:
+	case ITEM_STACK:
 		return take_stack(run, op);
-	case OP_SIZED:
+	case ITEM_SIZED:
 		return take_counted(run, op, 1);
-	case OP_WEIGHTS:
+	case ITEM_WEIGHTS:
 		return take_weights(run, op);
-	case OP_BUILD_ID:
+	case ITEM_BUILD_ID:
 		return take_build_id(run, op);
-	case OP_PAIRS:
+	case ITEM_PAIRS:
 		return take_counted(run, op, 16);
-	case OP_POKE:
+	case ITEM_POKE:
 		return take_poke(run, op);
-	case OP_BYTES:
+	case ITEM_BYTES:
 		return take_run(run, op, 0, 1, op->count, 1);
-	case OP_STRING:
+	case ITEM_STRING:
 		return take_string(run, op);
-	case OP_TRAILER:
+	case ITEM_TRAILER:
 		run->p = run->end;
 		run->end = run->record_end;
 		return true;
-	case OP_PASS:
-	case OP_INT:
-	case OP_MISC:
+	case ITEM_PASS:
+	case ITEM_INT:
 		break; /* joined */
 	}
 	return false;
@@ -480,6 +479,36 @@ static const struct window *window_of(struct decoder *d, uint64_t off, struct er
 	return source_get(d->source, from, (size_t)want, &d->fields.block, err) ? &d->fields : NULL;
 }
 
+/* The values of a record in `data`, to which positions count. */
+static bool decode_record(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
+			  const uint8_t *data)
+{
+	const struct perf_flat *flat = &perf->flat;
+	uint32_t size = get16(p + 6, d->part->swap), k = 0;
+	struct run run = {
+		.part = d->part,
+		.data = data,
+		.p = p + RECORD_HEAD,
+		.end = p + size - perf->trailer,
+		.record_end = p + size,
+		.slots = d->slots,
+		.registers = d->registers,
+		.misc = get16(p + 4, d->part->swap),
+	};
+
+	if (size < RECORD_HEAD + perf->trailer)
+		return false;
+	if (flat->ngroups && (flat->exact ? size == flat->bytes : size >= flat->bytes)) {
+		layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
+		run.p = p + flat->bytes;
+		k = flat->nops;
+	}
+	for (; k < perf->nops; k++)
+		if (!run_op(&run, perf, &perf->ops[k]))
+			return false;
+	return true;
+}
+
 bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			 struct error *err)
 {
@@ -491,21 +520,7 @@ bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	if (!window)
 		return false;
 	const uint8_t *p = window->block.data + (off - window->off);
-	uint32_t size = get16(p + 6, d->part->swap);
-	struct run run = {
-		.part = d->part,
-		.data = window->block.data,
-		.p = p + RECORD_HEAD,
-		.end = p + size - perf->trailer,
-		.record_end = p + size,
-		.slots = d->slots,
-		.registers = d->registers,
-		.misc = get16(p + 4, d->part->swap),
-	};
-	bool ok = size >= RECORD_HEAD + perf->trailer;
-	for (uint32_t k = 0; ok && k < perf->nops; k++)
-		ok = run_op(&run, perf, &perf->ops[k]);
-	if (__builtin_expect(!ok, 0))
+	if (__builtin_expect(!decode_record(d, perf, p, window->block.data), 0))
 		return error_set(err, ERR_FORMAT,
 				 "%s: %s at offset %" PRIu64 ": its fields cross its end",
 				 source_name(d->source), class->name, off);
@@ -563,18 +578,19 @@ static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *
 	out->len += (size_t)(at - to);
 }
 
-bool perf_text(const struct fields *fields, struct buf *out)
+enum event_words perf_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;
 
-	if (perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE)
+	if (perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE) {
 		switch_text(fields, perf->type == PERF_SWITCH_CPU_WIDE, out);
-	else if (!perf->format)
-		return false;
-	else {
-		const struct slot *raw = &fields->slots[fields->class->nslots];
-		tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n,
-			     out);
+		return WORDS_LINE;
 	}
-	return true;
+	if (!perf->format)
+		return WORDS_NONE;
+	const struct slot *raw = &fields->slots[fields->class->nslots];
+	return tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n,
+			    out)
+		       ? WORDS_LINES
+		       : WORDS_LINE;
 }

@@ -71,8 +71,8 @@ static inline int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, 
 }
 
 /* False: too short for its attribute, or of an unknown one. */
-static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type,
-			     uint32_t size, struct perf_look *out)
+static inline bool perf_look_any(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				 uint32_t size, struct perf_look *out)
 {
 	const struct perf_attr *attr = perf_attr_of(part, p, type, size);
 	const bool swap = part->swap;
@@ -106,6 +106,46 @@ static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uin
 	else if (part->has_id_index)
 		out->cpu = cpu_of_id(part, p, id, size);
 	return true;
+}
+
+static inline bool perf_is_plain(const struct perf_attr *attr, bool sample, uint32_t size)
+{
+	return attr->form.plain && size >= attr->form.least[sample];
+}
+
+/* perf_look_any() of nearly all records. False: it is for that. */
+static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				   uint32_t size, struct perf_look *out)
+{
+	const bool sample = type == PERF_SAMPLE;
+	const uint8_t *from = sample ? p : p + size;
+	const struct perf_attr *attr = part->attrs[0];
+
+	if (part->nattrs > 1) {
+		if (!perf_is_plain(attr, sample, size))
+			return false;
+		uint64_t id = load_native(from + attr->form.id[sample], 8);
+		const struct perf_id *found = perf_find_id(part, id);
+		if (!found || found->attr == UINT32_MAX)
+			return false;
+		attr = part->attrs[found->attr];
+	}
+	if (!perf_is_plain(attr, sample, size))
+		return false;
+	uint64_t t = load_native(from + attr->form.time[sample], 8);
+	out->attr = attr;
+	out->has_time = true;
+	out->cpu = (int32_t)load_native(from + attr->form.cpu[sample], 4);
+	return t - 1 < INT64_MAX - 1 &&
+	       !__builtin_add_overflow((nstime)t, part->part->offset, &out->time);
+}
+
+static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type,
+			     uint32_t size, struct perf_look *out)
+{
+	if (__builtin_expect(perf_look_plain(part, p, type, size, out), 1))
+		return true;
+	return perf_look_any(part, p, type, size, out);
 }
 
 #endif

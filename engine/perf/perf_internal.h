@@ -18,6 +18,7 @@
 
 #include "engine/base/cursor.h"
 #include "engine/kernel/tracing.h"
+#include "engine/layout_fast.h"
 #include "engine/perf/perf.h"
 
 #include <string.h>
@@ -142,6 +143,13 @@ struct perf_places {
 	uint16_t least, least_side;            /* bytes that must be there for these to be read */
 };
 
+/* The same where all of a file's CPUs are known: from a sample's begin [1], another's end [0]. */
+struct perf_form {
+	bool plain; /* little-endian, and records of both kinds have time and CPU */
+	int16_t time[2], cpu[2], id[2];
+	uint16_t least[2];
+};
+
 struct perf_attr {
 	uint32_t index, type;
 	uint64_t config, sample_type, read_format, flags;
@@ -149,6 +157,7 @@ struct perf_attr {
 	int32_t clockid;
 	const char *name; /* NULL: not told */
 	struct perf_places places;
+	struct perf_form form;
 	bool backward;                       /* newest first: perf record --overwrite */
 	const struct tracing_format *format; /* a tracepoint's; NULL: none known */
 	const struct perf_class *sample;
@@ -257,6 +266,7 @@ static inline uint64_t perf_extra(const uint8_t *p, uint32_t type, uint32_t size
 
 const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id);
 void perf_find_places(struct perf_attr *attr);
+void perf_find_forms(struct perf_part *part); /* once by_cpu is known */
 
 /* Bytes of the id trailer of records that are no samples. */
 uint32_t perf_trailer_bytes(const struct perf_attr *attr);
@@ -310,65 +320,66 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole);
 
 /*
  * How one item of a sample, a trailer or a side record's body is read, in the record's order. The
- * first three are only put together from: what is run are stretches of them, OP_INTS.
+ * first two are only put together from: what is run are stretches of them, ITEM_INTS.
  */
 enum perf_op_kind {
-	OP_PASS,     /* 8 bytes that no member shows */
-	OP_INT,      /* `bytes` bytes, signed or not */
-	OP_MISC,     /* a bit of the record's misc */
-	OP_INTS,     /* `count` of class->ints from `first` on, `bytes` bytes in all */
-	OP_READ,     /* values of counters */
-	OP_CHAIN,    /* u64 count, addresses */
-	OP_RAW,      /* u32 size, a tracepoint's record by its format */
-	OP_RAW_BLOB, /* u32 size, bytes */
-	OP_BRANCHES, /* u64 count, u64 index if has_index, entries of 24 bytes */
-	OP_REGS,     /* u64 abi, then `count` registers unless that is 0 */
-	OP_STACK,    /* u64 size, bytes, u64 size in use */
-	OP_SIZED,    /* u64 size, bytes */
-	OP_WEIGHTS,  /* u32, u16, u16; in the other order in big-endian files */
-	OP_BUILD_ID, /* u8 length, 3 bytes, 20 bytes */
-	OP_PAIRS,    /* u64 count, pairs of u64 */
-	OP_POKE,     /* u16 old length, u16 new length, both runs of bytes */
-	OP_BYTES,    /* `count` bytes */
-	OP_STRING,   /* up to a zero or the end of the body */
-	OP_TRAILER   /* what follows stands in the id trailer */
+	ITEM_PASS,     /* 8 bytes that no member shows */
+	ITEM_INT,      /* `bytes` bytes, signed or not */
+	ITEM_INTS,     /* integers from here on, `bytes` bytes in all */
+	ITEM_MISC,     /* a bit of the record's misc */
+	ITEM_READ,     /* values of counters */
+	ITEM_CHAIN,    /* u64 count, addresses */
+	ITEM_RAW,      /* u32 size, a tracepoint's record by its format */
+	ITEM_RAW_BLOB, /* u32 size, bytes */
+	ITEM_BRANCHES, /* u64 count, u64 index if has_index, entries of 24 bytes */
+	ITEM_REGS,     /* u64 abi, then `count` registers unless that is 0 */
+	ITEM_STACK,    /* u64 size, bytes, u64 size in use */
+	ITEM_SIZED,    /* u64 size, bytes */
+	ITEM_WEIGHTS,  /* u32, u16, u16; in the other order in big-endian files */
+	ITEM_BUILD_ID, /* u8 length, 3 bytes, 20 bytes */
+	ITEM_PAIRS,    /* u64 count, pairs of u64 */
+	ITEM_POKE,     /* u16 old length, u16 new length, both runs of bytes */
+	ITEM_BYTES,    /* `count` bytes */
+	ITEM_STRING,   /* up to a zero or the end of the body */
+	ITEM_TRAILER   /* what follows stands in the id trailer */
 };
 
-enum { OP_SLOTS = 5 };
-#define OP_NO_SLOT UINT32_MAX
+enum { ITEM_SLOTS = 5 };
+#define ITEM_NO_SLOT UINT32_MAX
 
 struct perf_op {
 	uint8_t kind;
 	bool is_signed, has_index;
-	uint16_t bytes, bit, count, first;
-	uint32_t slot[OP_SLOTS]; /* of the event, in the order of the bytes; OP_NO_SLOT: none */
-	uint64_t format;         /* OP_READ: read_format */
-	struct field_class *node[OP_SLOTS]; /* whose slots these are */
+	uint16_t bytes, bit, count;
+	uint32_t ngroups; /* INTS */
+	const struct layout_integer *integers;
+	uint32_t slot[ITEM_SLOTS]; /* of the event, in the order of the bytes; ITEM_NO_SLOT: none */
+	uint64_t format;           /* ITEM_READ: read_format */
+	struct field_class *node[ITEM_SLOTS]; /* whose slots these are */
 };
 
 /*
- * One number of a stretch, which is compared with the record's end as a whole. Eight bytes are
- * loaded from `at`, which lies so that they are in the stretch; the number is the bits between
- * those that `left` and `right` shift out.
+ * What stands at the same place in nearly all records of a class: all up to the first item whose
+ * size may differ, from the record's first byte on. Little-endian files only.
  */
-enum perf_load { LOAD_UNSIGNED, LOAD_SIGNED, LOAD_MISC };
-
-struct perf_int {
-	uint8_t load;
-	uint8_t left, right; /* MISC: right is the bit of misc */
-	uint16_t at;         /* from the begin of the stretch, bytes */
-	uint32_t slot;
+struct perf_flat {
+	const struct layout_integer *integers;
+	uint32_t ngroups; /* 0: there is none */
+	uint32_t bytes;   /* of the record */
+	uint32_t nops;    /* that it stands for */
+	bool exact;       /* the id trailer is in it: for records of just that size */
 };
 
 struct perf_class {
 	const struct event_class *class;
+	uint32_t index; /* of it, in trace->classes */
 	const struct tracing *tracing;
-	const struct tracing_format *format; /* OP_RAW; its record is in slot class->nslots */
+	const struct tracing_format *format; /* ITEM_RAW; its record is in slot class->nslots */
 	uint32_t trailer;                    /* bytes; 0 in samples */
 	uint32_t type;                       /* of the record; 0: a sample */
 	struct perf_op *ops;
 	uint32_t nops;
-	struct perf_int *ints;
+	struct perf_flat flat;
 };
 bool perf_add_classes(struct perf_part *part, struct error *err);
 
@@ -397,7 +408,7 @@ void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			 struct fields *out, struct error *err);
 uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-bool perf_text(const struct fields *fields, struct buf *out);
+enum event_words perf_text(const struct fields *fields, struct buf *out);
 
 /* maps.c */
 

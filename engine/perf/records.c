@@ -64,6 +64,22 @@ void perf_find_places(struct perf_attr *attr)
 		from_end(type, SAMPLE_TIME, behind | SAMPLE_CPU | SAMPLE_STREAM_ID | SAMPLE_ID);
 }
 
+void perf_find_forms(struct perf_part *part)
+{
+	for (size_t i = 0; i < part->nattrs; i++) {
+		const struct perf_places *at = &part->attrs[i]->places;
+		bool all = at->time && at->cpu && at->time_back && at->cpu_back;
+		bool ids = part->nattrs == 1 || (at->id && at->id_back);
+		part->attrs[i]->form = (struct perf_form){
+			.plain = part->by_cpu && !part->swap && all && ids,
+			.time = {(int16_t)-at->time_back, (int16_t)at->time},
+			.cpu = {(int16_t)-at->cpu_back, (int16_t)at->cpu},
+			.id = {(int16_t)-at->id_back, (int16_t)at->id},
+			.least = {at->least_side, at->least},
+		};
+	}
+}
+
 const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id)
 {
 	size_t low = 0, high = part->nids;

@@ -247,31 +247,25 @@ static bool has_place(const struct perf_walk *walk, const struct perf_look *look
 	       walk->time != NSTIME_MIN;
 }
 
-/* A record of the kernel. */
-static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
-			uint64_t off)
+/* A record of the kernel that is not like most. */
+static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uint8_t *p,
+					       uint32_t type, uint32_t size, uint64_t off)
 {
 	struct perf_look look;
 
-	if (__builtin_expect(!perf_look(walk->part, p, type, size, &look), 0)) {
+	if (!perf_look_any(walk->part, p, type, size, &look)) {
 		note_damage(walk, off, "%s",
 			    look.attr ? "is too short" : "is of an event without attribute");
 		return;
 	}
-	if (__builtin_expect(perf_may_change_maps(type), 0))
+	if (perf_may_change_maps(type))
 		perf_changes_note(walk->changes, walk->part, p, size, &look,
 				  perf_place(walk->part, walk->source, off));
-	struct bin *bin;
-	bool placed = __builtin_expect(!look.has_time, 0) && has_place(walk, &look, type);
-	if (placed)
-		bin = side_bin(walk, false);
-	else if (look.has_time && walk->part->by_cpu && (size_t)(uint32_t)look.cpu < walk->places)
-		bin = &walk->bins[2 * (size_t)look.cpu +
-				  (type == PERF_SAMPLE && look.attr->backward)];
-	else
-		bin = bin_of(walk, &look, type == PERF_SAMPLE, off);
+	bool placed = !look.has_time && has_place(walk, &look, type);
+	struct bin *bin =
+		placed ? side_bin(walk, false) : bin_of(walk, &look, type == PERF_SAMPLE, off);
 	/* the kernel writes LOST in front of the first record that found room again */
-	bool lost = __builtin_expect(type == PERF_LOST && size >= 24, 0);
+	bool lost = type == PERF_LOST && size >= 24;
 	if (lost || placed)
 		flush(walk, bin, false);
 	if (look.has_time)
@@ -281,6 +275,24 @@ static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type,
 		bin->rec.lost = get64(p + 16, walk->part->swap);
 	if (placed)
 		flush(walk, bin, false);
+}
+
+/* A record of the kernel. */
+static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
+			uint64_t off)
+{
+	struct perf_look look;
+
+	if (__builtin_expect(perf_may_change_maps(type) || type == PERF_LOST ||
+				     !perf_look_plain(walk->part, p, type, size, &look) ||
+				     (size_t)(uint32_t)look.cpu >= walk->places,
+			     0)) {
+		take_any(walk, p, type, size, off);
+		return;
+	}
+	bool backward = type == PERF_SAMPLE && look.attr->backward;
+	walk->time = look.time;
+	add_record(walk, &walk->bins[2 * (size_t)look.cpu + backward], look.time, off, size);
 }
 
 /*

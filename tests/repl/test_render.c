@@ -181,12 +181,12 @@ static void blobs(void **state)
 }
 
 /* A kernel trace of one class: common_pid, then pid and comm of a new thread */
-static bool say_words(const struct fields *fields, struct buf *out)
+static enum event_words say_words(const struct fields *fields, struct buf *out)
 {
 	if (!fields->slots[1].u)
-		return false;
+		return WORDS_NONE;
 	buf_printf(out, "pid=%llu\nmore\n", (unsigned long long)fields->slots[1].u);
-	return true;
+	return WORDS_LINES;
 }
 
 static const struct reader kernel_reader = {.format = "k", .text = say_words};

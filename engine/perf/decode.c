@@ -479,16 +479,14 @@ static const struct window *window_of(struct decoder *d, uint64_t off, struct er
 	return source_get(d->source, from, (size_t)want, &d->fields.block, err) ? &d->fields : NULL;
 }
 
-/* The values of a record in `data`, to which positions count. */
-static bool decode_record(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
-			  const uint8_t *data)
+/* What follows the flat part of a record, or all of it. */
+static bool run_ops(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
+		    uint32_t size, const uint8_t *data, bool flat)
 {
-	const struct perf_flat *flat = &perf->flat;
-	uint32_t size = get16(p + 6, d->part->swap), k = 0;
 	struct run run = {
 		.part = d->part,
 		.data = data,
-		.p = p + RECORD_HEAD,
+		.p = p + (flat ? perf->flat.bytes : RECORD_HEAD),
 		.end = p + size - perf->trailer,
 		.record_end = p + size,
 		.slots = d->slots,
@@ -496,17 +494,25 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 		.misc = get16(p + 4, d->part->swap),
 	};
 
-	if (size < RECORD_HEAD + perf->trailer)
-		return false;
-	if (flat->ngroups && (flat->exact ? size == flat->bytes : size >= flat->bytes)) {
-		layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
-		run.p = p + flat->bytes;
-		k = flat->nops;
-	}
-	for (; k < perf->nops; k++)
+	for (uint32_t k = flat ? perf->flat.nops : 0; k < perf->nops; k++)
 		if (!run_op(&run, perf, &perf->ops[k]))
 			return false;
 	return true;
+}
+
+/* The values of a record in `data`, to which positions count. */
+static bool decode_record(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
+			  const uint8_t *data)
+{
+	const struct perf_flat *flat = &perf->flat;
+	uint32_t size = get16(p + 6, d->part->swap);
+
+	if (size < RECORD_HEAD + perf->trailer)
+		return false;
+	if (!flat->ngroups || (flat->exact ? size != flat->bytes : size < flat->bytes))
+		return run_ops(d, perf, p, size, data, false);
+	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
+	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
 }
 
 bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,

@@ -121,21 +121,25 @@ static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *
 	const uint8_t *from = sample ? p : p + size;
 	const struct perf_attr *attr = part->attrs[0];
 
-	if (part->nattrs > 1) {
-		if (!perf_is_plain(attr, sample, size))
-			return false;
+	out->cpu = -1;
+	if (!perf_is_plain(attr, sample, size))
+		return false;
+	if (attr->form.by_id) {
 		uint64_t id = load_native(from + attr->form.id[sample], 8);
 		const struct perf_id *found = perf_find_id(part, id);
 		if (!found || found->attr == UINT32_MAX)
 			return false;
 		attr = part->attrs[found->attr];
+		out->cpu = found->cpu;
+		if (!perf_is_plain(attr, sample, size))
+			return false;
 	}
-	if (!perf_is_plain(attr, sample, size))
-		return false;
-	uint64_t t = load_native(from + attr->form.time[sample], 8);
+	const struct perf_form *form = &attr->form;
+	uint64_t t = load_native(from + form->time[sample], 8);
 	out->attr = attr;
 	out->has_time = true;
-	out->cpu = (int32_t)load_native(from + attr->form.cpu[sample], 4);
+	if (form->cpu[sample])
+		out->cpu = (int32_t)load_native(from + form->cpu[sample], 4);
 	return t - 1 < INT64_MAX - 1 &&
 	       !__builtin_add_overflow((nstime)t, part->part->offset, &out->time);
 }

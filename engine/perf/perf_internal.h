@@ -145,7 +145,8 @@ struct perf_places {
 
 /* The same where all of a file's CPUs are known: from a sample's begin [1], another's end [0]. */
 struct perf_form {
-	bool plain; /* little-endian, and records of both kinds have time and CPU */
+	bool plain; /* little-endian, and records of both kinds have a time and tell a CPU */
+	bool by_id; /* their id is looked up: it says which attribute, or the CPU */
 	int16_t time[2], cpu[2], id[2];
 	uint16_t least[2];
 };

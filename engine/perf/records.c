@@ -68,10 +68,13 @@ void perf_find_forms(struct perf_part *part)
 {
 	for (size_t i = 0; i < part->nattrs; i++) {
 		const struct perf_places *at = &part->attrs[i]->places;
-		bool all = at->time && at->cpu && at->time_back && at->cpu_back;
-		bool ids = part->nattrs == 1 || (at->id && at->id_back);
+		bool times = at->time && at->time_back, cpus = at->cpu && at->cpu_back;
+		bool by_id = part->nattrs > 1 || !cpus;
 		part->attrs[i]->form = (struct perf_form){
-			.plain = part->by_cpu && !part->swap && all && ids,
+			.plain = part->by_cpu && !part->swap && times &&
+				 (cpus || part->has_id_index) &&
+				 (!by_id || (at->id && at->id_back)),
+			.by_id = by_id,
 			.time = {(int16_t)-at->time_back, (int16_t)at->time},
 			.cpu = {(int16_t)-at->cpu_back, (int16_t)at->cpu},
 			.id = {(int16_t)-at->id_back, (int16_t)at->id},

@@ -115,6 +115,15 @@ struct trace *index_trace(const struct index *index)
 	return index->trace;
 }
 
+unsigned index_jobs(const struct index *index)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned count = index->options.jobs ? index->options.jobs
+					     : (processors > 0 ? (unsigned)processors : 1);
+
+	return count < INDEX_JOBS_MAX ? count : INDEX_JOBS_MAX;
+}
+
 struct packet_cache *index_packets(struct index *index)
 {
 	return index->packets;

@@ -30,6 +30,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 		struct error *err);
 void index_close(struct index *index);
 struct trace *index_trace(const struct index *index);
+unsigned index_jobs(const struct index *index); /* threads that it may use: 1 to 64 */
 
 /* Scans what is not yet stored, of all streams, and commits it. */
 bool index_build(struct index *index, struct error *err);

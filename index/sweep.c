@@ -14,9 +14,8 @@
 
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { WORKERS_MAX = 64, TICK_MS = 50, PIECES_EACH = 16, ATTEMPTS = 4 };
+enum { TICK_MS = 50, PIECES_EACH = 16, ATTEMPTS = 4 };
 
 /* Records [from, to) of a stream; beyond `high`, of its wide ones. Or its losses. */
 struct sweep_piece {
@@ -285,8 +284,8 @@ static void end_all(struct sweeper *sweeper, struct sweep_hands *hands, unsigned
 
 static void work_together(struct sweeper *sweeper, unsigned workers)
 {
-	struct sweep_hands hands[WORKERS_MAX] = {{0}};
-	pthread_t threads[WORKERS_MAX];
+	struct sweep_hands hands[INDEX_JOBS_MAX] = {{0}};
+	pthread_t threads[INDEX_JOBS_MAX];
 	struct error err;
 	unsigned started = 0;
 
@@ -358,15 +357,6 @@ static void release(struct sweeper *sweeper)
 	pthread_mutex_destroy(&sweeper->lock);
 }
 
-static unsigned worker_count(const struct index *index)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned count = index->options.jobs ? index->options.jobs
-					     : (processors > 0 ? (unsigned)processors : 1);
-
-	return count < WORKERS_MAX ? count : WORKERS_MAX;
-}
-
 /* *again: nothing was given that counts. */
 static bool attempt(struct index *index, const struct sweep *sweep, bool *again, struct error *err)
 {
@@ -374,7 +364,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 				  .trace = index_trace(index),
 				  .sweep = sweep,
 				  .options = sweep->events};
-	unsigned workers = worker_count(index);
+	unsigned workers = index_jobs(index);
 
 	pthread_mutex_init(&sweeper.lock, NULL);
 	pthread_cond_init(&sweeper.changed, NULL);

@@ -9,20 +9,16 @@
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/intervals.h"
-#include "state/timelines.h"
+#include "state/stretches.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Of the trace, per question about its state: what intervals take is about five times that. */
-enum { STRETCH_BYTES = 16 << 20, STRETCHES_MAX = 4096 };
-
 struct work {
 	struct session *session;
 	struct filter *filter;
 	struct convert *convert;
-	nstime from;         /* intervals that begin earlier were converted already */
 	struct error failed; /* of a callback that can only stop */
 };
 
@@ -142,8 +138,6 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 	if (signals_interrupted())
 		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
-	if (interval->begin < work->from)
-		return true;
 	return convert_interval(work->convert, interval, &work->failed) &&
 	       !convert_closed(work->convert);
 }
@@ -157,13 +151,14 @@ static bool each_name(void *arg, const struct interval *interval)
 	return convert_learn(work->convert, interval, &work->failed);
 }
 
-static bool ask_range(struct work *work, nstime begin, nstime end, const struct wanteds *wanteds,
-		      bool (*each)(void *arg, const struct interval *interval), struct error *err)
+static bool ask_names(struct work *work, const struct wanteds *wanteds, struct error *err)
 {
 	struct state *state = session_state(work->session, err);
+	nstime begin, end;
 
-	if (!state || (begin < end && !state_intervals(state, begin, end, wanteds->queries,
-						       wanteds->count, each, work, err)))
+	if (!state || !session_range(work->session, &begin, &end, err) ||
+	    (begin < end && !state_intervals(state, begin, end, wanteds->queries, wanteds->count,
+					     each_name, work, err)))
 		return false;
 	if (work->failed.kind == ERR_NONE)
 		return true;
@@ -171,62 +166,32 @@ static bool ask_range(struct work *work, nstime begin, nstime end, const struct 
 	return false;
 }
 
-/* In how many stretches of time to ask: timelines answer any of them at once, else it is a pass. */
-static unsigned stretches(struct work *work, struct state *state)
-{
-	uint64_t count = trace_bytes(work->session->trace) / STRETCH_BYTES;
-
-	if (!timelines_prepared(state))
-		return 1;
-	return count < 1 ? 1 : count < STRETCHES_MAX ? (unsigned)count : STRETCHES_MAX;
-}
-
-/*
- * The answer to one question is in memory as a whole, so a large trace is asked in stretches of
- * time; an interval belongs to the one in which it begins.
- */
 static bool ask_stretches(struct work *work, const struct wanteds *wanteds, struct error *err)
 {
 	struct state *state = session_state(work->session, err);
-	nstime begin, end, first, last;
+	struct stretches stretches;
+	nstime begin, end;
 
 	if (!state || !session_range(work->session, &begin, &end, err))
 		return false;
-	if (!session_bounds(work->session, &first, &last, err))
-		return err->kind == ERR_RANGE;
-	unsigned count = stretches(work, state);
-	nstime from = begin > first ? begin : first, to = end < last ? end : last;
-	work->from = NSTIME_MIN;
-	for (unsigned i = 1; i <= count; i++) {
-		nstime cut = end;
-		if (i < count && from < to)
-			cut = from + (nstime)((__int128)(to - from) * i / count);
-		if (!ask_range(work, begin, cut, wanteds, each_interval, err))
-			return false;
-		if (convert_closed(work->convert))
-			return true;
-		if (strcmp(state_evaluation(state), "slices") != 0)
-			count = i + 1; /* they were not whole */
-		begin = work->from = cut;
-		if (cut == end)
-			return true;
-	}
-	return true;
+	bool ok = stretches_begin(&stretches, state, begin, end, wanteds->queries, wanteds->count,
+				  err);
+	while (ok && stretches_more(&stretches))
+		ok = stretches_next(&stretches, each_interval, work, err);
+	stretches_end(&stretches);
+	if (!ok || work->failed.kind == ERR_NONE)
+		return ok;
+	*err = work->failed;
+	return false;
 }
 
 static bool ask(struct work *work, const struct words *paths, bool names, struct error *err)
 {
 	struct wanteds wanteds;
-	nstime begin, end;
-	bool ok;
 
 	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
 		return false;
-	if (names)
-		ok = session_range(work->session, &begin, &end, err) &&
-		     ask_range(work, begin, end, &wanteds, each_name, err);
-	else
-		ok = ask_stretches(work, &wanteds, err);
+	bool ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
 	wanteds_release(&wanteds);
 	return ok;
 }

@@ -163,14 +163,13 @@ bool sql_host_times(struct sql_host *host, enum time_style style, struct times *
 	return true;
 }
 
-struct sql_source *sql_source_new(struct sql_context *context, struct sql_host *host,
-				  const struct class_group *group)
+struct sql_source *sql_source_new(const struct sql_source *source)
 {
-	struct sql_source *source = mem_new(sizeof *source);
+	struct sql_source *copy = mem_new(sizeof *copy);
 
-	*source = (struct sql_source){context, host, group};
-	sql_context_hold(context);
-	return source;
+	*copy = *source;
+	sql_context_hold(copy->context);
+	return copy;
 }
 
 void sql_source_free(void *arg)

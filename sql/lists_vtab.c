@@ -142,76 +142,13 @@ static bool fill_info(struct sql_host *host, struct row_list *list, struct error
 	return true;
 }
 
-static const struct rows_kind streams_kind = {
+const struct rows_kind rows_streams = {
 	"CREATE TABLE x(id INTEGER, name TEXT, section TEXT, cpu INTEGER, clock TEXT, "
 	"files INTEGER, bytes INTEGER, trace TEXT HIDDEN)",
 	8, fill_streams};
-static const struct rows_kind classes_kind = {
+const struct rows_kind rows_classes = {
 	"CREATE TABLE x(id INTEGER, name TEXT, stream_id INTEGER, format TEXT, loglevel INTEGER, "
 	"fields TEXT, trace TEXT HIDDEN)",
 	7, fill_classes};
-static const struct rows_kind info_kind = {"CREATE TABLE x(key TEXT, value, trace TEXT HIDDEN)", 3,
-					   fill_info};
-
-static int connect_streams(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			   sqlite3_vtab **out, char **message)
-{
-	return rows_connect(db, aux, argc, argv, out, message, &streams_kind);
-}
-
-static int connect_classes(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			   sqlite3_vtab **out, char **message)
-{
-	return rows_connect(db, aux, argc, argv, out, message, &classes_kind);
-}
-
-static int connect_info(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			sqlite3_vtab **out, char **message)
-{
-	return rows_connect(db, aux, argc, argv, out, message, &info_kind);
-}
-
-const sqlite3_module sql_streams_module = {
-	.xCreate = connect_streams,
-	.xConnect = connect_streams,
-	.xBestIndex = rows_best_index,
-	.xDisconnect = rows_disconnect,
-	.xDestroy = rows_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};
-
-const sqlite3_module sql_classes_module = {
-	.xCreate = connect_classes,
-	.xConnect = connect_classes,
-	.xBestIndex = rows_best_index,
-	.xDisconnect = rows_disconnect,
-	.xDestroy = rows_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};
-
-const sqlite3_module sql_info_module = {
-	.xCreate = connect_info,
-	.xConnect = connect_info,
-	.xBestIndex = rows_best_index,
-	.xDisconnect = rows_disconnect,
-	.xDestroy = rows_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};
+const struct rows_kind rows_info = {"CREATE TABLE x(key TEXT, value, trace TEXT HIDDEN)", 3,
+				    fill_info};

@@ -116,29 +116,8 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	return true;
 }
 
-static const struct rows_kind losses_kind = {
+const struct rows_kind rows_losses = {
 	"CREATE TABLE x(what TEXT, severity TEXT, ts INTEGER, until INTEGER, stream TEXT, "
 	"cpu INTEGER, events INTEGER, packets INTEGER, at_file TEXT, at_offset INTEGER, "
 	"trace TEXT HIDDEN)",
 	11, fill};
-
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		   char **message)
-{
-	return rows_connect(db, aux, argc, argv, out, message, &losses_kind);
-}
-
-const sqlite3_module sql_losses_module = {
-	.xCreate = connect,
-	.xConnect = connect,
-	.xBestIndex = rows_best_index,
-	.xDisconnect = rows_disconnect,
-	.xDestroy = rows_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
-};

@@ -50,9 +50,10 @@ void cell_result(const struct cell *cell, sqlite3_context *out)
 		sqlite3_result_text64(out, cell->text, cell->len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		 char **message, const struct rows_kind *kind)
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
 {
+	const struct sql_source *source = aux;
 	struct rows_table *rows = mem_new(sizeof *rows);
 	int rest, code = sql_table_begin(db, aux, argc, argv, &rows->table, &rest, message);
 
@@ -60,18 +61,18 @@ int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqli
 		mem_free(rows);
 		return code;
 	}
-	rows->kind = kind;
+	rows->kind = source->name->rows;
 	*out = &rows->table.base;
-	return sqlite3_declare_vtab(db, kind->declaration);
+	return sqlite3_declare_vtab(db, rows->kind->declaration);
 }
 
-int rows_disconnect(sqlite3_vtab *base)
+static int disconnect(sqlite3_vtab *base)
 {
 	sql_table_end((struct sql_table *)base);
 	return SQLITE_OK;
 }
 
-int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct rows_table *rows = (struct rows_table *)base;
 	bool path = rows->table.host;
@@ -91,7 +92,7 @@ int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 				       SQL_NEEDS_PATH);
 }
 
-int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
 	struct rows_cursor *cursor = mem_new(sizeof *cursor);
 
@@ -101,7 +102,7 @@ int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	return SQLITE_OK;
 }
 
-int rows_close(sqlite3_vtab_cursor *base)
+static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 
@@ -111,8 +112,8 @@ int rows_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-int rows_filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
-		sqlite3_value **argv)
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 	struct rows_table *rows = (struct rows_table *)base->pVtab;
@@ -129,7 +130,7 @@ int rows_filter(sqlite3_vtab_cursor *base, int number, const char *words, int ar
 	return sql_table_fail(&rows->table, &err);
 }
 
-int rows_next(sqlite3_vtab_cursor *base)
+static int next(sqlite3_vtab_cursor *base)
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 
@@ -137,14 +138,14 @@ int rows_next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-int rows_eof(sqlite3_vtab_cursor *base)
+static int eof(sqlite3_vtab_cursor *base)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 
 	return cursor->at >= cursor->list.ncells;
 }
 
-int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 
@@ -155,10 +156,25 @@ int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
-int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 
 	*out = (sqlite3_int64)(cursor->at / cursor->list.ncolumns);
 	return SQLITE_OK;
 }
+
+const sqlite3_module sql_rows_module = {
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};

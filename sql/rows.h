@@ -1,8 +1,7 @@
 /*
  * rows.h - rows that a scan makes all at once: cells in an arena
  *
- * For tables whose rows are few, or come by a callback. A table's module is rows_module() over its
- * own `struct rows_kind`: the columns, what it can take, and how a scan is filled.
+ * For tables whose rows are few: one module, sql_rows_module, and a `struct rows_kind` for each.
  */
 #ifndef SQL_ROWS_H
 #define SQL_ROWS_H
@@ -39,18 +38,8 @@ struct rows_kind {
 	bool (*fill)(struct sql_host *host, struct row_list *list, struct error *err);
 };
 
-int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		 char **message, const struct rows_kind *kind);
-int rows_disconnect(sqlite3_vtab *base);
-int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
-int rows_close(sqlite3_vtab_cursor *base);
-int rows_filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
-		sqlite3_value **argv);
-int rows_next(sqlite3_vtab_cursor *base);
-int rows_eof(sqlite3_vtab_cursor *base);
-int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i);
-int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out);
+extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses;
+
 void cell_result(const struct cell *cell, sqlite3_context *out);
 
 #endif

@@ -64,11 +64,11 @@ bool sql_host_times(struct sql_host *host, enum time_style style, struct times *
 /* What a module is registered with. */
 struct sql_source {
 	struct sql_context *context;
-	struct sql_host *host;           /* NULL: the table is told a path */
-	const struct class_group *group; /* events of these classes; NULL: of all */
+	struct sql_host *host;              /* NULL: the table is told a path */
+	const struct class_group *group;    /* events of these classes; NULL: of all */
+	const struct sql_module_name *name; /* NULL: of an event class */
 };
-struct sql_source *sql_source_new(struct sql_context *context, struct sql_host *host,
-				  const struct class_group *group);
+struct sql_source *sql_source_new(const struct sql_source *source);
 void sql_source_free(void *source);
 
 /* Every table begins so. */
@@ -106,15 +106,16 @@ char *sql_copy(const char *text);
 int sql_error_code(const struct error *err);
 void sql_result_error(sqlite3_context *context, const struct error *err);
 
-extern const sqlite3_module sql_events_module, sql_packets_module, sql_streams_module,
-	sql_classes_module, sql_info_module, sql_losses_module, sql_state_module,
-	sql_state_at_module;
+extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_module,
+	sql_states_module;
 
 /* A module that bears `name` with the host's trace, or told one. */
 struct sql_module_name {
 	const char *name;      /* beside a trace */
 	const char *free_name; /* told a path */
 	const sqlite3_module *module;
+	const struct rows_kind *rows; /* of sql_rows_module: which table it is */
+	bool moment;                  /* of sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 

@@ -13,13 +13,15 @@
  *     = < { > }  ts = < <= > >=         ) ]  until > >=   n  LIMIT (o: its OFFSET)
  *
  * Of `path = ? AND ts <= T AND until > T`, which is what a join asks row after row, the
- * intervals around T are kept (lookup.c). Other rows are made when a scan begins.
+ * intervals around T are kept (lookup.c). Other rows are made a stretch of time after the other, so
+ * that those of a large trace are never all in memory.
  */
 #include "sql/lookup.h"
 #include "sql/plan.h"
 #include "sql/rows.h"
 
 #include "engine/base/mem.h"
+#include "state/stretches.h"
 
 #include <string.h>
 
@@ -41,9 +43,14 @@ struct state_row {
 struct states_cursor {
 	sqlite3_vtab_cursor base;
 	struct sql_host *host;
-	struct arena *arena;
-	struct state_row *rows;
-	size_t count, capacity, at, limit;
+	struct arena *asked; /* what of the arguments must live as long as the scan */
+	struct query *query; /* NULL: none */
+	const struct query *queries[1];
+	struct stretches todo;  /* stretches_more(): there may be more rows */
+	struct arena *arena;    /* of the rows */
+	struct state_row *rows; /* of this stretch */
+	size_t count, capacity, at;
+	size_t given, limit; /* of all stretches */
 	const char *pattern; /* GLOB or LIKE of paths, NULL none */
 	bool like;
 	int64_t ts_low, ts_high, until_low;
@@ -53,8 +60,9 @@ struct states_cursor {
 /* ---- the tables ---- */
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		   char **message, bool moment)
+		   char **message)
 {
+	bool moment = ((const struct sql_source *)aux)->name->moment;
 	struct states_table *states = mem_new(sizeof *states);
 	int rest, code = sql_table_begin(db, aux, argc, argv, &states->table, &rest, message);
 	bool told = !states->table.host;
@@ -80,18 +88,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 			   "HIDDEN, pattern TEXT HIDDEN, until INTEGER HIDDEN)"
 			 : "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, pattern TEXT "
 			   "HIDDEN, until INTEGER HIDDEN)");
-}
-
-static int connect_state(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			 sqlite3_vtab **out, char **message)
-{
-	return connect(db, aux, argc, argv, out, message, false);
-}
-
-static int connect_state_at(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			    sqlite3_vtab **out, char **message)
-{
-	return connect(db, aux, argc, argv, out, message, true);
 }
 
 static int disconnect(sqlite3_vtab *base)
@@ -276,6 +272,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 	(void)base;
 	cursor->arena = arena_new();
+	cursor->asked = arena_new();
 	*out = &cursor->base;
 	return SQLITE_OK;
 }
@@ -284,7 +281,10 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct states_cursor *cursor = (struct states_cursor *)base;
 
+	stretches_end(&cursor->todo);
+	query_free(cursor->query);
 	arena_free(cursor->arena);
+	arena_free(cursor->asked);
 	mem_free(cursor->rows);
 	mem_free(cursor);
 	return SQLITE_OK;
@@ -329,7 +329,7 @@ static bool take_interval(void *arg, const struct interval *interval)
 		return true;
 	add_row(cursor, &(struct state_row){interval->path, interval->begin, interval->end,
 					    interval->value});
-	return cursor->count < cursor->limit;
+	return ++cursor->given < cursor->limit;
 }
 
 /* What the arguments of a scan say, beside the bounds, which are in the cursor. */
@@ -361,7 +361,7 @@ static void read_term(struct states_cursor *cursor, struct asked *asked, char le
 		else
 			asked->pattern = text;
 	} else if (letter == 'g' || letter == 'l') {
-		cursor->pattern = arena_strdup(cursor->arena, text);
+		cursor->pattern = arena_strdup(cursor->asked, text);
 		cursor->like = letter == 'l';
 	} else if (ts) {
 		cursor->by_ts = true;
@@ -410,58 +410,78 @@ static bool parse(const struct asked *asked, const char *all, struct query **out
 	return true;
 }
 
+/* The rows of the next stretch that has any. */
+static bool next_stretch(struct states_cursor *cursor, struct error *err)
+{
+	while (cursor->at == cursor->count && cursor->given < cursor->limit &&
+	       stretches_more(&cursor->todo)) {
+		cursor->at = cursor->count = 0;
+		arena_reset(cursor->arena);
+		if (!stretches_next(&cursor->todo, take_interval, cursor, err))
+			return false;
+	}
+	return true;
+}
+
+static bool look_up(struct states_cursor *cursor, nstime t, struct error *err)
+{
+	const struct interval *found;
+
+	if (!lookup_at(cursor->host, query_text(cursor->query), t, &found, err))
+		return false;
+	if (found)
+		take_interval(cursor, found);
+	return true;
+}
+
 static bool ask_intervals(struct states_cursor *cursor, const struct asked *asked,
 			  struct error *err)
 {
-	struct query *query;
 	struct state *state;
 	nstime begin, end;
 
 	range_of(cursor, &begin, &end);
 	if (begin >= end)
 		return true;
-	if (!parse(asked, "**", &query, err))
+	if (!parse(asked, "**", &cursor->query, err))
 		return false;
-	bool good;
-	if (end - 1 == begin && !query_has_wildcard(query)) {
-		const struct interval *found;
-		good = lookup_at(cursor->host, query_text(query), begin, &found, err);
-		if (good && found)
-			take_interval(cursor, found);
-	} else {
-		const struct query *queries[1] = {query};
-		good = sql_host_state(cursor->host, &state, err) &&
-		       state_intervals(state, begin, end, queries, 1, take_interval, cursor, err);
-	}
-	query_free(query);
-	return good;
+	if (end - 1 == begin && !query_has_wildcard(cursor->query))
+		return look_up(cursor, begin, err);
+	cursor->queries[0] = cursor->query;
+	return sql_host_state(cursor->host, &state, err) &&
+	       stretches_begin(&cursor->todo, state, begin, end, cursor->queries, 1, err) &&
+	       next_stretch(cursor, err);
 }
 
 static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, struct error *err)
 {
 	struct moment moment = {.t = asked->moment};
-	struct query *query;
 	struct answers answers;
 	struct state *state;
 
-	if (!parse(asked, NULL, &query, err))
+	if (!parse(asked, NULL, &cursor->query, err))
 		return false;
-	const struct query *queries[1] = {query};
+	cursor->queries[0] = cursor->query;
 	bool good = sql_host_state(cursor->host, &state, err) &&
-		    state_at(state, &moment, 1, queries, query ? 1 : 0, false, &answers, err);
+		    state_at(state, &moment, 1, cursor->queries, cursor->query ? 1 : 0, false,
+			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)
 		add_row(cursor, &(struct state_row){answers.items[i].path, answers.items[i].since,
 						    asked->moment, answers.items[i].value});
 	if (good)
 		answers_release(&answers);
-	query_free(query);
 	return good;
 }
 
 static void begin_scan(struct states_cursor *cursor)
 {
+	arena_reset(cursor->asked);
 	arena_reset(cursor->arena);
-	cursor->count = cursor->at = 0;
+	stretches_end(&cursor->todo);
+	query_free(cursor->query);
+	cursor->query = NULL;
+	cursor->todo = (struct stretches){0};
+	cursor->count = cursor->at = cursor->given = 0;
 	cursor->limit = SIZE_MAX;
 	cursor->pattern = NULL;
 	cursor->by_ts = cursor->by_until = false;
@@ -501,8 +521,12 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 
 static int next(sqlite3_vtab_cursor *base)
 {
-	((struct states_cursor *)base)->at++;
-	return SQLITE_OK;
+	struct states_cursor *cursor = (struct states_cursor *)base;
+	struct error err;
+
+	cursor->at++;
+	return next_stretch(cursor, &err) ? SQLITE_OK
+					  : sql_table_fail((struct sql_table *)base->pVtab, &err);
 }
 
 static int eof(sqlite3_vtab_cursor *base)
@@ -568,24 +592,9 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-const sqlite3_module sql_state_module = {
-	.xCreate = connect_state,
-	.xConnect = connect_state,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = eof,
-	.xColumn = column,
-	.xRowid = rowid,
-};
-
-const sqlite3_module sql_state_at_module = {
-	.xCreate = connect_state_at,
-	.xConnect = connect_state_at,
+const sqlite3_module sql_states_module = {
+	.xCreate = connect,
+	.xConnect = connect,
 	.xBestIndex = best_index,
 	.xDisconnect = disconnect,
 	.xDestroy = disconnect,

@@ -5,21 +5,22 @@
  * an argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, which is how SQLite passes
  * the arguments of yore_events('PATH').
  */
-#include "sql/sql_internal.h"
+#include "sql/rows.h"
 
 #include "engine/base/mem.h"
 
 #include <string.h>
 
-const struct sql_module_name sql_modules[] = {{"events", "yore_events", &sql_events_module},
-					      {"packets", "yore_packets", &sql_packets_module},
-					      {"streams", "yore_streams", &sql_streams_module},
-					      {"classes", "yore_classes", &sql_classes_module},
-					      {"state", "yore_state", &sql_state_module},
-					      {"state_at", "yore_state_at", &sql_state_at_module},
-					      {"losses", "yore_losses", &sql_losses_module},
-					      {"info", "yore_info", &sql_info_module},
-					      {NULL, NULL, NULL}};
+const struct sql_module_name sql_modules[] = {
+	{"events", "yore_events", &sql_events_module, NULL, false},
+	{"packets", "yore_packets", &sql_packets_module, NULL, false},
+	{"streams", "yore_streams", &sql_rows_module, &rows_streams, false},
+	{"classes", "yore_classes", &sql_rows_module, &rows_classes, false},
+	{"state", "yore_state", &sql_states_module, NULL, false},
+	{"state_at", "yore_state_at", &sql_states_module, NULL, true},
+	{"losses", "yore_losses", &sql_rows_module, &rows_losses, false},
+	{"info", "yore_info", &sql_rows_module, &rows_info, false},
+	{NULL, NULL, NULL, NULL, false}};
 
 char *sql_unquoted(const char *argument)
 {
@@ -112,18 +113,20 @@ void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)
 }
 
 static int create(sqlite3 *db, const char *name, const sqlite3_module *module,
-		  struct sql_source *source)
+		  const struct sql_source *source)
 {
-	return sqlite3_create_module_v2(db, name, module, source, sql_source_free);
+	return sqlite3_create_module_v2(db, name, module, sql_source_new(source), sql_source_free);
 }
 
 int sql_register_free_tables(sqlite3 *db, struct sql_context *context)
 {
-	int code = create(db, "yore", &sql_events_module, sql_source_new(context, NULL, NULL));
+	struct sql_source source = {.context = context};
+	int code = create(db, "yore", &sql_events_module, &source);
 
-	for (size_t i = 0; code == SQLITE_OK && sql_modules[i].name; i++)
-		code = create(db, sql_modules[i].free_name, sql_modules[i].module,
-			      sql_source_new(context, NULL, NULL));
+	for (const struct sql_module_name *at = sql_modules; code == SQLITE_OK && at->name; at++) {
+		source.name = at;
+		code = create(db, at->free_name, at->module, &source);
+	}
 	return code;
 }
 
@@ -138,14 +141,18 @@ static bool is_taken(const char *name)
 
 int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host)
 {
+	struct sql_source source = {.context = context, .host = host};
 	int code = SQLITE_OK;
 
-	for (size_t i = 0; code == SQLITE_OK && i < host->ngroups; i++)
+	for (size_t i = 0; code == SQLITE_OK && i < host->ngroups; i++) {
+		source.group = &host->groups[i];
 		if (!is_taken(host->groups[i].name))
-			code = create(db, host->groups[i].name, &sql_events_module,
-				      sql_source_new(context, host, &host->groups[i]));
-	for (size_t i = 0; code == SQLITE_OK && sql_modules[i].name; i++)
-		code = create(db, sql_modules[i].name, sql_modules[i].module,
-			      sql_source_new(context, host, NULL));
+			code = create(db, host->groups[i].name, &sql_events_module, &source);
+	}
+	source.group = NULL;
+	for (const struct sql_module_name *at = sql_modules; code == SQLITE_OK && at->name; at++) {
+		source.name = at;
+		code = create(db, at->name, at->module, &source);
+	}
 	return code;
 }

@@ -397,10 +397,10 @@ static bool widen(struct feed *feed, nstime *begin, nstime *end, struct error *e
 	return true;
 }
 
-bool state_intervals(struct state *state, nstime begin, nstime end,
-		     const struct query *const *queries, size_t nqueries,
-		     bool (*each)(void *arg, const struct interval *interval), void *arg,
-		     struct error *err)
+static bool ask(struct state *state, nstime begin, nstime end, const struct query *const *queries,
+		size_t nqueries, bool within,
+		bool (*each)(void *arg, const struct interval *interval), void *arg,
+		struct error *err)
 {
 	struct giving giving = {each, arg, begin, end};
 	struct wanted wanted;
@@ -425,7 +425,7 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 					 .end = to};
 		ok = tracks_make(&tracks, err);
 		again = followed.count > before;
-		if (ok && !again && tracks_loose(&tracks, begin, end)) {
+		if (ok && !again && !within && tracks_loose(&tracks, begin, end)) {
 			again = true;
 			ok = widen(state->feed, &tracks.begin, &tracks.end, err);
 		}
@@ -436,4 +436,20 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 	mem_free(followed.attrs);
 	wanted_release(&wanted);
 	return ok;
+}
+
+bool state_intervals(struct state *state, nstime begin, nstime end,
+		     const struct query *const *queries, size_t nqueries,
+		     bool (*each)(void *arg, const struct interval *interval), void *arg,
+		     struct error *err)
+{
+	return ask(state, begin, end, queries, nqueries, false, each, arg, err);
+}
+
+bool intervals_within(struct state *state, nstime begin, nstime end,
+		      const struct query *const *queries, size_t nqueries,
+		      bool (*each)(void *arg, const struct interval *interval), void *arg,
+		      struct error *err)
+{
+	return ask(state, begin, end, queries, nqueries, true, each, arg, err);
 }

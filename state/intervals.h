@@ -64,6 +64,15 @@ void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
 
 /*
+ * As state_intervals(), but those that reach over an end of the range may have a part of the same
+ * value beyond what is given.
+ */
+bool intervals_within(struct state *state, nstime begin, nstime end,
+		      const struct query *const *queries, size_t nqueries,
+		      bool (*each)(void *arg, const struct interval *interval), void *arg,
+		      struct error *err);
+
+/*
  * intervals_near.c: fills the tracks by reading the range and what its ends need, nothing else.
  * OUTCOME_GAVE_UP: it is not for this question, or a limit; tracks_run() must do it.
  */

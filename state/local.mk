@@ -36,7 +36,7 @@ libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/known.c %D%/known.h %D%/backw
 # Shards
 libstate_la_SOURCES += %D%/digest.c %D%/digest.h %D%/digest_bytes.c %D%/join.c %D%/join.h \
 	%D%/shard_files.c %D%/shards.c %D%/shards.h %D%/shards_internal.h %D%/shards_plan.c \
-	%D%/shards_threads.c %D%/subset.c
+	%D%/shards_threads.c %D%/stretches.c %D%/stretches.h %D%/subset.c
 
 # Timelines
 libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \

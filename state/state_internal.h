@@ -46,6 +46,7 @@ struct state {
 	bool stored_looked;
 	const char *timelines; /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
+	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	struct backward_limits limits;
 	struct cells *floor; /* the checkpoint that a pass read last */
 	nstime floor_time;

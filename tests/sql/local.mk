@@ -11,3 +11,6 @@ EXTRA_DIST += %D%/extension.py
 check_PROGRAMS += %D%/test_fold
 %C%_test_fold_SOURCES = %D%/test_fold.c $(sql_world)
 %C%_test_fold_LDADD = $(SQL_TEST_LDADD)
+check_PROGRAMS += %D%/test_stretches
+%C%_test_stretches_SOURCES = %D%/test_stretches.c $(sql_world)
+%C%_test_stretches_LDADD = $(SQL_TEST_LDADD)

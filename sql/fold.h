@@ -17,21 +17,29 @@
 
 #include "sql/plan.h"
 
-enum fold_kind { FOLD_ROWS, FOLD_COUNT, FOLD_SUM, FOLD_MIN, FOLD_MAX };
+enum fold_kind {
+	FOLD_ROWS,
+	FOLD_COUNT,
+	FOLD_SUM,
+	FOLD_MAGNITUDE, /* sum of |x|, while doubles hold it exactly: avg() and total() rest on it
+			 */
+	FOLD_MIN,
+	FOLD_MAX
+};
 
 struct fold_value {
 	enum fold_kind kind;
 	uint32_t column; /* of the shape; ROWS: none */
 };
 
-enum { FOLD_KEYS_MAX = 8, FOLD_VALUES_MAX = 16 };
+enum { FOLD_KEYS_MAX = 8, FOLD_VALUES_MAX = 16, FOLD_GROUPS_MAX = 1 << 18 };
 
 struct fold {
 	struct sql_host *host;
 	struct shape *shape; /* owned */
 	struct plans plans;
 	uint32_t keys[FOLD_KEYS_MAX]; /* columns */
-	unsigned nkeys;
+	unsigned nkeys, ngrouped; /* keys that GROUP BY names come first; then what else differs */
 	struct fold_value values[FOLD_VALUES_MAX];
 	unsigned nvalues;
 	char name[128]; /* of the folded table */
@@ -61,7 +69,10 @@ struct fold_groups {
 
 void fold_groups_init(struct fold_groups *groups);
 void fold_groups_release(struct fold_groups *groups);
-/* Sweeps the events of the wish. ERR_RANGE: a sum does not fit, or a value is of no such kind. */
+/*
+ * Sweeps the events of the wish. ERR_RANGE: a sum does not fit, a value is of no such kind, or
+ * there are too many groups to keep.
+ */
 bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_groups *out,
 		struct error *err);
 

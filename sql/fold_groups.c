@@ -1,13 +1,7 @@
-/*
- * fold_groups.c - groups and what is known of each, per thread and then of all
- *
- * Where keys are of heads alone (name, cpu, stream), an event finds its group by its class in a
- * row of pointers that is good while stream and CPU stay. Otherwise keys are hashed.
- */
-#include "sql/fold.h"
+/* fold_groups.c - groups by the hash of their keys, and what is known of each */
+#include "sql/fold_internal.h"
 
 #include "engine/base/mem.h"
-#include "index/sweep.h"
 
 #include <string.h>
 
@@ -24,20 +18,14 @@ void fold_groups_release(struct fold_groups *groups)
 	*groups = (struct fold_groups){0};
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 32;
-}
-
 static uint64_t hash_of(const struct fold_cell *keys, unsigned nkeys)
 {
 	uint64_t hash = nkeys;
 
 	for (unsigned i = 0; i < nkeys; i++) {
-		hash = mix(hash, keys[i].kind);
+		hash = fold_mix(hash, keys[i].kind);
 		if (keys[i].kind == FOLD_INTEGER)
-			hash = mix(hash, (uint64_t)keys[i].integer);
+			hash = fold_mix(hash, (uint64_t)keys[i].integer);
 		for (uint32_t k = 0; keys[i].kind == FOLD_TEXT && k < keys[i].len; k++)
 			hash = (hash ^ (uint8_t)keys[i].text[k]) * 0x100000001b3;
 	}
@@ -71,9 +59,26 @@ static void grow(struct fold_groups *groups)
 	groups->nbuckets = nbuckets;
 }
 
-/* The group of these keys; a new one copies their texts. */
-static struct fold_group *group_of(const struct fold *fold, struct fold_groups *groups,
-				   const struct fold_cell *keys)
+static struct fold_group *group_new(const struct fold *fold, struct arena *arena,
+				    const struct fold_cell *keys)
+{
+	struct fold_group *group = arena_alloc(arena, sizeof *group);
+
+	group->keys = arena_array(arena, fold->nkeys + 1, sizeof *group->keys);
+	group->results = arena_array(arena, fold->nvalues + 1, sizeof *group->results);
+	for (unsigned i = 0; i < fold->nkeys; i++) {
+		group->keys[i] = keys[i];
+		if (keys[i].kind == FOLD_TEXT)
+			group->keys[i].text = arena_strndup(arena, keys[i].text, keys[i].len);
+	}
+	for (unsigned i = 0; i < fold->nvalues; i++)
+		if (fold->values[i].kind == FOLD_ROWS || fold->values[i].kind == FOLD_COUNT)
+			group->results[i].kind = FOLD_INTEGER;
+	return group;
+}
+
+struct fold_group *fold_group_of(const struct fold *fold, struct fold_groups *groups,
+				 const struct fold_cell *keys)
 {
 	uint64_t hash = hash_of(keys, fold->nkeys);
 	struct fold_group *group = groups->buckets[hash & (groups->nbuckets - 1)];
@@ -86,40 +91,16 @@ static struct fold_group *group_of(const struct fold *fold, struct fold_groups *
 		if (group->hash == hash && same == fold->nkeys)
 			return group;
 	}
+	if (groups->count == FOLD_GROUPS_MAX)
+		return NULL;
 	if (groups->count >= groups->nbuckets)
 		grow(groups);
-	group = arena_alloc(groups->arena, sizeof *group);
+	group = group_new(fold, groups->arena, keys);
 	group->hash = hash;
-	group->keys = arena_array(groups->arena, fold->nkeys + 1, sizeof *group->keys);
-	group->results = arena_array(groups->arena, fold->nvalues + 1, sizeof *group->results);
-	for (unsigned i = 0; i < fold->nkeys; i++) {
-		group->keys[i] = keys[i];
-		if (keys[i].kind == FOLD_TEXT)
-			group->keys[i].text =
-				arena_strndup(groups->arena, keys[i].text, keys[i].len);
-	}
-	for (unsigned i = 0; i < fold->nvalues; i++)
-		if (fold->values[i].kind == FOLD_ROWS || fold->values[i].kind == FOLD_COUNT)
-			group->results[i].kind = FOLD_INTEGER;
 	group->next = groups->buckets[hash & (groups->nbuckets - 1)];
 	groups->buckets[hash & (groups->nbuckets - 1)] = group;
 	groups->count++;
 	return group;
-}
-
-/* One more value. False: a sum that leaves 64 bits. */
-static inline bool add_value(enum fold_kind kind, struct fold_cell *result, int64_t value)
-{
-	if (kind == FOLD_ROWS || kind == FOLD_COUNT) {
-		result->integer++;
-	} else if (result->kind == FOLD_NULL) {
-		*result = (struct fold_cell){FOLD_INTEGER, 0, {.integer = value}};
-	} else if (kind == FOLD_SUM) {
-		return !__builtin_add_overflow(result->integer, value, &result->integer);
-	} else if (kind == FOLD_MIN ? value < result->integer : value > result->integer) {
-		result->integer = value;
-	}
-	return true;
 }
 
 static bool join_value(enum fold_kind kind, struct fold_cell *result, const struct fold_cell *more)
@@ -128,303 +109,21 @@ static bool join_value(enum fold_kind kind, struct fold_cell *result, const stru
 		return true;
 	if (kind == FOLD_ROWS || kind == FOLD_COUNT)
 		kind = FOLD_SUM;
-	return add_value(kind, result, more->integer);
+	return fold_add(kind, result, more->integer);
 }
 
-/* ---- one worker ---- */
-
-struct joined {
-	const struct fold *fold;
-	const struct wish *wish;
-	const struct trace *trace;
-	struct fold_groups *out;
-	bool heads; /* keys are name, cpu, stream: the same for a class in a run */
-	bool any_timed;
-	bool fields;    /* some key, value or filter is of a field */
-	bool rows_only; /* all values are counts of rows */
-	bool misfit;    /* a sum of all workers does not fit */
-};
-
-struct worker {
-	const struct joined *joined;
-	struct fold_groups groups;
-	struct fold_group **by_class;
-	const struct stream *stream; /* that by_class is good for */
-	int32_t cpu;
-	struct buf scratch[FOLD_KEYS_MAX];
-	struct fields fields; /* of the entry */
-};
-
-static void *begin_worker(void *arg)
+bool fold_groups_join(const struct fold *fold, struct fold_groups *out,
+		      const struct fold_groups *more)
 {
-	const struct joined *joined = arg;
-	struct worker *worker = mem_new(sizeof *worker);
-
-	worker->joined = joined;
-	fold_groups_init(&worker->groups);
-	worker->by_class = mem_new_array(joined->trace->nclasses + 1, sizeof(struct fold_group *));
-	return worker;
-}
-
-static bool join_groups(const struct fold *fold, struct fold_groups *out,
-			const struct fold_groups *more)
-{
-	bool fits = true;
-
 	for (size_t i = 0; i < more->nbuckets; i++)
 		for (struct fold_group *from = more->buckets[i]; from; from = from->next) {
-			struct fold_group *to = group_of(fold, out, from->keys);
-			for (unsigned k = 0; k < fold->nvalues; k++)
-				fits &= join_value(fold->values[k].kind, &to->results[k],
-						   &from->results[k]);
+			struct fold_group *to = fold_group_of(fold, out, from->keys);
+			for (unsigned k = 0; to && k < fold->nvalues; k++)
+				if (!join_value(fold->values[k].kind, &to->results[k],
+						&from->results[k]))
+					return false;
+			if (!to)
+				return false;
 		}
-	return fits;
-}
-
-static void end_worker(void *arg, void *own, bool good)
-{
-	struct joined *joined = arg;
-	struct worker *worker = own;
-
-	if (good && !join_groups(joined->fold, joined->out, &worker->groups))
-		joined->misfit = true;
-	fold_groups_release(&worker->groups);
-	for (unsigned i = 0; i < FOLD_KEYS_MAX; i++)
-		buf_release(&worker->scratch[i]);
-	mem_free(worker->by_class);
-	mem_free(worker);
-}
-
-/* An entry of a run, and what of it does not change within the run. */
-struct entry {
-	const struct run *run;
-	uint32_t i, class;
-	bool untimed;
-};
-
-static const struct place *place_of(const struct fold *fold, const struct entry *entry,
-				    uint32_t column)
-{
-	const struct shape *shape = fold->shape;
-
-	return &shape->places[(shape->row[entry->class] - 1) * shape->nfields +
-			      shape->columns[column].field];
-}
-
-/* The integer in a column; false: NULL. */
-static bool integer_of(const struct worker *worker, const struct entry *entry, uint32_t column,
-		       int64_t *out)
-{
-	const struct fold *fold = worker->joined->fold;
-	const struct slot *slot;
-
-	switch (fold->shape->columns[column].kind) {
-	case COLUMN_TS:
-		*out = entry->run->batch->time[entry->i];
-		return !entry->untimed && *out != NSTIME_MIN;
-	case COLUMN_CPU:
-		*out = entry->run->cpu;
-		return *out >= 0;
-	default: /* an integer field */
-		if (!place_of(fold, entry, column)->class)
-			return false;
-		slot = place_slot(place_of(fold, entry, column), &worker->fields);
-		*out = slot ? slot->s : 0;
-		return slot != NULL;
-	}
-}
-
-static void text_cell(struct fold_cell *cell, const void *text, size_t len)
-{
-	*cell = (struct fold_cell){FOLD_TEXT, (uint32_t)len, {.text = text}};
-}
-
-/* False: the field is of a kind that groups cannot have. */
-static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
-		   struct fold_cell *cell)
-{
-	const struct fold *fold = worker->joined->fold;
-	const struct column *column = &fold->shape->columns[fold->keys[k]];
-	struct field field;
-	int64_t integer;
-	size_t len;
-
-	*cell = (struct fold_cell){.kind = FOLD_NULL};
-	if (column->kind == COLUMN_NAME) {
-		const char *name = worker->joined->trace->classes[entry->class]->name;
-		text_cell(cell, name, strlen(name));
-	} else if (column->kind == COLUMN_STREAM) {
-		text_cell(cell, entry->run->stream->name, strlen(entry->run->stream->name));
-	} else if (column->whole_number) {
-		if (integer_of(worker, entry, fold->keys[k], &integer))
-			*cell = (struct fold_cell){FOLD_INTEGER, 0, {.integer = integer}};
-	} else {
-		const struct place *place = place_of(fold, entry, fold->keys[k]);
-		if (!place->class || !place_field(place, &worker->fields, &field))
-			return true;
-		if (!field_is_text(&field))
-			return false;
-		const uint8_t *bytes = field_bytes(&field, &worker->scratch[k], &len);
-		text_cell(cell, bytes, len);
-	}
 	return true;
-}
-
-static struct fold_group *find_group(struct worker *worker, const struct entry *entry)
-{
-	const struct fold *fold = worker->joined->fold;
-	struct fold_cell keys[FOLD_KEYS_MAX];
-
-	for (unsigned k = 0; k < fold->nkeys; k++)
-		if (!key_of(worker, entry, k, &keys[k]))
-			return NULL;
-	return group_of(fold, &worker->groups, keys);
-}
-
-static bool add_values(struct worker *worker, const struct entry *entry, struct fold_group *group)
-{
-	const struct fold *fold = worker->joined->fold;
-
-	for (unsigned i = 0; i < fold->nvalues; i++) {
-		const struct fold_value *value = &fold->values[i];
-		int64_t integer = 0;
-		if (value->kind != FOLD_ROWS && !integer_of(worker, entry, value->column, &integer))
-			continue;
-		if (!add_value(value->kind, &group->results[i], integer))
-			return false;
-	}
-	return true;
-}
-
-static bool misfit(struct error *err)
-{
-	return error_set(err, ERR_RANGE, "a value that cannot be folded");
-}
-
-/* Heads alone are counted: nothing is looked at but classes. */
-static bool count_rows(struct worker *worker, struct entry *entry, struct error *err)
-{
-	const struct fold *fold = worker->joined->fold;
-	const struct run *run = entry->run;
-	const uint32_t *classes = run->batch->class_index;
-
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		struct fold_group *group = worker->by_class[classes[i]];
-		if (!group) {
-			entry->i = i;
-			entry->class = classes[i];
-			group = find_group(worker, entry);
-			if (!group)
-				return misfit(err);
-			worker->by_class[classes[i]] = group;
-		}
-		for (unsigned k = 0; k < fold->nvalues; k++)
-			group->results[k].integer++;
-	}
-	return true;
-}
-
-static bool take_entry(struct worker *worker, struct entry *entry, struct error *err)
-{
-	const struct joined *joined = worker->joined;
-	struct fold_group *group = joined->heads ? worker->by_class[entry->class] : NULL;
-
-	if (!group)
-		group = find_group(worker, entry);
-	if (!group || !add_values(worker, entry, group))
-		return misfit(err);
-	if (joined->heads)
-		worker->by_class[entry->class] = group;
-	return true;
-}
-
-static bool take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
-{
-	struct worker *worker = own;
-	const struct joined *joined = worker->joined;
-	const struct run *run = &sweep_run->run;
-	struct entry entry = {.run = run};
-
-	if (!run->count || !wish_cpu(joined->wish, run->cpu))
-		return true;
-	entry.untimed = !run->stream->has_time && joined->any_timed;
-	if (run->stream != worker->stream || run->cpu != worker->cpu)
-		memset(worker->by_class, 0,
-		       (joined->trace->nclasses + 1) * sizeof(struct fold_group *));
-	worker->stream = run->stream;
-	worker->cpu = run->cpu;
-	if (joined->rows_only)
-		return count_rows(worker, &entry, err);
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		entry.i = i;
-		entry.class = run->batch->class_index[i];
-		/* what cannot be decoded is left to the scan, which tells of it */
-		if (joined->fields && !run_fields(run, i, &worker->fields, err))
-			return misfit(err);
-		if (joined->wish->nfilters &&
-		    !wish_fields(joined->wish, joined->fold->shape, entry.class, &worker->fields))
-			continue;
-		if (!take_entry(worker, &entry, err))
-			return false;
-	}
-	return true;
-}
-
-/* ---- all of it ---- */
-
-static bool is_field(const struct fold *fold, uint32_t column)
-{
-	return fold->shape->columns[column].kind == COLUMN_FIELD;
-}
-
-static void look_at(struct joined *joined)
-{
-	const struct fold *fold = joined->fold;
-
-	joined->heads = joined->rows_only = true;
-	joined->fields = joined->wish->nfilters > 0;
-	for (unsigned i = 0; i < fold->nkeys; i++) {
-		joined->heads &= !is_field(fold, fold->keys[i]) &&
-				 fold->shape->columns[fold->keys[i]].kind != COLUMN_TS;
-		joined->fields |= is_field(fold, fold->keys[i]);
-	}
-	for (unsigned i = 0; i < fold->nvalues; i++) {
-		joined->rows_only &= fold->values[i].kind == FOLD_ROWS;
-		joined->fields |=
-			fold->values[i].kind != FOLD_ROWS && is_field(fold, fold->values[i].column);
-	}
-	joined->rows_only &= !joined->fields && joined->heads;
-	for (size_t i = 0; i < joined->trace->nstreams; i++)
-		joined->any_timed |= joined->trace->streams[i]->has_time;
-}
-
-static bool show_progress(void *arg, uint64_t done, uint64_t all)
-{
-	const struct sql_host *host = ((struct joined *)arg)->fold->host;
-
-	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
-}
-
-bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_groups *out,
-		struct error *err)
-{
-	struct joined joined = {.fold = fold, .wish = wish, .trace = fold->host->trace, .out = out};
-	struct events_options events = {.begin = wish->begin,
-					.end = wish->end,
-					.unordered = true,
-					.classes = wish->classes,
-					.streams = wish->streams,
-					.cpus = wish->cpus,
-					.ncpus = wish->ncpus};
-	struct sweep plan = {.events = &events,
-			     .arg = &joined,
-			     .progress = show_progress,
-			     .begin = begin_worker,
-			     .run = take_run,
-			     .end = end_worker};
-
-	look_at(&joined);
-	if (!sweep(fold->host->index, &plan, err))
-		return false;
-	return !joined.misfit || misfit(err);
 }

@@ -5,8 +5,13 @@
  *     [HAVING ...] [ORDER BY ...] [LIMIT ...]
  *
  * SQLite has already accepted the statement, so this looks for one form and gives up on whatever
- * is not surely of it. WHERE is left as it stands; elsewhere aggregates of a column become those of
- * "fold N", and any column beside them must be a key.
+ * is not surely of it. Aggregates of a column become those of "fold N", and any column beside them
+ * must be a key.
+ *
+ * WHERE is left as it stands, but for OR: SQLite may scan once per side of it and tell rows that
+ * both give by their numbers, which groups do not have. So what holds an OR is hidden from planning
+ * by a +, its columns become keys, and SQLite tests it on groups. In the same way the column of
+ * count(DISTINCT column) becomes a key: more groups, whose sums SQLite adds up.
  */
 #include "sql/fold.h"
 
@@ -197,12 +202,25 @@ static bool can_be_value(const struct column *column)
 	       (column->kind == COLUMN_FIELD && column->whole_number);
 }
 
+/* One that GROUP BY names. */
 static bool is_key(const struct fold *fold, int column)
+{
+	for (unsigned i = 0; i < fold->ngrouped; i++)
+		if ((int)fold->keys[i] == column)
+			return true;
+	return false;
+}
+
+/* Groups differ in this column, too. False: they cannot. */
+static bool add_key(struct fold *fold, int column)
 {
 	for (unsigned i = 0; i < fold->nkeys; i++)
 		if ((int)fold->keys[i] == column)
 			return true;
-	return false;
+	if (fold->nkeys == FOLD_KEYS_MAX || !can_be_key(&fold->shape->columns[column]))
+		return false;
+	fold->keys[fold->nkeys++] = (uint32_t)column;
+	return true;
 }
 
 /* The number of the value, which is there afterwards; -1: there are too many. */
@@ -219,38 +237,57 @@ static int value_number(struct fold *fold, enum fold_kind kind, uint32_t column)
 
 /* ---- expressions ---- */
 
+/* avg() and total() add doubles; where those are exact, the sum of integers is the same. */
+static bool fold_average(struct fold *fold, uint32_t column, bool total, char *out, size_t size)
+{
+	int sum = value_number(fold, FOLD_SUM, column);
+	int count = value_number(fold, FOLD_COUNT, column);
+
+	if (total)
+		snprintf(out, size, "coalesce(CAST(sum(\"fold %d\") AS REAL), 0.0)", sum);
+	else
+		snprintf(out, size, "CAST(sum(\"fold %d\") AS REAL) / sum(\"fold %d\")", sum,
+			 count);
+	return sum >= 0 && count >= 0 && value_number(fold, FOLD_MAGNITUDE, column) >= 0;
+}
+
 /* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
 static bool fold_call(struct statement *statement, size_t i, char *out, size_t size)
 {
 	static const struct {
 		const char *name;
 		enum fold_kind kind;
-		const char *join;
-	} calls[] = {{"count", FOLD_COUNT, "sum"},
-		     {"sum", FOLD_SUM, "sum"},
-		     {"min", FOLD_MIN, "min"},
-		     {"max", FOLD_MAX, "max"}};
+		const char *before, *behind;
+	} calls[] = {{"count", FOLD_COUNT, "coalesce(sum(", "), 0)"},
+		     {"sum", FOLD_SUM, "sum(", ")"},
+		     {"min", FOLD_MIN, "min(", ")"},
+		     {"max", FOLD_MAX, "max(", ")"}};
 	struct fold *fold = statement->fold;
-	int column = column_named(statement, i + 2), number;
+	int column = column_named(statement, i + 2), number = -1;
+	bool value = column >= 0 && can_be_value(&fold->shape->columns[column]);
 
 	if (!is_sign(statement, i + 3, ')'))
 		return false;
+	if (is_name(statement, i, "avg") || is_name(statement, i, "total"))
+		return value && fold_average(fold, (uint32_t)column, is_name(statement, i, "total"),
+					     out, size);
 	for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
 		if (!is_name(statement, i, calls[k].name))
 			continue;
 		if (calls[k].kind == FOLD_COUNT && is_sign(statement, i + 2, '*'))
 			number = value_number(fold, FOLD_ROWS, 0);
-		else if (column >= 0 && can_be_value(&fold->shape->columns[column]))
+		else if (value)
 			number = value_number(fold, calls[k].kind, (uint32_t)column);
-		else
-			return false;
-		snprintf(out, size,
-			 calls[k].kind == FOLD_COUNT ? "coalesce(%s(\"fold %d\"), 0)"
-						     : "%s(\"fold %d\")",
-			 calls[k].join, number);
-		return number >= 0;
+		snprintf(out, size, "%s\"fold %d\"%s", calls[k].before, number, calls[k].behind);
 	}
-	return false;
+	return number >= 0;
+}
+
+/* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
+static bool is_distinct_count(const struct statement *statement, size_t i)
+{
+	return is_name(statement, i, "count") && is_sign(statement, i + 1, '(') &&
+	       is_name(statement, i + 2, "distinct") && is_sign(statement, i + 4, ')');
 }
 
 /* What may stand before a bracket and is no aggregate. */
@@ -266,10 +303,45 @@ static bool is_harmless(const struct statement *statement, size_t i)
 	return is_any(statement, i, names);
 }
 
-static bool copy_between(struct statement *statement, size_t from, size_t to)
+static void copy_between(struct statement *statement, size_t from, size_t to)
 {
 	buf_add(&statement->out, statement->text + from, to - from);
-	return true;
+}
+
+static bool is_parameter(const struct statement *statement, size_t i)
+{
+	return is_sign(statement, i, '.') || is_sign(statement, i, '?') ||
+	       is_sign(statement, i, ':') || is_sign(statement, i, '@') ||
+	       is_sign(statement, i, '$');
+}
+
+/* Writes the word, or words, at i again. How many; 0: it is not understood. */
+static size_t write_word(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *word = &statement->words[i];
+	bool called = i + 1 < end && is_sign(statement, i + 1, '(');
+	bool name = word->kind == WORD_NAME || word->kind == WORD_QUOTED;
+	int column = column_named(statement, i);
+	char call[128];
+
+	if (is_parameter(statement, i))
+		return 0;
+	if (i + 4 < end && is_distinct_count(statement, i)) {
+		const struct word *last = &statement->words[i + 4];
+		column = column_named(statement, i + 3);
+		copy_between(statement, word->at, last->at + last->len);
+		return column >= 0 && add_key(statement->fold, column) ? 5 : 0;
+	}
+	if (called && i + 3 < end && fold_call(statement, i, call, sizeof call)) {
+		buf_add_text(&statement->out, call);
+		return 4;
+	}
+	if (name && called && !is_harmless(statement, i))
+		return 0;
+	if (name && !called && column >= 0 && !is_key(statement->fold, column))
+		return 0;
+	copy_between(statement, word->at, word->at + word->len);
+	return 1;
 }
 
 /*
@@ -279,26 +351,9 @@ static bool copy_between(struct statement *statement, size_t from, size_t to)
 static bool write_words(struct statement *statement, size_t i, size_t end)
 {
 	while (i < end) {
-		const struct word *word = &statement->words[i];
-		bool called = i + 1 < end && is_sign(statement, i + 1, '(');
-		bool name = word->kind == WORD_NAME || word->kind == WORD_QUOTED;
-		size_t words = 1;
-		char call[64];
-		int column = column_named(statement, i);
-		if (is_sign(statement, i, '.') || is_sign(statement, i, '?') ||
-		    is_sign(statement, i, ':') || is_sign(statement, i, '@') ||
-		    is_sign(statement, i, '$'))
+		size_t words = write_word(statement, i, end);
+		if (!words)
 			return false;
-		if (called && i + 3 < end && fold_call(statement, i, call, sizeof call)) {
-			buf_add_text(&statement->out, call);
-			words = 4;
-		} else if (name && called && !is_harmless(statement, i)) {
-			return false;
-		} else if (name && !called && column >= 0 && !is_key(statement->fold, column)) {
-			return false;
-		} else {
-			copy_between(statement, word->at, word->at + word->len);
-		}
 		const struct word *last = &statement->words[i + words - 1];
 		i += words;
 		if (i < end)
@@ -367,9 +422,9 @@ struct clauses {
 
 static bool find_clauses(const struct statement *statement, struct clauses *out)
 {
-	static const char *const never[] = {"distinct", "join",   "union",   "intersect", "except",
-					    "over",     "filter", "with",    "values",    "window",
-					    "exists",   "all",    "collate", NULL};
+	static const char *const never[] = {"join",   "union",   "intersect", "except", "over",
+					    "filter", "with",    "values",    "window", "exists",
+					    "all",    "collate", NULL};
 	size_t end = statement->count - 1, i = 0;
 	int depth = 0;
 
@@ -381,7 +436,9 @@ static bool find_clauses(const struct statement *statement, struct clauses *out)
 	out->select = i;
 	for (i++; i < end; i++) {
 		depth += is_sign(statement, i, '(') - is_sign(statement, i, ')');
-		if (is_name(statement, i, "select") || is_any(statement, i, never))
+		if (is_name(statement, i, "select") || is_any(statement, i, never) ||
+		    (is_name(statement, i, "distinct") &&
+		     (i < 2 || !is_distinct_count(statement, i - 2))))
 			return false;
 		if (depth)
 			continue;
@@ -423,6 +480,7 @@ static bool read_keys(struct statement *statement, const struct clauses *clauses
 			return false;
 		fold->keys[fold->nkeys++] = (uint32_t)column;
 	}
+	fold->ngrouped = fold->nkeys;
 	return fold->nkeys > 0;
 }
 
@@ -434,6 +492,78 @@ static bool is_better_scanned(const struct fold *fold)
 				   fold->shape->columns[fold->values[0].column].kind == COLUMN_TS));
 }
 
+static bool has_or(const struct statement *statement, size_t i, size_t end)
+{
+	while (i < end && !is_name(statement, i, "or"))
+		i++;
+	return i < end;
+}
+
+/* The word behind the bracket that words[i] opens. */
+static size_t behind_bracket(const struct statement *statement, size_t i, size_t end)
+{
+	int depth = 0;
+
+	do {
+		depth += is_sign(statement, i, '(') - is_sign(statement, i, ')');
+		i++;
+	} while (i < end && depth);
+	return i;
+}
+
+/* The columns of words [i, end) become keys, and SQLite tests them on groups. */
+static bool write_tested(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *words = statement->words;
+
+	for (size_t k = i; k < end; k++) {
+		int column = column_named(statement, k);
+		if (is_parameter(statement, k) || (column >= 0 && !is_sign(statement, k + 1, '(') &&
+						   !add_key(statement->fold, column)))
+			return false;
+	}
+	buf_add_text(&statement->out, " +(");
+	copy_between(statement, words[i].at, words[end - 1].at + words[end - 1].len);
+	buf_add_text(&statement->out, ") ");
+	return true;
+}
+
+/* Outside of brackets. */
+static bool has_open_or(const struct statement *statement, size_t i, size_t end)
+{
+	while (i < end && !is_name(statement, i, "or"))
+		i = is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
+	return i < end;
+}
+
+/* WHERE and what it says, words [i, end). */
+static bool write_where(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *words = statement->words;
+	size_t copied = i, next;
+
+	if (has_open_or(statement, i, end)) {
+		copy_between(statement, words[i].at, words[i].at + words[i].len);
+		return write_tested(statement, i + 1, end);
+	}
+	for (size_t k = i; k < end; k = next) {
+		next = k + 1;
+		if (!is_sign(statement, k, '('))
+			continue;
+		next = behind_bracket(statement, k, end);
+		if (!has_or(statement, k, next))
+			continue;
+		if (!is_name(statement, k - 1, "where") && !is_name(statement, k - 1, "and"))
+			return false;
+		copy_between(statement, words[copied].at, words[k].at);
+		if (!write_tested(statement, k, next))
+			return false;
+		copied = next;
+	}
+	copy_between(statement, words[copied].at, words[end].at);
+	return true;
+}
+
 static bool write_statement(struct statement *statement, const struct clauses *clauses)
 {
 	const struct word *words = statement->words;
@@ -442,16 +572,12 @@ static bool write_statement(struct statement *statement, const struct clauses *c
 		      : clauses->order < clauses->end  ? clauses->order
 						       : clauses->limit;
 
-	/* SQLite may scan once per side of an OR, and tell rows that both give by their numbers */
-	for (size_t i = clauses->where; i < tail; i++)
-		if (is_name(statement, i, "or"))
-			return false;
 	copy_between(statement, 0, words[clauses->select + 1].at);
 	if (!write_items(statement, clauses->select + 1, clauses->from))
 		return false;
 	buf_printf(&statement->out, " FROM \"%s\" ", statement->fold->name);
-	if (clauses->where < clauses->end)
-		copy_between(statement, words[clauses->where].at, words[tail].at);
+	if (clauses->where < clauses->end && !write_where(statement, clauses->where, tail))
+		return false;
 	return write_words(statement, tail, clauses->end);
 }
 

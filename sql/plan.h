@@ -47,6 +47,20 @@ struct filter { /* a condition on one field */
 	size_t len;
 };
 
+static inline bool filter_in_set(const struct filter *filter, int64_t value)
+{
+	size_t low = 0, high = filter->nset;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (filter->set[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < filter->nset && filter->set[low] == value;
+}
+
 struct wish {
 	struct arena *arena; /* reset by wish_read() */
 	nstime begin, end;

@@ -290,20 +290,6 @@ void wish_read(struct wish *wish, const struct plan *plan, const struct shape *s
 
 /* ---- conditions on fields ---- */
 
-static bool in_set(const struct filter *filter, int64_t value)
-{
-	size_t low = 0, high = filter->nset;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (filter->set[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < filter->nset && filter->set[low] == value;
-}
-
 static bool text_passes(const struct place *place, const struct filter *filter,
 			const struct fields *fields)
 {
@@ -331,7 +317,7 @@ bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t cl
 		if (!slot)
 			return false;
 		if (filter->is_text ? !text_passes(place, filter, fields)
-		    : filter->set   ? !in_set(filter, slot->s)
+		    : filter->set   ? !filter_in_set(filter, slot->s)
 				    : slot->s < filter->low || slot->s > filter->high)
 			return false;
 	}

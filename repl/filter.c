@@ -196,6 +196,7 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 		return false;
 	if (!where_compile(filter->where, rules, filter->trace, filter->program, &notices, err))
 		return error_while(err, "--where");
+	where_range(filter->where, &filter->begin, &filter->end);
 	if (where_selects(filter->where))
 		filter->pass = where_pass_new(filter->where, NULL);
 	return !where_selects_by_state(filter->where) || set_state(filter, backward, err);

@@ -64,6 +64,9 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	if (n)
 		return complain(&errors[0], err);
 	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
+	where->files = mem_grow(where->files, where->nasts, &where->files_capacity,
+				sizeof(struct rule_file *));
+	where->files[where->nasts] = kept;
 	where->asts[where->nasts++] = ast;
 	return true;
 }
@@ -103,6 +106,7 @@ void where_free(struct where *where)
 	rules_free(where->empty);
 	rules_free(where->rules);
 	mem_free(where->asts);
+	mem_free(where->files);
 	mem_free(where);
 }
 
@@ -138,21 +142,36 @@ bool where_reads_state(const struct where *where)
 	return false;
 }
 
-static const char *unknown_map(const struct ast *ast, const struct rules *rules)
+/* The call of what is neither a map nor a function; NULL: there is none. */
+static const struct ast *unknown_map(const struct ast *ast, const struct rules *rules)
 {
 	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE) {
 		size_t i = 0;
 		while (rules && i < rules->nmaps && strcmp(rules->maps[i]->name, ast->name) != 0)
 			i++;
 		if (!rules || i == rules->nmaps)
-			return ast->name;
+			return ast;
 	}
 	for (uint32_t i = 0; i < ast->nargs; i++) {
-		const char *name = unknown_map(ast->args[i], rules);
-		if (name)
-			return name;
+		const struct ast *found = unknown_map(ast->args[i], rules);
+		if (found)
+			return found;
 	}
 	return NULL;
+}
+
+static bool know_maps(const struct where *where, const struct rules *rules, struct error *err)
+{
+	for (size_t i = 0; i < where->nasts; i++) {
+		const struct ast *call = unknown_map(where->asts[i], rules);
+		size_t n;
+		if (!call)
+			continue;
+		rules_error(where->rules, where->files[i], call->at,
+			    "no map or function is named '%s'", call->name);
+		return complain(&rules_errors(where->rules, &n)[0], err);
+	}
+	return true;
 }
 
 /* All conditions of one class, as one. */
@@ -221,14 +240,10 @@ static void warn_paths(const struct ast *ast, const uint8_t *refs, const struct 
 bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
 		   struct program *program, const struct notices *notices, struct error *err)
 {
-	const char *name = NULL;
 	uint8_t *refs;
 
-	for (size_t i = 0; i < where->nasts && !name; i++)
-		name = unknown_map(where->asts[i], rules);
-	if (name)
-		return error_set(err, ERR_QUERY, "condition: no map or function is named '%s'",
-				 name);
+	if (!know_maps(where, rules, err))
+		return false;
 	if (!program && where_reads_state(where))
 		return error_set(err, ERR_QUERY,
 				 "condition: it reads the state, which is not evaluated here");
@@ -245,6 +260,64 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 		warn_paths(where->asts[i], refs, notices);
 	mem_free(refs);
 	return true;
+}
+
+/* ---- times ---- */
+
+static bool is_time(const struct ast *ast)
+{
+	return ast->kind == AST_PATH && ast->path->natoms == 1 && !ast->path->below &&
+	       ast->path->atoms[0].kind == ATOM_NAME && !strcmp(ast->path->atoms[0].name, "t");
+}
+
+static bool is_moment(const struct ast *ast)
+{
+	return ast->kind == AST_CONST && ast->value.kind == VALUE_INT &&
+	       (ast->value.negative ? (int64_t)ast->value.u > NSTIME_MIN
+				    : ast->value.u < NSTIME_MAX);
+}
+
+/* `t OP moment` */
+static void narrow(enum ast_op op, nstime moment, nstime *begin, nstime *end)
+{
+	nstime from = op == OP_GT ? moment + 1 : moment;
+	nstime until = op == OP_LT ? moment : moment + 1;
+
+	if ((op == OP_GT || op == OP_GE || op == OP_EQ) && from > *begin)
+		*begin = from;
+	if ((op == OP_LT || op == OP_LE || op == OP_EQ) && until < *end)
+		*end = until;
+}
+
+static void narrow_by(const struct ast *ast, nstime *begin, nstime *end)
+{
+	static const enum ast_op turned[] = {[OP_EQ] = OP_EQ,
+					     [OP_LT] = OP_GT,
+					     [OP_LE] = OP_GE,
+					     [OP_GT] = OP_LT,
+					     [OP_GE] = OP_LE};
+
+	if (ast->kind != AST_BINARY)
+		return;
+	if (ast->op == OP_AND) {
+		narrow_by(ast->args[0], begin, end);
+		narrow_by(ast->args[1], begin, end);
+	} else if (ast->op >= OP_EQ && ast->op <= OP_GE) {
+		if (is_time(ast->args[0]) && is_moment(ast->args[1]))
+			narrow(ast->op, (nstime)ast->args[1]->value.u, begin, end);
+		else if (is_moment(ast->args[0]) && is_time(ast->args[1]))
+			narrow(turned[ast->op], (nstime)ast->args[0]->value.u, begin, end);
+	}
+}
+
+void where_range(const struct where *where, nstime *begin, nstime *end)
+{
+	for (size_t i = 0; i < where->trace->nstreams; i++)
+		if (!where->trace->streams[i]->has_time)
+			return; /* its events have times to conditions that they have not to a range
+				 */
+	for (size_t i = 0; i < where->nasts; i++)
+		narrow_by(where->asts[i], begin, end);
 }
 
 bool where_class(const struct where *where, const struct event_class *class)

@@ -42,6 +42,8 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 
 /* False when no event of the class can pass: it need not be read. */
 bool where_class(const struct where *where, const struct event_class *class);
+/* Narrows [begin, end) to the times that comparisons of `t` with constants leave. */
+void where_range(const struct where *where, nstime *begin, nstime *end);
 /* False when no event of the stream can. */
 bool where_stream(const struct where *where, const struct stream *stream);
 

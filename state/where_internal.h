@@ -72,9 +72,10 @@ extern const uint8_t node_and[OUTCOMES][OUTCOMES], node_or[OUTCOMES][OUTCOMES];
 uint8_t node_outcome(const struct expr *expr, struct env *env);
 
 struct where {
-	struct rules *rules;     /* holds the trees */
-	const struct ast **asts; /* all must hold */
-	size_t nasts, capacity;
+	struct rules *rules;            /* holds the trees */
+	const struct ast **asts;        /* all must hold */
+	const struct rule_file **files; /* what each was read from */
+	size_t nasts, capacity, files_capacity;
 	struct rules *empty; /* what an own program is made of */
 	struct program *own; /* when no program was given */
 	struct program *program;

@@ -522,16 +522,19 @@ static uint64_t count_all(const struct where *where, struct where_pass *pass, co
 	return passed;
 }
 
-/* The same from a cursor that selects before it merges, in either direction. */
-static uint64_t count_selected(struct where_pass *pass, bool backward)
+/* The same from a cursor that selects before it merges, in either direction, of its times alone. */
+static uint64_t count_selected(const struct where *where, struct where_pass *pass, bool backward)
 {
 	struct events *events = open_events(&(struct events_options){
 		.select = where_select, .select_arg = pass, .backward = backward});
 	uint16_t entries[BATCH_MAX];
+	nstime begin = NSTIME_MIN, end = NSTIME_MAX;
 	uint64_t passed = 0;
 	struct error err;
 	struct run run;
 
+	where_range(where, &begin, &end);
+	assert_true(events_seek(events, begin, begin < end ? end : begin, &err));
 	while (events_next_run(events, &run, &err) == STEP_ITEM)
 		passed += where_select_by_state(pass, &run, entries);
 	events_close(events);
@@ -550,8 +553,8 @@ static void try_one(const char *text, uint64_t *passed)
 		fail_msg("%s: %s", text, err.text);
 	struct where_pass *pass = where_pass_new(where, &reads);
 	uint64_t count = count_all(where, pass, text);
-	assert_int_equal(count_selected(pass, false), count);
-	assert_int_equal(count_selected(pass, true), count);
+	assert_int_equal(count_selected(where, pass, false), count);
+	assert_int_equal(count_selected(where, pass, true), count);
 	*passed += count > 0 && count < STREAMS * EVENTS;
 	where_pass_free(pass);
 	where_free(where);
@@ -590,6 +593,41 @@ static const struct row {
 	{"cpu > 5", true, false, 15, 0},
 	{"true", false, false, 15, 7},
 };
+
+static void times_narrow_the_range(void **state)
+{
+	static const struct {
+		const char *text;
+		nstime begin, end;
+	} facts[] = {
+		{"t >= 5 && t < 9", 5, 9},
+		{"t > 5 && (t <= 9 && c == 1)", 6, 10},
+		{"7 < t && 9 >= t && t > 2", 8, 10},
+		{"t == -4", -4, -3},
+		{"t > 5 && t < 3", 6, 3},
+		{"t > 5 || c == 1", NSTIME_MIN, NSTIME_MAX},
+		{"!(t > 5)", NSTIME_MIN, NSTIME_MAX},
+		{"t != 5", NSTIME_MIN, NSTIME_MAX},
+		{"t > 9223372036854775806", NSTIME_MAX, NSTIME_MAX},
+		{"t < 18446744073709551615", NSTIME_MIN, NSTIME_MAX},
+		{"t < 5.5", NSTIME_MIN, NSTIME_MAX},
+		{"c > 5", NSTIME_MIN, NSTIME_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+		nstime begin = NSTIME_MIN, end = NSTIME_MAX;
+		struct where *where;
+		struct error err;
+		assert_true(where_parse(facts[i].text, &where, &err));
+		assert_true(where_compile(where, NULL, trace, program, NULL, &err));
+		where_range(where, &begin, &end);
+		if (begin != facts[i].begin || end != facts[i].end)
+			fail_msg("%s: %lld to %lld", facts[i].text, (long long)begin,
+				 (long long)end);
+		where_free(where);
+	}
+}
 
 static void decided_on_heads(void **state)
 {
@@ -651,12 +689,14 @@ static int teardown(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 1];
+	struct CMUnitTest tests[COUNT(rows) + 2];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].text, decided_on_heads, NULL, NULL,
 					       (void *)(uintptr_t)&rows[i]};
 	tests[COUNT(rows)] =
 		(struct CMUnitTest){"random conditions", random_conditions, NULL, NULL, NULL};
+	tests[COUNT(rows) + 1] = (struct CMUnitTest){"times narrow the range",
+						     times_narrow_the_range, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

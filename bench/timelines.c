@@ -2,11 +2,13 @@
  * timelines.c - timelines of a trace: how fast they are built, how large they are, how fast they
  * answer
  *
- *     bench-timelines TRACE FOLDER [RULES]
+ *     bench-timelines TRACE FOLDER [RULES [THREADS]]
  *
- * Builds them in the folder, with the rules of that name (linux), then asks. One line of JSON:
+ * Builds them in the folder, with the rules of that name (linux), by one thread or two, then asks.
+ * One line of JSON:
  *
  *     events, changes, build_seconds (CPU), bytes (of the file), trace_bytes, slices
+ *     build_longest             of them the seconds of the thread that worked longest
  *     value_us, value_us_99     a value and since when, of random attributes at random moments
  *     state_us, state_count     which attributes live at a random moment
  *     whole_us                  the same as answers: paths, values, since when
@@ -40,12 +42,17 @@ struct bench {
 	uint32_t *attrs;    /* of them */
 };
 
-static double seconds(void)
+static double seconds_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double seconds(void)
+{
+	return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int by_value(const void *a, const void *b)
@@ -78,24 +85,26 @@ static bool open_all(struct bench *bench, const char *path, const char *folder, 
 	       state_open(bench->index, &options, &bench->state, err);
 }
 
-static bool build(struct bench *bench, struct error *err)
+static bool build(struct bench *bench, bool thread, struct error *err)
 {
 	struct timelines_built built;
 	struct stat st;
 	char *path;
-	double begin = seconds();
+	double begin = seconds(), own = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 
-	if (!timelines_build(bench->state, &built, err))
+	if (!timelines_build(bench->state, thread, &built, err))
 		return false;
 	begin = seconds() - begin;
+	own = seconds_of(CLOCK_THREAD_CPUTIME_ID) - own;
 	path = timelines_path(bench->state);
 	if (stat(path, &st) != 0)
 		st.st_size = 0;
 	mem_free(path);
-	printf("{\"events\":%llu,\"changes\":%llu,\"build_seconds\":%.3f,\"bytes\":%lld,"
-	       "\"trace_bytes\":%llu,\"slices\":%u",
+	printf("{\"events\":%llu,\"changes\":%llu,\"build_seconds\":%.3f,"
+	       "\"build_longest\":%.3f,\"bytes\":%lld,\"trace_bytes\":%llu,\"slices\":%u",
 	       (unsigned long long)built.events, (unsigned long long)built.changes, begin,
-	       (long long)st.st_size, (unsigned long long)trace_bytes(bench->trace), built.slices);
+	       own > begin - own ? own : begin - own, (long long)st.st_size,
+	       (unsigned long long)trace_bytes(bench->trace), built.slices);
 	return true;
 }
 
@@ -290,13 +299,13 @@ int main(int argc, char **argv)
 	struct error err;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench-timelines TRACE FOLDER [RULES]\n");
+		fprintf(stderr, "usage: bench-timelines TRACE FOLDER [RULES [THREADS]]\n");
 		return 2;
 	}
 	if (!open_all(&bench, argv[1], argv[2], argc > 3 ? argv[3] : "linux", &err) ||
-	    !build(&bench, &err) || !find_attrs(&bench, &err) || !values(&bench, &err) ||
-	    !states(&bench, &err) || !whole(&bench, &err) || !all_intervals(&bench, &err) ||
-	    !busy_intervals(&bench, &err)) {
+	    !build(&bench, argc > 4 && strcmp(argv[4], "1"), &err) || !find_attrs(&bench, &err) ||
+	    !values(&bench, &err) || !states(&bench, &err) || !whole(&bench, &err) ||
+	    !all_intervals(&bench, &err) || !busy_intervals(&bench, &err)) {
 		fprintf(stderr, "bench-timelines: %s\n", err.text);
 		return 1;
 	}

@@ -234,13 +234,15 @@ bool timelines_prepared(struct state *state)
 	return is_marked(state, &key);
 }
 
-bool timelines_build(struct state *state, struct timelines_built *out, struct error *err)
+bool timelines_build(struct state *state, bool thread, struct timelines_built *out,
+		     struct error *err)
 {
 	struct timelines_part part = {.feed = state->feed,
 				      .program = state->program,
 				      .of = 1,
 				      .begin = NSTIME_MIN,
 				      .end = NSTIME_MAX,
+				      .thread = thread,
 				      .least = state->timelines_least};
 	char *path = timelines_path(state);
 	bool ok;

@@ -34,6 +34,7 @@ struct timelines_part {
 	/* Called once per slice; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at);
 	void *progress_arg;
+	bool thread;    /* slices are encoded and stored by a thread of their own */
 	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
 };
 
@@ -74,7 +75,8 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 /* Was that done, by this process or another? */
 bool timelines_prepared(struct state *state);
 /* timelines_build_part() of the whole trace. */
-bool timelines_build(struct state *state, struct timelines_built *out, struct error *err);
+bool timelines_build(struct state *state, bool thread, struct timelines_built *out,
+		     struct error *err);
 /* Removes the timelines of a trace, of all rules. */
 bool timelines_drop(struct trace *trace, const struct index_options *options, struct error *err);
 /* Removes the files at `path` and all whose names begin so. */

@@ -272,7 +272,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 		end.empty = part->begin;
 	end.events = building->events_before + replay_events(building->replay);
 	*out = (struct timelines_built){.events = end.events};
-	ok = builder_close(building->builder, &end, err);
+	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
 	out->changes = building->changes_before + builder_changes(building->builder);
 	out->bytes = building->bytes_before + builder_bytes(building->builder);
 	out->slices = builder_slices(building->builder);
@@ -280,7 +280,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 		return false;
 	put_complete(building, out, &complete);
 	end = (struct builder_end){.complete = &complete, .empty = NSTIME_MIN};
-	ok = builder_close(building->builder, &end, err);
+	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
 	buf_release(&complete);
 	return ok;
 }
@@ -311,7 +311,7 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
-		building.builder = builder_new(building.numbers, building.store);
+		building.builder = builder_new(building.numbers, building.store, part->thread);
 		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
 		ok = begin(&building, err) && run(&building, err) && finish(&building, out, err);

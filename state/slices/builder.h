@@ -13,8 +13,11 @@
 
 struct builder;
 
-/* Both are borrowed until builder_free(). */
-struct builder *builder_new(struct numbers *numbers, struct store *store);
+/*
+ * Both are borrowed until builder_free(). With a thread slices are encoded and stored while the
+ * next one is gathered: nobody else may use the store before builder_settle().
+ */
+struct builder *builder_new(struct numbers *numbers, struct store *store, bool thread);
 void builder_free(struct builder *builder); /* NULL is fine */
 
 /* How many changes a slice has at least, instead of what is usual; for tests. */
@@ -39,7 +42,7 @@ bool builder_due(const struct builder *builder);
 uint32_t builder_slices(const struct builder *builder);  /* stored so far */
 uint64_t builder_waiting(const struct builder *builder); /* changes of the slice that is open */
 uint64_t builder_changes(const struct builder *builder);
-uint64_t builder_bytes(const struct builder *builder); /* of the slices stored */
+uint64_t builder_bytes(const struct builder *builder); /* of the slices; after builder_settle() */
 
 struct builder_end {
 	uint64_t events;            /* consumed so far */
@@ -47,8 +50,10 @@ struct builder_end {
 	const struct buf *complete; /* NULL: more will come */
 	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
 };
-/* Stores the slice, if it has changes. */
+/* Stores the slice, if it has changes; with a thread later, and the next call says what failed. */
 bool builder_close(struct builder *builder, const struct builder_end *end, struct error *err);
+/* All that was closed is stored. */
+bool builder_settle(struct builder *builder, struct error *err);
 
 /* ---- the record of a slice ---- */
 

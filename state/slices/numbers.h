@@ -42,11 +42,15 @@ uint32_t numbers_next(const struct numbers *numbers);                 /* number 
 uint32_t numbers_strings(const struct numbers *numbers);              /* likewise */
 bool numbers_is_tomb(const struct numbers *numbers, uint32_t number); /* of one path */
 
-/* Puts what is new since numbers_stored() under the slice; may be called again. */
-bool numbers_put(struct numbers *numbers, uint32_t slice, struct store_txn *txn, struct error *err);
-void numbers_stored(struct numbers *numbers);
+/* What is new since the last call, to be put under a slice: by any thread, while numbers are given. */
+struct fresh_names;
+struct fresh_names *numbers_take(struct numbers *numbers);
+void fresh_names_free(struct fresh_names *names); /* NULL is fine */
+/* May be called again. */
+bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct store_txn *txn,
+		     struct error *err);
 
-/* Ordinals given so far, per class, for `resume`; and what numbers_put() put, back. */
+/* Ordinals given so far, per class, for `resume`; and what fresh_names_put() put, back. */
 void numbers_counts(const struct numbers *numbers, struct buf *out);
 bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **counts,
 		  const uint8_t *end, struct store_txn *txn, struct error *err);

@@ -36,43 +36,40 @@ static struct name_class class_name(const struct numbers *numbers, const struct 
 	return name;
 }
 
-static bool put_classes(const struct numbers *numbers, uint32_t slice, struct store_txn *txn,
-			struct error *err)
+struct fresh_class {
+	uint32_t class, first; /* ordinal */
+	struct name_entity *entities;
+	size_t count;
+};
+
+struct fresh_names {
+	struct buf classes, strings; /* parts of the slice; empty: nothing is new */
+	struct fresh_class *items;
+	size_t count;
+};
+
+static void take_classes(const struct numbers *numbers, struct buf *out)
 {
 	size_t nclasses = numbers->nclasses - numbers->classes_stored;
 	size_t nchunks = numbers->nchunks - numbers->chunks_stored;
 	struct name_class *names;
-	struct buf bytes = {0};
-	bool ok;
 
 	if (nclasses + nchunks == 0)
-		return true;
+		return;
 	names = mem_new_array(nclasses + 1, sizeof *names);
 	for (size_t i = 0; i < nclasses; i++)
 		names[i] = class_name(numbers, &numbers->classes[numbers->classes_stored + i]);
-	name_put_classes(&bytes, names, nclasses,
+	name_put_classes(out, names, nclasses,
 			 nchunks ? numbers->chunks + numbers->chunks_stored : NULL, nchunks);
-	ok = put_part(slice, PART_CLASSES, &bytes, txn, err);
 	mem_free(names);
-	buf_release(&bytes);
-	return ok;
 }
 
-static bool put_strings(const struct numbers *numbers, uint32_t slice, struct store_txn *txn,
-			struct error *err)
+static void take_strings(const struct numbers *numbers, struct buf *out)
 {
-	struct buf bytes = {0};
-	bool ok;
-
-	if (numbers->nstrings == numbers->strings_stored)
-		return true;
 	for (size_t i = numbers->strings_stored; i < numbers->nstrings; i++) {
-		buf_add_varint(&bytes, numbers->strings[i].len);
-		buf_add(&bytes, numbers->strings[i].text, numbers->strings[i].len);
+		buf_add_varint(out, numbers->strings[i].len);
+		buf_add(out, numbers->strings[i].text, numbers->strings[i].len);
 	}
-	ok = put_part(slice, PART_STRINGS, &bytes, txn, err);
-	buf_release(&bytes);
-	return ok;
 }
 
 static bool put_names(uint32_t class, uint32_t first, const struct name_entity *entities,
@@ -108,41 +105,23 @@ static struct name_entity entity_name(const struct numbers *numbers, const struc
 	return entity;
 }
 
-static bool put_entities(const struct numbers *numbers, uint32_t i, struct store_txn *txn,
-			 struct error *err)
+static void take_entities(const struct numbers *numbers, uint32_t i, struct fresh_class *out)
 {
 	const struct class *class = &numbers->classes[i];
-	struct name_entity *entities;
 	struct buf bytes = {0};
-	struct name_key key;
-	bool ok;
 
-	if (!class->nfresh)
-		return true;
-	entities = mem_new_array(class->nfresh, sizeof *entities);
+	*out = (struct fresh_class){
+		.class = i,
+		.first = class->stored,
+		.entities = mem_new_array(class->nfresh, sizeof *out->entities),
+		.count = class->nfresh,
+	};
 	for (size_t n = 0; n < class->nfresh; n++)
-		entities[n] = entity_name(numbers, class, class->fresh[n], &bytes);
-	buf_clear(&bytes);
-	name_put_entities(&bytes, entities, class->nfresh);
-	name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){i, class->stored}, 2);
-	ok = store_put(txn, name_key_bytes(&key),
-		       (struct bytes){(const uint8_t *)bytes.data, bytes.len}, err) &&
-	     put_names(i, class->stored, entities, class->nfresh, txn, err);
-	mem_free(entities);
+		out->entities[n] = entity_name(numbers, class, class->fresh[n], &bytes);
 	buf_release(&bytes);
-	return ok;
 }
 
-bool numbers_put(struct numbers *numbers, uint32_t slice, struct store_txn *txn, struct error *err)
-{
-	bool ok = put_classes(numbers, slice, txn, err) && put_strings(numbers, slice, txn, err);
-
-	for (uint32_t i = 0; i < numbers->nclasses && ok; i++)
-		ok = put_entities(numbers, i, txn, err);
-	return ok;
-}
-
-void numbers_stored(struct numbers *numbers)
+static void stored(struct numbers *numbers)
 {
 	numbers->classes_stored = numbers->nclasses;
 	numbers->chunks_stored = numbers->nchunks;
@@ -151,6 +130,60 @@ void numbers_stored(struct numbers *numbers)
 		numbers->classes[i].nfresh = 0;
 		numbers->classes[i].stored = numbers->classes[i].entities;
 	}
+}
+
+/* Texts of keys are the attribute table's, and stay where they are. */
+struct fresh_names *numbers_take(struct numbers *numbers)
+{
+	struct fresh_names *names = mem_new(sizeof *names);
+
+	take_classes(numbers, &names->classes);
+	take_strings(numbers, &names->strings);
+	names->items = mem_new_array(numbers->nclasses, sizeof *names->items);
+	for (uint32_t i = 0; i < numbers->nclasses; i++)
+		if (numbers->classes[i].nfresh)
+			take_entities(numbers, i, &names->items[names->count++]);
+	stored(numbers);
+	return names;
+}
+
+void fresh_names_free(struct fresh_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->count; i++)
+		mem_free(names->items[i].entities);
+	mem_free(names->items);
+	buf_release(&names->classes);
+	buf_release(&names->strings);
+	mem_free(names);
+}
+
+static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn, struct error *err)
+{
+	struct buf bytes = {0};
+	struct name_key key;
+	bool ok;
+
+	name_put_entities(&bytes, fresh->entities, fresh->count);
+	name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2);
+	ok = store_put(txn, name_key_bytes(&key),
+		       (struct bytes){(const uint8_t *)bytes.data, bytes.len}, err) &&
+	     put_names(fresh->class, fresh->first, fresh->entities, fresh->count, txn, err);
+	buf_release(&bytes);
+	return ok;
+}
+
+bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct store_txn *txn,
+		     struct error *err)
+{
+	bool ok =
+		(!names->classes.len || put_part(slice, PART_CLASSES, &names->classes, txn, err)) &&
+		(!names->strings.len || put_part(slice, PART_STRINGS, &names->strings, txn, err));
+
+	for (size_t i = 0; i < names->count && ok; i++)
+		ok = put_entities(&names->items[i], txn, err);
+	return ok;
 }
 
 void numbers_counts(const struct numbers *numbers, struct buf *out)
@@ -332,7 +365,7 @@ bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **coun
 		    (i && !load_entities(numbers, i, (uint32_t)count, txn)))
 			return damaged(err);
 	}
-	numbers_stored(numbers);
+	stored(numbers);
 	return true;
 }
 

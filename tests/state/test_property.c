@@ -112,7 +112,7 @@ static struct state *open_stored(struct gen *gen, struct fake_trace *trace, stru
 	state->timelines = store_path();
 	state->timelines_least = 1 + pick(gen, 20);
 	if (!timelines_remove(state->timelines, &err) ||
-	    !(pick(gen, 2) ? timelines_build(state, &built, &err)
+	    !(pick(gen, 2) ? timelines_build(state, pick(gen, 2), &built, &err)
 			   : build_shards(state, 1 + pick(gen, 7), &err)))
 		fail_msg("%s", err.text);
 	assert_true(timelines_there(state));
@@ -346,7 +346,7 @@ static bool be_patient(void *arg, nstime at)
 
 /* False: interrupted after so many slices. */
 static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least, uint64_t extent,
-		  uint32_t slices)
+		  uint32_t slices, bool thread)
 {
 	struct state *state = open_state(trace, rules, FORCE_SLICES);
 	struct patience patience = {slices};
@@ -358,6 +358,7 @@ static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least,
 				      .end = NSTIME_MAX,
 				      .progress = be_patient,
 				      .progress_arg = &patience,
+				      .thread = thread,
 				      .least = least};
 	struct timelines_built built;
 	struct error err;
@@ -380,16 +381,16 @@ static void killed_builds_are_equal(struct gen *gen, uint64_t seed, struct fake_
 	struct error err;
 
 	assert_true(timelines_remove(store_path(), &err));
-	assert_true(build(trace, rules, least, 1, UINT32_MAX));
+	assert_true(build(trace, rules, least, 1, UINT32_MAX, false));
 	dump_store(&expected);
 	assert_true(timelines_remove(store_path(), &err));
-	while (!build(trace, rules, least, 1, pick(gen, 3)))
+	while (!build(trace, rules, least, 1, pick(gen, 3), pick(gen, 2)))
 		;
 	dump_store(&got);
 	compare(gen, seed, "a build that was interrupted", &expected, &got);
 	assert_true(timelines_remove(store_path(), &err));
-	assert_true(build(shorter, rules, least, 0, UINT32_MAX));
-	assert_true(build(trace, rules, least, 1, UINT32_MAX));
+	assert_true(build(shorter, rules, least, 0, UINT32_MAX, pick(gen, 2)));
+	assert_true(build(trace, rules, least, 1, UINT32_MAX, true));
 	dump_store(&got);
 	compare(gen, seed, "a trace that grew", &expected, &got);
 	buf_release(&expected);

@@ -1,150 +1,262 @@
 /*
- * plain.c - see plain.h
+ * plain.c - see plain.h: which lines of a class are plain, and what they ask for
  *
- * Plain forms say nothing of failures: where something may fail, an input is not there, and the
- * tree says what failed.
+ * What several lines ask for is found once: it is the same input, or the same test.
  */
 #include "state/plain_internal.h"
 
-#include "state/expr.h"
+#include "engine/base/arena.h"
+#include "engine/layout.h"
+#include "state/program_internal.h"
 
 #include <string.h>
 
-static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
-		     struct value *out)
-{
-	enum failure ignored;
-	struct memo *memo;
+struct making {
+	struct arena *arena;
+	const struct event_class *class; /* NULL: not of events */
+	struct plain_input inputs[PLAIN_INPUTS];
+	struct plain_test tests[PLAIN_TESTS];
+	uint8_t ninputs, ntests;
+	bool fields;
+};
 
-	if (key->kind != VALUE_INT || key->negative)
-		return false;
-	memo = &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)];
-	if (!memo->set || memo->key != key->u) {
-		if (op_map(input->map, key, out, &ignored) != EVAL_VALUE)
-			return false;
-		attrs_keep(program_attrs(env->program), out);
-		*memo = (struct memo){true, key->u, *out};
+static uint8_t add_input(struct making *making, const struct plain_input *input)
+{
+	for (uint32_t i = 0; i < making->ninputs; i++) {
+		const struct plain_input *other = &making->inputs[i];
+		const struct path *a = input->path, *b = other->path;
+
+		if (other->kind == input->kind && other->of == input->of &&
+		    other->slot == input->slot && other->is_signed == input->is_signed &&
+		    other->map == input->map && !a == !b &&
+		    (!a || (a->shape == b->shape && a->base == b->base)))
+			return (uint8_t)i;
 	}
-	*out = memo->result;
+	if (making->ninputs == PLAIN_INPUTS)
+		return PLAIN_NONE;
+	making->inputs[making->ninputs] = *input;
+	making->inputs[making->ninputs].i = making->ninputs;
+	if (input->map)
+		making->inputs[making->ninputs].memos =
+			arena_array(making->arena, 1 << MEMO_BITS, sizeof(struct memo));
+	return making->ninputs++;
+}
+
+static uint8_t add_field(struct making *making, const struct field_path *path)
+{
+	const struct field_class *field = path->class;
+	struct plain_input input = {.of = PLAIN_NONE, .is_signed = field->is_signed};
+
+	if (path->scope == SCOPE_PACKET_CONTEXT || path->scope == SCOPE_PACKET_HEADER)
+		return PLAIN_NONE;
+	input.slot = making->class->slot_base[path->scope] + field->slot;
+	if (field->kind == FIELD_INT)
+		input.kind = INPUT_INT;
+	else if (field->kind == FIELD_STRING)
+		input.kind = INPUT_STRING;
+	else if ((field->kind == FIELD_ARRAY || field->kind == FIELD_SEQUENCE) &&
+		 field->element->kind == FIELD_INT && field->element->is_text &&
+		 layout_stride(field->element) == 8)
+		input.kind = INPUT_BYTES;
+	else
+		return PLAIN_NONE;
+	making->fields = true;
+	return add_input(making, &input);
+}
+
+static uint8_t input_of(struct making *making, const struct expr *expr);
+
+/* The one key of a path that has no other, or none where all is constant. False: it is another. */
+static bool key_of(struct making *making, const struct path *path, uint8_t *key)
+{
+	*key = PLAIN_NONE;
+	if (path->nbase == path->natoms)
+		return true;
+	if (path->only_key)
+		*key = input_of(making, path->atoms[path->only_key].expr);
+	return *key != PLAIN_NONE;
+}
+
+static uint8_t input_of(struct making *making, const struct expr *expr)
+{
+	struct plain_input input = {.of = PLAIN_NONE};
+
+	switch (expr->kind) {
+	case EXPR_FIELD:
+		return making->class ? add_field(making, &expr->field) : PLAIN_NONE;
+	case EXPR_SECTION_OWN:
+		input.kind = INPUT_CPU;
+		return making->class && expr->index == SECTION_CPU ? add_input(making, &input)
+								   : PLAIN_NONE;
+	case EXPR_READ: /* as deep as the rule's keys */
+		input.kind = INPUT_READ;
+		input.path = &expr->path;
+		if (expr->may_view || !key_of(making, &expr->path, &input.of))
+			return PLAIN_NONE;
+		return add_input(making, &input);
+	case EXPR_MAP:
+		input.kind = INPUT_MAP;
+		input.map = expr->map;
+		input.of = input_of(making, expr->left);
+		return input.of != PLAIN_NONE ? add_input(making, &input) : PLAIN_NONE;
+	default:
+		return PLAIN_NONE;
+	}
+}
+
+static bool same_test(const struct plain_test *a, const struct plain_test *b)
+{
+	return a->input == b->input && a->negated == b->negated && a->n == b->n &&
+	       !memcmp(a->values, b->values, sizeof a->values) &&
+	       !memcmp(a->negative, b->negative, sizeof a->negative);
+}
+
+static bool add_test(struct making *making, const struct plain_test *test, struct plain_line *line)
+{
+	uint32_t i = 0;
+
+	while (i < making->ntests && !same_test(&making->tests[i], test))
+		i++;
+	if (i == PLAIN_TESTS)
+		return false;
+	if (i == making->ntests)
+		making->tests[making->ntests++] = *test;
+	line->tests |= 1u << i;
+	line->needs |= 1u << test->input;
 	return true;
 }
 
-static bool load_read(const struct plain_input *input, const struct plain_event *event,
-		      struct env *env, struct value *out)
+static bool is_number_input(const struct making *making, uint8_t input)
 {
-	uint32_t attr = input->path->base;
+	return input != PLAIN_NONE &&
+	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
+}
 
-	if (input->of != PLAIN_NONE) {
-		const struct value *key = &event->values[input->of];
+/* input == constant, input in (constants); negated by != and !. */
+static bool compare_test(struct making *making, const struct expr *expr, bool negated,
+			 struct plain_line *line)
+{
+	const struct value *values = expr->values;
+	struct plain_test test = {.n = (uint8_t)expr->n, .negated = negated};
 
-		if (key->kind != VALUE_INT)
+	if (expr->kind == EXPR_EQUAL) {
+		if (expr->right->kind != EXPR_CONST)
 			return false;
-		attr = path_attr(input->path, program_attrs(env->program), key);
+		values = &expr->right->value;
+		test.n = 1;
+		test.negated = negated != (expr->op == OP_NE);
+	} else if (expr->kind != EXPR_IN || expr->n > TEST_VALUES) {
+		return false;
 	}
-	return env->read && env->read(env->arg, attr, out) == EVAL_VALUE;
-}
-
-/* Bytes before the first zero; names of threads take 16. */
-static size_t text_length(const uint8_t *bytes, uint64_t most)
-{
-	size_t i = 0;
-	uint64_t word;
-
-	for (; most - i >= sizeof word; i += sizeof word) {
-		memcpy(&word, bytes + i, sizeof word);
-		word = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
-		if (word)
-			return i + (size_t)__builtin_ctzll(word) / 8;
-	}
-	while (i < most && bytes[i])
-		i++;
-	return i;
-}
-
-static bool load_text(const uint8_t *bytes, uint64_t most, struct value *out)
-{
-	size_t len = text_length(bytes, most);
-
-	*out = value_text(len ? (const char *)bytes : "", len);
-	return len <= UINT32_MAX;
-}
-
-static bool load_cpu(const struct event *event, struct value *out)
-{
-	int32_t cpu = event->cpu >= 0 ? event->cpu : event->stream->cpu;
-
-	*out = value_s64(cpu);
-	return cpu >= 0;
-}
-
-static void load_integers(const struct plain *plain, const struct slot *slots, struct value *values)
-{
-	for (uint32_t i = 0; i < plain->nintegers; i++) {
-		const struct plain_integer *integer = &plain->integers[i];
-		const struct slot *slot = &slots[integer->slot];
-		struct value *value = &values[integer->input];
-
-		value->kind = VALUE_INT;
-		value->negative = integer->is_signed && slot->s < 0;
-		value->u = slot->u;
-	}
-}
-
-static bool load_other(const struct plain_input *input, struct env *env,
-		       const struct plain_event *event, struct value *out)
-{
-	const struct slot *slot = env->fields ? &env->fields->slots[input->slot] : NULL;
-
-	switch (input->kind) {
-	case INPUT_INT: /* is loaded */
-		break;
-	case INPUT_STRING:
-		if (!slot || slot->n > UINT32_MAX)
+	for (uint8_t i = 0; i < test.n; i++) {
+		if (values[i].kind != VALUE_INT)
 			return false;
-		*out = value_text(slot->n ? (const char *)slot->bytes : "", slot->n);
+		test.values[i] = values[i].u;
+		test.negative[i] = values[i].negative;
+	}
+	test.input = input_of(making, expr->left);
+	return is_number_input(making, test.input) && add_test(making, &test, line);
+}
+
+static bool add_when(struct making *making, const struct expr *when, struct plain_line *line)
+{
+	if (!when || expr_is_const(when, VALUE_BOOL))
+		return !when || when->value.b;
+	if (when->kind == EXPR_AND) /* as deep as the rule's brackets */
+		return add_when(making, when->left, line) && add_when(making, when->right, line);
+	if (when->kind == EXPR_NOT)
+		return compare_test(making, when->left, true, line);
+	return compare_test(making, when, false, line);
+}
+
+static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
+{
+	line->value = PLAIN_NONE;
+	line->constant = &value->value;
+	line->kept =
+		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
+	if (value->kind == EXPR_CONST)
 		return true;
-	case INPUT_BYTES:
-		return slot && slot->at % 8 == 0 &&
-		       load_text(env->fields->data + slot->at / 8, slot->n, out);
-	case INPUT_CPU:
-		return load_cpu(env->event, out);
-	case INPUT_READ:
-		return load_read(input, event, env, out);
-	case INPUT_MAP:
-		return load_map(input, &event->values[input->of], env, out);
-	}
-	return false;
+	line->value = input_of(making, value);
+	if (line->value == PLAIN_NONE)
+		return false;
+	line->needs |= 1u << line->value;
+	return true;
 }
 
-static inline bool test_holds(const struct plain_test *test, const struct value *value)
+static void compile_line(struct making *making, const struct line *line, struct plain_line *out)
 {
-	bool found = false;
-
-	for (uint8_t i = 0; i < test->n; i++)
-		found |= value->u == test->values[i] && value->negative == test->negative[i];
-	return found != test->negated;
+	*out = (struct plain_line){.line = line,
+				   .verb = line->verb,
+				   .attr = line->target.base,
+				   .keys = line->target.keys};
+	if (line->flags & (LINE_SECTION | LINE_FAILS) || line->verb == VERB_DELETE ||
+	    line->verb == VERB_UNKNOWN || line->verb == VERB_POP ||
+	    !key_of(making, &line->target, &out->key) || !add_when(making, line->when, out) ||
+	    !add_value(making, line->value, out))
+		return;
+	if (out->key != PLAIN_NONE)
+		out->needs |= 1u << out->key;
+	out->is_plain = true;
 }
 
-void plain_load(const struct plain *plain, struct env *env, struct plain_event *out)
+/* Integers apart from all others. */
+static void keep_inputs(const struct making *making, struct plain *plain)
 {
-	if (plain->fields && !env->fields && env->event && env->decode)
-		env->fields = env->decode(env->arg, env->event);
-	out->had = out->yes = 0;
-	if (env->fields) {
-		load_integers(plain, env->fields->slots, out->values);
-		out->had = plain->integer_bits;
-	}
-	for (uint32_t k = 0; k < plain->nothers; k++) {
-		const struct plain_input *input = &plain->others[k];
+	struct plain_integer *integers =
+		arena_array(making->arena, making->ninputs, sizeof *integers);
+	struct plain_input *others = arena_array(making->arena, making->ninputs, sizeof *others);
 
-		if (input->of == PLAIN_NONE || out->had >> input->of & 1)
-			out->had |= (uint32_t)load_other(input, env, out, &out->values[input->i])
-				    << input->i;
-	}
-	for (uint32_t i = 0; i < plain->ntests; i++) {
-		const struct plain_test *test = &plain->tests[i];
+	for (uint8_t i = 0; i < making->ninputs; i++) {
+		const struct plain_input *input = &making->inputs[i];
 
-		if (out->had >> test->input & 1)
-			out->yes |= (uint32_t)test_holds(test, &out->values[test->input]) << i;
+		if (input->kind != INPUT_INT) {
+			others[plain->nothers++] = *input;
+			continue;
+		}
+		integers[plain->nintegers++] =
+			(struct plain_integer){input->slot, i, input->is_signed};
+		plain->integer_bits |= 1u << i;
 	}
+	plain->integers = integers;
+	plain->others = others;
+}
+
+static void keep_tests(const struct making *making, struct plain *plain)
+{
+	struct plain_test *tests = arena_array(making->arena, making->ntests, sizeof *tests);
+
+	if (making->ntests)
+		memcpy(tests, making->tests, making->ntests * sizeof *tests);
+	plain->tests = tests;
+	plain->ntests = making->ntests;
+}
+
+const struct plain *plain_new(struct arena *arena, const struct event_class *class,
+			      const struct line *lines, uint32_t nlines)
+{
+	struct making making = {.arena = arena, .class = class};
+	struct plain_line *kept;
+	struct plain *plain;
+
+	if (!nlines)
+		return NULL;
+	plain = arena_alloc(arena, sizeof *plain);
+	kept = arena_array(arena, nlines, sizeof *kept);
+	for (int was = 1; was >= 0; was--)
+		for (uint32_t i = 0; i < nlines; i++)
+			if ((lines[i].verb == VERB_WAS) == was)
+				compile_line(&making, &lines[i], &kept[plain->nlines++]);
+	plain->class = class;
+	plain->lines = kept;
+	plain->fields = making.fields;
+	keep_inputs(&making, plain);
+	keep_tests(&making, plain);
+	return plain;
+}
+
+const struct plain *plain_again(const struct plain *plain, struct arena *arena,
+				const struct line *lines, uint32_t nlines)
+{
+	return plain_new(arena, plain->class, lines, nlines);
 }

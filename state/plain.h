@@ -47,46 +47,11 @@ struct plain {
 	bool fields;
 };
 
-/* Of one event. */
-struct plain_event {
-	struct value values[PLAIN_INPUTS];
-	uint32_t had; /* bit per input: it has a value */
-	uint32_t yes; /* bit per test: it holds */
-};
-
 /* `class` NULL: not of events. The lines are borrowed. */
 const struct plain *plain_new(struct arena *arena, const struct event_class *class,
 			      const struct line *lines, uint32_t nlines);
 /* The same of some of its lines. */
 const struct plain *plain_again(const struct plain *plain, struct arena *arena,
 				const struct line *lines, uint32_t nlines);
-void plain_load(const struct plain *plain, struct env *env, struct plain_event *out);
-
-/* Are the line's inputs there? Else the tree is to be asked. */
-static inline bool plain_has(const struct plain_line *line, const struct plain_event *event)
-{
-	return line->is_plain && (event->had & line->needs) == line->needs;
-}
-
-/* Its condition. */
-static inline bool plain_holds(const struct plain_line *line, const struct plain_event *event)
-{
-	return (event->yes & line->tests) == line->tests;
-}
-
-/* The attribute of a line with a key; false: this value is no key. */
-static inline bool plain_attr(const struct plain_line *line, const struct value *key,
-			      struct attrs *attrs, uint32_t *attr)
-{
-	bool small = key->kind == VALUE_INT && !key->negative;
-
-	*attr = small ? attr_recall(line->keys, key->u) : 0;
-	if (*attr)
-		return true;
-	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
-		return false;
-	*attr = path_attr_new(&line->line->target, attrs, key);
-	return true;
-}
 
 #endif

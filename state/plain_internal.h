@@ -1,5 +1,7 @@
-/* plain_internal.h - inputs and tests of plain lines: for plain_compile.c, which finds them, and
- * plain.c */
+/*
+ * plain_internal.h - inputs and tests of plain lines: for plain.c, which finds them, and writes.c,
+ * which loads them
+ */
 #ifndef STATE_PLAIN_INTERNAL_H
 #define STATE_PLAIN_INTERNAL_H
 

@@ -163,6 +163,17 @@ static void begin_run(struct walk *walk)
 	walk->env.event = &item->event;
 }
 
+/* The values of the stream's next event, which mostly comes after runs of others. */
+static inline void prefetch(const struct batch *batch, uint32_t i)
+{
+	const struct slot *slots = i < batch->count ? batch_slots(batch, i) : NULL;
+
+	if (slots) {
+		__builtin_prefetch(slots);
+		__builtin_prefetch(slots + 4);
+	}
+}
+
 static bool run_entries(struct walk *walk)
 {
 	const struct class_program *classes = program_row(walk->program, walk->run.stream);
@@ -173,8 +184,7 @@ static bool run_entries(struct walk *walk)
 	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
 		if (!turn_to(walk, batch->time[i], false))
 			return false;
-		if (i + 1 < batch->count) /* mostly after runs of other streams */
-			__builtin_prefetch(batch_slots(batch, i + 1));
+		prefetch(batch, i + 1);
 		walk->entry = i;
 		item->event.time = batch->time[i];
 		run_class(walk, &classes[batch->class_index[i]]);

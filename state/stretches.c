@@ -23,7 +23,7 @@ static bool build(struct state *state, struct error *err)
 	struct timelines_built built;
 
 	return threads > 1 ? shards_build_all(state, threads, &built, err)
-			   : timelines_build(state, &built, err);
+			   : timelines_build(state, false, &built, err);
 }
 
 /* The files have no names any more when this is done; closing the state ends them. */

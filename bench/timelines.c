@@ -85,14 +85,14 @@ static bool open_all(struct bench *bench, const char *path, const char *folder, 
 	       state_open(bench->index, &options, &bench->state, err);
 }
 
-static bool build(struct bench *bench, bool thread, struct error *err)
+static bool build(struct bench *bench, unsigned threads, struct error *err)
 {
 	struct timelines_built built;
 	struct stat st;
 	char *path;
 	double begin = seconds(), own = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 
-	if (!timelines_build(bench->state, thread, &built, err))
+	if (!timelines_build(bench->state, threads, &built, err))
 		return false;
 	begin = seconds() - begin;
 	own = seconds_of(CLOCK_THREAD_CPUTIME_ID) - own;
@@ -303,9 +303,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!open_all(&bench, argv[1], argv[2], argc > 3 ? argv[3] : "linux", &err) ||
-	    !build(&bench, argc > 4 && strcmp(argv[4], "1"), &err) || !find_attrs(&bench, &err) ||
-	    !values(&bench, &err) || !states(&bench, &err) || !whole(&bench, &err) ||
-	    !all_intervals(&bench, &err) || !busy_intervals(&bench, &err)) {
+	    !build(&bench, argc > 4 ? (unsigned)atoi(argv[4]) : 1, &err) ||
+	    !find_attrs(&bench, &err) || !values(&bench, &err) || !states(&bench, &err) ||
+	    !whole(&bench, &err) || !all_intervals(&bench, &err) || !busy_intervals(&bench, &err)) {
 		fprintf(stderr, "bench-timelines: %s\n", err.text);
 		return 1;
 	}

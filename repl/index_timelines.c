@@ -112,10 +112,10 @@ static bool everything(struct session *session, struct state *state, const struc
 		ok = shards_plan(state, 0, 1, &plan, err) &&
 		     shards_build_all(state, plan.n, &built, err);
 		shards_plan_release(&plan);
-	} else if (threads > 2 && !shards_whole(state)) {
-		ok = shards_build_all(state, threads, &built, err);
-	} else { /* two threads gain more in this way */
-		ok = timelines_build(state, threads > 1, &built, err);
+	} else {
+		if (threads > 2 && shards_whole(state))
+			threads = 2;
+		ok = timelines_build(state, threads, &built, err);
 	}
 	if (ok)
 		say_built(options, sink, &built);

@@ -4,8 +4,8 @@
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "state/intervals.h"
-#include "state/shards.h"
 #include "state/state_internal.h"
+#include "state/timelines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,9 @@ enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
 
 static bool build(struct state *state, struct error *err)
 {
-	unsigned threads = index_jobs(state->index);
 	struct timelines_built built;
 
-	return threads > 1 ? shards_build_all(state, threads, &built, err)
-			   : timelines_build(state, false, &built, err);
+	return timelines_build(state, index_jobs(state->index), &built, err);
 }
 
 /* The files have no names any more when this is done; closing the state ends them. */

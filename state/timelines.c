@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "index/identity.h"
 #include "index/location.h"
+#include "state/shards.h"
 #include "state/slices/build.h"
 #include "state/stored.h"
 
@@ -234,7 +235,7 @@ bool timelines_prepared(struct state *state)
 	return is_marked(state, &key);
 }
 
-bool timelines_build(struct state *state, bool thread, struct timelines_built *out,
+bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err)
 {
 	struct timelines_part part = {.feed = state->feed,
@@ -242,11 +243,14 @@ bool timelines_build(struct state *state, bool thread, struct timelines_built *o
 				      .of = 1,
 				      .begin = NSTIME_MIN,
 				      .end = NSTIME_MAX,
-				      .thread = thread,
+				      .thread = threads > 1,
 				      .least = state->timelines_least};
-	char *path = timelines_path(state);
+	char *path;
 	bool ok;
 
+	if (threads > 2)
+		return shards_build_all(state, threads, out, err);
+	path = timelines_path(state);
 	if (!path)
 		return error_set(err, ERR_IO, "timelines need an index that is kept");
 	timelines_key_of(state->options.rules, state->feed->trace, &part.key);

@@ -74,8 +74,11 @@ char *timelines_path(struct state *state);
 bool timelines_prepare(struct state *state, const char *path, struct error *err);
 /* Was that done, by this process or another? */
 bool timelines_prepared(struct state *state);
-/* timelines_build_part() of the whole trace. */
-bool timelines_build(struct state *state, bool thread, struct timelines_built *out,
+/*
+ * Of the whole trace: one store by one thread or two, which is what a second one gains most by;
+ * shards (shards.h) by more.
+ */
+bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err);
 /* Removes the timelines of a trace, of all rules. */
 bool timelines_drop(struct trace *trace, const struct index_options *options, struct error *err);

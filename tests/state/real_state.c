@@ -151,7 +151,7 @@ static bool open_stored(struct index *index, struct rules *rules, struct state *
 	if (!ok)
 		return false;
 	(*out)->timelines = path;
-	ok = timelines_build(*out, false, &built, err) &&
+	ok = timelines_build(*out, 1, &built, err) &&
 	     (timelines_there(*out) || error_set(err, ERR_RANGE, "no timelines were made"));
 	return timelines_remove(path, err) && ok;
 }

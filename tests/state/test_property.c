@@ -112,7 +112,7 @@ static struct state *open_stored(struct gen *gen, struct fake_trace *trace, stru
 	state->timelines = store_path();
 	state->timelines_least = 1 + pick(gen, 20);
 	if (!timelines_remove(state->timelines, &err) ||
-	    !(pick(gen, 2) ? timelines_build(state, pick(gen, 2), &built, &err)
+	    !(pick(gen, 2) ? timelines_build(state, 1 + pick(gen, 2), &built, &err)
 			   : build_shards(state, 1 + pick(gen, 7), &err)))
 		fail_msg("%s", err.text);
 	assert_true(timelines_there(state));

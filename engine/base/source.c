@@ -5,6 +5,9 @@
  * megabyte. A block that will be decoded is populated in one call instead. The table of maps that
  * the fault handler looks at is a fixed array of atomics, because a handler cannot take a lock;
  * a source that finds no place in it is read by pread.
+ *
+ * Asking for pages that are there costs a look at each. What was asked for as a whole is not asked
+ * for again, by passes that follow or packets that share a region; unless pages went meanwhile.
  */
 #include "engine/base/source.h"
 
@@ -15,18 +18,20 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { MAPS_MAX = 8192 };
+enum { MAPS_MAX = 8192, PIECE = 2 << 20 /* bytes: what is remembered as asked for */ };
 
 struct source {
 	char *name;
 	const uint8_t *data; /* map or memory; NULL when read by pread */
 	uint64_t size;
-	int fd;	      /* -1 unless read by pread */
-	int map_slot; /* -1 unless mapped */
+	int fd;         /* -1 unless read by pread */
+	int map_slot;   /* -1 unless mapped */
+	uint8_t *asked; /* bit per piece; of maps; by __atomic operations */
 	atomic_bool broken;
 	_Atomic uint64_t bytes_read;
 };
@@ -71,9 +76,9 @@ bool source_absorb_fault(const void *address)
 static bool on_network(int fd)
 {
 	static const unsigned long networks[] = {
-		0x6969 /* nfs */, 0xff534d42 /* cifs */, 0xfe534d42 /* smb2 */, 0x517b /* smb */,
-		0x01021997 /* 9p */, 0x00c36400 /* ceph */, 0x5346414f /* afs */,
-		0x65735546 /* fuse */, 0x0bd00bd0 /* lustre */,
+		0x6969 /* nfs */,     0xff534d42 /* cifs */, 0xfe534d42 /* smb2 */,
+		0x517b /* smb */,     0x01021997 /* 9p */,   0x00c36400 /* ceph */,
+		0x5346414f /* afs */, 0x65735546 /* fuse */, 0x0bd00bd0 /* lustre */,
 	};
 	struct statfs fs;
 
@@ -107,6 +112,7 @@ static void source_map(struct source *source, int fd)
 		return;
 	}
 	madvise(map, source->size, MADV_RANDOM);
+	source->asked = mem_new((size_t)(source->size / PIECE / 8 + 1));
 	source->data = map;
 }
 
@@ -166,6 +172,7 @@ void source_close(struct source *source)
 	}
 	if (source->fd >= 0)
 		close(source->fd);
+	mem_free(source->asked);
 	mem_free(source->name);
 	mem_free(source);
 }
@@ -258,6 +265,45 @@ void source_hint(const struct source *source, uint64_t offset)
 		__builtin_prefetch(source->data + offset);
 }
 
+static bool was_asked(const struct source *source, uint64_t first, uint64_t last)
+{
+	for (uint64_t i = first; i <= last; i++)
+		if (!(__atomic_load_n(&source->asked[i / 8], __ATOMIC_RELAXED) >> i % 8 & 1))
+			return false;
+	return true;
+}
+
+/* Since this thread looked last, it waited for pages: memory is short, or they were never read. */
+static bool pages_went(void)
+{
+	static _Thread_local long known;
+	struct rusage usage;
+	long before = known;
+
+	if (getrusage(RUSAGE_THREAD, &usage) != 0)
+		return true;
+	known = usage.ru_majflt;
+	return known != before;
+}
+
+/* A large range is asked for in whole pieces. */
+static void ask(struct source *source, uint64_t begin, uint64_t end)
+{
+	uint64_t first = begin / PIECE, last = (end - 1) / PIECE;
+
+	if (was_asked(source, first, last) && !pages_went())
+		return;
+	if (end - begin >= PIECE) {
+		begin = first * PIECE;
+		end = (last + 1) * PIECE < source->size ? (last + 1) * PIECE : source->size;
+		for (uint64_t i = first; i <= last; i++)
+			__atomic_fetch_or(&source->asked[i / 8], (uint8_t)(1u << i % 8),
+					  __ATOMIC_RELAXED);
+	}
+	uintptr_t from = (uintptr_t)(source->data + begin) & ~(uintptr_t)4095;
+	madvise((void *)from, (uintptr_t)(source->data + end) - from, MADV_WILLNEED);
+}
+
 void source_prefetch(struct source *source, uint64_t offset, size_t size)
 {
 	if (offset >= source->size)
@@ -266,9 +312,7 @@ void source_prefetch(struct source *source, uint64_t offset, size_t size)
 		size = (size_t)(source->size - offset);
 	if (source->fd >= 0) {
 		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
-	} else if (source->map_slot >= 0) {
-		uintptr_t from = (uintptr_t)(source->data + offset) & ~(uintptr_t)4095;
-		uintptr_t to = (uintptr_t)(source->data + offset) + size;
-		madvise((void *)from, to - from, MADV_WILLNEED);
+	} else if (source->map_slot >= 0 && size) {
+		ask(source, offset, offset + size);
 	}
 }

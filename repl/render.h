@@ -55,9 +55,11 @@ static inline void csv_cell(struct sink *out, const void *bytes, size_t len)
 
 /* Frames of a call chain, the innermost first; in text the lines of perf script, and a blank one.
  */
-void text_frames(struct sink *out, const struct frame *frames, size_t count);
+struct places;                   /* texts of places that were written lately */
+struct places *places_new(void); /* mem_free() it, before the texts of its symbols go */
+void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count);
 /* Where a sample without a chain was, ending its line: " ADDRESS NAME+0xOFFSET (OBJECT)". */
-void text_address(struct sink *out, const struct frame *frame);
+void text_address(struct sink *out, struct places *places, const struct frame *frame);
 void json_frames(struct sink *out, const struct frame *frames, size_t count);
 
 /* Events as rows. */

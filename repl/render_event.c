@@ -250,6 +250,8 @@ void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, 
 		return; /* a cell holds no lines */
 	writer->symbols = symbols;
 	writer->want = want;
+	if (symbols && !writer->places)
+		writer->places = places_new();
 }
 
 void event_writer_learn(struct event_writer *writer, const struct fields *fields)
@@ -281,6 +283,7 @@ void event_writer_free(struct event_writer *writer)
 	mem_free(writer->streams);
 	sink_release(&writer->scratch);
 	thread_names_free(writer->names);
+	mem_free(writer->places);
 	arena_free(writer->arena);
 	mem_free(writer);
 }

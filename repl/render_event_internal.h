@@ -47,6 +47,7 @@ struct event_writer {
 	struct stream_plan *streams;
 	struct thread_names *names;
 	struct symbols *symbols; /* NULL: call chains stay numbers */
+	struct places *places;   /* with them */
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;

@@ -68,7 +68,7 @@ static void put_address(struct event_writer *writer, struct sink *out, nstime t,
 	struct frame frame;
 
 	symbols_address(writer->symbols, t, fields, writer->want, &frame);
-	text_address(out, &frame);
+	text_address(out, writer->places, &frame);
 }
 
 static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
@@ -78,7 +78,7 @@ static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
 	size_t count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
 
 	if (count)
-		text_frames(out, frames, count);
+		text_frames(out, writer->places, frames, count);
 }
 
 bool event_text(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,

@@ -9,6 +9,7 @@
  * A user address is shown by its offset in the file that was mapped there; a blank line ends the
  * chain. With source lines, "  file.c:25" follows the frame on a line of its own.
  */
+#include "engine/base/mem.h"
 #include "repl/render.h"
 
 #include <string.h>
@@ -24,50 +25,115 @@ static void text_source(struct sink *out, const struct symbol *symbol)
 	sink_char(out, '\n');
 }
 
+/*
+ * Programs are sampled at the same places again and again. Names are told by where their texts
+ * are: symbols keep each once.
+ */
+enum { PLACES_BITS = 9, PLACE_TEXT = 128 };
+
+struct place {
+	const char *function, *object;
+	uint64_t offset;
+	bool is_inlined;
+	uint8_t len; /* 0: not in use */
+	char text[PLACE_TEXT + COPY_PAD];
+};
+
+struct places {
+	struct place items[1 << PLACES_BITS];
+};
+
+struct places *places_new(void)
+{
+	return mem_new(sizeof(struct places));
+}
+
+static struct place *place_of(struct places *places, const struct symbol *symbol)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (uintptr_t)symbol->function + symbol->offset;
+
+	hash = (hash * odd ^ (uintptr_t)symbol->object) * odd;
+	return &places->items[hash >> (64 - PLACES_BITS)];
+}
+
+static bool is_place(const struct place *place, const struct symbol *symbol)
+{
+	return place->len && place->function == symbol->function &&
+	       place->object == symbol->object && place->offset == symbol->offset &&
+	       place->is_inlined == symbol->is_inlined;
+}
+
+static void place_keep(struct place *place, const struct symbol *symbol, const char *text,
+		       size_t len)
+{
+	if (len > PLACE_TEXT)
+		return;
+	place->function = symbol->function;
+	place->object = symbol->object;
+	place->offset = symbol->offset;
+	place->is_inlined = symbol->is_inlined;
+	place->len = (uint8_t)len;
+	memcpy(place->text, text, len);
+}
+
 static char *put(char *to, const char *text, size_t len)
 {
 	memcpy(to, text, len);
 	return to + len;
 }
 
-/* The address right-aligned in `width`, then what is there. */
-static void text_place(struct sink *out, uint64_t address, unsigned width,
-		       const struct symbol *symbol)
+/* " NAME+0xOFFSET (OBJECT)" and the line's end. */
+static void text_names(struct sink *out, const struct symbol *symbol)
 {
 	const char *function = symbol->function ? symbol->function : "[unknown]";
 	const char *object = symbol->is_inlined ? "inlined"
 			     : symbol->object   ? symbol->object
 						: "[unknown]";
 	size_t nfunction = strlen(function), nobject = strlen(object);
-	char *to = sink_room(out, 128 + nfunction + nobject);
+	char *to = sink_room(out, 64 + nfunction + nobject);
 
-	memset(to, ' ', 32);
-	to = hex_put(to + width - hex_length(address), address, 1);
 	*to = ' ';
 	to = put(to + 1, function, nfunction);
 	if (symbol->function)
 		to = hex_put(put(to, "+0x", 3), symbol->offset, 1);
 	to = put(put(to, " (", 2), object, nobject);
 	sink_end(out, put(to, ")\n", 2));
+}
+
+/* The address right-aligned in `width`, then what is there. */
+static void text_place(struct sink *out, struct places *places, uint64_t address, unsigned width,
+		       const struct symbol *symbol)
+{
+	struct place *place = place_of(places, symbol);
+	char *to = sink_room(out, 64 + sizeof place->text);
+
+	memset(to, ' ', 32);
+	to = hex_put(to + width - hex_length(address), address, 1);
+	if (is_place(place, symbol)) {
+		sink_end(out, copy_padded(to, place->text, place->len));
+	} else {
+		sink_end(out, to);
+		size_t from = out->len;
+		text_names(out, symbol);
+		place_keep(place, symbol, out->data + from, out->len - from);
+	}
 	if (symbol->file)
 		text_source(out, symbol);
 }
 
-void text_address(struct sink *out, const struct frame *frame)
+void text_address(struct sink *out, struct places *places, const struct frame *frame)
 {
-	text_place(out, frame->address, 17, &frame->symbol);
+	text_place(out, places, frame->address, 17, &frame->symbol);
 }
 
-static void text_frame(struct sink *out, const struct symbol *symbol)
+void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count)
 {
-	sink_char(out, '\t');
-	text_place(out, symbol->file_offset, 16, symbol);
-}
-
-void text_frames(struct sink *out, const struct frame *frames, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		text_frame(out, &frames[i].symbol);
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol *symbol = &frames[i].symbol;
+		sink_char(out, '\t');
+		text_place(out, places, symbol->file_offset, 16, symbol);
+	}
 	sink_char(out, '\n');
 }
 

@@ -240,9 +240,12 @@ static void keep_wanted(struct open_packet *packet)
 
 static void add_heads(struct open_packet *packet, const struct batch *batch)
 {
+	if (packet->nheads + batch->count > packet->heads_capacity) {
+		packet->heads_capacity = 2 * packet->heads_capacity + BATCH_MAX;
+		packet->heads =
+			mem_resize(packet->heads, packet->heads_capacity, sizeof *packet->heads);
+	}
 	for (uint32_t i = 0; i < batch->count; i++) {
-		packet->heads = mem_grow(packet->heads, packet->nheads, &packet->heads_capacity,
-					 sizeof *packet->heads);
 		packet->heads[packet->nheads++] = (struct packet_head){
 			.time = batch->time[i],
 			.at = batch->at[i],

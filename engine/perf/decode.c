@@ -562,6 +562,21 @@ static char *put_pid(char *to, const struct slot *slot)
 	return to + 5;
 }
 
+/* "%5d/%d": of a process' first thread the same digits twice. */
+static char *put_pid_tid(char *to, const struct slot *pid, const struct slot *tid)
+{
+	char *end = put_pid(to, pid);
+	bool same = pid->u == tid->u && pid->u - 10000 < 9990000; /* 5 to 7 digits, no blanks */
+	uint64_t digits;
+
+	memcpy(&digits, to, sizeof digits);
+	*end++ = '/';
+	if (!same)
+		return decimal_put_signed(end, tid->s);
+	memcpy(end, &digits, sizeof digits);
+	return end + (end - 1 - to);
+}
+
 /* A switch as perf script has it; what it says of the thread is at the line's beginning. */
 static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *out)
 {
@@ -576,9 +591,7 @@ static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *
 
 	memcpy(to, words[which], sizeof words[0]);
 	if (cpu_wide) {
-		at = put_pid(to + 27, &slot[0]);
-		*at = '/';
-		at = decimal_put_signed(at + 1, slot[1].s);
+		at = put_pid_tid(to + 27, &slot[0], &slot[1]);
 	}
 	*at = 0;
 	out->len += (size_t)(at - to);

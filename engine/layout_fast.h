@@ -76,4 +76,14 @@ static inline void layout_load(const struct layout_prefix *prefix, const uint8_t
 		layout_load_others(prefix, at, registers, slots);
 }
 
+/* layout_decode() of a plain layout. False: it is not, or what there is may be too short for it. */
+static inline bool layout_load_all(const struct layout *layout, const uint8_t *p, size_t size,
+				   uint64_t at, uint64_t *registers, struct slot *slots)
+{
+	if (!layout->plain || size < layout->prefix.need)
+		return false;
+	layout_load(&layout->prefix, p, at, registers, slots);
+	return true;
+}
+
 #endif

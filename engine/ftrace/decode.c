@@ -13,6 +13,7 @@
  * it was compressed; of the saved command lines, from the text's.
  */
 #include "engine/ftrace/ftrace_internal.h"
+#include "engine/layout_fast.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -393,7 +394,8 @@ bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	struct layout_input in = {record, (uint64_t)len * 8, 0, d->registers};
 	if (d->own->content == CONTENT_CMDLINES)
 		cmdlines_fields(class, record, len, d->slots);
-	else if (__builtin_expect(!layout_decode(class->layout, &in, d->slots), 0))
+	else if (!layout_load_all(class->layout, record, len, 0, d->registers, d->slots) &&
+		 __builtin_expect(!layout_decode(class->layout, &in, d->slots), 0))
 		return error_set(err, ERR_FORMAT, "%s: the event's fields cannot be read: %s",
 				 class->name,
 				 layout_complaint(class->layout,

@@ -101,12 +101,20 @@ struct piece {
 	const char *text; /* LITERAL, for copy_padded(); POINTER: the letters behind %p */
 	uint32_t len;
 	const struct node *arg, *width, *precision; /* NULL: not by an argument */
+	/*
+	 * DECIMAL, HEX in records of program->need bytes and more: eight bytes from `at`, which end
+	 * within these, shifted and masked; `sign` is the sign bit, 0 when unsigned.
+	 */
+	uint32_t at, shift;
+	uint64_t mask, sign;
 };
 
 struct program {
 	struct piece *pieces;
 	uint32_t count, capacity;
 	size_t room; /* of all literals, padded, and plain numbers */
+	size_t need; /* bytes of a record that all plain numbers lie in; SIZE_MAX: do not count on
+			it */
 	bool failed; /* the tools print all fields instead */
 	bool lines;  /* it may print newlines, not counting one at its end */
 	bool texts;  /* it prints texts of the record, which may have some */

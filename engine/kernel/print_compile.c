@@ -272,6 +272,39 @@ static void make_room(struct program *program, struct arena *arena)
 	}
 }
 
+static bool is_plain_number(const struct piece *piece)
+{
+	return piece->kind == PIECE_DECIMAL || piece->kind == PIECE_HEX;
+}
+
+/* How print_run() loads plain numbers: fields as unsigned, then cut to what the conversion says. */
+static void make_loads(struct program *program, bool big_endian)
+{
+	program->need = big_endian ? SIZE_MAX : 8;
+	for (uint32_t i = 0; i < program->count && !big_endian; i++) {
+		const struct piece *piece = &program->pieces[i];
+		if (!is_plain_number(piece))
+			continue;
+		size_t end = (size_t)piece->arg->field->offset + piece->arg->field->size;
+		program->need = end > program->need ? end : program->need;
+	}
+	for (uint32_t i = 0; i < program->count && !big_endian; i++) {
+		struct piece *piece = &program->pieces[i];
+		if (!is_plain_number(piece))
+			continue;
+		const struct kernel_field *field = piece->arg->field;
+		size_t end = (size_t)field->offset + 8;
+		size_t over = end > program->need ? end - program->need : 0;
+		piece->at = (uint32_t)(field->offset - over);
+		piece->shift = (uint32_t)(8 * over);
+		piece->mask = field->size < 8 ? (UINT64_C(1) << 8 * field->size) - 1 : UINT64_MAX;
+		if (piece->spec.longs)
+			continue;
+		piece->mask &= UINT32_MAX;
+		piece->sign = piece->spec.conversion == 'd' ? UINT64_C(1) << 31 : 0;
+	}
+}
+
 static bool text_has_lines(const char *text)
 {
 	return text && strchr(text, '\n');
@@ -353,6 +386,7 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 			at = literal(&c, at);
 	}
 	make_room(program, arena);
+	make_loads(program, tracing->big_endian);
 	find_lines(program);
 	return program;
 }

@@ -426,10 +426,30 @@ void print_piece(const struct piece *piece, const struct record *record, struct 
 	}
 }
 
+static inline uint64_t load_plain(const struct piece *piece, const uint8_t *data)
+{
+	uint64_t value = get64(data + piece->at, false) >> piece->shift & piece->mask;
+
+	return (value ^ piece->sign) - piece->sign;
+}
+
+/* A piece's text; all of its bytes are in the record. */
+static inline char *put_plain(char *to, const struct piece *piece, const struct record *record)
+{
+	uint64_t value = load_plain(piece, record->data);
+
+	if (piece->kind == PIECE_HEX)
+		return hex_put(to, value, 1);
+	if (piece->spec.conversion == 'd')
+		return decimal_put_signed(to, (int64_t)value);
+	return decimal_put(to, value);
+}
+
 /* The room of all plain pieces is had at once, and again behind each of the others. */
 void print_run(const struct program *program, const struct record *record, struct buf *out)
 {
 	const struct piece *end = program->pieces + program->count;
+	const bool plain = record->size >= program->need;
 	char *to = buf_room(out, program->room);
 
 	for (const struct piece *piece = program->pieces; piece < end; piece++) {
@@ -438,11 +458,12 @@ void print_run(const struct program *program, const struct record *record, struc
 			to = copy_padded(to, piece->text, piece->len);
 			break;
 		case PIECE_DECIMAL:
-			to = put_decimal(to, piece, record);
-			break;
 		case PIECE_HEX:
-			to = put_hex(to, piece, record);
-			break;
+			if (plain) {
+				to = put_plain(to, piece, record);
+				break;
+			}
+			/* fall through */
 		default:
 			out->len = (size_t)(to - out->data);
 			print_piece(piece, record, out);

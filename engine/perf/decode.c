@@ -306,9 +306,13 @@ static bool take_raw(struct run *run, const struct perf_class *class)
 	const uint8_t *raw = run->p + 4;
 	run->p = raw + size;
 	run->slots[class->class->nslots] = (struct slot){.bytes = raw, .n = size};
-	struct layout_input in = {run->data, (uint64_t)(run->p - run->data) * 8,
-				  (uint64_t)(raw - run->data) * 8, run->registers};
-	return layout_decode(class->format->layout, &in, run->slots);
+	const struct layout *layout = class->format->layout;
+	uint64_t at = (uint64_t)(raw - run->data) * 8;
+	if (layout_load_all(layout, raw, size, at, run->registers, run->slots))
+		return true;
+	struct layout_input in = {run->data, (uint64_t)(run->p - run->data) * 8, at,
+				  run->registers};
+	return layout_decode(layout, &in, run->slots);
 }
 
 static bool take_raw_blob(struct run *run, const struct perf_op *op)

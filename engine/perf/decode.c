@@ -148,6 +148,7 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 		uint32_t type = room < RECORD_HEAD ? 0 : get32(p, swap);
 		uint32_t size = room < RECORD_HEAD ? 0 : get16(p + 6, swap);
 		struct perf_look look;
+		__builtin_prefetch(p + PERF_AHEAD);
 		if (__builtin_expect(size < RECORD_HEAD || size > room, 0)) {
 			b->count = n;
 			d->at = at;

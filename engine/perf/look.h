@@ -10,6 +10,8 @@
 
 #include "engine/perf/perf_internal.h"
 
+enum { PERF_AHEAD = 1024 /* bytes that are asked of the memory before they are read */ };
+
 struct perf_look {
 	const struct perf_attr *attr;
 	nstime time; /* when has_time */

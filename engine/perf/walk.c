@@ -308,6 +308,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		const uint8_t *p = data + at;
 		uint32_t type = get32(p, swap), bytes = get16(p + 6, swap);
 		uint64_t off = walk->off + at;
+		__builtin_prefetch(p + PERF_AHEAD);
 		if (bytes < RECORD_HEAD || bytes > size - at)
 			break;
 		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1)) {

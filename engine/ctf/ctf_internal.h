@@ -157,7 +157,6 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
 						   const uint8_t *data, size_t size,
 						   uint64_t *instance, bool *has_instance,
 						   struct error *err);
-const struct ctf_class *ctf_class_by_id(const struct ctf_stream_class *class, uint64_t id);
 
 unsigned ctf_quirks(const struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */

@@ -56,10 +56,9 @@ static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
 	return convert_anchored(d, cycles, out);
 }
 
-const struct ctf_class *ctf_class_by_id(const struct ctf_stream_class *class, uint64_t id)
+/* Where ids are far apart. */
+static const struct ctf_class *search_class(const struct ctf_stream_class *class, uint64_t id)
 {
-	if (class->dense)
-		return id < class->nids && class->by_id[id].class ? &class->by_id[id] : NULL;
 	size_t low = 0, high = class->nids;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -184,7 +183,7 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 {
 	const struct ctf_stream_class *sc = d->class;
 	const struct ctf_class *class =
-		sc->dense ? (id < sc->nids ? &sc->by_id[id] : NULL) : ctf_class_by_id(sc, id);
+		sc->dense ? (id < sc->nids ? &sc->by_id[id] : NULL) : search_class(sc, id);
 	struct slot *slots = NULL;
 	uint32_t n = w->n;
 	uint64_t end = body_at;

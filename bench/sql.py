@@ -8,7 +8,7 @@ import re
 import shutil
 import statistics
 
-from measure import cpu, middle
+from measure import cpu, middle, stats_of
 
 QUERIES = [
     # name, what is asked of {}, events over which the figure is told
@@ -56,16 +56,48 @@ def sql(build, work, corpus, args, report):
         copy = middle(seconds[2 * i + 1::2 * len(QUERIES)])
         report.row("SQL: " + name, count / own / 1e6, "M events/s", count / copy / 1e6,
                    "SQLite's copy")
-    per_name, peer, window = [], [], []
-    first = int(cpu(yore + ["sql", trace, "SELECT min(ts) FROM events"] + index)[2].stdout)
-    for i in range(args.rounds):
+    per_name, peer = [], []
+    for _ in range(args.rounds):
         per_name.append(cpu(yore + ["sql", trace, QUERIES[2][1].format("events")] + index)[0])
         peer.append(cpu(yore + ["stats", trace] + index)[0])
-        begin = first + (i + 1) * 1000000000
-        window += timed(build, trace, [
-            ".timer on", "SELECT * FROM events WHERE ts BETWEEN %d AND %d;" % (begin, begin + 1000000)],
-            work)
     report.row("SQL: count per name, whole process", statistics.median(per_name), "s",
                statistics.median(peer), "yore stats", 3)
-    report.row("SQL: a window of one millisecond", 1000 * statistics.median(window), "ms")
+    converted(build, trace, index, count, work, report)
+    shutil.rmtree(trace)
+    for size in (100000000, 1000000000, 10000000000):
+        if size <= args.large:
+            windows(build, work, source, size, args, report)
+
+
+def converted(build, trace, index, count, work, report):
+    """Events a second of CPU time, without state, and with all of it."""
+    out = work + "/converted"
+    for kind in ("parquet", "csv", "chrome", "sqlite"):
+        seconds = cpu([build + "/yore", "convert", trace, out, "--to", kind, "--no-state"] + index)[0]
+        report.row("convert: " + kind, count / seconds / 1e6, "M events/s")
+        shutil.rmtree(out) if os.path.isdir(out) else os.remove(out)
+    seconds, _, done = cpu([build + "/yore", "convert", trace, out, "--to", "parquet", "--name",
+                            "nothing at all", "--stats"] + index)
+    report.row("convert: all of the state", count / seconds / 1e6, "M events/s")
+    report.row("convert: all of the state, memory", stats_of(done)["peak_anonymous_bytes"] / 1e6,
+               "MB")
+    shutil.rmtree(out)
+
+
+def windows(build, work, source, size, args, report):
+    """All events of one millisecond, with their fields, at several places of a trace."""
+    trace = work + "/windows"
+    cpu([build + "/bench/bench-repeat", source, trace, str(size)])
+    shutil.rmtree(work + "/index", ignore_errors=True)  # copies are one trace to it
+    cpu([build + "/yore", "index", trace, "--index-dir", work + "/index"])
+    bounds = cpu([build + "/yore", "sql", trace, "--format", "csv", "--index-dir", work + "/index",
+                  "SELECT min(ts), max(ts) FROM events"])[2].stdout.decode().split()[-1]
+    first, last = (int(word) for word in bounds.split(","))
+    statements = [".timer on"]
+    for i in range(args.rounds):
+        begin = first + (last - first) * (i + 1) // (args.rounds + 1)
+        statements.append("SELECT ts, name, fields FROM events WHERE ts BETWEEN %d AND %d;"
+                          % (begin, begin + 1000000))
+    report.row("SQL: a window of one millisecond, %g GB" % (size / 1e9),
+               1000 * middle(timed(build, trace, statements, work)), "ms")
     shutil.rmtree(trace)

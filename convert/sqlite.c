@@ -233,6 +233,10 @@ static void sqlite_close(void *self)
 	mem_free(sqlite);
 }
 
+/* Larger pages are fewer to fill and to write: rows only ever come behind the last. */
+static const char prepares[] = "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; "
+			       "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN";
+
 static void *sqlite_open(const struct convert_options *options, struct error *err)
 {
 	struct sqlite *sqlite = mem_new(sizeof *sqlite);
@@ -246,10 +250,10 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 	sqlite->tables = tables_new(&tables);
 	bool ok = sqlite->out.temporary ||
 		  error_set(err, ERR_IO, "%s: a database must be a file", options->path);
-	if (ok && sqlite3_open(sqlite->out.temporary, &sqlite->db) != SQLITE_OK)
+	if (ok && sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		ok = failed(sqlite, err);
-	ok = ok && run(sqlite, "PRAGMA journal_mode = OFF", err) &&
-	     run(sqlite, "PRAGMA synchronous = OFF", err) && run(sqlite, "BEGIN", err);
+	ok = ok && run(sqlite, prepares, err);
 	if (ok)
 		return sqlite;
 	sqlite_close(sqlite);

@@ -57,26 +57,35 @@ void tell(const struct map_event *events, size_t count)
 	ntold = count;
 }
 
+enum { LINE_ROOM = 4096 };
+
+/* A command line for the shell, which begins in the folder. */
+__attribute__((format(printf, 2, 0))) static void format(char line[LINE_ROOM], const char *fmt,
+							 va_list args)
+{
+	int n = snprintf(line, LINE_ROOM, "cd %s && ", told_folder);
+
+	vsnprintf(line + n, LINE_ROOM - (size_t)n, fmt, args);
+}
+
 bool told_run(const char *fmt, ...)
 {
-	char line[4096];
+	char line[LINE_ROOM];
 	va_list args;
-	int n = snprintf(line, sizeof line, "cd %s && ", told_folder);
 
 	va_start(args, fmt);
-	vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
+	format(line, fmt, args);
 	va_end(args);
 	return system(line) == 0;
 }
 
 FILE *told_ask(const char *fmt, ...)
 {
-	char line[4096];
+	char line[LINE_ROOM];
 	va_list args;
-	int n = snprintf(line, sizeof line, "cd %s && ", told_folder);
 
 	va_start(args, fmt);
-	vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
+	format(line, fmt, args);
 	va_end(args);
 	FILE *out = popen(line, "r");
 	assert_non_null(out);

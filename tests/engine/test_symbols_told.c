@@ -14,39 +14,40 @@ enum { PID = 42 };
 
 /* The kernel ---------------------------------------------------------------------------------- */
 
+static const struct map_event kernel_events[] = {
+	{.kind = MAP_KERNEL_SYMBOL,
+	 .t = NSTIME_MIN,
+	 .pid = -1,
+	 .start = 0x1000,
+	 .len = 0x100,
+	 .name = "schedule"},
+	{.kind = MAP_KERNEL_SYMBOL,
+	 .t = NSTIME_MIN,
+	 .pid = -1,
+	 .start = 0x1100,
+	 .len = 0x80,
+	 .name = "nfs_read\t[nfs]"},
+	{.kind = MAP_ADD,
+	 .t = NSTIME_MIN,
+	 .pid = -1,
+	 .start = 0x9000,
+	 .len = 0x100,
+	 .name = "/lib/modules/6.1/kernel/fs/a-b.ko.xz"},
+	{.kind = MAP_KERNEL_SYMBOL,
+	 .t = 10,
+	 .pid = -1,
+	 .start = 0x5000,
+	 .len = 0x40,
+	 .name = "bpf_prog_0123456789abcdef_x"},
+	{.kind = MAP_KERNEL_SYMBOL,
+	 .t = 20,
+	 .pid = -1,
+	 .start = 0x5000,
+	 .name = "bpf_prog_0123456789abcdef_x"},
+};
+
 static void kernel_symbols_of_the_trace(void **state)
 {
-	static const struct map_event events[] = {
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = NSTIME_MIN,
-		 .pid = -1,
-		 .start = 0x1000,
-		 .len = 0x100,
-		 .name = "schedule"},
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = NSTIME_MIN,
-		 .pid = -1,
-		 .start = 0x1100,
-		 .len = 0x80,
-		 .name = "nfs_read\t[nfs]"},
-		{.kind = MAP_ADD,
-		 .t = NSTIME_MIN,
-		 .pid = -1,
-		 .start = 0x9000,
-		 .len = 0x100,
-		 .name = "/lib/modules/6.1/kernel/fs/a-b.ko.xz"},
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = 10,
-		 .pid = -1,
-		 .start = 0x5000,
-		 .len = 0x40,
-		 .name = "bpf_prog_0123456789abcdef_x"},
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = 20,
-		 .pid = -1,
-		 .start = 0x5000,
-		 .name = "bpf_prog_0123456789abcdef_x"},
-	};
 	static const struct {
 		nstime t;
 		uint64_t address;
@@ -66,7 +67,7 @@ static void kernel_symbols_of_the_trace(void **state)
 	struct symbol symbol;
 
 	(void)state;
-	tell(events, COUNT(events));
+	tell(kernel_events, COUNT(kernel_events));
 	struct symbols *symbols = symbols_new(told_trace, NULL);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		bool found =
@@ -146,20 +147,6 @@ static struct chain {
 
 static void chains_become_frames(void **state)
 {
-	static const struct map_event events[] = {
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = NSTIME_MIN,
-		 .pid = -1,
-		 .start = 0x1000,
-		 .len = 0x100,
-		 .name = "schedule"},
-		{.kind = MAP_KERNEL_SYMBOL,
-		 .t = NSTIME_MIN,
-		 .pid = -1,
-		 .start = 0x1100,
-		 .len = 0x80,
-		 .name = "nfs_read\t[nfs]"},
-	};
 	const struct chain *row = *state;
 	struct field_class pid = {
 		.kind = FIELD_INT, .align = 8, .bits = 32, .is_signed = true, .clock = -1};
@@ -180,7 +167,7 @@ static void chains_become_frames(void **state)
 	struct buf text = {0};
 
 	class.scope[SCOPE_EVENT_CONTEXT] = &context;
-	tell(events, COUNT(events));
+	tell(kernel_events, COUNT(kernel_events));
 	struct symbols *symbols = symbols_new(told_trace, NULL);
 	assert_ptr_equal(symbols_chain(&class), &chain);
 	size_t n = symbols_frames(symbols, 5, &fields, 0, &frames);

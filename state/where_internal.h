@@ -11,7 +11,7 @@
 #ifndef STATE_WHERE_INTERNAL_H
 #define STATE_WHERE_INTERNAL_H
 
-#include "engine/column.h"
+#include "index/run_column.h"
 #include "state/expr.h"
 #include "state/where.h"
 
@@ -33,9 +33,7 @@ enum node_kind {
 
 struct node_column {
 	bool is_time, is_signed;
-	bool placed; /* loaded from `place`; else the events are decoded */
-	struct field_path field;
-	struct column_place place;
+	struct run_field of; /* unless is_time */
 	uint64_t mask;
 };
 

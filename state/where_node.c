@@ -149,14 +149,13 @@ static bool integer_column(struct maker *maker, const struct expr *expr, struct 
 
 	*out = (struct node_column){.mask = UINT64_MAX};
 	if (expr->kind == EXPR_TIME) {
-		out->is_time = out->is_signed = out->placed = true;
+		out->is_time = out->is_signed = true;
 		return true;
 	}
 	if (expr->kind == EXPR_FIELD && expr->field.class->kind == FIELD_INT &&
 	    expr->field.scope > SCOPE_EVENT_HEADER) {
-		out->field = expr->field;
+		run_field_init(&out->of, maker->class, &expr->field);
 		out->is_signed = expr->field.class->is_signed;
-		out->placed = column_place(maker->class, &expr->field, &out->place);
 		return true;
 	}
 	if (expr->kind != EXPR_ARITH || expr->op != OP_BIT_AND || !expr->right ||
@@ -175,9 +174,15 @@ static bool double_column(struct maker *maker, const struct expr *expr, struct n
 	if (expr->kind != EXPR_FIELD || expr->field.class->kind != FIELD_FLOAT ||
 	    expr->field.scope <= SCOPE_EVENT_HEADER)
 		return false;
-	*out = (struct node_column){.field = expr->field, .mask = UINT64_MAX};
-	out->placed = column_place(maker->class, &expr->field, &out->place);
+	*out = (struct node_column){.mask = UINT64_MAX};
+	run_field_init(&out->of, maker->class, &expr->field);
 	return true;
+}
+
+/* No event has to be decoded for it. */
+static bool is_quick(const struct node_column *column)
+{
+	return column->is_time || column->of.placed;
 }
 
 /* ---- comparisons ---- */
@@ -270,7 +275,7 @@ static struct node *ranges_node(struct maker *maker, const struct node_column *c
 	*ranges = arena_array(maker->arena, most, sizeof **ranges);
 	node->column = *column;
 	node->ranges = *ranges;
-	node->cost = column->placed ? 1 : 2;
+	node->cost = is_quick(column) ? 1 : 2;
 	return node;
 }
 
@@ -306,7 +311,7 @@ static struct node *compare_double(struct maker *maker, const struct node_column
 	node->column = *column;
 	node->op = op;
 	node->number = f;
-	node->cost = column->placed ? 1 : 2;
+	node->cost = is_quick(column) ? 1 : 2;
 	return node;
 }
 
@@ -333,7 +338,7 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 	node->op = op;
 	node->column = column;
 	node->other = other;
-	node->cost = column.placed && other.placed ? 1 : 2;
+	node->cost = is_quick(&column) && is_quick(&other) ? 1 : 2;
 	return node;
 }
 

@@ -141,37 +141,17 @@ static uint8_t evaluate_reads(struct where_pass *pass, const struct expr *expr, 
 
 /* ---- columns ---- */
 
-static void decode_column(struct where_pass *pass, const struct node_column *column,
-			  const uint16_t *entries, uint32_t n, uint64_t *values)
-{
-	const struct run *run = pass->run;
-	struct field field;
-
-	for (uint32_t k = 0; k < n; k++) {
-		values[k] = 0;
-		if (!run->reader->decoder_fields(run->decoder, run->batch, entries[k],
-						 &pass->fields, &pass->ignored)) {
-			pass->bad[pass->nbad++] = (uint16_t)k;
-			continue;
-		}
-		fields_at(&pass->fields, &column->field, &field);
-		values[k] = field.slot.u;
-	}
-}
-
 static void load_column(struct where_pass *pass, const struct node_column *column,
 			const uint16_t *entries, uint32_t n, uint64_t *values)
 {
-	const struct run *run = pass->run;
-	const nstime *time = run->batch->time;
+	const nstime *time = pass->run->batch->time;
 
+	pass->nbad = 0;
 	if (column->is_time)
 		for (uint32_t k = 0; k < n; k++)
 			values[k] = (uint64_t)time[entries[k]];
-	else if (!column->placed || !run->reader->decoder_column ||
-		 !run->reader->decoder_column(run->decoder, run->batch, entries, n, &column->place,
-					      values))
-		decode_column(pass, column, entries, n, values);
+	else
+		pass->nbad = run_column(pass->run, &column->of, entries, n, values, pass->bad);
 	if (column->mask != UINT64_MAX)
 		for (uint32_t k = 0; k < n; k++)
 			values[k] &= column->mask;
@@ -264,7 +244,6 @@ static void run_pair(const struct node *node, const uint64_t *a, const uint64_t 
 static void run_columns(struct where_pass *pass, const struct node *node, const uint16_t *entries,
 			uint32_t n, uint8_t *out)
 {
-	pass->nbad = 0;
 	load_column(pass, &node->column, entries, n, pass->values);
 	if (node->kind == NODE_RANGES)
 		run_ranges(node, pass->values, n, out);
@@ -274,7 +253,6 @@ static void run_columns(struct where_pass *pass, const struct node *node, const 
 		out[pass->bad[i]] = OUTCOME_FAILED;
 	if (node->kind != NODE_PAIR)
 		return;
-	pass->nbad = 0; /* what cannot be decoded for one cannot for the other */
 	load_column(pass, &node->other, entries, n, pass->others);
 	run_pair(node, pass->values, pass->others, n, out);
 	for (uint32_t i = 0; i < pass->nbad; i++)

@@ -108,6 +108,19 @@ enum page_state pages_get(struct store_txn *txn, uint64_t id, uint64_t version, 
 	return PAGE_FOUND;
 }
 
+uint32_t pages_run(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i, uint32_t count,
+		   struct packet *out)
+{
+	struct chunk chunk;
+	uint32_t at = (uint32_t)(i % CHUNK_RECORDS), n = 0;
+
+	if (!chunk_load(txn, id, (uint32_t)(i / CHUNK_RECORDS), &chunk) || chunk.version > version)
+		return 0;
+	for (; n < count && at + n < chunk.count; n++)
+		out[n] = chunk_record(&chunk, at + n);
+	return n;
+}
+
 bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out, struct extent *extents)
 {
 	uint32_t place = out->rec.side - 1;

@@ -68,6 +68,9 @@ void stored_release(struct stored *stored);
  */
 enum page_state pages_get(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i,
 			  struct packet *out);
+/* Up to `count` records from i on, as far as they stand in one chunk; how many. */
+uint32_t pages_run(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i, uint32_t count,
+		   struct packet *out);
 bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out,
 		struct extent *extents);
 enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t version,

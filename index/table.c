@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEN_MAX = 1024, SAMPLES = 12, REBUILD_MAX = 1 << 20, WIDE_MAX = 256 };
+enum { SEEN_MAX = 1024, SAMPLES = 12, REBUILD_MAX = 1 << 20, WIDE_MAX = 256, NEAR = 64 };
 
 struct scratch { /* extents of the record that a thread got last */
 	struct scratch *next;
@@ -26,6 +26,15 @@ struct retired { /* a wide list that somebody may still hold */
 struct seen { /* a record of a computed table that was looked at */
 	uint64_t i;
 	nstime min, max;
+};
+
+/*
+ * Record i, without a side, at i % NEAR: walks look at the same few records again and again. They
+ * are those of the table as it was opened, whatever a writer has moved since.
+ */
+struct near {
+	uint64_t number[NEAR]; /* 1 + i; 0: none */
+	struct packet recs[NEAR];
 };
 
 struct table {
@@ -46,6 +55,7 @@ struct table {
 	struct scratch *scratch;
 	struct seen *seen;
 	size_t nseen;
+	struct near *near; /* unless in memory; made when something is got */
 	_Atomic uint32_t generation;
 };
 
@@ -149,6 +159,7 @@ void table_free(struct table *table)
 			mem_free(old);
 		}
 		mem_free(table->seen);
+		mem_free(table->near);
 		pthread_mutex_destroy(&table->lock);
 		mem_free(table);
 		table = older;
@@ -281,6 +292,42 @@ static void keep_extents(struct table *table, struct packet_info *found)
 	found->extents = room;
 }
 
+/* With the lock. */
+static bool near_get(const struct table *table, uint64_t i, struct packet_info *out)
+{
+	const struct near *near = table->near;
+
+	if (!near || near->number[i % NEAR] != i + 1)
+		return false;
+	*out = (struct packet_info){.rec = near->recs[i % NEAR]};
+	return true;
+}
+
+static void near_put(struct table *table, uint64_t i, const struct packet *recs, uint32_t count)
+{
+	pthread_mutex_lock(&table->lock);
+	if (!table->near)
+		table->near = mem_new(sizeof *table->near);
+	for (uint32_t k = 0; k < count; k++) {
+		table->near->number[(i + k) % NEAR] = recs[k].side ? 0 : i + k + 1;
+		table->near->recs[(i + k) % NEAR] = recs[k];
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+/* The records around i: those that the next look-ups want. */
+static void near_fill(struct table *table, struct store_txn *txn, uint64_t i)
+{
+	uint64_t from = i - i % NEAR, left = table->count - from;
+	struct packet recs[NEAR];
+	uint32_t n = pages_run(txn, table->id, table->version, from,
+			       left < NEAR ? (uint32_t)left : NEAR, recs);
+
+	if (from + n <= i) /* i is in the chunk behind */
+		n = pages_run(txn, table->id, table->version, from = i, 1, recs);
+	near_put(table, from, recs, n);
+}
+
 static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 		       struct extent *extents)
 {
@@ -292,8 +339,25 @@ static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 		return false;
 	bool good = pages_get(txn, table->id, table->version, i, &out->rec) == PAGE_FOUND &&
 		    (!out->rec.side || pages_side(txn, table->id, out, extents));
+	if (good && !out->rec.side)
+		near_fill(table, txn, i);
 	store_read_end(txn);
 	return good;
+}
+
+/* It is all in its record. */
+static bool is_plain(const struct packet_info *info)
+{
+	return !info->nextents && !info->ncarried && !info->plain_size &&
+	       info->rec.len != UINT32_MAX;
+}
+
+static bool is_near(struct table *table, uint64_t i, struct packet_info *out)
+{
+	pthread_mutex_lock(&table->lock);
+	bool found = near_get(table, i, out);
+	pthread_mutex_unlock(&table->lock);
+	return found;
 }
 
 /* As listed, without what decoding proved. */
@@ -309,9 +373,13 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 		bool good = true;
 		if (rows)
 			rows_get(rows, i, out, extents);
+		else if (is_near(table, i, out))
+			return true;
 		else
 			good = table->computed ? computed_get(table, i, out)
 					       : stored_get(table, i, out, extents);
+		if (good && !rows && table->computed && is_plain(out))
+			near_put(table, i, &out->rec, 1);
 		if (good) {
 			keep_extents(table, out);
 			out->rec.side = 0;

@@ -14,6 +14,10 @@
 struct events; /* the cursor; belongs to one thread */
 struct run;
 
+struct packet_range { /* least and greatest event time */
+	nstime least, greatest;
+};
+
 struct events_options {
 	/*
 	 * Half-open [begin, end); NSTIME_MIN and NSTIME_MAX: unbounded. Streams without time come
@@ -22,7 +26,7 @@ struct events_options {
 	 */
 	nstime begin, end;
 	bool backward;
-	bool losses;             /* also give losses as events whose `class` is NULL */
+	bool losses; /* also give losses as events whose `class` is NULL */
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
@@ -36,6 +40,13 @@ struct events_options {
 	 */
 	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries);
 	void *select_arg;
+	/*
+	 * Asked before a packet is opened; true: all above leaves none of its events, whose times
+	 * are *range. NULL: none is skipped. A sweep does not ask it.
+	 */
+	bool (*skips)(void *arg, const struct stream *stream, const struct packet_info *info,
+		      struct packet_range *range);
+	void *skips_arg;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

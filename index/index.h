@@ -85,6 +85,15 @@ uint32_t table_generation(const struct table *table);
  */
 bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
 	       size_t nvalue, struct error *err);
+/* The same for many, in one transaction. */
+struct index_value {
+	const void *key;
+	size_t nkey;
+	const void *value;
+	size_t nvalue;
+};
+bool index_put_all(struct index *index, const struct index_value *values, size_t count,
+		   struct error *err);
 bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue);
 /* The greatest key <= `key` that begins with its first `prefix` bytes; copies of key and value. */
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,

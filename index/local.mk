@@ -6,7 +6,8 @@ libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/corrections.c %D%/corrections.
 	%D%/store.c %D%/store.h %D%/table.c %D%/table.h %D%/tables.c %D%/team.c %D%/values.c %D%/write.c %D%/write.h
 libindex_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(XXHASH_CFLAGS) -pthread
 libindex_la_LIBADD = $(LMDB_LIBS) $(XXHASH_LIBS) -lpthread
-libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h
+libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h %D%/sketch.h %D%/sketch_internal.h \
+	%D%/sketcher.c %D%/sketches.c
 libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \
 	%D%/open_packet.c %D%/open_packet.h %D%/packet_cache.c %D%/packet_cache.h %D%/range.c \
 	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c \

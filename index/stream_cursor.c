@@ -236,6 +236,22 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 		table_correct(cursor->table, packet->record, facts->least, facts->greatest);
 }
 
+/* It has events, and none that is asked for: as if it had been opened. */
+static bool skip(struct stream_cursor *cursor, uint64_t record, const struct packet_info *info,
+		 struct opened *out)
+{
+	const struct events_options *options = cursor->setup->options;
+	struct packet_range range;
+
+	if (!options->skips || !options->skips(options->skips_arg, cursor->stream, info, &range))
+		return false;
+	*out = (struct opened){true, false, range.least, range.greatest};
+	cursor->left = (struct guard){true, record, info->rec.min, range.least};
+	if (cursor->generation == table_generation(cursor->table))
+		table_correct(cursor->table, record, range.least, range.greatest);
+	return true;
+}
+
 bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
 		 struct error *err)
 {
@@ -247,6 +263,12 @@ bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *o
 		return false;
 	if (setup->boundary && !setup->boundary(setup->arg, info.rec.min, err))
 		return false;
+	if (setup->options->skips) {
+		if (skip(cursor, record, &info, out))
+			return true;
+		if (!stream_get(cursor, record, &info, err)) /* its extents may be gone */
+			return false;
+	}
 	packet = cursor->nidle ? cursor->idle[--cursor->nidle] : open_packet_new(&cursor->view);
 	out->open = open_packet_begin(packet, record, &info);
 	out->any = packet->facts.any;

@@ -38,6 +38,14 @@ struct sweep {
 	   False ends the sweep with *err. */
 	bool (*run)(void *own, const struct sweep_run *run, struct error *err);
 	/*
+	 * May be NULL. Before a packet is decoded, by the worker's thread. False: it is passed
+	 * over. Else all of its events come, those outside of the range and the filters, too, and
+	 * then packet_end(); `whole`: it was read without damage. What is damaged is left to be
+	 * told by whoever reads the packet for its events.
+	 */
+	bool (*packet)(void *own, const struct stream *stream, const struct packet_info *info);
+	void (*packet_end)(void *own, bool whole); /* where `packet` is */
+	/*
 	 * Takes a worker's state, by the caller's thread when all have stopped. Not `good`: the
 	 * sweep failed, or begins again (a table proved wrong); the state is to be thrown away.
 	 */

@@ -101,7 +101,8 @@ static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of
 	uint32_t n = 0;
 	nstime least, greatest;
 
-	if (!wanted && of->begin == NSTIME_MIN && of->end == NSTIME_MAX)
+	if (hands->sweeper->sweep->packet ||
+	    (!wanted && of->begin == NSTIME_MIN && of->end == NSTIME_MAX))
 		return false;
 	times_of(batch, &least, &greatest);
 	if (!wanted && least >= of->begin && greatest < of->end)
@@ -159,6 +160,7 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
 	struct trace *trace = hands->sweeper->trace;
+	const struct sweep *sweep = hands->sweeper->sweep;
 	const struct reader *reader = turn_to(hands, of->stream);
 	struct batch *batch = hands->batch;
 	enum step step = STEP_ITEM;
@@ -166,6 +168,8 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 	uint64_t events = 0;
 	bool good = true;
 
+	if (sweep->packet && !sweep->packet(hands->own, of->stream, info))
+		return true;
 	if (!reader->decoder_open(hands->decoder, info, &cause))
 		step = STEP_ERROR;
 	while (good && step == STEP_ITEM) {
@@ -178,7 +182,9 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		batch_no_values(batch, reader->values);
 		good = !batch->count || give_batch(hands, of, &info->rec, err);
 	}
-	if (step == STEP_ERROR)
+	if (sweep->packet)
+		sweep->packet_end(hands->own, good && step == STEP_END);
+	else if (step == STEP_ERROR)
 		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
 	reader->decoder_leave(hands->decoder);
 	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);

@@ -110,7 +110,11 @@ static enum values_state values_look(struct index *index)
 struct user {
 	uint8_t key[STORE_KEY_MAX];
 	size_t nkey;
-	struct bytes value;
+};
+
+struct putting {
+	const struct index_value *values;
+	size_t count;
 	const struct buf *marks; /* to be written, too; NULL: they are there */
 };
 
@@ -127,14 +131,25 @@ static bool user_key(struct user *user, const void *key, size_t nkey)
 
 static bool put_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct user *user = arg;
+	const struct putting *putting = arg;
+	struct user user;
 
-	if (user->marks &&
+	if (putting->marks &&
 	    !store_put(txn, marks_key,
-		       (struct bytes){(const uint8_t *)user->marks->data, user->marks->len}, err))
+		       (struct bytes){(const uint8_t *)putting->marks->data, putting->marks->len},
+		       err))
 		return false;
-	return header_write(txn, err) &&
-	       store_put(txn, (struct bytes){user->key, user->nkey}, user->value, err);
+	for (size_t i = 0; i < putting->count; i++) {
+		const struct index_value *one = &putting->values[i];
+
+		if (!user_key(&user, one->key, one->nkey))
+			return error_set(err, ERR_RANGE, "a key of %zu bytes is too long",
+					 one->nkey);
+		if (!store_put(txn, (struct bytes){user.key, user.nkey},
+			       (struct bytes){one->value, one->nvalue}, err))
+			return false;
+	}
+	return header_write(txn, err);
 }
 
 static bool delete_work(struct store_txn *txn, void *arg, struct error *err)
@@ -149,28 +164,34 @@ bool index_writable(const struct index *index)
 	return index->store && store_lock(index->store);
 }
 
-bool index_put(struct index *index, const void *key, size_t nkey, const void *value, size_t nvalue,
-	       struct error *err)
+bool index_put_all(struct index *index, const struct index_value *values, size_t count,
+		   struct error *err)
 {
-	struct user user = {.value = {value, nvalue}};
+	struct putting putting = {.values = values, .count = count};
 
 	if (!index->store)
 		return error_set(err, ERR_IO, "the index is kept in memory");
-	if (!user_key(&user, key, nkey))
-		return error_set(err, ERR_RANGE, "a key of %zu bytes is too long", nkey);
-	enum values_state values = values_look(index);
-	if (values == VALUES_BAD)
+	enum values_state state = values_look(index);
+	if (state == VALUES_BAD)
 		return error_set(err, ERR_IO, "%s: is of other files", index->path);
-	if (values == VALUES_GOOD)
-		return store_write(index->store, put_work, &user, err);
+	if (state == VALUES_GOOD)
+		return store_write(index->store, put_work, &putting, err);
 	struct buf marks = {0};
 	add_marks(index, &marks);
-	user.marks = &marks;
-	bool good = store_write(index->store, put_work, &user, err);
+	putting.marks = &marks;
+	bool good = store_write(index->store, put_work, &putting, err);
 	buf_release(&marks);
 	if (good)
 		index->values = VALUES_GOOD;
 	return good;
+}
+
+bool index_put(struct index *index, const void *key, size_t nkey, const void *value, size_t nvalue,
+	       struct error *err)
+{
+	const struct index_value one = {key, nkey, value, nvalue};
+
+	return index_put_all(index, &one, 1, err);
 }
 
 static void *copy_bytes(struct bytes from, size_t *size)

@@ -1,0 +1,61 @@
+/*
+ * sketch.h - what a packet may hold, in few bytes: whoever looks for something rare passes it over
+ *
+ *     packet ──> which event classes it has           exactly
+ *            ──> which values its key fields have      a filter that never says no wrongly
+ *
+ * Sketches belong to a set of key fields: those of a rule set. Values of fields of one role are
+ * one set; an attribute's key is looked for among the values of its role. Kept in the index, or in
+ * memory as far as there is room; a packet without a sketch may hold anything.
+ */
+#ifndef INDEX_SKETCH_H
+#define INDEX_SKETCH_H
+
+#include "index/run_column.h"
+
+struct sketch_field {
+	uint32_t class_index;
+	uint64_t role;
+	struct run_field of; /* an integer */
+};
+
+struct sketches; /* any thread may ask */
+
+/* `fields` are copied. The index must outlive it. */
+struct sketches *sketches_new(struct index *index, const struct sketch_field *fields, size_t count);
+/* Stores what is new, unless that is too little to be worth a commit. NULL is fine. */
+void sketches_free(struct sketches *sketches);
+
+/* A value of a role, as filters know it. */
+uint64_t sketch_hash(uint64_t role, uint64_t value);
+
+/* What is looked for: all events of some classes, others only with one of some values. */
+struct sketch_wanted {
+	const uint64_t *always, *keyed; /* bit per class */
+	const uint64_t *hashes;
+	size_t nhashes;
+};
+
+enum sketched { SKETCHED_NOT /* there is none */, SKETCHED_MAY, SKETCHED_CANNOT };
+
+struct sketch_of { /* a packet */
+	const struct stream *stream;
+	uint32_t source, flags;
+	uint64_t off, len; /* bytes, of all extents */
+};
+struct sketch_of sketch_of(const struct stream *stream, const struct packet_info *info);
+
+/* CANNOT: *range is of the times of its events. */
+enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *packet,
+			   const struct sketch_wanted *wanted, struct packet_range *range);
+
+/*
+ * Decodes all packets of the range (events.h: begin, end, streams) that have no sketch, on all
+ * threads, and makes theirs. Damaged packets, and the open end of a file, get none. `progress` as
+ * in sweep.h; may be NULL.
+ */
+bool sketches_make(struct sketches *sketches, const struct events_options *range,
+		   bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
+		   struct error *err);
+
+#endif

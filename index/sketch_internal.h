@@ -1,0 +1,45 @@
+/* sketch_internal.h - one sketch as bytes, and the maker of sketches */
+#ifndef INDEX_SKETCH_INTERNAL_H
+#define INDEX_SKETCH_INTERNAL_H
+
+#include "engine/base/buf.h"
+#include "index/sketch.h"
+
+struct sketch_head {             /* stored as it is; the words follow */
+	uint64_t off, len;       /* of the packet; `len` of all its extents together */
+	int64_t least, greatest; /* event times */
+	uint32_t classes;        /* words: bit per class */
+	uint32_t filter;         /* words; 0: any value may be in it */
+};
+_Static_assert(sizeof(struct sketch_head) == 40, "the head is stored as it is");
+
+enum { SKETCH_WORDS_MAX = 1 << 16 };
+
+static inline size_t sketch_size(const struct sketch_head *head)
+{
+	return sizeof *head + ((size_t)head->classes + head->filter) * sizeof(uint64_t);
+}
+
+/* Fields by class. */
+struct sketch_fields {
+	struct sketch_field *items; /* by rising class_index */
+	size_t count;
+	uint32_t *number; /* class → 1 + its place in `keyed`; 0: it has none */
+	uint32_t *first;  /* place → its first field; one more behind the last */
+	uint32_t nkeyed;
+	size_t nclasses;
+};
+
+/* Makes sketches, one packet after the other; belongs to one thread. */
+struct sketcher;
+struct sketcher *sketcher_new(const struct sketch_fields *fields);
+void sketcher_free(struct sketcher *sketcher);
+void sketcher_begin(struct sketcher *sketcher);
+void sketcher_add(struct sketcher *sketcher, const struct run *run);
+/* Appends the sketch of all that was added since it began. */
+void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet, struct buf *out);
+
+bool sketch_may(const struct sketch_head *head, const uint64_t *words,
+		const struct sketch_wanted *wanted, size_t nclasses);
+
+#endif

@@ -1,0 +1,436 @@
+/*
+ * sketches.c - where sketches are kept, and making those of a range
+ *
+ * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
+ * order, behind a checksum of all. Its key: "sketch", the format's version, the identity of fields
+ * and classes, the stream, the file's number, the number of the 4 MB. What is new waits in memory
+ * and is stored at the end, or when there is much of it.
+ */
+#include "index/sketch.h"
+
+#include "engine/base/mem.h"
+#include "index/identity.h"
+#include "index/sketch_internal.h"
+#include "index/sweep.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	REGION_SHIFT = 22,
+	KEY = 8 + 16 + 8 + 4 + 8,
+	CHECKSUM = 8,
+	BUCKETS = 4096,
+	HELD_MAX = 48 << 20, /* bytes in memory */
+	STORED_LEAST = 32    /* fewer new ones are not worth a commit */
+};
+
+struct region {
+	struct region *next; /* of its bucket */
+	const struct stream *stream;
+	uint32_t source;
+	uint64_t number;
+	struct buf bytes; /* a checksum, which is right when they are stored; the sketches */
+	bool changed;
+};
+
+struct sketches {
+	struct index *index;
+	struct sketch_fields fields;
+	uint8_t prefix[24];
+	pthread_mutex_t lock; /* of all below */
+	struct region *buckets[BUCKETS];
+	size_t held;    /* bytes */
+	uint64_t fresh; /* sketches not stored yet */
+	bool full;      /* nothing more is taken */
+};
+
+/* Fields by class */
+
+static void take_fields(struct sketch_fields *out, const struct trace *trace,
+			const struct sketch_field *fields, size_t count)
+{
+	size_t n = 0;
+
+	out->nclasses = trace->nclasses;
+	out->items = mem_new_array(count + 1, sizeof *out->items);
+	out->number = mem_new_array(trace->nclasses + 1, sizeof *out->number);
+	out->first = mem_new_array(trace->nclasses + 2, sizeof *out->first);
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		out->first[out->nkeyed] = (uint32_t)n;
+		for (size_t i = 0; i < count; i++)
+			if (fields[i].class_index == c)
+				out->items[n++] = fields[i];
+		if (n > out->first[out->nkeyed])
+			out->number[c] = ++out->nkeyed;
+	}
+	out->first[out->nkeyed] = (uint32_t)n;
+	out->count = n;
+}
+
+static void digest_classes(XXH3_state_t *state, const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const uint64_t words[3] = {class->part, class->id, class->stream_id};
+
+		XXH3_128bits_update(state, words, sizeof words);
+		XXH3_128bits_update(state, class->name, strlen(class->name) + 1);
+	}
+}
+
+static void digest_fields(XXH3_state_t *state, const struct sketch_fields *fields)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct sketch_field *field = &fields->items[i];
+		const struct run_field *of = &field->of;
+		const uint64_t words[8] = {
+			field->class_index, field->role,           (uint64_t)of->field.scope,
+			of->field.slot,     of->field.class->bits, of->field.class->is_signed,
+			of->placed,         of->place.offset};
+
+		XXH3_128bits_update(state, words, sizeof words);
+	}
+}
+
+static void make_prefix(struct sketches *sketches, const struct trace *trace)
+{
+	XXH3_state_t *state = XXH3_createState();
+	XXH128_hash_t hash;
+
+	XXH3_128bits_reset(state);
+	digest_classes(state, trace);
+	digest_fields(state, &sketches->fields);
+	hash = XXH3_128bits_digest(state);
+	XXH3_freeState(state);
+	memcpy(sketches->prefix, "sketch\0\1", 8);
+	memcpy(sketches->prefix + 8, &hash.low64, 8);
+	memcpy(sketches->prefix + 16, &hash.high64, 8);
+}
+
+struct sketches *sketches_new(struct index *index, const struct sketch_field *fields, size_t count)
+{
+	struct sketches *sketches = mem_new(sizeof *sketches);
+
+	sketches->index = index;
+	take_fields(&sketches->fields, index_trace(index), fields, count);
+	make_prefix(sketches, index_trace(index));
+	pthread_mutex_init(&sketches->lock, NULL);
+	return sketches;
+}
+
+/* Regions */
+
+static void put_be(uint8_t *out, uint64_t value, int bytes)
+{
+	for (int i = bytes - 1; i >= 0; i--, value >>= 8)
+		out[i] = (uint8_t)value;
+}
+
+static void key_of(const struct sketches *sketches, const struct region *region, uint8_t key[KEY])
+{
+	memcpy(key, sketches->prefix, sizeof sketches->prefix);
+	put_be(key + 24, identity_stream(index_trace(sketches->index), region->stream), 8);
+	put_be(key + 32, region->source, 4);
+	put_be(key + 36, region->number, 8);
+}
+
+/* The sketch at *at, and the next one's place; NULL: none is whole there. */
+static const struct sketch_head *sketch_at(const struct buf *bytes, size_t *at)
+{
+	const struct sketch_head *head = (const void *)(bytes->data + *at);
+
+	if (bytes->len - *at < sizeof *head || head->classes > SKETCH_WORDS_MAX ||
+	    head->filter > SKETCH_WORDS_MAX || sketch_size(head) > bytes->len - *at)
+		return NULL;
+	*at += sketch_size(head);
+	return head;
+}
+
+static const struct sketch_head *find_sketch(const struct region *region,
+					     const struct sketch_of *packet)
+{
+	const struct sketch_head *head;
+
+	for (size_t at = CHECKSUM; at < region->bytes.len;) {
+		head = sketch_at(&region->bytes, &at);
+		if (!head || (head->off == packet->off && head->len == packet->len &&
+			      head->least <= head->greatest))
+			return head;
+	}
+	return NULL;
+}
+
+static uint64_t checksum(const void *bytes, size_t size)
+{
+	return XXH3_64bits((const uint8_t *)bytes + CHECKSUM, size - CHECKSUM);
+}
+
+/* What was stored; nothing when that is damaged: it is made anew. */
+static void load(struct sketches *sketches, struct region *region)
+{
+	uint64_t sum = 0;
+	uint8_t key[KEY];
+	void *value;
+	size_t size;
+
+	buf_add(&region->bytes, &sum, sizeof sum);
+	key_of(sketches, region, key);
+	if (!index_get(sketches->index, key, KEY, &value, &size))
+		return;
+	if (size > CHECKSUM)
+		memcpy(&sum, value, sizeof sum);
+	if (size > CHECKSUM && sum == checksum(value, size))
+		buf_add(&region->bytes, (const uint8_t *)value + CHECKSUM, size - CHECKSUM);
+	sketches->held += region->bytes.len;
+	mem_free(value);
+}
+
+static bool store_changed(struct sketches *sketches);
+
+/* Makes room: what is stored already can be read again. */
+static void forget_regions(struct sketches *sketches)
+{
+	sketches->full = !store_changed(sketches);
+	sketches->held = 0;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region **at = &sketches->buckets[i], *region; (region = *at);) {
+			if (region->changed) {
+				sketches->held += sizeof *region + region->bytes.len;
+				at = &region->next;
+				continue;
+			}
+			*at = region->next;
+			buf_release(&region->bytes);
+			mem_free(region);
+		}
+}
+
+static struct region *region_of(struct sketches *sketches, const struct sketch_of *packet)
+{
+	uint64_t number = packet->off >> REGION_SHIFT;
+	size_t bucket = (size_t)(number + packet->stream->index * UINT64_C(0x9e3779b97f4a7c15) +
+				 packet->source) %
+			BUCKETS;
+	struct region *region = sketches->buckets[bucket];
+
+	while (region && (region->stream != packet->stream || region->source != packet->source ||
+			  region->number != number))
+		region = region->next;
+	if (region)
+		return region;
+	if (sketches->held > HELD_MAX)
+		forget_regions(sketches);
+	region = mem_new(sizeof *region);
+	region->stream = packet->stream;
+	region->source = packet->source;
+	region->number = number;
+	region->next = sketches->buckets[bucket];
+	sketches->buckets[bucket] = region;
+	sketches->held += sizeof *region;
+	load(sketches, region);
+	return region;
+}
+
+/* Storing */
+
+static bool store_changed(struct sketches *sketches)
+{
+	struct index_value *values;
+	uint8_t(*keys)[KEY];
+	size_t n = 0;
+	struct error ignored; /* they are only for speed */
+
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = sketches->buckets[i]; region; region = region->next)
+			n += region->changed;
+	if (!n || !index_writable(sketches->index))
+		return !n;
+	values = mem_new_array(n, sizeof *values);
+	keys = mem_new_array(n, sizeof *keys);
+	n = 0;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = sketches->buckets[i]; region; region = region->next) {
+			if (!region->changed)
+				continue;
+			uint64_t sum = checksum(region->bytes.data, region->bytes.len);
+			memcpy(region->bytes.data, &sum, sizeof sum);
+			key_of(sketches, region, keys[n]);
+			values[n] = (struct index_value){keys[n], KEY, region->bytes.data,
+							 region->bytes.len};
+			n++;
+		}
+	bool good = index_put_all(sketches->index, values, n, &ignored);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = sketches->buckets[i]; region; region = region->next)
+			region->changed = region->changed && !good;
+	sketches->fresh = good ? 0 : sketches->fresh;
+	mem_free(values);
+	mem_free(keys);
+	return good;
+}
+
+void sketches_free(struct sketches *sketches)
+{
+	if (!sketches)
+		return;
+	if (sketches->fresh >= STORED_LEAST)
+		store_changed(sketches);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = sketches->buckets[i], *next; region; region = next) {
+			next = region->next;
+			buf_release(&region->bytes);
+			mem_free(region);
+		}
+	mem_free(sketches->fields.items);
+	mem_free(sketches->fields.number);
+	mem_free(sketches->fields.first);
+	pthread_mutex_destroy(&sketches->lock);
+	mem_free(sketches);
+}
+
+/* Asking */
+
+struct sketch_of sketch_of(const struct stream *stream, const struct packet_info *info)
+{
+	struct sketch_of packet = {.stream = stream,
+				   .source = info->rec.source,
+				   .flags = info->rec.flags,
+				   .off = info->rec.off,
+				   .len = packet_bytes(info)};
+
+	for (uint32_t i = 0; i < info->nextents; i++)
+		packet.len += info->extents[i].len;
+	return packet;
+}
+
+enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *packet,
+			   const struct sketch_wanted *wanted, struct packet_range *range)
+{
+	const struct sketch_head *head;
+	enum sketched sketched = SKETCHED_NOT;
+
+	if (packet->flags & PACKET_OPEN)
+		return SKETCHED_NOT;
+	pthread_mutex_lock(&sketches->lock);
+	head = find_sketch(region_of(sketches, packet), packet);
+	if (head) {
+		*range = (struct packet_range){head->least, head->greatest};
+		sketched = sketch_may(head, (const uint64_t *)(head + 1), wanted,
+				      sketches->fields.nclasses)
+				   ? SKETCHED_MAY
+				   : SKETCHED_CANNOT;
+	}
+	pthread_mutex_unlock(&sketches->lock);
+	return sketched;
+}
+
+/* Making */
+
+struct making { /* one call's */
+	struct sketches *sketches;
+	bool (*progress)(void *arg, uint64_t done, uint64_t all);
+	void *arg;
+};
+
+struct maker { /* a worker's */
+	struct sketches *sketches;
+	struct sketcher *sketcher;
+	struct sketch_of packet;
+	bool any; /* it has events */
+	struct buf bytes;
+};
+
+static void *maker_begin(void *arg)
+{
+	const struct making *making = arg;
+	struct maker *maker = mem_new(sizeof *maker);
+
+	maker->sketches = making->sketches;
+	maker->sketcher = sketcher_new(&making->sketches->fields);
+	return maker;
+}
+
+static void maker_end(void *arg, void *own, bool good)
+{
+	struct maker *maker = own;
+
+	(void)arg;
+	(void)good; /* each sketch is true of its own packet, whatever came after */
+	sketcher_free(maker->sketcher);
+	buf_release(&maker->bytes);
+	mem_free(maker);
+}
+
+static bool maker_packet(void *own, const struct stream *stream, const struct packet_info *info)
+{
+	struct maker *maker = own;
+	struct sketches *sketches = maker->sketches;
+	bool missing;
+
+	if (info->rec.flags & PACKET_OPEN)
+		return false;
+	maker->packet = sketch_of(stream, info);
+	maker->any = false;
+	pthread_mutex_lock(&sketches->lock);
+	missing = !sketches->full &&
+		  !find_sketch(region_of(sketches, &maker->packet), &maker->packet);
+	pthread_mutex_unlock(&sketches->lock);
+	if (missing)
+		sketcher_begin(maker->sketcher);
+	return missing;
+}
+
+static bool maker_run(void *own, const struct sweep_run *run, struct error *err)
+{
+	struct maker *maker = own;
+
+	(void)err;
+	sketcher_add(maker->sketcher, &run->run);
+	maker->any = true;
+	return true;
+}
+
+static void maker_packet_end(void *own, bool whole)
+{
+	struct maker *maker = own;
+	struct sketches *sketches = maker->sketches;
+
+	if (!whole || !maker->any)
+		return;
+	buf_clear(&maker->bytes);
+	sketcher_end(maker->sketcher, &maker->packet, &maker->bytes);
+	pthread_mutex_lock(&sketches->lock);
+	struct region *region = region_of(sketches, &maker->packet);
+	buf_add(&region->bytes, maker->bytes.data, maker->bytes.len);
+	region->changed = true;
+	sketches->held += maker->bytes.len;
+	sketches->fresh++;
+	pthread_mutex_unlock(&sketches->lock);
+}
+
+static bool making_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct making *making = arg;
+
+	return !making->progress || making->progress(making->arg, done, all);
+}
+
+bool sketches_make(struct sketches *sketches, const struct events_options *range,
+		   bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
+		   struct error *err)
+{
+	struct making making = {sketches, progress, arg};
+	const struct sweep work = {.events = range,
+				   .arg = &making,
+				   .progress = making_progress,
+				   .begin = maker_begin,
+				   .packet = maker_packet,
+				   .run = maker_run,
+				   .packet_end = maker_packet_end,
+				   .end = maker_end};
+
+	return sweep(sketches->index, &work, err);
+}

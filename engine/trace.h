@@ -113,6 +113,7 @@ struct trace {
 	size_t ncopies;
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
+	_Atomic uint64_t packets_skipped; /* not decoded: their sketches said enough */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
 };
 

@@ -155,10 +155,23 @@ static const struct cells *load_floor(void *arg, nstime t)
 	return state->floor;
 }
 
+struct sieve *state_sieve(struct state *state, const struct closure *closure)
+{
+	struct sieve *sieve;
+
+	if (!state->sketches && state->index)
+		state->sketches = sketches_of_lines(state->index, state->catalog);
+	sieve = sieve_new(closure, state->feed, state->index, state->sketches);
+	if (state->patience)
+		sieve_patience(sieve, state->patience);
+	return sieve;
+}
+
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)
 {
 	struct backward_options options = {.feed = state->feed,
 					   .closure = closure,
+					   .sieve = state_sieve(state, closure),
 					   .limits = state->limits,
 					   .floor = load_floor,
 					   .arg = state};

@@ -8,8 +8,11 @@
 #include "state/backward_internal.h"
 
 #include "engine/base/mem.h"
+#include "state/sieve.h"
 
 #include <string.h>
+
+enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 
 const struct backward_limits backward_usual_limits = {
 	.visits = 1000000, .claims = 4096, .questions = 1000000, .rounds = 4};
@@ -81,6 +84,7 @@ void backward_free(struct backward *pass)
 	if (!pass)
 		return;
 	feed_close(&pass->feed);
+	sieve_free(pass->options.sieve);
 	questions_release(pass);
 	arena_free(pass->arena);
 	arena_free(pass->env.scratch);
@@ -216,6 +220,35 @@ static void reach_bottom(struct backward *pass)
 	settle_all(pass);
 }
 
+/* What may answer a question that is open, or that will be in this round. */
+static void set_sieve(struct backward *pass, struct feed_range *range)
+{
+	struct sieve *sieve = pass->options.sieve;
+
+	pass->wider = false;
+	range->sieve = pass->widened > WIDENED_MAX ? NULL : sieve;
+	if (!range->sieve)
+		return;
+	sieve_clear(sieve);
+	for (size_t i = 0; i < pass->nlive; i++)
+		if (pass->live[i]->state == QUESTION_OPEN)
+			sieve_add(sieve, pass->live[i]->attr);
+	for (size_t i = 0; i < pass->nlater; i++)
+		sieve_add(sieve, pass->later[i]->attr);
+}
+
+/* The events below the item in hand, with a sieve that lets through what more was asked. */
+static bool open_below(struct backward *pass)
+{
+	struct feed_range range = pass->feed.range;
+
+	range.to = pass->item.order;
+	pass->widened++;
+	set_sieve(pass, &range);
+	feed_close(&pass->feed);
+	return feed_open(pass->options.feed, &range, &pass->feed, pass->err);
+}
+
 static enum outcome read_down(struct backward *pass)
 {
 	for (;;) {
@@ -240,6 +273,8 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_GAVE_UP;
 		if (pass->nopen == 0 || answered(pass))
 			return OUTCOME_DONE;
+		if (pass->wider && !open_below(pass))
+			return OUTCOME_ERROR;
 	}
 	reach_bottom(pass);
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
@@ -313,6 +348,7 @@ static enum outcome read_round(struct backward *pass)
 	pass->reached = range.to;
 	for (uint32_t i = 0; i < pass->closure->nshapes; i++)
 		pass->opened[i] = order_after(NSTIME_MAX);
+	set_sieve(pass, &range);
 	if (feed_open(pass->options.feed, &range, &pass->feed, pass->err))
 		outcome = read_down(pass);
 	pass->stood = pass->reached;

@@ -26,6 +26,7 @@ extern const struct backward_limits backward_usual_limits;
 struct backward_options {
 	struct feed *feed;
 	const struct closure *closure; /* of all that will be asked */
+	struct sieve *sieve;           /* the pass takes it; NULL: it looks at all events */
 	struct backward_limits limits;
 	/* Read no further down than the state before floor_time, which floor() gives when needed.
 	 */

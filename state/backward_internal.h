@@ -121,6 +121,8 @@ struct backward {
 	struct order reached; /* everything at or above it was looked at */
 	struct order stood;   /* where the last round ended */
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
+	bool wider;           /* a question came up whose events do not pass the sieve */
+	uint32_t widened;     /* how often that was so */
 
 	/* whose line is being evaluated */
 	const struct feed_item *reading;

@@ -195,6 +195,25 @@ void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const 
 	}
 }
 
+static void entry_lines(const struct entry *entry, uint32_t class_index,
+			void (*each)(void *arg, uint32_t class_index, const struct line *line),
+			void *arg)
+{
+	for (uint32_t i = 0; entry->kind == ENTRY_CLASS && i < entry->class->nevent; i++)
+		each(arg, class_index, &entry->class->event[i]);
+}
+
+void catalog_class_lines(const struct catalog *catalog,
+			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
+			 void *arg)
+{
+	for (size_t e = 0; e < catalog->nentries; e++)
+		entry_lines(&catalog->entries[e], catalog->entries[e].class_index, each, arg);
+	for (size_t i = 0; i < catalog->nalso; i++)
+		entry_lines(&catalog->entries[catalog->also[i].entry], catalog->also[i].class_index,
+			    each, arg);
+}
+
 static uint32_t section_shape(const struct catalog *catalog, uint32_t section)
 {
 	if (catalog->trace->nstreams == 0)
@@ -482,4 +501,26 @@ void closure_writers(const struct closure *closure, const uint64_t *bits, uint64
 			if (counts)
 				set_bit(classes, (uint32_t)c);
 		}
+}
+
+static void plan_steps(const struct plan *plan, uint32_t class_index,
+		       void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
+		       void *arg)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		each(arg, class_index, &plan->steps[i]);
+}
+
+void closure_steps(const struct closure *closure,
+		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
+		   void *arg)
+{
+	const struct catalog *catalog = closure->catalog;
+
+	for (size_t e = 0; e < catalog->nentries; e++)
+		if (catalog->entries[e].kind == ENTRY_CLASS)
+			plan_steps(&closure->plans[e], catalog->entries[e].class_index, each, arg);
+	for (size_t i = 0; i < catalog->nalso; i++)
+		plan_steps(&closure->plans[catalog->also[i].entry], catalog->also[i].class_index,
+			   each, arg);
 }

@@ -35,6 +35,11 @@ bool catalog_has_was(const struct catalog *catalog);
 void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
 		   void *arg);
 
+/* The same of event lines, with their classes; a line of several classes comes once for each. */
+void catalog_class_lines(const struct catalog *catalog,
+			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
+			 void *arg);
+
 struct step_of { /* one line of a plan */
 	const struct line *line;
 	uint32_t slot, read_slot;
@@ -62,9 +67,10 @@ struct closure {
 	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */
 	/*
-	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every line
-	 * that writes it, 0 when no line does. NULL unless that holds for all shapes, no line reads
-	 * state and none sets section values: then a question concerns the streams of its CPU alone.
+	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every
+	 * line that writes it, 0 when no line does. NULL unless that holds for all shapes, no line
+	 * reads state and none sets section values: then a question concerns the streams of its CPU
+	 * alone.
 	 */
 	uint32_t *cpu_depth;
 };
@@ -77,6 +83,10 @@ uint32_t closure_bit(const struct closure *closure, uint32_t shape);
 bool closure_was(const struct closure *closure, uint32_t bit);
 /* Classes with lines that may write one of the shapes whose bits are set. */
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
+/* Every step of every class; a step of several classes comes once for each. */
+void closure_steps(const struct closure *closure,
+		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
+		   void *arg);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
 const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
 				size_t i); /* i from 0; NULL: no more */

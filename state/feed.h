@@ -16,6 +16,8 @@
 #include "engine/reader.h"
 #include "index/events.h"
 
+struct sieve;
+
 struct order {
 	nstime time;
 	uint32_t rank;   /* 0 @start, 1 + number of the stream, UINT32_MAX @end */
@@ -78,6 +80,7 @@ struct feed_range {
 	bool values;             /* of most events: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
+	struct sieve *sieve;     /* only what passes it, losses besides; NULL: all; likewise */
 };
 
 struct feed;

@@ -2,6 +2,7 @@
 #include "state/feed.h"
 
 #include "engine/base/mem.h"
+#include "state/sieve.h"
 
 struct index_feed {
 	struct feed feed; /* first: the feed is this */
@@ -33,6 +34,13 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.progress_arg = feed->progress_arg,
 	};
 
+	if (range->sieve) {
+		sieve_begin(range->sieve, range);
+		options.select = sieve_chooses(range->sieve) ? sieve_select : NULL;
+		options.select_arg = range->sieve;
+		options.skips = sieve_skips;
+		options.skips_arg = range->sieve;
+	}
 	cursor->range = *range;
 	cursor->cut = order_compare(&range->from, &first) != 0 ||
 		      (includes && order_compare(&range->to, &last) != 0);
@@ -80,6 +88,8 @@ static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, 
 			return step;
 		item_order(out);
 	} while (outside(&cursor->range, &out->order));
+	if (cursor->range.sieve && out->class)
+		sieve_passed(cursor->range.sieve);
 	return STEP_ITEM;
 }
 

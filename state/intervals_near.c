@@ -28,6 +28,7 @@ struct near {
 	struct state *state;
 	const struct closure *closure;
 	struct backward *pass; /* made when a line reads state */
+	struct sieve *sieve;
 	struct env env;
 	struct feed_pass feed;
 	struct feed_item item;
@@ -293,22 +294,15 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
 }
 
-static enum outcome read_range(struct near *near)
+static enum outcome read_part(struct near *near, struct feed_range *range)
 {
-	nstime begin = near->tracks->begin;
-	struct feed_range range = {.from = order_before(begin),
-				   .to = order_after(NSTIME_MAX),
-				   .losses = true,
-				   .end = near->closure->end,
-				   .classes = near->classes};
-
 	near->time = NSTIME_MIN;
 	for (size_t width = 16;; width *= 2) {
 		enum scanned scanned = SCAN_ERROR;
 		enum outcome outcome;
 
-		if (feed_open(near->state->feed, &range, &near->feed, near->err))
-			scanned = scan(near, &range.from, width);
+		if (feed_open(near->state->feed, range, &near->feed, near->err))
+			scanned = scan(near, &range->from, width);
 		feed_close(&near->feed);
 		if (scanned != SCAN_OPEN)
 			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
@@ -318,6 +312,28 @@ static enum outcome read_range(struct near *near)
 		if (outcome != OUTCOME_DONE)
 			return outcome;
 	}
+}
+
+/* Up to the range's end; then, when something goes on there, until it has ended. */
+static enum outcome read_range(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	struct feed_range range = {.from = order_before(tracks->begin),
+				   .to = order_before(tracks->end),
+				   .losses = true,
+				   .end = near->closure->end,
+				   .classes = near->classes,
+				   .sieve = near->sieve};
+	enum outcome outcome;
+
+	if (tracks->end == NSTIME_MAX)
+		range.to = order_after(NSTIME_MAX);
+	outcome = read_part(near, &range);
+	if (outcome != OUTCOME_DONE || tracks->end == NSTIME_MAX || is_over(near, tracks->end))
+		return outcome;
+	range.from = order_before(tracks->end);
+	range.to = order_after(NSTIME_MAX);
+	return read_part(near, &range);
 }
 
 /* ---- seeds, and true beginnings ---- */
@@ -457,6 +473,10 @@ static enum outcome run(struct near *near)
 		near->bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
 	closure_writers(near->closure, near->bits, near->classes);
+	near->sieve = state_sieve(near->state, near->closure);
+	sieve_clear(near->sieve);
+	for (size_t i = 0; i < tracks->count; i++)
+		sieve_add(near->sieve, tracks->items[i].attr);
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
 		outcome = read_range(near);
@@ -489,6 +509,7 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 	else
 		forget_tracks(tracks);
 	feed_close(&near.feed);
+	sieve_free(near.sieve);
 	backward_free(near.pass);
 	arena_free(near.env.scratch);
 	mem_free(near.bits);

@@ -19,6 +19,7 @@ struct looker {
 	struct backward *pass; /* made when a line reads state */
 	struct env env;
 	struct feed_pass feed;
+	struct sieve *sieve;
 	struct feed_item item;
 	struct fields fields;
 	struct pattern pattern;
@@ -121,6 +122,7 @@ void looker_free(struct looker *looker)
 	if (!looker)
 		return;
 	feed_close(&looker->feed);
+	sieve_free(looker->sieve);
 	backward_free(looker->pass);
 	arena_free(looker->env.scratch);
 	mem_free(looker->dropped);
@@ -297,10 +299,11 @@ static void see_loss(struct looker *looker)
 		looker->dropped_at = item->order;
 }
 
-static bool all_dropped(const struct looker *looker)
+/* No stream fills anything behind the last of their losses: the item is that one, or later. */
+static bool all_dropped(const struct looker *looker, bool later)
 {
 	return looker->ndropped == looker->state->feed->trace->nstreams && !looker->closure->end &&
-	       order_compare(&looker->item.order, &looker->dropped_at) > 0;
+	       order_compare(&looker->item.order, &looker->dropped_at) >= later;
 }
 
 /* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
@@ -347,7 +350,7 @@ static bool scan(struct looker *looker)
 	enum step step;
 
 	while ((step = feed_next(&looker->feed, &looker->item, looker->err)) == STEP_ITEM) {
-		if (all_dropped(looker))
+		if (all_dropped(looker, true))
 			break;
 		if (looker->open >= looker->width) {
 			sort_out(looker, &looker->item.order);
@@ -360,6 +363,8 @@ static bool scan(struct looker *looker)
 		if (!touch_item(looker))
 			return false;
 		see_loss(looker);
+		if (all_dropped(looker, false))
+			break;
 		if (--left == 0) { /* now and then */
 			if (!some_look_on(looker))
 				break;
@@ -380,9 +385,14 @@ static bool open_feed(struct looker *looker)
 				   .end = looker->closure->end,
 				   .classes = looker->classes};
 
+	if (!looker->sieve)
+		looker->sieve = state_sieve(looker->state, looker->closure);
+	range.sieve = looker->sieve;
+	sieve_clear(range.sieve);
 	for (size_t i = 0; i < looker->nwaiting; i++) {
 		const struct look *look = &looker->looks[looker->waiting[i]];
 
+		sieve_add(range.sieve, look->attr);
 		if (order_compare(&look->from, &range.from) < 0)
 			range.from = look->from;
 	}

@@ -6,6 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "state/backward_internal.h"
+#include "state/sieve.h"
 
 #include <string.h>
 
@@ -431,6 +432,8 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 	question->key = *key;
 	chain(pass, question);
 	pass->statistics.questions++;
+	pass->wider = pass->wider || (pass->feed.range.sieve && pass->feed.cursor &&
+				      !sieve_has(pass->feed.range.sieve, attr));
 	if (begins_here(pass, key)) {
 		open_fresh(pass, question);
 		return question;

@@ -62,6 +62,7 @@ void state_close(struct state *state)
 		return;
 	stored_close(state->stored);
 	cells_free(state->floor);
+	sketches_free(state->sketches);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
 	catalog_free(state->catalog);

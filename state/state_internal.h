@@ -14,6 +14,7 @@
 #include "state/backward.h"
 #include "state/checkpoint.h"
 #include "state/replay.h"
+#include "state/sieve.h"
 #include "state/state.h"
 
 enum force {
@@ -32,6 +33,8 @@ struct state {
 	struct attrs *attrs;
 	struct catalog *catalog;
 	struct checkpoints *checkpoints;
+	struct sketches *sketches; /* of packets, once a pass wanted some; NULL: none */
+	uint64_t patience; /* packets read for nothing before sketches are made; 0: sieve.h's */
 	uint64_t *failures; /* of the run that saw most */
 	uint64_t failures_events;
 	uint64_t contradictions;
@@ -166,6 +169,9 @@ enum outcome ask_places(struct state *state, const struct closure *closure,
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);
+
+/* A sieve for events that the closure's lines look at; the caller's. */
+struct sieve *state_sieve(struct state *state, const struct closure *closure);
 
 /* ---- look.c ---- */
 

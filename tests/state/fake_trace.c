@@ -2,11 +2,28 @@
 #include "tests/state/fake_trace.h"
 
 #include "engine/base/mem.h"
+#include "state/sieve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct reader fake_format = {.format = "fake"};
+struct decoder { /* stands at one item */
+	struct fake_trace *fake;
+	size_t at;
+};
+
+static bool decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			   struct fields *out, struct error *err)
+{
+	(void)batch;
+	(void)i;
+	(void)err;
+	*out = (struct fields){.class = decoder->fake->items[decoder->at].class,
+			       .slots = &decoder->fake->slots[decoder->at * FAKE_FIELDS]};
+	return true;
+}
+
+static const struct reader fake_format = {.format = "fake", .decoder_fields = decoder_fields};
 
 static struct field_class *payload_of(struct arena *arena, const struct fake_class *from)
 {
@@ -96,7 +113,8 @@ static void make_item(struct fake_trace *fake, size_t i, const struct fake_event
 struct feed_cursor {
 	struct fake_trace *fake;
 	struct feed_range range;
-	size_t at; /* forward: the next; backward: one above the next */
+	struct batch *batch; /* for a sieve: one item in it */
+	size_t at;           /* forward: the next; backward: one above the next */
 };
 
 static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
@@ -108,12 +126,17 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 	cursor->fake = (struct fake_trace *)feed;
 	cursor->range = *range;
 	cursor->at = range->backward ? cursor->fake->nitems : 0;
+	if (range->sieve) {
+		cursor->batch = batch_new(0, NULL);
+		sieve_begin(range->sieve, range);
+	}
 	*out = cursor;
 	return true;
 }
 
 static void cursor_close(struct feed_cursor *cursor)
 {
+	batch_free(cursor->batch);
 	mem_free(cursor);
 }
 
@@ -131,15 +154,35 @@ static bool wanted(const struct feed_range *range, const struct feed_item *item)
 	return item->class ? has(range->classes, item->class->index) : range->losses;
 }
 
+static bool passes(struct feed_cursor *cursor, size_t at)
+{
+	const struct feed_item *item = &cursor->fake->items[at];
+	struct decoder decoder = {cursor->fake, at};
+	struct run run = {.stream = item->stream,
+			  .cpu = item->event.cpu,
+			  .batch = cursor->batch,
+			  .count = 1,
+			  .decoder = &decoder,
+			  .reader = &fake_format};
+	uint16_t entries[1];
+
+	if (!item->class || !cursor->range.sieve || !sieve_chooses(cursor->range.sieve))
+		return true;
+	cursor->batch->count = 1;
+	cursor->batch->time[0] = item->event.time;
+	cursor->batch->class_index[0] = item->class->index;
+	return sieve_select(cursor->range.sieve, &run, entries) == 1;
+}
+
 static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, struct error *err)
 {
 	struct fake_trace *fake = cursor->fake;
 
 	(void)err;
 	while (cursor->range.backward ? cursor->at > 0 : cursor->at < fake->nitems) {
-		const struct feed_item *item =
-			&fake->items[cursor->range.backward ? --cursor->at : cursor->at++];
-		if (!wanted(&cursor->range, item))
+		size_t at = cursor->range.backward ? --cursor->at : cursor->at++;
+		const struct feed_item *item = &fake->items[at];
+		if (!wanted(&cursor->range, item) || !passes(cursor, at))
 			continue;
 		*out = *item;
 		fake->given++;

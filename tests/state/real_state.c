@@ -19,7 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 10 }; /* moments of one pass */
+enum {
+	BATCH = 10, /* moments of one pass */
+	ALONE = 200 /* questions that are asked one by one */
+};
 
 static double now(void)
 {
@@ -36,13 +39,14 @@ static int die(const struct error *err)
 }
 
 struct check {
-	struct state *replay, *backward, *stored;
+	struct state *replay, *backward, *stored, *sketched;
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
 	size_t nmoments;
 	uint64_t values, differing, visits;
 	double replay_seconds, backward_seconds;
+	struct rng rng;
 };
 
 /* All attributes that the trace ever names. */
@@ -122,6 +126,28 @@ static bool check_moments(struct check *check, struct error *err)
 	return true;
 }
 
+/* Alone, an attribute's question looks at few packets only: the others' sketches rule them out. */
+static bool check_alone(struct check *check, struct error *err)
+{
+	const struct query *const *queries = (const struct query *const *)check->queries;
+	struct answers expected, got;
+
+	for (int i = 0; i < ALONE && check->nqueries; i++) {
+		const struct moment *moment =
+			&check->moments[rng_next(&check->rng) % check->nmoments];
+		const struct query *const *query =
+			&queries[rng_next(&check->rng) % check->nqueries];
+
+		if (!state_at(check->sketched, moment, 1, query, 1, false, &got, err) ||
+		    !state_at(check->stored, moment, 1, query, 1, false, &expected, err))
+			return false;
+		compare(check, "alone:", &expected.items[0], &got.items[0]);
+		answers_release(&expected);
+		answers_release(&got);
+	}
+	return true;
+}
+
 static bool open_state(struct index *index, struct rules *rules, enum force force,
 		       struct state **out, struct error *err)
 {
@@ -161,8 +187,10 @@ static void report(const struct check *check)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	printf("attributes %zu, moments %zu, values %llu, differing %llu; replay %.2f s; "
+	printf("packets skipped %llu; attributes %zu, moments %zu, values %llu, differing %llu; "
+	       "replay %.2f s; "
 	       "backward %.2f s, %.0f visits a moment; %ld MB\n",
+	       (unsigned long long)index_trace(state_index(check->sketched))->packets_skipped,
 	       check->nqueries, check->nmoments, (unsigned long long)check->values,
 	       (unsigned long long)check->differing, check->replay_seconds, check->backward_seconds,
 	       (double)check->visits / (double)check->nmoments, usage.ru_maxrss / 1024);
@@ -173,8 +201,8 @@ int main(int argc, char **argv)
 	const char *paths[] = {argc > 1 ? argv[1] : ""};
 	struct trace_options trace_options = {.paths = paths, .npaths = 1};
 	struct index_options index_options = {.none = true};
-	struct check check = {.nmoments = argc > 2 ? strtoul(argv[2], NULL, 10) : 200};
-	struct rng rng = {argc > 3 ? strtoull(argv[3], NULL, 10) : 1};
+	struct check check = {.nmoments = argc > 2 ? strtoul(argv[2], NULL, 10) : 200,
+			      .rng = {argc > 3 ? strtoull(argv[3], NULL, 10) : 1}};
 	struct rules *rules = rules_new();
 	struct trace *trace;
 	struct index *index;
@@ -186,14 +214,16 @@ int main(int argc, char **argv)
 	    !rules_add_builtin(rules, "linux", &err) || !events_range(index, &first, &last, &err) ||
 	    !open_state(index, rules, FORCE_REPLAY, &check.replay, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
+	    !open_state(index, rules, FORCE_BACKWARD, &check.sketched, &err) ||
 	    !open_stored(index, rules, &check.stored, &err) || !find_paths(&check, last, &err))
 		return die(&err);
 	check.moments = mem_new_array(check.nmoments, sizeof *check.moments);
 	for (size_t i = 0; i < check.nmoments; i++)
 		check.moments[i] = (struct moment){
-			first + (nstime)(rng_next(&rng) % (uint64_t)(last - first + 1)),
-			rng_once_in(&rng, 2)};
-	if (!check_moments(&check, &err))
+			first + (nstime)(rng_next(&check.rng) % (uint64_t)(last - first + 1)),
+			rng_once_in(&check.rng, 2)};
+	check.sketched->patience = 1;
+	if (!check_moments(&check, &err) || !check_alone(&check, &err))
 		return die(&err);
 	report(&check);
 	for (size_t i = 0; i < check.nqueries; i++)
@@ -202,6 +232,7 @@ int main(int argc, char **argv)
 	mem_free(check.moments);
 	state_close(check.replay);
 	state_close(check.backward);
+	state_close(check.sketched);
 	state_close(check.stored);
 	index_close(index);
 	trace_close(trace);

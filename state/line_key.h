@@ -1,0 +1,26 @@
+/*
+ * line_key.h - the field of an event that says which attributes a line can write
+ *
+ *     thread[field/next]/state = ...      depth 2, role "thread", field next_tid
+ *
+ * A line writes only attributes that have the field's value as their key at that depth.
+ */
+#ifndef STATE_LINE_KEY_H
+#define STATE_LINE_KEY_H
+
+#include "index/sketch.h"
+#include "state/closure.h"
+
+struct line_key {
+	uint32_t depth;          /* attr_depth() of the key */
+	uint64_t role;           /* of the name that the key stands below */
+	struct field_path field; /* an integer of the event's own scopes */
+};
+
+/* The first such key of its target; false: it has none, and may write with any event. */
+bool line_key(const struct line *line, struct line_key *out);
+
+/* Of all such keys of a rule set. The caller owns them. */
+struct sketches *sketches_of_lines(struct index *index, const struct catalog *catalog);
+
+#endif

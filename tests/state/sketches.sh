@@ -1,0 +1,86 @@
+#!/bin/sh
+# Sketches of packets change no answer: against replay on generated traces of small packets, asked
+# again, after kills and damage, by several processes at once, of a trace that grew, by other rules.
+yore=${YORE:-${top_builddir:-.}/yore}
+gen=${top_builddir:-.}/fixtures/yore-gen
+real=${top_builddir:-.}/tests/state/real_state
+work=$(mktemp -d "${TMPDIR:-/tmp}/yore-sketches.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+unset YORE_COLOR
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+seed=1
+for options in "" "--overlap" "--lose 0.05" "--flush 0.3 --late-losses" "--large-headers --big-endian"; do
+	# shellcheck disable=SC2086
+	"$gen" --out "$work/t" --seed $seed --size 600K --packet-size 1024 --cpus 3 --no-truth $options || exit 1
+	"$real" "$work/t" 4 $seed || fail "seed $seed $options"
+	rm -rf "$work/t"
+	seed=$((seed + 1))
+done
+
+trace=$work/trace
+"$gen" --out "$trace" --seed 11 --size 2M --packet-size 1024 --cpus 4 --no-truth || exit 1
+"$yore" at "$trace" -1ms 'thread[*]/state' --no-index --format json >"$work/all" || exit 1
+awk 'NR % 6 == 1' "$work/all" >"$work/list"
+test "$(wc -l <"$work/list")" -gt 20 || fail "too few threads"
+
+# Each thread alone, from an index folder; what a run from the start said of all of them is expected.
+threads() { # FOLDER [STATS]
+	sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/list" | while read -r path; do
+		"$yore" at "$trace" -1ms "$path" --index-dir "$1" --format json --stats 2>>"${2:-/dev/null}" || exit 1
+	done
+}
+
+threads "$work/index" "$work/stats" >"$work/got" || fail "asking failed"
+cmp "$work/list" "$work/got" || fail "asked for the first time"
+threads "$work/index" "$work/stats" >"$work/got" || fail "asking failed"
+cmp "$work/list" "$work/got" || fail "asked again"
+grep -q '"packets_skipped":[1-9][0-9][0-9]' "$work/stats" || fail "no packet was skipped"
+
+threads "$work/many" >"$work/one" &
+threads "$work/many" >"$work/two" &
+threads "$work/many" >"$work/got"
+wait
+for file in one two got; do
+	cmp "$work/list" "$work/$file" || fail "several at once: $file"
+done
+
+path=$(sed -n '1s/.*"path":"\([^"]*\)".*/\1/p' "$work/list")
+for after in 0.005 0.01 0.02 0.03 0.04 0.06; do
+	timeout --foreground -s KILL $after "$yore" at "$trace" -1ms "$path" --index-dir "$work/killed" >/dev/null 2>&1
+	timeout --foreground -s KILL $after "$yore" at "$trace" -2ms 'thread[99999]/state' --index-dir "$work/killed" >/dev/null 2>&1
+done
+threads "$work/killed" >"$work/got" || fail "asking failed"
+cmp "$work/list" "$work/got" || fail "after kills"
+
+size=$(stat -c %s "$work"/index/*.yore)
+for at in 3 5 7; do
+	printf 'damaged damaged damaged damaged!' | dd of="$(echo "$work"/index/*.yore)" bs=1 seek=$((size * at / 10)) conv=notrunc 2>/dev/null
+	threads "$work/index" >"$work/got" 2>/dev/null
+	cmp "$work/list" "$work/got" || fail "damage at $at tenths"
+done
+
+printf 'event sched_switch\nbox[field/prev_tid]/left = field/next_tid\n' >"$work/rules"
+"$yore" at "$trace" -1ms 'box[*]/left' --rules "$work/rules" --no-index --format json | awk 'NR % 6 == 1' >"$work/boxes"
+test -s "$work/boxes" || exit 1
+sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/boxes" | while read -r box; do
+	"$yore" at "$trace" -1ms "$box" --rules "$work/rules" --index-dir "$work/index" --format json || exit 1
+done >"$work/got"
+cmp "$work/boxes" "$work/got" || fail "other rules"
+
+# Half a trace, with sketches of it; then all of it.
+cp -r "$trace" "$work/grown"
+for file in "$work"/grown/channel*; do
+	truncate -s $(($(stat -c %s "$file") / 2048 * 1024)) "$file"
+done
+"$yore" at "$work/grown" -0s 'thread[99999]/state' --index-dir "$work/growing" >/dev/null || exit 1
+for file in "$trace"/channel*; do
+	cat "$file" >"$work/grown/$(basename "$file")"
+done
+trace=$work/grown
+threads "$work/growing" >"$work/got" || fail "asking failed"
+cmp "$work/list" "$work/got" || fail "a trace that grew"

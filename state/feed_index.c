@@ -34,14 +34,17 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.progress_arg = feed->progress_arg,
 	};
 
+	cursor->range = *range;
 	if (range->sieve) {
-		sieve_begin(range->sieve, range);
+		sieve_begin(range->sieve, &cursor->range, options.begin, options.end);
+		sieve_window(range->sieve, &options.begin, &options.end);
+		options.progress = feed->progress ? sieve_progress : NULL;
+		options.progress_arg = range->sieve;
 		options.select = sieve_chooses(range->sieve) ? sieve_select : NULL;
 		options.select_arg = range->sieve;
 		options.skips = sieve_skips;
 		options.skips_arg = range->sieve;
 	}
-	cursor->range = *range;
 	cursor->cut = order_compare(&range->from, &first) != 0 ||
 		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;
@@ -78,12 +81,26 @@ static bool outside(const struct feed_range *range, const struct order *order)
 	       (order->time >= range->to.time && order_compare(order, &range->to) >= 0);
 }
 
+/* The next event of the range, window after window. */
+static enum step next_event(struct feed_cursor *cursor, struct event *out, struct error *err)
+{
+	struct sieve *sieve = cursor->range.sieve;
+	nstime begin, end;
+	enum step step;
+
+	while ((step = events_next(cursor->events, out, err)) == STEP_END && sieve &&
+	       sieve_window(sieve, &begin, &end))
+		if (!events_seek(cursor->events, begin, end, err))
+			return STEP_ERROR;
+	return step;
+}
+
 static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, struct error *err)
 {
 	enum step step;
 
 	do {
-		step = events_next(cursor->events, &out->event, err);
+		step = next_event(cursor, &out->event, err);
 		if (step != STEP_ITEM)
 			return step;
 		item_order(out);
@@ -105,7 +122,7 @@ static enum step cursor_next_run(struct feed_cursor *cursor, struct run *run,
 {
 	enum step step;
 
-	if (cursor->cut)
+	if (cursor->cut || cursor->range.sieve)
 		return cursor_next(cursor, item, err);
 	step = events_next_run(cursor->events, run, err);
 	if (step == STEP_ITEM && !run->count) {

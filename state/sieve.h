@@ -4,9 +4,9 @@
  *     thread[42]/state is asked     sched_switch passes with prev_tid or next_tid 42,
  *                                   sched_waking never
  *
- * Values are compared batch by batch, before events are merged. Packets that their sketches show to
- * hold no such event are not opened; where a pass finds nothing for long, sketches of what
- * lies ahead are made first, on all threads. What passes is never too little.
+ * Values are compared batch by batch, before events are merged. A range is read in windows. Packets
+ * that their sketches show to hold no such event are not opened; where a pass finds nothing for
+ * long, sketches of a window are made first, on all threads. What passes is never too little.
  */
 #ifndef STATE_SIEVE_H
 #define STATE_SIEVE_H
@@ -30,9 +30,14 @@ void sieve_add(struct sieve *sieve, uint32_t attr);
 /* Does all that may write it pass already? */
 bool sieve_has(const struct sieve *sieve, uint32_t attr);
 
-/* For feeds: a range is read now, then an event passed. */
-void sieve_begin(struct sieve *sieve, const struct feed_range *range);
-void sieve_passed(struct sieve *sieve);
+/* For feeds: a range is read now (borrowed), whose times are [begin, end). */
+void sieve_begin(struct sieve *sieve, const struct feed_range *range, nstime begin, nstime end);
+/* Its next part, in the range's direction; false: there is none. All are read one after the other.
+ */
+bool sieve_window(struct sieve *sieve, nstime *begin, nstime *end);
+void sieve_passed(struct sieve *sieve); /* an event did */
+/* As `progress` of events.h: of the range, not of a window. */
+bool sieve_progress(void *sieve, nstime at, nstime first, nstime last);
 /* False: all of the classes pass. */
 bool sieve_chooses(const struct sieve *sieve);
 /* As `select` and `skips` of events.h. */

@@ -44,16 +44,16 @@ struct sieve {
 	struct sketches *sketches; /* NULL: none */
 	uint64_t *hashes;
 	size_t nhashes, hashes_capacity;
-	bool many; /* more values than are looked for in sketches */
-	bool backward;
-	nstime from, to; /* of the range being read */
-	const uint64_t *streams;
-	uint64_t quiet;    /* packets without a sketch since an event passed, */
-	uint64_t patience; /* and how many of them are read one by one */
-	uint64_t window;   /* packets whose sketches are made next */
-	bool covered;      /* sketches of [low, high) were made */
-	nstime low, high;
-	struct packet_range span; /* of the trace, for progress */
+	bool many;                      /* more values than are looked for in sketches */
+	const struct feed_range *range; /* being read */
+	nstime begin, end;              /* of it */
+	nstime at;                      /* up to here windows were given; backward: down to here */
+	nstime width;                   /* of the next one */
+	uint32_t given;
+	uint64_t quiet;           /* packets without a sketch since an event passed, */
+	uint64_t patience;        /* and how many of them are read one by one */
+	bool makes;               /* sketches, of each window before it is read */
+	struct packet_range span; /* first begin and last end, as packets are listed */
 };
 
 #endif

@@ -1,7 +1,7 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
 bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
 	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT) \
-	%D%/bench-timelines$(EXEEXT) %D%/bench-limit$(EXEEXT)
+	%D%/bench-timelines$(EXEEXT) %D%/bench-limit$(EXEEXT) %D%/bench-cold$(EXEEXT)
 EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 	%D%/bench-repeat-ftrace %D%/bench-sweep
 %C%_bench_sweep_SOURCES = %D%/sweep.c
@@ -18,10 +18,13 @@ EXTRA_PROGRAMS += %D%/bench-timelines %D%/bench-limit
 %C%_bench_limit_SOURCES = %D%/limit.c
 %C%_bench_timelines_SOURCES = %D%/timelines.c
 %C%_bench_timelines_LDADD = libstate.la libindex.la libengine.la
+EXTRA_PROGRAMS += %D%/bench-cold
+%C%_bench_cold_SOURCES = %D%/cold.c
+%C%_bench_cold_LDADD = libindex.la libengine.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
-EXTRA_DIST += %D%/ceiling.py %D%/growth.py %D%/kernel.py %D%/measure.py %D%/plots.py %D%/sql.py \
-	%D%/timelines.py
+EXTRA_DIST += %D%/ceiling.py %D%/cold.py %D%/growth.py %D%/kernel.py %D%/measure.py %D%/plots.py \
+	%D%/sql.py %D%/timelines.py
 
 # BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace, '--only perf ftrace' all CTF
 .PHONY: bench

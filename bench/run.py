@@ -13,8 +13,8 @@ of the real traces, all of them against babeltrace2's text.
 finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall seconds of whole
 processes, bytes read as `--stats` counts them, peak anonymous memory.
 
-growth: how costs grow with streams, attributes and threads. perf, ftrace: see kernel.py.
-timelines: see timelines.py and timelines.c. sql: see sql.py.
+cold: see cold.py. growth: how costs grow with streams, attributes and threads. perf, ftrace: see
+kernel.py. timelines: see timelines.py and timelines.c. sql: see sql.py.
 
 Every figure is kept as JSON with the date, the commit and the machine, and drawn (plots.py).
 """
@@ -28,6 +28,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
 
 import ceiling
+import cold
 import growth
 import kernel
 import plots
@@ -161,8 +162,8 @@ def found(build, work, _corpus, args, report):
             finding(build, work, size, 3, report)
 
 
-PARTS = {"ctf": ctf, "finding": found, "growth": growth.growth, "perf": kernel.perf,
-         "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql}
+PARTS = {"ctf": ctf, "finding": found, "cold": cold.cold, "growth": growth.growth,
+         "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql}
 SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000}
 
 

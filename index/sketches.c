@@ -272,12 +272,38 @@ static bool store_changed(struct sketches *sketches)
 	return good;
 }
 
+/* Most of the trace was read for them. */
+static bool are_most(const struct sketches *sketches)
+{
+	const struct trace *trace = index_trace(sketches->index);
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct table *table;
+		struct error ignored;
+
+		if (index_table(sketches->index, trace->streams[i], &table, &ignored))
+			all += table_count(table);
+	}
+	return sketches->fresh >= all / 2;
+}
+
+/* Tables that were computed so far are stored, too, when all headers lie in memory anyway. */
+static void store_all(struct sketches *sketches)
+{
+	bool most = are_most(sketches);
+	struct error ignored; /* it is only for speed */
+
+	if (store_changed(sketches) && most)
+		index_build(sketches->index, &ignored);
+}
+
 void sketches_free(struct sketches *sketches)
 {
 	if (!sketches)
 		return;
 	if (sketches->fresh >= STORED_LEAST)
-		store_changed(sketches);
+		store_all(sketches);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct region *region = sketches->buckets[i], *next; region; region = next) {
 			next = region->next;

@@ -2,6 +2,7 @@
 #include "engine/timebase.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const __int128 NS_PER_S = 1000000000;
 
@@ -55,4 +56,21 @@ void nstime_to_key(nstime t, uint8_t key[8])
 
 	for (int i = 7; i >= 0; i--, biased >>= 8)
 		key[i] = (uint8_t)biased;
+}
+
+size_t nstime_last(const void *items, size_t count, size_t size, nstime t)
+{
+	size_t low = 0, high = count;
+	nstime at;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		memcpy(&at, (const char *)items + middle * size, sizeof at);
+		if (at <= t)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }

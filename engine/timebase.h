@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -29,5 +30,10 @@ nstime timebase_to_ns_clamped(const struct timebase *tb, uint64_t cycles);
 bool timebase_is_plain(const struct timebase *tb, nstime *out);
 /* memcmp order of keys == order of times */
 void nstime_to_key(nstime t, uint8_t key[8]);
+/*
+ * Of `count` elements of `size` bytes, each with its time at the front, rising: the last at or
+ * before t; the first where there is none.
+ */
+size_t nstime_last(const void *items, size_t count, size_t size, nstime t);
 
 #endif

@@ -11,9 +11,9 @@
 #include "state/state_internal.h"
 
 struct stored_shard {
+	nstime begin; /* NSTIME_MIN: of the first */
 	struct store *store;
 	struct shard *shard;
-	nstime begin; /* NSTIME_MIN: of the first */
 };
 
 struct stored {

@@ -323,16 +323,7 @@ void stored_end(struct stored *stored)
 
 size_t stored_shard_at(const struct stored *stored, nstime t)
 {
-	size_t low = 0, high = stored->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (stored->items[middle].begin <= t)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return nstime_last(stored->items, stored->count, sizeof *stored->items, t);
 }
 
 /* ---- removing ---- */

@@ -150,16 +150,7 @@ struct fill_columns {
 
 static size_t from_place(const struct fill_columns *columns, nstime from)
 {
-	size_t low = 0, high = columns->nfroms;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (columns->froms[middle] <= from)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return nstime_last(columns->froms, columns->nfroms, sizeof *columns->froms, from);
 }
 
 static void fill_columns_make(struct gathered *gathered, unsigned tick_bits,

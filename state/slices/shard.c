@@ -101,16 +101,7 @@ const struct slice_record *shard_record(const struct shard *shard, uint32_t slic
 
 uint32_t shard_slice_at(const struct shard *shard, nstime t)
 {
-	uint32_t low = 0, high = shard->nslices;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-		if (shard->records[middle].begin <= t)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)nstime_last(shard->records, shard->nslices, sizeof *shard->records, t);
 }
 
 const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err)

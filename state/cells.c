@@ -306,18 +306,6 @@ static void bury_matching(const struct burial *burial, const struct pattern *pat
 			bury_cell(burial, a);
 }
 
-static bool same_pattern(const struct pattern *a, const struct pattern *b)
-{
-	if (a->natoms != b->natoms || a->below != b->below)
-		return false;
-	for (uint32_t i = 0; i < a->natoms; i++)
-		if (a->atoms[i].kind != b->atoms[i].kind ||
-		    (a->atoms[i].kind != PATTERN_ANY &&
-		     !value_equal(&a->atoms[i].value, &b->atoms[i].value)))
-			return false;
-	return true;
-}
-
 /* The tomb of this very pattern in the list that begins at *head; made when it is new. */
 struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern)
 {
@@ -327,7 +315,7 @@ struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern)
 	cells_sync(cells);
 	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tomb;
 	for (uint32_t i = *head; i != NOWHERE; i = cells->tombs[i].next)
-		if (pattern->any ? same_pattern(cells->tombs[i].pattern, pattern)
+		if (pattern->any ? pattern_equal(cells->tombs[i].pattern, pattern)
 				 : cells->tombs[i].below == pattern->below)
 			return &cells->tombs[i];
 	cells->tombs =

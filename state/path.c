@@ -150,3 +150,15 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 	}
 	return maybe ? COVER_MAYBE : COVER_YES;
 }
+
+bool pattern_equal(const struct pattern *a, const struct pattern *b)
+{
+	if (a->natoms != b->natoms || a->below != b->below)
+		return false;
+	for (uint32_t i = 0; i < a->natoms; i++)
+		if (a->atoms[i].kind != b->atoms[i].kind ||
+		    (a->atoms[i].kind != PATTERN_ANY &&
+		     !value_equal(&a->atoms[i].value, &b->atoms[i].value)))
+			return false;
+	return true;
+}

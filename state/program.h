@@ -153,6 +153,7 @@ enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
 /* Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? */
 enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
 			  bool subtree);
+bool pattern_equal(const struct pattern *a, const struct pattern *b);
 
 /* ---- lines ---- */
 

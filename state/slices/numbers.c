@@ -179,18 +179,6 @@ uint32_t numbers_pattern_class(struct numbers *numbers)
 	return numbers->pattern_class - 1;
 }
 
-static bool same_pattern(const struct pattern *a, const struct pattern *b)
-{
-	if (a->natoms != b->natoms || a->below != b->below)
-		return false;
-	for (uint32_t i = 0; i < a->natoms; i++)
-		if (a->atoms[i].kind != b->atoms[i].kind ||
-		    (a->atoms[i].kind != PATTERN_ANY &&
-		     !value_equal(&a->atoms[i].value, &b->atoms[i].value)))
-			return false;
-	return true;
-}
-
 void numbers_pattern_keep(struct numbers *numbers, const struct pattern *pattern)
 {
 	numbers->patterns = mem_grow(numbers->patterns, numbers->npatterns,
@@ -204,7 +192,7 @@ uint32_t numbers_pattern(struct numbers *numbers, const struct pattern *pattern)
 	uint32_t class = numbers_pattern_class(numbers);
 
 	for (size_t i = 0; i < numbers->npatterns; i++)
-		if (same_pattern(numbers->patterns[i], pattern))
+		if (pattern_equal(numbers->patterns[i], pattern))
 			return number_in(numbers, class, (uint32_t)i);
 	numbers_pattern_keep(numbers, pattern);
 	return number_in(numbers, class,

@@ -7,20 +7,6 @@
 #include "engine/base/mem.h"
 #include "state/slices/numbers_internal.h"
 
-#include <string.h>
-
-void number_map_set(struct map *map, uint32_t key, uint32_t value)
-{
-	if (key >= map->count) {
-		size_t count = (size_t)key + key / 2 + 64;
-
-		map->items = mem_resize(map->items, count, sizeof *map->items);
-		memset(map->items + map->count, 0, (count - map->count) * sizeof *map->items);
-		map->count = count;
-	}
-	map->items[key] = value;
-}
-
 uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32_t parent,
 			   uint32_t shape)
 {
@@ -53,7 +39,7 @@ void numbers_free(struct numbers *numbers)
 	if (!numbers)
 		return;
 	for (size_t i = 0; i < numbers->nclasses; i++) {
-		mem_free(numbers->classes[i].chunks);
+		mem_free(numbers->classes[i].chunks.items);
 		mem_free(numbers->classes[i].fresh);
 	}
 	for (size_t i = 0; i < numbers->nentities; i++)
@@ -119,35 +105,27 @@ static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 
 void numbers_chunk_place(struct numbers *numbers, uint32_t chunk)
 {
-	struct class *class = &numbers->classes[numbers->chunks[chunk].class];
-	size_t i = numbers->chunks[chunk].first / CHUNK;
+	const struct name_chunk *placed = &numbers->chunks[chunk];
 
-	if (i >= class->nchunks) {
-		size_t count = i + i / 2 + 4;
-
-		class->chunks = mem_resize(class->chunks, count, sizeof *class->chunks);
-		memset(class->chunks + class->nchunks, 0,
-		       (count - class->nchunks) * sizeof *class->chunks);
-		class->nchunks = count;
-	}
-	class->chunks[i] = chunk + 1;
+	number_map_set(&numbers->classes[placed->class].chunks, placed->first / CHUNK, chunk + 1);
 }
 
 static uint32_t number_in(struct numbers *numbers, uint32_t class, uint32_t ordinal)
 {
-	size_t i = ordinal / CHUNK;
+	uint32_t chunk = number_map_get(&numbers->classes[class].chunks, ordinal / CHUNK);
 
-	if (i >= numbers->classes[class].nchunks || !numbers->classes[class].chunks[i]) {
+	if (!chunk) {
 		numbers->chunks = mem_grow(numbers->chunks, numbers->nchunks,
 					   &numbers->chunks_capacity, sizeof *numbers->chunks);
 		numbers->chunks[numbers->nchunks] =
 			(struct name_chunk){class, ordinal / CHUNK * CHUNK};
-		numbers_chunk_place(numbers, (uint32_t)numbers->nchunks++);
+		numbers_chunk_place(numbers, (uint32_t)numbers->nchunks);
+		chunk = (uint32_t)++numbers->nchunks;
 	}
-	return (numbers->classes[class].chunks[i] - 1) * CHUNK + ordinal % CHUNK;
+	return (chunk - 1) * CHUNK + ordinal % CHUNK;
 }
 
-static uint32_t number_of(struct numbers *numbers, struct map *map, enum class_kind kind,
+static uint32_t number_of(struct numbers *numbers, struct number_map *map, enum class_kind kind,
 			  uint32_t attr)
 {
 	uint32_t number = number_map_get(map, attr), class, ordinal;

@@ -3,24 +3,19 @@
 #define STATE_SLICES_NUMBERS_INTERNAL_H
 
 #include "state/slices/names.h"
+#include "state/slices/number_map.h"
 #include "state/slices/numbers.h"
 
 struct class
 {
 	enum class_kind kind;
 	uint32_t parent;
-	uint32_t shape;   /* of an attribute's or tomb's */
-	uint32_t *chunks; /* ordinal / CHUNK → 1 + number of the chunk */
-	size_t nchunks;
-	uint32_t entities; /* ordinals given */
-	uint32_t stored;   /* of them */
-	uint32_t *fresh;   /* attributes (patterns: places) of those not stored */
+	uint32_t shape;           /* of an attribute's or tomb's */
+	struct number_map chunks; /* ordinal / CHUNK → chunk */
+	uint32_t entities;        /* ordinals given */
+	uint32_t stored;          /* of them */
+	uint32_t *fresh;          /* attributes (patterns: places) of those not stored */
 	size_t nfresh, fresh_capacity;
-};
-
-struct map { /* attribute → 1 + something */
-	uint32_t *items;
-	size_t count;
 };
 
 struct string {
@@ -33,9 +28,9 @@ struct numbers {
 	struct attrs *attrs;
 	struct class *classes;
 	size_t nclasses, classes_capacity, classes_stored;
-	struct map of_shape[CLASS_PATTERN]; /* class */
-	uint32_t pattern_class;             /* 1 + it */
-	struct map attr_numbers, tomb_numbers[2], ordinals;
+	struct number_map of_shape[CLASS_PATTERN]; /* class */
+	uint32_t pattern_class;                    /* 1 + it */
+	struct number_map attr_numbers, tomb_numbers[2], ordinals;
 	struct name_chunk *chunks;
 	size_t nchunks, chunks_capacity, chunks_stored;
 	struct pattern **patterns;
@@ -48,12 +43,6 @@ struct numbers {
 	size_t nentities;
 };
 
-static inline uint32_t number_map_get(const struct map *map, uint32_t key)
-{
-	return key < map->count ? map->items[key] : 0;
-}
-
-void number_map_set(struct map *map, uint32_t key, uint32_t value);
 uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32_t parent,
 			   uint32_t shape);
 uint32_t numbers_pattern_class(struct numbers *numbers);

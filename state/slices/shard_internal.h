@@ -2,20 +2,14 @@
 #ifndef STATE_SLICES_SHARD_INTERNAL_H
 #define STATE_SLICES_SHARD_INTERNAL_H
 
+#include "state/slices/number_map.h"
 #include "state/slices/shard.h"
 
 struct reader_class {
-	uint32_t shape;        /* ATTR_ABSENT: of patterns */
-	uint32_t entity_class; /* whose ordinals it counts */
-	uint32_t *chunks;      /* ordinal / CHUNK → 1 + chunk */
-	size_t nchunks;
-	uint32_t *entities; /* ordinal → 1 + attribute, 0 not looked at */
-	size_t nentities;
-};
-
-struct cache { /* 0: not looked at; else 1 + what it is, ABSENT as it is */
-	uint32_t *items;
-	size_t count;
+	uint32_t shape;             /* ATTR_ABSENT: of patterns */
+	uint32_t entity_class;      /* whose ordinals it counts */
+	struct number_map chunks;   /* ordinal / CHUNK → chunk */
+	struct number_map entities; /* ordinal → attribute, 0 not looked at */
 };
 
 struct side_item { /* a tomb, or a fill of an event at `at` */
@@ -41,9 +35,10 @@ struct shard {
 	uint32_t nslices;
 	struct name_table names;
 	struct reader_class *classes;
-	struct cache of_shape[CLASS_PATTERN]; /* shape → class */
-	struct cache numbers[3];              /* attribute → number: itself, tomb, tomb below */
-	struct cache attrs_of;                /* number → attribute */
+	struct number_map of_shape[CLASS_PATTERN]; /* shape → class */
+	/* 0: not looked at; else 1 + what it is, ABSENT as it is */
+	struct number_map numbers[3]; /* attribute → number: itself, tomb, tomb below */
+	struct number_map attrs_of;   /* number → attribute */
 	struct pattern **patterns;
 	uint32_t *pattern_numbers;
 	size_t npatterns;
@@ -56,8 +51,6 @@ struct shard {
 	uint32_t slice_number;
 };
 
-uint32_t cache_get(const struct cache *cache, uint32_t key);
-void cache_set(struct cache *cache, uint32_t key, uint32_t value);
 /* Are tombs and fills gathered? After so many steps more they may be. */
 bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);

@@ -13,24 +13,6 @@
 
 enum { ENTITIES_MAX = 1 << 28, STRINGS_MAX = 1 << 28 }; /* more than that is damage */
 
-uint32_t cache_get(const struct cache *cache, uint32_t key)
-{
-	return key < cache->count ? cache->items[key] : 0;
-}
-
-void cache_set(struct cache *cache, uint32_t key, uint32_t value)
-{
-	if (key >= cache->count) {
-		size_t count = (size_t)key + key / 2 + 64;
-
-		cache->items = mem_resize(cache->items, count, sizeof *cache->items);
-		memset(cache->items + cache->count, 0,
-		       (count - cache->count) * sizeof *cache->items);
-		cache->count = count;
-	}
-	cache->items[key] = value;
-}
-
 static bool damaged(struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
@@ -60,23 +42,22 @@ static void class_make(struct shard *shard, uint32_t i)
 	if (i == 0)
 		class->entity_class = 0;
 	if (name->kind != CLASS_PATTERN)
-		cache_set(&shard->of_shape[name->kind], class->shape, i + 1);
+		number_map_set(&shard->of_shape[name->kind], class->shape, i + 1);
 }
 
-static void chunk_make(struct shard *shard, uint32_t chunk)
+static void chunk_make(struct shard *shard, uint32_t i)
 {
-	struct reader_class *class = &shard->classes[shard->names.chunks[chunk].class];
-	size_t i = shard->names.chunks[chunk].first / CHUNK;
+	const struct name_chunk *chunk = &shard->names.chunks[i];
 
-	if (i >= class->nchunks) {
-		size_t count = i + i / 2 + 4;
+	number_map_set(&shard->classes[chunk->class].chunks, chunk->first / CHUNK, i + 1);
+}
 
-		class->chunks = mem_resize(class->chunks, count, sizeof *class->chunks);
-		memset(class->chunks + class->nchunks, 0,
-		       (count - class->nchunks) * sizeof *class->chunks);
-		class->nchunks = count;
-	}
-	class->chunks[i] = chunk + 1;
+/* The number of a class's ordinal; NUMBER_ABSENT: it has none. */
+static uint32_t number_in(const struct shard *shard, uint32_t class, uint32_t ordinal)
+{
+	uint32_t chunk = number_map_get(&shard->classes[class].chunks, ordinal / CHUNK);
+
+	return chunk ? (chunk - 1) * CHUNK + ordinal % CHUNK : NUMBER_ABSENT;
 }
 
 static bool load_tables(struct shard *shard)
@@ -136,25 +117,21 @@ static bool load_patterns(struct shard *shard)
 			return true;
 		for (size_t i = at - first; i < count; i++) {
 			struct pattern *pattern = mem_new(sizeof *pattern);
-			uint32_t ordinal = first + (uint32_t)i;
-			size_t chunk = ordinal / CHUNK;
+			uint32_t number = number_in(shard, class, first + (uint32_t)i);
 
 			shard->patterns = mem_grow(shard->patterns, shard->npatterns, &capacity,
 						   sizeof(struct pattern *));
 			shard->pattern_numbers = mem_grow(shard->pattern_numbers, shard->npatterns,
 							  &capacity_numbers, sizeof(uint32_t));
 			shard->patterns[shard->npatterns] = pattern;
-			if (chunk >= shard->classes[class].nchunks ||
-			    !shard->classes[class].chunks[chunk] ||
-			    entities[i].atom.kind != VALUE_STRING ||
+			if (number == NUMBER_ABSENT || entities[i].atom.kind != VALUE_STRING ||
 			    !name_get_pattern((const uint8_t *)entities[i].atom.text,
 					      entities[i].atom.len, shard->attrs, pattern)) {
 				mem_free(pattern);
 				mem_free(entities);
 				return false;
 			}
-			shard->pattern_numbers[shard->npatterns++] =
-				(shard->classes[class].chunks[chunk] - 1) * CHUNK + ordinal % CHUNK;
+			shard->pattern_numbers[shard->npatterns++] = number;
 		}
 		mem_free(entities);
 	}
@@ -170,8 +147,8 @@ bool shard_names_load(struct shard *shard, struct error *err)
 void shard_names_release(struct shard *shard)
 {
 	for (size_t i = 0; shard->classes && i < shard->names.nclasses; i++) {
-		mem_free(shard->classes[i].chunks);
-		mem_free(shard->classes[i].entities);
+		mem_free(shard->classes[i].chunks.items);
+		mem_free(shard->classes[i].entities.items);
 	}
 	for (size_t i = 0; i < shard->npatterns; i++)
 		mem_free(shard->patterns[i]);
@@ -199,7 +176,8 @@ static uint32_t entity_of(const struct shard *shard, uint32_t attr)
 /* False: no such entity. As deep as the path. */
 static bool ordinal_of(struct shard *shard, uint32_t entity, uint32_t *out)
 {
-	uint32_t class = cache_get(&shard->of_shape[CLASS_ATTR], attr_shape(shard->attrs, entity));
+	uint32_t class =
+		number_map_get(&shard->of_shape[CLASS_ATTR], attr_shape(shard->attrs, entity));
 	uint32_t parent;
 
 	*out = 0;
@@ -213,26 +191,23 @@ static bool ordinal_of(struct shard *shard, uint32_t entity, uint32_t *out)
 
 static uint32_t number_find(struct shard *shard, enum class_kind kind, uint32_t attr)
 {
-	uint32_t class = cache_get(&shard->of_shape[kind], attr_shape(shard->attrs, attr)), ordinal;
+	uint32_t class = number_map_get(&shard->of_shape[kind], attr_shape(shard->attrs, attr)),
+		 ordinal;
 
 	if (!class || !ordinal_of(shard, entity_of(shard, attr), &ordinal))
 		return NUMBER_ABSENT;
-	class --;
-	if (ordinal / CHUNK >= shard->classes[class].nchunks ||
-	    !shard->classes[class].chunks[ordinal / CHUNK])
-		return NUMBER_ABSENT;
-	return (shard->classes[class].chunks[ordinal / CHUNK] - 1) * CHUNK + ordinal % CHUNK;
+	return number_in(shard, class - 1, ordinal);
 }
 
-static uint32_t number_cached(struct shard *shard, struct cache *cache, enum class_kind kind,
+static uint32_t number_cached(struct shard *shard, struct number_map *cache, enum class_kind kind,
 			      uint32_t attr)
 {
-	uint32_t number = cache_get(cache, attr);
+	uint32_t number = number_map_get(cache, attr);
 
 	if (number)
 		return number == NUMBER_ABSENT ? number : number - 1;
 	number = number_find(shard, kind, attr);
-	cache_set(cache, attr, number == NUMBER_ABSENT ? number : number + 1);
+	number_map_set(cache, attr, number == NUMBER_ABSENT ? number : number + 1);
 	return number;
 }
 
@@ -284,17 +259,6 @@ static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint
 
 static uint32_t entity_attr(struct shard *shard, uint32_t i, uint32_t ordinal);
 
-static void entities_grow(struct reader_class *class, size_t count)
-{
-	if (count <= class->nentities)
-		return;
-	count += count / 2;
-	class->entities = mem_resize(class->entities, count, sizeof *class->entities);
-	memset(class->entities + class->nentities, 0,
-	       (count - class->nentities) * sizeof *class->entities);
-	class->nentities = count;
-}
-
 /* Reads the list with the ordinal. */
 static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 {
@@ -308,15 +272,14 @@ static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 	above_class = shard->names.classes[i].parent;
 	above_class = shard->classes[above_class].entity_class;
 	above_shape = shard->classes[above_class].shape;
-	entities_grow(&shard->classes[i], (size_t)first + count);
 	for (size_t e = 0; e < count; e++) {
 		uint32_t above = entity_attr(shard, above_class, entities[e].parent);
 
 		if (above == ATTR_ABSENT)
 			continue;
 		above = go_down(shard, above, names_shape, above_shape);
-		shard->classes[i].entities[first + e] =
-			attr_key(shard->attrs, above, &entities[e].atom) + 1;
+		number_map_set(&shard->classes[i].entities, first + e,
+			       attr_key(shard->attrs, above, &entities[e].atom) + 1);
 	}
 	mem_free(entities);
 }
@@ -324,20 +287,20 @@ static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 /* As deep as the path: classes come after those above them. */
 static uint32_t entity_attr(struct shard *shard, uint32_t i, uint32_t ordinal)
 {
-	const struct reader_class *class = &shard->classes[i];
+	const struct number_map *entities = &shard->classes[i].entities;
+	uint32_t attr;
 
 	if (i == 0)
 		return ordinal ? ATTR_ABSENT : ATTR_ROOT;
-	if (ordinal >= class->nentities || !class->entities[ordinal])
+	if (!number_map_get(entities, ordinal))
 		read_list(shard, i, ordinal);
-	if (ordinal >= class->nentities || !class->entities[ordinal])
-		return ATTR_ABSENT;
-	return class->entities[ordinal] - 1;
+	attr = number_map_get(entities, ordinal);
+	return attr ? attr - 1 : ATTR_ABSENT;
 }
 
 uint32_t shard_attr(struct shard *shard, uint32_t number)
 {
-	uint32_t attr = cache_get(&shard->attrs_of, number), i, entity;
+	uint32_t attr = number_map_get(&shard->attrs_of, number), i, entity;
 	enum class_kind kind;
 
 	if (attr)
@@ -350,7 +313,7 @@ uint32_t shard_attr(struct shard *shard, uint32_t number)
 		if (entity != ATTR_ABSENT)
 			attr = go_down(shard, entity, shard->classes[i].shape,
 				       shard->classes[shard->classes[i].entity_class].shape);
-		cache_set(&shard->attrs_of, number, attr == ATTR_ABSENT ? attr : attr + 1);
+		number_map_set(&shard->attrs_of, number, attr == ATTR_ABSENT ? attr : attr + 1);
 	}
 	return attr;
 }

@@ -211,8 +211,10 @@ static bool whole(struct bench *bench, struct error *err)
 static bool all_intervals(struct bench *bench, struct error *err)
 {
 	struct stored *stored = stored_of(bench->state);
-	uint64_t count = 0, sum = 0, keys[SLICE_BLOCK];
-	struct slice_block block;
+	uint64_t count = 0, sum = 0;
+	struct slice_walk walk;
+	const struct slice_block *block = &walk.changes.block;
+	const uint64_t *keys = walk.changes.keys;
 	nstime *ticks = NULL;
 	size_t room = 0;
 	double begin = seconds();
@@ -228,14 +230,14 @@ static bool all_intervals(struct bench *bench, struct error *err)
 		}
 		if (!slice || !slice_tick_times(slice, ticks))
 			return false;
+		slice_walk_begin(&walk, slice);
 		for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
-			if (!slice_block_open(&slice->changes, j, &block) ||
-			    !slice_block_keys(&block, keys))
+			if (!slice_walk_open(&walk, j))
 				return false;
-			for (uint32_t i = 0; i < block.count; i++)
+			for (uint32_t i = 0; i < block->count; i++)
 				sum += (uint64_t)ticks[keys[i] & ((1u << slice->tick_bits) - 1)] ^
-				       (uint64_t)slice_block_value(&block, i).number;
-			count += block.count;
+				       (uint64_t)slice_block_value(block, i).number;
+			count += block->count;
 		}
 	}
 	stored_end(stored);

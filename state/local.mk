@@ -42,13 +42,15 @@ libstate_la_SOURCES += %D%/digest.c %D%/digest.h %D%/digest_bytes.c %D%/join.c %
 
 # Timelines
 libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
-	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/gathered.c %D%/slices/gathered.h \
+	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/column_get.c \
+	%D%/slices/column_put.c %D%/slices/direct.c %D%/slices/direct.h %D%/slices/followers.c \
+	%D%/slices/followers.h %D%/slices/gaps.h %D%/slices/gathered.c %D%/slices/gathered.h \
 	%D%/slices/names.c %D%/slices/names.h %D%/slices/number_map.c %D%/slices/number_map.h \
 	%D%/slices/numbers.c %D%/slices/numbers.h \
 	%D%/slices/numbers_internal.h %D%/slices/numbers_store.c %D%/slices/resume.c %D%/slices/shard.c \
 	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_names.c %D%/slices/shard_side.c \
 	%D%/slices/slice.h %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/slice_get.c \
-	%D%/slices/slice_put.c %D%/slices/summary.c \
+	%D%/slices/slice_put.c %D%/slices/slice_walk.c %D%/slices/summary.c \
 	%D%/slices/summary.h %D%/stored.c %D%/stored.h %D%/stored_tracks.c %D%/stored_tracks.h \
 	%D%/stored_walk.c %D%/timelines.c \
 	%D%/timelines.h

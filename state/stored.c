@@ -171,34 +171,39 @@ static bool snapshot_alive(const struct slice *slice, struct alive *alive)
 }
 
 /* Can a block of one attribute's changes be passed over: none of it is the last up to `tick`? */
-static bool skips(const struct slice *slice, uint32_t j, uint32_t tick)
+static bool skips(struct slice_walk *walk, uint32_t j, uint32_t tick)
 {
-	uint64_t mask = bits_mask(slice->tick_bits), first, next;
+	const struct slice *slice = walk->slice;
+	uint64_t mask = bits_mask(slice->tick_bits), first, next, start;
 
 	if (j + 1 >= slice->changes.nblocks)
 		return false;
 	first = slice_run_first(&slice->changes, j);
 	next = slice_run_first(&slice->changes, j + 1);
 	return first >> slice->tick_bits == next >> slice->tick_bits &&
-	       ((first & mask) > tick || (next & mask) <= tick);
+	       ((first & mask) > tick || (next & mask) <= tick) &&
+	       slice_walk_leader(walk, first >> slice->tick_bits, &start) == SLICE_ABSENT;
 }
 
 static bool changes_alive(const struct slice *slice, uint32_t tick, struct alive *alive)
 {
-	uint64_t keys[SLICE_BLOCK], mask = bits_mask(slice->tick_bits);
-	struct slice_block block;
+	uint64_t mask = bits_mask(slice->tick_bits);
+	struct slice_walk walk;
 
+	slice_walk_begin(&walk, slice);
 	for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
-		if (skips(slice, j, tick))
+		const struct slice_block *block = &walk.changes.block;
+		const uint64_t *keys = walk.changes.keys;
+
+		if (skips(&walk, j, tick))
 			continue;
-		if (!slice_block_open(&slice->changes, j, &block) ||
-		    !slice_block_keys(&block, keys) ||
-		    keys[block.count - 1] >> slice->tick_bits >= alive->count)
+		if (!slice_walk_open(&walk, j) ||
+		    keys[block->count - 1] >> slice->tick_bits >= alive->count)
 			return false;
-		for (uint32_t i = 0; i < block.count; i++)
+		for (uint32_t i = 0; i < block->count; i++)
 			if ((keys[i] & mask) <= tick)
 				alive->kinds[keys[i] >> slice->tick_bits] =
-					1 + slice_block_value(&block, i).kind;
+					1 + slice_block_value(block, i).kind;
 	}
 	return true;
 }

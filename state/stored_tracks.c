@@ -161,22 +161,36 @@ static const struct slice_fill *fill_of(const struct feeding *feeding, uint64_t 
 static void feed_change(struct feeding *feeding, struct track *track, uint64_t key,
 			struct slice_value value)
 {
-	uint64_t tick = key & bits_mask(feeding->slice->tick_bits);
 	const struct slice_fill *fill = feeding->nfills ? fill_of(feeding, key) : NULL;
 	nstime time = 0;
 
-	if (tick >= feeding->slice->nticks) {
-		feeding->failed = true;
-		return;
-	}
-	if (feeding->all)
-		time = feeding->times[tick];
-	else if (!slice_tick_time(feeding->slice, (uint32_t)tick, &time))
+	if (!slice_tick_time(feeding->slice, key & bits_mask(feeding->slice->tick_bits), &time))
 		feeding->failed = true;
 	if (fill)
 		feed_stored(feeding, track, fill->from, fill->value);
 	if (!fill || !fill->final)
 		feed_stored(feeding, track, time, value);
+}
+
+/* Changes [from, to) of the open block, all of one attribute. */
+static void feed_run(struct feeding *feeding, struct track *track, uint32_t from, uint32_t to)
+{
+	const struct slice_opened *open = &feeding->walk.changes;
+	uint64_t mask = bits_mask(feeding->slice->tick_bits);
+	struct slice_value last = {0};
+
+	for (uint32_t i = from; i < to; i++)
+		slice_run_soon(&feeding->slice->ticks, open->keys[i] & mask);
+	for (uint32_t i = from; i < to && !feeding->failed; i++) {
+		struct slice_value value = slice_block_value(&open->block, i);
+
+		/* written again: the span goes on, unless a fill came between */
+		if (i > from && value.kind == last.kind && value.number == last.number &&
+		    !feeding->nfills)
+			continue;
+		last = value;
+		feed_change(feeding, track, open->keys[i], value);
+	}
 }
 
 /* The track of a number; NULL: damage. Until another is added. */
@@ -195,68 +209,74 @@ static bool slice_load(struct feeding *feeding, uint32_t s)
 	feeding->slice = shard_slice(feeding->shard, s, &ignored);
 	if (!feeding->slice)
 		return !(feeding->failed = true);
-	if (feeding->all && feeding->slice->nticks > feeding->times_room) {
-		feeding->times_room = feeding->slice->nticks + feeding->slice->nticks / 4;
-		feeding->times =
-			mem_resize(feeding->times, feeding->times_room, sizeof *feeding->times);
-	}
-	if (feeding->all && !slice_tick_times(feeding->slice, feeding->times))
-		feeding->failed = true;
+	slice_walk_begin(&feeding->walk, feeding->slice);
 	load_fills(feeding);
 	return !feeding->failed;
 }
 
+/* Where the changes of the attribute at `from` end in the open block. */
+static uint32_t same_end(const struct feeding *feeding, uint32_t from)
+{
+	const struct slice_opened *open = &feeding->walk.changes;
+	uint64_t number = open->keys[from] >> feeding->slice->tick_bits;
+
+	while (++from < open->block.count &&
+	       open->keys[from] >> feeding->slice->tick_bits == number)
+		;
+	return from;
+}
+
 static void feed_all(struct feeding *feeding)
 {
+	const struct slice_opened *open = &feeding->walk.changes;
 	const struct slice *slice = feeding->slice;
-	uint64_t keys[SLICE_BLOCK], last = UINT64_MAX;
+	uint64_t last = UINT64_MAX;
 	struct track *track = NULL;
-	struct slice_block block;
 
 	for (uint32_t j = 0; j < slice->changes.nblocks && !feeding->failed; j++) {
-		if (!slice_block_open(&slice->changes, j, &block) ||
-		    !slice_block_keys(&block, keys)) {
+		if (!slice_walk_open(&feeding->walk, j)) {
 			feeding->failed = true;
 			return;
 		}
-		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
-			uint64_t number = keys[i] >> slice->tick_bits;
+		for (uint32_t i = 0, end; i < open->block.count && !feeding->failed; i = end) {
+			uint64_t number = open->keys[i] >> slice->tick_bits;
 
+			end = same_end(feeding, i);
 			if (number != last)
 				track = takes(feeding, number) ? track_number(feeding, number)
 							       : NULL;
 			last = number;
 			if (track)
-				feed_change(feeding, track, keys[i], slice_block_value(&block, i));
+				feed_run(feeding, track, i, end);
 		}
 	}
 }
 
 static void feed_number(struct feeding *feeding, uint32_t number)
 {
+	const struct slice_opened *open = &feeding->walk.changes;
 	const struct slice *slice = feeding->slice;
-	uint64_t keys[SLICE_BLOCK], first = (uint64_t)number << slice->tick_bits;
-	struct slice_block block;
+	uint64_t first = (uint64_t)number << slice->tick_bits;
 	struct track *track = NULL;
-	uint32_t j;
+	uint32_t j, i, end;
 
 	if (!slice_run_find(&slice->changes, first, &j))
 		j = 0;
 	for (; j < slice->changes.nblocks && !feeding->failed; j++) {
 		if (slice_run_first(&slice->changes, j) >> slice->tick_bits > number)
 			return;
-		if (!slice_block_open(&slice->changes, j, &block) ||
-		    !slice_block_keys(&block, keys)) {
+		if (!slice_walk_open(&feeding->walk, j)) {
 			feeding->failed = true;
 			return;
 		}
-		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
-			if (keys[i] >> slice->tick_bits != number)
-				continue;
-			track = track ? track : track_number(feeding, number);
-			if (track)
-				feed_change(feeding, track, keys[i], slice_block_value(&block, i));
-		}
+		for (i = 0; i < open->block.count && open->keys[i] < first;)
+			i++;
+		if (i == open->block.count || open->keys[i] >> slice->tick_bits != number)
+			continue;
+		end = same_end(feeding, i);
+		track = track ? track : track_number(feeding, number);
+		if (track)
+			feed_run(feeding, track, i, end);
 	}
 }
 
@@ -552,7 +572,6 @@ bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *e
 	finish_tracks(&feeding);
 	stored_end(stored);
 	mem_free(feeding.whole);
-	mem_free(feeding.times);
 	mem_free(feeding.fills);
 	mem_free(feeding.fill_keys);
 	stored->state->evaluation = "slices";

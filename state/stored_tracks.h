@@ -23,8 +23,7 @@ struct feeding {
 	bool all; /* other numbers may be wanted too */
 	/* of the slice */
 	const struct slice *slice;
-	nstime *times;
-	size_t times_room;
+	struct slice_walk walk;
 	struct slice_fill *fills; /* with `keys` */
 	uint64_t *fill_keys;
 	size_t nfills, fills_room;

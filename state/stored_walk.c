@@ -4,39 +4,11 @@
  * Forward, snapshots tell which slices can be passed over: they say how many slices ago an
  * attribute was written last.
  */
-#include "state/slices/bits.h"
 #include "state/stored_tracks.h"
 
 static bool is_value(const struct value *value)
 {
 	return value->kind > VALUE_NONE;
-}
-
-/* The first change at `tick` or later in one slice. */
-static enum slice_found change_from(const struct slice *slice, uint32_t number, uint32_t tick,
-				    uint64_t *key, struct slice_value *value)
-{
-	uint64_t least = (uint64_t)number << slice->tick_bits | tick, keys[SLICE_BLOCK];
-	struct slice_block block;
-	uint32_t j;
-
-	if (!slice_run_find(&slice->changes, least, &j))
-		j = 0;
-	for (; j < slice->changes.nblocks; j++) {
-		if (slice_run_first(&slice->changes, j) >> slice->tick_bits > number)
-			return SLICE_ABSENT;
-		if (!slice_block_open(&slice->changes, j, &block) ||
-		    !slice_block_keys(&block, keys))
-			return SLICE_DAMAGED;
-		for (uint32_t i = 0; i < block.count; i++) {
-			if (keys[i] < least)
-				continue;
-			*key = keys[i];
-			*value = slice_block_value(&block, i);
-			return keys[i] >> slice->tick_bits == number ? SLICE_FOUND : SLICE_ABSENT;
-		}
-	}
-	return SLICE_ABSENT;
 }
 
 /* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
@@ -89,7 +61,6 @@ enum slice_found walk_next_in(struct shard *shard, uint32_t number, nstime after
 	struct slice_fill fill;
 	struct error ignored;
 	enum slice_found found;
-	uint64_t key;
 
 	for (bool first = true; s < shard_slices(shard); s++, first = false) {
 		const struct slice *slice;
@@ -105,11 +76,10 @@ enum slice_found walk_next_in(struct shard *shard, uint32_t number, nstime after
 				return SLICE_DAMAGED;
 			tick++;
 		}
-		found = tick < slice->nticks ? change_from(slice, number, tick, &key, &value)
+		found = tick < slice->nticks ? slice_change_from(slice, number, tick, &value, &tick)
 					     : SLICE_ABSENT;
 		if (found == SLICE_ABSENT)
 			continue;
-		tick = (uint32_t)(key & bits_mask(slice->tick_bits));
 		if (found == SLICE_DAMAGED || !slice_tick_time(slice, tick, &out->at) ||
 		    !shard_value_of(shard, value, &out->value))
 			return SLICE_DAMAGED;

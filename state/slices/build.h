@@ -8,7 +8,7 @@
 #include "state/slices/numbers.h"
 #include "state/timelines.h"
 
-enum { TIMELINES_FORMAT = 1 };
+enum { TIMELINES_FORMAT = 2 };
 
 struct building {
 	const struct timelines_part *part;

@@ -228,10 +228,10 @@ static bool is_any_tomb(const struct numbers *numbers, uint32_t number)
 static bool take_tombs(struct living *living, const struct slice *slice)
 {
 	const struct slice_run *run = &slice->changes;
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
+	struct slice_walk walk;
 	nstime time;
 
+	slice_walk_begin(&walk, slice);
 	for (uint32_t j = 0; j < run->nblocks; j++) {
 		uint64_t first = slice_run_first(run, j) >> slice->tick_bits;
 		uint64_t next = j + 1 < run->nblocks
@@ -245,19 +245,17 @@ static bool take_tombs(struct living *living, const struct slice *slice)
 			any = is_any_tomb(living->building->numbers, (uint32_t)n);
 		if (!any)
 			continue;
-		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys))
+		if (!slice_walk_open(&walk, j))
 			return false;
-		for (uint32_t i = 0; i < block.count; i++) {
-			uint64_t number = keys[i] >> slice->tick_bits;
+		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
+			uint64_t key = walk.changes.keys[i], number = key >> slice->tick_bits;
 
 			if (number >= living->count ||
-			    !slice_tick_time(slice,
-					     (uint32_t)(keys[i] & bits_mask(slice->tick_bits)),
-					     &time))
+			    !slice_tick_time(slice, key & bits_mask(slice->tick_bits), &time))
 				return false;
 			if (!is_any_tomb(living->building->numbers, (uint32_t)number))
 				continue;
-			living->values[number] = slice_block_value(&block, i);
+			living->values[number] = slice_block_value(&walk.changes.block, i);
 			living->since[number] = time;
 			living->last[number] = slice->number + 1;
 		}

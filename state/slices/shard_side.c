@@ -57,26 +57,25 @@ static bool add_first(struct shard *shard, const struct slice *slice, struct sid
 
 static bool add_tombs(const struct slice *slice, uint32_t chunk, struct side *out)
 {
-	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits, keys[SLICE_BLOCK];
+	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits;
 	uint64_t to = ((uint64_t)chunk + 1) * CHUNK << slice->tick_bits;
-	struct slice_block block;
+	struct slice_walk walk;
 	uint32_t j;
 
+	slice_walk_begin(&walk, slice);
 	if (!slice_run_find(&slice->changes, from, &j))
 		j = 0;
 	for (; j < slice->changes.nblocks && slice_run_first(&slice->changes, j) < to; j++) {
-		if (!slice_block_open(&slice->changes, j, &block) ||
-		    !slice_block_keys(&block, keys))
+		if (!slice_walk_open(&walk, j))
 			return false;
-		for (uint32_t i = 0; i < block.count; i++) {
-			struct side_item item = {.number = (uint32_t)(keys[i] >> slice->tick_bits)};
+		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
+			uint64_t key = walk.changes.keys[i];
+			struct side_item item = {.number = (uint32_t)(key >> slice->tick_bits)};
 
-			if (keys[i] < from || keys[i] >= to)
+			if (key < from || key >= to)
 				continue;
-			item.value = slice_block_value(&block, i);
-			if (!slice_tick_time(slice,
-					     (uint32_t)(keys[i] & bits_mask(slice->tick_bits)),
-					     &item.at) ||
+			item.value = slice_block_value(&walk.changes.block, i);
+			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.at) ||
 			    !add(out, &item))
 				return false;
 		}

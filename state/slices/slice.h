@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SLICE_BLOCK = 64, SLICE_TAIL = 16 };
+enum { SLICE_BLOCK = 64, SLICE_LISTED = 16, SLICE_HEADER = 80, SLICE_TAIL = 16 };
 
 /* What a stored value is; the first three have no number. */
 enum slice_kind {
@@ -42,10 +42,13 @@ static inline int64_t slice_float(int64_t bits)
 
 /* ---- writing ---- */
 
-/* Rising keys, a value each, and beside each (or nowhere) a number more. */
+/*
+ * Rising keys, a value each (or none), and beside each (or nowhere) a number more. Keys alone are
+ * stored so that each can be told without those before it.
+ */
 struct slice_column {
 	const uint64_t *keys;
-	const int64_t *numbers;
+	const int64_t *numbers; /* NULL: keys alone */
 	const uint8_t *kinds;
 	const uint64_t *extra; /* NULL: none */
 	size_t count;
@@ -73,11 +76,14 @@ void slice_put(const struct slice_parts *parts, struct buf *out);
 
 /* ---- reading ---- */
 
+enum slice_found { SLICE_ABSENT, SLICE_FOUND, SLICE_DAMAGED };
+
 struct slice_run { /* a column where it lies */
 	const uint8_t *directory, *blocks;
 	uint64_t size; /* of the blocks */
 	uint32_t count, nblocks;
-	bool extra;
+	bool values, extra;
+	uint8_t key_width, offset_width; /* in the directory */
 };
 
 struct slice {
@@ -87,54 +93,94 @@ struct slice {
 	unsigned tick_bits;
 	bool times;
 	nstime begin, end;
-	const uint8_t *ticks;
-	uint64_t ticks_size;
-	struct slice_run changes, snapshot, fills;
+	struct slice_run ticks; /* less begin */
+	struct slice_run changes, snapshot, fills, followers;
 	const uint8_t *froms;
 	uint32_t nfroms;
 };
 
 bool slice_open(const void *data, size_t size, struct slice *out, struct error *err);
+/* `values`, `extra` and `count` are set; false: it does not fit between two offsets. */
+bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run);
+
+struct slice_frame { /* how values are coded */
+	int64_t least;
+	uint8_t width, kind; /* kind SLICE_DELETED: kinds stand beside the values */
+	uint8_t special;     /* codes begin with this kind; SLICE_INT: all are numbers */
+	uint8_t nlisted, index_width;
+	uint64_t list_at, at; /* bits */
+};
 
 struct slice_block {
 	uint64_t first; /* key */
 	uint32_t count;
 	const uint8_t *bits;
 	uint64_t nbits;
-	unsigned low_width;
-	uint8_t value_width, value_kind; /* kind SLICE_DELETED: kinds stand beside the values */
-	bool special;                    /* codes 0, 1, 2 are deleted, none, unknown */
-	int64_t least;
+	bool direct;   /* keys alone */
+	uint8_t order; /* of gaps; direct: width of the low bits */
+	bool turns;    /* every second value is of the second frame */
+	struct slice_frame frames[2];
 	uint8_t extra_width;
 	uint64_t extra_least;
-	uint64_t kinds_at, extra_at, low_at, high_at; /* bits */
+	uint64_t kinds_at, extra_at, keys_at; /* bits */
 };
 
 /* First key of block j < nblocks. */
 uint64_t slice_run_first(const struct slice_run *run, uint32_t j);
 /* Last block whose first key is <= key; false: there is none. */
 bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j);
+/* The last key <= key, its block and its place in the column. */
+enum slice_found slice_run_before(const struct slice_run *run, uint64_t key,
+				  struct slice_block *block, uint64_t *i, uint64_t *found);
+/* Key i will be asked for soon. */
+void slice_run_soon(const struct slice_run *run, uint64_t i);
+/* Key i of the column; false: there is none, or damage. */
+bool slice_run_key(const struct slice_run *run, uint64_t i, uint64_t *key);
 bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out);
 /* Last element with a key <= key (the first one has); its key too. False: damage. */
 bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
 			uint64_t *found);
+bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key);
 bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK]);
 struct slice_value slice_block_value(const struct slice_block *block, uint32_t i);
 uint64_t slice_block_extra(const struct slice_block *block, uint32_t i);
-/* Are all its values equal? */
-bool slice_block_uniform(const struct slice_block *block);
+
+/* A block that stays open, with its keys. */
+struct slice_opened {
+	uint32_t j; /* 1 + it; 0: none */
+	struct slice_block block;
+	uint64_t keys[SLICE_BLOCK];
+};
+/* Opens block j, if it is not the one. False: damage. */
+bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j);
+
+/* ---- from change to change: slice_walk.c ---- */
+
+struct slice_walk {
+	const struct slice *slice;
+	struct slice_opened changes; /* what slice_walk_open() opened; keys are of ticks */
+	struct slice_opened followers, leader;
+};
+
+void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
+/* Opens block j of the changes; the keys are of ticks, also those of followers. False: damage. */
+bool slice_walk_open(struct slice_walk *walk, uint32_t j);
+/* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
+enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
 
 /* Number of the last tick at or before t, which is at or behind begin. False: damage. */
 bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
-bool slice_tick_time(const struct slice *slice, uint32_t tick, nstime *out);
+bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out);
 /* All of them: nticks places. */
 bool slice_tick_times(const struct slice *slice, nstime *out);
 nstime slice_from(const struct slice *slice, uint32_t i); /* i < nfroms */
 
-enum slice_found { SLICE_ABSENT, SLICE_FOUND, SLICE_DAMAGED };
 /* The last change of an attribute at or before a tick. */
 enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
 			      struct slice_value *value, uint32_t *at);
+/* Its first change at a tick or later. */
+enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
+				   struct slice_value *value, uint32_t *at);
 /* What the snapshot has of it. */
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age);

@@ -1,65 +1,43 @@
-/*
- * slice_get.c - reading a slice in place
- *
- * Opening compares all offsets with the size. A block is judged when it is opened: the part of its
- * length that its head tells; the unary part is walked with its end in sight.
- */
+/* slice_get.c - reading a slice in place: its parts, ticks, and what one attribute is */
 #include "state/slices/bits.h"
 #include "state/slices/slice.h"
-
-enum { HEADER = 72 };
 
 static bool damaged(struct error *err, const char *what)
 {
 	return error_set(err, ERR_FORMAT, "timelines: a slice is damaged: %s", what);
 }
 
-/* A column of `count` between two offsets. */
-static bool run_open(const uint8_t *data, uint64_t from, uint64_t to, uint32_t count, bool extra,
-		     struct slice_run *out)
-{
-	uint64_t blocks = ((uint64_t)count + SLICE_BLOCK - 1) / SLICE_BLOCK;
-
-	if (from > to || blocks * 12 > to - from)
-		return false;
-	*out = (struct slice_run){.directory = data + from,
-				  .blocks = data + from + blocks * 12,
-				  .size = to - from - blocks * 12,
-				  .count = count,
-				  .nblocks = (uint32_t)blocks,
-				  .extra = extra};
-	return true;
-}
-
 static bool open_parts(struct slice *out)
 {
 	const uint8_t *data = out->data;
 	uint64_t ticks = bits_load32(data + 48), changes = bits_load32(data + 52);
-	uint64_t snapshot = bits_load32(data + 56), fills = bits_load32(data + 60);
-	uint64_t end = bits_load32(data + 64), blocks;
+	uint64_t snapshot = bits_load32(data + 56), froms = bits_load32(data + 60);
+	uint64_t followers = bits_load32(data + 76), end = bits_load32(data + 64), fills;
 
-	if (end != out->size || end < HEADER + SLICE_TAIL)
+	fills = froms + (uint64_t)out->nfroms * 8;
+	if (end != out->size || ticks < SLICE_HEADER || changes < ticks || snapshot < changes ||
+	    froms < snapshot || followers < fills || followers > end - SLICE_TAIL)
 		return false;
 	end -= SLICE_TAIL;
-	blocks = ((uint64_t)out->nticks + SLICE_BLOCK - 1) / SLICE_BLOCK;
-	if (ticks < HEADER || changes < ticks || blocks * 12 > changes - ticks)
-		return false;
-	out->ticks = data + ticks;
-	out->ticks_size = changes - ticks;
-	if (snapshot > end || fills > end || (uint64_t)out->nfroms * 8 > end - fills)
-		return false;
-	out->froms = data + fills;
-	fills += (uint64_t)out->nfroms * 8;
-	return run_open(data, changes, snapshot, bits_load32(data + 12), false, &out->changes) &&
-	       run_open(data, snapshot, fills - (uint64_t)out->nfroms * 8, bits_load32(data + 24),
-			true, &out->snapshot) &&
-	       run_open(data, fills, end, bits_load32(data + 28), true, &out->fills);
+	out->froms = data + froms;
+	out->ticks.count = out->nticks;
+	out->changes = (struct slice_run){.count = bits_load32(data + 12), .values = true};
+	out->snapshot =
+		(struct slice_run){.count = bits_load32(data + 24), .values = true, .extra = true};
+	out->fills =
+		(struct slice_run){.count = bits_load32(data + 28), .values = true, .extra = true};
+	out->followers = (struct slice_run){.count = bits_load32(data + 72), .extra = true};
+	return slice_run_open(data, ticks, changes, &out->ticks) &&
+	       slice_run_open(data, changes, snapshot, &out->changes) &&
+	       slice_run_open(data, snapshot, froms, &out->snapshot) &&
+	       slice_run_open(data, fills, followers, &out->fills) &&
+	       slice_run_open(data, followers, end, &out->followers);
 }
 
 bool slice_open(const void *data, size_t size, struct slice *out, struct error *err)
 {
 	*out = (struct slice){.data = data, .size = size};
-	if (size < HEADER + SLICE_TAIL || memcmp(out->data, "YSL1", 4) != 0)
+	if (size < SLICE_HEADER + SLICE_TAIL || memcmp(out->data, "YSL2", 4) != 0)
 		return damaged(err, "no slice begins here");
 	out->times = bits_load32(out->data + 4) & 1;
 	out->number = bits_load32(out->data + 8);
@@ -73,254 +51,41 @@ bool slice_open(const void *data, size_t size, struct slice *out, struct error *
 	return open_parts(out) || damaged(err, "its parts do not fit");
 }
 
-/* ---- blocks ---- */
-
-uint64_t slice_run_first(const struct slice_run *run, uint32_t j)
-{
-	return bits_load(run->directory + (uint64_t)j * 8);
-}
-
-bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j)
-{
-	uint32_t low = 0, high = run->nblocks;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slice_run_first(run, middle) <= key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*j = low - 1;
-	return low > 0;
-}
-
-/* The bytes of block j; false: it lies outside. */
-static bool block_bytes(const struct slice_run *run, uint32_t j, const uint8_t **at,
-			const uint8_t **end)
-{
-	const uint8_t *offsets = run->directory + (uint64_t)run->nblocks * 8;
-	uint64_t from = bits_load32(offsets + (uint64_t)j * 4), to = run->size;
-
-	if (j + 1 < run->nblocks)
-		to = bits_load32(offsets + (uint64_t)j * 4 + 4);
-	if (from > to || to > run->size || to - from < 4)
-		return false;
-	*at = run->blocks + from;
-	*end = run->blocks + to;
-	return true;
-}
-
-static const uint8_t *read_heads(struct slice_block *block, bool extra, const uint8_t *at,
-				 const uint8_t *end)
-{
-	uint64_t least;
-
-	block->low_width = *at++;
-	block->value_width = *at & 127;
-	block->special = *at++ >> 7;
-	block->value_kind = *at++;
-	at = varint_get(at, end, &least);
-	block->least = unzigzag(least);
-	if (!at || !extra)
-		return at;
-	if (at == end)
-		return NULL;
-	block->extra_width = *at++;
-	return varint_get(at, end, &block->extra_least);
-}
-
-bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out)
-{
-	const uint8_t *at, *end;
-	uint32_t rest = run->count - j * SLICE_BLOCK;
-
-	if (!block_bytes(run, j, &at, &end))
-		return false;
-	out->first = slice_run_first(run, j);
-	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
-	out->extra_width = 0;
-	out->extra_least = 0;
-	out->bits = read_heads(out, run->extra, at, end);
-	if (!out->bits || out->low_width > 63 || out->value_width > 64 || out->extra_width > 64 ||
-	    out->value_kind > SLICE_UINT ||
-	    (out->value_kind < SLICE_INT && (out->value_kind || out->special)))
-		return false;
-	out->nbits = (uint64_t)(end - out->bits) * 8;
-	out->kinds_at = (uint64_t)out->count * out->value_width;
-	out->extra_at = out->kinds_at + (out->value_kind ? 0 : (uint64_t)out->count * 3);
-	out->low_at = out->extra_at + (uint64_t)out->count * out->extra_width;
-	out->high_at = out->low_at + (uint64_t)(out->count - 1) * out->low_width;
-	return out->high_at <= out->nbits;
-}
-
-/* The place of the next set bit of the unary part, from *at on; false: there is none. */
-static inline bool next_high(const struct slice_block *block, uint64_t *word, uint64_t *at)
-{
-	while (!*word) {
-		if (block->high_at + *at >= block->nbits)
-			return false;
-		*word = bits_get(block->bits, block->high_at + *at, 56);
-		*at += 56;
-	}
-	return true;
-}
-
-bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i, uint64_t *found)
-{
-	uint64_t distance = key - block->first, high = distance >> block->low_width;
-	uint64_t word = 0, at = 0, best = 0;
-	uint32_t n = 0;
-
-	if (key < block->first)
-		return false;
-	for (; n + 1 < block->count; n++) {
-		if (!next_high(block, &word, &at))
-			return false;
-		uint64_t here = at - 56 + (unsigned)__builtin_ctzll(word) - n;
-		if (here > high)
-			break;
-		uint64_t low = bits_get(block->bits, block->low_at + (uint64_t)n * block->low_width,
-					block->low_width);
-		uint64_t one = here << block->low_width | low;
-		if (one > distance)
-			break;
-		best = one;
-		word &= word - 1;
-	}
-	*i = n;
-	*found = block->first + best;
-	return true;
-}
-
-bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
-{
-	uint64_t word = 0, at = 0, low_at = block->low_at;
-
-	keys[0] = block->first;
-	for (uint32_t n = 0; n + 1 < block->count; n++, low_at += block->low_width) {
-		if (!next_high(block, &word, &at))
-			return false;
-		uint64_t high = at - 56 + (unsigned)__builtin_ctzll(word) - n;
-		keys[n + 1] = block->first + (high << block->low_width |
-					      bits_get(block->bits, low_at, block->low_width));
-		word &= word - 1;
-	}
-	return true;
-}
-
-struct slice_value slice_block_value(const struct slice_block *block, uint32_t i)
-{
-	uint64_t code = bits_get(block->bits, (uint64_t)i * block->value_width, block->value_width);
-	uint8_t kind = block->value_kind;
-
-	if (!kind) {
-		kind = (uint8_t)bits_get(block->bits, block->kinds_at + (uint64_t)i * 3, 3);
-		if (kind < SLICE_INT)
-			return (struct slice_value){0, kind};
-	} else if (block->special) {
-		if (code < 3)
-			return (struct slice_value){0, (uint8_t)code};
-		code -= 3;
-	}
-	return (struct slice_value){(int64_t)((uint64_t)block->least + code), kind};
-}
-
-uint64_t slice_block_extra(const struct slice_block *block, uint32_t i)
-{
-	return block->extra_least + bits_get(block->bits,
-					     block->extra_at + (uint64_t)i * block->extra_width,
-					     block->extra_width);
-}
-
-bool slice_block_uniform(const struct slice_block *block)
-{
-	return block->value_width == 0 && block->value_kind;
-}
-
 /* ---- ticks ---- */
-
-static uint32_t tick_blocks(const struct slice *slice)
-{
-	return (uint32_t)(((uint64_t)slice->nticks + SLICE_BLOCK - 1) / SLICE_BLOCK);
-}
-
-/* Bits of the block's ticks behind the first, and their width; false: it lies outside. */
-static bool tick_block(const struct slice *slice, uint32_t j, uint32_t *count, unsigned *width,
-		       const uint8_t **bits)
-{
-	uint64_t offset = bits_load32(slice->ticks + (uint64_t)tick_blocks(slice) * 8 + j * 4);
-	uint32_t rest = slice->nticks - j * SLICE_BLOCK;
-
-	*count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
-	if (offset >= slice->ticks_size)
-		return false;
-	*width = slice->ticks[offset];
-	*bits = slice->ticks + offset + 1;
-	return *width <= 64 &&
-	       ((uint64_t)(*count - 1) * *width + 7) / 8 <= slice->ticks_size - offset - 1;
-}
 
 bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out)
 {
-	uint64_t distance = (uint64_t)t - (uint64_t)slice->begin;
-	uint32_t low = 0, high = tick_blocks(slice), count, j;
-	const uint8_t *bits;
-	unsigned width;
+	struct slice_block block;
+	uint64_t i, found;
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-		if (bits_load(slice->ticks + (uint64_t)middle * 8) <= distance)
-			low = middle;
-		else
-			high = middle;
-	}
-	j = low;
-	if (slice->nticks == 0 || t < slice->begin || !tick_block(slice, j, &count, &width, &bits))
+	if (t < slice->begin ||
+	    slice_run_before(&slice->ticks, (uint64_t)t - (uint64_t)slice->begin, &block, &i,
+			     &found) != SLICE_FOUND)
 		return false;
-	distance -= bits_load(slice->ticks + (uint64_t)j * 8);
-	for (low = 0, high = count; high - low > 1;) {
-		uint32_t middle = low + (high - low) / 2;
-		if (bits_get(bits, (uint64_t)(middle - 1) * width, width) <= distance)
-			low = middle;
-		else
-			high = middle;
-	}
-	*out = j * SLICE_BLOCK + low;
+	*out = (uint32_t)i;
 	return true;
 }
 
-bool slice_tick_time(const struct slice *slice, uint32_t tick, nstime *out)
+bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out)
 {
-	uint32_t j = tick / SLICE_BLOCK, i = tick % SLICE_BLOCK, count;
-	const uint8_t *bits;
-	unsigned width;
-	uint64_t time;
+	uint64_t distance;
 
-	if (tick >= slice->nticks || !tick_block(slice, j, &count, &width, &bits))
+	if (!slice_run_key(&slice->ticks, tick, &distance))
 		return false;
-	time = (uint64_t)slice->begin + bits_load(slice->ticks + (uint64_t)j * 8);
-	if (i)
-		time += bits_get(bits, (uint64_t)(i - 1) * width, width);
-	*out = (nstime)time;
+	*out = (nstime)((uint64_t)slice->begin + distance);
 	return true;
 }
 
 bool slice_tick_times(const struct slice *slice, nstime *out)
 {
-	uint32_t blocks = tick_blocks(slice), count;
-	const uint8_t *bits;
-	unsigned width;
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
 
-	for (uint32_t j = 0; j < blocks; j++) {
-		uint64_t first = (uint64_t)slice->begin + bits_load(slice->ticks + (uint64_t)j * 8);
-
-		if (!tick_block(slice, j, &count, &width, &bits))
+	for (uint32_t j = 0; j < slice->ticks.nblocks; j++) {
+		if (!slice_block_open(&slice->ticks, j, &block) || !slice_block_keys(&block, keys))
 			return false;
-		*out++ = (nstime)first;
-		for (uint32_t i = 1; i < count; i++)
-			*out++ = (nstime)(first + bits_get(bits, (uint64_t)(i - 1) * width, width));
+		for (uint32_t i = 0; i < block.count; i++)
+			*out++ = (nstime)((uint64_t)slice->begin + keys[i]);
 	}
 	return true;
 }
@@ -332,41 +97,124 @@ nstime slice_from(const struct slice *slice, uint32_t i)
 
 /* ---- questions about one attribute ---- */
 
+/*
+ * A follower's keys are places among its leader's changes, which begin at `start`. Is this one, and
+ * where do they begin?
+ */
+static enum slice_found find_leader(const struct slice *slice, uint64_t attr, uint64_t *start)
+{
+	struct slice_block block;
+	enum slice_found found;
+	uint64_t i, key;
+
+	*start = 0;
+	if (!slice->followers.count)
+		return SLICE_ABSENT;
+	found = slice_run_before(&slice->followers, attr, &block, &i, &key);
+	if (found != SLICE_FOUND)
+		return found;
+	if (key != attr)
+		return SLICE_ABSENT;
+	*start = slice_block_extra(&block, (uint32_t)(i % SLICE_BLOCK));
+	return *start < slice->changes.count ? SLICE_FOUND : SLICE_DAMAGED;
+}
+
+/* Which tick, or which of its leader's changes, is the last at or before a tick. */
+static enum slice_found place_at(const struct slice *slice, uint32_t attr, uint32_t tick,
+				 bool *follows, uint64_t *start, uint64_t *place)
+{
+	enum slice_found found = find_leader(slice, attr, start);
+	struct slice_block block;
+	uint64_t key, i;
+
+	*follows = found == SLICE_FOUND;
+	*place = tick;
+	if (found == SLICE_DAMAGED || !*follows)
+		return found == SLICE_DAMAGED ? found : SLICE_FOUND;
+	if (!slice_run_key(&slice->changes, *start, &key))
+		return SLICE_DAMAGED;
+	key = key >> slice->tick_bits << slice->tick_bits | tick;
+	found = slice_run_before(&slice->changes, key, &block, &i, &key);
+	if (found != SLICE_FOUND || i < *start)
+		return found == SLICE_FOUND ? SLICE_ABSENT : found;
+	*place = i - *start;
+	return SLICE_FOUND;
+}
+
+static enum slice_found tick_of(const struct slice *slice, bool follows, uint64_t start,
+				uint64_t key, uint32_t *at)
+{
+	uint64_t mask = bits_mask(slice->tick_bits);
+
+	if (follows && !slice_run_key(&slice->changes, start + (key & mask), &key))
+		return SLICE_DAMAGED;
+	*at = (uint32_t)(key & mask);
+	return SLICE_FOUND;
+}
+
 enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
 			      struct slice_value *value, uint32_t *at)
 {
-	uint64_t key = (uint64_t)attr << slice->tick_bits | tick, found;
+	uint64_t start, place, key, i;
 	struct slice_block block;
-	uint32_t i, j;
+	bool follows;
+	enum slice_found found = place_at(slice, attr, tick, &follows, &start, &place);
 
-	if (!slice_run_find(&slice->changes, key, &j))
+	if (found != SLICE_FOUND)
+		return found;
+	key = (uint64_t)attr << slice->tick_bits | place;
+	found = slice_run_before(&slice->changes, key, &block, &i, &key);
+	if (found != SLICE_FOUND || key >> slice->tick_bits != attr)
+		return found == SLICE_FOUND ? SLICE_ABSENT : found;
+	*value = slice_block_value(&block, (uint32_t)(i % SLICE_BLOCK));
+	return tick_of(slice, follows, start, key, at);
+}
+
+enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
+				   struct slice_value *value, uint32_t *at)
+{
+	uint64_t start, place, least, key, i = 0;
+	struct slice_block block;
+	enum slice_found found;
+	bool follows;
+
+	/* the place behind the last one before the tick, where it is no tick itself */
+	found = tick ? place_at(slice, attr, tick - 1, &follows, &start, &place) : SLICE_ABSENT;
+	if (found == SLICE_DAMAGED)
+		return found;
+	least = (uint64_t)attr << slice->tick_bits | (found == SLICE_FOUND ? place + 1 : 0);
+	if (least) {
+		found = slice_run_before(&slice->changes, least - 1, &block, &i, &key);
+		i += found == SLICE_FOUND;
+	}
+	if (found == SLICE_DAMAGED)
+		return found;
+	if (i >= slice->changes.count)
 		return SLICE_ABSENT;
-	if (!slice_block_open(&slice->changes, j, &block) ||
-	    !slice_block_before(&block, key, &i, &found))
+	if (!slice_block_open(&slice->changes, (uint32_t)(i / SLICE_BLOCK), &block) ||
+	    !slice_block_key(&block, (uint32_t)(i % SLICE_BLOCK), &key))
 		return SLICE_DAMAGED;
-	if (found >> slice->tick_bits != attr)
+	if (key >> slice->tick_bits != attr)
 		return SLICE_ABSENT;
-	*value = slice_block_value(&block, i);
-	*at = (uint32_t)(found & bits_mask(slice->tick_bits));
-	return SLICE_FOUND;
+	*value = slice_block_value(&block, (uint32_t)(i % SLICE_BLOCK));
+	found = find_leader(slice, attr, &start);
+	return found == SLICE_DAMAGED ? found
+				      : tick_of(slice, found == SLICE_FOUND, start, key, at);
 }
 
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age)
 {
 	struct slice_block block;
-	uint64_t found;
-	uint32_t i, j;
+	uint64_t key, i;
+	enum slice_found found = slice_run_before(&slice->snapshot, attr, &block, &i, &key);
 
-	if (!slice_run_find(&slice->snapshot, attr, &j))
+	if (found != SLICE_FOUND)
+		return found;
+	if (key != attr)
 		return SLICE_ABSENT;
-	if (!slice_block_open(&slice->snapshot, j, &block) ||
-	    !slice_block_before(&block, attr, &i, &found))
-		return SLICE_DAMAGED;
-	if (found != attr)
-		return SLICE_ABSENT;
-	*value = slice_block_value(&block, i);
-	*age = slice_block_extra(&block, i);
+	*value = slice_block_value(&block, (uint32_t)(i % SLICE_BLOCK));
+	*age = slice_block_extra(&block, (uint32_t)(i % SLICE_BLOCK));
 	return SLICE_FOUND;
 }
 

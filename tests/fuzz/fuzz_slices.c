@@ -32,6 +32,7 @@ static void read_slice(const uint8_t *data, size_t size)
 {
 	struct slice_value value;
 	struct slice_fill fill;
+	struct slice_walk walk;
 	struct slice slice;
 	struct error err;
 	uint32_t tick;
@@ -40,12 +41,17 @@ static void read_slice(const uint8_t *data, size_t size)
 
 	if (!slice_open(data, size, &slice, &err))
 		return;
+	slice_walk_begin(&walk, &slice);
+	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
+		slice_walk_open(&walk, j);
+	read_run(&slice.followers);
 	read_run(&slice.changes);
 	read_run(&slice.snapshot);
 	read_run(&slice.fills);
 	for (uint32_t i = 0; i < slice.nticks; i += 1 + slice.nticks / 64)
 		if (slice_tick_time(&slice, i, &time) && slice_tick_at(&slice, time, &tick)) {
 			slice_change(&slice, i, tick, &value, &tick);
+			slice_change_from(&slice, i, tick, &value, &tick);
 			slice_before(&slice, i, &value, &age);
 			slice_fill(&slice, i, tick, &fill);
 		}

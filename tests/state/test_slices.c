@@ -29,23 +29,30 @@ static struct row {
 	int64_t least;
 	uint64_t range; /* of numbers */
 	unsigned kinds; /* bit per kind that occurs */
+	enum { BY_CHANCE, TOGETHER, IN_TURN } how;
 } rows[] = {
-	{"no change at all", 0, 10, 1, 0, 1, 1 << SLICE_INT},
-	{"one change", 1, 10, 1, 5, 1, 1 << SLICE_INT},
-	{"exactly one block", 64, 3, 7, -5, 10, 1 << SLICE_INT},
-	{"one more than a block", 65, 3, 7, -5, 10, 1 << SLICE_INT},
-	{"all values equal", 300, 5, 100, 42, 1, 1 << SLICE_STRING},
+	{"no change at all", 0, 10, 1, 0, 1, 1 << SLICE_INT, BY_CHANCE},
+	{"one change", 1, 10, 1, 5, 1, 1 << SLICE_INT, BY_CHANCE},
+	{"exactly one block", 64, 3, 7, -5, 10, 1 << SLICE_INT, BY_CHANCE},
+	{"one more than a block", 65, 3, 7, -5, 10, 1 << SLICE_INT, BY_CHANCE},
+	{"all values equal", 300, 5, 100, 42, 1, 1 << SLICE_STRING, BY_CHANCE},
 	{"none, unknown and deleted among integers", 500, 20, 1000, -100, 200,
-	 1 << SLICE_INT | 1 << SLICE_NONE | 1 << SLICE_UNKNOWN | 1 << SLICE_DELETED},
-	{"nothing but none", 100, 4, 3, 0, 1, 1 << SLICE_NONE},
+	 1 << SLICE_INT | 1 << SLICE_NONE | 1 << SLICE_UNKNOWN | 1 << SLICE_DELETED, BY_CHANCE},
+	{"nothing but none", 100, 4, 3, 0, 1, 1 << SLICE_NONE, BY_CHANCE},
 	{"kinds mixed", 700, 50, 12345, -9, 1000,
-	 1 << SLICE_INT | 1 << SLICE_STRING | 1 << SLICE_BOOL | 1 << SLICE_FLOAT | 1 << SLICE_NONE},
-	{"integers beyond 2^63", 400, 9, 3, INT64_MIN, UINT64_MAX,
-	 1 << SLICE_UINT | 1 << SLICE_INT},
+	 1 << SLICE_INT | 1 << SLICE_STRING | 1 << SLICE_BOOL | 1 << SLICE_FLOAT | 1 << SLICE_NONE,
+	 BY_CHANCE},
+	{"integers beyond 2^63", 400, 9, 3, INT64_MIN, UINT64_MAX, 1 << SLICE_UINT | 1 << SLICE_INT,
+	 BY_CHANCE},
 	{"the whole range with none", 400, 9, 3, INT64_MIN, UINT64_MAX,
-	 1 << SLICE_INT | 1 << SLICE_NONE},
-	{"numbers far apart", 900, 4000000, 1, 0, 5, 1 << SLICE_BOOL},
-	{"ticks far apart", 900, 7, UINT64_C(1) << 50, 0, 5, 1 << SLICE_INT},
+	 1 << SLICE_INT | 1 << SLICE_NONE, BY_CHANCE},
+	{"numbers far apart", 900, 4000000, 1, 0, 5, 1 << SLICE_BOOL, BY_CHANCE},
+	{"ticks far apart", 900, 7, UINT64_C(1) << 50, 0, 5, 1 << SLICE_INT, BY_CHANCE},
+	{"few values far apart", 600, 30, 9, -4000000, 2, 1 << SLICE_INT | 1 << SLICE_UNKNOWN,
+	 BY_CHANCE},
+	{"none and a value in turn", 700, 3, 40, 7, 20, 1 << SLICE_STRING, IN_TURN},
+	{"attributes that change when another does", 960, 8, 1000, 0, 3, 1 << SLICE_INT, TOGETHER},
+	{"the same, three in two blocks", 96, 3, 1000, 0, 3, 1 << SLICE_INT, TOGETHER},
 };
 
 static uint8_t pick_kind(struct rng *rng, unsigned kinds)
@@ -76,6 +83,15 @@ static size_t without_repetition(uint64_t *keys, size_t count)
 	return kept;
 }
 
+/* Attributes 0 and 1 change at every second tick, 2 at every third of these, and so on. */
+static uint64_t together(const struct row *row, size_t i, uint32_t nticks)
+{
+	uint64_t attr = i % row->attrs, step = attr > 1 ? 2 * attr + 2 : 2;
+	uint64_t count = nticks / row->attrs * 2 / step;
+
+	return attr << bits_width(nticks) | i / row->attrs % count * step;
+}
+
 static void make(const struct row *row, struct made *out)
 {
 	struct rng rng = {row->changes + row->attrs};
@@ -92,7 +108,11 @@ static void make(const struct row *row, struct made *out)
 		out->snapshot_keys[i] = rng_next(&rng) % row->attrs;
 		out->keys[i] = rng_next(&rng) % row->attrs << out->parts.tick_bits |
 			       rng_next(&rng) % nticks;
+		if (row->how == TOGETHER)
+			out->keys[i] = together(row, i, nticks);
 		out->kinds[i] = pick_kind(&rng, row->kinds);
+		if (row->how == IN_TURN && i % 2)
+			out->kinds[i] = SLICE_NONE;
 		out->numbers[i] = 0;
 		if (out->kinds[i] >= SLICE_INT)
 			out->numbers[i] =
@@ -158,6 +178,37 @@ static void same_column(const struct slice_run *run, const uint64_t *expected,
 	}
 }
 
+/* Changes as one reads them, whose ticks a leader may have. */
+static void changes_come_back(const struct slice *slice, const struct made *made)
+{
+	size_t count = made->parts.changes.count;
+	struct slice_walk walk;
+
+	slice_walk_begin(&walk, slice);
+	assert_int_equal(slice->changes.count, count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t mask = bits_mask(slice->tick_bits), number = made->keys[i] & ~mask;
+		uint32_t attr = (uint32_t)(made->keys[i] >> slice->tick_bits), at;
+		uint32_t tick = (uint32_t)(made->keys[i] & mask);
+		struct slice_value value;
+
+		assert_true(slice_walk_open(&walk, (uint32_t)(i / SLICE_BLOCK)));
+		assert_true(walk.changes.keys[i % SLICE_BLOCK] == made->keys[i]);
+		assert_int_equal(slice_change(slice, attr, tick, &value, &at), SLICE_FOUND);
+		assert_true(at == tick && value.number == made->numbers[i]);
+		assert_int_equal(value.kind, made->kinds[i]);
+		assert_int_equal(slice_change_from(slice, attr, tick, &value, &at), SLICE_FOUND);
+		assert_true(at == tick && value.number == made->numbers[i]);
+		bool last = i + 1 == count || (made->keys[i + 1] & ~mask) != number;
+		assert_int_equal(slice_change_from(slice, attr, tick + 1, &value, &at),
+				 last ? SLICE_ABSENT : SLICE_FOUND);
+		assert_true(last || at == (made->keys[i + 1] & mask));
+		if (i == 0 || (made->keys[i - 1] & ~mask) != number)
+			assert_true(tick == 0 || slice_change(slice, attr, tick - 1, &value, &at) ==
+							 SLICE_ABSENT);
+	}
+}
+
 static void comes_back(void **state)
 {
 	struct made *made = made_new(*state);
@@ -168,7 +219,10 @@ static void comes_back(void **state)
 		fail_msg("%s", err.text);
 	assert_int_equal(slice.number, 3);
 	assert_int_equal(slice.nticks, made->parts.nticks);
-	same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
+	changes_come_back(&slice, made);
+	assert_int_equal(slice.followers.count > 0, ((struct row *)*state)->how == TOGETHER);
+	if (!slice.followers.count)
+		same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
 	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.nsnapshot, true);
 	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
 	for (uint32_t i = 0; i < slice.nticks; i++) {
@@ -188,6 +242,7 @@ static void read_all(const uint8_t *bytes, size_t size)
 	struct slice_value value;
 	struct slice_block block;
 	struct slice_fill fill;
+	struct slice_walk walk;
 	struct slice slice;
 	struct error err;
 	uint32_t tick;
@@ -208,8 +263,15 @@ static void read_all(const uint8_t *bytes, size_t size)
 		}
 	for (uint32_t i = 0; i < slice.nticks && i < MOST; i++)
 		slice_tick_time(&slice, i, &time);
+	slice_walk_begin(&walk, &slice);
+	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
+		slice_walk_open(&walk, j);
+	for (uint32_t j = 0; j < slice.followers.nblocks; j++)
+		if (slice_block_open(&slice.followers, j, &block))
+			slice_block_keys(&block, keys);
 	if (slice_tick_at(&slice, 0, &tick)) {
 		slice_change(&slice, 2, tick, &value, &tick);
+		slice_change_from(&slice, 2, tick, &value, &tick);
 		slice_before(&slice, 2, &value, &age);
 		slice_fill(&slice, 2, 0, &fill);
 	}

@@ -1,0 +1,375 @@
+/*
+ * column_get.c - reading a column where it lies
+ *
+ * Opening compares the directory with the size. A block is judged when it is opened, as far as its
+ * head tells how long it is; gaps are walked with the end in sight.
+ */
+#include "state/slices/bits.h"
+#include "state/slices/direct.h"
+#include "state/slices/gaps.h"
+#include "state/slices/slice.h"
+
+bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run)
+{
+	uint64_t blocks = ((uint64_t)run->count + SLICE_BLOCK - 1) / SLICE_BLOCK, size;
+
+	if (from > to || to - from < 2)
+		return false;
+	run->key_width = data[from];
+	run->offset_width = data[from + 1];
+	run->nblocks = (uint32_t)blocks;
+	size = (blocks * (run->key_width + run->offset_width) + 7) / 8;
+	if (run->key_width > 64 || run->offset_width > 32 || size > to - from - 2)
+		return false;
+	run->directory = data + from + 2;
+	run->blocks = run->directory + size;
+	run->size = to - from - 2 - size;
+	return true;
+}
+
+uint64_t slice_run_first(const struct slice_run *run, uint32_t j)
+{
+	return bits_get(run->directory, (uint64_t)j * (run->key_width + run->offset_width),
+			run->key_width);
+}
+
+static uint64_t block_offset(const struct slice_run *run, uint32_t j)
+{
+	uint64_t entry = (uint64_t)j * (run->key_width + run->offset_width);
+
+	return bits_get(run->directory, entry + run->key_width, run->offset_width);
+}
+
+bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j)
+{
+	uint32_t low = 0, high = run->nblocks;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (slice_run_first(run, middle) <= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*j = low - 1;
+	return low > 0;
+}
+
+/* ---- opening a block ---- */
+
+/* The bytes of block j; false: it lies outside. */
+static bool block_bytes(const struct slice_run *run, uint32_t j, const uint8_t **at,
+			const uint8_t **end)
+{
+	uint64_t from = block_offset(run, j), to = run->size;
+
+	if (j + 1 < run->nblocks)
+		to = block_offset(run, j + 1);
+	if (from > to || to > run->size || to - from < 1)
+		return false;
+	*at = run->blocks + from;
+	*end = run->blocks + to;
+	return true;
+}
+
+static const uint8_t *frame_head(struct slice_frame *frame, bool *more, const uint8_t *at,
+				 const uint8_t *end)
+{
+	uint64_t least;
+	bool lists;
+
+	if (end - at < 2)
+		return NULL;
+	frame->width = *at & 127;
+	lists = *at++ >> 7;
+	frame->kind = *at & 7;
+	frame->special = *at >> 3 & 3;
+	*more = *at++ >> 5 & 1;
+	at = varint_get(at, end, &least);
+	frame->least = unzigzag(least);
+	frame->nlisted = 0;
+	if (!at || !lists)
+		return at;
+	if (at == end || *at == 0 || *at > SLICE_LISTED)
+		return NULL;
+	frame->nlisted = *at++;
+	return at;
+}
+
+/* Where the frame's values lie, from bit `from` on; what follows them. */
+static uint64_t frame_place(struct slice_frame *frame, uint64_t from, uint32_t count)
+{
+	frame->list_at = from;
+	frame->index_width = frame->width;
+	if (frame->nlisted) {
+		frame->index_width = (uint8_t)bits_width(frame->nlisted - 1u);
+		from += (uint64_t)frame->nlisted * frame->width;
+	}
+	frame->at = from;
+	return from + (uint64_t)count * frame->index_width;
+}
+
+/* The block's frames; false: they contradict themselves. */
+static bool place_frames(struct slice_block *block)
+{
+	struct slice_frame *frames = block->frames;
+	uint32_t second = block->turns ? block->count / 2 : 0;
+
+	for (unsigned f = 0; f <= block->turns; f++)
+		if (frames[f].width > 64 || (frames[f].kind < SLICE_INT && frames[f].kind) ||
+		    (!frames[f].kind && (block->turns || frames[f].nlisted)))
+			return false;
+	block->extra_at = frame_place(&frames[0], 0, block->count - second);
+	if (block->turns)
+		block->extra_at = frame_place(&frames[1], block->extra_at, second);
+	block->kinds_at = block->extra_at;
+	if (!frames[0].kind)
+		block->extra_at += (uint64_t)block->count * 3;
+	return true;
+}
+
+static const uint8_t *read_heads(const struct slice_run *run, struct slice_block *block,
+				 const uint8_t *at, const uint8_t *end)
+{
+	bool more = false;
+
+	block->order = *at++;
+	if (run->values) {
+		at = frame_head(&block->frames[0], &more, at, end);
+		block->turns = more;
+		if (at && more)
+			at = frame_head(&block->frames[1], &more, at, end);
+		if (!at || (block->turns && more) || !place_frames(block))
+			return NULL;
+	}
+	if (!run->extra)
+		return at;
+	if (at == end)
+		return NULL;
+	block->extra_width = *at++;
+	return block->extra_width > 64 ? NULL : varint_get(at, end, &block->extra_least);
+}
+
+bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out)
+{
+	const uint8_t *at, *end;
+	uint32_t rest = run->count - j * SLICE_BLOCK;
+
+	if (!block_bytes(run, j, &at, &end))
+		return false;
+	out->first = slice_run_first(run, j);
+	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
+	out->turns = false;
+	out->direct = !run->values && !run->extra;
+	out->extra_width = 0;
+	out->extra_least = 0;
+	out->extra_at = 0;
+	out->bits = read_heads(run, out, at, end);
+	if (!out->bits || out->order > 63)
+		return false;
+	out->nbits = (uint64_t)(end - out->bits) * 8;
+	out->keys_at = out->extra_at + (uint64_t)out->count * out->extra_width;
+	return out->keys_at <= out->nbits;
+}
+
+/* ---- keys ---- */
+
+static struct gaps block_gaps(const struct slice_block *block)
+{
+	return (struct gaps){
+		.bits = block->bits, .at = block->keys_at, .end = block->nbits, .k = block->order};
+}
+
+static struct direct block_direct(const struct slice_block *block)
+{
+	uint32_t count = block->count - 1;
+
+	return (struct direct){.bits = block->bits,
+			       .low_at = block->keys_at,
+			       .high_at = block->keys_at + (uint64_t)count * block->order,
+			       .end = block->nbits,
+			       .low_width = block->order,
+			       .count = count};
+}
+
+static bool direct_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
+				uint64_t *found)
+{
+	struct direct direct = block_direct(block);
+
+	if (!direct_before(&direct, key - block->first, i, found))
+		return false;
+	*found += block->first;
+	return true;
+}
+
+static bool direct_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
+{
+	struct direct direct = block_direct(block);
+
+	keys[0] = block->first;
+	if (!direct_all(&direct, keys + 1))
+		return false;
+	for (uint32_t i = 1; i < block->count; i++)
+		keys[i] += block->first;
+	return true;
+}
+
+bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i, uint64_t *found)
+{
+	struct gaps gaps = block_gaps(block);
+	uint64_t at = block->first, gap;
+	uint32_t n = 0;
+
+	if (key < at)
+		return false;
+	if (block->direct)
+		return direct_block_before(block, key, i, found);
+	for (; n + 1 < block->count; n++) {
+		if (!gap_get(&gaps, &gap))
+			return false;
+		if (gap >= key - at)
+			break;
+		at += gap + 1;
+	}
+	*i = n;
+	*found = at;
+	return gaps_end(&gaps);
+}
+
+bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
+{
+	struct gaps gaps = block_gaps(block);
+	uint64_t gap;
+
+	*key = block->first;
+	for (; i > 0; i--) {
+		if (!gap_get(&gaps, &gap))
+			return false;
+		*key += gap + 1;
+	}
+	return gaps_end(&gaps);
+}
+
+bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
+{
+	struct gaps gaps = block_gaps(block);
+	uint64_t gap;
+
+	if (block->direct)
+		return direct_block_keys(block, keys);
+	keys[0] = block->first;
+	for (uint32_t n = 1; n < block->count; n++) {
+		if (!gap_get(&gaps, &gap))
+			return false;
+		keys[n] = keys[n - 1] + gap + 1;
+	}
+	return gaps_end(&gaps);
+}
+
+bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j)
+{
+	if (opened->j == j + 1)
+		return true;
+	opened->j = 0;
+	if (j >= run->nblocks || !slice_block_open(run, j, &opened->block) ||
+	    !slice_block_keys(&opened->block, opened->keys))
+		return false;
+	opened->j = j + 1;
+	return true;
+}
+
+void slice_run_soon(const struct slice_run *run, uint64_t i)
+{
+	const uint8_t *block;
+
+	if (i >= run->count)
+		return;
+	block = run->blocks + block_offset(run, (uint32_t)(i / SLICE_BLOCK));
+	__builtin_prefetch(block);
+	__builtin_prefetch(block + 64);
+}
+
+/* Without opening the block: ticks are asked for one by one. */
+static bool direct_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
+{
+	uint32_t j = (uint32_t)(i / SLICE_BLOCK), rest = run->count - j * SLICE_BLOCK;
+	uint64_t offset = block_offset(run, j), number;
+	struct direct direct = {.count = (rest < SLICE_BLOCK ? rest : SLICE_BLOCK) - 1};
+
+	*key = slice_run_first(run, j);
+	if (i % SLICE_BLOCK == 0)
+		return true;
+	if (offset >= run->size)
+		return false;
+	direct.low_width = run->blocks[offset];
+	direct.bits = run->blocks + offset + 1;
+	direct.high_at = (uint64_t)direct.count * direct.low_width;
+	direct.end = (run->size - offset - 1) * 8;
+	if (direct.low_width > 63 || direct.high_at > direct.end ||
+	    !direct_get(&direct, i % SLICE_BLOCK - 1, &number))
+		return false;
+	*key += number;
+	return true;
+}
+
+bool slice_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
+{
+	struct slice_block block;
+
+	if (i >= run->count)
+		return false;
+	if (!run->values && !run->extra)
+		return direct_run_key(run, i, key);
+	return slice_block_open(run, (uint32_t)(i / SLICE_BLOCK), &block) &&
+	       slice_block_key(&block, (uint32_t)(i % SLICE_BLOCK), key);
+}
+
+enum slice_found slice_run_before(const struct slice_run *run, uint64_t key,
+				  struct slice_block *block, uint64_t *i, uint64_t *found)
+{
+	uint32_t j, at;
+
+	if (!slice_run_find(run, key, &j))
+		return SLICE_ABSENT;
+	if (!slice_block_open(run, j, block) || !slice_block_before(block, key, &at, found))
+		return SLICE_DAMAGED;
+	*i = (uint64_t)j * SLICE_BLOCK + at;
+	return SLICE_FOUND;
+}
+
+/* ---- values ---- */
+
+struct slice_value slice_block_value(const struct slice_block *block, uint32_t i)
+{
+	const struct slice_frame *frame = &block->frames[block->turns ? i & 1 : 0];
+	uint32_t at = block->turns ? i / 2 : i;
+	uint64_t code = bits_get(block->bits, frame->at + (uint64_t)at * frame->index_width,
+				 frame->index_width);
+	uint8_t kind = frame->kind;
+
+	if (frame->nlisted) {
+		code = code < frame->nlisted ? code : 0; /* damage */
+		code = bits_get(block->bits, frame->list_at + code * frame->width, frame->width);
+	}
+	if (!kind) {
+		kind = (uint8_t)bits_get(block->bits, block->kinds_at + (uint64_t)i * 3, 3);
+		return (struct slice_value){
+			kind < SLICE_INT ? 0 : (int64_t)((uint64_t)frame->least + code), kind};
+	}
+	if (frame->special < SLICE_INT) {
+		code += frame->special;
+		if (code < SLICE_INT)
+			return (struct slice_value){0, (uint8_t)code};
+		code -= SLICE_INT;
+	}
+	return (struct slice_value){(int64_t)((uint64_t)frame->least + code), kind};
+}
+
+uint64_t slice_block_extra(const struct slice_block *block, uint32_t i)
+{
+	return block->extra_least + bits_get(block->bits,
+					     block->extra_at + (uint64_t)i * block->extra_width,
+					     block->extra_width);
+}

@@ -1,0 +1,121 @@
+/* direct.c - see direct.h */
+#include "state/slices/direct.h"
+
+enum { WORD = 56 }; /* bits looked at in one step */
+
+/* The width with the fewest bits: each low bit halves what the last one takes in the high part. */
+unsigned direct_width(const uint64_t *numbers, uint32_t count)
+{
+	uint64_t span = count > 1 ? numbers[count - 1] - numbers[0] : 0;
+	unsigned width = 0;
+
+	while (width < 63 && span >> width > span >> (width + 1) &&
+	       (span >> width) - (span >> (width + 1)) > count - 1)
+		width++;
+	return width;
+}
+
+void direct_put(struct bits_out *out, const uint64_t *numbers, uint32_t count, unsigned low_width)
+{
+	uint64_t high = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		bits_put(out, (numbers[i] - numbers[0]) & bits_mask(low_width), low_width);
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t now = (numbers[i] - numbers[0]) >> low_width, gap = now - high;
+
+		high = now;
+		for (; gap >= 32; gap -= 32)
+			bits_put(out, 0, 32);
+		bits_put(out, UINT64_C(1) << gap, (unsigned)gap + 1);
+	}
+}
+
+static uint64_t low_of(const struct direct *direct, uint64_t i)
+{
+	return bits_get(direct->bits, direct->low_at + i * direct->low_width, direct->low_width);
+}
+
+static uint64_t word_at(const struct direct *direct, uint64_t at)
+{
+	return bits_get(direct->bits, direct->high_at + at, WORD);
+}
+
+/* By byte, how many bits are set up to its end. */
+static uint64_t ones_of(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return word * UINT64_C(0x0101010101010101);
+}
+
+/* Which bit is set behind `rank` others; there is one. */
+static unsigned place_of(uint64_t word, uint64_t ones, uint64_t rank)
+{
+	const uint64_t tops = UINT64_C(0x8080808080808080);
+	/* a byte's top bit stays where more than `rank` are set up to its end */
+	uint64_t more = ((ones | tops) - (rank + 1) * UINT64_C(0x0101010101010101)) & tops;
+	unsigned byte = (unsigned)__builtin_ctzll(more) & 56;
+
+	rank -= ones << 8 >> byte & 255;
+	for (word >>= byte; rank > 0; rank--)
+		word &= word - 1;
+	return byte + (unsigned)__builtin_ctzll(word);
+}
+
+bool direct_get(const struct direct *direct, uint64_t i, uint64_t *out)
+{
+	uint64_t at = direct->high_at, left = i, word, ones;
+
+	for (;; left -= ones >> 56, at += 64) {
+		if (at >= direct->end)
+			return false;
+		word = bits_get(direct->bits, at, 64);
+		ones = ones_of(word);
+		if (ones >> 56 > left)
+			break;
+	}
+	at += place_of(word, ones, left) - direct->high_at;
+	*out = (at - i) << direct->low_width | low_of(direct, i);
+	return true;
+}
+
+bool direct_all(const struct direct *direct, uint64_t *out)
+{
+	uint64_t at = 0, word = 0;
+
+	for (uint32_t i = 0; i < direct->count; i++) {
+		for (; !word; at += WORD) {
+			if (direct->high_at + at >= direct->end)
+				return false;
+			word = word_at(direct, at);
+		}
+		uint64_t high = at - WORD + (unsigned)__builtin_ctzll(word) - i;
+		out[i] = high << direct->low_width | low_of(direct, i);
+		word &= word - 1;
+	}
+	return true;
+}
+
+bool direct_before(const struct direct *direct, uint64_t most, uint32_t *n, uint64_t *last)
+{
+	uint32_t low = 0, high = direct->count;
+	uint64_t number;
+
+	*last = 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (!direct_get(direct, middle, &number))
+			return false;
+		if (number <= most) {
+			low = middle + 1;
+			*last = number;
+		} else {
+			high = middle;
+		}
+	}
+	*n = low;
+	return true;
+}

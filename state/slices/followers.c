@@ -1,0 +1,158 @@
+/*
+ * followers.c - see followers.h
+ *
+ * One event often writes several attributes of the same thing, and then every time: a thread's name
+ * with its state. Whose ticks are all among those of another attribute needs no times of its own,
+ * only which changes of that one are meant:
+ *
+ *     thread[7]/state   ticks 3 9 14 20 31 ...
+ *     thread[7]/cpu           9    20          follows: 1 3 ...
+ *
+ * Who may lead is looked for among those that changed at the attribute's last tick. A leader does
+ * not follow, so that one step leads from a follower to times.
+ */
+#include "state/slices/followers.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+#include <stdbool.h>
+
+enum {
+	LEAST = 8,        /* changes of a follower: its place in the table is paid for */
+	MOST_RATIO = 8,   /* changes of a leader per one of a follower's */
+	MOST_AT_ONCE = 16 /* candidates: more write at a tick when everything is made unknown */
+};
+
+struct finding {
+	const uint64_t *keys;
+	unsigned tick_bits;
+	uint32_t *starts; /* of columns; one more */
+	uint32_t ncolumns;
+	uint32_t *tick_starts; /* in by_tick; one more */
+	uint32_t *by_tick;     /* columns */
+	uint8_t *roles;
+	uint32_t *leaders; /* of followers */
+};
+
+enum role { ROLE_NONE, ROLE_LEADER, ROLE_FOLLOWER };
+
+static uint32_t tick_of(const struct finding *finding, size_t i)
+{
+	return (uint32_t)(finding->keys[i] & bits_mask(finding->tick_bits));
+}
+
+static void find_columns(struct finding *finding, size_t count)
+{
+	uint64_t last = UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (finding->keys[i] >> finding->tick_bits != last)
+			finding->starts[finding->ncolumns++] = (uint32_t)i;
+		last = finding->keys[i] >> finding->tick_bits;
+	}
+	finding->starts[finding->ncolumns] = (uint32_t)count;
+}
+
+/* Columns by tick: counted, then placed from the end of each tick's places on. */
+static void sort_by_tick(struct finding *finding, size_t count, uint32_t nticks)
+{
+	for (size_t i = 0; i < count; i++)
+		finding->tick_starts[tick_of(finding, i)]++;
+	for (uint32_t t = 1; t <= nticks; t++)
+		finding->tick_starts[t] += finding->tick_starts[t - 1];
+	for (uint32_t c = finding->ncolumns; c-- > 0;)
+		for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++)
+			finding->by_tick[--finding->tick_starts[tick_of(finding, i)]] = c;
+}
+
+static uint32_t column_size(const struct finding *finding, uint32_t c)
+{
+	return finding->starts[c + 1] - finding->starts[c];
+}
+
+/* Are all ticks of c among those of `leader`? Their ranks there go to `ranks`, if not NULL. */
+static bool ranks_in(const struct finding *finding, uint32_t c, uint32_t leader, uint64_t *ranks)
+{
+	uint32_t at = finding->starts[leader], end = finding->starts[leader + 1];
+
+	for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++, at++) {
+		while (at < end && tick_of(finding, at) < tick_of(finding, i))
+			at++;
+		if (at == end || tick_of(finding, at) != tick_of(finding, i))
+			return false;
+		if (ranks)
+			ranks[i] = finding->keys[i] >> finding->tick_bits << finding->tick_bits |
+				   (at - finding->starts[leader]);
+	}
+	return true;
+}
+
+/* The one with the fewest changes; false: c leads, or stands alone. */
+static bool find_leader(struct finding *finding, uint32_t c)
+{
+	uint32_t size = column_size(finding, c), best = MOST_RATIO * size + 1;
+	uint32_t tick = tick_of(finding, finding->starts[c + 1] - 1);
+	uint32_t from = finding->tick_starts[tick], to = finding->tick_starts[tick + 1];
+
+	if (size < LEAST || finding->roles[c] == ROLE_LEADER || to - from > MOST_AT_ONCE)
+		return false;
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t other = finding->by_tick[i], changes = column_size(finding, other);
+
+		if (other == c || changes < size || changes >= best ||
+		    finding->roles[other] == ROLE_FOLLOWER || !ranks_in(finding, c, other, NULL))
+			continue;
+		best = changes;
+		finding->leaders[c] = other;
+	}
+	return best <= MOST_RATIO * size;
+}
+
+static void take_follower(struct finding *finding, uint32_t c, struct followers *out)
+{
+	uint32_t leader = finding->leaders[c];
+
+	finding->roles[c] = ROLE_FOLLOWER;
+	finding->roles[leader] = ROLE_LEADER;
+	ranks_in(finding, c, leader, out->keys);
+	out->attrs[out->count] = finding->keys[finding->starts[c]] >> finding->tick_bits;
+	out->starts[out->count++] = finding->starts[leader];
+}
+
+void followers_find(const uint64_t *keys, size_t count, unsigned tick_bits, uint32_t nticks,
+		    struct followers *out)
+{
+	struct finding finding = {.keys = keys,
+				  .tick_bits = tick_bits,
+				  .starts = mem_new_array(count + 1, sizeof(uint32_t)),
+				  .tick_starts =
+					  mem_new_array((size_t)nticks + 2, sizeof(uint32_t)),
+				  .by_tick = mem_new_array(count + 1, sizeof(uint32_t))};
+
+	find_columns(&finding, count);
+	sort_by_tick(&finding, count, nticks);
+	finding.roles = mem_new((size_t)finding.ncolumns + 1);
+	finding.leaders = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint32_t));
+	*out = (struct followers){
+		.keys = mem_new_array(count + 1, sizeof(uint64_t)),
+		.attrs = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t)),
+		.starts = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t))};
+	for (size_t i = 0; i < count; i++)
+		out->keys[i] = keys[i];
+	for (uint32_t c = 0; c < finding.ncolumns; c++)
+		if (find_leader(&finding, c))
+			take_follower(&finding, c, out);
+	mem_free(finding.starts);
+	mem_free(finding.tick_starts);
+	mem_free(finding.by_tick);
+	mem_free(finding.roles);
+	mem_free(finding.leaders);
+}
+
+void followers_release(struct followers *followers)
+{
+	mem_free(followers->keys);
+	mem_free(followers->attrs);
+	mem_free(followers->starts);
+}

@@ -1,0 +1,86 @@
+/*
+ * gaps.h - rising numbers as what lies between neighbours: exponential Golomb codes of order k
+ *
+ *     gap g, x = (g >> k) + 1 of n + 1 bits:   n zeros, a one, then the low n bits of x and k of g
+ *
+ * A gap near 2^k takes k + 1 to k + 3 bits, one that is far larger two for each bit more, so that
+ * one jump in a block does not widen what stands around it.
+ */
+#ifndef STATE_SLICES_GAPS_H
+#define STATE_SLICES_GAPS_H
+
+#include "state/slices/bits.h"
+
+#include <stdbool.h>
+
+enum { GAP_ZEROS = 32 }; /* at most: k is chosen so */
+
+static inline uint64_t gap_bits(uint64_t gap, unsigned k)
+{
+	return k + 2 * bits_width((gap >> k) + 1) - 1;
+}
+
+static inline void gap_put(struct bits_out *out, uint64_t gap, unsigned k)
+{
+	unsigned zeros = bits_width((gap >> k) + 1) - 1;
+
+	bits_put(out, UINT64_C(1) << zeros, zeros + 1);
+	bits_put(out, gap - (bits_mask(zeros) << k), k + zeros);
+}
+
+struct gaps { /* where reading is */
+	const uint8_t *bits;
+	uint64_t at, end; /* bits; 16 bytes behind the end can be loaded */
+	unsigned k;
+	uint64_t word; /* the next `have` bits */
+	unsigned have;
+};
+
+/* A code that the word does not hold as a whole. */
+static inline bool gap_refill(struct gaps *gaps, uint64_t *gap)
+{
+	unsigned zeros, width;
+
+	if (gaps->at >= gaps->end)
+		return false;
+	gaps->word = bits_load(gaps->bits + gaps->at / 8) >> (gaps->at & 7);
+	gaps->have = 64 - (unsigned)(gaps->at & 7);
+	if (!gaps->word)
+		return false;
+	zeros = (unsigned)__builtin_ctzll(gaps->word);
+	width = gaps->k + zeros;
+	if (zeros > GAP_ZEROS || width > 64)
+		return false;
+	gaps->at += zeros + 1;
+	*gap = bits_get(gaps->bits, gaps->at, width) + (bits_mask(zeros) << gaps->k);
+	gaps->at += width;
+	if (zeros + 1 + width < gaps->have) {
+		gaps->word >>= zeros + 1 + width;
+		gaps->have -= zeros + 1 + width;
+	} else {
+		gaps->have = 0;
+	}
+	return true;
+}
+
+/* False: damage. Bits behind the end may be taken for codes: gaps_end() tells. */
+static inline bool gap_get(struct gaps *gaps, uint64_t *gap)
+{
+	unsigned zeros = gaps->word ? (unsigned)__builtin_ctzll(gaps->word) : 64;
+	unsigned width = gaps->k + zeros, size = width + zeros + 1;
+
+	if (size >= gaps->have)
+		return gap_refill(gaps, gap);
+	*gap = (gaps->word >> 1 >> zeros & bits_mask(width)) + (bits_mask(zeros) << gaps->k);
+	gaps->word >>= size;
+	gaps->have -= size;
+	gaps->at += size;
+	return true;
+}
+
+static inline bool gaps_end(const struct gaps *gaps)
+{
+	return gaps->at <= gaps->end;
+}
+
+#endif

@@ -6,7 +6,7 @@ also the peer of `yore index`: it reads one page of each packet, 32 at a time. W
 import os
 import shutil
 
-from measure import cpu, middle, stats_of
+from measure import cpu, middle, stats_of, warm
 
 
 def cold(build, work, _corpus, args, report):
@@ -38,6 +38,8 @@ def cold(build, work, _corpus, args, report):
         peer.append(bench("read"))
         indexing.append(dropped("index", trace))
         first.append(dropped("at", trace, middle_of, "cpu[*]/thread"))
+        for name in os.listdir(trace):  # what follows may find in memory what fits there
+            warm(os.path.join(trace, name))
         sweep.append(heads())
         shutil.rmtree(fresh, ignore_errors=True)
         stats = asked()

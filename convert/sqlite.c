@@ -38,17 +38,6 @@ static bool run(struct sqlite *sqlite, const char *sql, struct error *err)
 	return sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(sqlite, err);
 }
 
-static void add_name(struct buf *out, const char *name)
-{
-	buf_add_char(out, '"');
-	for (; *name; name++) {
-		if (*name == '"')
-			buf_add_char(out, '"');
-		buf_add_char(out, *name);
-	}
-	buf_add_char(out, '"');
-}
-
 static const char *type_name(const struct values *values)
 {
 	if (values->list || values->kind == CELL_TEXT)
@@ -108,10 +97,10 @@ static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct targ
 
 	buf_clear(sql);
 	buf_add_text(sql, "CREATE TABLE ");
-	add_name(sql, target->name);
+	shape_add_name(sql, target->name);
 	for (size_t i = 0; i < ncolumns; i++) {
 		buf_add_text(sql, i ? ", " : "(");
-		add_name(sql, sheet->columns[i].name);
+		shape_add_name(sql, sheet->columns[i].name);
 		if (!state || i != STATE_VALUE)
 			buf_printf(sql, " %s", type_name(&sheet->columns[i]));
 	}
@@ -120,7 +109,7 @@ static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct targ
 		return false;
 	buf_clear(sql);
 	buf_add_text(sql, "INSERT INTO ");
-	add_name(sql, target->name);
+	shape_add_name(sql, target->name);
 	for (size_t i = 0; i < ncolumns; i++)
 		buf_add_text(sql, i ? ",?" : " VALUES(?");
 	buf_add_char(sql, ')');
@@ -297,9 +286,9 @@ static bool add_views(struct sqlite *sqlite, struct error *err)
 			continue;
 		buf_clear(&sqlite->text);
 		buf_add_text(&sqlite->text, "CREATE VIEW ");
-		add_name(&sqlite->text, colon + 1);
+		shape_add_name(&sqlite->text, colon + 1);
 		buf_add_text(&sqlite->text, " AS SELECT * FROM ");
-		add_name(&sqlite->text, name);
+		shape_add_name(&sqlite->text, name);
 		if (!run(sqlite, sqlite->text.data, err))
 			return false;
 	}

@@ -23,6 +23,17 @@ bool shape_same_name(const char *a, const char *b)
 	return lower(*a) == lower(*b);
 }
 
+void shape_add_name(struct buf *out, const char *name)
+{
+	buf_add_char(out, '"');
+	for (; *name; name++) {
+		if (*name == '"')
+			buf_add_char(out, '"');
+		buf_add_char(out, *name);
+	}
+	buf_add_char(out, '"');
+}
+
 /* ---- groups ---- */
 
 static const char *bare_name(const char *name)

@@ -11,10 +11,13 @@
 #ifndef ENGINE_SHAPE_H
 #define ENGINE_SHAPE_H
 
+#include "engine/base/buf.h"
 #include "engine/event.h"
 
 /* Names of tables and columns are one whatever the case of their letters (ASCII), as in SQL. */
 bool shape_same_name(const char *a, const char *b);
+/* The name as SQL's statements write it, between '"'. */
+void shape_add_name(struct buf *out, const char *name);
 
 enum column_kind {
 	COLUMN_TS,

@@ -54,23 +54,12 @@ struct events_cursor {
 
 /* ---- the table ---- */
 
-static void add_name(struct buf *out, const char *name)
-{
-	buf_add_char(out, '"');
-	for (; *name; name++) {
-		if (*name == '"')
-			buf_add_char(out, '"');
-		buf_add_char(out, *name);
-	}
-	buf_add_char(out, '"');
-}
-
 void events_declare(const struct shape *shape, struct buf *out)
 {
 	buf_add_text(out, "CREATE TABLE x(");
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
-		add_name(out, column->name);
+		shape_add_name(out, column->name);
 		buf_printf(out, " %s%s, ", column->type, column->hidden ? " HIDDEN" : "");
 	}
 	buf_add_text(out, EVENTS_KEY);

@@ -19,7 +19,8 @@ bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slic
 	run->offset_width = data[from + 1];
 	run->nblocks = (uint32_t)blocks;
 	size = (blocks * (run->key_width + run->offset_width) + 7) / 8;
-	if (run->key_width > 64 || run->offset_width > 32 || size > to - from - 2)
+	if (run->key_width > 64 || run->offset_width > 32 || size > to - from - 2 ||
+	    blocks > to - from - 2 - size) /* a block has a byte at least */
 		return false;
 	run->directory = data + from + 2;
 	run->blocks = run->directory + size;

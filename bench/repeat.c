@@ -77,7 +77,7 @@ static bool find_stamps(const struct stream *stream, const struct packet_info *i
 	unsigned short_bits = class->shape == HEAD_COMPACT ? 32 : 48;
 	unsigned id_bytes = class->shape == HEAD_COMPACT ? 1 : 2;
 	struct decoder *decoder = ctf_decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	uint64_t begin, end;
 	enum step step = STEP_END;
 
@@ -98,7 +98,7 @@ static bool find_stamps(const struct stream *stream, const struct packet_info *i
 			if (batch->head[i] > short_bits)
 				stamp_add(out, batch->at[i] / 8 + id_bytes + 4);
 	ctf_decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 	return ok && step == STEP_END;
 }
 

@@ -4,24 +4,48 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 
-struct batch *batch_new(uint32_t slots, const uint64_t *classes)
+struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes)
 {
 	struct batch *batch = mem_new(sizeof *batch);
 
-	if (!slots)
-		return batch;
-	batch->values = mem_new(sizeof *batch->values);
-	batch->values->classes = classes;
-	batch->values->slots = mem_new_array(slots + 1u, sizeof(struct slot));
-	batch->values->capacity = slots;
+	if (slots) {
+		batch->values = mem_new(sizeof *batch->values);
+		batch->values->classes = classes;
+		batch->values->slots = mem_new_array(slots + 1u, sizeof(struct slot));
+		batch->values->capacity = slots;
+	}
+	batch_room(batch, room);
 	return batch;
 }
 
 void batch_free(struct batch *batch)
 {
-	if (batch && batch->values) {
+	if (!batch)
+		return;
+	if (batch->values)
 		mem_free(batch->values->slots);
-		mem_free(batch->values);
-	}
+	mem_free(batch->values);
+	mem_free(batch->time);
 	mem_free(batch);
+}
+
+void batch_room(struct batch *batch, uint32_t room)
+{
+	const size_t each = sizeof *batch->time + sizeof *batch->at + sizeof *batch->class_index +
+			    sizeof *batch->values->first + sizeof *batch->head +
+			    sizeof *batch->flags;
+
+	if (room <= batch->room)
+		return;
+	mem_free(batch->time);
+	batch->room = room;
+	batch->count = 0;
+	batch->time = mem_new_array(room, each);
+	batch->at = (uint64_t *)(batch->time + room);
+	batch->class_index = (uint32_t *)(batch->at + room);
+	uint32_t *first = batch->class_index + room;
+	batch->head = (uint16_t *)(first + room);
+	batch->flags = batch->head + room;
+	if (batch->values)
+		batch->values->first = first;
 }

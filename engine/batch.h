@@ -4,6 +4,9 @@
  * A head's position is bits from the start of the packet's bytes. `at` is where the event begins
  * (its header), `at + head` where its contexts and payload begin. Positions rise inside a batch.
  *
+ * Arrays are as long as the batch was ever to hold: of a thousand streams' batches, only what is in
+ * use then takes room in a cache and in its table of pages.
+ *
  * Who wants the values of most events has them decoded with the heads: one look at the packet's
  * bytes instead of two. Slots of all events then lie behind one another in `values`.
  */
@@ -30,23 +33,26 @@ struct batch_values {
 	bool ends; /* where they are used up the batch may end; else what follows has no values */
 	/* First slot of an event: BATCH_NO_VALUES: they were not decoded, decoder_fields() does it
 	 */
-	uint32_t first[BATCH_MAX];
+	uint32_t *first;
 };
 
 struct batch {
-	uint32_t count, capacity; /* capacity: how many the next fill may hold, <= BATCH_MAX */
+	uint32_t count, capacity; /* capacity: how many the next fill may hold, <= room */
 	uint32_t first;           /* index in its packet of event 0 of the batch */
-	nstime time[BATCH_MAX];
-	uint64_t at[BATCH_MAX];
-	uint32_t class_index[BATCH_MAX]; /* into trace->classes */
-	uint16_t head[BATCH_MAX];        /* bits of the header */
-	uint16_t flags[BATCH_MAX];
+	uint32_t room;            /* of the arrays, which lie in one block */
+	nstime *time;
+	uint64_t *at;
+	uint32_t *class_index; /* into trace->classes */
+	uint16_t *head;        /* bits of the header */
+	uint16_t *flags;
 	struct batch_values *values; /* NULL: nobody wants them yet */
 };
 
 /* `slots`: room for values, 0: none. `classes` is borrowed. */
-struct batch *batch_new(uint32_t slots, const uint64_t *classes);
+struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes);
 void batch_free(struct batch *batch);
+/* At least so much room; where it has to grow, what the batch held is gone. */
+void batch_room(struct batch *batch, uint32_t room);
 /* Puts entry `from` in the place of entry `to`. */
 static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
 {

@@ -1,21 +1,32 @@
 /*
  * events.c - streams merged in order of time
  *
- *     stream cursors ── heads ──> loser tree ── winner, second ──> a run of the winner's batch
+ *     stream cursors ── windows ──> merge ──> runs of their batches
  *
- * The run goes as far as the second's head, so that the tree is played once per run and not once
- * per event. Streams are merged in groups: those with time, then those without; unordered, each
- * stream is a group. Backward keys are negated and leaves count from the end, so that the tree
- * knows one direction only.
+ * Streams are merged in groups: those with time, then those without; unordered, each stream is a
+ * group. Backward leaves count from the end.
  */
 #include "index/events.h"
 
 #include "engine/base/mem.h"
-#include "index/loser.h"
+#include "index/merge.h"
 #include "index/stream_cursor.h"
 
-/* Heads kept by all batches together; what they take stays in a core's cache. */
-enum { HEADS_BUDGET = 40000, SLOTS_BUDGET = 24000, SLOTS_LEAST = 256, SLOTS_MOST = 4096 };
+/*
+ * What all batches together take stays in a core's cache. Many streams would leave too little for
+ * each, where the way to a stream's next batch is dear: ENOUGH is taken from a second budget then,
+ * and what does not stay near is asked for early (merge.c).
+ */
+enum {
+	HEADS_NEAR = 40000,
+	HEADS_FAR = 512 << 10,
+	HEADS_ENOUGH = 256,
+	SLOTS_NEAR = 24000,
+	SLOTS_FAR = 2 << 20,
+	SLOTS_ENOUGH = 1024,
+	SLOTS_LEAST = 256,
+	SLOTS_MOST = 4096
+};
 
 struct events {
 	struct index *index;
@@ -29,8 +40,7 @@ struct events {
 	nstime first, last; /* for progress */
 
 	size_t group, group_end; /* cursors being merged */
-	struct loser tree;
-	bool taken; /* the winner gave a run: its head must be found again */
+	struct merge merge;
 	bool failed;
 	struct error error;
 
@@ -112,11 +122,23 @@ static bool any_timed(const struct trace *trace)
 	return any;
 }
 
+static size_t clamp(size_t n, size_t least, size_t most)
+{
+	return n < least ? least : n > most ? most : n;
+}
+
+static uint32_t heads_of_batch(size_t nstreams)
+{
+	size_t least = clamp(HEADS_FAR / (nstreams + 1), BATCH_MIN, HEADS_ENOUGH);
+
+	return (uint32_t)clamp(HEADS_NEAR / (nstreams + 1), least, BATCH_MAX);
+}
+
 static uint32_t slots_of_batch(size_t nstreams)
 {
-	size_t slots = SLOTS_BUDGET / (nstreams + 1);
+	size_t least = clamp(SLOTS_FAR / (nstreams + 1), SLOTS_LEAST, SLOTS_ENOUGH);
 
-	return slots > SLOTS_MOST ? SLOTS_MOST : slots < SLOTS_LEAST ? SLOTS_LEAST : (uint32_t)slots;
+	return (uint32_t)clamp(SLOTS_NEAR / (nstreams + 1), least, SLOTS_MOST);
 }
 
 bool events_open(struct index *index, const struct events_options *options, struct events **out,
@@ -136,17 +158,14 @@ bool events_open(struct index *index, const struct events_options *options, stru
 	};
 	if (options->values)
 		events->setup.value_slots = slots_of_batch(events->trace->nstreams);
-	events->setup.scratch = batch_new(events->setup.value_slots, options->classes);
+	events->setup.scratch = batch_new(BATCH_MIN, events->setup.value_slots, options->classes);
 	events->cursors =
 		mem_new_array(events->trace->nstreams + 1, sizeof(struct stream_cursor *));
 	events->untimed_range = !any_timed(events->trace);
 	add_cursors(events, true);
 	events->ntimed = events->ncursors;
 	add_cursors(events, false);
-	size_t limit = HEADS_BUDGET / (events->ncursors + 1);
-	events->setup.batch_limit = limit > BATCH_MAX   ? BATCH_MAX
-				    : limit < BATCH_MIN ? BATCH_MIN
-							: (uint32_t)limit;
+	events->setup.batch_limit = heads_of_batch(events->ncursors);
 	if (!events_seek(events, options->begin, options->end, err)) {
 		events_close(events);
 		return false;
@@ -161,7 +180,7 @@ void events_close(struct events *events)
 		return;
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
-	loser_release(&events->tree);
+	merge_release(&events->merge);
 	batch_free(events->setup.scratch);
 	mem_free(events->cursors);
 	mem_free(events);
@@ -173,13 +192,13 @@ bool events_seek(struct events *events, nstime begin, nstime end, struct error *
 
 	events->options.begin = begin;
 	events->options.end = end;
-	events->failed = events->taken = false;
+	events->failed = false;
 	events->run.count = events->given = 0;
 	if (events->options.progress && !claimed_range(events, err))
 		return false;
 	/* Before the first group; nothing is read until somebody asks. */
 	events->group = events->group_end = backward ? events->ncursors : 0;
-	loser_release(&events->tree);
+	merge_release(&events->merge);
 	return true;
 }
 
@@ -203,33 +222,31 @@ static size_t cursor_of_leaf(const struct events *events, uint32_t leaf)
 	return events->options.backward ? events->group_end - 1 - leaf : events->group + leaf;
 }
 
-static bool find_head(struct events *events, uint32_t leaf, int64_t *key, bool *live,
-		      struct error *err)
+/* The leaf's next window, if there is one. */
+static bool fill_window(struct events *events, uint32_t leaf, struct error *err)
 {
-	nstime time = 0;
-	enum step step =
-		stream_cursor_settle(events->cursors[cursor_of_leaf(events, leaf)], &time, err);
+	struct stream_cursor *cursor = events->cursors[cursor_of_leaf(events, leaf)];
+	enum step step = stream_cursor_settle(cursor, err);
 
-	*key = events->options.backward ? ~time : time;
-	*live = step == STEP_ITEM;
-	return step != STEP_ERROR;
+	if (step == STEP_ERROR)
+		return false;
+	if (step == STEP_ITEM)
+		stream_cursor_take(cursor, merge_window(&events->merge, leaf));
+	merge_refilled(&events->merge, leaf, step == STEP_ITEM);
+	return true;
 }
 
 static bool begin_group(struct events *events, size_t group, size_t group_end, struct error *err)
 {
 	events->group = group;
 	events->group_end = group_end;
-	loser_release(&events->tree);
-	loser_init(&events->tree, (uint32_t)(group_end - group));
-	for (uint32_t leaf = 0; leaf < group_end - group; leaf++) {
-		int64_t key;
-		bool live;
+	merge_release(&events->merge);
+	merge_init(&events->merge, (uint32_t)(group_end - group), events->options.backward);
+	for (uint32_t leaf = 0; leaf < group_end - group; leaf++)
 		if (!begin_cursor(events, cursor_of_leaf(events, leaf), err) ||
-		    !find_head(events, leaf, &key, &live, err))
+		    !fill_window(events, leaf, err))
 			return false;
-		loser_set(&events->tree, leaf, key, live);
-	}
-	loser_build(&events->tree);
+	merge_build(&events->merge);
 	return true;
 }
 
@@ -255,52 +272,16 @@ static enum step next_group(struct events *events, struct error *err)
 
 /* Runs */
 
-/* How far the winner may go: to the second's head, and at its very time the lower leaf is first. */
-static nstime bound_of(const struct events *events, const struct loser_head *winner)
-{
-	struct loser_head second = loser_second(&events->tree);
-	int64_t key = second.live ? second.key : INT64_MAX;
-
-	if (second.live && second.leaf < winner->leaf && key > INT64_MIN)
-		key--;
-	return events->options.backward ? ~key : key;
-}
-
-/* The winner's head after it gave a run; unless it is in the same batch and known already. */
-static bool find_next_head(struct events *events, struct error *err)
-{
-	int64_t key;
-	bool live;
-
-	if (!find_head(events, loser_winner(&events->tree).leaf, &key, &live, err))
-		return false;
-	loser_replay(&events->tree, key, live);
-	events->taken = false;
-	return true;
-}
-
-static void take_run(struct events *events, const struct loser_head *winner, struct run *out)
-{
-	struct stream_cursor *cursor = events->cursors[cursor_of_leaf(events, winner->leaf)];
-	nstime next;
-
-	if (stream_cursor_take(cursor, bound_of(events, winner), out, &next))
-		loser_replay(&events->tree, events->options.backward ? ~next : next, true);
-	else
-		events->taken = true;
-}
-
 static enum step find_run(struct events *events, struct run *out, struct error *err)
 {
 	for (;;) {
-		if (events->taken && !find_next_head(events, err))
-			return STEP_ERROR;
-		if (events->tree.count) {
-			struct loser_head winner = loser_winner(&events->tree);
-			if (winner.live) {
-				take_run(events, &winner, out);
-				return STEP_ITEM;
-			}
+		struct merge *merge = &events->merge;
+		if (merge_next(merge, out))
+			return STEP_ITEM;
+		if (merge->empty != MERGE_NONE) {
+			if (!fill_window(events, merge->empty, err))
+				return STEP_ERROR;
+			continue;
 		}
 		enum step step = next_group(events, err);
 		if (step != STEP_ITEM)
@@ -333,8 +314,8 @@ void run_event(const struct trace *trace, const struct run *run, uint32_t i, str
 		.cpu = run->cpu,
 		.no_time = batch->flags[i] & HEAD_NO_TIME,
 		.position = {.stream = run->stream->index,
-			     .source = run->packet->source,
-			     .offset = run->packet->off,
+			     .source = run->packet->rec.source,
+			     .offset = run->packet->rec.off,
 			     .index = run_index(run, i),
 			     .at = batch->at[i]},
 	};

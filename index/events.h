@@ -107,7 +107,7 @@ struct run {
 	uint32_t first, count;
 	struct decoder *decoder; /* for reader->decoder_fields(); packet is open */
 	const struct reader *reader;
-	const struct packet *packet;
+	const struct packet_info *packet;
 	const uint32_t *index; /* per entry of the batch; NULL: batch->first + i */
 	struct event loss;     /* when count is 0 */
 };

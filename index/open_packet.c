@@ -31,7 +31,7 @@ struct open_packet *open_packet_new(const struct packet_view *view)
 	struct open_packet *packet = mem_new(sizeof *packet);
 
 	packet->view = view;
-	packet->batch = batch_new(view->value_slots, view->classes);
+	packet->batch = batch_new(BATCH_MIN, view->value_slots, view->classes);
 	return packet;
 }
 
@@ -94,6 +94,7 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 	const struct packet_view *view = packet->view;
 	struct error err;
 
+	batch_room(batch, capacity);
 	batch->count = 0;
 	batch->capacity = capacity;
 	enum step step = view->reader->decoder_next(packet->decoder, batch, &err);
@@ -197,7 +198,7 @@ static void keep_selected(struct open_packet *packet)
 		.count = packet->end - packet->pos,
 		.decoder = packet->decoder,
 		.reader = view->reader,
-		.packet = &packet->info.rec,
+		.packet = &packet->info,
 		.index = packet->indexed ? packet->index : NULL,
 	};
 	n = view->select(view->select_arg, &run, entries);
@@ -349,6 +350,7 @@ static bool slice_heads(struct open_packet *packet)
 	uint32_t n = left < BATCH_MAX ? (uint32_t)left : BATCH_MAX;
 
 	packet->pos = 0;
+	batch_room(batch, n);
 	batch->first = 0;
 	batch->count = packet->end = n;
 	if (!n)

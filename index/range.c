@@ -164,7 +164,7 @@ static void tell_damaged(struct trace *trace, const struct stream *stream,
 {
 	const struct reader *reader = trace->parts[stream->part]->reader;
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	enum step step = STEP_ERROR;
 	struct error cause;
 
@@ -174,7 +174,7 @@ static void tell_damaged(struct trace *trace, const struct stream *stream,
 			;
 	if (step == STEP_ERROR)
 		trace_damage_at(trace, stream, info->rec.source, info->rec.off, &cause);
-	mem_free(batch);
+	batch_free(batch);
 	reader->decoder_free(decoder);
 }
 

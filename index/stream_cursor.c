@@ -354,7 +354,7 @@ static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, s
 	cursor->npending = 0;
 	cursor->next = cursor->bracket = 0;
 	cursor->guard = cursor->left = (struct guard){0};
-	cursor->settled = cursor->loss_next = cursor->ahead = false;
+	cursor->loss_next = cursor->ahead = false;
 	if (!find_table(cursor, err))
 		return false;
 	if (cursor->setup->options->losses && !losses_begin(&cursor->losses, begin, end, err))
@@ -502,10 +502,7 @@ static bool settle_once(struct stream_cursor *cursor, struct error *err)
 	if (!(cursor->view.backward ? backward_settle(cursor, err) : forward_settle(cursor, err)))
 		return false;
 	limit_by_second(cursor);
-	if (cursor->setup->options->losses && !settle_losses(cursor, err))
-		return false;
-	cursor->settled = !cursor->loss_next;
-	return true;
+	return !cursor->setup->options->losses || settle_losses(cursor, err);
 }
 
 /* After resuming: true when the head was given before, and is dropped. */
@@ -533,8 +530,10 @@ static bool drop_given(struct stream_cursor *cursor)
 	return true;
 }
 
-static enum step settle_slowly(struct stream_cursor *cursor, nstime *time, struct error *err)
+enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err)
 {
+	if (cursor->count == 0 || cursor->view.begin >= cursor->view.end)
+		return STEP_END;
 	do {
 		bool good = settle_once(cursor, err);
 		while (is_renumbered(cursor))
@@ -543,35 +542,7 @@ static enum step settle_slowly(struct stream_cursor *cursor, nstime *time, struc
 			return STEP_ERROR;
 	} while (cursor->resuming && drop_given(cursor));
 	cursor->resuming = false;
-	const struct open_packet *top = stream_top(cursor);
-	if (cursor->loss_next)
-		*time = losses_head(&cursor->losses)->time;
-	else if (top)
-		*time = open_packet_time(top);
-	else
-		return STEP_END;
-	return STEP_ITEM;
-}
-
-/* True when the top's next entry is the head: nothing else can come before it. */
-static inline bool within_limit(const struct stream_cursor *cursor, const struct open_packet *top,
-				nstime *time)
-{
-	if (top->pos == top->end)
-		return false;
-	*time = open_packet_time(top);
-	return cursor->view.backward ? *time >= cursor->limit : *time <= cursor->limit;
-}
-
-enum step stream_cursor_settle(struct stream_cursor *cursor, nstime *time, struct error *err)
-{
-	const struct open_packet *top = stream_top(cursor);
-
-	if (cursor->settled && top && within_limit(cursor, top, time))
-		return STEP_ITEM;
-	if (cursor->count == 0 || cursor->view.begin >= cursor->view.end)
-		return STEP_END;
-	return settle_slowly(cursor, time, err);
+	return cursor->loss_next || stream_top(cursor) ? STEP_ITEM : STEP_END;
 }
 
 /* Taking */
@@ -625,13 +596,13 @@ static uint32_t run_begin(const nstime *time, uint32_t from, uint32_t to, nstime
 	return times_lower_bound(time, high - from > step ? high - step : from, high, t);
 }
 
-bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run, nstime *next)
+void stream_cursor_take(struct stream_cursor *cursor, struct run *run)
 {
 	run->stream = cursor->stream;
 	run->reader = cursor->view.reader;
 	if (cursor->loss_next) {
 		take_loss(cursor, run);
-		return false;
+		return;
 	}
 	struct open_packet *top = stream_top(cursor);
 	const nstime *time = top->batch->time;
@@ -641,14 +612,12 @@ bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *
 
 	if (!cursor->view.backward) {
 		late = cursor->given && head < cursor->last_time;
-		limit = bound < limit ? bound : limit;
 		if (time[end - 1] > limit)
 			end = times_lower_bound(time, pos + 1, end, limit + 1);
 		cursor->last_time = time[end - 1];
 		top->pos = end;
 	} else {
 		late = cursor->given && head > cursor->last_time;
-		limit = bound > limit ? bound : limit;
 		if (time[pos] < limit)
 			pos = run_begin(time, pos, end - 1, limit);
 		cursor->last_time = time[pos];
@@ -662,7 +631,6 @@ bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *
 	run->first = pos;
 	run->count = end - pos;
 	run->decoder = top->decoder;
-	run->packet = &top->info.rec;
+	run->packet = &top->info;
 	run->index = top->indexed ? top->index : NULL;
-	return within_limit(cursor, top, next);
 }

@@ -31,12 +31,12 @@ void stream_cursor_free(struct stream_cursor *cursor);
 /* Turns to [begin, end); then settle. */
 bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err);
 
-/* Finds the head: STEP_ITEM and its time, STEP_END: nothing is left. */
-enum step stream_cursor_settle(struct stream_cursor *cursor, nstime *time, struct error *err);
+/* Finds the head; STEP_END: nothing is left. */
+enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
 /*
- * Takes the head and what follows it in the same batch up to `bound` (forward: times <= bound,
- * backward: >=). *run is borrowed until the next settle. True: *next is the new head already.
+ * Takes the head and all that follows it in the same batch and is known to come next. *run is
+ * borrowed until the next settle, which asks for all of it to have been given.
  */
-bool stream_cursor_take(struct stream_cursor *cursor, nstime bound, struct run *run, nstime *next);
+void stream_cursor_take(struct stream_cursor *cursor, struct run *run);
 
 #endif

@@ -58,7 +58,6 @@ struct stream_cursor {
 	bool ahead_some, ahead_exact; /* forward: there is a record; its begin is right */
 	nstime ahead_time;            /* forward: its begin; backward: the reach of all below it */
 
-	bool settled; /* `limit` holds */
 	nstime limit; /* how far the head's packet may go before anything else must be looked at */
 	nstime last_time;  /* of the event given last */
 	struct place last; /* its place, when its window is left */

@@ -28,7 +28,7 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 	if (!hands->batch) {
 		bool values = hands->sweeper->options->values;
 		hands->batch =
-			batch_new(values ? VALUE_SLOTS : 0, hands->sweeper->options->classes);
+			batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0, hands->sweeper->options->classes);
 		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
 		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
 	}
@@ -121,7 +121,7 @@ static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of
 }
 
 static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
-		       const struct packet *rec, struct error *err)
+		       const struct packet_info *info, struct error *err)
 {
 	const struct reader *reader = hands->sweeper->trace->parts[of->stream->part]->reader;
 	const struct sweep *sweep = hands->sweeper->sweep;
@@ -133,12 +133,12 @@ static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
 		return true;
 	struct sweep_run run = {
 		.run = {.stream = of->stream,
-			.cpu = rec->cpu >= 0 ? rec->cpu : of->stream->cpu,
+			.cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
 			.batch = hands->batch,
 			.count = hands->batch->count,
 			.decoder = hands->decoder,
 			.reader = reader,
-			.packet = rec,
+			.packet = info,
 			.index = some ? hands->index : NULL},
 		.bits = sweep->bits ? hands->bits : NULL,
 	};
@@ -180,7 +180,7 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		step = reader->decoder_next(hands->decoder, batch, &cause);
 		events += batch->count;
 		batch_no_values(batch, reader->values);
-		good = !batch->count || give_batch(hands, of, &info->rec, err);
+		good = !batch->count || give_batch(hands, of, info, err);
 	}
 	if (sweep->packet)
 		sweep->packet_end(hands->own, good && step == STEP_END);

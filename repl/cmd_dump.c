@@ -197,7 +197,7 @@ static bool dump_events(struct dump *dump, const struct stream *stream,
 	struct decoder *decoder = reader->decoder_new(stream);
 	struct event_writer *writer =
 		event_writer_new(trace, dump->options->format, &dump->times, dump->sink);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	int32_t cpu = info->rec.cpu >= 0 ? info->rec.cpu : stream->cpu;
 	bool ok = reader->decoder_open(decoder, info, err);
 	enum step step = STEP_ITEM;
@@ -222,7 +222,7 @@ static bool dump_events(struct dump *dump, const struct stream *stream,
 	}
 	event_writer_free(writer);
 	reader->decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 	return true;
 }
 

@@ -240,8 +240,8 @@ static bool decode(struct events_cursor *cursor)
 							&cursor->fields, &err);
 		cursor->decoded = good ? FIELDS_THERE : FIELDS_FAILED;
 		if (!good)
-			trace_damage_at(cursor->host->trace, run->stream, run->packet->source,
-					run->packet->off, &err);
+			trace_damage_at(cursor->host->trace, run->stream, run->packet->rec.source,
+					run->packet->rec.off, &err);
 	}
 	return cursor->decoded == FIELDS_THERE;
 }
@@ -457,9 +457,9 @@ static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum c
 	const struct run *run = &cursor->run;
 
 	if (kind == COLUMN_FILE)
-		put_text(out, source_name(run->stream->sources[run->packet->source]));
+		put_text(out, source_name(run->stream->sources[run->packet->rec.source]));
 	else if (kind == COLUMN_OFFSET)
-		sqlite3_result_int64(out, (int64_t)run->packet->off);
+		sqlite3_result_int64(out, (int64_t)run->packet->rec.off);
 	else if (kind == COLUMN_INDEX)
 		sqlite3_result_int64(out, run_index(run, cursor->at));
 	else if (cursor->host->path)

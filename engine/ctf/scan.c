@@ -52,7 +52,7 @@ static bool walk(const struct stream *stream, const struct packet_info *info, ui
 		 uint32_t most, struct walked *out, struct error *err)
 {
 	struct decoder *d = ctf_decoder_new(stream);
-	struct batch *b = mem_new(sizeof *b);
+	struct batch *b = batch_new(BATCH_MAX, 0, NULL);
 	nstime last = NSTIME_MIN;
 	enum step step = STEP_END;
 
@@ -76,7 +76,7 @@ static bool walk(const struct stream *stream, const struct packet_info *info, ui
 	}
 	out->damaged = step == STEP_ERROR; /* whoever reads the packet reports it */
 	ctf_decoder_free(d);
-	mem_free(b);
+	batch_free(b);
 	return ok;
 }
 

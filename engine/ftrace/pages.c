@@ -132,7 +132,7 @@ bool packet_times(const struct stream *stream, const struct packet_info *info, n
 		  nstime *last, bool *fell)
 {
 	struct decoder *decoder = ftrace_decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	struct error ignored;
 	bool any = false;
 	nstime before = NSTIME_MIN;
@@ -153,7 +153,7 @@ bool packet_times(const struct stream *stream, const struct packet_info *info, n
 			}
 		}
 	}
-	mem_free(batch);
+	batch_free(batch);
 	ftrace_decoder_free(decoder);
 	return any;
 }

@@ -178,7 +178,7 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 	const struct reader *reader = decoded_reader(trace, stream);
 	static uint64_t seed = 1;
 	uint64_t chance = next_random(&seed);
-	struct batch *batch = batch_new(reader->values ? 1 + (uint32_t)chance % 6000 : 0, NULL);
+	struct batch *batch = batch_new(BATCH_MAX, reader->values ? 1 + (uint32_t)chance % 6000 : 0, NULL);
 	enum step step = STEP_ITEM;
 	struct error err;
 

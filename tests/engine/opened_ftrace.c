@@ -76,7 +76,7 @@ void decode(const struct reader *reader, const struct stream *stream,
 	    const struct packet_info *info, uint32_t capacity, bool again, struct got *out)
 {
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	enum step step = STEP_END;
 	struct error err = {0};
 	struct mark mark;
@@ -105,7 +105,7 @@ void decode(const struct reader *reader, const struct stream *stream,
 		snprintf(out->last, sizeof out->last, "%s", err.text);
 	}
 	reader->decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 }
 
 void decode_stream(const struct trace *trace, const struct stream *stream, struct records *records,

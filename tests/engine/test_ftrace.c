@@ -199,7 +199,7 @@ static void a_type_without_format_has_its_bytes_shown(void **state)
 	const struct stream *stream = stream_of(opened.trace, "cpu0");
 	records_scan(opened.trace, stream, NULL, &records);
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	batch->capacity = 10;
 	assert_true(reader->decoder_open(decoder, &records.items[0], &err));
 	assert_int_equal(reader->decoder_next(decoder, batch, &err), STEP_ITEM);
@@ -214,7 +214,7 @@ static void a_type_without_format_has_its_bytes_shown(void **state)
 	assert_int_equal(len, 6);
 	assert_memory_equal(bytes, "\1\2raw!", 6);
 	reader->decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 	records_release(&records);
 	opened_release(&opened);
 	made_release(&made);

@@ -42,7 +42,7 @@ static void saved_names_hold_from_the_start(void **state)
 	assert_int_equal(records.count, 1);
 	assert_true(records.items[0].rec.flags & PACKET_BEFORE_ALL);
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	batch->capacity = 10;
 	assert_true(reader->decoder_open(decoder, &records.items[0], &err));
 	assert_int_equal(reader->decoder_next(decoder, batch, &err), STEP_ITEM);
@@ -57,7 +57,7 @@ static void saved_names_hold_from_the_start(void **state)
 	}
 	assert_int_equal(reader->decoder_next(decoder, batch, &err), STEP_END);
 	reader->decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 	records_release(&records);
 	opened_release(&opened);
 	made_release(&made);

@@ -38,7 +38,7 @@ static void take_packet(struct trace *trace, const struct stream *stream, struct
 {
 	const struct reader *reader = decoded_reader(trace, stream);
 	static const char *const name[] = {"tid"};
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	struct fields fields;
 	struct field field;
 	struct error err;
@@ -59,7 +59,7 @@ static void take_packet(struct trace *trace, const struct stream *stream, struct
 				(struct want){batch->time[i], info->rec.cpu, (int32_t)field.slot.s};
 		}
 	reader->decoder_leave(decoder);
-	mem_free(batch);
+	batch_free(batch);
 }
 
 /* All events of the trace, packet by packet, the last packet first. */
@@ -403,7 +403,7 @@ static void *read_streams(void *arg)
 {
 	struct reading *reading = arg;
 	struct trace *trace = reading->trace;
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	struct packet_info info;
 	struct error err;
 
@@ -423,7 +423,7 @@ static void *read_streams(void *arg)
 		}
 		reader->decoder_free(decoder);
 	}
-	mem_free(batch);
+	batch_free(batch);
 	return NULL;
 }
 

@@ -236,7 +236,7 @@ static void check_packet(const struct stream *stream, struct decoder *decoder, s
 static void check_stream(struct stream *stream)
 {
 	struct decoder *decoder = ctf_decoder_new(stream);
-	struct batch *batch = batch_new(200, NULL);
+	struct batch *batch = batch_new(BATCH_MAX, 200, NULL);
 	struct packet_info info;
 	struct scan scan = {0};
 	struct error err = {0};

@@ -156,7 +156,7 @@ static void check_extents(const struct stream *stream, const struct packet_info 
 static void check_stream(const struct reader *reader, const struct stream *stream)
 {
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	struct packet_info info;
 	struct scan scan = {0};
 	struct error err = {0};
@@ -173,7 +173,7 @@ static void check_stream(const struct reader *reader, const struct stream *strea
 		if (!(info.rec.flags & PACKET_EMPTY))
 			check_packet(reader, decoder, batch, &info);
 	}
-	mem_free(batch);
+	batch_free(batch);
 	reader->decoder_free(decoder);
 }
 

@@ -42,7 +42,7 @@ static void decode_alone(const struct stream *stream, const struct reader *reade
 			 const struct packet_info *info, struct all *all)
 {
 	struct decoder *decoder = reader->decoder_new(stream);
-	struct batch *batch = mem_new(sizeof *batch);
+	struct batch *batch = batch_new(BATCH_MAX, 0, NULL);
 	struct error err;
 
 	assert_true(reader->decoder_open(decoder, info, &err));
@@ -56,7 +56,7 @@ static void decode_alone(const struct stream *stream, const struct reader *reade
 				info->rec.source, batch->first + i, batch->class_index[i]};
 		}
 	reader->decoder_free(decoder);
-	mem_free(batch);
+	batch_free(batch);
 }
 
 static void decode_all_alone(struct index *index, struct all *all)

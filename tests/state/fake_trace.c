@@ -127,7 +127,7 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 	cursor->range = *range;
 	cursor->at = range->backward ? cursor->fake->nitems : 0;
 	if (range->sieve) {
-		cursor->batch = batch_new(0, NULL);
+		cursor->batch = batch_new(BATCH_MAX, 0, NULL);
 		sieve_begin(range->sieve, &cursor->range, range->from.time, range->to.time);
 	}
 	*out = cursor;

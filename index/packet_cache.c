@@ -92,7 +92,7 @@ bool known_packet_open(struct known_packet *packet, const struct packet_info *in
 	return !packet->damaged;
 }
 
-static bool describes(const struct packet_info *info, const struct known_packet *packet)
+bool known_packet_is(const struct known_packet *packet, const struct packet_info *info)
 {
 	const struct packet_info *own = &packet->info;
 	const struct packet *a = &info->rec, *b = &own->rec;
@@ -215,7 +215,7 @@ static struct known_packet *find(const struct packet_cache *cache, const struct 
 {
 	struct known_packet *packet = cache->chains[stream->index];
 
-	while (packet && !describes(info, packet))
+	while (packet && !known_packet_is(packet, info))
 		packet = packet->next;
 	return packet;
 }

@@ -56,6 +56,8 @@ struct packet_cache *index_packets(struct index *index); /* borrowed until index
 /* A packet that is to be opened with known_packet_open(). */
 struct known_packet *known_packet_new(const struct stream *stream, const struct reader *reader);
 void known_packet_free(struct known_packet *packet);
+/* True when it is the packet that *info describes, and opened as that says. */
+bool known_packet_is(const struct known_packet *packet, const struct packet_info *info);
 /* Opens another packet; *info is copied. On an error the packet is damaged. */
 bool known_packet_open(struct known_packet *packet, const struct packet_info *info,
 		       struct error *err);

@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct work {
 	struct session *session;
@@ -262,20 +261,13 @@ static bool check(const struct options *options, const struct convert_kind *kind
 	return true;
 }
 
-static unsigned jobs_of(const struct options *options)
-{
-	long count = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return options->jobs ? options->jobs : count > 1 ? (unsigned)count : 1;
-}
-
 static bool describe(struct session *session, const struct convert_kind *kind,
 		     struct convert_options *out, struct error *err)
 {
 	*out = (struct convert_options){.trace = session_trace(session, err),
 					.to = kind->name,
 					.path = session->options->words.items[0],
-					.jobs = jobs_of(session->options)};
+					.jobs = options_threads(session->options)};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
 		return false;
 	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)

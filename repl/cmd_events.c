@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "index/sweep.h"
 #include "repl/cmds.h"
+#include "repl/event_rows.h"
 #include "repl/filter.h"
 #include "repl/render.h"
 
@@ -26,8 +27,9 @@ struct show {
 	const struct options *options;
 	struct sink *sink;
 	struct filter *filter;
-	struct event_writer *writer;
+	struct event_rows *rows; /* when they are written */
 	enum mode mode;
+	bool backward;       /* the range that is gone through */
 	uint64_t left, skip; /* rows that may still come; that are passed over first */
 	uint64_t count;      /* events, or rows that were probed */
 	nstime last;         /* of the row probed last */
@@ -62,42 +64,44 @@ static void meet_loss(struct show *show, const struct event *loss)
 	if (show->mode == MODE_COUNT || filter_selects(show->filter))
 		return;
 	if (take_row(show, loss->time))
-		wrote(show, event_write_loss(show->writer, loss));
+		wrote(show, event_rows_loss(show->rows, loss));
 }
 
-/* One event of a run, which no filter needs to look at. */
-static void show_head(struct show *show, const struct run *run, uint32_t i)
+/* Entries [first, first + count) of a run, which are rows. */
+static void show_entries(struct show *show, const struct run *run, uint32_t first, uint32_t count)
 {
-	const struct trace *trace = show->session->trace;
-	const struct event_class *class = trace->classes[run->batch->class_index[i]];
-	struct error err; /* clearing it would cost what formatting a number costs */
-	struct fields fields;
+	bool backward = show->backward;
 
-	if (!take_row(show, run->batch->time[i]))
-		return;
-	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
-
-	if (!decoded)
-		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
-		    (long long)run->batch->time[i], err.text);
-	show->session->damaged += !decoded;
-	if (decoded && !show->options->reverse) /* names hold from their event on */
-		event_writer_learn(show->writer, &fields);
-	wrote(show, event_write(show->writer, run->batch->time[i], run->stream, run->cpu, class,
-				decoded ? &fields : NULL));
-}
-
-static void show_run(struct show *show, const struct run *run, bool backward)
-{
-	if (!run->count) {
-		meet_loss(show, &run->loss);
-		return;
+	/* those that are probed or passed over, one by one */
+	while (count && !show->stopped && (show->mode != MODE_WRITE || show->skip)) {
+		take_row(show, run->batch->time[backward ? first + count - 1 : first]);
+		first += !backward;
+		count--;
 	}
-	for (uint32_t n = 0; n < run->count && !show->stopped; n++)
-		show_head(show, run, backward ? run->first + run->count - 1 - n : run->first + n);
+	if (!count || show->stopped)
+		return;
+	uint32_t most = show->left < count ? (uint32_t)show->left : count;
+	show->left -= most;
+	if (!event_rows_run(show->rows, run, backward ? first + count - most : first, most) ||
+	    !show->left)
+		show->stopped = true;
 }
 
-static bool show_runs(struct show *show, struct events *events, bool backward, struct error *err)
+static void show_run(struct show *show, const struct run *run)
+{
+	if (run->count)
+		show_entries(show, run, run->first, run->count);
+	else
+		meet_loss(show, &run->loss);
+}
+
+/* False: nobody reads any more. */
+static bool tick(struct show *show)
+{
+	return show->rows ? event_rows_tick(show->rows) : sink_tick(show->sink);
+}
+
+static bool show_runs(struct show *show, struct events *events, struct error *err)
 {
 	struct run run;
 	enum step step;
@@ -105,11 +109,11 @@ static bool show_runs(struct show *show, struct events *events, bool backward, s
 
 	while (!show->stopped && (step = events_next_run(events, &run, err)) != STEP_END) {
 		if (step == STEP_ERROR)
-			return false;
+			return show->stopped;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
-		show_run(show, &run, backward);
-		if (++n % LOOK_EACH == 0 && !sink_tick(show->sink))
+		show_run(show, &run);
+		if (++n % LOOK_EACH == 0 && !tick(show))
 			show->stopped = true;
 	}
 	return true;
@@ -118,8 +122,7 @@ static bool show_runs(struct show *show, struct events *events, bool backward, s
 static bool show_event(struct show *show, struct events *events, const struct event *event,
 		       struct error *err)
 {
-	struct error bad;
-	struct fields fields;
+	struct run run;
 	bool pass;
 
 	if (!event->class) {
@@ -131,17 +134,8 @@ static bool show_event(struct show *show, struct events *events, const struct ev
 	if (!pass)
 		return true;
 	show->count += show->mode == MODE_COUNT;
-	if (!take_row(show, event->time))
-		return true;
-	bool decoded = events_fields(events, event, &fields, &bad);
-	if (!decoded)
-		say("damaged", "%s: event %s at %lld: %s", event->stream->name, event->class->name,
-		    (long long)event->time, bad.text);
-	show->session->damaged += !decoded;
-	if (decoded && !show->options->reverse) /* names hold from their event on */
-		event_writer_learn(show->writer, &fields);
-	wrote(show, event_write(show->writer, event->time, event->stream, event->cpu, event->class,
-				decoded ? &fields : NULL));
+	events_current(events, &run);
+	show_entries(show, &run, run.first, 1);
 	return true;
 }
 
@@ -153,15 +147,24 @@ static bool show_each(struct show *show, struct events *events, struct error *er
 
 	while (!show->stopped && (step = events_next(events, &event, err)) != STEP_END) {
 		if (step == STEP_ERROR)
-			return false;
+			return show->stopped;
 		if (++n % LOOK_EACH == 0 && signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		if (!show_event(show, events, &event, err))
 			return false;
-		if (n % LOOK_EACH == 0 && !sink_tick(show->sink))
+		if (n % LOOK_EACH == 0 && !tick(show))
 			show->stopped = true;
 	}
 	return true;
+}
+
+/* Whether to go on, at each packet: a filter may let nothing through for long. */
+static bool show_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	struct show *show = arg;
+
+	show->stopped |= !tick(show);
+	return !show->stopped && session_progress_time(show->session, at, first, last);
 }
 
 /* All of [begin, end) in one direction. */
@@ -177,15 +180,17 @@ static bool show_range(struct show *show, nstime begin, nstime end, bool backwar
 	filter_fill(show->filter, &open);
 	open.begin = begin;
 	open.end = end;
-	open.backward = backward;
+	open.backward = show->backward = backward;
 	open.losses = true;
+	open.progress = show_progress;
+	open.progress_arg = show;
 	show->stopped = !show->left;
 	if (begin >= end)
 		return true;
 	if (!events_open(index, &open, &events, err))
 		return false;
 	bool ok = filter_per_event(show->filter) ? show_each(show, events, err)
-						 : show_runs(show, events, backward, err);
+						 : show_runs(show, events, err);
 	events_close(events);
 	return ok;
 }
@@ -333,6 +338,7 @@ static bool learn_names(struct show *show, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
 	struct index *index = session_index(show->session, err);
+	struct event_writer *writer = event_rows_writer(show->rows);
 	struct events *events;
 	struct event event;
 	enum step step;
@@ -343,7 +349,7 @@ static bool learn_names(struct show *show, struct error *err)
 		struct error ignored = {0};
 		struct fields fields;
 		if (event.class && events_fields(events, &event, &fields, &ignored))
-			event_writer_learn(show->writer, &fields);
+			event_writer_learn(writer, &fields);
 	}
 	events_close(events);
 	return step == STEP_END;
@@ -361,15 +367,10 @@ static bool show_rows(struct show *show, struct error *err)
 {
 	const struct options *options = show->options;
 	struct events_options range = {0};
-	struct times times;
 
-	if (!session_times(show->session, &times, err))
+	if (!event_rows_new(show->session, options, show->sink, &show->rows, err))
 		return false;
 	show->mode = MODE_WRITE;
-	show->writer = event_writer_new(show->session->trace, options->format, &times, show->sink);
-	if (options->format == FORMAT_TEXT || options->symbols)
-		event_writer_symbols(show->writer, session_symbols(show->session),
-				     options->lines ? SYMBOLS_LINES : 0);
 	filter_fill(show->filter, &range);
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
 		  learn_names(show, err);
@@ -377,7 +378,9 @@ static bool show_rows(struct show *show, struct error *err)
 		ok = options->around
 			     ? show_around(show, err)
 			     : show_range(show, range.begin, range.end, options->reverse, err);
-	event_writer_free(show->writer);
+	if (ok || err->kind != ERR_INTERRUPTED)
+		event_rows_end(show->rows);
+	event_rows_free(show->rows);
 	return ok;
 }
 

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WORTH_SHARDS = 32 << 20 }; /* bytes of trace: threads do not pay below */
 
@@ -90,13 +89,7 @@ static bool one_step(struct state *state, const struct options *options, struct 
 
 static unsigned threads_of(const struct options *options, const struct trace *trace)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (trace_bytes(trace) < WORTH_SHARDS)
-		return 1;
-	if (options->jobs)
-		return options->jobs;
-	return processors > 1 ? (unsigned)processors : 1;
+	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
 }
 
 /* A store of one part that was begun is gone on with as it is, and shards as shards. */

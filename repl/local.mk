@@ -5,6 +5,7 @@ librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %
 	%D%/cmd_help.c %D%/cmd_index.c %D%/index_timelines.c %D%/cmd_info.c %D%/cmd_longest.c %D%/cmd_repl.c \
 	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_stats.c %D%/cmd_timeline.c %D%/cmd_when.c \
 	%D%/picture.c %D%/picture.h %D%/picture_axis.c %D%/picture_draw.h %D%/picture_svg.c %D%/picture_text.c \
+	%D%/event_rows.c %D%/event_rows.h %D%/event_team.c %D%/event_team.h \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \

@@ -487,6 +487,13 @@ bool options_parse(int n, char **words, bool in_prompt, struct options *out, str
 	return ok;
 }
 
+unsigned options_threads(const struct options *options)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return options->jobs ? options->jobs : processors > 1 ? (unsigned)processors : 1;
+}
+
 void options_release(struct options *options)
 {
 	struct words *lists[] = {&options->words,   &options->with,  &options->offsets,

@@ -97,6 +97,7 @@ struct options {
  */
 bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err);
 void options_release(struct options *options);
+unsigned options_threads(const struct options *options); /* --jobs, else processors */
 
 /* For help and completion: option i of the table, NULL at the end. */
 struct option_info {

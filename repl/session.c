@@ -42,6 +42,16 @@ static bool said_before(const char *text, size_t len)
 	return false;
 }
 
+static _Thread_local struct buf *kept; /* where lines go instead, see say_into() */
+
+static void write_said(const struct buf *lines)
+{
+	pthread_mutex_lock(&said_lock);
+	ssize_t n = write(STDERR_FILENO, lines->data, lines->len);
+	(void)n; /* nowhere left to say it */
+	pthread_mutex_unlock(&said_lock);
+}
+
 /* Names in files may hold anything, a line's end too; `lines`: an excerpt follows below. */
 static void write_line(const char *kind, const char *text, bool lines)
 {
@@ -58,11 +68,28 @@ static void write_line(const char *kind, const char *text, bool lines)
 		if (line.data[i] == '\n' && !(lines && i + 1 < line.len && line.data[i + 1] == ' '))
 			line.data[i] = ' ';
 	buf_add_char(&line, '\n');
-	pthread_mutex_lock(&said_lock);
-	ssize_t n = write(STDERR_FILENO, line.data, line.len);
-	(void)n; /* nowhere left to say it */
-	pthread_mutex_unlock(&said_lock);
+	if (kept)
+		buf_add(kept, line.data, line.len);
+	else
+		write_said(&line);
 	buf_release(&line);
+}
+
+struct buf *say_into(struct buf *to)
+{
+	struct buf *before = kept;
+
+	kept = to;
+	return before;
+}
+
+void say_kept(struct session *session, struct buf *from)
+{
+	if (!from->len)
+		return;
+	progress_clear(session->progress);
+	write_said(from);
+	from->len = 0;
 }
 
 void say(const char *kind, const char *fmt, ...)

@@ -83,6 +83,12 @@ struct index_options session_index_options(struct session *session);
 
 /* One line on standard error: "yore: KIND: text" (kind NULL: "yore: text"). Thread-safe. */
 void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * Lines of the calling thread are kept in *to from now on, to be said later, in their place among
+ * others; NULL: they are said at once. Returns where they went before.
+ */
+struct buf *say_into(struct buf *to);
+void say_kept(struct session *session, struct buf *from); /* and forgets them */
 /* The same of an error; a question that is wrong may show its place in lines below. */
 void say_error(const struct error *err);
 

@@ -57,19 +57,42 @@ static bool write_fully(struct sink *sink, const char *bytes, size_t count)
 	return true;
 }
 
+static bool is_memory(const struct sink *sink)
+{
+	return sink->fd < 0 && !sink->write;
+}
+
+static void deliver(struct sink *sink, const char *bytes, size_t count)
+{
+	if (sink->closed || !count)
+		return;
+	bool open = sink->write ? sink->write(sink->arg, bytes, count)
+				: write_fully(sink, bytes, count);
+	sink->closed = !open;
+}
+
 bool sink_write_out(struct sink *sink)
 {
-	if (sink->fd < 0 && !sink->write)
-		return true; /* memory: whoever made it takes the bytes */
-	if (!sink->closed && sink->whole) {
-		bool open = sink->write ? sink->write(sink->arg, sink->data, sink->whole)
-					: write_fully(sink, sink->data, sink->whole);
-		sink->closed = !open;
-	}
+	if (is_memory(sink))
+		return true; /* whoever made it takes the bytes */
+	deliver(sink, sink->data, sink->whole);
 	if (sink->len > sink->whole)
 		memmove(sink->data, sink->data + sink->whole, sink->len - sink->whole);
 	sink->len -= sink->whole;
 	sink->whole = 0;
+	return !sink->closed;
+}
+
+bool sink_rows(struct sink *sink, const struct sink *from)
+{
+	sink->rows += from->rows;
+	if (is_memory(sink)) {
+		sink_add(sink, from->data, from->whole);
+		sink->whole = sink->len;
+		return true;
+	}
+	sink_write_out(sink);
+	deliver(sink, from->data, from->whole);
 	return !sink->closed;
 }
 
@@ -84,6 +107,11 @@ static int64_t coarse_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool sink_is_due(const struct sink *sink)
+{
+	return sink->ticked && coarse_ms() - sink->ticked >= TICK_MS;
 }
 
 bool sink_tick(struct sink *sink)

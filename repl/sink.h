@@ -48,6 +48,9 @@ bool sink_flush(struct sink *sink); /* writes ended rows; false as sink_row() */
  * a reader who left is noticed without one. False as sink_row().
  */
 bool sink_tick(struct sink *sink);
+bool sink_is_due(const struct sink *sink); /* sink_tick() would write, or look */
+/* All rows that another sink, in memory, has ended; it keeps them. False as sink_row(). */
+bool sink_rows(struct sink *sink, const struct sink *from);
 void sink_drop_row(struct sink *sink);          /* forgets the row that was begun */
 void sink_grow(struct sink *sink, size_t more); /* for sink_room() */
 bool sink_write_out(struct sink *sink);         /* for sink_row() */

@@ -1,0 +1,149 @@
+/* event_rows.c - rows by the caller's thread, and from when on by a team */
+#include "repl/event_rows.h"
+
+#include "engine/base/mem.h"
+#include "repl/event_team.h"
+
+enum { ALONE = 4096 /* rows that no thread is started for */ };
+
+struct event_rows {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct times times;
+	struct event_writer *writer;
+	uint64_t alone;          /* rows still made by the caller's thread; UINT64_MAX: all */
+	struct event_team *team; /* NULL: none yet */
+};
+
+bool event_row_put(struct event_writer *writer, const struct trace *trace, const struct run *run,
+		   uint32_t i, bool learn, uint64_t *damaged)
+{
+	const struct event_class *class = trace->classes[run->batch->class_index[i]];
+	nstime t = run->batch->time[i];
+	struct error err; /* clearing it would cost what formatting a number costs */
+	struct fields fields;
+	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
+
+	if (!decoded)
+		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
+		    (long long)t, err.text);
+	*damaged += !decoded;
+	if (decoded && learn)
+		event_writer_learn(writer, &fields);
+	return event_write(writer, t, run->stream, run->cpu, class, decoded ? &fields : NULL);
+}
+
+/* Text of kernel traces has names that earlier events told; a table has widths of earlier rows. */
+static bool depends_on_rows(const struct trace *trace, const struct options *options)
+{
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (options->format == FORMAT_TEXT && trace->parts[i]->reader->text)
+			return true;
+	return options->format != FORMAT_TEXT && options->format != FORMAT_JSON &&
+	       options->format != FORMAT_CSV;
+}
+
+/* Symbols are those of the address spaces at the event before. */
+static bool has_symbols(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (symbols_chain(trace->classes[i]) || symbols_has_address(trace->classes[i]))
+			return true;
+	return false;
+}
+
+static bool may_share(const struct trace *trace, const struct options *options,
+		      const struct sink *sink, bool symbols)
+{
+	return options_threads(options) > 1 && !sink->eager && !depends_on_rows(trace, options) &&
+	       !(symbols && has_symbols(trace));
+}
+
+bool event_rows_new(struct session *session, const struct options *options, struct sink *sink,
+		    struct event_rows **out, struct error *err)
+{
+	const struct trace *trace = session_trace(session, err);
+	struct event_rows *rows;
+	struct times times;
+	bool symbols = options->format == FORMAT_TEXT || options->symbols;
+
+	if (!trace || !session_times(session, &times, err))
+		return false;
+	rows = mem_new(sizeof *rows);
+	rows->session = session;
+	rows->options = options;
+	rows->sink = sink;
+	rows->times = times;
+	rows->alone = may_share(trace, options, sink, symbols) ? ALONE : UINT64_MAX;
+	rows->writer = event_writer_new(trace, options->format, &rows->times, sink);
+	if (symbols)
+		event_writer_symbols(rows->writer, session_symbols(session),
+				     options->lines ? SYMBOLS_LINES : 0);
+	*out = rows;
+	return true;
+}
+
+void event_rows_free(struct event_rows *rows)
+{
+	if (!rows)
+		return;
+	event_team_free(rows->team);
+	event_writer_free(rows->writer);
+	mem_free(rows);
+}
+
+struct event_writer *event_rows_writer(struct event_rows *rows)
+{
+	return rows->writer;
+}
+
+/* False: the next rows, too, are for the caller's thread. */
+static bool is_shared(struct event_rows *rows, uint32_t count)
+{
+	if (rows->team)
+		return true;
+	if (rows->alone) {
+		if (rows->alone != UINT64_MAX)
+			rows->alone -= count < rows->alone ? count : rows->alone;
+		return false;
+	}
+	const struct event_team_setup setup = {.session = rows->session,
+					       .format = rows->options->format,
+					       .times = &rows->times,
+					       .sink = rows->sink,
+					       .backward = rows->options->reverse,
+					       .threads = options_threads(rows->options)};
+	rows->team = event_team_new(&setup);
+	return true;
+}
+
+bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count)
+{
+	bool open = true, backward = rows->options->reverse;
+
+	if (is_shared(rows, count))
+		return event_team_run(rows->team, run, first, count);
+	for (uint32_t n = 0; n < count && open; n++)
+		open = event_row_put(rows->writer, rows->session->trace, run,
+				     backward ? first + count - 1 - n : first + n, !backward,
+				     &rows->session->damaged);
+	return open;
+}
+
+bool event_rows_loss(struct event_rows *rows, const struct event *loss)
+{
+	if (is_shared(rows, 1))
+		return event_team_loss(rows->team, loss);
+	return event_write_loss(rows->writer, loss);
+}
+
+bool event_rows_tick(struct event_rows *rows)
+{
+	return rows->team ? event_team_tick(rows->team) : sink_tick(rows->sink);
+}
+
+bool event_rows_end(struct event_rows *rows)
+{
+	return rows->team ? event_team_end(rows->team) : !rows->sink->closed;
+}

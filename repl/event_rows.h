@@ -1,0 +1,37 @@
+/*
+ * event_rows.h - rows of events and losses, in the order in which they are given
+ *
+ * The first thousands are made by the caller's thread. Then several threads share the work (as
+ * many as --jobs says), where no row depends on those before it: the caller still finds which event
+ * comes next, others decode its values and put them into words, and the caller writes what they
+ * made, in order. So what is written, and what is said of damage, is the same as with one thread.
+ */
+#ifndef REPL_EVENT_ROWS_H
+#define REPL_EVENT_ROWS_H
+
+#include "repl/render.h"
+#include "repl/session.h"
+
+struct event_rows;
+
+/* All but *out is borrowed. The caller ends *out with event_rows_free(). */
+bool event_rows_new(struct session *session, const struct options *options, struct sink *sink,
+		    struct event_rows **out, struct error *err);
+/* What was given and not written by event_rows_end() is dropped. NULL is fine. */
+void event_rows_free(struct event_rows *rows);
+
+/* For names that hold before the first row; not after it. */
+struct event_writer *event_rows_writer(struct event_rows *rows);
+
+/*
+ * Entries [first, first + count) of the run's batch, with --reverse from the last
+ * to the first. False: nobody reads any more.
+ */
+bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count);
+bool event_rows_loss(struct event_rows *rows, const struct event *loss);
+/* As sink_tick(), for work that seldom makes a row. */
+bool event_rows_tick(struct event_rows *rows);
+/* Writes all that was given. False: nobody reads any more. */
+bool event_rows_end(struct event_rows *rows);
+
+#endif

@@ -1,7 +1,8 @@
 # Figures are ratios against a peer in the same run; nothing here is a test.
 bench_programs = %D%/bench-decode$(EXEEXT) %D%/bench-repeat$(EXEEXT) \
 	%D%/bench-repeat-perf$(EXEEXT) %D%/bench-repeat-ftrace$(EXEEXT) %D%/bench-sweep$(EXEEXT) \
-	%D%/bench-timelines$(EXEEXT) %D%/bench-limit$(EXEEXT) %D%/bench-cold$(EXEEXT)
+	%D%/bench-timelines$(EXEEXT) %D%/bench-limit$(EXEEXT) %D%/bench-cold$(EXEEXT) \
+	%D%/bench-rows$(EXEEXT)
 EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 	%D%/bench-repeat-ftrace %D%/bench-sweep
 %C%_bench_sweep_SOURCES = %D%/sweep.c
@@ -14,13 +15,16 @@ EXTRA_PROGRAMS += %D%/bench-decode %D%/bench-repeat %D%/bench-repeat-perf \
 %C%_bench_repeat_perf_LDADD = libengine.la
 %C%_bench_repeat_ftrace_SOURCES = %D%/bytes.h %D%/repeat_ftrace.c
 %C%_bench_repeat_ftrace_LDADD = libengine.la
-EXTRA_PROGRAMS += %D%/bench-timelines %D%/bench-limit
+EXTRA_PROGRAMS += %D%/bench-timelines %D%/bench-limit %D%/bench-rows
 %C%_bench_limit_SOURCES = %D%/limit.c
 %C%_bench_timelines_SOURCES = %D%/timelines.c
 %C%_bench_timelines_LDADD = libstate.la libindex.la libengine.la
 EXTRA_PROGRAMS += %D%/bench-cold
 %C%_bench_cold_SOURCES = %D%/cold.c
 %C%_bench_cold_LDADD = libindex.la libengine.la
+%C%_bench_rows_SOURCES = %D%/rows.c
+%C%_bench_rows_CFLAGS = $(AM_CFLAGS) -pthread
+%C%_bench_rows_LDADD = librepl.la
 CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += %D%/run.py
 EXTRA_DIST += %D%/ceiling.py %D%/cold.py %D%/growth.py %D%/kernel.py %D%/measure.py %D%/plots.py \

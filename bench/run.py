@@ -75,6 +75,11 @@ def writing(build, name, trace, rounds, report):
     for work, wanted in (("text", 8), ("json", 5), ("csv", None)):
         report.row("%s: %s" % (name, work), rate[work], "M events/s", rate["peer"],
                    "babeltrace2 text", wanted)
+    for work in ("text", "json"):  # in order; the CPU seconds of the longer way through
+        way = {jobs: float(cpu([build + "/bench/bench-rows", trace, work, jobs, str(rounds)])[2]
+                           .stdout.decode().split()[8]) for jobs in ("1", "2")}
+        report.row("%s: %s, two threads" % (name, work), events / way["2"] / 1e6, "M events/s",
+                   events / way["1"] / 1e6, "one thread", 1.5)
 
 
 def filtering(build, work, trace, rounds, report):

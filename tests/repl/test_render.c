@@ -1,4 +1,5 @@
 /* test_render.c - values as JSON and text, to the letter */
+#include "engine/base/mem.h"
 #include "engine/reader.h"
 #include "repl/render.h"
 

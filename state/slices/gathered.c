@@ -8,7 +8,6 @@
 
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
-#include "state/slices/summary.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
@@ -51,7 +50,6 @@ void gathered_clear(struct gathered *gathered)
 void encoding_release(struct encoding *encoding)
 {
 	buf_release(&encoding->bytes);
-	buf_release(&encoding->summary);
 	buf_release(&encoding->snapshot);
 	mem_free(encoding->keys);
 	mem_free(encoding->numbers);
@@ -231,8 +229,6 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 	};
 	buf_clear(&out->bytes);
 	slice_put(&parts, &out->bytes);
-	buf_clear(&out->summary);
-	summary_put(&parts, &out->summary);
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,

@@ -60,7 +60,7 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
-	struct buf bytes, summary, snapshot;
+	struct buf bytes, snapshot;
 	struct slice_record record;
 	uint64_t *keys;
 	int64_t *numbers;
@@ -71,7 +71,7 @@ struct encoding {
 };
 
 void encoding_release(struct encoding *encoding);
-/* Bytes, summary and record of the slice. Changes the gathered fills' order. */
+/* Bytes and record of the slice. Changes the gathered fills' order. */
 void gathered_encode(struct gathered *gathered, struct encoding *out);
 
 #endif

@@ -127,14 +127,6 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct erro
 	return &shard->slice;
 }
 
-bool shard_summary(struct shard *shard, uint32_t slice, struct bytes *out)
-{
-	struct name_key key;
-
-	name_key_data(&key, slice, PART_SUMMARY);
-	return store_get(shard->txn, name_key_bytes(&key), out);
-}
-
 /* ---- one number ---- */
 
 /* When the change at a tick was made: a fill's, when what it says began. */

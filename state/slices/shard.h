@@ -33,7 +33,6 @@ const struct slice_record *shard_record(const struct shard *shard, uint32_t slic
 uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
 const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
-bool shard_summary(struct shard *shard, uint32_t slice, struct bytes *out);
 
 /* ---- names ---- */
 

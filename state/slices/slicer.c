@@ -54,10 +54,6 @@ static bool put_slice(const struct commit *commit, struct store_txn *txn, struct
 	name_key_data(&key, number, PART_SLICE);
 	if (!store_put(txn, name_key_bytes(&key), bytes_of(&encoding->bytes), err))
 		return false;
-	name_key_data(&key, number, PART_SUMMARY);
-	if (encoding->summary.len &&
-	    !store_put(txn, name_key_bytes(&key), bytes_of(&encoding->summary), err))
-		return false;
 	name_key_numbers(&key, KEY_SLICE, &number, 1);
 	return store_put(
 		       txn, name_key_bytes(&key),

@@ -1,11 +1,10 @@
 /*
  * fuzz_slices.c - a slice, and what is stored beside it, of any bytes: refused or read, never left
  *
- * The first byte says which: a slice, names of classes, keys of entities, a pattern, summaries.
+ * The first byte says which: a slice, names of classes, keys of entities, a pattern.
  */
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
-#include "state/slices/summary.h"
 
 #include "engine/base/mem.h"
 
@@ -78,22 +77,17 @@ static void read_names(uint8_t which, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct summary summary = {0};
 	uint8_t *copy;
-	size_t at = 0;
 
 	if (size < 1)
 		return 0;
 	copy = mem_new(size); /* of this size: reading behind it is seen */
 	if (size > 1)
 		memcpy(copy, data + 1, size - 1);
-	if (data[0] % 5 == 0)
+	if (data[0] % 4 == 0)
 		read_slice(copy, size - 1);
-	else if (data[0] % 5 == 4)
-		while (summary_next((struct bytes){copy, size - 1}, &at, &summary))
-			;
 	else
-		read_names(data[0] % 5, copy, size - 1);
+		read_names(data[0] % 4, copy, size - 1);
 	mem_free(copy);
 	return 0;
 }

@@ -3,7 +3,6 @@
 #include "fixtures/rng.h"
 #include "state/slices/bits.h"
 #include "state/slices/slice.h"
-#include "state/slices/summary.h"
 #include "tests/harness.h"
 
 #include <stdlib.h>
@@ -303,45 +302,14 @@ static void damage_is_harmless(void **state)
 	made_free(made);
 }
 
-/* 64 changes of one attribute: 40 to 1, of 10 ns each, then 24 to 2, of 5 ns. */
-static void summaries_add_up(void **state)
-{
-	struct made *made = mem_new(sizeof *made);
-	struct summary summary = {0};
-	size_t at = 0;
-
-	(void)state;
-	for (uint32_t i = 0; i < 64; i++) {
-		made->ticks[i] = i < 41 ? i * 10 : 400 + (nstime)(i - 40) * 5;
-		made->keys[i] = UINT64_C(9) << 7 | i;
-		made->numbers[i] = i < 40 ? 1 : 2;
-		made->kinds[i] = SLICE_INT;
-	}
-	made->parts = (struct slice_parts){.ticks = made->ticks, .nticks = 64, .tick_bits = 7};
-	made->parts.changes =
-		(struct slice_column){made->keys, made->numbers, made->kinds, NULL, 64};
-	summary_put(&made->parts, &made->bytes);
-	struct bytes bytes = {(const uint8_t *)made->bytes.data, made->bytes.len};
-	assert_true(summary_next(bytes, &at, &summary));
-	assert_int_equal(summary.attr, 9);
-	assert_int_equal(summary.nvalues, 2);
-	assert_int_equal(summary.values[0].count, 40);
-	assert_int_equal(summary.values[0].time, 400);
-	assert_int_equal(summary.values[1].count, 24);
-	assert_int_equal(summary.values[1].time, 23 * 5);
-	assert_false(summary_next(bytes, &at, &summary));
-	made_free(made);
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[2 * COUNT(rows) + 1];
+	struct CMUnitTest tests[2 * COUNT(rows)];
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		tests[2 * i] = (struct CMUnitTest){rows[i].name, comes_back, NULL, NULL, &rows[i]};
 		tests[2 * i + 1] =
 			(struct CMUnitTest){rows[i].name, damage_is_harmless, NULL, NULL, &rows[i]};
 	}
-	tests[2 * COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(summaries_add_up);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,8 @@
  *     state_us, state_count     which attributes live at a random moment
  *     whole_us                  the same as answers: paths, values, since when
  *     all_intervals_per_us      every change of every attribute, with its time
- *     busy_intervals_per_us     of the attribute with the most, as intervals that are joined
+ *     busy_intervals_per_us     of the attribute with the most, as intervals that are joined: the
+ *                               median of asking again; busy_first_per_us: when asked first
  *
  * Times are of the process, medians, everything warm.
  */
@@ -29,7 +30,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { VALUES = 20000, STATES = 101 };
+enum { VALUES = 20000, STATES = 101, AGAIN = 11 };
 
 struct bench {
 	struct trace *trace;
@@ -276,7 +277,8 @@ static bool intervals_of(struct bench *bench, const char *path, uint64_t *count,
 static bool busy_intervals(struct bench *bench, struct error *err)
 {
 	uint64_t count, most = 0;
-	double took, best = 0;
+	double took, first = 0, again[AGAIN];
+	size_t busiest = 0;
 
 	for (size_t i = 0; i < bench->all.count && i < 400; i++) {
 		struct value variables[ENV_VARIABLES];
@@ -287,11 +289,17 @@ static bool busy_intervals(struct bench *bench, struct error *err)
 			return false;
 		if (count > most) {
 			most = count;
-			best = took;
+			first = took;
+			busiest = i;
 		}
 	}
-	printf(",\"busy_intervals\":%llu,\"busy_intervals_per_us\":%.1f}\n",
-	       (unsigned long long)most, (double)most / best * 1e-6);
+	for (size_t i = 0; i < AGAIN; i++)
+		if (!intervals_of(bench, bench->all.items[busiest].path, &count, &again[i], err))
+			return false;
+	qsort(again, AGAIN, sizeof *again, by_value);
+	printf(",\"busy_intervals\":%llu,\"busy_intervals_per_us\":%.1f", (unsigned long long)most,
+	       (double)most / again[AGAIN / 2] * 1e-6);
+	printf(",\"busy_first_per_us\":%.1f}\n", (double)most / first * 1e-6);
 	return true;
 }
 

@@ -41,33 +41,48 @@ static uint64_t word_at(const struct direct *direct, uint64_t at)
 	return bits_get(direct->bits, direct->high_at + at, WORD);
 }
 
+#define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
+
 /* By byte, how many bits are set up to its end. */
 static uint64_t ones_of(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);
 	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
 	word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return word * UINT64_C(0x0101010101010101);
+	return EACH(word);
 }
 
-/* Which bit is set behind `rank` others; there is one. */
+/* Eight times the first byte whose sum is more than `rank`; sums are below 128, one is more. */
+static unsigned byte_above(uint64_t sums, uint64_t rank)
+{
+	uint64_t more = ((sums | EACH(UINT64_C(0x80))) - EACH(rank + 1)) & EACH(UINT64_C(0x80));
+
+	return (unsigned)__builtin_ctzll(more) & 56;
+}
+
+/* Which bit is set behind `rank` others; there is one. No branches: none could be guessed. */
 static unsigned place_of(uint64_t word, uint64_t ones, uint64_t rank)
 {
-	const uint64_t tops = UINT64_C(0x8080808080808080);
-	/* a byte's top bit stays where more than `rank` are set up to its end */
-	uint64_t more = ((ones | tops) - (rank + 1) * UINT64_C(0x0101010101010101)) & tops;
-	unsigned byte = (unsigned)__builtin_ctzll(more) & 56;
+	const uint64_t tops = EACH(UINT64_C(0x80));
+	unsigned byte = byte_above(ones, rank);
+	/* byte k is to have bit k of that byte alone, and then 1 where it is set */
+	uint64_t bits = EACH(word >> byte & 255) & UINT64_C(0x8040201008040201);
 
-	rank -= ones << 8 >> byte & 255;
-	for (word >>= byte; rank > 0; rank--)
-		word &= word - 1;
-	return byte + (unsigned)__builtin_ctzll(word);
+	bits = ((bits | ((bits | tops) - EACH(UINT64_C(1)))) & tops) >> 7;
+	return byte + byte_above(EACH(bits), rank - (ones << 8 >> byte & 255)) / 8;
 }
 
 bool direct_get(const struct direct *direct, uint64_t i, uint64_t *out)
 {
-	uint64_t at = direct->high_at, left = i, word, ones;
+	uint64_t at = direct->high_at, left = i, word, ones, behind;
 
+	if (at >= direct->end)
+		return false;
+	/* every other number is in the second word: that is computed, not guessed */
+	ones = ones_of(bits_get(direct->bits, at, 64)) >> 56;
+	behind = ones <= left && at + 64 < direct->end;
+	left -= behind ? ones : 0;
+	at += behind * 64;
 	for (;; left -= ones >> 56, at += 64) {
 		if (at >= direct->end)
 			return false;

@@ -1,13 +1,8 @@
 #!/bin/sh
 # yore convert: what comes out against what `events`, `state` and SQL answer; and that nothing
 # half-written is left behind. Parquet is judged by tests/oracle/npm.sh.
-top=$(cd "${srcdir:-.}" && pwd)
-build=$(cd "${top_builddir:-.}" && pwd)
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache" TZ=UTC YORE_LUA_DIR="$top/lua-lib"
-yore=$build/yore trace=$top/fixtures/golden/sched-demo
-status=0
+. "${srcdir:-.}/tests/shell.sh"
+trace=$top/fixtures/golden/sched-demo
 cd "$work" || exit 99
 
 says() # NAME STATUS TEXT COMMAND...: how it ends, and what it says

@@ -1,27 +1,12 @@
 #!/bin/sh
 # Scripts that check the binding by assertions, the examples of docs/lua.md, the analyses against
 # babeltrace2, and the module in a plain Lua.
-top=$(cd "${srcdir:-.}" && pwd)
-build=$(cd "${top_builddir:-.}" && pwd)
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export TZ=UTC HOME="$work" XDG_CACHE_HOME="$work/cache" YORE_LUA_DIR="$top/lua-lib"
+. "${srcdir:-.}/tests/shell.sh"
 demo=fixtures/golden/sched-demo
-status=0
 cd "$top" || exit 99
 
-result() {
-	if [ "$1" = 0 ]; then
-		echo "PASS: $2"
-	else
-		echo "FAIL: $2"
-		cat "$work/printed"
-		status=1
-	fi
-}
-
 for script in tests/lua/test_*.lua; do
-	"$build/yore" run "$script" $demo one two >"$work/printed" 2>&1
+	"$yore" run "$script" $demo one two >"$work/printed" 2>&1
 	result $? "$script"
 done
 
@@ -34,7 +19,7 @@ awk -v dir="$work" '
 ' docs/lua.md
 n=1
 while [ -f "$work/example$n.lua" ]; do
-	"$build/yore" run "$work/example$n.lua" $demo >"$work/out" 2>"$work/printed"
+	"$yore" run "$work/example$n.lua" $demo >"$work/out" 2>"$work/printed"
 	ran=$?
 	[ -s "$work/out" ] || echo >"$work/out"
 	diff -u "$work/example$n.out" "$work/out" >>"$work/printed" && [ $ran = 0 ]
@@ -48,7 +33,7 @@ result $? "docs/lua.md has examples"
 if command -v babeltrace2 >/dev/null; then
 	babeltrace2 $demo | sed -n 's/.* sched:sched_switch: .* next_pid = \([0-9]*\),.*/\1/p' |
 		sort -n | uniq -c | awk '{print $2, $1}' | sort >"$work/expected"
-	"$build/yore" run switches $demo >"$work/all" 2>"$work/printed"
+	"$yore" run switches $demo >"$work/all" 2>"$work/printed"
 	sed '1,/^ *TID/d' "$work/all" | awk '{print $1, $2}' | sort >"$work/counted"
 	diff -u "$work/expected" "$work/counted" >>"$work/printed"
 	result $? "switches agrees with babeltrace2"
@@ -69,29 +54,29 @@ if command -v babeltrace2 >/dev/null; then
 			for (cpu in since) busy[on[cpu]] += last + 1 - since[cpu]
 			for (tid in busy) if (tid != 0) printf "%s %.2f\n", tid, busy[tid] * 100 / (last + 1 - first)
 		}' | sort >"$work/expected"
-	"$build/yore" run cputop $demo >"$work/all" 2>"$work/printed"
+	"$yore" run cputop $demo >"$work/all" 2>"$work/printed"
 	sed '1,/^ *TID/d' "$work/all" | awk '{print $1, $2}' | sort >"$work/counted"
 	diff -u "$work/expected" "$work/counted" >>"$work/printed"
 	result $? "cputop agrees with babeltrace2"
 fi
 
 # A command of the start-up file on the command line.
-mkdir -p "$work/config/yore"
-cp tests/repl/init.lua "$work/config/yore/init.lua"
-printed=$(XDG_CONFIG_HOME="$work/config" "$build/yore" wakeups $demo 'demo-lock-*' 2>"$work/printed")
+mkdir -p "$work/own/yore"
+cp tests/repl/init.lua "$work/own/yore/init.lua"
+printed=$(XDG_CONFIG_HOME="$work/own" "$yore" wakeups $demo 'demo-lock-*' 2>"$work/printed")
 [ "$printed" = 51 ]
 result $? "a command of the start-up file on the command line"
-"$build/yore" wakeups $demo >"$work/printed" 2>&1
+"$yore" wakeups $demo >"$work/printed" 2>&1
 [ $? = 2 ]
 result $? "without it the word is neither a command nor a trace"
 
 # A script that fails, and one that Ctrl-C ends.
 echo 'local function f() error("boom") end f()' >"$work/fails.lua"
-"$build/yore" run "$work/fails.lua" $demo >"$work/printed" 2>&1
+"$yore" run "$work/fails.lua" $demo >"$work/printed" 2>&1
 [ $? = 1 ] && grep -q "^stack traceback:" "$work/printed" && grep -q "^yore: .*:1: boom$" "$work/printed"
 result $? "a traceback and exit status 1"
 echo 'while true do pcall(function() while true do end end) end' >"$work/endless.lua"
-timeout --preserve-status -s INT 2 "$build/yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
+timeout --preserve-status -s INT 2 "$yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
 [ $? = 130 ]
 result $? "Ctrl-C ends a script"
 

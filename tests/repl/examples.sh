@@ -1,16 +1,12 @@
 #!/bin/sh
 # Every example of the manual is run: the `$ yore ...` lines of each command's help and of the man
 # pages must be answered (exit status 0).
-top=$(cd "${srcdir:-.}" && pwd)
-build=$(cd "${top_builddir:-.}" && pwd)
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:-.}/tests/shell.sh"
 mkdir "$work/bin"
-ln -s "$build/yore" "$work/bin/yore"
-export PATH="$work/bin:$PATH" XDG_CACHE_HOME="$work/cache" XDG_STATE_HOME="$work/state" TZ=UTC
-export XDG_CONFIG_HOME="$work/config" TMPDIR="$work" YORE_LUA_DIR="$top/lua-lib" PAGER=cat
+ln -s "$yore" "$work/bin/yore"
+export PATH="$work/bin:$PATH" TMPDIR="$work" PAGER=cat
 cd "$top" || exit 99
-status=0 count=0
+count=0
 
 {
 	for command in $(yore help | sed -n 's/^  \([a-z]\{2,\}\)  *.*/\1/p' | sort -u); do

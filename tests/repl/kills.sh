@@ -2,14 +2,8 @@
 # Killed at any instant, asked again: `yore index`, and a pass over everything that leaves
 # checkpoints, are ended by SIGKILL at random instants; the next run answers as an undisturbed one.
 # So do two processes that index at once. YORE_KILLS says how often (8; the oracles' run asks for 50).
-top=$(cd "${srcdir:-.}" && pwd)
-build=$(cd "${top_builddir:-.}" && pwd)
-yore=$build/yore
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache" TZ=UTC
+. "${srcdir:-.}/tests/shell.sh"
 kills=${YORE_KILLS:-8}
-status=0
 
 "$build/fixtures/yore-gen" --out "$work/small" --size 3M --packet-size 8192 --flush 0.2 --lose 0.02 \
 	--seed 5 --no-truth >/dev/null || exit 99

@@ -1,11 +1,7 @@
 #!/bin/sh
 # A reader who leaves ends the work at once, and is no error: with rows on their way, and while a
 # filter lets none through.
-build=$(cd "${top_builddir:-.}" && pwd)
-yore=$build/yore
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-status=0
+. "${srcdir:-.}/tests/shell.sh"
 
 "$build/fixtures/yore-gen" --out "$work/trace" --size 30M --seed 5 --no-truth >/dev/null || exit 99
 all=$("$yore" events "$work/trace" --no-index --count) || exit 99

@@ -1,12 +1,7 @@
 #!/bin/sh
 # Rows that several threads make are those of one, byte by byte, and so are messages and status:
 # in each format, with filters, backward, around a moment, to a limit, and where packets are damaged.
-build=$(cd "${top_builddir:-.}" && pwd)
-yore=$build/yore
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export TZ=UTC
-status=0
+. "${srcdir:-.}/tests/shell.sh"
 
 # compare TRACE WORDS...
 compare()

@@ -2,14 +2,7 @@
 # Transcripts: the lines that begin with "> " are given to the prompt of the trace that the first
 # line names ("# trace PATH"); all it prints, messages too, must be the other lines. "# init PATH"
 # names a start-up file.
-top=${srcdir:-.}
-build=$(cd "${top_builddir:-.}" && pwd)
-top=$(cd "$top" && pwd)
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export TZ=UTC HOME="$work" XDG_CONFIG_HOME="$work/config" XDG_STATE_HOME="$work/state"
-export XDG_CACHE_HOME="$work/cache" YORE_LUA_DIR="$top/lua-lib"
-status=0
+. "${srcdir:-.}/tests/shell.sh"
 cd "$top" || exit 99
 for session in ${*:-tests/repl/*.session}; do
 	trace=$(sed -n '1s/^# trace //p' "$session")
@@ -18,7 +11,7 @@ for session in ${*:-tests/repl/*.session}; do
 	mkdir -p "$XDG_CONFIG_HOME/yore"
 	[ -z "$init" ] || cp "$init" "$XDG_CONFIG_HOME/yore/init.lua"
 	grep -v -e '^> ' -e '^>$' -e '^# ' "$session" >"$work/expected"
-	sed -n 's/^> \{0,1\}//p' "$session" | "$build/yore" "$trace" >"$work/printed" 2>&1
+	sed -n 's/^> \{0,1\}//p' "$session" | "$yore" "$trace" >"$work/printed" 2>&1
 	if diff -u "$work/expected" "$work/printed" >"$work/diff"; then
 		echo "PASS: $session"
 	else

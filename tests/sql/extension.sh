@@ -1,29 +1,15 @@
 #!/bin/sh
 # The module in other programs: the manual's examples in Debian's sqlite3 give what `yore sql` gives,
 # virtual tables that are created, errors; connections and threads in Python's sqlite3.
-top=$(cd "${srcdir:-.}" && pwd)
-build=$(cd "${top_builddir:-.}" && pwd)
+. "${srcdir:-.}/tests/shell.sh"
 module=$build/.libs/mod_yore.so
 command -v sqlite3 >/dev/null && [ -f "$module" ] || { echo "sqlite3 or the module is missing"; exit 77; }
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-export TZ=UTC HOME="$work" XDG_CACHE_HOME="$work/cache" ASAN_OPTIONS=detect_leaks=0
+export ASAN_OPTIONS=detect_leaks=0
 preload=
 if nm -D "$module" | grep -q __asan_init; then
 	preload="$(${CC:-gcc} -print-file-name=libasan.so) $(${CC:-gcc} -print-file-name=libubsan.so)"
 fi
-status=0
 cd "$top" || exit 99
-
-result() {
-	if [ "$1" = 0 ]; then
-		echo "PASS: $2"
-	else
-		echo "FAIL: $2"
-		cat "$work/printed" 2>/dev/null
-		status=1
-	fi
-}
 
 lite() { # statements on standard input
 	{
@@ -48,7 +34,7 @@ while IFS= read -r line; do
 	# the words of a plan begin with EXPLAIN's own tree there
 	eval "set -- $line"
 	shift
-	"$build/yore" sql "$trace" --format csv "$@" 2>&1 | tr -d '"' >"$work/here"
+	"$yore" sql "$trace" --format csv "$@" 2>&1 | tr -d '"' >"$work/here"
 	case $line in *EXPLAIN*) grep -o 'VIRTUAL TABLE.*' "$work/here" | sed 's/, on all threads//' >"$work/words" &&
 		grep -o 'VIRTUAL TABLE.*' "$work/there" | diff "$work/words" - >"$work/printed" ;;
 	*) # sqlite3 prints no head where there are no rows

@@ -1,17 +1,9 @@
 #!/bin/sh
 # Timelines made chunk by chunk, also by processes that are killed, and by threads, answer what no timelines answer.
-yore=${YORE:-${top_builddir:-.}/yore}
-trace=${srcdir:-.}/fixtures/golden/sched-demo
-real=${YORE_CORPUS:-${srcdir:-.}/../shared/corpus}/ctf/real/many-threads
-work=$(mktemp -d "${TMPDIR:-/tmp}/yore-shards.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:-.}/tests/shell.sh"
+trace=$top/fixtures/golden/sched-demo
+real=${YORE_CORPUS:-$top/../shared/corpus}/ctf/real/many-threads
 export YORE_INDEX_DIR="$work/index"
-unset YORE_COLOR
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
 
 # All that the timelines say: states at moments, and all intervals.
 answers() {

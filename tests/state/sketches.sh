@@ -1,17 +1,9 @@
 #!/bin/sh
 # Sketches of packets change no answer: against replay on generated traces of small packets, asked
 # again, after kills and damage, by several processes at once, of a trace that grew, by other rules.
-yore=${YORE:-${top_builddir:-.}/yore}
-gen=${top_builddir:-.}/fixtures/yore-gen
-real=${top_builddir:-.}/tests/state/real_state
-work=$(mktemp -d "${TMPDIR:-/tmp}/yore-sketches.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-unset YORE_COLOR
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
+. "${srcdir:-.}/tests/shell.sh"
+gen=$build/fixtures/yore-gen
+real=$build/tests/state/real_state
 
 seed=1
 for options in "" "--overlap" "--lose 0.05" "--flush 0.3 --late-losses" "--large-headers --big-endian"; do

@@ -1,0 +1,32 @@
+# Sourced by tests in sh: where sources and build are ($top, $build, $yore, whole paths), a folder
+# of the test's own that goes when it ends ($work), surroundings that no user's files reach into, and
+# how a row is told.
+#
+#     result STATUS NAME     PASS or FAIL; after a FAIL what $work/printed holds, and status=1
+#     fail WORDS             FAIL, and nothing more is tried
+#
+# Ends the test with 99, which no automake takes for a pass, when there is no such folder.
+top=$(cd "${srcdir:-.}" && pwd)
+build=$(cd "${top_builddir:-.}" && pwd)
+yore=$build/yore
+work=$(mktemp -d "${TMPDIR:-/tmp}/yore-test-XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT
+export TZ=UTC HOME="$work" YORE_LUA_DIR="$top/lua-lib"
+export XDG_CACHE_HOME="$work/cache" XDG_CONFIG_HOME="$work/config" XDG_STATE_HOME="$work/state"
+unset YORE_COLOR YORE_INDEX_DIR
+status=0
+
+result() {
+	if [ "$1" = 0 ]; then
+		echo "PASS: $2"
+	else
+		echo "FAIL: $2"
+		cat "$work/printed" 2>/dev/null
+		status=1
+	fi
+}
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}

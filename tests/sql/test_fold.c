@@ -130,18 +130,11 @@ static void folds(void **state)
 	world_close(&world);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove_generated();
-	return 0;
-}
-
 int main(void)
 {
 	struct CMUnitTest tests[COUNT(rows)];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].name, folds, NULL, NULL, &rows[i]};
-	return cmocka_run_group_tests_name("folded statements", tests, NULL, teardown);
+	return cmocka_run_group_tests_name("folded statements", tests, NULL, world_teardown);
 }

@@ -206,13 +206,6 @@ static void order_needs_no_sorting(void **state)
 	world_close(&world);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove_generated();
-	return 0;
-}
-
 int main(void)
 {
 	enum { COUNT = sizeof rows / sizeof *rows };
@@ -222,5 +215,5 @@ int main(void)
 		tests[i] = (struct CMUnitTest){rows[i].name, pushes, NULL, NULL, &rows[i]};
 	tests[COUNT] = (struct CMUnitTest)cmocka_unit_test(decodes_only_what_is_used);
 	tests[COUNT + 1] = (struct CMUnitTest)cmocka_unit_test(order_needs_no_sorting);
-	return cmocka_run_group_tests_name("what scans take", tests, NULL, teardown);
+	return cmocka_run_group_tests_name("what scans take", tests, NULL, world_teardown);
 }

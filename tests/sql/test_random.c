@@ -309,18 +309,11 @@ static void agrees(void **state)
 	buf_release(&path);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove_generated();
-	return 0;
-}
-
 int main(void)
 {
 	struct CMUnitTest tests[COUNT(rows)];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].name, agrees, NULL, NULL, &rows[i]};
-	return cmocka_run_group_tests_name("random queries", tests, NULL, teardown);
+	return cmocka_run_group_tests_name("random queries", tests, NULL, world_teardown);
 }

@@ -70,13 +70,6 @@ static void a_limit_ends_it(void **state)
 	answer_release(&answer);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	world_remove_generated();
-	return 0;
-}
-
 int main(void)
 {
 	struct CMUnitTest tests[COUNT(rows) + 1];
@@ -85,5 +78,5 @@ int main(void)
 		tests[i] = (struct CMUnitTest){rows[i].name, agrees, NULL, NULL, &rows[i]};
 	tests[COUNT(rows)] =
 		(struct CMUnitTest){"a limit ends it", a_limit_ends_it, NULL, NULL, NULL};
-	return cmocka_run_group_tests_name("stretches of state", tests, NULL, teardown);
+	return cmocka_run_group_tests_name("stretches of state", tests, NULL, world_teardown);
 }

@@ -31,15 +31,17 @@ const char *world_generated(void)
 	return path;
 }
 
-void world_remove_generated(void)
+int world_teardown(void **state)
 {
 	char command[128];
 
+	(void)state;
 	if (!folder[0])
-		return;
+		return 0;
 	snprintf(command, sizeof command, "rm -rf %s", folder);
 	assert_int_equal(system(command), 0);
 	folder[0] = '\0';
+	return 0;
 }
 
 static bool give_state(void *arg, struct state **out, struct error *err)

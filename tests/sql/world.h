@@ -34,6 +34,6 @@ void answers_same(const char *query, const struct answer_text *a, const struct a
 
 /* A folder that yore-gen filled, made once: 4 CPUs, packets of 4 KB. */
 const char *world_generated(void);
-void world_remove_generated(void);
+int world_teardown(void **state); /* of a group of tests: removes it */
 
 #endif

@@ -58,7 +58,7 @@ static bool at_boundary(void *arg, nstime at, struct error *err)
 	return error_set(err, ERR_INTERRUPTED, "interrupted");
 }
 
-static bool is_asked_for(const struct events_options *options, const struct stream *stream)
+bool events_want(const struct events_options *options, const struct stream *stream)
 {
 	const uint64_t *streams = options->streams;
 
@@ -76,7 +76,7 @@ static void add_cursors(struct events *events, bool has_time)
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
-		if (stream->has_time == has_time && is_asked_for(&events->options, stream))
+		if (stream->has_time == has_time && events_want(&events->options, stream))
 			events->cursors[events->ncursors++] =
 				stream_cursor_new(&events->setup, stream);
 	}
@@ -91,7 +91,7 @@ static bool claimed_range(struct events *events, struct error *err)
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		struct packet_info info;
 		struct table *table;
-		if (!is_asked_for(&events->options, trace->streams[i]))
+		if (!events_want(&events->options, trace->streams[i]))
 			continue;
 		if (!index_table(events->index, trace->streams[i], &table, err))
 			return false;

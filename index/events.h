@@ -52,6 +52,9 @@ struct events_options {
 	void *progress_arg;
 };
 
+/* May a stream hold what is asked for? A CPU may be its packets' own. */
+bool events_want(const struct events_options *options, const struct stream *stream);
+
 /* Where an event is: unique, and the tie-break of the order. */
 struct position {
 	uint32_t stream, source;

@@ -36,18 +36,6 @@ static void sweep_fail(struct sweeper *sweeper, const struct error *err)
 
 /* Plan */
 
-static bool is_asked_for(const struct events_options *options, const struct stream *stream)
-{
-	const uint64_t *streams = options->streams;
-
-	if (streams && !(streams[stream->index / 64] >> stream->index % 64 & 1))
-		return false;
-	for (size_t i = 0; i < options->ncpus; i++)
-		if (stream->cpu < 0 || options->cpus[i] == stream->cpu)
-			return true;
-	return options->ncpus == 0;
-}
-
 /* Streams without time: whole or not at all, unless no stream has any. */
 static void set_range(const struct sweeper *sweeper, struct sweep_stream *of, bool any_timed)
 {
@@ -82,7 +70,7 @@ static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error
 		any_timed |= trace->streams[i]->has_time;
 	sweeper->streams = mem_new_array(trace->nstreams + 1, sizeof *sweeper->streams);
 	for (size_t i = 0; i < trace->nstreams; i++) {
-		if (!is_asked_for(sweeper->options, trace->streams[i]))
+		if (!events_want(sweeper->options, trace->streams[i]))
 			continue;
 		struct sweep_stream *of = &sweeper->streams[sweeper->nstreams++];
 		of->stream = trace->streams[i];

@@ -244,29 +244,6 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 
 /* ---- intervals ---- */
 
-static void add_value(struct buf *out, const struct value *value)
-{
-	switch (value->kind) {
-	case VALUE_INT:
-		if (value->negative)
-			buf_add_i64(out, (int64_t)value->u);
-		else
-			buf_add_u64(out, value->u);
-		return;
-	case VALUE_FLOAT:
-		json_add_float(out, value->f);
-		return;
-	case VALUE_BOOL:
-		buf_add_text(out, value->b ? "true" : "false");
-		return;
-	case VALUE_STRING:
-		quote_json(out, value->text, value->len);
-		return;
-	default:
-		buf_add_text(out, "null");
-	}
-}
-
 /* The part of an interval that is drawn: what is not known, or not asked for, is cut off. */
 static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
 		    nstime *end)
@@ -291,7 +268,7 @@ static void slice_name(struct buf *out, const char *name, const struct value *va
 	if (value->kind == VALUE_STRING)
 		buf_add(&text, value->text, value->len);
 	else
-		add_value(&text, value);
+		value_add_json(value, &text);
 	quote_json(out, buf_text(&text), text.len);
 	buf_release(&text);
 }
@@ -325,7 +302,7 @@ static bool counter(struct chrome *chrome, int64_t cpu, const struct interval *i
 	entry_begin(chrome, "C", GROUP_CPUS, 0);
 	add_ts(chrome, out, begin);
 	buf_printf(out, ",\"name\":\"CPU %lld frequency\",\"args\":{\"kHz\":", (long long)cpu);
-	add_value(out, &interval->value);
+	value_add_json(&interval->value, out);
 	buf_add_char(out, '}');
 	return entry_end(chrome, err);
 }

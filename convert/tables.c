@@ -96,12 +96,10 @@ static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet)
 	return sheet;
 }
 
-static struct sheet *own_sheet(struct tables *tables, const char *name, size_t ncolumns)
+static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet)
 {
-	struct sheet *sheet = add_sheet(tables, sheet_new(name, ncolumns));
-
 	sheet->own = true;
-	return sheet;
+	return add_sheet(tables, sheet);
 }
 
 /* ---- when to write ---- */
@@ -198,15 +196,11 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 
 static void make_events(struct tables *tables)
 {
-	struct sheet *sheet = tables->events = own_sheet(tables, "events", 6);
+	struct sheet *sheet = tables->events = own_sheet(tables, placed_sheet("events", 6));
 
-	sheet_describe(sheet, 0, "ts", CELL_TIME, 64, false);
-	sheet_describe(sheet, 1, "stream", CELL_TEXT, 0, false);
-	sheet_describe(sheet, 2, "cpu", CELL_INT, 32, false);
 	sheet_describe(sheet, 3, "name", CELL_TEXT, 0, false);
 	sheet_describe(sheet, 4, "context", CELL_TEXT, 0, false);
 	sheet_describe(sheet, 5, "fields", CELL_TEXT, 0, false);
-	sheet->rises = true;
 }
 
 static size_t put_json(struct tables *tables, struct values *values, size_t row,
@@ -260,15 +254,11 @@ bool tables_event(struct tables *tables, nstime t, const struct stream *stream, 
 
 static void make_losses(struct tables *tables)
 {
-	struct sheet *sheet = tables->losses = own_sheet(tables, "losses", 6);
+	struct sheet *sheet = tables->losses = own_sheet(tables, placed_sheet("losses", 6));
 
-	sheet_describe(sheet, 0, "ts", CELL_TIME, 64, false);
-	sheet_describe(sheet, 1, "stream", CELL_TEXT, 0, false);
-	sheet_describe(sheet, 2, "cpu", CELL_INT, 32, false);
 	sheet_describe(sheet, 3, "until", CELL_TIME, 64, false);
 	sheet_describe(sheet, 4, "events", CELL_UINT, 64, false);
 	sheet_describe(sheet, 5, "packets", CELL_UINT, 64, false);
-	sheet->rises = true;
 }
 
 bool tables_loss(struct tables *tables, const struct event *loss, struct error *err)
@@ -293,7 +283,7 @@ static struct sheet *state_sheet(struct tables *tables)
 {
 	if (tables->state)
 		return tables->state;
-	struct sheet *sheet = tables->state = own_sheet(tables, "state", STATE_N);
+	struct sheet *sheet = tables->state = own_sheet(tables, sheet_new("state", STATE_N));
 	sheet_describe(sheet, STATE_PATH, "path", CELL_TEXT, 0, false);
 	sheet_describe(sheet, STATE_TS, "ts", CELL_TIME, 64, false);
 	sheet_describe(sheet, STATE_DUR, "dur", CELL_INT, 64, false);
@@ -304,36 +294,16 @@ static struct sheet *state_sheet(struct tables *tables)
 	return sheet;
 }
 
-static void value_text(const struct value *value, struct buf *out)
-{
-	buf_clear(out);
-	switch (value->kind) {
-	case VALUE_INT:
-		if (value->negative)
-			buf_add_i64(out, (int64_t)value->u);
-		else
-			buf_add_u64(out, value->u);
-		return;
-	case VALUE_FLOAT:
-		json_add_float(out, value->f);
-		return;
-	case VALUE_BOOL:
-		buf_add_text(out, value->b ? "true" : "false");
-		return;
-	case VALUE_STRING:
-		buf_add(out, value->text, value->len);
-		return;
-	default:
-		return;
-	}
-}
-
 static void put_value(struct sheet *sheet, size_t row, const struct value *value,
 		      struct buf *scratch)
 {
 	struct values *values = sheet->columns;
 
-	value_text(value, scratch);
+	buf_clear(scratch);
+	if (value->kind == VALUE_STRING)
+		buf_add(scratch, value->text, value->len);
+	else if (value->kind != VALUE_UNKNOWN && value->kind != VALUE_NONE)
+		value_add_json(value, scratch);
 	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
 	if (value->kind == VALUE_INT)
 		values_number(&values[STATE_INT], row, value->u);

@@ -92,17 +92,24 @@ static bool is_fields(const struct column *column)
 	return !column->hidden && (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL);
 }
 
+struct sheet *placed_sheet(const char *name, size_t ncolumns)
+{
+	struct sheet *sheet = sheet_new(name, ncolumns);
+
+	sheet_describe(sheet, 0, "ts", CELL_TIME, 64, false);
+	sheet_describe(sheet, 1, "stream", CELL_TEXT, 0, false);
+	sheet_describe(sheet, 2, "cpu", CELL_INT, 32, false);
+	sheet->rises = true;
+	return sheet;
+}
+
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group)
 {
 	size_t n = COLUMNS_OWN;
 
 	for (size_t i = 0; i < shape->ncolumns; i++)
 		n += is_fields(&shape->columns[i]);
-	struct sheet *sheet = sheet_new(group->name, n);
-	sheet_describe(sheet, 0, "ts", CELL_TIME, 64, false);
-	sheet_describe(sheet, 1, "stream", CELL_TEXT, 0, false);
-	sheet_describe(sheet, 2, "cpu", CELL_INT, 32, false);
-	sheet->rises = true;
+	struct sheet *sheet = placed_sheet(group->name, n);
 	n = COLUMNS_OWN;
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];

@@ -28,6 +28,8 @@ struct class_puts {
 	size_t count;
 };
 
+/* A table whose first columns, COLUMNS_OWN, say where an event is; its rows come in order of time. */
+struct sheet *placed_sheet(const char *name, size_t ncolumns);
 /* The table of a group of classes, its columns described. */
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group);
 /* What to do for an event of `class`; memory of `arena`. */

@@ -34,12 +34,15 @@ static inline void json_float(struct sink *out, double number)
 {
 	json_add_float(&out->buf, number);
 }
+static inline void json_value(struct sink *out, const struct value *value)
+{
+	value_add_json(value, &out->buf);
+}
 static inline void json_field(struct sink *out, const struct field *field)
 {
 	json_add_field(&out->buf, field);
 }
-void json_value(struct sink *out, const struct value *value); /* none, unknown: null */
-void json_time(struct sink *out, nstime t);                   /* NSTIME_MIN, _MAX: null */
+void json_time(struct sink *out, nstime t); /* NSTIME_MIN, _MAX: null */
 
 static inline void text_string(struct sink *out, const void *bytes, size_t len)
 {

@@ -22,36 +22,6 @@ void json_time(struct sink *out, nstime t)
 		sink_i64(out, t);
 }
 
-static void integer(struct sink *out, const struct value *value)
-{
-	if (value->negative)
-		sink_i64(out, (int64_t)value->u);
-	else
-		sink_u64(out, value->u);
-}
-
-void json_value(struct sink *out, const struct value *value)
-{
-	switch (value->kind) {
-	case VALUE_UNKNOWN:
-	case VALUE_NONE:
-		sink_text(out, "null");
-		return;
-	case VALUE_INT:
-		integer(out, value);
-		return;
-	case VALUE_FLOAT:
-		json_float(out, value->f);
-		return;
-	case VALUE_STRING:
-		json_string(out, value->text, value->len);
-		return;
-	case VALUE_BOOL:
-		sink_text(out, value->b ? "true" : "false");
-		return;
-	}
-}
-
 void text_value(struct sink *out, const struct value *value)
 {
 	switch (value->kind) {

@@ -1,6 +1,9 @@
 /* value.c - values compared, hashed and written as keys */
 #include "state/value.h"
 
+#include "engine/base/quote.h"
+#include "engine/json.h"
+
 #include <string.h>
 
 bool value_equal(const struct value *a, const struct value *b)
@@ -154,6 +157,26 @@ void value_add_key(const struct value *value, struct buf *out)
 		break;
 	case VALUE_BOOL:
 		buf_add_text(out, value->b ? "true" : "false");
+		break;
+	}
+}
+
+void value_add_json(const struct value *value, struct buf *out)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		buf_add_text(out, "null");
+		break;
+	case VALUE_FLOAT:
+		json_add_float(out, value->f);
+		break;
+	case VALUE_STRING:
+		quote_json(out, value->text, value->len);
+		break;
+	case VALUE_INT:
+	case VALUE_BOOL:
+		value_add_key(value, out);
 		break;
 	}
 }

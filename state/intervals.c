@@ -277,6 +277,7 @@ struct giving {
 	bool (*each)(void *arg, const struct interval *interval);
 	void *arg;
 	nstime begin, end;
+	bool within;
 };
 
 /* False: enough. */
@@ -294,6 +295,8 @@ static bool give(const struct giving *giving, const char *path, const struct tra
 			interval.begin = named;
 		if (interval.begin >= giving->end)
 			continue;
+		if (giving->within && interval.end > giving->end)
+			interval.end = giving->end;
 		if (!giving->each(giving->arg, &interval))
 			return false;
 	}
@@ -402,14 +405,15 @@ static bool ask(struct state *state, nstime begin, nstime end, const struct quer
 		bool (*each)(void *arg, const struct interval *interval), void *arg,
 		struct error *err)
 {
-	struct giving giving = {each, arg, begin, end};
+	struct giving giving = {each, arg, begin, end, within};
 	struct wanted wanted;
 	struct followed followed = {0};
 	struct tracks tracks = {.state = state,
 				.wanted = &wanted,
 				.followed = &followed,
 				.begin = begin,
-				.end = end};
+				.end = end,
+				.within = within};
 	bool ok = true, again = begin < end;
 
 	wanted_init(state, queries, nqueries, &wanted);
@@ -422,7 +426,8 @@ static bool ask(struct state *state, nstime begin, nstime end, const struct quer
 					 .wanted = &wanted,
 					 .followed = &followed,
 					 .begin = from,
-					 .end = to};
+					 .end = to,
+					 .within = within};
 		ok = tracks_make(&tracks, err);
 		again = followed.count > before;
 		if (ok && !again && !within && tracks_loose(&tracks, begin, end)) {

@@ -15,7 +15,7 @@ struct track {
 	nstime named;       /* when a list first named it; NSTIME_MAX: never */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched;
-	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
+	nstime ended;       /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
 };
@@ -30,6 +30,7 @@ struct tracks {
 	struct state *state;
 	struct wanted *wanted;
 	nstime begin, end;
+	bool within;           /* what reaches over an end need not be followed beyond it */
 	struct listed *listed; /* all attributes of its lists, when they could be told */
 	size_t nlisted;
 	bool all_known;          /* no list, or it could */
@@ -41,10 +42,10 @@ struct tracks {
 	uint32_t nplaces;
 	struct followed *followed; /* found by tracks_compute() */
 	struct replay *replay;
-	bool past; /* the run is past the range */
+	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
-	nstime fills; /* past the range: only fills that begin before it matter */
+	nstime fills;      /* past the range: only fills that begin before it matter */
 	uint32_t *touched; /* tracks that changed at the newest time, past the range */
 	size_t ntouched, touched_capacity;
 };
@@ -64,8 +65,8 @@ void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
 
 /*
- * As state_intervals(), but those that reach over an end of the range may have a part of the same
- * value beyond what is given.
+ * As state_intervals(), but those that reach over the range's end end there, and those that reach
+ * over its beginning may have a part of the same value before what is given.
  */
 bool intervals_within(struct state *state, nstime begin, nstime end,
 		      const struct query *const *queries, size_t nqueries,

@@ -125,7 +125,8 @@ void walk_on(struct feeding *feeding, struct track *track)
 		bool over = last->begin < end;
 
 		if (over && is_value(&last->value)) {
-			if (!walk_next(feeding, track->attr, after, &next))
+			if (feeding->tracks->within ||
+			    !walk_next(feeding, track->attr, after, &next))
 				return;
 		} else if (last->value.kind <= VALUE_NONE && last->begin > asked &&
 			   (over || (track->count > 1 && last[-1].begin < end &&
@@ -177,7 +178,7 @@ void walk_back(struct feeding *feeding, struct track *track)
 
 		if (span->begin == NSTIME_MIN)
 			continue;
-		if (is_value(&span->value) && span->end > tracks->begin &&
+		if (!tracks->within && is_value(&span->value) && span->end > tracks->begin &&
 		    span->begin < tracks->end)
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
 		else if (span->begin == BEFORE_ALL)

@@ -153,14 +153,17 @@ struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *ge
 	}
 	*out = (struct fact){.since = NSTIME_MIN};
 	out->writer.class_index = out->writer.line = UINT32_MAX;
-	env.scratch = arena_new();
+	env.scratch = state->scratch ? state->scratch : arena_new();
+	state->scratch = NULL;
 	eval = attr_eval(&env, attr, &out->value, &why);
 	if (eval != EVAL_VALUE)
 		out->value = (struct value){.kind = VALUE_UNKNOWN};
 	else
 		attrs_keep(state->attrs, &out->value);
 	computing.result.open = eval == EVAL_OPEN;
-	arena_free(env.scratch);
+	arena_free(state->scratch); /* of one inside this one */
+	arena_reset(env.scratch);
+	state->scratch = env.scratch;
 	return computing.result;
 }
 

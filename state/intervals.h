@@ -18,6 +18,7 @@ struct track {
 	nstime ended;       /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
+	size_t seen; /* 1 + number of the span that a sweep saw last */
 };
 
 /* Operands that must be followed from the start of the run: their `initial` may end unseen. */

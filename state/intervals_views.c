@@ -70,11 +70,18 @@ static void initial_at(struct sweep *sweep, uint32_t attr, struct value *out)
 	followed->attrs[followed->count++] = attr;
 }
 
-/* NULL: it lies before the first. */
-static const struct span *span_at(const struct track *track, nstime at)
+/* NULL: it lies before the first. Sweeps go up: it is the span seen last, or the next, or any. */
+static const struct span *span_at(struct track *track, nstime at)
 {
 	size_t low = 0, high = track->count;
 
+	if (track->seen && track->spans[track->seen - 1].begin <= at) {
+		low = track->seen;
+		if (low == high || track->spans[low].begin > at)
+			high = low;
+		else if (low + 1 == high || track->spans[low + 1].begin > at)
+			high = ++low;
+	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -83,13 +90,14 @@ static const struct span *span_at(const struct track *track, nstime at)
 		else
 			high = middle;
 	}
+	track->seen = low;
 	return low ? &track->spans[low - 1] : NULL;
 }
 
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
 {
 	struct sweep *sweep = arg;
-	const struct track *track = tracks_find(sweep->tracks, attr);
+	struct track *track = tracks_find(sweep->tracks, attr);
 	const struct span *span;
 
 	*out = (struct fact){.since = NSTIME_MIN};

@@ -31,6 +31,7 @@ struct state {
 	struct state_options options;
 	struct program *program;
 	struct attrs *attrs;
+	struct arena *scratch; /* of fact_compute(), which may call itself; NULL: in use */
 	struct catalog *catalog;
 	struct checkpoints *checkpoints;
 	struct sketches *sketches; /* of packets, once a pass wanted some; NULL: none */

@@ -10,7 +10,7 @@
  *     events, changes, build_seconds (CPU), bytes (of the file), trace_bytes, slices
  *     build_longest             of them the seconds of the thread that worked longest
  *     value_us, value_us_99     a value and since when, of random attributes at random moments
- *     state_us, state_count     which attributes live at a random moment
+ *     state_us, state_count     which attributes live at a random moment, with their values
  *     whole_us                  the same as answers: paths, values, since when
  *     all_intervals_per_us      every change of every attribute, with its time
  *     busy_intervals_per_us     of the attribute with the most, as intervals that are joined: the
@@ -176,12 +176,12 @@ static bool states(struct bench *bench, struct error *err)
 		double begin = seconds();
 
 		ok = stored_begin(stored, err) &&
-		     stored_list(stored, any_moment(bench), shapes, nshapes, &list);
+		     stored_list(stored, any_moment(bench), shapes, nshapes, false, &list);
 		stored_end(stored);
 		if (i >= 0)
 			times[i] = (seconds() - begin) * 1e6;
 		count += list.count;
-		mem_free(list.attrs);
+		mem_free(list.items);
 	}
 	qsort(times, STATES, sizeof *times, by_value);
 	printf(",\"state_us\":%.0f,\"state_count\":%zu", times[STATES / 2], count / (STATES + 5));

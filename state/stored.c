@@ -114,33 +114,11 @@ struct listing {
 	nstime t;
 	const uint8_t *shapes;
 	uint32_t nshapes;
-	uint8_t *marks; /* by attribute: listed */
+	bool since;
+	uint8_t *marks; /* by attribute: listed; made when fills are looked at */
 	size_t nmarks;
 	struct stored_list *out;
 };
-
-static bool has_mark(const struct listing *listing, uint32_t attr)
-{
-	return attr < listing->nmarks && listing->marks[attr];
-}
-
-static void list_attr(struct listing *listing, uint32_t attr)
-{
-	struct stored_list *out = listing->out;
-
-	if (has_mark(listing, attr))
-		return;
-	if (attr >= listing->nmarks) {
-		size_t count = (size_t)attr + attr / 2 + 64;
-
-		listing->marks = mem_resize(listing->marks, count, 1);
-		memset(listing->marks + listing->nmarks, 0, count - listing->nmarks);
-		listing->nmarks = count;
-	}
-	listing->marks[attr] = 1;
-	out->attrs = mem_grow(out->attrs, out->count, &out->capacity, sizeof *out->attrs);
-	out->attrs[out->count++] = attr;
-}
 
 static bool is_of_shape(const struct listing *listing, const struct shard *shard, uint32_t number)
 {
@@ -149,96 +127,94 @@ static bool is_of_shape(const struct listing *listing, const struct shard *shard
 	return shape < listing->nshapes && listing->shapes[shape];
 }
 
-/* What lives when a slice begins, by number, then what its changes up to t make of it. */
-struct alive {
-	uint8_t *kinds; /* 1 + kind; 0: it was never there */
-	uint32_t count;
-};
-
-static bool snapshot_alive(const struct slice *slice, struct alive *alive)
+/* Leaves what lists name; numbers of a chunk have one shape. False: damage. */
+static bool keep_listed(const struct listing *listing, const struct shard *shard,
+			struct slice_items *items)
 {
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
+	uint32_t chunk = UINT32_MAX;
+	bool listed = false;
+	size_t count = 0;
 
-	for (uint32_t j = 0; j < slice->snapshot.nblocks; j++) {
-		if (!slice_block_open(&slice->snapshot, j, &block) ||
-		    !slice_block_keys(&block, keys) || keys[block.count - 1] >= alive->count)
+	for (size_t i = 0; i < items->count; i++) {
+		uint32_t number = items->items[i].number;
+
+		if (number >= shard_numbers(shard))
 			return false;
-		for (uint32_t i = 0; i < block.count; i++)
-			alive->kinds[keys[i]] = 1 + slice_block_value(&block, i).kind;
+		if (number / CHUNK != chunk)
+			listed = is_of_shape(listing, shard, number);
+		chunk = number / CHUNK;
+		items->items[count] = items->items[i];
+		count += listed && items->items[i].kind > SLICE_NONE;
 	}
+	items->count = count;
 	return true;
 }
 
-/* Can a block of one attribute's changes be passed over: none of it is the last up to `tick`? */
-static bool skips(struct slice_walk *walk, uint32_t j, uint32_t tick)
+/* What lives, with values; what is not known may be told by a fill. */
+static bool list_items(struct listing *listing, struct shard *shard,
+		       const struct slice_items *items, const nstime *since)
 {
-	const struct slice *slice = walk->slice;
-	uint64_t mask = bits_mask(slice->tick_bits), first, next, start;
+	struct stored_list *out = listing->out;
 
-	if (j + 1 >= slice->changes.nblocks)
-		return false;
-	first = slice_run_first(&slice->changes, j);
-	next = slice_run_first(&slice->changes, j + 1);
-	return first >> slice->tick_bits == next >> slice->tick_bits &&
-	       ((first & mask) > tick || (next & mask) <= tick) &&
-	       slice_walk_leader(walk, first >> slice->tick_bits, &start) == SLICE_ABSENT;
-}
-
-static bool changes_alive(const struct slice *slice, uint32_t tick, struct alive *alive)
-{
-	uint64_t mask = bits_mask(slice->tick_bits);
-	struct slice_walk walk;
-
-	slice_walk_begin(&walk, slice);
-	for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
-		const struct slice_block *block = &walk.changes.block;
-		const uint64_t *keys = walk.changes.keys;
-
-		if (skips(&walk, j, tick))
-			continue;
-		if (!slice_walk_open(&walk, j) ||
-		    keys[block->count - 1] >> slice->tick_bits >= alive->count)
-			return false;
-		for (uint32_t i = 0; i < block->count; i++)
-			if ((keys[i] & mask) <= tick)
-				alive->kinds[keys[i] >> slice->tick_bits] =
-					1 + slice_block_value(block, i).kind;
+	if (out->capacity < items->count) {
+		out->capacity = items->count;
+		out->items = mem_resize(out->items, out->capacity, sizeof *out->items);
 	}
+	for (size_t i = 0; i < items->count; i++) {
+		const struct slice_item *item = &items->items[i];
+		struct slice_value value = {item->value, item->kind};
+		struct stored_item *listed = &out->items[i];
+
+		listed->attr = shard_attr(shard, item->number);
+		listed->known = item->kind != SLICE_UNKNOWN;
+		listed->since = since ? since[i] : NSTIME_MIN;
+		if (listed->attr == ATTR_ABSENT || !shard_value_of(shard, value, &listed->value))
+			return false;
+	}
+	out->count = items->count;
 	return true;
 }
 
 static bool list_alive(struct listing *listing, struct shard *shard)
 {
-	uint32_t at = shard_slice_at(shard, listing->t), tick;
-	struct alive alive = {.count = shard_numbers(shard)};
-	const struct slice *slice;
-	struct error ignored;
-	bool ok;
+	struct slice_items items = {0};
+	nstime *since = NULL;
+	bool ok = shard_moment(shard, listing->t, &items) && keep_listed(listing, shard, &items);
 
-	if (shard_slices(shard) == 0)
-		return true;
-	slice = shard_slice(shard, at, &ignored);
-	if (!slice)
-		return false;
-	alive.kinds = mem_new((size_t)alive.count + 1);
-	ok = snapshot_alive(slice, &alive);
-	if (ok && slice->nticks && listing->t >= slice->begin)
-		ok = slice_tick_at(slice, listing->t, &tick) && changes_alive(slice, tick, &alive);
-	for (uint32_t n = 0; n < alive.count && ok; n++) {
-		if (n % CHUNK == 0 && !is_of_shape(listing, shard, n)) {
-			n += CHUNK - 1;
-			continue;
-		}
-		if (alive.kinds[n] <= 1 + SLICE_NONE)
-			continue;
-		uint32_t attr = shard_attr(shard, n);
-		ok = attr != ATTR_ABSENT;
-		if (ok)
-			list_attr(listing, attr);
+	if (ok && listing->since) {
+		since = mem_new_array(items.count + 1, sizeof *since);
+		ok = shard_moment_since(shard, listing->t, &items, since);
 	}
-	mem_free(alive.kinds);
+	ok = ok && list_items(listing, shard, &items, since);
+	mem_free(since);
+	mem_free(items.items);
 	return ok;
+}
+
+static void mark(struct listing *listing, uint32_t attr)
+{
+	if (attr >= listing->nmarks) {
+		size_t count = (size_t)attr + attr / 2 + 64;
+
+		listing->marks = mem_resize(listing->marks, count, 1);
+		memset(listing->marks + listing->nmarks, 0, count - listing->nmarks);
+		listing->nmarks = count;
+	}
+	listing->marks[attr] = 1;
+}
+
+/* One of which a fill tells, unless it is listed. */
+static void list_filled(struct listing *listing, uint32_t attr)
+{
+	struct stored_list *out = listing->out;
+
+	for (size_t i = 0; !listing->marks && i < out->count; i++)
+		mark(listing, out->items[i].attr);
+	if (attr < listing->nmarks && listing->marks[attr])
+		return;
+	mark(listing, attr);
+	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+	out->items[out->count++] = (struct stored_item){.attr = attr};
 }
 
 /* Fills of events behind t in one slice that reach over t. */
@@ -269,7 +245,7 @@ static bool list_fills_of(struct listing *listing, struct shard *shard, const st
 			attr = shard_attr(shard, (uint32_t)number);
 			if (attr == ATTR_ABSENT)
 				return false;
-			list_attr(listing, attr);
+			list_filled(listing, attr);
 		}
 	}
 	return true;
@@ -296,12 +272,19 @@ static bool list_fills(struct listing *listing, size_t first)
 }
 
 bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
-		 struct stored_list *out)
+		 bool since, struct stored_list *out)
 {
-	struct listing listing = {
-		.stored = stored, .t = t, .shapes = shapes, .nshapes = nshapes, .out = out};
+	struct listing listing = {.stored = stored,
+				  .t = t,
+				  .shapes = shapes,
+				  .nshapes = nshapes,
+				  .since = since,
+				  .out = out};
 	size_t at = stored_shard_at(stored, t);
-	bool ok = list_alive(&listing, stored->items[at].shard) && list_fills(&listing, at);
+	bool ok;
+
+	out->count = 0;
+	ok = list_alive(&listing, stored->items[at].shard) && list_fills(&listing, at);
 
 	mem_free(listing.marks);
 	return ok;
@@ -327,6 +310,16 @@ static bool get(void *arg, uint32_t attr, struct fact *out)
 	if (!stored_fact(asking->stored, attr, asking->t, out))
 		asking->failed = true;
 	return !asking->failed;
+}
+
+static bool get_item(struct asking *asking, const struct stored_item *item, struct fact *out)
+{
+	if (!item->known)
+		return get(asking, item->attr, out);
+	*out = (struct fact){
+		.value = item->value, .since = item->since, .written = true, .named = true};
+	out->writer.line = out->writer.class_index = UINT32_MAX;
+	return true;
 }
 
 static void record(struct asking *asking, uint32_t attr)
@@ -363,7 +356,7 @@ static void list_view(struct asking *asking, const struct view *view, uint32_t v
 	if (!view_source(view, variable, &shape, &atom))
 		return;
 	for (size_t i = 0; i < asking->list.count && !asking->failed; i++) {
-		uint32_t up = asking->list.attrs[i];
+		uint32_t up = asking->list.items[i].attr;
 
 		if (attr_shape(attrs, up) != shape)
 			continue;
@@ -403,18 +396,19 @@ static void record_lists(struct asking *asking)
 	uint32_t nshapes;
 	uint8_t *shapes = listed_shapes(asking, &nshapes);
 
-	asking->list.count = 0;
-	asking->failed = !stored_list(asking->stored, asking->t, shapes, nshapes, &asking->list);
+	asking->failed =
+		!stored_list(asking->stored, asking->t, shapes, nshapes, true, &asking->list);
 	mem_free(shapes);
 	for (size_t i = 0; i < asking->list.count && !asking->failed; i++) {
-		uint32_t attr = asking->list.attrs[i];
+		const struct stored_item *item = &asking->list.items[i];
 		struct fact fact;
 
 		/* lists name what is stored, even where a view computes it */
-		if (!wanted_lists(state, asking->wanted, attr) || !get(asking, attr, &fact))
+		if (!wanted_lists(state, asking->wanted, item->attr) ||
+		    !get_item(asking, item, &fact))
 			continue;
 		if (fact.value.kind != VALUE_NONE)
-			records_add(asking->out, asking->moment, attr, &fact);
+			records_add(asking->out, asking->moment, item->attr, &fact);
 	}
 	for (uint32_t i = 0; i < program_views(state->program) && !asking->failed; i++) {
 		const struct view *view = program_view(state->program, i);
@@ -449,7 +443,7 @@ bool stored_at(struct stored *stored, const struct moment *moments, size_t nmome
 			record_lists(&asking);
 	}
 	stored_end(stored);
-	mem_free(asking.list.attrs);
+	mem_free(asking.list.items);
 	stored->state->evaluation = "slices";
 	return !asking.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
 }

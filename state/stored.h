@@ -42,13 +42,19 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_f
 /* The newest delete or unknown that covers it, at or before t. */
 bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
 
-/* All that is listed at t of shapes with a mark; to be freed. */
+/* All that is listed at t of shapes with a mark: attributes with what they are. */
+struct stored_item {
+	uint32_t attr;
+	bool known; /* false: stored_fact() tells what it is and since when */
+	struct value value;
+	nstime since; /* if asked for */
+};
 struct stored_list {
-	uint32_t *attrs;
+	struct stored_item *items; /* to be freed */
 	size_t count, capacity;
 };
 bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
-		 struct stored_list *out);
+		 bool since, struct stored_list *out);
 
 /* Answers as the other ways do. */
 bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,

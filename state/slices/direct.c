@@ -44,7 +44,7 @@ static uint64_t word_at(const struct direct *direct, uint64_t at)
 #define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
 
 /* By byte, how many bits are set up to its end. */
-static uint64_t ones_of(uint64_t word)
+static inline uint64_t sums_of(uint64_t word)
 {
 	word -= word >> 1 & UINT64_C(0x5555555555555555);
 	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
@@ -53,47 +53,93 @@ static uint64_t ones_of(uint64_t word)
 }
 
 /* Eight times the first byte whose sum is more than `rank`; sums are below 128, one is more. */
-static unsigned byte_above(uint64_t sums, uint64_t rank)
+static inline unsigned byte_above(uint64_t sums, uint64_t rank)
 {
 	uint64_t more = ((sums | EACH(UINT64_C(0x80))) - EACH(rank + 1)) & EACH(UINT64_C(0x80));
 
 	return (unsigned)__builtin_ctzll(more) & 56;
 }
 
+/* How many bits are set. */
+static inline unsigned count_any(uint64_t word)
+{
+	return (unsigned)(sums_of(word) >> 56);
+}
+
 /* Which bit is set behind `rank` others; there is one. No branches: none could be guessed. */
-static unsigned place_of(uint64_t word, uint64_t ones, uint64_t rank)
+static inline unsigned place_any(uint64_t word, uint64_t rank)
 {
 	const uint64_t tops = EACH(UINT64_C(0x80));
-	unsigned byte = byte_above(ones, rank);
+	uint64_t sums = sums_of(word);
+	unsigned byte = byte_above(sums, rank);
 	/* byte k is to have bit k of that byte alone, and then 1 where it is set */
 	uint64_t bits = EACH(word >> byte & 255) & UINT64_C(0x8040201008040201);
 
 	bits = ((bits | ((bits | tops) - EACH(UINT64_C(1)))) & tops) >> 7;
-	return byte + byte_above(EACH(bits), rank - (ones << 8 >> byte & 255)) / 8;
+	return byte + byte_above(EACH(bits), rank - (sums << 8 >> byte & 255)) / 8;
 }
 
-bool direct_get(const struct direct *direct, uint64_t i, uint64_t *out)
+/* The processors of the last ten years have an instruction for either. */
+#ifdef __x86_64__
+#define WITH_INSTRUCTIONS __attribute__((target("popcnt,bmi,bmi2")))
+
+WITH_INSTRUCTIONS static inline unsigned count_bmi(uint64_t word)
+{
+	return (unsigned)__builtin_popcountll(word);
+}
+
+WITH_INSTRUCTIONS static inline unsigned place_bmi(uint64_t word, uint64_t rank)
+{
+	return (unsigned)__builtin_ctzll(__builtin_ia32_pdep_di(UINT64_C(1) << rank, word));
+}
+#endif
+
+static inline __attribute__((always_inline)) bool get_by(const struct direct *direct, uint64_t i,
+							 uint64_t *out, unsigned (*count)(uint64_t),
+							 unsigned (*place)(uint64_t, uint64_t))
 {
 	uint64_t at = direct->high_at, left = i, word, ones, behind;
 
 	if (at >= direct->end)
 		return false;
 	/* every other number is in the second word: that is computed, not guessed */
-	ones = ones_of(bits_get(direct->bits, at, 64)) >> 56;
+	ones = count(bits_word(direct->bits, at));
 	behind = ones <= left && at + 64 < direct->end;
 	left -= behind ? ones : 0;
 	at += behind * 64;
-	for (;; left -= ones >> 56, at += 64) {
+	for (;; left -= ones, at += 64) {
 		if (at >= direct->end)
 			return false;
-		word = bits_get(direct->bits, at, 64);
-		ones = ones_of(word);
-		if (ones >> 56 > left)
+		word = bits_word(direct->bits, at);
+		ones = count(word);
+		if (ones > left)
 			break;
 	}
-	at += place_of(word, ones, left) - direct->high_at;
+	at += place(word, left) - direct->high_at;
 	*out = (at - i) << direct->low_width | low_of(direct, i);
 	return true;
+}
+
+#ifdef __x86_64__
+WITH_INSTRUCTIONS static bool get_bmi(const struct direct *direct, uint64_t i, uint64_t *out)
+{
+	return get_by(direct, i, out, count_bmi, place_bmi);
+}
+#endif
+
+__attribute__((noinline)) bool direct_get_any(const struct direct *direct, uint64_t i,
+					      uint64_t *out)
+{
+	return get_by(direct, i, out, count_any, place_any);
+}
+
+bool direct_get(const struct direct *direct, uint64_t i, uint64_t *out)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("bmi2"))
+		return get_bmi(direct, i, out);
+#endif
+	return direct_get_any(direct, i, out);
 }
 
 bool direct_all(const struct direct *direct, uint64_t *out)

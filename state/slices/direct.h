@@ -24,6 +24,8 @@ void direct_put(struct bits_out *out, const uint64_t *numbers, uint32_t count, u
 
 /* Less the first. False: damage. */
 bool direct_get(const struct direct *direct, uint64_t i, uint64_t *out);
+/* The same on any processor; for tests where there is a faster way. */
+bool direct_get_any(const struct direct *direct, uint64_t i, uint64_t *out);
 bool direct_all(const struct direct *direct, uint64_t *out);
 /* How many are <= `most`, and the last of them (0: none). */
 bool direct_before(const struct direct *direct, uint64_t most, uint32_t *n, uint64_t *last);

@@ -129,9 +129,8 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct erro
 
 /* ---- one number ---- */
 
-/* When the change at a tick was made: a fill's, when what it says began. */
-static enum slice_found since_of(const struct slice *slice, uint32_t number, uint32_t tick,
-				 nstime *out)
+enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,
+				  nstime *out)
 {
 	struct slice_fill fill;
 
@@ -159,7 +158,18 @@ static enum slice_found change_in(const struct slice *slice, uint32_t number, ns
 	if (!slice_tick_at(slice, t, &tick))
 		return SLICE_DAMAGED;
 	found = slice_change(slice, number, tick, value, &tick);
-	return found == SLICE_FOUND && since ? since_of(slice, number, tick, since) : found;
+	return found == SLICE_FOUND && since ? shard_tick_since(slice, number, tick, since) : found;
+}
+
+enum slice_found shard_start_since(const struct slice *slice, uint32_t number, nstime *out)
+{
+	struct slice_value ignored;
+	uint64_t age;
+
+	if (!slice->times || slice_before(slice, number, &ignored, &age) != SLICE_FOUND)
+		return SLICE_DAMAGED;
+	*out = (nstime)((uint64_t)slice->begin - age);
+	return SLICE_FOUND;
 }
 
 /* The slice that wrote it `age` slices before this one, or the first slice's snapshot. */
@@ -168,9 +178,8 @@ static enum slice_found since_before(struct shard *shard, uint32_t number, uint3
 {
 	const struct slice *read;
 	struct slice_value ignored;
-	struct error err;
-	uint64_t again;
 	enum slice_found found;
+	struct error err;
 
 	if (age > slice)
 		return SLICE_DAMAGED;
@@ -179,12 +188,7 @@ static enum slice_found since_before(struct shard *shard, uint32_t number, uint3
 	if (!read)
 		return SLICE_DAMAGED;
 	found = change_in(read, number, NSTIME_MAX, &ignored, since);
-	if (found != SLICE_ABSENT)
-		return found;
-	if (!read->times || slice_before(read, number, &ignored, &again) != SLICE_FOUND)
-		return SLICE_DAMAGED;
-	*since = (nstime)((uint64_t)read->begin - again);
-	return SLICE_FOUND;
+	return found == SLICE_ABSENT ? shard_start_since(read, number, since) : found;
 }
 
 enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,

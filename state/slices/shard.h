@@ -53,7 +53,14 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 /* What it is at t, and since when (NULL: nobody asks). ABSENT also where it never was. */
 enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			  nstime *since);
-/* The same without snapshots of numbers that are not in them: of tombs, back to the first slice. */
+/* What every number is at t, also tombs' of patterns; empty where there is no slice. False: damage.
+ */
+bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
+/* Since when: of what shard_moment() gave for the same t, or some of that, a time each. */
+bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
+			nstime *since);
+/* shard_at() without snapshots of numbers that are not in them: of tombs, back to the first slice.
+ */
 enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since);
 /* The fill that covers t, of an event in this shard behind t. */

@@ -160,6 +160,7 @@ struct slice_walk {
 	const struct slice *slice;
 	struct slice_opened changes; /* what slice_walk_open() opened; keys are of ticks */
 	struct slice_opened followers, leader;
+	uint32_t follower; /* place in the open block of the one found last */
 };
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
@@ -167,6 +168,32 @@ void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
 bool slice_walk_open(struct slice_walk *walk, uint32_t j);
 /* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
 enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
+
+/* The tick of an attribute's last change; cheapest for rising attributes. */
+enum slice_found slice_walk_last(struct slice_walk *walk, uint32_t attr, uint32_t *tick);
+
+/* ---- all attributes at one moment: slice_moment.c ---- */
+
+enum slice_item_of {
+	ITEM_BEFORE, /* the snapshot has it */
+	ITEM_CHANGED,
+	ITEM_FOLLOWS
+};
+
+struct slice_item {
+	uint32_t number;
+	uint8_t kind, of;
+	int64_t value;
+	uint64_t at; /* BEFORE: age; CHANGED: tick; FOLLOWS: place of the leader's change */
+};
+
+struct slice_items {              /* by number */
+	struct slice_item *items; /* to be freed */
+	size_t count, capacity;
+};
+
+/* After the changes up to a tick; NULL: before all. False: damage. */
+bool slice_moment(const struct slice *slice, const uint32_t *tick, struct slice_items *out);
 
 /* Number of the last tick at or before t, which is at or behind begin. False: damage. */
 bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);

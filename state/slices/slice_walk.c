@@ -13,30 +13,37 @@ void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
 	walk->changes.j = walk->followers.j = walk->leader.j = 0;
 }
 
-enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
+/* Opens the block of followers that may have the attribute. */
+static enum slice_found open_followers(struct slice_walk *walk, uint64_t attr)
 {
 	const struct slice_run *run = &walk->slice->followers;
-	struct slice_opened *open = &walk->followers;
-	uint32_t j, low = 0, high;
+	uint32_t j;
+
+	if (!run->count || !slice_run_find(run, attr, &j))
+		return SLICE_ABSENT;
+	walk->follower = 0;
+	return slice_opened_at(&walk->followers, run, j) ? SLICE_FOUND : SLICE_DAMAGED;
+}
+
+enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
+{
+	const struct slice_opened *open = &walk->followers;
+	const uint64_t *keys = open->keys;
 
 	*start = 0;
-	if (!open->j || attr < open->keys[0] || attr > open->keys[open->block.count - 1]) {
-		if (!run->count || !slice_run_find(run, attr, &j))
-			return SLICE_ABSENT;
-		if (!slice_opened_at(open, run, j))
-			return SLICE_DAMAGED;
-	}
-	for (high = open->block.count; high - low > 1;) {
-		uint32_t middle = low + (high - low) / 2;
+	if (!open->j || attr < keys[0] || attr > keys[open->block.count - 1]) {
+		enum slice_found found = open_followers(walk, attr);
 
-		if (open->keys[middle] <= attr)
-			low = middle;
-		else
-			high = middle;
+		if (found != SLICE_FOUND)
+			return found;
 	}
-	if (open->keys[low] != attr)
+	if (attr < keys[walk->follower])
+		walk->follower = 0;
+	while (walk->follower + 1 < open->block.count && keys[walk->follower + 1] <= attr)
+		walk->follower++;
+	if (keys[walk->follower] != attr)
 		return SLICE_ABSENT;
-	*start = slice_block_extra(&open->block, low);
+	*start = slice_block_extra(&open->block, walk->follower);
 	return *start < walk->slice->changes.count ? SLICE_FOUND : SLICE_DAMAGED;
 }
 
@@ -79,4 +86,59 @@ bool slice_walk_open(struct slice_walk *walk, uint32_t j)
 		}
 	}
 	return true;
+}
+
+/* The last block that begins below `end`, from the one that is open on. False: there is none. */
+static bool block_below(const struct slice_walk *walk, uint64_t end, uint32_t *out)
+{
+	const struct slice_run *run = &walk->slice->changes;
+	uint32_t low = 0, high, step = 1;
+
+	if (walk->leader.j && walk->leader.keys[0] < end)
+		low = walk->leader.j - 1;
+	else if (!run->nblocks || slice_run_first(run, 0) >= end)
+		return false;
+	for (; low + step < run->nblocks && slice_run_first(run, low + step) < end; step *= 2)
+		low += step;
+	high = low + step < run->nblocks ? low + step : run->nblocks;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (slice_run_first(run, middle) < end)
+			low = middle;
+		else
+			high = middle;
+	}
+	*out = low;
+	return true;
+}
+
+enum slice_found slice_walk_last(struct slice_walk *walk, uint32_t attr, uint32_t *tick)
+{
+	const struct slice_run *run = &walk->slice->changes;
+	unsigned bits = walk->slice->tick_bits;
+	uint64_t end = ((uint64_t)attr + 1) << bits, start, key;
+	struct slice_opened *open = &walk->leader;
+	enum slice_found found;
+	uint32_t j, i;
+
+	if (!block_below(walk, end, &j))
+		return SLICE_ABSENT;
+	if (!slice_opened_at(open, run, j))
+		return SLICE_DAMAGED;
+	for (i = open->block.count - 1; i > 0 && open->keys[i] >= end;)
+		i--;
+	key = open->keys[i];
+	if (key >> bits != attr)
+		return SLICE_ABSENT;
+	found = slice_walk_leader(walk, attr, &start);
+	if (found == SLICE_FOUND) {
+		start += key & bits_mask(bits);
+		if (start >= run->count ||
+		    !slice_opened_at(open, run, (uint32_t)(start / SLICE_BLOCK)))
+			return SLICE_DAMAGED;
+		key = open->keys[start % SLICE_BLOCK];
+	}
+	*tick = (uint32_t)(key & bits_mask(bits));
+	return found == SLICE_DAMAGED ? found : SLICE_FOUND;
 }

@@ -30,6 +30,7 @@ static void read_run(const struct slice_run *run)
 static void read_slice(const uint8_t *data, size_t size)
 {
 	struct slice_value value;
+	struct slice_items items = {0};
 	struct slice_fill fill;
 	struct slice_walk walk;
 	struct slice slice;
@@ -53,7 +54,11 @@ static void read_slice(const uint8_t *data, size_t size)
 			slice_change_from(&slice, i, tick, &value, &tick);
 			slice_before(&slice, i, &value, &age);
 			slice_fill(&slice, i, tick, &fill);
+			slice_walk_last(&walk, i, &tick);
 		}
+	tick = slice.nticks / 2;
+	slice_moment(&slice, &tick, &items);
+	mem_free(items.items);
 }
 
 static void read_names(uint8_t which, const uint8_t *data, size_t size)

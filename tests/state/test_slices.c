@@ -2,6 +2,7 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "state/slices/bits.h"
+#include "state/slices/direct.h"
 #include "state/slices/slice.h"
 #include "tests/harness.h"
 
@@ -208,6 +209,81 @@ static void changes_come_back(const struct slice *slice, const struct made *made
 	}
 }
 
+/* What the moment must say of an attribute: its last change up to the tick, or the snapshot. */
+static bool expect(const struct slice_item *item, const struct slice *slice,
+		   const struct made *made, size_t change, size_t before)
+{
+	size_t i = item->of == ITEM_BEFORE ? before : change;
+	uint64_t tick = item->at;
+
+	if (item->of == ITEM_FOLLOWS)
+		assert_true(slice_run_key(&slice->changes, item->at, &tick));
+	if (item->of != ITEM_BEFORE)
+		assert_true((tick & bits_mask(slice->tick_bits)) ==
+			    (made->keys[i] & bits_mask(slice->tick_bits)));
+	else
+		assert_true(item->at == made->extra[i]);
+	assert_int_equal(item->kind, made->kinds[i]);
+	return item->value == made->numbers[i];
+}
+
+static void moment_is(const struct slice *slice, const struct made *made, const uint32_t *tick)
+{
+	unsigned bits = slice->tick_bits;
+	struct slice_items items = {0};
+	size_t n = 0, before = 0, i = 0;
+
+	assert_true(slice_moment(slice, tick, &items));
+	while (i < made->parts.changes.count || before < made->parts.nsnapshot) {
+		uint64_t attr = UINT64_MAX;
+		size_t last = SIZE_MAX;
+		bool snapshot;
+
+		if (i < made->parts.changes.count)
+			attr = made->keys[i] >> bits;
+		snapshot = before < made->parts.nsnapshot && made->snapshot_keys[before] <= attr;
+		if (snapshot)
+			attr = made->snapshot_keys[before];
+		for (; i < made->parts.changes.count && made->keys[i] >> bits == attr; i++)
+			if (tick && (made->keys[i] & bits_mask(bits)) <= *tick)
+				last = i;
+		if (last != SIZE_MAX || snapshot) {
+			assert_true(n < items.count && items.items[n].number == attr);
+			assert_int_equal(items.items[n].of == ITEM_BEFORE, last == SIZE_MAX);
+			assert_true(expect(&items.items[n++], slice, made, last, before));
+		}
+		before += snapshot;
+	}
+	assert_int_equal(items.count, n);
+	mem_free(items.items);
+}
+
+static void moments_come_back(void **state)
+{
+	struct made *made = made_new(*state);
+	struct slice_walk walk;
+	struct slice slice;
+	struct error err;
+
+	assert_true(slice_open(made->bytes.data, made->bytes.len, &slice, &err));
+	moment_is(&slice, made, NULL);
+	for (uint32_t tick = 0; tick < slice.nticks; tick++)
+		moment_is(&slice, made, &tick);
+	slice_walk_begin(&walk, &slice);
+	for (size_t round = 0; round < 2; round++) /* rising, then from the start again */
+		for (uint32_t attr = 0; attr < 1000; attr++) {
+			struct slice_value value;
+			uint32_t tick = 0, at = 0;
+			enum slice_found found = SLICE_ABSENT;
+
+			if (slice.nticks)
+				found = slice_change(&slice, attr, slice.nticks - 1, &value, &at);
+			assert_int_equal(slice_walk_last(&walk, attr, &tick), found);
+			assert_true(found == SLICE_ABSENT || tick == at);
+		}
+	made_free(made);
+}
+
 static void comes_back(void **state)
 {
 	struct made *made = made_new(*state);
@@ -241,6 +317,7 @@ static void read_all(const uint8_t *bytes, size_t size)
 	struct slice_value value;
 	struct slice_block block;
 	struct slice_fill fill;
+	struct slice_items items = {0};
 	struct slice_walk walk;
 	struct slice slice;
 	struct error err;
@@ -265,6 +342,11 @@ static void read_all(const uint8_t *bytes, size_t size)
 	slice_walk_begin(&walk, &slice);
 	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
 		slice_walk_open(&walk, j);
+	for (uint32_t attr = 0; attr < 8; attr++)
+		slice_walk_last(&walk, attr, &tick);
+	for (tick = 0; tick < 400; tick += 133)
+		slice_moment(&slice, &tick, &items);
+	mem_free(items.items);
 	for (uint32_t j = 0; j < slice.followers.nblocks; j++)
 		if (slice_block_open(&slice.followers, j, &block))
 			slice_block_keys(&block, keys);
@@ -302,14 +384,50 @@ static void damage_is_harmless(void **state)
 	made_free(made);
 }
 
+/* Rising numbers, one of which is told without the others: by both ways there are. */
+static void each_is_told(void **state)
+{
+	struct rng rng = {7};
+
+	(void)state;
+	for (int round = 0; round < 500; round++) {
+		uint64_t numbers[SLICE_BLOCK] = {rng_next(&rng)}, all[SLICE_BLOCK], one;
+		uint32_t count = 2 + (uint32_t)(rng_next(&rng) % (SLICE_BLOCK - 1));
+		uint8_t bytes[2048] = {0};
+		struct bits_out out = {.at = bytes};
+
+		for (uint32_t i = 1; i < count; i++)
+			numbers[i] = numbers[i - 1] + 1 +
+				     (rng_next(&rng) % 16 ? rng_next(&rng) % 100
+							  : rng_next(&rng) % 100000);
+		struct direct direct = {.bits = bytes, .count = count - 1};
+		direct.low_width = direct_width(numbers, count);
+		direct.high_at = (uint64_t)direct.count * direct.low_width;
+		direct_put(&out, numbers, count, direct.low_width);
+		direct.end = (uint64_t)(out.at - bytes) * 8 + out.used;
+		bits_end(&out);
+		assert_true(direct_all(&direct, all));
+		for (uint32_t i = 0; i < direct.count; i++) {
+			assert_true(all[i] == numbers[i + 1] - numbers[0]);
+			assert_true(direct_get(&direct, i, &one) && one == all[i]);
+			assert_true(direct_get_any(&direct, i, &one) && one == all[i]);
+		}
+		assert_false(direct_get(&direct, direct.count + 64, &one));
+		assert_false(direct_get_any(&direct, direct.count + 64, &one));
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[2 * COUNT(rows)];
+	struct CMUnitTest tests[3 * COUNT(rows) + 1];
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		tests[2 * i] = (struct CMUnitTest){rows[i].name, comes_back, NULL, NULL, &rows[i]};
-		tests[2 * i + 1] =
+		tests[3 * i] = (struct CMUnitTest){rows[i].name, comes_back, NULL, NULL, &rows[i]};
+		tests[3 * i + 1] =
+			(struct CMUnitTest){rows[i].name, moments_come_back, NULL, NULL, &rows[i]};
+		tests[3 * i + 2] =
 			(struct CMUnitTest){rows[i].name, damage_is_harmless, NULL, NULL, &rows[i]};
 	}
+	tests[3 * COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(each_is_told);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,123 @@
+/*
+ * shard_moment.c - what every number of a shard is at one moment, and since when
+ *
+ * Snapshots say how many slices ago something was written. So what must be looked for in the same
+ * older slice is looked for together, in one pass over the blocks that have some of it.
+ */
+#include "engine/base/mem.h"
+#include "state/slices/shard_internal.h"
+
+bool shard_moment(struct shard *shard, nstime t, struct slice_items *out)
+{
+	const struct slice *slice;
+	struct error ignored;
+	uint32_t tick;
+
+	out->count = 0;
+	if (shard->nslices == 0)
+		return true;
+	slice = shard_slice(shard, shard_slice_at(shard, t), &ignored);
+	if (!slice)
+		return false;
+	if (!slice->nticks || t < slice->begin)
+		return slice_moment(slice, NULL, out);
+	return slice_tick_at(slice, t, &tick) && slice_moment(slice, &tick, out);
+}
+
+/* Items by age: chains, each in the items' order. */
+struct ages {
+	uint32_t *first, *next; /* 1 + place; 0: none */
+	uint32_t most;
+};
+
+static bool group(const struct slice_items *items, uint32_t most, struct ages *out)
+{
+	out->first = mem_new_array((size_t)most + 1, sizeof *out->first);
+	out->next = mem_new_array(items->count + 1, sizeof *out->next);
+	out->most = 0;
+	for (size_t i = items->count; i-- > 0;) {
+		const struct slice_item *item = &items->items[i];
+
+		if (item->of != ITEM_BEFORE)
+			continue;
+		if (item->at > most)
+			return false;
+		out->next[i] = out->first[item->at];
+		out->first[item->at] = (uint32_t)i + 1;
+		out->most = item->at > out->most ? (uint32_t)item->at : out->most;
+	}
+	return true;
+}
+
+/* Of items that slice `written` wrote last. */
+static bool since_in(struct shard *shard, uint32_t written, const struct slice_items *items,
+		     const struct ages *ages, uint32_t first, nstime *since)
+{
+	struct error ignored;
+	const struct slice *slice = shard_slice(shard, written, &ignored);
+	struct slice_walk walk;
+
+	if (!slice)
+		return false;
+	slice_walk_begin(&walk, slice);
+	for (uint32_t i = first; i; i = ages->next[i - 1]) {
+		uint32_t number = items->items[i - 1].number, tick;
+		enum slice_found found = slice_walk_last(&walk, number, &tick);
+
+		if (found == SLICE_FOUND)
+			found = shard_tick_since(slice, number, tick, &since[i - 1]);
+		else if (found == SLICE_ABSENT)
+			found = shard_start_since(slice, number, &since[i - 1]);
+		if (found != SLICE_FOUND)
+			return false;
+	}
+	return true;
+}
+
+static bool since_older(struct shard *shard, uint32_t at, const struct slice_items *items,
+			nstime *since)
+{
+	struct ages ages = {0};
+	bool ok = group(items, at, &ages);
+
+	for (uint32_t age = 0; age <= ages.most && ok; age++)
+		if (ages.first[age])
+			ok = since_in(shard, at - age, items, &ages, ages.first[age], since);
+	mem_free(ages.first);
+	mem_free(ages.next);
+	return ok;
+}
+
+/* Of what the moment's own slice tells. */
+static bool since_here(const struct slice *slice, const struct slice_items *items, nstime *since)
+{
+	for (size_t i = 0; i < items->count; i++) {
+		const struct slice_item *item = &items->items[i];
+		uint64_t tick = item->at;
+
+		if (item->of == ITEM_BEFORE) {
+			since[i] = (nstime)((uint64_t)slice->begin - item->at);
+			continue;
+		}
+		if (item->of == ITEM_FOLLOWS && !slice_run_key(&slice->changes, item->at, &tick))
+			return false;
+		tick &= (UINT64_C(1) << slice->tick_bits) - 1;
+		if (shard_tick_since(slice, item->number, (uint32_t)tick, &since[i]) != SLICE_FOUND)
+			return false;
+	}
+	return true;
+}
+
+bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
+			nstime *since)
+{
+	uint32_t at = shard_slice_at(shard, t);
+	const struct slice *slice;
+	struct error ignored;
+
+	if (!items->count)
+		return true;
+	slice = shard_slice(shard, at, &ignored);
+	return slice && since_here(slice, items, since) &&
+	       (slice->times || since_older(shard, at, items, since));
+}

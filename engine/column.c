@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { AHEAD = 32 /* entries: events whose heads were not just read lie in no cache */ };
+
 /* Bytes that a step takes in every event; false: that differs. */
 static bool step_bytes(const struct layout_step *step, uint64_t *bytes)
 {
@@ -81,6 +83,12 @@ uint64_t column_value(const struct column_place *place, const struct column_inpu
 	return layout_scalar(place->class, in->data, (at + place->offset) * 8);
 }
 
+/* Where the layout of an entry begins, in bytes. */
+static inline uint64_t body_of(const struct batch *batch, uint32_t entry)
+{
+	return (batch->at[entry] + batch->head[entry] + 7) / 8;
+}
+
 void column_load(const struct column_place *place, const struct column_input *in,
 		 const struct batch *batch, const uint16_t *entries, uint32_t n, uint64_t *values)
 {
@@ -91,8 +99,10 @@ void column_load(const struct column_place *place, const struct column_input *in
 	const uint64_t safe = is_plain(class) && in->size >= 8 ? in->size - 8 : 0;
 
 	for (uint32_t k = 0; k < n; k++) {
-		uint32_t i = entries[k];
-		uint64_t at = (batch->at[i] + batch->head[i] + 7) / 8;
+		uint64_t at = body_of(batch, entries[k]);
+		if (k + AHEAD < n)
+			__builtin_prefetch(in->data + body_of(batch, entries[k + AHEAD]) +
+					   place->offset);
 		if (__builtin_expect(at + place->offset < safe, 1))
 			values[k] = ((load8(in->data + at + place->offset) & mask) ^ sign) - sign;
 		else

@@ -8,6 +8,7 @@
  *
  * Asking for pages that are there costs a look at each. What was asked for as a whole is not asked
  * for again, by passes that follow or packets that share a region; unless pages went meanwhile.
+ * It is remembered in pieces smaller than most packets, so that packets need not share any.
  */
 #include "engine/base/source.h"
 
@@ -23,7 +24,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-enum { MAPS_MAX = 8192, PIECE = 2 << 20 /* bytes: what is remembered as asked for */ };
+enum { MAPS_MAX = 8192, PIECE = 1 << 14 /* bytes: what is remembered as asked for */ };
 
 struct source {
 	char *name;

@@ -65,6 +65,20 @@ static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
 		batch->values->first[to] = batch->values->first[from];
 }
 
+/* Entries of [from, to) whose class has its bit set in `classes`, rising: how many. NULL: all. */
+static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from, uint32_t to,
+					const uint64_t *classes, uint16_t *entries)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t class_index = batch->class_index[i];
+		entries[n] = (uint16_t)i;
+		n += !classes || (classes[class_index / 64] >> class_index % 64 & 1);
+	}
+	return n;
+}
+
 /* Behind a decoder_next() that does not fill them: there are none. */
 static inline void batch_no_values(struct batch *batch, bool filled)
 {

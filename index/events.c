@@ -153,6 +153,7 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.index = index,
 		.trace = events->trace,
 		.options = &events->options,
+		.kept = options->keep ? kept_hold(index_kept(index), options->classes) : NULL,
 		.boundary = options->progress ? at_boundary : NULL,
 		.arg = events,
 	};
@@ -181,6 +182,7 @@ void events_close(struct events *events)
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
 	merge_release(&events->merge);
+	kept_drop(events->setup.kept);
 	batch_free(events->setup.scratch);
 	mem_free(events->cursors);
 	mem_free(events);

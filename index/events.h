@@ -30,6 +30,7 @@ struct events_options {
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
+	bool keep;               /* they will be asked for again: kept.h */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
 	const int32_t *cpus;     /* CPUs that are wanted, NULL: all; borrowed */
 	size_t ncpus;

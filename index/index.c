@@ -5,6 +5,7 @@
 #include "index/build.h"
 #include "index/location.h"
 #include "index/packet_cache.h"
+#include "index/kept.h"
 #include "index/write.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	pthread_mutex_init(&index->values_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	index->packets = packet_cache_new(trace->nstreams);
+	index->kept = kept_new(trace->nclasses, KEPT_MOST);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		pthread_mutex_init(&index->slots[i].lock, NULL);
 		index->all += trace->streams[i]->bytes;
@@ -102,6 +104,7 @@ void index_close(struct index *index)
 		pthread_mutex_destroy(&index->slots[i].lock);
 	}
 	packet_cache_free(index->packets);
+	kept_free(index->kept);
 	store_close(index->store);
 	pthread_mutex_destroy(&index->pending_lock);
 	pthread_mutex_destroy(&index->values_lock);
@@ -127,6 +130,11 @@ unsigned index_jobs(const struct index *index)
 struct packet_cache *index_packets(struct index *index)
 {
 	return index->packets;
+}
+
+struct kept *index_kept(struct index *index)
+{
+	return index->kept;
 }
 
 const char *index_path(const struct index *index)

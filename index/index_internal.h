@@ -36,6 +36,7 @@ struct index {
 	struct store *store;      /* NULL: in memory */
 	struct index_slot *slots; /* per stream */
 	struct packet_cache *packets;
+	struct kept *kept;
 	size_t step_records;      /* STEP_RECORDS; tests use fewer */
 	_Atomic unsigned step_factor;
 	pthread_mutex_t pending_lock;

@@ -11,20 +11,13 @@
 #include "index/open_packet.h"
 
 #include "engine/base/mem.h"
+#include "index/packet_heads.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
 
 enum { SEGMENT = 256 /* events between two marks, backward */ };
-
-struct packet_head {
-	nstime time;
-	uint64_t at;
-	uint32_t class_index, index;
-	uint16_t size, flags;
-};
 
 struct open_packet *open_packet_new(const struct packet_view *view)
 {
@@ -43,6 +36,7 @@ void open_packet_free(struct open_packet *packet)
 		open_packet_leave(packet);
 	known_packet_free(packet->spare);
 	batch_free(packet->batch);
+	keeper_free(packet->keeper);
 	mem_free(packet->index);
 	mem_free(packet->heads);
 	mem_free(packet);
@@ -257,40 +251,6 @@ static void add_heads(struct open_packet *packet, const struct batch *batch)
 	}
 }
 
-static void reverse_heads(struct packet_head *heads, size_t n)
-{
-	for (size_t i = 0; i < n / 2; i++) {
-		struct packet_head head = heads[i];
-		heads[i] = heads[n - 1 - i];
-		heads[n - 1 - i] = head;
-	}
-}
-
-static void merge_halves(struct packet_head *heads, struct packet_head *room, size_t half, size_t n)
-{
-	size_t a = 0, b = half, out = 0;
-
-	memcpy(room, heads, half * sizeof *heads);
-	while (a < half && b < n)
-		heads[out++] = heads[b].time < room[a].time ? heads[b++] : room[a++];
-	memcpy(heads + out, room + a, (half - a) * sizeof *heads);
-}
-
-/* Stable; heads that are almost in order cost one look. Recursion is as deep as n has bits. */
-static void sort_heads(struct packet_head *heads, struct packet_head *room, size_t n)
-{
-	size_t half = n / 2, ordered = 1;
-
-	while (ordered < n && heads[ordered - 1].time <= heads[ordered].time)
-		ordered++;
-	if (ordered >= n)
-		return;
-	sort_heads(heads, room, half);
-	sort_heads(heads + half, room, n - half);
-	if (heads[half].time < heads[half - 1].time)
-		merge_halves(heads, room, half, n);
-}
-
 static void keep_wanted_heads(struct open_packet *packet, uint32_t first)
 {
 	const struct packet_view *view = packet->view;
@@ -319,10 +279,8 @@ static void sort_rest(struct open_packet *packet, const struct batch *given, uin
 		}
 	packet->known->stands = STANDS_NOWHERE;
 	if (packet->info.rec.flags & PACKET_DESCENDING)
-		reverse_heads(packet->heads, packet->nheads);
-	struct packet_head *room = mem_new_array(packet->nheads / 2 + 1, sizeof *room);
-	sort_heads(packet->heads, room, packet->nheads);
-	mem_free(room);
+		packet_heads_reverse(packet->heads, packet->nheads);
+	packet_heads_sort(packet->heads, packet->nheads);
 	keep_wanted_heads(packet, first);
 	packet->sorted = true;
 	packet->head_pos = 0;
@@ -427,6 +385,32 @@ static bool read_forward(struct open_packet *packet, size_t i)
 	return !may_be_wanted(view, &known->segments[i]) || decode_known(packet, i);
 }
 
+/* Finds what is to be kept of a segment; the batch is empty where it has no wanted class. */
+static void keep_segment(struct open_packet *packet, const struct segment *segment)
+{
+	const struct batch *batch = packet->batch;
+	uint16_t entries[BATCH_MAX];
+
+	if (!packet->keeping)
+		return;
+	if (!batch->count)
+		keeper_pass(packet->keeper, segment->first, segment->last, segment->count);
+	else
+		keeper_add(
+			packet->keeper, batch, entries,
+			batch_of_classes(batch, 0, batch->count, packet->view->classes, entries));
+}
+
+static void end_keeping(struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+
+	if (packet->keeping && packet->facts.whole && !known->damaged &&
+	    packet->segment == known->nsegments)
+		keeper_end(packet->keeper);
+	packet->keeping = false;
+}
+
 static bool more_forward(struct open_packet *packet)
 {
 	while (read_forward(packet, packet->segment)) {
@@ -434,18 +418,26 @@ static bool more_forward(struct open_packet *packet)
 			sort_rest(packet, packet->batch, packet->batch->first);
 			return slice_sorted(packet);
 		}
-		packet->segment++;
+		keep_segment(packet, &packet->known->segments[packet->segment++]);
 		trim(packet, packet->batch->count);
 		keep_wanted(packet);
 		if (packet->pos < packet->end)
 			return true;
 	}
+	end_keeping(packet);
 	return false;
 }
 
 static bool begin_forward(struct open_packet *packet)
 {
+	const struct packet_view *view = packet->view;
+
 	packet->segment = segment_of_begin(packet);
+	packet->keeping = view->kept && packet->segment == 0;
+	if (packet->keeping && !packet->keeper)
+		packet->keeper = keeper_new(view->kept);
+	if (packet->keeping)
+		keeper_begin(packet->keeper, view->stream, &packet->info);
 	return more_forward(packet);
 }
 
@@ -562,19 +554,69 @@ static bool is_to_be_sorted(const struct open_packet *packet)
 	return packet->view->falls && !facts->whole;
 }
 
-bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
+static void add_kept_heads(struct open_packet *packet, const struct kept_packet *kept)
+{
+	struct kept_at at = {0};
+
+	packet->nheads = 0;
+	batch_room(packet->batch, BATCH_MAX);
+	make_index(packet);
+	while (kept_next(kept, &at, packet->batch, packet->index)) {
+		size_t first = packet->nheads;
+		add_heads(packet, packet->batch);
+		for (uint32_t i = 0; i < packet->batch->count; i++)
+			packet->heads[first + i].index = packet->index[i];
+	}
+	atomic_fetch_add_explicit(&packet->view->trace->events_decoded, packet->nheads,
+				  memory_order_relaxed);
+}
+
+/*
+ * Heads that somebody found before stand for the packet, as if they had been sorted. False: none is
+ * wanted.
+ */
+static bool take_kept(struct open_packet *packet, const struct kept_packet *kept)
 {
 	const struct packet_view *view = packet->view;
 
+	packet->facts = (struct packet_facts){
+		.any = true, .whole = true, .least = kept->least, .greatest = kept->greatest};
+	if (kept->least >= view->end || kept->greatest < view->begin)
+		return false;
+	add_kept_heads(packet, kept);
+	packet->sorted = true;
+	packet->head_pos = 0;
+	packet->head_end = packet->nheads;
+	while (packet->head_pos < packet->head_end &&
+	       packet->heads[packet->head_pos].time < view->begin)
+		packet->head_pos++;
+	while (packet->head_pos < packet->head_end &&
+	       packet->heads[packet->head_end - 1].time >= view->end)
+		packet->head_end--;
+	return packet->head_pos < packet->head_end;
+}
+
+bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
+{
+	const struct packet_view *view = packet->view;
+	const struct kept_packet *kept =
+		view->kept ? kept_find(view->kept, view->stream, info) : NULL;
+
 	packet->record = record;
 	packet->pos = packet->end = 0;
-	packet->sorted = packet->indexed = false;
+	packet->sorted = packet->indexed = packet->keeping = false;
 	packet->info = *info;
+	packet->kept = kept != NULL;
+	if (kept && !take_kept(packet, kept))
+		return false;
 	bool some = find_known(packet, info);
 	packet->decoder = packet->known->decoder;
-	packet->facts = packet->known->facts;
 	packet->info.extents = packet->known->extents;
-	if (some && is_to_be_sorted(packet)) {
+	if (!kept)
+		packet->facts = packet->known->facts;
+	if (kept) {
+		some = some && slice_sorted(packet);
+	} else if (some && is_to_be_sorted(packet)) {
 		sort_all(packet);
 		some = slice_sorted(packet);
 	} else if (some) {
@@ -610,7 +652,8 @@ static void leave(struct open_packet *packet, bool used_up)
 	packet->pos = packet->end = 0;
 	packet->known = NULL;
 	packet->info.extents = NULL;
-	known->facts = packet->facts;
+	if (!packet->kept)
+		known->facts = packet->facts;
 	if (used_up && is_passed(packet))
 		known->reader->decoder_leave(known->decoder);
 	else

@@ -11,6 +11,7 @@
 
 #include "engine/reader.h"
 #include "index/events.h"
+#include "index/kept.h"
 #include "index/packet_cache.h"
 
 /* What all open packets of one stream share. */
@@ -19,6 +20,7 @@ struct packet_view {
 	const struct stream *stream;
 	const struct reader *reader;
 	struct packet_cache *cache;
+	struct kept_set *kept;   /* of `classes`; NULL: nothing is kept of them */
 	nstime begin, end;       /* only heads in [begin, end) come out */
 	const uint64_t *classes; /* bit per wanted class, NULL: all */
 	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries); /* NULL: all */
@@ -54,6 +56,9 @@ struct open_packet {
 	struct known_packet *spare; /* may be opened; or NULL */
 	bool owned; /* the known one does not come from the cache */
 	size_t segment; /* forward the next to come, backward all below it are still to come */
+	bool kept;      /* its heads are kept ones: nothing was read but what it begins with */
+	bool keeping;   /* forward, from its first event on */
+	struct keeper *keeper; /* NULL: none was needed yet */
 	bool sorted;    /* windows come from heads[head_pos, head_end) */
 	struct packet_head *heads;
 	size_t nheads, heads_capacity, head_pos, head_end;

@@ -20,11 +20,6 @@
 
 enum { PACKETS_MIN = 256, PACKETS_PER_STREAM = 4, BYTES_MAX = 64 << 20 };
 
-/* What a decoder makes of the same bytes depends on these. */
-static const uint32_t decoding_flags = PACKET_UNSORTED | PACKET_DESCENDING | PACKET_SPILL |
-				       PACKET_COMPRESSED | PACKET_FOREIGN | PACKET_PIECE |
-				       PACKET_BEFORE_ALL;
-
 struct list {
 	struct known_packet *newest, *oldest;
 };
@@ -100,7 +95,7 @@ bool known_packet_is(const struct known_packet *packet, const struct packet_info
 	/* ordinals are counted from the listed begin */
 	return a->off == b->off && a->source == b->source &&
 	       packet_bytes(info) == packet_bytes(own) &&
-	       (a->flags & decoding_flags) == (b->flags & decoding_flags) &&
+	       (a->flags & PACKET_DECODING) == (b->flags & PACKET_DECODING) &&
 	       (packet->stream->has_time || a->min == b->min) &&
 	       info->plain_size == own->plain_size && info->nextents == own->nextents &&
 	       info->ncarried == own->ncarried &&

@@ -13,6 +13,12 @@
 
 struct packet_cache;
 
+/* What a decoder makes of the same bytes depends on these. */
+enum {
+	PACKET_DECODING = PACKET_UNSORTED | PACKET_DESCENDING | PACKET_SPILL | PACKET_COMPRESSED |
+			  PACKET_FOREIGN | PACKET_PIECE | PACKET_BEFORE_ALL
+};
+
 struct segment { /* a run of events that was decoded once; they are met in this order */
 	struct mark mark;
 	nstime first, last;

@@ -45,6 +45,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.stream = stream,
 		.reader = setup->trace->parts[stream->part]->reader,
 		.cache = index_packets(setup->index),
+		.kept = setup->kept,
 		.classes = options->classes,
 		.select = options->select,
 		.select_arg = options->select_arg,

@@ -16,6 +16,7 @@ struct stream_setup {
 	struct index *index;
 	struct trace *trace;
 	const struct events_options *options;
+	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
 	struct batch *scratch;
 	/* Called before a packet is opened; false: interrupted. */

@@ -339,6 +339,7 @@ static void release(struct sweeper *sweeper)
 {
 	for (size_t i = 0; i < sweeper->nstreams; i++)
 		mem_free(sweeper->streams[i].more);
+	kept_drop(sweeper->kept);
 	mem_free(sweeper->streams);
 	mem_free(sweeper->pieces);
 	pthread_cond_destroy(&sweeper->changed);
@@ -356,6 +357,8 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 
 	pthread_mutex_init(&sweeper.lock, NULL);
 	pthread_cond_init(&sweeper.changed, NULL);
+	if (sweep->events->keep && !sweep->bits && !sweep->packet)
+		sweeper.kept = kept_hold(index_kept(index), sweep->events->classes);
 	bool good = find_streams(&sweeper, workers, err);
 	if (good) {
 		cut_pieces(&sweeper, workers);

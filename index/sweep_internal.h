@@ -8,6 +8,7 @@
 #ifndef INDEX_SWEEP_INTERNAL_H
 #define INDEX_SWEEP_INTERNAL_H
 
+#include "index/kept.h"
 #include "index/sweep.h"
 
 #include <pthread.h>
@@ -41,6 +42,7 @@ struct sweeper { /* one sweep, shared by its workers */
 	const struct events_options *options;
 	struct sweep_stream *streams;
 	size_t nstreams;
+	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
 	struct sweep_piece *pieces;
 	size_t npieces, pieces_capacity;
 	uint64_t all;
@@ -64,6 +66,7 @@ struct sweep_hands {
 	struct decoder *decoder; /* of `stream` */
 	const struct stream *stream;
 	struct batch *batch;
+	struct keeper *keeper; /* NULL: nothing is kept */
 	uint64_t *bits;
 	uint32_t *index;
 };

@@ -13,10 +13,12 @@ void sweep_hands_release(struct sweep_hands *hands)
 		hands->sweeper->trace->parts[hands->stream->part]->reader->decoder_free(
 			hands->decoder);
 	batch_free(hands->batch);
+	keeper_free(hands->keeper);
 	mem_free(hands->bits);
 	mem_free(hands->index);
 	hands->decoder = NULL;
 	hands->batch = NULL;
+	hands->keeper = NULL;
 	hands->bits = NULL;
 	hands->index = NULL;
 }
@@ -27,8 +29,8 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 
 	if (!hands->batch) {
 		bool values = hands->sweeper->options->values;
-		hands->batch =
-			batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0, hands->sweeper->options->classes);
+		hands->batch = batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0,
+					 hands->sweeper->options->classes);
 		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
 		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
 	}
@@ -93,56 +95,91 @@ static void find_bits(struct sweep_hands *hands, const struct reader *reader)
 		hands->bits[i] = reader->event_bits(hands->decoder, batch, i);
 }
 
+static bool is_bounded(const struct sweep_stream *of)
+{
+	return of->begin != NSTIME_MIN || of->end != NSTIME_MAX;
+}
+
+static bool lies_in_range(const struct batch *batch, const struct sweep_stream *of)
+{
+	nstime least, greatest;
+
+	if (!is_bounded(of))
+		return true;
+	times_of(batch, &least, &greatest);
+	return least >= of->begin && greatest < of->end;
+}
+
+/* Moves entry `from` to the place of entry `to`, with what is known of it beside the batch. */
+static void move_entry(struct sweep_hands *hands, uint32_t to, uint32_t from, uint32_t index)
+{
+	hands->index[to] = index;
+	hands->bits[to] = hands->bits[from];
+	batch_move(hands->batch, to, from);
+}
+
+/* Moves those that lie in the range to the front. */
+static void keep_in_range(struct sweep_hands *hands, const struct sweep_stream *of)
+{
+	struct batch *batch = hands->batch;
+	uint32_t n = 0;
+
+	if (!batch->count || lies_in_range(batch, of))
+		return;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		nstime time = batch->time[i];
+		move_entry(hands, n, i, hands->index[i]);
+		n += time >= of->begin && time < of->end;
+	}
+	batch->count = n;
+}
+
 /* Moves the entries that were asked for to the front; false: all of them were. */
 static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of)
 {
 	const uint64_t *wanted = hands->sweeper->options->classes;
 	struct batch *batch = hands->batch;
-	uint32_t n = 0;
-	nstime least, greatest;
+	uint16_t entries[BATCH_MAX];
 
-	if (hands->sweeper->sweep->packet ||
-	    (!wanted && of->begin == NSTIME_MIN && of->end == NSTIME_MAX))
+	if (hands->sweeper->sweep->packet || (!wanted && lies_in_range(batch, of)))
 		return false;
-	times_of(batch, &least, &greatest);
-	if (!wanted && least >= of->begin && greatest < of->end)
-		return false;
-	for (uint32_t i = 0; i < batch->count; i++) {
-		uint32_t class_index = batch->class_index[i];
-		nstime time = batch->time[i];
-		hands->index[n] = batch->first + i;
-		hands->bits[n] = hands->bits[i];
-		batch_move(batch, n, i);
-		n += (!wanted || (wanted[class_index / 64] >> class_index % 64 & 1)) &&
-		     time >= of->begin && time < of->end;
-	}
+	uint32_t n = batch_of_classes(batch, 0, batch->count, wanted, entries);
+	if (hands->keeper)
+		keeper_add(hands->keeper, batch, entries, n);
+	for (uint32_t k = 0; k < n; k++)
+		move_entry(hands, k, entries[k], batch->first + entries[k]);
 	batch->count = n;
+	keep_in_range(hands, of);
 	return true;
 }
 
-static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
-		       const struct packet_info *info, struct error *err)
+/* What the batch holds; `index`: its numbers in the packet, NULL: one after the other. */
+static bool give_run(struct sweep_hands *hands, const struct sweep_stream *of,
+		     const struct packet_info *info, const uint32_t *index, struct error *err)
 {
-	const struct reader *reader = hands->sweeper->trace->parts[of->stream->part]->reader;
 	const struct sweep *sweep = hands->sweeper->sweep;
-
-	if (sweep->bits)
-		find_bits(hands, reader);
-	bool some = keep_wanted(hands, of);
-	if (!hands->batch->count)
-		return true;
 	struct sweep_run run = {
 		.run = {.stream = of->stream,
 			.cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
 			.batch = hands->batch,
 			.count = hands->batch->count,
 			.decoder = hands->decoder,
-			.reader = reader,
+			.reader = hands->sweeper->trace->parts[of->stream->part]->reader,
 			.packet = info,
-			.index = some ? hands->index : NULL},
+			.index = index},
 		.bits = sweep->bits ? hands->bits : NULL,
 	};
-	return sweep->run(hands->own, &run, err);
+
+	return !hands->batch->count || sweep->run(hands->own, &run, err);
+}
+
+static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
+		       const struct packet_info *info, struct error *err)
+{
+	if (hands->sweeper->sweep->bits)
+		find_bits(hands, hands->sweeper->trace->parts[of->stream->part]->reader);
+	bool some = keep_wanted(hands, of);
+	return give_run(hands, of, info, some ? hands->index : NULL, err);
 }
 
 static void note_damage(struct sweeper *sweeper, const struct stream *stream,
@@ -156,10 +193,58 @@ static void note_damage(struct sweeper *sweeper, const struct stream *stream,
 	pthread_mutex_unlock(&sweeper->lock);
 }
 
+static void count_work(const struct sweep_hands *hands, uint64_t events)
+{
+	struct trace *trace = hands->sweeper->trace;
+
+	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
+}
+
+/* A packet whose wanted events are known: its heads are not passed over again. */
+static bool give_kept(struct sweep_hands *hands, const struct sweep_stream *of,
+		      const struct packet_info *info, const struct kept_packet *kept,
+		      struct error *err)
+{
+	const struct reader *reader = turn_to(hands, of->stream);
+	struct batch *batch = hands->batch;
+	struct kept_at at = {0};
+	struct error cause;
+	bool good = true;
+
+	if (!kept->count || kept->least >= of->end || kept->greatest < of->begin)
+		return true;
+	count_work(hands, kept->count);
+	if (!reader->decoder_open(hands->decoder, info, &cause)) {
+		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
+		return true;
+	}
+	while (good && kept_next(kept, &at, batch, hands->index)) {
+		keep_in_range(hands, of);
+		good = give_run(hands, of, info, hands->index, err);
+	}
+	reader->decoder_leave(hands->decoder);
+	return good;
+}
+
+/* What is kept of the packet; NULL: nothing yet, and it is found while the packet is read. */
+static const struct kept_packet *find_kept(struct sweep_hands *hands, const struct stream *stream,
+					   const struct packet_info *info)
+{
+	struct kept_set *set = hands->sweeper->kept;
+	const struct kept_packet *kept = set ? kept_find(set, stream, info) : NULL;
+
+	if (!set || kept)
+		return kept;
+	if (!hands->keeper)
+		hands->keeper = keeper_new(set);
+	keeper_begin(hands->keeper, stream, info);
+	return NULL;
+}
+
 bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
-	struct trace *trace = hands->sweeper->trace;
 	const struct sweep *sweep = hands->sweeper->sweep;
 	const struct reader *reader = turn_to(hands, of->stream);
 	struct batch *batch = hands->batch;
@@ -170,6 +255,9 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 
 	if (sweep->packet && !sweep->packet(hands->own, of->stream, info))
 		return true;
+	const struct kept_packet *kept = find_kept(hands, of->stream, info);
+	if (kept)
+		return give_kept(hands, of, info, kept, err);
 	if (!reader->decoder_open(hands->decoder, info, &cause))
 		step = STEP_ERROR;
 	while (good && step == STEP_ITEM) {
@@ -186,8 +274,9 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		sweep->packet_end(hands->own, good && step == STEP_END);
 	else if (step == STEP_ERROR)
 		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
+	if (hands->keeper && good && step == STEP_END)
+		keeper_end(hands->keeper);
 	reader->decoder_leave(hands->decoder);
-	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
+	count_work(hands, events);
 	return good;
 }

@@ -211,6 +211,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .backward = opened->backward,
 					 .unordered = opened->unordered,
 					 .classes = opened->classes,
+					 .keep = true,
 					 .streams = opened->streams,
 					 .cpus = opened->cpus,
 					 .ncpus = opened->ncpus,

@@ -326,6 +326,7 @@ bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_gr
 					.end = wish->end,
 					.unordered = true,
 					.classes = wish->classes,
+					.keep = true,
 					.streams = wish->streams,
 					.cpus = wish->cpus,
 					.ncpus = wish->ncpus};

@@ -33,6 +33,11 @@ check_PROGRAMS += %D%/test_events
 %C%_test_events_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_events_LDADD = $(INDEX_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_kept
+%C%_test_kept_SOURCES = %D%/test_kept.c $(INDEX_SCENE)
+%C%_test_kept_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_kept_LDADD = $(INDEX_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_losses
 %C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
 %C%_test_losses_CFLAGS = $(INDEX_TEST_CFLAGS)

@@ -46,9 +46,11 @@ static void walker_open(struct walker *walker)
 {
 	struct error err;
 
-	walker->classes = 1 + rng_below(walker->rng, 255);
+	walker->classes =
+		rng_below(walker->rng, 2) ? 1 + rng_below(walker->rng, 255) : 0x12; /* again */
 	walker->options = (struct events_options){
 		.backward = rng_below(walker->rng, 2),
+		.keep = rng_below(walker->rng, 3),
 		.classes = rng_below(walker->rng, 2) ? &walker->classes : NULL};
 	walker_range(walker);
 	if (!events_open(walker->scene->index, &walker->options, &walker->events, &err))

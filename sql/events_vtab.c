@@ -5,13 +5,16 @@
  *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
  *
  * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
- * is one step in a run, and an event's fields are decoded when the first of them is asked for.
+ * is one step in a run. Fields that are integers are loaded for many rows at once, where nothing
+ * else of an event is asked for (scan_numbers.h); else they are decoded with the first of them.
  */
 #include "sql/plan.h"
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/json.h"
+#include "sql/scan_numbers.h"
+#include "sql/sources.h"
 
 #include <string.h>
 
@@ -27,7 +30,7 @@ struct opened {
 	uint64_t *classes, *streams;
 	int32_t *cpus;
 	size_t ncpus;
-	bool unordered, backward;
+	bool unordered, backward, selects;
 };
 
 struct events_cursor {
@@ -36,6 +39,8 @@ struct events_cursor {
 	const struct shape *shape;
 	const struct plan *plan;
 	struct wish wish;
+	struct source *filters; /* of the wish's conditions on fields */
+	bool untested;          /* some row that comes may not hold them */
 	struct events *events;
 	struct opened opened;
 
@@ -49,6 +54,7 @@ struct events_cursor {
 
 	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
 	struct fields fields;
+	struct scan_numbers *numbers;
 	struct buf text; /* of the last JSON */
 };
 
@@ -153,6 +159,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
 	events_close(cursor->events);
+	scan_numbers_free(cursor->numbers);
 	arena_free(cursor->wish.arena);
 	arena_free(cursor->opened.arena);
 	buf_release(&cursor->text);
@@ -167,7 +174,8 @@ static bool is_opened_so(const struct events_cursor *cursor)
 	const struct wish *wish = &cursor->wish;
 
 	return cursor->events && opened->unordered == !cursor->plan->ordered &&
-	       opened->backward == cursor->plan->backward && opened->ncpus == wish->ncpus &&
+	       opened->backward == cursor->plan->backward &&
+	       opened->selects == (wish->nfilters > 0) && opened->ncpus == wish->ncpus &&
 	       !memcmp(opened->classes, wish->classes,
 		       (trace->nclasses / 64 + 1) * sizeof *wish->classes) &&
 	       !memcmp(opened->streams, wish->streams,
@@ -185,6 +193,30 @@ static void *copy(struct arena *arena, const void *from, size_t count, size_t si
 	return to;
 }
 
+/* Conditions on integers are tested many at a time, before streams are merged. */
+static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
+{
+	struct events_cursor *cursor = arg;
+	const struct wish *wish = &cursor->wish;
+	const uint32_t *classes = run->batch->class_index;
+	const uint32_t end = run->first + run->count;
+	int64_t scratch[BATCH_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = run->first; i < end;) {
+		uint32_t class = classes[i], from = n;
+		const struct source *filters =
+			cursor->filters + (cursor->shape->row[class] - 1) * wish->nfilters;
+		bool whole;
+		for (; i < end && classes[i] == class; i++)
+			entries[n++] = (uint16_t)i;
+		n = from +
+		    sources_filter(wish, filters, run, entries + from, n - from, scratch, &whole);
+		cursor->untested |= !whole;
+	}
+	return n;
+}
+
 static bool open_events(struct events_cursor *cursor, struct error *err)
 {
 	const struct trace *trace = cursor->host->trace;
@@ -192,6 +224,9 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	const struct wish *wish = &cursor->wish;
 	struct arena *arena = opened->arena;
 
+	cursor->untested = false;
+	if (wish->nfilters)
+		cursor->filters = sources_of_filters(wish->arena, cursor->shape, trace, wish);
 	if (is_opened_so(cursor))
 		return events_seek(cursor->events, wish->begin, wish->end, err);
 	events_close(cursor->events);
@@ -200,7 +235,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	*opened = (struct opened){.arena = arena,
 				  .ncpus = wish->ncpus,
 				  .unordered = !cursor->plan->ordered,
-				  .backward = cursor->plan->backward};
+				  .backward = cursor->plan->backward,
+				  .selects = wish->nfilters > 0};
 	opened->classes =
 		copy(arena, wish->classes, trace->nclasses / 64 + 1, sizeof *wish->classes);
 	opened->streams =
@@ -215,6 +251,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .streams = opened->streams,
 					 .cpus = opened->cpus,
 					 .ncpus = opened->ncpus,
+					 .select = wish->nfilters ? select_rows : NULL,
+					 .select_arg = cursor,
 					 .progress = cursor->host->progress,
 					 .progress_arg = cursor->host->arg};
 	if (events_open(cursor->host->index, &options, &cursor->events, err))
@@ -255,11 +293,30 @@ static const struct place *place_of(const struct events_cursor *cursor, uint32_t
 	return &shape->places[(row - 1) * shape->nfields + field];
 }
 
+/* Without decoding the event; false: it must be. */
+static bool load_number(struct events_cursor *cursor, uint32_t field, int64_t *out)
+{
+	return cursor->decoded == FIELDS_NOT_YET &&
+	       scan_number(cursor->numbers, &cursor->run, cursor->at, field, cursor->plan->backward,
+			   out);
+}
+
 static bool passes(struct events_cursor *cursor)
 {
-	return decode(cursor) &&
-	       wish_fields(&cursor->wish, cursor->shape, cursor->run.batch->class_index[cursor->at],
-			   &cursor->fields);
+	const struct wish *wish = &cursor->wish;
+	bool whole = true;
+
+	for (size_t i = 0; i < wish->nfilters; i++) {
+		const struct filter *filter = &wish->filters[i];
+		int64_t number;
+		if (filter->is_text || !load_number(cursor, filter->field, &number))
+			whole = false;
+		else if (!filter_passes(filter, number))
+			return false;
+	}
+	return whole || (decode(cursor) &&
+			 wish_fields(wish, cursor->shape,
+				     cursor->run.batch->class_index[cursor->at], &cursor->fields));
 }
 
 /* ---- going on ---- */
@@ -295,7 +352,7 @@ static int advance(struct events_cursor *cursor)
 			cursor->left--;
 			cursor->at += cursor->step;
 			cursor->decoded = FIELDS_NOT_YET;
-			if (!cursor->wish.nfilters || passes(cursor)) {
+			if (!cursor->untested || passes(cursor)) {
 				cursor->rows++;
 				return SQLITE_OK;
 			}
@@ -314,7 +371,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
-	if (!cursor->left || cursor->wish.nfilters || cursor->rows == cursor->wish.limit)
+	if (!cursor->left || cursor->untested || cursor->rows == cursor->wish.limit)
 		return advance(cursor);
 	cursor->left--;
 	cursor->at += cursor->step;
@@ -346,6 +403,8 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 	if (host != cursor->host) {
 		events_close(cursor->events);
 		cursor->events = NULL;
+		scan_numbers_free(cursor->numbers);
+		cursor->numbers = scan_numbers_new(cursor->shape, host->trace);
 		cursor->any_timed = false;
 		for (size_t i = 0; i < host->trace->nstreams; i++)
 			cursor->any_timed |= host->trace->streams[i]->has_time;
@@ -393,9 +452,16 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 	const struct place *place = place_of(cursor, number);
 	struct buf scratch = {0};
 	struct field field;
+	int64_t integer;
 	size_t len;
 
-	if (!place->class || !decode(cursor) || !place_field(place, &cursor->fields, &field))
+	if (!place->class)
+		return;
+	if (!cursor->plan->decodes && load_number(cursor, number, &integer)) {
+		sqlite3_result_int64(out, integer);
+		return;
+	}
+	if (!decode(cursor) || !place_field(place, &cursor->fields, &field))
 		return;
 	if (place->class->kind == FIELD_INT) {
 		sqlite3_result_int64(out, field.slot.s);

@@ -212,17 +212,19 @@ static void take_limit(struct plan *plan, sqlite3_index_info *info, struct buf *
 	}
 }
 
-static bool uses_fields(const struct shape *shape, const sqlite3_index_info *info)
+static void note_columns(struct plan *plan, const struct shape *shape,
+			 const sqlite3_index_info *info)
 {
 	for (size_t i = 0; i < shape->ncolumns; i++) {
-		enum column_kind kind = shape->columns[i].kind;
+		const struct column *column = &shape->columns[i];
+		enum column_kind kind = column->kind;
 		if (!(info->colUsed >> (i < 63 ? i : 63) & 1))
 			continue;
-		if (kind == COLUMN_FIELD || kind == COLUMN_LABEL || kind == COLUMN_CONTEXT ||
-		    kind == COLUMN_FIELDS || kind == COLUMN_PACKET)
-			return true;
+		bool whole = kind == COLUMN_LABEL || kind == COLUMN_CONTEXT ||
+			     kind == COLUMN_FIELDS || kind == COLUMN_PACKET;
+		plan->fields |= whole || kind == COLUMN_FIELD;
+		plan->decodes |= whole || (kind == COLUMN_FIELD && !column->whole_number);
 	}
-	return false;
 }
 
 /* The same plan as an old one has its number. */
@@ -232,7 +234,7 @@ static int number_of(struct plans *plans, struct plan *plan)
 		const struct plan *old = plans->items[i];
 		if (old->count == plan->count && old->ordered == plan->ordered &&
 		    old->backward == plan->backward && old->fields == plan->fields &&
-		    !strcmp(old->words, plan->words) &&
+		    old->decodes == plan->decodes && !strcmp(old->words, plan->words) &&
 		    (!plan->count ||
 		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
 			plan_free(plan);
@@ -307,7 +309,9 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 	}
 	if (pushdown && whole && (info->orderByConsumed || !info->nOrderBy))
 		take_limit(plan, info, &words);
-	plan->fields |= !pushdown || uses_fields(shape, info);
+	note_columns(plan, shape, info);
+	plan->fields |= !pushdown;
+	plan->decodes |= !pushdown;
 	if (!words.len)
 		buf_add_text(&words, "all events");
 	buf_add_text(&words, plan->fields ? "; fields" : "; heads only");

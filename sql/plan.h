@@ -22,7 +22,8 @@ struct plan {
 	size_t count, capacity;
 	bool ordered, backward; /* by ts, and which way */
 	bool timed;             /* some term leaves only events with a time */
-	bool fields;            /* some column or term needs decoded fields */
+	bool fields;            /* some column or term is of a field */
+	bool decodes;           /* some column is of one that is no integer */
 	char *words;
 };
 
@@ -59,6 +60,13 @@ static inline bool filter_in_set(const struct filter *filter, int64_t value)
 			high = middle;
 	}
 	return low < filter->nset && filter->set[low] == value;
+}
+
+/* Of an integer. */
+static inline bool filter_passes(const struct filter *filter, int64_t value)
+{
+	return filter->set ? filter_in_set(filter, value)
+			   : value >= filter->low && value <= filter->high;
 }
 
 struct wish {

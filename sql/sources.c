@@ -60,9 +60,7 @@ uint32_t sources_filter(const struct wish *wish, const struct source *filters,
 		}
 		for (uint32_t k = 0; k < count; k++) {
 			entries[kept] = entries[k];
-			kept += filter->set
-					? filter_in_set(filter, scratch[k])
-					: scratch[k] >= filter->low && scratch[k] <= filter->high;
+			kept += filter_passes(filter, scratch[k]);
 		}
 		count = kept;
 	}

@@ -317,8 +317,7 @@ bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t cl
 		if (!slot)
 			return false;
 		if (filter->is_text ? !text_passes(place, filter, fields)
-		    : filter->set   ? !filter_in_set(filter, slot->s)
-				    : slot->s < filter->low || slot->s > filter->high)
+				    : !filter_passes(filter, slot->s))
 			return false;
 	}
 	return true;

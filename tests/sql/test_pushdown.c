@@ -68,6 +68,17 @@ static struct row {
 	 "next_comm=?", STEPS},
 	{"a field of the context", "SELECT count(*) FROM sched_switch WHERE tid = 0", "tid=?",
 	 STEPS},
+	{"fields of rows, the last first",
+	 "SELECT ts, next_tid, prev_prio FROM sched_switch ORDER BY ts DESC LIMIT 700",
+	 "ORDER BY ts DESC LIMIT ?", STEPS},
+	{"a number and a text",
+	 "SELECT next_tid, next_comm FROM sched_switch WHERE next_tid > 3 AND prev_comm = "
+	 "'swapper/1'",
+	 "next_tid>? AND prev_comm=?", STEPS},
+	{"another number for each row",
+	 "SELECT w.ts, s.ts, s.next_tid FROM sched_wakeup w CROSS JOIN sched_switch s WHERE "
+	 "s.next_tid = w.tid AND s.ts BETWEEN w.ts AND w.ts + 100000 AND w.ts < ts('+2ms')",
+	 "next_tid=?", EVENTS | PACKETS | STEPS},
 	{"a field against a real", "SELECT count(*) FROM sched_switch WHERE next_prio >= 119.5",
 	 "next_prio>=?", 0},
 	{"the first rows in order", "SELECT ts FROM events ORDER BY ts LIMIT 5",

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
+
 enum { NUMBER_ROOM = 32 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of digits are stored as they are");
@@ -81,7 +85,23 @@ static inline char *decimal_put_nanos(char *to, uint32_t nanos)
 	return to + 1;
 }
 
-/* Eight digits: a nibble goes to each byte, all are made characters at once, the highest first. */
+/*
+ * All sixteen digits, the highest first: a nibble goes to each byte, all are made characters at
+ * once.
+ */
+#ifdef __x86_64__
+static inline void hex_put16(char *to, uint64_t number)
+{
+	const __m128i four = _mm_set1_epi8(15), zero = _mm_set1_epi8('0');
+	__m128i bytes = _mm_cvtsi64_si128((long long)__builtin_bswap64(number));
+	__m128i nibbles = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi64(bytes, 4), four),
+					    _mm_and_si128(bytes, four));
+	__m128i letters = _mm_and_si128(_mm_cmpgt_epi8(nibbles, _mm_set1_epi8(9)),
+					_mm_set1_epi8('a' - '0' - 10));
+
+	_mm_storeu_si128((__m128i_u *)to, _mm_add_epi8(_mm_add_epi8(nibbles, zero), letters));
+}
+#else
 static inline uint64_t hex_word(uint32_t number)
 {
 	uint64_t x = number;
@@ -92,6 +112,15 @@ static inline uint64_t hex_word(uint32_t number)
 	uint64_t letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
 	return __builtin_bswap64(x + letters * ('a' - '0' - 10) + DIGITS_ZERO);
 }
+
+static inline void hex_put16(char *to, uint64_t number)
+{
+	uint64_t high = hex_word((uint32_t)(number >> 32)), low = hex_word((uint32_t)number);
+
+	memcpy(to, &high, 8);
+	memcpy(to + 8, &low, 8);
+}
+#endif
 
 static inline unsigned hex_length(uint64_t number)
 {
@@ -105,10 +134,7 @@ static inline char *hex_put(char *to, uint64_t number, unsigned least)
 
 	count = count < least ? least : count;
 	count = count < 16 ? count : 16;
-	number <<= 64 - 4 * count;
-	uint64_t high = hex_word((uint32_t)(number >> 32)), low = hex_word((uint32_t)number);
-	memcpy(to, &high, 8);
-	memcpy(to + 8, &low, 8);
+	hex_put16(to, number << (64 - 4 * count));
 	return to + count;
 }
 

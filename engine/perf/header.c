@@ -635,7 +635,7 @@ static bool open_files(struct opening *o, struct error *err)
 				 o->path, o->part->sources[0].end);
 	find_cpus(o);
 	order_ids(o->part);
-	perf_find_forms(o->part);
+	perf_find_plains(o->part);
 	rename_events(o);
 	size_t files = o->part->nsources;
 	for (uint32_t i = 0; o->compressed && i < files; i++)

@@ -110,38 +110,31 @@ static inline bool perf_look_any(const struct perf_part *part, const uint8_t *p,
 	return true;
 }
 
-static inline bool perf_is_plain(const struct perf_attr *attr, bool sample, uint32_t size)
-{
-	return attr->form.plain && size >= attr->form.least[sample];
-}
-
 /* perf_look_any() of nearly all records. False: it is for that. */
 static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *p, uint32_t type,
 				   uint32_t size, struct perf_look *out)
 {
+	const struct perf_plains *plains = &part->plains;
 	const bool sample = type == PERF_SAMPLE;
 	const uint8_t *from = sample ? p : p + size;
-	const struct perf_attr *attr = part->attrs[0];
+	const struct perf_plain *plain = plains->items;
 
-	out->cpu = -1;
-	if (!perf_is_plain(attr, sample, size))
+	if (size < plains->least[sample])
 		return false;
-	if (attr->form.by_id) {
-		uint64_t id = load_native(from + attr->form.id[sample], 8);
-		const struct perf_id *found = perf_find_id(part, id);
-		if (!found || found->attr == UINT32_MAX)
+	if (plains->by_id) {
+		uint64_t i = load_native(from + plains->id[sample], 8) - plains->first;
+		if (i >= plains->count)
 			return false;
-		attr = part->attrs[found->attr];
-		out->cpu = found->cpu;
-		if (!perf_is_plain(attr, sample, size))
-			return false;
+		plain += i;
 	}
-	const struct perf_form *form = &attr->form;
-	uint64_t t = load_native(from + form->time[sample], 8);
-	out->attr = attr;
+	if (size < plain->least[sample])
+		return false;
+	uint64_t t = load_native(from + plain->time[sample], 8);
+	out->attr = plain->attr;
 	out->has_time = true;
-	if (form->cpu[sample])
-		out->cpu = (int32_t)load_native(from + form->cpu[sample], 4);
+	out->cpu = plain->cpu;
+	if (plain->cpu_at[sample])
+		out->cpu = (int32_t)load_native(from + plain->cpu_at[sample], 4);
 	return t - 1 < INT64_MAX - 1 &&
 	       !__builtin_add_overflow((nstime)t, part->part->offset, &out->time);
 }

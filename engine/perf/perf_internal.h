@@ -143,12 +143,25 @@ struct perf_places {
 	uint16_t least, least_side;            /* bytes that must be there for these to be read */
 };
 
-/* The same where all of a file's CPUs are known: from a sample's begin [1], another's end [0]. */
-struct perf_form {
-	bool plain; /* little-endian, and records of both kinds have a time and tell a CPU */
-	bool by_id; /* their id is looked up: it says which attribute, or the CPU */
-	int16_t time[2], cpu[2], id[2];
-	uint16_t least[2];
+struct perf_attr;
+
+/*
+ * The same of an event whose records are plain: little-endian, in a file where all tell their time
+ * and CPU. Places count from a sample's first byte [1], from another's end [0].
+ */
+struct perf_plain {
+	const struct perf_attr *attr;
+	uint32_t least[2]; /* bytes of a record; UINT32_MAX: the event's are not plain */
+	int32_t cpu;       /* where records do not say it */
+	int16_t time[2], cpu_at[2]; /* cpu_at 0: they do not */
+};
+
+struct perf_plains {
+	struct perf_plain *items; /* by id - first; not by_id: the only one */
+	bool by_id;
+	int16_t id[2];
+	uint32_t least[2];     /* for an id to be read; UINT32_MAX: nothing is plain */
+	uint64_t first, count; /* ids */
 };
 
 struct perf_attr {
@@ -158,7 +171,6 @@ struct perf_attr {
 	int32_t clockid;
 	const char *name; /* NULL: not told */
 	struct perf_places places;
-	struct perf_form form;
 	bool backward;                       /* newest first: perf record --overwrite */
 	const struct tracing_format *format; /* a tracepoint's; NULL: none known */
 	const struct perf_class *sample;
@@ -199,6 +211,7 @@ struct perf_part {
 	size_t nids, ids_capacity;
 	uint32_t *id_table; /* 1 + place in ids, by id - id_first; NULL: ids are far apart */
 	uint64_t id_first, id_span;
+	struct perf_plains plains;
 	bool has_id_index;
 	uint32_t nbuffers; /* ring buffers that ID_INDEX tells apart, 0 unknown */
 	int32_t most_cpu;  /* greatest CPU that is known of, -1 none */
@@ -267,7 +280,7 @@ static inline uint64_t perf_extra(const uint8_t *p, uint32_t type, uint32_t size
 
 const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id);
 void perf_find_places(struct perf_attr *attr);
-void perf_find_forms(struct perf_part *part); /* once by_cpu is known */
+void perf_find_plains(struct perf_part *part); /* once by_cpu and ids are known */
 
 /* Bytes of the id trailer of records that are no samples. */
 uint32_t perf_trailer_bytes(const struct perf_attr *attr);

@@ -64,22 +64,56 @@ void perf_find_places(struct perf_attr *attr)
 		from_end(type, SAMPLE_TIME, behind | SAMPLE_CPU | SAMPLE_STREAM_ID | SAMPLE_ID);
 }
 
-void perf_find_forms(struct perf_part *part)
+static bool by_id(const struct perf_part *part)
 {
-	for (size_t i = 0; i < part->nattrs; i++) {
-		const struct perf_places *at = &part->attrs[i]->places;
-		bool times = at->time && at->time_back, cpus = at->cpu && at->cpu_back;
-		bool by_id = part->nattrs > 1 || !cpus;
-		part->attrs[i]->form = (struct perf_form){
-			.plain = part->by_cpu && !part->swap && times &&
-				 (cpus || part->has_id_index) &&
-				 (!by_id || (at->id && at->id_back)),
-			.by_id = by_id,
-			.time = {(int16_t)-at->time_back, (int16_t)at->time},
-			.cpu = {(int16_t)-at->cpu_back, (int16_t)at->cpu},
-			.id = {(int16_t)-at->id_back, (int16_t)at->id},
-			.least = {at->least_side, at->least},
-		};
+	const struct perf_places *at = &part->attrs[0]->places;
+
+	return part->nattrs > 1 || !at->cpu || !at->cpu_back;
+}
+
+/* The attribute's records, of its event on that CPU; -1: they say it. */
+static struct perf_plain plain_of(const struct perf_part *part, const struct perf_attr *attr,
+				  int32_t cpu)
+{
+	const struct perf_places *at = &attr->places;
+	bool times = at->time && at->time_back, cpus = at->cpu && at->cpu_back;
+
+	if (!part->by_cpu || part->swap || !times || !(cpus || part->has_id_index))
+		return (struct perf_plain){.least = {UINT32_MAX, UINT32_MAX}};
+	return (struct perf_plain){
+		.attr = attr,
+		.least = {at->least_side, at->least},
+		.cpu = cpu,
+		.time = {(int16_t)-at->time_back, (int16_t)at->time},
+		.cpu_at = {(int16_t)-at->cpu_back, (int16_t)at->cpu},
+	};
+}
+
+void perf_find_plains(struct perf_part *part)
+{
+	struct perf_plains *plains = &part->plains;
+	const struct perf_places *first = &part->attrs[0]->places;
+	uint64_t count = by_id(part) ? part->id_span : 1;
+
+	*plains = (struct perf_plains){.least = {UINT32_MAX, UINT32_MAX}};
+	if (!count || (by_id(part) && (!first->id || !first->id_back)))
+		return;
+	plains->by_id = by_id(part);
+	plains->id[0] = (int16_t)-first->id_back;
+	plains->id[1] = (int16_t)first->id;
+	plains->least[0] = first->least_side;
+	plains->least[1] = first->least;
+	plains->first = part->id_first;
+	plains->count = count;
+	plains->items = arena_array(part->trace->arena, count, sizeof *plains->items);
+	for (uint64_t i = 0; i < count; i++) {
+		const struct perf_id *id = plains->by_id && part->id_table[i]
+						   ? &part->ids[part->id_table[i] - 1]
+						   : NULL;
+		uint32_t attr = id ? id->attr : plains->by_id ? UINT32_MAX : 0;
+		plains->items[i].least[0] = plains->items[i].least[1] = UINT32_MAX;
+		if (attr != UINT32_MAX)
+			plains->items[i] = plain_of(part, part->attrs[attr], id ? id->cpu : -1);
 	}
 }
 

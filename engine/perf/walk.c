@@ -277,22 +277,79 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
 		flush(walk, bin, false);
 }
 
-/* A record of the kernel. */
-static inline void take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
-			uint64_t off)
+/*
+ * A record of most kinds: it says when and where it was, and no loss. False: it is for take_any().
+ */
+static inline bool look_plain(const struct perf_walk *walk, const uint8_t *p, uint32_t type,
+			      uint32_t size, struct perf_look *look)
+{
+	return type != PERF_LOST && perf_look_plain(walk->part, p, type, size, look) &&
+	       (size_t)(uint32_t)look->cpu < walk->places;
+}
+
+static inline struct bin *plain_bin(const struct perf_walk *walk, uint32_t type,
+				    const struct perf_look *look)
+{
+	bool backward = type == PERF_SAMPLE && look->attr->backward;
+
+	return &walk->bins[2 * (size_t)look->cpu + backward];
+}
+
+/*
+ * Plain records behind the latest that go where it went, in order of time. Ring buffers are copied
+ * a piece at a time, so that most do; only what changes is kept up to date. Returns their bytes, of
+ * `room`.
+ */
+static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_t room,
+			       uint64_t off)
+{
+	struct bin *bin = walk->latest;
+	const bool swap = walk->part->swap;
+	uint64_t left = perf_packet_bytes > bin->bytes ? perf_packet_bytes - bin->bytes : 0;
+	uint64_t most = room < left ? room : left, at = 0;
+	nstime last = bin->last;
+	uint32_t events = 0;
+
+	while (most - at >= RECORD_HEAD) {
+		uint32_t type = get32(p + at, swap), size = get16(p + at + 6, swap);
+		struct perf_look look;
+		__builtin_prefetch(p + at + PERF_AHEAD);
+		if (type - 1 >= PERF_KERNEL_TYPES - 1 || size < RECORD_HEAD || size > most - at ||
+		    !look_plain(walk, p + at, type, size, &look) ||
+		    plain_bin(walk, type, &look) != bin || look.time < last)
+			break;
+		if (perf_may_change_maps(type))
+			perf_changes_note(walk->changes, walk->part, p + at, size, &look,
+					  perf_place(walk->part, walk->source, off + at));
+		last = look.time;
+		at += size;
+		events++;
+	}
+	bin->rose |= last > bin->last;
+	bin->last = walk->time = last;
+	bin->rec.max = last > bin->rec.max ? last : bin->rec.max;
+	bin->rec.events += events;
+	bin->bytes += at;
+	bin->next += at;
+	bin->extents[bin->nextents - 1].len += at;
+	return at;
+}
+
+/* A record of the kernel, and those that follow it. Returns their bytes, of `room`. */
+static inline uint64_t take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
+			    uint64_t room, uint64_t off)
 {
 	struct perf_look look;
 
-	if (__builtin_expect(perf_may_change_maps(type) || type == PERF_LOST ||
-				     !perf_look_plain(walk->part, p, type, size, &look) ||
-				     (size_t)(uint32_t)look.cpu >= walk->places,
-			     0)) {
+	if (__builtin_expect(!look_plain(walk, p, type, size, &look), 0)) {
 		take_any(walk, p, type, size, off);
-		return;
+		return size;
 	}
-	bool backward = type == PERF_SAMPLE && look.attr->backward;
-	walk->time = look.time;
-	add_record(walk, &walk->bins[2 * (size_t)look.cpu + backward], look.time, off, size);
+	if (perf_may_change_maps(type))
+		perf_changes_note(walk->changes, walk->part, p, size, &look,
+				  perf_place(walk->part, walk->source, off));
+	add_record(walk, plain_bin(walk, type, &look), look.time, off, size);
+	return size + take_followers(walk, p + size, room - size, off + size);
 }
 
 /*
@@ -312,8 +369,7 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		if (bytes < RECORD_HEAD || bytes > size - at)
 			break;
 		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1)) {
-			take(walk, p, type, bytes, off);
-			at += bytes;
+			at += take(walk, p, type, bytes, size - at, off);
 			continue;
 		}
 		uint64_t extra = bytes >= 16 ? perf_extra(p, type, bytes, swap) : 0;

@@ -179,6 +179,12 @@ struct reader {
 	 * `fields` is what decoder_fields() gave.
 	 */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
+	/*
+	 * As decoder_fields(), for text() alone: of the values that has no need of only the thread
+	 * is there (`tid` of the event's context, else common_pid), the others may be anything.
+	 */
+	bool (*decoder_words)(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			      struct fields *out, struct error *err);
 	/* Calls `each` for all changes of address spaces, in order of time. */
 	bool (*maps)(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,

@@ -210,10 +210,9 @@ static bool dump_events(struct dump *dump, const struct stream *stream,
 			struct error bad = {0};
 			struct fields fields;
 			bool good = reader->decoder_fields(decoder, batch, i, &fields, &bad);
-			if (good)
-				event_writer_learn(writer, &fields);
 			event_write(writer, batch->time[i], stream, cpu,
-				    trace->classes[batch->class_index[i]], good ? &fields : NULL);
+				    trace->classes[batch->class_index[i]], good ? &fields : NULL,
+				    true);
 		}
 	}
 	if (!ok || step == STEP_ERROR) {

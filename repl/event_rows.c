@@ -16,24 +16,6 @@ struct event_rows {
 	struct event_team *team; /* NULL: none yet */
 };
 
-bool event_row_put(struct event_writer *writer, const struct trace *trace, const struct run *run,
-		   uint32_t i, bool learn, uint64_t *damaged)
-{
-	const struct event_class *class = trace->classes[run->batch->class_index[i]];
-	nstime t = run->batch->time[i];
-	struct error err; /* clearing it would cost what formatting a number costs */
-	struct fields fields;
-	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
-
-	if (!decoded)
-		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
-		    (long long)t, err.text);
-	*damaged += !decoded;
-	if (decoded && learn)
-		event_writer_learn(writer, &fields);
-	return event_write(writer, t, run->stream, run->cpu, class, decoded ? &fields : NULL);
-}
-
 /* Text of kernel traces has names that earlier events told; a table has widths of earlier rows. */
 static bool depends_on_rows(const struct trace *trace, const struct options *options)
 {
@@ -125,9 +107,9 @@ bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t fir
 	if (is_shared(rows, count))
 		return event_team_run(rows->team, run, first, count);
 	for (uint32_t n = 0; n < count && open; n++)
-		open = event_row_put(rows->writer, rows->session->trace, run,
-				     backward ? first + count - 1 - n : first + n, !backward,
-				     &rows->session->damaged);
+		open = event_write_entry(rows->writer, run,
+					 backward ? first + count - 1 - n : first + n, !backward,
+					 &rows->session->damaged);
 	return open;
 }
 

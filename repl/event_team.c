@@ -133,8 +133,7 @@ static void put_stretch(struct hand *hand, struct portion *portion, const struct
 	for (uint32_t n = 0; n < stretch->count; n++) {
 		if (n % LOOK_EACH == 0 && hand->team->stop)
 			return;
-		event_row_put(hand->writer, trace, &run, stretch->first + n, false,
-			      &portion->damaged);
+		event_write_entry(hand->writer, &run, stretch->first + n, false, &portion->damaged);
 	}
 }
 

@@ -26,11 +26,4 @@ bool event_team_loss(struct event_team *team, const struct event *loss);
 bool event_team_tick(struct event_team *team);
 bool event_team_end(struct event_team *team);
 
-/*
- * A row: the entry's values are decoded, on the decoder of the run; what fails is said. `learn`:
- * names that the event tells hold from now on.
- */
-bool event_row_put(struct event_writer *writer, const struct trace *trace, const struct run *run,
-		   uint32_t i, bool learn, uint64_t *damaged);
-
 #endif

@@ -130,7 +130,7 @@ static bool write_event(struct prompt *prompt, struct events *events, const stru
 	writer = event_writer_new(session->trace, FORMAT_TEXT, &times, &prompt->sink);
 	event_writer_symbols(writer, session_symbols(session), 0);
 	event_write(writer, event->time, event->stream, event->cpu, event->class,
-		    decoded ? &fields : NULL);
+		    decoded ? &fields : NULL, false);
 	event_writer_free(writer);
 	session->moment = event->time;
 	session->has_moment = true;

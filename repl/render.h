@@ -81,10 +81,18 @@ void event_writer_learn(struct event_writer *writer, const struct fields *fields
 void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, unsigned want);
 /* Writes to this sink from now on. */
 void event_writer_sink(struct event_writer *writer, struct sink *sink);
-/* One row; false as sink_row(). `fields` NULL: they could not be decoded (scopes are left empty).
+/*
+ * One row; false as sink_row(). `fields` NULL: they could not be decoded (scopes are left empty).
+ * `learn`: as event_writer_learn() before it.
  */
 bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
-		 const struct event_class *class, const struct fields *fields);
+		 const struct event_class *class, const struct fields *fields, bool learn);
+/*
+ * The same of entry i of a run, whose values are decoded on the run's decoder; what fails is said,
+ * and counted.
+ */
+bool event_write_entry(struct event_writer *writer, const struct run *run, uint32_t i, bool learn,
+		       uint64_t *damaged);
 bool event_write_loss(struct event_writer *writer, const struct event *loss);
 
 /* Rows of cells: text (two blanks between), an aligned table, or CSV. JSON is the caller's. */

@@ -6,6 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "repl/render_event_internal.h"
+#include "repl/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,15 +57,21 @@ static void find_thread(struct class_plan *plan, const struct event_class *class
 void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 		     const struct event_class *class)
 {
+	const struct reader *reader = writer->trace->parts[class->part]->reader;
+
 	plan->made = true;
-	plan->text = writer->trace->parts[class->part]->reader->text;
+	plan->text = reader->text;
 	if (plan->text)
 		find_thread(plan, class);
 	plan->tells_names = plan->text && writer->format == FORMAT_TEXT &&
 			    thread_names_tells(writer->names, class);
 	class_head(writer, plan, class->name);
+	plan->decode = reader->decoder_fields;
 	plan->chain = writer->symbols && symbols_chain(class);
 	plan->address = writer->symbols && symbols_has_address(class);
+	if (writer->format == FORMAT_TEXT && reader->decoder_words && !plan->tells_names &&
+	    !plan->chain && !plan->address)
+		plan->decode = reader->decoder_words;
 	if (plan->chain && !writer->json) /* it is written as frames instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
 	plan_make(writer->arena, writer->json, &plan->context,
@@ -143,8 +150,9 @@ void event_time(struct event_writer *writer, struct sink *out, nstime t)
 		sink_text(out, "\033[0m");
 }
 
-bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
-		 const struct event_class *class, const struct fields *fields)
+static bool write_row(struct event_writer *writer, struct class_plan *plan, nstime t,
+		      const struct stream *stream, int32_t cpu, const struct event_class *class,
+		      const struct fields *fields)
 {
 	if (writer->json)
 		return event_json(writer, t, stream, cpu, class, fields);
@@ -152,7 +160,33 @@ bool event_write(struct event_writer *writer, nstime t, const struct stream *str
 		return event_csv(writer, t, stream, cpu, class, fields);
 	if (writer->format == FORMAT_TABLE)
 		return event_cells(writer, t, stream, cpu, class, fields);
-	return event_text(writer, t, stream, cpu, class, fields);
+	return event_text(writer, plan, t, stream, cpu, class, fields);
+}
+
+bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
+		 const struct event_class *class, const struct fields *fields, bool learn)
+{
+	writer->learns = learn;
+	return write_row(writer, class_plan(writer, class), t, stream, cpu, class, fields);
+}
+
+bool event_write_entry(struct event_writer *writer, const struct run *run, uint32_t i, bool learn,
+		       uint64_t *damaged)
+{
+	const struct event_class *class = writer->trace->classes[run->batch->class_index[i]];
+	struct class_plan *plan = class_plan(writer, class);
+	nstime t = run->batch->time[i];
+	struct error err; /* clearing it would cost what formatting a number costs */
+	struct fields fields;
+	bool decoded = plan->decode(run->decoder, run->batch, i, &fields, &err);
+
+	if (!decoded) {
+		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,
+		    (long long)t, err.text);
+		++*damaged;
+	}
+	writer->learns = learn;
+	return write_row(writer, plan, t, run->stream, run->cpu, class, decoded ? &fields : NULL);
 }
 
 /* Losses -------------------------------------------------------------------------------------- */

@@ -19,6 +19,9 @@ struct class_plan {
 	struct plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: there is none */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
+	/* what its row needs: decoder_fields(), or decoder_words() of its reader */
+	bool (*decode)(struct decoder *decoder, const struct batch *batch, uint32_t i,
+		       struct fields *out, struct error *err);
 	bool chain, address;      /* written as frames, or a name */
 	bool tells_names;         /* of threads */
 	bool has_thread;          /* in which it happened: */
@@ -51,6 +54,7 @@ struct event_writer {
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;
+	bool learns; /* this event's line may tell names for itself and later ones */
 	/* json: the digits of seconds of the time written last, and where that second begins */
 	struct ready second;
 	char second_text[COPY_PAD];
@@ -91,8 +95,9 @@ static inline char *put_ready(char *to, const struct ready *ready)
 void event_time(struct event_writer *writer, struct sink *out, nstime t);
 
 /* The row of an event in each format, as event_write(). */
-bool event_text(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
-		const struct event_class *class, const struct fields *fields);
+bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
+		const struct stream *stream, int32_t cpu, const struct event_class *class,
+		const struct fields *fields);
 bool event_json(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
 		const struct event_class *class, const struct fields *fields);
 bool event_csv(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,

@@ -81,19 +81,27 @@ static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
 		text_frames(out, writer->places, frames, count);
 }
 
-bool event_text(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
-		const struct event_class *class, const struct fields *fields)
+/* The time as it is, colored or missing. */
+static char *put_time(struct event_writer *writer, struct sink *out, nstime t, size_t more)
 {
-	struct class_plan *plan = class_plan(writer, class);
+	if (__builtin_expect(t != NSTIME_MIN && !out->color, 1))
+		return time_put(writer->times, t, sink_room(out, TIME_TEXT_MAX + more));
+	event_time(writer, out, t);
+	return sink_room(out, more);
+}
+
+bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
+		const struct stream *stream, int32_t cpu, const struct event_class *class,
+		const struct fields *fields)
+{
 	struct stream_plan *at = stream_plan(writer, stream, cpu);
 	struct sink *out = writer->sink;
 	size_t len;
 
-	if (t == NSTIME_MIN || out->color)
-		event_time(writer, out, t);
-	else
-		time_add(writer->times, t, out);
-	char *to = sink_room(out, at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
+	if (plan->tells_names && writer->learns && fields)
+		thread_names_learn(writer->names, fields);
+	char *to = put_time(writer, out, t,
+			    at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
 	to = put_ready(to, &at->begin);
 	if (fields && plan->has_thread && t != NSTIME_MIN) {
 		const char *label = thread_names_label(writer->names, class->part,

@@ -381,17 +381,12 @@ static bool record_of(const struct decoder *d, const struct batch *b, uint32_t i
 	return *len <= d->size - body;
 }
 
-bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			   struct error *err)
+/* All values. */
+static bool decode_record(struct decoder *d, const struct event_class *class, const uint8_t *record,
+			  size_t len, struct error *err)
 {
-	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
-	const uint8_t *record;
-	size_t len;
-
-	if (!record_of(d, b, i, &record, &len))
-		return error_set(err, ERR_FORMAT, "%s: the event cannot be found again",
-				 class->name);
 	struct layout_input in = {record, (uint64_t)len * 8, 0, d->registers};
+
 	if (d->own->content == CONTENT_CMDLINES)
 		cmdlines_fields(class, record, len, d->slots);
 	else if (!layout_load_all(class->layout, record, len, 0, d->registers, d->slots) &&
@@ -401,6 +396,34 @@ bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 				 layout_complaint(class->layout,
 						  (struct layout_input){record, (uint64_t)len * 8,
 									0, d->registers}));
+	return true;
+}
+
+/* What the text needs beside the record: the thread. False: the record is not like most. */
+static bool decode_words(struct decoder *d, const struct event_class *class, const uint8_t *record,
+			 size_t len)
+{
+	const struct ftrace_class *own = class->priv;
+
+	if (!own || !own->thread || len < class->layout->prefix.need)
+		return false;
+	layout_load_integer(own->thread, record, d->slots);
+	return true;
+}
+
+static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, bool words,
+			  struct fields *out, struct error *err)
+{
+	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
+	const uint8_t *record;
+	size_t len;
+
+	if (!record_of(d, b, i, &record, &len))
+		return error_set(err, ERR_FORMAT, "%s: the event cannot be found again",
+				 class->name);
+	if (!(words && decode_words(d, class, record, len)) &&
+	    !decode_record(d, class, record, len, err))
+		return false;
 	*out = (struct fields){
 		.class = class,
 		.data = record,
@@ -409,6 +432,18 @@ bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 		.registers = d->registers,
 	};
 	return true;
+}
+
+bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
+{
+	return decode(d, b, i, false, out, err);
+}
+
+bool ftrace_decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			  struct error *err)
+{
+	return decode(d, b, i, true, out, err);
 }
 
 uint64_t ftrace_event_bits(struct decoder *d, const struct batch *b, uint32_t i)

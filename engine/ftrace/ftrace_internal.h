@@ -131,6 +131,8 @@ struct ftrace_stream {
 struct ftrace_class {
 	struct ftrace_file *file;
 	const struct tracing_format *format; /* NULL: raw bytes */
+	/* common_pid of plain records, which are printed without their other values; NULL: none */
+	const struct layout_integer *thread;
 };
 
 static inline const struct ftrace_stream *ftrace_own(const struct stream *stream)
@@ -323,6 +325,8 @@ void ftrace_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ftrace_decoder_column(struct decoder *decoder, const struct batch *batch,
 			   const uint16_t *entries, uint32_t n, const struct column_place *place,
 			   uint64_t *values);
+bool ftrace_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			  struct fields *out, struct error *err);
 bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			   struct fields *out, struct error *err);
 uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);

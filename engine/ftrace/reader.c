@@ -34,5 +34,6 @@ const struct reader ftrace_reader = {
 	.event_bits = ftrace_event_bits,
 	.decoder_column = ftrace_decoder_column,
 	.text = ftrace_text,
+	.decoder_words = ftrace_decoder_words,
 	.maps = ftrace_maps,
 };

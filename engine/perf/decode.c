@@ -5,8 +5,9 @@
  * Heads come from the record's header and the places that its attribute has for time. Fields run
  * the ops of the class over the record; every length that a record claims is compared with its end.
  *
- * Bytes are had in windows: runs that lie near to each other are asked for together. A head's
- * position counts from the packet's first byte, gaps included; fields count in their window.
+ * Bytes are had in windows: runs that lie near to each other are asked for together. Of a source in
+ * memory, a window shows all of it. A head's position counts from the packet's first byte, gaps
+ * included; fields count in their window.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/look.h"
@@ -16,13 +17,17 @@
 enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
 
 struct window {
-	struct block block;
-	uint64_t off; /* in the packet's source */
+	struct block block;  /* what was asked for... */
+	uint64_t off;        /* ...its place in the packet's source */
+	const uint8_t *data; /* what is seen: the block, or the source it is in; NULL: nothing... */
+	uint64_t from, size; /* ...its place */
+	uint64_t heads;      /* of the `size`, where a record's head may begin */
 };
 
 struct decoder {
 	const struct stream *stream;
 	const struct perf_part *part;
+	struct event_class *const *classes; /* the trace's */
 	struct packet_info info;
 	struct source *source;
 	bool open;
@@ -40,15 +45,22 @@ struct decoder *perf_decoder_new(const struct stream *stream)
 
 	d->stream = stream;
 	d->part = perf_part_of(stream);
+	d->classes = d->part->trace->classes;
 	d->slots = mem_new_array(d->part->most_slots + 1, sizeof *d->slots);
 	d->registers = mem_new_array(d->part->registers + REGISTERS_SPARE, sizeof *d->registers);
 	return d;
 }
 
+static void close_window(struct window *window)
+{
+	source_put(&window->block);
+	*window = (struct window){0};
+}
+
 void perf_decoder_leave(struct decoder *d)
 {
-	source_put(&d->heads.block);
-	source_put(&d->fields.block);
+	close_window(&d->heads);
+	close_window(&d->fields);
 	d->open = false;
 }
 
@@ -69,11 +81,29 @@ static struct extent run_at(const struct decoder *d, uint32_t i)
 	return (struct extent){d->info.rec.off, packet_bytes(&d->info)};
 }
 
-static bool holds(const struct window *window, uint64_t off, uint64_t size)
+static bool within(uint64_t off, uint64_t size, uint64_t begin, uint64_t bytes)
 {
-	return window->block.data && off >= window->off &&
-	       off - window->off <= window->block.size &&
-	       size <= window->block.size - (off - window->off);
+	return off >= begin && off - begin <= bytes && size <= bytes - (off - begin);
+}
+
+static bool sees(const struct window *window, uint64_t off, uint64_t size)
+{
+	return window->data && within(off, size, window->from, window->size);
+}
+
+static bool turn_window(const struct decoder *d, struct window *window, uint64_t off, uint64_t size,
+			struct error *err)
+{
+	close_window(window);
+	if (!source_get(d->source, off, (size_t)size, &window->block, err))
+		return false;
+	bool whole = !window->block.buffer && size; /* the block lies in a map */
+	window->off = off;
+	window->from = whole ? 0 : off;
+	window->size = whole ? source_size(d->source) : size;
+	window->heads = window->size < RECORD_HEAD ? 0 : window->size - RECORD_HEAD + 1;
+	window->data = whole ? window->block.data - off : window->block.data;
+	return true;
 }
 
 static bool turn_to_run(struct decoder *d, uint32_t i, struct error *err)
@@ -84,7 +114,7 @@ static bool turn_to_run(struct decoder *d, uint32_t i, struct error *err)
 	d->run = i;
 	d->at = run.off;
 	d->end = end;
-	if (holds(&d->heads, run.off, run.len))
+	if (d->heads.data && within(run.off, run.len, d->heads.off, d->heads.block.size))
 		return true;
 	for (uint32_t k = i + 1; k <= d->info.nextents; k++) {
 		struct extent next = run_at(d, k);
@@ -93,9 +123,7 @@ static bool turn_to_run(struct decoder *d, uint32_t i, struct error *err)
 			break;
 		end = next.off + next.len;
 	}
-	source_put(&d->heads.block);
-	d->heads.off = run.off;
-	return source_get(d->source, run.off, (size_t)(end - run.off), &d->heads.block, err);
+	return turn_window(d, &d->heads, run.off, end - run.off, err);
 }
 
 bool perf_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
@@ -139,12 +167,15 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 	const uint64_t first = d->info.rec.off;
 	/* of records without a time: the place where they stand, or from the start on */
 	const nstime place = d->info.rec.flags & PACKET_BEFORE_ALL ? NSTIME_MIN : d->info.rec.min;
+	const uint8_t *const data = d->heads.data;
+	const uint64_t end = d->end, from = d->heads.from;
+	const uint32_t capacity = b->capacity;
 	uint64_t at = d->at;
 	uint32_t n = b->count;
 
-	while (at < d->end && n < b->capacity) {
-		const uint8_t *p = d->heads.block.data + (at - d->heads.off);
-		uint64_t room = d->end - at;
+	while (at < end && n < capacity) {
+		const uint8_t *p = data + (at - from);
+		uint64_t room = end - at;
 		uint32_t type = room < RECORD_HEAD ? 0 : get32(p, swap);
 		uint32_t size = room < RECORD_HEAD ? 0 : get16(p + 6, swap);
 		struct perf_look look;
@@ -458,30 +489,35 @@ static bool run_op(struct run *run, const struct perf_class *class, const struct
 	return false;
 }
 
-/* The window that holds a record of the packet, of at most RECORD_MOST bytes. */
-static const struct window *window_of(struct decoder *d, uint64_t off, struct error *err)
+/* A record that the window of heads does not show. */
+static __attribute__((noinline)) const struct window *fields_window(struct decoder *d, uint64_t off,
+								    struct error *err)
 {
 	uint64_t whole = source_size(d->source);
 	uint8_t head[RECORD_HEAD];
 
-	if (holds(&d->heads, off, RECORD_HEAD)) {
-		const uint8_t *p = d->heads.block.data + (off - d->heads.off);
-		if (holds(&d->heads, off, get16(p + 6, d->part->swap)))
-			return &d->heads;
-	}
 	if (off > whole || !source_peek(d->source, off, head, sizeof head, err))
 		return NULL;
 	uint64_t size = get16(head + 6, d->part->swap);
-	if (holds(&d->fields, off, size))
+	if (sees(&d->fields, off, size))
 		return &d->fields;
 	/* events in order of time hop back a little where their records do not stand so */
 	uint64_t from = off - (off < NEAR / 4 ? off : NEAR / 4), least = off - from + size;
 	uint64_t want = off - from + (NEAR > size ? NEAR : size);
 	if (want > whole - from)
 		want = whole - from > least ? whole - from : least;
-	source_put(&d->fields.block);
-	d->fields.off = from;
-	return source_get(d->source, from, (size_t)want, &d->fields.block, err) ? &d->fields : NULL;
+	return turn_window(d, &d->fields, from, want, err) ? &d->fields : NULL;
+}
+
+/* The window that holds a record of the packet, of at most RECORD_MOST bytes. */
+static inline const struct window *window_of(struct decoder *d, uint64_t off, struct error *err)
+{
+	uint64_t at = off - d->heads.from; /* in front of the window: more than its size */
+
+	if (at < d->heads.heads &&
+	    get16(d->heads.data + at + 6, d->part->swap) <= d->heads.size - at)
+		return &d->heads;
+	return fields_window(d, off, err);
 }
 
 /* What follows the flat part of a record, or all of it. */
@@ -514,35 +550,73 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 
 	if (size < RECORD_HEAD + perf->trailer)
 		return false;
+	if (perf->is_switch)
+		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
 	if (!flat->ngroups || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
 }
 
-bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			 struct error *err)
+/* What perf_text() reads, and the thread. False: the record is not like most of its class. */
+static inline bool decode_words(const struct decoder *d, const struct perf_class *perf,
+				const uint8_t *p)
 {
-	const struct event_class *class = d->part->trace->classes[b->class_index[i]];
+	const struct perf_flat *flat = &perf->flat;
+	uint32_t size = get16(p + 6, d->part->swap), record;
+
+	if (!perf->words || (flat->exact ? size != flat->bytes : size < flat->bytes))
+		return false;
+	layout_load_integer(perf->words, p, d->slots);
+	if (perf->is_switch) {
+		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
+	} else {
+		const uint8_t *raw = p + flat->bytes;
+		if (size - flat->bytes < 4 ||
+		    (record = (uint32_t)load_native(raw, 4)) > size - flat->bytes - 4 ||
+		    record < perf->format->layout->prefix.need)
+			return false;
+		d->slots[perf->class->nslots] = (struct slot){.bytes = raw + 4, .n = record};
+	}
+	return true;
+}
+
+static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, bool words,
+			  struct fields *out, struct error *err)
+{
+	const struct event_class *class = d->classes[b->class_index[i]];
 	const struct perf_class *perf = class->priv;
 	uint64_t off = d->info.rec.off + b->at[i] / 8;
 	const struct window *window = window_of(d, off, err);
 
 	if (!window)
 		return false;
-	const uint8_t *p = window->block.data + (off - window->off);
-	if (__builtin_expect(!decode_record(d, perf, p, window->block.data), 0))
+	const uint8_t *p = window->data + (off - window->from);
+	if (!(words && decode_words(d, perf, p)) &&
+	    __builtin_expect(!decode_record(d, perf, p, window->data), 0))
 		return error_set(err, ERR_FORMAT,
 				 "%s: %s at offset %" PRIu64 ": its fields cross its end",
 				 source_name(d->source), class->name, off);
 	*out = (struct fields){
 		.class = class,
-		.data = window->block.data,
-		.bits = (uint64_t)window->block.size * 8,
+		.data = window->data,
+		.bits = window->size * 8,
 		.slots = d->slots,
 		.registers = d->registers,
 	};
 	return true;
+}
+
+bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			 struct error *err)
+{
+	return decode(d, b, i, false, out, err);
+}
+
+bool perf_decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			struct error *err)
+{
+	return decode(d, b, i, true, out, err);
 }
 
 uint64_t perf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
@@ -551,13 +625,13 @@ uint64_t perf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	struct error ignored;
 	const struct window *window = window_of(d, off, &ignored);
 
-	return window ? get16(window->block.data + (off - window->off) + 6, d->part->swap) * 8u : 0;
+	return window ? get16(window->data + (off - window->from) + 6, d->part->swap) * 8u : 0;
 }
 
 /* "%5d" */
-static char *put_pid(char *to, const struct slot *slot)
+static char *put_pid(char *to, int32_t pid)
 {
-	char *end = decimal_put_signed(to, slot->s);
+	char *end = decimal_put_signed(to, pid);
 
 	if (end - to >= 5)
 		return end;
@@ -568,36 +642,35 @@ static char *put_pid(char *to, const struct slot *slot)
 }
 
 /* "%5d/%d": of a process' first thread the same digits twice. */
-static char *put_pid_tid(char *to, const struct slot *pid, const struct slot *tid)
+static char *put_pid_tid(char *to, int32_t pid, int32_t tid)
 {
 	char *end = put_pid(to, pid);
-	bool same = pid->u == tid->u && pid->u - 10000 < 9990000; /* 5 to 7 digits, no blanks */
+	bool same = pid == tid && (uint32_t)pid - 10000 < 9990000; /* 5 to 7 digits, no blanks */
 	uint64_t digits;
 
 	memcpy(&digits, to, sizeof digits);
 	*end++ = '/';
 	if (!same)
-		return decimal_put_signed(end, tid->s);
+		return decimal_put_signed(end, tid);
 	memcpy(end, &digits, sizeof digits);
 	return end + (end - 1 - to);
 }
 
 /* A switch as perf script has it; what it says of the thread is at the line's beginning. */
-static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *out)
+static void switch_text(const uint8_t *record, bool swap, bool cpu_wide, struct buf *out)
 {
 	static const char words[3][32] = {
 		"IN           prev pid/tid: ", "OUT          next pid/tid: ",
 		"OUT preempt  next pid/tid: "};
 	static const uint8_t ends[] = {2, 3, 11}; /* of what others than CPU-wide ones say */
-	const struct slot *slot = fields->slots + fields->class->slot_base[SCOPE_PAYLOAD];
-	const struct slot *way = cpu_wide ? slot + 2 : slot; /* behind next_prev_pid and _tid */
-	unsigned which = !way[0].u ? 0 : way[1].u ? 2 : 1;
+	uint16_t misc = get16(record + 4, swap);
+	unsigned which = !(misc & MISC_SWITCH_OUT) ? 0 : misc & MISC_SWITCH_PREEMPT ? 2 : 1;
 	char *to = buf_room(out, sizeof words[0] + 2 * NUMBER_ROOM), *at = to + ends[which];
 
 	memcpy(to, words[which], sizeof words[0]);
-	if (cpu_wide) {
-		at = put_pid_tid(to + 27, &slot[0], &slot[1]);
-	}
+	if (cpu_wide)
+		at = put_pid_tid(to + 27, (int32_t)get32(record + RECORD_HEAD, swap),
+				 (int32_t)get32(record + RECORD_HEAD + 4, swap));
 	*at = 0;
 	out->len += (size_t)(at - to);
 }
@@ -605,14 +678,14 @@ static void switch_text(const struct fields *fields, bool cpu_wide, struct buf *
 enum event_words perf_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;
+	const struct slot *raw = &fields->slots[fields->class->nslots];
 
-	if (perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE) {
-		switch_text(fields, perf->type == PERF_SWITCH_CPU_WIDE, out);
+	if (perf->is_switch) {
+		switch_text(raw->bytes, perf->swap, perf->type == PERF_SWITCH_CPU_WIDE, out);
 		return WORDS_LINE;
 	}
 	if (!perf->format)
 		return WORDS_NONE;
-	const struct slot *raw = &fields->slots[fields->class->nslots];
 	return tracing_text(perf->tracing, perf->format, TRACING_PERF, raw->bytes, (size_t)raw->n,
 			    out)
 		       ? WORDS_LINES

@@ -7,6 +7,7 @@
  *     spill.c     compressed records → one decompressed copy per file
  *     keep.c      such a copy, kept for later runs
  *     classes.c   attributes and record types → event classes
+ *     flat.c      a class' items → loads at places that are known
  *     walk.c      the one walk over all records → packet records of every stream
  *     decode.c    one packet → heads → fields
  *     maps.c      what was mapped where, in order of time
@@ -394,8 +395,15 @@ struct perf_class {
 	struct perf_op *ops;
 	uint32_t nops;
 	struct perf_flat flat;
+	/* the thread of flat records, whose text is made of the record; NULL: all is decoded */
+	const struct layout_integer *words;
+	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE; the record is in slot class->nslots */
 };
 bool perf_add_classes(struct perf_part *part, struct error *err);
+
+/* flat.c */
+/* Once the class, its type and its ops are known. */
+void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena);
 
 /* walk.c */
 struct perf_walk *perf_walk_new(struct perf_part *part);
@@ -421,6 +429,8 @@ void perf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			 struct fields *out, struct error *err);
+bool perf_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			struct fields *out, struct error *err);
 uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 enum event_words perf_text(const struct fields *fields, struct buf *out);
 

@@ -48,6 +48,7 @@ const struct reader perf_reader = {
 	.decoder_fields = perf_decoder_fields,
 	.event_bits = perf_event_bits,
 	.text = perf_text,
+	.decoder_words = perf_decoder_words,
 	.maps = perf_maps,
 	.first_maps = perf_first_maps,
 	.set_resolver = perf_set_resolver,

@@ -265,8 +265,7 @@ static void kernel_lines(void **state)
 	sink_init(&out, -1);
 	struct event_writer *writer =
 		event_writer_new(&trace, row->json ? FORMAT_JSON : FORMAT_TEXT, &times, &out);
-	event_writer_learn(writer, &of);
-	event_write(writer, row->t, &stream, row->cpu, &newtask, &of);
+	event_write(writer, row->t, &stream, row->cpu, &newtask, &of, true);
 	assert_string_equal(taken(&out), row->line);
 	event_writer_free(writer);
 	sink_release(&out);

@@ -216,6 +216,7 @@ static bool all_intervals(struct bench *bench, struct error *err)
 	struct slice_walk walk;
 	const struct slice_block *block = &walk.changes.block;
 	const uint64_t *keys = walk.changes.keys;
+	struct slice_value values[SLICE_BLOCK];
 	nstime *ticks = NULL;
 	size_t room = 0;
 	double begin = seconds();
@@ -235,9 +236,10 @@ static bool all_intervals(struct bench *bench, struct error *err)
 		for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
 			if (!slice_walk_open(&walk, j))
 				return false;
+			slice_block_values(block, values);
 			for (uint32_t i = 0; i < block->count; i++)
 				sum += (uint64_t)ticks[keys[i] & ((1u << slice->tick_bits) - 1)] ^
-				       (uint64_t)slice_block_value(block, i).number;
+				       (uint64_t)values[i].number;
 			count += block->count;
 		}
 	}

@@ -177,12 +177,15 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 {
 	const struct slice_opened *open = &feeding->walk.changes;
 	uint64_t mask = bits_mask(feeding->slice->tick_bits);
-	struct slice_value last = {0};
+	struct slice_value last = {0}, values[SLICE_BLOCK];
+	bool many = to - from > open->block.count / 3;
 
 	for (uint32_t i = from; i < to; i++)
 		slice_run_soon(&feeding->slice->ticks, open->keys[i] & mask);
+	if (many)
+		slice_block_values(&open->block, values);
 	for (uint32_t i = from; i < to && !feeding->failed; i++) {
-		struct slice_value value = slice_block_value(&open->block, i);
+		struct slice_value value = many ? values[i] : slice_block_value(&open->block, i);
 
 		/* written again: the span goes on, unless a fill came between */
 		if (i > from && value.kind == last.kind && value.number == last.number &&

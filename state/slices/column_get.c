@@ -253,20 +253,46 @@ bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
 	return gaps_end(&gaps);
 }
 
-bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
+/* So many at once, as long as there are so many. */
+static inline __attribute__((always_inline)) bool gap_keys(const struct slice_block *block,
+							   unsigned at_once, uint64_t *keys)
 {
 	struct gaps gaps = block_gaps(block);
-	uint64_t gap;
+	uint64_t some[8], key = block->first;
+	uint32_t n = 1;
 
-	if (block->direct)
-		return direct_block_keys(block, keys);
-	keys[0] = block->first;
-	for (uint32_t n = 1; n < block->count; n++) {
-		if (!gap_get(&gaps, &gap))
+	keys[0] = key;
+	while (n + at_once <= block->count) {
+		unsigned count = gaps_get(&gaps, at_once, some);
+
+		if (!count) { /* it is long */
+			gaps.have = 0;
+			if (!gap_get(&gaps, some))
+				return false;
+			count = 1;
+		}
+		for (unsigned i = 0; i < at_once; i++) /* those behind `count` come again */
+			keys[n + i] = key += some[i] + 1;
+		n += count;
+		key = keys[n - 1];
+	}
+	for (gaps.have = 0; n < block->count; n++) {
+		if (!gap_get(&gaps, some))
 			return false;
-		keys[n] = keys[n - 1] + gap + 1;
+		keys[n] = key += some[0] + 1;
 	}
 	return gaps_end(&gaps);
+}
+
+bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
+{
+	if (block->direct)
+		return direct_block_keys(block, keys);
+	if (block->order < 2)
+		return gap_keys(block, 8, keys);
+	if (block->order < 4)
+		return gap_keys(block, 6, keys);
+	return block->order < 8 ? gap_keys(block, 4, keys) : gap_keys(block, 2, keys);
 }
 
 bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j)
@@ -342,30 +368,79 @@ enum slice_found slice_run_before(const struct slice_run *run, uint64_t key,
 
 /* ---- values ---- */
 
+static inline struct slice_value value_of(const struct slice_frame *frame, uint64_t code)
+{
+	unsigned specials = SLICE_INT - frame->special;
+
+	if (code < specials)
+		return (struct slice_value){0, (uint8_t)(frame->special + code)};
+	return (struct slice_value){(int64_t)((uint64_t)frame->least + (code - specials)),
+				    frame->kind};
+}
+
+/* Of a list of values; a place behind its end is damage. */
+static inline uint64_t code_in_list(const struct slice_block *block,
+				    const struct slice_frame *frame, uint64_t place)
+{
+	place = place < frame->nlisted ? place : 0;
+	return bits_get(block->bits, frame->list_at + place * frame->width, frame->width);
+}
+
+/* Value i of the block, whose kind stands beside it. */
+static struct slice_value mixed_value(const struct slice_block *block, uint32_t i, uint64_t code)
+{
+	uint8_t kind = (uint8_t)bits_get(block->bits, block->kinds_at + (uint64_t)i * 3, 3);
+	uint64_t number = (uint64_t)block->frames[0].least + code;
+
+	return (struct slice_value){kind < SLICE_INT ? 0 : (int64_t)number, kind};
+}
+
 struct slice_value slice_block_value(const struct slice_block *block, uint32_t i)
 {
 	const struct slice_frame *frame = &block->frames[block->turns ? i & 1 : 0];
 	uint32_t at = block->turns ? i / 2 : i;
 	uint64_t code = bits_get(block->bits, frame->at + (uint64_t)at * frame->index_width,
 				 frame->index_width);
-	uint8_t kind = frame->kind;
 
-	if (frame->nlisted) {
-		code = code < frame->nlisted ? code : 0; /* damage */
-		code = bits_get(block->bits, frame->list_at + code * frame->width, frame->width);
+	if (frame->nlisted)
+		code = code_in_list(block, frame, code);
+	return frame->kind ? value_of(frame, code) : mixed_value(block, i, code);
+}
+
+/* Every `step`-th value, from `first` on. */
+static void frame_values(const struct slice_block *block, const struct slice_frame *frame,
+			 uint32_t first, uint32_t step, struct slice_value *out)
+{
+	unsigned width = frame->index_width;
+	struct slice_value listed[SLICE_LISTED];
+	uint64_t at = frame->at, mask = bits_mask(width);
+
+	for (uint32_t i = 0; i < frame->nlisted; i++)
+		listed[i] = value_of(frame, code_in_list(block, frame, i));
+	for (uint32_t i = first; i < block->count; i += step, at += width) {
+		uint64_t code = bits_load(block->bits + at / 8) >> (at & 7) & mask;
+
+		if (frame->nlisted)
+			out[i] = listed[code < frame->nlisted ? code : 0];
+		else
+			out[i] = value_of(frame, code);
 	}
-	if (!kind) {
-		kind = (uint8_t)bits_get(block->bits, block->kinds_at + (uint64_t)i * 3, 3);
-		return (struct slice_value){
-			kind < SLICE_INT ? 0 : (int64_t)((uint64_t)frame->least + code), kind};
+}
+
+void slice_block_values(const struct slice_block *block, struct slice_value values[SLICE_BLOCK])
+{
+	enum { LOADED = 57 }; /* bits, at least */
+	unsigned widest = block->frames[0].index_width;
+
+	if (block->turns && block->frames[1].index_width > widest)
+		widest = block->frames[1].index_width;
+	if (widest > LOADED || !block->frames[0].kind) {
+		for (uint32_t i = 0; i < block->count; i++)
+			values[i] = slice_block_value(block, i);
+		return;
 	}
-	if (frame->special < SLICE_INT) {
-		code += frame->special;
-		if (code < SLICE_INT)
-			return (struct slice_value){0, (uint8_t)code};
-		code -= SLICE_INT;
-	}
-	return (struct slice_value){(int64_t)((uint64_t)frame->least + code), kind};
+	for (uint32_t f = 0; f <= block->turns; f++)
+		frame_values(block, &block->frames[f], f, 1 + block->turns, values);
 }
 
 uint64_t slice_block_extra(const struct slice_block *block, uint32_t i)

@@ -78,6 +78,36 @@ static inline bool gap_get(struct gaps *gaps, uint64_t *gap)
 	return true;
 }
 
+/*
+ * The next gaps from one load, `most` at most and as many as lie in it as a whole; there is no
+ * branch that could be guessed wrong. Places behind those are written too.
+ */
+static inline __attribute__((always_inline)) unsigned gaps_get(struct gaps *gaps, unsigned most,
+							       uint64_t *out)
+{
+	enum { LOADED = 57 }; /* bits, at least */
+	unsigned k = gaps->k, sum = 0, count = 0, read = 0;
+	uint64_t word;
+
+	if (gaps->at >= gaps->end)
+		return 0;
+	word = bits_load(gaps->bits + gaps->at / 8) >> (gaps->at & 7);
+	for (unsigned i = 0; i < most; i++) {
+		unsigned zeros = (unsigned)__builtin_ctzll(word | UINT64_C(1) << 63);
+		unsigned size = 2 * zeros + k + 1;
+
+		/* shifts by 64 and more are of codes that do not lie in it */
+		out[i] = (word >> 1 >> zeros & ((UINT64_C(1) << ((k + zeros) & 63)) - 1)) +
+			 (((UINT64_C(1) << zeros) - 1) << k);
+		word >>= size & 63;
+		sum += size;
+		read = sum <= LOADED ? sum : read;
+		count += sum <= LOADED;
+	}
+	gaps->at += read;
+	return count;
+}
+
 static inline bool gaps_end(const struct gaps *gaps)
 {
 	return gaps->at <= gaps->end;

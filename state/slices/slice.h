@@ -143,6 +143,8 @@ bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t 
 bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key);
 bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK]);
 struct slice_value slice_block_value(const struct slice_block *block, uint32_t i);
+/* All of them: cheaper than one by one. */
+void slice_block_values(const struct slice_block *block, struct slice_value values[SLICE_BLOCK]);
 uint64_t slice_block_extra(const struct slice_block *block, uint32_t i);
 
 /* A block that stays open, with its keys. */
@@ -160,7 +162,7 @@ struct slice_walk {
 	const struct slice *slice;
 	struct slice_opened changes; /* what slice_walk_open() opened; keys are of ticks */
 	struct slice_opened followers, leader;
-	uint32_t follower; /* place in the open block of the one found last */
+	uint64_t free_from, free_to; /* no attribute in [from, to) follows */
 };
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);

@@ -175,21 +175,21 @@ static const struct slice_item *put_before(const struct slice_block *block, cons
 					   const struct slice_item *next,
 					   const struct slice_item *end, struct slice_items *out)
 {
-	for (uint32_t i = 0; i < block->count; i++) {
-		struct slice_value value;
+	struct slice_value values[SLICE_BLOCK];
 
+	slice_block_values(block, values);
+	for (uint32_t i = 0; i < block->count; i++) {
 		for (; next < end && next->number < keys[i]; next++) {
 			make_room(out, SLICE_BLOCK + 1);
 			out->items[out->count++] = *next;
 		}
 		if (next < end && next->number == keys[i])
 			continue;
-		value = slice_block_value(block, i);
 		out->items[out->count++] = (struct slice_item){
 			.number = (uint32_t)keys[i],
-			.kind = value.kind,
+			.kind = values[i].kind,
 			.of = ITEM_BEFORE,
-			.value = value.number,
+			.value = values[i].number,
 			.at = slice_block_extra(block, i),
 		};
 	}

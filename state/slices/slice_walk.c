@@ -11,39 +11,47 @@ void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
 {
 	walk->slice = slice;
 	walk->changes.j = walk->followers.j = walk->leader.j = 0;
+	walk->free_from = walk->free_to = 0;
 }
 
-/* Opens the block of followers that may have the attribute. */
-static enum slice_found open_followers(struct slice_walk *walk, uint64_t attr)
+/* The last follower at or before an attribute, if there is one: its block, and its place there. */
+static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, uint32_t *place)
 {
 	const struct slice_run *run = &walk->slice->followers;
-	uint32_t j;
+	const uint64_t *keys = walk->followers.keys;
+	uint32_t j, i;
 
-	if (!run->count || !slice_run_find(run, attr, &j))
+	if (!slice_run_find(run, attr, &j)) {
+		walk->free_from = 0;
+		walk->free_to = run->nblocks ? slice_run_first(run, 0) : UINT64_MAX;
 		return SLICE_ABSENT;
-	walk->follower = 0;
-	return slice_opened_at(&walk->followers, run, j) ? SLICE_FOUND : SLICE_DAMAGED;
+	}
+	if (!slice_opened_at(&walk->followers, run, j))
+		return SLICE_DAMAGED;
+	for (i = walk->followers.block.count - 1; i > 0 && keys[i] > attr;)
+		i--;
+	walk->free_from = keys[i] + 1;
+	walk->free_to = UINT64_MAX;
+	if (i + 1 < walk->followers.block.count)
+		walk->free_to = keys[i + 1];
+	else if (j + 1 < run->nblocks)
+		walk->free_to = slice_run_first(run, j + 1);
+	*place = i;
+	return keys[i] == attr ? SLICE_FOUND : SLICE_ABSENT;
 }
 
 enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
 {
-	const struct slice_opened *open = &walk->followers;
-	const uint64_t *keys = open->keys;
+	enum slice_found found;
+	uint32_t place;
 
 	*start = 0;
-	if (!open->j || attr < keys[0] || attr > keys[open->block.count - 1]) {
-		enum slice_found found = open_followers(walk, attr);
-
-		if (found != SLICE_FOUND)
-			return found;
-	}
-	if (attr < keys[walk->follower])
-		walk->follower = 0;
-	while (walk->follower + 1 < open->block.count && keys[walk->follower + 1] <= attr)
-		walk->follower++;
-	if (keys[walk->follower] != attr)
+	if (attr >= walk->free_from && attr < walk->free_to)
 		return SLICE_ABSENT;
-	*start = slice_block_extra(&open->block, walk->follower);
+	found = find_follower(walk, attr, &place);
+	if (found != SLICE_FOUND)
+		return found;
+	*start = slice_block_extra(&walk->followers.block, place);
 	return *start < walk->slice->changes.count ? SLICE_FOUND : SLICE_DAMAGED;
 }
 

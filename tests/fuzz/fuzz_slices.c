@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_run(const struct slice_run *run)
 {
+	struct slice_value values[SLICE_BLOCK];
 	uint64_t keys[SLICE_BLOCK], found;
 	struct slice_block block;
 	uint32_t at;
@@ -19,6 +20,7 @@ static void read_run(const struct slice_run *run)
 	for (uint32_t j = 0; j < run->nblocks; j++) {
 		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys))
 			continue;
+		slice_block_values(&block, values);
 		for (uint32_t i = 0; i < block.count; i++) {
 			slice_block_before(&block, keys[i], &at, &found);
 			slice_block_value(&block, i);

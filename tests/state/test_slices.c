@@ -170,9 +170,12 @@ static void same_column(const struct slice_run *run, const uint64_t *expected,
 		assert_true(keys[at] == expected[i]);
 		assert_true(slice_block_before(&block, expected[i], &place, &found));
 		assert_true(found == expected[i] && place == at);
-		struct slice_value value = slice_block_value(&block, at);
+		struct slice_value value = slice_block_value(&block, at), values[SLICE_BLOCK];
 		assert_int_equal(value.kind, made->kinds[i]);
 		assert_true(value.number == made->numbers[i]);
+		slice_block_values(&block, values);
+		assert_int_equal(values[at].kind, value.kind);
+		assert_true(values[at].number == value.number);
 		if (extra)
 			assert_true(slice_block_extra(&block, at) == made->extra[i]);
 	}
@@ -314,7 +317,7 @@ static void comes_back(void **state)
 static void read_all(const uint8_t *bytes, size_t size)
 {
 	uint64_t keys[SLICE_BLOCK], age;
-	struct slice_value value;
+	struct slice_value value, values[SLICE_BLOCK];
 	struct slice_block block;
 	struct slice_fill fill;
 	struct slice_items items = {0};
@@ -332,6 +335,7 @@ static void read_all(const uint8_t *bytes, size_t size)
 			if (!slice_block_open(runs[r], j, &block) ||
 			    !slice_block_keys(&block, keys))
 				continue;
+			slice_block_values(&block, values);
 			for (uint32_t i = 0; i < block.count; i++) {
 				slice_block_value(&block, i);
 				slice_block_extra(&block, i);

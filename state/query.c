@@ -223,6 +223,10 @@ static bool scan_value(struct scan_path *in, struct value *out)
 		end--;
 	if (first == end)
 		return expected(in, first, "expected a value after '='");
+	if (peek(in) == '=')
+		return expected(
+			in, first,
+			"expected one '=' only; a text that begins with it stands in quotes");
 	if (peek(in) != '"')
 		return constant_word(in, first, end, out);
 	if (!scan_string(in, out))

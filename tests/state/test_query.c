@@ -83,6 +83,7 @@ static void values_follow_an_equals_sign(void **state)
 	assert_false(has);
 	query_free(query);
 	assert_false(query_parse_value("a=", &query, &has, &value, &err));
+	assert_false(query_parse_value("a==3", &query, &has, &value, &err));
 }
 
 int main(void)

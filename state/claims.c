@@ -10,16 +10,12 @@
 
 #include <string.h>
 
-static bool buries(const struct step_of *step)
-{
-	return step->line->verb == VERB_DELETE || step->line->verb == VERB_UNKNOWN;
-}
-
 bool claim_may_write(const struct backward *pass, const struct claim *claim, uint32_t attr)
 {
 	if (!claim->pattern)
 		return claim->attr == attr;
-	return pattern_covers(claim->pattern, pass->attrs, attr, buries(claim->step)) != COVER_NO;
+	return pattern_covers(claim->pattern, pass->attrs, attr,
+			      verb_buries(claim->step->line->verb)) != COVER_NO;
 }
 
 /*
@@ -155,7 +151,7 @@ static bool aim(struct backward *pass, const struct line *line)
 
 static bool simple(const struct backward *pass, const struct step_of *step)
 {
-	return pass->pattern.attr != ATTR_ABSENT && !buries(step);
+	return pass->pattern.attr != ATTR_ABSENT && !verb_buries(step->line->verb);
 }
 
 /* It has met a certain write above `key`; so has every open question above it. */
@@ -186,7 +182,8 @@ static bool wanted(struct backward *pass, const struct step_of *step, const stru
 
 		if (q->state == QUESTION_OPEN && order_compare(&q->key, key) > 0 &&
 		    step->writes[q->bit / 64] & UINT64_C(1) << q->bit % 64 &&
-		    pattern_covers(&pass->pattern, pass->attrs, q->attr, buries(step)) != COVER_NO)
+		    pattern_covers(&pass->pattern, pass->attrs, q->attr,
+				   verb_buries(step->line->verb)) != COVER_NO)
 			return true;
 	}
 	return false;

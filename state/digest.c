@@ -169,7 +169,7 @@ static void cloud_attr(struct maker *run, uint32_t attr)
 static void cloud(struct maker *run, const struct write *write)
 {
 	const struct line *line = write->line;
-	bool buries = line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
+	bool buries = verb_buries(line->verb);
 	uint32_t shape = line->target.shape;
 	uint32_t values = line->verb == VERB_PUSH || line->verb == VERB_POP
 				  ? shape_key(run->attrs, shape)

@@ -85,7 +85,7 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 		shape_add_text(analysis->attrs, info->shape, out);
 	if (statement->target->below)
 		buf_add_text(out, "/**");
-	else if (statement->verb == VERB_DELETE || statement->verb == VERB_UNKNOWN)
+	else if (verb_buries(statement->verb))
 		buf_add_text(out, " and all below");
 	buf_printf(out, "\n        stratum %u, %s\n        in a shard: %s", info->stratum,
 		   way(info->flags, statement->verb), in_shards(info->flags));

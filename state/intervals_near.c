@@ -11,6 +11,7 @@
  * window twice as wide.
  */
 #include "engine/base/mem.h"
+#include "state/ahead.h"
 #include "state/intervals.h"
 
 #include <string.h>
@@ -24,18 +25,9 @@ struct hit { /* a line of the item in hand writes an attribute that has a track 
 };
 
 struct near {
+	struct ahead ahead;
 	struct tracks *tracks;
-	struct state *state;
-	const struct closure *closure;
-	struct backward *pass; /* made when a line reads state */
 	struct sieve *sieve;
-	struct env env;
-	struct feed_pass feed;
-	struct feed_item item;
-	struct fields fields;
-	struct pattern pattern;
-	struct order read_key;
-	uint64_t *bits; /* shapes of the tracks */
 	uint64_t *classes;
 	nstime *since; /* by track: of its last write */
 	nstime *until; /* by stream: of its last loss in what was read */
@@ -47,59 +39,9 @@ struct near {
 	struct error *err;
 };
 
-static enum eval read_at(struct near *near, uint32_t attr, struct fact *out)
-{
-	if (!near->pass)
-		near->pass = pass_over(near->state, near->closure, near->tracks->begin);
-	if (backward_answer(near->pass, backward_ask(near->pass, attr, &near->read_key), out))
-		return EVAL_VALUE;
-	return EVAL_OPEN;
-}
-
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
-{
-	struct fact fact;
-	enum eval eval = read_at(arg, attr, &fact);
-
-	if (eval == EVAL_VALUE)
-		*out = fact.value;
-	return eval;
-}
-
-static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
-{
-	struct near *near = arg;
-	uint32_t attr = catalog_section(near->closure->catalog, near->item.stream->index, section);
-	struct fact fact;
-	enum eval eval = read_at(near, attr, &fact);
-
-	if (eval == EVAL_VALUE) {
-		*out = fact.value;
-		*written = fact.written;
-	}
-	return eval;
-}
-
-static const struct fields *decode(void *arg, const struct event *event)
-{
-	struct near *near = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
-
-	(void)event;
-	if (near->item.kind != FEED_EVENT ||
-	    !feed_fields(&near->feed, &near->item, &near->fields, &ignored))
-		return NULL;
-	return &near->fields;
-}
-
 static uint32_t bit_of(const struct near *near, uint32_t attr)
 {
-	return closure_bit(near->closure, attr_shape(near->state->attrs, attr));
-}
-
-static bool has(const uint64_t *bits, uint32_t i)
-{
-	return bits[i / 64] & UINT64_C(1) << i % 64;
+	return closure_bit(near->ahead.closure, attr_shape(near->ahead.state->attrs, attr));
 }
 
 /* ---- the item in hand ---- */
@@ -108,14 +50,14 @@ static bool has(const uint64_t *bits, uint32_t i)
 static enum eval judge(struct near *near, const struct line *line, struct value *value)
 {
 	enum failure why;
-	enum truth truth = expr_truth(line->when, &near->env, &why);
+	enum truth truth = expr_truth(line->when, &near->ahead.env, &why);
 	enum eval eval = EVAL_VALUE;
 
 	if (truth == TRUTH_NO)
 		return EVAL_FAIL;
 	value->kind = line->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN;
 	if (line->value)
-		eval = expr_eval(line->value, &near->env, value, &why);
+		eval = expr_eval(line->value, &near->ahead.env, value, &why);
 	if (eval == EVAL_VALUE && truth == TRUTH_OPEN)
 		return EVAL_OPEN;
 	return eval;
@@ -128,37 +70,34 @@ static void add_hit(struct near *near, uint32_t track, const struct line *line,
 	near->hits[near->nhits++] = (struct hit){track, line->verb == VERB_WAS, *value};
 }
 
-static void look_at_line(struct near *near, const struct step_of *step)
+static bool look_at_line(void *arg, const struct step_of *step)
 {
+	struct near *near = arg;
 	const struct line *line = step->line;
-	const struct pattern *pattern = &near->pattern;
+	const struct pattern *pattern = &near->ahead.pattern;
 	const struct tracks *tracks = near->tracks;
-	bool buries = line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
+	bool buries = verb_buries(line->verb);
 	const struct track *only = NULL;
 	size_t before = near->nhits;
-	enum failure why;
 	struct value value;
 	enum eval eval;
 
-	near->read_key = order_slot(near->item.order, step->read_slot);
-	if (path_pattern(&line->target, &near->env, &near->pattern, &why) == EVAL_FAIL)
-		return;
 	if (pattern->attr != ATTR_ABSENT && !buries) {
 		only = tracks_find(tracks, pattern->attr);
 		if (!only)
-			return;
+			return true;
 	}
 	eval = judge(near, line, &value);
 	if (eval == EVAL_FAIL)
-		return;
+		return true;
 	if (only)
 		add_hit(near, (uint32_t)(only - tracks->items), line, &value);
 	for (size_t i = 0; i < tracks->count && !only; i++) {
 		uint32_t attr = tracks->items[i].attr;
 		enum cover cover = COVER_NO;
 
-		if (has(step->writes, bit_of(near, attr)))
-			cover = pattern_covers(pattern, near->state->attrs, attr, buries);
+		if (has_bit(step->writes, bit_of(near, attr)))
+			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;
 		if (cover != COVER_NO)
@@ -166,45 +105,14 @@ static void look_at_line(struct near *near, const struct step_of *step)
 	}
 	if (eval == EVAL_OPEN && near->nhits > before)
 		near->nopen++;
+	return true;
 }
 
 /* Fills near->hits in the order in which they apply; near->nopen counts what is not decided. */
 static void look_at_item(struct near *near)
 {
-	size_t nplans = 0;
-
 	near->nhits = near->nopen = 0;
-	near->env.event = near->item.stream ? &near->item.event : NULL;
-	near->env.fields = NULL;
-	arena_reset(near->env.scratch);
-	while (closure_plan(near->closure, &near->item, nplans))
-		nplans++;
-	while (nplans-- > 0) {
-		const struct plan *plan = closure_plan(near->closure, &near->item, nplans);
-
-		for (uint32_t i = plan->nevent; i-- > 0;) {
-			bool counts = false;
-
-			for (uint32_t w = 0; w < near->closure->nwords; w++)
-				counts = counts || plan->steps[i].writes[w] & near->bits[w];
-			if (counts)
-				look_at_line(near, &plan->steps[i]);
-		}
-	}
-}
-
-/* Where a fill by the item begins. */
-static bool fill_begin(struct near *near, nstime since, nstime *out)
-{
-	nstime until = NSTIME_MIN;
-
-	if (near->item.stream && !feed_last_loss(near->state->feed, near->item.stream, NSTIME_MIN,
-						 &near->item.order, &until, near->err))
-		return false;
-	if (until > near->item.event.time)
-		until = near->item.event.time;
-	*out = until > since ? until : since;
-	return true;
+	ahead_lines(&near->ahead, look_at_line, near);
 }
 
 static bool apply(struct near *near)
@@ -212,23 +120,24 @@ static bool apply(struct near *near)
 	for (size_t i = 0; i < near->nhits; i++) {
 		struct hit *hit = &near->hits[i];
 		struct track *track = &near->tracks->items[hit->track];
-		nstime at = near->item.event.time;
+		nstime at = near->ahead.item.event.time;
 
 		if (hit->was) {
 			if (hit->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!fill_begin(near, near->since[hit->track], &at))
+			if (!ahead_fill_begin(&near->ahead, near->since[hit->track], &at,
+					      near->err))
 				return false;
 		}
-		attrs_keep(near->state->attrs, &hit->value);
+		attrs_keep(near->ahead.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
 		near->since[hit->track] = at;
 		if (near->tracks->past)
 			tracks_touch(near->tracks, track);
 	}
-	if (near->item.kind == FEED_LOSS)
-		near->until[near->item.stream->index] = near->item.event.until;
+	if (near->ahead.item.kind == FEED_LOSS)
+		near->until[near->ahead.item.stream->index] = near->ahead.item.event.until;
 	return true;
 }
 
@@ -243,10 +152,10 @@ static bool may_fill(const struct near *near)
 	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
 		unknown = unknown ||
 			  (tracks->items[i].unknown &&
-			   closure_was(near->closure, bit_of(near, tracks->items[i].attr)));
-	if (!unknown || near->closure->end)
+			   closure_was(near->ahead.closure, bit_of(near, tracks->items[i].attr)));
+	if (!unknown || near->ahead.closure->end)
 		return unknown;
-	for (size_t i = 0; i < near->state->feed->trace->nstreams; i++)
+	for (size_t i = 0; i < near->ahead.state->feed->trace->nstreams; i++)
 		if (near->until[i] < tracks->fills)
 			return true;
 	return false;
@@ -271,8 +180,8 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	size_t open = 0;
 	enum step step;
 
-	while ((step = feed_next(&near->feed, &near->item, near->err)) == STEP_ITEM) {
-		nstime time = near->item.event.time;
+	while ((step = feed_next(&near->ahead.feed, &near->ahead.item, near->err)) == STEP_ITEM) {
+		nstime time = near->ahead.item.event.time;
 
 		if (open && time >= near->tracks->end && from->time < near->tracks->end)
 			return SCAN_OPEN;
@@ -284,7 +193,7 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 		near->visits++;
 		look_at_item(near);
 		if (near->nopen && !open)
-			*from = near->item.order;
+			*from = near->ahead.item.order;
 		open += near->nopen;
 		if (open >= width)
 			return SCAN_OPEN;
@@ -301,14 +210,14 @@ static enum outcome read_part(struct near *near, struct feed_range *range)
 		enum scanned scanned = SCAN_ERROR;
 		enum outcome outcome;
 
-		if (feed_open(near->state->feed, range, &near->feed, near->err))
+		if (feed_open(near->ahead.state->feed, range, &near->ahead.feed, near->err))
 			scanned = scan(near, &range->from, width);
-		feed_close(&near->feed);
+		feed_close(&near->ahead.feed);
 		if (scanned != SCAN_OPEN)
 			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
-		if (near->visits > near->state->limits.visits)
+		if (near->visits > near->ahead.state->limits.visits)
 			return OUTCOME_GAVE_UP;
-		outcome = backward_run(near->pass, near->err);
+		outcome = backward_run(near->ahead.pass, near->err);
 		if (outcome != OUTCOME_DONE)
 			return outcome;
 	}
@@ -321,7 +230,7 @@ static enum outcome read_range(struct near *near)
 	struct feed_range range = {.from = order_before(tracks->begin),
 				   .to = order_before(tracks->end),
 				   .losses = true,
-				   .end = near->closure->end,
+				   .end = near->ahead.closure->end,
 				   .classes = near->classes,
 				   .sieve = near->sieve};
 	enum outcome outcome;
@@ -342,7 +251,7 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->state, near->closure, places, count, facts, near->err);
+	return ask_places(near->ahead.state, near->ahead.closure, places, count, facts, near->err);
 }
 
 static enum outcome seed(struct near *near)
@@ -458,11 +367,10 @@ static void forget_tracks(struct tracks *tracks)
 
 static enum outcome run(struct near *near)
 {
-	const struct trace *trace = near->state->feed->trace;
+	const struct trace *trace = near->ahead.state->feed->trace;
 	const struct tracks *tracks = near->tracks;
 	enum outcome outcome;
 
-	near->bits = mem_new_array(near->closure->nwords, sizeof *near->bits);
 	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
@@ -470,10 +378,10 @@ static enum outcome run(struct near *near)
 		near->until[i] = NSTIME_MIN;
 	for (size_t i = 0; i < tracks->count; i++) {
 		uint32_t bit = bit_of(near, tracks->items[i].attr);
-		near->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		near->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
-	closure_writers(near->closure, near->bits, near->classes);
-	near->sieve = state_sieve(near->state, near->closure);
+	closure_writers(near->ahead.closure, near->ahead.bits, near->classes);
+	near->sieve = state_sieve(near->ahead.state, near->ahead.closure);
 	sieve_clear(near->sieve);
 	for (size_t i = 0; i < tracks->count; i++)
 		sieve_add(near->sieve, tracks->items[i].attr);
@@ -487,7 +395,7 @@ static enum outcome run(struct near *near)
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
 {
-	struct near near = {.tracks = tracks, .state = tracks->state, .err = err};
+	struct near near = {.tracks = tracks, .err = err};
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct choice choice;
 
@@ -495,24 +403,16 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 		return OUTCOME_GAVE_UP;
 	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
 		return OUTCOME_ERROR;
-	near.closure = choice.closure;
-	near.env = (struct env){.program = tracks->state->program,
-				.decode = decode,
-				.read = read_value,
-				.section = read_section,
-				.arg = &near,
-				.scratch = arena_new()};
-	if (choice.backward && add_tracks(tracks))
+	if (choice.backward && add_tracks(tracks)) {
+		ahead_begin(&near.ahead, tracks->state, choice.closure, tracks->begin);
 		outcome = run(&near);
+		ahead_end(&near.ahead);
+	}
 	if (outcome == OUTCOME_DONE)
 		tracks->state->evaluation = "backward";
 	else
 		forget_tracks(tracks);
-	feed_close(&near.feed);
 	sieve_free(near.sieve);
-	backward_free(near.pass);
-	arena_free(near.env.scratch);
-	mem_free(near.bits);
 	mem_free(near.classes);
 	mem_free(near.since);
 	mem_free(near.until);

@@ -80,7 +80,7 @@ static void on_change(void *arg, const struct change *change)
 	struct join *join = arg;
 	enum verb verb = program_statement(join->program, change->after->writer.line)->verb;
 
-	if (change->after->named && verb != VERB_DELETE && verb != VERB_UNKNOWN)
+	if (change->after->named && !verb_buries(verb))
 		cells_set(join->named, change->attr, change->after);
 }
 

@@ -25,7 +25,8 @@ CLEANFILES += %D%/rules_builtin.c
 	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@
 
 # Evaluation
-libstate_la_SOURCES += %D%/answers.c %D%/ask.c %D%/known.c %D%/known.h %D%/backward.c %D%/backward.h \
+libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known.c \
+	%D%/known.h %D%/backward.c %D%/backward.h \
 	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
 	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \

@@ -7,23 +7,15 @@
  * for all of it at once, and starts again with a window twice as wide.
  */
 #include "engine/base/mem.h"
-#include "state/state_internal.h"
+#include "state/ahead.h"
 
 #include <string.h>
 
 #define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
 
 struct looker {
-	struct state *state;
-	const struct closure *closure;
-	struct backward *pass; /* made when a line reads state */
-	struct env env;
-	struct feed_pass feed;
+	struct ahead ahead;
 	struct sieve *sieve;
-	struct feed_item item;
-	struct fields fields;
-	struct pattern pattern;
-	uint64_t *bits; /* shapes that are looked for */
 	uint64_t *classes;
 	struct look *looks;
 	size_t nlooks, looks_capacity;
@@ -38,8 +30,6 @@ struct looker {
 	struct order dropped_at; /* where the last of them was */
 	uint64_t width, open;    /* of the window: undecided touches */
 	uint64_t visits;
-	struct order read_key;
-	nstime begin; /* no look begins before it */
 	struct error *err;
 };
 
@@ -52,67 +42,11 @@ struct look {
 	struct order from; /* nothing before it touches the attribute */
 };
 
-static enum eval read_at(struct looker *looker, uint32_t attr, struct fact *out)
-{
-	if (!looker->pass)
-		looker->pass = pass_over(looker->state, looker->closure, looker->begin);
-	if (backward_answer(looker->pass, backward_ask(looker->pass, attr, &looker->read_key), out))
-		return EVAL_VALUE;
-	return EVAL_OPEN;
-}
-
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
-{
-	struct fact fact;
-	enum eval eval = read_at(arg, attr, &fact);
-
-	if (eval == EVAL_VALUE)
-		*out = fact.value;
-	return eval;
-}
-
-static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
-{
-	struct looker *looker = arg;
-	struct fact fact;
-	enum eval eval = read_at(
-		looker,
-		catalog_section(looker->closure->catalog, looker->item.stream->index, section),
-		&fact);
-
-	if (eval == EVAL_VALUE) {
-		*out = fact.value;
-		*written = fact.written;
-	}
-	return eval;
-}
-
-static const struct fields *decode(void *arg, const struct event *event)
-{
-	struct looker *looker = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
-
-	(void)event;
-	if (looker->item.kind != FEED_EVENT ||
-	    !feed_fields(&looker->feed, &looker->item, &looker->fields, &ignored))
-		return NULL;
-	return &looker->fields;
-}
-
 struct looker *looker_new(struct state *state, const struct closure *closure, nstime earliest)
 {
 	struct looker *looker = mem_new(sizeof *looker);
 
-	looker->state = state;
-	looker->closure = closure;
-	looker->begin = earliest;
-	looker->env = (struct env){.program = state->program,
-				   .decode = decode,
-				   .read = read_value,
-				   .section = read_section,
-				   .arg = looker,
-				   .scratch = arena_new()};
-	looker->bits = mem_new_array(closure->nwords, sizeof *looker->bits);
+	ahead_begin(&looker->ahead, state, closure, earliest);
 	looker->dropped = mem_new_array(state->feed->trace->nstreams, sizeof *looker->dropped);
 	return looker;
 }
@@ -121,13 +55,10 @@ void looker_free(struct looker *looker)
 {
 	if (!looker)
 		return;
-	feed_close(&looker->feed);
+	ahead_end(&looker->ahead);
 	sieve_free(looker->sieve);
-	backward_free(looker->pass);
-	arena_free(looker->env.scratch);
 	mem_free(looker->dropped);
 	mem_free(looker->classes);
-	mem_free(looker->bits);
 	mem_free(looker->looks);
 	mem_free(looker->places);
 	mem_free(looker->waiting);
@@ -136,29 +67,20 @@ void looker_free(struct looker *looker)
 
 enum touch { TOUCH_NOT, TOUCH_FILL, TOUCH_WRITE, TOUCH_OPEN };
 
-static bool buries(const struct line *line)
-{
-	return line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN;
-}
-
-static bool has(const uint64_t *bits, uint32_t i)
-{
-	return bits[i / 64] & UINT64_C(1) << i % 64;
-}
-
-/* Does the line, whose target is in looker->pattern, write? TOUCH_FILL: *value is what was. */
+/* Does the line, whose target is in looker->ahead.pattern, write? TOUCH_FILL: *value is what was.
+ */
 static enum touch touch_of(struct looker *looker, const struct line *line, struct value *value)
 {
 	enum failure why;
-	enum truth truth = expr_truth(line->when, &looker->env, &why);
+	enum truth truth = expr_truth(line->when, &looker->ahead.env, &why);
 	enum eval check = EVAL_VALUE;
 
 	if (truth == TRUTH_NO)
 		return TOUCH_NOT;
 	if (line->verb == VERB_WAS)
-		check = expr_eval(line->value, &looker->env, value, &why);
+		check = expr_eval(line->value, &looker->ahead.env, value, &why);
 	else if (line->value)
-		check = expr_check(line->value, &looker->env, &why);
+		check = expr_check(line->value, &looker->ahead.env, &why);
 	if (check == EVAL_FAIL)
 		return TOUCH_NOT;
 	if (truth == TRUTH_OPEN || check == EVAL_OPEN)
@@ -170,24 +92,17 @@ static enum touch touch_of(struct looker *looker, const struct line *line, struc
 
 static bool fill(struct looker *looker, struct look *look, const struct value *value, uint32_t line)
 {
-	nstime last = look->moment->t - look->moment->before;
-	nstime until = NSTIME_MIN;
+	nstime begin;
 
-	if (looker->item.stream &&
-	    !feed_last_loss(looker->state->feed, looker->item.stream, NSTIME_MIN,
-			    &looker->item.order, &until, looker->err))
+	if (!ahead_fill_begin(&looker->ahead, look->fact.since, &begin, looker->err))
 		return false;
-	if (until > looker->item.event.time)
-		until = looker->item.event.time;
-	if (until < look->fact.since)
-		until = look->fact.since;
-	if (until > last)
+	if (begin > look->moment->t - look->moment->before)
 		return true;
 	look->fact.value = *value;
-	attrs_keep(looker->state->attrs, &look->fact.value);
-	look->fact.since = until;
+	attrs_keep(looker->ahead.state->attrs, &look->fact.value);
+	look->fact.since = begin;
 	look->fact.written = look->fact.named = true;
-	look->fact.writer = writer_of(&looker->item);
+	look->fact.writer = writer_of(&looker->ahead.item);
 	look->fact.writer.line = line;
 	return true;
 }
@@ -195,11 +110,12 @@ static bool fill(struct looker *looker, struct look *look, const struct value *v
 static bool touch_look(struct looker *looker, struct look *look, const struct line *line,
 		       enum touch touch, const struct value *value)
 {
-	if (look->done || look->blocked || order_compare(&looker->item.order, &look->from) < 0)
+	if (look->done || look->blocked ||
+	    order_compare(&looker->ahead.item.order, &look->from) < 0)
 		return true;
 	if (touch == TOUCH_OPEN) {
 		look->blocked = true;
-		look->from = looker->item.order;
+		look->from = looker->ahead.item.order;
 		looker->open++;
 		return true;
 	}
@@ -217,19 +133,17 @@ static struct look *find(const struct looker *looker, uint32_t attr, const struc
 	return i ? &looker->looks[i - 1] : NULL;
 }
 
-static bool touch_line(struct looker *looker, const struct step_of *step)
+static bool touch_line(void *arg, const struct step_of *step)
 {
+	struct looker *looker = arg;
 	const struct line *line = step->line;
-	const struct pattern *pattern = &looker->pattern;
+	const struct pattern *pattern = &looker->ahead.pattern;
+	bool buries = verb_buries(line->verb);
 	struct look *only = NULL;
-	enum failure why;
 	enum touch touch;
 	struct value value;
 
-	looker->read_key = order_slot(looker->item.order, step->read_slot);
-	if (path_pattern(&line->target, &looker->env, &looker->pattern, &why) == EVAL_FAIL)
-		return true;
-	if (pattern->attr != ATTR_ABSENT && !buries(line)) {
+	if (pattern->attr != ATTR_ABSENT && !buries) {
 		only = find(looker, pattern->attr, looker->moment);
 		if (!only || only->done)
 			return true;
@@ -243,9 +157,9 @@ static bool touch_line(struct looker *looker, const struct step_of *step)
 		struct look *look = &looker->looks[looker->waiting[i]];
 		enum cover cover;
 
-		if (look->done || look->blocked || !has(step->writes, look->bit))
+		if (look->done || look->blocked || !has_bit(step->writes, look->bit))
 			continue;
-		cover = pattern_covers(pattern, looker->state->attrs, look->attr, buries(line));
+		cover = pattern_covers(pattern, looker->ahead.state->attrs, look->attr, buries);
 		if (cover != COVER_NO &&
 		    !touch_look(looker, look, line, cover == COVER_MAYBE ? TOUCH_OPEN : touch,
 				&value))
@@ -254,41 +168,19 @@ static bool touch_line(struct looker *looker, const struct step_of *step)
 	return true;
 }
 
-/* Lines are looked at from the lowest slot on: `was` lines come first, in file order. */
-static bool touch_item(struct looker *looker)
-{
-	size_t nplans = 0;
-
-	while (closure_plan(looker->closure, &looker->item, nplans))
-		nplans++;
-	while (nplans-- > 0) {
-		const struct plan *plan = closure_plan(looker->closure, &looker->item, nplans);
-
-		for (uint32_t i = plan->nevent; i-- > 0;) {
-			bool counts = false;
-
-			for (uint32_t w = 0; w < looker->closure->nwords; w++)
-				counts = counts || plan->steps[i].writes[w] & looker->bits[w];
-			if (counts && !touch_line(looker, &plan->steps[i]))
-				return false;
-		}
-	}
-	return true;
-}
-
 /* Classes that have lines which may write one of the shapes. */
 static void find_classes(struct looker *looker)
 {
-	size_t words = looker->state->feed->trace->nclasses / 64 + 1;
+	size_t words = looker->ahead.state->feed->trace->nclasses / 64 + 1;
 
 	mem_free(looker->classes);
 	looker->classes = mem_new_array(words, sizeof *looker->classes);
-	closure_writers(looker->closure, looker->bits, looker->classes);
+	closure_writers(looker->ahead.closure, looker->ahead.bits, looker->classes);
 }
 
 static void see_loss(struct looker *looker)
 {
-	const struct feed_item *item = &looker->item;
+	const struct feed_item *item = &looker->ahead.item;
 
 	if (item->kind != FEED_LOSS || looker->dropped[item->stream->index] ||
 	    item->event.until <= looker->moment->t - looker->moment->before)
@@ -302,8 +194,9 @@ static void see_loss(struct looker *looker)
 /* No stream fills anything behind the last of their losses: the item is that one, or later. */
 static bool all_dropped(const struct looker *looker, bool later)
 {
-	return looker->ndropped == looker->state->feed->trace->nstreams && !looker->closure->end &&
-	       order_compare(&looker->item.order, &looker->dropped_at) >= later;
+	return looker->ndropped == looker->ahead.state->feed->trace->nstreams &&
+	       !looker->ahead.closure->end &&
+	       order_compare(&looker->ahead.item.order, &looker->dropped_at) >= later;
 }
 
 /* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
@@ -349,18 +242,16 @@ static bool scan(struct looker *looker)
 	size_t left = looker->nwaiting;
 	enum step step;
 
-	while ((step = feed_next(&looker->feed, &looker->item, looker->err)) == STEP_ITEM) {
+	while ((step = feed_next(&looker->ahead.feed, &looker->ahead.item, looker->err)) ==
+	       STEP_ITEM) {
 		if (all_dropped(looker, true))
 			break;
 		if (looker->open >= looker->width) {
-			sort_out(looker, &looker->item.order);
+			sort_out(looker, &looker->ahead.item.order);
 			return true;
 		}
 		looker->visits++;
-		looker->env.event = looker->item.stream ? &looker->item.event : NULL;
-		looker->env.fields = NULL;
-		arena_reset(looker->env.scratch);
-		if (!touch_item(looker))
+		if (!ahead_lines(&looker->ahead, touch_line, looker))
 			return false;
 		see_loss(looker);
 		if (all_dropped(looker, false))
@@ -382,11 +273,11 @@ static bool open_feed(struct looker *looker)
 	struct feed_range range = {.from = order_after(NSTIME_MAX),
 				   .to = order_after(NSTIME_MAX),
 				   .losses = true,
-				   .end = looker->closure->end,
+				   .end = looker->ahead.closure->end,
 				   .classes = looker->classes};
 
 	if (!looker->sieve)
-		looker->sieve = state_sieve(looker->state, looker->closure);
+		looker->sieve = state_sieve(looker->ahead.state, looker->ahead.closure);
 	range.sieve = looker->sieve;
 	sieve_clear(range.sieve);
 	for (size_t i = 0; i < looker->nwaiting; i++) {
@@ -396,14 +287,14 @@ static bool open_feed(struct looker *looker)
 		if (order_compare(&look->from, &range.from) < 0)
 			range.from = look->from;
 	}
-	feed_close(&looker->feed);
-	return feed_open(looker->state->feed, &range, &looker->feed, looker->err);
+	feed_close(&looker->ahead.feed);
+	return feed_open(looker->ahead.state->feed, &range, &looker->ahead.feed, looker->err);
 }
 
 /* All looks of one moment. */
 static enum outcome look_from(struct looker *looker)
 {
-	const struct trace *trace = looker->state->feed->trace;
+	const struct trace *trace = looker->ahead.state->feed->trace;
 	enum outcome outcome;
 
 	looker->width = 16;
@@ -414,10 +305,10 @@ static enum outcome look_from(struct looker *looker)
 		looker->open = 0;
 		if (!open_feed(looker) || !scan(looker))
 			return OUTCOME_ERROR;
-		if (looker->visits > looker->state->limits.visits)
+		if (looker->visits > looker->ahead.state->limits.visits)
 			return OUTCOME_GAVE_UP;
-		if (looker->nwaiting && looker->pass) {
-			outcome = backward_run(looker->pass, looker->err);
+		if (looker->nwaiting && looker->ahead.pass) {
+			outcome = backward_run(looker->ahead.pass, looker->err);
 			if (outcome != OUTCOME_DONE)
 				return outcome;
 		}
@@ -431,11 +322,12 @@ static enum outcome look_from(struct looker *looker)
 bool look_answer(struct looker *looker, uint32_t attr, const struct moment *moment,
 		 struct fact *fact)
 {
-	uint32_t bit = closure_bit(looker->closure, attr_shape(looker->state->attrs, attr));
+	uint32_t bit =
+		closure_bit(looker->ahead.closure, attr_shape(looker->ahead.state->attrs, attr));
 	uint32_t room = attr + attr / 2 + 64;
 	struct look *look = find(looker, attr, moment);
 
-	if (bit == ATTR_ABSENT || !closure_was(looker->closure, bit))
+	if (bit == ATTR_ABSENT || !closure_was(looker->ahead.closure, bit))
 		return true;
 	if (look) {
 		if (look->done)
@@ -457,7 +349,7 @@ bool look_answer(struct looker *looker, uint32_t attr, const struct moment *mome
 							.fact = *fact,
 							.from = moment_order(moment)};
 	looker->places[attr] = (uint32_t)looker->nlooks;
-	looker->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	looker->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	return false;
 }
 
@@ -481,6 +373,6 @@ enum outcome look_run(struct looker *looker, struct error *err)
 		}
 		outcome = look_from(looker);
 	}
-	feed_close(&looker->feed);
+	feed_close(&looker->ahead.feed);
 	return outcome;
 }

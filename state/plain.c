@@ -190,10 +190,9 @@ static void compile_line(struct making *making, const struct line *line, struct 
 				   .verb = line->verb,
 				   .attr = line->target.base,
 				   .keys = line->target.keys};
-	if (line->flags & (LINE_SECTION | LINE_FAILS) || line->verb == VERB_DELETE ||
-	    line->verb == VERB_UNKNOWN || line->verb == VERB_POP ||
-	    !key_of(making, &line->target, &out->key) || !add_when(making, line->when, out) ||
-	    !add_value(making, line->value, out))
+	if (line->flags & (LINE_SECTION | LINE_FAILS) || verb_buries(line->verb) ||
+	    line->verb == VERB_POP || !key_of(making, &line->target, &out->key) ||
+	    !add_when(making, line->when, out) || !add_value(making, line->value, out))
 		return;
 	if (out->key != PLAIN_NONE)
 		out->needs |= 1u << out->key;

@@ -167,6 +167,11 @@ enum verb {
 	VERB_POP
 };
 
+static inline bool verb_buries(enum verb verb) /* all below the path, too */
+{
+	return verb == VERB_DELETE || verb == VERB_UNKNOWN;
+}
+
 enum line_flags {
 	LINE_SECTION = 1 << 0,    /* of a section block: writes section/x, `section` says which */
 	LINE_CUMULATIVE = 1 << 1, /* +=, push, pop */

@@ -484,7 +484,7 @@ static void mark_shapes(struct program *program)
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		const struct statement_info *info = &analysis->statements[i];
 		enum verb verb = rules->statements[i]->verb;
-		if (verb == VERB_DELETE || verb == VERB_UNKNOWN || info->shape == ATTR_ABSENT)
+		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
 			continue;
 		program->writes_shape[info->shape] = true;
 		if (verb == VERB_PUSH || verb == VERB_POP) /* made when strata were */

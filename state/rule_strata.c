@@ -14,7 +14,7 @@
 bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, bool below,
 		   uint32_t shape)
 {
-	if (verb == VERB_DELETE || verb == VERB_UNKNOWN)
+	if (verb_buries(verb))
 		return shape_is_within(attrs, shape, target) && !(below && shape == target);
 	if (shape == target)
 		return true;

@@ -190,7 +190,7 @@ void program_close(const struct program *program, uint64_t *statements)
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		enum verb verb = rules->statements[i]->verb;
 
-		if (has(roots, (uint32_t)i) && (verb == VERB_DELETE || verb == VERB_UNKNOWN))
+		if (has(roots, (uint32_t)i) && verb_buries(verb))
 			add_writers(&close, program->analysis->statements[i].shape, true);
 	}
 	while (close.more) {

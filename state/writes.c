@@ -74,7 +74,7 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 	enum eval result;
 
 	out->attr = ATTR_ABSENT;
-	if (line->verb != VERB_DELETE && line->verb != VERB_UNKNOWN) {
+	if (!verb_buries(line->verb)) {
 		result = path_eval(&line->target, env, &out->attr, &why);
 		if (result != EVAL_VALUE)
 			out->attr = ATTR_ABSENT;

@@ -103,6 +103,8 @@ static bool begins(const char *text, const char *with)
 /* Memory that no file is behind: code there was made by the process itself. */
 static bool is_anonymous(const char *name)
 {
+	if (name[0] == '/' && !strchr("/daS", name[1])) /* nearly all */
+		return false;
 	return begins(name, "//anon") || begins(name, "/dev/zero") ||
 	       begins(name, "/anon_hugepage") || begins(name, "[stack") || begins(name, "/SYSV") ||
 	       !strcmp(name, "[heap]");

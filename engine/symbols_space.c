@@ -37,7 +37,7 @@ struct change {
 };
 _Static_assert(sizeof(struct change) == 16, "there are millions of them");
 
-enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024 };
+enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024, NEAR_CHANGES = 16 };
 #define NO_FORK UINT32_MAX
 
 struct space {
@@ -117,19 +117,20 @@ static struct space *get(struct spaces *spaces, int64_t pid)
 
 /* Ranges -------------------------------------------------------------------------------------- */
 
-/* The first range that ends after the address. */
+/* The first range that ends after the address; no branch depends on where that is. */
 static size_t first_after(const struct ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->count;
+	const struct range *low = ranges->items;
+	size_t count = ranges->count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges->items[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
+	if (!count)
+		return 0;
+	while (count > 1) {
+		size_t half = count / 2;
+		low += low[half - 1].end <= address ? half : 0;
+		count -= half;
 	}
-	return low;
+	return (size_t)(low - ranges->items) + (low->end <= address);
 }
 
 static void insert(struct ranges *ranges, size_t at, const struct range *range)
@@ -357,9 +358,12 @@ static size_t changes_until(const struct space *space, nstime t)
 {
 	size_t low = 0, high = space->count;
 
-	if (space->applied && space->changes[space->applied - 1].t <= t &&
-	    (space->applied == space->count || space->changes[space->applied].t > t))
-		return space->applied;
+	if (space->applied && space->changes[space->applied - 1].t <= t) {
+		low = space->applied; /* most questions are of soon after the one before */
+		for (size_t i = 0; i < NEAR_CHANGES; i++, low++)
+			if (low == space->count || space->changes[low].t > t)
+				return low;
+	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (space->changes[middle].t > t)

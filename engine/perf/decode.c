@@ -552,8 +552,12 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 		return false;
 	if (perf->is_switch)
 		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
-	if (!flat->ngroups || (flat->exact ? size != flat->bytes : size < flat->bytes))
+	if (!flat->bytes || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
+	for (uint32_t i = 0; i < flat->nwords; i += 2) {
+		d->slots[flat->words[i].slot].u = load_native(p + flat->words[i].offset, 8);
+		d->slots[flat->words[i + 1].slot].u = load_native(p + flat->words[i + 1].offset, 8);
+	}
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
 }

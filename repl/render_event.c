@@ -74,6 +74,8 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 		plan->decode = reader->decoder_words;
 	if (plan->chain && !writer->json) /* it is written as frames instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
+	/* threads, ids, periods; and what maps and threads are told by */
+	plan->context.steady = plan->payload.steady = plan->text && writer->format == FORMAT_TEXT;
 	plan_make(writer->arena, writer->json, &plan->context,
 		  class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],

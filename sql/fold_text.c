@@ -13,144 +13,12 @@
  * by a +, its columns become keys, and SQLite tests it on groups. In the same way the column of
  * count(DISTINCT column) becomes a key: more groups, whose sums SQLite adds up.
  */
-#include "sql/fold.h"
+#include "sql/fold_words.h"
 
 #include "engine/base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum word_kind { WORD_END, WORD_NAME, WORD_QUOTED, WORD_STRING, WORD_NUMBER, WORD_SIGN };
-
-struct word {
-	enum word_kind kind;
-	size_t at, len; /* in the text */
-};
-
-struct statement {
-	const char *text;
-	size_t len;
-	struct word *words; /* ended by WORD_END */
-	size_t count, capacity;
-	struct fold *fold;
-	struct buf out;
-};
-
-/* ---- words ---- */
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Behind blanks and comments. */
-static size_t skip(const char *text, size_t len, size_t at)
-{
-	while (at < len) {
-		if (strchr(" \t\r\n\f", text[at])) {
-			at++;
-		} else if (text[at] == '-' && at + 1 < len && text[at + 1] == '-') {
-			while (at < len && text[at] != '\n')
-				at++;
-		} else if (text[at] == '/' && at + 1 < len && text[at + 1] == '*') {
-			const char *end = strstr(text + at + 2, "*/");
-			at = end && (size_t)(end - text) < len ? (size_t)(end - text) + 2 : len;
-		} else {
-			break;
-		}
-	}
-	return at;
-}
-
-static size_t quoted_end(const char *text, size_t len, size_t at)
-{
-	char quote = text[at] == '[' ? ']' : text[at];
-
-	for (at++; at < len; at++) {
-		if (text[at] != quote)
-			continue;
-		if (quote == ']' || at + 1 >= len || text[at + 1] != quote)
-			return at + 1;
-		at++; /* doubled: it stands for itself */
-	}
-	return len;
-}
-
-static size_t word_end(const char *text, size_t len, size_t at, enum word_kind *kind)
-{
-	if (text[at] == '\'' || text[at] == '"' || text[at] == '`' || text[at] == '[') {
-		*kind = text[at] == '\'' ? WORD_STRING : WORD_QUOTED;
-		return quoted_end(text, len, at);
-	}
-	*kind = is_letter(text[at]) ? WORD_NAME : is_digit(text[at]) ? WORD_NUMBER : WORD_SIGN;
-	if (*kind == WORD_SIGN)
-		return at + 1;
-	while (at < len && (is_letter(text[at]) || is_digit(text[at]) || text[at] == '$' ||
-			    (*kind == WORD_NUMBER && text[at] == '.')))
-		at++;
-	return at;
-}
-
-static void read_words(struct statement *statement)
-{
-	size_t at = 0;
-
-	for (;;) {
-		struct word word = {.kind = WORD_END};
-		at = skip(statement->text, statement->len, at);
-		word.at = at;
-		if (at < statement->len)
-			at = word_end(statement->text, statement->len, at, &word.kind);
-		word.len = at - word.at;
-		if (word.kind == WORD_SIGN && statement->text[word.at] == ';')
-			word.kind = WORD_END;
-		statement->words = mem_grow(statement->words, statement->count,
-					    &statement->capacity, sizeof *statement->words);
-		statement->words[statement->count++] = word;
-		if (word.kind == WORD_END)
-			return;
-	}
-}
-
-static bool is_name(const struct statement *statement, size_t i, const char *name)
-{
-	const struct word *word = &statement->words[i];
-
-	return word->kind == WORD_NAME && word->len == strlen(name) &&
-	       !sqlite3_strnicmp(statement->text + word->at, name, (int)word->len);
-}
-
-static bool is_sign(const struct statement *statement, size_t i, char sign)
-{
-	const struct word *word = &statement->words[i];
-
-	return word->kind == WORD_SIGN && statement->text[word->at] == sign;
-}
-
-static bool is_any(const struct statement *statement, size_t i, const char *const *names)
-{
-	for (; *names; names++)
-		if (is_name(statement, i, *names))
-			return true;
-	return false;
-}
-
-/* A name or a quoted one, without quotes; the caller frees it. */
-static char *name_text(const struct statement *statement, size_t i)
-{
-	const struct word *word = &statement->words[i];
-	struct buf text = {0};
-
-	buf_add(&text, statement->text + word->at, word->len);
-	char *name = sql_unquoted(buf_text(&text));
-	buf_release(&text);
-	return name;
-}
 
 /* ---- tables and columns ---- */
 
@@ -159,7 +27,7 @@ static struct shape *shape_named(const struct statement *statement, size_t i,
 				 const struct sql_host *host)
 {
 	const struct class_group *group = NULL;
-	char *name = name_text(statement, i);
+	char *name = word_text(statement, i);
 	bool events = !sqlite3_stricmp(name, "events"), taken = events;
 
 	for (size_t k = 0; sql_modules[k].name; k++)
@@ -180,7 +48,7 @@ static int column_named(const struct statement *statement, size_t i)
 
 	if (kind != WORD_NAME && kind != WORD_QUOTED)
 		return -1;
-	char *name = name_text(statement, i);
+	char *name = word_text(statement, i);
 	for (size_t k = 0; k < shape->ncolumns && found < 0; k++)
 		if (!sqlite3_stricmp(shape->columns[k].name, name))
 			found = (int)k;
@@ -266,15 +134,15 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 	int column = column_named(statement, i + 2), number = -1;
 	bool value = column >= 0 && can_be_value(&fold->shape->columns[column]);
 
-	if (!is_sign(statement, i + 3, ')'))
+	if (!word_is_sign(statement, i + 3, ')'))
 		return false;
-	if (is_name(statement, i, "avg") || is_name(statement, i, "total"))
-		return value && fold_average(fold, (uint32_t)column, is_name(statement, i, "total"),
+	if (word_is(statement, i, "avg") || word_is(statement, i, "total"))
+		return value && fold_average(fold, (uint32_t)column, word_is(statement, i, "total"),
 					     out, size);
 	for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
-		if (!is_name(statement, i, calls[k].name))
+		if (!word_is(statement, i, calls[k].name))
 			continue;
-		if (calls[k].kind == FOLD_COUNT && is_sign(statement, i + 2, '*'))
+		if (calls[k].kind == FOLD_COUNT && word_is_sign(statement, i + 2, '*'))
 			number = value_number(fold, FOLD_ROWS, 0);
 		else if (value)
 			number = value_number(fold, calls[k].kind, (uint32_t)column);
@@ -286,8 +154,8 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 /* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
 static bool is_distinct_count(const struct statement *statement, size_t i)
 {
-	return is_name(statement, i, "count") && is_sign(statement, i + 1, '(') &&
-	       is_name(statement, i + 2, "distinct") && is_sign(statement, i + 4, ')');
+	return word_is(statement, i, "count") && word_is_sign(statement, i + 1, '(') &&
+	       word_is(statement, i + 2, "distinct") && word_is_sign(statement, i + 4, ')');
 }
 
 /* What may stand before a bracket and is no aggregate. */
@@ -300,7 +168,7 @@ static bool is_harmless(const struct statement *statement, size_t i)
 		"ts",    "iif",   "ifnull",    "nullif", "typeof", "trim",  "replace", "coalesce",
 		"instr", "quote", "time_text", NULL};
 
-	return is_any(statement, i, names);
+	return word_is_any(statement, i, names);
 }
 
 static void copy_between(struct statement *statement, size_t from, size_t to)
@@ -310,16 +178,16 @@ static void copy_between(struct statement *statement, size_t from, size_t to)
 
 static bool is_parameter(const struct statement *statement, size_t i)
 {
-	return is_sign(statement, i, '.') || is_sign(statement, i, '?') ||
-	       is_sign(statement, i, ':') || is_sign(statement, i, '@') ||
-	       is_sign(statement, i, '$');
+	return word_is_sign(statement, i, '.') || word_is_sign(statement, i, '?') ||
+	       word_is_sign(statement, i, ':') || word_is_sign(statement, i, '@') ||
+	       word_is_sign(statement, i, '$');
 }
 
 /* Writes the word, or words, at i again. How many; 0: it is not understood. */
 static size_t write_word(struct statement *statement, size_t i, size_t end)
 {
 	const struct word *word = &statement->words[i];
-	bool called = i + 1 < end && is_sign(statement, i + 1, '(');
+	bool called = i + 1 < end && word_is_sign(statement, i + 1, '(');
 	bool name = word->kind == WORD_NAME || word->kind == WORD_QUOTED;
 	int column = column_named(statement, i);
 	char call[128];
@@ -368,15 +236,15 @@ static bool write_item(struct statement *statement, size_t from, size_t end)
 	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
 	bool named = false;
 
-	if (from == end || is_sign(statement, from, '*'))
+	if (from == end || word_is_sign(statement, from, '*'))
 		return false;
 	for (size_t i = from; i < end; i++)
-		named |= is_name(statement, i, "as") && i > from && i + 2 == end;
+		named |= word_is(statement, i, "as") && i > from && i + 2 == end;
 	if (named && column_named(statement, end - 1) >= 0)
 		return false; /* an alias that is also a column may mean either */
 	if (end - from > 1 && (last->kind == WORD_NAME || last->kind == WORD_QUOTED))
 		named |=
-			!is_name(statement, end - 1, "end") && !is_name(statement, end - 1, "null");
+			!word_is(statement, end - 1, "end") && !word_is(statement, end - 1, "null");
 	size_t begin = statement->out.len;
 	if (!write_words(statement, from, end))
 		return false;
@@ -398,11 +266,11 @@ static bool write_items(struct statement *statement, size_t i, size_t end)
 	int depth = 0;
 
 	for (; i <= end; i++) {
-		if (i < end && is_sign(statement, i, '('))
+		if (i < end && word_is_sign(statement, i, '('))
 			depth++;
-		if (i < end && is_sign(statement, i, ')'))
+		if (i < end && word_is_sign(statement, i, ')'))
 			depth--;
-		if (i < end && (depth || !is_sign(statement, i, ',')))
+		if (i < end && (depth || !word_is_sign(statement, i, ',')))
 			continue;
 		if (!write_item(statement, from, i))
 			return false;
@@ -429,30 +297,30 @@ static bool find_clauses(const struct statement *statement, struct clauses *out)
 	int depth = 0;
 
 	*out = (struct clauses){0, end, end, end, end, end, end, end};
-	if (is_name(statement, 0, "explain") && end > 3 && is_name(statement, 1, "query"))
+	if (word_is(statement, 0, "explain") && end > 3 && word_is(statement, 1, "query"))
 		i = 3;
-	if (!is_name(statement, i, "select"))
+	if (!word_is(statement, i, "select"))
 		return false;
 	out->select = i;
 	for (i++; i < end; i++) {
-		depth += is_sign(statement, i, '(') - is_sign(statement, i, ')');
-		if (is_name(statement, i, "select") || is_any(statement, i, never) ||
-		    (is_name(statement, i, "distinct") &&
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
+		if (word_is(statement, i, "select") || word_is_any(statement, i, never) ||
+		    (word_is(statement, i, "distinct") &&
 		     (i < 2 || !is_distinct_count(statement, i - 2))))
 			return false;
 		if (depth)
 			continue;
-		if (is_name(statement, i, "from") && out->from == end)
+		if (word_is(statement, i, "from") && out->from == end)
 			out->from = i;
-		else if (is_name(statement, i, "where"))
+		else if (word_is(statement, i, "where"))
 			out->where = i;
-		else if (is_name(statement, i, "group"))
+		else if (word_is(statement, i, "group"))
 			out->group = i;
-		else if (is_name(statement, i, "having"))
+		else if (word_is(statement, i, "having"))
 			out->having = i;
-		else if (is_name(statement, i, "order"))
+		else if (word_is(statement, i, "order"))
 			out->order = i;
-		else if (is_name(statement, i, "limit"))
+		else if (word_is(statement, i, "limit"))
 			out->limit = i;
 	}
 	size_t next = out->where < end    ? out->where
@@ -461,6 +329,43 @@ static bool find_clauses(const struct statement *statement, struct clauses *out)
 		      : out->order < end  ? out->order
 					  : out->limit;
 	return out->from + 2 == next; /* one table, without an alias */
+}
+
+/* Item `number` of the statement, from 1: words [*from, *end). False: there is none. */
+static bool find_item(const struct statement *statement, const struct clauses *clauses,
+		      size_t number, size_t *from, size_t *end)
+{
+	int depth = 0;
+
+	*from = clauses->select + 1;
+	for (size_t i = *from; i <= clauses->from; i++) {
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
+		if (i < clauses->from && (depth || !word_is_sign(statement, i, ',')))
+			continue;
+		*end = i;
+		if (!--number)
+			return true;
+		*from = i + 1;
+	}
+	return false;
+}
+
+/* The column that word i of GROUP BY names: by itself, as an item's number or another name. */
+static int key_column(const struct statement *statement, const struct clauses *clauses, size_t i)
+{
+	int column = column_named(statement, i);
+	size_t wanted = word_number(statement, i), from, end;
+	bool found = false;
+
+	for (size_t n = 1; column < 0 && !found; n++) {
+		if (!find_item(statement, clauses, n, &from, &end))
+			return -1;
+		bool renamed = end - from == 3 && word_is(statement, from + 1, "as");
+		found = n == wanted || (renamed && word_is_same(statement, i, from + 2));
+		if (found && (renamed || end - from == 1))
+			column = column_named(statement, from);
+	}
+	return column;
 }
 
 static bool read_keys(struct statement *statement, const struct clauses *clauses)
@@ -473,10 +378,10 @@ static bool read_keys(struct statement *statement, const struct clauses *clauses
 	if (clauses->group == clauses->end)
 		return clauses->having == clauses->end;
 	for (size_t i = clauses->group + 2; i < end; i += 2) {
-		int column = column_named(statement, i);
+		int column = key_column(statement, clauses, i);
 		if (column < 0 || !can_be_key(&fold->shape->columns[column]) ||
 		    fold->nkeys == FOLD_KEYS_MAX ||
-		    (i + 1 < end && !is_sign(statement, i + 1, ',')))
+		    (i + 1 < end && !word_is_sign(statement, i + 1, ',')))
 			return false;
 		fold->keys[fold->nkeys++] = (uint32_t)column;
 	}
@@ -494,7 +399,7 @@ static bool is_better_scanned(const struct fold *fold)
 
 static bool has_or(const struct statement *statement, size_t i, size_t end)
 {
-	while (i < end && !is_name(statement, i, "or"))
+	while (i < end && !word_is(statement, i, "or"))
 		i++;
 	return i < end;
 }
@@ -505,7 +410,7 @@ static size_t behind_bracket(const struct statement *statement, size_t i, size_t
 	int depth = 0;
 
 	do {
-		depth += is_sign(statement, i, '(') - is_sign(statement, i, ')');
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
 		i++;
 	} while (i < end && depth);
 	return i;
@@ -518,8 +423,9 @@ static bool write_tested(struct statement *statement, size_t i, size_t end)
 
 	for (size_t k = i; k < end; k++) {
 		int column = column_named(statement, k);
-		if (is_parameter(statement, k) || (column >= 0 && !is_sign(statement, k + 1, '(') &&
-						   !add_key(statement->fold, column)))
+		if (is_parameter(statement, k) ||
+		    (column >= 0 && !word_is_sign(statement, k + 1, '(') &&
+		     !add_key(statement->fold, column)))
 			return false;
 	}
 	buf_add_text(&statement->out, " +(");
@@ -531,8 +437,8 @@ static bool write_tested(struct statement *statement, size_t i, size_t end)
 /* Outside of brackets. */
 static bool has_open_or(const struct statement *statement, size_t i, size_t end)
 {
-	while (i < end && !is_name(statement, i, "or"))
-		i = is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
+	while (i < end && !word_is(statement, i, "or"))
+		i = word_is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
 	return i < end;
 }
 
@@ -548,12 +454,12 @@ static bool write_where(struct statement *statement, size_t i, size_t end)
 	}
 	for (size_t k = i; k < end; k = next) {
 		next = k + 1;
-		if (!is_sign(statement, k, '('))
+		if (!word_is_sign(statement, k, '('))
 			continue;
 		next = behind_bracket(statement, k, end);
 		if (!has_or(statement, k, next))
 			continue;
-		if (!is_name(statement, k - 1, "where") && !is_name(statement, k - 1, "and"))
+		if (!word_is(statement, k - 1, "where") && !word_is(statement, k - 1, "and"))
 			return false;
 		copy_between(statement, words[copied].at, words[k].at);
 		if (!write_tested(statement, k, next))
@@ -587,14 +493,14 @@ static bool rewrite(struct statement *statement, struct sql_host *host)
 	struct fold *fold = statement->fold;
 	struct clauses clauses;
 
-	read_words(statement);
+	words_read(statement);
 	if (!find_clauses(statement, &clauses))
 		return false;
 	fold->host = host;
 	fold->shape = shape_named(statement, clauses.from + 1, host);
 	if (!fold->shape)
 		return false;
-	char *table = name_text(statement, clauses.from + 1);
+	char *table = word_text(statement, clauses.from + 1);
 	snprintf(fold->name, sizeof fold->name, "%.80s folded %u", table, ++number);
 	mem_free(table);
 	return !strpbrk(fold->name, "\"") && read_keys(statement, &clauses) &&

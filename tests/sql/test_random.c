@@ -236,7 +236,7 @@ static void add_head(struct made *made, struct buf *head, struct buf *tail)
 	} else {
 		if (kind > 3) {
 			buf_printf(head, "%s, ", b->name);
-			buf_printf(tail, " GROUP BY %s", b->name);
+			buf_printf(tail, " GROUP BY %s", chance(made, 3) ? b->name : "1");
 		}
 		if (chance(made, 4))
 			buf_printf(head, "%s(%s)", aggregates[chance(made, 4)], a->name);

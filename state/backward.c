@@ -15,7 +15,7 @@
 enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 
 const struct backward_limits backward_usual_limits = {
-	.visits = 1000000, .claims = 4096, .questions = 1000000, .rounds = 4};
+	.visits = 1000000, .claims = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
@@ -192,6 +192,7 @@ static bool over_limits(struct backward *pass)
 	const struct backward_limits *limits = &pass->options.limits;
 
 	return pass->gave_up || pass->statistics.visits > limits->visits ||
+	       arena_used(pass->arena) > limits->bytes ||
 	       pass->nlive + pass->nlater + pass->nmissed > limits->questions;
 }
 

@@ -20,6 +20,7 @@ struct question; /* lives as long as its pass */
 struct backward_limits {
 	uint64_t visits; /* events passed over */
 	uint32_t claims, questions, rounds;
+	size_t bytes; /* of all questions and claims that there were */
 };
 extern const struct backward_limits backward_usual_limits;
 

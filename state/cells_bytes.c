@@ -1,13 +1,15 @@
 /*
  * cells_bytes.c - a state as bytes: what a checkpoint holds
  *
- * All numbers are LEB128, signed ones zigzag; times are as they are. In this order:
+ * All numbers are LEB128, signed ones zigzag. A time is its difference from another that is near:
+ * `since` from that of the cell or tomb before, all others from `since`. In this order:
  *
  *     MEANING
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
- *     cells      count; each: node, flags, value, last, since, run, last_run, named_at, writer
- *     tombs      count; each: flags, kind, since, seq, writer, then node or pattern
+ *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
+ *     tombs      count; each: flags (TOMB_*), since, seq less that of the one before, writer, then
+ *                node or pattern
  *     sections   per stream and section: 0, or 1 and a value
  *     until      per stream
  *
@@ -18,7 +20,18 @@
 
 #include <string.h>
 
-enum { CELLS_VERSION = 1 };
+enum { CELLS_VERSION = 2 };
+
+enum {
+	HAS_WRITTEN = 1,   /* it was */
+	HAS_NAMED = 2,     /* it is */
+	HAS_RUN = 4,       /* a time; else `since` */
+	HAS_LAST_RUN = 8,  /* a time; else NSTIME_MIN */
+	HAS_NAMED_AT = 16, /* a time; else `since` */
+	HAS_PLACE = 32     /* of its writer; else its event is that of the cell before */
+};
+
+enum { TOMB_BELOW = 1, TOMB_PATTERN = 2, TOMB_NONE = 4, TOMB_PLACE = 8 /* as HAS_PLACE */ };
 
 /* ---- writing ---- */
 
@@ -59,16 +72,21 @@ static void put_value(struct buf *out, const struct value *value)
 	}
 }
 
-static void put_writer(struct buf *out, const struct writer *writer)
+/* Differences wrap: every pair of times has one. */
+static void put_time(struct buf *out, nstime t, nstime near)
 {
-	put_signed(out, writer->order.time);
+	put_signed(out, (int64_t)((uint64_t)t - (uint64_t)near));
+}
+
+static void put_writer(struct buf *out, const struct writer *writer, nstime since)
+{
+	put_time(out, writer->order.time, since);
 	put(out, writer->order.rank);
 	put(out, writer->order.source);
 	put(out, writer->order.offset);
 	put(out, writer->order.index);
 	put(out, writer->at);
 	put(out, writer->class_index);
-	put(out, writer->line);
 }
 
 /* Marks the attribute and what it stands below. */
@@ -101,37 +119,53 @@ static void put_nodes(const struct cells *cells, uint32_t *nodes, struct buf *ou
 	}
 }
 
+static bool is_same_event(const struct writer *a, const struct writer *b)
+{
+	return !order_compare(&a->order, &b->order) && a->at == b->at &&
+	       a->class_index == b->class_index;
+}
+
+static void put_cell(const struct cell *cell, const struct cell *before, struct buf *out)
+{
+	bool place = !is_same_event(&cell->writer, &before->writer);
+	unsigned flags = (cell->written ? HAS_WRITTEN : 0) | (cell->named ? HAS_NAMED : 0) |
+			 (cell->run != cell->since ? HAS_RUN : 0) |
+			 (cell->last_run != NSTIME_MIN ? HAS_LAST_RUN : 0) |
+			 (cell->named_at != cell->since ? HAS_NAMED_AT : 0) |
+			 (place ? HAS_PLACE : 0);
+
+	put(out, flags);
+	put_time(out, cell->since, before->since);
+	put_value(out, &cell->value);
+	put_value(out, &cell->last);
+	if (flags & HAS_RUN)
+		put_time(out, cell->run, cell->since);
+	if (flags & HAS_LAST_RUN)
+		put_time(out, cell->last_run, cell->since);
+	if (flags & HAS_NAMED_AT)
+		put_time(out, cell->named_at, cell->since);
+	if (place)
+		put_writer(out, &cell->writer, cell->since);
+	put(out, cell->writer.line);
+}
+
 static void put_cells(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
+	static const struct cell none;
+	const struct cell *before = &none;
+
 	put(out, cells_count(cells));
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		const struct cell *cell = &cells->cells[cells->slots[a].cell];
 
 		put(out, nodes[a]);
-		put(out, (uint64_t)(cell->named << 1 | cell->written));
-		put_value(out, &cell->value);
-		put_value(out, &cell->last);
-		put_signed(out, cell->since);
-		put_signed(out, cell->run);
-		put_signed(out, cell->last_run);
-		put_signed(out, cell->named_at);
-		put_writer(out, &cell->writer);
+		put_cell(cell, before, out);
+		before = cell;
 	}
 }
 
-static void put_tomb(const struct tomb *tomb, uint32_t node, struct buf *out)
+static void put_pattern(const struct pattern *pattern, struct buf *out)
 {
-	const struct pattern *pattern = tomb->pattern;
-
-	put(out, (uint64_t)((pattern != NULL) << 1 | tomb->below));
-	put(out, tomb->kind);
-	put_signed(out, tomb->since);
-	put(out, tomb->seq);
-	put_writer(out, &tomb->writer);
-	if (!pattern) {
-		put(out, node);
-		return;
-	}
 	put(out, pattern->natoms);
 	for (uint32_t i = 0; i < pattern->natoms; i++) {
 		put(out, pattern->atoms[i].kind);
@@ -140,15 +174,40 @@ static void put_tomb(const struct tomb *tomb, uint32_t node, struct buf *out)
 	}
 }
 
+static void put_tomb(const struct tomb *tomb, const struct tomb *before, uint32_t node,
+		     struct buf *out)
+{
+	bool place = !is_same_event(&tomb->writer, &before->writer);
+
+	put(out, (tomb->below ? TOMB_BELOW : 0) | (tomb->pattern ? TOMB_PATTERN : 0) |
+			 (tomb->kind == VALUE_NONE ? TOMB_NONE : 0) | (place ? TOMB_PLACE : 0));
+	put_time(out, tomb->since, before->since);
+	put_signed(out, (int64_t)(tomb->seq - before->seq));
+	if (place)
+		put_writer(out, &tomb->writer, tomb->since);
+	put(out, tomb->writer.line);
+	if (tomb->pattern)
+		put_pattern(tomb->pattern, out);
+	else
+		put(out, node);
+}
+
 static void put_tombs(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
+	static const struct tomb none;
+	const struct tomb *before = &none;
+
 	put(out, cells->ntombs);
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = cells->tombs[t].next)
-			put_tomb(&cells->tombs[t], nodes[a], out);
+		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = before->next) {
+			put_tomb(&cells->tombs[t], before, nodes[a], out);
+			before = &cells->tombs[t];
+		}
 	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
-	     t = cells->tombs[t].next)
-		put_tomb(&cells->tombs[t], 0, out);
+	     t = before->next) {
+		put_tomb(&cells->tombs[t], before, 0, out);
+		before = &cells->tombs[t];
+	}
 }
 
 void cells_write(const struct cells *cells, struct buf *out)
@@ -236,9 +295,15 @@ static struct value get_value(struct in *in, struct attrs *attrs)
 	return value;
 }
 
-static struct writer get_writer(struct in *in)
+static nstime get_time(struct in *in, nstime near)
 {
-	struct writer writer = {.order.time = get_signed(in)};
+	return (nstime)((uint64_t)get_signed(in) + (uint64_t)near);
+}
+
+/* All but the line. */
+static struct writer get_writer(struct in *in, nstime since)
+{
+	struct writer writer = {.order.time = get_time(in, since)};
 
 	writer.order.rank = (uint32_t)get(in);
 	writer.order.source = (uint32_t)get(in);
@@ -246,7 +311,6 @@ static struct writer get_writer(struct in *in)
 	writer.order.index = (uint32_t)get(in);
 	writer.at = get(in);
 	writer.class_index = (uint32_t)get(in);
-	writer.line = (uint32_t)get(in);
 	return writer;
 }
 
@@ -282,22 +346,31 @@ static uint32_t get_node(struct in *in, const uint32_t *nodes, size_t count)
 	return ATTR_ROOT;
 }
 
+static struct cell get_cell(struct in *in, const struct cell *before, struct attrs *attrs)
+{
+	uint64_t flags = get(in);
+	struct cell cell = {.named = flags & HAS_NAMED, .written = flags & HAS_WRITTEN};
+
+	cell.since = get_time(in, before->since);
+	cell.value = get_value(in, attrs);
+	cell.last = get_value(in, attrs);
+	cell.run = flags & HAS_RUN ? get_time(in, cell.since) : cell.since;
+	cell.last_run = flags & HAS_LAST_RUN ? get_time(in, cell.since) : NSTIME_MIN;
+	cell.named_at = flags & HAS_NAMED_AT ? get_time(in, cell.since) : cell.since;
+	cell.writer = flags & HAS_PLACE ? get_writer(in, cell.since) : before->writer;
+	cell.writer.line = (uint32_t)get(in);
+	return cell;
+}
+
 static void get_cells(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
 {
 	size_t count = get_count(in);
+	struct cell cell = {0};
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		uint32_t attr = get_node(in, nodes, nnodes);
-		uint64_t flags = get(in);
-		struct cell cell = {.named = flags >> 1 & 1, .written = flags & 1};
 
-		cell.value = get_value(in, cells->attrs);
-		cell.last = get_value(in, cells->attrs);
-		cell.since = get_signed(in);
-		cell.run = get_signed(in);
-		cell.last_run = get_signed(in);
-		cell.named_at = get_signed(in);
-		cell.writer = get_writer(in);
+		cell = get_cell(in, &cell, cells->attrs);
 		if (!in->failed)
 			cells_set(cells, attr, &cell);
 	}
@@ -329,17 +402,20 @@ static void get_tombs(struct in *in, struct cells *cells, const uint32_t *nodes,
 {
 	size_t count = get_count(in);
 	struct pattern *pattern = mem_new(sizeof *pattern);
+	struct tomb read = {0};
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		uint64_t flags = get(in);
-		struct tomb read = {.kind = get(in) == VALUE_NONE ? VALUE_NONE : VALUE_UNKNOWN};
 		struct tomb *tomb;
 
-		read.since = get_signed(in);
-		read.seq = get(in);
-		read.writer = get_writer(in);
-		*pattern = (struct pattern){.below = flags & 1};
-		if (flags & 2)
+		read.kind = flags & TOMB_NONE ? VALUE_NONE : VALUE_UNKNOWN;
+		read.since = get_time(in, read.since);
+		read.seq += (uint64_t)get_signed(in);
+		if (flags & TOMB_PLACE)
+			read.writer = get_writer(in, read.since);
+		read.writer.line = (uint32_t)get(in);
+		*pattern = (struct pattern){.below = flags & TOMB_BELOW};
+		if (flags & TOMB_PATTERN)
 			get_pattern(in, cells, pattern);
 		else
 			pattern->attr = get_node(in, nodes, nnodes);

@@ -11,7 +11,12 @@
 
 #include <string.h>
 
-enum { PREFIX = 24, KEY = PREFIX + 8, MEMORY = 64 << 20 };
+enum {
+	PREFIX = 24,
+	KEY = PREFIX + 8,
+	WAITING = 4 << 20, /* bytes, before they are stored */
+	MEMORY = 64 << 20  /* where they are not */
+};
 
 struct kept {
 	nstime t;
@@ -31,7 +36,7 @@ struct checkpoints *checkpoints_new(struct index *index, const uint64_t identity
 	struct checkpoints *checkpoints = mem_new(sizeof *checkpoints);
 
 	checkpoints->index = index;
-	memcpy(checkpoints->prefix, "state\0\0\1", 8);
+	memcpy(checkpoints->prefix, "state\0\0\2", 8);
 	memcpy(checkpoints->prefix + 8, identity, 16);
 	return checkpoints;
 }
@@ -40,6 +45,7 @@ void checkpoints_free(struct checkpoints *checkpoints)
 {
 	if (!checkpoints)
 		return;
+	checkpoints_store(checkpoints);
 	for (size_t i = 0; i < checkpoints->nkept; i++)
 		buf_release(&checkpoints->kept[i].bytes);
 	mem_free(checkpoints->kept);
@@ -75,12 +81,28 @@ static struct kept *kept_before(const struct checkpoints *checkpoints, nstime t)
 	return low ? &checkpoints->kept[low - 1] : NULL;
 }
 
+/* Every second goes. */
+static void thin_out(struct checkpoints *checkpoints)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < checkpoints->nkept; i++) {
+		if (i % 2 == 0) {
+			checkpoints->kept[kept++] = checkpoints->kept[i];
+			continue;
+		}
+		checkpoints->bytes -= checkpoints->kept[i].bytes.len;
+		buf_release(&checkpoints->kept[i].bytes);
+	}
+	checkpoints->nkept = kept;
+}
+
 static void keep(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
 {
 	struct kept *before = kept_before(checkpoints, t);
 	size_t place = before ? (size_t)(before - checkpoints->kept) + 1 : 0;
 
-	if ((before && before->t == t) || checkpoints->bytes + bytes->len > MEMORY)
+	if (before && before->t == t)
 		return;
 	checkpoints->kept = mem_grow(checkpoints->kept, checkpoints->nkept, &checkpoints->capacity,
 				     sizeof *checkpoints->kept);
@@ -92,19 +114,46 @@ static void keep(struct checkpoints *checkpoints, nstime t, struct buf *bytes)
 	*bytes = (struct buf){0};
 }
 
-void checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells)
+void checkpoints_store(struct checkpoints *checkpoints)
+{
+	size_t count = checkpoints->nkept;
+	struct index_value *values;
+	uint8_t(*keys)[KEY];
+	struct error ignored; /* it is only for speed: without it runs begin further back */
+
+	if (!count || !checkpoints->index || !index_writable(checkpoints->index))
+		return;
+	values = mem_new_array(count, sizeof *values);
+	keys = mem_new_array(count, sizeof *keys);
+	for (size_t i = 0; i < count; i++) {
+		const struct buf *bytes = &checkpoints->kept[i].bytes;
+
+		key_of(checkpoints, checkpoints->kept[i].t, keys[i]);
+		values[i] = (struct index_value){keys[i], KEY, bytes->data, bytes->len};
+	}
+	if (index_put_all(checkpoints->index, values, count, &ignored)) {
+		for (size_t i = 0; i < count; i++)
+			buf_release(&checkpoints->kept[i].bytes);
+		checkpoints->nkept = checkpoints->bytes = 0;
+	}
+	mem_free(values);
+	mem_free(keys);
+}
+
+size_t checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells)
 {
 	struct buf bytes = {0};
-	struct error
-		ignored; /* it is only for speed: without it the next run begins further back */
-	uint8_t key[KEY];
+	size_t len;
 
-	key_of(checkpoints, t, key);
 	cells_write(cells, &bytes);
-	if (!checkpoints->index || !index_writable(checkpoints->index) ||
-	    !index_put(checkpoints->index, key, KEY, bytes.data, bytes.len, &ignored))
-		keep(checkpoints, t, &bytes);
+	len = bytes.len;
+	keep(checkpoints, t, &bytes);
 	buf_release(&bytes);
+	if (checkpoints->bytes > WAITING)
+		checkpoints_store(checkpoints);
+	while (checkpoints->bytes > MEMORY && checkpoints->nkept > 1)
+		thin_out(checkpoints);
+	return len;
 }
 
 static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out, void **value,

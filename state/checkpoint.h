@@ -1,9 +1,9 @@
 /*
  * checkpoint.h - whole states left behind by long runs, so that the next one begins nearby
  *
- * A checkpoint at t is the state after all events before t. It is kept in the index's store, one
- * transaction each, else in memory up to a bound; a process killed while it puts one leaves the
- * older ones.
+ * A checkpoint at t is the state after all events before t. It waits in memory and is kept in the
+ * index's store, many in a transaction: a process that is killed leaves the older ones. Where there
+ * is no store, memory holds them up to a bound, then every second of them, and so on.
  */
 #ifndef STATE_CHECKPOINT_H
 #define STATE_CHECKPOINT_H
@@ -16,7 +16,10 @@ struct checkpoints;
 struct checkpoints *checkpoints_new(struct index *index, const uint64_t identity[2]);
 void checkpoints_free(struct checkpoints *checkpoints); /* NULL is fine */
 
-void checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells);
+/* Returns how many bytes it takes. */
+size_t checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells);
+/* Stores those that wait, as far as there is a store. */
+void checkpoints_store(struct checkpoints *checkpoints);
 /* The time of the newest at or before t; false: there is none. */
 bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out);
 /* Reads the newest at or before t. */

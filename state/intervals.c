@@ -5,7 +5,14 @@
  * write at t cuts it there: spans that would be empty go, and a span of the same value simply goes
  * on, so neighbours of equal value are joined. A fill cuts an unknown span before the event that
  * says it. The run goes on past the end of the range until every span that reaches over it has
- * ended.
+ * ended:
+ *
+ *     ....|== range ==|..........|                      the run itself: until events can be told
+ *                                |. . . .    . .    .   by their keys; then only those that may
+ *                     told: fills ^                     write what goes on (intervals_near.c)
+ *
+ * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
+ * stored what they fill, with its checkpoints.
  */
 #include "state/intervals.h"
 #include "engine/base/mem.h"
@@ -13,6 +20,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { TRY_AGAIN = 1 << 17 /* events */ };
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
@@ -145,22 +154,31 @@ void tracks_touch(struct tracks *tracks, struct track *track)
 	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
 }
 
-static void on_change(void *arg, const struct change *change)
+static void see_change(struct tracks *tracks, const struct change *change)
 {
-	struct tracks *tracks = arg;
 	struct track *track = tracks_find(tracks, change->attr);
 
-	run_changes(tracks->state, change);
 	if (!track) {
-		if ((tracks->past && !change->fill) || !is_wanted(tracks, change->attr))
+		if ((tracks->past && (!change->fill || tracks->is_told)) ||
+		    !is_wanted(tracks, change->attr))
 			return;
 		track = track_new(tracks, change->attr, change->before);
+		track->unknown = tracks->past;
+		tracks->unknown += tracks->past;
 	}
 	track_cut(track, change->after->since, &change->after->value, tracks->begin);
 	if (change->after->named && change->after->named_at < track->named)
 		track->named = change->after->named_at;
 	if (tracks->past)
 		tracks_touch(tracks, track);
+}
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct tracks *tracks = arg;
+
+	run_changes(tracks->state, change);
+	see_change(tracks, change);
 }
 
 /* Every attribute that is wanted and was not touched yet. */
@@ -197,13 +215,58 @@ static bool may_fill(const struct tracks *tracks)
 	const struct state *state = tracks->state;
 	size_t ends;
 
-	if (!catalog_has_was(state->catalog) || (tracks->all_known && tracks->unknown == 0))
+	if (!tracks->has_was || ((tracks->all_known || tracks->is_told) && tracks->unknown == 0))
 		return false;
 	program_end(state->program, &ends);
 	for (size_t i = 0; i < state->feed->trace->nstreams && !ends; i++)
 		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->fills)
 			return true;
 	return ends > 0;
+}
+
+/* Once the run is there: fills what an earlier run found to be filled by what is to come. */
+static void take_told(struct tracks *tracks, nstime next)
+{
+	struct change change = {.fill = true};
+	struct cell before, after;
+	struct cells *fills;
+
+	if (next < tracks->told)
+		return;
+	if (run_fills(tracks->state, tracks->told, &fills)) {
+		for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
+			cells_get(replay_cells(tracks->replay), a, &before);
+			cells_get(fills, a, &after);
+			change.attr = a;
+			change.before = &before;
+			change.after = &after;
+			see_change(tracks, &change);
+		}
+		tracks_settle(tracks);
+		for (size_t i = 0; i < tracks->count; i++)
+			tracks->items[i].unknown = false;
+		tracks->unknown = 0;
+		tracks->is_told = true;
+		cells_free(fills);
+	}
+	tracks->told = NSTIME_MAX;
+}
+
+/* Can what goes on be looked for without the run? That is tried when there is less of it. */
+static bool hands_over(struct tracks *tracks, nstime next)
+{
+	uint64_t events = replay_events(tracks->replay);
+	size_t left = tracks->open + tracks->unknown;
+
+	if (!tracks->all_known && !tracks->is_told && may_fill(tracks))
+		return false; /* also attributes that nobody has named yet */
+	if (left > tracks->tried / 2 && events < tracks->try_again)
+		return false;
+	tracks->tried = left;
+	tracks->try_again = events + TRY_AGAIN;
+	tracks->rest = tracks_rest(tracks);
+	tracks->rest_from = next;
+	return tracks->rest != NULL;
 }
 
 static bool on_moment(void *arg, nstime next)
@@ -213,10 +276,14 @@ static bool on_moment(void *arg, nstime next)
 	if (!tracks->past && next >= tracks->end) {
 		track_all(tracks);
 		tracks_pass_end(tracks);
+		tracks->told = run_told(tracks->state, tracks->end - 1);
 	}
 	tracks_settle(tracks);
 	run_passes(tracks->state, tracks->replay, next);
-	tracks->stopped = tracks->past && !tracks->open && !may_fill(tracks);
+	if (!tracks->past)
+		return true;
+	take_told(tracks, next);
+	tracks->stopped = (!tracks->open && !may_fill(tracks)) || hands_over(tracks, next);
 	return !tracks->stopped;
 }
 
@@ -233,7 +300,22 @@ static void track_named(struct tracks *tracks, const uint32_t *attrs, size_t cou
 	}
 }
 
-bool tracks_run(struct tracks *tracks, struct error *err)
+static void find_was(void *arg, const struct line *line)
+{
+	struct tracks *tracks = arg;
+	const struct state *state = tracks->state;
+	uint32_t shape = line->target.shape;
+
+	if (line->verb != VERB_WAS || tracks->has_was)
+		return;
+	tracks->has_was = wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
+			  (shape < tracks->nshapes && tracks->operand_shapes[shape]);
+	for (size_t i = 0; i < tracks->wanted->nattrs && !tracks->has_was; i++)
+		tracks->has_was = attr_shape(state->attrs, tracks->wanted->attrs[i]) == shape;
+}
+
+/* hands: what goes on past the range may be looked for in another way, which may give up. */
+static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
 	struct state *state = tracks->state;
 	struct replay_options options = {.feed = state->feed,
@@ -242,22 +324,54 @@ bool tracks_run(struct tracks *tracks, struct error *err)
 					 .moment = on_moment,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
-	bool ok;
+	enum outcome outcome = OUTCOME_ERROR;
 
+	tracks->told = NSTIME_MAX;
+	tracks->tried = hands ? SIZE_MAX : 0;
+	tracks->try_again = hands ? 0 : UINT64_MAX;
+	catalog_lines(state->catalog, find_was, tracks);
 	tracks->replay = run_begin(state, &options, tracks->begin, &from);
 	track_named(tracks, tracks->wanted->attrs, tracks->wanted->nattrs);
 	for (size_t i = 0; i < tracks->nlisted; i++)
 		if (tracks->listed[i].source == ATTR_ABSENT)
 			track_named(tracks, &tracks->listed[i].attr, 1);
 	track_named(tracks, tracks->followed->attrs, tracks->followed->count);
-	ok = replay_run(tracks->replay, &from, &to, err);
-	if (ok && !tracks->past)
+	if (replay_run(tracks->replay, &from, &to, err))
+		outcome = OUTCOME_DONE;
+	if (outcome == OUTCOME_DONE && !tracks->past)
 		track_all(tracks);
-	if (ok && !tracks->stopped)
+	if (outcome == OUTCOME_DONE && !tracks->stopped)
 		run_seals(state, NSTIME_MAX);
+	if (outcome == OUTCOME_DONE && tracks->rest)
+		outcome = tracks_read_rest(tracks, err);
 	run_end(state, tracks->replay);
 	tracks->replay = NULL;
-	return ok;
+	return outcome;
+}
+
+bool tracks_run(struct tracks *tracks, struct error *err)
+{
+	const struct state *state = tracks->state;
+	bool hands = state->force == FORCE_NONE && !state->options.replay_only;
+	enum outcome outcome = run_over(tracks, hands, err);
+
+	if (outcome == OUTCOME_GAVE_UP) {
+		tracks_forget(tracks);
+		outcome = run_over(tracks, false, err);
+	}
+	return outcome == OUTCOME_DONE;
+}
+
+void tracks_forget(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++) {
+		tracks->places[tracks->items[i].attr] = 0;
+		mem_free(tracks->items[i].spans);
+	}
+	closure_free(tracks->rest);
+	tracks->rest = NULL;
+	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
+	tracks->past = tracks->is_told = false;
 }
 
 void tracks_release(struct tracks *tracks)
@@ -269,6 +383,7 @@ void tracks_release(struct tracks *tracks)
 	mem_free(tracks->listed);
 	mem_free(tracks->operand_shapes);
 	mem_free(tracks->touched);
+	closure_free(tracks->rest);
 }
 
 /* ---- giving them out ---- */

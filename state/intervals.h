@@ -46,8 +46,16 @@ struct tracks {
 	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
-	nstime fills;      /* past the range: only fills that begin before it matter */
-	uint32_t *touched; /* tracks that changed at the newest time, past the range */
+	nstime fills; /* past the range: only fills that begin before it matter */
+	bool has_was; /* some line is a `was` of what is wanted */
+	/* past the range: from here on it is stored what later events fill; NSTIME_MAX: no more */
+	nstime told;
+	bool is_told;         /* that was taken: of what is not known by now nothing is filled */
+	struct closure *rest; /* of what still reaches over the end, handed over; NULL: it is not */
+	nstime rest_from;
+	size_t tried;       /* tracks that went on when it was last tried to hand them over, */
+	uint64_t try_again; /* and when to try again: events of the run */
+	uint32_t *touched;  /* tracks that changed at the newest time, past the range */
 	size_t ntouched, touched_capacity;
 };
 
@@ -79,6 +87,15 @@ bool intervals_within(struct state *state, nstime begin, nstime end,
  * OUTCOME_GAVE_UP: it is not for this question, or a limit; tracks_run() must do it.
  */
 enum outcome tracks_near(struct tracks *tracks, struct error *err);
+/*
+ * Past the range: the closure of what still reaches over its end, when events can be told by their
+ * keys to have nothing to do with it; else NULL.
+ */
+struct closure *tracks_rest(struct tracks *tracks);
+/* Reads on from there until all has ended; the run has seen all events before tracks->rest_from. */
+enum outcome tracks_read_rest(struct tracks *tracks, struct error *err);
+/* As before the first was added. */
+void tracks_forget(struct tracks *tracks);
 
 /* intervals_views.c: notes what wanted views read; later computes their tracks. */
 void tracks_add_operands(struct tracks *tracks);

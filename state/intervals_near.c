@@ -2,8 +2,9 @@
  * intervals_near.c - values over a range, read where they are
  *
  *          seed                 one backward pass: what each attribute is just below the range
- *     ......|== range ==|...    then forward, only classes that may write one of them,
- *                               until all that reaches over the end has ended
+ *     ......|== range ==|...    then forward, only events that may write one of them; past the
+ *                               range only what may write one that still reaches over its end,
+ *                               until all have ended
  *     begin <-                  then down from the seed, as long as the value was the same
  *
  * Lines that read state are decided by a backward pass for their own events: where one is open the
@@ -34,6 +35,7 @@ struct near {
 	struct hit *hits;
 	size_t nhits, capacity;
 	size_t nopen;
+	size_t looked_for; /* tracks, when the sieve was narrowed last */
 	uint64_t visits;
 	nstime time; /* of the item before */
 	struct error *err;
@@ -42,6 +44,13 @@ struct near {
 static uint32_t bit_of(const struct near *near, uint32_t attr)
 {
 	return closure_bit(near->ahead.closure, attr_shape(near->ahead.state->attrs, attr));
+}
+
+/* Past the range: nothing that is still to come changes what it was in the range. */
+static bool is_settled(const struct near *near, const struct track *track)
+{
+	return near->tracks->past && !track->open &&
+	       !(track->unknown && closure_was(near->ahead.closure, bit_of(near, track->attr)));
 }
 
 /* ---- the item in hand ---- */
@@ -84,7 +93,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 
 	if (pattern->attr != ATTR_ABSENT && !buries) {
 		only = tracks_find(tracks, pattern->attr);
-		if (!only)
+		if (!only || is_settled(near, only))
 			return true;
 	}
 	eval = judge(near, line, &value);
@@ -96,7 +105,8 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		uint32_t attr = tracks->items[i].attr;
 		enum cover cover = COVER_NO;
 
-		if (has_bit(step->writes, bit_of(near, attr)))
+		if (!is_settled(near, &tracks->items[i]) &&
+		    has_bit(step->writes, bit_of(near, attr)))
 			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;
@@ -129,6 +139,8 @@ static bool apply(struct near *near)
 			if (!ahead_fill_begin(&near->ahead, near->since[hit->track], &at,
 					      near->err))
 				return false;
+			if (at < track->named)
+				track->named = at;
 		}
 		attrs_keep(near->ahead.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
@@ -139,6 +151,29 @@ static bool apply(struct near *near)
 	if (near->ahead.item.kind == FEED_LOSS)
 		near->until[near->ahead.item.stream->index] = near->ahead.item.event.until;
 	return true;
+}
+
+/* ---- what is looked for ---- */
+
+/* From now on only events pass that may write a track which is not settled. */
+static void look_for(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	size_t nclasses = near->ahead.state->feed->trace->nclasses;
+
+	memset(near->ahead.bits, 0, near->ahead.closure->nwords * sizeof *near->ahead.bits);
+	memset(near->classes, 0, (nclasses / 64 + 1) * sizeof *near->classes);
+	sieve_clear(near->sieve);
+	for (size_t i = 0; i < tracks->count; i++) {
+		uint32_t bit = bit_of(near, tracks->items[i].attr);
+
+		if (is_settled(near, &tracks->items[i]))
+			continue;
+		near->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		sieve_add(near->sieve, tracks->items[i].attr);
+	}
+	closure_writers(near->ahead.closure, near->ahead.bits, near->classes);
+	near->looked_for = tracks->open + tracks->unknown;
 }
 
 /* ---- forward ---- */
@@ -169,6 +204,8 @@ static bool is_over(struct near *near, nstime next)
 	if (!tracks->past && next >= tracks->end)
 		tracks_pass_end(tracks);
 	tracks_settle(tracks);
+	if (tracks->past && tracks->open + tracks->unknown <= near->looked_for / 2)
+		look_for(near);
 	return tracks->past && !tracks->open && !may_fill(near);
 }
 
@@ -223,6 +260,20 @@ static enum outcome read_part(struct near *near, struct feed_range *range)
 	}
 }
 
+/* From there on, past the range, until all that reaches over its end has ended. */
+static enum outcome read_rest(struct near *near, nstime from)
+{
+	struct feed_range range = {.from = order_before(from),
+				   .to = order_after(NSTIME_MAX),
+				   .losses = true,
+				   .end = near->ahead.closure->end,
+				   .classes = near->classes,
+				   .sieve = near->sieve};
+
+	look_for(near);
+	return read_part(near, &range);
+}
+
 /* Up to the range's end; then, when something goes on there, until it has ended. */
 static enum outcome read_range(struct near *near)
 {
@@ -240,9 +291,7 @@ static enum outcome read_range(struct near *near)
 	outcome = read_part(near, &range);
 	if (outcome != OUTCOME_DONE || tracks->end == NSTIME_MAX || is_over(near, tracks->end))
 		return outcome;
-	range.from = order_before(tracks->end);
-	range.to = order_after(NSTIME_MAX);
-	return read_part(near, &range);
+	return read_rest(near, tracks->end);
 }
 
 /* ---- seeds, and true beginnings ---- */
@@ -355,36 +404,36 @@ static bool add_tracks(struct tracks *tracks)
 	return tracks->followed->count == 0;
 }
 
-static void forget_tracks(struct tracks *tracks)
+static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
+		      struct error *err)
 {
-	for (size_t i = 0; i < tracks->count; i++) {
-		tracks->places[tracks->items[i].attr] = 0;
-		mem_free(tracks->items[i].spans);
-	}
-	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
-	tracks->past = false;
-}
+	const struct trace *trace = tracks->state->feed->trace;
 
-static enum outcome run(struct near *near)
-{
-	const struct trace *trace = near->ahead.state->feed->trace;
-	const struct tracks *tracks = near->tracks;
-	enum outcome outcome;
-
+	*near = (struct near){.tracks = tracks, .err = err};
+	ahead_begin(&near->ahead, tracks->state, closure, tracks->begin);
 	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
 	for (size_t i = 0; i < trace->nstreams; i++)
 		near->until[i] = NSTIME_MIN;
-	for (size_t i = 0; i < tracks->count; i++) {
-		uint32_t bit = bit_of(near, tracks->items[i].attr);
-		near->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
-	}
-	closure_writers(near->ahead.closure, near->ahead.bits, near->classes);
-	near->sieve = state_sieve(near->ahead.state, near->ahead.closure);
-	sieve_clear(near->sieve);
-	for (size_t i = 0; i < tracks->count; i++)
-		sieve_add(near->sieve, tracks->items[i].attr);
+	near->sieve = state_sieve(tracks->state, closure);
+}
+
+static void near_release(struct near *near)
+{
+	ahead_end(&near->ahead);
+	sieve_free(near->sieve);
+	mem_free(near->classes);
+	mem_free(near->since);
+	mem_free(near->until);
+	mem_free(near->hits);
+}
+
+static enum outcome run(struct near *near)
+{
+	enum outcome outcome;
+
+	look_for(near);
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
 		outcome = read_range(near);
@@ -395,28 +444,72 @@ static enum outcome run(struct near *near)
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
 {
-	struct near near = {.tracks = tracks, .err = err};
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct choice choice;
+	struct near near;
 
 	if (tracks->begin == NSTIME_MIN) /* nothing lies before it: a run reads the same */
 		return OUTCOME_GAVE_UP;
 	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {
-		ahead_begin(&near.ahead, tracks->state, choice.closure, tracks->begin);
+		near_init(&near, tracks, choice.closure, err);
 		outcome = run(&near);
-		ahead_end(&near.ahead);
+		near_release(&near);
 	}
 	if (outcome == OUTCOME_DONE)
 		tracks->state->evaluation = "backward";
 	else
-		forget_tracks(tracks);
-	sieve_free(near.sieve);
-	mem_free(near.classes);
-	mem_free(near.since);
-	mem_free(near.until);
-	mem_free(near.hits);
+		tracks_forget(tracks);
 	choice_release(&choice);
+	return outcome;
+}
+
+/* ---- what a run leaves open ---- */
+
+struct closure *tracks_rest(struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+	uint32_t *shapes = mem_new_array(tracks->count + 1, sizeof *shapes);
+	struct closure *closure;
+	struct sieve *sieve;
+	size_t count = 0;
+	bool keyed;
+
+	for (size_t i = 0; i < tracks->count; i++)
+		if (tracks->items[i].open || tracks->items[i].unknown)
+			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
+	closure = closure_new(state->catalog, shapes, count);
+	sieve = sieve_new(closure, state->feed, NULL, NULL);
+	sieve_clear(sieve);
+	for (size_t i = 0; i < tracks->count; i++)
+		if (tracks->items[i].open || tracks->items[i].unknown)
+			sieve_add(sieve, tracks->items[i].attr);
+	keyed = sieve_is_keyed(sieve);
+	sieve_free(sieve);
+	mem_free(shapes);
+	if (keyed && looks_back(closure))
+		return closure;
+	closure_free(closure);
+	return NULL;
+}
+
+enum outcome tracks_read_rest(struct tracks *tracks, struct error *err)
+{
+	const struct cells *cells = replay_cells(tracks->replay);
+	enum outcome outcome;
+	struct near near;
+
+	near_init(&near, tracks, tracks->rest, err);
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct cell cell;
+		cells_get(cells, tracks->items[i].attr, &cell);
+		near.since[i] = cell.since;
+	}
+	for (uint32_t i = 0; i < tracks->state->feed->trace->nstreams; i++)
+		near.until[i] = cells_until(cells, i);
+	outcome = read_rest(&near, tracks->rest_from);
+	tracks->state->handed += outcome == OUTCOME_DONE;
+	near_release(&near);
 	return outcome;
 }

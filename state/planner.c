@@ -36,9 +36,26 @@ static bool choose(struct choice *out, bool backward, const char *reason)
 	return true;
 }
 
+/* NULL: a line that writes these can be decided by looking back. */
+static const char *why_forward(const struct closure *closure)
+{
+	if (closure->cumulative)
+		return "a line adds up, pushes or pops";
+	if (closure->cyclic)
+		return "lines read what they write";
+	return closure->depth > DEEP ? "reads are nested too deeply" : NULL;
+}
+
+bool looks_back(const struct closure *closure)
+{
+	return !why_forward(closure);
+}
+
 /* False: an error, else *out is the choice. */
 bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err)
 {
+	const char *forward;
+
 	*out = (struct choice){0};
 	err->kind = ERR_NONE;
 	if (state->options.replay_only || state->force == FORCE_REPLAY)
@@ -51,14 +68,11 @@ bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, s
 		return choose(out, false, "the keys are not known before reading");
 	}
 	out->closure = closure_of(state, wanted, out->listed, out->nlisted);
-	if (out->closure->cumulative)
-		return choose(out, false, "a line adds up, pushes or pops");
+	forward = why_forward(out->closure);
+	if (forward && (out->closure->cumulative || state->force != FORCE_BACKWARD))
+		return choose(out, false, forward);
 	if (state->force == FORCE_BACKWARD)
 		return choose(out, true, "the backward pass was asked for");
-	if (out->closure->cyclic)
-		return choose(out, false, "lines read what they write");
-	if (out->closure->depth > DEEP)
-		return choose(out, false, "reads are nested too deeply");
 	if (wanted->nattrs + out->nlisted > MANY_ROOTS)
 		return choose(out, false, "many attributes at once");
 	return choose(out, true, "few attributes, each decided by its last write");

@@ -305,6 +305,13 @@ uint32_t query_attr(const struct query *query, struct attrs *attrs)
 	return attr;
 }
 
+const struct value *query_key(const struct query *query, uint32_t i)
+{
+	const struct query_atom *atom = &query->atoms[i];
+
+	return i < query->natoms && atom->kind == QUERY_KEY ? &atom->value : NULL;
+}
+
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
 {
 	uint32_t depth = attr_depth(attrs, attr);

@@ -72,6 +72,8 @@ const char *query_text(const struct query *query); /* canonical */
 bool query_has_wildcard(const struct query *query);
 /* The one attribute that a query without wildcards names (interned); else ATTR_ABSENT. */
 uint32_t query_attr(const struct query *query, struct attrs *attrs);
+/* The key that its step i is; NULL: that is a name, `*`, or behind its last. */
+const struct value *query_key(const struct query *query, uint32_t i);
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr);
 /* May an attribute of this shape match? */
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape);

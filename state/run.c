@@ -13,6 +13,7 @@
 #include "engine/base/mem.h"
 #include "state/state_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { FILLS_MAX = 1 << 20 };
@@ -93,6 +94,22 @@ static void prune(struct runs *runs, nstime t, nstime next)
 	pass(runs, t);
 }
 
+/* ---- checkpoints, spaced by what it costs to replay from one to the next ---- */
+
+/* Measured on generated traces, linux.rules: a head, and an event with its values and lines. */
+enum { HEAD_NS = 10, EVENT_NS = 300, LOOKS = 16 /* while the spacing goes by */ };
+
+static struct run_cost cost_of(const struct state *state, const struct replay *replay)
+{
+	const struct trace *trace = state->feed->trace;
+
+	return (struct run_cost){
+		.events = replay_events(replay),
+		.heads = atomic_load_explicit(&trace->events_decoded, memory_order_relaxed),
+		.bytes = trace_bytes_read(trace),
+	};
+}
+
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from)
 {
@@ -107,29 +124,43 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 		begin = NSTIME_MIN;
 	*from = order_before(begin);
 	state->checkpoint_time = begin;
-	state->checkpoint_events = 0;
+	state->checkpoint_cost = cost_of(state, replay);
+	state->checkpoint_due = 0;
 	restart(state->runs, begin);
 	return replay;
 }
 
-/*
- * A checkpoint costs about what its cells do, so a run leaves one when it has seen many more events
- * than there are cells. One that is there already will do.
- */
+/* Far enough from the last one, and what it takes is little beside what was read since then. */
+static bool is_due(const struct state *state, struct replay *replay,
+		   const struct run_cost *cost)
+{
+	const struct run_cost *last = &state->checkpoint_cost;
+	size_t size = cells_count(replay_cells(replay)) * sizeof(struct cell) / 8;
+
+	size = size > state->checkpoint_size ? size : state->checkpoint_size;
+	return (cost->events - last->events) * EVENT_NS + (cost->heads - last->heads) * HEAD_NS >=
+		       state->spacing &&
+	       cost->bytes - last->bytes >= size * state->share;
+}
+
+/* One that is there already will do. */
 void run_passes(struct state *state, struct replay *replay, nstime next)
 {
-	const struct cells *cells = replay_cells(replay);
-	uint64_t events = replay_events(replay) - state->checkpoint_events;
+	struct run_cost cost;
 	nstime found;
 
-	if (next == NSTIME_MIN || events < state->every ||
-	    events < cells_count(cells) * state->per_cell || state->options.replay_only ||
-	    state->options.no_checkpoints)
+	if (next == NSTIME_MIN || replay_events(replay) < state->checkpoint_due ||
+	    state->options.replay_only || state->options.no_checkpoints)
 		return;
-	state->checkpoint_events = replay_events(replay);
+	state->checkpoint_due = replay_events(replay) + state->spacing / EVENT_NS / LOOKS;
+	cost = cost_of(state, replay);
+	if (!is_due(state, replay, &cost))
+		return;
+	state->checkpoint_cost = cost;
 	if (!checkpoints_before(state->checkpoints, next, &found) ||
 	    found <= state->checkpoint_time) {
-		checkpoints_put(state->checkpoints, next, cells);
+		state->checkpoint_size =
+			checkpoints_put(state->checkpoints, next, replay_cells(replay));
 		found = next;
 	}
 	state->checkpoint_time = found;
@@ -209,6 +240,8 @@ void run_end(struct state *state, struct replay *replay)
 	for (size_t i = 0; i < runs->npassed && !runs->lost && keeps_fills(state); i++)
 		if (runs->passed[i] <= runs->sealed)
 			store_fills(state, runs->passed[i]);
+	checkpoints_store(state->checkpoints);
+	checkpoints_store(runs->fills);
 	state->last_run = replay_events(replay);
 	if (replay_events(replay) >= state->failures_events) {
 		memcpy(state->failures, replay_failures(replay), count * sizeof *state->failures);

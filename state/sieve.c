@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { VALUES_MAX = 64 /* looked for in one sketch */, PATIENCE = 16, PATIENCE_EACH = 4 };
+enum { VALUES_MAX = 256 /* looked for in one sketch */, PATIENCE = 16, PATIENCE_EACH = 4 };
 
 /* ---- what a closure's lines ask of events ---- */
 
@@ -99,8 +99,10 @@ void sieve_clear(struct sieve *sieve)
 {
 	size_t words = sieve->trace->nclasses / 64 + 1;
 
-	for (size_t i = 0; i < sieve->ncolumns; i++)
+	for (size_t i = 0; i < sieve->ncolumns; i++) {
 		sieve->columns[i].count = 0;
+		memset(sieve->columns[i].ends, 0, sizeof sieve->columns[i].ends);
+	}
 	memset(sieve->kinds, SIEVE_NONE, sieve->trace->nclasses);
 	memset(sieve->all, 0, words * sizeof *sieve->all);
 	memset(sieve->keyed, 0, words * sizeof *sieve->keyed);
@@ -108,8 +110,12 @@ void sieve_clear(struct sieve *sieve)
 	sieve->many = false;
 }
 
-static bool has_value(const struct sieve_column *column, uint64_t value)
+static inline bool has_value(const struct sieve_column *column, uint64_t value)
 {
+	uint64_t end = value % SIEVE_ENDS;
+
+	if (!(column->ends[end / 64] >> end % 64 & 1))
+		return false;
 	for (size_t i = 0; i < column->count; i++)
 		if (column->values[i] == value)
 			return true;
@@ -190,6 +196,7 @@ void sieve_add(struct sieve *sieve, uint32_t attr)
 		column->values = mem_grow(column->values, column->count, &column->capacity,
 					  sizeof *column->values);
 		column->values[column->count++] = key->u;
+		column->ends[key->u % SIEVE_ENDS / 64] |= UINT64_C(1) << key->u % 64;
 	}
 }
 
@@ -211,6 +218,14 @@ bool sieve_has(const struct sieve *sieve, uint32_t attr)
 	return true;
 }
 
+bool sieve_is_keyed(const struct sieve *sieve)
+{
+	for (size_t i = 0; i < sieve->trace->nclasses; i++)
+		if (sieve->kinds[i] == SIEVE_ALL)
+			return false;
+	return true;
+}
+
 bool sieve_chooses(const struct sieve *sieve)
 {
 	for (size_t i = 0; i < sieve->trace->nclasses; i++)
@@ -221,21 +236,13 @@ bool sieve_chooses(const struct sieve *sieve)
 
 /* ---- events of a run ---- */
 
-static bool is_one_of(const struct sieve_column *column, uint64_t value)
-{
-	for (size_t i = 0; i < column->count; i++)
-		if (column->values[i] == value)
-			return true;
-	return false;
-}
-
 static void pick_column(struct sieve *sieve, const struct run *run,
 			const struct sieve_column *column, const uint16_t *entries, uint32_t n)
 {
 	uint32_t nbad = run_column(run, &column->of, entries, n, sieve->values, sieve->bad);
 
 	for (uint32_t k = 0; k < n; k++)
-		if (is_one_of(column, sieve->values[k]))
+		if (has_value(column, sieve->values[k]))
 			sieve->picked[entries[k]] = true;
 	for (uint32_t b = 0; b < nbad; b++) /* whoever reads it says what is wrong */
 		sieve->picked[entries[sieve->bad[b]]] = true;

@@ -38,6 +38,8 @@ bool sieve_window(struct sieve *sieve, nstime *begin, nstime *end);
 void sieve_passed(struct sieve *sieve); /* an event did */
 /* As `progress` of events.h: of the range, not of a window. */
 bool sieve_progress(void *sieve, nstime at, nstime first, nstime last);
+/* Is of every class that passes only what has one of some values? */
+bool sieve_is_keyed(const struct sieve *sieve);
 /* False: all of the classes pass. */
 bool sieve_chooses(const struct sieve *sieve);
 /* As `select` and `skips` of events.h. */

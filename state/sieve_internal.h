@@ -4,13 +4,15 @@
 
 #include "state/sieve.h"
 
+enum { SIEVE_ENDS = 4096 };
 enum sieve_kind { SIEVE_NONE, SIEVE_KEYED, SIEVE_ALL };
 
 struct sieve_column { /* a key field of a class, and which values pass */
 	struct run_field of;
 	uint64_t *values;
 	size_t count, capacity;
-	uint32_t next; /* of its class, 1 + number; 0: it is the last */
+	uint64_t ends[SIEVE_ENDS / 64]; /* bit per remainder of a value that passes */
+	uint32_t next;                  /* of its class, 1 + number; 0: it is the last */
 };
 
 struct sieve_test { /* one line of one class */

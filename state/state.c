@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CHECKPOINT_EVERY = 1000000, CHECKPOINT_PER_CELL = 16 };
+enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
 bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
 		     struct error *err)
@@ -17,8 +17,8 @@ bool state_over_feed(struct feed *feed, const struct state_options *options, str
 	*out = state;
 	state->feed = feed;
 	state->options = *options;
-	state->every = CHECKPOINT_EVERY;
-	state->per_cell = CHECKPOINT_PER_CELL;
+	state->spacing = CHECKPOINT_SPACING;
+	state->share = CHECKPOINT_SHARE;
 	state->limits = backward_usual_limits;
 	state->evaluation = "replay";
 	feed->progress = options->progress;

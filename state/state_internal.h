@@ -25,6 +25,10 @@ enum force {
 	FORCE_SLICES
 }; /* for tests */
 
+struct run_cost { /* of a run: events that rules name, events that were decoded, bytes read */
+	uint64_t events, heads, bytes;
+};
+
 struct state {
 	struct index *index; /* NULL: a feed of the caller's */
 	struct feed *feed;
@@ -35,20 +39,22 @@ struct state {
 	struct catalog *catalog;
 	struct checkpoints *checkpoints;
 	struct sketches *sketches; /* of packets, once a pass wanted some; NULL: none */
-	uint64_t patience; /* packets read for nothing before sketches are made; 0: sieve.h's */
+	uint64_t patience;  /* packets read for nothing before sketches are made; 0: sieve.h's */
 	uint64_t *failures; /* of the run that saw most */
 	uint64_t failures_events;
 	uint64_t contradictions;
 	const char *evaluation;
 	enum force force;
-	uint64_t every;         /* events between checkpoints at least, */
-	uint64_t per_cell;      /* and this many per cell */
-	nstime checkpoint_time; /* of the run: the newest one it left or met */
-	uint64_t checkpoint_events;
+	uint64_t spacing;       /* ns of replay between checkpoints at least, as estimated, */
+	uint64_t share;         /* and bytes of the trace for each byte of a checkpoint */
+	nstime checkpoint_time; /* of the run: the newest one it left or met, */
+	struct run_cost checkpoint_cost; /* and what it had cost up to there */
+	uint64_t checkpoint_due;         /* events that the run is to see before the next look */
+	size_t checkpoint_size;          /* of the last one that was left */
 	struct runs *runs;
 	struct stored *stored; /* timelines; NULL: none, once they were looked for */
 	bool stored_looked;
-	const char *timelines; /* where they are; NULL: beside the index. Borrowed; for tests */
+	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	struct backward_limits limits;
@@ -56,6 +62,7 @@ struct state {
 	nstime floor_time;
 	struct backward_statistics last_pass;
 	uint64_t last_run; /* events that the last forward run saw */
+	uint64_t handed;   /* runs of which something else read what reached over their ranges */
 };
 
 /* As state_open(), over any feed (borrowed). */
@@ -89,7 +96,7 @@ struct listed {
 };
 /*
  * All attributes that its lists may name, when they can be told without reading: keys that are
- * constants or section/cpu. False: they cannot. *out is to be freed.
+ * constants, in the rules or in the query, or section/cpu. False: they cannot. *out is to be freed.
  */
 bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 		      size_t *count, struct error *err);
@@ -171,6 +178,8 @@ struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);
 
+/* Of packets, by the rules' key fields; NULL: there is no index. */
+struct sketches *state_sketches(struct state *state);
 /* A sieve for events that the closure's lines look at; the caller's. */
 struct sieve *state_sieve(struct state *state, const struct closure *closure);
 
@@ -199,5 +208,7 @@ struct choice {
 };
 bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err);
 void choice_release(struct choice *choice);
+/* Can each line that may write them be decided by looking back? */
+bool looks_back(const struct closure *closure);
 
 #endif

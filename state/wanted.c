@@ -96,6 +96,8 @@ struct list {
 	bool known;
 	uint32_t cpu_section;
 	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
+	const struct query
+		*query; /* that names what is expanded; NULL: none does, or all is wanted */
 };
 
 static void add_cpu(struct list *list, int32_t cpu)
@@ -148,11 +150,14 @@ static bool is_cpu_key(const struct list *list, const struct atom *atom)
 	       atom->expr->index == list->cpu_section;
 }
 
-/* All attributes of the path with every CPU in place of section/cpu. */
+static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr);
+
+/* All attributes of the path: as keys what the query says, or every CPU in place of section/cpu. */
 static void expand(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
 {
 	struct attrs *attrs = list->state->attrs;
 	const struct atom *atom = &path->atoms[i];
+	const struct value *key = list->query ? query_key(list->query, i) : NULL;
 
 	if (i == path->natoms) {
 		add_attr(&list->wanted, attr);
@@ -163,13 +168,38 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 		       attr_name(attrs, attr, atom->value.text, atom->value.len));
 	else if (atom->kind == ATOM_KEY)
 		expand(list, path, i + 1, attr_key(attrs, attr, &atom->value));
-	else if (!is_cpu_key(list, atom))
-		list->known = false;
+	else if (is_cpu_key(list, atom))
+		expand_cpus(list, path, i, attr);
+	else if (key)
+		expand(list, path, i + 1, attr_key(attrs, attr, key));
 	else
-		for (size_t c = 0; c < list->ncpus; c++) {
-			struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus[c]};
-			expand(list, path, i + 1, attr_key(attrs, attr, &key));
-		}
+		list->known = false;
+}
+
+static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
+{
+	for (size_t c = 0; c < list->ncpus; c++) {
+		struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus[c]};
+		expand(list, path, i + 1, attr_key(list->state->attrs, attr, &key));
+	}
+}
+
+/* Once for each query that lists attributes of the target's shape. */
+static void expand_target(struct list *list, const struct path *target)
+{
+	const struct wanted *wanted = &list->wanted;
+
+	if (list->shape != ATTR_ABSENT || wanted->nqueries == 0) {
+		expand(list, target, 0, ATTR_ROOT);
+		return;
+	}
+	for (size_t i = 0; i < wanted->nqueries; i++) {
+		list->query = wanted->queries[i];
+		if (query_has_wildcard(list->query) &&
+		    query_matches_shape(list->query, list->state->attrs, target->shape))
+			expand(list, target, 0, ATTR_ROOT);
+	}
+	list->query = NULL;
 }
 
 static void expand_line(void *arg, const struct line *line)
@@ -187,7 +217,7 @@ static void expand_line(void *arg, const struct line *line)
 	if (line->verb == VERB_PUSH)
 		list->known = false;
 	else
-		expand(list, &line->target, 0, ATTR_ROOT);
+		expand_target(list, &line->target);
 }
 
 struct listing {

@@ -20,8 +20,9 @@
 #include <unistd.h>
 
 enum {
-	BATCH = 10, /* moments of one pass */
-	ALONE = 200 /* questions that are asked one by one */
+	BATCH = 10,  /* moments of one pass */
+	ALONE = 200, /* questions that are asked one by one */
+	RANGES = 4
 };
 
 static double now(void)
@@ -39,7 +40,7 @@ static int die(const struct error *err)
 }
 
 struct check {
-	struct state *replay, *backward, *stored, *sketched;
+	struct state *replay, *backward, *stored, *sketched, *ranges;
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
@@ -148,6 +149,77 @@ static bool check_alone(struct check *check, struct error *err)
 	return true;
 }
 
+/* ---- lists over short ranges ---- */
+
+struct listed_range {
+	nstime begin, end; /* of which intervals are kept */
+	struct buf text;
+};
+
+static bool keep_interval(void *arg, const struct interval *interval)
+{
+	struct listed_range *range = arg;
+
+	if (interval->begin >= range->end || interval->end <= range->begin)
+		return true;
+	buf_printf(&range->text, "%s [%lld, %lld) = ", interval->path, (long long)interval->begin,
+		   (long long)interval->end);
+	value_add_key(&interval->value, &range->text);
+	buf_add_char(&range->text, '\n');
+	return true;
+}
+
+/* As a run over all of the trace has them, once with nothing known and then again. */
+static bool check_list(struct check *check, const char *path, struct error *err)
+{
+	struct listed_range expected = {0}, got = {0};
+	struct query *query;
+	bool ok = query_parse(path, &query, err);
+
+	for (int i = 0; ok && i < RANGES; i++) {
+		nstime begin = check->moments[rng_next(&check->rng) % check->nmoments].t;
+
+		expected.begin = got.begin = begin;
+		expected.end = got.end = begin + 1 + (nstime)(rng_next(&check->rng) % 1000000);
+		buf_clear(&expected.text);
+		buf_clear(&got.text);
+		ok = state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX,
+				     (const struct query *const *)&query, 1, keep_interval,
+				     &expected, err) &&
+		     state_intervals(check->ranges, begin, got.end,
+				     (const struct query *const *)&query, 1, keep_interval, &got,
+				     err);
+		if (!strcmp(buf_text(&expected.text), buf_text(&got.text)))
+			continue;
+		check->differing++;
+		printf("%s [%lld, %lld)\nreplay:\n%srange:\n%s", path, (long long)begin,
+		       (long long)got.end, buf_text(&expected.text), buf_text(&got.text));
+	}
+	buf_release(&expected.text);
+	buf_release(&got.text);
+	query_free(query);
+	return ok;
+}
+
+/* Of some attribute all that stands beside it, and of all its like. */
+static bool check_lists(struct check *check, struct error *err)
+{
+	struct buf path = {0};
+	bool ok = true;
+
+	if (!check->nqueries)
+		return true;
+	buf_add_text(&path, query_text(check->queries[rng_next(&check->rng) % check->nqueries]));
+	path.data[strcspn(buf_text(&path), "]")] = 0;
+	path.len = strlen(path.data);
+	buf_add_text(&path, "]/**");
+	check->ranges->spacing = check->ranges->share = 0;
+	ok = check_list(check, buf_text(&path), err) && check_list(check, "thread[*]/name", err) &&
+	     check_list(check, "thread[*]/state", err);
+	buf_release(&path);
+	return ok;
+}
+
 static bool open_state(struct index *index, struct rules *rules, enum force force,
 		       struct state **out, struct error *err)
 {
@@ -156,7 +228,7 @@ static bool open_state(struct index *index, struct rules *rules, enum force forc
 	if (!state_open(index, &options, out, err))
 		return false;
 	(*out)->force = force;
-	(*out)->limits = (struct backward_limits){UINT64_MAX, 1 << 20, 1 << 24, 100};
+	(*out)->limits = (struct backward_limits){UINT64_MAX, 1 << 20, 1 << 24, 100, SIZE_MAX};
 	return true;
 }
 
@@ -187,12 +259,14 @@ static void report(const struct check *check)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	printf("packets skipped %llu; attributes %zu, moments %zu, values %llu, differing %llu; "
+	printf("packets skipped %llu; ranges handed on %llu; attributes %zu, moments %zu, values "
+	       "%llu, differing %llu; "
 	       "replay %.2f s; "
 	       "backward %.2f s, %.0f visits a moment; %ld MB\n",
 	       (unsigned long long)index_trace(state_index(check->sketched))->packets_skipped,
-	       check->nqueries, check->nmoments, (unsigned long long)check->values,
-	       (unsigned long long)check->differing, check->replay_seconds, check->backward_seconds,
+	       (unsigned long long)check->ranges->handed, check->nqueries, check->nmoments,
+	       (unsigned long long)check->values, (unsigned long long)check->differing,
+	       check->replay_seconds, check->backward_seconds,
 	       (double)check->visits / (double)check->nmoments, usage.ru_maxrss / 1024);
 }
 
@@ -215,6 +289,7 @@ int main(int argc, char **argv)
 	    !open_state(index, rules, FORCE_REPLAY, &check.replay, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.sketched, &err) ||
+	    !open_state(index, rules, FORCE_NONE, &check.ranges, &err) ||
 	    !open_stored(index, rules, &check.stored, &err) || !find_paths(&check, last, &err))
 		return die(&err);
 	check.moments = mem_new_array(check.nmoments, sizeof *check.moments);
@@ -223,7 +298,9 @@ int main(int argc, char **argv)
 			first + (nstime)(rng_next(&check.rng) % (uint64_t)(last - first + 1)),
 			rng_once_in(&check.rng, 2)};
 	check.sketched->patience = 1;
-	if (!check_moments(&check, &err) || !check_alone(&check, &err))
+	check.ranges->options.no_checkpoints = false;
+	if (!check_moments(&check, &err) || !check_alone(&check, &err) ||
+	    !check_lists(&check, &err))
 		return die(&err);
 	report(&check);
 	for (size_t i = 0; i < check.nqueries; i++)
@@ -233,6 +310,7 @@ int main(int argc, char **argv)
 	state_close(check.replay);
 	state_close(check.backward);
 	state_close(check.sketched);
+	state_close(check.ranges);
 	state_close(check.stored);
 	index_close(index);
 	trace_close(trace);

@@ -24,7 +24,8 @@ static const char *const paths[] = {"a",        "b",        "k",        "n",    
 				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
 				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
 				    "u[0]/z",   "u[1]/z"};
-static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z"};
+static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z", "t[1]/**"};
+enum { LIST_OF_ONE = COUNT(lists) - 1 };
 
 struct questions {
 	struct query *queries[COUNT(paths) + COUNT(lists)];
@@ -67,7 +68,7 @@ static struct state *open_state(struct fake_trace *trace, struct rules *rules, e
 	if (!state_over_feed(&trace->feed, &options, &state, &err))
 		fail_msg("%s", err.text);
 	state->force = force;
-	state->every = state->per_cell = 0;
+	state->spacing = state->share = 0;
 	state->limits.rounds = 100000;
 	return state;
 }
@@ -222,7 +223,8 @@ static void ranges_of(struct state *state, const struct questions *questions, ns
 		buf_printf(&out->text, "error: %s\n", err.text);
 }
 
-static uint64_t near_ranges; /* that were answered without a run from the start */
+static uint64_t near_ranges;   /* that were answered without a run from the start */
+static uint64_t handed_ranges; /* whose ends were looked for behind the run */
 
 static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *trace,
 			   struct rules *rules, const struct questions *questions, enum force force)
@@ -254,6 +256,7 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 		buf_printf(&gen->text, "# range [%lld, %lld)\n", (long long)begin, (long long)end);
 		compare(gen, seed, "a range", &expected.text, &got.text);
 	}
+	handed_ranges += other->handed;
 	state_close(replay);
 	state_close(other);
 	buf_release(&expected.text);
@@ -436,8 +439,9 @@ static void one_set(uint64_t seed)
 	if (pick(&gen, 2))
 		questions.count -= COUNT(lists); /* so that many stay with the backward pass */
 	for (size_t i = 0; i < MOMENTS; i++)
-		questions.moments[questions.nmoments++] =
-			(struct moment){pick(&gen, LAST), pick(&gen, 2)};
+		questions.moments[i] = (struct moment){pick(&gen, LAST), pick(&gen, 2)};
+	questions.nmoments = list.nmoments = MOMENTS;
+	memcpy(list.moments, questions.moments, sizeof list.moments);
 	ask_all_ways(&gen, seed, trace, rules, &questions);
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
@@ -448,6 +452,10 @@ static void one_set(uint64_t seed)
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
 	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
+	list.queries[list.count++] = questions.queries[COUNT(paths) + LIST_OF_ONE];
+	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
+	if (seed % 4 == 1)
+		ask_all_ways(&gen, seed, trace, rules, &list);
 	if (seed % 3 == 0)
 		killed_builds_are_equal(&gen, seed, trace, shorter, rules);
 	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
@@ -467,8 +475,10 @@ static void all_ways_agree(void **unused)
 		one_set(seed);
 	struct error err;
 	assert_true(timelines_remove(store_path(), &err));
-	print_message("%llu ranges were read where they are\n", (unsigned long long)near_ranges);
+	print_message("%llu ranges were read where they are, of %llu the ends\n",
+		      (unsigned long long)near_ranges, (unsigned long long)handed_ranges);
 	assert_true(near_ranges >= end - first);
+	assert_true(handed_ranges >= (end - first) / 2);
 }
 
 int main(void)

@@ -260,7 +260,7 @@ static void ask(const struct row *row, struct fake_trace *trace, struct rules *r
 	struct error err;
 
 	assert_true(state_over_feed(&trace->feed, &options, &state, &err));
-	state->every = state->per_cell = 0;
+	state->spacing = state->share = 0;
 	state->limits.rounds = 100;
 	if (force == FORCE_CHECKPOINT || force == FORCE_NONE) { /* leaves checkpoints */
 		assert_true(state_at(state, &end, 1, NULL, 0, false, &answers, &err));

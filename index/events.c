@@ -154,6 +154,7 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.trace = events->trace,
 		.options = &events->options,
 		.kept = options->keep ? kept_hold(index_kept(index), options->classes) : NULL,
+		.room = sketch_room_new(index, options),
 		.boundary = options->progress ? at_boundary : NULL,
 		.arg = events,
 	};
@@ -184,6 +185,7 @@ void events_close(struct events *events)
 	merge_release(&events->merge);
 	kept_drop(events->setup.kept);
 	batch_free(events->setup.scratch);
+	sketch_room_free(events->setup.room);
 	mem_free(events->cursors);
 	mem_free(events);
 }

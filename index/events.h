@@ -13,6 +13,7 @@
 
 struct events; /* the cursor; belongs to one thread */
 struct run;
+struct sketches;
 
 struct packet_range { /* least and greatest event time */
 	nstime least, greatest;
@@ -48,6 +49,8 @@ struct events_options {
 	bool (*skips)(void *arg, const struct stream *stream, const struct packet_info *info,
 		      struct packet_range *range);
 	void *skips_arg;
+	/* Sketches of packets that are read whole are added to these; NULL: to the index's own. */
+	struct sketches *sketches;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

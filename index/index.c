@@ -3,9 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "index/build.h"
+#include "index/kept.h"
 #include "index/location.h"
 #include "index/packet_cache.h"
-#include "index/kept.h"
+#include "index/sketch.h"
 #include "index/write.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ void index_close(struct index *index)
 
 	if (!index)
 		return;
+	sketches_free(index->sketches);
 	/* what cannot be stored is scanned again next time */
 	if (!build_flush(index, &err))
 		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);

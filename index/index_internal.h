@@ -42,6 +42,7 @@ struct index {
 	pthread_mutex_t pending_lock;
 	struct pending *pending;
 	uint64_t npending; /* records */
+	struct sketches *sketches; /* of classes alone, once wanted; under pending_lock */
 	pthread_mutex_t values_lock;
 	enum values_state values;
 	_Atomic uint64_t scanned; /* bytes, for progress */

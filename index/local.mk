@@ -7,7 +7,7 @@ libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/corrections.c %D%/corrections.
 libindex_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(XXHASH_CFLAGS) -pthread
 libindex_la_LIBADD = $(LMDB_LIBS) $(XXHASH_LIBS) -lpthread
 libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h %D%/sketch.h %D%/sketch_internal.h \
-	%D%/sketcher.c %D%/sketches.c
+	%D%/sketcher.c %D%/sketches.c %D%/sketching.c
 libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \
 	%D%/merge.c %D%/merge.h \
 	%D%/open_packet.c %D%/open_packet.h %D%/packet_cache.c %D%/packet_cache.h \

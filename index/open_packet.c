@@ -35,6 +35,7 @@ void open_packet_free(struct open_packet *packet)
 	if (packet->known)
 		open_packet_leave(packet);
 	known_packet_free(packet->spare);
+	sketching_free(packet->sketching);
 	batch_free(packet->batch);
 	keeper_free(packet->keeper);
 	mem_free(packet->index);
@@ -82,6 +83,44 @@ static void note_times(struct open_packet *packet, const struct batch *batch)
 	facts->fell |= fell != 0;
 }
 
+/* ---- the packet's sketch, made on the way ---- */
+
+static void sketch_begin(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+
+	if (!view->room || packet->kept) /* then nothing of it is decoded */
+		return;
+	if (!packet->sketching)
+		packet->sketching = sketching_new(view->room);
+	packet->sketched = sketching_begin(packet->sketching, view->stream, &packet->info);
+}
+
+static void sketch_batch(struct open_packet *packet, const struct batch *batch)
+{
+	const struct run run = {
+		.stream = packet->view->stream,
+		.batch = batch,
+		.count = batch->count,
+		.decoder = packet->decoder,
+		.reader = packet->view->reader,
+		.packet = &packet->info,
+	};
+
+	if (packet->sketched && batch->count)
+		sketching_add(packet->sketching, &run);
+}
+
+static void sketch_end(struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+	const struct packet_range range = {facts->least, facts->greatest};
+
+	if (packet->sketched && facts->whole && facts->any && !packet->known->damaged)
+		sketching_end(packet->sketching, &range);
+	packet->sketched = false;
+}
+
 /* False: no event came. Damage ends the packet as its end does. */
 static bool decode(struct open_packet *packet, struct batch *batch, uint32_t capacity)
 {
@@ -99,6 +138,7 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 	}
 	if (step != STEP_ITEM)
 		packet->facts.whole = true;
+	sketch_batch(packet, batch);
 	atomic_fetch_add_explicit(&view->trace->events_decoded, batch->count, memory_order_relaxed);
 	return batch->count > 0;
 }
@@ -535,8 +575,11 @@ static bool find_known(struct open_packet *packet, const struct packet_info *inf
 		packet->spare ? packet->spare : known_packet_new(view->stream, view->reader);
 	packet->spare = NULL;
 	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
-	if (known_packet_open(packet->known, info, &err))
+	packet->decoder = packet->known->decoder;
+	if (known_packet_open(packet->known, info, &err)) {
+		sketch_begin(packet);
 		return true;
+	}
 	packet->known->facts.whole = true;
 	view->damaged(view->arg, packet->record, info, &err);
 	return false;
@@ -649,6 +692,7 @@ static void leave(struct open_packet *packet, bool used_up)
 {
 	struct known_packet *known = packet->known;
 
+	sketch_end(packet);
 	packet->pos = packet->end = 0;
 	packet->known = NULL;
 	packet->info.extents = NULL;

@@ -13,6 +13,7 @@
 #include "index/events.h"
 #include "index/kept.h"
 #include "index/packet_cache.h"
+#include "index/sketch.h"
 
 /* What all open packets of one stream share. */
 struct packet_view {
@@ -28,8 +29,9 @@ struct packet_view {
 	bool backward;
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;
-	uint32_t value_slots; /* of a batch; 0: values are not decoded with the heads */
-	struct batch **scratch; /* a spare batch of the whole cursor's */
+	uint32_t value_slots;     /* of a batch; 0: values are not decoded with the heads */
+	struct batch **scratch;   /* a spare batch of the whole cursor's */
+	struct sketch_room *room; /* the whole cursor's; NULL: no sketches are made */
 	/* Told whenever decoding fails; *info is borrowed for the call. */
 	void (*damaged)(void *arg, uint64_t record, const struct packet_info *info,
 			const struct error *cause);
@@ -52,9 +54,11 @@ struct open_packet {
 
 	/* private */
 	const struct packet_view *view;
-	struct known_packet *known; /* NULL: none is open */
-	struct known_packet *spare; /* may be opened; or NULL */
-	bool owned; /* the known one does not come from the cache */
+	struct known_packet *known;  /* NULL: none is open */
+	struct known_packet *spare;  /* may be opened; or NULL */
+	bool owned;                  /* the known one does not come from the cache */
+	struct sketching *sketching; /* or NULL */
+	bool sketched;               /* it is of this packet, and of all of its events so far */
 	size_t segment; /* forward the next to come, backward all below it are still to come */
 	bool kept;      /* its heads are kept ones: nothing was read but what it begins with */
 	bool keeping;   /* forward, from its first event on */

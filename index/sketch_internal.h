@@ -30,14 +30,35 @@ struct sketch_fields {
 	size_t nclasses;
 };
 
-/* Makes sketches, one packet after the other; belongs to one thread. */
+/* What the sketchers of one thread share while they add. */
+struct sketch_room {
+	struct sketches *sketches;
+	const struct sketch_fields *fields;
+	uint32_t each, lacking; /* of so many packets that have none one gets one; met so far */
+	uint16_t *entries;      /* per keyed class BATCH_MAX of them; made when they are needed */
+	uint32_t *nentries;
+	uint32_t *met; /* keyed classes of the run */
+	uint64_t values[BATCH_MAX];
+	uint16_t bad[BATCH_MAX];
+	struct buf bytes;
+};
+
+/* Makes sketches, one packet after the other. */
 struct sketcher;
 struct sketcher *sketcher_new(const struct sketch_fields *fields);
 void sketcher_free(struct sketcher *sketcher);
 void sketcher_begin(struct sketcher *sketcher);
-void sketcher_add(struct sketcher *sketcher, const struct run *run);
+void sketcher_add(struct sketcher *sketcher, struct sketch_room *room, const struct run *run);
 /* Appends the sketch of all that was added since it began. */
-void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet, struct buf *out);
+void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet,
+		  const struct packet_range *range, struct buf *out);
+
+/* sketches.c: is there none, and room for one? */
+bool sketches_lack(struct sketches *sketches, const struct sketch_of *packet);
+void sketches_add(struct sketches *sketches, const struct sketch_of *packet,
+		  const struct buf *bytes);
+const struct sketch_fields *sketches_fields(const struct sketches *sketches);
+struct index *sketches_index(const struct sketches *sketches);
 
 bool sketch_may(const struct sketch_head *head, const uint64_t *words,
 		const struct sketch_wanted *wanted, size_t nclasses);

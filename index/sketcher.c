@@ -10,22 +10,16 @@
 
 #include <string.h>
 
-enum { VALUES_MAX = 4096, SET = 4 * VALUES_MAX, RECENT = 256, BITS_EACH = 16, PLACES = 8 };
+enum { VALUES_MAX = 4096, SET_MIN = 256, RECENT = 256, BITS_EACH = 16, PLACES = 8 };
 
 struct sketcher {
 	const struct sketch_fields *fields;
-	uint64_t *classes; /* bit per class that was met */
-	bool opaque;       /* too many values, or some could not be had */
-	nstime least, greatest;
-	uint64_t *set; /* open addressing, SET places; 0 is free */
-	uint64_t found[VALUES_MAX];
-	uint32_t nfound;
+	uint8_t *classes;        /* those that were met */
+	bool opaque;             /* too many values, or some could not be had */
+	uint64_t *set;           /* open addressing, `size` places; 0 is free */
+	uint32_t size, nfound;   /* less than half of it */
 	uint64_t recent[RECENT]; /* values of recent_role, each at its remainder: added lately */
 	uint64_t recent_role;
-	uint16_t *entries; /* per keyed class BATCH_MAX of them */
-	uint32_t *nentries;
-	uint64_t values[BATCH_MAX];
-	uint16_t bad[BATCH_MAX];
 };
 
 uint64_t sketch_hash(uint64_t role, uint64_t value)
@@ -43,11 +37,9 @@ struct sketcher *sketcher_new(const struct sketch_fields *fields)
 	struct sketcher *sketcher = mem_new(sizeof *sketcher);
 
 	sketcher->fields = fields;
-	sketcher->classes = mem_new_array(fields->nclasses / 64 + 1, sizeof(uint64_t));
-	sketcher->set = mem_new_array(SET, sizeof(uint64_t));
-	sketcher->entries =
-		mem_new_array((size_t)(fields->nkeyed + 1) * BATCH_MAX, sizeof(uint16_t));
-	sketcher->nentries = mem_new_array(fields->nkeyed + 1, sizeof(uint32_t));
+	sketcher->classes = mem_new(fields->nclasses + 1);
+	sketcher->size = SET_MIN;
+	sketcher->set = mem_new_array(SET_MIN, sizeof(uint64_t));
 	return sketcher;
 }
 
@@ -55,8 +47,6 @@ void sketcher_free(struct sketcher *sketcher)
 {
 	mem_free(sketcher->classes);
 	mem_free(sketcher->set);
-	mem_free(sketcher->entries);
-	mem_free(sketcher->nentries);
 	mem_free(sketcher);
 }
 
@@ -70,82 +60,114 @@ static void forget_recent(struct sketcher *sketcher, uint64_t role)
 
 void sketcher_begin(struct sketcher *sketcher)
 {
-	memset(sketcher->classes, 0, (sketcher->fields->nclasses / 64 + 1) * sizeof(uint64_t));
-	memset(sketcher->set, 0, SET * sizeof(uint64_t));
+	memset(sketcher->classes, 0, sketcher->fields->nclasses + 1);
+	memset(sketcher->set, 0, sketcher->size * sizeof(uint64_t));
 	forget_recent(sketcher, 0);
 	sketcher->opaque = false;
-	sketcher->least = NSTIME_MAX;
-	sketcher->greatest = NSTIME_MIN;
 	sketcher->nfound = 0;
+}
+
+/* False: it was there. */
+static bool put_hash(uint64_t *set, uint32_t size, uint64_t hash)
+{
+	uint32_t i = (uint32_t)hash & (size - 1);
+
+	while (set[i] && set[i] != hash)
+		i = (i + 1) & (size - 1);
+	if (set[i])
+		return false;
+	set[i] = hash;
+	return true;
+}
+
+static void double_set(struct sketcher *sketcher)
+{
+	uint64_t *set = mem_new_array(2 * (size_t)sketcher->size, sizeof(uint64_t));
+
+	for (uint32_t i = 0; i < sketcher->size; i++)
+		if (sketcher->set[i])
+			put_hash(set, 2 * sketcher->size, sketcher->set[i]);
+	mem_free(sketcher->set);
+	sketcher->set = set;
+	sketcher->size *= 2;
 }
 
 static void add_hash(struct sketcher *sketcher, uint64_t hash)
 {
-	size_t i = hash & (SET - 1);
-
-	while (sketcher->set[i] && sketcher->set[i] != hash)
-		i = (i + 1) & (SET - 1);
-	if (sketcher->set[i])
+	if (!put_hash(sketcher->set, sketcher->size, hash))
 		return;
-	if (sketcher->nfound == VALUES_MAX) {
+	if (++sketcher->nfound == VALUES_MAX)
 		sketcher->opaque = true;
-		return;
-	}
-	sketcher->set[i] = sketcher->found[sketcher->nfound++] = hash;
+	else if (2 * sketcher->nfound >= sketcher->size)
+		double_set(sketcher);
 }
 
-static void add_values(struct sketcher *sketcher, uint64_t role, uint32_t n)
+static void add_values(struct sketcher *sketcher, uint64_t role, const uint64_t *values, uint32_t n)
 {
 	if (role != sketcher->recent_role)
 		forget_recent(sketcher, role);
 	for (uint32_t k = 0; k < n && !sketcher->opaque; k++) {
-		uint64_t value = sketcher->values[k];
-		uint64_t *recent = &sketcher->recent[value % RECENT];
+		uint64_t *recent = &sketcher->recent[values[k] % RECENT];
 
-		if (*recent == value)
+		if (*recent == values[k])
 			continue;
-		*recent = value;
-		add_hash(sketcher, sketch_hash(role, value));
+		*recent = values[k];
+		add_hash(sketcher, sketch_hash(role, values[k]));
 	}
 }
 
-static void note_class(struct sketcher *sketcher, uint32_t class_index, uint32_t entry)
+/* Entries of the run by keyed class; returns how many of these it has. */
+static uint32_t sort_entries(struct sketch_room *room, const struct run *run)
 {
-	uint32_t number = sketcher->fields->number[class_index];
+	const uint32_t *classes = run->batch->class_index;
+	uint32_t nkeyed = room->fields->nkeyed, nmet = 0;
 
-	sketcher->classes[class_index / 64] |= UINT64_C(1) << class_index % 64;
-	if (number--)
-		sketcher->entries[number * BATCH_MAX + sketcher->nentries[number]++] =
-			(uint16_t)entry;
-}
-
-void sketcher_add(struct sketcher *sketcher, const struct run *run)
-{
-	const struct sketch_fields *fields = sketcher->fields;
-	const struct batch *batch = run->batch;
-	nstime least = sketcher->least, greatest = sketcher->greatest;
-
-	memset(sketcher->nentries, 0, fields->nkeyed * sizeof(uint32_t));
+	if (!room->entries) {
+		room->entries = mem_new_array((size_t)nkeyed * BATCH_MAX, sizeof *room->entries);
+		room->nentries = mem_new_array(nkeyed, sizeof *room->nentries);
+		room->met = mem_new_array(nkeyed, sizeof *room->met);
+	}
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		least = batch->time[i] < least ? batch->time[i] : least;
-		greatest = batch->time[i] > greatest ? batch->time[i] : greatest;
-		note_class(sketcher, batch->class_index[i], i);
-	}
-	sketcher->least = least;
-	sketcher->greatest = greatest;
-	for (uint32_t c = 0; c < fields->nkeyed && !sketcher->opaque; c++) {
-		const uint16_t *entries = &sketcher->entries[c * BATCH_MAX];
-		uint32_t n = sketcher->nentries[c];
+		uint32_t c = room->fields->number[classes[i]];
 
-		for (uint32_t f = fields->first[c]; n && f < fields->first[c + 1]; f++) {
-			const struct sketch_field *field = &fields->items[f];
-
-			if (run_column(run, &field->of, entries, n, sketcher->values,
-				       sketcher->bad))
-				sketcher->opaque = true;
-			add_values(sketcher, field->role, n);
-		}
+		if (!c--)
+			continue;
+		if (!room->nentries[c])
+			room->met[nmet++] = c;
+		room->entries[c * BATCH_MAX + room->nentries[c]++] = (uint16_t)i;
 	}
+	return nmet;
+}
+
+static void add_fields(struct sketcher *sketcher, struct sketch_room *room, const struct run *run,
+		       uint32_t c)
+{
+	const struct sketch_fields *fields = room->fields;
+	uint32_t n = room->nentries[c];
+
+	for (uint32_t f = fields->first[c]; f < fields->first[c + 1] && !sketcher->opaque; f++) {
+		const struct sketch_field *field = &fields->items[f];
+
+		if (run_column(run, &field->of, &room->entries[c * BATCH_MAX], n, room->values,
+			       room->bad))
+			sketcher->opaque = true;
+		add_values(sketcher, field->role, room->values, n);
+	}
+	room->nentries[c] = 0;
+}
+
+void sketcher_add(struct sketcher *sketcher, struct sketch_room *room, const struct run *run)
+{
+	const uint32_t *classes = run->batch->class_index;
+	uint32_t nmet;
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++)
+		sketcher->classes[classes[i]] = 1;
+	if (sketcher->opaque || !room->fields->nkeyed)
+		return;
+	nmet = sort_entries(room, run);
+	for (uint32_t m = 0; m < nmet; m++)
+		add_fields(sketcher, room, run, room->met[m]);
 }
 
 /* Place i of a value in a filter of so many bits. */
@@ -159,38 +181,48 @@ static uint32_t place_of(uint64_t hash, uint32_t i, uint32_t bits)
 static void filter_fill(const struct sketcher *sketcher, uint64_t *words, uint32_t bits)
 {
 	memset(words, 0, bits / 8);
-	for (uint32_t v = 0; v < sketcher->nfound; v++)
-		for (uint32_t i = 0; i < PLACES; i++) {
-			uint32_t at = place_of(sketcher->found[v], i, bits);
+	for (uint32_t v = 0; v < sketcher->size; v++)
+		for (uint32_t i = 0; i < PLACES && sketcher->set[v]; i++) {
+			uint32_t at = place_of(sketcher->set[v], i, bits);
 			words[at / 64] |= UINT64_C(1) << at % 64;
 		}
 }
 
-static uint32_t words_met(const struct sketcher *sketcher)
+/* Up to the last word that has a bit; returns how many. */
+static uint32_t add_classes(const struct sketcher *sketcher, struct buf *out)
 {
-	uint32_t words = (uint32_t)(sketcher->fields->nclasses / 64 + 1);
+	uint64_t word = 0;
+	uint32_t count = 0;
 
-	while (words && !sketcher->classes[words - 1])
-		words--;
-	return words;
+	for (size_t c = 0; c < sketcher->fields->nclasses; c++) {
+		if (!sketcher->classes[c])
+			continue;
+		for (; count < c / 64; count++, word = 0)
+			buf_add(out, &word, sizeof word);
+		word |= UINT64_C(1) << c % 64;
+	}
+	buf_add(out, &word, sizeof word);
+	return count + 1;
 }
 
-void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet, struct buf *out)
+void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet,
+		  const struct packet_range *range, struct buf *out)
 {
 	uint32_t filter = (sketcher->nfound * BITS_EACH + 63) / 64;
 	struct sketch_head head = {.off = packet->off,
 				   .len = packet->len,
-				   .least = sketcher->least,
-				   .greatest = sketcher->greatest,
-				   .classes = words_met(sketcher)};
+				   .least = range->least,
+				   .greatest = range->greatest};
 	uint64_t words[VALUES_MAX * BITS_EACH / 64];
+	size_t at = out->len;
 
-	if (!sketcher->opaque) {
+	if (!sketcher->opaque && sketcher->fields->nkeyed) {
 		head.filter = filter ? filter : 1;
 		filter_fill(sketcher, words, head.filter * 64);
 	}
 	buf_add(out, &head, sizeof head);
-	buf_add(out, sketcher->classes, head.classes * sizeof(uint64_t));
+	head.classes = add_classes(sketcher, out);
+	memcpy(out->data + at, &head, sizeof head);
 	buf_add(out, words, head.filter * sizeof(uint64_t));
 }
 

@@ -1,5 +1,5 @@
 /*
- * sketches.c - where sketches are kept, and making those of a range
+ * sketches.c - where sketches are kept
  *
  * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
  * order, behind a checksum of all. Its key: "sketch", the format's version, the identity of fields
@@ -10,11 +10,10 @@
 
 #include "engine/base/mem.h"
 #include "index/identity.h"
+#include "index/index_internal.h"
 #include "index/sketch_internal.h"
-#include "index/sweep.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -24,7 +23,8 @@ enum {
 	CHECKSUM = 8,
 	BUCKETS = 4096,
 	HELD_MAX = 48 << 20, /* bytes in memory */
-	STORED_LEAST = 32    /* fewer new ones are not worth a commit */
+	STORED_LEAST = 32,   /* fewer new ones are not worth a commit, */
+	CLASSES_LEAST = 512  /* nor of those that cost nothing to make */
 };
 
 struct region {
@@ -302,7 +302,9 @@ void sketches_free(struct sketches *sketches)
 {
 	if (!sketches)
 		return;
-	if (sketches->fresh >= STORED_LEAST)
+	if (!sketches->fields.nkeyed && sketches->fresh >= CLASSES_LEAST)
+		store_changed(sketches);
+	else if (sketches->fields.nkeyed && sketches->fresh >= STORED_LEAST)
 		store_all(sketches);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct region *region = sketches->buckets[i], *next; region; region = next) {
@@ -332,14 +334,12 @@ struct sketch_of sketch_of(const struct stream *stream, const struct packet_info
 	return packet;
 }
 
-enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *packet,
-			   const struct sketch_wanted *wanted, struct packet_range *range)
+static enum sketched ask(struct sketches *sketches, const struct sketch_of *packet,
+			 const struct sketch_wanted *wanted, struct packet_range *range)
 {
 	const struct sketch_head *head;
 	enum sketched sketched = SKETCHED_NOT;
 
-	if (packet->flags & PACKET_OPEN)
-		return SKETCHED_NOT;
 	pthread_mutex_lock(&sketches->lock);
 	head = find_sketch(region_of(sketches, packet), packet);
 	if (head) {
@@ -353,110 +353,68 @@ enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *pa
 	return sketched;
 }
 
-/* Making */
+enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *packet,
+			   const struct sketch_wanted *wanted, struct packet_range *range)
+{
+	struct sketches *own = index_sketches(sketches->index);
+	enum sketched sketched;
 
-struct making { /* one call's */
+	if (packet->flags & PACKET_OPEN)
+		return SKETCHED_NOT;
+	sketched = ask(sketches, packet, wanted, range);
+	if (sketched == SKETCHED_NOT && own && ask(own, packet, wanted, range) == SKETCHED_CANNOT)
+		return SKETCHED_CANNOT;
+	return sketched;
+}
+
+/* The index's own */
+
+struct sketches *index_sketches(struct index *index)
+{
 	struct sketches *sketches;
-	bool (*progress)(void *arg, uint64_t done, uint64_t all);
-	void *arg;
-};
 
-struct maker { /* a worker's */
-	struct sketches *sketches;
-	struct sketcher *sketcher;
-	struct sketch_of packet;
-	bool any; /* it has events */
-	struct buf bytes;
-};
-
-static void *maker_begin(void *arg)
-{
-	const struct making *making = arg;
-	struct maker *maker = mem_new(sizeof *maker);
-
-	maker->sketches = making->sketches;
-	maker->sketcher = sketcher_new(&making->sketches->fields);
-	return maker;
+	if (!index->store)
+		return NULL;
+	pthread_mutex_lock(&index->pending_lock);
+	if (!index->sketches)
+		index->sketches = sketches_new(index, NULL, 0);
+	sketches = index->sketches;
+	pthread_mutex_unlock(&index->pending_lock);
+	return sketches;
 }
 
-static void maker_end(void *arg, void *own, bool good)
-{
-	struct maker *maker = own;
+/* For who makes them */
 
-	(void)arg;
-	(void)good; /* each sketch is true of its own packet, whatever came after */
-	sketcher_free(maker->sketcher);
-	buf_release(&maker->bytes);
-	mem_free(maker);
+const struct sketch_fields *sketches_fields(const struct sketches *sketches)
+{
+	return &sketches->fields;
 }
 
-static bool maker_packet(void *own, const struct stream *stream, const struct packet_info *info)
+struct index *sketches_index(const struct sketches *sketches)
 {
-	struct maker *maker = own;
-	struct sketches *sketches = maker->sketches;
-	bool missing;
+	return sketches->index;
+}
 
-	if (info->rec.flags & PACKET_OPEN)
-		return false;
-	maker->packet = sketch_of(stream, info);
-	maker->any = false;
+bool sketches_lack(struct sketches *sketches, const struct sketch_of *packet)
+{
+	bool lack;
+
 	pthread_mutex_lock(&sketches->lock);
-	missing = !sketches->full &&
-		  !find_sketch(region_of(sketches, &maker->packet), &maker->packet);
+	lack = !sketches->full && !find_sketch(region_of(sketches, packet), packet);
 	pthread_mutex_unlock(&sketches->lock);
-	if (missing)
-		sketcher_begin(maker->sketcher);
-	return missing;
+	return lack;
 }
 
-static bool maker_run(void *own, const struct sweep_run *run, struct error *err)
+void sketches_add(struct sketches *sketches, const struct sketch_of *packet,
+		  const struct buf *bytes)
 {
-	struct maker *maker = own;
-
-	(void)err;
-	sketcher_add(maker->sketcher, &run->run);
-	maker->any = true;
-	return true;
-}
-
-static void maker_packet_end(void *own, bool whole)
-{
-	struct maker *maker = own;
-	struct sketches *sketches = maker->sketches;
-
-	if (!whole || !maker->any)
-		return;
-	buf_clear(&maker->bytes);
-	sketcher_end(maker->sketcher, &maker->packet, &maker->bytes);
 	pthread_mutex_lock(&sketches->lock);
-	struct region *region = region_of(sketches, &maker->packet);
-	buf_add(&region->bytes, maker->bytes.data, maker->bytes.len);
-	region->changed = true;
-	sketches->held += maker->bytes.len;
-	sketches->fresh++;
+	struct region *region = region_of(sketches, packet);
+	if (!find_sketch(region, packet)) { /* another thread may have been faster */
+		buf_add(&region->bytes, bytes->data, bytes->len);
+		region->changed = true;
+		sketches->held += bytes->len;
+		sketches->fresh++;
+	}
 	pthread_mutex_unlock(&sketches->lock);
-}
-
-static bool making_progress(void *arg, uint64_t done, uint64_t all)
-{
-	const struct making *making = arg;
-
-	return !making->progress || making->progress(making->arg, done, all);
-}
-
-bool sketches_make(struct sketches *sketches, const struct events_options *range,
-		   bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
-		   struct error *err)
-{
-	struct making making = {sketches, progress, arg};
-	const struct sweep work = {.events = range,
-				   .arg = &making,
-				   .progress = making_progress,
-				   .begin = maker_begin,
-				   .packet = maker_packet,
-				   .run = maker_run,
-				   .packet_end = maker_packet_end,
-				   .end = maker_end};
-
-	return sweep(sketches->index, &work, err);
 }

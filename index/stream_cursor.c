@@ -53,6 +53,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.batch_limit = &setup->batch_limit,
 		.value_slots = setup->value_slots,
 		.scratch = &setup->scratch,
+		.room = setup->room,
 		.damaged = tell_damage,
 		.arg = cursor,
 	};

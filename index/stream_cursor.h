@@ -19,6 +19,7 @@ struct stream_setup {
 	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
 	struct batch *scratch;
+	struct sketch_room *room; /* NULL: no sketches are made */
 	/* Called before a packet is opened; false: interrupted. */
 	bool (*boundary)(void *arg, nstime at, struct error *err);
 	void *arg;

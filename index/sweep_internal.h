@@ -9,6 +9,7 @@
 #define INDEX_SWEEP_INTERNAL_H
 
 #include "index/kept.h"
+#include "index/sketch.h"
 #include "index/sweep.h"
 
 #include <pthread.h>
@@ -69,6 +70,8 @@ struct sweep_hands {
 	struct keeper *keeper; /* NULL: nothing is kept */
 	uint64_t *bits;
 	uint32_t *index;
+	struct sketch_room *room; /* NULL: none are made */
+	struct sketching *sketching;
 };
 
 /* False: it cannot have an event that is asked for. */

@@ -16,6 +16,10 @@ void sweep_hands_release(struct sweep_hands *hands)
 	keeper_free(hands->keeper);
 	mem_free(hands->bits);
 	mem_free(hands->index);
+	sketching_free(hands->sketching);
+	sketch_room_free(hands->room);
+	hands->sketching = NULL;
+	hands->room = NULL;
 	hands->decoder = NULL;
 	hands->batch = NULL;
 	hands->keeper = NULL;
@@ -33,6 +37,8 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 					 hands->sweeper->options->classes);
 		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
 		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
+		hands->room = sketch_room_new(hands->sweeper->index, hands->sweeper->options);
+		hands->sketching = hands->room ? sketching_new(hands->room) : NULL;
 	}
 	if (hands->stream != stream) {
 		if (hands->decoder)
@@ -43,11 +49,25 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 	return parts[stream->part]->reader;
 }
 
-static void times_of(const struct batch *batch, nstime *least, nstime *greatest)
+/* Does a time lie before the one in front of it? (Yes, too, where their signs differ.) */
+static bool times_fall(const struct batch *batch)
 {
-	nstime low = batch->time[0], high = low;
+	const nstime *time = batch->time;
+	uint64_t falls = 0;
 
 	for (uint32_t i = 1; i < batch->count; i++) {
+		uint64_t a = (uint64_t)time[i - 1], b = (uint64_t)time[i];
+		falls |= (b - a) | (a ^ b);
+	}
+	return falls >> 63;
+}
+
+static void times_of(const struct batch *batch, nstime *least, nstime *greatest)
+{
+	nstime low = batch->time[0], high = batch->time[batch->count - 1];
+	bool fall = times_fall(batch);
+
+	for (uint32_t i = 0; fall && i < batch->count; i++) {
 		low = batch->time[i] < low ? batch->time[i] : low;
 		high = batch->time[i] > high ? batch->time[i] : high;
 	}
@@ -242,6 +262,28 @@ static const struct kept_packet *find_kept(struct sweep_hands *hands, const stru
 	return NULL;
 }
 
+/* What was decoded, before filters, for the packet's sketch. */
+static void sketch_batch(struct sweep_hands *hands, const struct packet_info *info,
+			 struct packet_range *range)
+{
+	const struct run run = {
+		.stream = hands->stream,
+		.batch = hands->batch,
+		.count = hands->batch->count,
+		.decoder = hands->decoder,
+		.reader = hands->sweeper->trace->parts[hands->stream->part]->reader,
+		.packet = info,
+	};
+	nstime least, greatest;
+
+	if (!run.count)
+		return;
+	times_of(hands->batch, &least, &greatest);
+	range->least = least < range->least ? least : range->least;
+	range->greatest = greatest > range->greatest ? greatest : range->greatest;
+	sketching_add(hands->sketching, &run);
+}
+
 bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
@@ -250,8 +292,9 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 	struct batch *batch = hands->batch;
 	enum step step = STEP_ITEM;
 	struct error cause;
+	struct packet_range range = {NSTIME_MAX, NSTIME_MIN};
 	uint64_t events = 0;
-	bool good = true;
+	bool good = true, sketched;
 
 	if (sweep->packet && !sweep->packet(hands->own, of->stream, info))
 		return true;
@@ -260,6 +303,7 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		return give_kept(hands, of, info, kept, err);
 	if (!reader->decoder_open(hands->decoder, info, &cause))
 		step = STEP_ERROR;
+	sketched = hands->sketching && sketching_begin(hands->sketching, of->stream, info);
 	while (good && step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
@@ -268,8 +312,12 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 		step = reader->decoder_next(hands->decoder, batch, &cause);
 		events += batch->count;
 		batch_no_values(batch, reader->values);
+		if (sketched)
+			sketch_batch(hands, info, &range);
 		good = !batch->count || give_batch(hands, of, info, err);
 	}
+	if (sketched && step == STEP_END && range.least <= range.greatest)
+		sketching_end(hands->sketching, &range);
 	if (sweep->packet)
 		sweep->packet_end(hands->own, good && step == STEP_END);
 	else if (step == STEP_ERROR)

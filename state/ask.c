@@ -155,13 +155,18 @@ static const struct cells *load_floor(void *arg, nstime t)
 	return state->floor;
 }
 
+struct sketches *state_sketches(struct state *state)
+{
+	if (!state->sketches && state->index)
+		state->sketches = sketches_of_lines(state->index, state->catalog);
+	return state->sketches;
+}
+
 struct sieve *state_sieve(struct state *state, const struct closure *closure)
 {
 	struct sieve *sieve;
 
-	if (!state->sketches && state->index)
-		state->sketches = sketches_of_lines(state->index, state->catalog);
-	sieve = sieve_new(closure, state->feed, state->index, state->sketches);
+	sieve = sieve_new(closure, state->feed, state->index, state_sketches(state));
 	if (state->patience)
 		sieve_patience(sieve, state->patience);
 	return sieve;

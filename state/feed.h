@@ -105,6 +105,7 @@ struct feed_ops {
 struct feed {
 	const struct feed_ops *ops;
 	const struct trace *trace;
+	struct sketches *sketches; /* as in events_options */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

@@ -30,6 +30,7 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.values = range->values,
 		.classes = range->classes,
 		.streams = range->streams,
+		.sketches = feed->sketches,
 		.progress = feed->progress,
 		.progress_arg = feed->progress_arg,
 	};

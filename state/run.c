@@ -131,8 +131,7 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 }
 
 /* Far enough from the last one, and what it takes is little beside what was read since then. */
-static bool is_due(const struct state *state, struct replay *replay,
-		   const struct run_cost *cost)
+static bool is_due(const struct state *state, struct replay *replay, const struct run_cost *cost)
 {
 	const struct run_cost *last = &state->checkpoint_cost;
 	size_t size = cells_count(replay_cells(replay)) * sizeof(struct cell) / 8;

@@ -53,6 +53,8 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	rules_identity(options->rules, identity);
 	(*out)->checkpoints = checkpoints_new(index, identity);
 	(*out)->runs = runs_new(index, identity);
+	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
+		feed->sketches = state_sketches(*out);
 	return true;
 }
 

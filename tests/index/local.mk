@@ -38,6 +38,11 @@ check_PROGRAMS += %D%/test_kept
 %C%_test_kept_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_kept_LDADD = $(INDEX_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_sketching
+%C%_test_sketching_SOURCES = %D%/test_sketching.c $(INDEX_SCENE)
+%C%_test_sketching_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_sketching_LDADD = $(INDEX_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_losses
 %C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)
 %C%_test_losses_CFLAGS = $(INDEX_TEST_CFLAGS)

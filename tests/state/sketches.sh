@@ -56,6 +56,33 @@ for at in 3 5 7; do
 	cmp "$work/list" "$work/got" || fail "damage at $at tenths"
 done
 
+# A run over all leaves sketches, too: what was not asked yet is near then. Not where nothing is to be left.
+"$yore" at "$trace" -1ms 'thread[*]/state' --index-dir "$work/run" --format json >"$work/got" || exit 1
+cmp "$work/all" "$work/got" || fail "a run over all"
+: >"$work/stats"
+threads "$work/run" "$work/stats" >"$work/got" || fail "asking failed"
+cmp "$work/list" "$work/got" || fail "asked behind a run"
+head -n 1 "$work/stats" | grep -q '"packets_skipped":[1-9]' || fail "no packet was skipped behind a run"
+
+# Timelines leave them for questions that timelines cannot answer.
+"$yore" index "$trace" --timelines --index-dir "$work/lines" >/dev/null || exit 1
+sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/list" | while read -r path; do
+	"$yore" at "$trace" -1ms "$path" --why --index-dir "$work/lines" --stats >"$work/why" 2>"$work/stats" || exit 1
+	"$yore" at "$trace" -1ms "$path" --why --no-index | cmp - "$work/why" || exit 1
+done || fail "why, behind timelines"
+grep -q '"packets_skipped":[1-9]' "$work/stats" || fail "no packet was skipped behind timelines"
+
+# A short range, of all threads or of one: what goes on behind it is looked for, and most packets are not read.
+thread=$(sed -n '2s/.*"path":"\([^"]*\]\).*/\1/p' "$work/list")
+for path in 'thread[*]/parent' "$thread/**"; do
+	"$yore" state "$trace" "$path" --begin -20ms --end -19ms --no-index --format json >"$work/expected" || exit 1
+	"$yore" state "$trace" "$path" --begin -20ms --end -19ms --index-dir "$work/run" --stats --format json >"$work/got" 2>"$work/stats" || exit 1
+	test "$path" = "$thread/**" || cp "$work/stats" "$work/all-threads"
+	cmp "$work/expected" "$work/got" || fail "a short range of $path"
+done
+decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' "$work/all-threads")
+test "$decoded" -lt $(($("$yore" events "$trace" --count --no-index) / 2)) || fail "a short range reads $decoded events"
+
 printf 'event sched_switch\nbox[field/prev_tid]/left = field/next_tid\n' >"$work/rules"
 "$yore" at "$trace" -1ms 'box[*]/left' --rules "$work/rules" --no-index --format json | awk 'NR % 12 == 1' >"$work/boxes"
 test -s "$work/boxes" || exit 1

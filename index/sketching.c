@@ -1,0 +1,175 @@
+/*
+ * sketching.c - sketches made while packets are decoded, and those of a range
+ *
+ *     sketching_begin ── sketching_add, batch after batch ── sketching_end ──> sketches
+ *
+ * Who reads a packet for whatever reason has its events decoded: their classes are a look each, and
+ * key fields are loaded from where they lie. A sketch is kept when all of the packet was read.
+ */
+#include "engine/base/mem.h"
+#include "index/index_internal.h"
+#include "index/sketch_internal.h"
+#include "index/sweep.h"
+
+enum {
+	CLASSES_BYTES = 256 << 20, /* of a trace: of a smaller one all is read as soon */
+	HEADS_EACH = 8
+};
+
+struct sketching {
+	struct sketch_room *room;
+	struct sketcher *sketcher;
+	struct sketch_of packet;
+};
+
+/* Nobody writes yet: whether this process may is asked when they are stored. */
+static struct sketches *sketches_to_fill(struct index *index, const struct events_options *options)
+{
+	if (options->sketches)
+		return options->sketches;
+	if (!index->store || store_read_only(index->store) ||
+	    trace_bytes(index->trace) < CLASSES_BYTES)
+		return NULL;
+	return index_sketches(index);
+}
+
+struct sketch_room *sketch_room_new(struct index *index, const struct events_options *options)
+{
+	struct sketches *sketches = sketches_to_fill(index, options);
+	struct sketch_room *room;
+
+	if (!sketches)
+		return NULL;
+	room = mem_new(sizeof *room);
+	room->sketches = sketches;
+	room->fields = sketches_fields(sketches);
+	room->each = options->sketches || options->values ? 1 : HEADS_EACH;
+	return room;
+}
+
+void sketch_room_free(struct sketch_room *room)
+{
+	if (!room)
+		return;
+	mem_free(room->entries);
+	mem_free(room->nentries);
+	mem_free(room->met);
+	buf_release(&room->bytes);
+	mem_free(room);
+}
+
+struct sketching *sketching_new(struct sketch_room *room)
+{
+	struct sketching *sketching = mem_new(sizeof *sketching);
+
+	sketching->room = room;
+	sketching->sketcher = sketcher_new(room->fields);
+	return sketching;
+}
+
+void sketching_free(struct sketching *sketching)
+{
+	if (!sketching)
+		return;
+	sketcher_free(sketching->sketcher);
+	mem_free(sketching);
+}
+
+bool sketching_begin(struct sketching *sketching, const struct stream *stream,
+		     const struct packet_info *info)
+{
+	struct sketch_room *room = sketching->room;
+
+	if (info->rec.flags & PACKET_OPEN)
+		return false;
+	sketching->packet = sketch_of(stream, info);
+	if (!sketches_lack(room->sketches, &sketching->packet) || room->lacking++ % room->each)
+		return false;
+	sketcher_begin(sketching->sketcher);
+	return true;
+}
+
+void sketching_add(struct sketching *sketching, const struct run *run)
+{
+	sketcher_add(sketching->sketcher, sketching->room, run);
+}
+
+void sketching_end(struct sketching *sketching, const struct packet_range *range)
+{
+	struct buf *bytes = &sketching->room->bytes;
+
+	buf_clear(bytes);
+	sketcher_end(sketching->sketcher, &sketching->packet, range, bytes);
+	sketches_add(sketching->room->sketches, &sketching->packet, bytes);
+}
+
+/* Of a range: a sweep over packets that have none, which is made on the way */
+
+struct making {
+	struct sketches *sketches;
+	bool (*progress)(void *arg, uint64_t done, uint64_t all);
+	void *arg;
+};
+
+static void *making_begin(void *arg)
+{
+	return arg;
+}
+
+static bool making_packet(void *own, const struct stream *stream, const struct packet_info *info)
+{
+	const struct making *making = own;
+	struct sketch_of packet;
+
+	if (info->rec.flags & PACKET_OPEN)
+		return false;
+	packet = sketch_of(stream, info);
+	return sketches_lack(making->sketches, &packet);
+}
+
+static bool making_run(void *own, const struct sweep_run *run, struct error *err)
+{
+	(void)own;
+	(void)run;
+	(void)err;
+	return true;
+}
+
+static void making_packet_end(void *own, bool whole)
+{
+	(void)own;
+	(void)whole;
+}
+
+static void making_end(void *arg, void *own, bool good)
+{
+	(void)arg;
+	(void)own;
+	(void)good; /* each sketch is true of its own packet, whatever came after */
+}
+
+static bool making_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct making *making = arg;
+
+	return !making->progress || making->progress(making->arg, done, all);
+}
+
+bool sketches_make(struct sketches *sketches, const struct events_options *range,
+		   bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
+		   struct error *err)
+{
+	struct making making = {sketches, progress, arg};
+	struct events_options options = *range;
+	const struct sweep work = {.events = &options,
+				   .arg = &making,
+				   .progress = making_progress,
+				   .begin = making_begin,
+				   .packet = making_packet,
+				   .run = making_run,
+				   .packet_end = making_packet_end,
+				   .end = making_end};
+
+	options.sketches = sketches;
+	return sweep(sketches_index(sketches), &work, err);
+}

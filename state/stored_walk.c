@@ -114,6 +114,28 @@ bool walk_next(struct feeding *feeding, uint32_t attr, nstime after, struct next
 	return false;
 }
 
+/*
+ * From t, when the attribute is `value`, past the changes of the slice that say so again, as those
+ * of a name at every switch do: to the first of them, or the last.
+ */
+static nstime pass_row(struct feeding *feeding, uint32_t attr, const struct value *value, nstime t,
+		       bool back)
+{
+	struct shard *shard = feeding->stored->items[stored_shard_at(feeding->stored, t)].shard;
+	uint32_t number = shard_number(shard, attr);
+	enum slice_found found = SLICE_ABSENT;
+	struct slice_value stored;
+	struct value same;
+	nstime end;
+
+	if (number != NUMBER_ABSENT)
+		found = shard_row(shard, number, t, back, &stored, &end);
+	if (found == SLICE_DAMAGED ||
+	    (found == SLICE_FOUND && !shard_value_of(shard, stored, &same)))
+		feeding->failed = true;
+	return found == SLICE_FOUND && !feeding->failed && value_equal(&same, value) ? end : t;
+}
+
 void walk_on(struct feeding *feeding, struct track *track)
 {
 	nstime end = feeding->tracks->end, after = feeding->high, asked = NSTIME_MIN;
@@ -122,7 +144,7 @@ void walk_on(struct feeding *feeding, struct track *track)
 
 	while (!feeding->failed) {
 		const struct span *last = &track->spans[track->count - 1];
-		bool over = last->begin < end;
+		bool over = last->begin < end, again;
 
 		if (over && is_value(&last->value)) {
 			if (feeding->tracks->within ||
@@ -142,8 +164,12 @@ void walk_on(struct feeding *feeding, struct track *track)
 		} else {
 			return;
 		}
+		again = !next.filled && is_value(&next.value) &&
+			value_equal(&last->value, &next.value);
 		feed_next_change(feeding, track, &next);
 		after = next.at;
+		if (again)
+			after = pass_row(feeding, track->attr, &next.value, after, false);
 	}
 }
 
@@ -163,6 +189,7 @@ static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct valu
 		begin = fact.since;
 		if (begin == NSTIME_MIN)
 			break;
+		begin = pass_row(feeding, attr, value, begin, true);
 		t = begin - 1;
 	}
 	return begin;

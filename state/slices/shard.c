@@ -217,6 +217,29 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
 	return SLICE_FOUND;
 }
 
+enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
+			   struct slice_value *value, nstime *out)
+{
+	const struct slice *slice;
+	enum slice_found found;
+	struct error ignored;
+	uint32_t tick;
+
+	if (!shard->nslices)
+		return SLICE_ABSENT;
+	slice = shard_slice(shard, shard_slice_at(shard, t), &ignored);
+	if (!slice)
+		return SLICE_DAMAGED;
+	if (slice->fills.count || !slice->nticks || t < slice->begin)
+		return SLICE_ABSENT;
+	if (!slice_tick_at(slice, t, &tick))
+		return SLICE_DAMAGED;
+	found = slice_row(slice, number, tick, back, value, &tick);
+	if (found == SLICE_FOUND && !slice_tick_time(slice, tick, out))
+		return SLICE_DAMAGED;
+	return found;
+}
+
 enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since)
 {

@@ -53,6 +53,12 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 /* What it is at t, and since when (NULL: nobody asks). ABSENT also where it never was. */
 enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			  nstime *since);
+/*
+ * Of changes in one slice that say the same in a row, one of them the last up to t: when the first
+ * of them was, or the last; and what they say. ABSENT also where a slice has fills.
+ */
+enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
+			   struct slice_value *value, nstime *out);
 /* What every number is at t, also tombs' of patterns; empty where there is no slice. False: damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);

@@ -210,6 +210,12 @@ enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t
 /* Its first change at a tick or later. */
 enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
 				   struct slice_value *value, uint32_t *at);
+/*
+ * What it was at a tick, and of its changes in a row that say so, around the last up to there, the
+ * first or the last.
+ */
+enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
+			   struct slice_value *value, uint32_t *out);
 /* What the snapshot has of it. */
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age);

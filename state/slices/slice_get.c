@@ -202,6 +202,39 @@ enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uin
 				      : tick_of(slice, found == SLICE_FOUND, start, key, at);
 }
 
+enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
+			   struct slice_value *value, uint32_t *out)
+{
+	uint64_t start, place, key, at, step = back ? UINT64_MAX : 1;
+	struct slice_value values[SLICE_BLOCK];
+	struct slice_opened open = {.j = 0};
+	struct slice_block block;
+	bool follows;
+	enum slice_found found = place_at(slice, attr, tick, &follows, &start, &place);
+
+	if (found != SLICE_FOUND)
+		return found;
+	key = (uint64_t)attr << slice->tick_bits | place;
+	found = slice_run_before(&slice->changes, key, &block, &at, &key);
+	if (found != SLICE_FOUND || key >> slice->tick_bits != attr)
+		return found == SLICE_FOUND ? SLICE_ABSENT : found;
+	*value = slice_block_value(&block, (uint32_t)(at % SLICE_BLOCK));
+	while ((at += step) < slice->changes.count) {
+		uint32_t j = (uint32_t)(at / SLICE_BLOCK), i = at % SLICE_BLOCK;
+
+		if (open.j != j + 1) {
+			if (!slice_opened_at(&open, &slice->changes, j))
+				return SLICE_DAMAGED;
+			slice_block_values(&open.block, values);
+		}
+		if (open.keys[i] >> slice->tick_bits != attr || values[i].kind != value->kind ||
+		    values[i].number != value->number)
+			break;
+		key = open.keys[i];
+	}
+	return tick_of(slice, follows, start, key, out);
+}
+
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age)
 {

@@ -57,6 +57,8 @@ static void read_slice(const uint8_t *data, size_t size)
 			slice_before(&slice, i, &value, &age);
 			slice_fill(&slice, i, tick, &fill);
 			slice_walk_last(&walk, i, &tick);
+			slice_row(&slice, i, tick, true, &value, &tick);
+			slice_row(&slice, i, tick, false, &value, &tick);
 		}
 	tick = slice.nticks / 2;
 	slice_moment(&slice, &tick, &items);

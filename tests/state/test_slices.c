@@ -261,6 +261,32 @@ static void moment_is(const struct slice *slice, const struct made *made, const 
 	mem_free(items.items);
 }
 
+/* Of each change: the first and the last of those around it that say the same in a row. */
+static void rows_come_back(const struct slice *slice, const struct made *made)
+{
+	size_t count = made->parts.changes.count;
+	unsigned bits = slice->tick_bits;
+
+	for (size_t i = 0; i < count; i++)
+		for (int back = 0; back < 2; back++) {
+			uint32_t tick = (uint32_t)(made->keys[i] & bits_mask(bits)), at;
+			struct slice_value value;
+			size_t end = i, next;
+
+			while ((next = back ? end - 1 : end + 1) < count &&
+			       made->keys[next] >> bits == made->keys[i] >> bits &&
+			       made->kinds[next] == made->kinds[i] &&
+			       made->numbers[next] == made->numbers[i])
+				end = next;
+			assert_int_equal(slice_row(slice, (uint32_t)(made->keys[i] >> bits), tick,
+						   back, &value, &at),
+					 SLICE_FOUND);
+			assert_int_equal(at, made->keys[end] & bits_mask(bits));
+			assert_true(value.number == made->numbers[i]);
+			assert_int_equal(value.kind, made->kinds[i]);
+		}
+}
+
 static void moments_come_back(void **state)
 {
 	struct made *made = made_new(*state);
@@ -269,6 +295,7 @@ static void moments_come_back(void **state)
 	struct error err;
 
 	assert_true(slice_open(made->bytes.data, made->bytes.len, &slice, &err));
+	rows_come_back(&slice, made);
 	moment_is(&slice, made, NULL);
 	for (uint32_t tick = 0; tick < slice.nticks; tick++)
 		moment_is(&slice, made, &tick);
@@ -357,6 +384,8 @@ static void read_all(const uint8_t *bytes, size_t size)
 	if (slice_tick_at(&slice, 0, &tick)) {
 		slice_change(&slice, 2, tick, &value, &tick);
 		slice_change_from(&slice, 2, tick, &value, &tick);
+		slice_row(&slice, 2, tick, true, &value, &tick);
+		slice_row(&slice, 2, tick, false, &value, &tick);
 		slice_before(&slice, 2, &value, &age);
 		slice_fill(&slice, 2, 0, &fill);
 	}

@@ -4,14 +4,21 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 
+/* What who takes an event looks at: two lines of a cache. */
+struct lines {
+	struct batch batch;
+	struct batch_values values;
+};
+
 struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes)
 {
-	struct batch *batch = mem_new(sizeof *batch);
+	struct lines *lines = mem_new_lines(1, sizeof *lines);
+	struct batch *batch = &lines->batch;
 
 	if (slots) {
-		batch->values = mem_new(sizeof *batch->values);
+		batch->values = &lines->values;
 		batch->values->classes = classes;
-		batch->values->slots = mem_new_array(slots + 1u, sizeof(struct slot));
+		batch->values->slots = mem_new_lines(slots + 1u, sizeof(struct slot));
 		batch->values->capacity = slots;
 	}
 	batch_room(batch, room);
@@ -24,7 +31,6 @@ void batch_free(struct batch *batch)
 		return;
 	if (batch->values)
 		mem_free(batch->values->slots);
-	mem_free(batch->values);
 	mem_free(batch->time);
 	mem_free(batch);
 }
@@ -40,7 +46,7 @@ void batch_room(struct batch *batch, uint32_t room)
 	mem_free(batch->time);
 	batch->room = room;
 	batch->count = 0;
-	batch->time = mem_new_array(room, each);
+	batch->time = mem_new_lines(room, each);
 	batch->at = (uint64_t *)(batch->time + room);
 	batch->class_index = (uint32_t *)(batch->at + room);
 	uint32_t *first = batch->class_index + room;

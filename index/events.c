@@ -235,9 +235,16 @@ static bool fill_window(struct events *events, uint32_t leaf, struct error *err)
 	if (step == STEP_ERROR)
 		return false;
 	if (step == STEP_ITEM)
-		stream_cursor_take(cursor, merge_window(&events->merge, leaf));
+		stream_cursor_take(cursor, merge_window(&events->merge));
 	merge_refilled(&events->merge, leaf, step == STEP_ITEM);
 	return true;
+}
+
+static void fills_soon(void *arg, uint32_t leaf, uint32_t left)
+{
+	const struct events *events = arg;
+
+	stream_cursor_ask(events->cursors[cursor_of_leaf(events, leaf)], left);
 }
 
 static bool begin_group(struct events *events, size_t group, size_t group_end, struct error *err)
@@ -246,6 +253,8 @@ static bool begin_group(struct events *events, size_t group, size_t group_end, s
 	events->group_end = group_end;
 	merge_release(&events->merge);
 	merge_init(&events->merge, (uint32_t)(group_end - group), events->options.backward);
+	events->merge.soon = fills_soon;
+	events->merge.soon_arg = events;
 	for (uint32_t leaf = 0; leaf < group_end - group; leaf++)
 		if (!begin_cursor(events, cursor_of_leaf(events, leaf), err) ||
 		    !fill_window(events, leaf, err))

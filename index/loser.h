@@ -11,9 +11,14 @@
 #include <stdint.h>
 
 struct loser {
-	uint32_t count;          /* leaves, at least 1 */
-	unsigned __int128 *node; /* [0] the winner, [1 .. count) who lost there */
-	unsigned __int128 *leaf; /* for building only */
+	uint32_t count; /* leaves, at least 1 */
+	uint32_t room;  /* the same or more: a power of two, so that all ways up are as long */
+	unsigned bits;  /* of a leaf in a place */
+	uint64_t far;   /* distances from `base` below it fit a place */
+	int64_t base;   /* keys below it do not */
+	uint64_t *node; /* places: [0] the winner's, [1 .. room) of who lost there */
+	uint64_t *leaf; /* places, for building only */
+	int64_t *key;   /* per leaf, last known */
 };
 
 struct loser_head {
@@ -29,52 +34,84 @@ void loser_release(struct loser *tree);
 void loser_set(struct loser *tree, uint32_t leaf, int64_t key, bool live);
 void loser_build(struct loser *tree);
 
+/* The winner's key does not fit a place, or that of the winner to be: places are made anew. */
+void loser_move(struct loser *tree);
+
 /* What follows is called once per run, so it is in sight of the compiler, and has no branches to
    guess: which of two heads is earlier cannot be foreseen. */
 
-static inline unsigned __int128 loser_value(int64_t key, uint32_t leaf, bool live)
+static inline uint32_t loser_leaf(const struct loser *tree, uint64_t place)
 {
-	uint64_t turned = live ? (uint64_t)key ^ UINT64_C(1) << 63 : 0;
-
-	return (unsigned __int128)!live << 96 | (unsigned __int128)turned << 32 | leaf;
+	return (uint32_t)(place & (tree->room - 1));
 }
 
-static inline struct loser_head loser_head_of(unsigned __int128 value)
+static inline bool loser_fits(const struct loser *tree, int64_t key)
 {
-	return (struct loser_head){(int64_t)((uint64_t)(value >> 32) ^ UINT64_C(1) << 63),
-				   (uint32_t)value, value >> 96 == 0};
+	return key >= tree->base && (uint64_t)key - (uint64_t)tree->base < tree->far;
+}
+
+/* Of a key that fits. */
+static inline uint64_t loser_place(const struct loser *tree, int64_t key, uint32_t leaf)
+{
+	return ((uint64_t)key - (uint64_t)tree->base) << tree->bits | leaf;
+}
+
+static inline uint64_t loser_far_place(const struct loser *tree, uint32_t leaf, bool live)
+{
+	return (tree->far + !live) << tree->bits | leaf;
+}
+
+static inline struct loser_head loser_head_of(const struct loser *tree, uint64_t place)
+{
+	uint32_t leaf = loser_leaf(tree, place);
+
+	return (struct loser_head){tree->key[leaf], leaf, place >> tree->bits <= tree->far};
 }
 
 /* The winner's new key. */
 static inline void loser_replay(struct loser *tree, int64_t key, bool live)
 {
-	uint32_t leaf = (uint32_t)tree->node[0];
-	unsigned __int128 value = loser_value(key, leaf, live);
+	uint32_t leaf = loser_leaf(tree, tree->node[0]);
+	uint64_t place = loser_place(tree, key, leaf);
 
-	for (uint32_t n = (leaf + tree->count) / 2; n > 0; n /= 2) {
-		unsigned __int128 other = tree->node[n];
-		bool lost = other < value;
-		tree->node[n] = lost ? value : other;
-		value = lost ? other : value;
+	tree->key[leaf] = key;
+	if (__builtin_expect(!live || !loser_fits(tree, key), 0)) {
+		place = loser_far_place(tree, leaf, live);
+		if (live && key < tree->base) {
+			tree->node[0] = place;
+			loser_move(tree);
+			return;
+		}
 	}
-	tree->node[0] = value;
+	for (uint32_t n = (leaf + tree->room) / 2; n > 0; n /= 2) {
+		uint64_t other = tree->node[n];
+		bool lost = other < place;
+		tree->node[n] = lost ? place : other;
+		place = lost ? other : place;
+	}
+	tree->node[0] = place;
+	if (__builtin_expect(place >> tree->bits == tree->far, 0))
+		loser_move(tree);
 }
 
 static inline struct loser_head loser_winner(const struct loser *tree)
 {
-	return loser_head_of(tree->node[0]);
+	return loser_head_of(tree, tree->node[0]);
 }
 
-/* The least of the others: how far the winner may go without asking again. */
-static inline struct loser_head loser_second(const struct loser *tree)
+/* The greatest key with which the winner would win, or a lower one where others are far away. */
+static inline int64_t loser_last(const struct loser *tree)
 {
-	unsigned __int128 least = (unsigned __int128)1 << 96;
+	uint32_t leaf = loser_leaf(tree, tree->node[0]);
+	uint64_t least = UINT64_MAX;
 
-	for (uint32_t n = ((uint32_t)tree->node[0] + tree->count) / 2; n > 0; n /= 2) {
-		unsigned __int128 value = tree->node[n];
-		least = value < least ? value : least;
-	}
-	return loser_head_of(least);
+	for (uint32_t n = (leaf + tree->room) / 2; n > 0; n /= 2)
+		least = tree->node[n] < least ? tree->node[n] : least;
+	uint64_t distance = least >> tree->bits;
+	if (distance > tree->far)
+		return INT64_MAX;
+	distance -= distance == tree->far || loser_leaf(tree, least) < leaf;
+	return (int64_t)((uint64_t)tree->base + distance);
 }
 
 #endif

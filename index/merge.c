@@ -3,43 +3,50 @@
  *
  *     fronts ── keys ──> loser tree ──> ahead: (leaf, place, count) ... ──> runs
  *
- * Among a thousand streams every event is of another one, and its batch lies in no near cache. So
- * nothing is waited for where it is found to be needed: what an entry leads to (the key behind it,
- * its class, its values) is asked of the memory when the tree names it, and looked at some entries
- * later, or when its run is given, which is later still.
+ * Runs of few events are the rule, and where one ends cannot be guessed: entries are taken one by
+ * one then, without a branch that depends on whose they are. Where runs were long, all entries up
+ * to the second's head are taken at once.
+ *
+ * Among a thousand streams every event is of another one, and its batch lies in no near cache. What
+ * an entry leads to is asked of the memory when the tree names it, and looked at when its run is
+ * given, which is dozens of entries later.
  */
 #include "index/merge.h"
 
 #include "engine/base/mem.h"
 #include "engine/event.h"
 
-#include <stddef.h>
 #include <string.h>
 
 enum {
 	MANY = 32, /* leaves; what fewer lead to is near anyway */
-	LAG = 16   /* entries, of so many leaves */
+	LONG = 6   /* entries of a run, from which on its end is sought */
 };
 
-struct merge_front {
+struct merge_front {        /* one line of a cache */
 	const nstime *time; /* of the window's entries; of a loss: its own */
 	const uint32_t *class_index;
 	const uint32_t *first;    /* of values; without them the same as class_index */
 	const struct slot *slots; /* NULL: no values */
-	uint32_t pos, left;       /* the head, and how many are left with it */
-	bool known;               /* second[] is of the entry behind the head */
+	const struct batch *batch;
+	const struct batch_values *values;
+	uint32_t pos, left; /* the head, and how many are left with it */
+	uint64_t unused;
 };
 
 void merge_init(struct merge *merge, uint32_t leaves, bool backward)
 {
 	merge->backward = backward;
-	merge->lag = leaves < MANY ? 0 : LAG;
+	merge->far = leaves >= MANY;
+	merge->bursts = false;
+	merge->soon = NULL;
 	merge->empty = MERGE_NONE;
 	merge->nahead = merge->given = 0;
 	loser_init(&merge->tree, leaves);
-	merge->fronts = mem_new_array(leaves + 1u, sizeof *merge->fronts);
-	merge->windows = mem_new_array(leaves + 1u, sizeof *merge->windows);
-	merge->second = mem_new_array(leaves + 1u, sizeof *merge->second);
+	merge->fronts = mem_new_lines(leaves + 1u, sizeof *merge->fronts);
+	merge->windows = mem_new_lines(leaves + 1u, sizeof *merge->windows);
+	merge->losses = mem_new_array(leaves + 1u, sizeof *merge->losses);
+	merge->next = mem_new_array(leaves + 1u, sizeof *merge->next);
 }
 
 void merge_release(struct merge *merge)
@@ -47,101 +54,88 @@ void merge_release(struct merge *merge)
 	loser_release(&merge->tree);
 	mem_free(merge->fronts);
 	mem_free(merge->windows);
-	mem_free(merge->second);
+	mem_free(merge->losses);
+	mem_free(merge->next);
 	merge->fronts = NULL;
 	merge->windows = NULL;
-	merge->second = NULL;
+	merge->losses = NULL;
+	merge->next = NULL;
 	merge->empty = MERGE_NONE;
 	merge->nahead = merge->given = 0;
 }
 
-struct run *merge_window(struct merge *merge, uint32_t leaf)
+struct run *merge_window(struct merge *merge)
 {
-	return &merge->windows[leaf];
+	return &merge->coming;
 }
 
-/* Keys rise in the order in which entries are given. */
-static inline int64_t key_at(const struct merge_front *front, uint32_t pos, bool backward)
+/* Which way a window is walked, and keys that rise on it. */
+struct way {
+	ptrdiff_t step;
+	int64_t turn;
+};
+
+static inline struct way way_of(const struct merge *merge)
 {
-	return backward ? ~front->time[pos] : front->time[pos];
+	return merge->backward ? (struct way){-1, -1} : (struct way){1, 0};
 }
 
-static inline uint32_t behind(uint32_t pos, uint32_t count, bool backward)
+/* The key `ahead` entries behind the head. */
+static inline int64_t key_at(const struct merge_front *front, struct way way, uint32_t ahead)
 {
-	return backward ? pos - count : pos + count;
+	return front->time[front->pos + way.step * ahead] ^ way.turn;
 }
 
-static void front_of_window(struct merge_front *front, const struct run *run, bool backward)
+static inline void advance(struct merge_front *front, struct way way, uint32_t count)
+{
+	front->pos = (uint32_t)(front->pos + way.step * count);
+	front->left -= count;
+}
+
+static void front_of_window(struct merge *merge, uint32_t leaf)
 {
 	static const uint32_t none;
+	struct merge_front *front = &merge->fronts[leaf];
+	const struct run *run = &merge->coming;
 	const struct batch *batch = run->batch;
 
-	*front = (struct merge_front){
-		.time = &run->loss.time, .class_index = &none, .first = &none, .left = 1};
-	if (!run->count)
+	memcpy(&merge->windows[leaf], run, sizeof *merge->windows);
+	if (!run->count) {
+		merge->losses[leaf] = run->loss;
+		*front = (struct merge_front){.time = &merge->losses[leaf].time,
+					      .class_index = &none,
+					      .first = &none,
+					      .left = 1};
 		return;
-	front->time = batch->time;
-	front->class_index = front->first = batch->class_index;
-	if (batch->values) {
-		front->first = batch->values->first;
-		front->slots = batch->values->slots;
 	}
-	front->left = run->count;
-	front->pos = backward ? run->first + run->count - 1 : run->first;
+	*front = (struct merge_front){
+		.time = batch->time,
+		.class_index = batch->class_index,
+		.first = batch->values ? batch->values->first : batch->class_index,
+		.slots = batch->values ? batch->values->slots : NULL,
+		.batch = batch,
+		.values = batch->values,
+		.pos = merge->backward ? run->first + run->count - 1 : run->first,
+		.left = run->count,
+	};
 }
 
-/*
- * How many entries of the winner come before the second's head; at its very time the lower leaf is
- * first, and a lower leaf whose key were the least there is would have won.
- */
-static uint32_t length_of_burst(const struct merge *merge, uint32_t leaf, bool backward)
-{
-	const struct merge_front *front = &merge->fronts[leaf];
-	struct loser_head second = loser_second(&merge->tree);
-	int64_t last = second.live ? second.key - (second.leaf < leaf) : INT64_MAX;
-	uint32_t n = 1;
-
-	while (n < front->left && key_at(front, behind(front->pos, n, backward), backward) <= last)
-		n++;
-	return n;
-}
-
-/*
- * Asks the memory for what the head of a leaf, which was just found to be next, leads to. An
- * address that is not mapped would cost a walk through the tables of pages each time.
- */
-static inline void ask_for(const struct merge *merge, uint32_t leaf, bool backward)
+static inline void look_behind(struct merge *merge, uint32_t leaf, struct way way)
 {
 	const struct merge_front *front = &merge->fronts[leaf];
 
-	__builtin_prefetch(&front->time[behind(front->pos, 2, backward)]);
-	__builtin_prefetch(&front->class_index[front->pos]);
-	__builtin_prefetch(&front->first[front->pos]);
-	__builtin_prefetch(&merge->windows[leaf]);
-}
-
-/* What was asked for some entries ago has come. */
-static inline void look_at(struct merge *merge, const struct merge_stretch *stretch, bool backward)
-{
-	struct merge_front *front = &merge->fronts[stretch->leaf];
-
-	if (front->left > 1) {
-		uint32_t next = behind(front->pos, 1, backward);
-		merge->second[stretch->leaf] = key_at(front, next, backward);
-		front->known = true;
-	}
-	if (merge->lag && front->slots && front->first[stretch->pos] != BATCH_NO_VALUES)
-		__builtin_prefetch(&front->slots[front->first[stretch->pos]]);
+	merge->next[leaf] = key_at(front, way, front->left > 1);
 }
 
 void merge_refilled(struct merge *merge, uint32_t leaf, bool some)
 {
-	struct merge_front *front = &merge->fronts[leaf];
+	struct way way = way_of(merge);
 	int64_t key = 0;
 
 	if (some) {
-		front_of_window(front, &merge->windows[leaf], merge->backward);
-		key = key_at(front, front->pos, merge->backward);
+		front_of_window(merge, leaf);
+		key = key_at(&merge->fronts[leaf], way, 0);
+		look_behind(merge, leaf, way);
 	}
 	if (merge->empty == leaf)
 		loser_replay(&merge->tree, key, some);
@@ -155,55 +149,123 @@ void merge_build(struct merge *merge)
 	loser_build(&merge->tree);
 }
 
-/* Plays the tree until a window is used up or enough is known. */
-static inline __attribute__((always_inline)) void look_ahead(struct merge *merge, bool backward)
+/*
+ * Asks the memory for what the head of a leaf leads to, which was just found to be next. An address
+ * that is not mapped would cost a walk through the tables of pages each time.
+ */
+static inline void ask_for(const struct merge *merge, uint32_t leaf, struct way way)
 {
-	uint32_t n = 0, looked = 0;
+	const struct merge_front *front = &merge->fronts[leaf];
+	uint32_t first = front->first[front->pos];
 
-	for (;;) {
+	__builtin_prefetch(&front->time[front->pos + way.step * 3]);
+	__builtin_prefetch(&front->class_index[front->pos + way.step]);
+	__builtin_prefetch(&front->first[front->pos + way.step]);
+	__builtin_prefetch(&merge->windows[leaf]);
+	__builtin_prefetch(front->batch);
+	if (front->slots) {
+		__builtin_prefetch(front->values);
+		if (first != BATCH_NO_VALUES)
+			__builtin_prefetch(&front->slots[first]);
+	}
+}
+
+/* One entry after the other; runs come out as a by-product. */
+static inline __attribute__((always_inline)) uint32_t take_entries(struct merge *merge, bool far)
+{
+	const struct way way = way_of(merge);
+	struct merge_stretch now = {MERGE_NONE, 0, 0};
+	uint32_t n = 0, taken;
+
+	for (taken = 0; taken < MERGE_AHEAD; taken++) {
 		struct loser_head winner = loser_winner(&merge->tree);
-		uint32_t leaf = winner.leaf, count = 1;
+		uint32_t leaf = winner.leaf;
+		struct merge_front *front = &merge->fronts[leaf];
+		if (__builtin_expect(!winner.live, 0))
+			break;
+		uint32_t same = -(uint32_t)(leaf == now.leaf);
+		now.leaf = leaf;
+		now.pos = (now.pos & same) | (front->pos & ~same);
+		now.count = (now.count & same) + 1;
+		n += 1 + same;
+		merge->ahead[n - 1] = now;
+		if (far)
+			ask_for(merge, leaf, way);
+		if (__builtin_expect(front->left <= MERGE_SOON, 0)) {
+			if (far && merge->soon)
+				merge->soon(merge->soon_arg, leaf, front->left);
+			if (front->left == 1) {
+				merge->empty = leaf;
+				break;
+			}
+		}
+		loser_replay(&merge->tree, merge->next[leaf], true);
+		advance(front, way, 1);
+		look_behind(merge, leaf, way);
+	}
+	merge->nahead = n;
+	return taken;
+}
+
+/* How many entries of the winner come before the second's head. */
+static inline uint32_t length_of_burst(const struct merge *merge, const struct merge_front *front,
+				       struct way way)
+{
+	int64_t last = loser_last(&merge->tree);
+	uint32_t n = 1;
+
+	while (n < front->left && key_at(front, way, n) <= last)
+		n++;
+	return n;
+}
+
+static uint32_t take_bursts(struct merge *merge)
+{
+	const struct way way = way_of(merge);
+	uint32_t n = 0, taken = 0;
+
+	while (n < MERGE_AHEAD) {
+		struct loser_head winner = loser_winner(&merge->tree);
+		uint32_t leaf = winner.leaf;
+		struct merge_front *front = &merge->fronts[leaf];
 		if (!winner.live)
 			break;
-		struct merge_front *front = &merge->fronts[leaf];
-		if (n && merge->ahead[n - 1].leaf == leaf) { /* twice: it may go on so */
-			count = length_of_burst(merge, leaf, backward);
-			merge->ahead[n - 1].count += count;
-		} else if (n == MERGE_AHEAD) {
-			break;
-		} else {
-			if (merge->lag)
-				ask_for(merge, leaf, backward);
-			merge->ahead[n++] = (struct merge_stretch){leaf, front->pos, 1};
-		}
-		front->left -= count;
-		if (!front->left) {
+		uint32_t count = length_of_burst(merge, front, way);
+		merge->ahead[n++] = (struct merge_stretch){leaf, front->pos, count};
+		taken += count;
+		if (merge->far)
+			ask_for(merge, leaf, way);
+		if (front->left == count) {
 			merge->empty = leaf;
 			break;
 		}
-		front->pos = behind(front->pos, count, backward);
-		int64_t key = front->known && count == 1 ? merge->second[leaf]
-							 : key_at(front, front->pos, backward);
-		front->known = false;
-		loser_replay(&merge->tree, key, true);
-		if (n - looked > merge->lag)
-			look_at(merge, &merge->ahead[looked++], backward);
+		advance(front, way, count);
+		loser_replay(&merge->tree, key_at(front, way, 0), true);
+		look_behind(merge, leaf, way);
 	}
-	while (looked < n)
-		look_at(merge, &merge->ahead[looked++], backward);
 	merge->nahead = n;
+	return taken;
+}
+
+static __attribute__((noinline)) uint32_t take_near(struct merge *merge)
+{
+	return take_entries(merge, false);
+}
+
+static __attribute__((noinline)) uint32_t take_far(struct merge *merge)
+{
+	return take_entries(merge, true);
+}
+
+/* Plays the tree until a window is used up or enough is known. */
+static void look_ahead(struct merge *merge)
+{
+	uint32_t taken = merge->bursts ? take_bursts(merge)
+			 : merge->far  ? take_far(merge)
+				       : take_near(merge);
+
 	merge->given = 0;
-}
-
-/* The direction is known to the compiler in each. */
-static __attribute__((noinline)) void look_forward(struct merge *merge)
-{
-	look_ahead(merge, false);
-}
-
-static __attribute__((noinline)) void look_backward(struct merge *merge)
-{
-	look_ahead(merge, true);
+	merge->bursts = taken >= LONG * merge->nahead;
 }
 
 bool merge_next(struct merge *merge, struct run *out)
@@ -211,20 +273,16 @@ bool merge_next(struct merge *merge, struct run *out)
 	if (merge->given == merge->nahead) {
 		if (merge->empty != MERGE_NONE || !merge->fronts)
 			return false;
-		if (merge->backward)
-			look_backward(merge);
-		else
-			look_forward(merge);
+		look_ahead(merge);
 		if (!merge->nahead)
 			return false;
 	}
 	const struct merge_stretch *stretch = &merge->ahead[merge->given++];
-	const struct run *window = &merge->windows[stretch->leaf];
-	if (!window->count) {
-		*out = *window;
+	memcpy(out, &merge->windows[stretch->leaf], sizeof *merge->windows);
+	if (__builtin_expect(!out->count, 0)) {
+		out->loss = merge->losses[stretch->leaf];
 		return true;
 	}
-	memcpy(out, window, offsetof(struct run, loss));
 	out->first = merge->backward ? stretch->pos - stretch->count + 1 : stretch->pos;
 	out->count = stretch->count;
 	return true;

@@ -12,9 +12,15 @@
 #include "index/events.h"
 #include "index/loser.h"
 
-enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX };
+#include <stddef.h>
+
+enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 4 };
 
 struct merge_front; /* what is left of a window: all that the tree is played with */
+
+struct merge_window { /* a run without its loss: one line of a cache */
+	unsigned char run[offsetof(struct run, loss)];
+};
 
 struct merge_stretch { /* consecutive entries of one window */
 	uint32_t leaf, pos, count;
@@ -22,11 +28,20 @@ struct merge_stretch { /* consecutive entries of one window */
 
 struct merge {
 	struct loser tree;
-	struct merge_front *fronts; /* per leaf */
-	struct run *windows;        /* per leaf */
-	int64_t *second;            /* per leaf, the key behind its head, loaded early */
+	struct merge_front *fronts;   /* per leaf */
+	struct merge_window *windows; /* per leaf */
+	struct event *losses;         /* per leaf, instead of a window */
+	int64_t *next;                /* per leaf, the key behind its head, loaded early */
+	struct run coming;
 	bool backward;
-	uint32_t lag;
+	bool far;    /* so many leaves that their batches lie in no near cache */
+	bool bursts; /* runs were long of late */
+	/*
+	 * Where there are many leaves: told that a window has `left` entries left, MERGE_SOON and
+	 * fewer. NULL: nobody is.
+	 */
+	void (*soon)(void *arg, uint32_t leaf, uint32_t left);
+	void *soon_arg;
 	uint32_t empty; /* the leaf whose window is used up; MERGE_NONE: none is */
 	uint32_t nahead, given;
 	struct merge_stretch ahead[MERGE_AHEAD];
@@ -36,7 +51,7 @@ void merge_init(struct merge *merge, uint32_t leaves, bool backward);
 void merge_release(struct merge *merge); /* of zeros, too */
 
 /* Where a leaf's next window goes; then merge_refilled(). */
-struct run *merge_window(struct merge *merge, uint32_t leaf);
+struct run *merge_window(struct merge *merge);
 /* Before merge_build(): all leaves; later the leaf that is `empty`. Not `some`: it has ended. */
 void merge_refilled(struct merge *merge, uint32_t leaf, bool some);
 void merge_build(struct merge *merge);

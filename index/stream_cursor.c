@@ -636,3 +636,40 @@ void stream_cursor_take(struct stream_cursor *cursor, struct run *run)
 	run->packet = &top->info;
 	run->index = top->indexed ? top->index : NULL;
 }
+
+/* Asking early */
+
+static void ask_for(const void *from, size_t bytes)
+{
+	const char *at = from;
+
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch(at + i);
+}
+
+void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
+{
+	enum { DECODER = 512 /* bytes; how many it has is its format's affair */ };
+	const struct open_packet *top;
+
+	if (left == 4) {
+		ask_for(cursor, sizeof *cursor);
+		return;
+	}
+	if (!cursor->nopen)
+		return;
+	if (left == 3) {
+		__builtin_prefetch(cursor->table);
+		__builtin_prefetch(&cursor->open[cursor->nopen - 1]);
+		return;
+	}
+	top = stream_top(cursor);
+	if (left == 2) {
+		ask_for(top, sizeof *top);
+		if (cursor->nopen > 1)
+			ask_for(cursor->open[cursor->nopen - 2], sizeof *top);
+	} else if (left == 1) {
+		ask_for(top->known, sizeof *top->known);
+		ask_for(top->decoder, DECODER);
+	}
+}

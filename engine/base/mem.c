@@ -1,8 +1,11 @@
 /* mem.c - see mem.h; abort is right here because no input can ask for more than it has bytes */
 #include "engine/base/mem.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LINE = 64 /* bytes of a cache's line on most machines */ };
 
 static void *checked(void *memory)
 {
@@ -19,6 +22,16 @@ void *mem_new(size_t size)
 void *mem_new_array(size_t count, size_t size)
 {
 	return checked(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *mem_new_lines(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - LINE)
+		abort();
+	bytes = (bytes + LINE) / LINE * LINE;
+	return memset(checked(aligned_alloc(LINE, bytes)), 0, bytes);
 }
 
 void *mem_resize(void *old, size_t count, size_t size)

@@ -6,6 +6,7 @@
 
 void *mem_new(size_t size);				/* zero-filled */
 void *mem_new_array(size_t count, size_t size);		/* zero-filled; count * size may not overflow */
+void *mem_new_lines(size_t count, size_t size);		/* the same, aligned to a line of a cache */
 void *mem_resize(void *old, size_t count, size_t size); /* new bytes are not cleared */
 char *mem_strdup(const char *text);
 void mem_free(void *memory); /* NULL is fine */

@@ -28,6 +28,11 @@ check_PROGRAMS += %D%/test_loser
 %C%_test_loser_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_loser_LDADD = $(INDEX_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_merge
+%C%_test_merge_SOURCES = %D%/test_merge.c
+%C%_test_merge_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_merge_LDADD = $(INDEX_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_events
 %C%_test_events_SOURCES = %D%/test_events.c $(INDEX_SCENE)
 %C%_test_events_CFLAGS = $(INDEX_TEST_CFLAGS)

@@ -4,11 +4,36 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 
-/* What who takes an event looks at: two lines of a cache. */
+enum { CHUNK = 4 << 20 /* bytes of a store that are allocated at a time */ };
+
+/* What whoever takes an event looks at: two lines of a cache. Then what belongs to the batch. */
 struct lines {
 	struct batch batch;
 	struct batch_values values;
+	struct batch_store *store; /* where it has not got its place yet; or NULL */
+	void *arrays, *slots;      /* NULL: they stand in a store */
 };
+
+struct batch_store {
+	uint32_t room;
+	size_t arrays, slots; /* bytes of a batch */
+	unsigned char **chunks;
+	size_t nchunks, capacity;
+	size_t used; /* of the last chunk */
+};
+
+static struct lines *lines_of(struct batch *batch)
+{
+	return (struct lines *)batch;
+}
+
+static size_t bytes_of_heads(uint32_t room)
+{
+	const struct batch *batch = NULL;
+
+	return room * (sizeof *batch->time + sizeof *batch->at + sizeof *batch->class_index +
+		       sizeof *batch->values->first + sizeof *batch->head + sizeof *batch->flags);
+}
 
 struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes)
 {
@@ -16,9 +41,10 @@ struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes)
 	struct batch *batch = &lines->batch;
 
 	if (slots) {
+		lines->slots = mem_new_lines(slots + 1u, sizeof(struct slot));
 		batch->values = &lines->values;
 		batch->values->classes = classes;
-		batch->values->slots = mem_new_lines(slots + 1u, sizeof(struct slot));
+		batch->values->slots = lines->slots;
 		batch->values->capacity = slots;
 	}
 	batch_room(batch, room);
@@ -29,24 +55,54 @@ void batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
-	if (batch->values)
-		mem_free(batch->values->slots);
-	mem_free(batch->time);
+	mem_free(lines_of(batch)->slots);
+	mem_free(lines_of(batch)->arrays);
 	mem_free(batch);
+}
+
+/* Room for a batch's arrays, and for its slots behind them; a store is as long as its batches. */
+static unsigned char *store_take(struct batch_store *store)
+{
+	const size_t bytes = store->arrays + store->slots;
+
+	if (!store->nchunks || store->used + bytes > CHUNK) {
+		store->chunks = mem_grow(store->chunks, store->nchunks, &store->capacity,
+					 sizeof *store->chunks);
+		store->chunks[store->nchunks++] = mem_new_huge(bytes > CHUNK ? bytes : CHUNK);
+		store->used = 0;
+	}
+	store->used += bytes;
+	return store->chunks[store->nchunks - 1] + store->used - bytes;
+}
+
+static void *move_to_store(struct lines *lines)
+{
+	struct batch_store *store = lines->store;
+	unsigned char *memory = store_take(store);
+
+	lines->store = NULL;
+	if (lines->slots) {
+		mem_free(lines->slots);
+		lines->slots = NULL;
+		lines->values.slots = (struct slot *)(void *)(memory + store->arrays);
+	}
+	return memory;
 }
 
 void batch_room(struct batch *batch, uint32_t room)
 {
-	const size_t each = sizeof *batch->time + sizeof *batch->at + sizeof *batch->class_index +
-			    sizeof *batch->values->first + sizeof *batch->head +
-			    sizeof *batch->flags;
+	struct lines *lines = lines_of(batch);
 
 	if (room <= batch->room)
 		return;
-	mem_free(batch->time);
+	mem_free(lines->arrays);
+	lines->arrays = NULL;
 	batch->room = room;
 	batch->count = 0;
-	batch->time = mem_new_lines(room, each);
+	if (lines->store && lines->store->room == room)
+		batch->time = move_to_store(lines);
+	else
+		batch->time = lines->arrays = mem_new_lines(1, bytes_of_heads(room));
 	batch->at = (uint64_t *)(batch->time + room);
 	batch->class_index = (uint32_t *)(batch->at + room);
 	uint32_t *first = batch->class_index + room;
@@ -54,4 +110,34 @@ void batch_room(struct batch *batch, uint32_t room)
 	batch->flags = batch->head + room;
 	if (batch->values)
 		batch->values->first = first;
+}
+
+static size_t whole_lines(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
+struct batch_store *batch_store_new(uint32_t room, uint32_t slots)
+{
+	struct batch_store *store = mem_new(sizeof *store);
+
+	store->room = room;
+	store->arrays = whole_lines(bytes_of_heads(room));
+	store->slots = slots ? whole_lines((slots + 1u) * sizeof(struct slot)) : 0;
+	return store;
+}
+
+void batch_store_free(struct batch_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->nchunks; i++)
+		mem_free(store->chunks[i]);
+	mem_free(store->chunks);
+	mem_free(store);
+}
+
+void batch_store_use(struct batch_store *store, struct batch *batch)
+{
+	lines_of(batch)->store = store;
 }

@@ -168,6 +168,9 @@ bool events_open(struct index *index, const struct events_options *options, stru
 	events->ntimed = events->ncursors;
 	add_cursors(events, false);
 	events->setup.batch_limit = heads_of_batch(events->ncursors);
+	if (events->ncursors >= MERGE_MANY && !options->unordered)
+		events->setup.store =
+			batch_store_new(events->setup.batch_limit, events->setup.value_slots);
 	if (!events_seek(events, options->begin, options->end, err)) {
 		events_close(events);
 		return false;
@@ -186,6 +189,7 @@ void events_close(struct events *events)
 	kept_drop(events->setup.kept);
 	batch_free(events->setup.scratch);
 	sketch_room_free(events->setup.room);
+	batch_store_free(events->setup.store);
 	mem_free(events->cursors);
 	mem_free(events);
 }

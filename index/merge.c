@@ -19,25 +19,24 @@
 #include <string.h>
 
 enum {
-	MANY = 32, /* leaves; what fewer lead to is near anyway */
-	LONG = 6   /* entries of a run, from which on its end is sought */
+	LONG = 6 /* entries of a run, from which on its end is sought */
 };
 
-struct merge_front {        /* one line of a cache */
-	const nstime *time; /* of the window's entries; of a loss: its own */
+struct merge_front {
+	/* of the window's entries; of a loss: its own. Each front is a line of a cache. */
+	_Alignas(64) const nstime *time;
 	const uint32_t *class_index;
 	const uint32_t *first;    /* of values; without them the same as class_index */
 	const struct slot *slots; /* NULL: no values */
 	const struct batch *batch;
 	const struct batch_values *values;
 	uint32_t pos, left; /* the head, and how many are left with it */
-	uint64_t unused;
 };
 
 void merge_init(struct merge *merge, uint32_t leaves, bool backward)
 {
 	merge->backward = backward;
-	merge->far = leaves >= MANY;
+	merge->far = leaves >= MERGE_MANY;
 	merge->bursts = false;
 	merge->soon = NULL;
 	merge->empty = MERGE_NONE;

@@ -16,6 +16,9 @@
 
 enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 4 };
 
+/* Leaves; what fewer lead to is near anyway. */
+enum { MERGE_MANY = 32 };
+
 struct merge_front; /* what is left of a window: all that the tree is played with */
 
 struct merge_window { /* a run without its loss: one line of a cache */

@@ -29,9 +29,10 @@ struct packet_view {
 	bool backward;
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;
-	uint32_t value_slots;     /* of a batch; 0: values are not decoded with the heads */
-	struct batch **scratch;   /* a spare batch of the whole cursor's */
-	struct sketch_room *room; /* the whole cursor's; NULL: no sketches are made */
+	uint32_t value_slots;      /* of a batch; 0: values are not decoded with the heads */
+	struct batch_store *store; /* of batches; or NULL */
+	struct batch **scratch;    /* a spare batch of the whole cursor's */
+	struct sketch_room *room;  /* the whole cursor's; NULL: no sketches are made */
 	/* Told whenever decoding fails; *info is borrowed for the call. */
 	void (*damaged)(void *arg, uint64_t record, const struct packet_info *info,
 			const struct error *cause);

@@ -18,6 +18,7 @@ struct stream_setup {
 	const struct events_options *options;
 	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
+	struct batch_store *store; /* NULL: few streams */
 	struct batch *scratch;
 	struct sketch_room *room; /* NULL: no sketches are made */
 	/* Called before a packet is opened; false: interrupted. */

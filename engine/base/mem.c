@@ -4,8 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { LINE = 64 /* bytes of a cache's line on most machines */ };
+enum { LINE = 64 /* bytes of a cache's line on most machines */, HUGE = 2 << 20 };
 
 static void *checked(void *memory)
 {
@@ -32,6 +33,16 @@ void *mem_new_lines(size_t count, size_t size)
 		abort();
 	bytes = (bytes + LINE) / LINE * LINE;
 	return memset(checked(aligned_alloc(LINE, bytes)), 0, bytes);
+}
+
+void *mem_new_huge(size_t size)
+{
+	if (size > SIZE_MAX - HUGE)
+		abort();
+	size = (size + HUGE - 1) / HUGE * HUGE;
+	void *memory = checked(aligned_alloc(HUGE, size));
+	madvise(memory, size, MADV_HUGEPAGE);
+	return memory;
 }
 
 void *mem_resize(void *old, size_t count, size_t size)

@@ -101,7 +101,63 @@ static uint64_t parts_of(struct timeline *timeline, struct state *state)
 	return parts < picture->columns ? parts : picture->columns;
 }
 
-/* The intervals, from whoever has them. */
+static bool add_sums(void *arg, const char *path, const struct sums *sums)
+{
+	struct timeline *timeline = arg;
+
+	picture_add_sums(&timeline->picture, path, sums);
+	return true;
+}
+
+/* All columns of a part, from whoever has what holds in them. */
+static bool fill_part(struct timeline *timeline, struct state *state, uint32_t first, uint32_t end,
+		      struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct sums_sink sink = {add_interval, add_sums, timeline};
+	nstime *edges = mem_new_array((size_t)(end - first) + 1, sizeof *edges);
+
+	for (uint32_t i = first; i <= end; i++)
+		edges[i - first] = picture_time(picture, i);
+	picture_part(picture, first, end);
+	bool good = state_sums(state, edges, (size_t)(end - first) + 1, timeline->wanteds.queries,
+			       timeline->wanteds.count, &sink, err);
+	picture_part_end(picture);
+	mem_free(edges);
+	return good;
+}
+
+/* Its open cells, from all intervals of these rows alone. */
+static bool fill_column(struct timeline *timeline, struct state *state, uint32_t column,
+			struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct query **queries = NULL;
+	size_t count = 0, capacity = 0;
+	bool good = true;
+
+	for (size_t i = 0; i < picture->nrows && good; i++) {
+		if (!picture->rows[i].cells[column].open)
+			continue;
+		queries = mem_grow(queries, count, &capacity, sizeof(struct query *));
+		good = query_parse(picture->rows[i].asked, &queries[count], err);
+		count += good;
+	}
+	picture_part(picture, column, column + 1);
+	if (good && count)
+		good = state_intervals(
+			state, picture_time(picture, column), picture_time(picture, column + 1),
+			(const struct query *const *)queries, count, add_interval, timeline, err);
+	while (count > 0)
+		query_free(queries[--count]);
+	mem_free(queries);
+	return good;
+}
+
+/*
+ * The intervals, from whoever has them. Where timelines have sums, these are asked for first; what
+ * they leave open is asked for again.
+ */
 static bool fill_picture(struct timeline *timeline, struct error *err)
 {
 	struct picture *picture = &timeline->picture;
@@ -113,10 +169,11 @@ static bool fill_picture(struct timeline *timeline, struct error *err)
 	for (uint64_t i = 0; i < parts; i++) {
 		uint32_t first = (uint32_t)(columns * i / parts);
 		uint32_t end = (uint32_t)(columns * (i + 1) / parts);
-		picture_part(picture, first, end);
-		if (!state_intervals(state, picture_time(picture, first),
-				     picture_time(picture, end), timeline->wanteds.queries,
-				     timeline->wanteds.count, add_interval, timeline, err))
+		bool good = fill_part(timeline, state, first, end, err);
+
+		for (uint32_t column = first; column < end && good; column++)
+			good = fill_column(timeline, state, column, err);
+		if (!good)
 			return false;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");

@@ -5,6 +5,10 @@
  * part to part, since parts end where columns do. A column that one interval covers is done at
  * once. Of the one that is being filled, how long each value held is kept in a small hash; it is
  * emptied when the row moves on.
+ *
+ * With sums these times are the least that each held. One is the longest for certain when no other
+ * can have held as long, be it listed nowhere. That several values have the column is certain
+ * always.
  */
 #include "repl/picture.h"
 
@@ -16,7 +20,15 @@
 
 struct held { /* a value of the column that is being filled */
 	struct value value;
-	uint64_t time;
+	uint64_t time;  /* at least */
+	uint64_t known; /* of `most`: where the value was listed */
+};
+
+struct bounds { /* what sums leave open in a column; all 0: nothing */
+	bool any;
+	bool several;   /* there are others, or none, too */
+	uint64_t slack; /* each value may have held so much more, */
+	uint64_t most;  /* and this, but for where it was listed */
 };
 
 struct seen { /* a path that came, by its hash; 0: none */
@@ -31,6 +43,8 @@ struct picture_open {
 	size_t nseen, seen_room;
 	char *path;
 	uint32_t column;
+	uint64_t covered; /* of its time */
+	struct bounds bounds;
 	struct held *held;
 	size_t nheld, held_capacity;
 	uint32_t *slots; /* 1 + place in `held`, by hash; a power of two, or none */
@@ -153,7 +167,8 @@ static void grow_slots(struct picture_open *open)
 	}
 }
 
-static void hold(struct picture_open *open, const struct value *value, uint64_t time)
+static void hold(struct picture_open *open, const struct value *value, uint64_t time,
+		 uint64_t known)
 {
 	if (open->nheld * 2 >= open->nslots)
 		grow_slots(open);
@@ -163,43 +178,72 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 		if (!value_equal(&held->value, value))
 			continue;
 		held->time += time;
+		held->known += known;
 		return;
 	}
 	open->held = mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
-	open->held[open->nheld++] = (struct held){keep_value(open->texts, value), time};
+	open->held[open->nheld++] = (struct held){keep_value(open->texts, value), time, known};
 	open->slots[at] = (uint32_t)open->nheld;
+}
+
+/* Did none of the others hold as long, whatever is not known of them? */
+static bool is_decided(const struct picture_open *open, const struct held *longest)
+{
+	const struct bounds *bounds = &open->bounds;
+
+	if (!bounds->any)
+		return true;
+	if (bounds->slack + bounds->most >= longest->time)
+		return false; /* one that is listed nowhere */
+	for (size_t i = 0; i < open->nheld; i++) {
+		const struct held *held = &open->held[i];
+		uint64_t most = held->time + bounds->slack + bounds->most - held->known;
+
+		if (held != longest && most >= longest->time)
+			return false;
+	}
+	return true;
 }
 
 /* The column is over: of values that held equally long, the first. */
 static void close_column(struct picture *picture)
 {
 	struct picture_open *open = picture->open;
+	struct picture_cell *cell = &open->row->cells[open->column];
 	const struct held *longest = open->held;
-	uint64_t sum = 0;
 
 	if (!open->nheld)
 		return;
-	for (size_t i = 0; i < open->nheld; i++) {
-		sum += open->held[i].time;
+	for (size_t i = 0; i < open->nheld; i++)
 		longest = open->held[i].time > longest->time ? &open->held[i] : longest;
-	}
 	uint64_t whole = (uint64_t)picture_time(picture, open->column + 1) -
 			 (uint64_t)picture_time(picture, open->column);
-	open->row->cells[open->column] = (struct picture_cell){
-		row_value(picture, open->row, &longest->value), open->nheld > 1 || sum < whole};
+	*cell = (struct picture_cell){.open = true};
+	if (is_decided(open, longest))
+		*cell = (struct picture_cell){
+			.value = row_value(picture, open->row, &longest->value),
+			.mixed = open->nheld > 1 || open->bounds.several || open->covered < whole};
 	open->nheld = 0;
+	open->covered = 0;
+	open->bounds = (struct bounds){0};
 	memset(open->slots, 0, open->nslots * sizeof *open->slots);
 	arena_reset(open->texts);
 }
 
-static void fill(struct picture *picture, uint32_t column, const struct value *value, uint64_t time)
+static void to_column(struct picture *picture, uint32_t column)
 {
 	struct picture_open *open = picture->open;
 
 	if (open->nheld && open->column != column)
 		close_column(picture);
 	open->column = column;
-	hold(open, value, time);
+}
+
+static void fill(struct picture *picture, uint32_t column, const struct value *value, uint64_t time)
+{
+	to_column(picture, column);
+	hold(picture->open, value, time, 0);
+	picture->open->covered += time;
 }
 
 /* Rows */
@@ -249,6 +293,7 @@ static uint32_t add_row(struct picture *picture, const char *path)
 				 sizeof *picture->rows);
 	picture->rows[picture->nrows++] =
 		(struct picture_row){.path = arena_strdup(picture->arena, buf_text(&clean)),
+				     .asked = arena_strdup(picture->arena, path),
 				     .cells = arena_array(picture->arena, picture->columns,
 							  sizeof(struct picture_cell))};
 	buf_release(&clean);
@@ -282,6 +327,11 @@ static void begin_row(struct picture *picture, const char *path)
 	open->row = seen->row ? &picture->rows[seen->row - 1] : NULL;
 }
 
+void picture_part_end(struct picture *picture)
+{
+	end_row(picture);
+}
+
 void picture_part(struct picture *picture, uint32_t first, uint32_t end)
 {
 	end_row(picture);
@@ -303,6 +353,16 @@ void picture_finish(struct picture *picture)
 		qsort(picture->rows, picture->nrows, sizeof *picture->rows, by_path);
 }
 
+/* False: the row is one too many. */
+static bool to_row(struct picture *picture, const char *path)
+{
+	struct picture_open *open = picture->open;
+
+	if (!open->any || strcmp(open->path, path) != 0)
+		begin_row(picture, path);
+	return open->row != NULL;
+}
+
 void picture_add(struct picture *picture, const struct interval *interval)
 {
 	struct picture_open *open = picture->open;
@@ -311,11 +371,7 @@ void picture_add(struct picture *picture, const struct interval *interval)
 	nstime begin = interval->begin > from ? interval->begin : from;
 	nstime end = interval->end < to ? interval->end : to;
 
-	if (begin >= end)
-		return;
-	if (!open->any || strcmp(open->path, interval->path) != 0)
-		begin_row(picture, interval->path);
-	if (!open->row)
+	if (begin >= end || !to_row(picture, interval->path))
 		return;
 	uint32_t first = column_of(picture, begin), last = column_of(picture, end - 1);
 	for (uint32_t column = first; column <= last; column++) {
@@ -332,6 +388,22 @@ void picture_add(struct picture *picture, const struct interval *interval)
 		high = high < end ? high : end;
 		fill(picture, column, &interval->value, (uint64_t)high - (uint64_t)low);
 	}
+}
+
+void picture_add_sums(struct picture *picture, const char *path, const struct sums *sums)
+{
+	struct picture_open *open = picture->open;
+
+	if (!sums->count || !to_row(picture, path))
+		return;
+	to_column(picture, column_of(picture, sums->begin));
+	for (size_t i = 0; i < sums->count; i++)
+		hold(open, &sums->values[i].value, sums->values[i].time, sums->most);
+	open->covered += (uint64_t)sums->end - (uint64_t)sums->begin;
+	open->bounds.any = true;
+	open->bounds.several |= sums->none || sums->others;
+	open->bounds.slack += sums->slack;
+	open->bounds.most += sums->most;
 }
 
 bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at,

@@ -11,11 +11,12 @@
 #define REPL_PICTURE_H
 
 #include "engine/base/arena.h"
-#include "state/state.h"
+#include "state/sums.h"
 
 struct picture_cell {
 	uint32_t value; /* 1 + place in the row's values; 0: none is known */
 	bool mixed;     /* it is not the only one */
+	bool open;      /* sums did not decide: it needs the column's intervals */
 };
 
 struct picture_value {
@@ -24,7 +25,8 @@ struct picture_value {
 };
 
 struct picture_row {
-	const char *path;
+	const char *path;           /* as it may be shown */
+	const char *asked;          /* as it came */
 	struct picture_cell *cells; /* as many as the picture has columns */
 	struct picture_value *values;
 	size_t nvalues, values_capacity;
@@ -61,7 +63,13 @@ void picture_part(struct picture *picture, uint32_t first, uint32_t end);
  * intervals of one path come together and rise. What is outside of the part is cut off.
  */
 void picture_add(struct picture *picture, const struct interval *interval);
-void picture_finish(struct picture *picture); /* after the last one: rows are in order of path */
+/*
+ * Sums in place of intervals (state/sums.h), of what lies in one column. A cell that they leave
+ * open is to be filled by all intervals of its column, as a part.
+ */
+void picture_add_sums(struct picture *picture, const char *path, const struct sums *sums);
+void picture_part_end(struct picture *picture); /* cells of the part tell whether they are open */
+void picture_finish(struct picture *picture);   /* after the last one: rows are in order of path */
 
 /* Where column c begins; of the number of columns, the picture's end. */
 nstime picture_time(const struct picture *picture, uint32_t column);

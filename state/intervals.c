@@ -376,8 +376,10 @@ void tracks_forget(struct tracks *tracks)
 
 void tracks_release(struct tracks *tracks)
 {
-	for (size_t i = 0; i < tracks->count; i++)
+	for (size_t i = 0; i < tracks->count; i++) {
 		mem_free(tracks->items[i].spans);
+		mem_free(tracks->items[i].sums);
+	}
 	mem_free(tracks->items);
 	mem_free(tracks->places);
 	mem_free(tracks->listed);
@@ -389,16 +391,31 @@ void tracks_release(struct tracks *tracks)
 /* ---- giving them out ---- */
 
 struct giving {
-	bool (*each)(void *arg, const struct interval *interval);
-	void *arg;
+	struct sums_sink sink;
 	nstime begin, end;
 	bool within;
 };
+
+/* Sums from *at on that begin before t. False: enough. */
+static bool give_sums(const struct giving *giving, const char *path, const struct track *track,
+		      nstime t, size_t *at)
+{
+	for (; *at < track->nsums && track->sums[*at].sums.begin < t; ++*at) {
+		struct sums sums = track->sums[*at].sums;
+
+		sums.values = track->sums[*at].values;
+		if (!giving->sink.sums(giving->sink.arg, path, &sums))
+			return false;
+	}
+	return true;
+}
 
 /* False: enough. */
 static bool give(const struct giving *giving, const char *path, const struct track *track,
 		 nstime named)
 {
+	size_t sums = 0;
+
 	for (size_t i = 0; i < track->count; i++) {
 		const struct span *span = &track->spans[i];
 		struct interval interval = {path, span->begin, span->end, span->value};
@@ -412,10 +429,11 @@ static bool give(const struct giving *giving, const char *path, const struct tra
 			continue;
 		if (giving->within && interval.end > giving->end)
 			interval.end = giving->end;
-		if (!giving->each(giving->arg, &interval))
+		if (!give_sums(giving, path, track, span->begin, &sums) ||
+		    !giving->sink.interval(giving->sink.arg, &interval))
 			return false;
 	}
-	return true;
+	return give_sums(giving, path, track, NSTIME_MAX, &sums);
 }
 
 static bool is_asked(struct tracks *tracks, const struct track *track)
@@ -515,23 +533,26 @@ static bool widen(struct feed *feed, nstime *begin, nstime *end, struct error *e
 	return true;
 }
 
-static bool ask(struct state *state, nstime begin, nstime end, const struct query *const *queries,
-		size_t nqueries, bool within,
-		bool (*each)(void *arg, const struct interval *interval), void *arg,
+struct question {
+	nstime begin, end;
+	const nstime *edges; /* see sums.h */
+	size_t nedges;
+	bool within; /* ends that reach over the range may be cut */
+	const struct query *const *queries;
+	size_t nqueries;
+};
+
+static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
 		struct error *err)
 {
-	struct giving giving = {each, arg, begin, end, within};
+	nstime begin = question->begin, end = question->end;
+	struct giving giving = {*sink, begin, end, question->within};
 	struct wanted wanted;
 	struct followed followed = {0};
-	struct tracks tracks = {.state = state,
-				.wanted = &wanted,
-				.followed = &followed,
-				.begin = begin,
-				.end = end,
-				.within = within};
+	struct tracks tracks = {.begin = begin, .end = end};
 	bool ok = true, again = begin < end;
 
-	wanted_init(state, queries, nqueries, &wanted);
+	wanted_init(state, question->queries, question->nqueries, &wanted);
 	while (ok && again) {
 		nstime from = tracks.begin, to = tracks.end;
 		size_t before = followed.count;
@@ -542,10 +563,12 @@ static bool ask(struct state *state, nstime begin, nstime end, const struct quer
 					 .followed = &followed,
 					 .begin = from,
 					 .end = to,
-					 .within = within};
+					 .edges = question->edges,
+					 .nedges = question->nedges,
+					 .within = question->within};
 		ok = tracks_make(&tracks, err);
 		again = followed.count > before;
-		if (ok && !again && !within && tracks_loose(&tracks, begin, end)) {
+		if (ok && !again && !question->within && tracks_loose(&tracks, begin, end)) {
 			again = true;
 			ok = widen(state->feed, &tracks.begin, &tracks.end, err);
 		}
@@ -563,7 +586,10 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err)
 {
-	return ask(state, begin, end, queries, nqueries, false, each, arg, err);
+	struct question question = {
+		.begin = begin, .end = end, .queries = queries, .nqueries = nqueries};
+
+	return ask(state, &question, &(struct sums_sink){.interval = each, .arg = arg}, err);
 }
 
 bool intervals_within(struct state *state, nstime begin, nstime end,
@@ -571,5 +597,26 @@ bool intervals_within(struct state *state, nstime begin, nstime end,
 		      bool (*each)(void *arg, const struct interval *interval), void *arg,
 		      struct error *err)
 {
-	return ask(state, begin, end, queries, nqueries, true, each, arg, err);
+	struct question question = {.begin = begin,
+				    .end = end,
+				    .within = true,
+				    .queries = queries,
+				    .nqueries = nqueries};
+
+	return ask(state, &question, &(struct sums_sink){.interval = each, .arg = arg}, err);
+}
+
+bool state_sums(struct state *state, const nstime *edges, size_t nedges,
+		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
+		struct error *err)
+{
+	struct question question = {.begin = edges[0],
+				    .end = edges[nedges - 1],
+				    .edges = edges,
+				    .nedges = nedges,
+				    .within = true,
+				    .queries = queries,
+				    .nqueries = nqueries};
+
+	return ask(state, &question, sink, err);
 }

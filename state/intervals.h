@@ -2,11 +2,18 @@
 #ifndef STATE_INTERVALS_H
 #define STATE_INTERVALS_H
 
+#include "state/slices/tops.h"
 #include "state/state_internal.h"
+#include "state/sums.h"
 
 struct span { /* [begin, end) */
 	nstime begin, end;
 	struct value value; /* text lives as long as the attribute table */
+};
+
+struct track_sums {       /* in place of spans */
+	struct sums sums; /* without its `values` */
+	struct summed_value values[TOPS_VALUES];
 };
 
 struct track {
@@ -19,6 +26,8 @@ struct track {
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
 	size_t seen; /* 1 + number of the span that a sweep saw last */
+	struct track_sums *sums; /* rising; its spans are none there */
+	size_t nsums, sums_capacity;
 };
 
 /* Operands that must be followed from the start of the run: their `initial` may end unseen. */
@@ -32,6 +41,8 @@ struct tracks {
 	struct wanted *wanted;
 	nstime begin, end;
 	bool within;           /* what reaches over an end need not be followed beyond it */
+	const nstime *edges;   /* of columns: sums may stand for what lies in one */
+	size_t nedges;         /* 0: they may not */
 	struct listed *listed; /* all attributes of its lists, when they could be told */
 	size_t nlisted;
 	bool all_known;          /* no list, or it could */

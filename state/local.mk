@@ -50,8 +50,9 @@ libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
 	%D%/slices/numbers.c %D%/slices/numbers.h \
 	%D%/slices/numbers_internal.h %D%/slices/numbers_store.c %D%/slices/resume.c %D%/slices/shard.c \
 	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_names.c %D%/slices/shard_side.c \
-	%D%/slices/slice.h %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/slice_get.c %D%/slices/slice_moment.c \
-	%D%/slices/shard_moment.c \
-	%D%/slices/slice_put.c %D%/slices/slice_walk.c %D%/stored.c %D%/stored.h %D%/stored_tracks.c %D%/stored_tracks.h \
+	%D%/slices/slice.h %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/slice_get.c \
+	%D%/slices/slice_moment.c %D%/slices/shard_moment.c %D%/slices/slice_put.c \
+	%D%/slices/slice_walk.c %D%/slices/tops.c %D%/slices/tops.h %D%/stored.c %D%/stored.h \
+	%D%/stored_sums.c %D%/stored_tracks.c %D%/stored_tracks.h \
 	%D%/stored_walk.c %D%/timelines.c \
-	%D%/timelines.h
+	%D%/sums.h %D%/timelines.h

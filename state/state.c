@@ -137,6 +137,11 @@ struct rules *state_rules(const struct state *state)
 	return state->options.rules;
 }
 
+uint64_t state_changes_read(const struct state *state)
+{
+	return state->changes_read;
+}
+
 const char *state_evaluation(const struct state *state)
 {
 	return state->evaluation;

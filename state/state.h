@@ -83,6 +83,8 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 
 /* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
 const char *state_evaluation(const struct state *state);
+/* Stored changes that were looked at so far, where timelines answered. */
+uint64_t state_changes_read(const struct state *state);
 /* What a question would do, without doing it: lines of text. */
 bool state_explain(struct state *state, const struct moment *moment,
 		   const struct query *const *queries, size_t nqueries, struct buf *out,

@@ -63,6 +63,7 @@ struct state {
 	struct backward_statistics last_pass;
 	uint64_t last_run; /* events that the last forward run saw */
 	uint64_t handed;   /* runs of which something else read what reached over their ranges */
+	uint64_t changes_read; /* of timelines, for values over ranges */
 };
 
 /* As state_open(), over any feed (borrowed). */

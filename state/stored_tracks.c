@@ -39,8 +39,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
 }
 
-static void feed_stored(struct feeding *feeding, struct track *track, nstime at,
-			struct slice_value stored)
+void feed_stored(struct feeding *feeding, struct track *track, nstime at, struct slice_value stored)
 {
 	struct value value;
 
@@ -71,15 +70,22 @@ static void add_whole(struct feeding *feeding, uint32_t attr)
 	feeding->whole[feeding->nwhole++] = attr;
 }
 
+/* May attributes of the number's chunk be wanted, but for those that are named? */
+static bool is_wanted_shape(struct feeding *feeding, uint32_t number)
+{
+	const struct tracks *tracks = feeding->tracks;
+	uint32_t shape = shard_shape(feeding->shard, number);
+
+	return shape != ATTR_ABSENT && (wanted_lists_shape(feeding->state, tracks->wanted, shape) ||
+					(shape < tracks->nshapes && tracks->operand_shapes[shape]));
+}
+
 static bool choose(struct feeding *feeding, uint32_t number)
 {
-	uint32_t shape = shard_shape(feeding->shard, number), attr;
 	struct value initial;
+	uint32_t attr;
 
-	if (shape == ATTR_ABSENT)
-		return false;
-	if (!wanted_lists_shape(feeding->state, feeding->tracks->wanted, shape) &&
-	    !(shape < feeding->tracks->nshapes && feeding->tracks->operand_shapes[shape]))
+	if (!is_wanted_shape(feeding, number))
 		return false;
 	attr = shard_attr(feeding->shard, number);
 	if (attr == ATTR_ABSENT) {
@@ -94,7 +100,7 @@ static bool choose(struct feeding *feeding, uint32_t number)
 	return false;
 }
 
-static bool takes(struct feeding *feeding, uint64_t number)
+bool feed_takes(struct feeding *feeding, uint64_t number)
 {
 	if (number >= shard_numbers(feeding->shard)) {
 		feeding->failed = true;
@@ -180,6 +186,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 	struct slice_value last = {0}, values[SLICE_BLOCK];
 	bool many = to - from > open->block.count / 3;
 
+	feeding->state->changes_read += to - from;
 	for (uint32_t i = from; i < to; i++)
 		slice_run_soon(&feeding->slice->ticks, open->keys[i] & mask);
 	if (many)
@@ -196,8 +203,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 	}
 }
 
-/* The track of a number; NULL: damage. Until another is added. */
-static struct track *track_number(struct feeding *feeding, uint64_t number)
+struct track *feed_track(struct feeding *feeding, uint64_t number)
 {
 	uint32_t attr = shard_attr(feeding->shard, (uint32_t)number);
 
@@ -229,6 +235,30 @@ static uint32_t same_end(const struct feeding *feeding, uint32_t from)
 	return from;
 }
 
+static bool is_fed(struct feeding *feeding, uint64_t number)
+{
+	return feed_takes(feeding, number) && !summing_has(feeding, number, feeding->slice->number);
+}
+
+/*
+ * Is nothing of block j fed? Where it is of one attribute, that tells; where it is of one chunk,
+ * its shape may.
+ */
+static bool is_passed(struct feeding *feeding, uint32_t j)
+{
+	const struct slice *slice = feeding->slice;
+	uint64_t first, last;
+
+	if (j + 1 >= slice->changes.nblocks)
+		return false;
+	first = slice_run_first(&slice->changes, j) >> slice->tick_bits;
+	last = slice_run_first(&slice->changes, j + 1) >> slice->tick_bits;
+	if (first == last)
+		return !is_fed(feeding, first);
+	return first / CHUNK == last / CHUNK && !feeding->nnamed &&
+	       first < shard_numbers(feeding->shard) && !is_wanted_shape(feeding, (uint32_t)first);
+}
+
 static void feed_all(struct feeding *feeding)
 {
 	const struct slice_opened *open = &feeding->walk.changes;
@@ -237,6 +267,8 @@ static void feed_all(struct feeding *feeding)
 	struct track *track = NULL;
 
 	for (uint32_t j = 0; j < slice->changes.nblocks && !feeding->failed; j++) {
+		if (is_passed(feeding, j))
+			continue;
 		if (!slice_walk_open(&feeding->walk, j)) {
 			feeding->failed = true;
 			return;
@@ -246,8 +278,8 @@ static void feed_all(struct feeding *feeding)
 
 			end = same_end(feeding, i);
 			if (number != last)
-				track = takes(feeding, number) ? track_number(feeding, number)
-							       : NULL;
+				track = is_fed(feeding, number) ? feed_track(feeding, number)
+								: NULL;
 			last = number;
 			if (track)
 				feed_run(feeding, track, i, end);
@@ -277,7 +309,7 @@ static void feed_number(struct feeding *feeding, uint32_t number)
 		if (i == open->block.count || open->keys[i] >> slice->tick_bits != number)
 			continue;
 		end = same_end(feeding, i);
-		track = track ? track : track_number(feeding, number);
+		track = track ? track : feed_track(feeding, number);
 		if (track)
 			feed_run(feeding, track, i, end);
 	}
@@ -296,7 +328,7 @@ static void feed_snapshot(struct feeding *feeding)
 			return;
 		}
 		for (uint32_t i = 0; i < block.count && !feeding->failed; i++) {
-			if (!takes(feeding, keys[i]))
+			if (!feed_takes(feeding, keys[i]))
 				continue;
 			uint32_t attr = shard_attr(feeding->shard, (uint32_t)keys[i]);
 			if (attr == ATTR_ABSENT)
@@ -326,10 +358,13 @@ static void feed_snapshot_named(struct feeding *feeding)
 	}
 }
 
-static void feed_slice(struct feeding *feeding, uint32_t s, bool first)
+static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool last)
 {
-	if (!slice_load(feeding, s))
+	if (feeding->tracks->nedges && !first && !last && summing_slice(feeding, s))
 		return;
+	if (feeding->failed || !slice_load(feeding, s))
+		return;
+	summing_resume(feeding, s);
 	if (first && feeding->all)
 		feed_snapshot(feeding);
 	else if (first)
@@ -337,7 +372,8 @@ static void feed_slice(struct feeding *feeding, uint32_t s, bool first)
 	if (feeding->all)
 		feed_all(feeding);
 	for (size_t i = 0; i < feeding->nnamed && !feeding->all; i++)
-		feed_number(feeding, feeding->named[i]);
+		if (!summing_has(feeding, feeding->named[i], s))
+			feed_number(feeding, feeding->named[i]);
 }
 
 /* ---- one shard ---- */
@@ -379,6 +415,7 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 	feeding->named = mem_new_array(tracks->wanted->nattrs + tracks->followed->count + 1,
 				       sizeof *feeding->named);
 	name_numbers(feeding);
+	summing_begin(feeding);
 	if (shard_slices(feeding->shard)) {
 		if (first)
 			s = shard_slice_at(feeding->shard, tracks->begin);
@@ -389,7 +426,7 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 			feeding->low = shard_record(feeding->shard, s)->begin;
 		feeding->high = shard_record(feeding->shard, last)->end;
 		for (bool begins = first; s <= last && !feeding->failed; s++, begins = false)
-			feed_slice(feeding, s, begins);
+			feed_slice(feeding, s, begins, s == last);
 	}
 	mem_free(feeding->choices);
 	mem_free(feeding->named);
@@ -432,7 +469,7 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 					break;
 				}
 				for (uint32_t n = 0; n < block.count; n++)
-					if (takes(feeding, keys[n] >> slice->tick_bits))
+					if (feed_takes(feeding, keys[n] >> slice->tick_bits))
 						track_of(feeding,
 							 shard_attr(shard,
 								    (uint32_t)(keys[n] >>
@@ -577,6 +614,7 @@ bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *e
 	mem_free(feeding.whole);
 	mem_free(feeding.fills);
 	mem_free(feeding.fill_keys);
+	summing_release(&feeding.summing);
 	stored->state->evaluation = "slices";
 	return !feeding.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
 }

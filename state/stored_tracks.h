@@ -7,6 +7,13 @@
 /* Of a span that was there before all that was fed. */
 #define BEFORE_ALL (NSTIME_MIN + 1)
 
+/* stored_sums.c: slices whose sums are taken in place of their changes */
+struct summing {
+	uint32_t *in;   /* by number: 1 + the slice of which its sums were taken last */
+	uint32_t *open; /* numbers of which no slice behind that one was fed yet */
+	size_t nopen, capacity;
+};
+
 struct feeding {
 	struct tracks *tracks;
 	struct stored *stored;
@@ -27,6 +34,7 @@ struct feeding {
 	struct slice_fill *fills; /* with `keys` */
 	uint64_t *fill_keys;
 	size_t nfills, fills_room;
+	struct summing summing;
 };
 
 struct next_change {
@@ -43,6 +51,27 @@ struct next_change {
 void feed_value(struct feeding *feeding, struct track *track, nstime at, const struct value *value,
 		bool deleted);
 void feed_next_change(struct feeding *feeding, struct track *track, const struct next_change *next);
+
+/* What a stored value says. */
+void feed_stored(struct feeding *feeding, struct track *track, nstime at,
+		 struct slice_value stored);
+/* Is the number wanted? */
+bool feed_takes(struct feeding *feeding, uint64_t number);
+/* Its track; NULL: damage. Until another is added. */
+struct track *feed_track(struct feeding *feeding, uint64_t number);
+
+/* ---- stored_sums.c: slices whose sums are taken ---- */
+
+void summing_begin(struct feeding *feeding); /* a shard */
+void summing_release(struct summing *summing);
+/* Takes sums where the slice lies in one column. True: nothing else of it is wanted. */
+bool summing_slice(struct feeding *feeding, uint32_t s);
+/* The slice is loaded: feeds what its snapshot has of numbers that were not fed. */
+void summing_resume(struct feeding *feeding, uint32_t s);
+static inline bool summing_has(const struct feeding *feeding, uint64_t number, uint32_t s)
+{
+	return feeding->summing.in && feeding->summing.in[number] == s + 1;
+}
 
 /* ---- stored_walk.c: from change to change of one attribute ---- */
 

@@ -8,7 +8,7 @@
 #include "state/slices/numbers.h"
 #include "state/timelines.h"
 
-enum { TIMELINES_FORMAT = 2 };
+enum { TIMELINES_FORMAT = 3 };
 
 struct building {
 	const struct timelines_part *part;

@@ -231,6 +231,7 @@ static void slice_begin(struct builder *builder, nstime t)
 	now->times = builder->times && builder->slices == 0;
 	now->strings = builder->strings;
 	now->numbers = builder->next_number;
+	now->busy = builder->least ? 1 : TOPS_LEAST;
 	builder->target = target < SLICE_LEAST  ? SLICE_LEAST
 			  : target > SLICE_MOST ? SLICE_MOST
 						: target;

@@ -50,6 +50,8 @@ void gathered_clear(struct gathered *gathered)
 void encoding_release(struct encoding *encoding)
 {
 	buf_release(&encoding->bytes);
+	buf_release(&encoding->tops);
+	tops_work_free(encoding->tops_work);
 	buf_release(&encoding->snapshot);
 	mem_free(encoding->keys);
 	mem_free(encoding->numbers);
@@ -196,21 +198,20 @@ static void fill_columns_free(struct fill_columns *columns)
 
 /* ---- the slice ---- */
 
-static void put_snapshot(const struct live_before *live, struct buf *out)
+static struct slice_column live_column(const struct live_before *live)
 {
-	struct slice_column column = {live->keys, live->numbers, live->kinds, live->ages,
-				      live->count};
-
-	buf_clear(out);
-	slice_column_put(&column, out);
+	return (struct slice_column){live->keys, live->numbers, live->kinds, live->ages,
+				     live->count};
 }
 
 void gathered_encode(struct gathered *gathered, struct encoding *out)
 {
 	unsigned tick_bits = bits_width(gathered->nticks);
+	struct slice_column live = live_column(&gathered->live);
 	struct fill_columns fills;
 
-	put_snapshot(&gathered->live, &out->snapshot);
+	buf_clear(&out->snapshot);
+	slice_column_put(&live, &out->snapshot);
 	fill_columns_make(gathered, tick_bits, &fills);
 	scatter(gathered, tick_bits, out);
 	struct slice_parts parts = {
@@ -229,6 +230,8 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 	};
 	buf_clear(&out->bytes);
 	slice_put(&parts, &out->bytes);
+	buf_clear(&out->tops);
+	tops_put(&parts, &live, gathered->busy, &out->tops_work, &out->tops);
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,

@@ -8,6 +8,7 @@
 #include "state/slices/builder.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
+#include "state/slices/tops.h"
 
 enum { CHANGE_FILLED = 0x80 /* in its kind: it is what a fill says */ };
 
@@ -48,6 +49,7 @@ struct gathered {
 	uint64_t *touched; /* bit per number */
 	size_t words;
 	uint32_t strings, numbers; /* not yet given when it began */
+	uint32_t busy;             /* changes of an attribute that has tops, at least */
 	/* stored with it */
 	uint64_t events;
 	struct fresh_names *names;
@@ -60,7 +62,8 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
-	struct buf bytes, snapshot;
+	struct buf bytes, snapshot, tops;
+	struct tops_work *tops_work;
 	struct slice_record record;
 	uint64_t *keys;
 	int64_t *numbers;
@@ -71,7 +74,7 @@ struct encoding {
 };
 
 void encoding_release(struct encoding *encoding);
-/* Bytes and record of the slice. Changes the gathered fills' order. */
+/* Bytes, tops and record of the slice. Changes the gathered fills' order. */
 void gathered_encode(struct gathered *gathered, struct encoding *out);
 
 #endif

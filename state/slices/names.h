@@ -12,7 +12,7 @@
 #include "state/slices/numbers.h"
 
 enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K', KEY_NAMES = 'N' };
-enum { PART_SLICE, PART_CLASSES, PART_STRINGS };
+enum { PART_SLICE, PART_CLASSES, PART_STRINGS, PART_TOPS };
 
 struct name_key {
 	uint8_t bytes[STORE_KEY_MAX];

@@ -127,6 +127,15 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct erro
 	return &shard->slice;
 }
 
+bool shard_tops(struct shard *shard, uint32_t slice, struct tops *out)
+{
+	struct name_key key;
+	struct bytes value;
+
+	name_key_data(&key, slice, PART_TOPS);
+	return store_get(shard->txn, name_key_bytes(&key), &value) && tops_open(value, out);
+}
+
 /* ---- one number ---- */
 
 enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,

@@ -13,6 +13,7 @@
 #include "state/slices/builder.h"
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
+#include "state/slices/tops.h"
 
 #define NUMBER_ABSENT UINT32_MAX
 
@@ -33,6 +34,8 @@ const struct slice_record *shard_record(const struct shard *shard, uint32_t slic
 uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
 const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
+/* What it has of its busy attributes; borrowed likewise. False: nothing, or damage. */
+bool shard_tops(struct shard *shard, uint32_t slice, struct tops *out);
 
 /* ---- names ---- */
 

@@ -1,12 +1,16 @@
 /*
  * fuzz_slices.c - a slice, and what is stored beside it, of any bytes: refused or read, never left
  *
- * The first byte says which: a slice, names of classes, keys of entities, a pattern.
+ * The first byte says which: a slice, names of classes, keys of entities, a pattern, tops.
  */
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
+#include "state/slices/tops.h"
 
 #include "engine/base/mem.h"
+
+#include <string.h>
+#include <xxhash.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -84,6 +88,21 @@ static void read_names(uint8_t which, const uint8_t *data, size_t size)
 	attrs_free(attrs);
 }
 
+/* With the right check in front, which no chance would make. */
+static void read_tops(uint8_t *data, size_t size)
+{
+	uint32_t check = size > 4 ? (uint32_t)XXH3_64bits(data + 4, size - 4) : 0;
+	struct tops tops, all;
+	struct top top;
+
+	if (size > 4)
+		memcpy(data, &check, sizeof check);
+	if (!tops_open((struct bytes){data, size}, &tops))
+		return;
+	for (all = tops; tops_next(&all, &top) == SLICE_FOUND;)
+		tops_find(&tops, top.number, &top);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *copy;
@@ -93,10 +112,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = mem_new(size); /* of this size: reading behind it is seen */
 	if (size > 1)
 		memcpy(copy, data + 1, size - 1);
-	if (data[0] % 4 == 0)
+	if (data[0] % 5 == 0)
 		read_slice(copy, size - 1);
+	else if (data[0] % 5 == 4)
+		read_tops(copy, size - 1);
 	else
-		read_names(data[0] % 4, copy, size - 1);
+		read_names(data[0] % 5, copy, size - 1);
 	mem_free(copy);
 	return 0;
 }

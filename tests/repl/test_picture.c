@@ -109,6 +109,93 @@ static void longest_value_wins(void **state)
 	}
 }
 
+/* Sums of [from, to), which lists some of the values that held longest. */
+static void add_sums(struct picture *picture, const char *path, const struct truth *truth, int from,
+		     int to)
+{
+	struct summed_value values[VALUES];
+	struct sums sums = {.begin = from, .end = to, .values = values};
+	uint64_t time[VALUES + 1] = {0}, rounded = (uint64_t)rand() % 3;
+	size_t most = 1 + (size_t)rand() % VALUES;
+
+	for (int t = from; t < to; t++)
+		time[truth->at[t]]++;
+	sums.none = time[0] > 0;
+	for (;;) {
+		int longest = 1;
+
+		for (int value = 2; value <= VALUES; value++)
+			longest = time[value] > time[longest] ? value : longest;
+		if (!time[longest])
+			break;
+		if (sums.count == most) {
+			sums.others = true;
+			sums.most = time[longest];
+			break;
+		}
+		values[sums.count++] = (struct summed_value){
+			number((uint64_t)longest),
+			time[longest] > rounded ? time[longest] - rounded : 0};
+		time[longest] = 0;
+	}
+	sums.slack = rounded;
+	picture_add_sums(picture, path, &sums);
+}
+
+/* What is drawn, some of it as sums that lie in one column each. */
+static void draw_summed(struct picture *picture, const char *path, const struct truth *truth)
+{
+	for (uint32_t column = 0; column < picture->columns; column++) {
+		int from = (int)picture_time(picture, column);
+		int to = (int)picture_time(picture, column + 1);
+
+		for (int t = from, end; t < to; t = end) {
+			end = t + 1 + rand() % (to - t);
+			if (rand() % 3) {
+				add_sums(picture, path, truth, t, end);
+				continue;
+			}
+			for (end = t + 1; end < to && truth->at[end] == truth->at[t];)
+				end++;
+			if (truth->at[t])
+				picture_add(picture,
+					    &(struct interval){path, t, end,
+							       number((uint64_t)truth->at[t])});
+		}
+	}
+	picture_part_end(picture);
+}
+
+static void sums_decide_or_leave_open(void **state)
+{
+	size_t decided = 0, open = 0;
+
+	(void)state;
+	for (unsigned seed = 0; seed < 3000; seed++) {
+		struct picture picture;
+		struct truth truth;
+		srand(seed);
+		nstime begin = rand() % 100, end = begin + 1 + rand() % (SPAN - (int)begin);
+		picture_init(&picture, begin, end, 1 + (uint32_t)rand() % 20, 1);
+		make_random(&truth);
+		draw_summed(&picture, "a", &truth);
+		for (uint32_t c = 0; c < picture.columns && picture.nrows; c++) {
+			open += picture.rows[0].cells[c].open;
+			decided += !picture.rows[0].cells[c].open;
+			if (!picture.rows[0].cells[c].open)
+				continue;
+			picture_part(&picture, c, c + 1);
+			draw(&picture, "a", &truth, picture_time(&picture, c),
+			     picture_time(&picture, c + 1));
+		}
+		picture_finish(&picture);
+		for (uint32_t c = 0; c < picture.columns && picture.nrows; c++)
+			check_cell(&picture, &picture.rows[0], c, &truth);
+		picture_release(&picture);
+	}
+	assert_true(decided > open && open > 1000);
+}
+
 /* A column may hold any number of values; texts need not live longer than the call. */
 static void many_values_in_a_column(void **state)
 {
@@ -336,10 +423,11 @@ static void looks(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(label_rows) + COUNT(tick_rows) + COUNT(look_rows) + 4];
+	struct CMUnitTest tests[COUNT(label_rows) + COUNT(tick_rows) + COUNT(look_rows) + 5];
 	size_t n = 0;
 
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(longest_value_wins);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(sums_decide_or_leave_open);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(many_values_in_a_column);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(rows_too_many_are_counted);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(whole_of_time);

@@ -13,13 +13,15 @@ check_PROGRAMS += %D%/test_where
 %C%_test_where_SOURCES = %D%/test_where.c
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
-check_PROGRAMS += %D%/test_slices
+check_PROGRAMS += %D%/test_slices %D%/test_tops
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
+%C%_test_tops_SOURCES = %D%/test_tops.c
+%C%_test_tops_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \
-	%D%/random_rules.c %D%/random_rules.h
+	%D%/random_rules.c %D%/random_rules.h %D%/sums_check.c %D%/sums_check.h
 %C%_test_property_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_shards

@@ -12,6 +12,7 @@
 #include "state/state_internal.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
+#include "tests/state/sums_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static struct state *open_stored(struct gen *gen, struct fake_trace *trace, stru
 	struct error err;
 
 	state->timelines = store_path();
-	state->timelines_least = 1 + pick(gen, 20);
+	state->timelines_least = 1 + pick(gen, pick(gen, 2) ? 3 : 20);
 	if (!timelines_remove(state->timelines, &err) ||
 	    !(pick(gen, 2) ? timelines_build(state, 1 + pick(gen, 2), &built, &err)
 			   : build_shards(state, 1 + pick(gen, 7), &err)))
@@ -262,6 +263,27 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 	buf_release(&expected.text);
 	buf_release(&got.text);
 	buf_release(&ignored);
+}
+
+/* Of random columns; the oracle is replay. */
+static void columns_add_up(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			   struct rules *rules, const struct questions *questions)
+{
+	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
+	struct state *stored = open_stored(gen, trace, rules);
+	nstime edges[4] = {pick(gen, LAST / 4)};
+	size_t count = 2 + pick(gen, 3);
+
+	for (size_t i = 1; i < count; i++)
+		edges[i] = edges[i - 1] + 1 + pick(gen, LAST);
+	const char *wrong =
+		sums_check(replay, stored, edges, count,
+			   (const struct query *const *)questions->queries, questions->count);
+	if (wrong)
+		fail_msg("seed %llu: columns from %lld on: %s\n%s", (unsigned long long)seed,
+			 (long long)edges[0], wrong, buf_text(&gen->text));
+	state_close(replay);
+	state_close(stored);
 }
 
 /* What a moment says must be what the range around it says. */
@@ -447,15 +469,18 @@ static void one_set(uint64_t seed)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_SLICES);
+	columns_add_up(&gen, seed, trace, rules, &questions);
 	questions.count = STORED; /* nothing computed: may be read where it is */
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
+	columns_add_up(&gen, seed, trace, rules, &questions);
 	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
 	list.queries[list.count++] = questions.queries[COUNT(paths) + LIST_OF_ONE];
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
 	if (seed % 4 == 1)
 		ask_all_ways(&gen, seed, trace, rules, &list);
+	columns_add_up(&gen, seed, trace, rules, &list);
 	if (seed % 3 == 0)
 		killed_builds_are_equal(&gen, seed, trace, shorter, rules);
 	for (size_t i = 0; i < COUNT(paths) + COUNT(lists); i++)
@@ -479,6 +504,8 @@ static void all_ways_agree(void **unused)
 		      (unsigned long long)near_ranges, (unsigned long long)handed_ranges);
 	assert_true(near_ranges >= end - first);
 	assert_true(handed_ranges >= (end - first) / 2);
+	print_message("%llu sums took the place of changes\n", (unsigned long long)sums_checked);
+	assert_true(sums_checked >= (end - first) / 2);
 }
 
 int main(void)

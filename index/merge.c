@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-	LONG = 6 /* entries of a run, from which on its end is sought */
+	LONG = 3 /* entries of a run, from which on its end is sought */
 };
 
 struct merge_front {

@@ -10,7 +10,8 @@ libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h %D%/sketch.h %D%/sketch
 	%D%/sketcher.c %D%/sketches.c %D%/sketching.c
 libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \
 	%D%/merge.c %D%/merge.h \
-	%D%/open_packet.c %D%/open_packet.h %D%/packet_cache.c %D%/packet_cache.h \
+	%D%/open_packet.c %D%/open_packet.h %D%/open_packet_internal.h %D%/open_packet_sorted.c \
+	%D%/packet_cache.c %D%/packet_cache.h \
 	%D%/packet_heads.c %D%/packet_heads.h \
 	%D%/keeper.c %D%/kept.c %D%/kept.h %D%/kept_internal.h %D%/range.c \
 	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c \

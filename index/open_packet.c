@@ -8,10 +8,8 @@
  *
  * Segments without a wanted class, or known to lie outside the range, are not decoded again.
  */
-#include "index/open_packet.h"
-
 #include "engine/base/mem.h"
-#include "index/packet_heads.h"
+#include "index/open_packet_internal.h"
 
 #include <stdatomic.h>
 
@@ -43,11 +41,6 @@ void open_packet_free(struct open_packet *packet)
 	mem_free(packet->index);
 	mem_free(packet->heads);
 	mem_free(packet);
-}
-
-static bool is_wanted(const struct packet_view *view, uint32_t class_index)
-{
-	return !view->classes || (view->classes[class_index / 64] >> class_index % 64 & 1);
 }
 
 /* False: none of its events has a wanted class. True says nothing. */
@@ -208,15 +201,14 @@ static bool trim(struct open_packet *packet, uint32_t count)
 	return true;
 }
 
-static void make_index(struct open_packet *packet)
+void open_packet_index_room(struct open_packet *packet)
 {
 	packet->indexed = true;
 	if (!packet->index)
 		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
 }
 
-/* Leaves those of [pos, end) that `select` picks, at the front. */
-static void keep_selected(struct open_packet *packet)
+void open_packet_select(struct open_packet *packet)
 {
 	const struct packet_view *view = packet->view;
 	struct batch *batch = packet->batch;
@@ -239,7 +231,7 @@ static void keep_selected(struct open_packet *packet)
 	};
 	n = view->select(view->select_arg, &run, entries);
 	bool indexed = packet->indexed;
-	make_index(packet);
+	open_packet_index_room(packet);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = entries[k];
 		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
@@ -258,10 +250,10 @@ static void keep_wanted(struct open_packet *packet)
 
 	packet->indexed = false;
 	if (!wanted) {
-		keep_selected(packet);
+		open_packet_select(packet);
 		return;
 	}
-	make_index(packet);
+	open_packet_index_room(packet);
 	for (uint32_t i = packet->pos; i < packet->end; i++) {
 		uint32_t class_index = batch->class_index[i];
 		packet->index[n] = batch->first + i;
@@ -270,63 +262,24 @@ static void keep_wanted(struct open_packet *packet)
 	}
 	packet->pos = 0;
 	packet->end = batch->count = n;
-	keep_selected(packet);
+	open_packet_select(packet);
 }
 
 /* Sorted packets: all heads first */
-
-static void add_heads(struct open_packet *packet, const struct batch *batch)
-{
-	if (packet->nheads + batch->count > packet->heads_capacity) {
-		packet->heads_capacity = 2 * packet->heads_capacity + BATCH_MAX;
-		packet->heads =
-			mem_resize(packet->heads, packet->heads_capacity, sizeof *packet->heads);
-	}
-	for (uint32_t i = 0; i < batch->count; i++) {
-		packet->heads[packet->nheads++] = (struct packet_head){
-			.time = batch->time[i],
-			.at = batch->at[i],
-			.class_index = batch->class_index[i],
-			.size = batch->head[i],
-			.flags = batch->flags[i],
-		};
-	}
-}
-
-static void keep_wanted_heads(struct open_packet *packet, uint32_t first)
-{
-	const struct packet_view *view = packet->view;
-	size_t n = 0;
-
-	for (size_t i = 0; i < packet->nheads; i++) {
-		struct packet_head *head = &packet->heads[i];
-		head->index = first + (uint32_t)i;
-		if (head->time >= view->begin && head->time < view->end &&
-		    is_wanted(view, head->class_index))
-			packet->heads[n++] = *head;
-	}
-	packet->nheads = n;
-}
 
 /* Decodes what is left, behind `given` (a batch in hand, or NULL), and puts all in order. */
 static void sort_rest(struct open_packet *packet, const struct batch *given, uint32_t first)
 {
 	packet->nheads = 0;
 	if (given)
-		add_heads(packet, given);
+		sorted_packet_add(packet, given);
 	while (!packet->facts.whole)
 		if (decode(packet, packet->batch, BATCH_MAX)) {
 			note_times(packet, packet->batch);
-			add_heads(packet, packet->batch);
+			sorted_packet_add(packet, packet->batch);
 		}
 	packet->known->stands = STANDS_NOWHERE;
-	if (packet->info.rec.flags & PACKET_DESCENDING)
-		packet_heads_reverse(packet->heads, packet->nheads);
-	packet_heads_sort(packet->heads, packet->nheads);
-	keep_wanted_heads(packet, first);
-	packet->sorted = true;
-	packet->head_pos = 0;
-	packet->head_end = packet->nheads;
+	sorted_packet_end(packet, first);
 }
 
 static void sort_all(struct open_packet *packet)
@@ -340,48 +293,6 @@ static void sort_all(struct open_packet *packet)
 	known->last = NSTIME_MIN;
 	packet->facts.whole = false;
 	sort_rest(packet, NULL, 0);
-}
-
-/* The next heads, in order; false: none are left. */
-static bool slice_heads(struct open_packet *packet)
-{
-	struct batch *batch = packet->batch;
-	size_t left = packet->head_end - packet->head_pos;
-	uint32_t n = left < BATCH_MAX ? (uint32_t)left : BATCH_MAX;
-
-	packet->pos = 0;
-	batch_room(batch, n);
-	batch->first = 0;
-	batch->count = packet->end = n;
-	if (!n)
-		return false; /* there may be no heads at all */
-	const struct packet_head *heads = packet->heads + packet->head_pos;
-	if (packet->view->backward)
-		heads = packet->heads + (packet->head_end -= n);
-	else
-		packet->head_pos += n;
-	make_index(packet);
-	for (uint32_t i = 0; i < n; i++) {
-		packet->index[i] = heads[i].index;
-		batch->time[i] = heads[i].time;
-		batch->at[i] = heads[i].at;
-		batch->class_index[i] = heads[i].class_index;
-		batch->head[i] = heads[i].size;
-		batch->flags[i] = heads[i].flags;
-		if (batch->values)
-			batch->values->first[i] = BATCH_NO_VALUES;
-	}
-	return true;
-}
-
-static bool slice_sorted(struct open_packet *packet)
-{
-	while (slice_heads(packet)) {
-		keep_selected(packet);
-		if (packet->pos < packet->end)
-			return true;
-	}
-	return false;
 }
 
 /* Forward */
@@ -458,7 +369,7 @@ static bool more_forward(struct open_packet *packet)
 	while (read_forward(packet, packet->segment)) {
 		if (packet->facts.fell) {
 			sort_rest(packet, packet->batch, packet->batch->first);
-			return slice_sorted(packet);
+			return sorted_packet_next(packet);
 		}
 		keep_segment(packet, &packet->known->segments[packet->segment++]);
 		trim(packet, packet->batch->count);
@@ -552,7 +463,7 @@ static bool begin_backward(struct open_packet *packet)
 
 	if (packet->facts.fell) {
 		sort_all(packet);
-		return slice_sorted(packet);
+		return sorted_packet_next(packet);
 	}
 	packet->segment = segments_before_end(packet);
 	if (in_hand && packet->segment == packet->known->nsegments) {
@@ -599,48 +510,6 @@ static bool is_to_be_sorted(const struct open_packet *packet)
 	return packet->view->falls && !facts->whole;
 }
 
-static void add_kept_heads(struct open_packet *packet, const struct kept_packet *kept)
-{
-	struct kept_at at = {0};
-
-	packet->nheads = 0;
-	batch_room(packet->batch, BATCH_MAX);
-	make_index(packet);
-	while (kept_next(kept, &at, packet->batch, packet->index)) {
-		size_t first = packet->nheads;
-		add_heads(packet, packet->batch);
-		for (uint32_t i = 0; i < packet->batch->count; i++)
-			packet->heads[first + i].index = packet->index[i];
-	}
-	atomic_fetch_add_explicit(&packet->view->trace->events_decoded, packet->nheads,
-				  memory_order_relaxed);
-}
-
-/*
- * Heads that somebody found before stand for the packet, as if they had been sorted. False: none is
- * wanted.
- */
-static bool take_kept(struct open_packet *packet, const struct kept_packet *kept)
-{
-	const struct packet_view *view = packet->view;
-
-	packet->facts = (struct packet_facts){
-		.any = true, .whole = true, .least = kept->least, .greatest = kept->greatest};
-	if (kept->least >= view->end || kept->greatest < view->begin)
-		return false;
-	add_kept_heads(packet, kept);
-	packet->sorted = true;
-	packet->head_pos = 0;
-	packet->head_end = packet->nheads;
-	while (packet->head_pos < packet->head_end &&
-	       packet->heads[packet->head_pos].time < view->begin)
-		packet->head_pos++;
-	while (packet->head_pos < packet->head_end &&
-	       packet->heads[packet->head_end - 1].time >= view->end)
-		packet->head_end--;
-	return packet->head_pos < packet->head_end;
-}
-
 bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
 {
 	const struct packet_view *view = packet->view;
@@ -652,7 +521,7 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 	packet->sorted = packet->indexed = packet->keeping = false;
 	packet->info = *info;
 	packet->kept = kept != NULL;
-	if (kept && !take_kept(packet, kept))
+	if (kept && !sorted_packet_take(packet, kept))
 		return false;
 	bool some = find_known(packet, info);
 	packet->decoder = packet->known->decoder;
@@ -660,10 +529,10 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 	if (!kept)
 		packet->facts = packet->known->facts;
 	if (kept) {
-		some = some && slice_sorted(packet);
+		some = some && sorted_packet_next(packet);
 	} else if (some && is_to_be_sorted(packet)) {
 		sort_all(packet);
-		some = slice_sorted(packet);
+		some = sorted_packet_next(packet);
 	} else if (some) {
 		some = view->backward ? begin_backward(packet) : begin_forward(packet);
 	}
@@ -717,7 +586,7 @@ void open_packet_leave(struct open_packet *packet)
 
 bool open_packet_more(struct open_packet *packet)
 {
-	bool some = packet->sorted           ? slice_sorted(packet)
+	bool some = packet->sorted           ? sorted_packet_next(packet)
 		    : packet->view->backward ? more_backward(packet)
 					     : more_forward(packet);
 

@@ -64,7 +64,7 @@ struct open_packet {
 	bool kept;      /* its heads are kept ones: nothing was read but what it begins with */
 	bool keeping;   /* forward, from its first event on */
 	struct keeper *keeper; /* NULL: none was needed yet */
-	bool sorted;    /* windows come from heads[head_pos, head_end) */
+	bool sorted;           /* windows come from heads[head_pos, head_end) */
 	struct packet_head *heads;
 	size_t nheads, heads_capacity, head_pos, head_end;
 };

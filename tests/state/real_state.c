@@ -22,7 +22,9 @@
 enum {
 	BATCH = 10,  /* moments of one pass */
 	ALONE = 200, /* questions that are asked one by one */
-	RANGES = 4
+	RANGES = 4,
+	SPACING =
+		2000000 /* ns of replay between checkpoints, so that even short traces have some */
 };
 
 static double now(void)
@@ -213,7 +215,8 @@ static bool check_lists(struct check *check, struct error *err)
 	path.data[strcspn(buf_text(&path), "]")] = 0;
 	path.len = strlen(path.data);
 	buf_add_text(&path, "]/**");
-	check->ranges->spacing = check->ranges->share = 0;
+	check->ranges->spacing = SPACING;
+	check->ranges->share = 0;
 	ok = check_list(check, buf_text(&path), err) && check_list(check, "thread[*]/name", err) &&
 	     check_list(check, "thread[*]/state", err);
 	buf_release(&path);

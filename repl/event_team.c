@@ -222,7 +222,6 @@ static void hand_release(struct hand *hand)
 
 static void portion_clear(struct portion *portion)
 {
-	portion->state = PORTION_FREE;
 	portion->heads->count = 0;
 	portion->nstretches = portion->npackets = portion->nextents = portion->nlosses = 0;
 	portion->bits = portion->damaged = 0;
@@ -374,6 +373,7 @@ static void write_made(struct event_team *team)
 		pthread_mutex_unlock(&team->lock);
 		write_portion(team, portion);
 		pthread_mutex_lock(&team->lock);
+		portion->state = PORTION_FREE; /* hands look at all of the ring */
 		team->oldest = (team->oldest + 1) % team->nportions;
 		team->used--;
 	}

@@ -152,22 +152,41 @@ static enum slice_found tick_of(const struct slice *slice, bool follows, uint64_
 	return SLICE_FOUND;
 }
 
-enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
-			      struct slice_value *value, uint32_t *at)
-{
-	uint64_t start, place, key, i;
-	struct slice_block block;
+/* An attribute's last change up to a tick, in the column that has it. */
+struct last_change {
+	uint64_t key, i;
+	uint64_t start; /* `follows`: where its leader's changes begin */
 	bool follows;
-	enum slice_found found = place_at(slice, attr, tick, &follows, &start, &place);
+	struct slice_value value;
+};
+
+static enum slice_found last_change(const struct slice *slice, uint32_t attr, uint32_t tick,
+				    struct last_change *out)
+{
+	struct slice_block block;
+	uint64_t place;
+	enum slice_found found = place_at(slice, attr, tick, &out->follows, &out->start, &place);
 
 	if (found != SLICE_FOUND)
 		return found;
-	key = (uint64_t)attr << slice->tick_bits | place;
-	found = slice_run_before(&slice->changes, key, &block, &i, &key);
-	if (found != SLICE_FOUND || key >> slice->tick_bits != attr)
+	out->key = (uint64_t)attr << slice->tick_bits | place;
+	found = slice_run_before(&slice->changes, out->key, &block, &out->i, &out->key);
+	if (found != SLICE_FOUND || out->key >> slice->tick_bits != attr)
 		return found == SLICE_FOUND ? SLICE_ABSENT : found;
-	*value = slice_block_value(&block, (uint32_t)(i % SLICE_BLOCK));
-	return tick_of(slice, follows, start, key, at);
+	out->value = slice_block_value(&block, (uint32_t)(out->i % SLICE_BLOCK));
+	return SLICE_FOUND;
+}
+
+enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
+			      struct slice_value *value, uint32_t *at)
+{
+	struct last_change last;
+	enum slice_found found = last_change(slice, attr, tick, &last);
+
+	if (found != SLICE_FOUND)
+		return found;
+	*value = last.value;
+	return tick_of(slice, last.follows, last.start, last.key, at);
 }
 
 enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
@@ -205,21 +224,16 @@ enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uin
 enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
 			   struct slice_value *value, uint32_t *out)
 {
-	uint64_t start, place, key, at, step = back ? UINT64_MAX : 1;
+	const uint64_t step = back ? UINT64_MAX : 1;
 	struct slice_value values[SLICE_BLOCK];
 	struct slice_opened open = {.j = 0};
-	struct slice_block block;
-	bool follows;
-	enum slice_found found = place_at(slice, attr, tick, &follows, &start, &place);
+	struct last_change last;
+	enum slice_found found = last_change(slice, attr, tick, &last);
 
 	if (found != SLICE_FOUND)
 		return found;
-	key = (uint64_t)attr << slice->tick_bits | place;
-	found = slice_run_before(&slice->changes, key, &block, &at, &key);
-	if (found != SLICE_FOUND || key >> slice->tick_bits != attr)
-		return found == SLICE_FOUND ? SLICE_ABSENT : found;
-	*value = slice_block_value(&block, (uint32_t)(at % SLICE_BLOCK));
-	while ((at += step) < slice->changes.count) {
+	*value = last.value;
+	for (uint64_t at = last.i; (at += step) < slice->changes.count;) {
 		uint32_t j = (uint32_t)(at / SLICE_BLOCK), i = at % SLICE_BLOCK;
 
 		if (open.j != j + 1) {
@@ -230,9 +244,9 @@ enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t ti
 		if (open.keys[i] >> slice->tick_bits != attr || values[i].kind != value->kind ||
 		    values[i].number != value->number)
 			break;
-		key = open.keys[i];
+		last.key = open.keys[i];
 	}
-	return tick_of(slice, follows, start, key, out);
+	return tick_of(slice, last.follows, last.start, last.key, out);
 }
 
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,

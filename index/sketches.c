@@ -356,15 +356,18 @@ static enum sketched ask(struct sketches *sketches, const struct sketch_of *pack
 enum sketched sketches_ask(struct sketches *sketches, const struct sketch_of *packet,
 			   const struct sketch_wanted *wanted, struct packet_range *range)
 {
-	struct sketches *own = index_sketches(sketches->index);
 	enum sketched sketched;
+	struct sketches *own;
 
 	if (packet->flags & PACKET_OPEN)
 		return SKETCHED_NOT;
 	sketched = ask(sketches, packet, wanted, range);
-	if (sketched == SKETCHED_NOT && own && ask(own, packet, wanted, range) == SKETCHED_CANNOT)
+	if (sketched != SKETCHED_NOT)
+		return sketched;
+	own = index_sketches(sketches->index);
+	if (own && ask(own, packet, wanted, range) == SKETCHED_CANNOT)
 		return SKETCHED_CANNOT;
-	return sketched;
+	return SKETCHED_NOT;
 }
 
 /* The index's own */

@@ -362,12 +362,19 @@ bool tracks_run(struct tracks *tracks, struct error *err)
 	return outcome == OUTCOME_DONE;
 }
 
-void tracks_forget(struct tracks *tracks)
+static void free_items(const struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++) {
-		tracks->places[tracks->items[i].attr] = 0;
 		mem_free(tracks->items[i].spans);
+		mem_free(tracks->items[i].sums);
 	}
+}
+
+void tracks_forget(struct tracks *tracks)
+{
+	free_items(tracks);
+	for (size_t i = 0; i < tracks->count; i++)
+		tracks->places[tracks->items[i].attr] = 0;
 	closure_free(tracks->rest);
 	tracks->rest = NULL;
 	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
@@ -376,10 +383,7 @@ void tracks_forget(struct tracks *tracks)
 
 void tracks_release(struct tracks *tracks)
 {
-	for (size_t i = 0; i < tracks->count; i++) {
-		mem_free(tracks->items[i].spans);
-		mem_free(tracks->items[i].sums);
-	}
+	free_items(tracks);
 	mem_free(tracks->items);
 	mem_free(tracks->places);
 	mem_free(tracks->listed);

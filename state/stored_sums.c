@@ -116,7 +116,6 @@ void summing_begin(struct feeding *feeding)
 
 bool summing_slice(struct feeding *feeding, uint32_t s)
 {
-	struct summing *summing = &feeding->summing;
 	struct tops tops;
 	struct top top;
 	size_t left = feeding->nnamed;
@@ -131,7 +130,7 @@ bool summing_slice(struct feeding *feeding, uint32_t s)
 		return false;
 	take_named(feeding, s, &tops);
 	for (size_t i = 0; i < feeding->nnamed; i++)
-		left -= summing->in[feeding->named[i]] == s + 1;
+		left -= summing_has(feeding, feeding->named[i], s);
 	return left == 0;
 }
 
@@ -145,7 +144,7 @@ void summing_resume(struct feeding *feeding, uint32_t s)
 		struct slice_value value;
 		uint64_t age;
 
-		if (summing->in[number] == s + 1) {
+		if (summing_has(feeding, number, s)) {
 			summing->open[kept++] = number;
 			continue;
 		}

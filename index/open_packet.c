@@ -488,7 +488,6 @@ static bool find_known(struct open_packet *packet, const struct packet_info *inf
 		packet->spare ? packet->spare : known_packet_new(view->stream, view->reader);
 	packet->spare = NULL;
 	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
-	packet->decoder = packet->known->decoder;
 	if (known_packet_open(packet->known, info, &err)) {
 		sketch_begin(packet);
 		return true;

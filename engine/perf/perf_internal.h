@@ -373,14 +373,14 @@ struct perf_op {
 	struct field_class *node[ITEM_SLOTS]; /* whose slots these are */
 };
 
+struct perf_word { /* a number of 64 bits: where it is, and where it goes */
+	uint32_t offset, slot;
+};
+
 /*
  * What stands at the same place in nearly all records of a class: all up to the first item whose
  * size may differ, from the record's first byte on. Little-endian files only.
  */
-struct perf_word {
-	uint32_t offset, slot;
-};
-
 struct perf_flat {
 	const struct layout_integer *integers; /* but for... */
 	uint32_t ngroups;

@@ -141,3 +141,31 @@ void batch_store_use(struct batch_store *store, struct batch *batch)
 {
 	lines_of(batch)->store = store;
 }
+
+/* A look that many times are given at once: it says yes, too, where signs differ. */
+static bool may_fall(const struct batch *batch)
+{
+	const nstime *time = batch->time;
+	uint64_t falls = 0;
+
+	for (uint32_t i = 1; i < batch->count; i++) {
+		uint64_t a = (uint64_t)time[i - 1], b = (uint64_t)time[i];
+		falls |= (b - a) | (a ^ b);
+	}
+	return falls >> 63;
+}
+
+struct batch_times batch_times(const struct batch *batch)
+{
+	const nstime *time = batch->time;
+	struct batch_times times = {.least = time[0], .greatest = time[batch->count - 1]};
+
+	if (!may_fall(batch))
+		return times;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		times.least = time[i] < times.least ? time[i] : times.least;
+		times.greatest = time[i] > times.greatest ? time[i] : times.greatest;
+		times.fall |= i && time[i] < time[i - 1];
+	}
+	return times;
+}

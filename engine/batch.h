@@ -74,6 +74,13 @@ static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
 		batch->values->first[to] = batch->values->first[from];
 }
 
+/* Of a batch that is not empty. */
+struct batch_times {
+	nstime least, greatest;
+	bool fall; /* some time lies before the one in front of it */
+};
+struct batch_times batch_times(const struct batch *batch);
+
 /* Entries of [from, to) whose class has its bit set in `classes`, rising: how many. NULL: all. */
 static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from, uint32_t to,
 					const uint64_t *classes, uint16_t *entries)

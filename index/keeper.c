@@ -66,17 +66,6 @@ void keeper_pass(struct keeper *keeper, nstime first, nstime last, uint32_t coun
 	keeper->events += count;
 }
 
-static void pass_batch(struct keeper *keeper, const struct batch *batch)
-{
-	const nstime *time = batch->time;
-	bool fell = false;
-
-	for (uint32_t i = 1; i < batch->count; i++)
-		fell |= time[i] < time[i - 1];
-	keeper->refused |= fell;
-	keeper_pass(keeper, time[0], time[batch->count - 1], batch->count);
-}
-
 /* The number of a kind; KINDS_MAX: there are too many. */
 static uint16_t kind_of(struct keeper *keeper, struct kept_kind kind)
 {
@@ -140,7 +129,9 @@ void keeper_add(struct keeper *keeper, const struct batch *batch, const uint16_t
 
 	if (keeper->refused || !batch->count)
 		return;
-	pass_batch(keeper, batch);
+	const struct batch_times times = batch_times(batch);
+	keeper->refused |= times.fall;
+	keeper_pass(keeper, times.least, times.greatest, batch->count);
 	keeper->refused |= keeper->events >= BATCH_MAX &&
 			   (found->count + n) * (uint64_t)NOT_RARE > keeper->events;
 	if (keeper->refused)

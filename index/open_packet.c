@@ -59,23 +59,15 @@ static bool may_be_wanted(const struct packet_view *view, const struct segment *
 static void note_times(struct open_packet *packet, const struct batch *batch)
 {
 	struct packet_facts *facts = &packet->facts;
-	const nstime *time = batch->time;
-	nstime least = time[0], greatest = time[batch->count - 1];
-	int fell = facts->any && time[0] < packet->known->last;
+	const struct batch_times times = batch_times(batch);
 
-	for (uint32_t i = 1; i < batch->count; i++)
-		fell |= time[i] < time[i - 1];
-	packet->known->last = greatest;
-	for (uint32_t i = 0; fell && i < batch->count; i++) {
-		least = time[i] < least ? time[i] : least;
-		greatest = time[i] > greatest ? time[i] : greatest;
-	}
-	if (!facts->any || least < facts->least)
-		facts->least = least;
-	if (!facts->any || greatest > facts->greatest)
-		facts->greatest = greatest;
+	facts->fell |= times.fall || (facts->any && batch->time[0] < packet->known->last);
+	packet->known->last = batch->time[batch->count - 1];
+	if (!facts->any || times.least < facts->least)
+		facts->least = times.least;
+	if (!facts->any || times.greatest > facts->greatest)
+		facts->greatest = times.greatest;
 	facts->any = true;
-	facts->fell |= fell != 0;
 }
 
 /* ---- the packet's sketch, made on the way ---- */

@@ -49,32 +49,6 @@ static const struct reader *turn_to(struct sweep_hands *hands, const struct stre
 	return parts[stream->part]->reader;
 }
 
-/* Does a time lie before the one in front of it? (Yes, too, where their signs differ.) */
-static bool times_fall(const struct batch *batch)
-{
-	const nstime *time = batch->time;
-	uint64_t falls = 0;
-
-	for (uint32_t i = 1; i < batch->count; i++) {
-		uint64_t a = (uint64_t)time[i - 1], b = (uint64_t)time[i];
-		falls |= (b - a) | (a ^ b);
-	}
-	return falls >> 63;
-}
-
-static void times_of(const struct batch *batch, nstime *least, nstime *greatest)
-{
-	nstime low = batch->time[0], high = batch->time[batch->count - 1];
-	bool fall = times_fall(batch);
-
-	for (uint32_t i = 0; fall && i < batch->count; i++) {
-		low = batch->time[i] < low ? batch->time[i] : low;
-		high = batch->time[i] > high ? batch->time[i] : high;
-	}
-	*least = low;
-	*greatest = high;
-}
-
 bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest)
 {
@@ -87,15 +61,14 @@ bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
 	if (!reader->decoder_open(hands->decoder, info, &ignored))
 		return false;
 	while (step == STEP_ITEM) {
-		nstime low, high;
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
 		step = reader->decoder_next(hands->decoder, batch, &ignored);
 		if (!batch->count)
 			continue;
-		times_of(batch, &low, &high);
-		*least = !any || low < *least ? low : *least;
-		*greatest = !any || high > *greatest ? high : *greatest;
+		const struct batch_times times = batch_times(batch);
+		*least = !any || times.least < *least ? times.least : *least;
+		*greatest = !any || times.greatest > *greatest ? times.greatest : *greatest;
 		any = true;
 	}
 	reader->decoder_leave(hands->decoder);
@@ -122,12 +95,10 @@ static bool is_bounded(const struct sweep_stream *of)
 
 static bool lies_in_range(const struct batch *batch, const struct sweep_stream *of)
 {
-	nstime least, greatest;
-
 	if (!is_bounded(of))
 		return true;
-	times_of(batch, &least, &greatest);
-	return least >= of->begin && greatest < of->end;
+	const struct batch_times times = batch_times(batch);
+	return times.least >= of->begin && times.greatest < of->end;
 }
 
 /* Moves entry `from` to the place of entry `to`, with what is known of it beside the batch. */
@@ -274,13 +245,12 @@ static void sketch_batch(struct sweep_hands *hands, const struct packet_info *in
 		.reader = hands->sweeper->trace->parts[hands->stream->part]->reader,
 		.packet = info,
 	};
-	nstime least, greatest;
 
 	if (!run.count)
 		return;
-	times_of(hands->batch, &least, &greatest);
-	range->least = least < range->least ? least : range->least;
-	range->greatest = greatest > range->greatest ? greatest : range->greatest;
+	const struct batch_times times = batch_times(hands->batch);
+	range->least = times.least < range->least ? times.least : range->least;
+	range->greatest = times.greatest > range->greatest ? times.greatest : range->greatest;
 	sketching_add(hands->sketching, &run);
 }
 

@@ -23,6 +23,8 @@ struct sketch_field {
 	uint32_t class_index;
 	uint64_t role;
 	struct run_field of; /* an integer */
+	bool skips;          /* nobody looks for events with one value: it is left out */
+	uint64_t skipped;
 };
 
 struct sketches; /* any thread may ask */

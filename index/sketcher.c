@@ -102,14 +102,18 @@ static void add_hash(struct sketcher *sketcher, uint64_t hash)
 		double_set(sketcher);
 }
 
-static void add_values(struct sketcher *sketcher, uint64_t role, const uint64_t *values, uint32_t n)
+static void add_values(struct sketcher *sketcher, const struct sketch_field *field,
+		       const uint64_t *values, uint32_t n)
 {
+	uint64_t role = field->role, skipped = field->skipped;
+	bool skips = field->skips;
+
 	if (role != sketcher->recent_role)
 		forget_recent(sketcher, role);
 	for (uint32_t k = 0; k < n && !sketcher->opaque; k++) {
 		uint64_t *recent = &sketcher->recent[values[k] % RECENT];
 
-		if (*recent == values[k])
+		if (*recent == values[k] || (skips && values[k] == skipped))
 			continue;
 		*recent = values[k];
 		add_hash(sketcher, sketch_hash(role, values[k]));
@@ -151,7 +155,7 @@ static void add_fields(struct sketcher *sketcher, struct sketch_room *room, cons
 		if (run_column(run, &field->of, &room->entries[c * BATCH_MAX], n, room->values,
 			       room->bad))
 			sketcher->opaque = true;
-		add_values(sketcher, field->role, room->values, n);
+		add_values(sketcher, field, room->values, n);
 	}
 	room->nentries[c] = 0;
 }

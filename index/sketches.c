@@ -86,10 +86,11 @@ static void digest_fields(XXH3_state_t *state, const struct sketch_fields *field
 	for (size_t i = 0; i < fields->count; i++) {
 		const struct sketch_field *field = &fields->items[i];
 		const struct run_field *of = &field->of;
-		const uint64_t words[8] = {
+		const uint64_t words[10] = {
 			field->class_index, field->role,           (uint64_t)of->field.scope,
 			of->field.slot,     of->field.class->bits, of->field.class->is_signed,
-			of->placed,         of->place.offset};
+			of->placed,         of->place.offset,      field->skips,
+			field->skipped};
 
 		XXH3_128bits_update(state, words, sizeof words);
 	}

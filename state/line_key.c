@@ -4,6 +4,78 @@
 #include "engine/base/mem.h"
 #include "state/expr.h"
 
+static bool same_field(const struct field_path *a, const struct field_path *b)
+{
+	return a->scope == b->scope && a->slot == b->slot;
+}
+
+static bool is_field(const struct expr *expr, const struct field_path *field)
+{
+	return expr->kind == EXPR_FIELD && same_field(&expr->field, field);
+}
+
+/*
+ * Conditions of a field, as deep as the rule's brackets: `field == C`, `field in (C, ...)`, their
+ * negations, and those that hold only if one such holds.
+ */
+static bool is_false(const struct expr *when, const struct field_path *field,
+		     const struct value *value, bool negated)
+{
+	bool equal = false;
+
+	switch (when->kind) {
+	case EXPR_NOT:
+		return is_false(when->left, field, value, !negated);
+	case EXPR_AND:
+	case EXPR_OR:
+		if ((when->kind == EXPR_AND) != negated)
+			return is_false(when->left, field, value, negated) ||
+			       is_false(when->right, field, value, negated);
+		return is_false(when->left, field, value, negated) &&
+		       is_false(when->right, field, value, negated);
+	case EXPR_EQUAL:
+		if (!is_field(when->left, field) || when->right->kind != EXPR_CONST ||
+		    when->right->value.kind != VALUE_INT)
+			return false;
+		equal = value_equal(&when->right->value, value);
+		return equal == (negated != (when->op == OP_NE));
+	case EXPR_IN:
+		for (uint32_t i = 0; i < when->n; i++) {
+			equal = equal || value_equal(&when->values[i], value);
+			if (when->values[i].kind != VALUE_INT)
+				return false;
+		}
+		return is_field(when->left, field) && equal == negated;
+	default:
+		return false;
+	}
+}
+
+bool line_refuses(const struct line *line, const struct line_key *key, const struct value *value)
+{
+	return line->when && is_false(line->when, &key->field, value, false);
+}
+
+/* The first value with which the field is compared, if it makes the condition false. */
+static const struct value *refused_value(const struct line *line, const struct expr *when,
+					 const struct line_key *key)
+{
+	const struct value *value = NULL;
+
+	if (when->kind == EXPR_NOT)
+		return refused_value(line, when->left, key);
+	if (when->kind == EXPR_AND || when->kind == EXPR_OR) {
+		value = refused_value(line, when->left, key);
+		return value ? value : refused_value(line, when->right, key);
+	}
+	if (when->kind == EXPR_EQUAL && is_field(when->left, &key->field) &&
+	    when->right->kind == EXPR_CONST)
+		value = &when->right->value;
+	if (when->kind == EXPR_IN && is_field(when->left, &key->field) && when->n)
+		value = &when->values[0];
+	return value && value->kind == VALUE_INT && line_refuses(line, key, value) ? value : NULL;
+}
+
 bool line_key(const struct line *line, struct line_key *out)
 {
 	const struct path *target = &line->target;
@@ -21,6 +93,8 @@ bool line_key(const struct line *line, struct line_key *out)
 		*out = (struct line_key){.depth = i + 1,
 					 .role = value_hash(&target->atoms[i - 1].value),
 					 .field = expr->field};
+		if (line->when)
+			out->but = refused_value(line, line->when, out);
 		return true;
 	}
 	return false;
@@ -32,6 +106,16 @@ struct key_list {
 	size_t count, capacity;
 };
 
+/* A value as the field has it. */
+static bool refuses_number(const struct line *line, const struct line_key *key, uint64_t number)
+{
+	struct value value = {.kind = VALUE_INT,
+			      .u = number,
+			      .negative = key->field.class->is_signed && number >> 63};
+
+	return line_refuses(line, key, &value);
+}
+
 static void add_key(void *arg, uint32_t class_index, const struct line *line)
 {
 	struct key_list *list = arg;
@@ -40,17 +124,20 @@ static void add_key(void *arg, uint32_t class_index, const struct line *line)
 	if (line->flags & LINE_FAILS || !line_key(line, &key))
 		return;
 	for (size_t i = 0; i < list->count; i++) {
-		const struct sketch_field *item = &list->items[i];
+		struct sketch_field *item = &list->items[i];
 
-		if (item->class_index == class_index && item->role == key.role &&
-		    item->of.field.scope == key.field.scope &&
-		    item->of.field.slot == key.field.slot)
-			return;
+		if (item->class_index != class_index || item->role != key.role ||
+		    !same_field(&item->of.field, &key.field))
+			continue;
+		item->skips = item->skips && refuses_number(line, &key, item->skipped);
+		return;
 	}
 	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
 	struct sketch_field *item = &list->items[list->count++];
 	item->class_index = class_index;
 	item->role = key.role;
+	item->skips = key.but;
+	item->skipped = key.but ? key.but->u : 0;
 	run_field_init(&item->of, list->trace->classes[class_index], &key.field);
 }
 

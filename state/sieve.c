@@ -37,11 +37,11 @@ static void add_test(void *arg, uint32_t class_index, const struct step_of *step
 	sieve->tests =
 		mem_grow(sieve->tests, sieve->ntests, &sieve->tests_capacity, sizeof *sieve->tests);
 	test = &sieve->tests[sieve->ntests++];
-	*test = (struct sieve_test){.class_index = class_index, .writes = step->writes};
+	*test = (struct sieve_test){
+		.class_index = class_index, .writes = step->writes, .line = step->line};
 	if (!line_key(step->line, &key))
 		return;
-	test->depth = key.depth;
-	test->role = key.role;
+	test->key = key;
 	test->column = column_of(sieve, class_index, &key.field);
 }
 
@@ -140,9 +140,9 @@ static void add_hash(struct sieve *sieve, uint64_t hash)
 static const struct value *key_at(const struct sieve *sieve, const struct sieve_test *test,
 				  uint32_t attr)
 {
-	if (!test->depth || attr_depth(sieve->attrs, attr) < test->depth)
+	if (!test->key.depth || attr_depth(sieve->attrs, attr) < test->key.depth)
 		return NULL;
-	while (attr_depth(sieve->attrs, attr) > test->depth)
+	while (attr_depth(sieve->attrs, attr) > test->key.depth)
 		attr = attr_parent(sieve->attrs, attr);
 	return attr_is_key(sieve->attrs, attr) ? attr_atom(sieve->attrs, attr) : NULL;
 }
@@ -173,6 +173,14 @@ static bool concerns(const struct sieve *sieve, const struct sieve_test *test, u
 	return bit != ATTR_ABSENT && test->writes[bit / 64] >> bit % 64 & 1;
 }
 
+/* Can an event of which the field is that key have the line write the attribute? */
+static bool may_write(const struct sieve *sieve, const struct sieve_test *test,
+		      const struct value *key)
+{
+	return can_have(&sieve->columns[test->column], key) &&
+	       !line_refuses(test->line, &test->key, key);
+}
+
 void sieve_add(struct sieve *sieve, uint32_t attr)
 {
 	for (size_t i = 0; i < sieve->ntests; i++) {
@@ -186,11 +194,11 @@ void sieve_add(struct sieve *sieve, uint32_t attr)
 			pass_class(sieve, test->class_index, SIEVE_ALL);
 			continue;
 		}
-		column = &sieve->columns[test->column];
-		if (!can_have(column, key))
+		if (!may_write(sieve, test, key))
 			continue;
+		column = &sieve->columns[test->column];
 		pass_class(sieve, test->class_index, SIEVE_KEYED);
-		add_hash(sieve, sketch_hash(test->role, key->u));
+		add_hash(sieve, sketch_hash(test->key.role, key->u));
 		if (has_value(column, key->u))
 			continue;
 		column->values = mem_grow(column->values, column->count, &column->capacity,
@@ -205,14 +213,13 @@ bool sieve_has(const struct sieve *sieve, uint32_t attr)
 	for (size_t i = 0; i < sieve->ntests; i++) {
 		const struct sieve_test *test = &sieve->tests[i];
 		const struct value *key = key_at(sieve, test, attr);
-		const struct sieve_column *column;
 
 		if (!concerns(sieve, test, attr) || sieve->kinds[test->class_index] == SIEVE_ALL)
 			continue;
 		if (!key)
 			return false;
-		column = &sieve->columns[test->column];
-		if (can_have(column, key) && !has_value(column, key->u))
+		if (may_write(sieve, test, key) &&
+		    !has_value(&sieve->columns[test->column], key->u))
 			return false;
 	}
 	return true;

@@ -125,14 +125,30 @@ static void add_value(struct gen *gen)
 	}
 }
 
+/* Of the field that keys are made of: lines that never write some keys. */
+static void add_key_test(struct gen *gen)
+{
+	static const char *const tests[][2] = {
+		{"field/v != ", ""},
+		{"field/v == ", ""},
+		{"field/v in (7, ", ")"},
+		{"!(field/v in (", ", 1))"},
+		{"!(field/v == ", " && true)"},
+	};
+	uint32_t i = pick(gen, COUNT(tests));
+
+	add(gen, tests[i][0]);
+	buf_add_u64(&gen->text, pick(gen, 4));
+	add(gen, tests[i][1]);
+}
+
 static void add_when(struct gen *gen)
 {
 	if (pick(gen, 3))
 		return;
 	add(gen, " when ");
 	if (gen->by_cpu || pick(gen, 2)) {
-		add(gen, "field/v != ");
-		buf_add_u64(&gen->text, pick(gen, 4));
+		add_key_test(gen);
 		if (gen->by_cpu || pick(gen, 2))
 			return;
 		add(gen, pick(gen, 2) ? " && " : " || ");

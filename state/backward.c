@@ -230,6 +230,7 @@ static void set_sieve(struct backward *pass, struct feed_range *range)
 	range->sieve = pass->widened > WIDENED_MAX ? NULL : sieve;
 	if (!range->sieve)
 		return;
+	pass->sieved = pass->nopen + pass->nlater;
 	sieve_clear(sieve);
 	for (size_t i = 0; i < pass->nlive; i++)
 		if (pass->live[i]->state == QUESTION_OPEN)
@@ -276,6 +277,9 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_DONE;
 		if (pass->wider && !open_below(pass))
 			return OUTCOME_ERROR;
+		/* what asks for answers that come often is answered soon, and the rest is rare */
+		if (pass->feed.range.sieve && pass->nopen + pass->nlater <= pass->sieved / 2)
+			set_sieve(pass, &pass->feed.range);
 	}
 	reach_bottom(pass);
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;

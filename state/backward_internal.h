@@ -123,6 +123,7 @@ struct backward {
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
 	bool wider;           /* a question came up whose events do not pass the sieve */
 	uint32_t widened;     /* how often that was so */
+	size_t sieved;        /* questions for which the sieve was set last */
 
 	/* whose line is being evaluated */
 	const struct feed_item *reading;

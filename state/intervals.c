@@ -52,7 +52,8 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
 	track = &tracks->items[tracks->count++];
 	tracks->places[attr] = (uint32_t)tracks->count;
-	*track = (struct track){.attr = attr, .named = NSTIME_MAX, .ended = NSTIME_MIN};
+	*track = (struct track){
+		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
 	return track;
 }
 
@@ -121,7 +122,8 @@ static void settle_track(struct tracks *tracks, struct track *track)
 		over--;
 	tracks->open -= track->open;
 	tracks->unknown -= track->unknown;
-	track->open = over == last && is_value(&over->value) && over->begin < tracks->end;
+	track->open = !tracks->within && over == last && is_value(&over->value) &&
+		      over->begin < tracks->end;
 	track->unknown = over + 1 == last && is_value(&over->value) &&
 			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
 	if (track->unknown)
@@ -203,7 +205,7 @@ void tracks_pass_end(struct tracks *tracks)
 		struct track *track = &tracks->items[i];
 		const struct span *last = &track->spans[track->count - 1];
 
-		track->open = is_value(&last->value);
+		track->open = !tracks->within && is_value(&last->value);
 		track->unknown = last->value.kind == VALUE_UNKNOWN;
 		tracks->open += track->open;
 		tracks->unknown += track->unknown;
@@ -378,7 +380,7 @@ void tracks_forget(struct tracks *tracks)
 	closure_free(tracks->rest);
 	tracks->rest = NULL;
 	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
-	tracks->past = tracks->is_told = false;
+	tracks->past = tracks->stopped = tracks->is_told = false;
 }
 
 void tracks_release(struct tracks *tracks)
@@ -487,54 +489,78 @@ static void give_all(struct tracks *tracks, const struct giving *giving)
 	buf_release(&path);
 }
 
-static bool tracks_make(struct tracks *tracks, struct error *err)
+/* ---- the ways to fill them ---- */
+
+static struct stored *timelines_of(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
-	enum outcome near;
+
+	if ((state->force != FORCE_NONE && state->force != FORCE_SLICES) ||
+	    state->options.replay_only)
+		return NULL;
+	return stored_of(state);
+}
+
+enum outcome tracks_read(struct tracks *tracks, struct error *err)
+{
+	struct stored *stored = timelines_of(tracks);
+
+	if (!stored)
+		return tracks_near(tracks, err);
+	return tracks_stored(tracks, stored, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+}
+
+/* Is something wanted that is not computed? */
+static bool wants_stored(const struct tracks *tracks)
+{
+	const struct program *program = tracks->state->program;
+	struct value values[ENV_VARIABLES];
+
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		if (!program_view_of(program, tracks->wanted->attrs[i], values))
+			return true;
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source == ATTR_ABSENT)
+			return true;
+	return tracks->wanted->lists && !tracks->all_known;
+}
+
+bool tracks_make(struct tracks *tracks, struct error *err)
+{
+	enum outcome outcome = OUTCOME_DONE;
+	size_t followed;
+
+	if (!tracks->by_need)
+		tracks_add_operands(tracks);
+	do {
+		followed = tracks->followed->count;
+		tracks_forget(tracks);
+		if (!tracks->by_need || wants_stored(tracks))
+			outcome = tracks_read(tracks, err);
+		if (outcome == OUTCOME_GAVE_UP)
+			outcome = tracks_run(tracks, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+		if (outcome == OUTCOME_DONE)
+			tracks_compute(tracks);
+	} while (outcome == OUTCOME_DONE && tracks->followed->count > followed);
+	return outcome == OUTCOME_DONE;
+}
+
+static bool tracks_fill(struct tracks *tracks, struct error *err)
+{
+	enum outcome outcome = OUTCOME_GAVE_UP;
 
 	err->kind = ERR_NONE;
-	if ((state->force == FORCE_NONE || state->force == FORCE_SLICES) &&
-	    !state->options.replay_only && stored_of(state)) {
-		tracks->all_known = true;
-		tracks_add_operands(tracks);
-		if (!tracks_stored(tracks, state->stored, err))
-			return false;
-		tracks_compute(tracks);
-		return true;
-	}
 	tracks->all_known =
 		!tracks->wanted->lists || wanted_enumerate(tracks->state, tracks->wanted,
 							   &tracks->listed, &tracks->nlisted, err);
 	if (err->kind != ERR_NONE)
 		return false;
-	tracks_add_operands(tracks);
-	near = tracks_near(tracks, err);
-	if (near == OUTCOME_DONE || near == OUTCOME_ERROR)
-		return near == OUTCOME_DONE;
-	if (!tracks_run(tracks, err))
+	if (tracks->all_known)
+		outcome = tracks_by_need(tracks, err);
+	if (outcome == OUTCOME_ERROR)
 		return false;
-	tracks_compute(tracks);
-	return true;
-}
-
-/* Three times as wide, on both sides; all of the trace when it reaches its ends. */
-static bool widen(struct feed *feed, nstime *begin, nstime *end, struct error *err)
-{
-	nstime first, last, width;
-
-	if (!feed->ops->span(feed, &first, &last, err))
-		return false;
-	if (*begin < first)
-		*begin = first;
-	if (*end > last)
-		*end = last + 1;
-	if (__builtin_sub_overflow(*end, *begin, &width) || width < 1)
-		width = 1;
-	if (__builtin_sub_overflow(*begin, width, begin) || *begin <= first)
-		*begin = NSTIME_MIN;
-	if (__builtin_add_overflow(*end, width, end) || *end > last)
-		*end = NSTIME_MAX;
-	return true;
+	tracks->by_need = outcome == OUTCOME_DONE;
+	return tracks_make(tracks, err) && (tracks->within || tracks_extend(tracks, err));
 }
 
 struct question {
@@ -549,34 +575,22 @@ struct question {
 static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
 		struct error *err)
 {
-	nstime begin = question->begin, end = question->end;
-	struct giving giving = {*sink, begin, end, question->within};
-	struct wanted wanted;
+	struct giving giving = {*sink, question->begin, question->end, question->within};
 	struct followed followed = {0};
-	struct tracks tracks = {.begin = begin, .end = end};
-	bool ok = true, again = begin < end;
+	struct wanted wanted;
+	struct tracks tracks = {.state = state,
+				.wanted = &wanted,
+				.followed = &followed,
+				.begin = question->begin,
+				.end = question->end,
+				.edges = question->edges,
+				.nedges = question->nedges,
+				.within = question->within};
+	bool ok = true;
 
 	wanted_init(state, question->queries, question->nqueries, &wanted);
-	while (ok && again) {
-		nstime from = tracks.begin, to = tracks.end;
-		size_t before = followed.count;
-
-		tracks_release(&tracks);
-		tracks = (struct tracks){.state = state,
-					 .wanted = &wanted,
-					 .followed = &followed,
-					 .begin = from,
-					 .end = to,
-					 .edges = question->edges,
-					 .nedges = question->nedges,
-					 .within = question->within};
-		ok = tracks_make(&tracks, err);
-		again = followed.count > before;
-		if (ok && !again && !question->within && tracks_loose(&tracks, begin, end)) {
-			again = true;
-			ok = widen(state->feed, &tracks.begin, &tracks.end, err);
-		}
-	}
+	if (question->begin < question->end)
+		ok = tracks_fill(&tracks, err);
 	if (ok)
 		give_all(&tracks, &giving);
 	tracks_release(&tracks);

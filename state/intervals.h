@@ -19,13 +19,14 @@ struct track_sums {       /* in place of spans */
 struct track {
 	uint32_t attr;
 	bool computed;
-	nstime named;       /* when a list first named it; NSTIME_MAX: never */
+	nstime from;  /* what it was before is not told, if that is behind the range's begin */
+	nstime named; /* when a list first named it; NSTIME_MAX: never */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched;
 	nstime ended;       /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
-	size_t seen; /* 1 + number of the span that a sweep saw last */
+	size_t seen;             /* 1 + number of the span that a sweep saw last */
 	struct track_sums *sums; /* rising; its spans are none there */
 	size_t nsums, sums_capacity;
 };
@@ -33,6 +34,13 @@ struct track {
 /* Operands that must be followed from the start of the run: their `initial` may end unseen. */
 struct followed {
 	uint32_t *attrs;
+	size_t count, capacity;
+};
+
+/* Operands without a track, and the first time at which each was read. */
+struct missing {
+	uint32_t *attrs;
+	nstime *from;
 	size_t count, capacity;
 };
 
@@ -53,6 +61,11 @@ struct tracks {
 	uint32_t *places; /* attribute → 1 + number of its track */
 	uint32_t nplaces;
 	struct followed *followed; /* found by tracks_compute() */
+	struct missing *missing;   /* to be noted; NULL: they are what they are before any write */
+	const nstime *from;     /* of what is wanted by name, where it may begin later; or NULL */
+	bool by_need;           /* computed attributes were made by tracks_by_need(), */
+	struct track *computed; /* and wait here for tracks_compute() */
+	size_t ncomputed;
 	struct replay *replay;
 	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
@@ -108,10 +121,24 @@ enum outcome tracks_read_rest(struct tracks *tracks, struct error *err);
 /* As before the first was added. */
 void tracks_forget(struct tracks *tracks);
 
-/* intervals_views.c: notes what wanted views read; later computes their tracks. */
+/* Fills the tracks of what is not computed; OUTCOME_GAVE_UP: only tracks_run() can. */
+enum outcome tracks_read(struct tracks *tracks, struct error *err);
+/* Fills all tracks, with what views may read, by its shape, unless they were made by need. */
+bool tracks_make(struct tracks *tracks, struct error *err);
+
+/* intervals_views.c: notes what wanted views may read; later computes their tracks. */
+void missing_add(struct missing *missing, uint32_t attr, nstime from);
 void tracks_add_operands(struct tracks *tracks);
 void tracks_compute(struct tracks *tracks);
-/* May a computed span in [begin, end) go on beyond what was looked at? */
-bool tracks_loose(const struct tracks *tracks, nstime begin, nstime end);
+/* The spans of one within the range, from tracks of operands; *out was zeroed. */
+void track_compute(struct tracks *operands, uint32_t attr, struct track *out);
+
+/*
+ * intervals_needs.c: computes all that is computed and wanted, where all attributes are known, from
+ * what it reads and nothing else. OUTCOME_GAVE_UP: some operand cannot be read where it is.
+ */
+enum outcome tracks_by_need(struct tracks *tracks, struct error *err);
+/* Finds the true ends of computed spans that reach over the ends of the range. */
+bool tracks_extend(struct tracks *tracks, struct error *err);
 
 #endif

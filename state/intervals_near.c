@@ -53,6 +53,18 @@ static bool is_settled(const struct near *near, const struct track *track)
 	       !(track->unknown && closure_was(near->ahead.closure, bit_of(near, track->attr)));
 }
 
+/* Tracks that begin later do so with what holds at the end of that nanosecond. */
+static bool begins_later(const struct near *near, const struct track *track)
+{
+	return track->from > near->tracks->begin;
+}
+
+static bool is_concerned(const struct near *near, const struct track *track)
+{
+	return !is_settled(near, track) &&
+	       !(begins_later(near, track) && near->ahead.item.event.time <= track->from);
+}
+
 /* ---- the item in hand ---- */
 
 /* The condition and the right side; EVAL_FAIL: nothing is written. */
@@ -93,7 +105,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 
 	if (pattern->attr != ATTR_ABSENT && !buries) {
 		only = tracks_find(tracks, pattern->attr);
-		if (!only || is_settled(near, only))
+		if (!only || !is_concerned(near, only))
 			return true;
 	}
 	eval = judge(near, line, &value);
@@ -105,7 +117,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		uint32_t attr = tracks->items[i].attr;
 		enum cover cover = COVER_NO;
 
-		if (!is_settled(near, &tracks->items[i]) &&
+		if (is_concerned(near, &tracks->items[i]) &&
 		    has_bit(step->writes, bit_of(near, attr)))
 			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
@@ -310,8 +322,12 @@ static enum outcome seed(struct near *near)
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
 	enum outcome outcome;
 
-	for (size_t i = 0; i < tracks->count; i++)
-		places[i] = (struct ask_place){{tracks->begin, true}, tracks->items[i].attr};
+	for (size_t i = 0; i < tracks->count; i++) {
+		const struct track *track = &tracks->items[i];
+		bool before = track->from > NSTIME_MIN && !begins_later(near, track);
+
+		places[i] = (struct ask_place){{track->from, before}, track->attr};
+	}
 	outcome = ask(near, places, tracks->count, facts);
 	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
 		track_push(&tracks->items[i], facts[i].since, &facts[i].value);
@@ -382,7 +398,7 @@ static bool add_track(struct tracks *tracks, uint32_t attr, bool listed)
 	struct value values[ENV_VARIABLES];
 
 	if (program_view_of(tracks->state->program, attr, values))
-		return false;
+		return tracks->by_need;
 	/* when an initial value came to be listed is not looked for */
 	if (listed && program_initial(tracks->state->program, attr, values))
 		return false;
@@ -397,9 +413,10 @@ static bool add_tracks(struct tracks *tracks)
 	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
 		if (!add_track(tracks, tracks->wanted->attrs[i], false))
 			return false;
+	for (size_t i = 0; i < tracks->count && tracks->from; i++)
+		tracks->items[i].from = tracks->from[i];
 	for (size_t i = 0; i < tracks->nlisted; i++)
-		if (tracks->listed[i].source != ATTR_ABSENT ||
-		    !add_track(tracks, tracks->listed[i].attr, true))
+		if (!add_track(tracks, tracks->listed[i].attr, true))
 			return false;
 	return tracks->followed->count == 0;
 }
@@ -437,18 +454,22 @@ static enum outcome run(struct near *near)
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
 		outcome = read_range(near);
-	if (outcome == OUTCOME_DONE)
+	if (outcome == OUTCOME_DONE && !near->tracks->within)
 		outcome = find_beginnings(near);
 	return outcome;
 }
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
 {
+	struct feed *feed = tracks->state->feed;
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct choice choice;
+	nstime first, last;
 	struct near near;
 
-	if (tracks->begin == NSTIME_MIN) /* nothing lies before it: a run reads the same */
+	if (!feed->ops->span(feed, &first, &last, err))
+		return OUTCOME_ERROR;
+	if (tracks->begin == NSTIME_MIN && tracks->end > first) /* a run reads the same */
 		return OUTCOME_GAVE_UP;
 	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
 		return OUTCOME_ERROR;

@@ -50,7 +50,7 @@ void tracks_add_operands(struct tracks *tracks)
 struct sweep {
 	const struct tracks *tracks;
 	nstime at;
-	nstime begin, end; /* in which no operand changes */
+	nstime end; /* until then no operand changes */
 };
 
 /* The value before any write, of an operand that the run may not have followed to its end. */
@@ -101,6 +101,11 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	const struct span *span;
 
 	*out = (struct fact){.since = NSTIME_MIN};
+	if (sweep->tracks->missing && (!track || sweep->at < track->from)) {
+		missing_add(sweep->tracks->missing, attr, sweep->at);
+		out->value.kind = VALUE_UNKNOWN;
+		return true;
+	}
 	if (!track) {
 		initial_at(sweep, attr, &out->value);
 		return true;
@@ -108,8 +113,6 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	span = span_at(track, sweep->at);
 	if (span) {
 		out->value = span->value;
-		if (span->begin > sweep->begin)
-			sweep->begin = span->begin;
 		if (span->end < sweep->end)
 			sweep->end = span->end;
 		return true;
@@ -120,28 +123,32 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	return true;
 }
 
-static void compute(struct tracks *tracks, uint32_t attr, struct track *out)
+/* Appends a span, or lets the last one go on. */
+static void add_span(struct track *track, nstime begin, nstime end, const struct value *value)
 {
-	struct sweep sweep = {.tracks = tracks, .at = tracks->begin};
+	struct span *last = track->count ? &track->spans[track->count - 1] : NULL;
 
-	*out = (struct track){.attr = attr, .computed = true};
-	while (sweep.at < tracks->end) {
-		struct span *last = out->count ? &out->spans[out->count - 1] : NULL;
+	if (last && value_equal(&last->value, value)) {
+		last->end = end;
+		return;
+	}
+	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
+	track->spans[track->count++] = (struct span){begin, end, *value};
+}
+
+void track_compute(struct tracks *operands, uint32_t attr, struct track *out)
+{
+	struct sweep sweep = {.tracks = operands, .at = operands->begin};
+
+	out->attr = attr;
+	out->computed = true;
+	out->count = 0;
+	while (sweep.at < operands->end) {
 		struct fact fact;
 
-		sweep.begin = NSTIME_MIN;
-		sweep.end = NSTIME_MAX;
-		fact_compute(tracks->state, attr, get_at, &sweep, &fact);
-		if (last && value_equal(&last->value, &fact.value)) {
-			last->end = sweep.end;
-		} else {
-			out->spans = mem_grow(out->spans, out->count, &out->capacity,
-					      sizeof *out->spans);
-			out->spans[out->count++] =
-				(struct span){sweep.begin, sweep.end, fact.value};
-		}
-		if (sweep.end == NSTIME_MAX)
-			break;
+		sweep.end = operands->end;
+		fact_compute(operands->state, attr, get_at, &sweep, &fact);
+		add_span(out, sweep.at, sweep.end, &fact.value);
 		sweep.at = sweep.end;
 	}
 }
@@ -158,7 +165,8 @@ static void add_computed(struct tracks *tracks, struct computed *computed, uint3
 			return;
 	computed->items = mem_grow(computed->items, computed->count, &computed->capacity,
 				   sizeof *computed->items);
-	compute(tracks, attr, &computed->items[computed->count++]);
+	computed->items[computed->count] = (struct track){0};
+	track_compute(tracks, attr, &computed->items[computed->count++]);
 }
 
 static void list_view(struct tracks *tracks, struct computed *computed, const struct view *view,
@@ -187,48 +195,28 @@ static void list_view(struct tracks *tracks, struct computed *computed, const st
 	}
 }
 
+static void take_computed(struct tracks *tracks, struct track *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		*tracks_add(tracks, items[i].attr) = items[i];
+	mem_free(items);
+}
+
 void tracks_compute(struct tracks *tracks)
 {
 	struct state *state = tracks->state;
-	struct computed computed = {0};
+	struct computed computed = {tracks->computed, tracks->ncomputed, 0};
 	struct value values[ENV_VARIABLES];
 
-	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+	tracks->computed = NULL;
+	tracks->ncomputed = 0;
+	for (size_t i = 0; i < tracks->wanted->nattrs && !tracks->by_need; i++)
 		if (program_view_of(state->program, tracks->wanted->attrs[i], values))
 			add_computed(tracks, &computed, tracks->wanted->attrs[i]);
-	for (uint32_t i = 0; i < program_views(state->program); i++) {
+	for (uint32_t i = 0; i < program_views(state->program) && !tracks->by_need; i++) {
 		const struct view *view = program_view(state->program, i);
 		if (wanted_lists_shape(state, tracks->wanted, view->path.shape))
 			list_view(tracks, &computed, view, 0, values);
 	}
-	for (size_t i = 0; i < computed.count; i++) {
-		tracks->items = mem_grow(tracks->items, tracks->count, &tracks->capacity,
-					 sizeof *tracks->items);
-		tracks->items[tracks->count++] = computed.items[i];
-	}
-	mem_free(computed.items);
-}
-
-static bool is_loose(const struct tracks *tracks, const struct track *track, nstime begin,
-		     nstime end)
-{
-	for (size_t i = 0; i < track->count; i++) {
-		const struct span *span = &track->spans[i];
-
-		if (span->value.kind <= VALUE_NONE || span->begin >= end || span->end <= begin)
-			continue;
-		if (i == 0 && tracks->begin > NSTIME_MIN && span->begin > NSTIME_MIN)
-			return true;
-		if (i + 1 == track->count && tracks->end < NSTIME_MAX && span->end < NSTIME_MAX)
-			return true;
-	}
-	return false;
-}
-
-bool tracks_loose(const struct tracks *tracks, nstime begin, nstime end)
-{
-	for (size_t i = 0; i < tracks->count; i++)
-		if (tracks->items[i].computed && is_loose(tracks, &tracks->items[i], begin, end))
-			return true;
-	return false;
+	take_computed(tracks, computed.items, computed.count);
 }

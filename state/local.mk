@@ -31,7 +31,7 @@ libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
 	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
 	%D%/forward.c %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
-	%D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c %D%/plain.c %D%/plain.h \
+	%D%/intervals_needs.c %D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c %D%/plain.c %D%/plain.h \
 	%D%/plain_internal.h %D%/planner.c %D%/questions.c %D%/replay.c %D%/replay.h %D%/run.c \
 	%D%/settle.c %D%/sieve.c %D%/sieve.h %D%/sieve_internal.h %D%/sieve_packets.c %D%/state.c \
 	%D%/state_internal.h %D%/walk.c %D%/walk.h %D%/wanted.c %D%/writes.c %D%/writes.h

@@ -87,6 +87,8 @@ struct wanted {
 void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
 		 struct wanted *out);
 void wanted_release(struct wanted *wanted);
+/* One more by name. */
+void wanted_add(struct wanted *wanted, uint32_t attr);
 bool wanted_by_name(const struct wanted *wanted, uint32_t attr);
 /* Does a query with wildcards (or the whole state) name it? */
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);

@@ -403,6 +403,16 @@ static void name_numbers(struct feeding *feeding)
 		name_number(feeding, tracks->wanted->attrs[i]);
 	for (size_t i = 0; i < tracks->followed->count; i++)
 		name_number(feeding, tracks->followed->attrs[i]);
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source == ATTR_ABSENT)
+			name_number(feeding, tracks->listed[i].attr);
+}
+
+/* At most so many. */
+static uint32_t *new_named(const struct tracks *tracks)
+{
+	return mem_new_array(tracks->wanted->nattrs + tracks->followed->count + tracks->nlisted + 1,
+			     sizeof(uint32_t));
 }
 
 static void feed_shard(struct feeding *feeding, size_t i, bool first)
@@ -412,8 +422,7 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 
 	feeding->shard = feeding->stored->items[i].shard;
 	feeding->choices = mem_new((size_t)shard_numbers(feeding->shard) + 1);
-	feeding->named = mem_new_array(tracks->wanted->nattrs + tracks->followed->count + 1,
-				       sizeof *feeding->named);
+	feeding->named = new_named(tracks);
 	name_numbers(feeding);
 	summing_begin(feeding);
 	if (shard_slices(feeding->shard)) {
@@ -455,9 +464,7 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 
 		feeding->shard = shard;
 		feeding->choices = mem_new((size_t)shard_numbers(shard) + 1);
-		feeding->named = mem_new_array(feeding->tracks->wanted->nattrs +
-						       feeding->tracks->followed->count + 1,
-					       sizeof *feeding->named);
+		feeding->named = new_named(feeding->tracks);
 		name_numbers(feeding);
 		for (uint32_t s = shard_slice_at(shard, t); shard_reaches(shard, s, t); s++) {
 			const struct slice *slice = shard_slice(shard, s, &ignored);
@@ -603,7 +610,7 @@ bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *e
 				  .low = NSTIME_MIN,
 				  .high = NSTIME_MIN};
 
-	feeding.all = tracks->wanted->lists;
+	feeding.all = tracks->wanted->lists && !tracks->all_known;
 	for (uint32_t s = 0; s < tracks->nshapes && !feeding.all; s++)
 		feeding.all = tracks->operand_shapes[s] != 0;
 	if (!stored_begin(stored, err))

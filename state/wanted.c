@@ -10,7 +10,7 @@ bool wanted_by_name(const struct wanted *wanted, uint32_t attr)
 	return attr < wanted->nnamed && wanted->named[attr];
 }
 
-static void add_attr(struct wanted *wanted, uint32_t attr)
+void wanted_add(struct wanted *wanted, uint32_t attr)
 {
 	uint32_t room = attr + attr / 2 + 64;
 
@@ -35,7 +35,7 @@ void wanted_init(struct state *state, const struct query *const *queries, size_t
 		if (query_has_wildcard(queries[i]))
 			out->lists = true;
 		else
-			add_attr(out, query_attr(queries[i], state->attrs));
+			wanted_add(out, query_attr(queries[i], state->attrs));
 	}
 }
 
@@ -160,7 +160,7 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 	const struct value *key = list->query ? query_key(list->query, i) : NULL;
 
 	if (i == path->natoms) {
-		add_attr(&list->wanted, attr);
+		wanted_add(&list->wanted, attr);
 		return;
 	}
 	if (atom->kind == ATOM_NAME)

@@ -83,6 +83,17 @@ done
 decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' "$work/all-threads")
 test "$decoded" -lt $(($("$yore" events "$trace" --count --no-index) / 2)) || fail "a short range reads $decoded events"
 
+# A computed attribute reads what it needs: of the idle thread, which no switch names, what the sketches leave.
+for again in first again; do
+	"$yore" state "$trace" 'cpu[1]/name' --begin -20ms --end -19.9ms --index-dir "$work/views" --stats --format json >"$work/got" 2>"$work/$again" || exit 1
+	"$yore" state "$trace" 'cpu[1]/name' --begin -20ms --end -19.9ms --no-index --format json | cmp - "$work/got" || fail "a computed attribute, $again"
+done
+decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' "$work/again")
+test "$decoded" -lt $(($("$yore" events "$trace" --count --no-index) / 4)) || fail "a computed attribute reads $decoded events"
+"$yore" at "$trace" -1ms 'thread[0]/name' --index-dir "$work/run" --stats 2>"$work/stats" | grep -q swapper || fail "the idle thread has no name"
+decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' "$work/stats")
+test "$decoded" -lt $(($("$yore" events "$trace" --count --no-index) / 10)) || fail "the idle thread's name reads $decoded events"
+
 printf 'event sched_switch\nbox[field/prev_tid]/left = field/next_tid\n' >"$work/rules"
 "$yore" at "$trace" -1ms 'box[*]/left' --rules "$work/rules" --no-index --format json | awk 'NR % 12 == 1' >"$work/boxes"
 test -s "$work/boxes" || exit 1

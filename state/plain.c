@@ -77,6 +77,14 @@ static bool key_of(struct making *making, const struct path *path, uint8_t *key)
 	return *key != PLAIN_NONE;
 }
 
+/* Is it loaded before reads of its key, before maps of it? Texts are no keys of either. */
+static bool is_early(const struct making *making, uint8_t input)
+{
+	enum input_kind kind = making->inputs[input].kind;
+
+	return kind == INPUT_INT || kind == INPUT_CPU || kind == INPUT_READ;
+}
+
 static uint8_t input_of(struct making *making, const struct expr *expr)
 {
 	struct plain_input input = {.of = PLAIN_NONE};
@@ -91,14 +99,17 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 	case EXPR_READ: /* as deep as the rule's keys */
 		input.kind = INPUT_READ;
 		input.path = &expr->path;
-		if (expr->may_view || !key_of(making, &expr->path, &input.of))
+		if (expr->may_view || !key_of(making, &expr->path, &input.of) ||
+		    (input.of != PLAIN_NONE && !is_early(making, input.of)))
 			return PLAIN_NONE;
 		return add_input(making, &input);
 	case EXPR_MAP:
 		input.kind = INPUT_MAP;
 		input.map = expr->map;
 		input.of = input_of(making, expr->left);
-		return input.of != PLAIN_NONE ? add_input(making, &input) : PLAIN_NONE;
+		return input.of != PLAIN_NONE && is_early(making, input.of)
+			       ? add_input(making, &input)
+			       : PLAIN_NONE;
 	default:
 		return PLAIN_NONE;
 	}
@@ -199,26 +210,39 @@ static void compile_line(struct making *making, const struct line *line, struct 
 	out->is_plain = true;
 }
 
-/* Integers apart from all others. */
+static struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
+				      enum input_kind b, uint8_t *count)
+{
+	struct plain_input *kept = arena_array(making->arena, making->ninputs, sizeof *kept);
+
+	for (uint8_t i = 0; i < making->ninputs; i++)
+		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
+			kept[(*count)++] = making->inputs[i];
+	return kept;
+}
+
+/* By what they are loaded from. */
 static void keep_inputs(const struct making *making, struct plain *plain)
 {
 	struct plain_integer *integers =
 		arena_array(making->arena, making->ninputs, sizeof *integers);
-	struct plain_input *others = arena_array(making->arena, making->ninputs, sizeof *others);
 
+	plain->cpu = PLAIN_NONE;
 	for (uint8_t i = 0; i < making->ninputs; i++) {
 		const struct plain_input *input = &making->inputs[i];
 
-		if (input->kind != INPUT_INT) {
-			others[plain->nothers++] = *input;
+		if (input->kind == INPUT_CPU)
+			plain->cpu = i;
+		if (input->kind != INPUT_INT)
 			continue;
-		}
 		integers[plain->nintegers++] =
 			(struct plain_integer){input->slot, i, input->is_signed};
 		plain->integer_bits |= 1u << i;
 	}
 	plain->integers = integers;
-	plain->others = others;
+	plain->texts = keep_kinds(making, INPUT_STRING, INPUT_BYTES, &plain->ntexts);
+	plain->reads = keep_kinds(making, INPUT_READ, INPUT_READ, &plain->nreads);
+	plain->maps = keep_kinds(making, INPUT_MAP, INPUT_MAP, &plain->nmaps);
 }
 
 static void keep_tests(const struct making *making, struct plain *plain)
@@ -229,6 +253,42 @@ static void keep_tests(const struct making *making, struct plain *plain)
 		memcpy(tests, making->tests, making->ntests * sizeof *tests);
 	plain->tests = tests;
 	plain->ntests = making->ntests;
+}
+
+static void choose(struct arena *arena, const struct plain *plain, uint32_t yes,
+		   struct plain_choice *out)
+{
+	const struct plain_line **lines = arena_array(arena, plain->nlines, sizeof *lines);
+
+	out->lines = lines;
+	for (uint32_t i = 0; i < plain->nlines; i++) {
+		const struct plain_line *line = &plain->lines[i];
+
+		if ((line->tests & yes) != line->tests)
+			continue;
+		lines[out->count++] = line;
+		out->nwas += line->verb == VERB_WAS;
+		out->keys |= line->key != PLAIN_NONE ? 1u << line->key : 0;
+	}
+}
+
+static void keep_choices(struct arena *arena, struct plain *plain)
+{
+	struct plain_choice *choices;
+
+	if (plain->ntests > PLAIN_CHOSEN)
+		return;
+	for (uint32_t i = 0; i < plain->nlines; i++) {
+		const struct plain_line *line = &plain->lines[i];
+
+		if (!line->is_plain || (line->verb != VERB_SET && line->verb != VERB_WAS))
+			return;
+		plain->needs |= line->needs;
+	}
+	choices = arena_array(arena, (size_t)1 << plain->ntests, sizeof *choices);
+	for (uint32_t yes = 0; yes < 1u << plain->ntests; yes++)
+		choose(arena, plain, yes, &choices[yes]);
+	plain->choices = choices;
 }
 
 const struct plain *plain_new(struct arena *arena, const struct event_class *class,
@@ -251,6 +311,7 @@ const struct plain *plain_new(struct arena *arena, const struct event_class *cla
 	plain->fields = making.fields;
 	keep_inputs(&making, plain);
 	keep_tests(&making, plain);
+	keep_choices(arena, plain);
 	return plain;
 }
 

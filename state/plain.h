@@ -15,7 +15,7 @@
 
 #include "state/program.h"
 
-enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_NONE = UINT8_MAX };
+enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_CHOSEN = 4, PLAIN_NONE = UINT8_MAX };
 
 struct plain_integer; /* inputs and tests: plain.c keeps their insides */
 struct plain_input;
@@ -34,16 +34,32 @@ struct plain_line {
 	const struct value *constant; /* its text is the attribute table's */
 };
 
+/* Lines whose tests hold, of one outcome of all tests. */
+struct plain_choice {
+	const struct plain_line *const *lines; /* as they are applied: first `nwas` of `was` */
+	uint32_t nwas, count;
+	uint32_t keys; /* bit per input that is a key of one */
+};
+
 /* What all events of a class ask for, behind one another in memory. */
 struct plain {
 	const struct event_class *class; /* NULL: not of events */
 	const struct plain_line *lines;  /* as they are applied: `was` lines first */
 	const struct plain_integer *integers;
-	const struct plain_input *others; /* an input stands behind those that it is made of */
+	const struct plain_input *texts;
+	const struct plain_input *reads; /* one stands behind those that its key is made of */
+	const struct plain_input *maps;
 	const struct plain_test *tests;
+	/*
+	 * By outcome of the tests, when all lines are plain, write or say what was, and tests are
+	 * PLAIN_CHOSEN at most; else NULL.
+	 */
+	const struct plain_choice *choices;
+	uint32_t needs;        /* inputs, of all lines */
 	uint32_t integer_bits; /* of the inputs */
 	uint32_t nlines;
-	uint8_t nintegers, nothers, ntests;
+	uint8_t nintegers, ntexts, nreads, nmaps, ntests;
+	uint8_t cpu; /* input; PLAIN_NONE: nobody asks */
 	bool fields;
 };
 

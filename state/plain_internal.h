@@ -26,7 +26,7 @@ struct plain_integer { /* what most inputs are: loaded in one go */
 struct plain_input {
 	enum input_kind kind;
 	uint8_t i;  /* its number */
-	uint8_t of; /* MAP: input; READ: input that is the key, PLAIN_NONE: there is none */
+	uint8_t of; /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
 	bool is_signed;
 	uint32_t slot;
 	const struct path *path;

@@ -49,6 +49,7 @@ struct env {
 	struct program *program;
 	const struct event *event;   /* NULL: @start, @end, a view or an `at` question */
 	const struct fields *fields; /* of `event`; NULL: not decoded yet, decode() will be asked */
+	const struct slot *slots;    /* of `event`; NULL: decode() is to be asked */
 	/* Decodes `event`, at most once per event; NULL: damaged, fields then count as missing. */
 	const struct fields *(*decode)(void *arg, const struct event *event);
 	/* A stored attribute as the reading line sees it; strings live until the event is done. */

@@ -62,6 +62,11 @@ struct cells *replay_cells(struct replay *replay)
 	return replay->cells;
 }
 
+nstime replay_time(const struct replay *replay)
+{
+	return replay->walk.time;
+}
+
 uint64_t replay_events(const struct replay *replay)
 {
 	return replay->walk.events;
@@ -273,6 +278,16 @@ static void apply(void *arg, struct write *write)
 	}
 }
 
+static bool lines(void *arg, const struct plain *plain)
+{
+	struct replay *replay = arg;
+	enum replay_lines how = replay->options.lines(replay->options.arg, plain, &replay->walk.env,
+						      replay->walk.time);
+
+	replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
+	return how != REPLAY_LEFT;
+}
+
 static void loss(void *arg, const struct event *event)
 {
 	struct replay *replay = arg;
@@ -288,6 +303,14 @@ static bool moment(void *arg, nstime next)
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 
+static const struct walk_ops ops_of_lines = {.read = read_value,
+					     .section = read_section,
+					     .set_section = set_section,
+					     .apply = apply,
+					     .lines = lines,
+					     .loss = loss,
+					     .moment = moment};
+
 static const struct walk_ops ops = {.read = read_value,
 				    .section = read_section,
 				    .set_section = set_section,
@@ -300,7 +323,8 @@ struct replay *replay_new(const struct replay_options *options)
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	walk_init(&replay->walk, options->feed, options->program, &ops, replay);
+	walk_init(&replay->walk, options->feed, options->program,
+		  options->lines ? &ops_of_lines : &ops, replay);
 	replay->attrs = program_attrs(options->program);
 	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
 	replay->failures =

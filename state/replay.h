@@ -21,6 +21,12 @@ struct change {
 	struct order order; /* of the event */
 };
 
+enum replay_lines {
+	REPLAY_LEFT,    /* nothing is written: they are to be evaluated one by one */
+	REPLAY_WRITTEN, /* and nobody needs to hear of the next moment */
+	REPLAY_DUE      /* and moment() is to be called before the next */
+};
+
 struct replay_options {
 	struct feed *feed;
 	struct program *program;
@@ -31,10 +37,17 @@ struct replay_options {
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* Called for each change; NULL: nobody watches. */
 	void (*change)(void *arg, const struct change *change);
-	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL. */
+	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
+	 */
 	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);
 	/* Called before the first event of a later time than the last; false: stop here. */
 	bool (*moment)(void *arg, nstime next);
+	/*
+	 * Writes what the lines of an event say, where it can do so better than one by one with
+	 * put(): to cells and wherever it goes; may be NULL, as put() then is.
+	 */
+	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
+				   nstime time);
 	void *arg;
 };
 
@@ -49,6 +62,7 @@ struct cells *replay_cells(struct replay *replay);
  */
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err);
+nstime replay_time(const struct replay *replay);     /* of the newest event */
 uint64_t replay_events(const struct replay *replay); /* seen so far */
 /* Statements that failed: counts[id * FAILURE_COUNT + failure]. */
 const uint64_t *replay_failures(const struct replay *replay);

@@ -104,11 +104,22 @@ static void section_lines(struct walk *walk, const struct class_program *class)
 	}
 }
 
-static void run_class(struct walk *walk, const struct class_program *class)
+static inline void reset_scratch(struct walk *walk)
+{
+	if (walk->scratched)
+		arena_reset(walk->env.scratch);
+	walk->scratched = false;
+}
+
+static inline void run_class(struct walk *walk, const struct class_program *class)
 {
 	if (class->nsection == 0 && class->nevent == 0)
 		return;
 	walk->env.fields = NULL;
+	if (class->nsection == 0 && walk->ops->lines && walk->ops->lines(walk->arg, class->plain))
+		return;
+	walk->calm = false;
+	walk->scratched = true;
 	section_lines(walk, class);
 	writes_evaluate(&walk->writes, class, &walk->env);
 	for (size_t i = 0; i < walk->writes.count; i++)
@@ -121,7 +132,8 @@ static void run_item(struct walk *walk)
 	const struct class_program *classes;
 	size_t count;
 
-	arena_reset(walk->env.scratch);
+	reset_scratch(walk);
+	walk->env.slots = NULL;
 	walk->stream = item->stream;
 	if (item->stream) {
 		walk->env.event = &item->event;
@@ -140,7 +152,7 @@ static void run_item(struct walk *walk)
 /* False: it was told to stop. */
 static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 {
-	if ((walk->events == walk->first || time > walk->time) &&
+	if ((walk->events == walk->first || (time > walk->time && !walk->calm)) &&
 	    !walk->ops->moment(walk->arg, time))
 		return false;
 	walk->time = time;
@@ -156,7 +168,7 @@ static void begin_run(struct walk *walk)
 	const struct run *run = &walk->run;
 	struct feed_item *item = &walk->item;
 
-	arena_reset(walk->env.scratch); /* texts of one run are few */
+	reset_scratch(walk); /* texts of one run are few */
 	walk->stream = item->stream = item->event.stream = run->stream;
 	item->kind = FEED_EVENT;
 	item->event.cpu = run->cpu;
@@ -187,6 +199,7 @@ static bool run_entries(struct walk *walk)
 		prefetch(batch, i + 1);
 		walk->entry = i;
 		item->event.time = batch->time[i];
+		walk->env.slots = batch_slots(batch, i);
 		run_class(walk, &classes[batch->class_index[i]]);
 	}
 	return true;

@@ -22,6 +22,11 @@ struct walk_ops {
 	void (*set_section)(void *arg, const struct line *line, enum eval eval,
 			    struct value *value);
 	void (*apply)(void *arg, struct write *write);
+	/*
+	 * Evaluates and applies all event lines at once, where it can; false: it cannot, and wrote
+	 * nothing. NULL: it never can.
+	 */
+	bool (*lines)(void *arg, const struct plain *plain);
 	/* After the lines of a loss. */
 	void (*loss)(void *arg, const struct event *loss);
 	/* Before the first event of a later time than the last; false: stop here. */
@@ -46,6 +51,8 @@ struct walk {
 	uint32_t entry; /* of run, when run.count is not 0 */
 	struct feed_item item;
 	uint64_t first; /* event of this run */
+	bool scratched; /* env.scratch may hold something */
+	bool calm;      /* nobody needs to hear of the next moment; only ops->lines says so */
 	bool placed;    /* `item` has its order */
 	bool has_writer;
 	struct writer writer;

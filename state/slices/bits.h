@@ -58,24 +58,33 @@ static inline uint64_t bits_word(const uint8_t *from, uint64_t bit)
 }
 
 struct bits_out {
-	uint8_t *at; /* room is the caller's care */
+	uint8_t *at; /* room is the caller's care: up to 8 bytes behind the last bit are written */
 	uint64_t word;
-	unsigned used;
+	unsigned used; /* bits of the word, 7 at most */
 };
+
+enum { BITS_AT_ONCE = 56 };
+
+/* At most BITS_AT_ONCE bits, and none above them: nothing is to be guessed. */
+static inline void bits_add(struct bits_out *out, uint64_t number, unsigned width)
+{
+	unsigned used = out->used + width;
+
+	out->word |= number << out->used;
+	memcpy(out->at, &out->word, 8);
+	out->at += used / 8;
+	out->word >>= used & ~7u;
+	out->used = used & 7;
+}
 
 static inline void bits_put(struct bits_out *out, uint64_t number, unsigned width)
 {
-	if (!width)
-		return;
-	out->word |= number << out->used;
-	if (out->used + width < 64) {
-		out->used += width;
-		return;
+	if (width > BITS_AT_ONCE) {
+		bits_add(out, number & UINT32_MAX, 32);
+		number >>= 32;
+		width -= 32;
 	}
-	memcpy(out->at, &out->word, 8);
-	out->at += 8;
-	out->word = out->used ? number >> (64 - out->used) : 0;
-	out->used = out->used + width - 64;
+	bits_add(out, number, width);
 }
 
 /* Rounds up to whole bytes. */

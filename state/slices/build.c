@@ -69,14 +69,12 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct building *building = arg;
 	struct builder_end end = {.empty = NSTIME_MIN};
-	nstime seen = building->seen;
 	struct buf resume = {0};
 
-	building->seen = next;
 	if (!builder_due(building->builder))
 		return true;
 	/* not `next`: what comes next may change while a trace grows */
-	building_put_resume(building, seen + 1, &resume);
+	building_put_resume(building, replay_time(building->replay) + 1, &resume);
 	end.events = building->events_before + replay_events(building->replay);
 	end.resume = &resume;
 	building->failed = !builder_close(building->builder, &end, building->err);
@@ -303,6 +301,7 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 	struct replay_options options = {.feed = part->feed,
 					 .program = part->program,
 					 .put = on_put,
+					 .lines = building_lines,
 					 .change = on_change,
 					 .bury = on_bury,
 					 .moment = on_moment,

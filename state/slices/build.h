@@ -17,7 +17,6 @@ struct building {
 	struct builder *builder;
 	struct replay *replay;
 	nstime from;            /* where the replay begins */
-	nstime seen;            /* time of the newest event */
 	uint64_t events_before; /* seen by builds that were killed */
 	uint64_t changes_before, bytes_before;
 	nstime tombs_at; /* time of the newest tomb; how many were placed then */
@@ -26,6 +25,10 @@ struct building {
 	struct error *err; /* of the slice that could not be stored */
 	bool failed;
 };
+
+/* replay_options.lines; see lines.c. */
+enum replay_lines building_lines(void *arg, const struct plain *plain, struct env *env,
+				 nstime time);
 
 /* What must be known at `next`, besides the slices, to go on from there. */
 void building_put_resume(const struct building *building, nstime next, struct buf *out);

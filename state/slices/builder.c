@@ -4,7 +4,7 @@
  * Changes wait in arrays in order of time; at the end of a slice a slicer (slicer.h) makes it of
  * them. What lives is written down when the slice opens, before the first change is applied.
  */
-#include "state/slices/builder.h"
+#include "state/slices/builder_internal.h"
 
 #include "engine/base/mem.h"
 #include "state/slices/slicer.h"
@@ -13,38 +13,7 @@
 #include <string.h>
 
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 20, PER_LIVE = 4 };
-
-struct spot { /* what a number is */
-	int64_t value;
-	uint32_t last;  /* slice of the last change */
-	uint32_t tick;  /* 1 + its tick in that slice; 0: none of this builder's */
-	uint32_t place; /* of that change */
-	uint8_t kind;
-};
-
-struct started {
-	uint64_t number;
-	nstime since;
-	struct slice_value value;
-};
-
-struct builder {
-	struct numbers *numbers;
-	struct slicer *slicer;
-	/* by number */
-	struct spot *spots;
-	uint64_t *live;
-	size_t room, nlive;
-	struct gathered *now; /* the slice */
-	size_t target;        /* changes that it should have */
-	uint32_t strings, next_number;
-	/* before everything */
-	struct started *started;
-	size_t nstarted, started_capacity;
-	bool times; /* the first slice of what began with a state */
-	uint32_t slices, least;
-	uint64_t total;
-};
+_Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");
 
 struct builder *builder_new(struct numbers *numbers, struct store *store, bool thread)
 {
@@ -76,26 +45,26 @@ static void *grow_cleared(void *array, size_t old, size_t count, size_t size)
 }
 
 /* Chunks are whole words of the bitmaps. */
-static void make_room(struct builder *builder, uint32_t number)
+/* A bit for each number that there is room for. */
+static void touched_room(struct builder *builder)
+{
+	struct gathered *now = builder->now;
+	size_t words = builder->room / 64;
+
+	if (words <= now->words)
+		return;
+	now->touched = grow_cleared(now->touched, now->words, words, sizeof *now->touched);
+	now->words = words;
+}
+
+void builder_make_room(struct builder *builder, uint32_t number)
 {
 	size_t old = builder->room, room = ((size_t)number + number / 2 + 4096) & ~(size_t)63;
 
 	builder->spots = grow_cleared(builder->spots, old, room, sizeof *builder->spots);
 	builder->live = grow_cleared(builder->live, old / 64, room / 64, sizeof *builder->live);
 	builder->room = room;
-}
-
-static inline void set_value(struct builder *builder, uint32_t number, struct slice_value value)
-{
-	struct spot *spot = &builder->spots[number];
-	bool lives = value.kind != SLICE_DELETED;
-
-	if (lives != (spot->kind != SLICE_DELETED)) {
-		builder->live[number / 64] ^= UINT64_C(1) << (number & 63);
-		builder->nlive += lives ? 1 : (size_t)-1;
-	}
-	spot->value = value.number;
-	spot->kind = value.kind;
+	touched_room(builder);
 }
 
 void builder_start(struct builder *builder, uint32_t number, struct slice_value value, nstime since)
@@ -105,18 +74,18 @@ void builder_start(struct builder *builder, uint32_t number, struct slice_value 
 	builder->started[builder->nstarted++] = (struct started){number, since, value};
 	builder->times = true;
 	if (number >= builder->room)
-		make_room(builder, number);
+		builder_make_room(builder, number);
 	if (!numbers_is_tomb(builder->numbers, number))
-		set_value(builder, number, value);
+		builder_set(builder, number, value);
 }
 
 void builder_continue(struct builder *builder, uint32_t number, struct slice_value value,
 		      uint32_t last)
 {
 	if (number >= builder->room)
-		make_room(builder, number);
-	set_value(builder, number, value);
-	builder->spots[number].last = last;
+		builder_make_room(builder, number);
+	builder_set(builder, number, value);
+	builder->spots[number].stamp = (uint64_t)last << 32;
 }
 
 void builder_continue_at(struct builder *builder, uint32_t slices)
@@ -133,7 +102,7 @@ void builder_least(struct builder *builder, uint32_t changes)
 
 bool builder_due(const struct builder *builder)
 {
-	return builder->now->nchanges >= builder->target && builder->now->open;
+	return builder_full(builder);
 }
 
 uint32_t builder_slices(const struct builder *builder)
@@ -215,8 +184,9 @@ static void snapshot_ages(struct builder *builder)
 			size_t number = w * 64 + (unsigned)__builtin_ctzll(bits);
 			const struct spot *spot = &builder->spots[number];
 
-			live_add(live, number, (struct slice_value){spot->value, spot->kind},
-				 builder->slices - spot->last);
+			live_add(live, number,
+				 (struct slice_value){spot->value, (uint8_t)spot->kind},
+				 builder->slices - spot_slice(spot));
 		}
 }
 
@@ -237,6 +207,7 @@ static void slice_begin(struct builder *builder, nstime t)
 						: target;
 	if (builder->least)
 		builder->target = builder->least;
+	touched_room(builder);
 	if (now->times)
 		snapshot_times(builder);
 	else
@@ -245,14 +216,15 @@ static void slice_begin(struct builder *builder, nstime t)
 
 /* ---- changes ---- */
 
-static void changes_grow(struct gathered *now)
+void builder_grow(struct builder *builder)
 {
+	struct gathered *now = builder->now;
+
 	now->capacity = now->capacity * 2 + SLICE_LEAST + 1024;
 	now->changes = mem_resize(now->changes, now->capacity, sizeof *now->changes);
-	now->kinds = mem_resize(now->kinds, now->capacity, 1);
 }
 
-static void tick_add(struct builder *builder, nstime t)
+void builder_tick(struct builder *builder, nstime t)
 {
 	struct gathered *now = builder->now;
 
@@ -260,50 +232,21 @@ static void tick_add(struct builder *builder, nstime t)
 		slice_begin(builder, t);
 	now->ticks = mem_grow(now->ticks, now->nticks, &now->ticks_capacity, sizeof *now->ticks);
 	now->ticks[now->nticks++] = t;
-}
-
-static void touch(struct gathered *now, uint32_t number)
-{
-	size_t words = number / 64 + number / 128 + 64;
-
-	if (number / 64 >= now->words) {
-		now->touched = grow_cleared(now->touched, now->words, words, sizeof *now->touched);
-		now->words = words;
-	}
-	now->touched[number / 64] |= UINT64_C(1) << (number & 63);
+	builder->stamp = (uint64_t)builder->slices << 32 | now->nticks;
 }
 
 /* Its place among the changes. */
-static inline uint32_t change_add(struct builder *builder, uint32_t number,
-				  struct slice_value value, uint8_t flags, nstime t)
+static uint32_t change_add(struct builder *builder, uint32_t number, struct slice_value value,
+			   uint8_t flags, nstime t)
 {
-	struct gathered *now = builder->now;
-	struct spot *spot;
-
-	if (now->nticks == 0 || now->ticks[now->nticks - 1] != t)
-		tick_add(builder, t);
-	if (number >= builder->room)
-		make_room(builder, number);
-	spot = &builder->spots[number];
-	if (spot->last != builder->slices || spot->tick != now->nticks) {
-		if (now->nchanges == now->capacity)
-			changes_grow(now);
-		if (spot->last != builder->slices || !spot->tick)
-			touch(now, number);
-		spot->last = builder->slices;
-		spot->tick = (uint32_t)now->nticks;
-		spot->place = (uint32_t)now->nchanges++;
-	}
-	now->changes[spot->place] =
-		(struct change_at){value.number, number, (uint32_t)now->nticks - 1};
-	now->kinds[spot->place] = value.kind | flags;
-	return spot->place;
+	builder_at(builder, t);
+	return builder_change(builder, number, value, flags);
 }
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
 {
 	change_add(builder, number, value, 0, t);
-	set_value(builder, number, value);
+	builder_set(builder, number, value);
 }
 
 void builder_put_tomb(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
@@ -317,7 +260,7 @@ void builder_fill(struct builder *builder, uint32_t number, struct slice_value v
 	uint32_t place = change_add(builder, number, value, CHANGE_FILLED, t);
 	struct gathered *now = builder->now;
 
-	set_value(builder, number, value);
+	builder_set(builder, number, value);
 	now->fills = mem_grow(now->fills, now->nfills, &now->fills_capacity, sizeof *now->fills);
 	now->fills[now->nfills++] = (struct fill){(uint64_t)number << 32 | (now->nticks - 1), from,
 						  value, place, false};

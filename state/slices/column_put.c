@@ -19,10 +19,10 @@ _Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * GAP_ZEROS + 65) / 8 + SLICE_LISTE
 
 /* ---- values ---- */
 
-struct values { /* every `step`-th */
+struct values {
 	const int64_t *numbers;
 	const uint8_t *kinds;
-	size_t count, step;
+	size_t count;
 };
 
 struct frame {
@@ -36,6 +36,34 @@ struct frame {
 	uint8_t places[SLICE_BLOCK]; /* in the list */
 };
 
+static bool is_one_kind(const struct values *values)
+{
+	uint8_t differs = 0;
+
+	for (size_t i = 1; i < values->count; i++)
+		differs |= values->kinds[i] ^ values->kinds[0];
+	return !differs;
+}
+
+/* What most blocks are: numbers, all of one kind. */
+static void fit_numbers(const struct values *values, struct frame *frame)
+{
+	int64_t least = values->numbers[0], most = least;
+
+	for (size_t i = 1; i < values->count; i++) {
+		int64_t number = values->numbers[i];
+
+		least = number < least ? number : least;
+		most = number > most ? number : most;
+	}
+	for (size_t i = 0; i < values->count; i++)
+		frame->codes[i] = (uint64_t)values->numbers[i] - (uint64_t)least;
+	frame->kind = values->kinds[0];
+	frame->special = SLICE_INT;
+	frame->least = least;
+	frame->width = bits_width((uint64_t)most - (uint64_t)least);
+}
+
 /* False: kinds that no frame can hold beside each other. */
 static bool fit_kind(const struct values *values, struct frame *frame)
 {
@@ -43,11 +71,10 @@ static bool fit_kind(const struct values *values, struct frame *frame)
 
 	frame->kind = SLICE_DELETED;
 	frame->special = SLICE_INT;
-	frame->nlisted = 0;
 	frame->least = 0;
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i * values->step];
-		int64_t number = values->numbers[i * values->step];
+		uint8_t kind = values->kinds[i];
+		int64_t number = values->numbers[i];
 
 		if (kind < SLICE_INT) {
 			frame->special = kind < frame->special ? kind : frame->special;
@@ -72,9 +99,8 @@ static void fit_codes(const struct values *values, struct frame *frame)
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i * values->step];
-		uint64_t code =
-			(uint64_t)values->numbers[i * values->step] - (uint64_t)frame->least;
+		uint8_t kind = values->kinds[i];
+		uint64_t code = (uint64_t)values->numbers[i] - (uint64_t)frame->least;
 
 		if (kind < SLICE_INT)
 			code = frame->kind ? kind - (uint64_t)frame->special : 0;
@@ -86,11 +112,29 @@ static void fit_codes(const struct values *values, struct frame *frame)
 	frame->width = bits_width(most);
 }
 
+static uint64_t list_bits(const struct frame *frame, size_t listed, size_t count)
+{
+	return 8 + listed * frame->width + count * bits_width(listed - 1);
+}
+
+/* How many codes differ, at least: equal ones have one bit of a word. */
+static unsigned differing(const struct frame *frame, size_t count)
+{
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < count; i++)
+		seen |= UINT64_C(1) << (frame->codes[i] * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+	return (unsigned)__builtin_popcountll(seen);
+}
+
 /* The codes that differ, in order of appearance, if they are few. */
 static void fit_list(struct frame *frame, size_t count)
 {
 	uint8_t n = 0, place = 0;
+	unsigned least = differing(frame, count);
 
+	if (least > SLICE_LISTED || list_bits(frame, least, count) >= count * frame->width)
+		return;
 	for (size_t i = 0; i < count; i++) {
 		if (n && frame->codes[i] == frame->listed[place]) {
 			frame->places[i] = place;
@@ -104,41 +148,60 @@ static void fit_list(struct frame *frame, size_t count)
 			frame->listed[n++] = frame->codes[i];
 		frame->places[i] = place;
 	}
-	if (8 + n * frame->width + count * bits_width(n - 1u) < count * frame->width)
+	if (list_bits(frame, n, count) < count * frame->width)
 		frame->nlisted = n;
 }
 
 static uint64_t frame_bits(const struct frame *frame, size_t count)
 {
 	if (frame->nlisted)
-		return 8 + frame->nlisted * frame->width + count * bits_width(frame->nlisted - 1u);
+		return list_bits(frame, frame->nlisted, count);
 	return count * (frame->width + (frame->kind ? 0 : 3));
+}
+
+/* Kinds stand beside the values. */
+static void fit_mixed(const struct values *values, struct frame *frame)
+{
+	frame->kind = SLICE_DELETED;
+	frame->special = SLICE_INT;
+	frame->least = INT64_MAX;
+	for (size_t i = 0; i < values->count; i++)
+		if (values->kinds[i] >= SLICE_INT && values->numbers[i] < frame->least)
+			frame->least = values->numbers[i];
+	fit_codes(values, frame);
 }
 
 /* False: only as the whole of a block. */
 static bool fit_frame(const struct values *values, struct frame *frame)
 {
-	bool simple = fit_kind(values, frame);
-
-	if (!simple) { /* kinds stand beside the values */
-		frame->kind = SLICE_DELETED;
-		frame->special = SLICE_INT;
-		frame->least = INT64_MAX;
-		for (size_t i = 0; i < values->count; i++)
-			if (values->kinds[i * values->step] >= SLICE_INT &&
-			    values->numbers[i * values->step] < frame->least)
-				frame->least = values->numbers[i * values->step];
+	frame->nlisted = 0;
+	if (values->kinds[0] >= SLICE_INT && is_one_kind(values)) {
+		fit_numbers(values, frame);
+	} else if (fit_kind(values, frame)) {
+		fit_codes(values, frame);
+	} else {
+		fit_mixed(values, frame);
+		return false;
 	}
-	fit_codes(values, frame);
-	if (simple && frame->width > 1)
+	if (frame->width > 1)
 		fit_list(frame, values->count);
-	return simple;
+	return true;
 }
 
-static struct values every_second(const struct values *values, size_t first)
+struct turns { /* every second value: first the even ones */
+	int64_t numbers[2][SLICE_BLOCK / 2];
+	uint8_t kinds[2][SLICE_BLOCK / 2];
+};
+
+static struct values take_turns(const struct values *values, size_t first, struct turns *turns)
 {
-	return (struct values){values->numbers + first, values->kinds + first,
-			       (values->count + 1 - first) / 2, 2};
+	size_t n = 0;
+
+	for (size_t i = first; i < values->count; i += 2, n++) {
+		turns->numbers[first][n] = values->numbers[i];
+		turns->kinds[first][n] = values->kinds[i];
+	}
+	return (struct values){turns->numbers[first], turns->kinds[first], n};
 }
 
 /* How many frames: one, or two for values that take turns. */
@@ -146,6 +209,7 @@ static unsigned fit_frames(const struct values *values, struct frame frames[2])
 {
 	enum { TURN_COST = 24 }; /* its head */
 	struct values even, odd;
+	struct turns turns;
 	struct frame turn;
 	uint64_t whole;
 
@@ -153,13 +217,13 @@ static unsigned fit_frames(const struct values *values, struct frame frames[2])
 	    frames[0].special == SLICE_INT || values->count < 2)
 		return 1;
 	whole = frame_bits(&frames[0], values->count);
-	odd = every_second(values, 1);
+	odd = take_turns(values, 1, &turns);
 	if (!fit_frame(&odd, &frames[1]))
 		return 1;
 	whole -= whole < TURN_COST ? whole : TURN_COST;
 	if (frame_bits(&frames[1], odd.count) >= whole)
 		return 1;
-	even = every_second(values, 0);
+	even = take_turns(values, 0, &turns);
 	if (!fit_frame(&even, &turn) ||
 	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) >= whole)
 		return 1;
@@ -177,56 +241,84 @@ static uint8_t *put_head(uint8_t *at, const struct frame *frame, bool more)
 	return at;
 }
 
+/* Several at once, where they are narrow. */
+static void put_codes(struct bits_out *bits, const uint64_t *codes, size_t count, unsigned width)
+{
+	size_t i = 0;
+
+	if (!width)
+		return;
+	for (; width <= BITS_AT_ONCE / 4 && i + 4 <= count; i += 4)
+		bits_add(bits,
+			 codes[i] | codes[i + 1] << width |
+				 (codes[i + 2] | codes[i + 3] << width) << 2 * width,
+			 4 * width);
+	for (; i < count; i++)
+		bits_put(bits, codes[i], width);
+}
+
 static void put_frame(struct bits_out *bits, const struct frame *frame, size_t count)
 {
-	unsigned width = bits_width(frame->nlisted - 1u);
+	uint64_t places[SLICE_BLOCK];
 
-	for (size_t i = 0; i < frame->nlisted; i++)
-		bits_put(bits, frame->listed[i], frame->width);
+	if (!frame->nlisted) {
+		put_codes(bits, frame->codes, count, frame->width);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
-		if (frame->nlisted)
-			bits_put(bits, frame->places[i], width);
-		else
-			bits_put(bits, frame->codes[i], frame->width);
+		places[i] = frame->places[i];
+	put_codes(bits, frame->listed, frame->nlisted, frame->width);
+	put_codes(bits, places, count, bits_width(frame->nlisted - 1u));
 }
 
 /* ---- keys ---- */
 
-/* The order that takes the fewest bits: of those around the middle gap's width. */
-static unsigned best_order(const uint64_t *keys, size_t count)
+struct gap_list {
+	uint64_t items[SLICE_BLOCK];
+	size_t count;
+	unsigned order; /* the one that takes the fewest bits, or nearly */
+};
+
+static uint64_t gaps_bits(const struct gap_list *gaps, unsigned order)
 {
-	unsigned widths[66] = {0}, middle = 0, best, most = 0;
-	uint64_t least = UINT64_MAX;
-	size_t seen = 0;
+	uint64_t bits = gaps->count * (order + 1);
 
-	for (size_t i = 1; i < count; i++) {
-		unsigned width = bits_width(keys[i] - keys[i - 1] - 1);
-
-		widths[width]++;
-		most = width > most ? width : most;
-	}
-	while (middle < 64 && (seen += widths[middle]) * 2 < count - 1)
-		middle++;
-	best = middle;
-	for (unsigned k = middle > 2 ? middle - 2 : 0; k <= middle && k < 64; k++) {
-		uint64_t bits = 0;
-
-		for (size_t i = 1; i < count; i++)
-			bits += gap_bits(keys[i] - keys[i - 1] - 1, k);
-		if (bits < least) {
-			least = bits;
-			best = k;
-		}
-	}
-	if (most > best + GAP_ZEROS)
-		best = most - GAP_ZEROS;
-	return best;
+	for (size_t i = 0; i < gaps->count; i++)
+		bits += 2 * gap_zeros(gaps->items[i], order);
+	return bits;
 }
 
-static void put_gaps(struct bits_out *bits, const uint64_t *keys, size_t count, unsigned order)
+/* Orders around the middle gap's width are tried. */
+static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 {
-	for (size_t i = 1; i < count; i++)
-		gap_put(bits, keys[i] - keys[i - 1] - 1, order);
+	unsigned sizes[64] = {0}, middle = 0, most;
+	uint64_t any = 0, least = UINT64_MAX;
+	size_t seen;
+
+	out->count = count - 1;
+	for (size_t i = 0; i < out->count; i++) {
+		out->items[i] = keys[i + 1] - keys[i] - 1;
+		any |= out->items[i];
+		sizes[gap_zeros(out->items[i], 0)]++;
+	}
+	for (seen = sizes[0]; seen * 2 < out->count; seen += sizes[middle])
+		middle++;
+	out->order = middle;
+	for (unsigned k = middle ? middle - 1 : 0; k <= middle + 1 && k < 63; k++) {
+		uint64_t bits = gaps_bits(out, k);
+
+		out->order = bits < least ? k : out->order;
+		least = bits < least ? bits : least;
+	}
+	most = bits_width(any);
+	if (most > out->order + GAP_ZEROS)
+		out->order = most - GAP_ZEROS;
+}
+
+static void put_gaps(struct bits_out *bits, const struct gap_list *gaps)
+{
+	for (size_t i = 0; i < gaps->count; i++)
+		gap_put(bits, gaps->items[i], gaps->order);
 }
 
 /* ---- blocks ---- */
@@ -265,13 +357,19 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	struct bits_out bits = {.at = (uint8_t *)buf_room(out, BLOCK_ROOM)};
 	const uint8_t *start = bits.at;
 	bool direct = !column->numbers && !column->extra;
-	unsigned order = direct ? direct_width(column->keys + at, (uint32_t)count)
-				: best_order(column->keys + at, count);
+	unsigned order = 0;
+	struct gap_list gaps;
 	unsigned nframes = 0;
 	struct extra_fit extra = {0};
-	struct values values = {.count = count, .step = 1};
+	struct values values = {.count = count};
 	struct frame frames[2];
 
+	if (direct) {
+		order = direct_width(column->keys + at, (uint32_t)count);
+	} else {
+		fit_gaps(column->keys + at, count, &gaps);
+		order = gaps.order;
+	}
 	*bits.at++ = (uint8_t)order;
 	if (column->numbers) {
 		values.numbers = column->numbers + at;
@@ -292,7 +390,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	if (direct)
 		direct_put(&bits, column->keys + at, (uint32_t)count, order);
 	else
-		put_gaps(&bits, column->keys + at, count, order);
+		put_gaps(&bits, &gaps);
 	bits_end(&bits);
 	out->len += (size_t)(bits.at - start);
 }

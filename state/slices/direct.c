@@ -15,20 +15,30 @@ unsigned direct_width(const uint64_t *numbers, uint32_t count)
 	return width;
 }
 
+/* Unary: number i has its bit behind i - 1 others and as many zeros as its high part. */
+static void put_high(struct bits_out *out, const uint64_t *numbers, uint32_t count,
+		     unsigned low_width)
+{
+	uint64_t word = 0, base = 0; /* bits before the word */
+
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t at = ((numbers[i] - numbers[0]) >> low_width) + (i - 1) - base;
+
+		for (; at >= 32; at -= 32, base += 32) {
+			bits_add(out, word & UINT32_MAX, 32);
+			word >>= 32;
+		}
+		word |= UINT64_C(1) << at;
+	}
+	if (word)
+		bits_put(out, word, bits_width(word));
+}
+
 void direct_put(struct bits_out *out, const uint64_t *numbers, uint32_t count, unsigned low_width)
 {
-	uint64_t high = 0;
-
 	for (uint32_t i = 1; i < count; i++)
 		bits_put(out, (numbers[i] - numbers[0]) & bits_mask(low_width), low_width);
-	for (uint32_t i = 1; i < count; i++) {
-		uint64_t now = (numbers[i] - numbers[0]) >> low_width, gap = now - high;
-
-		high = now;
-		for (; gap >= 32; gap -= 32)
-			bits_put(out, 0, 32);
-		bits_put(out, UINT64_C(1) << gap, (unsigned)gap + 1);
-	}
+	put_high(out, numbers, count, low_width);
 }
 
 static uint64_t low_of(const struct direct *direct, uint64_t i)

@@ -15,17 +15,23 @@
 
 enum { GAP_ZEROS = 32 }; /* at most: k is chosen so */
 
-static inline uint64_t gap_bits(uint64_t gap, unsigned k)
+/* A gap is less than 2^64 - 1. */
+static inline unsigned gap_zeros(uint64_t gap, unsigned k)
 {
-	return k + 2 * bits_width((gap >> k) + 1) - 1;
+	return 63 - (unsigned)__builtin_clzll((gap >> k) + 1);
 }
 
 static inline void gap_put(struct bits_out *out, uint64_t gap, unsigned k)
 {
-	unsigned zeros = bits_width((gap >> k) + 1) - 1;
+	unsigned zeros = gap_zeros(gap, k), width = k + 2 * zeros + 1;
+	uint64_t low = gap - (((UINT64_C(1) << zeros) - 1) << k);
 
+	if (width <= BITS_AT_ONCE) {
+		bits_add(out, (low << 1 | 1) << zeros, width);
+		return;
+	}
 	bits_put(out, UINT64_C(1) << zeros, zeros + 1);
-	bits_put(out, gap - (bits_mask(zeros) << k), k + zeros);
+	bits_put(out, low, k + zeros);
 }
 
 struct gaps { /* where reading is */

@@ -27,7 +27,6 @@ void gathered_free(struct gathered *gathered)
 	mem_free(gathered->live.kinds);
 	mem_free(gathered->live.ages);
 	mem_free(gathered->changes);
-	mem_free(gathered->kinds);
 	mem_free(gathered->ticks);
 	mem_free(gathered->fills);
 	mem_free(gathered->touched);
@@ -120,7 +119,7 @@ static void scatter(struct gathered *gathered, unsigned tick_bits, struct encodi
 
 		out->keys[to] = (uint64_t)change->number << tick_bits | change->tick;
 		out->numbers[to] = change->value;
-		out->kinds[to] = gathered->kinds[i] & (uint8_t)~CHANGE_FILLED;
+		out->kinds[to] = change->kind & (uint8_t)~CHANGE_FILLED;
 	}
 }
 
@@ -167,7 +166,7 @@ static void fill_columns_make(struct gathered *gathered, unsigned tick_bits,
 	};
 	for (size_t i = 0; i < count; i++) {
 		gathered->fills[i].final =
-			gathered->kinds[gathered->fills[i].change] & CHANGE_FILLED;
+			gathered->changes[gathered->fills[i].change].kind & CHANGE_FILLED;
 		out->froms[i] = gathered->fills[i].from;
 	}
 	if (count == 0)

@@ -11,10 +11,12 @@
 #include "state/slices/tops.h"
 
 enum { CHANGE_FILLED = 0x80 /* in its kind: it is what a fill says */ };
+enum { TICK_BITS = 24, TICKS = (1 << TICK_BITS) - 1 };
 
-struct change_at {
+struct change_at { /* a slice has at most as many ticks as it should have changes */
 	int64_t value;
-	uint32_t number, tick;
+	uint32_t number;
+	uint32_t tick : TICK_BITS, kind : 8;
 };
 
 struct fill {
@@ -40,7 +42,6 @@ struct gathered {
 	nstime begin;
 	struct live_before live;
 	struct change_at *changes;
-	uint8_t *kinds;
 	size_t nchanges, capacity;
 	nstime *ticks;
 	size_t nticks, ticks_capacity;

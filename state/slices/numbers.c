@@ -217,6 +217,9 @@ uint32_t numbers_string(struct numbers *numbers, const char *text, uint32_t len)
 
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value)
 {
+	if (value->kind == VALUE_STRING)
+		return (struct slice_value){numbers_string(numbers, value->text, value->len),
+					    SLICE_STRING};
 	switch (value->kind) {
 	case VALUE_UNKNOWN:
 		return (struct slice_value){0, SLICE_UNKNOWN};

@@ -14,6 +14,8 @@ struct part_symbols {
 	struct spaces *spaces;
 	struct kernel *kernel;
 	struct objects *objects; /* borrowed */
+	int64_t jit_pid;         /* the process whose memory without a file was mapped last... */
+	struct object *jit;      /* ...and what code there is told by; NULL: none yet */
 };
 
 /* Where members of a class' event context are that are looked for in every sample. */
@@ -110,22 +112,33 @@ static bool is_anonymous(const char *name)
 	       !strcmp(name, "[heap]");
 }
 
+/* The file that names the code which a process has made: each has one of its own. */
+static struct object *jit_of(struct part_symbols *part, int64_t pid)
+{
+	char name[64];
+
+	if (!part->jit || part->jit_pid != pid) {
+		snprintf(name, sizeof name, "/tmp/perf-%lld.map", (long long)pid);
+		part->jit = objects_get(part->objects, name, NULL, pid);
+		part->jit_pid = pid;
+	}
+	return part->jit;
+}
+
 static void tell_map(struct part_symbols *part, const struct map_event *event)
 {
 	struct range range = {.start = event->start,
 			      .end = event->start + event->len,
 			      .file_offset = event->file_offset};
 	struct build_id id = {0};
-	char jit[64];
 
 	if (!event->name || !event->len)
 		return;
 	if (range.end < range.start)
 		range.end = UINT64_MAX;
 	if (is_anonymous(event->name)) {
-		snprintf(jit, sizeof jit, "/tmp/perf-%lld.map", (long long)event->pid);
 		range.file_offset = range.start;
-		range.object = objects_get(part->objects, jit, NULL, event->pid);
+		range.object = jit_of(part, event->pid);
 	} else {
 		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
 			id.n = event->nbuild_id;
@@ -186,8 +199,8 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 		return kernel_find(own->kernel, t, address, out);
 	if (!spaces_find(own->spaces, t, pid, address, &range))
 		return false;
-	object_find(&symbols->objects, range.object, address - range.start + range.file_offset,
-		    want, out);
+	address += range.file_offset - range.start;
+	*out = *object_find(&symbols->objects, range.object, address, want);
 	return true;
 }
 

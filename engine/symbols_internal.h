@@ -111,7 +111,7 @@ struct unwind_load {
 };
 
 struct unwind_tables {
-	Dwarf_CFI *cfi;	 /* .eh_frame; NULL: there is none */
+	Dwarf_CFI *cfi;  /* .eh_frame; NULL: there is none */
 	uint64_t header; /* virtual address of .eh_frame_hdr */
 	struct unwind_load *loads;
 	size_t nloads, capacity;
@@ -163,26 +163,34 @@ struct memo {
 	struct memo_entry {
 		const struct symbol_table *table;
 		uint64_t address, index; /* index UINT64_MAX: no symbol is there */
-	} *entries; /* NULL until the first question */
+	} * entries;                     /* NULL until the first question */
 };
 /* As symbol_table_find(); the table lives as long as the memo. */
 bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
 	       uint64_t *index);
 
+/* A symbol of a file that was found lately. */
+struct found {
+	const struct object *object; /* NULL: not in use */
+	unsigned want;
+	struct symbol symbol;
+};
+
 struct objects {
 	struct arena *arena;
 	const char *cache; /* folder, NULL none */
 	struct object *hash[256];
-	struct memo memo;
+	struct memo memo;    /* the kernel's */
+	struct found *found; /* NULL until the first question */
 };
 
 void objects_release(struct objects *objects);
 /* `jit`: the process whose code without a file it is, 0 none. */
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,
 			   int64_t jit);
-/* Looks in the object, which is loaded when it was not. */
-bool object_find(struct objects *objects, struct object *object, uint64_t at, unsigned want,
-		 struct symbol *out);
+/* Looks in the object, which is loaded when it was not. Borrowed until the next call. */
+const struct symbol *object_find(struct objects *objects, struct object *object, uint64_t at,
+				 unsigned want);
 /* NULL: there is no such file. */
 const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object);
 /* A word of the file, little-endian. False: there is none. */
@@ -221,7 +229,7 @@ enum { X86_REGISTERS = 20 };
 /* What was recorded of an x86-64 process. */
 struct user_stack {
 	uint64_t registers[X86_REGISTERS]; /* as perf orders them */
-	uint64_t pointer;		   /* address of the first byte */
+	uint64_t pointer;                  /* address of the first byte */
 	const uint8_t *bytes;
 	size_t size;
 };
@@ -238,7 +246,8 @@ void kernel_free(struct kernel *kernel);
 void kernel_tell(struct kernel *kernel, const struct map_event *event);
 bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out);
 
-/* symbols_texts.c: kernel functions in texts ---------------------------------------------------- */
+/* symbols_texts.c: kernel functions in texts ----------------------------------------------------
+ */
 
 struct text_names; /* of one part */
 /* From now on the part's texts ask here, from any thread. NULL: its reader has what there is. */

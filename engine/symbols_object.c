@@ -61,6 +61,7 @@ void objects_release(struct objects *objects)
 			mem_free(object->shown);
 		}
 	mem_free(objects->memo.entries);
+	mem_free(objects->found);
 }
 
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,
@@ -391,22 +392,38 @@ static void add_line(struct object *object, struct symbol *out)
 		line_reader_find(object->lines, out->file_offset, &out->file, &out->line);
 }
 
-bool object_find(struct objects *objects, struct object *object, uint64_t at, unsigned want,
+static void look(struct objects *objects, struct object *object, uint64_t at, unsigned want,
 		 struct symbol *out)
 {
 	uint64_t index;
 
 	if (!object->loaded)
 		load(objects, object);
-	out->object = object->name;
-	out->file_offset = at;
+	*out = (struct symbol){.object = object->name, .file_offset = at};
 	if (want & SYMBOLS_LINES)
 		add_line(object, out);
-	if (!memo_find(&objects->memo, &object->table, at, &index))
-		return false;
+	if (!symbol_table_find(&object->table, at, &index))
+		return;
 	out->function = shown_name(objects, object, index);
 	out->offset = at - object->table.starts[index];
-	return true;
+}
+
+enum { FOUND_BITS = 10 };
+
+const struct symbol *object_find(struct objects *objects, struct object *object, uint64_t at,
+				 unsigned want)
+{
+	uint64_t hash = (at ^ (uintptr_t)object) * UINT64_C(0x9e3779b97f4a7c15);
+
+	if (!objects->found)
+		objects->found = mem_new_array(1 << FOUND_BITS, sizeof *objects->found);
+	struct found *found = &objects->found[hash >> (64 - FOUND_BITS)];
+	if (found->object != object || found->symbol.file_offset != at || found->want != want) {
+		look(objects, object, at, want, &found->symbol);
+		found->object = object;
+		found->want = want;
+	}
+	return &found->symbol;
 }
 
 /* Unwinding ----------------------------------------------------------------------------------- */

@@ -47,7 +47,8 @@ struct space {
 	size_t count, capacity;
 	size_t applied;
 	struct ranges now;
-	size_t found;    /* in `now`, the range that was asked for last */
+	size_t found; /* in `now`, the range that was asked for last... */
+	size_t held;  /* ...which stands through all changes up to here, too; at least `applied` */
 	uint32_t frozen; /* 1 + of the kept: a copy of what `now` was after all changes; 0: none */
 };
 
@@ -232,6 +233,7 @@ static void turn(const struct spaces *spaces, struct space *space, size_t n)
 	}
 	while (space->applied < n)
 		apply(spaces, &space->now, &space->changes[space->applied++]);
+	space->held = n;
 }
 
 static uint64_t hash_of(const struct range *range)
@@ -358,8 +360,8 @@ static size_t changes_until(const struct space *space, nstime t)
 {
 	size_t low = 0, high = space->count;
 
-	if (space->applied && space->changes[space->applied - 1].t <= t) {
-		low = space->applied; /* most questions are of soon after the one before */
+	if (space->held && space->changes[space->held - 1].t <= t) {
+		low = space->held; /* most questions are of soon after the one before */
 		for (size_t i = 0; i < NEAR_CHANGES; i++, low++)
 			if (low == space->count || space->changes[low].t > t)
 				return low;
@@ -374,21 +376,46 @@ static size_t changes_until(const struct space *space, nstime t)
 	return low;
 }
 
+/* No matter which the change is of those that follow `applied`. */
+static bool leaves(const struct spaces *spaces, const struct change *change,
+		   const struct range *range)
+{
+	const struct range *changed = &spaces->known.items[change->what];
+
+	return change->kind <= CHANGE_UNMAP &&
+	       (changed->end <= range->start || changed->start >= range->end);
+}
+
+/*
+ * Whether the range that was found last still holds the address after the first n changes. Then
+ * these are not applied: a process that maps and unmaps runs the same code all the while.
+ */
+static bool holds(const struct spaces *spaces, struct space *space, size_t n, uint64_t address)
+{
+	const struct range *range = &space->now.items[space->found];
+
+	if (n < space->applied || space->found >= space->now.count || address < range->start ||
+	    address >= range->end)
+		return false;
+	while (space->held < n && leaves(spaces, &space->changes[space->held], range))
+		space->held++;
+	return space->held >= n;
+}
+
 bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out)
 {
 	struct space *space = find(spaces, pid);
 
 	if (!space)
 		return false;
-	turn(spaces, space, changes_until(space, t));
-	const struct ranges *now = &space->now;
-	if (space->found >= now->count || address < now->items[space->found].start ||
-	    address >= now->items[space->found].end) {
-		size_t at = first_after(now, address);
-		if (at == now->count || now->items[at].start > address)
+	size_t n = changes_until(space, t);
+	if (!holds(spaces, space, n, address)) {
+		turn(spaces, space, n);
+		size_t at = first_after(&space->now, address);
+		if (at == space->now.count || space->now.items[at].start > address)
 			return false;
 		space->found = at;
 	}
-	*out = now->items[space->found];
+	*out = space->now.items[space->found];
 	return true;
 }

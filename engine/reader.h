@@ -30,7 +30,7 @@ struct probe {
 
 /* The words of a format's own tool for an event. */
 enum event_words {
-	WORDS_NONE, /* it has none for this event */
+	WORDS_NONE, /* it has none for events of this class */
 	WORDS_LINE,
 	WORDS_LINES /* newlines may be among them */
 };

@@ -9,7 +9,8 @@ librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
 	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \
-	%D%/render_event_text.c %D%/render_frames.c %D%/render_plan.c %D%/render_plan.h \
+	%D%/render_event_text.c %D%/render_frames.c %D%/render_kept.c %D%/render_kept.h \
+	%D%/render_plan.c %D%/render_plan.h \
 	%D%/render_rows.c %D%/render_value.c \
 	%D%/cmd_sql.c %D%/sql_dot.c %D%/sql_rows.c %D%/sql_shell.c %D%/sql_shell.h \
 	%D%/sql_shell_internal.h %D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \

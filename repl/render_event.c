@@ -5,7 +5,7 @@
  * What is the same in all rows of a stream, class or thread is ready-made text.
  */
 #include "engine/base/mem.h"
-#include "repl/render_event_internal.h"
+#include "repl/render_kept.h"
 #include "repl/session.h"
 
 #include <stdio.h>
@@ -74,8 +74,6 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 		plan->decode = reader->decoder_words;
 	if (plan->chain && !writer->json) /* it is written as frames instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
-	/* threads, ids, periods; and what maps and threads are told by */
-	plan->context.steady = plan->payload.steady = plan->text && writer->format == FORMAT_TEXT;
 	plan_make(writer->arena, writer->json, &plan->context,
 		  class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 		  class->slot_base[SCOPE_STREAM_EVENT_CONTEXT], class->scope[SCOPE_EVENT_CONTEXT],
@@ -162,7 +160,7 @@ static bool write_row(struct event_writer *writer, struct class_plan *plan, nsti
 		return event_csv(writer, t, stream, cpu, class, fields);
 	if (writer->format == FORMAT_TABLE)
 		return event_cells(writer, t, stream, cpu, class, fields);
-	return event_text(writer, plan, t, stream, cpu, class, fields);
+	return event_text(writer, plan, t, stream, cpu, fields);
 }
 
 bool event_write(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
@@ -308,6 +306,7 @@ void event_writer_free(struct event_writer *writer)
 	if (writer->format == FORMAT_TABLE || writer->format == FORMAT_CSV)
 		rows_finish(&writer->rows);
 	for (size_t i = 0; i < writer->trace->nclasses; i++) {
+		kept_lines_free(writer->classes[i].lines);
 		mem_free(writer->classes[i].context.tokens);
 		mem_free(writer->classes[i].payload.tokens);
 	}

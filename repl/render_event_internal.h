@@ -17,7 +17,7 @@ struct class_plan {
 	bool made;
 	struct ready head; /* `,"name":"x","packet":` or `x: ` */
 	struct plan context, payload;
-	/* the format's own text, lines of kernel traces; NULL: there is none */
+	/* the format's own text, lines of kernel traces; NULL: the class has none */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
 	/* what its row needs: decoder_fields(), or decoder_words() of its reader */
 	bool (*decode)(struct decoder *decoder, const struct batch *batch, uint32_t i,
@@ -27,6 +27,8 @@ struct class_plan {
 	bool has_thread;          /* in which it happened: */
 	struct field_path thread; /* an integer */
 	uint32_t thread_slot;     /* among fields->slots */
+	uint32_t lines_seen;      /* until `lines` are made of them */
+	struct kept_lines *lines; /* NULL: none yet */
 };
 
 struct stream_plan {
@@ -96,8 +98,7 @@ void event_time(struct event_writer *writer, struct sink *out, nstime t);
 
 /* The row of an event in each format, as event_write(). */
 bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
-		const struct stream *stream, int32_t cpu, const struct event_class *class,
-		const struct fields *fields);
+		const struct stream *stream, int32_t cpu, const struct fields *fields);
 bool event_json(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
 		const struct event_class *class, const struct fields *fields);
 bool event_csv(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,

@@ -9,19 +9,27 @@
  * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
  * and the events written so far told. A stream is named unless its name is that of the CPU.
  */
-#include "repl/render_event_internal.h"
+#include "repl/render_kept.h"
 
-static void put_lists(struct sink *out, const struct class_plan *plan, const struct fields *fields)
+enum { SEEN_ENOUGH = 64 /* lines */ };
+
+static void put_context(struct sink *out, const struct class_plan *plan,
+			const struct fields *fields)
 {
-	if (plan->context.count) {
-		sink_add(out, " {", 2);
-		plan_put(out, &plan->context, fields, fields->slots);
-		sink_char(out, '}');
-	}
-	if (plan->payload.count) {
-		sink_char(out, ' ');
-		plan_put(out, &plan->payload, fields, fields->slots);
-	}
+	if (!plan->context.count)
+		return;
+	sink_add(out, " {", 2);
+	plan_put(out, &plan->context, fields, fields->slots);
+	sink_char(out, '}');
+}
+
+static void put_payload(struct sink *out, const struct class_plan *plan,
+			const struct fields *fields)
+{
+	if (!plan->payload.count)
+		return;
+	sink_char(out, ' ');
+	plan_put(out, &plan->payload, fields, fields->slots);
 }
 
 /* Further lines, from `from` on, are indented, as no event's first line is. */
@@ -39,18 +47,20 @@ static void indent(struct event_writer *writer, struct sink *out, size_t from)
 	}
 }
 
-/* In the words of the format, straight to where they stay. False: it has none for this event. */
-static bool put_words(struct event_writer *writer, struct sink *out, const struct class_plan *plan,
+/* In the words of the format, straight to where they stay. False: it has none for the class. */
+static bool put_words(struct event_writer *writer, struct sink *out, struct class_plan *plan,
 		      const struct fields *fields)
 {
 	size_t before = out->len, from = before + 1;
-	enum event_words words = WORDS_NONE;
+	enum event_words words;
 
+	if (!plan->text)
+		return false;
 	sink_char(out, ' ');
-	if (plan->text)
-		words = plan->text(fields, &out->buf);
+	words = plan->text(fields, &out->buf);
 	if (words == WORDS_NONE) {
 		out->len = before;
+		plan->text = NULL;
 		return false;
 	}
 	while (out->len > from && out->data[out->len - 1] == '\n')
@@ -90,27 +100,53 @@ static char *put_time(struct event_writer *writer, struct sink *out, nstime t, s
 	return sink_room(out, more);
 }
 
-bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
-		const struct stream *stream, int32_t cpu, const struct event_class *class,
-		const struct fields *fields)
+/* CPU, thread and name, as far as they are known. */
+static char *put_head(struct event_writer *writer, char *to, const struct class_plan *plan,
+		      const struct stream_plan *at, nstime t, const struct fields *fields)
 {
-	struct stream_plan *at = stream_plan(writer, stream, cpu);
-	struct sink *out = writer->sink;
 	size_t len;
 
-	if (plan->tells_names && writer->learns && fields)
-		thread_names_learn(writer->names, fields);
-	char *to = put_time(writer, out, t,
-			    at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
 	to = put_ready(to, &at->begin);
 	if (fields && plan->has_thread && t != NSTIME_MIN) {
-		const char *label = thread_names_label(writer->names, class->part,
+		const char *label = thread_names_label(writer->names, fields->class->part,
 						       fields->slots[plan->thread_slot].s, &len);
 		to = copy_padded(to, label, len);
 	}
-	sink_end(out, put_ready(to, &plan->head));
-	if (fields && !put_words(writer, out, plan, fields))
-		put_lists(out, plan, fields);
+	return put_ready(to, &plan->head);
+}
+
+/* Are there so many lines of the class that it pays to keep some? */
+static bool has_kept(struct class_plan *plan)
+{
+	if (plan->lines || !plan->has_thread)
+		return plan->lines;
+	if (++plan->lines_seen > SEEN_ENOUGH)
+		plan->lines = kept_lines_new(plan);
+	return plan->lines;
+}
+
+bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
+		const struct stream *stream, int32_t cpu, const struct fields *fields)
+{
+	struct stream_plan *at = stream_plan(writer, stream, cpu);
+	struct sink *out = writer->sink;
+	bool context = false; /* it was written */
+	char *to, *end = NULL;
+
+	if (plan->tells_names && writer->learns && fields)
+		thread_names_learn(writer->names, fields);
+	to = put_time(writer, out, t,
+		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + KEPT_ROOM);
+	if (fields && t != NSTIME_MIN && has_kept(plan)) {
+		end = kept_lines_put(plan->lines, writer, plan, at, fields, to);
+		context = end && kept_lines_context(plan->lines);
+	}
+	sink_end(out, end ? end : put_head(writer, to, plan, at, t, fields));
+	if (fields && !put_words(writer, out, plan, fields)) {
+		if (!context)
+			put_context(out, plan, fields);
+		put_payload(out, plan, fields);
+	}
 	if (fields && plan->address)
 		put_address(writer, out, t, fields);
 	else

@@ -4,12 +4,6 @@
 #include "engine/base/mem.h"
 #include "repl/render.h"
 
-enum {
-	KEPT_AFTER = 4,
-	NUMBER_TEXT = 21 /* bytes of a number at most */
-};
-_Static_assert(sizeof((struct kept *)0)->text <= NUMBER_ROOM + COPY_PAD, "it fits a token's room");
-
 struct planner {
 	struct arena *arena;
 	bool json;
@@ -81,10 +75,6 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 	token->mask = class->bits < 64 ? (UINT64_C(1) << class->bits) - 1 : UINT64_MAX;
 	token->class = class;
 	plan->room += NUMBER_ROOM;
-	token->kept = NULL;
-	if (plan->steady && token->leaf <= LEAF_HEX &&
-	    len + NUMBER_TEXT <= sizeof token->kept->text)
-		token->kept = arena_alloc(planner->arena, sizeof *token->kept);
 	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
 }
 
@@ -161,57 +151,22 @@ static void put_any(struct sink *out, const struct plan *plan, const struct toke
 		text_field(out, &field);
 }
 
-/* The text that is kept of the token, if its number came often enough; else `to`. */
-static inline char *put_kept(char *to, struct kept *kept, uint64_t value)
-{
-	kept->times = value == kept->value ? kept->times + 1 : 0;
-	kept->value = value;
-	if (kept->times <= KEPT_AFTER)
-		return to;
-	memcpy(to, kept->text, sizeof kept->text);
-	return to + kept->len;
-}
-
-static void keep(struct kept *kept, const char *from, const char *to)
-{
-	if (kept->times != KEPT_AFTER)
-		return;
-	kept->len = (uint32_t)(to - from);
-	memcpy(kept->text, from, kept->len);
-}
-
 void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
 	      const struct slot *slots)
 {
-	const struct token *end = plan->tokens + plan->count;
+	const struct token *token = plan->tokens, *const end = token + plan->count;
 	char *to = sink_room(out, plan->room);
 
-	for (const struct token *token = plan->tokens; token < end; token++) {
+	for (; token < end; token++) {
 		const struct slot *slot = &slots[token->slot];
-		char *from = to;
-		if (token->kept && (to = put_kept(to, token->kept, slot->u)) != from)
-			continue;
 		to = copy_padded(to, token->text, token->len);
-		switch (token->leaf) {
-		case LEAF_UNSIGNED:
-			to = decimal_put(to, slot->u);
-			break;
-		case LEAF_SIGNED:
-			to = decimal_put_signed(to, slot->s);
-			break;
-		case LEAF_HEX:
-			memcpy(to, "0x", 2);
-			to = hex_put(to + 2, slot->u & token->mask, 1);
-			break;
-		case LEAF_STRING:
-		case LEAF_ANY:
-			sink_end(out, to);
-			put_any(out, plan, token, fields, slots);
-			to = sink_room(out, plan->room);
+		if (token->leaf <= LEAF_HEX) {
+			to = leaf_put(to, token->leaf, slot->u, token->mask);
 			continue;
 		}
-		if (token->kept)
-			keep(token->kept, from, to);
+		sink_end(out, to);
+		put_any(out, plan, token, fields, slots);
+		to = sink_room(out, plan->room);
 	}
 	sink_end(out, copy_padded(to, plan->tail, plan->ntail));
 }

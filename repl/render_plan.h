@@ -7,8 +7,6 @@
  *
  * Texts are padded for copy_padded(), and the room that all of them and all numbers take is known:
  * between two values of other kinds nothing is checked.
- *
- * In steady plans a number that was the same several times in a row is copied with its text.
  */
 #ifndef REPL_RENDER_PLAN_H
 #define REPL_RENDER_PLAN_H
@@ -19,13 +17,6 @@
 
 enum leaf { LEAF_UNSIGNED, LEAF_SIGNED, LEAF_HEX, LEAF_STRING, LEAF_ANY };
 
-struct kept {
-	uint64_t value; /* the latest */
-	uint32_t times; /* it came again, one after the other */
-	uint32_t len;
-	char text[48]; /* of the token, and the number */
-};
-
 struct token {
 	const char *text; /* what stands before the value */
 	uint32_t len;
@@ -33,7 +24,6 @@ struct token {
 	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
 	uint64_t mask;       /* HEX: the bits that count */
 	const struct field_class *class;
-	struct kept *kept; /* NULL: its text is made each time */
 };
 
 struct plan {
@@ -46,7 +36,6 @@ struct plan {
 	bool plain; /* all values are integers or floats, so that slots can be compared */
 	/* set before plan_make(): a member of this class is left out; NULL: none is */
 	const struct field_class *without;
-	bool steady; /* likewise: most numbers are what they were in the event before */
 };
 
 /*
@@ -59,6 +48,17 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 /* The plan over an event's slots. */
 void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
 	      const struct slot *slots);
+
+/* A number as its token has it; at most NUMBER_ROOM bytes are written. */
+static inline char *leaf_put(char *to, enum leaf leaf, uint64_t value, uint64_t mask)
+{
+	if (leaf == LEAF_HEX) {
+		memcpy(to, "0x", 2);
+		return hex_put(to + 2, value & mask, 1);
+	}
+	return leaf == LEAF_SIGNED ? decimal_put_signed(to, (int64_t)value)
+				   : decimal_put(to, value);
+}
 
 /* A copy for copy_padded(). */
 const char *padded_text(struct arena *arena, const char *text, size_t len);

@@ -34,6 +34,7 @@ struct thread_names {
 	struct teller *tellers; /* per class */
 	struct entry *slots;    /* nslots is a power of two, at most half of them used */
 	size_t nslots, used;
+	uint64_t told;
 	struct entry unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
 };
@@ -135,6 +136,7 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	}
 	*entry = (struct entry){.tid = tid, .part = part, .used = 1};
 	put_label(entry, name, len);
+	names->told++;
 }
 
 static bool find(const struct event_class *class, const char *name, struct field_path *out)
@@ -210,6 +212,11 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 		if (len)
 			set_name(names, part, tid, name, len);
 	}
+}
+
+uint64_t thread_names_told(const struct thread_names *names)
+{
+	return names->told;
 }
 
 bool thread_names_tells(struct thread_names *names, const struct event_class *class)

@@ -1,0 +1,37 @@
+/*
+ * render_kept.h - what lines of one class, CPU and thread have in common, as ready-made text
+ *
+ *     TIME| cpu 0 [32022 demo-w0] page-faults: {id = 12502, ip = |<ip>|, pid = 32020, tid = 32022,
+ *      addr = |<addr>|, data_src = 0x1e05080021}|...
+ *
+ * Most numbers of an event's context say the same in one line after another: threads, ids, periods.
+ * Texts around those that do not are kept per thread, so that a line is a few copies and numbers.
+ * Which numbers differ too often to be kept is learned from the lines; who has many threads of few
+ * lines each does without.
+ */
+#ifndef REPL_RENDER_KEPT_H
+#define REPL_RENDER_KEPT_H
+
+#include "repl/render_event_internal.h"
+
+enum {
+	KEPT_NUMBERS = 16,
+	KEPT_TEXT = 512,
+	KEPT_ROOM = KEPT_TEXT + KEPT_NUMBERS * NUMBER_ROOM + COPY_PAD
+};
+
+struct kept_lines; /* of a class */
+
+/* For lines as those of `plan`, which had its first ones. */
+struct kept_lines *kept_lines_new(const struct class_plan *plan);
+void kept_lines_free(struct kept_lines *lines); /* NULL is fine */
+/*
+ * Writes what follows the time to `to`, where KEPT_ROOM bytes are: CPU, thread, name and, when
+ * kept_lines_context(), the context. NULL: the line is none of those that are kept.
+ */
+char *kept_lines_put(struct kept_lines *lines, struct event_writer *writer,
+		     const struct class_plan *plan, const struct stream_plan *at,
+		     const struct fields *fields, char *to);
+bool kept_lines_context(const struct kept_lines *lines);
+
+#endif

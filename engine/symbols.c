@@ -32,6 +32,7 @@ struct symbols {
 	char *cache;
 	struct objects objects;
 	struct part_symbols *parts; /* NULL until the first question */
+	struct symbol other;        /* what was asked for last, if it is of no file */
 	struct frame *frames;
 	size_t frames_capacity;
 	struct text_names **texts; /* per part; NULL: texts go without */
@@ -183,25 +184,33 @@ static void gather(struct symbols *symbols)
 
 /* Asking -------------------------------------------------------------------------------------- */
 
+/* Borrowed until the next question. */
+static const struct symbol *find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
+				 bool kernel, uint64_t address, unsigned want)
+{
+	const struct range *range = NULL;
+
+	if (!symbols->parts)
+		gather(symbols);
+	if (!kernel)
+		range = spaces_find(symbols->parts[part].spaces, t, pid, address);
+	if (range) {
+		address += range->file_offset - range->start;
+		return object_find(&symbols->objects, range->object, address, want);
+	}
+	symbols->other = (struct symbol){.file_offset = address};
+	if (kernel)
+		kernel_find(symbols->parts[part].kernel, t, address, &symbols->other);
+	return &symbols->other;
+}
+
 bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
 		  uint64_t address, unsigned want, struct symbol *out)
 {
-	struct part_symbols *own;
-	struct range range;
-
 	*out = (struct symbol){.file_offset = address};
-	if (part >= symbols->trace->nparts)
-		return false;
-	if (!symbols->parts)
-		gather(symbols);
-	own = &symbols->parts[part];
-	if (kernel)
-		return kernel_find(own->kernel, t, address, out);
-	if (!spaces_find(own->spaces, t, pid, address, &range))
-		return false;
-	address += range.file_offset - range.start;
-	*out = *object_find(&symbols->objects, range.object, address, want);
-	return true;
+	if (part < symbols->trace->nparts)
+		*out = *find(symbols, part, t, pid, kernel, address, want);
+	return out->object || out->function;
 }
 
 /* Call chains --------------------------------------------------------------------------------- */
@@ -284,17 +293,15 @@ bool symbols_has_address(const struct event_class *class)
 	       !symbols_chain(class) && !class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 }
 
-bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
-		     struct frame *out)
+const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
+				     unsigned want, uint64_t *address)
 {
 	const struct class_places *places = places_of(symbols, fields->class);
 
-	if (!places->has_ip)
-		return false;
-	out->address = fields->slots[places->ip].u;
-	out->kernel = (int64_t)out->address < 0; /* the upper half, wherever words have 64 bits */
-	return symbols_find(symbols, fields->class->part, t, pid_of(fields, places), out->kernel,
-			    out->address, want, &out->symbol);
+	*address = places->has_ip ? fields->slots[places->ip].u : 0;
+	/* the kernel has the upper half, wherever words have 64 bits */
+	return find(symbols, fields->class->part, t, pid_of(fields, places), (int64_t)*address < 0,
+		    *address, want);
 }
 
 static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)
@@ -364,9 +371,12 @@ static bool copied_stack(const struct fields *fields, struct buf *scratch, struc
 }
 
 /* Functions that were put into others are frames at the same address. */
-static size_t add_inlined(struct symbols *symbols, const struct range *range, size_t count)
+static size_t add_inlined(struct symbols *symbols, nstime t, int64_t pid,
+			  const struct fields *fields, size_t count)
 {
 	struct frame first = symbols->frames[count - 1];
+	const struct range *range =
+		spaces_find(symbols->parts[fields->class->part].spaces, t, pid, first.address);
 	const char *const *names;
 	size_t n = object_inlined(&symbols->objects, range->object, &first.symbol, &names);
 
@@ -391,7 +401,6 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 	uint64_t addresses[UNWOUND_MAX];
 	struct user_stack stack;
 	struct buf scratch = {0};
-	struct range range;
 	size_t n = 0;
 
 	if (copied_stack(fields, &scratch, &stack)) {
@@ -404,10 +413,8 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 		struct frame *frame = add_frame(symbols, count++, addresses[i], false);
 		symbols_find(symbols, fields->class->part, t, pid, false, addresses[i], want,
 			     &frame->symbol);
-		if (frame->symbol.function &&
-		    spaces_find(symbols->parts[fields->class->part].spaces, t, pid, addresses[i],
-				&range))
-			count = add_inlined(symbols, &range, count);
+		if (frame->symbol.function)
+			count = add_inlined(symbols, t, pid, fields, count);
 	}
 	buf_release(&scratch);
 	return count;

@@ -59,9 +59,10 @@ struct frame {
 const struct field_class *symbols_chain(const struct event_class *class);
 /* Is the address of its samples all that the class tells of where they were? No tracepoint's is. */
 bool symbols_has_address(const struct event_class *class);
-/* What is at the address of a sample, member `ip` of its context. */
-bool symbols_address(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
-		     struct frame *out);
+/* What is at the address of a sample, member `ip` of its context; borrowed until the next question.
+ */
+const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
+				     unsigned want, uint64_t *address);
 /* The frames of an event at `t`; *out is borrowed until the next call. 0: it has no chain. */
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out);

@@ -219,8 +219,9 @@ void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, 
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
 /* What was mapped stays until something new covers it, or until the next exec. */
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
-/* What is at the address at t, after all changes of t. False: nothing. */
-bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out);
+/* What is at the address at t, after all changes of t; borrowed until the next call. NULL: nothing.
+ */
+const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address);
 
 /* symbols_unwind.c: callers from registers and stack ------------------------------------------ */
 

@@ -99,9 +99,9 @@ static void tell_symbol(struct kernel *kernel, const struct map_event *event)
 		return;
 	}
 	if (!event->len) { /* gone: its length is not told again */
-		struct range old;
-		if (spaces_find(kernel->changes, event->t, 0, event->start, &old))
-			spaces_unmap(kernel->changes, event->t, 0, old.start, old.end);
+		const struct range *old = spaces_find(kernel->changes, event->t, 0, event->start);
+		if (old)
+			spaces_unmap(kernel->changes, event->t, 0, old->start, old->end);
 		return;
 	}
 	range.object = objects_get(kernel->objects, event->name, NULL, 0);
@@ -396,7 +396,7 @@ static bool find_in(struct kernel *kernel, struct named_table *named, uint64_t a
 
 bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out)
 {
-	struct range range;
+	const struct range *range;
 
 	if (!kernel->made) {
 		kernel->made = true;
@@ -408,13 +408,13 @@ bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbo
 		named_make(&kernel->kallsyms);
 	}
 	out->file_offset = address;
-	if (spaces_find(kernel->changes, t, 0, address, &range)) {
-		out->function = out->object = range.object->name;
-		out->offset = range.file_offset + (address - range.start);
+	if ((range = spaces_find(kernel->changes, t, 0, address))) {
+		out->function = out->object = range->object->name;
+		out->offset = range->file_offset + (address - range->start);
 		return true;
 	}
-	if (spaces_find(kernel->maps, t, 0, address, &range))
-		out->object = range.object->name;
+	if ((range = spaces_find(kernel->maps, t, 0, address)))
+		out->object = range->object->name;
 	return find_in(kernel, &kernel->own, address, out) ||
 	       find_in(kernel, &kernel->kallsyms, address, out) || out->object;
 }

@@ -49,6 +49,7 @@ struct space {
 	struct ranges now;
 	size_t found; /* in `now`, the range that was asked for last... */
 	size_t held;  /* ...which stands through all changes up to here, too; at least `applied` */
+	nstime begin, end; /* from change `held` - 1 to change `held` */
 	uint32_t frozen; /* 1 + of the kept: a copy of what `now` was after all changes; 0: none */
 };
 
@@ -222,6 +223,13 @@ static void apply(const struct spaces *spaces, struct ranges *ranges, const stru
 	}
 }
 
+static void hold(struct space *space, size_t n)
+{
+	space->held = n;
+	space->begin = n ? space->changes[n - 1].t : NSTIME_MIN;
+	space->end = n < space->count ? space->changes[n].t : NSTIME_MAX;
+}
+
 /* Brings `now` to what it was after the first n changes. */
 static void turn(const struct spaces *spaces, struct space *space, size_t n)
 {
@@ -233,7 +241,7 @@ static void turn(const struct spaces *spaces, struct space *space, size_t n)
 	}
 	while (space->applied < n)
 		apply(spaces, &space->now, &space->changes[space->applied++]);
-	space->held = n;
+	hold(space, n);
 }
 
 static uint64_t hash_of(const struct range *range)
@@ -307,6 +315,7 @@ static void add(struct space *space, nstime t, enum change_kind kind, uint32_t w
 		added->t = added[-1].t;
 	space->count++;
 	space->frozen = 0;
+	space->end = space->begin;
 }
 
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range)
@@ -386,36 +395,51 @@ static bool leaves(const struct spaces *spaces, const struct change *change,
 	       (changed->end <= range->start || changed->start >= range->end);
 }
 
+static bool is_in(const struct space *space, uint64_t address)
+{
+	const struct range *range = &space->now.items[space->found];
+
+	return space->found < space->now.count &&
+	       address - range->start < range->end - range->start;
+}
+
 /*
  * Whether the range that was found last still holds the address after the first n changes. Then
  * these are not applied: a process that maps and unmaps runs the same code all the while.
  */
 static bool holds(const struct spaces *spaces, struct space *space, size_t n, uint64_t address)
 {
-	const struct range *range = &space->now.items[space->found];
+	size_t held = space->held;
 
-	if (n < space->applied || space->found >= space->now.count || address < range->start ||
-	    address >= range->end)
+	if (n < space->applied || !is_in(space, address))
 		return false;
-	while (space->held < n && leaves(spaces, &space->changes[space->held], range))
-		space->held++;
-	return space->held >= n;
+	while (held < n && leaves(spaces, &space->changes[held], &space->now.items[space->found]))
+		held++;
+	if (held >= n)
+		hold(space, n);
+	return held >= n;
 }
 
-bool spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address, struct range *out)
+static const struct range *find_after(const struct spaces *spaces, struct space *space, size_t n,
+				      uint64_t address)
 {
-	struct space *space = find(spaces, pid);
-
-	if (!space)
-		return false;
-	size_t n = changes_until(space, t);
 	if (!holds(spaces, space, n, address)) {
 		turn(spaces, space, n);
 		size_t at = first_after(&space->now, address);
 		if (at == space->now.count || space->now.items[at].start > address)
-			return false;
+			return NULL;
 		space->found = at;
 	}
-	*out = space->now.items[space->found];
-	return true;
+	return &space->now.items[space->found];
+}
+
+const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address)
+{
+	struct space *space = find(spaces, pid);
+
+	if (!space)
+		return NULL;
+	if (t >= space->begin && t < space->end && is_in(space, address))
+		return &space->now.items[space->found];
+	return find_after(spaces, space, changes_until(space, t), address);
 }

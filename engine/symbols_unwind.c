@@ -49,7 +49,7 @@ static enum reading read_memory(const struct unwinding *in, uint64_t address, ui
 {
 	const struct user_stack *stack = in->stack;
 	uint64_t into = address - stack->pointer;
-	struct range range;
+	const struct range *range;
 
 	*out = 0;
 	if (address > UINT64_MAX - 8)
@@ -58,9 +58,11 @@ static enum reading read_memory(const struct unwinding *in, uint64_t address, ui
 		*out = load_le(stack->bytes + into, 8); /* perf: not the last word */
 		return READ;
 	}
-	if (!spaces_find(in->spaces, in->t, in->pid, address, &range))
+	range = spaces_find(in->spaces, in->t, in->pid, address);
+	if (!range)
 		return FAILED;
-	if (!object_read(in->objects, range.object, address - range.start + range.file_offset, out))
+	if (!object_read(in->objects, range->object, address - range->start + range->file_offset,
+			 out))
 		return ZERO;
 	return READ;
 }
@@ -267,24 +269,24 @@ static bool restore_registers(struct unwinding *in, Dwarf_Frame *frame)
 /* The tables are read where they are mapped. */
 static bool is_mapped(const struct unwinding *in, const struct object *object, uint64_t address)
 {
-	struct range range;
+	const struct range *range = spaces_find(in->spaces, in->t, in->pid, address);
 
-	return spaces_find(in->spaces, in->t, in->pid, address, &range) && range.object == object;
+	return range && range->object == object;
 }
 
 static enum stepping find_rules(struct unwinding *in, Dwarf_Frame **out)
 {
 	uint64_t ip = in->ip - in->after_call, at;
+	const struct range *range = spaces_find(in->spaces, in->t, in->pid, ip);
 	const struct unwind_tables *tables;
-	struct range range;
 	bool has_tables;
 
-	if (!spaces_find(in->spaces, in->t, in->pid, ip, &range))
+	if (!range)
 		return STOPPED;
-	tables = object_unwind_tables(in->objects, range.object);
-	if (!tables || !unwind_address(tables, ip - range.start + range.file_offset, &at))
+	tables = object_unwind_tables(in->objects, range->object);
+	if (!tables || !unwind_address(tables, ip - range->start + range->file_offset, &at))
 		return STOPPED;
-	has_tables = tables->cfi && is_mapped(in, range.object, ip - at + tables->header);
+	has_tables = tables->cfi && is_mapped(in, range->object, ip - at + tables->header);
 	if (!has_tables)
 		return STOPPED;
 	return dwarf_cfi_addrframe(tables->cfi, at, out) == 0 ? STEPPED : UNKNOWN;

@@ -62,7 +62,8 @@ struct places;                   /* texts of places that were written lately */
 struct places *places_new(void); /* mem_free() it, before the texts of its symbols go */
 void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count);
 /* Where a sample without a chain was, ending its line: " ADDRESS NAME+0xOFFSET (OBJECT)". */
-void text_address(struct sink *out, struct places *places, const struct frame *frame);
+void text_address(struct sink *out, struct places *places, uint64_t address,
+		  const struct symbol *symbol);
 void json_frames(struct sink *out, const struct frame *frames, size_t count);
 
 /* Events as rows. */

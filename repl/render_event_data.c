@@ -56,18 +56,19 @@ static void put_packet(struct event_writer *writer, struct stream_plan *plan,
 static void add_frames(struct event_writer *writer, struct sink *out, nstime t,
 		       const struct class_plan *plan, const struct fields *fields)
 {
-	const struct frame *frames;
-	struct frame one;
+	struct frame one = {0};
+	const struct frame *frames = &one;
 	size_t count = 1;
 
 	if (plan->chain)
 		count = symbols_frames(writer->symbols, t, fields, writer->want, &frames);
 	else
-		symbols_address(writer->symbols, t, fields, writer->want, &one);
+		one.symbol =
+			*symbols_address(writer->symbols, t, fields, writer->want, &one.address);
 
 	out->len--;
 	sink_text(out, ",\"symbols\":");
-	json_frames(out, plan->chain ? frames : &one, count);
+	json_frames(out, frames, count);
 	sink_char(out, '}');
 }
 

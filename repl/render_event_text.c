@@ -75,10 +75,11 @@ static bool put_words(struct event_writer *writer, struct sink *out, struct clas
 static void put_address(struct event_writer *writer, struct sink *out, nstime t,
 			const struct fields *fields)
 {
-	struct frame frame;
+	uint64_t address;
+	const struct symbol *symbol =
+		symbols_address(writer->symbols, t, fields, writer->want, &address);
 
-	symbols_address(writer->symbols, t, fields, writer->want, &frame);
-	text_address(out, writer->places, &frame);
+	text_address(out, writer->places, address, symbol);
 }
 
 static void put_frames(struct event_writer *writer, struct sink *out, nstime t,

@@ -122,9 +122,10 @@ static void text_place(struct sink *out, struct places *places, uint64_t address
 		text_source(out, symbol);
 }
 
-void text_address(struct sink *out, struct places *places, const struct frame *frame)
+void text_address(struct sink *out, struct places *places, uint64_t address,
+		  const struct symbol *symbol)
 {
-	text_place(out, places, frame->address, 17, &frame->symbol);
+	text_place(out, places, address, 17, symbol);
 }
 
 void text_frames(struct sink *out, struct places *places, const struct frame *frames, size_t count)

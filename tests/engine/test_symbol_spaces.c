@@ -46,15 +46,15 @@ static void replay(const struct step_of *steps, size_t n, nstime t, int model[PI
 static void check_moment(struct spaces *spaces, const struct step_of *steps, nstime t)
 {
 	int model[PIDS][PAGES];
-	struct range range;
+	const struct range *range;
 
 	replay(steps, STEPS, t, model);
 	for (int64_t p = 0; p < PIDS; p++)
 		for (uint64_t page = 0; page < PAGES; page++) {
-			bool found = spaces_find(spaces, t, p, page, &range);
-			assert_int_equal(found, model[p][page] >= 0);
-			if (found)
-				assert_int_equal(range.file_offset + (page - range.start),
+			range = spaces_find(spaces, t, p, page);
+			assert_int_equal(range != NULL, model[p][page] >= 0);
+			if (range)
+				assert_int_equal(range->file_offset + (page - range->start),
 						 model[p][page]);
 		}
 }

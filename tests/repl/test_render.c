@@ -400,7 +400,7 @@ static void frames_as_perf_script_prints_them(void **state)
 			    "\"object\":\"/a.out\",\"file\":\"/src/a.c\",\"line\":25},"
 			    "{\"ip\":94459552899760,\"symbol\":null,\"offset\":null,"
 			    "\"object\":\"/opt/demo\"}]");
-	text_address(&out, places, &frames[1]);
+	text_address(&out, places, frames[1].address, &frames[1].symbol);
 	assert_string_equal(taken(&out), "     7f95b80a092a fstatat64+0xa (/lib/libc.so.6)\n");
 	mem_free(places);
 	sink_release(&out);

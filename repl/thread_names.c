@@ -2,10 +2,11 @@
 #include "repl/thread_names.h"
 
 #include "engine/base/mem.h"
+#include "engine/layout.h"
 
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, SLOTS_MIN = 256 };
+enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, SLOTS_MIN = 256, COMM_BYTES = 16 };
 
 /* There is one idle thread per CPU; the kernel calls them swapper/0, swapper/1 ... */
 static const char swapper[] = "swapper";
@@ -16,11 +17,14 @@ struct entry {
 	uint8_t used, nlabel;
 	uint8_t name, nname;           /* of it, in the label */
 	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
+	bool has_comm;
+	uint8_t comm[COMM_BYTES]; /* what the name was told by */
 };
 
 /* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
 struct pair {
 	struct field_path tid, name, like;
+	bool is_comm; /* the name has COMM_BYTES characters, zeros behind them */
 };
 
 struct teller {
@@ -144,6 +148,13 @@ static bool find(const struct event_class *class, const char *name, struct field
 	return !name || field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out);
 }
 
+/* As the kernel keeps it. */
+static bool is_comm(const struct field_class *class)
+{
+	return class && class->kind == FIELD_ARRAY && class->length == COMM_BYTES &&
+	       class->element->is_text && layout_stride(class->element) == 8;
+}
+
 static const struct teller *teller_of(struct thread_names *names, const struct event_class *class)
 {
 	struct teller *teller = &names->tellers[class->index];
@@ -158,18 +169,22 @@ static const struct teller *teller_of(struct thread_names *names, const struct e
 		if (teller->npairs < PAIRS_MAX && strcmp(bare, known[i].class) == 0 &&
 		    find(class, known[i].tid, &pair->tid) &&
 		    find(class, known[i].name, &pair->name) &&
-		    find(class, known[i].like, &pair->like))
+		    find(class, known[i].like, &pair->like)) {
+			pair->is_comm = is_comm(pair->name.class);
 			teller->npairs++;
+		}
 	}
 	return teller;
 }
 
+static const struct slot *slot_of(const struct fields *fields, const struct field_path *path)
+{
+	return &fields->slots[fields->class->slot_base[path->scope] + path->slot];
+}
+
 static int64_t number(const struct fields *fields, const struct field_path *path)
 {
-	struct field field;
-
-	fields_at(fields, path, &field);
-	return field.class->kind == FIELD_INT ? field.slot.s : -1;
+	return path->class->kind == FIELD_INT ? slot_of(fields, path)->s : -1;
 }
 
 /* NULL: not known. */
@@ -186,31 +201,63 @@ static const char *name_of(const struct thread_names *names, uint32_t part, int6
 	return entry->used ? entry->label + entry->name : NULL;
 }
 
+/* The thread takes another one's name. */
+static void learn_like(struct thread_names *names, uint32_t part, int64_t tid, int64_t like)
+{
+	char copy[NAME_MAX_BYTES + 1];
+	size_t len;
+	const char *name = name_of(names, part, like, &len);
+
+	if (name)
+		set_name(names, part, tid, memcpy(copy, name, len), len);
+}
+
+static void learn_text(struct thread_names *names, int64_t tid, const struct field_path *path,
+		       const struct fields *fields)
+{
+	struct field field;
+	size_t len;
+
+	fields_at(fields, path, &field);
+	if (!field_is_text(&field))
+		return;
+	const char *name = (const char *)field_bytes(&field, &names->scratch, &len);
+	if (len)
+		set_name(names, fields->class->part, tid, name, len);
+}
+
+/* Nearly all tell what is known: then the bytes are the same. */
+static void learn_comm(struct thread_names *names, int64_t tid, const struct field_path *path,
+		       const struct fields *fields)
+{
+	const struct slot *slot = slot_of(fields, path);
+	const uint8_t *comm = fields->data + slot->at / 8;
+	uint32_t part = fields->class->part;
+	struct entry *entry = &names->slots[place(names, part, tid)];
+
+	if (slot->at % 8)
+		return learn_text(names, tid, path, fields);
+	if (entry->has_comm && !memcmp(entry->comm, comm, COMM_BYTES))
+		return;
+	learn_text(names, tid, path, fields);
+	entry = &names->slots[place(names, part, tid)];
+	entry->has_comm = entry->used && *comm;
+	memcpy(entry->comm, comm, COMM_BYTES);
+}
+
 void thread_names_learn(struct thread_names *names, const struct fields *fields)
 {
 	const struct teller *teller = teller_of(names, fields->class);
-	uint32_t part = fields->class->part;
-	struct field field;
-	size_t len;
 
 	for (uint32_t i = 0; i < teller->npairs; i++) {
 		const struct pair *pair = &teller->pairs[i];
 		int64_t tid = number(fields, &pair->tid);
-		const char *name;
-
-		if (pair->like.class) {
-			char copy[NAME_MAX_BYTES + 1];
-			name = name_of(names, part, number(fields, &pair->like), &len);
-			if (name)
-				set_name(names, part, tid, memcpy(copy, name, len), len);
-			continue;
-		}
-		fields_at(fields, &pair->name, &field);
-		if (!field_is_text(&field))
-			continue;
-		name = (const char *)field_bytes(&field, &names->scratch, &len);
-		if (len)
-			set_name(names, part, tid, name, len);
+		if (pair->like.class)
+			learn_like(names, fields->class->part, tid, number(fields, &pair->like));
+		else if (pair->is_comm)
+			learn_comm(names, tid, &pair->name, fields);
+		else
+			learn_text(names, tid, &pair->name, fields);
 	}
 }
 

@@ -51,6 +51,19 @@ void buf_add_i64(struct buf *buf, int64_t number);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *buf_text(const struct buf *buf); /* "" when empty */
 
+/* Bytes in front of the first zero among 16. */
+static inline size_t length16(const uint8_t *bytes)
+{
+#ifdef __x86_64__
+	__m128i zeros =
+		_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i_u *)bytes), _mm_setzero_si128());
+
+	return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(zeros) | 1 << 16);
+#else
+	return strnlen((const char *)bytes, 16);
+#endif
+}
+
 /*
  * As memcpy(), for the few bytes that text is made of: a call costs more than they do. The two ends
  * of 4 to 16 bytes overlap, so that no loop is needed.

@@ -102,18 +102,41 @@ struct piece {
 	uint32_t len;
 	const struct node *arg, *width, *precision; /* NULL: not by an argument */
 	/*
-	 * DECIMAL, HEX in records of program->need bytes and more: eight bytes from `at`, which end
-	 * within these, shifted and masked; `sign` is the sign bit, 0 when unsigned.
+	 * Plain pieces, in records of program->need bytes and more. DECIMAL, HEX, `texts`: eight
+	 * bytes from `at`, which end within these, shifted and masked; `sign` is the sign bit, 0
+	 * when unsigned. FIELD_TEXT: 16 characters from `at`.
 	 */
+	bool plain;
 	uint32_t at, shift;
 	uint64_t mask, sign;
+	const struct ready_texts *texts; /* STRING; NULL: it depends on more than one number */
 };
+
+/*
+ * What a %s prints of a field's small numbers and single bits, made when the format is compiled:
+ * the states and reasons that are told in words are such.
+ */
+enum { READY_SMALL = 16, READY_BITS = 16, READY_TEXT = 16 };
+struct ready_texts {
+	uint8_t len[READY_SMALL + READY_BITS]; /* READY_TEXT + 1: longer ones are not kept */
+	char text[READY_SMALL + READY_BITS][READY_TEXT];
+};
+
+/* Where a number's text is; READY_SMALL + READY_BITS: there is none. */
+static inline size_t ready_place(uint64_t number)
+{
+	if (number < READY_SMALL)
+		return number;
+	return number & (number - 1) || number >> READY_BITS
+		       ? READY_SMALL + READY_BITS
+		       : READY_SMALL + (size_t)__builtin_ctzll(number);
+}
 
 struct program {
 	struct piece *pieces;
 	uint32_t count, capacity;
 	size_t room; /* of all literals, padded, and plain numbers */
-	size_t need; /* bytes of a record that all plain numbers lie in; SIZE_MAX: do not count on
+	size_t need; /* bytes of a record that all plain pieces lie in; SIZE_MAX: do not count on
 			it */
 	bool failed; /* the tools print all fields instead */
 	bool lines;  /* it may print newlines, not counting one at its end */

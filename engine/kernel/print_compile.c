@@ -209,6 +209,11 @@ static const struct node *next_arg(struct compiler *c)
 	return c->args->args[c->used++];
 }
 
+static bool is_power(uint32_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
 /* A number's mere digits, or the characters of a field: without a look at the specification. */
 static void simplify(struct piece *piece)
 {
@@ -218,8 +223,7 @@ static void simplify(struct piece *piece)
 	if (piece->arg->kind != NODE_FIELD || spec->width >= 0 || spec->precision >= 0 ||
 	    piece->width || piece->precision || spec->alternate || spec->plus || spec->space)
 		return;
-	bool power = field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8;
-	if (piece->kind == PIECE_NUMBER && power && spec->longs >= 0) {
+	if (piece->kind == PIECE_NUMBER && is_power(field->size) && spec->longs >= 0) {
 		if (spec->conversion == 'd' || spec->conversion == 'u')
 			piece->kind = PIECE_DECIMAL;
 		else if (spec->conversion == 'x')
@@ -272,36 +276,118 @@ static void make_room(struct program *program, struct arena *arena)
 	}
 }
 
-static bool is_plain_number(const struct piece *piece)
+/* The one field whose number decides what is printed; false: there are others, or other things. */
+static bool find_number(const struct node *node, const struct kernel_field **field)
 {
-	return piece->kind == PIECE_DECIMAL || piece->kind == PIECE_HEX;
+	switch ((enum node_kind)node->kind) {
+	case NODE_NUMBER:
+	case NODE_TEXT:
+		return true;
+	case NODE_FIELD:
+		if (node->field->is_array || node->field->is_item ||
+		    (*field && *field != node->field))
+			return false;
+		*field = node->field;
+		return true;
+	case NODE_CAST:
+	case NODE_INVERT:
+	case NODE_NOT:
+	case NODE_FLAGS:
+	case NODE_SYMBOL:
+		return find_number(node->a, field);
+	case NODE_BINARY:
+		return find_number(node->a, field) && find_number(node->b, field);
+	case NODE_CHOICE:
+		return find_number(node->a, field) && find_number(node->b, field) &&
+		       find_number(node->c, field);
+	default:
+		return false;
+	}
 }
 
-/* How print_run() loads plain numbers: fields as unsigned, then cut to what the conversion says. */
-static void make_loads(struct program *program, bool big_endian)
+/* The field whose bytes a plain piece is made of; NULL: it is no plain one. */
+static const struct kernel_field *plain_field(const struct piece *piece)
 {
-	program->need = big_endian ? SIZE_MAX : 8;
-	for (uint32_t i = 0; i < program->count && !big_endian; i++) {
-		const struct piece *piece = &program->pieces[i];
-		if (!is_plain_number(piece))
-			continue;
-		size_t end = (size_t)piece->arg->field->offset + piece->arg->field->size;
+	const struct kernel_field *field = NULL;
+
+	switch ((enum piece_kind)piece->kind) {
+	case PIECE_DECIMAL:
+	case PIECE_HEX:
+		return piece->arg->field;
+	case PIECE_FIELD_TEXT:
+		return piece->arg->field->size == 16 ? piece->arg->field : NULL;
+	case PIECE_STRING:
+		if (piece->width || piece->precision || piece->arg->kind == NODE_FIELD ||
+		    !find_number(piece->arg, &field) || !field || !is_power(field->size) ||
+		    field->offset > UINT16_MAX)
+			return NULL;
+		return field;
+	default:
+		return NULL;
+	}
+}
+
+static const struct ready_texts *make_texts(const struct tracing *tracing,
+					    const struct piece *piece,
+					    const struct kernel_field *field, struct arena *arena)
+{
+	struct ready_texts *texts = arena_alloc(arena, sizeof *texts);
+	size_t size = (size_t)field->offset + field->size;
+	uint8_t *data = mem_new_array(size, 1);
+	const struct record record = {tracing, data, size};
+	struct buf text = {0};
+
+	for (size_t i = 0; i < READY_SMALL + READY_BITS; i++) {
+		uint64_t number = i < READY_SMALL ? i : UINT64_C(1) << (i - READY_SMALL);
+		memcpy(data + field->offset, &number, field->size);
+		text.len = 0;
+		print_piece(piece, &record, &text);
+		texts->len[i] = (uint8_t)(text.len > READY_TEXT ? READY_TEXT + 1 : text.len);
+		if (text.len && text.len <= READY_TEXT)
+			memcpy(texts->text[i], text.data, text.len);
+	}
+	buf_release(&text);
+	mem_free(data);
+	return texts;
+}
+
+/* How a plain number is loaded: as unsigned, then cut to what the conversion says. */
+static void make_load(const struct program *program, struct piece *piece,
+		      const struct kernel_field *field)
+{
+	size_t end = (size_t)field->offset + 8;
+	size_t over = end > program->need ? end - program->need : 0;
+
+	piece->at = (uint32_t)(field->offset - over);
+	piece->shift = (uint32_t)(8 * over);
+	piece->mask = field->size < 8 ? (UINT64_C(1) << 8 * field->size) - 1 : UINT64_MAX;
+	if (piece->kind == PIECE_STRING || piece->spec.longs)
+		return;
+	piece->mask &= UINT32_MAX;
+	piece->sign = piece->spec.conversion == 'd' ? UINT64_C(1) << 31 : 0;
+}
+
+static void make_plain(const struct tracing *tracing, struct program *program, struct arena *arena)
+{
+	program->need = tracing->big_endian ? SIZE_MAX : 8;
+	if (tracing->big_endian)
+		return;
+	for (uint32_t i = 0; i < program->count; i++) {
+		const struct kernel_field *field = plain_field(&program->pieces[i]);
+		size_t end = field ? (size_t)field->offset + field->size : 0;
 		program->need = end > program->need ? end : program->need;
 	}
-	for (uint32_t i = 0; i < program->count && !big_endian; i++) {
+	for (uint32_t i = 0; i < program->count; i++) {
 		struct piece *piece = &program->pieces[i];
-		if (!is_plain_number(piece))
+		const struct kernel_field *field = plain_field(piece);
+		if (!field)
 			continue;
-		const struct kernel_field *field = piece->arg->field;
-		size_t end = (size_t)field->offset + 8;
-		size_t over = end > program->need ? end - program->need : 0;
-		piece->at = (uint32_t)(field->offset - over);
-		piece->shift = (uint32_t)(8 * over);
-		piece->mask = field->size < 8 ? (UINT64_C(1) << 8 * field->size) - 1 : UINT64_MAX;
-		if (piece->spec.longs)
-			continue;
-		piece->mask &= UINT32_MAX;
-		piece->sign = piece->spec.conversion == 'd' ? UINT64_C(1) << 31 : 0;
+		piece->plain = true;
+		piece->at = field->offset;
+		if (piece->kind != PIECE_FIELD_TEXT)
+			make_load(program, piece, field);
+		if (piece->kind == PIECE_STRING)
+			piece->texts = make_texts(tracing, piece, field, arena);
 	}
 }
 
@@ -386,7 +472,7 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 			at = literal(&c, at);
 	}
 	make_room(program, arena);
-	make_loads(program, tracing->big_endian);
+	make_plain(tracing, program, arena);
 	find_lines(program);
 	return program;
 }

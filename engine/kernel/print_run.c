@@ -433,16 +433,24 @@ static inline uint64_t load_plain(const struct piece *piece, const uint8_t *data
 	return (value ^ piece->sign) - piece->sign;
 }
 
-/* A piece's text; all of its bytes are in the record. */
+/* A plain piece's text; all of its bytes are in the record. NULL: it is not known beforehand. */
 static inline char *put_plain(char *to, const struct piece *piece, const struct record *record)
 {
+	if (piece->kind == PIECE_FIELD_TEXT) {
+		memcpy(to, record->data + piece->at, 16);
+		return to + length16(record->data + piece->at);
+	}
 	uint64_t value = load_plain(piece, record->data);
-
 	if (piece->kind == PIECE_HEX)
 		return hex_put(to, value, 1);
-	if (piece->spec.conversion == 'd')
-		return decimal_put_signed(to, (int64_t)value);
-	return decimal_put(to, value);
+	if (piece->kind == PIECE_DECIMAL)
+		return piece->spec.conversion == 'd' ? decimal_put_signed(to, (int64_t)value)
+						     : decimal_put(to, value);
+	size_t i = ready_place(value);
+	if (i == READY_SMALL + READY_BITS || piece->texts->len[i] > READY_TEXT)
+		return NULL;
+	memcpy(to, piece->texts->text[i], READY_TEXT);
+	return to + piece->texts->len[i];
 }
 
 /* The room of all plain pieces is had at once, and again behind each of the others. */
@@ -450,25 +458,17 @@ void print_run(const struct program *program, const struct record *record, struc
 {
 	const struct piece *end = program->pieces + program->count;
 	const bool plain = record->size >= program->need;
-	char *to = buf_room(out, program->room);
+	char *to = buf_room(out, program->room), *next;
 
 	for (const struct piece *piece = program->pieces; piece < end; piece++) {
-		switch ((enum piece_kind)piece->kind) {
-		case PIECE_LITERAL:
+		if (piece->kind == PIECE_LITERAL) {
 			to = copy_padded(to, piece->text, piece->len);
-			break;
-		case PIECE_DECIMAL:
-		case PIECE_HEX:
-			if (plain) {
-				to = put_plain(to, piece, record);
-				break;
-			}
-			/* fall through */
-		default:
+		} else if (plain && piece->plain && (next = put_plain(to, piece, record))) {
+			to = next;
+		} else {
 			out->len = (size_t)(to - out->data);
 			print_piece(piece, record, out);
 			to = buf_room(out, program->room);
-			break;
 		}
 	}
 	out->len = (size_t)(to - out->data);

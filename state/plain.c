@@ -99,6 +99,8 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 	case EXPR_READ: /* as deep as the rule's keys */
 		input.kind = INPUT_READ;
 		input.path = &expr->path;
+		input.keys = expr->path.keys;
+		input.base = expr->path.base;
 		if (expr->may_view || !key_of(making, &expr->path, &input.of) ||
 		    (input.of != PLAIN_NONE && !is_early(making, input.of)))
 			return PLAIN_NONE;
@@ -183,7 +185,7 @@ static bool add_when(struct making *making, const struct expr *when, struct plai
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
 {
 	line->value = PLAIN_NONE;
-	line->constant = &value->value;
+	line->constant = value->value;
 	line->kept =
 		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
 	if (value->kind == EXPR_CONST)
@@ -210,36 +212,50 @@ static void compile_line(struct making *making, const struct line *line, struct 
 	out->is_plain = true;
 }
 
-static struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
-				      enum input_kind b, uint8_t *count)
+static const struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
+					    enum input_kind b, uint8_t *count)
 {
-	struct plain_input *kept = arena_array(making->arena, making->ninputs, sizeof *kept);
+	struct plain_input *kept;
+	uint8_t n = 0;
 
 	for (uint8_t i = 0; i < making->ninputs; i++)
 		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
-			kept[(*count)++] = making->inputs[i];
+			++*count;
+	kept = *count ? arena_array(making->arena, *count, sizeof *kept) : NULL;
+	for (uint8_t i = 0; i < making->ninputs; i++)
+		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
+			kept[n++] = making->inputs[i];
+	return kept;
+}
+
+static const struct plain_integer *keep_integers(const struct making *making, struct plain *plain)
+{
+	struct plain_integer *kept;
+	uint8_t n = 0;
+
+	for (uint8_t i = 0; i < making->ninputs; i++)
+		if (making->inputs[i].kind == INPUT_INT)
+			plain->nintegers++;
+	kept = plain->nintegers ? arena_array(making->arena, plain->nintegers, sizeof *kept) : NULL;
+	for (uint8_t i = 0; i < making->ninputs; i++) {
+		const struct plain_input *input = &making->inputs[i];
+
+		if (input->kind != INPUT_INT)
+			continue;
+		kept[n++] = (struct plain_integer){input->slot, i, input->is_signed};
+		plain->integer_bits |= 1u << i;
+	}
 	return kept;
 }
 
 /* By what they are loaded from. */
 static void keep_inputs(const struct making *making, struct plain *plain)
 {
-	struct plain_integer *integers =
-		arena_array(making->arena, making->ninputs, sizeof *integers);
-
 	plain->cpu = PLAIN_NONE;
-	for (uint8_t i = 0; i < making->ninputs; i++) {
-		const struct plain_input *input = &making->inputs[i];
-
-		if (input->kind == INPUT_CPU)
+	for (uint8_t i = 0; i < making->ninputs; i++)
+		if (making->inputs[i].kind == INPUT_CPU)
 			plain->cpu = i;
-		if (input->kind != INPUT_INT)
-			continue;
-		integers[plain->nintegers++] =
-			(struct plain_integer){input->slot, i, input->is_signed};
-		plain->integer_bits |= 1u << i;
-	}
-	plain->integers = integers;
+	plain->integers = keep_integers(making, plain);
 	plain->texts = keep_kinds(making, INPUT_STRING, INPUT_BYTES, &plain->ntexts);
 	plain->reads = keep_kinds(making, INPUT_READ, INPUT_READ, &plain->nreads);
 	plain->maps = keep_kinds(making, INPUT_MAP, INPUT_MAP, &plain->nmaps);
@@ -247,26 +263,38 @@ static void keep_inputs(const struct making *making, struct plain *plain)
 
 static void keep_tests(const struct making *making, struct plain *plain)
 {
-	struct plain_test *tests = arena_array(making->arena, making->ntests, sizeof *tests);
+	struct plain_test *tests;
 
-	if (making->ntests)
-		memcpy(tests, making->tests, making->ntests * sizeof *tests);
+	if (!making->ntests)
+		return;
+	tests = arena_array(making->arena, making->ntests, sizeof *tests);
+	memcpy(tests, making->tests, making->ntests * sizeof *tests);
 	plain->tests = tests;
 	plain->ntests = making->ntests;
+}
+
+static bool chosen(const struct plain_line *line, uint32_t yes)
+{
+	return (line->tests & yes) == line->tests;
 }
 
 static void choose(struct arena *arena, const struct plain *plain, uint32_t yes,
 		   struct plain_choice *out)
 {
-	const struct plain_line **lines = arena_array(arena, plain->nlines, sizeof *lines);
+	struct plain_line *lines;
+	uint32_t count = 0;
 
-	out->lines = lines;
+	for (uint32_t i = 0; i < plain->nlines; i++)
+		count += chosen(&plain->lines[i], yes);
+	if (!count)
+		return;
+	out->lines = lines = arena_array(arena, count, sizeof *lines);
 	for (uint32_t i = 0; i < plain->nlines; i++) {
 		const struct plain_line *line = &plain->lines[i];
 
-		if ((line->tests & yes) != line->tests)
+		if (!chosen(line, yes))
 			continue;
-		lines[out->count++] = line;
+		lines[out->count++] = *line;
 		out->nwas += line->verb == VERB_WAS;
 		out->keys |= line->key != PLAIN_NONE ? 1u << line->key : 0;
 	}
@@ -300,8 +328,8 @@ const struct plain *plain_new(struct arena *arena, const struct event_class *cla
 
 	if (!nlines)
 		return NULL;
-	plain = arena_alloc(arena, sizeof *plain);
 	kept = arena_array(arena, nlines, sizeof *kept);
+	plain = arena_alloc(arena, sizeof *plain);
 	for (int was = 1; was >= 0; was--)
 		for (uint32_t i = 0; i < nlines; i++)
 			if ((lines[i].verb == VERB_WAS) == was)

@@ -21,27 +21,32 @@ struct plain_integer; /* inputs and tests: plain.c keeps their insides */
 struct plain_input;
 struct plain_test;
 
-struct plain_line {
+struct plain_line { /* as wide as a line of the cache */
 	const struct line *line;
+	const struct attr_keys *keys;
+	struct value constant; /* its text is the attribute table's */
+	uint32_t attr;
+	uint32_t needs, tests; /* bit per input, per test */
 	enum verb verb;
 	bool is_plain;
-	bool kept;             /* the right side's text is the attribute table's */
-	uint8_t key;           /* input; PLAIN_NONE: `attr` */
-	uint8_t value;         /* input; PLAIN_NONE: `constant` */
-	uint32_t needs, tests; /* bit per input, per test */
-	uint32_t attr;
-	const struct attr_keys *keys;
-	const struct value *constant; /* its text is the attribute table's */
+	bool kept;     /* the right side's text is the attribute table's */
+	uint8_t key;   /* input; PLAIN_NONE: `attr` */
+	uint8_t value; /* input; PLAIN_NONE: `constant` */
 };
 
 /* Lines whose tests hold, of one outcome of all tests. */
 struct plain_choice {
-	const struct plain_line *const *lines; /* as they are applied: first `nwas` of `was` */
+	const struct plain_line *lines; /* as they are applied: first `nwas` of `was` */
 	uint32_t nwas, count;
 	uint32_t keys; /* bit per input that is a key of one */
 };
 
-/* What all events of a class ask for, behind one another in memory. */
+/*
+ * What all events of a class ask for. It and what it points to stand behind one another in memory:
+ * there are hundreds of classes, which take turns.
+ */
+enum { PLAIN_NEAR = 256 /* bytes, to be asked for early */ };
+
 struct plain {
 	const struct event_class *class; /* NULL: not of events */
 	const struct plain_line *lines;  /* as they are applied: `was` lines first */

@@ -47,7 +47,7 @@ static bool load_map(const struct plain_input *input, const struct value *key, s
 static bool load_read(const struct plain_input *input, const struct plain_loaded *event,
 		      struct env *env, struct value *out)
 {
-	uint32_t attr = input->path->base;
+	uint32_t attr = input->base;
 
 	if (input->of != PLAIN_NONE) {
 		const struct value *key = &event->values[input->of];

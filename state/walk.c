@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/plain.h"
 
 static const struct fields *decode(void *arg, const struct event *event)
 {
@@ -175,15 +176,23 @@ static void begin_run(struct walk *walk)
 	walk->env.event = &item->event;
 }
 
-/* The values of the stream's next event, which mostly comes after runs of others. */
-static inline void prefetch(const struct batch *batch, uint32_t i)
+/* The stream's next event, which mostly comes after runs of others: its values and lines. */
+static inline void prefetch(const struct batch *batch, uint32_t i,
+			    const struct class_program *classes)
 {
-	const struct slot *slots = i < batch->count ? batch_slots(batch, i) : NULL;
+	const struct slot *slots;
+	const char *plain;
 
+	if (i >= batch->count)
+		return;
+	slots = batch_slots(batch, i);
 	if (slots) {
 		__builtin_prefetch(slots);
 		__builtin_prefetch(slots + 4);
 	}
+	plain = (const char *)classes[batch->class_index[i]].plain;
+	for (size_t at = 0; plain && at < PLAIN_NEAR; at += 64)
+		__builtin_prefetch(plain + at);
 }
 
 static bool run_entries(struct walk *walk)
@@ -196,7 +205,7 @@ static bool run_entries(struct walk *walk)
 	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
 		if (!turn_to(walk, batch->time[i], false))
 			return false;
-		prefetch(batch, i + 1);
+		prefetch(batch, i + 1, classes);
 		walk->entry = i;
 		item->event.time = batch->time[i];
 		walk->env.slots = batch_slots(batch, i);

@@ -140,7 +140,7 @@ static inline bool by_inputs(const struct plain_line *line, const struct plain_l
 	out->verb = line->verb;
 	out->open = false;
 	out->kept = line->kept;
-	out->value = *(line->value == PLAIN_NONE ? line->constant : &event->values[line->value]);
+	out->value = *(line->value == PLAIN_NONE ? &line->constant : &event->values[line->value]);
 	return true;
 }
 

@@ -279,19 +279,28 @@ struct gap_list {
 	unsigned order; /* the one that takes the fewest bits, or nearly */
 };
 
-static uint64_t gaps_bits(const struct gap_list *gaps, unsigned order)
+/*
+ * Bits / 256, of gaps by how many zeros they have with order 0. With another order that is d less;
+ * of numbers that are as frequent as each other, 2^-d - 2^-(d + order) have one more.
+ */
+static uint64_t gaps_cost(const uint8_t sizes[2][64], size_t count, unsigned order, unsigned most)
 {
-	uint64_t bits = gaps->count * (order + 1);
+	uint64_t cost = 256 * count * (order + 1);
 
-	for (size_t i = 0; i < gaps->count; i++)
-		bits += 2 * gap_zeros(gaps->items[i], order);
-	return bits;
+	for (unsigned zeros = order; zeros <= most; zeros++) {
+		unsigned d = zeros - order;
+
+		cost += (UINT64_C(512) * d + (UINT64_C(512) >> d) - (UINT64_C(512) >> zeros)) *
+			(unsigned)(sizes[0][zeros] + sizes[1][zeros]);
+	}
+	return cost;
 }
 
 /* Orders around the middle gap's width are tried. */
 static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 {
-	unsigned sizes[64] = {0}, middle = 0, most;
+	uint8_t sizes[2][64] = {0}; /* two, as neighbours would wait for each other */
+	unsigned middle = 0, most, top;
 	uint64_t any = 0, least = UINT64_MAX;
 	size_t seen;
 
@@ -299,18 +308,21 @@ static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 	for (size_t i = 0; i < out->count; i++) {
 		out->items[i] = keys[i + 1] - keys[i] - 1;
 		any |= out->items[i];
-		sizes[gap_zeros(out->items[i], 0)]++;
+		sizes[i & 1][gap_zeros(out->items[i], 0)]++;
 	}
-	for (seen = sizes[0]; seen * 2 < out->count; seen += sizes[middle])
+	for (seen = sizes[0][0] + sizes[1][0]; seen * 2 < out->count;) {
 		middle++;
-	out->order = middle;
-	for (unsigned k = middle ? middle - 1 : 0; k <= middle + 1 && k < 63; k++) {
-		uint64_t bits = gaps_bits(out, k);
-
-		out->order = bits < least ? k : out->order;
-		least = bits < least ? bits : least;
+		seen += sizes[0][middle] + sizes[1][middle];
 	}
 	most = bits_width(any);
+	top = most < 63 ? most : 63;
+	out->order = middle;
+	for (unsigned k = middle ? middle - 1 : 0; k <= middle + 1 && k < 63; k++) {
+		uint64_t cost = gaps_cost(sizes, out->count, k, top);
+
+		out->order = cost < least ? k : out->order;
+		least = cost < least ? cost : least;
+	}
 	if (most > out->order + GAP_ZEROS)
 		out->order = most - GAP_ZEROS;
 }

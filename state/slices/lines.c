@@ -29,13 +29,22 @@ static inline void value_take(struct value *out, const struct value *value)
 	out->u = value->u;
 }
 
+/* The key is a small integer; `keys` are the path's, to which the way is longer. */
+static inline uint32_t attr_of_key(const struct attr_keys *keys, const struct path *path,
+				   struct attrs *attrs, const struct value *key)
+{
+	uint32_t attr = attr_recall(keys, key->u);
+
+	return attr ? attr : path_attr_new(path, attrs, key);
+}
+
 /* What lines read; false: something has no cell. */
 static inline bool load_reads(const struct plain *plain, const struct cells *cells,
 			      struct plain_loaded *event)
 {
 	for (uint32_t k = 0; k < plain->nreads; k++) {
 		const struct plain_input *input = &plain->reads[k];
-		uint32_t attr = input->path->base;
+		uint32_t attr = input->base;
 		const struct cell *cell;
 
 		if (input->of != PLAIN_NONE) {
@@ -43,7 +52,7 @@ static inline bool load_reads(const struct plain *plain, const struct cells *cel
 
 			if (!(event->had >> input->of & 1) || !is_index(key))
 				return false;
-			attr = path_attr(input->path, cells->attrs, key);
+			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
 		}
 		cell = cells_find(cells, attr);
 		if (!cell)
@@ -68,7 +77,7 @@ static inline uint32_t attr_of(const struct plain_line *line, struct attrs *attr
 {
 	if (line->key == PLAIN_NONE)
 		return line->attr;
-	return path_attr(&line->line->target, attrs, &event->values[line->key]);
+	return attr_of_key(line->keys, &line->line->target, attrs, &event->values[line->key]);
 }
 
 /* Does what was say nothing new? */
@@ -77,7 +86,7 @@ static inline bool is_known(const struct plain_choice *choice, const struct cell
 {
 	for (uint32_t i = 0; i < choice->nwas; i++) {
 		const struct cell *cell =
-			cells_find(cells, attr_of(choice->lines[i], cells->attrs, event));
+			cells_find(cells, attr_of(&choice->lines[i], cells->attrs, event));
 
 		if (!cell || cell->value.kind == VALUE_UNKNOWN)
 			return false;
@@ -125,7 +134,7 @@ static inline void put(struct building *building, struct cells *cells,
 	struct numbers *numbers = building->numbers;
 	uint32_t attr = attr_of(line, numbers->attrs, event), number;
 	const struct value *value =
-		line->value == PLAIN_NONE ? line->constant : &event->values[line->value];
+		line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
 	struct cell *cell;
 
 	cell = cells_make(cells, attr);
@@ -163,6 +172,6 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	if (choice->nwas < choice->count)
 		builder_at(building->builder, time);
 	for (uint32_t i = choice->nwas; i < choice->count; i++)
-		put(building, cells, choice->lines[i], &event, time);
+		put(building, cells, &choice->lines[i], &event, time);
 	return builder_full(building->builder) ? REPLAY_DUE : REPLAY_WRITTEN;
 }

@@ -254,8 +254,8 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 	*within = true;
 	if (!state)
 		return false;
-	if (state_intervals(state, begin, end, (const struct query *const *)queries, count,
-			    add_spell, spells, err))
+	if (state_intervals_within(state, begin, end, (const struct query *const *)queries, count,
+				   add_spell, spells, err))
 		return true;
 	*within = false;
 	spells->count = before;

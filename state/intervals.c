@@ -610,10 +610,10 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 	return ask(state, &question, &(struct sums_sink){.interval = each, .arg = arg}, err);
 }
 
-bool intervals_within(struct state *state, nstime begin, nstime end,
-		      const struct query *const *queries, size_t nqueries,
-		      bool (*each)(void *arg, const struct interval *interval), void *arg,
-		      struct error *err)
+bool state_intervals_within(struct state *state, nstime begin, nstime end,
+			    const struct query *const *queries, size_t nqueries,
+			    bool (*each)(void *arg, const struct interval *interval), void *arg,
+			    struct error *err)
 {
 	struct question question = {.begin = begin,
 				    .end = end,

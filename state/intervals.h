@@ -42,6 +42,8 @@ struct missing {
 	uint32_t *attrs;
 	nstime *from;
 	size_t count, capacity;
+	uint32_t *places; /* attribute → 1 + its place */
+	uint32_t nplaces;
 };
 
 struct tracks {
@@ -96,15 +98,6 @@ void tracks_pass_end(struct tracks *tracks);
 /* A change past the range; and when its nanosecond is over: does what reached over go on? */
 void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
-
-/*
- * As state_intervals(), but those that reach over the range's end end there, and those that reach
- * over its beginning may have a part of the same value before what is given.
- */
-bool intervals_within(struct state *state, nstime begin, nstime end,
-		      const struct query *const *queries, size_t nqueries,
-		      bool (*each)(void *arg, const struct interval *interval), void *arg,
-		      struct error *err);
 
 /*
  * intervals_near.c: fills the tracks by reading the range and what its ends need, nothing else.

@@ -25,14 +25,29 @@ enum {
 
 /* ---- one piece ---- */
 
+/* The place of the attribute's place. */
+static uint32_t *place_of(struct missing *missing, uint32_t attr)
+{
+	uint32_t room = attr + attr / 2 + 64;
+
+	if (attr >= missing->nplaces) {
+		missing->places = mem_resize(missing->places, room, sizeof *missing->places);
+		memset(missing->places + missing->nplaces, 0,
+		       (room - missing->nplaces) * sizeof *missing->places);
+		missing->nplaces = room;
+	}
+	return &missing->places[attr];
+}
+
 void missing_add(struct missing *missing, uint32_t attr, nstime from)
 {
-	for (size_t i = 0; i < missing->count; i++)
-		if (missing->attrs[i] == attr) {
-			if (from < missing->from[i])
-				missing->from[i] = from;
-			return;
-		}
+	uint32_t *place = place_of(missing, attr);
+
+	if (*place) {
+		if (from < missing->from[*place - 1])
+			missing->from[*place - 1] = from;
+		return;
+	}
 	if (missing->count == missing->capacity) {
 		missing->capacity = missing->capacity * 2 + 16;
 		missing->attrs =
@@ -41,12 +56,21 @@ void missing_add(struct missing *missing, uint32_t attr, nstime from)
 	}
 	missing->attrs[missing->count] = attr;
 	missing->from[missing->count++] = from;
+	*place = (uint32_t)missing->count;
+}
+
+static void missing_clear(struct missing *missing)
+{
+	for (size_t i = 0; i < missing->count; i++)
+		missing->places[missing->attrs[i]] = 0;
+	missing->count = 0;
 }
 
 static void missing_release(struct missing *missing)
 {
 	mem_free(missing->attrs);
 	mem_free(missing->from);
+	mem_free(missing->places);
 }
 
 /* Takes the track over, in place of one that began later. */
@@ -118,7 +142,7 @@ static enum outcome compute_with(struct piece *piece, struct tracks *operands, s
 			outcome = read_operands(operands, err);
 		if (outcome != OUTCOME_DONE)
 			return outcome;
-		operands->missing->count = 0;
+		missing_clear(operands->missing);
 		for (size_t i = 0; i < piece->count; i++)
 			track_compute(operands, piece->attrs[i], &piece->tracks[i]);
 		if (operands->missing->count == 0)

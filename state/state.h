@@ -80,6 +80,15 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err);
+/*
+ * As state_intervals(), but those that reach over the range's end end there, and those that reach
+ * over its beginning may have a part of the same value before what is given: nothing is read for
+ * true ends.
+ */
+bool state_intervals_within(struct state *state, nstime begin, nstime end,
+			    const struct query *const *queries, size_t nqueries,
+			    bool (*each)(void *arg, const struct interval *interval), void *arg,
+			    struct error *err);
 
 /* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
 const char *state_evaluation(const struct state *state);

@@ -274,7 +274,7 @@ bool stretches_next(struct stretches *stretches,
 						   next / stretches->count);
 	stretches->cut = cut;
 	if (begin < cut)
-		ok = (is_at_end(stretches) ? state_intervals : intervals_within)(
+		ok = (is_at_end(stretches) ? state_intervals : state_intervals_within)(
 			stretches->state, begin, cut, stretches->queries, stretches->nqueries, give,
 			&giving, err);
 	if (ok && !giving.stopped)

@@ -15,13 +15,14 @@
 /*
  * What all batches together take stays in a core's cache. Many streams would leave too little for
  * each, where the way to a stream's next batch is dear: ENOUGH is taken from a second budget then,
- * and what does not stay near is asked for early (merge.c).
+ * and what does not stay near is asked for early (merge.c). Values are read when the batch is long
+ * decoded: more of them at a time would leave the cache before, where the reader keeps a state.
  */
 enum {
 	HEADS_NEAR = 40000,
 	HEADS_FAR = 512 << 10,
 	HEADS_ENOUGH = 256,
-	SLOTS_NEAR = 24000,
+	SLOTS_NEAR = 8000,
 	SLOTS_FAR = 2 << 20,
 	SLOTS_ENOUGH = 1024,
 	SLOTS_LEAST = 256,

@@ -53,8 +53,6 @@ void encoding_release(struct encoding *encoding)
 	tops_work_free(encoding->tops_work);
 	buf_release(&encoding->snapshot);
 	mem_free(encoding->keys);
-	mem_free(encoding->numbers);
-	mem_free(encoding->kinds);
 	mem_free(encoding->places);
 }
 
@@ -72,13 +70,16 @@ static bool next_touched(const struct gathered *gathered, size_t *word, uint64_t
 	return true;
 }
 
+/* Places of neighbours are far from each other: the columns stand in one block of huge pages. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
 	if (gathered->nchanges > out->room) {
 		out->room = gathered->nchanges + gathered->nchanges / 4;
-		out->keys = mem_resize(out->keys, out->room, sizeof *out->keys);
-		out->numbers = mem_resize(out->numbers, out->room, sizeof *out->numbers);
-		out->kinds = mem_resize(out->kinds, out->room, 1);
+		mem_free(out->keys);
+		out->keys = mem_new_huge(out->room * (sizeof *out->keys + sizeof *out->numbers +
+						      sizeof *out->kinds));
+		out->numbers = (int64_t *)(out->keys + out->room);
+		out->kinds = (uint8_t *)(out->numbers + out->room);
 	}
 	if (gathered->words * 64 > out->nplaces) {
 		out->nplaces = gathered->words * 64;

@@ -66,7 +66,7 @@ struct encoding {
 	struct buf bytes, snapshot, tops;
 	struct tops_work *tops_work;
 	struct slice_record record;
-	uint64_t *keys;
+	uint64_t *keys; /* and behind them, in one block: */
 	int64_t *numbers;
 	uint8_t *kinds;
 	size_t room;

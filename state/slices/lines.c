@@ -121,11 +121,12 @@ static inline bool cell_has(const struct cell *cell, const struct value *text)
 	       !memcmp(cell->value.text, text->text, text->len);
 }
 
-static __attribute__((noinline)) void cell_take_new(struct cell *cell, const struct value *text,
-						    struct attrs *attrs)
+static __attribute__((noinline)) const struct value *
+cell_take_new(struct cell *cell, const struct value *text, struct attrs *attrs)
 {
 	cell->value = *text;
 	attrs_keep(attrs, &cell->value);
+	return &cell->value;
 }
 
 static inline void put(struct building *building, struct cells *cells,
@@ -140,13 +141,15 @@ static inline void put(struct building *building, struct cells *cells,
 	cell = cells_make(cells, attr);
 	if (line->kept || value->kind != VALUE_STRING)
 		value_take(&cell->value, value);
-	else if (!cell_has(cell, value))
-		cell_take_new(cell, value, numbers->attrs);
+	else if (cell_has(cell, value))
+		value = &cell->value;
+	else
+		value = cell_take_new(cell, value, numbers->attrs);
 	cell->since = time;
 	cell->named = true;
 	number = number_map_get(&numbers->attr_numbers, attr);
 	number = number ? number - 1 : numbers_attr(numbers, attr);
-	change(building->builder, number, slice_value_of(numbers, &cell->value));
+	change(building->builder, number, slice_value_of(numbers, value));
 }
 
 enum replay_lines building_lines(void *arg, const struct plain *plain, struct env *env, nstime time)

@@ -41,7 +41,7 @@ static void sort(struct packet_head *heads, struct packet_head *room, size_t n)
 
 void packet_heads_sort(struct packet_head *heads, size_t n)
 {
-	struct packet_head *room = mem_new_array(n / 2 + 1, sizeof *room);
+	struct packet_head *room = mem_resize(NULL, n / 2 + 1, sizeof *room); /* no zeros */
 
 	sort(heads, room, n);
 	mem_free(room);

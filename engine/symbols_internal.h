@@ -207,7 +207,7 @@ struct range {
 	uint64_t start, end;  /* half-open, end not 0 */
 	uint64_t file_offset; /* of start */
 	struct object *object;
-	bool old; /* of the program before exec */
+	uint64_t old; /* 1: of the program before exec; so that there is no gap */
 };
 
 struct spaces;

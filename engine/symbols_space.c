@@ -17,6 +17,7 @@
 #include "engine/base/mem.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 struct ranges {
 	struct range *items;
@@ -60,8 +61,10 @@ struct spaces {
 	struct ranges known;   /* all that were ever mapped, each once */
 	uint32_t *known_slots; /* 1 + place in `known`, by hash; a power of two of them */
 	size_t nknown_slots;
-	struct ranges *kept; /* all frozen ones */
+	struct ranges *kept; /* all frozen ones, each once */
 	size_t nkept, kept_capacity;
+	uint32_t *kept_slots; /* 1 + place in `kept`, by hash; a power of two of them */
+	size_t nkept_slots;
 };
 
 struct spaces *spaces_new(void)
@@ -84,6 +87,7 @@ void spaces_free(struct spaces *spaces)
 	for (size_t i = 0; i < spaces->nkept; i++)
 		mem_free(spaces->kept[i].items);
 	mem_free(spaces->kept);
+	mem_free(spaces->kept_slots);
 	mem_free(spaces->known.items);
 	mem_free(spaces->known_slots);
 	arena_free(spaces->arena);
@@ -196,7 +200,7 @@ static void grow_old(struct ranges *ranges)
 	for (size_t i = 0; i < ranges->count; i++)
 		if (!ranges->items[i].old) {
 			ranges->items[kept] = ranges->items[i];
-			ranges->items[kept++].old = true;
+			ranges->items[kept++].old = 1;
 		}
 	ranges->count = kept;
 }
@@ -340,17 +344,50 @@ void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)
 	add(get(spaces, pid), t, CHANGE_EXEC, 0);
 }
 
+static bool same_ranges(const struct ranges *a, const struct ranges *b)
+{
+	return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
+}
+
+static uint32_t *kept_slot(const struct spaces *spaces, const struct ranges *ranges)
+{
+	uint64_t hash = XXH3_64bits(ranges->items, ranges->count * sizeof *ranges->items);
+	size_t i = (size_t)hash & (spaces->nkept_slots - 1);
+
+	while (spaces->kept_slots[i] &&
+	       !same_ranges(&spaces->kept[spaces->kept_slots[i] - 1], ranges))
+		i = (i + 1) & (spaces->nkept_slots - 1);
+	return &spaces->kept_slots[i];
+}
+
+static void widen_kept(struct spaces *spaces)
+{
+	mem_free(spaces->kept_slots);
+	spaces->nkept_slots = spaces->nkept_slots ? 2 * spaces->nkept_slots : 256;
+	spaces->kept_slots = mem_new_array(spaces->nkept_slots, sizeof *spaces->kept_slots);
+	for (size_t i = 0; i < spaces->nkept; i++)
+		*kept_slot(spaces, &spaces->kept[i]) = (uint32_t)i + 1;
+}
+
 /* What the process has mapped after all its changes: 1 + place among the kept ones, 0 nothing. */
 static uint32_t freeze(struct spaces *spaces, struct space *space)
 {
 	if (space->frozen || spaces->nkept == WHAT_MOST)
 		return space->frozen;
 	turn(spaces, space, space->count);
-	spaces->kept =
-		mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity, sizeof *spaces->kept);
-	spaces->kept[spaces->nkept] = (struct ranges){0};
-	copy(&spaces->kept[spaces->nkept++], &space->now);
-	space->frozen = (uint32_t)spaces->nkept;
+	if (!space->now.count)
+		return 0;
+	if (2 * spaces->nkept >= spaces->nkept_slots)
+		widen_kept(spaces);
+	uint32_t *slot = kept_slot(spaces, &space->now);
+	if (!*slot) {
+		spaces->kept = mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity,
+					sizeof *spaces->kept);
+		spaces->kept[spaces->nkept] = (struct ranges){0};
+		copy(&spaces->kept[spaces->nkept++], &space->now);
+		*slot = (uint32_t)spaces->nkept;
+	}
+	space->frozen = *slot;
 	return space->frozen;
 }
 

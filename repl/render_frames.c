@@ -101,15 +101,15 @@ static void text_names(struct sink *out, const struct symbol *symbol)
 	sink_end(out, put(to, ")\n", 2));
 }
 
-/* The address right-aligned in `width`, then what is there. */
+/* The address right-aligned in `width`, 16 or 17, then what is there. */
 static void text_place(struct sink *out, struct places *places, uint64_t address, unsigned width,
 		       const struct symbol *symbol)
 {
 	struct place *place = place_of(places, symbol);
 	char *to = sink_room(out, 64 + sizeof place->text);
 
-	memset(to, ' ', 32);
-	to = hex_put(to + width - hex_length(address), address, 1);
+	*to = ' ';
+	to = hex_put_right16(to + width - 16, address);
 	if (is_place(place, symbol)) {
 		sink_end(out, copy_padded(to, place->text, place->len));
 	} else {

@@ -127,6 +127,24 @@ static inline unsigned hex_length(uint64_t number)
 	return (67 - (unsigned)__builtin_clzll(number | 1)) / 4;
 }
 
+/* Sixteen characters: the digits that it has, blanks in front of them. */
+static inline char *hex_put_right16(char *to, uint64_t number)
+{
+	/* '0' less 16 is ' '; the loads begin where as many bytes of 16 are left as there are zeros
+	 */
+	static const uint64_t blank[] = {UINT64_C(0x1010101010101010), UINT64_C(0x1010101010101010),
+					 0, 0};
+	uint64_t text[2], less[2];
+
+	hex_put16(to, number);
+	memcpy(text, to, 16);
+	memcpy(less, (const char *)blank + hex_length(number), 16);
+	text[0] -= less[0];
+	text[1] -= less[1];
+	memcpy(to, text, 16);
+	return to + 16;
+}
+
 /* At least so many digits, up to 16. */
 static inline char *hex_put(char *to, uint64_t number, unsigned least)
 {

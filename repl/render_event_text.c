@@ -116,13 +116,14 @@ static char *put_head(struct event_writer *writer, char *to, const struct class_
 	return put_ready(to, &plan->head);
 }
 
-/* Are there so many lines of the class that it pays to keep some? */
+/* Are there so many lines of the class that it pays to keep some? Words have no use for it. */
 static bool has_kept(struct class_plan *plan)
 {
-	if (plan->lines || !plan->has_thread)
-		return plan->lines;
-	if (++plan->lines_seen > SEEN_ENOUGH)
-		plan->lines = kept_lines_new(plan);
+	if (plan->lines)
+		return true;
+	if (plan->text || !plan->has_thread || ++plan->lines_seen != SEEN_ENOUGH)
+		return false;
+	plan->lines = kept_lines_new(plan);
 	return plan->lines;
 }
 
@@ -131,20 +132,17 @@ bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 {
 	struct stream_plan *at = stream_plan(writer, stream, cpu);
 	struct sink *out = writer->sink;
-	bool context = false; /* it was written */
-	char *to, *end = NULL;
+	char *to, *end = NULL; /* of what was kept, the context and all before it */
 
 	if (plan->tells_names && writer->learns && fields)
 		thread_names_learn(writer->names, fields);
 	to = put_time(writer, out, t,
 		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + KEPT_ROOM);
-	if (fields && t != NSTIME_MIN && has_kept(plan)) {
+	if (fields && t != NSTIME_MIN && has_kept(plan))
 		end = kept_lines_put(plan->lines, writer, plan, at, fields, to);
-		context = end && kept_lines_context(plan->lines);
-	}
 	sink_end(out, end ? end : put_head(writer, to, plan, at, t, fields));
 	if (fields && !put_words(writer, out, plan, fields)) {
-		if (!context)
+		if (!end)
 			put_context(out, plan, fields);
 		put_payload(out, plan, fields);
 	}

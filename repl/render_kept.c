@@ -22,9 +22,9 @@ struct number {
 };
 
 struct kept_lines {
-	bool context; /* its numbers, at most KEPT_NUMBERS, are all there is to it */
 	size_t nkept, nothers;
-	struct number kept[KEPT_NUMBERS], others[KEPT_NUMBERS];
+	uint32_t kept[KEPT_NUMBERS]; /* slots */
+	struct number others[KEPT_NUMBERS];
 	uint64_t asked, missed;
 	uint32_t paused; /* so many lines are not looked for: too many were missed */
 	uint32_t differed[KEPT_NUMBERS]; /* per token of the context: lines; UINT32_MAX: not kept */
@@ -35,13 +35,13 @@ struct kept_lines {
 static void deal(struct kept_lines *lines, const struct plan *context)
 {
 	lines->nkept = lines->nothers = 0;
-	for (size_t i = 0; lines->context && i < context->count; i++) {
+	for (size_t i = 0; i < context->count; i++) {
 		const struct token *token = &context->tokens[i];
-		const struct number number = {token->slot, token->leaf, token->mask};
 		if (lines->differed[i] == UINT32_MAX)
-			lines->others[lines->nothers++] = number;
+			lines->others[lines->nothers++] =
+				(struct number){token->slot, token->leaf, token->mask};
 		else
-			lines->kept[lines->nkept++] = number;
+			lines->kept[lines->nkept++] = token->slot;
 	}
 	for (size_t i = 0; i < LINES; i++)
 		lines->items[i].at = NULL;
@@ -49,12 +49,15 @@ static void deal(struct kept_lines *lines, const struct plan *context)
 
 struct kept_lines *kept_lines_new(const struct class_plan *plan)
 {
-	struct kept_lines *lines = mem_new(sizeof *lines);
 	const struct plan *context = &plan->context;
+	struct kept_lines *lines;
 
-	lines->context = !plan->text && context->count && context->count <= KEPT_NUMBERS;
+	if (!context->count || context->count > KEPT_NUMBERS)
+		return NULL;
 	for (size_t i = 0; i < context->count; i++)
-		lines->context = lines->context && context->tokens[i].leaf <= LEAF_HEX;
+		if (context->tokens[i].leaf > LEAF_HEX)
+			return NULL;
+	lines = mem_new(sizeof *lines);
 	deal(lines, context);
 	return lines;
 }
@@ -62,11 +65,6 @@ struct kept_lines *kept_lines_new(const struct class_plan *plan)
 void kept_lines_free(struct kept_lines *lines)
 {
 	mem_free(lines);
-}
-
-bool kept_lines_context(const struct kept_lines *lines)
-{
-	return lines->context;
 }
 
 /* The thread's line has other numbers: those that differ in one of OFTEN lines are kept no more. */
@@ -90,8 +88,8 @@ static void note_differing(struct kept_lines *lines, const struct line *line,
 		deal(lines, context);
 }
 
-static char *put_context(const struct kept_lines *lines, const struct plan *context,
-			 struct line *line, char *to)
+static void put_context(const struct kept_lines *lines, const struct plan *context,
+			struct line *line, char *to)
 {
 	char *from = line->text;
 	size_t kept = 0, others = 0;
@@ -111,7 +109,6 @@ static char *put_context(const struct kept_lines *lines, const struct plan *cont
 	to = copy_padded(to, context->tail, context->ntail);
 	*to++ = '}';
 	line->len[others] = (uint16_t)(to - from);
-	return to;
 }
 
 static bool make_line(const struct kept_lines *lines, struct event_writer *writer,
@@ -132,10 +129,8 @@ static bool make_line(const struct kept_lines *lines, struct event_writer *write
 	line->tid = tid;
 	line->told = thread_names_told(writer->names);
 	for (size_t i = 0; i < lines->nkept; i++)
-		line->values[i] = fields->slots[lines->kept[i].slot].u;
-	line->len[0] = (uint16_t)(to - line->text);
-	if (lines->context)
-		put_context(lines, &plan->context, line, to);
+		line->values[i] = fields->slots[lines->kept[i]].u;
+	put_context(lines, &plan->context, line, to);
 	return true;
 }
 
@@ -152,7 +147,7 @@ static bool is_same(const struct kept_lines *lines, const struct line *line,
 	uint64_t differ = 0;
 
 	for (size_t i = 0; i < lines->nkept; i++)
-		differ |= line->values[i] ^ slots[lines->kept[i].slot].u;
+		differ |= line->values[i] ^ slots[lines->kept[i]].u;
 	return !differ;
 }
 

@@ -22,16 +22,16 @@ enum {
 
 struct kept_lines; /* of a class */
 
-/* For lines as those of `plan`, which had its first ones. */
+/* For lines as those of `plan`, which had its first ones. NULL: their context is not all numbers.
+ */
 struct kept_lines *kept_lines_new(const struct class_plan *plan);
 void kept_lines_free(struct kept_lines *lines); /* NULL is fine */
 /*
- * Writes what follows the time to `to`, where KEPT_ROOM bytes are: CPU, thread, name and, when
- * kept_lines_context(), the context. NULL: the line is none of those that are kept.
+ * Writes what follows the time to `to`, where KEPT_ROOM bytes are: CPU, thread, name and context.
+ * NULL: the line is none of those that are kept.
  */
 char *kept_lines_put(struct kept_lines *lines, struct event_writer *writer,
 		     const struct class_plan *plan, const struct stream_plan *at,
 		     const struct fields *fields, char *to);
-bool kept_lines_context(const struct kept_lines *lines);
 
 #endif

@@ -265,18 +265,23 @@ static bool context_integer(const struct event_class *class, const char *name, u
 	return true;
 }
 
-static const struct class_places *places_of(struct symbols *symbols,
-					    const struct event_class *class)
+static __attribute__((noinline)) void make_places(const struct event_class *class,
+						  struct class_places *places)
 {
-	struct class_places *places = &symbols->classes[class->index];
-
-	if (places->made)
-		return places;
 	places->made = true;
 	places->has_ip = context_integer(class, "ip", &places->ip);
 	places->has_pid = context_integer(class, "pid", &places->pid);
 	places->has_chain =
 		symbols_chain(class) && context_member(class, "callchain", &places->chain);
+}
+
+static inline const struct class_places *places_of(struct symbols *symbols,
+						   const struct event_class *class)
+{
+	struct class_places *places = &symbols->classes[class->index];
+
+	if (!places->made)
+		make_places(class, places);
 	return places;
 }
 

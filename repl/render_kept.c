@@ -144,11 +144,10 @@ static bool is_same_thread(const struct line *line, const struct event_writer *w
 static bool is_same(const struct kept_lines *lines, const struct line *line,
 		    const struct slot *slots)
 {
-	uint64_t differ = 0;
-
 	for (size_t i = 0; i < lines->nkept; i++)
-		differ |= line->values[i] ^ slots[lines->kept[i]].u;
-	return !differ;
+		if (line->values[i] != slots[lines->kept[i]].u)
+			return false;
+	return true;
 }
 
 static __attribute__((noinline)) bool miss(struct kept_lines *lines, struct event_writer *writer,

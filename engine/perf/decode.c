@@ -554,9 +554,11 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
 	if (!flat->bytes || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
-	for (uint32_t i = 0; i < flat->nwords; i += 2) {
-		d->slots[flat->words[i].slot].u = load_native(p + flat->words[i].offset, 8);
-		d->slots[flat->words[i + 1].slot].u = load_native(p + flat->words[i + 1].offset, 8);
+	struct slot *slots = d->slots;
+	for (const struct perf_word *word = flat->words, *end = word + flat->nwords; word < end;
+	     word += 2) {
+		slots[word[0].slot].u = load_native(p + word[0].offset, 8);
+		slots[word[1].slot].u = load_native(p + word[1].offset, 8);
 	}
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);

@@ -16,7 +16,7 @@ struct lines {
 
 struct batch_store {
 	uint32_t room;
-	size_t arrays, slots; /* bytes of a batch */
+	size_t arrays, slots, batch; /* bytes; of a batch: of both, and what lies behind them */
 	unsigned char **chunks;
 	size_t nchunks, capacity;
 	size_t used; /* of the last chunk */
@@ -63,7 +63,7 @@ void batch_free(struct batch *batch)
 /* Room for a batch's arrays, and for its slots behind them; a store is as long as its batches. */
 static unsigned char *store_take(struct batch_store *store)
 {
-	const size_t bytes = store->arrays + store->slots;
+	const size_t bytes = store->batch;
 
 	if (!store->nchunks || store->used + bytes > CHUNK) {
 		store->chunks = mem_grow(store->chunks, store->nchunks, &store->capacity,
@@ -117,6 +117,15 @@ static size_t whole_lines(size_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
+/*
+ * Streams of one tracer fill their batches in step, so that the same place of all of them is in use
+ * at a time. An odd number of lines apart, these places are spread over all sets of a cache.
+ */
+static size_t odd_lines(size_t bytes)
+{
+	return whole_lines(bytes) | 64;
+}
+
 struct batch_store *batch_store_new(uint32_t room, uint32_t slots)
 {
 	struct batch_store *store = mem_new(sizeof *store);
@@ -124,6 +133,7 @@ struct batch_store *batch_store_new(uint32_t room, uint32_t slots)
 	store->room = room;
 	store->arrays = whole_lines(bytes_of_heads(room));
 	store->slots = slots ? whole_lines((slots + 1u) * sizeof(struct slot)) : 0;
+	store->batch = odd_lines(store->arrays + store->slots);
 	return store;
 }
 

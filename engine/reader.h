@@ -146,6 +146,11 @@ struct reader {
 	 * Fills batch->values too, where `values` is true.
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
+	/*
+	 * Asks the memory for the bytes that decoder_next() begins with: who goes from one of many
+	 * decoders to the next would wait for them. A packet is open. NULL: nothing is asked for.
+	 */
+	void (*decoder_ask)(const struct decoder *decoder);
 	/* Between two batches: where the decoder stands, and back to there (same packet). */
 	void (*decoder_mark)(const struct decoder *decoder, struct mark *mark);
 	void (*decoder_seek)(struct decoder *decoder, const struct mark *mark);

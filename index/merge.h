@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 4 };
+enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 5 };
 
 /* Leaves; what fewer lead to is near anyway. */
 enum { MERGE_MANY = 32 };

@@ -575,6 +575,19 @@ void open_packet_leave(struct open_packet *packet)
 	leave(packet, false);
 }
 
+void open_packet_ask(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	const struct reader *reader = packet->view->reader;
+
+	if (!known || packet->sorted)
+		return;
+	if (known->nsegments < known->segments_capacity)
+		__builtin_prefetch(&known->segments[known->nsegments], 1);
+	if (reader->decoder_ask)
+		reader->decoder_ask(packet->decoder);
+}
+
 bool open_packet_more(struct open_packet *packet)
 {
 	bool some = packet->sorted           ? sorted_packet_next(packet)

@@ -80,6 +80,8 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 /* The next window, when this one is used up; false: none, and the packet was left. */
 bool open_packet_more(struct open_packet *packet);
 void open_packet_leave(struct open_packet *packet);
+/* Asks the memory for what its next window is made of. */
+void open_packet_ask(const struct open_packet *packet);
 
 static inline nstime open_packet_time(const struct open_packet *packet)
 {

@@ -653,24 +653,26 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 	enum { DECODER = 512 /* bytes; how many it has is its format's affair */ };
 	const struct open_packet *top;
 
-	if (left == 4) {
+	if (left == 5) {
 		ask_for(cursor, sizeof *cursor);
 		return;
 	}
 	if (!cursor->nopen)
 		return;
-	if (left == 3) {
+	if (left == 4) {
 		__builtin_prefetch(cursor->table);
 		__builtin_prefetch(&cursor->open[cursor->nopen - 1]);
 		return;
 	}
 	top = stream_top(cursor);
-	if (left == 2) {
+	if (left == 3) {
 		ask_for(top, sizeof *top);
 		if (cursor->nopen > 1)
 			ask_for(cursor->open[cursor->nopen - 2], sizeof *top);
-	} else if (left == 1) {
+	} else if (left == 2) {
 		ask_for(top->known, sizeof *top->known);
 		ask_for(top->decoder, DECODER);
+	} else {
+		open_packet_ask(top);
 	}
 }

@@ -43,7 +43,7 @@ enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
 void stream_cursor_take(struct stream_cursor *cursor, struct run *run);
 
 /*
- * Asks the memory for what settling will look at, when 4, 3, 2 and 1 entries are left of what was
+ * Asks the memory for what settling will look at, when 5, 4, 3, 2 and 1 entries are left of what was
  * taken: each time for what the places that were asked for before lead to.
  */
 void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left);

@@ -162,10 +162,14 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 	return true;
 }
 
+/* Sought only where it is needed: it lies apart, and thousands of decoders may take turns. */
+static struct source *source_of(const struct decoder *d)
+{
+	return d->stream->sources[d->info.rec.source];
+}
+
 enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
-	struct source *source = d->stream->sources[d->info.rec.source];
-
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
@@ -173,9 +177,9 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	if (!ctf_heads(d, b, err)) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
-		if (source_broken(source))
+		if (source_broken(source_of(d)))
 			error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				  source_name(source));
+				  source_name(source_of(d)));
 		return STEP_ERROR;
 	}
 	if (b->count)
@@ -186,8 +190,18 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	error_set(err, ERR_FORMAT,
 		  "%s: packet at offset %" PRIu64 " is cut off: the file ends at "
 		  "%" PRIu64,
-		  source_name(source), d->packet_off, source_size(source));
+		  source_name(source_of(d)), d->packet_off, source_size(source_of(d)));
 	return STEP_ERROR;
+}
+
+void ctf_decoder_ask(const struct decoder *d)
+{
+	enum { ASKED = 768 /* bytes; the loops over heads ask for what lies behind */ };
+	const uint8_t *next = d->block.data + d->at / 8;
+	uint64_t left = d->at < d->content ? (d->content - d->at) / 8 : 0;
+
+	for (uint64_t i = 0; i < ASKED && i < left; i += 64)
+		__builtin_prefetch(next + i);
 }
 
 void ctf_decoder_mark(const struct decoder *d, struct mark *mark)

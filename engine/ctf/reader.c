@@ -61,6 +61,7 @@ const struct reader ctf_reader = {
 	.decoder_open = ctf_decoder_open,
 	.decoder_leave = ctf_decoder_leave,
 	.decoder_next = ctf_decoder_next,
+	.decoder_ask = ctf_decoder_ask,
 	.decoder_mark = ctf_decoder_mark,
 	.decoder_seek = ctf_decoder_seek,
 	.decoder_fields = ctf_decoder_fields,

@@ -17,13 +17,12 @@
 #include "repl/event_team.h"
 
 #include "engine/base/mem.h"
-#include "index/packet_cache.h"
+#include "index/lot.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-	PORTION_ROWS = 1024,
 	PORTION_BITS = 8 << 20, /* of events: bounds what a portion's text may take */
 	PORTIONS_EACH = 3,      /* per thread */
 	THREADS_MOST = 64,
@@ -32,29 +31,9 @@ enum {
 
 enum portion_state { PORTION_FREE, PORTION_GIVEN, PORTION_TAKEN, PORTION_MADE };
 
-struct portion_packet {
-	const struct stream *stream;
-	struct packet_info info;
-	size_t extents; /* where info.extents begin in those of the portion */
-};
-
-struct stretch {               /* rows of one packet, or a loss */
-	uint32_t packet, loss; /* places in the arrays below; packet NO_PACKET: a loss */
-	uint32_t first, count;
-	int32_t cpu;
-};
-
-#define NO_PACKET UINT32_MAX
-
 struct portion {
 	enum portion_state state; /* under the lock; all else is whose turn it is */
-	struct batch *heads;
-	struct stretch *stretches;
-	struct portion_packet *packets;
-	struct extent *extents;
-	struct event *losses;
-	size_t nstretches, npackets, nextents, nlosses;
-	size_t stretches_capacity, packets_capacity, extents_capacity, losses_capacity;
+	struct lot *lot;
 	uint64_t bits;
 	bool has_shown; /* a time was written before its first row: */
 	nstime shown;
@@ -69,7 +48,7 @@ struct hand {
 	struct times times;
 	struct event_writer *writer;
 	struct sink nowhere;
-	struct known_packet **packets; /* per stream */
+	struct lot_opener *opener;
 };
 
 struct event_team {
@@ -79,11 +58,7 @@ struct event_team {
 	unsigned nhands;    /* started, and the caller */
 	struct portion *portions;
 	size_t nportions, oldest, used; /* the one being filled is behind those in use */
-	struct last_packet {            /* per stream, of the portion being filled */
-		uint64_t portion;
-		uint32_t packet;
-	} * last;
-	uint64_t number; /* of the portion being filled, from 1 */
+	struct lot_filler *filler;
 	bool has_shown;
 	nstime shown;      /* the time written last, when all rows given are */
 	struct buf before; /* said since the last row */
@@ -95,61 +70,39 @@ struct event_team {
 
 /* Hands --------------------------------------------------------------------------------------- */
 
-/* The decoder with the packet open; NULL: *err. */
-static struct decoder *hand_open(struct hand *hand, const struct portion *portion,
-				 struct portion_packet *packet, struct error *err)
+static void put_stretch(struct hand *hand, struct portion *portion,
+			const struct lot_stretch *stretch)
 {
-	const struct trace *trace = hand->team->trace;
-	struct known_packet **known = &hand->packets[packet->stream->index];
-
-	packet->info.extents = portion->extents + packet->extents;
-	if (*known && !(*known)->damaged && known_packet_is(*known, &packet->info))
-		return (*known)->decoder;
-	if (!*known)
-		*known = known_packet_new(packet->stream,
-					  trace->parts[packet->stream->part]->reader);
-	return known_packet_open(*known, &packet->info, err) ? (*known)->decoder : NULL;
-}
-
-static void put_stretch(struct hand *hand, struct portion *portion, const struct stretch *stretch)
-{
-	const struct trace *trace = hand->team->trace;
-	struct portion_packet *packet = &portion->packets[stretch->packet];
 	struct error err;
-	struct run run = {
-		.stream = packet->stream,
-		.cpu = stretch->cpu,
-		.batch = portion->heads,
-		.reader = trace->parts[packet->stream->part]->reader,
-		.packet = &packet->info,
-		.decoder = hand_open(hand, portion, packet, &err),
-	};
+	struct run run;
 
-	if (!run.decoder) { /* it was readable before */
-		say("damaged", "%s: %s", packet->stream->name, err.text);
+	if (!lot_run(hand->opener, portion->lot, stretch, &run,
+		     &err)) { /* it was readable before */
+		say("damaged", "%s", err.text);
 		portion->damaged++;
 		return;
 	}
-	for (uint32_t n = 0; n < stretch->count; n++) {
+	for (uint32_t n = 0; n < run.count; n++) {
 		if (n % LOOK_EACH == 0 && hand->team->stop)
 			return;
-		event_write_entry(hand->writer, &run, stretch->first + n, false, &portion->damaged);
+		event_write_entry(hand->writer, &run, run.first + n, false, &portion->damaged);
 	}
 }
 
 static void make_portion(struct hand *hand, struct portion *portion)
 {
 	struct buf *before = say_into(&portion->said);
+	const struct lot *lot = portion->lot;
 
 	event_writer_sink(hand->writer, &portion->text);
 	if (portion->has_shown) { /* a row says the day where it is not that of the row before */
 		char unused[TIME_TEXT_MAX];
 		time_put(&hand->times, portion->shown, unused);
 	}
-	for (size_t i = 0; i < portion->nstretches && !hand->team->stop; i++) {
-		const struct stretch *stretch = &portion->stretches[i];
-		if (stretch->packet == NO_PACKET)
-			event_write_loss(hand->writer, &portion->losses[stretch->loss]);
+	for (size_t i = 0; i < lot->nstretches && !hand->team->stop; i++) {
+		const struct lot_stretch *stretch = &lot->stretches[i];
+		if (stretch->packet == LOT_NO_PACKET)
+			event_write_loss(hand->writer, &lot->losses[stretch->loss]);
 		else
 			put_stretch(hand, portion, stretch);
 	}
@@ -205,7 +158,7 @@ static void hand_init(struct hand *hand, struct event_team *team)
 	sink_init(&hand->nowhere, -1); /* the head of a CSV was written already */
 	hand->nowhere.color = setup->sink->color;
 	hand->writer = event_writer_new(team->trace, setup->format, &hand->times, &hand->nowhere);
-	hand->packets = mem_new_array(team->trace->nstreams + 1, sizeof *hand->packets);
+	hand->opener = lot_opener_new(team->trace);
 }
 
 static void hand_release(struct hand *hand)
@@ -213,17 +166,13 @@ static void hand_release(struct hand *hand)
 	event_writer_sink(hand->writer, &hand->nowhere);
 	event_writer_free(hand->writer);
 	sink_release(&hand->nowhere);
-	for (size_t i = 0; i < hand->team->trace->nstreams; i++)
-		known_packet_free(hand->packets[i]);
-	mem_free(hand->packets);
+	lot_opener_free(hand->opener);
 }
 
 /* Portions ------------------------------------------------------------------------------------ */
 
 static void portion_clear(struct portion *portion)
 {
-	portion->heads->count = 0;
-	portion->nstretches = portion->npackets = portion->nextents = portion->nlosses = 0;
 	portion->bits = portion->damaged = 0;
 	portion->before.len = portion->said.len = 0;
 	portion->text.len = portion->text.whole = 0;
@@ -232,50 +181,10 @@ static void portion_clear(struct portion *portion)
 
 static void portion_release(struct portion *portion)
 {
-	batch_free(portion->heads);
-	mem_free(portion->stretches);
-	mem_free(portion->packets);
-	mem_free(portion->extents);
-	mem_free(portion->losses);
+	lot_free(portion->lot);
 	buf_release(&portion->before);
 	buf_release(&portion->said);
 	sink_release(&portion->text);
-}
-
-static uint32_t add_packet(struct portion *portion, const struct run *run)
-{
-	const struct packet_info *info = run->packet;
-
-	portion->packets = mem_grow(portion->packets, portion->npackets, &portion->packets_capacity,
-				    sizeof *portion->packets);
-	portion->packets[portion->npackets] =
-		(struct portion_packet){run->stream, *info, portion->nextents};
-	for (uint32_t i = 0; i < info->nextents; i++) {
-		portion->extents = mem_grow(portion->extents, portion->nextents,
-					    &portion->extents_capacity, sizeof *portion->extents);
-		portion->extents[portion->nextents++] = info->extents[i];
-	}
-	return (uint32_t)portion->npackets++;
-}
-
-static uint32_t packet_of(struct event_team *team, struct portion *portion, const struct run *run)
-{
-	struct last_packet *last = &team->last[run->stream->index];
-
-	if (last->portion == team->number &&
-	    memcmp(&portion->packets[last->packet].info.rec, &run->packet->rec,
-		   sizeof run->packet->rec) == 0)
-		return last->packet;
-	*last = (struct last_packet){team->number, add_packet(portion, run)};
-	return last->packet;
-}
-
-static struct stretch *add_stretch(struct portion *portion, struct stretch stretch)
-{
-	portion->stretches = mem_grow(portion->stretches, portion->nstretches,
-				      &portion->stretches_capacity, sizeof stretch);
-	portion->stretches[portion->nstretches] = stretch;
-	return &portion->stretches[portion->nstretches++];
 }
 
 /* About what so many entries from `first` on take; those of a sorted packet stand anywhere. */
@@ -295,57 +204,34 @@ static uint64_t bits_of(const struct run *run, uint32_t first, uint32_t count)
 	return bits;
 }
 
-/* Entries [first, first + count) of the run's batch, backward the last one first. */
-static void add_heads(struct batch *heads, const struct batch *from, uint32_t first, uint32_t count,
-		      bool backward)
+/* How many of the entries there was room for. */
+static uint32_t add_events(struct event_team *team, struct portion *portion, const struct run *run,
+			   uint32_t first, uint32_t count)
 {
-	uint32_t n = heads->count;
+	const struct batch *heads = portion->lot->heads;
+	uint32_t n = lot_add(team->filler, portion->lot, run, first, count);
 
-	for (uint32_t k = 0; k < count; k++, n++) {
-		uint32_t i = backward ? first + count - 1 - k : first + k;
-		heads->time[n] = from->time[i];
-		heads->at[n] = from->at[i];
-		heads->class_index[n] = from->class_index[i];
-		heads->head[n] = from->head[i];
-		heads->flags[n] = from->flags[i];
-	}
-	heads->count = n;
-}
-
-static void add_events(struct event_team *team, struct portion *portion, const struct run *run,
-		       uint32_t first, uint32_t count)
-{
-	struct batch *heads = portion->heads;
-	uint32_t packet = packet_of(team, portion, run), from = heads->count;
-	struct stretch *last =
-		portion->nstretches ? &portion->stretches[portion->nstretches - 1] : NULL;
-
-	add_heads(heads, run->batch, first, count, team->setup.backward);
-	portion->bits += bits_of(run, first, count);
-	if (last && last->packet == packet)
-		last->count += count;
-	else
-		add_stretch(portion, (struct stretch){packet, 0, from, count, run->cpu});
+	if (team->setup.backward)
+		first += count - n;
+	portion->bits += n ? bits_of(run, first, n) : 0;
 	if (heads->time[heads->count - 1] != NSTIME_MIN) {
 		team->shown = heads->time[heads->count - 1];
 		team->has_shown = true;
 	}
+	return n;
 }
 
-static void add_loss(struct event_team *team, struct portion *portion, const struct event *loss)
+/* False: there is no room for another. */
+static bool add_loss(struct event_team *team, struct portion *portion, const struct event *loss)
 {
 	bool ends = loss->until != NSTIME_MIN && loss->until != NSTIME_MAX;
+	bool room = lot_add_loss(portion->lot, loss);
 
-	portion->losses = mem_grow(portion->losses, portion->nlosses, &portion->losses_capacity,
-				   sizeof *loss);
-	portion->losses[portion->nlosses] = *loss;
-	add_stretch(portion, (struct stretch){.packet = NO_PACKET,
-					      .loss = (uint32_t)portion->nlosses++,
-					      .count = 1});
 	if (loss->time == NSTIME_MIN && !ends)
-		return;
+		return room;
 	team->shown = ends ? loss->until : loss->time;
 	team->has_shown = true;
+	return room;
 }
 
 /* The ring ------------------------------------------------------------------------------------ */
@@ -411,8 +297,10 @@ static bool give(struct event_team *team)
 	pthread_cond_signal(&team->given);
 	pthread_mutex_unlock(&team->lock);
 	make_room(team, team->nportions - 1);
-	team->number++;
-	return !team->setup.sink->closed;
+	if (team->setup.sink->closed)
+		return false;
+	lot_begin(team->filler, filling(team)->lot);
+	return true;
 }
 
 /*
@@ -422,10 +310,10 @@ static bool give(struct event_team *team)
 static struct portion *next_row(struct event_team *team)
 {
 	if (team->setup.sink->closed ||
-	    (team->before.len && filling(team)->nstretches && !give(team)))
+	    (team->before.len && filling(team)->lot->nstretches && !give(team)))
 		return NULL;
 	struct portion *portion = filling(team);
-	if (!portion->nstretches) {
+	if (!portion->lot->nstretches) {
 		struct buf before = portion->before;
 		portion->before = team->before;
 		team->before = before;
@@ -443,12 +331,10 @@ bool event_team_run(struct event_team *team, const struct run *run, uint32_t fir
 		struct portion *portion = next_row(team);
 		if (!portion)
 			return false;
-		uint32_t room = PORTION_ROWS - portion->heads->count;
-		uint32_t n = count < room ? count : room;
-		add_events(team, portion, run, backward ? first + count - n : first, n);
+		uint32_t n = add_events(team, portion, run, first, count);
 		first += backward ? 0 : n;
 		count -= n;
-		if ((portion->heads->count == PORTION_ROWS || portion->bits >= PORTION_BITS) &&
+		if ((portion->lot->heads->count == LOT_ROWS || portion->bits >= PORTION_BITS) &&
 		    !give(team))
 			return false;
 	}
@@ -459,10 +345,7 @@ bool event_team_loss(struct event_team *team, const struct event *loss)
 {
 	struct portion *portion = next_row(team);
 
-	if (!portion)
-		return false;
-	add_loss(team, portion, loss);
-	return portion->nlosses < PORTION_ROWS || give(team);
+	return portion && (add_loss(team, portion, loss) || give(team));
 }
 
 bool event_team_tick(struct event_team *team)
@@ -471,7 +354,7 @@ bool event_team_tick(struct event_team *team)
 
 	if (!sink_is_due(sink))
 		return sink_tick(sink);
-	if (!sink->closed && filling(team)->nstretches)
+	if (!sink->closed && filling(team)->lot->nstretches)
 		give(team);
 	write_made(team);
 	return sink_tick(sink);
@@ -479,7 +362,7 @@ bool event_team_tick(struct event_team *team)
 
 bool event_team_end(struct event_team *team)
 {
-	if (team->setup.sink->closed || (filling(team)->nstretches && !give(team)))
+	if (team->setup.sink->closed || (filling(team)->lot->nstretches && !give(team)))
 		return false;
 	make_room(team, 0);
 	return !team->setup.sink->closed;
@@ -494,18 +377,18 @@ struct event_team *event_team_new(const struct event_team_setup *setup)
 
 	team->setup = *setup;
 	team->trace = setup->session->trace;
-	team->number = 1;
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->given, NULL);
 	pthread_cond_init(&team->made, NULL);
-	team->last = mem_new_array(team->trace->nstreams + 1, sizeof *team->last);
+	team->filler = lot_filler_new(team->trace, setup->backward);
 	team->nportions = (size_t)threads * PORTIONS_EACH;
 	team->portions = mem_new_array(team->nportions, sizeof *team->portions);
 	for (size_t i = 0; i < team->nportions; i++) {
-		team->portions[i].heads = batch_new(PORTION_ROWS, 0, NULL);
+		team->portions[i].lot = lot_new();
 		sink_init(&team->portions[i].text, -1);
 		team->portions[i].text.color = setup->sink->color;
 	}
+	lot_begin(team->filler, team->portions[0].lot);
 	team->hands = mem_new_array(threads, sizeof *team->hands);
 	for (unsigned i = 0; i < threads; i++) {
 		hand_init(&team->hands[i], team);
@@ -552,6 +435,6 @@ void event_team_free(struct event_team *team)
 	pthread_mutex_destroy(&team->lock);
 	mem_free(team->hands);
 	mem_free(team->portions);
-	mem_free(team->last);
+	lot_filler_free(team->filler);
 	mem_free(team);
 }

@@ -12,6 +12,7 @@
 #ifndef STATE_FEED_H
 #define STATE_FEED_H
 
+#include "engine/base/helper.h"
 #include "engine/event.h"
 #include "engine/reader.h"
 #include "index/events.h"
@@ -81,6 +82,11 @@ struct feed_range {
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
 	struct sieve *sieve;     /* only what passes it, losses besides; NULL: all; likewise */
+	/*
+	 * Reads ahead of who takes nothing but runs, where the feed knows how; NULL: nobody does.
+	 * Likewise.
+	 */
+	struct helper *helper;
 };
 
 struct feed;

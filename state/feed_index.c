@@ -2,6 +2,7 @@
 #include "state/feed.h"
 
 #include "engine/base/mem.h"
+#include "index/read_ahead.h"
 #include "state/sieve.h"
 
 struct index_feed {
@@ -12,12 +13,20 @@ struct index_feed {
 struct feed_cursor {
 	struct feed_range range;
 	struct events *events;
-	bool cut; /* the range begins or ends inside a nanosecond */
+	struct read_ahead *ahead; /* instead; or NULL */
+	bool cut;                 /* the range begins or ends inside a nanosecond */
 };
+
+/* What it gives is looked at one by one. */
+static bool in_items(const struct feed_cursor *cursor)
+{
+	return cursor->cut || cursor->range.sieve;
+}
 
 static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
 			struct error *err)
 {
+	struct index *index = ((struct index_feed *)feed)->index;
 	struct feed_cursor *cursor = mem_new(sizeof *cursor);
 	struct order first = order_before(range->from.time), whole = order_before(range->to.time);
 	struct order last = order_after(range->to.time);
@@ -49,13 +58,15 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 	cursor->cut = order_compare(&range->from, &first) != 0 ||
 		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;
-	return events_open(((struct index_feed *)feed)->index, &options, &cursor->events, err);
+	if (range->helper && !range->backward && !in_items(cursor))
+		return read_ahead_open(index, &options, range->helper, &cursor->ahead, err);
+	return events_open(index, &options, &cursor->events, err);
 }
 
 static void cursor_close(struct feed_cursor *cursor)
 {
-	if (cursor->events)
-		events_close(cursor->events);
+	events_close(cursor->events);
+	read_ahead_close(cursor->ahead);
 	mem_free(cursor);
 }
 
@@ -123,9 +134,10 @@ static enum step cursor_next_run(struct feed_cursor *cursor, struct run *run,
 {
 	enum step step;
 
-	if (cursor->cut || cursor->range.sieve)
+	if (in_items(cursor))
 		return cursor_next(cursor, item, err);
-	step = events_next_run(cursor->events, run, err);
+	step = cursor->ahead ? read_ahead_next_run(cursor->ahead, run, err)
+			     : events_next_run(cursor->events, run, err);
 	if (step == STEP_ITEM && !run->count) {
 		item->event = run->loss;
 		item_order(item);
@@ -136,6 +148,8 @@ static enum step cursor_next_run(struct feed_cursor *cursor, struct run *run,
 static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *item,
 			  struct fields *out, struct error *err)
 {
+	if (cursor->ahead) /* events come in runs */
+		return error_set(err, ERR_QUERY, "a loss has no fields");
 	return events_fields(cursor->events, &item->event, out, err);
 }
 

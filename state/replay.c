@@ -325,6 +325,7 @@ struct replay *replay_new(const struct replay_options *options)
 	replay->options = *options;
 	walk_init(&replay->walk, options->feed, options->program,
 		  options->lines ? &ops_of_lines : &ops, replay);
+	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
 	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
 	replay->failures =

@@ -30,6 +30,7 @@ enum replay_lines {
 struct replay_options {
 	struct feed *feed;
 	struct program *program;
+	struct helper *helper; /* as in struct feed_range */
 	/*
 	 * Called for each write of a value, in place of change(); it then keeps of a cell only what
 	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.

@@ -34,7 +34,7 @@ struct timelines_part {
 	/* Called once per slice; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at);
 	void *progress_arg;
-	bool thread;    /* slices are encoded and stored by a thread of their own */
+	bool thread;    /* a second one reads ahead, encodes slices and stores them */
 	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
 };
 

@@ -236,8 +236,12 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 	      struct error *err)
 {
 	uint64_t *classes = program_classes(walk->program);
-	struct feed_range range = {
-		.from = *from, .to = *to, .losses = true, .values = true, .classes = classes};
+	struct feed_range range = {.from = *from,
+				   .to = *to,
+				   .losses = true,
+				   .values = true,
+				   .classes = classes,
+				   .helper = walk->helper};
 	size_t starts, ends;
 	bool ok;
 

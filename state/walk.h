@@ -39,6 +39,7 @@ struct walk {
 	struct attrs *attrs;
 	const struct walk_ops *ops;
 	void *arg;
+	struct helper *helper; /* as in struct feed_range; NULL after walk_init() */
 	struct env env;
 	struct writes writes;
 	uint64_t events; /* seen so far */

@@ -310,13 +310,15 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
-		building.builder = builder_new(building.numbers, building.store, part->thread);
+		building.helper = options.helper = part->thread ? helper_new() : NULL;
+		building.builder = builder_new(building.numbers, building.store, building.helper);
 		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
 		ok = begin(&building, err) && run(&building, err) && finish(&building, out, err);
 	}
 	replay_free(building.replay);
 	builder_free(building.builder);
+	helper_free(building.helper);
 	numbers_free(building.numbers);
 	store_close(building.store);
 	return ok || error_while(err, "building timelines");

@@ -13,6 +13,7 @@ enum { TIMELINES_FORMAT = 3 };
 struct building {
 	const struct timelines_part *part;
 	struct store *store;
+	struct helper *helper; /* NULL: all is done by the calling thread */
 	struct numbers *numbers;
 	struct builder *builder;
 	struct replay *replay;

@@ -15,12 +15,12 @@
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 20, PER_LIVE = 4 };
 _Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");
 
-struct builder *builder_new(struct numbers *numbers, struct store *store, bool thread)
+struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper)
 {
 	struct builder *builder = mem_new(sizeof *builder);
 
 	builder->numbers = numbers;
-	builder->slicer = slicer_new(store, thread);
+	builder->slicer = slicer_new(store, helper);
 	builder->now = slicer_first(builder->slicer);
 	return builder;
 }

@@ -7,6 +7,7 @@
 #ifndef STATE_SLICES_BUILDER_H
 #define STATE_SLICES_BUILDER_H
 
+#include "engine/base/helper.h"
 #include "index/store.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
@@ -14,10 +15,10 @@
 struct builder;
 
 /*
- * Both are borrowed until builder_free(). With a thread slices are encoded and stored while the
- * next one is gathered: nobody else may use the store before builder_settle().
+ * All are borrowed until builder_free(). With a helper slices are encoded and stored while the
+ * next one is gathered: nobody else may use the store before builder_settle(). NULL: there is none.
  */
-struct builder *builder_new(struct numbers *numbers, struct store *store, bool thread);
+struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper);
 void builder_free(struct builder *builder); /* NULL is fine */
 
 /* How many changes a slice has at least, instead of what is usual; for tests. */
@@ -50,7 +51,7 @@ struct builder_end {
 	const struct buf *complete; /* NULL: more will come */
 	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
 };
-/* Stores the slice, if it has changes; with a thread later, and the next call says what failed. */
+/* Stores the slice, if it has changes; with a helper later, and the next call says what failed. */
 bool builder_close(struct builder *builder, const struct builder_end *end, struct error *err);
 /* All that was closed is stored. */
 bool builder_settle(struct builder *builder, struct error *err);

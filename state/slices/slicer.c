@@ -4,20 +4,17 @@
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
 
-#include <pthread.h>
 #include <string.h>
 
 struct slicer {
 	struct store *store;
 	struct encoding encoding;
 	uint64_t bytes;
-	struct gathered *all[2]; /* with a thread one is filled while the other is stored */
-	bool thread;
-	pthread_t id;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t changed;
-	struct gathered *given; /* being stored */
-	bool ending;
+	struct gathered *all[2]; /* with a helper one is filled while the other is stored */
+	struct helper *helper;   /* NULL: there is none */
+	struct duty duty;
+	/* under the helper's lock: */
+	struct gathered *given; /* to be stored */
 	bool failed;
 	struct error error;
 };
@@ -89,60 +86,63 @@ static bool store(struct slicer *slicer, struct gathered *gathered, struct error
 	return true;
 }
 
-/* ---- the thread ---- */
+/* ---- the helper's duty ---- */
 
-static void *slicer_run(void *arg)
+static bool is_due(void *arg)
+{
+	return ((const struct slicer *)arg)->given != NULL;
+}
+
+static void store_given(void *arg)
 {
 	struct slicer *slicer = arg;
 	struct error err;
+	bool good = true;
 
-	pthread_mutex_lock(&slicer->lock);
-	while (slicer->given || !slicer->ending) {
-		if (!slicer->given) {
-			pthread_cond_wait(&slicer->changed, &slicer->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&slicer->lock);
-		bool good = slicer->failed || store(slicer, slicer->given, &err);
-		pthread_mutex_lock(&slicer->lock);
-		if (!good) {
-			slicer->failed = true;
-			slicer->error = err;
-		}
-		slicer->given = NULL;
-		pthread_cond_broadcast(&slicer->changed);
+	if (!slicer->failed) {
+		helper_unlock(slicer->helper);
+		good = store(slicer, slicer->given, &err);
+		helper_lock(slicer->helper);
 	}
-	pthread_mutex_unlock(&slicer->lock);
-	return NULL;
+	if (!good) {
+		slicer->failed = true;
+		slicer->error = err;
+	}
+	slicer->given = NULL;
 }
 
-struct slicer *slicer_new(struct store *store, bool thread)
+struct slicer *slicer_new(struct store *store, struct helper *helper)
 {
 	struct slicer *slicer = mem_new(sizeof *slicer);
 
 	slicer->store = store;
 	slicer->all[0] = gathered_new();
-	pthread_mutex_init(&slicer->lock, NULL);
-	pthread_cond_init(&slicer->changed, NULL);
-	slicer->thread = thread && !pthread_create(&slicer->id, NULL, slicer_run, slicer);
-	if (slicer->thread)
-		slicer->all[1] = gathered_new();
+	slicer->helper = helper;
+	if (!helper)
+		return slicer;
+	slicer->all[1] = gathered_new();
+	slicer->duty = (struct duty){.due = is_due, .work = store_given, .arg = slicer};
+	helper_give(helper, &slicer->duty);
 	return slicer;
+}
+
+/* What was given before is stored, or failed. Under the lock. */
+static void wait_for_given(struct slicer *slicer)
+{
+	while (slicer->given)
+		helper_wait(slicer->helper);
 }
 
 void slicer_free(struct slicer *slicer)
 {
 	if (!slicer)
 		return;
-	if (slicer->thread) {
-		pthread_mutex_lock(&slicer->lock);
-		slicer->ending = true;
-		pthread_cond_broadcast(&slicer->changed);
-		pthread_mutex_unlock(&slicer->lock);
-		pthread_join(slicer->id, NULL);
+	if (slicer->helper) {
+		helper_lock(slicer->helper);
+		wait_for_given(slicer);
+		helper_unlock(slicer->helper);
+		helper_end(slicer->helper, &slicer->duty);
 	}
-	pthread_cond_destroy(&slicer->changed);
-	pthread_mutex_destroy(&slicer->lock);
 	gathered_free(slicer->all[0]);
 	gathered_free(slicer->all[1]);
 	encoding_release(&slicer->encoding);
@@ -159,22 +159,21 @@ static bool hand_over(struct slicer *slicer, struct gathered *gathered, struct e
 {
 	bool good;
 
-	pthread_mutex_lock(&slicer->lock);
-	while (slicer->given)
-		pthread_cond_wait(&slicer->changed, &slicer->lock);
+	helper_lock(slicer->helper);
+	wait_for_given(slicer);
 	good = !slicer->failed;
 	if (!good)
 		*err = slicer->error;
 	else
 		slicer->given = gathered;
-	pthread_cond_broadcast(&slicer->changed);
-	pthread_mutex_unlock(&slicer->lock);
+	helper_changed(slicer->helper);
+	helper_unlock(slicer->helper);
 	return good;
 }
 
 struct gathered *slicer_give(struct slicer *slicer, struct gathered *gathered, struct error *err)
 {
-	if (!slicer->thread)
+	if (!slicer->helper)
 		return store(slicer, gathered, err) ? gathered : NULL;
 	if (!hand_over(slicer, gathered, err))
 		return NULL;
@@ -183,7 +182,7 @@ struct gathered *slicer_give(struct slicer *slicer, struct gathered *gathered, s
 
 bool slicer_settle(struct slicer *slicer, struct error *err)
 {
-	return !slicer->thread || hand_over(slicer, NULL, err);
+	return !slicer->helper || hand_over(slicer, NULL, err);
 }
 
 uint64_t slicer_bytes(const struct slicer *slicer)

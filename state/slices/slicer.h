@@ -1,6 +1,6 @@
 /*
- * slicer.h - encodes and stores what was gathered for a slice, one transaction each: at once, or in
- * a thread of its own, while the next slice is gathered
+ * slicer.h - encodes and stores what was gathered for a slice, one transaction each: at once, or by
+ * a helper, while the next slice is gathered
  *
  * Slices are stored in the order in which they are given, and each with the names that were new in
  * it, so that both ways leave the same bytes.
@@ -8,13 +8,17 @@
 #ifndef STATE_SLICES_SLICER_H
 #define STATE_SLICES_SLICER_H
 
+#include "engine/base/helper.h"
 #include "index/store.h"
 #include "state/slices/gathered.h"
 
 struct slicer;
 
-/* The store is borrowed; with a thread nobody else may use it before slicer_settle(). */
-struct slicer *slicer_new(struct store *store, bool thread);
+/*
+ * Both are borrowed. With a helper nobody else may use the store before slicer_settle(); NULL: at
+ * once.
+ */
+struct slicer *slicer_new(struct store *store, struct helper *helper);
 /* What was given is stored first. NULL is fine. */
 void slicer_free(struct slicer *slicer);
 

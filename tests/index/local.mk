@@ -38,6 +38,11 @@ check_PROGRAMS += %D%/test_events
 %C%_test_events_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_events_LDADD = $(INDEX_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_read_ahead
+%C%_test_read_ahead_SOURCES = %D%/test_read_ahead.c $(INDEX_SCENE)
+%C%_test_read_ahead_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_read_ahead_LDADD = $(INDEX_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_kept
 %C%_test_kept_SOURCES = %D%/test_kept.c $(INDEX_SCENE)
 %C%_test_kept_CFLAGS = $(INDEX_TEST_CFLAGS)

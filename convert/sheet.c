@@ -289,9 +289,8 @@ uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char 
 
 	if (symbol >= texts->nsymbols) {
 		size_t count = symbol + 16;
-		texts->symbols = mem_resize(texts->symbols, count, sizeof *texts->symbols);
-		memset(texts->symbols + texts->nsymbols, 0,
-		       (count - texts->nsymbols) * sizeof *texts->symbols);
+		texts->symbols = mem_resize_zeroed(texts->symbols, texts->nsymbols, count,
+						   sizeof *texts->symbols);
 		texts->nsymbols = count;
 	}
 	texts->symbols[symbol] = entry + 1;

@@ -262,9 +262,8 @@ static struct attr_keys *keys_of(struct attrs *attrs, uint32_t shape)
 	size_t count = attrs->nshapes;
 
 	if (shape >= attrs->nby_key) {
-		attrs->by_key = mem_resize(attrs->by_key, count, sizeof(struct attr_keys *));
-		memset(attrs->by_key + attrs->nby_key, 0,
-		       (count - attrs->nby_key) * sizeof(struct attr_keys *));
+		attrs->by_key = mem_resize_zeroed(attrs->by_key, attrs->nby_key, count,
+						  sizeof(struct attr_keys *));
 		attrs->nby_key = count;
 	}
 	if (!attrs->by_key[shape])
@@ -286,8 +285,8 @@ void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t 
 		return;
 	if (key >= keys->count) {
 		count = (size_t)key + key / 2 + 64;
-		keys->attrs = mem_resize(keys->attrs, count, sizeof *keys->attrs);
-		memset(keys->attrs + keys->count, 0, (count - keys->count) * sizeof *keys->attrs);
+		keys->attrs =
+			mem_resize_zeroed(keys->attrs, keys->count, count, sizeof *keys->attrs);
 		keys->count = count;
 	}
 	keys->attrs[key] = attr;

@@ -143,12 +143,10 @@ static void cover(struct cloud *clouds, size_t i, const struct order *order)
 
 static void grow_shapes(struct maker *run, size_t count)
 {
-	size_t more = count - run->nshapes;
-
-	run->shape_clouds = mem_resize(run->shape_clouds, count, sizeof *run->shape_clouds);
-	run->below_clouds = mem_resize(run->below_clouds, count, sizeof *run->below_clouds);
-	memset(run->shape_clouds + run->nshapes, 0, more * sizeof *run->shape_clouds);
-	memset(run->below_clouds + run->nshapes, 0, more * sizeof *run->below_clouds);
+	run->shape_clouds = mem_resize_zeroed(run->shape_clouds, run->nshapes, count,
+					      sizeof *run->shape_clouds);
+	run->below_clouds = mem_resize_zeroed(run->below_clouds, run->nshapes, count,
+					      sizeof *run->below_clouds);
 	run->nshapes = count;
 }
 
@@ -157,9 +155,8 @@ static void cloud_attr(struct maker *run, uint32_t attr)
 	size_t room = (size_t)attr + attr / 2 + 64;
 
 	if (attr >= run->nattr_clouds) {
-		run->attr_clouds = mem_resize(run->attr_clouds, room, sizeof *run->attr_clouds);
-		memset(run->attr_clouds + run->nattr_clouds, 0,
-		       (room - run->nattr_clouds) * sizeof *run->attr_clouds);
+		run->attr_clouds = mem_resize_zeroed(run->attr_clouds, run->nattr_clouds, room,
+						     sizeof *run->attr_clouds);
 		run->nattr_clouds = room;
 	}
 	cover(run->attr_clouds, attr, &walk_item(&run->walk)->order);

@@ -42,10 +42,8 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 	struct track *track;
 
 	if (attr >= tracks->nplaces) {
-		tracks->places =
-			mem_resize(tracks->places, count + count / 2, sizeof *tracks->places);
-		memset(tracks->places + tracks->nplaces, 0,
-		       (count + count / 2 - tracks->nplaces) * sizeof *tracks->places);
+		tracks->places = mem_resize_zeroed(tracks->places, tracks->nplaces,
+						   count + count / 2, sizeof *tracks->places);
 		tracks->nplaces = count + count / 2;
 	}
 	tracks->items =

@@ -31,9 +31,8 @@ static uint32_t *place_of(struct missing *missing, uint32_t attr)
 	uint32_t room = attr + attr / 2 + 64;
 
 	if (attr >= missing->nplaces) {
-		missing->places = mem_resize(missing->places, room, sizeof *missing->places);
-		memset(missing->places + missing->nplaces, 0,
-		       (room - missing->nplaces) * sizeof *missing->places);
+		missing->places = mem_resize_zeroed(missing->places, missing->nplaces, room,
+						    sizeof *missing->places);
 		missing->nplaces = room;
 	}
 	return &missing->places[attr];

@@ -314,8 +314,7 @@ static uint8_t *singles_of(struct known *known, uint32_t attr)
 	uint32_t shape = attr_shape(known->attrs, attr), room = shape + 64;
 
 	if (shape >= known->nsingles) {
-		known->singles = mem_resize(known->singles, room, 1);
-		memset(known->singles + known->nsingles, 0, room - known->nsingles);
+		known->singles = mem_resize_zeroed(known->singles, known->nsingles, room, 1);
 		known->nsingles = room;
 	}
 	return &known->singles[shape];
@@ -377,9 +376,8 @@ static bool find_place(struct known *known, uint32_t attr, int32_t cpu, size_t *
 	bool ok = true;
 
 	if (attr >= known->nplaces) {
-		known->places = mem_resize(known->places, room, sizeof *known->places);
-		memset(known->places + known->nplaces, 0,
-		       (room - known->nplaces) * sizeof *known->places);
+		known->places = mem_resize_zeroed(known->places, known->nplaces, room,
+						  sizeof *known->places);
 		known->nplaces = room;
 	}
 	if (!known->places[attr]) {

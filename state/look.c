@@ -335,9 +335,8 @@ bool look_answer(struct looker *looker, uint32_t attr, const struct moment *mome
 		return look->done;
 	}
 	if (attr >= looker->nplaces) {
-		looker->places = mem_resize(looker->places, room, sizeof *looker->places);
-		memset(looker->places + looker->nplaces, 0,
-		       (room - looker->nplaces) * sizeof *looker->places);
+		looker->places = mem_resize_zeroed(looker->places, looker->nplaces, room,
+						   sizeof *looker->places);
 		looker->nplaces = room;
 	}
 	looker->looks = mem_grow(looker->looks, looker->nlooks, &looker->looks_capacity,

@@ -155,10 +155,8 @@ static void count_below(struct backward *pass, uint32_t attr, int more)
 	uint32_t count = attrs_count(pass->attrs);
 
 	if (attr >= pass->nopen_below) {
-		pass->open_below =
-			mem_resize(pass->open_below, count + count / 4, sizeof *pass->open_below);
-		memset(pass->open_below + pass->nopen_below, 0,
-		       (count + count / 4 - pass->nopen_below) * sizeof *pass->open_below);
+		pass->open_below = mem_resize_zeroed(pass->open_below, pass->nopen_below,
+						     count + count / 4, sizeof *pass->open_below);
 		pass->nopen_below = count + count / 4;
 	}
 	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))

@@ -196,8 +196,7 @@ static void mark(struct listing *listing, uint32_t attr)
 	if (attr >= listing->nmarks) {
 		size_t count = (size_t)attr + attr / 2 + 64;
 
-		listing->marks = mem_resize(listing->marks, count, 1);
-		memset(listing->marks + listing->nmarks, 0, count - listing->nmarks);
+		listing->marks = mem_resize_zeroed(listing->marks, listing->nmarks, count, 1);
 		listing->nmarks = count;
 	}
 	listing->marks[attr] = 1;

@@ -17,8 +17,7 @@ void wanted_add(struct wanted *wanted, uint32_t attr)
 	if (wanted_by_name(wanted, attr))
 		return;
 	if (attr >= wanted->nnamed) {
-		wanted->named = mem_resize(wanted->named, room, 1);
-		memset(wanted->named + wanted->nnamed, 0, room - wanted->nnamed);
+		wanted->named = mem_resize_zeroed(wanted->named, wanted->nnamed, room, 1);
 		wanted->nnamed = room;
 	}
 	wanted->named[attr] = 1;
@@ -64,8 +63,8 @@ bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
 	if (!wanted->lists)
 		return false;
 	if (attr >= wanted->nmatches) {
-		wanted->matches = mem_resize(wanted->matches, count + count / 2, 1);
-		memset(wanted->matches + wanted->nmatches, 0, count + count / 2 - wanted->nmatches);
+		wanted->matches =
+			mem_resize_zeroed(wanted->matches, wanted->nmatches, count + count / 2, 1);
 		wanted->nmatches = count + count / 2;
 	}
 	if (wanted->matches[attr] == 0)

@@ -50,6 +50,14 @@ void *mem_resize(void *old, size_t count, size_t size)
 	return checked(reallocarray(old, count ? count : 1, size ? size : 1));
 }
 
+void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size)
+{
+	unsigned char *grown = mem_resize(array, count, size);
+
+	memset(grown + old * size, 0, (count - old) * size);
+	return grown;
+}
+
 char *mem_strdup(const char *text)
 {
 	return checked(strdup(text));

@@ -4,12 +4,14 @@
 
 #include <stddef.h>
 
-void *mem_new(size_t size);				/* zero-filled */
-void *mem_new_array(size_t count, size_t size);		/* zero-filled; count * size may not overflow */
-void *mem_new_lines(size_t count, size_t size);		/* the same, aligned to a line of a cache */
+void *mem_new(size_t size);                     /* zero-filled */
+void *mem_new_array(size_t count, size_t size); /* zero-filled; count * size may not overflow */
+void *mem_new_lines(size_t count, size_t size); /* the same, aligned to a line of a cache */
 /* Not cleared, for what is used all over: in huge pages where the system has them. */
 void *mem_new_huge(size_t size);
 void *mem_resize(void *old, size_t count, size_t size); /* new bytes are not cleared */
+/* From `old` elements to `count`, not fewer; the new ones are cleared. */
+void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size);
 char *mem_strdup(const char *text);
 void mem_free(void *memory); /* NULL is fine */
 

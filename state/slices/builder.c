@@ -36,15 +36,6 @@ void builder_free(struct builder *builder)
 	mem_free(builder);
 }
 
-static void *grow_cleared(void *array, size_t old, size_t count, size_t size)
-{
-	uint8_t *grown = mem_resize(array, count, size);
-
-	memset(grown + old * size, 0, (count - old) * size);
-	return grown;
-}
-
-/* Chunks are whole words of the bitmaps. */
 /* A bit for each number that there is room for. */
 static void touched_room(struct builder *builder)
 {
@@ -53,16 +44,18 @@ static void touched_room(struct builder *builder)
 
 	if (words <= now->words)
 		return;
-	now->touched = grow_cleared(now->touched, now->words, words, sizeof *now->touched);
+	now->touched = mem_resize_zeroed(now->touched, now->words, words, sizeof *now->touched);
 	now->words = words;
 }
 
+/* Chunks are whole words of the bitmaps. */
 void builder_make_room(struct builder *builder, uint32_t number)
 {
 	size_t old = builder->room, room = ((size_t)number + number / 2 + 4096) & ~(size_t)63;
 
-	builder->spots = grow_cleared(builder->spots, old, room, sizeof *builder->spots);
-	builder->live = grow_cleared(builder->live, old / 64, room / 64, sizeof *builder->live);
+	builder->spots = mem_resize_zeroed(builder->spots, old, room, sizeof *builder->spots);
+	builder->live =
+		mem_resize_zeroed(builder->live, old / 64, room / 64, sizeof *builder->live);
 	builder->room = room;
 	touched_room(builder);
 }

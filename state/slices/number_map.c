@@ -10,8 +10,7 @@ void number_map_set(struct number_map *map, size_t key, uint32_t value)
 	if (key >= map->count) {
 		size_t count = key + key / 2 + 64;
 
-		map->items = mem_resize(map->items, count, sizeof *map->items);
-		memset(map->items + map->count, 0, (count - map->count) * sizeof *map->items);
+		map->items = mem_resize_zeroed(map->items, map->count, count, sizeof *map->items);
 		map->count = count;
 	}
 	map->items[key] = value;

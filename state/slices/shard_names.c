@@ -358,9 +358,8 @@ static void read_strings(struct shard *shard, uint32_t string)
 		if (at >= shard->nstrings) {
 			uint32_t count = at + at / 2 + 64;
 
-			shard->strings = mem_resize(shard->strings, count, sizeof *shard->strings);
-			memset(shard->strings + shard->nstrings, 0,
-			       (count - shard->nstrings) * sizeof *shard->strings);
+			shard->strings = mem_resize_zeroed(shard->strings, shard->nstrings, count,
+							   sizeof *shard->strings);
 			shard->nstrings = count;
 		}
 		shard->strings[at] = (struct value){.kind = VALUE_STRING, .len = (uint32_t)len};

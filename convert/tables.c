@@ -302,7 +302,7 @@ static void put_value(struct sheet *sheet, size_t row, const struct value *value
 	buf_clear(scratch);
 	if (value->kind == VALUE_STRING)
 		buf_add(scratch, value->text, value->len);
-	else if (value->kind != VALUE_UNKNOWN && value->kind != VALUE_NONE)
+	else if (value_exists(value))
 		value_add_json(value, scratch);
 	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
 	if (value->kind == VALUE_INT)

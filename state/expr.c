@@ -320,7 +320,7 @@ static enum eval eval_has(const struct expr *expr, struct env *env, struct value
 	else if (result != EVAL_VALUE)
 		return result;
 	else
-		*out = value_bool(out->kind != VALUE_UNKNOWN && out->kind != VALUE_NONE);
+		*out = value_bool(value_exists(out));
 	return EVAL_VALUE;
 }
 

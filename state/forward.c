@@ -98,7 +98,7 @@ static void list_bound(struct forward *forward, const struct view *view, const s
 	if (!wanted_lists(forward->state, forward->wanted, attr))
 		return;
 	fact = take(forward, attr);
-	if (fact.value.kind > VALUE_NONE)
+	if (value_exists(&fact.value))
 		record(forward, attr, &fact);
 }
 

@@ -79,11 +79,6 @@ static bool is_wanted(struct tracks *tracks, uint32_t attr)
 	return shape < tracks->nshapes && tracks->operand_shapes[shape];
 }
 
-static bool is_value(const struct value *value)
-{
-	return value->kind != VALUE_UNKNOWN && value->kind != VALUE_NONE;
-}
-
 /* The last span now is `value`, since `at`. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
 {
@@ -120,9 +115,9 @@ static void settle_track(struct tracks *tracks, struct track *track)
 		over--;
 	tracks->open -= track->open;
 	tracks->unknown -= track->unknown;
-	track->open = !tracks->within && over == last && is_value(&over->value) &&
+	track->open = !tracks->within && over == last && value_exists(&over->value) &&
 		      over->begin < tracks->end;
-	track->unknown = over + 1 == last && is_value(&over->value) &&
+	track->unknown = over + 1 == last && value_exists(&over->value) &&
 			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
 	if (track->unknown)
 		track->ended = last->begin; /* touched again, it stays unknown from there on */
@@ -203,7 +198,7 @@ void tracks_pass_end(struct tracks *tracks)
 		struct track *track = &tracks->items[i];
 		const struct span *last = &track->spans[track->count - 1];
 
-		track->open = !tracks->within && is_value(&last->value);
+		track->open = !tracks->within && value_exists(&last->value);
 		track->unknown = last->value.kind == VALUE_UNKNOWN;
 		tracks->open += track->open;
 		tracks->unknown += track->unknown;
@@ -424,7 +419,7 @@ static bool give(const struct giving *giving, const char *path, const struct tra
 		const struct span *span = &track->spans[i];
 		struct interval interval = {path, span->begin, span->end, span->value};
 
-		if (!is_value(&span->value) || span->begin >= giving->end ||
+		if (!value_exists(&span->value) || span->begin >= giving->end ||
 		    span->end <= giving->begin || span->end <= named)
 			continue;
 		if (interval.begin < named)

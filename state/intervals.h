@@ -2,6 +2,7 @@
 #ifndef STATE_INTERVALS_H
 #define STATE_INTERVALS_H
 
+#include "state/slices/number_map.h"
 #include "state/slices/tops.h"
 #include "state/state_internal.h"
 #include "state/sums.h"
@@ -42,8 +43,7 @@ struct missing {
 	uint32_t *attrs;
 	nstime *from;
 	size_t count, capacity;
-	uint32_t *places; /* attribute → 1 + its place */
-	uint32_t nplaces;
+	struct number_map places; /* attribute → 1 + its place */
 };
 
 struct tracks {
@@ -120,15 +120,16 @@ enum outcome tracks_read(struct tracks *tracks, struct error *err);
 bool tracks_make(struct tracks *tracks, struct error *err);
 
 /* intervals_views.c: notes what wanted views may read; later computes their tracks. */
-void missing_add(struct missing *missing, uint32_t attr, nstime from);
 void tracks_add_operands(struct tracks *tracks);
 void tracks_compute(struct tracks *tracks);
 /* The spans of one within the range, from tracks of operands; *out was zeroed. */
 void track_compute(struct tracks *operands, uint32_t attr, struct track *out);
 
+/* intervals_needs.c: it was read at `from`. */
+void missing_add(struct missing *missing, uint32_t attr, nstime from);
 /*
- * intervals_needs.c: computes all that is computed and wanted, where all attributes are known, from
- * what it reads and nothing else. OUTCOME_GAVE_UP: some operand cannot be read where it is.
+ * Computes all that is computed and wanted, where all attributes are known, from what it reads and
+ * nothing else. OUTCOME_GAVE_UP: some operand cannot be read where it is.
  */
 enum outcome tracks_by_need(struct tracks *tracks, struct error *err);
 /* Finds the true ends of computed spans that reach over the ends of the range. */

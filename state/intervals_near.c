@@ -343,7 +343,7 @@ static bool reaches_down(const struct tracks *tracks, const struct track *track)
 {
 	const struct span *first = &track->spans[0];
 
-	return first->value.kind > VALUE_NONE && first->begin > NSTIME_MIN &&
+	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
 	       first->begin < tracks->end && first->end > tracks->begin;
 }
 

@@ -25,26 +25,13 @@ enum {
 
 /* ---- one piece ---- */
 
-/* The place of the attribute's place. */
-static uint32_t *place_of(struct missing *missing, uint32_t attr)
-{
-	uint32_t room = attr + attr / 2 + 64;
-
-	if (attr >= missing->nplaces) {
-		missing->places = mem_resize_zeroed(missing->places, missing->nplaces, room,
-						    sizeof *missing->places);
-		missing->nplaces = room;
-	}
-	return &missing->places[attr];
-}
-
 void missing_add(struct missing *missing, uint32_t attr, nstime from)
 {
-	uint32_t *place = place_of(missing, attr);
+	uint32_t place = number_map_get(&missing->places, attr);
 
-	if (*place) {
-		if (from < missing->from[*place - 1])
-			missing->from[*place - 1] = from;
+	if (place) {
+		if (from < missing->from[place - 1])
+			missing->from[place - 1] = from;
 		return;
 	}
 	if (missing->count == missing->capacity) {
@@ -55,13 +42,13 @@ void missing_add(struct missing *missing, uint32_t attr, nstime from)
 	}
 	missing->attrs[missing->count] = attr;
 	missing->from[missing->count++] = from;
-	*place = (uint32_t)missing->count;
+	number_map_set(&missing->places, attr, (uint32_t)missing->count);
 }
 
 static void missing_clear(struct missing *missing)
 {
 	for (size_t i = 0; i < missing->count; i++)
-		missing->places[missing->attrs[i]] = 0;
+		number_map_set(&missing->places, missing->attrs[i], 0);
 	missing->count = 0;
 }
 
@@ -69,44 +56,70 @@ static void missing_release(struct missing *missing)
 {
 	mem_free(missing->attrs);
 	mem_free(missing->from);
-	mem_free(missing->places);
+	mem_free(missing->places.items);
 }
 
-/* Takes the track over, in place of one that began later. */
-static void take_operand(struct tracks *operands, struct track *track)
+/* Moves a track with its spans, in place of another one. */
+static void move_track(struct track *to, struct track *from)
 {
-	struct track *to = tracks_find(operands, track->attr);
-
-	if (!to)
-		to = tracks_add(operands, track->attr);
 	mem_free(to->spans);
-	*to = *track;
-	track->spans = NULL;
+	*to = *from;
+	from->spans = NULL;
+}
+
+/* The track of an operand; it may be there, with a later begin. */
+static struct track *operand_track(struct tracks *operands, uint32_t attr)
+{
+	struct track *track = tracks_find(operands, attr);
+
+	return track ? track : tracks_add(operands, attr);
+}
+
+/* Tracks over a range by name alone. */
+struct named_tracks {
+	struct wanted wanted;
+	struct followed followed;
+	struct tracks tracks;
+};
+
+static void named_begin(struct named_tracks *named, struct state *state, nstime begin, nstime end,
+			const uint32_t *attrs, size_t count)
+{
+	*named = (struct named_tracks){0};
+	named->tracks = (struct tracks){.state = state,
+					.wanted = &named->wanted,
+					.followed = &named->followed,
+					.begin = begin,
+					.end = end,
+					.within = true,
+					.all_known = true};
+	for (size_t i = 0; i < count; i++)
+		wanted_add(&named->wanted, attrs[i]);
+}
+
+static void named_end(struct named_tracks *named)
+{
+	tracks_release(&named->tracks);
+	wanted_release(&named->wanted);
+	mem_free(named->followed.attrs);
 }
 
 /* Tracks of what is missing, all of it stored. */
 static enum outcome read_operands(struct tracks *operands, struct error *err)
 {
 	const struct missing *missing = operands->missing;
-	struct followed none = {0};
-	struct wanted wanted = {0};
-	struct tracks part = {.state = operands->state,
-			      .wanted = &wanted,
-			      .followed = &none,
-			      .from = missing->from,
-			      .begin = operands->begin,
-			      .end = operands->end,
-			      .within = true,
-			      .all_known = true};
+	struct named_tracks named;
 	enum outcome outcome;
 
-	for (size_t i = 0; i < missing->count; i++)
-		wanted_add(&wanted, missing->attrs[i]);
-	outcome = tracks_read(&part, err);
-	for (size_t i = 0; i < part.count && outcome == OUTCOME_DONE; i++)
-		take_operand(operands, &part.items[i]);
-	tracks_release(&part);
-	wanted_release(&wanted);
+	named_begin(&named, operands->state, operands->begin, operands->end, missing->attrs,
+		    missing->count);
+	named.tracks.from = missing->from;
+	outcome = tracks_read(&named.tracks, err);
+	for (size_t i = 0; i < named.tracks.count && outcome == OUTCOME_DONE; i++) {
+		struct track *track = &named.tracks.items[i];
+		move_track(operand_track(operands, track->attr), track);
+	}
+	named_end(&named);
 	return outcome;
 }
 
@@ -150,15 +163,47 @@ static enum outcome compute_with(struct piece *piece, struct tracks *operands, s
 	return OUTCOME_GAVE_UP;
 }
 
-static enum outcome compute_by_need(struct piece *piece, struct error *err)
+static bool has_value(const struct track *track, nstime end)
+{
+	for (size_t i = 0; i < track->count && track->spans[i].begin < end; i++)
+		if (value_exists(&track->spans[i].value))
+			return true;
+	return false;
+}
+
+/*
+ * A list names a computed attribute once its source was named. A source that has a value was;
+ * whether another was cannot be told here.
+ */
+static bool lists_are_certain(const struct piece *piece, const uint32_t *sources,
+			      const struct tracks *operands)
+{
+	for (size_t i = 0; i < piece->count; i++)
+		if (sources[i] != ATTR_ABSENT && has_value(&piece->tracks[i], piece->end) &&
+		    !has_value(tracks_find(operands, sources[i]), piece->end))
+			return false;
+	return true;
+}
+
+/*
+ * From what they read. `sources`: of each what it is listed for, ATTR_ABSENT where it is asked for
+ * by name; NULL: all are.
+ */
+static enum outcome compute_by_need(struct piece *piece, const uint32_t *sources, struct error *err)
 {
 	struct missing missing = {0};
 	struct tracks operands = {.state = piece->state,
 				  .begin = piece->begin,
 				  .end = piece->end,
 				  .missing = &missing};
-	enum outcome outcome = compute_with(piece, &operands, err);
+	enum outcome outcome;
 
+	for (size_t i = 0; i < piece->count && sources; i++)
+		if (sources[i] != ATTR_ABSENT)
+			missing_add(&missing, sources[i], piece->begin);
+	outcome = compute_with(piece, &operands, err);
+	if (outcome == OUTCOME_DONE && sources && !lists_are_certain(piece, sources, &operands))
+		outcome = OUTCOME_GAVE_UP;
 	tracks_release(&operands);
 	missing_release(&missing);
 	return outcome;
@@ -167,30 +212,14 @@ static enum outcome compute_by_need(struct piece *piece, struct error *err)
 /* With all that views of such shapes may read. */
 static bool compute_by_shapes(struct piece *piece, struct error *err)
 {
-	struct followed followed = {0};
-	struct wanted wanted = {0};
-	struct tracks tracks = {.state = piece->state,
-				.wanted = &wanted,
-				.followed = &followed,
-				.begin = piece->begin,
-				.end = piece->end,
-				.within = true,
-				.all_known = true};
+	struct named_tracks named;
 	bool ok;
 
-	for (size_t i = 0; i < piece->count; i++)
-		wanted_add(&wanted, piece->attrs[i]);
-	ok = tracks_make(&tracks, err);
-	for (size_t i = 0; i < piece->count && ok; i++) {
-		struct track *track = tracks_find(&tracks, piece->attrs[i]);
-
-		mem_free(piece->tracks[i].spans);
-		piece->tracks[i] = *track;
-		track->spans = NULL;
-	}
-	tracks_release(&tracks);
-	mem_free(followed.attrs);
-	wanted_release(&wanted);
+	named_begin(&named, piece->state, piece->begin, piece->end, piece->attrs, piece->count);
+	ok = tracks_make(&named.tracks, err);
+	for (size_t i = 0; i < piece->count && ok; i++)
+		move_track(&piece->tracks[i], tracks_find(&named.tracks, piece->attrs[i]));
+	named_end(&named);
 	return ok;
 }
 
@@ -199,24 +228,11 @@ static bool piece_compute(struct piece *piece, struct error *err)
 	enum outcome outcome;
 
 	piece_begin(piece);
-	outcome = compute_by_need(piece, err);
+	outcome = compute_by_need(piece, NULL, err);
 	return outcome == OUTCOME_GAVE_UP ? compute_by_shapes(piece, err) : outcome == OUTCOME_DONE;
 }
 
 /* ---- the range ---- */
-
-static bool is_value(const struct value *value)
-{
-	return value->kind > VALUE_NONE;
-}
-
-static bool has_value(const struct track *track, nstime end)
-{
-	for (size_t i = 0; i < track->count && track->spans[i].begin < end; i++)
-		if (is_value(&track->spans[i].value))
-			return true;
-	return false;
-}
 
 /* What is computed and wanted, each once: by name, or for a list that names `sources`. */
 struct needs {
@@ -255,27 +271,8 @@ static void needs_release(struct needs *needs)
 	mem_free(needs->sources);
 }
 
-/*
- * A list names a computed attribute once its source was named. A source that has a value was;
- * whether another was cannot be told here.
- */
-static bool lists_are_certain(const struct needs *needs, const struct piece *piece,
-			      const struct tracks *operands)
-{
-	for (size_t i = 0; i < needs->count; i++)
-		if (needs->sources[i] != ATTR_ABSENT && has_value(&piece->tracks[i], piece->end) &&
-		    !has_value(tracks_find(operands, needs->sources[i]), piece->end))
-			return false;
-	return true;
-}
-
 enum outcome tracks_by_need(struct tracks *tracks, struct error *err)
 {
-	struct missing missing = {0};
-	struct tracks operands = {.state = tracks->state,
-				  .begin = tracks->begin,
-				  .end = tracks->end,
-				  .missing = &missing};
 	enum outcome outcome;
 	struct needs needs;
 
@@ -286,20 +283,13 @@ enum outcome tracks_by_need(struct tracks *tracks, struct error *err)
 			      .attrs = needs.attrs,
 			      .count = needs.count};
 	piece_begin(&piece);
-	for (size_t i = 0; i < needs.count; i++)
-		if (needs.sources[i] != ATTR_ABSENT)
-			missing_add(&missing, needs.sources[i], tracks->begin);
-	outcome = compute_with(&piece, &operands, err);
-	if (outcome == OUTCOME_DONE && !lists_are_certain(&needs, &piece, &operands))
-		outcome = OUTCOME_GAVE_UP;
+	outcome = compute_by_need(&piece, needs.sources, err);
 	if (outcome == OUTCOME_DONE) {
 		tracks->computed = piece.tracks;
 		tracks->ncomputed = piece.count;
 	} else {
 		piece_release(&piece);
 	}
-	tracks_release(&operands);
-	missing_release(&missing);
 	needs_release(&needs);
 	return outcome;
 }
@@ -335,7 +325,7 @@ static void reach_init(struct reach *reach, bool down)
 		const struct track *track = &tracks->items[i];
 		const struct span *end = &track->spans[down ? 0 : track->count - 1];
 
-		if (track->computed && is_value(&end->value))
+		if (track->computed && value_exists(&end->value))
 			reach_keep(reach, &reach->count, i);
 	}
 }

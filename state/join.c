@@ -366,7 +366,7 @@ static uint64_t hash_of(const struct cells *cells, uint32_t attr, const struct v
 	attr_add_text(cells->attrs, attr, text);
 	buf_add_char(text, '\0');
 	buf_add_char(text, (char)value->kind);
-	if (value->kind > VALUE_NONE)
+	if (value_exists(value))
 		value_add_key(value, text);
 	buf_add(text, &since, sizeof since);
 	return XXH3_64bits(text->data, text->len);

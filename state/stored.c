@@ -338,7 +338,7 @@ static void record_view(struct asking *asking, const struct view *view, const st
 	if (!wanted_lists(asking->state, asking->wanted, attr))
 		return;
 	fact_compute(asking->state, attr, get, asking, &fact);
-	if (!asking->failed && fact.value.kind > VALUE_NONE)
+	if (!asking->failed && value_exists(&fact.value))
 		records_add(asking->out, asking->moment, attr, &fact);
 }
 

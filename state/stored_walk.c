@@ -6,11 +6,6 @@
  */
 #include "state/stored_tracks.h"
 
-static bool is_value(const struct value *value)
-{
-	return value->kind > VALUE_NONE;
-}
-
 /* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
 static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, uint32_t slice)
 {
@@ -146,13 +141,13 @@ void walk_on(struct feeding *feeding, struct track *track)
 		const struct span *last = &track->spans[track->count - 1];
 		bool over = last->begin < end, again;
 
-		if (over && is_value(&last->value)) {
+		if (over && value_exists(&last->value)) {
 			if (feeding->tracks->within ||
 			    !walk_next(feeding, track->attr, after, &next))
 				return;
 		} else if (last->value.kind <= VALUE_NONE && last->begin > asked &&
 			   (over || (track->count > 1 && last[-1].begin < end &&
-				     is_value(&last[-1].value)))) {
+				     value_exists(&last[-1].value)))) {
 			/* unknown, or deleted and then made so: it may turn out to be known */
 			asked = last->begin;
 			nstime t = over ? end - 1 : last->begin;
@@ -164,7 +159,7 @@ void walk_on(struct feeding *feeding, struct track *track)
 		} else {
 			return;
 		}
-		again = !next.filled && is_value(&next.value) &&
+		again = !next.filled && value_exists(&next.value) &&
 			value_equal(&last->value, &next.value);
 		feed_next_change(feeding, track, &next);
 		after = next.at;
@@ -205,7 +200,7 @@ void walk_back(struct feeding *feeding, struct track *track)
 
 		if (span->begin == NSTIME_MIN)
 			continue;
-		if (!tracks->within && is_value(&span->value) && span->end > tracks->begin &&
+		if (!tracks->within && value_exists(&span->value) && span->end > tracks->begin &&
 		    span->begin < tracks->end)
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
 		else if (span->begin == BEFORE_ALL)

@@ -28,6 +28,12 @@ struct value {
 	};
 };
 
+/* Neither unknown nor none. */
+static inline bool value_exists(const struct value *value)
+{
+	return value->kind > VALUE_NONE;
+}
+
 /* 5 and "5" differ, true is not 1; unknown equals unknown here (identity, not the rules' ==). */
 bool value_equal(const struct value *a, const struct value *b);
 /* Total order for sorting and printing: kind, then value. */

@@ -181,7 +181,7 @@ void name_put_value(struct buf *out, const struct value *value)
 		buf_add(out, value->text, value->len);
 	} else if (value->kind == VALUE_BOOL) {
 		buf_add_varint(out, value->b);
-	} else if (value->kind > VALUE_NONE) {
+	} else if (value_exists(value)) {
 		buf_add_varint(out, value->u);
 	}
 }

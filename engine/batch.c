@@ -6,10 +6,8 @@
 
 enum { CHUNK = 4 << 20 /* bytes of a store that are allocated at a time */ };
 
-/* What whoever takes an event looks at: two lines of a cache. Then what belongs to the batch. */
-struct lines {
+struct owner {
 	struct batch batch;
-	struct batch_values values;
 	struct batch_store *store; /* where it has not got its place yet; or NULL */
 	void *arrays, *slots;      /* NULL: they stand in a store */
 };
@@ -22,9 +20,9 @@ struct batch_store {
 	size_t used; /* of the last chunk */
 };
 
-static struct lines *lines_of(struct batch *batch)
+static struct owner *owner_of(struct batch *batch)
 {
-	return (struct lines *)batch;
+	return (struct owner *)batch;
 }
 
 static size_t bytes_of_heads(uint32_t room)
@@ -32,20 +30,18 @@ static size_t bytes_of_heads(uint32_t room)
 	const struct batch *batch = NULL;
 
 	return room * (sizeof *batch->time + sizeof *batch->at + sizeof *batch->class_index +
-		       sizeof *batch->values->first + sizeof *batch->head + sizeof *batch->flags);
+		       sizeof *batch->slot + sizeof *batch->head + sizeof *batch->flags);
 }
 
 struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes)
 {
-	struct lines *lines = mem_new_lines(1, sizeof *lines);
-	struct batch *batch = &lines->batch;
+	struct owner *owner = mem_new_lines(1, sizeof *owner);
+	struct batch *batch = &owner->batch;
 
 	if (slots) {
-		lines->slots = mem_new_lines(slots + 1u, sizeof(struct slot));
-		batch->values = &lines->values;
-		batch->values->classes = classes;
-		batch->values->slots = lines->slots;
-		batch->values->capacity = slots;
+		owner->slots = mem_new_lines(slots + 1u, sizeof(struct slot));
+		batch->slots = owner->slots;
+		batch->values = (struct batch_values){.classes = classes, .capacity = slots};
 	}
 	batch_room(batch, room);
 	return batch;
@@ -55,8 +51,8 @@ void batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
-	mem_free(lines_of(batch)->slots);
-	mem_free(lines_of(batch)->arrays);
+	mem_free(owner_of(batch)->slots);
+	mem_free(owner_of(batch)->arrays);
 	mem_free(batch);
 }
 
@@ -75,41 +71,39 @@ static unsigned char *store_take(struct batch_store *store)
 	return store->chunks[store->nchunks - 1] + store->used - bytes;
 }
 
-static void *move_to_store(struct lines *lines)
+static void *move_to_store(struct owner *owner)
 {
-	struct batch_store *store = lines->store;
+	struct batch_store *store = owner->store;
 	unsigned char *memory = store_take(store);
 
-	lines->store = NULL;
-	if (lines->slots) {
-		mem_free(lines->slots);
-		lines->slots = NULL;
-		lines->values.slots = (struct slot *)(void *)(memory + store->arrays);
+	owner->store = NULL;
+	if (owner->slots) {
+		mem_free(owner->slots);
+		owner->slots = NULL;
+		owner->batch.slots = (struct slot *)(void *)(memory + store->arrays);
 	}
 	return memory;
 }
 
 void batch_room(struct batch *batch, uint32_t room)
 {
-	struct lines *lines = lines_of(batch);
+	struct owner *owner = owner_of(batch);
 
 	if (room <= batch->room)
 		return;
-	mem_free(lines->arrays);
-	lines->arrays = NULL;
+	mem_free(owner->arrays);
+	owner->arrays = NULL;
 	batch->room = room;
 	batch->count = 0;
-	if (lines->store && lines->store->room == room)
-		batch->time = move_to_store(lines);
+	if (owner->store && owner->store->room == room)
+		batch->time = move_to_store(owner);
 	else
-		batch->time = lines->arrays = mem_new_lines(1, bytes_of_heads(room));
+		batch->time = owner->arrays = mem_new_lines(1, bytes_of_heads(room));
 	batch->at = (uint64_t *)(batch->time + room);
 	batch->class_index = (uint32_t *)(batch->at + room);
-	uint32_t *first = batch->class_index + room;
-	batch->head = (uint16_t *)(first + room);
+	batch->slot = batch->class_index + room;
+	batch->head = (uint16_t *)(batch->slot + room);
 	batch->flags = batch->head + room;
-	if (batch->values)
-		batch->values->first = first;
 }
 
 static size_t whole_lines(size_t bytes)
@@ -149,7 +143,7 @@ void batch_store_free(struct batch_store *store)
 
 void batch_store_use(struct batch_store *store, struct batch *batch)
 {
-	lines_of(batch)->store = store;
+	owner_of(batch)->store = store;
 }
 
 /* A look that many times are given at once: it says yes, too, where signs differ. */

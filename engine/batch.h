@@ -8,7 +8,7 @@
  * use then takes room in a cache and in its table of pages.
  *
  * Who wants the values of most events has them decoded with the heads: one look at the packet's
- * bytes instead of two. Slots of all events then lie behind one another in `values`.
+ * bytes instead of two. Slots of all events then lie behind one another.
  */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
@@ -28,24 +28,24 @@ struct slot;
 
 struct batch_values {
 	const uint64_t *classes; /* bit per class whose values are wanted, NULL: all; borrowed */
-	struct slot *slots;      /* `capacity` of them */
-	uint32_t capacity;
+	uint32_t capacity;       /* slots */
 	bool ends; /* where they are used up the batch may end; else what follows has no values */
-	/* First slot of an event: BATCH_NO_VALUES: they were not decoded, decoder_fields() does it
-	 */
-	uint32_t *first;
 };
 
+/* What whoever takes an event looks at comes first, in one line of a cache. */
 struct batch {
-	uint32_t count, capacity; /* capacity: how many the next fill may hold, <= room */
-	uint32_t first;           /* index in its packet of event 0 of the batch */
-	uint32_t room;            /* of the arrays, which lie in one block */
 	nstime *time;
-	uint64_t *at;
 	uint32_t *class_index; /* into trace->classes */
-	uint16_t *head;        /* bits of the header */
+	uint32_t *slot;        /* first of an event; BATCH_NO_VALUES: decoder_fields() decodes it */
+	struct slot *slots;    /* NULL: nobody wants values yet */
+	uint64_t *at;
+	uint16_t *head; /* bits of the header */
 	uint16_t *flags;
-	struct batch_values *values; /* NULL: nobody wants them yet */
+	uint32_t count;
+	uint32_t first;    /* index in its packet of event 0 of the batch */
+	uint32_t capacity; /* how many the next fill may hold, <= room */
+	uint32_t room;     /* of the arrays, which lie in one block */
+	struct batch_values values;
 };
 
 /* `slots`: room for values, 0: none. `classes` is borrowed. */
@@ -70,8 +70,8 @@ static inline void batch_move(struct batch *batch, uint32_t to, uint32_t from)
 	batch->class_index[to] = batch->class_index[from];
 	batch->head[to] = batch->head[from];
 	batch->flags[to] = batch->flags[from];
-	if (batch->values)
-		batch->values->first[to] = batch->values->first[from];
+	if (batch->slots)
+		batch->slot[to] = batch->slot[from];
 }
 
 /* Of a batch that is not empty. */
@@ -98,8 +98,8 @@ static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from
 /* Behind a decoder_next() that does not fill them: there are none. */
 static inline void batch_no_values(struct batch *batch, bool filled)
 {
-	for (uint32_t i = 0; batch->values && !filled && i < batch->count; i++)
-		batch->values->first[i] = BATCH_NO_VALUES;
+	for (uint32_t i = 0; batch->slots && !filled && i < batch->count; i++)
+		batch->slot[i] = BATCH_NO_VALUES;
 }
 
 #endif

@@ -25,10 +25,8 @@ struct slot {
 /* The values of event i, when they were decoded with its head; NULL: they were not. */
 static inline const struct slot *batch_slots(const struct batch *batch, uint32_t i)
 {
-	const struct batch_values *values = batch->values;
-
-	return values && values->first[i] != BATCH_NO_VALUES ? values->slots + values->first[i]
-							     : NULL;
+	return batch->slots && batch->slot[i] != BATCH_NO_VALUES ? batch->slots + batch->slot[i]
+								 : NULL;
 }
 
 struct fields {

@@ -143,7 +143,7 @@ struct reader {
 	/*
 	 * Fills *batch with up to batch->capacity heads, in file order. STEP_ITEM: count > 0.
 	 * STEP_ERROR: damage; count may be > 0, and these events are good. The packet has ended.
-	 * Fills batch->values too, where `values` is true.
+	 * Fills batch->slots too, where `values` is true.
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
 	/*

@@ -22,15 +22,14 @@ enum {
 	LONG = 3 /* entries of a run, from which on its end is sought */
 };
 
-struct merge_front {
-	/* of the window's entries; of a loss: its own. Each front is a line of a cache. */
-	_Alignas(64) const nstime *time;
-	const uint32_t *class_index;
-	const uint32_t *first;    /* of values; without them the same as class_index */
-	const struct slot *slots; /* NULL: no values */
+struct merge_front { /* of a thousand, all are near */
 	const struct batch *batch;
-	const struct batch_values *values;
 	uint32_t pos, left; /* the head, and how many are left with it */
+};
+
+struct merge_loss { /* in place of a window */
+	struct event event;
+	struct batch batch; /* of its time alone */
 };
 
 void merge_init(struct merge *merge, uint32_t leaves, bool backward)
@@ -82,7 +81,7 @@ static inline struct way way_of(const struct merge *merge)
 /* The key `ahead` entries behind the head. */
 static inline int64_t key_at(const struct merge_front *front, struct way way, uint32_t ahead)
 {
-	return front->time[front->pos + way.step * ahead] ^ way.turn;
+	return front->batch->time[front->pos + way.step * ahead] ^ way.turn;
 }
 
 static inline void advance(struct merge_front *front, struct way way, uint32_t count)
@@ -93,27 +92,19 @@ static inline void advance(struct merge_front *front, struct way way, uint32_t c
 
 static void front_of_window(struct merge *merge, uint32_t leaf)
 {
-	static const uint32_t none;
 	struct merge_front *front = &merge->fronts[leaf];
+	struct merge_loss *loss = &merge->losses[leaf];
 	const struct run *run = &merge->coming;
-	const struct batch *batch = run->batch;
 
 	memcpy(&merge->windows[leaf], run, sizeof *merge->windows);
 	if (!run->count) {
-		merge->losses[leaf] = run->loss;
-		*front = (struct merge_front){.time = &merge->losses[leaf].time,
-					      .class_index = &none,
-					      .first = &none,
-					      .left = 1};
+		loss->event = run->loss;
+		loss->batch = (struct batch){.time = &loss->event.time};
+		*front = (struct merge_front){.batch = &loss->batch, .left = 1};
 		return;
 	}
 	*front = (struct merge_front){
-		.time = batch->time,
-		.class_index = batch->class_index,
-		.first = batch->values ? batch->values->first : batch->class_index,
-		.slots = batch->values ? batch->values->slots : NULL,
-		.batch = batch,
-		.values = batch->values,
+		.batch = run->batch,
 		.pos = merge->backward ? run->first + run->count - 1 : run->first,
 		.left = run->count,
 	};
@@ -155,17 +146,18 @@ void merge_build(struct merge *merge)
 static inline void ask_for(const struct merge *merge, uint32_t leaf, struct way way)
 {
 	const struct merge_front *front = &merge->fronts[leaf];
-	uint32_t first = front->first[front->pos];
+	const struct batch *batch = front->batch;
 
-	__builtin_prefetch(&front->time[front->pos + way.step * 3]);
-	__builtin_prefetch(&front->class_index[front->pos + way.step]);
-	__builtin_prefetch(&front->first[front->pos + way.step]);
 	__builtin_prefetch(&merge->windows[leaf]);
-	__builtin_prefetch(front->batch);
-	if (front->slots) {
-		__builtin_prefetch(front->values);
-		if (first != BATCH_NO_VALUES)
-			__builtin_prefetch(&front->slots[first]);
+	__builtin_prefetch(&batch->time[front->pos + way.step * 3]);
+	if (!batch->class_index)
+		return;
+	__builtin_prefetch(&batch->class_index[front->pos + way.step]);
+	if (batch->slots) {
+		uint32_t slot = batch->slot[front->pos];
+		__builtin_prefetch(&batch->slot[front->pos + way.step]);
+		if (slot != BATCH_NO_VALUES)
+			__builtin_prefetch(&batch->slots[slot]);
 	}
 }
 
@@ -279,7 +271,7 @@ bool merge_next(struct merge *merge, struct run *out)
 	const struct merge_stretch *stretch = &merge->ahead[merge->given++];
 	memcpy(out, &merge->windows[stretch->leaf], sizeof *merge->windows);
 	if (__builtin_expect(!out->count, 0)) {
-		out->loss = merge->losses[stretch->leaf];
+		out->loss = merge->losses[stretch->leaf].event;
 		return true;
 	}
 	out->first = merge->backward ? stretch->pos - stretch->count + 1 : stretch->pos;

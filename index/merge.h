@@ -20,6 +20,7 @@ enum { MERGE_AHEAD = 256 /* runs */, MERGE_NONE = UINT32_MAX, MERGE_SOON = 5 };
 enum { MERGE_MANY = 32 };
 
 struct merge_front; /* what is left of a window: all that the tree is played with */
+struct merge_loss;
 
 struct merge_window { /* a run without its loss: one line of a cache */
 	unsigned char run[offsetof(struct run, loss)];
@@ -33,7 +34,7 @@ struct merge {
 	struct loser tree;
 	struct merge_front *fronts;   /* per leaf */
 	struct merge_window *windows; /* per leaf */
-	struct event *losses;         /* per leaf, instead of a window */
+	struct merge_loss *losses;    /* per leaf */
 	int64_t *next;                /* per leaf, the key behind its head, loaded early */
 	struct run coming;
 	bool backward;

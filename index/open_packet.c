@@ -139,8 +139,8 @@ static bool decode_known(struct open_packet *packet, size_t i)
 	if (known->stands != i)
 		packet->view->reader->decoder_seek(packet->decoder, &segment->mark);
 	known->stands = i + 1;
-	if (packet->batch->values) /* exactly those of the segment */
-		packet->batch->values->ends = false;
+	if (packet->batch->slots) /* exactly those of the segment */
+		packet->batch->values.ends = false;
 	return decode(packet, packet->batch, segment->count);
 }
 
@@ -156,8 +156,8 @@ static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t
 	if (known->stands != known->nsegments)
 		reader->decoder_seek(packet->decoder, &known->end);
 	known->stands = STANDS_NOWHERE;
-	if (batch->values)
-		batch->values->ends = true;
+	if (batch->slots)
+		batch->values.ends = true;
 	if (!decode(packet, batch, capacity))
 		return false;
 	note_times(packet, batch);

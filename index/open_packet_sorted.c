@@ -116,8 +116,8 @@ static bool slice_heads(struct open_packet *packet)
 		batch->class_index[i] = heads[i].class_index;
 		batch->head[i] = heads[i].size;
 		batch->flags[i] = heads[i].flags;
-		if (batch->values)
-			batch->values->first[i] = BATCH_NO_VALUES;
+		if (batch->slots)
+			batch->slot[i] = BATCH_NO_VALUES;
 	}
 	return true;
 }

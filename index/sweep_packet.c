@@ -277,8 +277,8 @@ bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
 	while (good && step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
-		if (batch->values)
-			batch->values->ends = true;
+		if (batch->slots)
+			batch->values.ends = true;
 		step = reader->decoder_next(hands->decoder, batch, &cause);
 		events += batch->count;
 		batch_no_values(batch, reader->values);

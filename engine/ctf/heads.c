@@ -191,8 +191,8 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 
 	if (__builtin_expect(!class || !class->class, 0))
 		return stopped(d, b, *w, NULL, id, head_at, "", err);
-	if (values && takes_values(b->values, class, w->used))
-		slots = b->values->slots + w->used;
+	if (values && takes_values(&b->values, class, w->used))
+		slots = b->slots + w->used;
 	if (!slots && class->constant) {
 		end = body_at + class->constant_bits;
 		if (__builtin_expect(end > d->content, 0))
@@ -214,7 +214,7 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 	b->class_index[n] = class->index;
 	b->flags[n] = has_time ? 0 : HEAD_NO_TIME;
 	if (values) {
-		b->values->first[n] = slots ? w->used : BATCH_NO_VALUES;
+		b->slot[n] = slots ? w->used : BATCH_NO_VALUES;
 		w->used += slots ? class->nslots : 0;
 	}
 	w->n = n + 1;
@@ -225,9 +225,9 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 /* How many slots may be used before the batch ends. */
 static uint32_t slots_enough(const struct decoder *d, const struct batch *b)
 {
-	const struct batch_values *v = b->values;
+	const struct batch_values *v = &b->values;
 
-	if (!v || !v->ends || v->capacity < d->class->event_slots)
+	if (!b->slots || !v->ends || v->capacity < d->class->event_slots)
 		return UINT32_MAX;
 	return v->capacity - d->class->event_slots;
 }
@@ -385,7 +385,7 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 
 bool ctf_heads(struct decoder *d, struct batch *b, struct error *err)
 {
-	const bool swap = d->class->big_endian, values = b->values != NULL;
+	const bool swap = d->class->big_endian, values = b->slots != NULL;
 
 	switch (d->class->shape) {
 	case HEAD_COMPACT:

@@ -171,7 +171,7 @@ static void check_words(const struct reader *reader, struct decoder *decoder,
 static uint64_t digest_both(const struct reader *reader, struct decoder *decoder,
 			    struct batch *batch, uint32_t i)
 {
-	struct batch_values *values = batch->values;
+	struct slot *slots = batch->slots;
 	uint64_t digest = 0;
 	struct fields fields;
 	struct error err;
@@ -182,9 +182,9 @@ static uint64_t digest_both(const struct reader *reader, struct decoder *decoder
 		assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
 		digest = digest_of(&fields);
 	}
-	batch->values = NULL;
+	batch->slots = NULL;
 	assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
-	batch->values = values;
+	batch->slots = slots;
 	uint64_t alone = digest_of(&fields);
 	assert_true(!digest || digest == alone);
 	return alone;
@@ -223,8 +223,8 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 		step = STEP_ERROR;
 	while (step == STEP_ITEM) {
 		batch->capacity = BATCH_MAX;
-		if (batch->values)
-			batch->values->ends = chance >> 20 & 1;
+		if (batch->slots)
+			batch->values.ends = chance >> 20 & 1;
 		step = reader->decoder_next(decoder, batch, &err);
 		take_batch(reader, decoder, batch, digests, out);
 	}

@@ -183,16 +183,16 @@ static uint64_t walk_event(struct decoder *decoder, const struct batch *batch, u
 
 static void check_batch(struct decoder *decoder, struct batch *batch, uint64_t bits)
 {
-	struct batch_values *values = batch->values;
+	struct slot *slots = batch->slots;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		require(!i || batch->at[i] > batch->at[i - 1], "positions rise");
 		require(batch->at[i] + batch->head[i] <= bits, "events stay in their packet");
 		bool with_head = batch_slots(batch, i) != NULL;
 		uint64_t found = with_head ? walk_event(decoder, batch, i) : 0;
-		batch->values = NULL;
+		batch->slots = NULL;
 		uint64_t alone = walk_event(decoder, batch, i);
-		batch->values = values;
+		batch->slots = slots;
 		require(!with_head || found == alone, "values are the same with and behind heads");
 	}
 }
@@ -211,7 +211,7 @@ static void check_packet(const struct stream *stream, struct decoder *decoder, s
 	}
 	for (enum step step = STEP_ITEM; step == STEP_ITEM;) {
 		batch->capacity = capacity;
-		batch->values->ends = false;
+		batch->values.ends = false;
 		ctf_decoder_mark(decoder, &mark);
 		step = ctf_decoder_next(decoder, batch, &err);
 		require(batch->count <= batch->capacity, "a batch holds what it can");

@@ -128,8 +128,8 @@ static void fill_batch(const struct row *row, struct leaf *leaf, struct run *run
 		uint32_t at = row->backward ? first + count - 1 - k : first + k;
 		batch->time[at] = leaf->entries[leaf->filled + k].time;
 		batch->class_index[at] = leaf->filled + k;
-		if (batch->values)
-			batch->values->first[at] = k < 50 ? k : BATCH_NO_VALUES;
+		if (batch->slots)
+			batch->slot[at] = k < 50 ? k : BATCH_NO_VALUES;
 	}
 	run->batch = batch;
 	run->first = first;

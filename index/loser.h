@@ -16,7 +16,7 @@ struct loser {
 	unsigned bits;  /* of a leaf in a place */
 	uint64_t far;   /* distances from `base` below it fit a place */
 	int64_t base;   /* keys below it do not */
-	uint64_t *node; /* places: [0] the winner's, [1 .. room) of who lost there */
+	uint64_t *node; /* places, the greatest first: [0] the winner, [1 .. room) who lost there */
 	uint64_t *leaf; /* places, for building only */
 	int64_t *key;   /* per leaf, last known */
 };
@@ -42,7 +42,13 @@ void loser_move(struct loser *tree);
 
 static inline uint32_t loser_leaf(const struct loser *tree, uint64_t place)
 {
-	return (uint32_t)(place & (tree->room - 1));
+	return (uint32_t)(~place & (tree->room - 1));
+}
+
+/* From `base`, or `far`; one more: the leaf has no key. */
+static inline uint64_t loser_distance(const struct loser *tree, uint64_t place)
+{
+	return ~place >> tree->bits;
 }
 
 static inline bool loser_fits(const struct loser *tree, int64_t key)
@@ -53,19 +59,19 @@ static inline bool loser_fits(const struct loser *tree, int64_t key)
 /* Of a key that fits. */
 static inline uint64_t loser_place(const struct loser *tree, int64_t key, uint32_t leaf)
 {
-	return ((uint64_t)key - (uint64_t)tree->base) << tree->bits | leaf;
+	return ~(((uint64_t)key - (uint64_t)tree->base) << tree->bits | leaf);
 }
 
 static inline uint64_t loser_far_place(const struct loser *tree, uint32_t leaf, bool live)
 {
-	return (tree->far + !live) << tree->bits | leaf;
+	return ~((tree->far + !live) << tree->bits | leaf);
 }
 
 static inline struct loser_head loser_head_of(const struct loser *tree, uint64_t place)
 {
 	uint32_t leaf = loser_leaf(tree, place);
 
-	return (struct loser_head){tree->key[leaf], leaf, place >> tree->bits <= tree->far};
+	return (struct loser_head){tree->key[leaf], leaf, loser_distance(tree, place) <= tree->far};
 }
 
 /* The winner's new key. */
@@ -84,13 +90,12 @@ static inline void loser_replay(struct loser *tree, int64_t key, bool live)
 		}
 	}
 	for (uint32_t n = (leaf + tree->room) / 2; n > 0; n /= 2) {
-		uint64_t other = tree->node[n];
-		bool lost = other < place;
-		tree->node[n] = lost ? place : other;
-		place = lost ? other : place;
+		uint64_t other = tree->node[n], both = other ^ place;
+		place = place < other ? other : place;
+		tree->node[n] = both ^ place;
 	}
 	tree->node[0] = place;
-	if (__builtin_expect(place >> tree->bits == tree->far, 0))
+	if (__builtin_expect(loser_distance(tree, place) == tree->far, 0))
 		loser_move(tree);
 }
 
@@ -103,14 +108,14 @@ static inline struct loser_head loser_winner(const struct loser *tree)
 static inline int64_t loser_last(const struct loser *tree)
 {
 	uint32_t leaf = loser_leaf(tree, tree->node[0]);
-	uint64_t least = UINT64_MAX;
+	uint64_t second = 0;
 
 	for (uint32_t n = (leaf + tree->room) / 2; n > 0; n /= 2)
-		least = tree->node[n] < least ? tree->node[n] : least;
-	uint64_t distance = least >> tree->bits;
+		second = second < tree->node[n] ? tree->node[n] : second;
+	uint64_t distance = loser_distance(tree, second);
 	if (distance > tree->far)
 		return INT64_MAX;
-	distance -= distance == tree->far || loser_leaf(tree, least) < leaf;
+	distance -= distance == tree->far || loser_leaf(tree, second) < leaf;
 	return (int64_t)((uint64_t)tree->base + distance);
 }
 

@@ -37,7 +37,6 @@ static void explain_writer(const struct state *state, const struct writer *write
 			   struct answer *out)
 {
 	const struct trace *trace = state->feed->trace;
-	const struct line *line;
 
 	out->has_why = true;
 	out->why = (struct position){.source = writer->order.source,
@@ -49,13 +48,9 @@ static void explain_writer(const struct state *state, const struct writer *write
 	out->why_time = writer->order.time;
 	if (writer->class_index < trace->nclasses)
 		out->why_class = trace->classes[writer->class_index];
-	line = writer->line < program_statements(state->program)
-		       ? program_statement(state->program, writer->line)
-		       : NULL;
-	if (line) {
-		out->why_file = line->file;
-		out->why_line = line->at_line;
-	}
+	if (writer->line < program_statements(state->program) &&
+	    program_statement(state->program, writer->line))
+		out->why_file = program_place(state->program, writer->line, &out->why_line);
 }
 
 static void finish_one(struct state *state, const struct record *record, const char *path,

@@ -45,6 +45,16 @@ const struct line *program_statement(const struct program *program, uint32_t id)
 	return program->statements[id];
 }
 
+const char *program_place(const struct program *program, uint32_t id, uint32_t *line)
+{
+	const struct statement *statement = program->rules->statements[id];
+	const struct rule_file *file = statement->block->file;
+	uint32_t column;
+
+	rule_file_place(file, statement->at, line, &column, NULL, NULL);
+	return file->name;
+}
+
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
 	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses];

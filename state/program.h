@@ -205,8 +205,6 @@ struct line {
 	const struct expr *value; /* NULL: delete, unknown, pop */
 	const struct line_read *reads;
 	uint32_t nreads;
-	const char *file;
-	uint32_t at_line, at_column;
 };
 
 /* The lines of one event class on one stream, in file order: ids rise within each list. */
@@ -226,8 +224,10 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 void program_free(struct program *program); /* NULL is fine */
 struct attrs *program_attrs(const struct program *program);
 uint32_t program_statements(const struct program *program);
-/* Any compiled form of a statement, for its place and verb; NULL when no class matches it. */
+/* Any compiled form of a statement, for its verb; NULL when no class matches it. */
 const struct line *program_statement(const struct program *program, uint32_t id);
+/* The file in which a statement stands, borrowed, and its line from 1. */
+const char *program_place(const struct program *program, uint32_t id, uint32_t *line);
 
 /*
  * The program with some of its statements only, a bit each; all else is shared with the program,

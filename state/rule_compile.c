@@ -116,14 +116,6 @@ static bool surely_fails(const struct line *line)
 	return false;
 }
 
-static void set_place(struct line *line, const struct statement *statement)
-{
-	const struct rule_file *file = statement->block->file;
-
-	line->file = file->name;
-	rule_file_place(file, statement->at, &line->at_line, &line->at_column, NULL, NULL);
-}
-
 /* Fields that a kept part of the flags says nothing about: of this class. */
 static void set_flags(struct line *line, const struct statement_info *info)
 {
@@ -162,7 +154,6 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 		compile_path(compile, statement->target, &out->target);
 	if (statement->value)
 		out->value = compile_expr(compile, statement->value);
-	set_place(out, statement);
 	set_flags(out, info);
 	/* `section *` is silent where a field is missing */
 	return !((out->flags & LINE_SECTION) && (out->flags & LINE_FAILS));

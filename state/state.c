@@ -180,17 +180,23 @@ bool state_explain(struct state *state, const struct moment *moment,
 	return ok;
 }
 
+static void add_failure(const struct state *state, uint32_t id, enum failure failure,
+			uint64_t count, struct buf *out)
+{
+	uint32_t line;
+	const char *file = program_place(state->program, id, &line);
+
+	buf_printf(out, "%s:%u: %s: %llu\n", file, line, failure_text(failure),
+		   (unsigned long long)count);
+}
+
 void state_failures(const struct state *state, struct buf *out)
 {
 	for (uint32_t id = 0; id < program_statements(state->program); id++) {
-		const struct line *line = program_statement(state->program, id);
-
-		for (int f = 0; f < FAILURE_COUNT && line; f++) {
+		for (int f = 0; f < FAILURE_COUNT; f++) {
 			uint64_t count = state->failures[(size_t)id * FAILURE_COUNT + (size_t)f];
 			if (count)
-				buf_printf(out, "%s:%u: %s: %llu\n", line->file, line->at_line,
-					   failure_text((enum failure)f),
-					   (unsigned long long)count);
+				add_failure(state, id, (enum failure)f, count, out);
 		}
 	}
 }

@@ -6,6 +6,7 @@
 
 enum { CHUNK = 4 << 20 /* bytes of a store that are allocated at a time */ };
 
+/* A batch, and whose memory its arrays stand in. */
 struct owner {
 	struct batch batch;
 	struct batch_store *store; /* where it has not got its place yet; or NULL */

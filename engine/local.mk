@@ -4,7 +4,7 @@ libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFL
 libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(IPT_LIBS) $(IBERTY_LIBS)
 libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
-	%D%/base/arena.c %D%/base/arena.h %D%/base/buf.c %D%/base/buf.h \
+	%D%/base/arena.c %D%/base/arena.h %D%/base/ask.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/quote.c %D%/base/quote.h %D%/base/source.c %D%/base/source.h \

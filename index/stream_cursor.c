@@ -10,6 +10,7 @@
  */
 #include "index/stream_cursor_internal.h"
 
+#include "engine/base/ask.h"
 #include "engine/base/mem.h"
 
 #include <inttypes.h>
@@ -640,21 +641,13 @@ void stream_cursor_take(struct stream_cursor *cursor, struct run *run)
 
 /* Asking early */
 
-static void ask_for(const void *from, size_t bytes)
-{
-	const char *at = from;
-
-	for (size_t i = 0; i < bytes; i += 64)
-		__builtin_prefetch(at + i);
-}
-
 void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 {
 	enum { DECODER = 512 /* bytes; how many it has is its format's affair */ };
 	const struct open_packet *top;
 
 	if (left == 5) {
-		ask_for(cursor, sizeof *cursor);
+		ask_for_bytes(cursor, sizeof *cursor);
 		return;
 	}
 	if (!cursor->nopen)
@@ -666,12 +659,12 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 	}
 	top = stream_top(cursor);
 	if (left == 3) {
-		ask_for(top, sizeof *top);
+		ask_for_bytes(top, sizeof *top);
 		if (cursor->nopen > 1)
-			ask_for(cursor->open[cursor->nopen - 2], sizeof *top);
+			ask_for_bytes(cursor->open[cursor->nopen - 2], sizeof *top);
 	} else if (left == 2) {
-		ask_for(top->known, sizeof *top->known);
-		ask_for(top->decoder, DECODER);
+		ask_for_bytes(top->known, sizeof *top->known);
+		ask_for_bytes(top->decoder, DECODER);
 	} else {
 		open_packet_ask(top);
 	}

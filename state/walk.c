@@ -7,6 +7,7 @@
 #include "state/walk.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/ask.h"
 #include "engine/base/mem.h"
 #include "state/plain.h"
 
@@ -176,15 +177,10 @@ static void begin_run(struct walk *walk)
 	walk->env.event = &item->event;
 }
 
-/*
- * The stream's next event, which mostly comes after runs of others: its values and lines. Always
- * inline: gcc takes a function that only asks for a pure one, and leaves out calls of it.
- */
-static inline __attribute__((always_inline)) void prefetch(const struct batch *batch, uint32_t i,
-							   const struct class_program *classes)
+/* The stream's next event, which mostly comes after runs of others: its values and lines. */
+ASKING void prefetch(const struct batch *batch, uint32_t i, const struct class_program *classes)
 {
 	const struct slot *slots;
-	const char *plain;
 
 	if (i >= batch->count)
 		return;
@@ -193,9 +189,8 @@ static inline __attribute__((always_inline)) void prefetch(const struct batch *b
 		__builtin_prefetch(slots);
 		__builtin_prefetch(slots + 4);
 	}
-	plain = (const char *)classes[batch->class_index[i]].plain;
-	for (size_t at = 0; plain && at < PLAIN_NEAR; at += 64)
-		__builtin_prefetch(plain + at);
+	if (classes[batch->class_index[i]].plain)
+		ask_for_bytes(classes[batch->class_index[i]].plain, PLAIN_NEAR);
 }
 
 static bool run_entries(struct walk *walk)

@@ -3,7 +3,6 @@
 #include "state/state_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void fact_of_cell(const struct cell *cell, struct fact *out)
 {

@@ -44,8 +44,8 @@ struct attrs {
 	size_t nshapes, shapes_capacity;
 	struct text *texts; /* open-addressed; text NULL: free */
 	size_t ntexts, texts_capacity;
-	struct arena *arena;       /* texts */
-	struct attr_keys **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
+	struct arena *arena;        /* texts */
+	struct number_map **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
 	size_t nby_key;
 	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
@@ -127,7 +127,7 @@ void attrs_free(struct attrs *attrs)
 	arena_free(attrs->arena);
 	for (size_t i = 0; i < attrs->nby_key; i++) {
 		if (attrs->by_key[i])
-			mem_free(attrs->by_key[i]->attrs);
+			mem_free(attrs->by_key[i]->items);
 		mem_free(attrs->by_key[i]);
 	}
 	mem_free(attrs->by_key);
@@ -257,39 +257,29 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 	return node_append(attrs, &node);
 }
 
-static struct attr_keys *keys_of(struct attrs *attrs, uint32_t shape)
+static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
 {
 	size_t count = attrs->nshapes;
 
 	if (shape >= attrs->nby_key) {
 		attrs->by_key = mem_resize_zeroed(attrs->by_key, attrs->nby_key, count,
-						  sizeof(struct attr_keys *));
+						  sizeof(struct number_map *));
 		attrs->nby_key = count;
 	}
 	if (!attrs->by_key[shape])
-		attrs->by_key[shape] = mem_new(sizeof(struct attr_keys));
+		attrs->by_key[shape] = mem_new(sizeof(struct number_map));
 	return attrs->by_key[shape];
 }
 
-const struct attr_keys *attrs_keys(struct attrs *attrs, uint32_t shape)
+const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
 {
 	return keys_of(attrs, shape);
 }
 
 void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr)
 {
-	struct attr_keys *keys = keys_of(attrs, shape);
-	size_t count;
-
-	if (key >= RECALL_MAX)
-		return;
-	if (key >= keys->count) {
-		count = (size_t)key + key / 2 + 64;
-		keys->attrs =
-			mem_resize_zeroed(keys->attrs, keys->count, count, sizeof *keys->attrs);
-		keys->count = count;
-	}
-	keys->attrs[key] = attr;
+	if (key < RECALL_MAX)
+		number_map_set(keys_of(attrs, shape), key, attr);
 }
 
 static struct value name_value(const char *name, size_t len)

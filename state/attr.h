@@ -9,6 +9,7 @@
 #define STATE_ATTR_H
 
 #include "engine/base/buf.h"
+#include "state/number_map.h"
 #include "state/value.h"
 
 #include <stdbool.h>
@@ -41,19 +42,10 @@ bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above);
 
 /*
  * Of a shape with one key: attributes by that key, where it is a small integer and the attribute
- * was asked for. A rule asks for the same few thousand again and again.
+ * was asked for; lives as long as the table. A rule asks for the same few thousand again and again.
  */
-struct attr_keys {
-	uint32_t *attrs; /* 0: not known */
-	size_t count;
-};
-/* Lives as long as the table. */
-const struct attr_keys *attrs_keys(struct attrs *attrs, uint32_t shape);
+const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);
 void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr);
-static inline uint32_t attr_recall(const struct attr_keys *keys, uint64_t key)
-{
-	return key < keys->count ? keys->attrs[key] : 0;
-}
 
 /* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);

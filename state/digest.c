@@ -24,8 +24,6 @@
 #include "state/replay.h"
 #include "state/walk.h"
 
-#include <string.h>
-
 struct cloud {
 	bool over;
 	struct order order; /* of the newest deferred line that may have written */

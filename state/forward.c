@@ -10,7 +10,6 @@
 #include "state/state_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct place { /* a moment, and where it was asked */
 	struct moment moment;

@@ -25,9 +25,9 @@ enum { TRY_AGAIN = 1 << 17 /* events */ };
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
-	return attr < tracks->nplaces && tracks->places[attr]
-		       ? &tracks->items[tracks->places[attr] - 1]
-		       : NULL;
+	uint32_t place = number_map_get(&tracks->places, attr);
+
+	return place ? &tracks->items[place - 1] : NULL;
 }
 
 void track_push(struct track *track, nstime begin, const struct value *value)
@@ -38,18 +38,12 @@ void track_push(struct track *track, nstime begin, const struct value *value)
 
 struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 {
-	uint32_t count = attrs_count(tracks->state->attrs);
 	struct track *track;
 
-	if (attr >= tracks->nplaces) {
-		tracks->places = mem_resize_zeroed(tracks->places, tracks->nplaces,
-						   count + count / 2, sizeof *tracks->places);
-		tracks->nplaces = count + count / 2;
-	}
 	tracks->items =
 		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
 	track = &tracks->items[tracks->count++];
-	tracks->places[attr] = (uint32_t)tracks->count;
+	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
 	*track = (struct track){
 		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
 	return track;
@@ -369,7 +363,7 @@ void tracks_forget(struct tracks *tracks)
 {
 	free_items(tracks);
 	for (size_t i = 0; i < tracks->count; i++)
-		tracks->places[tracks->items[i].attr] = 0;
+		number_map_set(&tracks->places, tracks->items[i].attr, 0);
 	closure_free(tracks->rest);
 	tracks->rest = NULL;
 	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
@@ -380,7 +374,7 @@ void tracks_release(struct tracks *tracks)
 {
 	free_items(tracks);
 	mem_free(tracks->items);
-	mem_free(tracks->places);
+	mem_free(tracks->places.items);
 	mem_free(tracks->listed);
 	mem_free(tracks->operand_shapes);
 	mem_free(tracks->touched);

@@ -2,7 +2,7 @@
 #ifndef STATE_INTERVALS_H
 #define STATE_INTERVALS_H
 
-#include "state/slices/number_map.h"
+#include "state/number_map.h"
 #include "state/slices/tops.h"
 #include "state/state_internal.h"
 #include "state/sums.h"
@@ -60,8 +60,7 @@ struct tracks {
 	uint32_t nshapes;
 	struct track *items;
 	size_t count, capacity;
-	uint32_t *places; /* attribute → 1 + number of its track */
-	uint32_t nplaces;
+	struct number_map places;  /* attribute → 1 + number of its track */
 	struct followed *followed; /* found by tracks_compute() */
 	struct missing *missing;   /* to be noted; NULL: they are what they are before any write */
 	const nstime *from;     /* of what is wanted by name, where it may begin later; or NULL */

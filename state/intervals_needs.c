@@ -15,8 +15,6 @@
 #include "engine/base/mem.h"
 #include "state/intervals.h"
 
-#include <string.h>
-
 enum {
 	ROUNDS = 16,    /* of asking for operands */
 	WIDER = 4,      /* times the piece before it, */

@@ -32,6 +32,7 @@ libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known
 	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
 	%D%/forward.c %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
 	%D%/intervals_needs.c %D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c \
+	%D%/number_map.c %D%/number_map.h \
 	%D%/plain.c %D%/plain.h %D%/plain_internal.h %D%/plain_load.c %D%/plain_load.h %D%/planner.c \
 	%D%/questions.c %D%/replay.c %D%/replay.h %D%/run.c \
 	%D%/settle.c %D%/sieve.c %D%/sieve.h %D%/sieve_internal.h %D%/sieve_packets.c %D%/state.c \
@@ -48,7 +49,7 @@ libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
 	%D%/slices/column_get.c %D%/slices/lines.c \
 	%D%/slices/column_put.c %D%/slices/direct.c %D%/slices/direct.h %D%/slices/followers.c \
 	%D%/slices/followers.h %D%/slices/gaps.h %D%/slices/gathered.c %D%/slices/gathered.h \
-	%D%/slices/names.c %D%/slices/names.h %D%/slices/number_map.c %D%/slices/number_map.h \
+	%D%/slices/names.c %D%/slices/names.h \
 	%D%/slices/numbers.c %D%/slices/numbers.h \
 	%D%/slices/numbers_internal.h %D%/slices/numbers_store.c %D%/slices/resume.c %D%/slices/shard.c \
 	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_names.c %D%/slices/shard_side.c \

@@ -19,8 +19,7 @@ struct looker {
 	uint64_t *classes;
 	struct look *looks;
 	size_t nlooks, looks_capacity;
-	uint32_t *places; /* attribute → 1 + number of its newest look */
-	uint32_t nplaces;
+	struct number_map places; /* attribute → 1 + number of its newest look */
 	/* of the moment in hand */
 	const struct moment *moment;
 	uint32_t *waiting; /* looks that are not done */
@@ -60,7 +59,7 @@ void looker_free(struct looker *looker)
 	mem_free(looker->dropped);
 	mem_free(looker->classes);
 	mem_free(looker->looks);
-	mem_free(looker->places);
+	mem_free(looker->places.items);
 	mem_free(looker->waiting);
 	mem_free(looker);
 }
@@ -126,7 +125,7 @@ static bool touch_look(struct looker *looker, struct look *look, const struct li
 /* The look of the attribute at the moment in hand; NULL when there is none. */
 static struct look *find(const struct looker *looker, uint32_t attr, const struct moment *moment)
 {
-	uint32_t i = attr < looker->nplaces ? looker->places[attr] : 0;
+	uint32_t i = number_map_get(&looker->places, attr);
 
 	while (i && looker->looks[i - 1].moment != moment)
 		i = looker->looks[i - 1].older;
@@ -324,7 +323,6 @@ bool look_answer(struct looker *looker, uint32_t attr, const struct moment *mome
 {
 	uint32_t bit =
 		closure_bit(looker->ahead.closure, attr_shape(looker->ahead.state->attrs, attr));
-	uint32_t room = attr + attr / 2 + 64;
 	struct look *look = find(looker, attr, moment);
 
 	if (bit == ATTR_ABSENT || !closure_was(looker->ahead.closure, bit))
@@ -334,20 +332,16 @@ bool look_answer(struct looker *looker, uint32_t attr, const struct moment *mome
 			*fact = look->fact;
 		return look->done;
 	}
-	if (attr >= looker->nplaces) {
-		looker->places = mem_resize_zeroed(looker->places, looker->nplaces, room,
-						   sizeof *looker->places);
-		looker->nplaces = room;
-	}
 	looker->looks = mem_grow(looker->looks, looker->nlooks, &looker->looks_capacity,
 				 sizeof *looker->looks);
-	looker->looks[looker->nlooks++] = (struct look){.attr = attr,
-							.bit = bit,
-							.older = looker->places[attr],
-							.moment = moment,
-							.fact = *fact,
-							.from = moment_order(moment)};
-	looker->places[attr] = (uint32_t)looker->nlooks;
+	looker->looks[looker->nlooks++] =
+		(struct look){.attr = attr,
+			      .bit = bit,
+			      .older = number_map_get(&looker->places, attr),
+			      .moment = moment,
+			      .fact = *fact,
+			      .from = moment_order(moment)};
+	number_map_set(&looker->places, attr, (uint32_t)looker->nlooks);
 	looker->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	return false;
 }

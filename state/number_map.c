@@ -1,9 +1,7 @@
 /* number_map.c - see number_map.h */
-#include "state/slices/number_map.h"
+#include "state/number_map.h"
 
 #include "engine/base/mem.h"
-
-#include <string.h>
 
 void number_map_set(struct number_map *map, size_t key, uint32_t value)
 {

@@ -1,10 +1,10 @@
 /*
- * number_map.h - from a number to 1 + another, which grows with the greatest key that was set
+ * number_map.h - from a number to another from 1 on; it grows with the greatest key that was set
  *
- * For keys that are given from 0 on: attributes, shapes, ordinals, chunks.
+ * For keys that are small or given from 0 on: attributes, shapes, ordinals, chunks, thread numbers.
  */
-#ifndef STATE_SLICES_NUMBER_MAP_H
-#define STATE_SLICES_NUMBER_MAP_H
+#ifndef STATE_NUMBER_MAP_H
+#define STATE_NUMBER_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

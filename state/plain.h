@@ -23,7 +23,7 @@ struct plain_test;
 
 struct plain_line { /* as wide as a line of the cache */
 	const struct line *line;
-	const struct attr_keys *keys;
+	const struct number_map *keys;
 	struct value constant; /* its text is the attribute table's */
 	uint32_t attr;
 	uint32_t needs, tests; /* bit per input, per test */

@@ -30,7 +30,7 @@ struct plain_input {
 	bool is_signed;
 	uint32_t slot;
 	const struct path *path;
-	const struct attr_keys *keys; /* of path; */
+	const struct number_map *keys; /* of path; */
 	uint32_t base;                /* likewise */
 	const struct map_def *map;
 	struct memo *memos; /* 1 << MEMO_BITS */

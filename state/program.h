@@ -114,7 +114,7 @@ struct path {
 	uint32_t shape;
 	uint32_t only_key; /* the one atom that is no name, when that is an expression; else 0 */
 	bool below;        /* ends in `**`: all below, not the node itself */
-	const struct attr_keys *keys; /* with only_key */
+	const struct number_map *keys; /* with only_key */
 };
 
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */
@@ -126,7 +126,7 @@ static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 				 const struct value *key)
 {
 	bool small = key->kind == VALUE_INT && !key->negative;
-	uint32_t attr = small ? attr_recall(path->keys, key->u) : 0;
+	uint32_t attr = small ? number_map_get(path->keys, key->u) : 0;
 
 	return attr ? attr : path_attr_new(path, attrs, key);
 }

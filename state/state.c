@@ -4,8 +4,6 @@
 #include "engine/base/mem.h"
 #include "state/stored.h"
 
-#include <string.h>
-
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
 bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,

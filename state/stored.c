@@ -10,8 +10,6 @@
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 
-#include <string.h>
-
 static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, int64_t *order,
 		  struct fact *out, bool *any)
 {

@@ -120,7 +120,7 @@ static inline bool attr_of(const struct plain_line *line, const struct value *ke
 {
 	bool small = key->kind == VALUE_INT && !key->negative;
 
-	*attr = small ? attr_recall(line->keys, key->u) : 0;
+	*attr = small ? number_map_get(line->keys, key->u) : 0;
 	if (*attr)
 		return true;
 	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)

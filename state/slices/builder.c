@@ -10,7 +10,6 @@
 #include "state/slices/slicer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 20, PER_LIVE = 4 };
 _Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");

@@ -30,10 +30,10 @@ static inline void value_take(struct value *out, const struct value *value)
 }
 
 /* The key is a small integer; `keys` are the path's, to which the way is longer. */
-static inline uint32_t attr_of_key(const struct attr_keys *keys, const struct path *path,
+static inline uint32_t attr_of_key(const struct number_map *keys, const struct path *path,
 				   struct attrs *attrs, const struct value *key)
 {
-	uint32_t attr = attr_recall(keys, key->u);
+	uint32_t attr = number_map_get(keys, key->u);
 
 	return attr ? attr : path_attr_new(path, attrs, key);
 }

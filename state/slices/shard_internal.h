@@ -2,7 +2,7 @@
 #ifndef STATE_SLICES_SHARD_INTERNAL_H
 #define STATE_SLICES_SHARD_INTERNAL_H
 
-#include "state/slices/number_map.h"
+#include "state/number_map.h"
 #include "state/slices/shard.h"
 
 struct reader_class {

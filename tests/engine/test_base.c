@@ -3,6 +3,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/error.h"
+#include "engine/base/nearest.h"
 #include "engine/base/quote.h"
 #include "engine/base/source.h"
 
@@ -277,6 +278,34 @@ static void a_fault_in_a_map_is_absorbed(void **state)
 	unlink(path);
 }
 
+static void names_like_a_wrong_one_are_proposed(void **state)
+{
+	static const struct {
+		const char *wanted, *names[4], *words;
+	} rows[] = {
+		{"thred", {"thread", "state"}, "did you mean \"thread\"?"},
+		{"sched_swich", {"sched:sched_switch"}, "did you mean \"sched:sched_switch\"?"},
+		{"bloked", {"ready", "blocked"}, "did you mean \"blocked\"?"},
+		{"STATE", {"stat", "state"}, "did you mean \"state\" or \"stat\"?"},
+		{"naem", {"name", "name"}, "did you mean \"name\"?"},
+		{"abc", {"xyz", "abcdefgh"}, ""},
+		{"a", {"b"}, ""},
+		{"", {"a"}, ""},
+		{"cpus", {"cpu", "cups", "cpua"}, "did you mean \"cpu\" or \"cups\"?"},
+	};
+	struct nearest nearest;
+	char words[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		nearest_begin(&nearest, rows[i].wanted);
+		for (size_t k = 0; k < 4 && rows[i].names[k]; k++)
+			nearest_offer(&nearest, rows[i].names[k]);
+		assert_int_equal(nearest_words(&nearest, words, sizeof words), *rows[i].words != 0);
+		assert_string_equal(words, rows[i].words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +320,7 @@ int main(void)
 		cmocka_unit_test(sources_read_alike),
 		cmocka_unit_test(a_folder_is_no_source),
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
+		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,92 @@
+/* nearest.c - see nearest.h */
+#include "engine/base/nearest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Optimal string alignment: three rows of the table of distances between beginnings. */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+	size_t rows[3][NEAREST_LENGTH_MAX + 1];
+	size_t *before = rows[0], *last = rows[1], *row = rows[2];
+
+	for (size_t j = 0; j <= nb; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t *reuse = before;
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			row[j] = least(last[j], row[j - 1]) + 1;
+			row[j] = least(row[j], last[j - 1] + !same(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+				row[j] = least(row[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = row;
+		row = reuse;
+	}
+	return last[nb];
+}
+
+/* SIZE_MAX: not alike. */
+static size_t likeness(const char *wanted, const char *name)
+{
+	size_t na = strlen(wanted), nb = strlen(name), longer = na > nb ? na : nb, found;
+
+	if (!na || !nb || longer > NEAREST_LENGTH_MAX)
+		return (size_t)-1;
+	found = distance(wanted, na, name, nb);
+	return found <= (longer < 6 ? 1 : longer / 3) && found < longer ? found : (size_t)-1;
+}
+
+void nearest_begin(struct nearest *nearest, const char *wanted)
+{
+	*nearest = (struct nearest){.wanted = wanted};
+}
+
+void nearest_offer(struct nearest *nearest, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	size_t found = likeness(nearest->wanted, name), i;
+
+	if (colon)
+		found = least(found, likeness(nearest->wanted, colon + 1));
+	if (found == (size_t)-1)
+		return;
+	for (i = 0; i < nearest->count; i++)
+		if (!strcmp(nearest->names[i], name))
+			return;
+	if (nearest->count == NEAREST_MAX && found >= nearest->distances[NEAREST_MAX - 1])
+		return;
+	i = nearest->count < NEAREST_MAX ? nearest->count++ : NEAREST_MAX - 1;
+	for (; i > 0 && nearest->distances[i - 1] > found; i--) {
+		nearest->names[i] = nearest->names[i - 1];
+		nearest->distances[i] = nearest->distances[i - 1];
+	}
+	nearest->names[i] = name;
+	nearest->distances[i] = found;
+}
+
+bool nearest_words(const struct nearest *nearest, char *out, size_t size)
+{
+	if (size)
+		out[0] = '\0';
+	if (nearest->count == 1)
+		snprintf(out, size, "did you mean \"%s\"?", nearest->names[0]);
+	else if (nearest->count > 1)
+		snprintf(out, size, "did you mean \"%s\" or \"%s\"?", nearest->names[0],
+			 nearest->names[1]);
+	return nearest->count > 0;
+}

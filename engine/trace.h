@@ -69,6 +69,7 @@ struct stream {
 	int32_t cpu;	     /* -1: unknown, or its packets say */
 	int32_t clock;	     /* into trace->clocks, -1 none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
+	bool tells_end;	     /* packets say until when they cover what happened, events or not */
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */

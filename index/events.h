@@ -11,6 +11,33 @@
 #include "engine/reader.h"
 #include "index/index.h"
 
+/* How a loss is known. */
+enum loss_kind {
+	LOSS_TOLD,    /* by the counters of the trace */
+	LOSS_ENDED,   /* the stream ended before the recording did: nothing later is known */
+	LOSS_INFERRED /* events of the stream contradict each other: some must be missing */
+};
+
+/* A moment at which events of one stream must be missing, though no counter says so. */
+struct inferred_loss {
+	nstime time;           /* as of a loss: ordered behind the stream's events of that time */
+	int64_t claimed, told; /* what earlier events say, and what the later one says */
+};
+
+/* Who finds out what is missing, beyond the counters. All is called from any thread. */
+struct inferred {
+	/* May this stream have any? */
+	bool (*watches)(void *arg, const struct stream *stream);
+	/*
+	 * Calls `add` for those in [begin, end), in any order, each at least once. *reached: no other
+	 * lies before it (at least `end`; more where that cost nothing).
+	 */
+	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
+		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
+		     nstime *reached, struct error *err);
+	void *arg;
+};
+
 struct events; /* the cursor; belongs to one thread */
 struct run;
 struct sketches;
@@ -28,6 +55,8 @@ struct events_options {
 	nstime begin, end;
 	bool backward;
 	bool losses; /* also give losses as events whose `class` is NULL */
+	bool ends;   /* with losses: also the ends of streams that ended before the recording did */
+	const struct inferred *inferred; /* with losses: also these; NULL: none. Borrowed */
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
@@ -78,6 +107,8 @@ struct event { /* borrowed until the next call with the same cursor */
 	uint64_t lost; /* events; 0 when only packets are missing */
 	uint64_t lost_packets;
 	bool lost_unknown; /* the count is not known */
+	enum loss_kind loss_kind;
+	int64_t claimed, told; /* LOSS_INFERRED: see struct inferred_loss */
 	nstime until;
 	void *priv; /* the cursor's */
 };

@@ -74,6 +74,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	index->step_factor = 1;
 	pthread_mutex_init(&index->pending_lock, NULL);
 	pthread_mutex_init(&index->values_lock, NULL);
+	pthread_mutex_init(&index->recorded_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	index->packets = packet_cache_new(trace->nstreams);
 	index->kept = kept_new(trace->nclasses, KEPT_MOST);
@@ -110,6 +111,7 @@ void index_close(struct index *index)
 	store_close(index->store);
 	pthread_mutex_destroy(&index->pending_lock);
 	pthread_mutex_destroy(&index->values_lock);
+	pthread_mutex_destroy(&index->recorded_lock);
 	mem_free(index->slots);
 	mem_free(index->path);
 	mem_free(index);

@@ -4,6 +4,7 @@
 
 #include "index/index.h"
 #include "index/pages.h"
+#include "index/recorded.h"
 #include "index/store.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@ enum {
 	INDEX_JOBS_MAX = 64,
 	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
 	STEP_FACTOR_MAX = 8, /* ... or so many times it, where files are out of order */
-	DATA_VERSION = 1     /* of all that is stored */
+	DATA_VERSION = 2     /* of all that is stored */
 };
 
 /* What other rooms stored: is it of these files? */
@@ -26,6 +27,8 @@ struct pending { /* scanned whole, answers already, stored when the index is clo
 struct index_slot {
 	pthread_mutex_t lock;
 	struct table *table;   /* the newest; older ones behind it live until the end */
+	struct recorded recorded;
+	bool has_recorded; /* under recorded_lock, as the one above */
 	_Atomic uint32_t told; /* how many of its damages were told: each once */
 };
 
@@ -45,6 +48,9 @@ struct index {
 	struct sketches *sketches; /* of classes alone, once wanted; under pending_lock */
 	pthread_mutex_t values_lock;
 	enum values_state values;
+	pthread_mutex_t recorded_lock;
+	bool recorded; /* the next two are known */
+	nstime begin, end;
 	_Atomic uint64_t scanned; /* bytes, for progress */
 	uint64_t all;
 	_Atomic int stop; /* progress said so */

@@ -10,6 +10,10 @@
  *     sequence numbers   q.seq - p.seq - 1      end of p                 begin of q
  *     first record       its counter, not 0     its begin                its end; count unknown
  *
+ * On demand two more, which no counter tells: the end of a stream (recorded.h) as a loss that
+ * begins one nanosecond behind its last packet and never ends, where other streams go on; and what
+ * somebody infers from the events (struct inferred), a moment each.
+ *
  * Differences are taken modulo the counter's width, sequence numbers that do not rise say nothing,
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
@@ -20,15 +24,16 @@
 #include "index/losses.h"
 
 #include "engine/base/mem.h"
+#include "index/recorded.h"
 
 #include <string.h>
 
-enum row_kind { ROW_FIRST, ROW_INSIDE, ROW_PACKETS, ROW_EVENTS };
+enum row_kind { ROW_FIRST, ROW_INSIDE, ROW_PACKETS, ROW_EVENTS, ROW_ENDED, ROW_INFERRED };
 
 void losses_init(struct losses *losses, const struct stream *stream, bool backward)
 {
 	*losses = (struct losses){.stream = stream, .backward = backward};
-	losses->on = stream->lost_kind != LOST_NONE || stream->seq_bits;
+	losses->counts = stream->lost_kind != LOST_NONE || stream->seq_bits;
 }
 
 void losses_release(struct losses *losses)
@@ -50,21 +55,80 @@ static bool row_before(const struct losses *losses, const struct loss *a, const 
 }
 
 /* Rows wait in order, the next one last: few wait at a time. */
-static void add_row(struct losses *losses, struct loss row, const struct packet *after)
+static void put_row(struct losses *losses, const struct loss *add)
 {
-	if (row.until < row.time)
-		row.until = row.time;
+	struct loss row = *add;
+
 	if (row.time < losses->begin || row.time >= losses->end)
 		return;
-	row.source = after->source;
-	row.offset = after->off;
-	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
 	losses->rows =
 		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
 	size_t i = losses->nrows++;
 	for (; i > 0 && row_before(losses, &losses->rows[i - 1], &row); i--)
 		losses->rows[i] = losses->rows[i - 1];
 	losses->rows[i] = row;
+}
+
+static void add_row(struct losses *losses, struct loss row, const struct packet *after)
+{
+	if (row.until < row.time)
+		row.until = row.time;
+	row.source = after->source;
+	row.offset = after->off;
+	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
+	put_row(losses, &row);
+}
+
+/* Behind the stream's last packet, where the recording goes on. */
+static bool add_end(struct losses *losses, struct error *err)
+{
+	struct loss row = {.until = NSTIME_MAX,
+			   .record = UINT64_MAX,
+			   .kind = ROW_ENDED,
+			   .why = LOSS_ENDED,
+			   .unknown = true,
+			   .cpu = losses->stream->cpu};
+	struct recorded recorded;
+	nstime begin, end;
+
+	if (!losses->ends || !losses->stream->tells_end)
+		return true;
+	if (!stream_recorded(losses->index, losses->stream, &recorded, err))
+		return false;
+	if (!recorded.ended || recorded.end >= losses->end || recorded.end == NSTIME_MAX)
+		return true;
+	if (!index_recorded(losses->index, &begin, &end, err))
+		return false;
+	row.time = recorded.end + 1;
+	if (recorded.end < end)
+		put_row(losses, &row);
+	return true;
+}
+
+/* The same moment may be found twice. */
+static void add_inferred(void *to, const struct inferred_loss *found)
+{
+	struct losses *losses = to;
+	uint64_t place = (uint64_t)found->claimed << 32 ^ (uint64_t)found->told;
+	const struct loss row = {.time = found->time,
+				 .until = found->time,
+				 .offset = place,
+				 .record = place,
+				 .kind = ROW_INFERRED,
+				 .why = LOSS_INFERRED,
+				 .unknown = true,
+				 .cpu = losses->stream->cpu,
+				 .claimed = found->claimed,
+				 .told = found->told};
+
+	for (size_t i = losses->nrows; i-- > 0;) {
+		const struct loss *has = &losses->rows[i];
+
+		if (has->why == LOSS_INFERRED && has->time == row.time &&
+		    has->claimed == row.claimed && has->told == row.told)
+			return;
+	}
+	put_row(losses, &row);
 }
 
 static uint64_t modulo(uint64_t value, uint8_t bits)
@@ -215,16 +279,31 @@ static bool is_wide(const struct losses *losses, uint64_t record)
 	return low < losses->nwide && losses->wide[low] == record;
 }
 
+/* Where both were read up to: forward the lesser, backward the greater. */
+static nstime both_reached(const struct losses *losses)
+{
+	bool less = losses->counted < losses->verified;
+
+	return less != losses->backward ? losses->counted : losses->verified;
+}
+
 bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
 {
 	uint64_t lb = 0, ub, reach = table_reach(losses->table);
+	bool watched = losses->inferred &&
+		       losses->inferred->watches(losses->inferred->arg, losses->stream);
 
 	losses->begin = begin;
 	losses->end = end;
 	losses->nrows = 0;
 	losses->next = 0;
-	losses->count = losses->on ? table_count(losses->table) : 0;
-	losses->reached = losses->backward ? NSTIME_MIN : NSTIME_MAX;
+	losses->count = losses->counts ? table_count(losses->table) : 0;
+	losses->counted = losses->verified = losses->backward ? NSTIME_MIN : NSTIME_MAX;
+	if (watched && begin < end)
+		losses->verified = losses->backward ? end - 1 : begin;
+	losses->reached = both_reached(losses);
+	if (!add_end(losses, err))
+		return false;
 	if (!losses->count)
 		return true;
 	ub = losses->count;
@@ -234,7 +313,8 @@ bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error 
 		return false;
 	lb = lb > reach ? lb - reach : 0;
 	losses->next = losses->backward ? ub : lb;
-	losses->reached = losses->backward ? NSTIME_MAX : NSTIME_MIN;
+	losses->counted = losses->backward ? NSTIME_MAX : NSTIME_MIN;
+	losses->reached = both_reached(losses);
 	return add_wide_rows(losses, lb, err);
 }
 
@@ -246,13 +326,13 @@ static bool read_forward(struct losses *losses, nstime horizon, struct error *er
 	while (losses->next < losses->count) {
 		if (!table_get(losses->table, losses->next, &info, err))
 			return false;
-		losses->reached = info.rec.min;
+		losses->counted = info.rec.min;
 		if (info.rec.min > horizon || info.rec.min >= losses->end)
 			return true;
 		if (!add_rows_of(losses, losses->next++, err))
 			return false;
 	}
-	losses->reached = NSTIME_MAX;
+	losses->counted = NSTIME_MAX;
 	return true;
 }
 
@@ -264,30 +344,74 @@ static bool read_backward(struct losses *losses, nstime horizon, struct error *e
 
 	while (losses->next > 0) {
 		uint64_t bound = losses->next - 1 + reach;
-		losses->reached = NSTIME_MAX;
+		losses->counted = NSTIME_MAX;
 		while (bound < losses->count && is_wide(losses, bound))
 			bound++;
 		if (bound < losses->count) {
 			if (!table_get(losses->table, bound, &info, err))
 				return false;
-			losses->reached = info.rec.min;
+			losses->counted = info.rec.min;
 		}
-		if (losses->reached < horizon || losses->reached < losses->begin)
+		if (losses->counted < horizon || losses->counted < losses->begin)
 			return true;
 		losses->next--;
 		if (!is_wide(losses, losses->next) && !add_rows_of(losses, losses->next, err))
 			return false;
 	}
-	losses->reached = NSTIME_MIN;
+	losses->counted = NSTIME_MIN;
+	return true;
+}
+
+static bool verify_forward(struct losses *losses, nstime horizon, struct error *err)
+{
+	const struct inferred *inferred = losses->inferred;
+	nstime end = horizon < losses->end ? horizon + 1 : losses->end, reached;
+
+	if (!inferred->find(inferred->arg, losses->stream, losses->verified, end, add_inferred,
+			    losses, &reached, err))
+		return false;
+	losses->verified = reached >= losses->end ? NSTIME_MAX : reached;
+	return true;
+}
+
+/* A packet at a time: down to the begin of the one that holds the horizon. */
+static bool verify_backward(struct losses *losses, nstime horizon, struct error *err)
+{
+	const struct inferred *inferred = losses->inferred;
+	nstime low = losses->begin, reached;
+	struct packet_info info;
+	uint64_t i = 0;
+
+	if (horizon > losses->begin && !table_lower_bound(losses->table, horizon, &i, err))
+		return false;
+	if (i > 0) {
+		if (!table_get(losses->table, i - 1, &info, err))
+			return false;
+		if (info.rec.min < horizon && info.rec.min > low)
+			low = info.rec.min;
+	}
+	if (!inferred->find(inferred->arg, losses->stream, low, losses->verified + 1, add_inferred,
+			    losses, &reached, err))
+		return false;
+	losses->verified = low > losses->begin ? low - 1 : NSTIME_MIN;
 	return true;
 }
 
 bool losses_read(struct losses *losses, nstime horizon, struct error *err)
 {
-	if (losses->backward ? losses->reached < horizon : losses->reached > horizon)
+	bool backward = losses->backward, good = true;
+
+	if (backward ? losses->reached < horizon : losses->reached > horizon)
 		return true;
-	return losses->backward ? read_backward(losses, horizon, err)
+	if (backward ? losses->counted >= horizon : losses->counted <= horizon)
+		good = backward ? read_backward(losses, horizon, err)
 				: read_forward(losses, horizon, err);
+	if (good && (backward ? losses->verified >= horizon && losses->verified > NSTIME_MIN
+			      : losses->verified <= horizon && losses->verified < NSTIME_MAX))
+		good = backward ? verify_backward(losses, horizon, err)
+				: verify_forward(losses, horizon, err);
+	losses->reached = both_reached(losses);
+	return good;
 }
 
 const struct loss *losses_head(const struct losses *losses)

@@ -7,7 +7,7 @@
 #ifndef INDEX_LOSSES_H
 #define INDEX_LOSSES_H
 
-#include "index/index.h"
+#include "index/events.h"
 
 struct loss {
 	nstime time, until;
@@ -18,15 +18,22 @@ struct loss {
 	uint64_t offset;
 	uint64_t record; /* breaks ties, with `kind` */
 	uint32_t kind;
+	enum loss_kind why;
+	int64_t claimed, told; /* LOSS_INFERRED */
 };
 
 struct losses {
 	const struct stream *stream;
-	struct table *table; /* the owner's to set */
-	bool backward, on;
+	struct table *table; /* the owner's to set, as the next two */
+	struct index *index;
+	bool ends; /* also the end of the stream, when the recording goes on */
+	const struct inferred *inferred; /* also these; NULL: none */
+	bool backward, counts;
 	nstime begin, end;
 	uint64_t count, next; /* backward: next - 1 is the record to be looked at */
-	nstime reached;       /* all rows before it (backward: after it) were read */
+	nstime reached;       /* all rows before it (backward: after it) were read, */
+	nstime counted;       /* those of the counters, */
+	nstime verified;      /* and those that are inferred */
 	struct loss *rows;    /* the next row is the last */
 	size_t nrows, capacity;
 	uint64_t *wide; /* backward: records whose rows were read at once; rising */

@@ -59,6 +59,9 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.arg = cursor,
 	};
 	losses_init(&cursor->losses, stream, options->backward);
+	cursor->losses.index = setup->index;
+	cursor->losses.ends = options->ends;
+	cursor->losses.inferred = options->inferred;
 	return cursor;
 }
 
@@ -568,6 +571,9 @@ static void take_loss(struct stream_cursor *cursor, struct run *run)
 		.lost = loss->lost,
 		.lost_packets = loss->lost_packets,
 		.lost_unknown = loss->unknown,
+		.loss_kind = loss->why,
+		.claimed = loss->claimed,
+		.told = loss->told,
 		.until = loss->until,
 	};
 	cursor->last_loss = place_of_loss(loss);

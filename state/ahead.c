@@ -111,8 +111,8 @@ bool ahead_fill_begin(struct ahead *ahead, nstime since, nstime *out, struct err
 	const struct feed_item *item = &ahead->item;
 	nstime until = NSTIME_MIN;
 
-	if (item->stream && !feed_last_loss(ahead->state->feed, item->stream, NSTIME_MIN,
-					    &item->order, &until, err))
+	if (item->stream &&
+	    !feed_last_loss(ahead->state->feed, item->stream, &item->order, &until, err))
 		return false;
 	if (until > item->event.time)
 		until = item->event.time;

@@ -395,6 +395,8 @@ static void loss(void *arg, const struct event *event)
 {
 	struct maker *run = arg;
 
+	if (event->loss_kind == LOSS_INFERRED)
+		return;
 	cells_set_until(run->digest.writes, event->stream->index, event->until);
 	run->digest.lost[event->stream->index] = 1;
 }
@@ -470,10 +472,14 @@ bool digest_make(const struct digest_part *part, struct buf *out, uint64_t *even
 	struct order to =
 		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
 	struct maker run;
+	const nstime *begins;
 	bool ok;
 
 	run_init(&run, part);
-	ok = walk_run(&run.walk, &from, &to, err);
+	ok = feed_begins(part->feed, &begins, err);
+	for (uint32_t i = 0; ok && i < part->feed->trace->nstreams; i++)
+		cells_set_until(run.digest.writes, i, begins[i]);
+	ok = ok && walk_run(&run.walk, &from, &to, err);
 	settle(&run);
 	run.digest.events = run.walk.events;
 	if (ok)

@@ -87,22 +87,55 @@ bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fi
 	return pass->feed->ops->fields(pass->cursor, item, out, err);
 }
 
-bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
-		    const struct order *below, nstime *until, struct error *err)
+bool feed_begins(struct feed *feed, const nstime **out, struct error *err)
+{
+	size_t count = feed->trace->nstreams;
+	bool good = true;
+
+	if (!feed->begins) {
+		nstime *begins = mem_new_array(count + 1, sizeof *begins);
+
+		for (size_t i = 0; i < count && good; i++) {
+			begins[i] = NSTIME_MIN;
+			if (feed->ops->begin)
+				good = feed->ops->begin(feed, feed->trace->streams[i], &begins[i],
+							err);
+		}
+		if (!good) {
+			mem_free(begins);
+			return false;
+		}
+		feed->begins = begins;
+	}
+	*out = feed->begins;
+	return true;
+}
+
+bool feed_recorded(struct feed *feed, nstime *begin, nstime *end, struct error *err)
+{
+	*begin = NSTIME_MIN;
+	*end = NSTIME_MAX;
+	return !feed->ops->recorded || feed->ops->recorded(feed, begin, end, err);
+}
+
+bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct order *below,
+		    nstime *until, struct error *err)
 {
 	size_t words = feed->trace->nstreams / 64 + 1;
 	uint64_t *streams = mem_new_array(words, sizeof *streams);
 	uint64_t *classes = mem_new_array(feed->trace->nclasses / 64 + 1, sizeof *classes);
-	struct feed_range range = {.to = *below,
+	struct feed_range range = {.from = order_before(NSTIME_MIN),
+				   .to = *below,
 				   .backward = true,
 				   .losses = true,
+				   .counted = true,
 				   .classes = classes,
 				   .streams = streams};
 	struct feed_item item;
 	struct feed_pass pass;
 	enum step step = STEP_ERROR;
+	const nstime *begins;
 
-	range.from = order_before(from);
 	streams[stream->index / 64] |= UINT64_C(1) << stream->index % 64;
 	if (feed_open(feed, &range, &pass, err)) {
 		step = feed_next(&pass, &item, err);
@@ -111,5 +144,9 @@ bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
 	feed_close(&pass);
 	mem_free(streams);
 	mem_free(classes);
-	return step != STEP_ERROR;
+	if (step == STEP_ERROR || !feed_begins(feed, &begins, err))
+		return false;
+	if (*until < begins[stream->index])
+		*until = begins[stream->index];
+	return true;
 }

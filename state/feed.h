@@ -78,6 +78,7 @@ struct feed_range {
 	struct order from, to;
 	bool backward;
 	bool losses, start, end; /* also give these */
+	bool counted;            /* of losses only those that the trace's counters tell */
 	bool values;             /* of most events: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
@@ -101,6 +102,14 @@ struct feed_ops {
 		       struct error *err);
 	bool (*span)(struct feed *feed, nstime *first, nstime *last, struct error *err);
 	/*
+	 * When the stream's recording began: no event of it tells anything of the time before.
+	 * NSTIME_MIN: it holds from the start. NULL: so do all streams.
+	 */
+	bool (*begin)(struct feed *feed, const struct stream *stream, nstime *out,
+		      struct error *err);
+	/* What was recorded, both ends inclusive. NULL: all of time. */
+	bool (*recorded)(struct feed *feed, nstime *begin, nstime *end, struct error *err);
+	/*
 	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this feed has
 	 * items only.
 	 */
@@ -112,6 +121,8 @@ struct feed {
 	const struct feed_ops *ops;
 	const struct trace *trace;
 	struct sketches *sketches; /* as in events_options */
+	const struct inferred *inferred; /* likewise; the owner's to set */
+	nstime *begins; /* by stream, once feed_begins() was called; the feed's */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;
@@ -143,10 +154,19 @@ void feed_run_item(const struct trace *trace, const struct run *run, uint32_t i,
 bool feed_fields(struct feed_pass *pass, const struct feed_item *item, struct fields *out,
 		 struct error *err);
 
-/* The newest loss of the stream at `from` or later and below `below`; *until is NSTIME_MIN when
- * there is none. */
-bool feed_last_loss(struct feed *feed, const struct stream *stream, nstime from,
-		    const struct order *below, nstime *until, struct error *err);
+/*
+ * How far back an event of the stream may tell what was: to the end of the stream's newest loss
+ * below `below`, or to the stream's begin (NSTIME_MIN: it has none).
+ */
+bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct order *below,
+		    nstime *until, struct error *err);
+/*
+ * When each stream's recording began, by its index: a stream begins as if all before had been lost.
+ * *out is borrowed until the feed ends. Belongs to the feed's thread.
+ */
+bool feed_begins(struct feed *feed, const nstime **out, struct error *err);
+/* What was recorded: moments outside are unknown. Both ends inclusive. */
+bool feed_recorded(struct feed *feed, nstime *begin, nstime *end, struct error *err);
 
 /* A feed over an index, which must outlive it. */
 struct feed *feed_over_index(struct index *index);

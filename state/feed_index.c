@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "index/read_ahead.h"
+#include "index/recorded.h"
 #include "state/sieve.h"
 
 struct index_feed {
@@ -36,6 +37,8 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.end = range->to.time + (includes && range->to.time < NSTIME_MAX),
 		.backward = range->backward,
 		.losses = range->losses,
+		.ends = !range->counted,
+		.inferred = range->counted ? NULL : feed->inferred,
 		.values = range->values,
 		.classes = range->classes,
 		.streams = range->streams,
@@ -158,6 +161,22 @@ static bool index_span(struct feed *feed, nstime *first, nstime *last, struct er
 	return events_range(((struct index_feed *)feed)->index, first, last, err);
 }
 
+static bool index_begin(struct feed *feed, const struct stream *stream, nstime *out,
+			struct error *err)
+{
+	struct recorded recorded;
+
+	if (!stream_recorded(((struct index_feed *)feed)->index, stream, &recorded, err))
+		return false;
+	*out = recorded.begin;
+	return true;
+}
+
+static bool recorded(struct feed *feed, nstime *begin, nstime *end, struct error *err)
+{
+	return index_recorded(((struct index_feed *)feed)->index, begin, end, err);
+}
+
 static const struct feed_ops index_ops = {
 	.open = cursor_open,
 	.close = cursor_close,
@@ -165,6 +184,8 @@ static const struct feed_ops index_ops = {
 	.next_run = cursor_next_run,
 	.fields = cursor_fields,
 	.span = index_span,
+	.begin = index_begin,
+	.recorded = recorded,
 };
 
 struct feed *feed_over_index(struct index *index)
@@ -179,5 +200,7 @@ struct feed *feed_over_index(struct index *index)
 
 void feed_over_index_free(struct feed *feed)
 {
+	if (feed)
+		mem_free(feed->begins);
 	mem_free(feed);
 }

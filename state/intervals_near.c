@@ -160,7 +160,8 @@ static bool apply(struct near *near)
 		if (near->tracks->past)
 			tracks_touch(near->tracks, track);
 	}
-	if (near->ahead.item.kind == FEED_LOSS)
+	if (near->ahead.item.kind == FEED_LOSS &&
+	    near->ahead.item.event.loss_kind != LOSS_INFERRED)
 		near->until[near->ahead.item.stream->index] = near->ahead.item.event.until;
 	return true;
 }
@@ -425,14 +426,17 @@ static void near_init(struct near *near, struct tracks *tracks, const struct clo
 		      struct error *err)
 {
 	const struct trace *trace = tracks->state->feed->trace;
+	const nstime *begins;
 
 	*near = (struct near){.tracks = tracks, .err = err};
 	ahead_begin(&near->ahead, tracks->state, closure, tracks->begin);
 	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
+	if (!feed_begins(tracks->state->feed, &begins, err))
+		begins = NULL; /* what reads the streams will say so: `until` only ends it sooner */
 	for (size_t i = 0; i < trace->nstreams; i++)
-		near->until[i] = NSTIME_MIN;
+		near->until[i] = begins ? begins[i] : NSTIME_MIN;
 	near->sieve = state_sieve(tracks->state, closure);
 }
 

@@ -324,11 +324,16 @@ bool join_add(struct join *join, nstime begin, const void *bytes, size_t len, st
 	size_t nstreams = join->feed->trace->nstreams;
 	struct digest digest;
 	bool ok = digest_read(join->program, nstreams, bytes, len, &digest);
+	const nstime *begins;
 
 	if (!ok)
 		error_set(err, ERR_FORMAT, "the digest of a shard is not of this trace and rules");
-	for (uint32_t s = 0; s < nstreams; s++)
-		join->until[s] = cells_until(join->state, s);
+	ok = ok && feed_begins(join->feed, &begins, err);
+	for (uint32_t s = 0; ok && s < nstreams; s++) {
+		nstime until = cells_until(join->state, s);
+		join->until[s] = until > begins[s] ? until : begins[s];
+		cells_set_until(join->state, s, join->until[s]);
+	}
 	memset(join->statements, 0, words_of(join->program) * sizeof *join->statements);
 	cells_clear(join->named);
 	if (ok)

@@ -181,7 +181,8 @@ static void see_loss(struct looker *looker)
 {
 	const struct feed_item *item = &looker->ahead.item;
 
-	if (item->kind != FEED_LOSS || looker->dropped[item->stream->index] ||
+	if (item->kind != FEED_LOSS || item->event.loss_kind == LOSS_INFERRED ||
+	    looker->dropped[item->stream->index] ||
 	    item->event.until <= looker->moment->t - looker->moment->before)
 		return;
 	looker->dropped[item->stream->index] = true;
@@ -294,12 +295,19 @@ static bool open_feed(struct looker *looker)
 static enum outcome look_from(struct looker *looker)
 {
 	const struct trace *trace = looker->ahead.state->feed->trace;
+	nstime at = looker->moment->t - looker->moment->before;
+	const nstime *begins;
 	enum outcome outcome;
 
+	if (!feed_begins(looker->ahead.state->feed, &begins, looker->err))
+		return OUTCOME_ERROR;
 	looker->width = 16;
 	looker->ndropped = 0;
 	looker->dropped_at = order_before(NSTIME_MIN);
-	memset(looker->dropped, 0, trace->nstreams * sizeof *looker->dropped);
+	for (size_t i = 0; i < trace->nstreams; i++) { /* those that had not begun fill nothing */
+		looker->dropped[i] = begins[i] > at;
+		looker->ndropped += looker->dropped[i];
+	}
 	while (looker->nwaiting) {
 		looker->open = 0;
 		if (!open_feed(looker) || !scan(looker))

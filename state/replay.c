@@ -148,7 +148,9 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 	tell(replay, attr, &before, &cell, false);
 }
 
-/* Fills unknown time back to the last write, no further than the stream's last loss. */
+/*
+ * Fills unknown time back to the last write, no further than the stream's last loss and its begin.
+ */
 static void was(struct replay *replay, const struct write *write)
 {
 	const struct cell *now = cells_find(replay->cells, write->attr);
@@ -292,7 +294,8 @@ static void loss(void *arg, const struct event *event)
 {
 	struct replay *replay = arg;
 
-	cells_set_until(replay->cells, event->stream->index, event->until);
+	if (event->loss_kind != LOSS_INFERRED)
+		cells_set_until(replay->cells, event->stream->index, event->until);
 }
 
 static bool moment(void *arg, nstime next)
@@ -336,10 +339,24 @@ struct replay *replay_new(const struct replay_options *options)
 	return replay;
 }
 
+/* What a stream knows nothing of: all before its last loss, and before its begin. */
+static bool begin_streams(struct replay *replay, struct error *err)
+{
+	size_t count = replay->walk.feed->trace->nstreams;
+	const nstime *begins;
+
+	if (!feed_begins(replay->walk.feed, &begins, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (cells_until(replay->cells, i) < begins[i])
+			cells_set_until(replay->cells, i, begins[i]);
+	return true;
+}
+
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err)
 {
-	return walk_run(&replay->walk, from, to, err);
+	return begin_streams(replay, err) && walk_run(&replay->walk, from, to, err);
 }
 
 enum eval value_add(const struct value *a, const struct value *b, struct value *out,

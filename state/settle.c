@@ -42,7 +42,10 @@ static void bottom(struct backward *pass, const struct question *question, struc
 	fact->writer = cell.writer;
 }
 
-/* Where a fill begins: no earlier than the last write and the end of the stream's last loss. */
+/*
+ * Where a fill begins: no earlier than the last write, the end of the stream's last loss and the
+ * stream's begin.
+ */
 static nstime fill_begin(struct backward *pass, const struct claim *was, nstime since)
 {
 	const struct stream *stream = was->stream;
@@ -51,7 +54,7 @@ static nstime fill_begin(struct backward *pass, const struct claim *was, nstime 
 
 	if (!stream)
 		return since;
-	if (!feed_last_loss(pass->options.feed, stream, NSTIME_MIN, &whole, &until, pass->err))
+	if (!feed_last_loss(pass->options.feed, stream, &whole, &until, pass->err))
 		pass->failed = true;
 	if (until > was->key.time)
 		until = was->key.time;

@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LANGUAGE_VERSION = 1, PATH_ROOM = 4096 };
+enum { LANGUAGE_VERSION = 2, PATH_ROOM = 4096 };
 
 static const char first_line[] = "yore-timelines 1\n";
 

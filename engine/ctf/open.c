@@ -222,6 +222,7 @@ static void describe(struct stream *stream, const struct ctf_stream_class *class
 	stream->section = class->description->name ? class->description->name : "";
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
+	stream->tells_end = class->has_clock && member[MEMBER_END];
 	stream->lost_kind = member[MEMBER_DISCARDED] ? LOST_AT_END : LOST_NONE;
 	if (member[MEMBER_DISCARDED])
 		stream->lost_bits = (uint8_t)member[MEMBER_DISCARDED]->bits;

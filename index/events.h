@@ -35,6 +35,8 @@ struct inferred {
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		     nstime *reached, struct error *err);
+	/* May the packet hold an event that tells of what `find` compares? False: surely not. */
+	bool (*tells)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *arg;
 };
 
@@ -77,7 +79,9 @@ struct events_options {
 	 */
 	bool (*skips)(void *arg, const struct stream *stream, const struct packet_info *info,
 		      struct packet_range *range);
-	void *skips_arg;
+	/* The same question about a packet that is not going to be opened; NULL when `skips` is. */
+	bool (*lacks)(void *arg, const struct stream *stream, const struct packet_info *info);
+	void *skips_arg; /* of both */
 	/* Sketches of packets that are read whole are added to these; NULL: to the index's own. */
 	struct sketches *sketches;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */

@@ -24,6 +24,7 @@
 #include "index/losses.h"
 
 #include "engine/base/mem.h"
+#include "index/reach.h"
 #include "index/recorded.h"
 
 #include <string.h>
@@ -362,37 +363,115 @@ static bool read_backward(struct losses *losses, nstime horizon, struct error *e
 	return true;
 }
 
-static bool verify_forward(struct losses *losses, nstime horizon, struct error *err)
+/*
+ * Packets that lack what is looked for are not opened, and what is inferred there concerns nobody:
+ * unless it began in the last packet before them that tells, or ends in the next one, and that does
+ * not lack it.
+ */
+enum { LOOK_AROUND = 16 };
+
+static bool lacks(const struct losses *losses, const struct packet_info *info)
+{
+	const struct events_options *options = losses->options;
+
+	return options->lacks(options->skips_arg, losses->stream, info);
+}
+
+/* Record i, or the nearest one in that direction that tells. */
+static bool concerns_from(struct losses *losses, uint64_t i, bool backward)
 {
 	const struct inferred *inferred = losses->inferred;
-	nstime end = horizon < losses->end ? horizon + 1 : losses->end, reached;
+	uint64_t count = table_count(losses->table), most = backward ? i : count - 1 - i;
+	struct packet_info info;
+	struct error ignored; /* who reads the packets says it */
 
-	if (!inferred->find(inferred->arg, losses->stream, losses->verified, end, add_inferred,
-			    losses, &reached, err))
+	for (uint64_t far = 0; far <= most; far++) {
+		if (far == LOOK_AROUND ||
+		    !table_get(losses->table, backward ? i - far : i + far, &info, &ignored) ||
+		    !lacks(losses, &info))
+			return true;
+		if (far > 0 && inferred->tells(inferred->arg, losses->stream, &info))
+			return false;
+	}
+	return false;
+}
+
+static bool concerns(struct losses *losses, uint64_t i)
+{
+	size_t nwide;
+
+	table_wide(losses->table, &nwide);
+	if (!losses->options || !losses->options->lacks || nwide ||
+	    table_reach(losses->table) > REACH_FIRST)
+		return true; /* packets that overlap more than by their ends have no "before" */
+	return concerns_from(losses, i, true) || concerns_from(losses, i, false);
+}
+
+/* Of the times [begin, end), which lie in one packet or between two. */
+static bool find_inferred(struct losses *losses, nstime begin, nstime end, nstime *reached,
+			  struct error *err)
+{
+	const struct inferred *inferred = losses->inferred;
+
+	*reached = end;
+	return begin >= end || inferred->find(inferred->arg, losses->stream, begin, end,
+					      add_inferred, losses, reached, err);
+}
+
+/* The begin of record i, or the end of the range, whichever comes first. */
+static bool begin_of(struct losses *losses, uint64_t i, nstime *out, struct error *err)
+{
+	struct packet_info info;
+
+	*out = losses->end;
+	if (i >= table_count(losses->table))
+		return true;
+	if (!table_get(losses->table, i, &info, err))
 		return false;
-	losses->verified = reached >= losses->end ? NSTIME_MAX : reached;
+	if (info.rec.min < *out)
+		*out = info.rec.min;
 	return true;
 }
 
-/* A packet at a time: down to the begin of the one that holds the horizon. */
+/* Packet by packet, to the end of the one that holds the horizon. */
+static bool verify_forward(struct losses *losses, nstime horizon, struct error *err)
+{
+	nstime next;
+	uint64_t i;
+
+	while (losses->verified <= horizon && losses->verified < losses->end) {
+		if (!table_lower_bound(losses->table, losses->verified + 1, &i, err) ||
+		    !begin_of(losses, i, &next, err))
+			return false;
+		if (i > 0 && concerns(losses, i - 1) &&
+		    !find_inferred(losses, losses->verified, next, &next, err))
+			return false;
+		losses->verified = next;
+	}
+	if (losses->verified >= losses->end)
+		losses->verified = NSTIME_MAX;
+	return true;
+}
+
+/* Packet by packet, down to the begin of the one that holds the horizon. */
 static bool verify_backward(struct losses *losses, nstime horizon, struct error *err)
 {
-	const struct inferred *inferred = losses->inferred;
-	nstime low = losses->begin, reached;
+	nstime high = losses->verified + 1, low = high, reached;
 	struct packet_info info;
-	uint64_t i = 0;
+	uint64_t i;
 
-	if (horizon > losses->begin && !table_lower_bound(losses->table, horizon, &i, err))
+	if (!table_lower_bound(losses->table, high, &i, err))
 		return false;
-	if (i > 0) {
-		if (!table_get(losses->table, i - 1, &info, err))
+	while (i-- > 0 && low > horizon && low > losses->begin) {
+		if (!table_get(losses->table, i, &info, err))
 			return false;
-		if (info.rec.min < horizon && info.rec.min > low)
-			low = info.rec.min;
+		low = info.rec.min > losses->begin ? info.rec.min : losses->begin;
+		if (concerns(losses, i) && !find_inferred(losses, low, high, &reached, err))
+			return false;
+		high = low < high ? low : high;
 	}
-	if (!inferred->find(inferred->arg, losses->stream, low, losses->verified + 1, add_inferred,
-			    losses, &reached, err))
-		return false;
+	if (low > horizon) /* before the first packet there is nothing */
+		low = losses->begin;
 	losses->verified = low > losses->begin ? low - 1 : NSTIME_MIN;
 	return true;
 }

@@ -27,7 +27,8 @@ struct losses {
 	struct table *table; /* the owner's to set, as the next two */
 	struct index *index;
 	bool ends; /* also the end of the stream, when the recording goes on */
-	const struct inferred *inferred; /* also these; NULL: none */
+	const struct inferred *inferred; /* also these; NULL: none, */
+	const struct events_options *options; /* and then what concerns nobody; NULL: all does */
 	bool backward, counts;
 	nstime begin, end;
 	uint64_t count, next; /* backward: next - 1 is the record to be looked at */

@@ -62,6 +62,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 	cursor->losses.index = setup->index;
 	cursor->losses.ends = options->ends;
 	cursor->losses.inferred = options->inferred;
+	cursor->losses.options = options;
 	return cursor;
 }
 

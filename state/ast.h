@@ -93,7 +93,14 @@ struct ast_path {
 	uint32_t ref; /* number of this path in the set: for warnings given once */
 };
 
-enum pattern_kind { HEAD_GLOB, HEAD_LITERAL, HEAD_START, HEAD_LOST, HEAD_END };
+enum pattern_kind {
+	HEAD_GLOB,
+	HEAD_LITERAL,
+	HEAD_START,
+	HEAD_LOST,
+	HEAD_CONTRADICTION,
+	HEAD_END
+};
 
 struct head_pattern {
 	enum pattern_kind kind;
@@ -155,6 +162,15 @@ struct view_def {
 	uint32_t nvariables;
 };
 
+enum { MIRROR_EVIDENCE = 4 };
+
+struct mirror_def {
+	const struct rule_file *file;
+	struct ast_path *path;                 /* whose `was` and `=` lines must agree */
+	struct ast *evidence[MIRROR_EVIDENCE]; /* any of these equal to its value supports it */
+	uint32_t nevidence;
+};
+
 struct rules {
 	struct arena *arena;
 	struct rule_file **files;
@@ -173,6 +189,8 @@ struct rules {
 	size_t ninitials, initials_capacity;
 	struct view_def **views;
 	size_t nviews, views_capacity;
+	struct mirror_def **mirrors;
+	size_t nmirrors, mirrors_capacity;
 	uint32_t nrefs;
 	size_t checked; /* files that rules_check() has seen */
 };

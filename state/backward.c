@@ -340,6 +340,7 @@ static enum outcome read_round(struct backward *pass)
 		.to = pass->later[0]->key,
 		.backward = true,
 		.losses = pass->closure->losses,
+		.infers = pass->closure->infers,
 		.start = pass->closure->start && !pass->options.has_floor,
 		.end = pass->closure->end,
 		.classes = pass->closure->classes,

@@ -348,6 +348,14 @@ static void make_plan(struct closure *closure, const struct entry *entry, struct
 			 base + SLOT_SECTION + i);
 }
 
+static bool infers(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if (plan->steps[i].line->flags & LINE_INFERRED)
+			return true;
+	return false;
+}
+
 static void make_plans(struct closure *closure)
 {
 	const struct catalog *catalog = closure->catalog;
@@ -365,6 +373,7 @@ static void make_plans(struct closure *closure)
 		if (entry->kind == ENTRY_CLASS)
 			set_bit(closure->classes, entry->class_index);
 		closure->losses = closure->losses || entry->kind == ENTRY_LOSS;
+		closure->infers = closure->infers || infers(&closure->plans[e]);
 		closure->start = closure->start || entry->kind == ENTRY_START;
 		closure->end = closure->end || entry->kind == ENTRY_END;
 	}

@@ -63,6 +63,7 @@ struct closure {
 	struct plan *plans; /* by number in the catalog */
 	uint64_t *classes;  /* bit per class with a plan */
 	bool losses, start, end;
+	bool infers; /* contradictions matter */
 	bool cumulative, cyclic; /* some line is */
 	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */

@@ -410,6 +410,16 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 			return EVAL_VALUE;
 		*out = (struct value){.kind = VALUE_INT, .u = env->event->lost};
 		return EVAL_VALUE;
+	case EXPR_LOST_CLAIMED:
+	case EXPR_LOST_TOLD:
+		if (env->event && env->event->loss_kind == LOSS_INFERRED)
+			*out = value_s64(expr->kind == EXPR_LOST_TOLD ? env->event->told
+								      : env->event->claimed);
+		return EVAL_VALUE;
+	case EXPR_LOST_INFERRED:
+		*out = (struct value){.kind = VALUE_BOOL};
+		out->b = env->event && env->event->loss_kind == LOSS_INFERRED;
+		return EVAL_VALUE;
 	case EXPR_LOST_UNTIL:
 		*out = env->event ? value_s64(env->event->until) : unknown_value;
 		return EVAL_VALUE;

@@ -22,6 +22,9 @@ enum expr_kind {
 	EXPR_STREAM,
 	EXPR_LOST_COUNT,
 	EXPR_LOST_UNTIL,
+	EXPR_LOST_CLAIMED,
+	EXPR_LOST_TOLD,
+	EXPR_LOST_INFERRED, /* is this loss a contradiction? */
 	EXPR_READ, /* `path` of the state */
 	EXPR_VARIABLE,
 	EXPR_NOT,

@@ -149,6 +149,10 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 			return expr_new(compile, EXPR_LOST_COUNT);
 		if (!strcmp(path->atoms[1].name, "until"))
 			return expr_new(compile, EXPR_LOST_UNTIL);
+		if (!strcmp(path->atoms[1].name, "claimed"))
+			return expr_new(compile, EXPR_LOST_CLAIMED);
+		if (!strcmp(path->atoms[1].name, "told"))
+			return expr_new(compile, EXPR_LOST_TOLD);
 	}
 	note_ref(compile, path, REF_MISSING);
 	return failing(compile, FAILURE_FIELD);
@@ -586,6 +590,18 @@ const struct expr *compile_and(struct compile *compile, const struct expr *left,
 	expr->left = left;
 	expr->right = right;
 	return expr;
+}
+
+const struct expr *compile_inferred(struct compile *compile, bool inferred)
+{
+	struct expr *is = expr_new(compile, EXPR_LOST_INFERRED), *is_not;
+
+	if (inferred)
+		return is;
+	is_not = expr_new(compile, EXPR_NOT);
+	is_not->op = OP_NOT;
+	is_not->left = is;
+	return is_not;
 }
 
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)

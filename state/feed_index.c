@@ -38,7 +38,7 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.backward = range->backward,
 		.losses = range->losses,
 		.ends = !range->counted,
-		.inferred = range->counted ? NULL : feed->inferred,
+		.inferred = range->infers ? feed->inferred : NULL,
 		.values = range->values,
 		.classes = range->classes,
 		.streams = range->streams,
@@ -56,6 +56,7 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		options.select = sieve_chooses(range->sieve) ? sieve_select : NULL;
 		options.select_arg = range->sieve;
 		options.skips = sieve_skips;
+		options.lacks = sieve_lacks;
 		options.skips_arg = range->sieve;
 	}
 	cursor->cut = order_compare(&range->from, &first) != 0 ||

@@ -279,6 +279,7 @@ static enum outcome read_rest(struct near *near, nstime from)
 	struct feed_range range = {.from = order_before(from),
 				   .to = order_after(NSTIME_MAX),
 				   .losses = true,
+				   .infers = near->ahead.closure->infers,
 				   .end = near->ahead.closure->end,
 				   .classes = near->classes,
 				   .sieve = near->sieve};
@@ -294,6 +295,7 @@ static enum outcome read_range(struct near *near)
 	struct feed_range range = {.from = order_before(tracks->begin),
 				   .to = order_before(tracks->end),
 				   .losses = true,
+				   .infers = near->ahead.closure->infers,
 				   .end = near->ahead.closure->end,
 				   .classes = near->classes,
 				   .sieve = near->sieve};

@@ -7,7 +7,7 @@ libstate_la_SOURCES = %D%/state.h %D%/value.h
 libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 	%D%/expr_compile.c %D%/expr_field.c %D%/expr_ops.c %D%/glob.c %D%/path.c \
 	%D%/program.c %D%/program.h %D%/program_internal.h %D%/rule.h %D%/rule_compile.c \
-	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_parse.c %D%/rule_parse_expr.c \
+	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_mirror.c %D%/rule_parse.c %D%/rule_parse_expr.c \
 	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
 	%D%/explain.c %D%/query.c %D%/where.c %D%/where.h %D%/where_internal.h \
 	%D%/where_node.c %D%/where_select.c %D%/where_thread.c
@@ -29,7 +29,7 @@ libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known
 	%D%/known.h %D%/backward.c %D%/backward.h \
 	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
-	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
+	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/contradictions.c %D%/contradictions.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
 	%D%/forward.c %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
 	%D%/intervals_needs.c %D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c \
 	%D%/number_map.c %D%/number_map.h \

@@ -273,6 +273,7 @@ static bool open_feed(struct looker *looker)
 	struct feed_range range = {.from = order_after(NSTIME_MAX),
 				   .to = order_after(NSTIME_MAX),
 				   .losses = true,
+				   .infers = looker->ahead.closure->infers,
 				   .end = looker->ahead.closure->end,
 				   .classes = looker->classes};
 

@@ -15,6 +15,8 @@ void program_free(struct program *program)
 	mem_free(program->groups);
 	mem_free(program->stream_group);
 	mem_free(program->classes);
+	mem_free(program->lost_groups);
+	mem_free(program->stream_lost);
 	mem_free(program->lost);
 	mem_free(program->start);
 	mem_free(program->end);
@@ -65,7 +67,7 @@ const struct class_program *program_class(const struct program *program,
 					  const struct event_class *class)
 {
 	if (!class)
-		return &program->lost[stream->part];
+		return &program->lost[program->stream_lost[stream->index]];
 	return &program_row(program, stream)[class->index];
 }
 

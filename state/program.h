@@ -184,6 +184,7 @@ enum line_flags {
 	LINE_VALUE_MAY_FAIL = 1 << 6,
 	LINE_FIELDS = 1 << 7, /* evaluating it needs fields */
 	LINE_FAILS = 1 << 8,  /* it can only fail on this class (no such field) */
+	LINE_INFERRED = 1 << 10, /* of @contradiction */
 	LINE_KEPT = 1 << 9    /* the right side is a constant: its text is the attribute table's */
 };
 

@@ -10,6 +10,11 @@ struct group { /* streams with the same section lines */
 	uint32_t part;
 };
 
+struct lost_group { /* streams with the same event classes */
+	uint32_t part;
+	uint64_t id; /* of the stream class */
+};
+
 struct initial {
 	struct path path;
 	struct value value;
@@ -26,7 +31,10 @@ struct program {
 	size_t ngroups, groups_capacity;
 	uint32_t *stream_group;
 	struct class_program *classes; /* [group][class] */
-	struct class_program *lost;    /* [part] */
+	struct lost_group *lost_groups;
+	size_t nlost_groups, lost_groups_capacity;
+	uint32_t *stream_lost;         /* the group of each stream */
+	struct class_program *lost;    /* [lost group] */
 	struct class_program *start, *end;
 	size_t nstart;
 	const struct line **statements; /* any compiled form of each */
@@ -63,6 +71,8 @@ struct compile {
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right);
+/* Of a loss: it is, or is not, a contradiction. */
+const struct expr *compile_inferred(struct compile *compile, bool inferred);
 void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
 bool expr_is_const(const struct expr *expr, enum value_kind kind);
 bool expr_uses_fields(const struct expr *expr);

@@ -131,6 +131,20 @@ static void set_flags(struct line *line, const struct statement_info *info)
 		line->flags &= ~(uint32_t)LINE_FIELDS;
 }
 
+/* Of losses: those that a counter tells and the ends of streams, or contradictions, or both. */
+static const struct expr *loss_condition(struct compile *compile, const struct statement *statement,
+					 const struct expr *when)
+{
+	bool lost = block_has(statement->block, HEAD_LOST);
+	bool inferred = block_has(statement->block, HEAD_CONTRADICTION);
+	const struct expr *kind;
+
+	if (compile->on != ON_LOSS || lost == inferred || !compile->program->rules->nmirrors)
+		return when;
+	kind = compile_inferred(compile, inferred);
+	return when ? compile_and(compile, kind, when) : kind;
+}
+
 /* False: on this class the line does nothing. */
 static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 {
@@ -150,11 +164,14 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 			return false;
 		out->when = NULL;
 	}
+	out->when = loss_condition(compile, statement, out->when);
 	if (!(info->flags & LINE_SECTION))
 		compile_path(compile, statement->target, &out->target);
 	if (statement->value)
 		out->value = compile_expr(compile, statement->value);
 	set_flags(out, info);
+	if (block_has(statement->block, HEAD_CONTRADICTION))
+		out->flags |= LINE_INFERRED;
 	/* `section *` is silent where a field is missing */
 	return !((out->flags & LINE_SECTION) && (out->flags & LINE_FAILS));
 }
@@ -302,21 +319,106 @@ static void compile_classes(struct program *program)
 
 /* ---- losses, start and end ---- */
 
-static void compile_special(struct program *program, enum pattern_kind kind,
-			    const struct part *part, struct class_program *out)
+static void finish_special(struct program *program, struct lines *lines, struct class_program *out)
+{
+	out->event = keep_lines(program, lines, &out->nevent);
+	out->plain = plain_new(program->arena, NULL, out->event, out->nevent);
+}
+
+static void compile_edge(struct program *program, enum pattern_kind kind, const struct part *part,
+			 struct class_program *out)
 {
 	struct lines lines = {0};
 	struct compile compile = {.program = program,
 				  .names = program->rules,
-				  .on = kind == HEAD_LOST ? ON_LOSS : ON_EDGE,
+				  .on = ON_EDGE,
 				  .part = part,
 				  .refs = program->refs};
 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++)
 		if (block_has(program->rules->statements[i]->block, kind))
 			add_line(&compile, i, &lines);
-	out->event = keep_lines(program, &lines, &out->nevent);
-	out->plain = plain_new(program->arena, NULL, out->event, out->nevent);
+	finish_special(program, &lines, out);
+}
+
+/* Do events of the group write what the line makes unknown, or what is above it? */
+static bool group_writes(const struct program *program, const struct lost_group *group,
+			 const struct line *line)
+{
+	const struct trace *trace = program->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct class_program *class = &program->classes[c];
+
+		if (trace->classes[c]->part != group->part ||
+		    trace->classes[c]->stream_id != group->id)
+			continue;
+		if (class->nsection)
+			return true; /* whose events these are may have been lost, too */
+		for (uint32_t i = 0; i < class->nevent; i++)
+			if (line_may_write(line, program->attrs, class->event[i].target.shape) ||
+			    line_may_write(&class->event[i], program->attrs, line->target.shape))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * The lines of a loss of one of the group's streams. What no event of these streams could have
+ * written did not change unseen: a lost event of a user-space stream says nothing of a CPU's thread.
+ */
+static void compile_lost(struct program *program, const struct lost_group *group,
+			 struct class_program *out)
+{
+	struct lines lines = {0};
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_LOSS,
+				  .part = part_of(program, group->part),
+				  .refs = program->refs};
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
+		const struct rule_block *block = program->rules->statements[i]->block;
+		size_t before = lines.count;
+
+		if (!block_has(block, HEAD_LOST) && !block_has(block, HEAD_CONTRADICTION))
+			continue;
+		add_line(&compile, i, &lines);
+		if (lines.count > before && lines.items[before].verb == VERB_UNKNOWN &&
+		    !group_writes(program, group, &lines.items[before]))
+			lines.count = before;
+	}
+	finish_special(program, &lines, out);
+}
+
+/* Streams of a part stand together, mostly. */
+static uint32_t find_lost_group(struct program *program, const struct stream *stream)
+{
+	struct lost_group group = {stream->part, stream->id};
+
+	for (size_t i = program->nlost_groups; i-- > 0;) {
+		if (program->lost_groups[i].part != group.part)
+			break;
+		if (program->lost_groups[i].id == group.id)
+			return (uint32_t)i;
+	}
+	program->lost_groups =
+		mem_grow(program->lost_groups, program->nlost_groups,
+			 &program->lost_groups_capacity, sizeof *program->lost_groups);
+	program->lost_groups[program->nlost_groups] = group;
+	return (uint32_t)program->nlost_groups++;
+}
+
+static void compile_losses(struct program *program)
+{
+	const struct trace *trace = program->trace;
+
+	program->stream_lost = mem_new_array(trace->nstreams + 1, sizeof *program->stream_lost);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		program->stream_lost[i] = find_lost_group(program, trace->streams[i]);
+	program->lost = mem_new_array(program->nlost_groups + 1, sizeof *program->lost);
+	for (size_t i = 0; i < program->nlost_groups; i++)
+		compile_lost(program, &program->lost_groups[i], &program->lost[i]);
 }
 
 static const char *host_of(const struct part *part)
@@ -345,16 +447,15 @@ static void compile_specials(struct program *program)
 	const struct trace *trace = program->trace;
 	size_t parts = trace->nparts ? trace->nparts : 1;
 
-	program->lost = mem_new_array(parts, sizeof *program->lost);
+	compile_losses(program);
 	program->start = mem_new_array(parts, sizeof *program->start);
 	program->end = mem_new_array(parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
-		compile_special(program, HEAD_LOST, part, &program->lost[i]);
 		if (part && !first_of_host(trace, i))
 			continue;
-		compile_special(program, HEAD_START, part, &program->start[program->nstart]);
-		compile_special(program, HEAD_END, part, &program->end[program->nstart++]);
+		compile_edge(program, HEAD_START, part, &program->start[program->nstart]);
+		compile_edge(program, HEAD_END, part, &program->end[program->nstart++]);
 	}
 }
 

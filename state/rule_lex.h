@@ -67,6 +67,9 @@ bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, co
 bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
 		size_t *bad, const char **what);
 
+/* rule_mirror.c; behind the keyword */
+void parse_mirror(struct parser *parser);
+
 /* rule_parse_expr.c */
 struct ast *parse_expr(struct parser *parser);
 enum path_use { PATH_PLAIN, PATH_TARGET /* `*` and `**` allowed */ };

@@ -87,10 +87,13 @@ static void special_pattern(struct parser *parser, struct head_pattern *pattern,
 		pattern->kind = HEAD_START;
 	else if (!strcmp(pattern->text, "@lost"))
 		pattern->kind = HEAD_LOST;
+	else if (!strcmp(pattern->text, "@contradiction"))
+		pattern->kind = HEAD_CONTRADICTION;
 	else if (!strcmp(pattern->text, "@end"))
 		pattern->kind = HEAD_END;
 	else
-		parse_error(parser, at, "expected @start, @lost or @end, found '%.40s'",
+		parse_error(parser, at,
+			    "expected @start, @lost, @contradiction or @end, found '%.40s'",
 			    pattern->text);
 }
 
@@ -480,7 +483,8 @@ static bool parse_definition(struct parser *parser)
 	} lines[] = {{"initial", parse_initial},
 		     {"view", parse_view},
 		     {"alias", parse_alias},
-		     {"map", parse_map}};
+		     {"map", parse_map},
+		     {"mirror", parse_mirror}};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		if (!starts_with(parser, lines[i].word))
@@ -525,7 +529,7 @@ static void parse_line(struct parser *parser)
 		parse_assignment(parser);
 	else
 		parse_expected(parser, "a statement or a head (event, section, map, alias, "
-				       "initial, view)");
+				       "initial, view, mirror)");
 }
 
 /* ---- quoted statements ---- */

@@ -34,6 +34,7 @@ void rules_free(struct rules *rules)
 	mem_free(rules->aliases);
 	mem_free(rules->initials);
 	mem_free(rules->views);
+	mem_free(rules->mirrors);
 	arena_free(rules->arena);
 	mem_free(rules);
 }

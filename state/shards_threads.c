@@ -89,6 +89,7 @@ static bool work_begin(struct team *team, bool caller, struct shards_work *out, 
 	out->feed->progress = caller ? reports : goes_on;
 	out->feed->progress_arg = team;
 	out->feed->sketches = team->state->feed->sketches;
+	out->feed->inferred = team->state->feed->inferred;
 	return program_compile(team->state->options.rules, out->feed->trace, &silent, &out->program,
 			       err);
 }

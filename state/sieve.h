@@ -42,8 +42,9 @@ bool sieve_progress(void *sieve, nstime at, nstime first, nstime last);
 bool sieve_is_keyed(const struct sieve *sieve);
 /* False: all of the classes pass. */
 bool sieve_chooses(const struct sieve *sieve);
-/* As `select` and `skips` of events.h. */
+/* As `select`, `lacks` and `skips` of events.h. */
 uint32_t sieve_select(void *sieve, const struct run *run, uint16_t *entries);
+bool sieve_lacks(void *sieve, const struct stream *stream, const struct packet_info *info);
 bool sieve_skips(void *sieve, const struct stream *stream, const struct packet_info *info,
 		 struct packet_range *range);
 

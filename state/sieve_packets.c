@@ -183,6 +183,16 @@ static enum sketched ask(struct sieve *sieve, const struct sketch_of *packet,
 	return sketches_ask(sieve->sketches, packet, &wanted, range);
 }
 
+bool sieve_lacks(void *arg, const struct stream *stream, const struct packet_info *info)
+{
+	struct sieve *sieve = arg;
+	const struct sketch_of packet = sketch_of(stream, info);
+	struct packet_range ignored;
+
+	return sieve->sketches && !sieve->many &&
+	       ask(sieve, &packet, &ignored) == SKETCHED_CANNOT;
+}
+
 bool sieve_skips(void *arg, const struct stream *stream, const struct packet_info *info,
 		 struct packet_range *range)
 {

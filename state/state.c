@@ -53,6 +53,8 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	(*out)->runs = runs_new(index, identity);
 	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
 		feed->sketches = state_sketches(*out);
+	(*out)->found = contradictions_new(index, (*out)->program, feed->sketches);
+	feed->inferred = contradictions_inferred((*out)->found);
 	return true;
 }
 
@@ -62,10 +64,11 @@ void state_close(struct state *state)
 		return;
 	stored_close(state->stored);
 	cells_free(state->floor);
-	sketches_free(state->sketches);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
 	catalog_free(state->catalog);
+	contradictions_free(state->found);
+	sketches_free(state->sketches);
 	program_free(state->program);
 	arena_free(state->scratch);
 	mem_free(state->failures);

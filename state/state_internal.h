@@ -13,6 +13,7 @@
 #include "engine/base/arena.h"
 #include "state/backward.h"
 #include "state/checkpoint.h"
+#include "state/contradictions.h"
 #include "state/replay.h"
 #include "state/sieve.h"
 #include "state/state.h"
@@ -37,6 +38,7 @@ struct state {
 	struct attrs *attrs;
 	struct arena *scratch; /* of fact_compute(), which may call itself; NULL: in use */
 	struct catalog *catalog;
+	struct contradictions *found; /* between events; NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;
 	struct sketches *sketches; /* of packets, once a pass wanted some; NULL: none */
 	uint64_t patience;  /* packets read for nothing before sketches are made; 0: sieve.h's */

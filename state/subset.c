@@ -77,7 +77,7 @@ struct program *program_subset(const struct program *program, const uint64_t *st
 	subset->program.classes =
 		take_all(subset, program->classes, program->ngroups * trace->nclasses, statements);
 	subset->program.lost =
-		take_all(subset, program->lost, trace->nparts ? trace->nparts : 1, statements);
+		take_all(subset, program->lost, program->nlost_groups, statements);
 	subset->program.start = take_all(subset, program->start, program->nstart, statements);
 	subset->program.end = take_all(subset, program->end, program->nstart, statements);
 	return &subset->program;

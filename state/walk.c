@@ -237,6 +237,7 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 	struct feed_range range = {.from = *from,
 				   .to = *to,
 				   .losses = true,
+				   .infers = true,
 				   .values = true,
 				   .classes = classes,
 				   .helper = walk->helper};

@@ -111,7 +111,7 @@ static const struct bad {
 	{"a regular expression", "event a\n x = field/a =~ \"(\"\n", 2, 17, "regular", 1},
 	{"keys too deep", "event a\n x = a[a[a[a[a[a[a[a[a[1]]]]]]]]]\n", 2, 24, "8 deep", 1},
 	{"a zero byte is refused by name", "event a\n \"x\\x00y\"/z = 1\n", 2, 2, "zero byte", 1},
-	{"an unknown moment", "event @stop\n", 1, 7, "@start, @lost or @end", 1},
+	{"an unknown moment", "event @stop\n", 1, 7, "@start, @lost, @contradiction or @end", 1},
 	{"a map's entry, then the rest is read",
 	 "map m {\n 1 = 2\n 3\n 4 = 5\n}\nevent a\n x = )\n", 3, 3, "expected '='", 2},
 	{"all errors of a file", "x = 1\nevent a\n x =\n field/x = 1\n y = $\n z = 1\n", 1, 1,

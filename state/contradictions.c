@@ -1,0 +1,778 @@
+/*
+ * contradictions.c - see contradictions.h
+ *
+ * Per stream a cursor goes over the events that tell of the mirrored attribute and compares each
+ * `was` with the last `=`. A *stretch* is a range of time of which all is known; one that goes on
+ * where the cursor stands costs no search. Otherwise a backward cursor finds the last event that
+ * tells before the stretch: one event of one stream.
+ *
+ * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns are
+ * loaded and compared (compare_columns). Without that a replay costs 11 % more, with it under 5 %.
+ *
+ * Other lines are evaluated in their plain form, which needs nothing that belongs to one thread. A class
+ * with a line that is not plain says nothing here.
+ */
+#include "state/contradictions.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "index/run_column.h"
+#include "index/sketch.h"
+#include "state/plain_load.h"
+#include "state/program_internal.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct teller { /* an event class */
+	const struct plain *plain; /* its lines that tell; NULL: it tells nothing */
+	bool ends;                 /* it makes the attribute unknown: what was said ends */
+	bool columns;              /* it always tells both: these integers */
+	struct run_field before, after;
+	const struct expr *evidence; /* what the value is at such an event; NULL: it does not say */
+};
+
+struct stretch {
+	nstime begin, end; /* rows with times in [begin, end) are known */
+};
+
+struct claim_of { /* what the last event that tells says */
+	bool known;
+	bool has_before;
+	int64_t value, before; /* what it says holds from then on, and what did until then */
+	nstime time;
+	struct position place;
+	const struct event_class *class;
+};
+
+struct watched { /* a stream */
+	pthread_mutex_t lock; /* of all below */
+	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
+	uint64_t *only; /* bit per stream: this one; once a cursor was opened */
+	nstime at;
+	struct claim_of claim; /* there */
+	struct contradiction *found; /* by rising told_at */
+	size_t nfound, capacity;
+	struct stretch *stretches; /* apart, rising */
+	size_t nstretches, stretches_capacity;
+};
+
+struct contradictions {
+	struct index *index;
+	struct program *program;
+	struct arena *arena;
+	struct inferred inferred;
+	struct teller *tellers; /* by class */
+	struct sketches *sketches;             /* of packets; may be NULL */
+	uint64_t *telling, *supporting, *none; /* bit per class */
+	struct watched *streams; /* by stream */
+	bool *watches;           /* likewise */
+};
+
+/* ---- which classes tell ---- */
+
+static bool is_mirrored(const struct contradictions *own, const struct line *line, uint32_t shape)
+{
+	const struct attrs *attrs = program_attrs(own->program);
+
+	if (line->flags & (LINE_SECTION | LINE_FAILS))
+		return false;
+	return line->verb == VERB_WAS || line->verb == VERB_SET ? line->target.shape == shape
+								: line_may_write(line, attrs, shape);
+}
+
+/* Does each tell an integer of the event for the CPU of its stream? */
+static bool all_plain(const struct plain *plain)
+{
+	bool good = !plain->nreads && !plain->nmaps && !plain->ntexts;
+
+	for (uint32_t i = 0; i < plain->nlines; i++) {
+		const struct plain_line *line = &plain->lines[i];
+
+		good = good && line->is_plain && line->key != PLAIN_NONE &&
+		       line->key == plain->cpu && line->value != PLAIN_NONE &&
+		       plain->integer_bits >> line->value & 1;
+	}
+	return good;
+}
+
+/* One `was` and one `=`, each with a field of the event as it is. */
+static void find_columns(struct teller *teller)
+{
+	const struct plain *plain = teller->plain;
+	const struct line *was, *is;
+
+	if (!plain || teller->ends || plain->nlines != 2)
+		return;
+	was = plain->lines[0].line; /* `was` lines come first */
+	is = plain->lines[1].line;
+	if (was->verb != VERB_WAS || is->verb != VERB_SET || was->when || is->when ||
+	    was->value->kind != EXPR_FIELD || is->value->kind != EXPR_FIELD)
+		return;
+	run_field_init(&teller->before, plain->class, &was->value->field);
+	run_field_init(&teller->after, plain->class, &is->value->field);
+	teller->columns = true;
+}
+
+static void find_lines(struct contradictions *own, const struct event_class *class, uint32_t shape)
+{
+	const struct class_program *from = &own->program->classes[class->index];
+	struct line *lines = arena_array(own->arena, from->nevent, sizeof *lines);
+	struct teller *teller = &own->tellers[class->index];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < from->nevent; i++) {
+		const struct line *line = &from->event[i];
+
+		if (!is_mirrored(own, line, shape))
+			continue;
+		if (line->verb == VERB_WAS || line->verb == VERB_SET)
+			lines[n++] = *line;
+		else
+			teller->ends = true;
+	}
+	if (n)
+		teller->plain = plain_new(own->arena, class, lines, n);
+	if (teller->plain && !all_plain(teller->plain)) {
+		teller->plain = NULL;
+		teller->ends = true;
+	}
+	find_columns(teller);
+}
+
+/* Evidence is the first of the fields that the class has. */
+static void find_evidence(struct contradictions *own, const struct mirror_def *mirror,
+			  const struct event_class *class)
+{
+	struct teller *teller = &own->tellers[class->index];
+	struct compile compile = {.program = own->program,
+				  .names = own->program->rules,
+				  .on = ON_EVENT,
+				  .class = class,
+				  .part = own->program->trace->parts[class->part],
+				  .quiet = true};
+
+	for (uint32_t i = 0; i < mirror->nevidence && !teller->evidence; i++) {
+		const struct expr *expr = compile_expr(&compile, mirror->evidence[i]);
+
+		if (expr->kind == EXPR_FIELD)
+			teller->evidence = expr;
+	}
+}
+
+static void add_class(struct contradictions *own, const struct mirror_def *mirror, uint32_t shape,
+		      const struct event_class *class)
+{
+	const uint64_t bit = UINT64_C(1) << class->index % 64;
+	const struct teller *teller = &own->tellers[class->index];
+
+	find_lines(own, class, shape);
+	find_evidence(own, mirror, class);
+	if (teller->plain || teller->ends)
+		own->telling[class->index / 64] |= bit;
+	if (teller->evidence)
+		own->supporting[class->index / 64] |= bit;
+}
+
+/* Of one CPU, with some class that tells, and without lines that say whose events these are. */
+static bool may_watch(const struct contradictions *own, const struct stream *stream)
+{
+	const struct trace *trace = own->program->trace;
+	const struct class_program *row = program_row(own->program, stream);
+	bool tells = false;
+
+	if (stream->cpu < 0 || !stream->has_time)
+		return false;
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct event_class *class = trace->classes[c];
+
+		if (class->part != stream->part || class->stream_id != stream->id)
+			continue;
+		if (row[c].nsection)
+			return false;
+		tells = tells || own->tellers[c].plain;
+	}
+	return tells;
+}
+
+/* ---- events ---- */
+
+struct reading {
+	struct contradictions *own;
+	struct watched *stream;
+	struct run run;
+	uint32_t entry;
+	struct fields fields;
+	struct event event;
+	struct env env;
+};
+
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	struct reading *reading = arg;
+	const struct run *run = &reading->run;
+	struct error ignored; /* damage: told by who reads the events */
+
+	(void)event;
+	if (!run->reader->decoder_fields(run->decoder, run->batch, reading->entry,
+					 &reading->fields, &ignored))
+		return NULL;
+	return &reading->fields;
+}
+
+/* Turns to entry i of the run. */
+static void turn_to(struct reading *reading, uint32_t i)
+{
+	const struct batch *batch = reading->run.batch;
+
+	reading->entry = i;
+	reading->event = (struct event){.time = batch->time[i],
+					.stream = reading->run.stream,
+					.cpu = reading->run.cpu};
+	reading->env.program = reading->own->program;
+	reading->env.event = &reading->event;
+	reading->env.fields = NULL;
+	reading->env.slots = batch_slots(batch, i);
+	reading->env.decode = decode;
+	reading->env.arg = reading;
+}
+
+struct told { /* by one event */
+	bool was, is, ends;
+	int64_t before, after;
+};
+
+static struct told tell(struct reading *reading, const struct teller *teller)
+{
+	struct told told = {.ends = teller->ends};
+	struct plain_loaded loaded;
+
+	if (!teller->plain)
+		return told;
+	plain_load_event(teller->plain, &reading->env, &loaded);
+	plain_load_tests(teller->plain, &loaded);
+	for (uint32_t i = 0; i < teller->plain->nlines; i++) {
+		const struct plain_line *line = &teller->plain->lines[i];
+		int64_t value;
+
+		if ((loaded.had & line->needs) != line->needs ||
+		    (loaded.yes & line->tests) != line->tests)
+			continue;
+		value = (int64_t)loaded.values[line->value].u;
+		if (line->verb == VERB_SET) {
+			told.is = true;
+			told.after = value;
+		} else if (!told.was) {
+			told.was = true;
+			told.before = value;
+		}
+	}
+	return told;
+}
+
+static void claim_again(struct reading *reading, const struct told *told)
+{
+	const struct run *run = &reading->run;
+	struct claim_of *claim = &reading->stream->claim;
+	struct event event;
+
+	if (!told->was && !told->is && !told->ends)
+		return;
+	claim->known = told->is;
+	if (!told->is)
+		return;
+	run_event(reading->own->program->trace, run, reading->entry, &event);
+	claim->value = told->after;
+	claim->has_before = told->was;
+	claim->before = told->before;
+	claim->time = event.time;
+	claim->place = event.position;
+	claim->class = event.class;
+}
+
+/* ---- the events in between that support one value or the other ---- */
+
+/* Does the event say what the value is there? */
+static bool evidence(struct reading *reading, const struct teller *teller, int64_t *out)
+{
+	struct value found;
+	enum failure why;
+
+	if (!teller->evidence ||
+	    expr_eval(teller->evidence, &reading->env, &found, &why) != EVAL_VALUE ||
+	    found.kind != VALUE_INT)
+		return false;
+	*out = (int64_t)found.u;
+	return true;
+}
+
+static bool open_cursor(const struct contradictions *own, const struct stream *stream,
+			const uint64_t *classes, nstime begin, nstime end, bool backward,
+			struct events **out, struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	struct events_options options = {.begin = begin,
+					       .end = end,
+					       .backward = backward,
+					       .losses = true,
+					       .classes = classes};
+
+	if (!watched->only) {
+		watched->only = mem_new_array(own->program->trace->nstreams / 64 + 1,
+					      sizeof *watched->only);
+		watched->only[stream->index / 64] = UINT64_C(1) << stream->index % 64;
+	}
+	options.streams = watched->only;
+	return events_open(own->index, &options, out, err);
+}
+
+/*
+ * Backward from B: its value holds from the first of the events that support it without one that
+ * does not between them, the other one up to the last event that supports that. `stop`: B's value
+ * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
+ * still in the context of the thread that leaves, and events of that moment support nothing.
+ */
+static void weigh(struct contradiction *found, bool *stop, int64_t value, nstime time)
+{
+	*stop = *stop || value != found->told;
+	if (value == found->claimed)
+		found->from = time;
+	else if (!*stop)
+		found->until = time;
+}
+
+static bool find_support(struct contradictions *own, const struct stream *stream,
+			 struct contradiction *found, struct error *err)
+{
+	struct reading reading = {.own = own};
+	struct events *events;
+	enum step step = STEP_END;
+	const struct claim_of *claim = &own->streams[stream->index].claim;
+	bool stop = claim->has_before && claim->before == found->told;
+
+	found->from = NSTIME_MIN;
+	found->until = found->told_at - 1;
+	if (!open_cursor(own, stream, own->supporting, found->claimed_at + 1, found->told_at, true,
+			 &events, err))
+		return false;
+	while (found->from == NSTIME_MIN &&
+	       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
+		const struct run *run = &reading.run;
+
+		for (uint32_t i = run->first + run->count;
+		     i-- > run->first && found->from == NSTIME_MIN;) {
+			int64_t value;
+
+			turn_to(&reading, i);
+			if (evidence(&reading, &own->tellers[run->batch->class_index[i]], &value))
+				weigh(found, &stop, value, reading.event.time);
+		}
+	}
+	if (found->from == NSTIME_MIN)
+		found->from = found->claimed_at;
+	if (found->until < found->from)
+		found->until = found->from;
+	events_close(events);
+	return step != STEP_ERROR;
+}
+
+/* ---- comparing ---- */
+
+struct columns { /* of a run */
+	uint64_t before[BATCH_MAX], after[BATCH_MAX];
+};
+
+static void keep(struct watched *stream, const struct contradiction *found)
+{
+	size_t i;
+
+	stream->found = mem_grow(stream->found, stream->nfound, &stream->capacity,
+				 sizeof *stream->found);
+	for (i = stream->nfound; i > 0 && stream->found[i - 1].told_at > found->told_at; i--)
+		;
+	if (i > 0 && stream->found[i - 1].told_at == found->told_at &&
+	    stream->found[i - 1].claimed_at == found->claimed_at)
+		return; /* from a stretch that reaches as far */
+	memmove(&stream->found[i + 1], &stream->found[i],
+		(stream->nfound - i) * sizeof *stream->found);
+	stream->found[i] = *found;
+	stream->nfound++;
+}
+
+static bool contradict(struct reading *reading, const struct told *told, struct error *err)
+{
+	const struct claim_of *claim = &reading->stream->claim;
+	struct contradiction found = {.claimed_at = claim->time,
+				      .claimed = claim->value,
+				      .claimed_by = claim->place,
+				      .claimed_class = claim->class,
+				      .told_at = reading->event.time,
+				      .told = told->before};
+	struct event event;
+
+	if (found.told_at <= found.claimed_at)
+		return true; /* no time lies between them */
+	run_event(reading->own->program->trace, &reading->run, reading->entry, &event);
+	found.told_by = event.position;
+	found.told_class = event.class;
+	if (!find_support(reading->own, reading->run.stream, &found, err))
+		return false;
+	keep(reading->stream, &found);
+	return true;
+}
+
+static bool compare_entry(struct reading *reading, uint32_t i, struct error *err)
+{
+	const struct batch *batch = reading->run.batch;
+	const struct claim_of *claim = &reading->stream->claim;
+	struct told told;
+
+	turn_to(reading, i);
+	told = tell(reading, &reading->own->tellers[batch->class_index[i]]);
+	if (told.was && claim->known && told.before != claim->value &&
+	    !contradict(reading, &told, err))
+		return false;
+	claim_again(reading, &told);
+	if (told.was || told.is || told.ends)
+		reading->stream->at = batch->time[i];
+	return true;
+}
+
+/* All events of the run are of one class with columns, and can be decoded. */
+static bool load_columns(struct reading *reading, struct columns *out)
+{
+	const struct run *run = &reading->run;
+	uint32_t class = run->batch->class_index[run->first];
+	const struct teller *teller = &reading->own->tellers[class];
+	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
+
+	if (!teller->columns)
+		return false;
+	for (uint32_t i = 0; i < run->count; i++) {
+		entries[i] = (uint16_t)(run->first + i);
+		if (run->batch->class_index[run->first + i] != class)
+			return false;
+	}
+	return !run_column(run, &teller->before, entries, run->count, out->before, bad) &&
+	       !run_column(run, &teller->after, entries, run->count, out->after, bad);
+}
+
+/* As compare_entry() for each of the run. */
+static bool compare_columns(struct reading *reading, const struct columns *columns,
+			    struct error *err)
+{
+	const struct run *run = &reading->run;
+	struct claim_of *claim = &reading->stream->claim;
+	uint32_t last = run->count - 1;
+	struct told told = {.was = true, .is = true};
+	uint64_t says = (uint64_t)claim->value;
+	bool known = claim->known;
+
+	for (uint32_t i = 0; i < run->count; i++) {
+		bool differs = known && says != columns->before[i];
+
+		says = columns->after[i];
+		known = true;
+		if (!differs)
+			continue;
+		if (i > 0) {
+			told.before = (int64_t)columns->before[i - 1];
+			told.after = (int64_t)columns->after[i - 1];
+			turn_to(reading, run->first + i - 1);
+			claim_again(reading, &told);
+		}
+		told.before = (int64_t)columns->before[i];
+		turn_to(reading, run->first + i);
+		if (!contradict(reading, &told, err))
+			return false;
+	}
+	told.before = (int64_t)columns->before[last];
+	told.after = (int64_t)columns->after[last];
+	turn_to(reading, run->first + last);
+	claim_again(reading, &told);
+	reading->stream->at = run->batch->time[run->first + last];
+	return true;
+}
+
+static bool compare_run(struct reading *reading, struct error *err)
+{
+	const struct run *run = &reading->run;
+	struct columns columns;
+
+	if (!run->count)
+		reading->stream->claim.known = false;
+	if (run->count && load_columns(reading, &columns))
+		return compare_columns(reading, &columns, err);
+	for (uint32_t i = run->first; i < run->first + run->count; i++)
+		if (!compare_entry(reading, i, err))
+			return false;
+	return true;
+}
+
+/* What the last event before `begin` says. */
+static bool find_claim(struct contradictions *own, const struct stream *stream, nstime begin,
+		       struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	struct reading reading = {.own = own, .stream = watched};
+	struct events *events;
+	enum step step = STEP_END;
+
+	watched->claim.known = false;
+	if (begin == NSTIME_MIN)
+		return true;
+	if (!open_cursor(own, stream, own->telling, NSTIME_MIN, begin, true, &events, err))
+		return false;
+	/* Only what tells counts; a `was` without `=` says that nothing is known. */
+	while ((step = events_next_run(events, &reading.run, err)) == STEP_ITEM &&
+	       reading.run.count) {
+		struct told told;
+		uint32_t last = reading.run.first + reading.run.count - 1;
+		bool tells = false;
+
+		for (uint32_t i = last + 1; i-- > reading.run.first && !tells;) {
+			turn_to(&reading, i);
+			told = tell(&reading,
+				    &own->tellers[reading.run.batch->class_index[i]]);
+			tells = told.was || told.is || told.ends;
+			if (tells)
+				claim_again(&reading, &told);
+		}
+		if (tells)
+			break;
+	}
+	events_close(events);
+	return step != STEP_ERROR;
+}
+
+/* Reads on from `at` until an event tells at `end` or later, or all was read. */
+static bool read_on(struct contradictions *own, const struct stream *stream, nstime end,
+		    struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	struct reading reading = {.own = own, .stream = watched};
+	enum step step = STEP_ITEM;
+
+	while (watched->at < end &&
+	       (step = events_next_run(watched->forward, &reading.run, err)) == STEP_ITEM)
+		if (!compare_run(&reading, err))
+			return false;
+	if (step == STEP_END)
+		watched->at = NSTIME_MAX;
+	return step != STEP_ERROR;
+}
+
+/* ---- stretches ---- */
+
+static void add_stretch(struct watched *watched, nstime begin, nstime end)
+{
+	size_t kept = 0, place = 0;
+
+	for (size_t i = 0; i < watched->nstretches; i++) {
+		const struct stretch *other = &watched->stretches[i];
+
+		if (other->end < begin || other->begin > end) {
+			place += other->end < begin;
+			watched->stretches[kept++] = *other;
+			continue;
+		}
+		begin = other->begin < begin ? other->begin : begin;
+		end = other->end > end ? other->end : end;
+	}
+	watched->stretches = mem_grow(watched->stretches, kept, &watched->stretches_capacity,
+				      sizeof *watched->stretches);
+	memmove(&watched->stretches[place + 1], &watched->stretches[place],
+		(kept - place) * sizeof *watched->stretches);
+	watched->stretches[place] = (struct stretch){begin, end};
+	watched->nstretches = kept + 1;
+}
+
+/* The end of what is known from `begin` on; `begin`: nothing is. */
+static nstime known_until(const struct watched *watched, nstime begin)
+{
+	for (size_t i = watched->nstretches; i-- > 0;)
+		if (watched->stretches[i].begin <= begin && watched->stretches[i].end > begin)
+			return watched->stretches[i].end;
+	return begin;
+}
+
+static bool turn_cursor(struct contradictions *own, const struct stream *stream, nstime begin,
+			struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+
+	if (!find_claim(own, stream, begin, err))
+		return false;
+	watched->at = begin;
+	if (watched->forward)
+		return events_seek(watched->forward, begin, NSTIME_MAX, err);
+	return open_cursor(own, stream, own->telling, begin, NSTIME_MAX, false, &watched->forward,
+			   err);
+}
+
+/* Makes [begin, end) known. */
+static bool verify(struct contradictions *own, const struct stream *stream, nstime begin,
+		   nstime end, struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	nstime from = known_until(watched, begin);
+	bool good = true;
+
+	while (good && from < end) {
+		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
+			good = turn_cursor(own, stream, from, err);
+		good = good && read_on(own, stream, end, err);
+		if (good)
+			add_stretch(watched, from, watched->at);
+		from = known_until(watched, from);
+	}
+	if (!good) { /* where the cursor stands nobody knows */
+		events_close(watched->forward);
+		watched->forward = NULL;
+	}
+	return good;
+}
+
+/* ---- as struct inferred has it ---- */
+
+static bool watches(void *arg, const struct stream *stream)
+{
+	const struct contradictions *own = arg;
+
+	return own->watches[stream->index];
+}
+
+static bool find(void *arg, const struct stream *stream, nstime begin, nstime end,
+		 void (*add)(void *to, const struct inferred_loss *loss), void *to, nstime *reached,
+		 struct error *err)
+{
+	struct contradictions *own = arg;
+	struct watched *watched = &own->streams[stream->index];
+	bool good;
+
+	pthread_mutex_lock(&watched->lock);
+	good = verify(own, stream, begin, end, err);
+	*reached = good ? known_until(watched, begin) : begin;
+	for (size_t i = 0; good && i < watched->nfound; i++) {
+		const struct contradiction *found = &watched->found[i];
+		struct inferred_loss loss = {found->from, found->claimed, found->told};
+
+		if (loss.time >= begin && loss.time < *reached)
+			add(to, &loss);
+		loss.time = found->until;
+		if (loss.time > found->from && loss.time >= begin && loss.time < *reached)
+			add(to, &loss);
+	}
+	pthread_mutex_unlock(&watched->lock);
+	return good;
+}
+
+bool contradictions_of(struct contradictions *own, const struct stream *stream,
+		       void (*each)(void *arg, const struct contradiction *found), void *arg,
+		       struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	bool good = true;
+
+	if (!own->watches[stream->index])
+		return true;
+	pthread_mutex_lock(&watched->lock);
+	good = verify(own, stream, NSTIME_MIN, NSTIME_MAX, err);
+	for (size_t i = 0; good && i < watched->nfound; i++)
+		each(arg, &watched->found[i]);
+	pthread_mutex_unlock(&watched->lock);
+	return good;
+}
+
+bool contradictions_at(struct contradictions *own, const struct stream *stream, nstime t,
+		       struct contradiction *out)
+{
+	struct watched *watched = &own->streams[stream->index];
+	bool has = false;
+
+	pthread_mutex_lock(&watched->lock);
+	for (size_t i = 0; i < watched->nfound && !has; i++) {
+		has = watched->found[i].from <= t && t <= watched->found[i].until;
+		*out = watched->found[i];
+	}
+	pthread_mutex_unlock(&watched->lock);
+	return has;
+}
+
+/* ---- the whole ---- */
+
+const struct inferred *contradictions_inferred(const struct contradictions *contradictions)
+{
+	return contradictions ? &contradictions->inferred : NULL;
+}
+
+static bool tells(void *arg, const struct stream *stream, const struct packet_info *info)
+{
+	const struct contradictions *own = arg;
+	const struct sketch_of packet = sketch_of(stream, info);
+	const struct sketch_wanted wanted = {.always = own->telling, .keyed = own->none};
+	struct packet_range ignored;
+
+	return !own->sketches ||
+	       sketches_ask(own->sketches, &packet, &wanted, &ignored) != SKETCHED_CANNOT;
+}
+
+struct contradictions *contradictions_new(struct index *index, struct program *program,
+					  struct sketches *sketches)
+{
+	const struct trace *trace = program->trace;
+	struct contradictions *own;
+	bool any = false;
+	uint32_t shape;
+
+	if (!index || !program->rules->nmirrors)
+		return NULL;
+	own = mem_new(sizeof *own);
+	own->index = index;
+	own->program = program;
+	own->arena = arena_new();
+	own->sketches = sketches;
+	own->inferred = (struct inferred){watches, find, tells, own};
+	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
+	own->tellers = mem_new_array(trace->nclasses + 1, sizeof *own->tellers);
+	own->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->telling);
+	own->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->supporting);
+	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
+	own->watches = mem_new_array(trace->nstreams + 1, sizeof *own->watches);
+	shape = ast_path_shape(program->rules->mirrors[0]->path, program->attrs,
+			       program->analysis->prefix);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		add_class(own, program->rules->mirrors[0], shape, trace->classes[c]);
+	for (size_t s = 0; s < trace->nstreams; s++) {
+		pthread_mutex_init(&own->streams[s].lock, NULL);
+		own->watches[s] = may_watch(own, trace->streams[s]);
+		any = any || own->watches[s];
+	}
+	if (any)
+		return own;
+	contradictions_free(own);
+	return NULL;
+}
+
+void contradictions_free(struct contradictions *own)
+{
+	if (!own)
+		return;
+	for (size_t s = 0; s < own->program->trace->nstreams; s++) {
+		struct watched *watched = &own->streams[s];
+
+		events_close(watched->forward);
+		mem_free(watched->found);
+		mem_free(watched->stretches);
+		mem_free(watched->only);
+		pthread_mutex_destroy(&watched->lock);
+	}
+	mem_free(own->streams);
+	mem_free(own->watches);
+	mem_free(own->tellers);
+	mem_free(own->telling);
+	mem_free(own->supporting);
+	mem_free(own->none);
+	arena_free(own->arena);
+	mem_free(own);
+}

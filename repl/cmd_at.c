@@ -33,6 +33,36 @@ struct at {
 
 /* Output -------------------------------------------------------------------------------------- */
 
+static void json_side(struct sink *out, const char *key, nstime t, int64_t value,
+		      const struct event_class *class, const struct position *place)
+{
+	sink_printf(out, "\"%s\":{\"t\":%lld,\"value\":%lld,\"event\":", key, (long long)t,
+		    (long long)value);
+	json_text(out, class ? class->name : NULL);
+	sink_printf(out, ",\"packet\":%llu,\"index\":%u}", (unsigned long long)place->offset,
+		    place->index);
+}
+
+/* How a loss is known, and of a contradiction the two events. */
+static void json_loss(struct sink *out, const struct answer *answer)
+{
+	const struct contradiction *between = &answer->why_between;
+
+	if (answer->why_class || answer->why_loss == LOSS_TOLD)
+		return;
+	if (answer->why_loss == LOSS_ENDED) {
+		sink_text(out, ",\"ended\":true");
+		return;
+	}
+	sink_text(out, ",\"contradiction\":{");
+	json_side(out, "claimed", between->claimed_at, between->claimed,
+		  between->claimed_class, &between->claimed_by);
+	sink_text(out, ",");
+	json_side(out, "told", between->told_at, between->told, between->told_class,
+		  &between->told_by);
+	sink_text(out, "}");
+}
+
 static void json_why(struct at *at, struct sink *out, const struct answer *answer)
 {
 	const struct trace *trace = at->session->trace;
@@ -61,7 +91,9 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 	}
 	sink_text(out, ",\"rules\":");
 	json_text(out, answer->why_file);
-	sink_printf(out, ",\"line\":%u}}\n", answer->why_line);
+	sink_printf(out, ",\"line\":%u", answer->why_line);
+	json_loss(out, answer);
+	sink_text(out, "}}\n");
 }
 
 static bool json_answer(struct at *at, const struct answer *answer)
@@ -85,6 +117,17 @@ static bool json_answer(struct at *at, const struct answer *answer)
 	return sink_row(out);
 }
 
+/* The two events that contradict each other. */
+static void text_between(struct at *at, struct sink *out, const struct contradiction *between)
+{
+	sink_printf(out, ": %s at ", between->claimed_class->name);
+	time_add(&at->times, between->claimed_at, out);
+	sink_printf(out, " says %lld, %s at ", (long long)between->claimed,
+		    between->told_class->name);
+	time_add(&at->times, between->told_at, out);
+	sink_printf(out, " says it was %lld", (long long)between->told);
+}
+
 static void text_why(struct at *at, struct sink *out, const struct answer *answer)
 {
 	const struct trace *trace = at->session->trace;
@@ -98,8 +141,12 @@ static void text_why(struct at *at, struct sink *out, const struct answer *answe
 	}
 	if (answer->why_class)
 		sink_text(out, answer->why_class->name);
+	else if (answer->why_time == NSTIME_MIN)
+		sink_text(out, "initial");
 	else
-		sink_text(out, answer->why_time == NSTIME_MIN ? "initial" : "events lost");
+		sink_text(out, answer->why_loss == LOSS_ENDED      ? "the stream ended"
+			       : answer->why_loss == LOSS_INFERRED ? "events are missing"
+								   : "events lost");
 	if (answer->why_time != NSTIME_MIN) {
 		sink_text(out, " at ");
 		time_add(&at->times, answer->why_time, out);
@@ -113,6 +160,8 @@ static void text_why(struct at *at, struct sink *out, const struct answer *answe
 		else
 			sink_printf(out, " (%s)", stream->name);
 	}
+	if (!answer->why_class && answer->why_loss == LOSS_INFERRED)
+		text_between(at, out, &answer->why_between);
 	if (answer->why_file)
 		sink_printf(out, " by %s:%u", answer->why_file, answer->why_line);
 }

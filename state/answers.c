@@ -1,5 +1,6 @@
 /* answers.c - what was found, sorted and copied for whoever asked; and computed attributes */
 #include "engine/base/mem.h"
+#include "index/recorded.h"
 #include "state/state_internal.h"
 
 #include <stdlib.h>
@@ -32,6 +33,20 @@ static int by_moment_and_path(const void *a, const void *b)
 	return x->attr == y->attr ? 0 : attr_compare(sorting, x->attr, y->attr);
 }
 
+/* How the loss at why_time is known. */
+static void explain_loss(const struct state *state, struct answer *out)
+{
+	const struct stream *stream = state->feed->trace->streams[out->why.stream];
+	struct recorded recorded;
+	struct error ignored; /* then it is a loss like others */
+
+	if (contradictions_at(state->found, stream, out->why_time, &out->why_between))
+		out->why_loss = LOSS_INFERRED;
+	else if (state->index && stream_recorded(state->index, stream, &recorded, &ignored) &&
+		 recorded.ended && recorded.end < out->why_time)
+		out->why_loss = LOSS_ENDED;
+}
+
 static void explain_writer(const struct state *state, const struct writer *writer,
 			   struct answer *out)
 {
@@ -50,6 +65,9 @@ static void explain_writer(const struct state *state, const struct writer *write
 	if (writer->line < program_statements(state->program) &&
 	    program_statement(state->program, writer->line))
 		out->why_file = program_place(state->program, writer->line, &out->why_line);
+	if (writer->order.source == UINT32_MAX && writer->order.rank > RANK_START &&
+	    writer->order.rank < RANK_END)
+		explain_loss(state, out);
 }
 
 static void finish_one(struct state *state, const struct record *record, const char *path,
@@ -64,7 +82,7 @@ static void finish_one(struct state *state, const struct record *record, const c
 	if (answer->value.kind == VALUE_STRING)
 		answer->value.text =
 			arena_strndup(out->arena, answer->value.text, answer->value.len);
-	if (why)
+	if (why && (record->fact.written || answer->value.kind != VALUE_UNKNOWN))
 		explain_writer(state, &record->fact.writer, answer);
 }
 

@@ -687,10 +687,15 @@ bool contradictions_of(struct contradictions *own, const struct stream *stream,
 bool contradictions_at(struct contradictions *own, const struct stream *stream, nstime t,
 		       struct contradiction *out)
 {
-	struct watched *watched = &own->streams[stream->index];
+	struct watched *watched;
+	struct error ignored; /* who asked has read these packets */
 	bool has = false;
 
+	if (!own || !own->watches[stream->index] || t == NSTIME_MAX)
+		return false;
+	watched = &own->streams[stream->index];
 	pthread_mutex_lock(&watched->lock);
+	verify(own, stream, t, t + 1, &ignored);
 	for (size_t i = 0; i < watched->nfound && !has; i++) {
 		has = watched->found[i].from <= t && t <= watched->found[i].until;
 		*out = watched->found[i];

@@ -13,7 +13,11 @@
 #ifndef STATE_CONTRADICTIONS_H
 #define STATE_CONTRADICTIONS_H
 
-#include "state/program.h"
+#include "index/events.h"
+
+struct index;
+struct program;
+struct sketches;
 
 struct contradictions;
 
@@ -42,7 +46,7 @@ const struct inferred *contradictions_inferred(const struct contradictions *cont
 bool contradictions_of(struct contradictions *contradictions, const struct stream *stream,
 		       void (*each)(void *arg, const struct contradiction *found), void *arg,
 		       struct error *err);
-/* The one that makes things unknown at time t of that stream; false: none was found so far. */
+/* The one that makes things unknown at time t, of that stream; false: there is none. NULL has none. */
 bool contradictions_at(struct contradictions *contradictions, const struct stream *stream,
 		       nstime t, struct contradiction *out);
 

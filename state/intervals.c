@@ -586,6 +586,19 @@ static bool ask(struct state *state, const struct question *question, const stru
 	return ok;
 }
 
+/* Outside of the recording nothing holds, whatever held at its end. */
+static bool ask_recorded(struct state *state, struct question *question, const struct sums_sink *to,
+			 struct error *err)
+{
+	nstime begin, end;
+
+	if (!feed_recorded(state->feed, &begin, &end, err))
+		return false;
+	if (question->begin > end || question->end <= begin)
+		return true;
+	return ask(state, question, to, err);
+}
+
 bool state_intervals(struct state *state, nstime begin, nstime end,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
@@ -594,7 +607,8 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 	struct question question = {
 		.begin = begin, .end = end, .queries = queries, .nqueries = nqueries};
 
-	return ask(state, &question, &(struct sums_sink){.interval = each, .arg = arg}, err);
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
 }
 
 bool state_intervals_within(struct state *state, nstime begin, nstime end,
@@ -608,7 +622,8 @@ bool state_intervals_within(struct state *state, nstime begin, nstime end,
 				    .queries = queries,
 				    .nqueries = nqueries};
 
-	return ask(state, &question, &(struct sums_sink){.interval = each, .arg = arg}, err);
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
 }
 
 bool state_sums(struct state *state, const nstime *edges, size_t nedges,

@@ -100,30 +100,90 @@ static bool uses_stored(struct state *state, const struct moment *moments, size_
 	       stored_of(state) != NULL;
 }
 
+static bool answer(struct state *state, const struct moment *moments, size_t nmoments,
+		   struct wanted *wanted, bool why, struct records *records, struct error *err)
+{
+	struct choice choice = {0};
+	bool done = false, ok;
+
+	if (!why && uses_stored(state, moments, nmoments)) {
+		ok = stored_at(state->stored, moments, nmoments, wanted, records, err);
+		done = true;
+	} else {
+		ok = choose_at(state, wanted, &choice, err);
+	}
+	if (ok && choice.backward && nmoments)
+		ok = backward_at(state, &choice, moments, nmoments, wanted, records, &done, err);
+	if (ok && !done && nmoments)
+		ok = forward_at(state, moments, nmoments, wanted, records, err);
+	choice_release(&choice);
+	return ok;
+}
+
+/* Outside of the recording nothing is known: what was asked for by name is unknown there. */
+static void record_unknown(const struct wanted *wanted, uint32_t moment, struct records *records)
+{
+	const struct fact unknown = {.value = {.kind = VALUE_UNKNOWN},
+				     .since = NSTIME_MIN,
+				     .writer = {.class_index = UINT32_MAX, .line = UINT32_MAX}};
+
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		records_add(records, moment, wanted->attrs[i], &unknown);
+}
+
+bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err)
+{
+	return feed_recorded(state->feed, begin, end, err);
+}
+
+static bool lies_outside(const struct moment *moment, nstime begin, nstime end)
+{
+	nstime at = moment->t - (moment->before && moment->t > NSTIME_MIN);
+
+	return at < begin || at > end;
+}
+
+/* Evaluation sees the moments inside of the recording. */
+static bool answer_inside(struct state *state, const struct moment *moments, size_t nmoments,
+			  struct wanted *wanted, bool why, struct records *records,
+			  struct error *err)
+{
+	struct moment *inside = mem_new_array(nmoments + 1, sizeof *inside);
+	uint32_t *asked = mem_new_array(nmoments + 1, sizeof *asked);
+	size_t ninside = 0;
+	nstime begin, end;
+	bool ok = feed_recorded(state->feed, &begin, &end, err);
+
+	for (size_t i = 0; ok && i < nmoments; i++) {
+		if (lies_outside(&moments[i], begin, end))
+			continue;
+		asked[ninside] = (uint32_t)i;
+		inside[ninside++] = moments[i];
+	}
+	ok = ok && answer(state, inside, ninside, wanted, why, records, err);
+	for (size_t i = 0; ok && i < records->count; i++)
+		records->items[i].moment = asked[records->items[i].moment];
+	for (size_t i = 0; ok && i < nmoments; i++)
+		if (lies_outside(&moments[i], begin, end))
+			record_unknown(wanted, (uint32_t)i, records);
+	mem_free(inside);
+	mem_free(asked);
+	return ok;
+}
+
 bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
 	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
 	      struct error *err)
 {
 	struct records records = {0};
-	struct choice choice = {0};
 	struct wanted wanted;
-	bool done = false, ok;
+	bool ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	if (!why && uses_stored(state, moments, nmoments)) {
-		ok = stored_at(state->stored, moments, nmoments, &wanted, &records, err);
-		done = true;
-	} else {
-		ok = choose_at(state, &wanted, &choice, err);
-	}
-	if (ok && choice.backward && nmoments)
-		ok = backward_at(state, &choice, moments, nmoments, &wanted, &records, &done, err);
-	if (ok && !done && nmoments)
-		ok = forward_at(state, moments, nmoments, &wanted, &records, err);
+	ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
 	if (ok)
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);
-	choice_release(&choice);
 	wanted_release(&wanted);
 	return ok;
 }

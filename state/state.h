@@ -9,6 +9,7 @@
 
 #include "index/events.h"
 #include "index/index.h"
+#include "state/contradictions.h"
 #include "state/rule.h"
 #include "state/value.h"
 
@@ -42,6 +43,8 @@ struct answer {
 	nstime why_time;
 	uint32_t why_line;    /* of the rule file */
 	const char *why_file;
+	enum loss_kind why_loss;          /* of a loss: how it is known */
+	struct contradiction why_between; /* LOSS_INFERRED: of which events */
 };
 
 struct answers {
@@ -64,6 +67,12 @@ struct moment {
 bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
 	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
 	      struct error *err);
+
+/*
+ * What was recorded, both ends inclusive: outside all is unknown, whatever way answers. *begin >
+ * *end: nothing was.
+ */
+bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err);
 
 struct interval {
 	const char *path;

@@ -67,6 +67,7 @@ static void inherit(struct options *options, const struct options *outer)
 	options->stats |= outer->stats;
 	options->strict |= outer->strict;
 	options->progress |= outer->progress;
+	options->quiet |= outer->quiet;
 	options->no_index |= outer->no_index;
 	options->utc |= outer->utc;
 	options->index_dir = outer->index_dir;

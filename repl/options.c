@@ -87,6 +87,7 @@ static const struct option table[] = {
 	{{"--strict", NULL, "events that the tracer discarded count as damage", OPT_COMMON}, TAKE_FLAG, AT(strict)},
 	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
 	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
+	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, AT(quiet)},
 	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_COLOR, AT(color)},
 	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, AT(help)},
 	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, AT(version)},

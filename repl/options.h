@@ -57,7 +57,7 @@ struct options {
 	struct words words;    /* the command's own words, in order */
 	bool explain_only;     /* `explain COMMAND...`: cmd is that command */
 
-	bool help, version, stats, strict, progress;
+	bool help, version, stats, strict, progress, quiet;
 	enum when color;
 	struct words with, offsets, rules;
 	const char *input, *index_dir;

@@ -110,6 +110,22 @@ void say_error(const struct error *err)
 	write_line(NULL, text, err->kind == ERR_QUERY);
 }
 
+void session_note(struct session *session, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (session->options->quiet)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	pthread_mutex_lock(&said_lock);
+	progress_clear(session->progress);
+	pthread_mutex_unlock(&said_lock);
+	write_line("note", text, false);
+}
+
 static void say_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	static const char *const kinds[] = {"note", "warning", "damaged"};
@@ -120,7 +136,7 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
-	if (!again)
+	if (!again && !(kind == NOTICE_INFO && session->options->quiet))
 		write_line(kinds[kind], text, false);
 }
 

@@ -226,7 +226,8 @@ static bool use_where(struct bind_trace *bound, struct bind_filter *filter, cons
 	struct rules *rules = bound->rules;
 
 	if (!where_parse(text, &filter->where, err) || !open_state(bound, filter, &rules, err) ||
-	    !where_compile(filter->where, rules, trace, filter->program, &trace->notices, err))
+	    !where_compile(filter->where, rules, trace, filter->program, err) ||
+	    !where_lookup(filter->where, err))
 		return false;
 	drop_classes(filter, trace);
 	if (where_selects(filter->where)) {

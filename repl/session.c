@@ -514,5 +514,10 @@ bool session_range(struct session *session, nstime *begin, nstime *end, struct e
 		return error_while(err, "--begin");
 	if (options->end && !session_time(session, options->end, end, err))
 		return error_while(err, "--end");
-	return true;
+	if (*begin < *end)
+		return true;
+	return error_set(err, ERR_QUERY,
+			 "--begin %s, --end %s: the range is empty, it must end after it begins",
+			 options->begin ? options->begin : "of the prompt's range",
+			 options->end ? options->end : "of the prompt's range");
 }

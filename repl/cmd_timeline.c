@@ -324,7 +324,8 @@ static bool run_timeline(struct session *session, const struct options *options,
 		if (good && options->format != FORMAT_JSON && options->format != FORMAT_CSV)
 			good = find_names(&timeline, err);
 		good = good && draw(&timeline, sink, err);
-		if (good && !timeline.picture.nrows && limit)
+		if (good && !timeline.picture.nrows && limit &&
+		    (options->format != FORMAT_TEXT || options->svg))
 			asked_no_intervals(session, &timeline.wanteds);
 		picture_release(&timeline.picture);
 	}

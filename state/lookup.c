@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 320 };
-
 bool lookup_is_glob(const char *word)
 {
 	return strpbrk(word, "*?[") != NULL;
@@ -23,24 +21,17 @@ bool lookup_glob(const char *glob, const char *name, char separator)
 	return fnmatch(glob, name, 0) == 0 || (tail && fnmatch(glob, tail + 1, 0) == 0);
 }
 
-/* `did you mean "a"? ` with a blank behind it, or nothing. */
-static void nearest_hint(const struct nearest *nearest, char out[WORDS_MAX])
-{
-	if (nearest_words(nearest, out, WORDS_MAX - 1))
-		strcat(out, " ");
-}
-
 /* ---- events ---- */
 
 static bool missing_event(const struct trace *trace, const char *name, struct error *err)
 {
 	struct nearest nearest;
-	char hint[WORDS_MAX];
+	char hint[NEAREST_WORDS_MAX];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nclasses; i++)
 		nearest_offer(&nearest, trace->classes[i]->name);
-	nearest_hint(&nearest, hint);
+	nearest_hint(&nearest, hint, sizeof hint);
 	return error_set(err, ERR_RANGE,
 			 "the trace has no event '%s': %s'yore info %s' lists event classes", name,
 			 hint, trace->path);
@@ -64,7 +55,7 @@ bool lookup_event(const struct trace *trace, const char *name, struct buf *note,
 static bool missing_stream(const struct trace *trace, const char *name, struct error *err)
 {
 	struct nearest nearest;
-	char hint[WORDS_MAX];
+	char hint[NEAREST_WORDS_MAX];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nstreams; i++) {
@@ -73,7 +64,7 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 		if (slash)
 			nearest_offer(&nearest, slash + 1);
 	}
-	nearest_hint(&nearest, hint);
+	nearest_hint(&nearest, hint, sizeof hint);
 	return error_set(err, ERR_RANGE, "the trace has no stream '%s': %s'yore info %s' lists streams",
 			 name, hint, trace->path);
 }
@@ -163,7 +154,7 @@ bool lookup_cpu(struct index *index, uint64_t low, uint64_t high, struct buf *no
 bool lookup_field(const struct trace *trace, const char *name, struct error *err)
 {
 	struct nearest nearest;
-	char hint[WORDS_MAX];
+	char hint[NEAREST_WORDS_MAX];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -177,7 +168,7 @@ bool lookup_field(const struct trace *trace, const char *name, struct error *err
 				if (!class->members[m].hidden)
 					nearest_offer(&nearest, class->members[m].name);
 		}
-	nearest_hint(&nearest, hint);
+	nearest_hint(&nearest, hint, sizeof hint);
 	return error_set(err, ERR_RANGE,
 			 "no event of the trace has a field '%s': %s'yore info %s' lists the fields of "
 			 "each event class",

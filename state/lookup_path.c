@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { NAMES_MOST = 16, EVENTS_MOST = 4, WORDS_MAX = 320 };
+enum { NAMES_MOST = 16, EVENTS_MOST = 4 };
 
 struct look {
 	const struct program *program;
@@ -178,17 +178,17 @@ static bool unknown_name(const struct look *look, const struct names *names, con
 {
 	const char *name = query_name(look->query, look->agreed);
 	struct nearest nearest;
-	char near[WORDS_MAX];
+	char near[NEAREST_WORDS_MAX];
 	struct buf list = {0}, rules = {0};
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < names->count; i++)
 		nearest_offer(&nearest, names->items[i]->text);
-	nearest_words(&nearest, near, sizeof near);
+	nearest_hint(&nearest, near, sizeof near);
 	names_words(names, &list);
 	lookup_rules_hint(look->program->rules, &rules);
-	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %s%sthere %s %s; %s", look->text,
-		  where, *where ? " has " : "", name, near, *near ? " " : "",
+	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
+		  where, *where ? " has " : "", name, near,
 		  names->count == 1 ? "is" : "are", buf_text(&list), buf_text(&rules));
 	buf_release(&list);
 	buf_release(&rules);
@@ -490,13 +490,33 @@ static bool look_up(const struct look *look, struct buf *note, struct error *err
 	return true;
 }
 
+/* Scripts and joins ask for the same few paths again and again. */
+static void remember(struct state *state, uint32_t attr)
+{
+	uint32_t room = attr + attr / 2 + 64;
+
+	if (attr >= state->nlooked) {
+		state->looked = mem_resize_zeroed(state->looked, state->nlooked, room, 1);
+		state->nlooked = room;
+	}
+	state->looked[attr] = 1;
+}
+
 bool lookup_path(struct state *state, const struct query *query, struct buf *note,
 		 struct error *err)
 {
+	uint32_t attr = query_attr(query, state->attrs);
+	size_t said = note ? note->len : 0;
 	struct look look;
 
+	if (attr < state->nlooked && state->looked[attr])
+		return true;
 	look_begin(&look, state->program, state->index, query);
-	return look_up(&look, note, err);
+	if (!look_up(&look, note, err))
+		return false;
+	if (attr != ATTR_ABSENT && note && note->len == said)
+		remember(state, attr);
+	return true;
 }
 
 bool lookup_path_of(const struct program *program, const struct query *query, struct error *err)

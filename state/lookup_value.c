@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { SHOWN_MOST = 16, VIEWS_DEEP = 8, WORDS_MAX = 320 };
+enum { SHOWN_MOST = 16, VIEWS_DEEP = 8 };
 
 struct constants {
 	const struct program *program;
@@ -113,7 +113,7 @@ static bool never(const struct constants *all, const struct query *query, const 
 {
 	struct buf wanted = {0}, list = {0}, names = {0};
 	struct nearest nearest;
-	char near[WORDS_MAX];
+	char near[NEAREST_WORDS_MAX];
 	size_t at = 0;
 
 	value_words(value, &wanted);
@@ -128,9 +128,9 @@ static bool never(const struct constants *all, const struct query *query, const 
 	}
 	for (size_t i = 0; i < all->count; i++, at += strlen(names.data + at) + 1)
 		nearest_offer(&nearest, names.data + at);
-	nearest_words(&nearest, near, sizeof near);
-	error_set(err, ERR_RANGE, "path '%s': its value is never '%s': %s%sthe rules write %s%s",
-		  query_text(query), buf_text(&wanted), near, *near ? " " : "", buf_text(&list),
+	nearest_hint(&nearest, near, sizeof near);
+	error_set(err, ERR_RANGE, "path '%s': its value is never '%s': %sthe rules write %s%s",
+		  query_text(query), buf_text(&wanted), near, buf_text(&list),
 		  all->count > SHOWN_MOST ? ", ..." : "");
 	buf_release(&wanted);
 	buf_release(&list);

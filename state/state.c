@@ -68,6 +68,7 @@ void state_close(struct state *state)
 	catalog_free(state->catalog);
 	program_free(state->program);
 	arena_free(state->scratch);
+	mem_free(state->looked);
 	mem_free(state->failures);
 	if (state->index)
 		feed_over_index_free(state->feed);

@@ -390,7 +390,8 @@ static int trace_intervals(lua_State *L)
 	done = bind_get_state(bound, &state, &err);
 	if (done)
 		look_up_paths(L, question, state);
-	done = done && state_intervals(state, begin, end, (const struct query *const *)question->queries,
+	done = done &&
+	       state_intervals(state, begin, end, (const struct query *const *)question->queries,
 			       question->count, each_interval, &walk, &err);
 	question_end(question);
 	if (walk.failed)

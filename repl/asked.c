@@ -82,8 +82,9 @@ static bool is_outside(struct session *session, const struct range *range)
 
 	if (!session_bounds(session, &first, &last, &err)) {
 		if (err.kind == ERR_RANGE)
-			session_note(session, "the trace has no event: 'yore check %s' says whether "
-					      "it is damaged",
+			session_note(session,
+				     "the trace has no event: 'yore check %s' says whether "
+				     "it is damaged",
 				     session->path);
 		return true;
 	}
@@ -224,7 +225,8 @@ static bool blame_range(struct session *session, struct options *options, const 
 	}
 	bool after = find(session, options, range->end, NSTIME_MAX, false, &t);
 	if (after) {
-		buf_add_text(&text, before ? ", the first after it at " : "the first after it is at ");
+		buf_add_text(&text,
+			     before ? ", the first after it at " : "the first after it is at ");
 		time_words(session, t, &text);
 	}
 	session->has_range = prompt;
@@ -270,7 +272,8 @@ static bool was_noted(struct session *session, const struct options *options)
 			name = lookup_glob(options->names.items[n], trace->classes[i]->name, ':');
 	for (size_t n = 0; n < options->streams.count; n++)
 		for (size_t i = 0; i < trace->nstreams && !stream; i++)
-			stream = lookup_glob(options->streams.items[n], trace->streams[i]->name, '/');
+			stream = lookup_glob(options->streams.items[n], trace->streams[i]->name,
+					     '/');
 	for (size_t n = 0; n < options->cpus.count && !cpu; n++)
 		cpu = filter_has_cpu(session, options->cpus.items[n]);
 	return !name || !stream || !cpu;
@@ -295,8 +298,7 @@ void asked_no_events(struct session *session, const struct options *options)
 	if (!is_outside(session, &range) && !was_noted(session, options) &&
 	    !(count > 1 && blame_filter(session, &copy, filters, count, &range)) &&
 	    !(range.limited && blame_range(session, &copy, &range)) &&
-	    !(range.limited && count == 1 &&
-	      blame_filter(session, &copy, filters, count, &range)))
+	    !(range.limited && count == 1 && blame_filter(session, &copy, filters, count, &range)))
 		blame_all(session, filters, count, &range);
 	trace->notices = notices;
 	atomic_store(&trace->damaged, damaged);
@@ -334,8 +336,9 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 				     "%s was never '%s' %s: 'state' lists the values that it had",
 				     path, buf_text(&value), where);
 		} else {
-			session_note(session, "%s has no value %s: it is unknown or none throughout",
-				     path, where);
+			session_note(session,
+				     "%s has no value %s: it is unknown or none throughout", path,
+				     where);
 		}
 	}
 	buf_release(&value);

@@ -296,7 +296,8 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 			if (!query_parse(word, &at->queries[at->nqueries], err))
 				return false;
 			at->nqueries++;
-			if (!asked_path(at->session, at->queries[at->nqueries - 1], NULL, NULL, err))
+			if (!asked_path(at->session, at->queries[at->nqueries - 1], NULL, NULL,
+					err))
 				return false;
 		} else if (session_time(at->session, word, &t, err)) {
 			add_moment(at, t);
@@ -341,8 +342,9 @@ static bool run_at(struct session *session, const struct options *options, struc
 		if (rows)
 			rows_finish(&at.rows);
 		if (ok && !at.answered && at.nqueries)
-			session_note(session, "no attribute that matches has a value at this "
-					      "moment: 'yore info %s' says what can be asked",
+			session_note(session,
+				     "no attribute that matches has a value at this "
+				     "moment: 'yore info %s' says what can be asked",
 				     session->path);
 	}
 	for (size_t i = 0; i < at.nqueries; i++)

@@ -6,6 +6,7 @@
  */
 #include "convert/convert.h"
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
@@ -20,7 +21,7 @@ struct work {
 	struct filter *filter;
 	struct convert *convert;
 	struct error failed; /* of a callback that can only stop */
-	uint64_t events; /* that were converted */
+	uint64_t events;     /* that were converted */
 };
 
 /* ---- events ---- */
@@ -243,17 +244,24 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 	const char *path = options->words.items[0];
 	const struct convert_kind *kind =
 		options->to ? convert_kind_named(options->to) : convert_kind_of_path(path);
-	char names[128] = "";
+	char names[128] = "", hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+	bool like = false;
 
 	if (kind)
 		return kind;
+	nearest_begin(&nearest, options->to ? options->to : "");
 	for (size_t i = 0; convert_kind(i); i++) {
 		size_t len = strlen(names);
 		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
 			 convert_kind(i)->name);
+		nearest_offer(&nearest, convert_kind(i)->name);
 	}
 	if (options->to)
-		error_set(err, ERR_QUERY, "--to: '%s' is none of %s", options->to, names);
+		like = nearest_words(&nearest, hint, sizeof hint);
+	if (options->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s", options->to, names,
+			  like ? ": " : "", hint);
 	else
 		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
 			  path, names);

@@ -302,8 +302,10 @@ static bool dump_all(struct dump *dump, struct error *err)
 		    !dump_stream(dump, trace->streams[i], err))
 			return false;
 	if (dump->at && !dump->found)
-		return error_set(err, ERR_RANGE, "no packet has a byte at offset %llu",
-				 (unsigned long long)dump->offset);
+		return error_set(
+			err, ERR_RANGE,
+			"no packet has a byte at offset %llu: 'yore dump %s' lists packets",
+			(unsigned long long)dump->offset, trace->path);
 	return true;
 }
 
@@ -331,7 +333,8 @@ static bool run_dump(struct session *session, const struct options *options, str
 	dump.left = options->has_limit ? options->limit : UINT64_MAX;
 	if (options->at_offset && !parse_offset(&dump, options->at_offset, err))
 		return false;
-	if (!filter_look_up_streams(session, options, err) || !session_times(session, &dump.times, err))
+	if (!filter_look_up_streams(session, options, err) ||
+	    !session_times(session, &dump.times, err))
 		return false;
 	if (rows)
 		rows_begin(&dump.rows, sink, options->format, columns,

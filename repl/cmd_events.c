@@ -30,7 +30,7 @@ struct show {
 	struct filter *filter;
 	struct event_rows *rows; /* when they are written */
 	enum mode mode;
-	bool shown; /* some row was written */
+	bool shown;          /* some row was written */
 	bool backward;       /* the range that is gone through */
 	uint64_t left, skip; /* rows that may still come; that are passed over first */
 	uint64_t count;      /* events, or rows that were probed */
@@ -390,8 +390,7 @@ static bool show_rows(struct show *show, struct error *err)
 
 static bool show_wants_rows(const struct options *options)
 {
-	return !(options->has_limit && !options->limit) &&
-	       !(options->around && !options->context);
+	return !(options->has_limit && !options->limit) && !(options->around && !options->context);
 }
 
 static bool run_events(struct session *session, const struct options *options, struct sink *sink,

@@ -283,11 +283,10 @@ static bool bad_option(const struct parse *parse, const char *word, struct error
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].info.group & groups_of(cmd))
 			nearest_offer(&nearest, table[i].info.name);
-	return error_set(err, ERR_QUERY, "%s: no such option%s%s: %s'%s%s%s' lists them", word,
-			 cmd ? " of " : "", cmd ? cmd->name : "",
-			 nearest_hint(&nearest, hint, sizeof hint),
-			 parse->in_prompt ? "help" : "yore help", cmd ? " " : "",
-			 cmd ? cmd->name : "");
+	return error_set(
+		err, ERR_QUERY, "%s: no such option%s%s: %s'%s%s%s' lists them", word,
+		cmd ? " of " : "", cmd ? cmd->name : "", nearest_hint(&nearest, hint, sizeof hint),
+		parse->in_prompt ? "help" : "yore help", cmd ? " " : "", cmd ? cmd->name : "");
 }
 
 /* words[*i] is an option; *i ends at its last word. */

@@ -182,14 +182,9 @@ static void bound_search(const struct prompt *prompt, bool backward, struct even
 }
 
 /* The options of both: filters, and globs of events as words of their own. */
-static const struct cmd moves[] = {{.name = "next",
-				    .args = "[GLOB...]",
-				    .options = OPT_FILTER | OPT_STREAM,
-				    .max_words = -1},
-				   {.name = "prev",
-				    .args = "[GLOB...]",
-				    .options = OPT_FILTER | OPT_STREAM,
-				    .max_words = -1}};
+static const struct cmd moves[] = {
+	{.name = "next", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1},
+	{.name = "prev", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1}};
 
 static bool search(struct prompt *prompt, const struct options *options, bool backward,
 		   struct error *err)

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/symbols.h"
 #include "index/location.h"
+#include "repl/overlap.h"
 #include "repl/progress.h"
 #include "repl/sql_shell.h"
 
@@ -284,6 +285,8 @@ struct index *session_index(struct session *session, struct error *err)
 	struct index_options open = session_index_options(session);
 	if (!index_open(trace, &open, &session->index, err))
 		session->index = NULL;
+	else
+		overlap_note(session);
 	return session->index;
 }
 

@@ -33,7 +33,7 @@ static bool fail(const struct sql *sql, int code, struct error *err)
 			       : code == SQLITE_CORRUPT ? ERR_FORMAT
 			       : code == SQLITE_IOERR   ? ERR_IO
 			       : sqlite3_extended_errcode(sql->db) == SQL_CODE_RANGE ? ERR_RANGE
-							: ERR_QUERY;
+										     : ERR_QUERY;
 	int at = sqlite3_error_offset(sql->db);
 
 	if (kind == ERR_INTERRUPTED)

@@ -34,7 +34,7 @@ static bool of_packets(struct cpus *cpus, struct index *index, const struct stre
 		if (info.rec.cpu >= 0)
 			add(cpus, info.rec.cpu);
 		else
-			cpus->open |= stream->has_time;
+			cpus->open |= stream->has_time && !(info.rec.flags & PACKET_BEFORE_ALL);
 	}
 	return true;
 }

@@ -65,12 +65,12 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 			nearest_offer(&nearest, slash + 1);
 	}
 	nearest_hint(&nearest, hint, sizeof hint);
-	return error_set(err, ERR_RANGE, "the trace has no stream '%s': %s'yore info %s' lists streams",
-			 name, hint, trace->path);
+	return error_set(err, ERR_RANGE,
+			 "the trace has no stream '%s': %s'yore info %s' lists streams", name, hint,
+			 trace->path);
 }
 
-bool lookup_stream(const struct trace *trace, const char *name, struct buf *note,
-		   struct error *err)
+bool lookup_stream(const struct trace *trace, const char *name, struct buf *note, struct error *err)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (lookup_glob(name, trace->streams[i]->name, '/'))
@@ -99,7 +99,8 @@ static void cpus_words(struct cpus *cpus, struct buf *out)
 		qsort(cpus->items, cpus->count, sizeof *cpus->items, rising);
 	buf_add_text(out, cpus->count == 1 ? "CPU " : cpus->count ? "CPUs " : "no CPU");
 	for (size_t i = 0, end; i < cpus->count; i = end) {
-		for (end = i + 1; end < cpus->count && cpus->items[end] == cpus->items[end - 1] + 1;)
+		for (end = i + 1;
+		     end < cpus->count && cpus->items[end] == cpus->items[end - 1] + 1;)
 			end++;
 		buf_printf(out, "%s%d", i ? ", " : "", (int)cpus->items[i]);
 		if (end > i + 1)
@@ -124,7 +125,8 @@ static bool missing_cpu(const struct trace *trace, struct cpus *cpus, uint64_t l
 	cpus_words(cpus, &have);
 	if (!ok)
 		error_set(err, ERR_RANGE,
-			  "the trace has no CPU %llu, it has %s: 'yore info %s' lists streams and CPUs",
+			  "the trace has no CPU %llu, it has %s: 'yore info %s' lists streams and "
+			  "CPUs",
 			  (unsigned long long)low, buf_text(&have), trace->path);
 	else if (note)
 		buf_printf(note, "no CPU is from %llu to %llu: the trace has %s",
@@ -169,8 +171,9 @@ bool lookup_field(const struct trace *trace, const char *name, struct error *err
 					nearest_offer(&nearest, class->members[m].name);
 		}
 	nearest_hint(&nearest, hint, sizeof hint);
-	return error_set(err, ERR_RANGE,
-			 "no event of the trace has a field '%s': %s'yore info %s' lists the fields of "
-			 "each event class",
-			 name, hint, trace->path);
+	return error_set(
+		err, ERR_RANGE,
+		"no event of the trace has a field '%s': %s'yore info %s' lists the fields of "
+		"each event class",
+		name, hint, trace->path);
 }

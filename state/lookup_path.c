@@ -20,7 +20,7 @@ struct look {
 	struct index *index; /* NULL: CPUs are not looked up */
 	const struct attrs *attrs;
 	const struct query *query;
-	const char *text; /* of the path, canonical */
+	const char *text;       /* of the path, canonical */
 	uint32_t steps, agreed; /* of the path; as many as some shape agrees with */
 	bool found, beyond;     /* a shape is the path, or goes on behind it */
 };
@@ -141,8 +141,8 @@ static void names_behind(const struct look *look, struct names *out)
 {
 	*out = (struct names){0};
 	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
-		if (!lookup_has_shape(look->program, shape) ||
-		    agree(look, shape) < look->agreed || shape_depth(look, shape) <= look->agreed)
+		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->agreed ||
+		    shape_depth(look, shape) <= look->agreed)
 			continue;
 		uint32_t node =
 			shape_attr(look->attrs, beginning(look->attrs, shape, look->agreed + 1));
@@ -188,8 +188,8 @@ static bool unknown_name(const struct look *look, const struct names *names, con
 	names_words(names, &list);
 	lookup_rules_hint(look->program->rules, &rules);
 	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
-		  where, *where ? " has " : "", name, near,
-		  names->count == 1 ? "is" : "are", buf_text(&list), buf_text(&rules));
+		  where, *where ? " has " : "", name, near, names->count == 1 ? "is" : "are",
+		  buf_text(&list), buf_text(&rules));
 	buf_release(&list);
 	buf_release(&rules);
 	return false;
@@ -227,12 +227,14 @@ static bool wrong_host(const struct look *look, struct error *err)
 				  look->text, buf_text(&text), trace->path);
 	} else {
 		const char *rest = strstr(look->text, "]/");
-		wrong = !strncmp(look->text, "host[", 5) && rest && is_path(look->program, rest + 2);
+		wrong = !strncmp(look->text, "host[", 5) && rest &&
+			is_path(look->program, rest + 2);
 		if (wrong)
-			error_set(err, ERR_RANGE,
-				  "path '%s': the trace is of one host, and paths do not begin with "
-				  "it: did you mean '%s'? 'yore info %s' says the host",
-				  look->text, rest + 2, trace->path);
+			error_set(
+				err, ERR_RANGE,
+				"path '%s': the trace is of one host, and paths do not begin with "
+				"it: did you mean '%s'? 'yore info %s' says the host",
+				look->text, rest + 2, trace->path);
 	}
 	buf_release(&text);
 	return wrong;
@@ -356,10 +358,11 @@ static bool check_cpus(const struct look *look, struct error *err)
 		if (!key || key->kind != VALUE_INT || !look->index || !all_cpu(look, i))
 			continue;
 		if (key->negative)
-			return error_set(err, ERR_RANGE,
-					 "path '%s': a CPU is a number from 0 on; 'yore info %s' lists "
-					 "streams and CPUs",
-					 look->text, look->program->trace->path);
+			return error_set(
+				err, ERR_RANGE,
+				"path '%s': a CPU is a number from 0 on; 'yore info %s' lists "
+				"streams and CPUs",
+				look->text, look->program->trace->path);
 		if (!lookup_cpu(look->index, key->u, key->u, NULL, err))
 			return error_while(err, "path '%s'", look->text);
 	}

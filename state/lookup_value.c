@@ -39,8 +39,8 @@ static void add_map(struct constants *all, const char *name)
 	const struct rules *rules = all->program->rules;
 
 	for (size_t m = 0; m < rules->nmaps; m++)
-		for (size_t i = 0; !strcmp(rules->maps[m]->name, name) && i < rules->maps[m]->nentries;
-		     i++)
+		for (size_t i = 0;
+		     !strcmp(rules->maps[m]->name, name) && i < rules->maps[m]->nentries; i++)
 			add(all, &rules->maps[m]->entries[i].result);
 }
 
@@ -88,8 +88,7 @@ static void gather(struct constants *all, uint32_t shape)
 		}
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		const struct statement *statement = rules->statements[i];
-		if (program->analysis->statements[i].shape != shape ||
-		    verb_buries(statement->verb))
+		if (program->analysis->statements[i].shape != shape || verb_buries(statement->verb))
 			continue;
 		any = true;
 		if (statement->verb == VERB_SET || statement->verb == VERB_WAS)
@@ -146,10 +145,11 @@ bool lookup_value(struct state *state, const struct query *query, const struct v
 
 	if (value->kind == VALUE_NONE) {
 		if (note)
-			buf_printf(note,
-				   "intervals in which %s was none are not listed: 'state' lists the "
-				   "others, and 'at' says none at a moment",
-				   query_text(query));
+			buf_printf(
+				note,
+				"intervals in which %s was none are not listed: 'state' lists the "
+				"others, and 'at' says none at a moment",
+				query_text(query));
 		return true;
 	}
 	for (uint32_t shape = 1, n = shape_count(state->attrs); shape < n; shape++)

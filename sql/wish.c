@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+enum { LIST_FEW = 16 }; /* names of a list that are noted */
 enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
 
 /* ---- names ---- */
@@ -61,29 +62,33 @@ static void note_name(const struct names *names, const struct trace *trace, cons
 	struct nearest nearest;
 	char near[NEAREST_WORDS_MAX];
 
-	nearest_begin(&nearest, wanted);
-	for (size_t i = 0; i < names->count; i++) {
+	for (size_t i = 0; i < names->count; i++)
 		if (!strcmp(names->name(trace, i), wanted))
 			return;
+	nearest_begin(&nearest, wanted);
+	for (size_t i = 0; i < names->count; i++)
 		nearest_offer(&nearest, names->name(trace, i));
-	}
 	nearest_hint(&nearest, near, sizeof near);
 	notice(&trace->notices, NOTICE_INFO, "no %s is named '%s': %s'yore info %s' lists all",
 	       names->what, wanted, near, trace->path);
 }
 
+/* Names that a query says itself; of a list that may be any other's rows, a few. */
 static void note_names(const struct names *names, const struct trace *trace,
 		       const struct term *term, sqlite3_value *value)
 {
+	sqlite3_value *item;
+	size_t count = 0;
+
 	if (term->op != EQ)
 		return;
 	if (!term->in) {
-		if (sqlite3_value_type(value) == SQLITE_TEXT)
+		if (term->constant && sqlite3_value_type(value) == SQLITE_TEXT)
 			note_name(names, trace, (const char *)sqlite3_value_text(value));
 		return;
 	}
-	sqlite3_value *item;
-	for (int code = sqlite3_vtab_in_first(value, &item); code == SQLITE_OK && item;
+	for (int code = sqlite3_vtab_in_first(value, &item);
+	     code == SQLITE_OK && item && count++ < LIST_FEW;
 	     code = sqlite3_vtab_in_next(value, &item))
 		if (sqlite3_value_type(item) == SQLITE_TEXT)
 			note_name(names, trace, (const char *)sqlite3_value_text(item));
@@ -220,7 +225,7 @@ static void note_text(const struct trace *trace, const struct column *column,
 	bool number = time || column->kind == COLUMN_CPU ||
 		      (column->kind == COLUMN_FIELD && column->whole_number);
 
-	if (!number || term->in || sqlite3_value_numeric_type(value) != SQLITE_TEXT)
+	if (!number || term->in || !term->constant || sqlite3_value_numeric_type(value) != SQLITE_TEXT)
 		return;
 	const char *text = (const char *)sqlite3_value_text(value);
 	if (time)
@@ -241,7 +246,8 @@ static void note_text(const struct trace *trace, const struct column *column,
 /* cpu = N, where every stream says of which CPU it is. */
 static void note_cpu(const struct trace *trace, const struct term *term, sqlite3_value *value)
 {
-	if (term->op != EQ || term->in || sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
+	if (term->op != EQ || term->in || !term->constant ||
+	    sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
 		return;
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (trace->streams[i]->cpu < 0 ||

@@ -1,7 +1,9 @@
 /* trace.c - the flat tables of an opened trace; readers fill them part by part while it opens */
 #include "engine/trace.h"
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "engine/reader.h"
 
 #include <stdatomic.h>
@@ -110,6 +112,23 @@ uint64_t trace_bytes_read(const struct trace *trace)
 	return sum;
 }
 
+static void no_format(const char *format, struct error *err)
+{
+	const struct reader *reader;
+	char hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+	struct buf names = {0};
+
+	nearest_begin(&nearest, format);
+	for (size_t i = 0; (reader = reader_at(i)); i++) {
+		nearest_offer(&nearest, reader->format);
+		buf_printf(&names, "%s%s", i ? ", " : "", reader->format);
+	}
+	error_set(err, ERR_QUERY, "no format is named \"%s\": %sthere are %s", format,
+		  nearest_hint(&nearest, hint, sizeof hint), buf_text(&names));
+	buf_release(&names);
+}
+
 /* "ctf,key=value": the reader of that name, and what follows the comma. */
 static const struct reader *reader_asked_for(struct trace *trace, const char *input,
 					     const char **settings, struct error *err)
@@ -120,7 +139,7 @@ static const struct reader *reader_asked_for(struct trace *trace, const char *in
 
 	*settings = input[len] ? input + len + 1 : NULL;
 	if (!reader)
-		error_set(err, ERR_QUERY, "no format is named \"%s\"", format);
+		no_format(format, err);
 	return reader;
 }
 

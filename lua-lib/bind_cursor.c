@@ -10,8 +10,8 @@
 
 #include "engine/base/mem.h"
 #include "state/known.h"
+#include "state/lookup.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 struct bind_filter {
@@ -95,64 +95,86 @@ static bool progress(void *arg, nstime at, nstime first, nstime last)
 	return !bind_interrupted(arg);
 }
 
-static bool name_matches(const char *glob, const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	return !fnmatch(glob, name, 0) || (colon && !fnmatch(glob, colon + 1, 0));
-}
-
 static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
-		if (name_matches(glob, trace->classes[i]->name))
+		if (lookup_glob(glob, trace->classes[i]->name, ':'))
 			bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
 static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
-		if (!fnmatch(glob, trace->streams[i]->name, 0))
+		if (lookup_glob(glob, trace->streams[i]->name, '/'))
 			bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Option `name` of the table at `i`, one text or a list of them, each given to `mark`. */
-static uint64_t *read_globs(lua_State *L, int i, const char *name, const struct trace *trace,
-			    size_t count, uint64_t **bits,
-			    void (*mark)(const struct trace *, const char *, uint64_t *))
+/* Names that options say: how they are looked up, and how what matches is marked. */
+struct named_kind {
+	const char *option;
+	bool (*look_up)(const struct trace *trace, const char *name, struct buf *note,
+			struct error *err);
+	void (*mark)(const struct trace *trace, const char *glob, uint64_t *bits);
+};
+static const struct named_kind names_of_events = {"name", lookup_event, mark_classes};
+static const struct named_kind names_of_streams = {"stream", lookup_stream, mark_streams};
+
+/* The name on top of the stack. */
+static void take_name(lua_State *L, const struct named_kind *kind, const struct trace *trace,
+		      uint64_t *bits)
 {
-	int top = lua_gettop(L), type = lua_getfield(L, i, name);
+	struct buf note = {0};
+	struct error err;
+
+	if (lua_type(L, -1) != LUA_TSTRING)
+		luaL_error(L, "%s: a text or a list of texts is expected", kind->option);
+	const char *name = lua_tostring(L, -1);
+	if (!kind->look_up(trace, name, &note, &err)) {
+		error_while(&err, "%s", kind->option);
+		bind_raise(L, &err);
+	}
+	if (note.len)
+		notice(&trace->notices, NOTICE_INFO, "%s: %s", kind->option, buf_text(&note));
+	buf_release(&note);
+	kind->mark(trace, name, bits);
+}
+
+/* An option of the table at `i`, one text or a list of them. */
+static uint64_t *read_globs(lua_State *L, int i, const struct named_kind *kind,
+			    const struct trace *trace, size_t count, uint64_t **bits)
+{
+	int top = lua_gettop(L), type = lua_getfield(L, i, kind->option);
 
 	if (type == LUA_TNIL) {
 		lua_pop(L, 1);
 		return NULL;
 	}
 	*bits = mem_new_array(count / 64 + 1, sizeof **bits);
-	if (type == LUA_TSTRING)
-		mark(trace, lua_tostring(L, -1), *bits);
-	else if (type != LUA_TTABLE)
-		luaL_error(L, "%s: a text or a list of texts is expected", name);
+	if (type != LUA_TTABLE)
+		take_name(L, kind, trace, *bits);
 	else
-		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
-			if (lua_type(L, -1) != LUA_TSTRING)
-				luaL_error(L, "%s: a text or a list of texts is expected", name);
-			mark(trace, lua_tostring(L, -1), *bits);
-		}
+		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
+			take_name(L, kind, trace, *bits);
 	lua_settop(L, top);
 	return *bits;
 }
 
-static int32_t to_cpu(lua_State *L)
+static int32_t to_cpu(lua_State *L, struct index *index)
 {
+	struct error err;
 	int exact;
 	lua_Integer cpu = lua_tointegerx(L, -1, &exact);
 
 	if (!exact || cpu < 0 || cpu > INT32_MAX)
 		luaL_error(L, "cpu: a number or a list of numbers is expected");
+	if (!lookup_cpu(index, (uint64_t)cpu, (uint64_t)cpu, NULL, &err)) {
+		error_while(&err, "cpu");
+		bind_raise(L, &err);
+	}
 	return (int32_t)cpu;
 }
 
-static void read_cpus(lua_State *L, int i, struct bind_filter *filter)
+static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filter *filter)
 {
 	size_t count;
 
@@ -161,13 +183,13 @@ static void read_cpus(lua_State *L, int i, struct bind_filter *filter)
 		filter->cpus = mem_new_array(count + 1, sizeof *filter->cpus);
 		for (size_t n = 0; n < count; n++) {
 			lua_rawgeti(L, -1, (lua_Integer)n + 1);
-			filter->cpus[n] = to_cpu(L);
+			filter->cpus[n] = to_cpu(L, index);
 			lua_pop(L, 1);
 		}
 		filter->options.ncpus = count;
 	} else if (!lua_isnil(L, -1)) {
 		filter->cpus = mem_new_array(1, sizeof *filter->cpus);
-		filter->cpus[0] = to_cpu(L);
+		filter->cpus[0] = to_cpu(L, index);
 		filter->options.ncpus = 1;
 	}
 	filter->options.cpus = filter->cpus;
@@ -226,7 +248,8 @@ static bool use_where(struct bind_trace *bound, struct bind_filter *filter, cons
 	struct rules *rules = bound->rules;
 
 	if (!where_parse(text, &filter->where, err) || !open_state(bound, filter, &rules, err) ||
-	    !where_compile(filter->where, rules, trace, filter->program, &trace->notices, err))
+	    !where_compile(filter->where, rules, trace, filter->program, err) ||
+	    !where_lookup(filter->where, err))
 		return false;
 	drop_classes(filter, trace);
 	if (where_selects(filter->where)) {
@@ -260,11 +283,11 @@ static bool read_options(lua_State *L, int i, struct bind_trace *bound, struct b
 
 	options->begin = bind_opt_time(L, bound, i, "from", options->begin);
 	options->end = bind_opt_time(L, bound, i, "to", options->end);
-	options->classes = read_globs(L, i, "name", bound->trace, bound->trace->nclasses,
-				      &filter->classes, mark_classes);
-	options->streams = read_globs(L, i, "stream", bound->trace, bound->trace->nstreams,
-				      &filter->streams, mark_streams);
-	read_cpus(L, i, filter);
+	options->classes = read_globs(L, i, &names_of_events, bound->trace, bound->trace->nclasses,
+				      &filter->classes);
+	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
+				      &filter->streams);
+	read_cpus(L, i, bound->index, filter);
 	options->backward = read_flag(L, i, "reverse");
 	options->losses = read_flag(L, i, "losses");
 	return read_where(L, i, bound, filter, err);

@@ -8,6 +8,7 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
+#include "state/lookup.h"
 #include "state/rule.h"
 
 #include <string.h>
@@ -77,6 +78,27 @@ static void add_path(lua_State *L, struct question *question, int i)
 	if (!query_parse(lua_tostring(L, i), &question->queries[question->count], &err))
 		bind_raise(L, &err);
 	question->count++;
+}
+
+/* A name that is not there is a mistake of the script's. The question is ended before it raises. */
+static void look_up_paths(lua_State *L, struct question *question, struct state *state)
+{
+	const struct notices *notices = &question->bound->trace->notices;
+	struct buf note = {0};
+	struct error err;
+	bool ok = true;
+
+	for (size_t i = 0; i < question->count && ok; i++) {
+		buf_clear(&note);
+		ok = lookup_path(state, question->queries[i], &note, &err);
+		if (ok && note.len)
+			notice(notices, NOTICE_INFO, "%s", buf_text(&note));
+	}
+	buf_release(&note);
+	if (ok)
+		return;
+	question_end(question);
+	bind_raise(L, &err);
 }
 
 /* A path, or a list of them. */
@@ -234,8 +256,12 @@ static int trace_at(lua_State *L)
 	for (int i = 3; i <= last; i++)
 		add_paths(L, question, i);
 	question_begin(L, question, bound);
-	if (!bind_get_state(bound, &state, &err) ||
-	    !state_at(state, &moment, 1, (const struct query *const *)question->queries,
+	if (!bind_get_state(bound, &state, &err)) {
+		question_end(question);
+		return bind_fail(L, &err);
+	}
+	look_up_paths(L, question, state);
+	if (!state_at(state, &moment, 1, (const struct query *const *)question->queries,
 		      question->count, options.why, &question->answers, &err)) {
 		question_end(question);
 		return bind_fail(L, &err);
@@ -361,7 +387,10 @@ static int trace_intervals(lua_State *L)
 	add_paths(L, question, 2);
 	luaL_checkstack(L, 10, "intervals");
 	question_begin(L, question, bound);
-	done = bind_get_state(bound, &state, &err) &&
+	done = bind_get_state(bound, &state, &err);
+	if (done)
+		look_up_paths(L, question, state);
+	done = done &&
 	       state_intervals(state, begin, end, (const struct query *const *)question->queries,
 			       question->count, each_interval, &walk, &err);
 	question_end(question);

@@ -8,9 +8,11 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "index/location.h"
 #include "state/rule.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int bind_raise(lua_State *L, const struct error *err)
@@ -49,6 +51,21 @@ bool bind_interrupted(const struct bind_context *context)
 	return context->interrupted && *context->interrupted;
 }
 
+static void no_option(lua_State *L, const char *name, const char *const *known)
+{
+	char hint[NEAREST_WORDS_MAX], list[NEAREST_WORDS_MAX] = "";
+	struct nearest nearest;
+
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; known[i]; i++) {
+		size_t len = strlen(list);
+		nearest_offer(&nearest, known[i]);
+		snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known[i]);
+	}
+	luaL_error(L, "there is no option '%s': %sthere are %s", name,
+		   nearest_hint(&nearest, hint, sizeof hint), list);
+}
+
 void bind_check_options(lua_State *L, int i, const char *const *known)
 {
 	lua_pushnil(L);
@@ -60,7 +77,7 @@ void bind_check_options(lua_State *L, int i, const char *const *known)
 		while (known[n] && strcmp(known[n], lua_tostring(L, -2)) != 0)
 			n++;
 		if (!known[n])
-			luaL_error(L, "there is no option '%s'", lua_tostring(L, -2));
+			no_option(L, lua_tostring(L, -2), known);
 		lua_pop(L, 1);
 	}
 }

@@ -7,6 +7,7 @@
 #include "lua-lib/script_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +25,32 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- files ---- */
 
+static char **script_names(DIR *folder, size_t *count);
+
+static bool no_analysis(const struct script *script, const char *name, struct error *err)
+{
+	char hint[NEAREST_WORDS_MAX], **names = NULL;
+	DIR *folder = opendir(script->lua_dir);
+	struct nearest nearest;
+	size_t count = 0;
+
+	nearest_begin(&nearest, name);
+	if (folder) {
+		names = script_names(folder, &count);
+		closedir(folder);
+	}
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, names[i]);
+	nearest_hint(&nearest, hint, sizeof hint);
+	for (size_t i = 0; i < count; i++)
+		mem_free(names[i]);
+	mem_free(names);
+	return error_set(err, ERR_QUERY,
+			 "there is no analysis '%s': %s'yore run --list' names them; a script in "
+			 "this folder is ./%s",
+			 name, hint, name);
+}
+
 static bool find_file(const struct script *script, const char *name, struct buf *path,
 		      struct error *err)
 {
@@ -34,10 +61,7 @@ static bool find_file(const struct script *script, const char *name, struct buf 
 	buf_printf(path, "%s/%s.lua", script->lua_dir, name);
 	if (!access(buf_text(path), R_OK))
 		return true;
-	return error_set(err, ERR_QUERY,
-			 "there is no analysis '%s' (a script in this folder is ./%s; yore run "
-			 "--list names the analyses)",
-			 name, name);
+	return no_analysis(script, name, err);
 }
 
 bool script_is_file(const struct script *script, const char *name)

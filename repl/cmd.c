@@ -1,6 +1,7 @@
 /* cmd.c - the list of commands, found by name, and run from the prompt */
 #include "repl/cmd.h"
 
+#include "engine/base/nearest.h"
 #include "repl/cmds.h"
 #include "repl/progress.h"
 
@@ -12,6 +13,18 @@ const struct cmd *const commands[] = {
 	&cmd_state,      &cmd_when,  &cmd_longest, &cmd_diff,    &cmd_stats,  &cmd_timeline,
 	&cmd_run_script, &cmd_rules, &cmd_explain, &cmd_convert, &cmd_aux,    &cmd_sql,
 	&cmd_repl,       &cmd_help,  NULL};
+
+static void no_command(const char *name, struct error *err)
+{
+	char hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; commands[i]; i++)
+		nearest_offer(&nearest, commands[i]->name);
+	error_set(err, ERR_QUERY, "%s: neither a command nor a trace: %s'yore help' lists commands",
+		  name, nearest_hint(&nearest, hint, sizeof hint));
+}
 
 const struct cmd *cmd_find(const char *name, struct error *err)
 {
@@ -33,8 +46,7 @@ const struct cmd *cmd_find(const char *name, struct error *err)
 	if (hits > 1)
 		error_set(err, ERR_QUERY, "ambiguous: '%s' may be %s", name, buf_text(&all));
 	else if (!hits)
-		error_set(err, ERR_QUERY,
-			  "%s: neither a command nor a trace: 'yore help' lists commands", name);
+		no_command(name, err);
 	buf_release(&all);
 	return hits == 1 ? found : NULL;
 }
@@ -61,12 +73,12 @@ bool cmd_run(struct session *session, const struct options *options, struct sink
 	return ok;
 }
 
-/* What opened the trace holds for all of a prompt's commands. */
-static void inherit(struct options *options, const struct options *outer)
+void cmd_inherit(struct options *options, const struct options *outer)
 {
 	options->stats |= outer->stats;
 	options->strict |= outer->strict;
 	options->progress |= outer->progress;
+	options->quiet |= outer->quiet;
 	options->no_index |= outer->no_index;
 	options->utc |= outer->utc;
 	options->index_dir = outer->index_dir;
@@ -86,7 +98,7 @@ bool cmd_run_words(struct session *session, int nwords, char **words, struct sin
 	if (ok && !options.cmd)
 		ok = error_set(err, ERR_QUERY, "a command is missing");
 	if (ok) {
-		inherit(&options, session->options);
+		cmd_inherit(&options, session->options);
 		ok = cmd_run(session, &options, sink, err);
 	}
 	options_release(&options);

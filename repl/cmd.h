@@ -53,4 +53,7 @@ const struct cmd *cmd_find(const char *name, struct error *err);
 bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
 		   struct error *err);
 
+/* What opened the trace holds for all of a prompt's commands. */
+void cmd_inherit(struct options *options, const struct options *outer);
+
 #endif

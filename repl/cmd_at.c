@@ -6,6 +6,7 @@
  * question, so that a person gets an answer per line and a file gets few large ones.
  */
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
@@ -27,7 +28,7 @@ struct at {
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
-	size_t nmoments, capacity;
+	size_t nmoments, capacity, answered; /* moments that wait; answers so far */
 	bool many; /* rows begin with their moment */
 };
 
@@ -229,6 +230,7 @@ static bool ask(struct at *at, struct error *err)
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
+		at->answered += answers.count;
 		bool ok = at->options->format == FORMAT_JSON ? print_json(at, &answers)
 							     : print_text(at, &answers, err);
 		answers_release(&answers);
@@ -343,6 +345,9 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 			if (!query_parse(word, &at->queries[at->nqueries], err))
 				return false;
 			at->nqueries++;
+			if (!asked_path(at->session, at->queries[at->nqueries - 1], NULL, NULL,
+					err))
+				return false;
 		} else if (session_time(at->session, word, &t, err)) {
 			add_moment(at, t);
 		} else {
@@ -385,6 +390,11 @@ static bool run_at(struct session *session, const struct options *options, struc
 			ok = ask_from_input(&at, err);
 		if (rows)
 			rows_finish(&at.rows);
+		if (ok && !at.answered && at.nqueries)
+			session_note(session,
+				     "no attribute that matches has a value at this "
+				     "moment: 'yore info %s' says what can be asked",
+				     session->path);
 	}
 	for (size_t i = 0; i < at.nqueries; i++)
 		query_free(at.queries[i]);

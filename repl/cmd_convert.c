@@ -6,6 +6,8 @@
  */
 #include "convert/convert.h"
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/intervals.h"
@@ -19,6 +21,7 @@ struct work {
 	struct filter *filter;
 	struct convert *convert;
 	struct error failed; /* of a callback that can only stop */
+	uint64_t events;     /* that were converted */
 };
 
 /* ---- events ---- */
@@ -63,6 +66,7 @@ static bool convert_runs(struct work *work, struct events *events, struct error 
 			return true;
 		if (!run.count && !meet_loss(work, &run.loss, err))
 			return false;
+		work->events += run.count;
 		for (uint32_t i = 0; i < run.count; i++)
 			if (!convert_head(work, &run, run.first + i, err))
 				return false;
@@ -83,6 +87,7 @@ static bool convert_one(struct work *work, struct events *events, const struct e
 		return false;
 	if (!pass)
 		return true;
+	work->events++;
 	bool decoded = events_fields(events, event, &fields, &bad);
 	if (!decoded)
 		damaged(work, event->stream, event->class, event->time, &bad);
@@ -184,13 +189,17 @@ static bool ask_stretches(struct work *work, const struct wanteds *wanteds, stru
 	return false;
 }
 
-static bool ask(struct work *work, const struct words *paths, bool names, struct error *err)
+/* `own`: the paths are the user's. */
+static bool ask(struct work *work, const struct words *paths, bool names, bool own,
+		struct error *err)
 {
 	struct wanteds wanteds;
 
 	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
 		return false;
-	bool ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
+	bool ok = !own || asked_paths(work->session, &wanteds, err);
+	if (ok)
+		ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
 	wanteds_release(&wanteds);
 	return ok;
 }
@@ -211,9 +220,11 @@ static bool convert_state(struct work *work, const struct convert_kind *kind, st
 	const struct options *options = work->session->options;
 	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
 
-	if (!paths.count)
+	bool own = paths.count > 0;
+
+	if (!own)
 		paths = listed(kind->paths ? kind->paths : everything);
-	return ask(work, &paths, false, err);
+	return ask(work, &paths, false, own, err);
 }
 
 static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
@@ -223,7 +234,7 @@ static bool convert_names(struct work *work, const struct convert_kind *kind, st
 	if (!kind->names)
 		return true;
 	paths = listed(kind->names);
-	return ask(work, &paths, true, err);
+	return ask(work, &paths, true, false, err);
 }
 
 /* ---- the command ---- */
@@ -233,17 +244,24 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 	const char *path = options->words.items[0];
 	const struct convert_kind *kind =
 		options->to ? convert_kind_named(options->to) : convert_kind_of_path(path);
-	char names[128] = "";
+	char names[128] = "", hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+	bool like = false;
 
 	if (kind)
 		return kind;
+	nearest_begin(&nearest, options->to ? options->to : "");
 	for (size_t i = 0; convert_kind(i); i++) {
 		size_t len = strlen(names);
 		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
 			 convert_kind(i)->name);
+		nearest_offer(&nearest, convert_kind(i)->name);
 	}
 	if (options->to)
-		error_set(err, ERR_QUERY, "--to: '%s' is none of %s", options->to, names);
+		like = nearest_words(&nearest, hint, sizeof hint);
+	if (options->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s", options->to, names,
+			  like ? ": " : "", hint);
 	else
 		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
 			  path, names);
@@ -286,6 +304,7 @@ static bool run_convert(struct session *session, const struct options *options, 
 
 	(void)sink;
 	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
+	    !filter_look_up(session, options, err) ||
 	    !filter_open(session, options, false, &work.filter, err))
 		return false;
 	bool ok = convert_open(&describes, &work.convert, err);
@@ -293,6 +312,8 @@ static bool run_convert(struct session *session, const struct options *options, 
 		ok = (options->no_state || convert_names(&work, kind, err)) &&
 		     convert_events(&work, err) && (!state || convert_state(&work, kind, err)) &&
 		     convert_finish(work.convert, err);
+	if (ok && !work.events)
+		asked_no_events(session, options);
 	convert_close(work.convert);
 	filter_close(work.filter);
 	return ok;

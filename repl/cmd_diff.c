@@ -6,6 +6,7 @@
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
@@ -175,6 +176,9 @@ static bool parse_words(struct diff *diff, struct error *err)
 	for (size_t i = 2; i < words->count; i++, diff->nqueries++)
 		if (!query_parse(words->items[i], &diff->queries[diff->nqueries], err))
 			return false;
+	for (size_t i = 0; i < diff->nqueries; i++)
+		if (!asked_path(diff->session, diff->queries[i], NULL, NULL, err))
+			return false;
 	return true;
 }
 
@@ -190,12 +194,19 @@ static bool show(struct diff *diff, struct error *err)
 	struct pair *pairs;
 	bool ok;
 
-	if (!state || diff->moments[0].t == diff->moments[1].t)
-		return state != NULL;
+	if (!state)
+		return false;
+	if (diff->moments[0].t == diff->moments[1].t) {
+		session_note(diff->session, "both moments are the same: nothing can differ");
+		return true;
+	}
 	if (!state_at(state, diff->moments, 2, (const struct query *const *)diff->queries,
 		      diff->nqueries, false, &answers, err))
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
+	if (!count)
+		session_note(diff->session, "no value differs between the two moments: 'yore at' "
+					    "prints what they are");
 	if (format == FORMAT_JSON) {
 		ok = print_json(diff, pairs, count);
 	} else {

@@ -5,6 +5,7 @@
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
+#include "state/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +288,7 @@ static bool dump_stream(struct dump *dump, const struct stream *stream, struct e
 static bool wanted(const struct options *options, const struct stream *stream)
 {
 	for (size_t i = 0; i < options->streams.count; i++)
-		if (glob_matches(options->streams.items[i], stream->name, '/'))
+		if (lookup_glob(options->streams.items[i], stream->name, '/'))
 			return true;
 	return !options->streams.count;
 }
@@ -301,8 +302,10 @@ static bool dump_all(struct dump *dump, struct error *err)
 		    !dump_stream(dump, trace->streams[i], err))
 			return false;
 	if (dump->at && !dump->found)
-		return error_set(err, ERR_RANGE, "no packet has a byte at offset %llu",
-				 (unsigned long long)dump->offset);
+		return error_set(
+			err, ERR_RANGE,
+			"no packet has a byte at offset %llu: 'yore dump %s' lists packets",
+			(unsigned long long)dump->offset, trace->path);
 	return true;
 }
 
@@ -330,7 +333,8 @@ static bool run_dump(struct session *session, const struct options *options, str
 	dump.left = options->has_limit ? options->limit : UINT64_MAX;
 	if (options->at_offset && !parse_offset(&dump, options->at_offset, err))
 		return false;
-	if (!session_trace(session, err) || !session_times(session, &dump.times, err))
+	if (!filter_look_up_streams(session, options, err) ||
+	    !session_times(session, &dump.times, err))
 		return false;
 	if (rows)
 		rows_begin(&dump.rows, sink, options->format, columns,

@@ -7,6 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "index/sweep.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/event_rows.h"
 #include "repl/filter.h"
@@ -29,6 +30,7 @@ struct show {
 	struct filter *filter;
 	struct event_rows *rows; /* when they are written */
 	enum mode mode;
+	bool shown;          /* some row was written */
 	bool backward;       /* the range that is gone through */
 	uint64_t left, skip; /* rows that may still come; that are passed over first */
 	uint64_t count;      /* events, or rows that were probed */
@@ -54,6 +56,7 @@ static bool take_row(struct show *show, nstime t)
 
 static void wrote(struct show *show, bool open)
 {
+	show->shown = true;
 	if (!--show->left || !open)
 		show->stopped = true;
 }
@@ -82,6 +85,7 @@ static void show_entries(struct show *show, const struct run *run, uint32_t firs
 		return;
 	uint32_t most = show->left < count ? (uint32_t)show->left : count;
 	show->left -= most;
+	show->shown = true;
 	if (!event_rows_run(show->rows, run, backward ? first + count - most : first, most) ||
 	    !show->left)
 		show->stopped = true;
@@ -384,6 +388,11 @@ static bool show_rows(struct show *show, struct error *err)
 	return ok;
 }
 
+static bool show_wants_rows(const struct options *options)
+{
+	return !(options->has_limit && !options->limit) && !(options->around && !options->context);
+}
+
 static bool run_events(struct session *session, const struct options *options, struct sink *sink,
 		       struct error *err)
 {
@@ -396,9 +405,12 @@ static bool run_events(struct session *session, const struct options *options, s
 	if (options->has_context && !options->around)
 		return error_set(err, ERR_QUERY, "--context needs --around TIME");
 	show.left = options->has_limit ? options->limit : UINT64_MAX;
-	if (!filter_open(session, options, options->reverse, &show.filter, err))
+	if (!filter_look_up(session, options, err) ||
+	    !filter_open(session, options, options->reverse, &show.filter, err))
 		return false;
 	bool ok = options->count ? count_events(&show, err) : show_rows(&show, err);
+	if (ok && (options->count ? !show.count : !show.shown && show_wants_rows(options)))
+		asked_no_events(session, options);
 	filter_close(show.filter);
 	return ok;
 }

@@ -53,7 +53,8 @@ static bool events_cost(struct session *session, const struct options *options, 
 	struct table *table;
 	bool ok = true;
 
-	if (!index || !filter_open(session, options, options->reverse, &filter, err))
+	if (!index || !filter_look_up(session, options, err) ||
+	    !filter_open(session, options, options->reverse, &filter, err))
 		return false;
 	filter_fill(filter, &range);
 	for (size_t i = 0; i < session->trace->nstreams && ok; i++) {

@@ -5,6 +5,7 @@
  * counts as far as it is seen: from the first or to the last event.
  */
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 
@@ -135,9 +136,12 @@ static bool run_longest(struct session *session, const struct options *options, 
 		longest.limit = options->limit > SIZE_MAX ? SIZE_MAX : (size_t)options->limit;
 	if (!wanteds_parse(&options->words, VALUE_OPTIONAL, &wanteds, err))
 		return false;
-	bool ok = session_bounds(session, &longest.first, &longest.last, err) &&
+	bool ok = asked_paths(session, &wanteds, err) &&
+		  session_bounds(session, &longest.first, &longest.last, err) &&
 		  intervals_each(session, &wanteds, take, &longest, err) &&
 		  print(&longest, session, options, sink, err);
+	if (ok && !longest.count && longest.limit)
+		asked_no_intervals(session, &wanteds);
 	for (size_t i = 0; i < longest.count; i++)
 		entry_release(&longest.heap[i]);
 	mem_free(longest.heap);

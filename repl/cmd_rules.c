@@ -1,5 +1,6 @@
 /* cmd_rules.c - the rule sets that come with yore, and what rules read and write */
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "repl/cmds.h"
 #include "repl/render.h"
 
@@ -38,11 +39,17 @@ static const struct rules_builtin *builtin(const char *name, struct error *err)
 {
 	size_t count;
 	const struct rules_builtin *builtins = rules_builtins(&count);
+	char hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
 
-	for (size_t i = 0; i < count; i++)
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < count; i++) {
 		if (strcmp(builtins[i].name, name) == 0)
 			return &builtins[i];
-	error_set(err, ERR_QUERY, "rules: no rule set '%s': 'yore rules' lists them", name);
+		nearest_offer(&nearest, builtins[i].name);
+	}
+	error_set(err, ERR_QUERY, "rules: no rule set '%s': %s'yore rules' lists them", name,
+		  nearest_hint(&nearest, hint, sizeof hint));
 	return NULL;
 }
 

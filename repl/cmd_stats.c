@@ -4,7 +4,9 @@
  * Classes of one name are one row: a tracer writes the same event once per channel and process.
  */
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
+#include "repl/filter.h"
 #include "repl/render.h"
 #include "repl/summary.h"
 
@@ -297,7 +299,8 @@ static bool run_stats(struct session *session, const struct options *options, st
 	struct stats stats = {.session = session, .options = options, .sink = sink};
 	struct filter *filter;
 
-	if (!filter_open(session, options, false, &filter, err))
+	if (!filter_look_up(session, options, err) ||
+	    !filter_open(session, options, false, &filter, err))
 		return false;
 	stats.trace = session->trace;
 	bool ok = session_times(session, &stats.times, err) &&
@@ -306,6 +309,8 @@ static bool run_stats(struct session *session, const struct options *options, st
 		ok = find_seconds(&stats, err);
 		if (ok)
 			print(&stats);
+		if (ok && !stats.sum.all.events)
+			asked_no_events(session, options);
 		summary_release(&stats.sum);
 	}
 	filter_close(filter);

@@ -1,5 +1,6 @@
 /* cmd_timeline.c - intervals of attributes drawn over a range, on the terminal or as SVG */
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 #include "repl/picture_draw.h"
@@ -314,7 +315,8 @@ static bool run_timeline(struct session *session, const struct options *options,
 
 	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &timeline.wanteds, err))
 		return false;
-	bool good = find_range(&timeline, &begin, &end, err);
+	bool good = asked_paths(session, &timeline.wanteds, err) &&
+		    find_range(&timeline, &begin, &end, err);
 	if (good) {
 		picture_init(&timeline.picture, begin, end, columns_of(&timeline),
 			     limit < SIZE_MAX ? (size_t)limit : SIZE_MAX);
@@ -322,6 +324,9 @@ static bool run_timeline(struct session *session, const struct options *options,
 		if (good && options->format != FORMAT_JSON && options->format != FORMAT_CSV)
 			good = find_names(&timeline, err);
 		good = good && draw(&timeline, sink, err);
+		if (good && !timeline.picture.nrows && limit &&
+		    (options->format != FORMAT_TEXT || options->svg))
+			asked_no_intervals(session, &timeline.wanteds);
 		picture_release(&timeline.picture);
 	}
 	wanteds_release(&timeline.wanteds);

@@ -8,10 +8,12 @@
 
 #include "engine/base/mem.h"
 #include "state/known.h"
+#include "state/lookup.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CPU_MOST = 1 << 20 };
 
 struct filter {
 	struct session *session;
@@ -30,17 +32,10 @@ struct filter {
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
 
-bool glob_matches(const char *glob, const char *name, char separator)
-{
-	const char *tail = strrchr(name, separator);
-
-	return fnmatch(glob, name, 0) == 0 || (tail && fnmatch(glob, tail + 1, 0) == 0);
-}
-
 static bool any_glob(const struct words *globs, const char *name, char separator)
 {
 	for (size_t i = 0; i < globs->count; i++)
-		if (glob_matches(globs->items[i], name, separator))
+		if (lookup_glob(globs->items[i], name, separator))
 			return true;
 	return false;
 }
@@ -62,6 +57,76 @@ static bool parse_range(const char *option, const char *word, struct where_range
 			 option, word);
 }
 
+/* Says the note, if there is one. */
+static void say_looked(struct session *session, const char *option, const struct buf *note)
+{
+	if (note->len)
+		session_note(session, "%s: %s", option, buf_text(note));
+}
+
+static bool look_up_names(struct session *session, const char *option, const struct words *words,
+			  bool (*look_up)(const struct trace *trace, const char *name,
+					  struct buf *note, struct error *err),
+			  struct error *err)
+{
+	struct buf note = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < words->count && ok; i++) {
+		buf_clear(&note);
+		ok = look_up(session->trace, words->items[i], &note, err) ||
+		     error_while(err, "%s", option);
+		say_looked(session, option, &note);
+	}
+	buf_release(&note);
+	return ok;
+}
+
+bool filter_look_up_streams(struct session *session, const struct options *options,
+			    struct error *err)
+{
+	return session_trace(session, err) &&
+	       look_up_names(session, "--stream", &options->streams, lookup_stream, err);
+}
+
+static bool look_up_cpus(struct session *session, const struct words *words, struct error *err)
+{
+	struct index *index = words->count ? session_index(session, err) : NULL;
+	struct where_range range;
+	struct buf note = {0};
+	bool ok = !words->count || index;
+
+	for (size_t i = 0; i < words->count && ok; i++) {
+		buf_clear(&note);
+		ok = parse_range("--cpu", words->items[i], &range, err) &&
+		     (lookup_cpu(index, range.low, range.high, &note, err) ||
+		      error_while(err, "--cpu"));
+		say_looked(session, "--cpu", &note);
+	}
+	buf_release(&note);
+	return ok;
+}
+
+bool filter_has_cpu(struct session *session, const char *word)
+{
+	struct where_range range;
+	struct buf note = {0};
+	struct error ignored;
+	bool has = parse_range("--cpu", word, &range, &ignored) &&
+		   lookup_cpu(session->index, range.low, range.high, &note, &ignored) && !note.len;
+
+	buf_release(&note);
+	return has;
+}
+
+bool filter_look_up(struct session *session, const struct options *options, struct error *err)
+{
+	return session_trace(session, err) &&
+	       look_up_names(session, "--name", &options->names, lookup_event, err) &&
+	       filter_look_up_streams(session, options, err) &&
+	       look_up_cpus(session, &options->cpus, err);
+}
+
 static bool parse_ranges(struct filter *filter, const char *option, const struct words *words,
 			 struct where_range **out, size_t *count, struct error *err)
 {
@@ -81,8 +146,9 @@ static bool set_cpus(struct filter *filter, const struct words *words, struct er
 	for (size_t i = 0; i < words->count; i++) {
 		if (!parse_range("--cpu", words->items[i], &range, err))
 			return false;
-		if (range.high > 1 << 20)
-			return error_set(err, ERR_QUERY, "--cpu: no such CPU: %s", words->items[i]);
+		if (range.high > CPU_MOST)
+			return error_set(err, ERR_QUERY, "--cpu: '%s' is over %d", words->items[i],
+					 CPU_MOST);
 		for (uint64_t cpu = range.low; cpu <= range.high; cpu++) {
 			filter->cpus = mem_grow(filter->cpus, filter->ncpus, &capacity,
 						sizeof *filter->cpus);
@@ -194,7 +260,8 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 	if (where_reads_state(filter->where) &&
 	    !program_compile(rules, filter->trace, &notices, &filter->program, err))
 		return false;
-	if (!where_compile(filter->where, rules, filter->trace, filter->program, &notices, err))
+	if (!where_compile(filter->where, rules, filter->trace, filter->program, err) ||
+	    !where_lookup(filter->where, err))
 		return error_while(err, "--where");
 	where_range(filter->where, &filter->begin, &filter->end);
 	if (where_selects(filter->where))

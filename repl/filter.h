@@ -29,7 +29,13 @@ bool filter_selects(const struct filter *filter);
 /* Does the event that `events` gave last pass? False: *err. */
 bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err);
 
-/* A glob against a name or, after the last `separator`, its end. */
-bool glob_matches(const char *glob, const char *name, char separator);
+/*
+ * Looks the filters' names up in the trace: a plain name or CPU that it does not have is an error,
+ * a pattern that matches nothing is noted. Once per command, before filter_open().
+ */
+bool filter_look_up(struct session *session, const struct options *options, struct error *err);
+bool filter_has_cpu(struct session *session, const char *word); /* some CPU of a word of --cpu */
+bool filter_look_up_streams(struct session *session, const struct options *options,
+			    struct error *err); /* --stream alone */
 
 #endif

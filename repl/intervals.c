@@ -7,6 +7,7 @@
 #include "repl/intervals.h"
 
 #include "engine/base/mem.h"
+#include "repl/asked.h"
 
 #include <string.h>
 
@@ -118,7 +119,7 @@ bool intervals_explain(struct session *session, const struct options *options,
 
 	if (!wanteds_parse(&options->words, value, &wanteds, err))
 		return false;
-	bool ok = explain(session, &wanteds, sink, err);
+	bool ok = asked_paths(session, &wanteds, err) && explain(session, &wanteds, sink, err);
 	wanteds_release(&wanteds);
 	return ok;
 }
@@ -273,7 +274,7 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 struct show {
 	struct interval_writer *writer;
 	const struct wanteds *wanteds; /* NULL: any value */
-	uint64_t left;
+	uint64_t left, shown;
 };
 
 static bool show_interval(void *arg, const struct interval *interval)
@@ -283,6 +284,7 @@ static bool show_interval(void *arg, const struct interval *interval)
 	if (show->wanteds && !wanteds_hold(show->wanteds, interval))
 		return true;
 	show->left--;
+	show->shown++;
 	return interval_write(show->writer, interval) && show->left;
 }
 
@@ -295,10 +297,14 @@ bool intervals_show(struct session *session, const struct options *options, enum
 
 	if (!wanteds_parse(&options->words, value, &wanteds, err))
 		return false;
-	bool ok = interval_writer_new(session, options, sink, &show.writer, err);
+	bool ok = asked_paths(session, &wanteds, err) &&
+		  interval_writer_new(session, options, sink, &show.writer, err);
 	if (ok) {
+		bool asked = show.left > 0;
 		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
 		ok = interval_writer_finish(show.writer, !ok, err) && ok;
+		if (ok && asked && !show.shown)
+			asked_no_intervals(session, &wanteds);
 	}
 	wanteds_release(&wanteds);
 	return ok;

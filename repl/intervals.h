@@ -11,7 +11,7 @@
 /* PATH or PATH=VALUE words, parsed. */
 struct wanted {
 	struct query *query;
-	bool has_value;
+	bool has_value, noted; /* noted: a note was said of it, see asked.h */
 	struct value value;
 };
 

@@ -1,13 +1,13 @@
 # repl: the program; all but main.c is a library, so that tests reach it
 noinst_LTLIBRARIES += librepl.la
-librepl_la_SOURCES = %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %D%/cmds.h \
+librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities.h %D%/cmd.c %D%/cmd.h %D%/cmds.h \
 	%D%/cmd_at.c %D%/cmd_aux.c %D%/cmd_check.c %D%/cmd_convert.c %D%/cmd_diff.c %D%/cmd_dump.c %D%/cmd_events.c %D%/cmd_explain.c \
 	%D%/cmd_help.c %D%/cmd_index.c %D%/index_timelines.c %D%/cmd_info.c %D%/cmd_longest.c %D%/cmd_repl.c \
 	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_stats.c %D%/cmd_timeline.c %D%/cmd_when.c \
 	%D%/picture.c %D%/picture.h %D%/picture_axis.c %D%/picture_draw.h %D%/picture_svg.c %D%/picture_text.c \
 	%D%/event_rows.c %D%/event_rows.h %D%/event_team.c %D%/event_team.h \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
-	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/progress.c %D%/progress.h \
+	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/overlap.c %D%/overlap.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \
 	%D%/render_event_text.c %D%/render_frames.c %D%/render_kept.c %D%/render_kept.h \
 	%D%/render_plan.c %D%/render_plan.h \

@@ -7,10 +7,13 @@
  */
 #include "repl/options.h"
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "repl/cmd.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,6 +90,7 @@ static const struct option table[] = {
 	{{"--strict", NULL, "events that the tracer discarded count as damage", OPT_COMMON}, TAKE_FLAG, AT(strict)},
 	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
 	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
+	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, AT(quiet)},
 	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_COLOR, AT(color)},
 	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, AT(help)},
 	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, AT(version)},
@@ -109,7 +113,7 @@ struct parse {
 	int raw_from;            /* the first of them; 0: there is none */
 };
 
-static void words_add(struct words *words, const char *word)
+void words_add(struct words *words, const char *word)
 {
 	words->items = mem_grow(words->items, words->count, &words->capacity, sizeof *words->items);
 	words->items[words->count++] = word;
@@ -158,11 +162,26 @@ static bool number(const char *name, const char *value, uint64_t most, uint64_t 
 	return true;
 }
 
+/* `: did you mean "b"?` of the words of "a|b|c", or nothing. */
+static void add_like(const char *words, const char *value, struct buf *out)
+{
+	char copy[NEAREST_LENGTH_MAX], hint[NEAREST_WORDS_MAX], *rest = copy, *word;
+	struct nearest nearest;
+
+	snprintf(copy, sizeof copy, "%s", words);
+	nearest_begin(&nearest, value);
+	while ((word = strsep(&rest, "|")))
+		nearest_offer(&nearest, word);
+	if (nearest_words(&nearest, hint, sizeof hint))
+		buf_printf(out, ": %s", hint);
+}
+
 /* The place of `value` among the words of "a|b|c". */
 static bool choice(const struct option_info *info, const char *value, unsigned *out,
 		   struct error *err)
 {
 	const char *at = info->value;
+	struct buf like = {0};
 	size_t len = strlen(value);
 
 	for (*out = 0; at; ++*out) {
@@ -171,7 +190,11 @@ static bool choice(const struct option_info *info, const char *value, unsigned *
 			return true;
 		at = at[n] ? at + n + 1 : NULL;
 	}
-	return error_set(err, ERR_QUERY, "%s: '%s' is none of %s", info->name, value, info->value);
+	add_like(info->value, value, &like);
+	error_set(err, ERR_QUERY, "%s: '%s' is none of %s%s", info->name, value, info->value,
+		  buf_text(&like));
+	buf_release(&like);
+	return false;
 }
 
 static bool set_value(struct parse *parse, const struct option *option, const char *value,
@@ -244,13 +267,26 @@ static const struct option *option_find(const char *word, size_t len)
 	return NULL;
 }
 
+static unsigned groups_of(const struct cmd *cmd)
+{
+	return cmd ? cmd->options | OPT_COMMON : OPT_COMMON | OPT_TRACE | OPT_FORMAT | OPT_RULES;
+}
+
 static bool bad_option(const struct parse *parse, const char *word, struct error *err)
 {
 	const struct cmd *cmd = parse->out->cmd;
+	char name[NEAREST_LENGTH_MAX], hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
 
-	return error_set(err, ERR_QUERY, "%s: no such option%s%s: 'yore help%s%s' lists them", word,
-			 cmd ? " of " : "", cmd ? cmd->name : "", cmd ? " " : "",
-			 cmd ? cmd->name : "");
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (table[i].info.group & groups_of(cmd))
+			nearest_offer(&nearest, table[i].info.name);
+	return error_set(
+		err, ERR_QUERY, "%s: no such option%s%s: %s'%s%s%s' lists them", word,
+		cmd ? " of " : "", cmd ? cmd->name : "", nearest_hint(&nearest, hint, sizeof hint),
+		parse->in_prompt ? "help" : "yore help", cmd ? " " : "", cmd ? cmd->name : "");
 }
 
 /* words[*i] is an option; *i ends at its last word. */
@@ -446,10 +482,8 @@ static bool check_words(const struct parse *parse, struct error *err)
 static bool check_groups(const struct parse *parse, int n, char **words, struct error *err)
 {
 	const struct cmd *cmd = parse->out->cmd;
-	unsigned groups = OPT_COMMON | OPT_TRACE | OPT_FORMAT | OPT_RULES;
+	unsigned groups = groups_of(cmd);
 
-	if (cmd)
-		groups = cmd->options | OPT_COMMON;
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "--") == 0 || (parse->raw_from && i >= parse->raw_from))
 			break;
@@ -466,12 +500,13 @@ static bool check_groups(const struct parse *parse, int n, char **words, struct 
 	return true;
 }
 
-bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err)
+static bool parse_as(const struct cmd *cmd, int n, char **words, bool in_prompt,
+		     struct options *out, struct error *err)
 {
 	struct parse parse = {.out = out, .in_prompt = in_prompt};
 	size_t bytes = 1;
 
-	*out = (struct options){.context = 10};
+	*out = (struct options){.context = 10, .cmd = cmd};
 	for (int i = 0; i < n; i++)
 		bytes += strlen(words[i]) + 1;
 	out->memory = parse.copy = mem_new(bytes);
@@ -485,6 +520,17 @@ bool options_parse(int n, char **words, bool in_prompt, struct options *out, str
 		out->time = TIME_NS;
 	mem_free(parse.owner);
 	return ok;
+}
+
+bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err)
+{
+	return parse_as(NULL, n, words, in_prompt, out, err);
+}
+
+bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
+		      struct error *err)
+{
+	return parse_as(cmd, n, words, true, out, err);
 }
 
 unsigned options_threads(const struct options *options)

@@ -57,7 +57,7 @@ struct options {
 	struct words words;    /* the command's own words, in order */
 	bool explain_only;     /* `explain COMMAND...`: cmd is that command */
 
-	bool help, version, stats, strict, progress;
+	bool help, version, stats, strict, progress, quiet;
 	enum when color;
 	struct words with, offsets, rules;
 	const char *input, *index_dir;
@@ -96,8 +96,13 @@ struct options {
  * first word must be a command. False: ERR_QUERY, with what to do.
  */
 bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err);
+/* The same of the words behind the name of a command of the prompt that is in no table. */
+bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
+		      struct error *err);
 void options_release(struct options *options);
 unsigned options_threads(const struct options *options); /* --jobs, else processors */
+
+void words_add(struct words *words, const char *word); /* the word is borrowed */
 
 /* For help and completion: option i of the table, NULL at the end. */
 struct option_info {

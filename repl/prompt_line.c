@@ -13,10 +13,12 @@
 #include "repl/prompt_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "repl/cmds.h"
 #include "repl/progress.h"
 #include "repl/sql_shell.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool run_help(struct prompt *prompt, int nwords, char **words, struct error *err);
@@ -27,10 +29,10 @@ const struct prompt_cmd prompt_cmds[] = {
 	 prompt_goto},
 	{"range", "[BEGIN END | off]", "limits what follows to [BEGIN, END), or shows the limits",
 	 COMPLETE_NOTHING, prompt_range},
-	{"next", "[GLOB...]", "goes to the next event, of these names", COMPLETE_EVENT,
-	 prompt_next},
-	{"prev", "[GLOB...]", "goes to the event before, of these names", COMPLETE_EVENT,
-	 prompt_prev},
+	{"next", "[GLOB...]", "goes to the next event, of these names; takes filters",
+	 COMPLETE_EVENT, prompt_next},
+	{"prev", "[GLOB...]", "goes to the event before, of these names; takes filters",
+	 COMPLETE_EVENT, prompt_prev},
 	{"help", "[COMMAND]", "this list, or all about a command", COMPLETE_COMMAND, run_help},
 	{"quit", "", "leaves (so does the end of input)", COMPLETE_NOTHING, run_quit},
 	{NULL, NULL, NULL, COMPLETE_NOTHING, NULL}};
@@ -122,6 +124,23 @@ static bool help_overview(struct prompt *prompt)
 	return help_print(NULL, sink);
 }
 
+static const struct prompt_cmd *own_command(const char *name)
+{
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		if (!strcmp(prompt_cmds[i].name, name))
+			return &prompt_cmds[i];
+	return NULL;
+}
+
+bool prompt_help(struct prompt *prompt, const char *name)
+{
+	const struct prompt_cmd *own = own_command(name);
+
+	if (own)
+		help_row(&prompt->sink, own->name, own->args, own->summary);
+	return true;
+}
+
 static bool run_help(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	const struct script_command *added;
@@ -129,12 +148,11 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 
 	if (nwords < 2)
 		return help_overview(prompt);
-	for (size_t i = 0; prompt_cmds[i].name; i++)
-		if (!strcmp(prompt_cmds[i].name, words[1])) {
-			help_row(&prompt->sink, prompt_cmds[i].name, prompt_cmds[i].args,
-				 prompt_cmds[i].summary);
-			return true;
-		}
+	if (nwords > 2)
+		return error_set(err, ERR_QUERY, "help: one command is expected, '%s' is too much",
+				 words[2]);
+	if (own_command(words[1]))
+		return prompt_help(prompt, words[1]);
 	added = script_command_find(scripting_script(prompt->scripting), words[1]);
 	if (added) {
 		help_row(&prompt->sink, added->name, added->args, added->help);
@@ -146,22 +164,14 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 
 static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
-	(void)nwords;
-	(void)words;
-	(void)err;
+	if (nwords > 1)
+		return error_set(err, ERR_QUERY, "quit: '%s' is too much, it takes no words",
+				 words[1]);
 	prompt->quit = true;
 	return true;
 }
 
 /* ---- one line ---- */
-
-static const struct prompt_cmd *own_command(const char *name)
-{
-	for (size_t i = 0; prompt_cmds[i].name; i++)
-		if (!strcmp(prompt_cmds[i].name, name))
-			return &prompt_cmds[i];
-	return NULL;
-}
 
 static bool in_table(const char *name)
 {
@@ -230,6 +240,19 @@ static bool run_sql(struct prompt *prompt, const char *text, struct error *err)
 	return shell && sql_shell_run(shell, text, &prompt->sink, err);
 }
 
+/* Of the prompt's own commands only those that move take options. */
+static bool own_takes(const struct prompt_cmd *own, int nwords, char **words, struct error *err)
+{
+	if (own->run == prompt_next || own->run == prompt_prev)
+		return true;
+	for (int i = 1; i < nwords; i++)
+		if (words[i][0] == '-' && words[i][1] == '-')
+			return error_set(err, ERR_QUERY,
+					 "%s: %s takes no options: 'help %s' says what it takes",
+					 words[i], own->name, own->name);
+	return true;
+}
+
 static bool run_command(struct prompt *prompt, const char *line, struct error *err)
 {
 	struct word_list words = {0};
@@ -243,7 +266,8 @@ static bool run_command(struct prompt *prompt, const char *line, struct error *e
 		int count = (int)words.count;
 
 		if (own)
-			done = own->run(prompt, count, words.items, err);
+			done = own_takes(own, count, words.items, err) &&
+			       own->run(prompt, count, words.items, err);
 		else if (in_table(words.items[0]))
 			done = cmd_run_words(prompt->session, count, words.items, &prompt->sink,
 					     err);
@@ -280,12 +304,23 @@ static bool is_mistyped(const struct prompt *prompt, const char *line, const str
 	return !known;
 }
 
-static bool mistyped(const char *line, struct error *err)
+static bool mistyped(const struct prompt *prompt, const char *line, struct error *err)
 {
-	size_t len = strcspn(line, " \t");
+	char name[41], hint[NEAREST_WORDS_MAX];
+	const struct script_command *added;
+	size_t count = script_commands(scripting_script(prompt->scripting), &added);
+	struct nearest nearest;
 
-	return error_set(err, ERR_QUERY, "%.*s: neither a command ('help' lists them) nor Lua",
-			 (int)(len > 40 ? 40 : len), line);
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(line, " \t"), line);
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; commands[i]; i++)
+		nearest_offer(&nearest, commands[i]->name);
+	for (size_t i = 0; prompt_cmds[i].name; i++)
+		nearest_offer(&nearest, prompt_cmds[i].name);
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, added[i].name);
+	return error_set(err, ERR_QUERY, "%s: neither a command nor Lua: %s'help' lists commands",
+			 name, nearest_hint(&nearest, hint, sizeof hint));
 }
 
 static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
@@ -293,7 +328,7 @@ static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 	enum script_line result;
 
 	if (!prompt->chunk.len && is_mistyped(prompt, line, NULL))
-		return mistyped(line, err);
+		return mistyped(prompt, line, err);
 	if (prompt->chunk.len)
 		buf_add_char(&prompt->chunk, '\n');
 	buf_add_text(&prompt->chunk, line);
@@ -301,7 +336,7 @@ static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 	if (result == SCRIPT_MORE)
 		return true;
 	if (result == SCRIPT_FAILED && is_mistyped(prompt, buf_text(&prompt->chunk), err))
-		mistyped(buf_text(&prompt->chunk), err);
+		mistyped(prompt, buf_text(&prompt->chunk), err);
 	buf_clear(&prompt->chunk);
 	if (script_exited(scripting_script(prompt->scripting), &prompt->status))
 		prompt->quit = true;

@@ -7,7 +7,7 @@
  */
 #include "repl/prompt_internal.h"
 
-#include "engine/base/mem.h"
+#include "repl/cmd.h"
 #include "repl/filter.h"
 #include "repl/render.h"
 
@@ -32,7 +32,8 @@ bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *
 	struct session *session = prompt->session;
 
 	if (nwords > 2)
-		return error_set(err, ERR_QUERY, "goto: one TIME is expected");
+		return error_set(err, ERR_QUERY, "goto: one TIME is expected, '%s' is too much",
+				 words[2]);
 	if (nwords == 2) {
 		if (!session_time(session, words[1], &session->moment, err))
 			return false;
@@ -159,7 +160,8 @@ static bool seek(struct prompt *prompt, struct events *events, struct filter *fi
 	if (step == STEP_ERROR)
 		return false;
 	return error_set(err, ERR_RANGE, "there is no such event %s",
-			 backward ? "before" : "after");
+			 backward ? "before: 'next' goes on, 'goto -0s' goes to the end"
+				  : "after: 'prev' goes back, 'goto +0s' goes to the start");
 }
 
 /* Where the search begins; without a moment at the trace's own end. */
@@ -179,30 +181,52 @@ static void bound_search(const struct prompt *prompt, bool backward, struct even
 		open->begin = session->moment + !prompt->at_event;
 }
 
+/* The options of both: filters, and globs of events as words of their own. */
+static const struct cmd moves[] = {
+	{.name = "next", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1},
+	{.name = "prev", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1}};
+
+static bool search(struct prompt *prompt, const struct options *options, bool backward,
+		   struct error *err)
+{
+	struct session *session = prompt->session;
+	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
+	struct index *index = session_index(session, err);
+	struct events *events = NULL;
+	struct filter *filter;
+
+	if (!index || !filter_look_up(session, options, err) ||
+	    !filter_open(session, options, backward, &filter, err))
+		return false;
+	filter_fill(filter, &open);
+	bound_search(prompt, backward, &open);
+	bool done = events_open(index, &open, &events, err) &&
+		    seek(prompt, events, filter, backward, err);
+	events_close(events);
+	filter_close(filter);
+	return done;
+}
+
 static bool move(struct prompt *prompt, int nwords, char **words, bool backward, struct error *err)
 {
 	struct session *session = prompt->session;
-	const char **globs = mem_new_array((size_t)nwords, sizeof *globs);
-	struct options options = *session->options;
-	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
-	struct events *events = NULL;
-	struct filter *filter;
-	struct index *index = session_index(session, err);
-	bool done;
+	const struct options *outer = session->options;
+	struct options options;
+	bool done = options_parse_of(&moves[backward], nwords - 1, words + 1, &options, err);
 
-	for (int i = 1; i < nwords; i++)
-		globs[i - 1] = words[i];
-	options.names = (struct words){.items = globs, .count = (size_t)nwords - 1};
-	done = index && filter_open(session, &options, backward, &filter, err);
-	if (done) {
-		filter_fill(filter, &open);
-		bound_search(prompt, backward, &open);
-		done = events_open(index, &open, &events, err) &&
-		       seek(prompt, events, filter, backward, err);
-		events_close(events);
-		filter_close(filter);
+	if (done && options.help) {
+		done = prompt_help(prompt, words[0]);
+	} else if (done) {
+		struct words globs = options.names;
+		for (size_t i = 0; i < options.words.count; i++)
+			words_add(&globs, options.words.items[i]);
+		options.names = globs;
+		cmd_inherit(&options, outer);
+		session->options = &options;
+		done = search(prompt, &options, backward, err);
+		session->options = outer;
 	}
-	mem_free(globs);
+	options_release(&options);
 	return done;
 }
 

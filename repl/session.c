@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/symbols.h"
 #include "index/location.h"
+#include "repl/overlap.h"
 #include "repl/progress.h"
 #include "repl/sql_shell.h"
 
@@ -110,6 +111,22 @@ void say_error(const struct error *err)
 	write_line(NULL, text, err->kind == ERR_QUERY);
 }
 
+void session_note(struct session *session, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (session->options->quiet)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	pthread_mutex_lock(&said_lock);
+	progress_clear(session->progress);
+	pthread_mutex_unlock(&said_lock);
+	write_line("note", text, false);
+}
+
 static void say_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	static const char *const kinds[] = {"note", "warning", "damaged"};
@@ -120,7 +137,7 @@ static void say_notice(void *arg, enum notice_kind kind, const char *text)
 	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
 	progress_clear(session->progress);
 	pthread_mutex_unlock(&said_lock);
-	if (!again)
+	if (!again && !(kind == NOTICE_INFO && session->options->quiet))
 		write_line(kinds[kind], text, false);
 }
 
@@ -268,6 +285,8 @@ struct index *session_index(struct session *session, struct error *err)
 	struct index_options open = session_index_options(session);
 	if (!index_open(trace, &open, &session->index, err))
 		session->index = NULL;
+	else
+		overlap_note(session);
 	return session->index;
 }
 
@@ -498,5 +517,10 @@ bool session_range(struct session *session, nstime *begin, nstime *end, struct e
 		return error_while(err, "--begin");
 	if (options->end && !session_time(session, options->end, end, err))
 		return error_while(err, "--end");
-	return true;
+	if (*begin < *end)
+		return true;
+	return error_set(err, ERR_QUERY,
+			 "--begin %s, --end %s: the range is empty, it must end after it begins",
+			 options->begin ? options->begin : "of the prompt's range",
+			 options->end ? options->end : "of the prompt's range");
 }

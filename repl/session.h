@@ -81,6 +81,14 @@ struct notices session_notices(struct session *session);
 /* As session_index() opens it. */
 struct index_options session_index_options(struct session *session);
 
+/*
+ * What the user should know of an answer that is right, such as why it is empty: one line
+ * "yore: note: ..." on standard error, which leaves the exit status alone. --quiet leaves it out.
+ * Say what was asked for, why nothing was found, and what to ask instead. Thread-safe.
+ */
+void session_note(struct session *session, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* One line on standard error: "yore: KIND: text" (kind NULL: "yore: text"). Thread-safe. */
 void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*

@@ -4,11 +4,14 @@
  * A command is a line of the table below; a beginning of its name that is the only one will do.
  */
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "repl/sql_shell_internal.h"
+#include "state/lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,19 +90,39 @@ static bool matches(const char *pattern, const char *name)
 	return !*pattern || fnmatch(pattern, name, 0) == 0;
 }
 
+/* No table is named so: a mistake, or of a glob a note. */
+static bool no_table(struct sql_shell *shell, const char *name, struct error *err)
+{
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	const char *table;
+
+	if (lookup_is_glob(name) || !*name) {
+		session_note(shell->session, "no table matches '%s': '.tables' lists them", name);
+		return true;
+	}
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; (table = sql_table_name(shell->sql, i)) != NULL; i++)
+		nearest_offer(&nearest, table);
+	nearest_hint(&nearest, near, sizeof near);
+	return error_set(err, ERR_RANGE, "there is no table '%s': %s'.tables' lists them", name,
+			 near);
+}
+
 static bool dot_tables(struct sql_shell *shell, const char *argument, struct sink *sink,
 		       struct error *err)
 {
 	const char *name;
+	bool some = false;
 
-	(void)err;
 	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL; i++)
 		if (matches(argument, name)) {
+			some = true;
 			sink_printf(sink, "%s\n", name);
 			if (!sink_row(sink))
 				break;
 		}
-	return true;
+	return some || no_table(shell, argument, err);
 }
 
 static void add_quoted(struct buf *out, const char *text, char quote)
@@ -170,11 +193,16 @@ static bool dot_schema(struct sql_shell *shell, const char *argument, struct sin
 		       struct error *err)
 {
 	const char *name;
+	bool some = false;
 
-	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL && !sink->closed; i++)
-		if (matches(argument, name) && !show_schema(shell, name, sink, err))
+	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL && !sink->closed; i++) {
+		if (!matches(argument, name))
+			continue;
+		some = true;
+		if (!show_schema(shell, name, sink, err))
 			return false;
-	return true;
+	}
+	return some || no_table(shell, argument, err);
 }
 
 static const struct dot dots[] = {
@@ -216,6 +244,19 @@ static char *argument_of(const char *text)
 	return copy;
 }
 
+static bool no_command(const char *line, size_t len, struct error *err)
+{
+	char name[41], near[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+
+	snprintf(name, sizeof name, "%.*s", (int)(len > 40 ? 40 : len), line);
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < NDOTS; i++)
+		nearest_offer(&nearest, dots[i].name);
+	nearest_hint(&nearest, near, sizeof near);
+	return error_set(err, ERR_QUERY, ".%s: no such command: %s'.help' lists them", name, near);
+}
+
 bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink, struct error *err)
 {
 	const struct dot *found = NULL;
@@ -230,8 +271,7 @@ bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink,
 		found = &dots[i];
 	}
 	if (!found)
-		return error_set(err, ERR_QUERY, ".%.*s: no such command: .help lists them",
-				 (int)(len > 40 ? 40 : len), line);
+		return no_command(line, len, err);
 	char *argument = argument_of(line + len);
 	bool ok = found->run(shell, argument, sink, err);
 	mem_free(argument);

@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "sql/extension.h"
+#include "sql/suggest.h"
 
 #include <sqlite3.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static bool fail(const struct sql *sql, int code, struct error *err)
 	enum error_kind kind = code == SQLITE_INTERRUPT ? ERR_INTERRUPTED
 			       : code == SQLITE_CORRUPT ? ERR_FORMAT
 			       : code == SQLITE_IOERR   ? ERR_IO
-							: ERR_QUERY;
+			       : sqlite3_extended_errcode(sql->db) == SQL_CODE_RANGE ? ERR_RANGE
+										     : ERR_QUERY;
 	int at = sqlite3_error_offset(sql->db);
 
 	if (kind == ERR_INTERRUPTED)
@@ -40,6 +42,24 @@ static bool fail(const struct sql *sql, int code, struct error *err)
 		return error_set(err, kind, "%s (at character %d)", sqlite3_errmsg(sql->db),
 				 at + 1);
 	return error_set(err, kind, "%s", sqlite3_errmsg(sql->db));
+}
+
+/* The same of a statement that names what is not there. */
+static bool fail_of(const struct sql *sql, int code, const char *text, struct error *err)
+{
+	char *message = mem_strdup(sqlite3_errmsg(sql->db));
+	struct buf hint = {0};
+	bool in_trace = false;
+
+	fail(sql, code, err);
+	if (sql_suggest(sql->db, sql->context, message, text, &hint, &in_trace)) {
+		char said[sizeof err->text];
+		memcpy(said, err->text, sizeof said);
+		error_set(err, in_trace ? ERR_RANGE : err->kind, "%s%s", said, buf_text(&hint));
+	}
+	buf_release(&hint);
+	mem_free(message);
+	return false;
 }
 
 static int is_dead(void *arg)
@@ -111,7 +131,7 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 
 	*out = NULL;
 	if (code != SQLITE_OK)
-		return fail(sql, code, err);
+		return fail_of(sql, code, text, err);
 	if (!stmt)
 		return true;
 	*out = mem_new(sizeof **out);

@@ -9,6 +9,10 @@
 #include "sql/sql.h"
 
 struct sqlite3;
+
+/* An extended code of SQLITE_ERROR: the trace or the rules have no such name, ERR_RANGE. */
+enum { SQL_CODE_RANGE = 1 | 100 << 8 };
+
 struct sqlite3_api_routines;
 struct sql_context;
 

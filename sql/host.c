@@ -3,7 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "index/location.h"
+#include "sql/extension.h"
 #include "sql/lookup.h"
+#include "state/lookup.h"
 #include "state/rule.h"
 
 #include <string.h>
@@ -133,6 +135,18 @@ bool sql_host_state(struct sql_host *host, struct state **out, struct error *err
 	return true;
 }
 
+bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
+		      struct error *err)
+{
+	struct buf note = {0};
+	bool ok = lookup_path(state, query, &note, err);
+
+	if (ok && note.len)
+		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+	buf_release(&note);
+	return ok;
+}
+
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err)
 {
 	if (!host->bounds_known && !events_range(host->index, &host->first, &host->last, err))
@@ -189,6 +203,8 @@ int sql_error_code(const struct error *err)
 		return SQLITE_IOERR;
 	case ERR_FORMAT:
 		return SQLITE_CORRUPT;
+	case ERR_RANGE:
+		return SQL_CODE_RANGE;
 	default:
 		return SQLITE_ERROR;
 	}
@@ -199,4 +215,6 @@ void sql_result_error(sqlite3_context *context, const struct error *err)
 	sqlite3_result_error(context, err->text, -1);
 	if (err->kind == ERR_INTERRUPTED)
 		sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+	else if (err->kind == ERR_RANGE)
+		sqlite3_result_error_code(context, SQL_CODE_RANGE);
 }

@@ -48,8 +48,10 @@ void lookups_free(struct lookups *lookups)
 }
 
 /* The path's window, or the one that was used longest ago, emptied. */
-static struct window *window_of(struct lookups *lookups, const char *path, struct error *err)
+static struct window *window_of(struct sql_host *host, const char *path, struct error *err)
 {
+	struct lookups *lookups = host->lookups;
+	struct state *state;
 	struct window *oldest = &lookups->windows[0];
 
 	for (size_t i = 0; i < KEPT; i++) {
@@ -68,6 +70,11 @@ static struct window *window_of(struct lookups *lookups, const char *path, struc
 		window_release(oldest);
 		error_set(err, ERR_QUERY, "state_at('%s', ...): a value needs a path without *",
 			  path);
+		return NULL;
+	}
+	if (!sql_host_state(host, &state, err) ||
+	    !sql_host_look_up(host, state, oldest->query, err)) {
+		window_release(oldest);
 		return NULL;
 	}
 	oldest->path = mem_strdup(path);
@@ -126,7 +133,7 @@ bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct i
 {
 	if (!host->lookups)
 		host->lookups = lookups_new();
-	struct window *window = window_of(host->lookups, path, err);
+	struct window *window = window_of(host, path, err);
 
 	*out = NULL;
 	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)

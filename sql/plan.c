@@ -56,6 +56,13 @@ static bool against_text(sqlite3_index_info *info, int i)
 	       sqlite3_value_type(value) == SQLITE_TEXT;
 }
 
+static bool is_constant(sqlite3_index_info *info, int i)
+{
+	sqlite3_value *value;
+
+	return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
+}
+
 /* May constraint i be taken, and is the scan's answer then exact? */
 static bool can_take(sqlite3_index_info *info, int i, const struct column *column, bool *exact)
 {
@@ -131,6 +138,7 @@ static void take(struct plan *plan, sqlite3_index_info *info, int i, const struc
 	/* a list for a time is gone through; for anything else it is one scan */
 	term->in = term->op == EQ && column->kind != COLUMN_TS && column->kind != COLUMN_TRACE &&
 		   sqlite3_vtab_in(info, i, 1);
+	term->constant = is_constant(info, i);
 	sql_take(info, i, &nargs, exact);
 	plan->timed |= column->kind == COLUMN_TS;
 	plan->fields |= column->kind == COLUMN_FIELD;

@@ -14,6 +14,7 @@ struct term { /* argument i of xFilter */
 	bool limit, offset; /* then `on` means nothing */
 	unsigned char op;   /* SQLITE_INDEX_CONSTRAINT_... */
 	bool in;            /* the argument is a list */
+	bool constant;      /* it stands in the query: what is odd of it is worth a note */
 	uint32_t column;
 };
 

@@ -57,6 +57,9 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
 bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
+/* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
+bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
+		      struct error *err);
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err);
 bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 		    struct error *err);

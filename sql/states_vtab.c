@@ -449,6 +449,7 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 		return look_up(cursor, begin, err);
 	cursor->queries[0] = cursor->query;
 	return sql_host_state(cursor->host, &state, err) &&
+	       sql_host_look_up(cursor->host, state, cursor->query, err) &&
 	       stretches_begin(&cursor->todo, state, begin, end, cursor->queries, 1, err) &&
 	       next_stretch(cursor, err);
 }
@@ -463,6 +464,7 @@ static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, 
 		return false;
 	cursor->queries[0] = cursor->query;
 	bool good = sql_host_state(cursor->host, &state, err) &&
+		    (!cursor->query || sql_host_look_up(cursor->host, state, cursor->query, err)) &&
 		    state_at(state, &moment, 1, cursor->queries, cursor->query ? 1 : 0, false,
 			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)

@@ -1,9 +1,11 @@
 /* wish.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields */
 #include "engine/base/arena.h"
+#include "engine/base/nearest.h"
 #include "sql/plan.h"
 
 #include <string.h>
 
+enum { LIST_FEW = 16 }; /* names of a list that are noted */
 enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
 
 /* ---- names ---- */
@@ -12,6 +14,7 @@ struct names {
 	const char *(*name)(const struct trace *trace, size_t i);
 	size_t count;
 	uint64_t *bits;
+	const char *what;
 };
 
 static const char *class_name(const struct trace *trace, size_t i)
@@ -53,6 +56,44 @@ static bool name_in(const char *name, sqlite3_value *list)
 	return false;
 }
 
+/* SQL compares whole names, and says nothing of one that no row has: that is a note. */
+static void note_name(const struct names *names, const struct trace *trace, const char *wanted)
+{
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+
+	for (size_t i = 0; i < names->count; i++)
+		if (!strcmp(names->name(trace, i), wanted))
+			return;
+	nearest_begin(&nearest, wanted);
+	for (size_t i = 0; i < names->count; i++)
+		nearest_offer(&nearest, names->name(trace, i));
+	nearest_hint(&nearest, near, sizeof near);
+	notice(&trace->notices, NOTICE_INFO, "no %s is named '%s': %s'yore info %s' lists all",
+	       names->what, wanted, near, trace->path);
+}
+
+/* Names that a query says itself; of a list that may be any other's rows, a few. */
+static void note_names(const struct names *names, const struct trace *trace,
+		       const struct term *term, sqlite3_value *value)
+{
+	sqlite3_value *item;
+	size_t count = 0;
+
+	if (term->op != EQ)
+		return;
+	if (!term->in) {
+		if (term->constant && sqlite3_value_type(value) == SQLITE_TEXT)
+			note_name(names, trace, (const char *)sqlite3_value_text(value));
+		return;
+	}
+	for (int code = sqlite3_vtab_in_first(value, &item);
+	     code == SQLITE_OK && item && count++ < LIST_FEW;
+	     code = sqlite3_vtab_in_next(value, &item))
+		if (sqlite3_value_type(item) == SQLITE_TEXT)
+			note_name(names, trace, (const char *)sqlite3_value_text(item));
+}
+
 static void keep_names(const struct names *names, const struct trace *trace,
 		       const struct term *term, sqlite3_value *value)
 {
@@ -60,6 +101,7 @@ static void keep_names(const struct names *names, const struct trace *trace,
 
 	if (type != SQLITE_TEXT && type != SQLITE_NULL && term->op == EQ)
 		return; /* left to SQLite, which tests again */
+	note_names(names, trace, term, value);
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->name(trace, i);
 		bool keep = term->in ? name_in(name, value) : name_is(name, term, value);
@@ -174,6 +216,48 @@ static void read_field(struct wish *wish, const struct term *term, const struct 
 	filter->text = arena_strndup(wish->arena, filter->text, filter->len);
 }
 
+/* A text that is no number is greater than all numbers in SQL: seldom what was meant. */
+static void note_text(const struct trace *trace, const struct column *column,
+		      const struct term *term, sqlite3_value *value)
+{
+	bool time = column->kind == COLUMN_TS;
+
+	bool number = time || column->kind == COLUMN_CPU ||
+		      (column->kind == COLUMN_FIELD && column->whole_number);
+
+	if (!number || term->in || !term->constant || sqlite3_value_numeric_type(value) != SQLITE_TEXT)
+		return;
+	const char *text = (const char *)sqlite3_value_text(value);
+	if (time)
+		notice(&trace->notices, NOTICE_INFO,
+		       "ts is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: times are integers of nanoseconds, and ts('%s') makes one of a "
+		       "text",
+		       text, text);
+	else
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: leave the quotes out and write a number",
+		       column->name, text);
+}
+
+/* cpu = N, where every stream says of which CPU it is. */
+static void note_cpu(const struct trace *trace, const struct term *term, sqlite3_value *value)
+{
+	if (term->op != EQ || term->in || !term->constant ||
+	    sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
+		return;
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (trace->streams[i]->cpu < 0 ||
+		    trace->streams[i]->cpu == sqlite3_value_int64(value))
+			return;
+	notice(&trace->notices, NOTICE_INFO,
+	       "no stream is of CPU %lld: 'SELECT DISTINCT cpu FROM streams' lists those that are",
+	       (long long)sqlite3_value_int64(value));
+}
+
 static void read_limit(struct wish *wish, sqlite3_value *value)
 {
 	int64_t count = sqlite3_value_int64(value);
@@ -258,6 +342,10 @@ void wish_read(struct wish *wish, const struct plan *plan, const struct shape *s
 	begin(wish, plan, shape, trace);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct term *term = &plan->terms[i];
+		if (!term->limit && !term->offset)
+			note_text(trace, &shape->columns[term->column], term, argv[i]);
+		if (!term->limit && !term->offset && term->on == COLUMN_CPU)
+			note_cpu(trace, term, argv[i]);
 		if (term->limit)
 			read_limit(wish, argv[i]);
 		else if (term->offset)
@@ -269,10 +357,12 @@ void wish_read(struct wish *wish, const struct plan *plan, const struct shape *s
 		else if (term->on == COLUMN_CPU)
 			read_cpu(wish, term, argv[i]);
 		else if (term->on == COLUMN_NAME)
-			keep_names(&(struct names){class_name, trace->nclasses, wish->classes},
+			keep_names(&(struct names){class_name, trace->nclasses, wish->classes,
+						   "event class"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_STREAM)
-			keep_names(&(struct names){stream_name, trace->nstreams, wish->streams},
+			keep_names(&(struct names){stream_name, trace->nstreams, wish->streams,
+						   "stream"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_FIELD)
 			read_field(wish, term, &shape->columns[term->column], argv[i]);

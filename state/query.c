@@ -312,6 +312,21 @@ const struct value *query_key(const struct query *query, uint32_t i)
 	return i < query->natoms && atom->kind == QUERY_KEY ? &atom->value : NULL;
 }
 
+uint32_t query_steps(const struct query *query)
+{
+	return query->natoms;
+}
+
+const char *query_name(const struct query *query, uint32_t i)
+{
+	return query->atoms[i].kind == QUERY_NAME ? query->atoms[i].value.text : NULL;
+}
+
+bool query_is_below(const struct query *query)
+{
+	return query->below;
+}
+
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
 {
 	uint32_t depth = attr_depth(attrs, attr);

@@ -71,6 +71,7 @@ void state_close(struct state *state)
 	sketches_free(state->sketches);
 	program_free(state->program);
 	arena_free(state->scratch);
+	mem_free(state->looked);
 	mem_free(state->failures);
 	if (state->index)
 		feed_over_index_free(state->feed);

@@ -56,6 +56,8 @@ struct state {
 	struct runs *runs;
 	struct stored *stored; /* timelines; NULL: none, once they were looked for */
 	bool stored_looked;
+	uint8_t *looked; /* by attribute: lookup_path() found it, and there was nothing to say */
+	uint32_t nlooked;
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */

@@ -1,5 +1,6 @@
 /* wanted.c - what a set of queries names: attributes at once, lists when attributes are known */
 #include "engine/base/mem.h"
+#include "state/cpus.h"
 #include "state/expr.h"
 #include "state/state_internal.h"
 
@@ -90,58 +91,13 @@ bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32
 struct list {
 	struct state *state;
 	struct wanted wanted; /* the attributes found so far */
-	int32_t *cpus;
-	size_t ncpus, cpus_capacity;
+	struct cpus cpus;
 	bool known;
 	uint32_t cpu_section;
 	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
 	const struct query
 		*query; /* that names what is expanded; NULL: none does, or all is wanted */
 };
-
-static void add_cpu(struct list *list, int32_t cpu)
-{
-	for (size_t i = list->ncpus; i-- > 0;)
-		if (list->cpus[i] == cpu)
-			return;
-	list->cpus = mem_grow(list->cpus, list->ncpus, &list->cpus_capacity, sizeof *list->cpus);
-	list->cpus[list->ncpus++] = cpu;
-}
-
-/* A stream whose packets say which CPU they are of. */
-static bool cpus_of_packets(struct list *list, const struct stream *stream, struct error *err)
-{
-	enum { FEW = 1 << 17 };
-	struct packet_info info;
-	struct table *table;
-
-	if (!list->state->index)
-		return true;
-	if (!index_table(list->state->index, stream, &table, err))
-		return false;
-	if (table_count(table) > FEW)
-		list->known = false;
-	for (uint64_t i = 0; i < table_count(table) && list->known; i++) {
-		if (!table_get(table, i, &info, err))
-			return false;
-		if (info.rec.cpu >= 0)
-			add_cpu(list, info.rec.cpu);
-	}
-	return true;
-}
-
-static bool find_cpus(struct list *list, struct error *err)
-{
-	const struct trace *trace = list->state->feed->trace;
-
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		if (trace->streams[i]->cpu >= 0)
-			add_cpu(list, trace->streams[i]->cpu);
-		else if (!cpus_of_packets(list, trace->streams[i], err))
-			return false;
-	}
-	return true;
-}
 
 static bool is_cpu_key(const struct list *list, const struct atom *atom)
 {
@@ -177,8 +133,8 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 
 static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
 {
-	for (size_t c = 0; c < list->ncpus; c++) {
-		struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus[c]};
+	for (size_t c = 0; c < list->cpus.count; c++) {
+		struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus.items[c]};
 		expand(list, path, i + 1, attr_key(list->state->attrs, attr, &key));
 	}
 }
@@ -286,13 +242,14 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	for (uint32_t i = 0; i < program_sections(state->program); i++)
 		if (!strcmp(program_section_name(state->program, i), "cpu"))
 			list.cpu_section = i;
-	ok = find_cpus(&list, err);
+	ok = cpus_find(state->feed->trace, state->index, &list.cpus, err);
+	list.known = !list.cpus.many;
 	if (ok) {
 		catalog_lines(state->catalog, expand_line, &list);
 		take_expanded(&list, wanted, NULL, 0, &listing);
 		expand_views(&list, wanted, &listing);
 	}
-	mem_free(list.cpus);
+	cpus_release(&list.cpus);
 	*out = listing.items;
 	*count = listing.count;
 	if (ok && list.known)

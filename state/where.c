@@ -2,6 +2,7 @@
 #include "state/where_internal.h"
 
 #include "engine/base/mem.h"
+#include "state/lookup.h"
 #include "state/program_internal.h"
 #include "state/rule_lex.h"
 
@@ -91,6 +92,8 @@ static void forget(struct where *where)
 	mem_free(where->classes);
 	mem_free(where->tests);
 	mem_free(where->passes);
+	mem_free(where->refs);
+	where->refs = NULL;
 	where->own = NULL;
 	where->arena = NULL;
 	where->classes = NULL;
@@ -226,22 +229,88 @@ static void compile_classes(struct where *where, const struct rules *rules, uint
 	}
 }
 
-static void warn_paths(const struct ast *ast, const uint8_t *refs, const struct notices *notices)
+/* The place in the text, before what is wrong. Returns false. */
+static bool complain_at(const struct where *where, size_t i, uint32_t at, struct error *err)
 {
-	if (ast->kind == AST_PATH && refs[ast->path->ref] == REF_MISSING)
-		notice(notices, NOTICE_WARNING, "--where: no event has the field %s",
-		       ast->path->atoms[ast->path->natoms - 1].name
-			       ? ast->path->atoms[ast->path->natoms - 1].name
-			       : ast->path->atoms[0].name);
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		warn_paths(ast->args[i], refs, notices);
+	uint32_t line, column;
+
+	rule_file_place(where->files[i], at, &line, &column, NULL, NULL);
+	return error_while(err, "condition: column %u", column);
+}
+
+/* The first name behind a root such as field/ or context/. */
+static const char *member_of(const struct ast_path *path)
+{
+	uint32_t i = ast_root(path) == ROOT_STATE ? 0 : 1;
+
+	return i < path->natoms ? path->atoms[i].name : NULL;
+}
+
+static bool lookup_member(const struct where *where, size_t i, const struct ast_path *path,
+			  struct error *err)
+{
+	const char *name = member_of(path);
+
+	if (!name || lookup_field(where->trace, name, err))
+		error_set(err, ERR_RANGE,
+			  "no event of the trace has %s%s there: 'yore info %s' lists fields",
+			  name ? "a field " : "it", name ? name : "", where->trace->path);
+	return complain_at(where, i, path->at, err);
+}
+
+/* A path of the state, by its names. */
+static bool lookup_state(const struct where *where, size_t i, const struct ast_path *path,
+			 struct error *err)
+{
+	struct buf text = {0};
+	struct query *query;
+	bool ok = true;
+
+	buf_add_text(&text, where->program->hosts ? "host[*]" : "");
+	for (uint32_t n = 0; n < path->natoms; n++)
+		if (path->atoms[n].kind == ATOM_NAME)
+			buf_printf(&text, "%s%s", text.len ? "/" : "", path->atoms[n].name);
+		else
+			buf_add_text(&text, "[*]");
+	if (query_parse(buf_text(&text), &query, err)) {
+		ok = lookup_path_of(where->program, query, err) ||
+		     complain_at(where, i, path->at, err);
+		query_free(query);
+	}
+	buf_release(&text);
+	return ok;
+}
+
+static bool lookup_names(const struct where *where, size_t i, const struct ast *ast,
+			 struct error *err)
+{
+	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+
+	if (path && where->refs[path->ref] == REF_MISSING)
+		return lookup_member(where, i, path, err);
+	if (path && path->natoms > 1 && ast_root(path) == ROOT_STATE &&
+	    !lookup_state(where, i, path, err))
+		return false;
+	for (uint32_t n = 0; path && n < path->natoms; n++)
+		if (path->atoms[n].key && !lookup_names(where, i, path->atoms[n].key, err))
+			return false;
+	for (uint32_t n = 0; n < ast->nargs; n++)
+		if (!lookup_names(where, i, ast->args[n], err))
+			return false;
+	return true;
+}
+
+bool where_lookup(const struct where *where, struct error *err)
+{
+	for (size_t i = 0; i < where->nasts; i++)
+		if (!lookup_names(where, i, where->asts[i], err))
+			return false;
+	return true;
 }
 
 bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
-		   struct program *program, const struct notices *notices, struct error *err)
+		   struct program *program, struct error *err)
 {
-	uint8_t *refs;
-
 	if (!know_maps(where, rules, err))
 		return false;
 	if (!program && where_reads_state(where))
@@ -254,11 +323,8 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 		where->own = program_new(where->empty, trace);
 	where->program = program ? program : where->own;
 	where->trace = trace;
-	refs = mem_new_array(where->rules->nrefs, 1);
-	compile_classes(where, rules, refs);
-	for (size_t i = 0; i < where->nasts && notices; i++)
-		warn_paths(where->asts[i], refs, notices);
-	mem_free(refs);
+	where->refs = mem_new_array(where->rules->nrefs, 1);
+	compile_classes(where, rules, where->refs);
 	return true;
 }
 

@@ -30,13 +30,17 @@ void where_pid_text(const struct where_range *ranges, size_t count, struct buf *
 void where_comm_text(const char *const *globs, size_t count, struct buf *out);
 
 /*
- * Prepares it for the trace: `rules` (may be NULL) gives aliases and maps; warns of fields that no
- * class has. With `program` (may be NULL) its attribute table and views are used by state reads. An
- * expression that reads state is an error when `program` is NULL. Trace and program are borrowed
- * until where_free().
+ * Prepares it for the trace: `rules` (may be NULL) gives aliases and maps. With `program` (may be
+ * NULL) its attribute table and views are used by state reads. An expression that reads state is an
+ * error when `program` is NULL. Trace and program are borrowed until where_free().
  */
 bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
-		   struct program *program, const struct notices *notices, struct error *err);
+		   struct program *program, struct error *err);
+/*
+ * Looks up its fields and attributes: one that no event class or rule has is ERR_RANGE, with its
+ * place. Not inside has(). After where_compile().
+ */
+bool where_lookup(const struct where *where, struct error *err);
 
 /* What is decided before anything is decoded. */
 

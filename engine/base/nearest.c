@@ -90,3 +90,10 @@ bool nearest_words(const struct nearest *nearest, char *out, size_t size)
 			 nearest->names[1]);
 	return nearest->count > 0;
 }
+
+const char *nearest_hint(const struct nearest *nearest, char *out, size_t size)
+{
+	if (nearest_words(nearest, out, size - 1))
+		strcat(out, " ");
+	return out;
+}

@@ -38,5 +38,8 @@ void nearest_offer(struct nearest *nearest, const char *name);
  * blank before it. Returns false, and an empty text, when no name is like the wanted one.
  */
 bool nearest_words(const struct nearest *nearest, char *out, size_t size);
+/* The same with a blank behind it: for a sentence that goes on. Returns out, which may be empty. */
+const char *nearest_hint(const struct nearest *nearest, char *out, size_t size);
+enum { NEAREST_WORDS_MAX = 320 }; /* of two names that are near, with room for the rest */
 
 #endif

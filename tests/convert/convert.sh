@@ -141,7 +141,7 @@ is "filters: one table" "sched.sched_switch.csv" "$(ls few)"
 is "filters: as many rows as events" \
 	"$("$yore" events "$trace" --name '*sched_switch' --cpu 0 --begin +10ms --end +20ms \
 		--where 'next_pid != 0' --count)" "$(($(wc -l <few/sched.sched_switch.csv) - 1))"
-says "attributes" 0 "" "$yore" convert "$trace" attributes --to csv --name none 'cpu[0]/**'
+says "attributes" 0 "" "$yore" convert "$trace" attributes --to csv --name 'none*' 'cpu[0]/**'
 is "attributes: as many as state has" "$("$yore" state "$trace" 'cpu[0]/**' --format json | wc -l)" \
 	"$(($(wc -l <attributes/state.csv) - 1))"
 

@@ -12,7 +12,7 @@ local value, since = trace:at(2120801130502, "cpu[0]/thread")
 assert(value == 10892 and since == 2120801126657)
 assert(trace:at(2120801126656, "cpu[0]/thread") == 10891)
 assert(trace:at(2120801126657, "cpu[0]/thread", { before = true }) == 10891)
-local nothing, reason = trace:at(2120801126657, "cpu[77]/thread")
+local nothing, reason = trace:at(2120801126657, "thread[77]/state")
 assert(nothing == nil and reason == "unknown")
 
 -- several: a table by path

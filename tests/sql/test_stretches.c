@@ -23,7 +23,7 @@ static struct row {
 	{"what lasts beyond a moment", "SELECT *, until FROM state WHERE until > ts('+3ms')"},
 	{"by GLOB", "SELECT *, until FROM state WHERE path GLOB 'thread*'"},
 	{"sums", "SELECT path, count(*), sum(dur) FROM state GROUP BY path"},
-	{"none", "SELECT * FROM state('cpu[99]/thread')"},
+	{"none", "SELECT * FROM state('thread[99]/prio')"},
 };
 
 static void ask(const char *query, uint64_t stretch, struct answer_text *out)

@@ -323,11 +323,11 @@ static void conditions_pass(void **state)
 	for (size_t i = 0; i < COUNT(conditions); i++) {
 		struct where *where;
 		assert_true(where_parse(conditions[i].text, &where, &err));
-		assert_true(where_compile(where, rules, &trace, program, NULL, &err));
+		assert_true(where_compile(where, rules, &trace, program, &err));
 		if (where_test(where, &env) != conditions[i].passes)
 			print_error("%s\n", conditions[i].text);
 		assert_int_equal(where_test(where, &env), conditions[i].passes);
-		assert_int_equal(where_compile(where, rules, &trace, NULL, NULL, &err),
+		assert_int_equal(where_compile(where, rules, &trace, NULL, &err),
 				 !where_reads_state(where));
 		where_free(where);
 	}

@@ -549,7 +549,7 @@ static void try_one(const char *text, uint64_t *passed)
 
 	if (!where_parse(text, &where, &err))
 		fail_msg("%s: %s", text, err.text);
-	if (!where_compile(where, NULL, trace, program, NULL, &err))
+	if (!where_compile(where, NULL, trace, program, &err))
 		fail_msg("%s: %s", text, err.text);
 	struct where_pass *pass = where_pass_new(where, &reads);
 	uint64_t count = count_all(where, pass, text);
@@ -620,7 +620,7 @@ static void times_narrow_the_range(void **state)
 		struct where *where;
 		struct error err;
 		assert_true(where_parse(facts[i].text, &where, &err));
-		assert_true(where_compile(where, NULL, trace, program, NULL, &err));
+		assert_true(where_compile(where, NULL, trace, program, &err));
 		where_range(where, &begin, &end);
 		if (begin != facts[i].begin || end != facts[i].end)
 			fail_msg("%s: %lld to %lld", facts[i].text, (long long)begin,
@@ -637,7 +637,7 @@ static void decided_on_heads(void **state)
 	unsigned classes = 0, streams = 0;
 
 	assert_true(where_parse(row->text, &where, &err));
-	assert_true(where_compile(where, NULL, trace, program, NULL, &err));
+	assert_true(where_compile(where, NULL, trace, program, &err));
 	for (size_t i = 0; i < trace->nclasses; i++)
 		classes |= (unsigned)where_class(where, trace->classes[i]) << trace->classes[i]->id;
 	for (size_t i = 0; i < trace->nstreams; i++)

@@ -1,0 +1,345 @@
+/*
+ * asked.c - see asked.h
+ *
+ * Why no event came is found by leaving out one filter after the other: the one without which an
+ * event comes is to blame. Such a look ends after LOOK_MOST events, asks no question of the state,
+ * and says nothing of damage that it meets: that is no part of the answer.
+ */
+#include "repl/asked.h"
+
+#include "engine/base/mem.h"
+#include "repl/filter.h"
+#include "state/lookup.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LOOK_MOST = 1 << 20 };
+
+/* ---- paths ---- */
+
+bool asked_path(struct session *session, const struct query *query, const struct value *value,
+		bool *noted, struct error *err)
+{
+	struct state *state = session_state(session, err);
+	struct buf note = {0};
+	bool ok = state && lookup_path(state, query, &note, err) &&
+		  (!value || lookup_value(state, query, value, &note, err));
+
+	if (ok && note.len)
+		session_note(session, "%s", buf_text(&note));
+	if (noted)
+		*noted = note.len > 0;
+	buf_release(&note);
+	return ok;
+}
+
+bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err)
+{
+	for (size_t i = 0; i < wanteds->count; i++) {
+		struct wanted *item = &wanteds->items[i];
+		if (!asked_path(session, item->query, item->has_value ? &item->value : NULL,
+				&item->noted, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the range ---- */
+
+static void time_words(struct session *session, nstime t, struct buf *out)
+{
+	struct times times;
+	struct error ignored;
+	char text[TIME_TEXT_MAX];
+
+	if (session_times(session, &times, &ignored))
+		buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
+}
+
+struct range {
+	nstime begin, end; /* asked for */
+	bool limited;      /* by --begin, --end or the prompt */
+};
+
+static bool get_range(struct session *session, struct range *out)
+{
+	struct error ignored;
+
+	if (!session_range(session, &out->begin, &out->end, &ignored))
+		return false;
+	out->limited = out->begin != NSTIME_MIN || out->end != NSTIME_MAX;
+	return true;
+}
+
+/* The range lies before or after all events, or there is none: that is said, and true. */
+static bool is_outside(struct session *session, const struct range *range)
+{
+	struct error err = {0};
+	struct buf text = {0};
+	nstime first, last;
+	bool outside;
+
+	if (!session_bounds(session, &first, &last, &err)) {
+		if (err.kind == ERR_RANGE)
+			session_note(session,
+				     "the trace has no event: 'yore check %s' says whether "
+				     "it is damaged",
+				     session->path);
+		return true;
+	}
+	outside = range->begin > last || range->end <= first;
+	time_words(session, range->begin > last ? last : first, &text);
+	if (range->begin > last)
+		session_note(session,
+			     "the range begins after the last event of the trace, which is at %s: "
+			     "ask for times before, such as --begin -1s",
+			     buf_text(&text));
+	else if (outside)
+		session_note(session,
+			     "the range ends before the first event of the trace, which is at %s: "
+			     "ask for times after, such as --begin +0s",
+			     buf_text(&text));
+	buf_release(&text);
+	return outside;
+}
+
+/* ---- events ---- */
+
+struct look {
+	struct session *session;
+	uint64_t until; /* events decoded at which it ends */
+};
+
+static bool look_on(void *arg, nstime at, nstime first, nstime last)
+{
+	const struct look *look = arg;
+
+	(void)at;
+	(void)first;
+	(void)last;
+	return !signals_interrupted() &&
+	       atomic_load(&look->session->trace->events_decoded) < look->until;
+}
+
+/* Is the first event (backward: the last) of [begin, end) that passes soon found? */
+static bool find(struct session *session, const struct options *options, nstime begin, nstime end,
+		 bool backward, nstime *t)
+{
+	struct look look = {session, atomic_load(&session->trace->events_decoded) + LOOK_MOST};
+	struct events_options open = {0};
+	struct events *events = NULL;
+	struct filter *filter;
+	struct event event;
+	struct error err;
+	bool found = false;
+
+	if (begin >= end || !filter_open(session, options, backward, &filter, &err))
+		return false;
+	filter_fill(filter, &open);
+	open.begin = begin > open.begin ? begin : open.begin;
+	open.end = end < open.end ? end : open.end;
+	open.backward = backward;
+	open.progress = look_on;
+	open.progress_arg = &look;
+	if (!filter_per_event(filter) && open.begin < open.end &&
+	    events_open(session->index, &open, &events, &err)) {
+		found = events_next(events, &event, &err) == STEP_ITEM && event.class;
+		*t = event.time;
+		events_close(events);
+	}
+	filter_close(filter);
+	return found;
+}
+
+/* A filter of the command line: its option, its words. */
+struct asked_filter {
+	const char *option;
+	struct words *words; /* of the copy of the options */
+};
+
+static void filter_words(const struct asked_filter *filter, struct buf *out)
+{
+	buf_add_text(out, filter->option);
+	for (size_t i = 0; i < filter->words->count; i++)
+		buf_printf(out, "%s%s", i ? "," : " ", filter->words->items[i]);
+}
+
+enum { FILTERS = 7 };
+
+/* Those that the command has; returns how many. */
+static size_t filters_of(struct options *options, struct asked_filter out[FILTERS])
+{
+	struct asked_filter all[FILTERS] = {
+		{"--where", &options->wheres}, {"--comm", &options->comms},
+		{"--tid", &options->tids},     {"--pid", &options->pids},
+		{"--cpu", &options->cpus},     {"--stream", &options->streams},
+		{"--name", &options->names}};
+	size_t n = 0;
+
+	for (size_t i = 0; i < FILTERS; i++)
+		if (all[i].words->count)
+			out[n++] = all[i];
+	return n;
+}
+
+/* The one filter without which an event comes; `all` is what is left of the words otherwise. */
+static bool blame_filter(struct session *session, struct options *options,
+			 struct asked_filter *filters, size_t count, const struct range *range)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct words kept = *filters[i].words;
+		struct buf words = {0}, time = {0};
+		nstime t;
+		filter_words(&filters[i], &words);
+		filters[i].words->count = 0;
+		bool found = find(session, options, range->begin, range->end, false, &t);
+		*filters[i].words = kept;
+		if (found) {
+			time_words(session, t, &time);
+			session_note(session,
+				     "no event: without %s there are some, the first at %s",
+				     buf_text(&words), buf_text(&time));
+		}
+		buf_release(&words);
+		buf_release(&time);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+/* The events nearest to the range that pass all else. */
+static bool blame_range(struct session *session, struct options *options, const struct range *range)
+{
+	struct buf text = {0};
+	nstime t;
+	bool prompt = session->has_range;
+
+	options->begin = options->end = NULL;
+	session->has_range = false;
+	bool before = find(session, options, NSTIME_MIN + 1, range->begin, true, &t);
+	if (before) {
+		buf_add_text(&text, "the last before it is at ");
+		time_words(session, t, &text);
+	}
+	bool after = find(session, options, range->end, NSTIME_MAX, false, &t);
+	if (after) {
+		buf_add_text(&text,
+			     before ? ", the first after it at " : "the first after it is at ");
+		time_words(session, t, &text);
+	}
+	session->has_range = prompt;
+	if (text.len)
+		session_note(session, "no event in this range: %s", buf_text(&text));
+	buf_release(&text);
+	return before || after;
+}
+
+static void blame_all(struct session *session, const struct asked_filter *filters, size_t count,
+		      const struct range *range)
+{
+	struct buf words = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		buf_add_text(&words, i ? (i + 1 == count ? " and " : ", ") : "");
+		filter_words(&filters[i], &words);
+	}
+	const char *where = range->limited ? "in this range" : "in the trace";
+	if (count == 1 && !strcmp(filters[0].option, "--name"))
+		session_note(session,
+			     "no event: the trace describes %s, and none was recorded%s: "
+			     "'yore stats %s' counts what was",
+			     buf_text(&words), range->limited ? " near this range" : "",
+			     session->path);
+	else if (count)
+		session_note(session, "no event %s passes %s%s", where, buf_text(&words),
+			     count > 1 ? " together" : "");
+	else
+		session_note(session, "no event %s", where);
+	buf_release(&words);
+}
+
+/* Some filter matches nothing in the trace: that was noted when it was looked up. */
+static bool was_noted(struct session *session, const struct options *options)
+{
+	const struct trace *trace = session->trace;
+	bool name = !options->names.count, stream = !options->streams.count;
+	bool cpu = !options->cpus.count;
+
+	for (size_t n = 0; n < options->names.count; n++)
+		for (size_t i = 0; i < trace->nclasses && !name; i++)
+			name = lookup_glob(options->names.items[n], trace->classes[i]->name, ':');
+	for (size_t n = 0; n < options->streams.count; n++)
+		for (size_t i = 0; i < trace->nstreams && !stream; i++)
+			stream = lookup_glob(options->streams.items[n], trace->streams[i]->name,
+					     '/');
+	for (size_t n = 0; n < options->cpus.count && !cpu; n++)
+		cpu = filter_has_cpu(session, options->cpus.items[n]);
+	return !name || !stream || !cpu;
+}
+
+void asked_no_events(struct session *session, const struct options *options)
+{
+	struct options copy = *options;
+	struct asked_filter filters[FILTERS];
+	size_t count = filters_of(&copy, filters);
+	struct trace *trace = session->trace;
+	struct range range;
+
+	if (options->quiet || !trace || !session->index || !get_range(session, &range))
+		return;
+	struct notices notices = trace->notices;
+	uint64_t damaged = atomic_load(&trace->damaged);
+	const struct options *outer = session->options;
+
+	session->options = &copy; /* whose range is left out */
+	trace->notices = (struct notices){0};
+	if (!is_outside(session, &range) && !was_noted(session, options) &&
+	    !(count > 1 && blame_filter(session, &copy, filters, count, &range)) &&
+	    !(range.limited && blame_range(session, &copy, &range)) &&
+	    !(range.limited && count == 1 && blame_filter(session, &copy, filters, count, &range)))
+		blame_all(session, filters, count, &range);
+	trace->notices = notices;
+	atomic_store(&trace->damaged, damaged);
+	session->options = outer;
+}
+
+/* ---- intervals ---- */
+
+static void value_words(const struct value *value, struct buf *out)
+{
+	if (value->kind == VALUE_STRING)
+		buf_add(out, value->text, value->len);
+	else
+		value_add_key(value, out);
+}
+
+void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
+{
+	struct range range;
+	struct buf value = {0};
+
+	if (session->options->quiet || !session->index || !get_range(session, &range) ||
+	    is_outside(session, &range))
+		return;
+	const char *where = range.limited ? "in this range" : "in the trace";
+	for (size_t i = 0; i < wanteds->count; i++) {
+		const struct wanted *item = &wanteds->items[i];
+		const char *path = query_text(item->query);
+		buf_clear(&value);
+		if (item->noted)
+			continue;
+		if (item->has_value) {
+			value_words(&item->value, &value);
+			session_note(session,
+				     "%s was never '%s' %s: 'state' lists the values that it had",
+				     path, buf_text(&value), where);
+		} else {
+			session_note(session,
+				     "%s has no value %s: it is unknown or none throughout", path,
+				     where);
+		}
+	}
+	buf_release(&value);
+}

@@ -1,0 +1,27 @@
+/*
+ * asked.h - is there what a command asks for, and why is its answer empty?
+ *
+ * Names are looked up before the question (state/lookup.h); reasons are looked for when the answer
+ * turned out to be empty, by a few bounded looks at events. Notes are said by session_note().
+ */
+#ifndef REPL_ASKED_H
+#define REPL_ASKED_H
+
+#include "repl/intervals.h"
+#include "repl/session.h"
+
+/*
+ * A PATH, and a value that it is compared with (NULL: none). False: the rules or the trace have no
+ * such name, *err. *noted, which may be NULL, is set when a note was said of it.
+ */
+bool asked_path(struct session *session, const struct query *query, const struct value *value,
+		bool *noted, struct error *err);
+/* All of a command's paths. */
+bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err);
+
+/* No event came: says why, as far as it is told by looking at few events. */
+void asked_no_events(struct session *session, const struct options *options);
+/* No interval came of these, in the command's range. */
+void asked_no_intervals(struct session *session, const struct wanteds *wanteds);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * suggest.c - see suggest.h; linked with SQLite, as database.c is
+ *
+ * Columns are those of all tables whose name the statement has.
+ */
+#include "sql/suggest.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/nearest.h"
+#include "sql/extension.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+enum { NAMES_MOST = 4096 };
+
+struct offers {
+	struct nearest nearest;
+	struct arena *arena;
+};
+
+/* All texts of the one column that the query has. */
+static void offer_rows(struct offers *offers, sqlite3 *db, const char *query, const char *argument)
+{
+	sqlite3_stmt *rows;
+
+	if (sqlite3_prepare_v2(db, query, -1, &rows, NULL) != SQLITE_OK)
+		return;
+	if (argument)
+		sqlite3_bind_text(rows, 1, argument, -1, SQLITE_STATIC);
+	for (size_t i = 0; i < NAMES_MOST && sqlite3_step(rows) == SQLITE_ROW; i++) {
+		const char *name = (const char *)sqlite3_column_text(rows, 0);
+		if (name)
+			nearest_offer(&offers->nearest, arena_strdup(offers->arena, name));
+	}
+	sqlite3_finalize(rows);
+}
+
+static void offer_tables(struct offers *offers, sqlite3 *db, const struct sql_context *context)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
+		nearest_offer(&offers->nearest, name);
+	offer_rows(offers, db, "SELECT name FROM sqlite_schema", NULL);
+}
+
+static void offer_columns(struct offers *offers, sqlite3 *db, const struct sql_context *context,
+			  const char *statement)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
+		if (strstr(statement, name))
+			offer_rows(offers, db, "SELECT name FROM pragma_table_xinfo(?)", name);
+}
+
+/* What stands behind "no such KIND: ", without the names of its table and database. */
+static const char *name_behind(const char *message, const char *kind)
+{
+	const char *name, *dot;
+
+	if (strncmp(message, kind, strlen(kind)) != 0)
+		return NULL;
+	name = message + strlen(kind);
+	dot = strrchr(name, '.');
+	return dot && dot[1] ? dot + 1 : name;
+}
+
+bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *message,
+		 const char *statement, struct buf *out, bool *in_trace)
+{
+	const char *column = name_behind(message, "no such column: ");
+	const char *table = name_behind(message, "no such table: ");
+	const char *function = name_behind(message, "no such function: ");
+	const char *name = column ? column : table ? table : function;
+	struct offers offers = {.arena = arena_new()};
+	char near[NEAREST_WORDS_MAX];
+
+	*in_trace = column || table;
+	if (name) {
+		char *wanted = arena_strdup(offers.arena, name);
+		nearest_begin(&offers.nearest, wanted);
+		if (column)
+			offer_columns(&offers, db, context, statement);
+		else if (table)
+			offer_tables(&offers, db, context);
+		else
+			offer_rows(&offers, db, "SELECT DISTINCT name FROM pragma_function_list",
+				   NULL);
+		nearest_hint(&offers.nearest, near, sizeof near);
+		buf_printf(out, ": %s%s", near,
+			   column  ? "'.schema TABLE' lists columns"
+			   : table ? "'.tables' lists tables"
+				   : "'SELECT name FROM pragma_function_list' lists functions");
+	}
+	arena_free(offers.arena);
+	return name != NULL;
+}

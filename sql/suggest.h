@@ -1,0 +1,20 @@
+/* suggest.h - names like one that a statement has and the database has not */
+#ifndef SQL_SUGGEST_H
+#define SQL_SUGGEST_H
+
+#include "engine/base/buf.h"
+
+#include <stdbool.h>
+
+struct sqlite3;
+struct sql_context;
+
+/*
+ * Of SQLite's message about a statement: "no such column: nam". Adds ": did you mean ...", and what
+ * lists all. False: the message is of something else. *in_trace is set when the name is one that
+ * the trace would give: a table's or a column's.
+ */
+bool sql_suggest(struct sqlite3 *db, const struct sql_context *context, const char *message,
+		 const char *statement, struct buf *out, bool *in_trace);
+
+#endif

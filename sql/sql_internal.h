@@ -36,6 +36,7 @@ struct sql_host {
 	bool (*get_state)(void *arg, struct state **out, struct error *err);
 	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);  /* may be NULL */
+	void (*range)(void *arg, nstime *begin, nstime *end);               /* may be NULL */
 	void *arg;
 	bool utc;
 	bool bounds_known;
@@ -57,6 +58,8 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
 bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
+/* [*begin, *end) to which rows are limited now. */
+void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err);
 bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 		    struct error *err);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 2 * NEAREST_LENGTH_MAX + 40 };
+enum { WORDS = 2 * NEAREST_LENGTH_MAX + 40, WARNINGS_MAX = 20 /* of one opening */ };
 
 struct linter {
 	const struct rules *rules;
@@ -28,7 +28,6 @@ struct linter {
 	/* where it stands */
 	const struct rule_file *file;
 	const struct rule_block *block; /* NULL: in a view */
-	bool matches_none;              /* of the trace's events: then any event's fields are like */
 };
 
 enum { SHAPE_WRITTEN = 1, SHAPE_ALL_BELOW = 2, SHAPE_TOLD = 4 };
@@ -121,16 +120,44 @@ static bool is_written(struct linter *linter, uint32_t shape)
 	return false;
 }
 
-/* ---- classes of the block ---- */
+/* ---- what the block's head matches ---- */
 
-static bool block_names(const struct linter *linter, const struct event_class *class)
+/* How many names of the trace it matches: of event classes, or of sections of streams. */
+static size_t count_matches(const struct linter *linter, const struct head_pattern *pattern)
 {
-	const struct rule_block *block = linter->block;
+	const struct trace *trace = linter->program->trace;
+	bool section = linter->block->is_section;
+	size_t n = section ? trace->nstreams : trace->nclasses, matches = 0;
 
-	if (block->is_section || linter->matches_none)
-		return true;
-	for (size_t i = 0; i < block->npatterns; i++)
-		if (head_matches(linter->rules, &block->patterns[i], class->name))
+	for (size_t i = 0; i < n; i++) {
+		const char *name = section ? trace->streams[i]->section : trace->classes[i]->name;
+		if (!name)
+			continue;
+		if (section && pattern->kind == HEAD_GLOB)
+			matches += glob_match(pattern->text, strlen(pattern->text), name,
+					      strlen(name), NULL);
+		else if (section)
+			matches += !strcmp(pattern->text, name);
+		else
+			matches += head_matches(linter->rules, pattern, name);
+	}
+	return matches;
+}
+
+/* Then any event's fields are like those that it reads. */
+static bool matches_none(const struct linter *linter)
+{
+	for (size_t i = 0; i < linter->block->npatterns; i++)
+		if (linter->block->patterns[i].kind > HEAD_LITERAL ||
+		    count_matches(linter, &linter->block->patterns[i]))
+			return false;
+	return true;
+}
+
+static bool block_names(const struct linter *linter, const char *name)
+{
+	for (size_t i = 0; i < linter->block->npatterns; i++)
+		if (head_matches(linter->rules, &linter->block->patterns[i], name))
 			return true;
 	return false;
 }
@@ -138,9 +165,10 @@ static bool block_names(const struct linter *linter, const struct event_class *c
 static void offer_fields(const struct linter *linter, unsigned scopes, struct nearest *nearest)
 {
 	const struct trace *trace = linter->program->trace;
+	bool any = linter->block->is_section || matches_none(linter);
 
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		if (!block_names(linter, trace->classes[i]))
+		if (!any && !block_names(linter, trace->classes[i]->name))
 			continue;
 		for (int s = 0; s < SCOPE_COUNT; s++) {
 			const struct field_class *scope = trace->classes[i]->scope[s];
@@ -327,28 +355,6 @@ static void lint_expr(struct linter *linter, const struct ast *ast)
 
 /* ---- heads ---- */
 
-/* How many names of the trace it matches: of event classes, or of sections of streams. */
-static size_t count_matches(const struct linter *linter, const struct head_pattern *pattern)
-{
-	const struct trace *trace = linter->program->trace;
-	bool section = linter->block->is_section;
-	size_t n = section ? trace->nstreams : trace->nclasses, matches = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *name = section ? trace->streams[i]->section : trace->classes[i]->name;
-		if (!name)
-			continue;
-		if (section && pattern->kind == HEAD_GLOB)
-			matches += glob_match(pattern->text, strlen(pattern->text), name,
-					      strlen(name), NULL);
-		else if (section)
-			matches += !strcmp(pattern->text, name);
-		else
-			matches += head_matches(linter->rules, pattern, name);
-	}
-	return matches;
-}
-
 static void offer_heads(const struct linter *linter, struct nearest *nearest)
 {
 	const struct trace *trace = linter->program->trace;
@@ -360,23 +366,14 @@ static void offer_heads(const struct linter *linter, struct nearest *nearest)
 		nearest_offer(nearest, trace->classes[i]->name);
 }
 
-/* Is the name nearest to this one an event of the head's other patterns? */
-static bool head_has(const struct linter *linter, const char *name)
-{
-	for (size_t i = 0; i < linter->block->npatterns; i++)
-		if (head_matches(linter->rules, &linter->block->patterns[i], name))
-			return true;
-	return false;
-}
-
 /*
  * A head may list what several tracers call one event. So where another of its names matches, one
  * that does not is told only when an event is called nearly so that the head does not name.
  */
 static bool is_alternative(const struct linter *linter, const struct nearest *nearest)
 {
-	return linter->lint == LINT_USUAL && !linter->matches_none &&
-	       (!nearest->count || head_has(linter, nearest->names[0]));
+	return linter->lint == LINT_USUAL && !matches_none(linter) &&
+	       (!nearest->count || block_names(linter, nearest->names[0]));
 }
 
 static void lint_pattern(struct linter *linter, const struct head_pattern *pattern)
@@ -406,21 +403,10 @@ static void lint_pattern(struct linter *linter, const struct head_pattern *patte
 		     likeness(&nearest, words));
 }
 
-static bool matches_none(const struct linter *linter)
-{
-	bool some = !linter->program;
-
-	for (size_t i = 0; i < linter->block->npatterns && !some; i++)
-		some = linter->block->patterns[i].kind > HEAD_LITERAL ||
-		       count_matches(linter, &linter->block->patterns[i]) > 0;
-	return !some;
-}
-
 static void lint_head(struct linter *linter)
 {
 	const struct rule_block *block = linter->block;
 
-	linter->matches_none = matches_none(linter);
 
 	for (size_t i = 0; i < block->npatterns && linter->program && !block->file->builtin; i++)
 		if (block->patterns[i].kind <= HEAD_LITERAL)
@@ -452,6 +438,14 @@ static void lint_statements(struct linter *linter)
 	}
 }
 
+static bool has_own_files(const struct rules *rules)
+{
+	for (size_t i = 0; i < rules->nfiles; i++)
+		if (!rules->files[i]->builtin)
+			return true;
+	return false;
+}
+
 void rules_lint(const struct rules *rules, const struct program *program, enum lint lint,
 		struct arena *arena, struct rule_error **out, size_t *count)
 {
@@ -461,7 +455,8 @@ void rules_lint(const struct rules *rules, const struct program *program, enum l
 				.arena = arena,
 				.attrs = attrs_new()};
 
-	find_written(&linter);
+	if (has_own_files(rules))
+		find_written(&linter);
 	lint_statements(&linter);
 	attrs_free(linter.attrs);
 	mem_free(linter.shapes);
@@ -476,9 +471,13 @@ void program_warn(const struct program *program, const struct notices *notices)
 	size_t count;
 
 	rules_lint(program->rules, program, LINT_USUAL, arena, &found, &count);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && i < WARNINGS_MAX; i++)
 		notice(notices, NOTICE_WARNING, "%s:%u:%u: %s", found[i].file, found[i].line,
 		       found[i].column, found[i].text);
+	if (count > WARNINGS_MAX)
+		notice(notices, NOTICE_WARNING,
+		       "%s: %zu more such warnings: 'yore rules --check' shows all",
+		       found[WARNINGS_MAX].file, count - WARNINGS_MAX);
 	mem_free(found);
 	arena_free(arena);
 }

@@ -109,6 +109,19 @@ expected=$("$yore" events "$demo" --name sched_switch --count)
 result $? "as many as there are such events"
 checked "nothing is wrong" 'event sched_switch\n x = 1\n y = x\n' 0 'no error, no warning'
 
+i=0
+: >mine.rules
+while [ $i -lt 30 ]; do
+	printf 'event nosuch%d\n x = 1\n' $i >>mine.rules
+	i=$((i + 1))
+done
+"$yore" at "$demo" +5ms --rules mine.rules >printed 2>&1
+[ "$(grep -c 'the trace has no event' printed)" = 20 ] && grep -qF 'mine.rules: 10 more such warnings' printed
+result $? "use: many warnings are cut short"
+"$yore" rules --check mine.rules "$demo" >printed 2>&1
+[ "$(grep -c 'the trace has no event' printed)" = 30 ]
+result $? "check: they are all told"
+
 unused "what all tracers call it" 'event sched_switch, lttng_sched_switch\n x = 1\n'
 unused "a glob may match nothing" 'event nosuch_*\n x = 1\n'
 unused "what an initial value gives" 'initial a = 1\nevent sched_switch\n x = a\n'

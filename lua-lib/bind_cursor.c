@@ -285,10 +285,8 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 	lua_setiuservalue(L, -2, 1);
 	cursor->filter = mem_new(sizeof *cursor->filter);
 	bind_range(bound, &begin, &end);
-	cursor->filter->options = (struct events_options){.begin = begin,
-							  .end = end,
-							  .progress = progress,
-							  .progress_arg = bound->context};
+	cursor->filter->options = (struct events_options){
+		.begin = begin, .end = end, .progress = progress, .progress_arg = bound->context};
 	cursor->arena = arena_new();
 	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
 	return cursor;

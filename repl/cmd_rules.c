@@ -203,7 +203,7 @@ static void report_sum(const struct report *to)
 static bool check(struct session *session, const struct options *options, struct sink *sink,
 		  struct error *err)
 {
-	static const struct column columns[] = {{"kind", false},   {"file", false}, {"line", true},
+	static const struct column columns[] = {{"kind", false},  {"file", false}, {"line", true},
 						{"column", true}, {"text", false}, {"count", true}};
 	const struct words *words = &options->words;
 	struct report to = {.sink = sink, .format = options->format};
@@ -241,16 +241,19 @@ static bool run_rules(struct session *session, const struct options *options, st
 	const struct rules_builtin *one = NULL;
 
 	if (options->check_rules && !options->words.count)
-		return error_set(err, ERR_QUERY, "rules: --check needs a FILE: 'yore rules --check "
-						 "FILE [TRACE]'");
+		return error_set(err, ERR_QUERY,
+				 "rules: --check needs a FILE: 'yore rules --check "
+				 "FILE [TRACE]'");
 	if (options->check_rules && session->prompt && options->words.count > 1)
-		return error_set(err, ERR_QUERY, "rules: the prompt has a trace already: 'rules "
-						 "--check FILE'");
+		return error_set(err, ERR_QUERY,
+				 "rules: the prompt has a trace already: 'rules "
+				 "--check FILE'");
 	if (options->check_rules)
 		return check(session, options, sink, err);
 	if (options->words.count > 1)
-		return error_set(err, ERR_QUERY, "rules: '%s' is one word too many: only --check "
-						 "takes a TRACE",
+		return error_set(err, ERR_QUERY,
+				 "rules: '%s' is one word too many: only --check "
+				 "takes a TRACE",
 				 options->words.items[1]);
 	if (options->words.count && !(one = rules_builtin(options->words.items[0], err)))
 		return error_while(err, "rules");
@@ -274,8 +277,10 @@ const struct cmd cmd_rules = {
 		"read or to begin one's own with. --explain shows what each line reads and writes\n"
 		"and how it may be evaluated; with --rules FILE, of one's own file.\n"
 		"\n"
-		"--check says what is wrong with a file of rules, each with its place: errors, and\n"
-		"warnings of state that is read and never written. With TRACE also heads that match\n"
+		"--check says what is wrong with a file of rules, each with its place: errors, "
+		"and\n"
+		"warnings of state that is read and never written. With TRACE also heads that "
+		"match\n"
 		"no event, fields that no matching event has, and how often which line failed and\n"
 		"why, over all of the trace. The exit status is 1 when there are errors; warnings\n"
 		"leave it 0.\n"

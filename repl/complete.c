@@ -266,8 +266,8 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 		offer_inputs(wish);
 	else if (!strcmp(option, "--rules"))
 		return offer_rule_words(wish) ? OFFERED_VALUES : OFFERED_FILES;
-	else if (!strcmp(option, "--with") ||
-		 !strcmp(option, "--index-dir") || !strcmp(option, "--svg"))
+	else if (!strcmp(option, "--with") || !strcmp(option, "--index-dir") ||
+		 !strcmp(option, "--svg"))
 		return OFFERED_FILES;
 	else
 		for (size_t i = 0; option_info(i); i++)

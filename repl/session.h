@@ -25,12 +25,12 @@ struct session {
 	const char *path;              /* TRACE */
 	struct trace *trace;           /* NULL until session_trace() */
 	struct index *index;
-	struct rule_set *sets; /* all that were used, and their states */
-	struct rule_set *base; /* of every question that names no rules; NULL: not read yet */
-	struct rule_set *own;  /* of the prompt's command that runs, when it has --rules */
-	struct words base_words;       /* names and files that `base` is read from; none: all sets */
-	const struct options *outer;   /* of the command line */
-	struct rules *rules;           /* of the set that was used last, as the two below */
+	struct rule_set *sets;       /* all that were used, and their states */
+	struct rule_set *base;       /* of every question that names no rules; NULL: not read yet */
+	struct rule_set *own;        /* of the prompt's command that runs, when it has --rules */
+	struct words base_words;     /* names and files that `base` is read from; none: all sets */
+	const struct options *outer; /* of the command line */
+	struct rules *rules;         /* of the set that was used last, as the two below */
 	struct state *state;
 	struct symbols *symbols;
 	struct sql_shell *sql;

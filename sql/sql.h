@@ -21,8 +21,8 @@ struct sql_options {
 	/* The frame in which texts are times and times texts. */
 	bool (*times)(void *arg, struct times *out, struct error *err);
 	/*
-	 * Limits rows of events, intervals and losses to [*begin, *end), which come unbounded. Asked
-	 * at each scan. May be NULL.
+	 * Limits rows of events, intervals and losses to [*begin, *end), which come unbounded.
+	 * Asked at each scan. May be NULL.
 	 */
 	void (*range)(void *arg, nstime *begin, nstime *end);
 	/* Called now and then; false: interrupted. May be NULL. */

@@ -145,8 +145,7 @@ static enum way find_aliased(struct compile *compile, unsigned scopes, struct fi
 		names[0].name ? find_alias(compile->names, names[0].name) : NULL;
 	enum way way;
 
-	if (!alias ||
-	    (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
+	if (!alias || (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
 		return find_way(compile->class, scopes, names, n, out);
 	for (size_t i = 0; i < alias->nnames; i++) {
 		names[0].name = alias->names[i];

@@ -2,8 +2,8 @@
  * rule_lint.c - what is probably a mistake in rules: names that lead nowhere
  *
  * Rules may read what nothing gives: an attribute that no line writes, a field that no event has,
- * events that were not recorded. Each is unknown, or runs never, and that is no error; most often it
- * is a name that was mistyped. So each is told, with the names that are like it.
+ * events that were not recorded. Each is unknown, or runs never, and that is no error; most often
+ * it is a name that was mistyped. So each is told, with the names that are like it.
  */
 #include "state/program_internal.h"
 
@@ -47,7 +47,8 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	rule_file_place(linter->file, at, &error.line, &error.column, &source, &len);
-	for (size_t i = 0; i < linter->count; i++) { /* a head's condition stands in all its lines */
+	for (size_t i = 0; i < linter->count;
+	     i++) { /* a head's condition stands in all its lines */
 		const struct rule_error *old = &linter->found[i];
 		if (old->line == error.line && old->column == error.column &&
 		    !strcmp(old->file, error.file) && !strcmp(old->text, text))
@@ -172,7 +173,8 @@ static void offer_fields(const struct linter *linter, unsigned scopes, struct ne
 			continue;
 		for (int s = 0; s < SCOPE_COUNT; s++) {
 			const struct field_class *scope = trace->classes[i]->scope[s];
-			for (uint32_t m = 0; (scopes & 1u << s) && scope && m < scope->nmembers; m++)
+			for (uint32_t m = 0; (scopes & 1u << s) && scope && m < scope->nmembers;
+			     m++)
 				if (!scope->members[m].hidden)
 					nearest_offer(nearest, scope->members[m].name);
 		}
@@ -266,8 +268,8 @@ static void lint_section(struct linter *linter, const struct ast_path *path)
 			return;
 		nearest_offer(&nearest, statement->target->atoms[1].name);
 	}
-	tell(linter, path->at, "no section block writes section/%.100s, and no format has it%s", name,
-	     likeness(&nearest, words));
+	tell(linter, path->at, "no section block writes section/%.100s, and no format has it%s",
+	     name, likeness(&nearest, words));
 }
 
 /* Paths of the state like this one; they are written with [*] for any key. */
@@ -407,7 +409,6 @@ static void lint_head(struct linter *linter)
 {
 	const struct rule_block *block = linter->block;
 
-
 	for (size_t i = 0; i < block->npatterns && linter->program && !block->file->builtin; i++)
 		if (block->patterns[i].kind <= HEAD_LITERAL)
 			lint_pattern(linter, &block->patterns[i]);
@@ -425,7 +426,8 @@ static void lint_statements(struct linter *linter)
 		linter->block = rules->blocks[i];
 		linter->file = linter->block->file;
 		lint_head(linter);
-		for (; s < rules->nstatements && rules->statements[s]->block == linter->block; s++) {
+		for (; s < rules->nstatements && rules->statements[s]->block == linter->block;
+		     s++) {
 			lint_keys(linter, rules->statements[s]->target);
 			lint_expr(linter, rules->statements[s]->value);
 			lint_expr(linter, rules->statements[s]->when);

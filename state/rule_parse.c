@@ -724,6 +724,5 @@ bool rules_parse(struct rules *rules, const struct rule_file *given, struct erro
 bool rules_add(struct rules *rules, const char *name, const char *text, size_t len,
 	       struct error *err)
 {
-	return rules_parse(
-		rules, &(struct rule_file){.name = name, .text = text, .len = len}, err);
+	return rules_parse(rules, &(struct rule_file){.name = name, .text = text, .len = len}, err);
 }

@@ -202,8 +202,8 @@ static bool check_known(const struct rules *rules, const struct rule_file *file,
 	*known = found != NULL;
 	if (!found || !is_within(file->includer, found))
 		return true;
-	return error_set(err, ERR_QUERY, "%s includes %s, which includes it again",
-			 found->name, file->includer == found ? "itself" : file->includer->name);
+	return error_set(err, ERR_QUERY, "%s includes %s, which includes it again", found->name,
+			 file->includer == found ? "itself" : file->includer->name);
 }
 
 static bool add_file(struct rules *rules, const char *path, const struct rule_file *includer,
@@ -330,13 +330,13 @@ void rules_include(struct rules *rules, const struct rule_file *from, uint32_t a
 	for (const struct rule_file *file = from; file; file = file->includer)
 		depth++;
 	if (depth >= INCLUDE_DEPTH) {
-		rules_error(rules, from, at, "%s is not included: %d files are already open that "
+		rules_error(rules, from, at,
+			    "%s is not included: %d files are already open that "
 			    "include one another, the first is %s",
 			    name, INCLUDE_DEPTH, rules->files[0]->name);
 		return;
 	}
-	if (is_file ? include_file(rules, from, name, &err)
-		    : add_builtin(rules, name, from, &err))
+	if (is_file ? include_file(rules, from, name, &err) : add_builtin(rules, name, from, &err))
 		return;
 	if (rules->nerrors == errors)
 		rules_error(rules, from, at, "%s", err.text);
@@ -349,7 +349,8 @@ bool rules_file(const struct rules *rules, size_t i, struct rules_file *out)
 	if (i >= rules->nfiles)
 		return false;
 	*out = (struct rules_file){rules->files[i]->name,
-				   rules->files[i]->includer ? rules->files[i]->includer->name : NULL,
+				   rules->files[i]->includer ? rules->files[i]->includer->name
+							     : NULL,
 				   rules->files[i]->builtin};
 	return true;
 }

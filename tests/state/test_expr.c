@@ -1,9 +1,9 @@
 /*
  * test_expr.c - values of expressions against one event and a state of four attributes
  *
- * The event has the fields n = 7, minus = -2, big = 2^63, and kind = 7 and other = listed = 8, of which
- * only 7 has a label. Of the state, known is 5, nil is none,
- * word is "w", s is a stack of one value, open cannot be decided, all else is unknown.
+ * The event has the fields n = 7, minus = -2, big = 2^63, and kind = 7 and other = listed = 8, of
+ * which only 7 has a label. Of the state, known is 5, nil is none, word is "w", s is a stack of one
+ * value, open cannot be decided, all else is unknown.
  */
 #include "tests/harness.h"
 

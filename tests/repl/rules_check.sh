@@ -273,4 +273,31 @@ result $? "a range limits SQL and Lua"
 printf 'range\nevents --count\n' | "$yore" repl "$demo" --begin +1ms --end +2ms >printed 2>&1
 grep -q ' to ' printed && [ "$(tail -1 printed)" = "$events" ]
 result $? "a range of the command line holds at the prompt"
+
+# An alias is another name for a field, in conditions of commands and of Lua alike; SQL has the fields.
+count=$("$yore" sql "$demo" 'SELECT count(*) FROM "sched:sched_switch" WHERE next_pid = 0' --format csv | tail -1)
+"$yore" events "$demo" --where 'next == 0' --count >printed 2>&1
+echo 'local n = 0; for e in trace:events{where = "next == 0"} do n = n + 1 end print(n)' |
+	"$yore" "$demo" >>printed 2>&1
+[ "$(tr '\n' ' ' <printed)" = "$count $count " ] && [ "$count" -gt 0 ]
+result $? "an alias in --where and in Lua"
+
+# State 0x40 is what the kernel's own format says of it, and of an older kernel a thread that died: as
+# many as were freed.
+perf=$top/fixtures/golden/sched-perf/perf.data
+grep -aq '{ 0x00000040, "P" }' "$perf"
+result $? "0x40 is parked for the kernel of the recording"
+printf 'include linux\nevent sched_switch\n parked = prev_state(0x40)\n dead = prev_state(0x20)\n' >mine.rules
+"$yore" at "$perf" +90ms parked dead --rules mine.rules >printed 2>&1
+grep -q '^parked *"parked"' printed && grep -q '^dead *"dead"' printed
+result $? "and so it is here"
+old=${YORE_CORPUS:-$top/../shared/corpus}/ctf/real/many-threads
+if [ -f "$old/metadata" ]; then
+	freed=$("$yore" sql "$old" 'SELECT count(*) FROM sched_switch WHERE prev_state = 64' --format csv | tail -1)
+	"$yore" state "$old" 'thread[*]/state' --format csv 2>/dev/null | grep -c '"*dead"*$' >printed
+	[ "$(cat printed)" = "$freed" ] && [ "$freed" -gt 1000 ]
+	result $? "0x40 is dead before Linux 4.14"
+else
+	echo "SKIP: 0x40 is dead before Linux 4.14: there is no $old"
+fi
 exit $status

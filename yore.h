@@ -59,7 +59,8 @@ struct yore_options {
 	size_t size;              /* sizeof(struct yore_options) */
 	const char *index_dir;    /* where indexes go; NULL: $YORE_INDEX_DIR, then the XDG cache */
 	int no_index;             /* keep everything in memory */
-	const char *const *rules; /* rule files instead of those that come with yore */
+	const char *const
+		*rules; /* rule files, or names of sets, instead of all that come with yore */
 	size_t nrules;
 	/* Is told of damage, warnings and rebuilt indexes; may be NULL. */
 	void (*say)(void *arg, enum yore_notice kind, const char *text);

@@ -69,15 +69,13 @@ static void take_options(void *to, size_t known, const void *from, size_t size)
 
 static bool open_rules(struct yore *yore)
 {
-	size_t count;
-	const struct rules_builtin *builtins = rules_builtins(&count);
 	bool ok = true;
 
 	yore->rules = rules_new();
 	for (size_t i = 0; i < yore->options.nrules && ok; i++)
-		ok = rules_add_file(yore->rules, yore->options.rules[i], &yore->err);
-	for (size_t i = 0; i < count && ok && !yore->options.nrules; i++)
-		ok = rules_add_builtin(yore->rules, builtins[i].name, &yore->err);
+		ok = rules_add_named(yore->rules, yore->options.rules[i], &yore->err);
+	if (ok && !yore->options.nrules)
+		ok = rules_add_builtins(yore->rules, &yore->err);
 	return ok && rules_check(yore->rules, &yore->err);
 }
 

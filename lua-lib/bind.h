@@ -64,6 +64,9 @@ int bind_fail(lua_State *L, const struct error *err);
 /* Raises the text as an error of the caller's. */
 int bind_raise(lua_State *L, const struct error *err);
 
+/* What questions are limited to that name no times: yore.range() of the program's own trace. */
+void bind_range(const struct bind_trace *bound, nstime *begin, nstime *end);
+
 /* A time argument: an integer, or text as the command line reads it. */
 nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i);
 /* Field `name` of the table at `i` as a time; `otherwise` when it is absent. */

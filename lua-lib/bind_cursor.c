@@ -247,6 +247,9 @@ static bool use_where(struct bind_trace *bound, struct bind_filter *filter, cons
 	struct trace *trace = bound->trace;
 	struct rules *rules = bound->rules;
 
+	if (bound->host.index && bound->host.rules &&
+	    !bound->host.rules(bound->host.arg, &rules, err))
+		return false;
 	if (!where_parse(text, &filter->where, err) || !open_state(bound, filter, &rules, err) ||
 	    !where_compile(filter->where, rules, trace, filter->program, err) ||
 	    !where_lookup(filter->where, err))
@@ -296,6 +299,7 @@ static bool read_options(lua_State *L, int i, struct bind_trace *bound, struct b
 static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 {
 	struct bind_cursor *cursor = lua_newuserdatauv(L, sizeof *cursor, 1);
+	nstime begin, end;
 
 	memset(cursor, 0, sizeof *cursor);
 	cursor->bound = bound;
@@ -303,10 +307,9 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 	lua_pushvalue(L, 1);
 	lua_setiuservalue(L, -2, 1);
 	cursor->filter = mem_new(sizeof *cursor->filter);
-	cursor->filter->options = (struct events_options){.begin = NSTIME_MIN,
-							  .end = NSTIME_MAX,
-							  .progress = progress,
-							  .progress_arg = bound->context};
+	bind_range(bound, &begin, &end);
+	cursor->filter->options = (struct events_options){
+		.begin = begin, .end = end, .progress = progress, .progress_arg = bound->context};
 	cursor->arena = arena_new();
 	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
 	return cursor;

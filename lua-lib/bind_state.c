@@ -369,14 +369,16 @@ static nstime optional_time(lua_State *L, const struct bind_trace *bound, int i,
 static int trace_intervals(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	nstime begin = optional_time(L, bound, 3, NSTIME_MIN);
-	nstime end = optional_time(L, bound, 4, NSTIME_MAX);
+	nstime begin, end;
 	struct walk walk = {.L = L, .rows = 6};
 	struct question *question;
 	struct state *state;
 	struct error err;
 	bool done;
 
+	bind_range(bound, &begin, &end);
+	begin = optional_time(L, bound, 3, begin);
+	end = optional_time(L, bound, 4, end);
 	lua_settop(L, 5);
 	if (!lua_isnil(L, 5)) {
 		luaL_checktype(L, 5, LUA_TFUNCTION);

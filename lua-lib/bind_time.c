@@ -64,6 +64,14 @@ nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i)
 	return to_time(L, bound, i, "time");
 }
 
+void bind_range(const struct bind_trace *bound, nstime *begin, nstime *end)
+{
+	bool own = bound->host.index != NULL;
+
+	*begin = own ? bound->context->begin : NSTIME_MIN;
+	*end = own ? bound->context->end : NSTIME_MAX;
+}
+
 nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const char *name,
 		     nstime otherwise)
 {

@@ -163,28 +163,6 @@ static bool state_progress(void *arg, nstime at, nstime first, nstime last)
 	return !bind_interrupted(arg);
 }
 
-static bool add_rules(struct rules *rules, const char *name, struct error *err)
-{
-	size_t count;
-	const struct rules_builtin *builtins = rules_builtins(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(builtins[i].name, name))
-			return rules_add_builtin(rules, name, err);
-	return rules_add_file(rules, name, err);
-}
-
-static bool add_all_builtins(struct rules *rules, struct error *err)
-{
-	size_t count;
-	const struct rules_builtin *builtins = rules_builtins(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (!rules_add_builtin(rules, builtins[i].name, err))
-			return false;
-	return true;
-}
-
 /* Option `rules`: a name or file, or a list of them; else all that come with yore. */
 static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct error *err)
 {
@@ -192,12 +170,12 @@ static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct err
 
 	bound->rules = rules_new();
 	if (type == LUA_TNIL)
-		return add_all_builtins(bound->rules, err);
+		return rules_add_builtins(bound->rules, err);
 	if (type == LUA_TSTRING)
-		return add_rules(bound->rules, lua_tostring(L, -1), err);
+		return rules_add_named(bound->rules, lua_tostring(L, -1), err);
 	luaL_checktype(L, -1, LUA_TTABLE);
 	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
-		if (!add_rules(bound->rules, luaL_checkstring(L, -1), err))
+		if (!rules_add_named(bound->rules, luaL_checkstring(L, -1), err))
 			return false;
 	return true;
 }

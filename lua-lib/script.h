@@ -46,6 +46,8 @@ struct script_trace {
 	struct index *index;
 	/* The state, opened when a script first asks for it. */
 	bool (*state)(void *arg, struct state **out, struct error *err);
+	/* Its rules, for names in conditions; NULL: there are none. */
+	bool (*rules)(void *arg, struct rules **out, struct error *err);
 	/* Time texts as the program reads and writes them (day, zone, --time); NULL: plain ones. */
 	bool (*time_parse)(void *arg, const char *text, nstime *out, struct error *err);
 	size_t (*time_text)(void *arg, nstime t, char *to); /* at most TIME_TEXT_MAX bytes */

@@ -58,6 +58,7 @@ bool cmd_run(struct session *session, const struct options *options, struct sink
 	bool ok;
 
 	session->options = options;
+	session_begin_command(session);
 	if (options->help)
 		ok = help_print(options->cmd, sink);
 	else if (options->explain_only)

@@ -22,7 +22,7 @@ struct completer {
 	struct script *script;
 	const struct complete_word *own;
 	struct program *program; /* compiled for its shapes when first needed */
-	bool tried;
+	const struct rules *rules; /* of which it was compiled; NULL: of none yet */
 };
 
 /* One request: what was typed, and where candidates go. */
@@ -105,11 +105,13 @@ static struct program *get_program(struct completer *completer)
 	struct notices silent = {0};
 	struct error err;
 
-	if (completer->tried)
+	if (!session_rules(session, &err))
+		return NULL;
+	if (completer->rules == session->rules)
 		return completer->program;
-	completer->tried = true;
-	if (!session_rules(session, &err) ||
-	    !program_compile(session->rules, session->trace, &silent, &completer->program, &err))
+	program_free(completer->program);
+	completer->rules = session->rules;
+	if (!program_compile(session->rules, session->trace, &silent, &completer->program, &err))
 		completer->program = NULL;
 	return completer->program;
 }
@@ -217,6 +219,20 @@ static void offer_rules(const struct wish *wish)
 		offer(wish, builtins[i].name);
 }
 
+/* Sets of rules, or files: false where no set's name begins so, and files are to be tried. */
+static bool offer_rule_words(const struct wish *wish)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+	bool any = false;
+
+	for (size_t i = 0; i < count && wish->len; i++)
+		any |= strncmp(builtins[i].name, wish->text, wish->len) == 0;
+	if (any)
+		offer_rules(wish);
+	return any;
+}
+
 static void offer_inputs(const struct wish *wish)
 {
 	const struct reader *reader;
@@ -248,8 +264,10 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 		offer_list(wish, bys);
 	else if (!strcmp(option, "--input"))
 		offer_inputs(wish);
-	else if (!strcmp(option, "--rules") || !strcmp(option, "--with") ||
-		 !strcmp(option, "--index-dir") || !strcmp(option, "--svg"))
+	else if (!strcmp(option, "--rules"))
+		return offer_rule_words(wish) ? OFFERED_VALUES : OFFERED_FILES;
+	else if (!strcmp(option, "--with") || !strcmp(option, "--index-dir") ||
+		 !strcmp(option, "--svg"))
 		return OFFERED_FILES;
 	else
 		for (size_t i = 0; option_info(i); i++)
@@ -276,8 +294,8 @@ static bool offer_argument(const struct wish *wish, const struct cmd *cmd, const
 		offer_paths(wish);
 	if (cmd->words & WORD_COMMAND)
 		offer_commands(wish);
-	if (cmd->words & WORD_RULES)
-		offer_rules(wish);
+	if ((cmd->words & WORD_RULES) && offer_rule_words(wish))
+		return true;
 	return !(cmd->words & WORD_FILE);
 }
 
@@ -303,6 +321,8 @@ static bool offer_after(const struct wish *wish, const char *first, const char *
 	const struct complete_word *own = own_command(wish->completer, first);
 	const struct cmd *cmd = table_command(first);
 
+	if (!strcmp(first, ".rules"))
+		return offer_rule_words(wish);
 	if (own && own->then == COMPLETE_EVENT)
 		offer_events(wish);
 	if (own && own->then == COMPLETE_COMMAND)

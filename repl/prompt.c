@@ -174,6 +174,19 @@ static struct complete_word *own_words(struct arena *arena)
 	return words;
 }
 
+/* What the command line says of rules and of the range holds for all questions. */
+static bool take_options(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+
+	if (options->begin || options->end) {
+		if (!session_range(session, &session->begin, &session->end, err))
+			return false;
+		session->has_range = true;
+	}
+	return !options->rules.count || session_rules(session, err);
+}
+
 int prompt_run(struct session *session)
 {
 	struct prompt prompt = {.session = session,
@@ -182,6 +195,10 @@ int prompt_run(struct session *session)
 	struct error err;
 
 	session->prompt = true;
+	if (!take_options(session, &err)) {
+		say_error(&err);
+		return 1;
+	}
 	if (prompt.terminal)
 		sink_init_write(&prompt.sink, prompt_write, &prompt);
 	else

@@ -27,7 +27,7 @@ static bool run_quit(struct prompt *prompt, int nwords, char **words, struct err
 const struct prompt_cmd prompt_cmds[] = {
 	{"goto", "[TIME]", "makes TIME the current moment, or shows it", COMPLETE_NOTHING,
 	 prompt_goto},
-	{"range", "[BEGIN END | off]", "limits what follows to [BEGIN, END), or shows the limits",
+	{"range", "[BEGIN END | off]", "limits answers, SQL and Lua too, or shows the limits",
 	 COMPLETE_NOTHING, prompt_range},
 	{"next", "[GLOB...]", "goes to the next event, of these names; takes filters",
 	 COMPLETE_EVENT, prompt_next},

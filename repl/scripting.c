@@ -34,6 +34,16 @@ static bool get_state(void *arg, struct state **out, struct error *err)
 	return *out != NULL;
 }
 
+static bool get_rules(void *arg, struct rules **out, struct error *err)
+{
+	struct scripting *scripting = arg;
+
+	if (!session_rules(scripting->session, err))
+		return false;
+	*out = scripting->session->rules;
+	return true;
+}
+
 static bool read_time(void *arg, const char *text, nstime *out, struct error *err)
 {
 	struct scripting *scripting = arg;
@@ -55,6 +65,7 @@ static size_t show_time(void *arg, nstime t, char *to)
 static bool give_trace(struct scripting *scripting, struct error *err)
 {
 	struct script_trace trace = {.state = get_state,
+				     .rules = get_rules,
 				     .time_parse = read_time,
 				     .time_text = show_time,
 				     .arg = scripting};

@@ -163,19 +163,21 @@ bool session_progress_time(void *arg, nstime at, nstime first, nstime last)
 	return session_progress_bytes(arg, done, all);
 }
 
+static void copy_words(struct session *session, const char *const *words, size_t count);
+static void free_sets(struct session *session);
+
 void session_init(struct session *session, const struct options *options, const char *path)
 {
-	*session = (struct session){.options = options, .path = path};
+	*session = (struct session){.options = options, .outer = options, .path = path};
 	session->arena = arena_new();
+	copy_words(session, options->rules.items, options->rules.count);
 	session->progress = progress_new(options->progress);
 }
 
 void session_release(struct session *session)
 {
 	sql_shell_free(session->sql);
-	state_close(session->names);
-	state_close(session->state);
-	rules_free(session->rules);
+	free_sets(session);
 	symbols_free(session->symbols);
 	index_close(session->index);
 	trace_close(session->trace);
@@ -290,8 +292,29 @@ struct index *session_index(struct session *session, struct error *err)
 	return session->index;
 }
 
-/* The whole of what is wrong with the user's rules, with lines and carets. */
-static void print_rule_errors(const struct rules *rules)
+/* Rules --------------------------------------------------------------------------------------- */
+
+/* Rules that were read once, and what is open of them. */
+struct rule_set {
+	struct rule_set *next;
+	uint64_t identity[2];
+	struct rules *rules;
+	struct state *state, *names; /* NULL: not asked yet */
+};
+
+static void free_sets(struct session *session)
+{
+	while (session->sets) {
+		struct rule_set *set = session->sets;
+		session->sets = set->next;
+		state_close(set->names);
+		state_close(set->state);
+		rules_free(set->rules);
+		mem_free(set);
+	}
+}
+
+void say_rule_errors(const struct rules *rules)
 {
 	struct buf text = {0};
 
@@ -300,37 +323,24 @@ static void print_rule_errors(const struct rules *rules)
 	buf_release(&text);
 }
 
-static bool add_rules(struct session *session, struct rules *rules, struct error *err)
+static bool add_rules(struct rules *rules, const struct words *words, struct error *err)
 {
-	const struct words *files = &session->options->rules;
-	size_t count;
-
-	for (size_t i = 0; i < files->count; i++)
-		if (!rules_add_file(rules, files->items[i], err))
+	for (size_t i = 0; i < words->count; i++)
+		if (!rules_add_named(rules, words->items[i], err))
 			return false;
-	if (files->count)
-		return rules_check(rules, err);
-	const struct rules_builtin *builtins = rules_builtins(&count);
-	for (size_t i = 0; i < count; i++)
-		if (!rules_add_builtin(rules, builtins[i].name, err))
-			return false;
-	return rules_check(rules, err);
+	return (words->count || rules_add_builtins(rules, err)) && rules_check(rules, err);
 }
 
-const struct rules *session_rules(struct session *session, struct error *err)
+static struct rules *read_rules(const struct words *words, struct error *err)
 {
+	struct rules *rules = rules_new();
 	size_t errors;
 
-	if (session->rules)
-		return session->rules;
-	struct rules *rules = rules_new();
-	if (add_rules(session, rules, err)) {
-		session->rules = rules;
+	if (add_rules(rules, words, err))
 		return rules;
-	}
 	rules_errors(rules, &errors);
 	if (errors) {
-		print_rule_errors(rules);
+		say_rule_errors(rules);
 		error_set(err, ERR_SCRIPT, "%zu error%s in the rules", errors,
 			  errors == 1 ? "" : "s");
 	}
@@ -338,23 +348,96 @@ const struct rules *session_rules(struct session *session, struct error *err)
 	return NULL;
 }
 
+/* Rules of the same text share what is open: files are read anew whenever they are named. */
+static struct rule_set *find_set(struct session *session, const struct words *words,
+				 struct error *err)
+{
+	struct rules *rules = read_rules(words, err);
+	uint64_t identity[2];
+	struct rule_set *set;
+
+	if (!rules)
+		return NULL;
+	rules_identity(rules, identity);
+	for (set = session->sets; set; set = set->next) {
+		if (memcmp(set->identity, identity, sizeof identity) != 0)
+			continue;
+		rules_free(rules);
+		return set;
+	}
+	set = mem_new(sizeof *set);
+	*set = (struct rule_set){.next = session->sets, .rules = rules};
+	memcpy(set->identity, identity, sizeof identity);
+	return session->sets = set;
+}
+
+/* The set of the question that is asked now; NULL: *err. */
+static struct rule_set *use_set(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	bool own = options != session->outer && options->rules.count;
+	struct rule_set **set = own ? &session->own : &session->base;
+
+	if (!*set)
+		*set = find_set(session, own ? &options->rules : &session->base_words, err);
+	if (!*set)
+		return NULL;
+	session->rules = (*set)->rules;
+	session->state = (*set)->state;
+	session->names = (*set)->names;
+	return *set;
+}
+
+void session_begin_command(struct session *session)
+{
+	session->own = NULL;
+}
+
+static void copy_words(struct session *session, const char *const *words, size_t count)
+{
+	const char **items = arena_array(session->arena, count + 1, sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		items[i] = arena_strdup(session->arena, words[i]);
+	session->base_words = (struct words){.items = items, .count = count};
+}
+
+bool session_set_rules(struct session *session, const char *const *words, size_t count,
+		       struct error *err)
+{
+	struct words old = session->base_words;
+	struct rule_set *set;
+
+	copy_words(session, words, count);
+	set = find_set(session, &session->base_words, err);
+	if (set)
+		session->base = set;
+	else
+		session->base_words = old;
+	return set != NULL;
+}
+
+const struct rules *session_rules(struct session *session, struct error *err)
+{
+	return use_set(session, err) ? session->rules : NULL;
+}
+
 struct state *session_state(struct session *session, struct error *err)
 {
 	struct index *index = session_index(session, err);
+	struct rule_set *set = index ? use_set(session, err) : NULL;
 
-	if (!index || session->state)
-		return session->state;
-	if (!session_rules(session, err))
-		return NULL;
-	struct state_options open = {.rules = session->rules,
+	if (!set || set->state)
+		return set ? set->state : NULL;
+	struct state_options open = {.rules = set->rules,
 				     .notices = session_notices(session),
 				     .progress = session_progress_time,
 				     .progress_arg = session,
 				     .no_checkpoints = session->options->no_index};
-	if (!state_open(index, &open, &session->state, err))
-		session->state = NULL;
-	session->asked_state = session->state != NULL;
-	return session->state;
+	if (!state_open(index, &open, &set->state, err))
+		set->state = NULL;
+	session->asked_state = set->state != NULL;
+	return session->state = set->state;
 }
 
 struct symbols *session_symbols(struct session *session)
@@ -381,17 +464,18 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 struct state *session_names(struct session *session, uint64_t events, struct error *err)
 {
 	struct index *index = session_index(session, err);
+	struct rule_set *set = index ? use_set(session, err) : NULL;
 
-	if (!index || !session_rules(session, err))
+	if (!set)
 		return NULL;
 	session->names_until = session->trace->events_decoded + events;
-	struct state_options open = {.rules = session->rules,
+	struct state_options open = {.rules = set->rules,
 				     .progress = names_progress,
 				     .progress_arg = session,
 				     .no_checkpoints = session->options->no_index};
-	if (!session->names && !state_open(index, &open, &session->names, err))
-		session->names = NULL;
-	return session->names;
+	if (!set->names && !state_open(index, &open, &set->names, err))
+		set->names = NULL;
+	return session->names = set->names;
 }
 
 /* Times --------------------------------------------------------------------------------------- */

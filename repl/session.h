@@ -17,6 +17,7 @@
 #include <signal.h>
 
 struct progress;
+struct rule_set;
 struct sql_shell;
 
 struct session {
@@ -24,7 +25,12 @@ struct session {
 	const char *path;              /* TRACE */
 	struct trace *trace;           /* NULL until session_trace() */
 	struct index *index;
-	struct rules *rules;
+	struct rule_set *sets;       /* all that were used, and their states */
+	struct rule_set *base;       /* of every question that names no rules; NULL: not read yet */
+	struct rule_set *own;        /* of the prompt's command that runs, when it has --rules */
+	struct words base_words;     /* names and files that `base` is read from; none: all sets */
+	const struct options *outer; /* of the command line */
+	struct rules *rules;         /* of the set that was used last, as the two below */
 	struct state *state;
 	struct symbols *symbols;
 	struct sql_shell *sql;
@@ -56,6 +62,14 @@ void session_release(struct session *session);
 struct trace *session_trace(struct session *session, struct error *err);
 struct index *session_index(struct session *session, struct error *err);
 const struct rules *session_rules(struct session *session, struct error *err);
+/*
+ * Makes these sets and files (copied) the rules of all questions that name none. They are read at
+ * once; false, and the old ones hold on: they have errors, which were said.
+ */
+bool session_set_rules(struct session *session, const char *const *words, size_t count,
+		       struct error *err);
+/* A command of the prompt begins: its --rules are read anew, files may have changed. */
+void session_begin_command(struct session *session);
 struct state *session_state(struct session *session, struct error *err);
 /* Of call chains, of the trace that is open; NULL with --no-symbols. */
 struct symbols *session_symbols(struct session *session);
@@ -97,6 +111,8 @@ void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2
  */
 struct buf *say_into(struct buf *to);
 void say_kept(struct session *session, struct buf *from); /* and forgets them */
+/* Errors of rules on standard error, each with its place. */
+void say_rule_errors(const struct rules *rules);
 /* The same of an error; a question that is wrong may show its place in lines below. */
 void say_error(const struct error *err);
 

@@ -205,11 +205,57 @@ static bool dot_schema(struct sql_shell *shell, const char *argument, struct sin
 	return some || no_table(shell, argument, err);
 }
 
+static bool show_rules(struct session *session, struct sink *sink, struct error *err)
+{
+	const struct words *words = &session->base_words;
+	const struct rules *rules = session_rules(session, err);
+	struct rules_file file;
+
+	if (!rules)
+		return false;
+	for (size_t i = 0; i < words->count; i++)
+		sink_printf(sink, "%s\n", words->items[i]);
+	for (size_t i = 0; rules_file(rules, i, &file); i++) {
+		if (file.includer)
+			sink_printf(sink, "  %s, included by %s\n", file.name, file.includer);
+		else if (!words->count)
+			sink_printf(sink, "%s, which comes with yore\n", file.name);
+	}
+	sink_row(sink);
+	return true;
+}
+
+/* The argument is one text; names with blanks stand in quotes. */
+static bool dot_rules(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	const char **words = NULL;
+	size_t count = 0, capacity = 0;
+	char *text = mem_strdup(argument), *at = text;
+	bool ok = true;
+
+	while (*(at += strspn(at, " \t"))) {
+		bool quoted = *at == '"' || *at == '\'';
+		char quote[2] = {*at, '\0'};
+		char *end = at + quoted + strcspn(at + quoted, quoted ? quote : " \t");
+		words = mem_grow(words, count, &capacity, sizeof *words);
+		words[count++] = at + quoted;
+		at = *end ? end + 1 : end;
+		*end = '\0';
+	}
+	if (count)
+		ok = session_set_rules(shell->session, words, count, err);
+	mem_free(words);
+	mem_free(text);
+	return ok && (count || show_rules(shell->session, sink, err));
+}
+
 static const struct dot dots[] = {
 	{"help", "", "this list", dot_help},
 	{"mode", "text|table|csv|json|line", "how rows are written", dot_mode},
 	{"once", "FILE", "the next answer goes to a file", dot_once},
 	{"read", "FILE", "runs the statements of a file", dot_read},
+	{"rules", "[NAME|FILE...]", "the rules in force, or others from now on", dot_rules},
 	{"schema", "[GLOB]", "columns of tables", dot_schema},
 	{"tables", "[GLOB]", "names of tables", dot_tables},
 	{"timer", "on|off", "how long each query took", dot_timer},

@@ -27,6 +27,16 @@ static bool give_times(void *arg, struct times *out, struct error *err)
 	return session_times(arg, out, err);
 }
 
+static void give_range(void *arg, nstime *begin, nstime *end)
+{
+	const struct session *session = arg;
+
+	if (!session->has_range)
+		return;
+	*begin = session->begin;
+	*end = session->end;
+}
+
 static bool is_alive(void *arg)
 {
 	(void)arg;
@@ -39,6 +49,7 @@ struct sql_shell *sql_shell_get(struct session *session, struct error *err)
 	struct sql_options options = {.index = index,
 				      .state = give_state,
 				      .times = give_times,
+				      .range = give_range,
 				      .progress = session_progress_time,
 				      .alive = is_alive,
 				      .arg = session};

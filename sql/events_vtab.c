@@ -428,9 +428,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->rows = 0;
 	if (!begin_host(cursor, argv, &err))
 		return fail(cursor, &err);
-	const struct trace *trace = cursor->host->trace;
 	struct wish *wish = &cursor->wish;
-	wish_read(wish, cursor->plan, cursor->shape, trace, argv);
+	wish_read(wish, cursor->plan, cursor->shape, cursor->host, argv);
 	cursor->done = wish->nothing;
 	if (cursor->done)
 		return SQLITE_OK;

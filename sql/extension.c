@@ -57,6 +57,7 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	host->get_state = options->state;
 	host->get_times = options->times;
 	host->progress = options->progress;
+	host->range = options->range;
 	host->arg = options->arg;
 	sql_context_add(context, host);
 	int code = register_all(db, context);

@@ -108,7 +108,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 
 	(void)words;
 	(void)argc;
-	wish_read(&cursor->wish, fold->plans.items[number], fold->shape, fold->host->trace, argv);
+	wish_read(&cursor->wish, fold->plans.items[number], fold->shape, fold->host, argv);
 	fold_groups_release(&cursor->groups);
 	fold_groups_init(&cursor->groups);
 	cursor->bucket = 0;

@@ -109,14 +109,11 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 static bool open_state(struct sql_host *host, struct error *err)
 {
 	struct state_options options = {.notices = {.say = log_notice}};
-	size_t count;
-	const struct rules_builtin *builtins = rules_builtins(&count);
 
 	if (!host->rules) {
 		host->rules = rules_new();
-		for (size_t i = 0; i < count; i++)
-			if (!rules_add_builtin(host->rules, builtins[i].name, err))
-				return false;
+		if (!rules_add_builtins(host->rules, err))
+			return false;
 	}
 	options.rules = host->rules;
 	if (state_open(host->index, &options, &host->state, err))
@@ -145,6 +142,14 @@ bool sql_host_look_up(const struct sql_host *host, struct state *state, const st
 		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
 	buf_release(&note);
 	return ok;
+}
+
+void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end)
+{
+	*begin = NSTIME_MIN;
+	*end = NSTIME_MAX;
+	if (host->range)
+		host->range(host->arg, begin, end);
 }
 
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err)

@@ -22,6 +22,7 @@ struct window {
 };
 
 struct lookups {
+	const struct state *state; /* whose values these are */
 	struct window windows[KEPT];
 	uint64_t calls;
 };
@@ -133,9 +134,17 @@ bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct i
 {
 	if (!host->lookups)
 		host->lookups = lookups_new();
-	struct window *window = window_of(host, path, err);
+	struct state *state;
 
 	*out = NULL;
+	if (!sql_host_state(host, &state, err))
+		return false;
+	if (host->lookups->state != state) { /* other rules: other values */
+		lookups_free(host->lookups);
+		host->lookups = lookups_new();
+		host->lookups->state = state;
+	}
+	struct window *window = window_of(host, path, err);
 	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)
 		return window != NULL;
 	window->used = ++host->lookups->calls;

@@ -64,18 +64,21 @@ static void add_loss(struct row_list *list, const struct stream *stream, const s
 		cell_integer(&row[AT_PACKETS], (int64_t)loss->lost_packets);
 }
 
-static bool add_losses(struct row_list *list, const struct stream *stream, struct table *table,
-		       struct error *err)
+static bool add_losses(const struct sql_host *host, struct row_list *list,
+		       const struct stream *stream, struct table *table, struct error *err)
 {
 	struct losses losses;
 	const struct loss *loss;
+	nstime begin, end;
 
+	sql_host_range(host, &begin, &end);
 	losses_init(&losses, stream, false);
 	losses.table = table;
 	bool good = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
 		    losses_read(&losses, NSTIME_MAX, err);
 	while (good && (loss = losses_head(&losses)) != NULL) {
-		add_loss(list, stream, loss);
+		if (loss->time < end && loss->until >= begin)
+			add_loss(list, stream, loss);
 		losses_drop(&losses);
 		good = losses_read(&losses, NSTIME_MAX, err);
 	}
@@ -110,7 +113,7 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (!index_table(host->index, trace->streams[i], &table, err) ||
-		    !add_losses(list, trace->streams[i], table, err) ||
+		    !add_losses(host, list, trace->streams[i], table, err) ||
 		    !add_damaged(list, trace->streams[i], table, err))
 			return error_while(err, "stream %s", trace->streams[i]->name);
 	return true;

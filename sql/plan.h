@@ -84,9 +84,9 @@ struct wish {
 	bool nothing;   /* no row can come */
 };
 
-/* Reads xFilter's arguments; wish->arena is the caller's. */
+/* Reads xFilter's arguments, and the host's range; wish->arena is the caller's. */
 void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
-	       const struct trace *trace, sqlite3_value **argv);
+	       const struct sql_host *host, sqlite3_value **argv);
 
 static inline bool wish_cpu(const struct wish *wish, int32_t cpu)
 {

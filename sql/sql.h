@@ -20,6 +20,11 @@ struct sql_options {
 	bool (*state)(void *arg, struct state **out, struct error *err);
 	/* The frame in which texts are times and times texts. */
 	bool (*times)(void *arg, struct times *out, struct error *err);
+	/*
+	 * Limits rows of events, intervals and losses to [*begin, *end), which come unbounded.
+	 * Asked at each scan. May be NULL.
+	 */
+	void (*range)(void *arg, nstime *begin, nstime *end);
 	/* Called now and then; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	/* Called while rows are computed that read no packet; false: interrupted. May be NULL. */

@@ -36,6 +36,7 @@ struct sql_host {
 	bool (*get_state)(void *arg, struct state **out, struct error *err);
 	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);  /* may be NULL */
+	void (*range)(void *arg, nstime *begin, nstime *end);               /* may be NULL */
 	void *arg;
 	bool utc;
 	bool bounds_known;
@@ -60,6 +61,8 @@ bool sql_host_state(struct sql_host *host, struct state **out, struct error *err
 /* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
 bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
 		      struct error *err);
+/* [*begin, *end) to which rows are limited now. */
+void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err);
 bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 		    struct error *err);

@@ -438,9 +438,12 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 			  struct error *err)
 {
 	struct state *state;
-	nstime begin, end;
+	nstime begin, end, from, until;
 
 	range_of(cursor, &begin, &end);
+	sql_host_range(cursor->host, &from, &until);
+	begin = from > begin ? from : begin;
+	end = until < end ? until : end;
 	if (begin >= end)
 		return true;
 	if (!parse(asked, "**", &cursor->query, err))

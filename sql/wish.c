@@ -334,9 +334,24 @@ static void list_cpu(struct wish *wish)
 	wish->ncpus = 1;
 }
 
-void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
-	       const struct trace *trace, sqlite3_value **argv)
+/* The range of the host; events without a time are outside of any. */
+static void narrow_to_range(struct wish *wish, const struct sql_host *host)
 {
+	nstime begin, end;
+
+	sql_host_range(host, &begin, &end);
+	wish->begin = begin > wish->begin ? begin : wish->begin;
+	wish->end = end < wish->end ? end : wish->end;
+	if (begin != NSTIME_MIN || end != NSTIME_MAX) {
+		wish->begin = wish->begin > NSTIME_MIN ? wish->begin : NSTIME_MIN + 1;
+		leave_untimed(wish, host->trace);
+	}
+}
+
+void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
+	       const struct sql_host *host, sqlite3_value **argv)
+{
+	const struct trace *trace = host->trace;
 	uint64_t offset = 0;
 
 	begin(wish, plan, shape, trace);
@@ -371,6 +386,7 @@ void wish_read(struct wish *wish, const struct plan *plan, const struct shape *s
 		wish->limit = UINT64_MAX;
 	if (plan->timed)
 		leave_untimed(wish, trace);
+	narrow_to_range(wish, host);
 	leave_fieldless(wish, shape, trace);
 	list_cpu(wish);
 	wish->nothing |= wish->begin >= wish->end || wish->limit == 0 ||

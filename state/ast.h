@@ -21,6 +21,9 @@ struct rule_file {
 	const char *name;
 	const char *text;
 	size_t len;
+	bool builtin;                     /* it comes with yore */
+	const char *path;                 /* without links; NULL: its text was no file */
+	const struct rule_file *includer; /* NULL: it was given */
 };
 
 enum ast_op {
@@ -194,6 +197,15 @@ struct rules {
 	uint32_t nrefs;
 	size_t checked; /* files that rules_check() has seen */
 };
+
+/* Adds a copy of *file, whose text is copied, too. */
+bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
+/*
+ * What an include line at an offset of `from` names: a file (else a set that comes with yore). One
+ * that the rules have already is left out. Errors are noted at that place.
+ */
+void rules_include(struct rules *rules, const struct rule_file *from, uint32_t at, const char *name,
+		   bool is_file);
 
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,

@@ -94,7 +94,7 @@ static enum way find_way(const struct event_class *class, unsigned scopes,
 	return WAY_NONE;
 }
 
-static unsigned root_scopes(enum root root)
+unsigned root_scopes(enum root root)
 {
 	switch (root) {
 	case ROOT_PAYLOAD:
@@ -117,7 +117,27 @@ static const struct alias_def *find_alias(const struct rules *names, const char 
 	return NULL;
 }
 
-/* The way to the field, through the first name of an alias that the class has. */
+/* Does the class have a field of this very name in these scopes, whatever is below it? */
+static bool has_field(const struct event_class *class, unsigned scopes, const char *name)
+{
+	struct field_name names[1] = {{.name = name}};
+	struct field_path found = {0};
+
+	return find_way(class, scopes, names, 1, &found) != WAY_NONE;
+}
+
+static bool lists_itself(const struct alias_def *alias)
+{
+	for (size_t i = 0; i < alias->nnames; i++)
+		if (!strcmp(alias->names[i], alias->name))
+			return true;
+	return false;
+}
+
+/*
+ * The way to the field: the class's own field of that name, else the first name of its alias that
+ * the class has. An alias that lists its own name says itself where that one comes.
+ */
 static enum way find_aliased(struct compile *compile, unsigned scopes, struct field_name *names,
 			     uint32_t n, struct field_path *out)
 {
@@ -125,7 +145,7 @@ static enum way find_aliased(struct compile *compile, unsigned scopes, struct fi
 		names[0].name ? find_alias(compile->names, names[0].name) : NULL;
 	enum way way;
 
-	if (!alias)
+	if (!alias || (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
 		return find_way(compile->class, scopes, names, n, out);
 	for (size_t i = 0; i < alias->nnames; i++) {
 		names[0].name = alias->names[i];

@@ -8,7 +8,7 @@ libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 	%D%/expr_compile.c %D%/expr_field.c %D%/expr_ops.c %D%/glob.c %D%/path.c \
 	%D%/program.c %D%/program.h %D%/program_internal.h %D%/rule.h %D%/rule_compile.c \
 	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_mirror.c %D%/rule_parse.c %D%/rule_parse_expr.c \
-	%D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
+	%D%/rule_lint.c %D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
 	%D%/cpus.c %D%/cpus.h %D%/explain.c %D%/lookup.c %D%/lookup.h %D%/lookup_path.c \
 	%D%/lookup_value.c %D%/query.c %D%/where.c %D%/where.h %D%/where_internal.h \
 	%D%/where_node.c %D%/where_select.c %D%/where_thread.c

@@ -57,6 +57,18 @@ const char *program_place(const struct program *program, uint32_t id, uint32_t *
 	return file->name;
 }
 
+void program_line(const struct program *program, uint32_t id, struct rule_error *out)
+{
+	const struct statement *statement = program->rules->statements[id];
+	const struct rule_file *file = statement->block->file;
+	const char *source;
+	size_t len;
+
+	*out = (struct rule_error){.file = file->name};
+	rule_file_place(file, statement->at, &out->line, &out->column, &source, &len);
+	out->source = arena_strndup(program->arena, source, len);
+}
+
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
 	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses];

@@ -230,6 +230,9 @@ const struct line *program_statement(const struct program *program, uint32_t id)
 /* The file in which a statement stands, borrowed, and its line from 1. */
 const char *program_place(const struct program *program, uint32_t id, uint32_t *line);
 
+/* The same with the statement's first line, all borrowed until program_free(); `text` is NULL. */
+void program_line(const struct program *program, uint32_t id, struct rule_error *out);
+
 /*
  * The program with some of its statements only, a bit each; all else is shared with the program,
  * which must outlive it. To be freed with program_subset_free().
@@ -243,6 +246,21 @@ void program_subset_free(struct program *subset); /* NULL is fine */
 void program_close(const struct program *program, uint64_t *statements);
 /* A bit per class that has lines on some stream; to be freed. */
 uint64_t *program_classes(const struct program *program);
+
+enum lint {
+	LINT_USUAL, /* once each; of a head with several names only what looks mistyped */
+	LINT_ALL    /* every place, and every name of a head */
+};
+/*
+ * What is probably a mistake in rules that passed rules_check(): state that is read and that no
+ * line writes, section values that nothing gives. With `program` (of these rules; may be NULL) also
+ * heads that match no event class of the trace, names in double quotes that would match as globs,
+ * and fields and environment values that are missing where they are read. Sets that come with yore
+ * name events of many tracers: of their lines only missing fields are told. In the order of lines;
+ * texts live in the arena, *out is to be freed.
+ */
+void rules_lint(const struct rules *rules, const struct program *program, enum lint lint,
+		struct arena *arena, struct rule_error **out, size_t *count);
 
 /* Never NULL. class NULL: a loss (@lost). */
 const struct class_program *program_class(const struct program *program,

@@ -81,7 +81,11 @@ bool expr_reads_state(const struct expr *expr);
 
 struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
-/* Warns of the fields that were looked for and never found. */
-void warn_missing(const struct rules *rules, const uint8_t *refs, const struct notices *notices);
+/* Does a pattern of an event head name events of that name? */
+bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
+/* Scopes in which fields below a root are looked for. */
+unsigned root_scopes(enum root root);
+/* Says what rules_lint() finds, a line each. */
+void program_warn(const struct program *program, const struct notices *notices);
 
 #endif

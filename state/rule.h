@@ -37,6 +37,13 @@ bool rules_add_file(struct rules *rules, const char *path, struct error *err);
 /* One that comes with yore, by name ("linux"). */
 bool rules_add_builtin(struct rules *rules, const char *name, struct error *err);
 /*
+ * Either: a word that is the name of a set that comes with yore is that set, any other is the path
+ * of a file. What the rules have already, also by an include line, is left out.
+ */
+bool rules_add_named(struct rules *rules, const char *word, struct error *err);
+/* All that come with yore. */
+bool rules_add_builtins(struct rules *rules, struct error *err);
+/*
  * What can be said only when all files are there: names of maps, functions and aliases, views
  * that use themselves. program_compile() and rules_explain() call it.
  */
@@ -52,6 +59,16 @@ struct rules_builtin {
 	const char *name, *summary, *text;
 };
 const struct rules_builtin *rules_builtins(size_t *count); /* constant data */
+/* The set of that name; NULL: *err names the nearest. */
+const struct rules_builtin *rules_builtin(const char *name, struct error *err);
+
+/* File i of the rules, in the order in which they were read; false behind the last. */
+struct rules_file {
+	const char *name;     /* as it was given, "linux.rules" of a set that comes with yore */
+	const char *includer; /* the file that includes it; NULL: it was given */
+	bool builtin;
+};
+bool rules_file(const struct rules *rules, size_t i, struct rules_file *out);
 
 /* A digest of everything that decides the rules' meaning: for stored checkpoints. */
 void rules_identity(const struct rules *rules, uint64_t out[2]);

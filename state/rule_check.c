@@ -1,6 +1,8 @@
 /* rule_check.c - errors that grammar does not find: names, arguments, places of use */
 #include "state/rule_reads.h"
 
+#include "engine/base/nearest.h"
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <string.h>
@@ -223,6 +225,22 @@ static bool has_map(const struct rules *rules, const char *name)
 	return false;
 }
 
+static void unknown_call(struct rules *rules, const struct rule_file *file, const struct ast *ast)
+{
+	struct nearest nearest;
+	char words[320];
+
+	nearest_begin(&nearest, ast->name);
+	for (size_t i = 0; i < rules->nmaps; i++)
+		nearest_offer(&nearest, rules->maps[i]->name);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		nearest_offer(&nearest, functions[i].name);
+	rules_error(rules, file, ast->at,
+		    "no map or function is named '%.60s'%s%s (functions: label int str hex top "
+		    "has min max)",
+		    ast->name, nearest_words(&nearest, words, sizeof words) ? "; " : "", words);
+}
+
 static void check_maps(struct rules *rules, const struct rule_file *file, const struct ast *ast);
 
 static void check_path_maps(struct rules *rules, const struct rule_file *file,
@@ -240,12 +258,33 @@ static void check_maps(struct rules *rules, const struct rule_file *file, const 
 	if (ast->kind == AST_PATH)
 		check_path_maps(rules, file, ast->path);
 	if (ast->kind == AST_CALL && !find_function(ast->name) && !has_map(rules, ast->name))
-		rules_error(rules, file, ast->at,
-			    "no map or function is named '%.60s' (functions: label int str hex top "
-			    "has min max)",
-			    ast->name);
+		unknown_call(rules, file, ast);
 	for (uint32_t i = 0; i < ast->nargs; i++)
 		check_maps(rules, file, ast->args[i]);
+}
+
+static bool same_format(const struct map_def *a, const struct map_def *b)
+{
+	return a->format && b->format ? !strcmp(a->format, b->format) : a->format == b->format;
+}
+
+/* No earlier map has the name and the format of this one. */
+static void check_only_map(struct rules *rules, size_t i)
+{
+	const struct map_def *map = rules->maps[i];
+	uint32_t line, column;
+
+	for (size_t k = 0; k < i; k++) {
+		const struct map_def *first = rules->maps[k];
+		if (strcmp(first->name, map->name) != 0 || !same_format(first, map))
+			continue;
+		rule_file_place(first->file, first->at, &line, &column, NULL, NULL);
+		rules_error(rules, map->file, map->at,
+			    "a map '%.60s'%s%s is there already, at %.100s:%u", map->name,
+			    map->format ? " for " : "", map->format ? map->format : "",
+			    first->file->name, line);
+		return;
+	}
 }
 
 static void check_map_names(struct rules *rules)
@@ -256,6 +295,8 @@ static void check_map_names(struct rules *rules)
 			rules_error(rules, map->file, map->at,
 				    "'%.60s' is a function: expected another name for the map",
 				    map->name);
+		else
+			check_only_map(rules, i);
 	}
 }
 

@@ -58,6 +58,13 @@ static bool matches_alias(const struct rules *rules, const struct head_pattern *
 	return false;
 }
 
+bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name)
+{
+	struct captures captures;
+
+	return matches_event(pattern, name, &captures) || matches_alias(rules, pattern, name);
+}
+
 static bool block_matches_event(const struct rules *rules, const struct rule_block *block,
 				const char *name, struct captures *captures)
 {
@@ -584,67 +591,6 @@ static void mark_shapes(struct program *program)
 	}
 }
 
-/* ---- warnings ---- */
-
-static void warn_path(const struct rule_file *file, const struct ast_path *path,
-		      const uint8_t *refs, const struct notices *notices)
-{
-	uint32_t line, column;
-	struct buf name = {0};
-
-	if (refs[path->ref] != REF_MISSING)
-		return;
-	for (uint32_t i = 0; i < path->natoms; i++) {
-		if (path->atoms[i].kind == ATOM_NAME)
-			buf_printf(&name, "%s%s", i ? "/" : "", path->atoms[i].name);
-		else
-			buf_add_text(&name, "[]");
-	}
-	rule_file_place(file, path->at, &line, &column, NULL, NULL);
-	notice(notices, NOTICE_WARNING, "%s:%u:%u: no event that matches has %s", file->name, line,
-	       column, buf_text(&name));
-	buf_release(&name);
-}
-
-static void warn_expr(const struct rule_file *file, const struct ast *ast, const uint8_t *refs,
-		      const struct notices *notices);
-
-static void warn_keys(const struct rule_file *file, const struct ast_path *path,
-		      const uint8_t *refs, const struct notices *notices)
-{
-	for (uint32_t i = 0; i < path->natoms; i++)
-		warn_expr(file, path->atoms[i].key, refs, notices);
-}
-
-static void warn_expr(const struct rule_file *file, const struct ast *ast, const uint8_t *refs,
-		      const struct notices *notices)
-{
-	if (!ast)
-		return;
-	if (ast->kind == AST_PATH) {
-		warn_path(file, ast->path, refs, notices);
-		warn_keys(file, ast->path, refs, notices);
-	}
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		warn_expr(file, ast->args[i], refs, notices);
-}
-
-void warn_missing(const struct rules *rules, const uint8_t *refs, const struct notices *notices)
-{
-	const struct rule_block *last = NULL;
-
-	for (size_t i = 0; i < rules->nstatements; i++) {
-		const struct statement *statement = rules->statements[i];
-		const struct rule_file *file = statement->block->file;
-		if (statement->block != last)
-			warn_expr(file, statement->block->when, refs, notices);
-		last = statement->block;
-		warn_keys(file, statement->target, refs, notices);
-		warn_expr(file, statement->value, refs, notices);
-		warn_expr(file, statement->when, refs, notices);
-	}
-}
-
 /* ---- the whole ---- */
 
 struct program *program_new(struct rules *rules, const struct trace *trace)
@@ -679,7 +625,7 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 	compile_classes(program);
 	compile_specials(program);
 	if (notices)
-		warn_missing(rules, program->refs, notices);
+		program_warn(program, notices);
 	*out = program;
 	return true;
 }

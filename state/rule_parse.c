@@ -447,6 +447,29 @@ static void parse_map(struct parser *parser)
 	RULES_APPEND(parser->rules, maps, map); /* also when wrong: it owns its entries */
 }
 
+/* ---- include ---- */
+
+/* Lines behind it need a head of their own. */
+static void parse_include(struct parser *parser)
+{
+	size_t at = parser->token.at;
+	bool is_file = parser->token.kind == TOKEN_STRING;
+	const char *name = "";
+
+	if (parser->token.kind != TOKEN_IDENT && !is_file)
+		parse_expected(parser, "the name of a rule set, or a file in double quotes");
+	else
+		name = keep_name(parser);
+	if (!parser->failed && (!*name || strlen(name) != parser->token.value.len))
+		parse_error(parser, at, "expected the name of a file");
+	lex_next(parser);
+	expect_end(parser, "the end of the line");
+	if (parser->failed)
+		return;
+	parser->block = NULL;
+	rules_include(parser->rules, parser->file, parser_place(parser, at), name, is_file);
+}
+
 /* ---- lines ---- */
 
 /*
@@ -484,6 +507,7 @@ static bool parse_definition(struct parser *parser)
 		     {"view", parse_view},
 		     {"alias", parse_alias},
 		     {"map", parse_map},
+		     {"include", parse_include},
 		     {"mirror", parse_mirror}};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -529,7 +553,7 @@ static void parse_line(struct parser *parser)
 		parse_assignment(parser);
 	else
 		parse_expected(parser, "a statement or a head (event, section, map, alias, "
-				       "initial, view, mirror)");
+				       "initial, view, include, mirror)");
 }
 
 /* ---- quoted statements ---- */
@@ -682,22 +706,27 @@ static bool check_text(struct rules *rules, const struct rule_file *file)
 	return true;
 }
 
-bool rules_add(struct rules *rules, const char *name, const char *text, size_t len,
-	       struct error *err)
+bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)
 {
 	struct rule_file *file = arena_alloc(rules->arena, sizeof *file);
 	size_t errors = rules->nerrors;
 
-	file->name = arena_strdup(rules->arena, name);
-	file->text = arena_strndup(rules->arena, text, len);
-	file->len = len;
+	*file = *given;
+	file->name = arena_strdup(rules->arena, given->name);
+	file->text = arena_strndup(rules->arena, given->text, given->len);
 	RULES_APPEND(rules, files, file);
 	if (check_text(rules, file)) {
 		struct parser parser = {
-			.rules = rules, .file = file, .text = file->text, .len = len};
-		if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+			.rules = rules, .file = file, .text = file->text, .len = file->len};
+		if (file->len >= 3 && !memcmp(file->text, "\xef\xbb\xbf", 3))
 			parser.pos = 3;
 		parse_file(&parser);
 	}
 	return rules->nerrors == errors || rules_first_error(rules, errors, err);
+}
+
+bool rules_add(struct rules *rules, const char *name, const char *text, size_t len,
+	       struct error *err)
+{
+	return rules_parse(rules, &(struct rule_file){.name = name, .text = text, .len = len}, err);
 }

@@ -262,3 +262,20 @@ void state_failures(const struct state *state, struct buf *out)
 		}
 	}
 }
+
+void state_failed_lines(const struct state *state,
+			bool (*each)(void *arg, const struct rule_error *line, uint64_t count),
+			void *arg)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < (size_t)program_statements(state->program) * FAILURE_COUNT && more;
+	     i++) {
+		struct rule_error line;
+		if (!state->failures[i])
+			continue;
+		program_line(state->program, (uint32_t)(i / FAILURE_COUNT), &line);
+		line.text = failure_text((enum failure)(i % FAILURE_COUNT));
+		more = each(arg, &line, state->failures[i]);
+	}
+}

@@ -1,8 +1,24 @@
 /* fuzz_rules.c - any text as rule file, as condition and as PATH: an error or a set, never a crash
  */
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
 #include "state/where.h"
 
 #include <string.h>
+
+/* Warnings, without a trace and with one of no events, to which all names are unknown. */
+static void try_lint(const struct rules *rules, const struct program *program)
+{
+	struct arena *arena = arena_new();
+	struct rule_error *found;
+	size_t count;
+
+	rules_lint(rules, NULL, LINT_USUAL, arena, &found, &count);
+	mem_free(found);
+	rules_lint(rules, program, LINT_ALL, arena, &found, &count);
+	mem_free(found);
+	arena_free(arena);
+}
 
 static void try_rules(const char *text, size_t size)
 {
@@ -13,8 +29,10 @@ static void try_rules(const char *text, size_t size)
 	struct error err;
 
 	if (rules_add(rules, "fuzz", text, size, &err) && rules_explain(rules, &out, &err) &&
-	    program_compile(rules, &trace, NULL, &program, &err))
+	    program_compile(rules, &trace, NULL, &program, &err)) {
+		try_lint(rules, program);
 		program_free(program);
+	}
 	rules_add_error_text(rules, &out);
 	buf_release(&out);
 	rules_free(rules);

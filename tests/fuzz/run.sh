@@ -44,6 +44,8 @@ done
 for file in "$source"/state/rules/*.rules; do
 	[ ! -f "$file" ] || cp "$file" "$work/rules/"
 done
+printf 'include linux\ninclude "a.rules"\nmap m for ctf { 1 = 2 }\nmap m { & 4 = 3 }\nevent a, "b*"\n x[y] = m(z)\n' \
+	>"$work/rules/include"
 
 # Whole files of kernel traces, and their hardware traces: a first byte 0 means no chunks.
 kernel_traces() {

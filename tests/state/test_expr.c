@@ -1,9 +1,9 @@
 /*
  * test_expr.c - values of expressions against one event and a state of four attributes
  *
- * The event has the fields n = 7, minus = -2, big = 2^63, and kind = 7 and other = 8, of which only
- * 7 has a label. Of the state, known is 5, nil is none,
- * word is "w", s is a stack of one value, open cannot be decided, all else is unknown.
+ * The event has the fields n = 7, minus = -2, big = 2^63, and kind = 7 and other = listed = 8, of
+ * which only 7 has a label. Of the state, known is 5, nil is none, word is "w", s is a stack of one
+ * value, open cannot be decided, all else is unknown.
  */
 #include "tests/harness.h"
 
@@ -37,13 +37,14 @@ static struct field_class numbers[5] = {
 	 .labels = kinds,
 	 .nlabels = 1},
 };
-static struct member members[5] = {{.name = "n", .written = "_n", .class = &numbers[0]},
+static struct member members[6] = {{.name = "n", .written = "_n", .class = &numbers[0]},
 				   {.name = "minus", .written = "_minus", .class = &numbers[1]},
 				   {.name = "big", .written = "_big", .class = &numbers[2]},
 				   {.name = "kind", .written = "kind", .class = &numbers[3]},
-				   {.name = "other", .written = "other", .class = &numbers[4]}};
+				   {.name = "other", .written = "other", .class = &numbers[4]},
+				   {.name = "listed", .written = "listed", .class = &numbers[4]}};
 static struct field_class payload = {
-	.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 5, .clock = -1};
+	.kind = FIELD_STRUCT, .align = 8, .members = members, .nmembers = 6, .clock = -1};
 static struct event_class class = {
 	.id = 12, .name = "sched:sched_switch", .scope = {[SCOPE_PAYLOAD] = &payload}, .nslots = 5};
 static struct event_class *classes[] = {&class};
@@ -190,6 +191,12 @@ static const struct row {
 	{"event/id + event/time", "112"},
 	{"$1", "\"sw\""},
 	{"field/renamed", "7"},
+	{"field/other", "8"}, /* an alias does not hide a field of its name */
+	{"payload/other", "8"},
+	{"payload/renamed", "7"},
+	{"context/renamed", "fails: the event has no such field"},
+	{"field/listed", "7"}, /* one that lists itself says where it comes */
+	{"has(context/other)", "false"},
 	{"doubled[field/n]", "unknown"},
 	{"plain", "6"},
 	{"through", "7"},
@@ -199,6 +206,8 @@ static const char prelude[] =
 	"map m { 1 = \"one\", & 4 = \"bit\" }\n"
 	"map m for perf { 1 = \"one\", & 4 = \"bit\", 8 = \"perf only\" }\n"
 	"alias field renamed = absent, n\n"
+	"alias field other = n\n"
+	"alias field listed = n, listed\n"
 	"view plain = known + 1\nview through = plain + 1\nview doubled[?k] = x[?k] * 2\n"
 	"event sched_*itch\n result = ";
 
@@ -299,6 +308,9 @@ static const struct condition {
 } conditions[] = {
 	{"n == 7", true},
 	{"renamed == 7", true},
+	{"other == 8", true},
+	{"field/other == 7", false},
+	{"payload/other == 8", true},
 	{"name ~ \"sched:*\"", true},
 	{"t >= 100 && t < 101", true},
 	{"cpu == 3", false},

@@ -57,6 +57,10 @@ static const struct good {
 	{"the byte order mark", "\xef\xbb\xbf"
 				"event a\n"},
 	{"lines that end like DOS", "event a\r\n x = 1\r\n"},
+	{"a set is included", "include linux\ninclude linux # once\nevent a\n x = 1\n"},
+	{"include is no reserved word", "event a\n include = 1\n include/x = 2\n"},
+	{"an include in quotes", "\"include linux\"\n"},
+	{"maps of one name for formats", "map m { }\nmap m for ctf { }\nmap m for perf { }\n"},
 };
 
 static void is_good(void **state)
@@ -116,6 +120,23 @@ static const struct bad {
 	 "map m {\n 1 = 2\n 3\n 4 = 5\n}\nevent a\n x = )\n", 3, 3, "expected '='", 2},
 	{"all errors of a file", "x = 1\nevent a\n x =\n field/x = 1\n y = $\n z = 1\n", 1, 1,
 	 "expected a head", 4},
+	{"two maps of one name", "map m { 1 = 2 }\n\nmap m { 1 = 3 }\n", 3, 1,
+	 "there already, at t:1", 1},
+	{"two maps of one name for a format", "map m for ctf { }\nmap m for ctf { }\n", 2, 1,
+	 "'m' for ctf is there already, at t:1", 1},
+	{"a map like one that comes with yore", "include linux\nmap prev_state { }\n", 2, 1,
+	 "at linux.rules:", 1},
+	{"a map nearly of that name", "map prev_state { }\nevent a\n x = prev_stat(1)\n", 3, 6,
+	 "did you mean \"prev_state\"?", 1},
+	{"a function nearly of that name", "event a\n x = hexx(1)\n", 2, 6, "did you mean \"hex\"?",
+	 1},
+	{"a set that is not there", "include linus\n", 1, 9, "did you mean \"linux\"?", 1},
+	{"an include without a name", "include\n", 1, 8, "the name of a rule set", 1},
+	{"an include of two", "include linux, linux\n", 1, 14, "the end of the line", 1},
+	{"an empty name of a file", "include \"\"\n", 1, 9, "the name of a file", 1},
+	{"a file beside a text", "include \"x.rules\"\n", 1, 9, "only a file can include", 1},
+	{"a line behind an include has no head", "event a\ninclude linux\n x = 1\n", 3, 2,
+	 "expected a head", 1},
 	{"a failed line takes its `=` lines along", "event a\n x[\n = 1\n y = )\n", 3, 2, "value",
 	 2},
 };

@@ -130,35 +130,10 @@ static bool names_of_moment(const struct asking *asking, struct named *items, si
 	return good;
 }
 
-/*
- * The idle thread is told apart from all others by having a name from the start: nothing may ever
- * write it, and then no search would find that out before the trace's first event.
- */
-static bool initial_names(struct session *session, struct named *items, size_t count,
-			  struct arena *arena, struct error *err)
-{
-	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, arena};
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
-	struct value tid;
-	bool asked = false, within;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!is_wanted(&items[i], &tid) || tid.u != 0)
-			continue;
-		if (!asked && !ask_comms(&asking, &idle, 1, &within, err))
-			return false;
-		asked = true;
-		items[i].name = idle.name;
-	}
-	return true;
-}
-
 bool names_at(struct session *session, struct named *items, size_t count, bool before,
 	      struct arena *arena, struct error *err)
 {
 	names_among(items, count, arena);
-	if (!initial_names(session, items, count, arena, err))
-		return false;
 	for (size_t from = 0, to; from < count; from = to) {
 		struct asking asking = {
 			session, {.t = items[from].t, .before = before}, NAMES_EVENTS, arena};
@@ -310,6 +285,26 @@ static bool names_before(struct session *session, struct named *items, size_t co
 	return names_of_moment(&asking, items, count, err);
 }
 
+/* Asked for by themselves: its name is not looked for over the range. */
+static bool idle_names(struct session *session, struct named *items, size_t count,
+		       struct arena *arena, struct error *err)
+{
+	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, arena};
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
+	struct value tid;
+	bool asked = false, within;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_wanted(&items[i], &tid) || tid.u != 0)
+			continue;
+		if (!asked && !ask_comms(&asking, &idle, 1, &within, err))
+			return false;
+		asked = true;
+		items[i].name = idle.name;
+	}
+	return true;
+}
+
 bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
 	      struct error *err)
 {
@@ -320,8 +315,7 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 	bool within = true, all = true;
 	/* the rows themselves cost a pass over their range; names may cost as much again */
 	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
-	bool ok = initial_names(session, items, count, arena, err) &&
-		  ask_for(&ask, items, count, err);
+	bool ok = idle_names(session, items, count, arena, err) && ask_for(&ask, items, count, err);
 
 	for (size_t i = 0; i < count; i++) {
 		begin = items[i].t < begin ? items[i].t : begin;

@@ -3,7 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "index/location.h"
+#include "sql/comms.h"
 #include "sql/lookup.h"
+#include "sql/rows.h"
 #include "state/rule.h"
 
 #include <string.h>
@@ -16,6 +18,8 @@ void sql_context_hold(struct sql_context *context)
 static void host_free(struct sql_host *host)
 {
 	lookups_free(host->lookups);
+	comms_free(host->comms);
+	threads_free(host->threads);
 	class_groups_free(host->groups, host->ngroups);
 	if (host->owned) {
 		state_close(host->state);

@@ -157,12 +157,35 @@ static bool ask_round(struct state *state, struct comm **items, size_t *count, s
 	return good;
 }
 
+/*
+ * The idle thread is told apart from all others by having a name from the start: nothing may ever
+ * write it, and then no search would find that out before the trace's first event.
+ */
+static bool ask_idle(struct state *state, struct comm *items, size_t count, struct arena *arena,
+		     struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+	struct comm *one = &idle;
+	bool asked = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].name || !value_equal(&items[i].tid, &idle.tid))
+			continue;
+		if (!asked && !ask(state, &one, 1, arena, err))
+			return false;
+		asked = true;
+		items[i].name = idle.name;
+		items[i].since = NSTIME_MIN;
+	}
+	return true;
+}
+
 bool state_comms(struct state *state, struct comm *items, size_t count, struct arena *arena,
 		 struct error *err)
 {
 	struct comm **left = mem_new_array(count + 1, sizeof *left);
 	size_t n = 0;
-	bool good = true;
+	bool good = ask_idle(state, items, count, arena, err);
 
 	for (size_t i = 0; i < count; i++)
 		if (!items[i].name && items[i].tid.kind == VALUE_INT) {

@@ -162,4 +162,18 @@ check "at: a value that is a thread has its name when it was freed meanwhile" \
 {"t":990,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
 	at "$work/twice" @650 @750 @990 last/thread --format json --rules "$top/state/rules/linux.rules" \
 	--rules "$work/last.rules"
+
+# Lines of kernel traces; the corpus has names that COMM and FORK records alone tell.
+corpus=${YORE_CORPUS:-$top/../shared/corpus}
+set -- fixtures/golden/sched-perf/perf.data fixtures/golden/sched-ftrace/trace.dat
+if [ -d "$corpus/perf-data" ]; then
+	for case in mixed-attrs sched-syscalls cpu-clock overwrite; do
+		set -- "$@" "$corpus/perf-data/$case/perf.data"
+	done
+	set -- "$@" "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat"
+else
+	echo "SKIP: filtered lines of the corpus: no folder $corpus"
+fi
+cd "$top" && python3 "$top/tests/repl/filtered.py" "$yore" "$@" >"$work/printed" 2>&1
+result $? "events: a filtered line has the name that it has without the filter"
 exit $status

@@ -133,6 +133,7 @@ event(0, 710, "idle", 0, 120, 0, "new", 7, 120)
 event(0, 800, "new", 7, 120, 1, "idle", 0, 120)
 event(3, 900, "renamed", 7, 120, 0)
 event(2, 950, "renamed", 7, 120)
+event(1, 970, "named-in-between", 1, "late", 9)
 open(sys.argv[1] + "/stream", "wb").write(data)
 PY
 printf 'event sched_switch\n  last/thread = field/prev_tid when field/prev_tid != 0\n' >"$work/last.rules"
@@ -162,6 +163,12 @@ check "at: a value that is a thread has its name when it was freed meanwhile" \
 {"t":990,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
 	at "$work/twice" @650 @750 @990 last/thread --format json --rules "$top/state/rules/linux.rules" \
 	--rules "$work/last.rules"
+
+check "thread[T]/name is what any event told last: a fork tells the parent's" \
+	'thread[1]/name  "init"
+thread[1]/name  "named-in-between"' \
+	sql "$work/twice" "SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 969) || '\"' UNION ALL
+		SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 970) || '\"'"
 
 # Lines of kernel traces; the corpus has names that COMM and FORK records alone tell.
 corpus=${YORE_CORPUS:-$top/../shared/corpus}

@@ -20,7 +20,8 @@ struct line_names {
 	nstime begin;      /* of the first line */
 	uint64_t *classes; /* bit per class that tells names */
 	struct events *events;
-	struct event next; /* of `events` */
+	struct run run; /* of `events`; entries [at, run.first + run.count) are not told yet */
+	uint32_t at;
 	bool has_next;
 
 	struct rules *rules; /* the tellings as attributes, for what is before `begin` */
@@ -190,10 +191,11 @@ static enum told_before ask_name(void *arg, int64_t tid, struct buf *out)
 /* From there on ----------------------------------------------------------------------------------
  */
 
-static bool next(struct line_names *line_names, struct error *err)
+static bool next_run(struct line_names *line_names, struct error *err)
 {
-	enum step step = events_next(line_names->events, &line_names->next, err);
+	enum step step = events_next_run(line_names->events, &line_names->run, err);
 
+	line_names->at = line_names->run.first;
 	line_names->has_next = step == STEP_ITEM;
 	return step != STEP_ERROR;
 }
@@ -217,16 +219,14 @@ static bool begin(struct line_names *line_names, nstime t, struct error *err)
 		line_names->events = NULL;
 		return false;
 	}
-	return next(line_names, err);
+	return next_run(line_names, err);
 }
 
-/* Is a's place in the order of the trace that of b, or before it? */
+/* Is a's place in the order of the trace that of b, or before it? Of one time. */
 static bool is_reached(const struct event *a, const struct event *b)
 {
 	const struct position *x = &a->position, *y = &b->position;
 
-	if (a->time != b->time)
-		return a->time < b->time;
 	if (x->stream != y->stream)
 		return x->stream < y->stream;
 	if (x->source != y->source)
@@ -234,26 +234,50 @@ static bool is_reached(const struct event *a, const struct event *b)
 	return x->offset != y->offset ? x->offset < y->offset : x->index <= y->index;
 }
 
+/* Is the next telling one of those up to entry i of the run? */
+static bool is_due(const struct line_names *line_names, const struct run *run, uint32_t i)
+{
+	const struct run *told = &line_names->run;
+	nstime t = run->batch->time[i], next = told->batch->time[line_names->at];
+	struct event a, b;
+
+	if (next != t)
+		return next < t;
+	run_event(line_names->session->trace, told, line_names->at, &a);
+	run_event(line_names->session->trace, run, i, &b);
+	return is_reached(&a, &b);
+}
+
+static void learn(struct line_names *line_names)
+{
+	const struct run *run = &line_names->run;
+	struct fields fields;
+	struct error ignored;
+
+	if (run->reader->decoder_fields(run->decoder, run->batch, line_names->at, &fields,
+					&ignored))
+		thread_names_learn(line_names->names, &fields);
+}
+
 bool line_names_reach(struct line_names *line_names, const struct run *run, uint32_t i,
 		      struct error *err)
 {
 	nstime t = run->batch->time[i];
-	struct event line;
-	struct fields fields;
 
 	if (t == NSTIME_MIN)
 		return true;
 	if (!line_names->begun && !begin(line_names, t, err))
 		return false;
-	if (!line_names->has_next || line_names->next.time > t)
-		return true;
-	run_event(line_names->session->trace, run, i, &line);
-	while (line_names->has_next && is_reached(&line_names->next, &line)) {
-		struct error ignored;
-		if (events_fields(line_names->events, &line_names->next, &fields, &ignored))
-			thread_names_learn(line_names->names, &fields);
-		if (!next(line_names, err))
+	while (line_names->has_next) {
+		const struct run *told = &line_names->run;
+		if (line_names->at < told->first + told->count) {
+			if (!is_due(line_names, run, i))
+				return true;
+			learn(line_names);
+			line_names->at++;
+		} else if (!next_run(line_names, err)) {
 			return false;
+		}
 	}
 	return true;
 }

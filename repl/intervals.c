@@ -2,8 +2,7 @@
  * intervals.c - intervals as rows
  *
  * Rows wait until there are a few thousand, so that the names of their threads are one question.
- * Rows of thread[T]/... come thread by thread, each over the whole range: when there are more than
- * wait at a time, the names of all threads are asked for once.
+ * Where there are more, the names of all threads over the range are.
  */
 #include "repl/intervals.h"
 
@@ -142,7 +141,6 @@ struct interval_writer {
 	struct waiting *waiting;
 	size_t count, named_capacity, waiting_capacity;
 	bool of_path;         /* threads that paths alone show have names, too */
-	uint64_t portions;    /* written so far */
 	struct names_range *range; /* of all rows; NULL: not needed so far */
 	struct error failed;
 };
@@ -233,13 +231,13 @@ static bool write_cells(struct interval_writer *writer, const struct waiting *wa
 	return rows_end(&writer->rows);
 }
 
-/* The names of rows of thread[T]/... when they come in many portions. */
-static bool find_all_names(struct interval_writer *writer, struct error *err)
+/* The names of all threads, for many rows; of few, the names of those that they show. */
+static bool find_names(struct interval_writer *writer, struct error *err)
 {
 	nstime begin, end;
 
-	if (!writer->of_path || !writer->portions++)
-		return true;
+	if (!writer->range && writer->count < NAMES_AT_ONCE)
+		return names_in(writer->session, writer->named, writer->count, writer->arena, err);
 	if (!writer->range && !session_range(writer->session, &begin, &end, err))
 		return false;
 	if (!writer->range)
@@ -253,9 +251,7 @@ static bool find_all_names(struct interval_writer *writer, struct error *err)
 static bool write_waiting(struct interval_writer *writer)
 {
 	bool json = writer->options->format == FORMAT_JSON;
-	bool ok = find_all_names(writer, &writer->failed) &&
-		  (writer->range || names_in(writer->session, writer->named, writer->count,
-					     writer->arena, &writer->failed));
+	bool ok = find_names(writer, &writer->failed);
 
 	for (size_t i = 0; i < writer->count && ok; i++)
 		ok = json ? write_json(writer->sink, &writer->waiting[i], &writer->named[i])

@@ -340,16 +340,33 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 	return ok;
 }
 
+/* A list does not name what no event wrote. */
+static bool add_idle(struct session *session, struct names_range *range, struct error *err)
+{
+	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, range->arena};
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
+	bool within;
+
+	if (!ask_comms(&asking, &idle, 1, &within, err))
+		return false;
+	if (!idle.name)
+		return true;
+	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
+	range->items[range->count++] =
+		(struct spell){.tid = idle.tid, .begin = NSTIME_MIN, .name = idle.name};
+	return true;
+}
+
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err)
 {
 	struct names_range *range = mem_new(sizeof *range);
-	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
+	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct query *query = NULL;
 	bool within;
 
 	range->arena = arena_new();
-	bool ok = query_parse("thread[*]/name", &query, err) &&
+	bool ok = add_idle(session, range, err) && query_parse("thread[*]/name", &query, err) &&
 		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
 	query_free(query);
 	if (ok)

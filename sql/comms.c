@@ -53,6 +53,20 @@ static int by_spell(const void *a, const void *b)
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
+/* A list does not name what no event wrote. */
+static bool add_idle(struct comms *comms, struct state *state, struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+
+	if (!state_comms(state, &idle, 1, comms->arena, err))
+		return false;
+	if (!idle.name)
+		return true;
+	comms->items = mem_grow(comms->items, comms->count, &comms->capacity, sizeof *comms->items);
+	comms->items[comms->count++] = (struct spell){idle.tid, NSTIME_MIN, idle.name};
+	return true;
+}
+
 static bool read_all(struct comms *comms, struct state *state, struct error *err)
 {
 	struct stretches todo = {0};
@@ -64,6 +78,7 @@ static bool read_all(struct comms *comms, struct state *state, struct error *err
 	bool good = stretches_begin(&todo, state, NSTIME_MIN, NSTIME_MAX, queries, 1, err);
 	comms->count = 0;
 	arena_reset(comms->arena);
+	good = good && add_idle(comms, state, err);
 	while (good && stretches_more(&todo))
 		good = stretches_next(&todo, keep, comms, err);
 	stretches_end(&todo);

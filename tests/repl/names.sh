@@ -50,6 +50,8 @@ for line in open(sys.argv[2]):
     path = row["path"]
     tid = row["value"] if path.endswith("/thread") else int(path[7:path.index("]")])
     t = row["begin"]
+    if path.endswith("/thread") and tid == 0 and row["comm"] != "swapper":
+        sys.exit("the idle thread has no name: " + line)
     if t is None or tid == 0 or tid not in told:
         continue
     rows += 1

@@ -310,7 +310,7 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 	struct rows rows;
 	bool open = true;
 
-	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns - !names);
+	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns - (format != FORMAT_CSV));
 	for (size_t i = 0; i < picture->nrows; i++)
 		for (uint32_t at = 0;
 		     open && picture_run_at(&picture->rows[i], picture->columns, at, &run);

@@ -8,6 +8,7 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
+#include "state/comms.h"
 #include "state/lookup.h"
 #include "state/rule.h"
 
@@ -22,6 +23,7 @@ struct question {
 	size_t count, capacity;
 	struct answers answers;
 	bool has_answers;
+	struct arena *names;
 };
 
 static void question_end(struct question *question)
@@ -37,6 +39,8 @@ static void question_end(struct question *question)
 	if (question->has_answers)
 		answers_release(&question->answers);
 	question->has_answers = false;
+	arena_free(question->names);
+	question->names = NULL;
 }
 
 static int question_gc(lua_State *L)
@@ -277,6 +281,94 @@ static int trace_at(lua_State *L)
 	return pushed;
 }
 
+/* ---- comm ---- */
+
+static struct comm comm_of(lua_State *L, int i, const struct moment *moment)
+{
+	lua_Integer tid = luaL_checkinteger(L, i);
+
+	return (struct comm){.tid = {.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid},
+			     .moment = *moment};
+}
+
+static bool check_before(lua_State *L, int i)
+{
+	static const char *const known[] = {"before", NULL};
+
+	if (lua_isnoneornil(L, i))
+		return false;
+	bind_check_options(L, i, known);
+	lua_getfield(L, i, "before");
+	bool before = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return before;
+}
+
+/* The thread, or the list of them, at `i`; on the stack, for no error to lose. */
+static struct comm *push_comms(lua_State *L, int i, const struct moment *moment, size_t *count)
+{
+	bool list = lua_istable(L, i);
+
+	*count = list ? lua_rawlen(L, i) : 1;
+	struct comm *comms = lua_newuserdatauv(L, (*count + 1) * sizeof *comms, 0);
+	for (size_t n = 0; list && n < *count; n++) {
+		lua_rawgeti(L, i, (lua_Integer)n + 1);
+		comms[n] = comm_of(L, -1, moment);
+		lua_pop(L, 1);
+	}
+	if (!list)
+		comms[0] = comm_of(L, i, moment);
+	return comms;
+}
+
+/* Names by thread, and when each was told. */
+static int push_names(lua_State *L, const struct comm *comms, size_t count)
+{
+	lua_newtable(L);
+	lua_newtable(L);
+	for (size_t i = 0; i < count; i++) {
+		if (!comms[i].name)
+			continue;
+		lua_pushstring(L, comms[i].name);
+		lua_rawseti(L, -3, (lua_Integer)comms[i].tid.u);
+		push_since(L, comms[i].since);
+		lua_rawseti(L, -2, (lua_Integer)comms[i].tid.u);
+	}
+	return 2;
+}
+
+/*
+ * trace:comm(tid, t [, {before=}]): the name that the thread had then, or had last before, and since
+ * when; nil where none is known. A list of tids gives two tables by tid.
+ */
+static int trace_comm(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct moment moment = {.t = bind_check_time(L, bound, 3), .before = check_before(L, 4)};
+	bool list = lua_istable(L, 2);
+	size_t count;
+	struct comm *comms = push_comms(L, 2, &moment, &count);
+	struct question *question = push_question(L);
+	struct state *state;
+	struct error err;
+
+	question_begin(L, question, bound);
+	question->names = arena_new();
+	if (!bind_get_state(bound, &state, &err) ||
+	    !state_comms(state, comms, count, question->names, &err)) {
+		question_end(question);
+		return bind_fail(L, &err);
+	}
+	if (list) {
+		push_names(L, comms, count);
+	} else {
+		lua_pushstring(L, comms[0].name); /* NULL is nil */
+		push_since(L, comms[0].name ? comms[0].since : NSTIME_MIN);
+	}
+	question_end(question);
+	return 2;
+}
+
 /* ---- intervals ---- */
 
 /* What the callback works on: rows kept for the iterator, or the caller's function. */
@@ -412,7 +504,7 @@ static int trace_intervals(lua_State *L)
 void bind_state_methods(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{"at", trace_at}, {"intervals", trace_intervals}, {NULL, NULL}};
+		{"at", trace_at}, {"comm", trace_comm}, {"intervals", trace_intervals}, {NULL, NULL}};
 
 	luaL_setfuncs(L, methods, 0);
 }

@@ -40,6 +40,7 @@ trace:intervals("cpu[*]/thread", range.start, range.stop, function(path, first, 
 	cpu.busy = cpu.busy + (to - from)
 	local thread = entry(threads, tid)
 	thread.busy = thread.busy + (to - from)
+	thread.last = math.max(thread.last or to, to)
 	if begun then
 		thread.switches = thread.switches + 1
 	end
@@ -54,15 +55,22 @@ local function sorted(set, less)
 	return list
 end
 
--- All names in one question; a list of paths always gives a table.
+-- All names in one question, at the end of the range. A name that was told after a thread's last time
+-- on a CPU may be that of another thread that got its number: that one is asked for again.
 local function names_of(set)
-	local paths = {}
+	local tids = {}
 	for tid in pairs(set) do
 		if math.type(tid) == "integer" then
-			paths[#paths + 1] = "thread[" .. tid .. "]/name"
+			tids[#tids + 1] = tid
 		end
 	end
-	return #paths > 0 and trace:at(range.stop, paths) or {}
+	local names, told = assert(trace:comm(tids, range.stop))
+	for tid, since in pairs(told) do
+		if since > set[tid].last then
+			names[tid] = trace:comm(tid, set[tid].last, { before = true }) or names[tid]
+		end
+	end
+	return names
 end
 
 print("range " .. trace:text(range.start) .. " to " .. trace:text(range.stop) .. ", "
@@ -85,5 +93,5 @@ local names = names_of(threads)
 for _, thread in ipairs(busiest) do
 	print((string.format("%6s   %s       %-16s %8d   %s", thread.key, percent(thread.busy),
 		yore.span(thread.busy), thread.switches,
-		names["thread[" .. thread.key .. "]/name"] or ""):gsub("%s+$", "")))
+		names[thread.key] or ""):gsub("%s+$", "")))
 end

@@ -97,7 +97,7 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 	sink_text(out, "}}\n");
 }
 
-static bool json_answer(struct at *at, const struct answer *answer)
+static bool json_answer(struct at *at, const struct answer *answer, const char *name)
 {
 	struct sink *out = at->sink;
 
@@ -107,6 +107,7 @@ static bool json_answer(struct at *at, const struct answer *answer)
 	json_text(out, answer->path);
 	sink_text(out, ",\"value\":");
 	json_value(out, &answer->value);
+	named_add_json(out, name);
 	if (answer->value.kind == VALUE_UNKNOWN)
 		sink_text(out, ",\"known\":false");
 	sink_text(out, ",\"since\":");
@@ -182,35 +183,33 @@ static bool text_answer(struct at *at, const struct answer *answer, const char *
 	}
 	if (at->options->why)
 		text_why(at, rows_cell(&at->rows), answer);
+	if (at->options->format == FORMAT_CSV)
+		rows_text(&at->rows, name);
 	return rows_end(&at->rows);
 }
 
-static bool print_text(struct at *at, const struct answers *answers, struct error *err)
+/* Text shows names beside values alone. */
+static bool print(struct at *at, const struct answers *answers, struct error *err)
 {
+	enum format format = at->options->format;
 	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
 	struct arena *arena = arena_new();
 
 	for (size_t i = 0; i < answers->count; i++) {
 		const struct answer *answer = &answers->items[i];
-		items[i] = (struct named){
-			.t = answer->t, .path = answer->path, .value = answer->value};
+		items[i] = (struct named){.t = answer->t,
+					  .path = answer->path,
+					  .value = answer->value,
+					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV};
 	}
-	bool ok = at->options->format == FORMAT_CSV ||
-		  names_at(at->session, items, answers->count, at->options->before, arena, err);
+	bool ok = names_at(at->session, items, answers->count, at->options->before, arena, err);
 	for (size_t i = 0; i < answers->count && ok; i++)
-		if (!text_answer(at, &answers->items[i], items[i].name))
+		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
+									  items[i].name))
 			break;
 	mem_free(items);
 	arena_free(arena);
 	return ok;
-}
-
-static bool print_json(struct at *at, const struct answers *answers)
-{
-	for (size_t i = 0; i < answers->count; i++)
-		if (!json_answer(at, &answers->items[i]))
-			break;
-	return true;
 }
 
 /* Asking -------------------------------------------------------------------------------------- */
@@ -231,8 +230,7 @@ static bool ask(struct at *at, struct error *err)
 			      at->options->why, &answers, err))
 			return false;
 		at->answered += answers.count;
-		bool ok = at->options->format == FORMAT_JSON ? print_json(at, &answers)
-							     : print_text(at, &answers, err);
+		bool ok = print(at, &answers, err);
 		answers_release(&answers);
 		if (!ok)
 			return false;
@@ -365,13 +363,19 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 
 static void begin_rows(struct at *at)
 {
-	static const struct column all[] = {
-		{"t", false}, {"path", false}, {"value", false}, {"since", false}, {"why", false}};
-	bool text = at->options->format == FORMAT_TEXT;
+	static const struct column all[] = {{"t", false},     {"path", false}, {"value", false},
+					    {"since", false}, {"why", false},  {"comm", false}};
+	static const struct column comm[] = {{"t", false},
+					     {"path", false},
+					     {"value", false},
+					     {"since", false},
+					     {"comm", false}};
+	bool text = at->options->format == FORMAT_TEXT, csv = at->options->format == FORMAT_CSV;
 	size_t first = text && !at->many ? 1 : 0;
-	size_t count = (at->options->why ? 5 : 4) - first;
+	size_t count = (at->options->why ? 5u : 4u) + csv - first;
 
-	rows_begin(&at->rows, at->sink, at->options->format, all + first, count);
+	rows_begin(&at->rows, at->sink, at->options->format,
+		   (at->options->why ? all : comm) + first, count);
 }
 
 static bool run_at(struct session *session, const struct options *options, struct sink *sink,

@@ -338,7 +338,7 @@ static bool count_events(struct show *show, struct error *err)
 }
 
 /* What records without a time, which come before all others, tell of threads' names. */
-static bool learn_names(struct show *show, struct error *err)
+static bool learn_first(struct show *show, struct error *err)
 {
 	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
 	struct index *index = session_index(show->session, err);
@@ -359,6 +359,18 @@ static bool learn_names(struct show *show, struct error *err)
 	return step == STEP_END;
 }
 
+/* Lines have names that other events told: of those that are not shown, somebody must ask. */
+static bool learn_names(struct show *show, const struct events_options *range, struct error *err)
+{
+	bool hidden = filter_hides(show->filter) || show->options->around;
+
+	if (!learn_first(show, err))
+		return false;
+	if (hidden || range->begin != NSTIME_MIN)
+		event_rows_name(show->rows, hidden);
+	return true;
+}
+
 static bool has_texts(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nparts; i++)
@@ -377,11 +389,12 @@ static bool show_rows(struct show *show, struct error *err)
 	show->mode = MODE_WRITE;
 	filter_fill(show->filter, &range);
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
-		  learn_names(show, err);
+		  learn_names(show, &range, err);
 	if (ok)
 		ok = options->around
 			     ? show_around(show, err)
 			     : show_range(show, range.begin, range.end, options->reverse, err);
+	ok = ok && event_rows_good(show->rows, err);
 	if (ok || err->kind != ERR_INTERRUPTED)
 		event_rows_end(show->rows);
 	event_rows_free(show->rows);

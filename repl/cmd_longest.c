@@ -118,7 +118,7 @@ static bool print(struct longest *longest, struct session *session, const struct
 
 	if (longest->count)
 		qsort(longest->heap, longest->count, sizeof *longest->heap, by_length);
-	if (!interval_writer_new(session, options, sink, &writer, err))
+	if (!interval_writer_new(session, options, true, sink, &writer, err))
 		return false;
 	for (size_t i = 0; i < longest->count; i++)
 		if (!interval_write(writer, &longest->heap[i].interval))

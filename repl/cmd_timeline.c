@@ -18,7 +18,8 @@ enum {
 	SVG_COLUMNS = 1200,
 	ROWS_MOST = 1000,      /* unless --limit says otherwise */
 	PART_BYTES = 64 << 20, /* of the trace, see parts_of() */
-	NAMED_LEAST = 6        /* columns of a run from which on a name has room */
+	NAMED_LEAST = 6,       /* columns of a run from which on a name has room */
+	NAME_ROOM = 17         /* of a thread's name behind its path */
 };
 
 struct timeline {
@@ -27,6 +28,7 @@ struct timeline {
 	struct wanteds wanteds;
 	struct picture picture;
 	size_t most_label;
+	bool named; /* rows of threads have room for names */
 };
 
 static uint32_t terminal_width(const struct options *options)
@@ -41,16 +43,24 @@ static uint32_t terminal_width(const struct options *options)
 	return WIDTH;
 }
 
-/* Keys make paths longer than what was asked for, by a few digits. */
-static size_t label_room(const struct words *words, uint32_t width)
+/*
+ * Keys make paths longer than what was asked for, by a few digits. Threads have names behind them,
+ * where the drawing keeps half of the width.
+ */
+static size_t label_room(const struct words *words, uint32_t width, bool *named)
 {
 	size_t longest = 0, most = width / 3;
+	bool threads = false;
 
 	for (size_t i = 0; i < words->count; i++) {
 		size_t len = strlen(words->items[i]);
 		len += strchr(words->items[i], '*') ? 4 : 0;
+		threads |= strncmp(words->items[i], "thread[", 7) == 0;
 		longest = len > longest ? len : longest;
 	}
+	*named = threads && longest + NAME_ROOM <= width / 2;
+	if (*named)
+		return longest + NAME_ROOM;
 	return longest < most ? longest : most;
 }
 
@@ -58,10 +68,11 @@ static uint32_t columns_of(struct timeline *timeline)
 {
 	const struct options *options = timeline->options;
 
+	timeline->named = options->svg;
 	if (options->svg)
 		return options->has_width ? (uint32_t)options->width : SVG_COLUMNS;
 	uint32_t width = terminal_width(options);
-	timeline->most_label = label_room(&options->words, width);
+	timeline->most_label = label_room(&options->words, width, &timeline->named);
 	return width - (uint32_t)timeline->most_label - 1;
 }
 
@@ -216,9 +227,54 @@ static bool find_names(struct timeline *timeline, struct error *err)
 	return good;
 }
 
+/* Names of the threads whose rows these are, as they were last within the range. */
+static bool label_rows(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct named *items = mem_new_array(picture->nrows + 1, sizeof *items);
+	struct value none = {.kind = VALUE_NONE};
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		items[i] = (struct named){.t = picture->end - 1,
+					  .path = picture->rows[i].path,
+					  .value = none,
+					  .of_path = true};
+	bool good = names_at(timeline->session, items, picture->nrows, false, picture->arena, err);
+	for (size_t i = 0; good && i < picture->nrows; i++)
+		if (items[i].name)
+			picture->rows[i].label = arena_printf(
+				picture->arena, "%s %s", picture->rows[i].path, items[i].name);
+	mem_free(items);
+	return good;
+}
+
 /* Runs as rows */
 
-static void print_json(const struct picture *picture, struct sink *out)
+/* The names of all runs with a value, in the order in which they are written. */
+static bool name_runs(struct timeline *timeline, struct named **out, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct named *items = NULL;
+	struct picture_run run;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     picture_run_at(&picture->rows[i], picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			items = mem_grow(items, count, &capacity, sizeof *items);
+			items[count++] = (struct named){.t = picture_time(picture, at + 1) - 1,
+							.path = picture->rows[i].path,
+							.value = run.value->value,
+							.of_path = true};
+		}
+	*out = items;
+	return !count || names_in(timeline->session, items, count, picture->arena, err);
+}
+
+static void print_json(const struct picture *picture, const struct named *names, struct sink *out)
 {
 	struct picture_run run;
 
@@ -236,25 +292,26 @@ static void print_json(const struct picture *picture, struct sink *out)
 			json_time(out, picture_time(picture, at + run.count));
 			sink_text(out, ",\"value\":");
 			json_value(out, &run.value->value);
+			named_add_json(out, names++->name);
 			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
 			sink_row(out);
 		}
 }
 
-static void print_rows(struct timeline *timeline, struct times *times, struct sink *out)
+/* `names` NULL: they stand with the values, as in text. */
+static void print_rows(struct timeline *timeline, const struct named *names, struct times *times,
+		       struct sink *out)
 {
-	static const struct column columns[] = {{"path", false},
-						{"begin", false},
-						{"end", false},
-						{"mixed", false},
-						{"value", false}};
+	static const struct column columns[] = {{"path", false},  {"begin", false},
+						{"end", false},   {"mixed", false},
+						{"value", false}, {"comm", false}};
 	enum format format = timeline->options->format;
 	const struct picture *picture = &timeline->picture;
 	struct picture_run run;
 	struct rows rows;
 	bool open = true;
 
-	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns);
+	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns - (format != FORMAT_CSV));
 	for (size_t i = 0; i < picture->nrows; i++)
 		for (uint32_t at = 0;
 		     open && picture_run_at(&picture->rows[i], picture->columns, at, &run);
@@ -266,6 +323,8 @@ static void print_rows(struct timeline *timeline, struct times *times, struct si
 			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
 			rows_text(&rows, run.mixed ? "mixed" : "");
 			named_add(rows_cell(&rows), format, &run.value->value, run.value->name);
+			if (names)
+				rows_text(&rows, names++->name);
 			open = rows_end(&rows);
 		}
 	rows_finish(&rows);
@@ -289,20 +348,46 @@ static bool write_svg(const struct timeline *timeline, struct times *times, stru
 	return !failed || error_set(err, ERR_IO, "%s: %s", path, strerror(failed));
 }
 
+/* For programs: runs as rows. */
+static bool is_data(const struct options *options)
+{
+	return !options->svg &&
+	       (options->format == FORMAT_JSON || options->format == FORMAT_CSV);
+}
+
+static bool write_data(struct timeline *timeline, struct times *times, struct sink *sink,
+		       struct error *err)
+{
+	struct named *names = NULL;
+	bool good = name_runs(timeline, &names, err);
+
+	if (good && timeline->options->format == FORMAT_JSON)
+		print_json(&timeline->picture, names, sink);
+	else if (good)
+		print_rows(timeline, names, times, sink);
+	mem_free(names);
+	return good;
+}
+
 static bool draw(struct timeline *timeline, struct sink *sink, struct error *err)
 {
 	struct times times;
 
 	if (!session_times(timeline->session, &times, err))
 		return false;
+	if (is_data(timeline->options))
+		return write_data(timeline, &times, sink, err);
+	if (!find_names(timeline, err))
+		return false;
+	if (timeline->options->format == FORMAT_TABLE && !timeline->options->svg) {
+		print_rows(timeline, NULL, &times, sink);
+		return true;
+	}
+	if (timeline->named && !label_rows(timeline, err))
+		return false;
 	if (timeline->options->svg)
 		return write_svg(timeline, &times, err);
-	if (timeline->options->format == FORMAT_JSON)
-		print_json(&timeline->picture, sink);
-	else if (timeline->options->format == FORMAT_TEXT)
-		picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
-	else
-		print_rows(timeline, &times, sink);
+	picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
 	return true;
 }
 
@@ -321,8 +406,6 @@ static bool run_timeline(struct session *session, const struct options *options,
 		picture_init(&timeline.picture, begin, end, columns_of(&timeline),
 			     limit < SIZE_MAX ? (size_t)limit : SIZE_MAX);
 		good = fill_picture(&timeline, err);
-		if (good && options->format != FORMAT_JSON && options->format != FORMAT_CSV)
-			good = find_names(&timeline, err);
 		good = good && draw(&timeline, sink, err);
 		if (good && !timeline.picture.nrows && limit &&
 		    (options->format != FORMAT_TEXT || options->svg))

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "repl/event_team.h"
+#include "repl/line_names.h"
 
 enum { ALONE = 4096 /* rows that no thread is started for */ };
 
@@ -12,6 +13,8 @@ struct event_rows {
 	struct sink *sink;
 	struct times times;
 	struct event_writer *writer;
+	struct line_names *line_names; /* NULL: shown events tell all names */
+	struct error failed;
 	uint64_t alone;          /* rows still made by the caller's thread; UINT64_MAX: all */
 	struct event_team *team; /* NULL: none yet */
 };
@@ -71,6 +74,7 @@ void event_rows_free(struct event_rows *rows)
 	if (!rows)
 		return;
 	event_team_free(rows->team);
+	line_names_free(rows->line_names);
 	event_writer_free(rows->writer);
 	mem_free(rows);
 }
@@ -78,6 +82,20 @@ void event_rows_free(struct event_rows *rows)
 struct event_writer *event_rows_writer(struct event_rows *rows)
 {
 	return rows->writer;
+}
+
+void event_rows_name(struct event_rows *rows, bool hidden)
+{
+	if (!rows->options->reverse)
+		rows->line_names =
+			line_names_new(rows->session, event_writer_names(rows->writer), hidden);
+}
+
+bool event_rows_good(const struct event_rows *rows, struct error *err)
+{
+	if (rows->failed.kind != ERR_NONE)
+		*err = rows->failed;
+	return rows->failed.kind == ERR_NONE;
 }
 
 /* False: the next rows, too, are for the caller's thread. */
@@ -103,13 +121,16 @@ static bool is_shared(struct event_rows *rows, uint32_t count)
 bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count)
 {
 	bool open = true, backward = rows->options->reverse;
+	bool learns = !backward && (!rows->line_names || line_names_learns(rows->line_names));
 
 	if (is_shared(rows, count))
 		return event_team_run(rows->team, run, first, count);
-	for (uint32_t n = 0; n < count && open; n++)
-		open = event_write_entry(rows->writer, run,
-					 backward ? first + count - 1 - n : first + n, !backward,
-					 &rows->session->damaged);
+	for (uint32_t n = 0; n < count && open; n++) {
+		uint32_t i = backward ? first + count - 1 - n : first + n;
+		open = (!rows->line_names ||
+			line_names_reach(rows->line_names, run, i, &rows->failed)) &&
+		       event_write_entry(rows->writer, run, i, learns, &rows->session->damaged);
+	}
 	return open;
 }
 

@@ -24,6 +24,13 @@ void event_rows_free(struct event_rows *rows);
 struct event_writer *event_rows_writer(struct event_rows *rows);
 
 /*
+ * Before the first row, of rows that are not all of the trace: names in lines are nevertheless what
+ * all events up to them told. `hidden`: some that tell names may be left out between rows.
+ */
+void event_rows_name(struct event_rows *rows, bool hidden);
+/* What ended the rows; false: *err. */
+bool event_rows_good(const struct event_rows *rows, struct error *err);
+/*
  * Entries [first, first + count) of the run's batch, with --reverse from the last
  * to the first. False: nobody reads any more.
  */

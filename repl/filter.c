@@ -343,6 +343,11 @@ bool filter_selects(const struct filter *filter)
 	return filter->selects;
 }
 
+bool filter_hides(const struct filter *filter)
+{
+	return filter->classes || filter->streams || filter->ncpus || filter->where;
+}
+
 bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err)
 {
 	struct run run;

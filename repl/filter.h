@@ -26,6 +26,8 @@ struct where_pass *filter_pass_new(const struct filter *filter);
 bool filter_per_event(const struct filter *filter);
 /* True when only some events were asked for by name or value: losses are then left out. */
 bool filter_selects(const struct filter *filter);
+/* True when events within the range may be left out, for whatever reason. */
+bool filter_hides(const struct filter *filter);
 /* Does the event that `events` gave last pass? False: *err. */
 bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err);
 

@@ -1,13 +1,14 @@
 /*
  * intervals.c - intervals as rows
  *
- * JSON streams. Text waits for a few thousand rows at a time, so that the names of their threads
- * are one question.
+ * Rows wait until there are a few thousand, so that the names of their threads are one question.
+ * Where there are more, the names of all threads over the range are.
  */
 #include "repl/intervals.h"
 
 #include "engine/base/mem.h"
 #include "repl/asked.h"
+#include "state/comms.h"
 
 #include <string.h>
 
@@ -140,23 +141,27 @@ struct interval_writer {
 	struct named *named;
 	struct waiting *waiting;
 	size_t count, named_capacity, waiting_capacity;
+	bool of_path;         /* threads that paths alone show have names, too */
+	struct names_range *range; /* of all rows; NULL: not needed so far */
 	struct error failed;
 };
 
-bool interval_writer_new(struct session *session, const struct options *options, struct sink *sink,
-			 struct interval_writer **out, struct error *err)
+bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
+			 struct sink *sink, struct interval_writer **out, struct error *err)
 {
 	static const struct column columns[] = {{"begin", false},
 						{"end", false},
 						{"length", true},
 						{"path", false},
-						{"value", false}};
+						{"value", false},
+						{"comm", false}};
 	struct interval_writer *writer = mem_new(sizeof *writer);
 
 	writer->session = session;
 	writer->options = options;
 	writer->sink = sink;
 	writer->arena = arena_new();
+	writer->of_path = of_path || options->format == FORMAT_CSV || options->format == FORMAT_JSON;
 	if (!session_times(session, &writer->times, err)) {
 		arena_free(writer->arena);
 		mem_free(writer);
@@ -164,21 +169,22 @@ bool interval_writer_new(struct session *session, const struct options *options,
 	}
 	if (options->format != FORMAT_JSON)
 		rows_begin(&writer->rows, sink, options->format, columns,
-			   sizeof columns / sizeof *columns);
+			   sizeof columns / sizeof *columns - !writer->of_path);
 	*out = writer;
 	return true;
 }
 
-static bool write_json(struct sink *out, const struct interval *interval)
+static bool write_json(struct sink *out, const struct waiting *waiting, const struct named *named)
 {
 	sink_text(out, "{\"path\":");
-	json_text(out, interval->path);
+	json_text(out, named->path);
 	sink_text(out, ",\"begin\":");
-	json_time(out, interval->begin);
+	json_time(out, waiting->begin);
 	sink_text(out, ",\"end\":");
-	json_time(out, interval->end);
+	json_time(out, waiting->end);
 	sink_text(out, ",\"value\":");
-	json_value(out, &interval->value);
+	json_value(out, &named->value);
+	named_add_json(out, named->name);
 	sink_text(out, "}\n");
 	return sink_row(out);
 }
@@ -210,22 +216,47 @@ static void length_cell(struct interval_writer *writer, nstime begin, nstime end
 		span_add(length, cell);
 }
 
+static bool write_cells(struct interval_writer *writer, const struct waiting *waiting,
+			const struct named *named)
+{
+	enum format format = writer->options->format;
+	bool of_value = comm_is_thread(named->path, &named->value);
+
+	time_cell(writer, waiting->begin);
+	time_cell(writer, waiting->end);
+	length_cell(writer, waiting->begin, waiting->end);
+	rows_text(&writer->rows, named->path);
+	named_add(rows_cell(&writer->rows), format, &named->value, of_value ? named->name : NULL);
+	if (writer->of_path)
+		rows_text(&writer->rows, of_value && format != FORMAT_CSV ? NULL : named->name);
+	return rows_end(&writer->rows);
+}
+
+/* The names of all threads, for many rows; of few, the names of those that they show. */
+static bool find_names(struct interval_writer *writer, struct error *err)
+{
+	nstime begin, end;
+
+	if (!writer->range && writer->count < NAMES_AT_ONCE)
+		return names_in(writer->session, writer->named, writer->count, writer->arena, err);
+	if (!writer->range && !session_range(writer->session, &begin, &end, err))
+		return false;
+	if (!writer->range)
+		writer->range = names_range_new(writer->session, begin, end, err);
+	if (writer->range)
+		names_range_put(writer->range, writer->named, writer->count);
+	return writer->range;
+}
+
 /* Writes the rows that wait, with the names of their threads. */
 static bool write_waiting(struct interval_writer *writer)
 {
-	enum format format = writer->options->format;
-	bool ok = format == FORMAT_CSV || names_in(writer->session, writer->named, writer->count,
-						   writer->arena, &writer->failed);
+	bool json = writer->options->format == FORMAT_JSON;
+	bool ok = find_names(writer, &writer->failed);
 
-	for (size_t i = 0; i < writer->count && ok; i++) {
-		time_cell(writer, writer->waiting[i].begin);
-		time_cell(writer, writer->waiting[i].end);
-		length_cell(writer, writer->waiting[i].begin, writer->waiting[i].end);
-		rows_text(&writer->rows, writer->named[i].path);
-		named_add(rows_cell(&writer->rows), format, &writer->named[i].value,
-			  writer->named[i].name);
-		ok = rows_end(&writer->rows);
-	}
+	for (size_t i = 0; i < writer->count && ok; i++)
+		ok = json ? write_json(writer->sink, &writer->waiting[i], &writer->named[i])
+			  : write_cells(writer, &writer->waiting[i], &writer->named[i]);
 	writer->count = 0;
 	arena_reset(writer->arena);
 	return ok;
@@ -235,8 +266,6 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 {
 	struct value value = interval->value;
 
-	if (writer->options->format == FORMAT_JSON)
-		return write_json(writer->sink, interval);
 	writer->named = mem_grow(writer->named, writer->count, &writer->named_capacity,
 				 sizeof *writer->named);
 	writer->waiting = mem_grow(writer->waiting, writer->count, &writer->waiting_capacity,
@@ -247,8 +276,11 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 	nstime t = interval->begin != NSTIME_MIN ? interval->begin
 		   : interval->end != NSTIME_MAX ? interval->end - 1
 						 : writer->session->first;
-	writer->named[writer->count] = (struct named){
-		.t = t, .path = arena_strdup(writer->arena, interval->path), .value = value};
+	writer->named[writer->count] =
+		(struct named){.t = t,
+			       .path = arena_strdup(writer->arena, interval->path),
+			       .value = value,
+			       .of_path = writer->of_path};
 	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
 	return writer->count < NAMES_AT_ONCE || write_waiting(writer);
 }
@@ -262,6 +294,7 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 		*err = writer->failed;
 	if (writer->options->format != FORMAT_JSON)
 		rows_finish(&writer->rows);
+	names_range_free(writer->range);
 	mem_free(writer->named);
 	mem_free(writer->waiting);
 	arena_free(writer->arena);
@@ -298,7 +331,7 @@ bool intervals_show(struct session *session, const struct options *options, enum
 	if (!wanteds_parse(&options->words, value, &wanteds, err))
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) &&
-		  interval_writer_new(session, options, sink, &show.writer, err);
+		  interval_writer_new(session, options, false, sink, &show.writer, err);
 	if (ok) {
 		bool asked = show.left > 0;
 		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);

@@ -29,11 +29,14 @@ void wanteds_release(struct wanteds *wanteds);
 /* Does an interval that some query gave hold a value that is wanted? */
 bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval);
 
-/* Rows {path, begin, end, value}, in any format; text gets the length and thread names too. */
+/*
+ * Rows {path, begin, end, value, comm}, in any format; text gets the length, and names of threads
+ * beside values that are threads, with `of_path` also of thread[T]/..., at the end.
+ */
 struct interval_writer;
 
-bool interval_writer_new(struct session *session, const struct options *options, struct sink *sink,
-			 struct interval_writer **out, struct error *err);
+bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
+			 struct sink *sink, struct interval_writer **out, struct error *err);
 /* False: stop; then interval_writer_failed() or nobody reads. `interval` is borrowed. */
 bool interval_write(struct interval_writer *writer, const struct interval *interval);
 /* Writes what waits and frees; false: *err. */

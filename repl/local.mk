@@ -7,7 +7,7 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 	%D%/picture.c %D%/picture.h %D%/picture_axis.c %D%/picture_draw.h %D%/picture_svg.c %D%/picture_text.c \
 	%D%/event_rows.c %D%/event_rows.h %D%/event_team.c %D%/event_team.h \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
-	%D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/overlap.c %D%/overlap.h %D%/progress.c %D%/progress.h \
+	%D%/line_names.c %D%/line_names.h %D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/overlap.c %D%/overlap.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \
 	%D%/render_event_text.c %D%/render_frames.c %D%/render_kept.c %D%/render_kept.h \
 	%D%/render_plan.c %D%/render_plan.h \

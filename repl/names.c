@@ -3,87 +3,30 @@
 
 #include "engine/base/mem.h"
 #include "repl/render.h"
+#include "state/comms.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_thread(const struct named *item)
-{
-	size_t len = strlen(item->path);
-
-	return item->value.kind == VALUE_INT && len > 7 &&
-	       strcmp(item->path + len - 7, "/thread") == 0;
-}
 
 /*
  * How far a search for names may go, in events decoded, and how many threads of a moment may be
  * refused one by one: a name is a courtesy, and the answer stands without it.
  */
-enum { NAMES_EVENTS = 1000000, NAMES_REFUSED = 4 };
+enum { NAMES_EVENTS = 1000000, NAMES_BEFORE = 100000, NAMES_REFUSED = 4 };
 
-struct ask { /* distinct threads, as queries */
-	struct query **queries;
-	char (*paths)[48];
-	size_t count, capacity, paths_capacity;
-};
-
-static void path_of(char path[48], const struct value *tid)
+/* The thread that the row shows. */
+static bool thread_of(const struct named *item, struct value *tid)
 {
-	if (tid->negative)
-		snprintf(path, 48, "thread[%lld]/name", (long long)tid->u);
-	else
-		snprintf(path, 48, "thread[%llu]/name", (unsigned long long)tid->u);
-}
-
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* The distinct threads of items [0, count). */
-static bool ask_for(struct ask *ask, const struct named *items, size_t count, struct error *err)
-{
-	size_t n = 0, kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!is_thread(&items[i]) || items[i].name)
-			continue;
-		ask->paths = mem_grow(ask->paths, n, &ask->paths_capacity, sizeof *ask->paths);
-		path_of(ask->paths[n++], &items[i].value);
+	if (comm_is_thread(item->path, &item->value)) {
+		*tid = item->value;
+		return true;
 	}
-	if (n)
-		qsort(ask->paths, n, sizeof *ask->paths, by_path);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && strcmp(ask->paths[kept - 1], ask->paths[i]) == 0)
-			continue;
-		memmove(ask->paths[kept], ask->paths[i], sizeof *ask->paths);
-		ask->queries = mem_grow(ask->queries, kept, &ask->capacity, sizeof *ask->queries);
-		if (!query_parse(ask->paths[kept], &ask->queries[kept], err))
-			return false;
-		ask->count = ++kept;
-	}
-	return true;
+	return item->of_path && comm_thread_of(item->path, tid);
 }
 
-static void ask_release(struct ask *ask)
+static bool is_wanted(const struct named *item, struct value *tid)
 {
-	for (size_t i = 0; i < ask->count; i++)
-		query_free(ask->queries[i]);
-	mem_free(ask->queries);
-	mem_free(ask->paths);
-}
-
-/* A name as it is shown: without control characters. */
-static const char *keep_name(struct arena *arena, const struct value *value)
-{
-	if (value->kind != VALUE_STRING || !value->len)
-		return NULL;
-	char *name = arena_strndup(arena, value->text, value->len);
-	for (char *at = name; *at; at++)
-		if ((unsigned char)*at < 32 || *at == 127)
-			*at = '?';
-	return name;
+	return !item->name && thread_of(item, tid);
 }
 
 /* Giving up is no error; Ctrl-C is. */
@@ -95,93 +38,108 @@ static bool gave_up(struct error *err)
 	return true;
 }
 
-static void take_names(struct named *items, size_t count, const struct answers *answers,
-		       struct arena *arena)
+/* Length of "thread[T]/"; 0: the path is not of that form. */
+static size_t node_of(const char *path)
 {
-	char path[48];
+	struct value tid;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!is_thread(&items[i]) || items[i].name)
-			continue;
-		path_of(path, &items[i].value);
-		for (size_t k = 0; k < answers->count; k++)
-			if (strcmp(answers->items[k].path, path) == 0)
-				items[i].name = keep_name(arena, &answers->items[k].value);
+	return comm_thread_of(path, &tid) ? (size_t)(strchr(path, '/') - path) + 1 : 0;
+}
+
+/* Rows beside one that is the thread's name itself: those of a thread stand together. */
+static void names_among(struct named *items, size_t count, struct arena *arena)
+{
+	for (size_t from = 0, to; from < count; from = to) {
+		size_t len = items[from].of_path ? node_of(items[from].path) : 0;
+		const char *name = NULL;
+		for (to = from; to < count && items[to].t == items[from].t &&
+				strncmp(items[to].path, items[from].path, len) == 0 && len;
+		     to++)
+			if (strcmp(items[to].path + len, "name") == 0)
+				name = comm_text(arena, &items[to].value);
+		to += to == from;
+		for (size_t i = from; name && i < to; i++)
+			items[i].name =
+				comm_is_thread(items[i].path, &items[i].value) ? NULL : name;
 	}
 }
 
-/* Asks for queries [0, count) at once. *within false: that was too far to look. */
-static bool ask_at(struct session *session, const struct moment *moment,
-		   struct query *const *queries, size_t count, struct named *items, size_t nitems,
-		   struct arena *arena, bool *within, struct error *err)
+struct asking { /* for names at a moment */
+	struct session *session;
+	struct moment moment;
+	uint64_t events; /* how far a question may go */
+	struct arena *arena;
+};
+
+/* Asks for all at once. *within false: that was too far to look. */
+static bool ask_comms(const struct asking *asking, struct comm *comms, size_t count, bool *within,
+		      struct error *err)
 {
-	struct state *state = session_names(session, NAMES_EVENTS, err);
-	struct answers answers = {0};
+	struct state *state = session_names(asking->session, asking->events, err);
 
 	*within = true;
 	if (!state)
 		return false;
-	if (!state_at(state, moment, 1, (const struct query *const *)queries, count, false,
-		      &answers, err)) {
-		*within = false;
-		return gave_up(err);
-	}
-	take_names(items, nitems, &answers, arena);
-	answers_release(&answers);
-	return true;
-}
-
-/*
- * The idle thread is told apart from all others by having a name from the start: nothing may ever
- * write it, and then no search would find that out before the trace's first event.
- */
-static bool initial_names(struct session *session, struct named *items, size_t count,
-			  struct arena *arena, struct error *err)
-{
-	struct moment start = {.t = NSTIME_MIN + 1};
-	struct query *query;
-	bool idle = false, within;
-
-	for (size_t i = 0; i < count && !idle; i++)
-		idle = is_thread(&items[i]) && items[i].value.u == 0;
-	if (!idle)
+	if (state_comms(state, comms, count, asking->arena, err))
 		return true;
-	if (!query_parse("thread[0]/name", &query, err))
-		return false;
-	bool ok = ask_at(session, &start, &query, 1, items, count, arena, &within, err);
-	query_free(query);
-	return ok;
+	*within = false;
+	return gave_up(err);
 }
 
-static bool names_of_moment(struct session *session, struct named *items, size_t count, bool before,
-			    struct arena *arena, struct error *err)
+/* The same thread by thread, some of which may be too far. */
+static bool ask_each(const struct asking *asking, struct comm *comms, size_t count,
+		     struct error *err)
 {
-	struct moment moment = {.t = items[0].t, .before = before};
-	struct ask ask = {0};
 	size_t refused = 0;
-	bool within = true;
-	bool ok = initial_names(session, items, count, arena, err) &&
-		  ask_for(&ask, items, count, err);
+	bool one, good = true;
 
-	if (ok && ask.count)
-		ok = ask_at(session, &moment, ask.queries, ask.count, items, count, arena, &within,
-			    err);
-	for (size_t i = 0; ok && !within && i < ask.count && refused < NAMES_REFUSED; i++) {
-		bool one;
-		ok = ask_at(session, &moment, &ask.queries[i], 1, items, count, arena, &one, err);
+	for (size_t i = 0; i < count && good && refused < NAMES_REFUSED; i++) {
+		bool again = false;
+		for (size_t k = 0; k < i && !again; k++) {
+			again = value_equal(&comms[k].tid, &comms[i].tid);
+			comms[i].name = again ? comms[k].name : comms[i].name;
+		}
+		if (again || comms[i].name)
+			continue;
+		good = ask_comms(asking, &comms[i], 1, &one, err);
 		refused += !one;
 	}
-	ask_release(&ask);
-	return ok;
+	return good;
+}
+
+/* Names at one moment of those items that have none yet. */
+static bool names_of_moment(const struct asking *asking, struct named *items, size_t count,
+			    struct error *err)
+{
+	struct comm *comms = mem_new_array(count + 1, sizeof *comms);
+	struct value tid;
+	size_t n = 0;
+	bool within = true, good = true;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(&items[i], &tid))
+			comms[n++] = (struct comm){.tid = tid, .moment = asking->moment};
+	if (n)
+		good = ask_comms(asking, comms, n, &within, err) &&
+		       (within || ask_each(asking, comms, n, err));
+	n = 0;
+	for (size_t i = 0; i < count && good; i++)
+		if (is_wanted(&items[i], &tid))
+			items[i].name = comms[n++].name;
+	mem_free(comms);
+	return good;
 }
 
 bool names_at(struct session *session, struct named *items, size_t count, bool before,
 	      struct arena *arena, struct error *err)
 {
+	names_among(items, count, arena);
 	for (size_t from = 0, to; from < count; from = to) {
+		struct asking asking = {
+			session, {.t = items[from].t, .before = before}, NAMES_EVENTS, arena};
 		for (to = from + 1; to < count && items[to].t == items[from].t;)
 			to++;
-		if (!names_of_moment(session, items + from, to - from, before, arena, err))
+		if (!names_of_moment(&asking, items + from, to - from, err))
 			return false;
 	}
 	return true;
@@ -190,13 +148,13 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 /* Names over a range ----------------------------------------------------------------------------
  */
 
-struct spell { /* a thread had this name */
-	char path[48];
-	nstime begin, end;
+struct spell { /* a thread had this name from `begin` on */
+	struct value tid;
+	nstime begin;
 	const char *name;
 };
 
-struct spells {
+struct names_range {
 	struct spell *items;
 	size_t count, capacity;
 	struct arena *arena;
@@ -204,77 +162,160 @@ struct spells {
 
 static bool add_spell(void *arg, const struct interval *interval)
 {
-	struct spells *spells = arg;
-	const char *name = keep_name(spells->arena, &interval->value);
+	struct names_range *range = arg;
+	const char *name = comm_text(range->arena, &interval->value);
+	struct value tid;
 
-	if (!name || strlen(interval->path) >= sizeof spells->items->path)
+	if (!name || !comm_thread_of(interval->path, &tid))
 		return true;
-	spells->items =
-		mem_grow(spells->items, spells->count, &spells->capacity, sizeof *spells->items);
-	struct spell *spell = &spells->items[spells->count++];
-	*spell = (struct spell){.begin = interval->begin, .end = interval->end, .name = name};
-	memcpy(spell->path, interval->path, strlen(interval->path) + 1);
+	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
+	range->items[range->count++] =
+		(struct spell){.tid = tid, .begin = interval->begin, .name = name};
 	return true;
 }
 
 static int by_spell(const void *a, const void *b)
 {
 	const struct spell *x = a, *y = b;
-	int order = strcmp(x->path, y->path);
+	int order = value_compare(&x->tid, &y->tid);
 
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static const char *spell_find(const struct spells *spells, const char *path, nstime t)
+/* The last that began by then: a name outlives its thread. */
+static const char *spell_find(const struct names_range *range, const struct value *tid, nstime t)
 {
-	size_t low = 0, high = spells->count;
+	size_t low = 0, high = range->count;
 
-	while (low < high) { /* the first after (path, t) */
+	while (low < high) { /* the first after (tid, t) */
 		size_t mid = low + (high - low) / 2;
-		int order = strcmp(spells->items[mid].path, path);
-		if (order < 0 || (order == 0 && spells->items[mid].begin <= t))
+		int order = value_compare(&range->items[mid].tid, tid);
+		if (order < 0 || (order == 0 && range->items[mid].begin <= t))
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (!low || strcmp(spells->items[low - 1].path, path) != 0 ||
-	    spells->items[low - 1].end <= t)
-		return NULL;
-	return spells->items[low - 1].name;
+	return low && value_equal(&range->items[low - 1].tid, tid) ? range->items[low - 1].name
+								   : NULL;
 }
 
-/* Asks for the spells of queries [0, count) over a range; *within as in ask_at(). */
+void names_range_put(const struct names_range *range, struct named *items, size_t count)
+{
+	struct value tid;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(&items[i], &tid))
+			items[i].name = spell_find(range, &tid, items[i].t);
+}
+
+/* Asks for the spells of queries [0, count); *within as in ask_comms(). */
 static bool ask_in(struct session *session, nstime begin, nstime end, struct query *const *queries,
-		   size_t count, uint64_t events, struct spells *spells, bool *within,
+		   size_t count, uint64_t events, struct names_range *range, bool *within,
 		   struct error *err)
 {
 	struct state *state = session_names(session, events, err);
-	size_t before = spells->count;
+	size_t before = range->count;
 
 	*within = true;
 	if (!state)
 		return false;
 	if (state_intervals_within(state, begin, end, (const struct query *const *)queries, count,
-				   add_spell, spells, err))
+				   add_spell, range, err)) {
+		if (range->count)
+			qsort(range->items, range->count, sizeof *range->items, by_spell);
 		return true;
+	}
 	*within = false;
-	spells->count = before;
+	range->count = before;
 	return gave_up(err);
+}
+
+struct ask { /* distinct threads, as queries */
+	struct query **queries;
+	struct value *tids;
+	size_t count, capacity, tids_capacity;
+};
+
+static int by_tid(const void *a, const void *b)
+{
+	return value_compare(a, b);
+}
+
+static bool ask_for(struct ask *ask, const struct named *items, size_t count, struct error *err)
+{
+	char path[COMM_PATH];
+	struct value tid;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_wanted(&items[i], &tid))
+			continue;
+		ask->tids = mem_grow(ask->tids, n, &ask->tids_capacity, sizeof *ask->tids);
+		ask->tids[n++] = tid;
+	}
+	if (n)
+		qsort(ask->tids, n, sizeof *ask->tids, by_tid);
+	for (size_t i = 0; i < n; i++) {
+		if (i && value_equal(&ask->tids[i - 1], &ask->tids[i]))
+			continue;
+		comm_path(path, &ask->tids[i]);
+		ask->queries =
+			mem_grow(ask->queries, ask->count, &ask->capacity, sizeof *ask->queries);
+		if (!query_parse(path, &ask->queries[ask->count], err))
+			return false;
+		ask->count++;
+	}
+	return true;
+}
+
+static void ask_release(struct ask *ask)
+{
+	for (size_t i = 0; i < ask->count; i++)
+		query_free(ask->queries[i]);
+	mem_free(ask->queries);
+	mem_free(ask->tids);
+}
+
+/* Of what the range did not tell: names that were there before it. */
+static bool names_before(struct session *session, struct named *items, size_t count, nstime begin,
+			 struct arena *arena, struct error *err)
+{
+	struct asking asking = {session, (struct moment){.t = begin}, NAMES_BEFORE, arena};
+
+	return names_of_moment(&asking, items, count, err);
+}
+
+/* Asked for by themselves: its name is not looked for over the range. */
+static bool idle_names(struct session *session, struct named *items, size_t count,
+		       struct arena *arena, struct error *err)
+{
+	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, arena};
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
+	struct value tid;
+	bool asked = false, within;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_wanted(&items[i], &tid) || tid.u != 0)
+			continue;
+		if (!asked && !ask_comms(&asking, &idle, 1, &within, err))
+			return false;
+		asked = true;
+		items[i].name = idle.name;
+	}
+	return true;
 }
 
 bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
 	      struct error *err)
 {
-	struct spells spells = {.arena = arena};
+	struct names_range range = {.arena = arena};
 	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
 	struct ask ask = {0};
-	char path[48];
 	size_t refused = 0;
-	bool within = true;
+	bool within = true, all = true;
 	/* the rows themselves cost a pass over their range; names may cost as much again */
 	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
-	bool ok = initial_names(session, items, count, arena, err) &&
-		  ask_for(&ask, items, count, err);
+	bool ok = idle_names(session, items, count, arena, err) && ask_for(&ask, items, count, err);
 
 	for (size_t i = 0; i < count; i++) {
 		begin = items[i].t < begin ? items[i].t : begin;
@@ -282,25 +323,73 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 	}
 	end = end < NSTIME_MAX ? end + 1 : end;
 	if (ok && ask.count)
-		ok = ask_in(session, begin, end, ask.queries, ask.count, events, &spells, &within,
+		ok = ask_in(session, begin, end, ask.queries, ask.count, events, &range, &within,
 			    err);
 	for (size_t i = 0; ok && !within && i < ask.count && refused < NAMES_REFUSED; i++) {
 		bool one;
-		ok = ask_in(session, begin, end, &ask.queries[i], 1, NAMES_EVENTS, &spells, &one,
+		ok = ask_in(session, begin, end, &ask.queries[i], 1, NAMES_EVENTS, &range, &one,
 			    err);
 		refused += !one;
+		all &= one;
 	}
-	if (ok && spells.count)
-		qsort(spells.items, spells.count, sizeof *spells.items, by_spell);
-	for (size_t i = 0; i < count && ok; i++) {
-		if (!is_thread(&items[i]) || items[i].name)
-			continue;
-		path_of(path, &items[i].value);
-		items[i].name = spell_find(&spells, path, items[i].t);
-	}
-	mem_free(spells.items);
+	names_range_put(&range, items, count);
+	if (ok && all && ask.count)
+		ok = names_before(session, items, count, begin, arena, err);
+	mem_free(range.items);
 	ask_release(&ask);
 	return ok;
+}
+
+/* A list does not name what no event wrote. */
+static bool add_idle(struct session *session, struct names_range *range, struct error *err)
+{
+	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, range->arena};
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
+	bool within;
+
+	if (!ask_comms(&asking, &idle, 1, &within, err))
+		return false;
+	if (!idle.name)
+		return true;
+	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
+	range->items[range->count++] =
+		(struct spell){.tid = idle.tid, .begin = NSTIME_MIN, .name = idle.name};
+	return true;
+}
+
+struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+				    struct error *err)
+{
+	struct names_range *range = mem_new(sizeof *range);
+	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
+	struct query *query = NULL;
+	bool within;
+
+	range->arena = arena_new();
+	bool ok = add_idle(session, range, err) && query_parse("thread[*]/name", &query, err) &&
+		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
+	query_free(query);
+	if (ok)
+		return range;
+	names_range_free(range);
+	return NULL;
+}
+
+void names_range_free(struct names_range *range)
+{
+	if (!range)
+		return;
+	arena_free(range->arena);
+	mem_free(range->items);
+	mem_free(range);
+}
+
+void named_add_json(struct sink *out, const char *name)
+{
+	if (!name)
+		return;
+	sink_text(out, ",\"comm\":");
+	json_text(out, name);
 }
 
 void named_add(struct sink *out, enum format format, const struct value *value, const char *name)

@@ -1,17 +1,19 @@
 /*
- * names.h - names beside threads in text: thread[T]/name at the time of the value
+ * names.h - names beside threads: the last that was known at the time of the value
  *
- * Only values of attributes whose path ends in /thread are threads.
+ * A row shows a thread when its value is one, that of an attribute whose path ends in /thread, or
+ * when its path begins with thread[T].
  */
 #ifndef REPL_NAMES_H
 #define REPL_NAMES_H
 
 #include "repl/session.h"
 
-struct named { /* one value, and the name that was found for it */
+struct named { /* one row, and the name that was found for it */
 	nstime t;
 	const char *path;
 	struct value value;
+	bool of_path;     /* also where the path alone shows the thread */
 	const char *name; /* NULL: no thread, or its name is not known; in the arena */
 };
 
@@ -22,10 +24,19 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
 	      struct error *err);
 
+/* The names of all threads over a range, for rows that come in many portions. NULL: *err. */
+struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+				    struct error *err);
+void names_range_free(struct names_range *range); /* NULL is fine */
+/* Names live as long as the range. */
+void names_range_put(const struct names_range *range, struct named *items, size_t count);
+
 /*
  * A value as a cell: text as text_value() with the name behind it; CSV bare, none empty, without a
  * name.
  */
 void named_add(struct sink *out, enum format format, const struct value *value, const char *name);
+/* `,"comm":"NAME"`; nothing without a name. */
+void named_add_json(struct sink *out, const char *name);
 
 #endif

@@ -26,6 +26,7 @@ struct picture_value {
 
 struct picture_row {
 	const char *path;           /* as it may be shown */
+	const char *label;          /* with the name of its thread; NULL: the path alone */
 	const char *asked;          /* as it came */
 	struct picture_cell *cells; /* as many as the picture has columns */
 	struct picture_value *values;
@@ -76,6 +77,10 @@ nstime picture_time(const struct picture *picture, uint32_t column);
 /* The run that begins at column `at`; false: there is no such column. */
 bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at,
 		    struct picture_run *out);
+static inline const char *picture_row_label(const struct picture_row *row)
+{
+	return row->label ? row->label : row->path;
+}
 /* What is written on a run: the value, strings without quotes, and the thread's name. */
 void picture_label(const struct picture_value *value, struct buf *out);
 

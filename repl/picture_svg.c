@@ -47,8 +47,8 @@ static size_t label_units(const struct picture *picture)
 	size_t longest = 0;
 
 	for (size_t i = 0; i < picture->nrows; i++)
-		if (strlen(picture->rows[i].path) > longest)
-			longest = strlen(picture->rows[i].path);
+		if (strlen(picture_row_label(&picture->rows[i])) > longest)
+			longest = strlen(picture_row_label(&picture->rows[i]));
 	return longest * CHAR + 2 * MARGIN;
 }
 
@@ -64,7 +64,7 @@ static void draw_run(const struct picture *picture, struct times *times,
 		    x + run->first, y, run->count, ROW);
 	put_color(out, &run->value->value);
 	sink_text(out, run->mixed ? "\" fill-opacity=\"0.6\"><title>" : "\"><title>");
-	put_xml(out, row->path);
+	put_xml(out, picture_row_label(row));
 	sink_text(out, " = ");
 	put_xml(out, buf_text(&label));
 	sink_char(out, '\n');
@@ -96,7 +96,7 @@ static void draw_rows(const struct picture *picture, struct times *times, size_t
 		size_t y = TOP + i * (ROW + GAP);
 		sink_printf(out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"end\">", x - MARGIN,
 			    y + ROW - 5);
-		put_xml(out, row->path);
+		put_xml(out, picture_row_label(row));
 		sink_text(out, "</text>\n");
 		for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run);
 		     at += run.count)

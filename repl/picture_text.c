@@ -151,12 +151,12 @@ static void draw_row(const struct picture *picture, const struct picture_row *ro
 	}
 }
 
-static size_t longest_path(const struct picture *picture, size_t most)
+static size_t longest_label(const struct picture *picture, size_t most)
 {
 	size_t longest = 0, bytes;
 
 	for (size_t i = 0; i < picture->nrows; i++) {
-		const char *path = picture->rows[i].path;
+		const char *path = picture_row_label(&picture->rows[i]);
 		size_t width = text_width(path, strlen(path), most, &bytes);
 		longest = width > longest ? width : longest;
 	}
@@ -203,13 +203,13 @@ static void draw_head(const struct picture *picture, struct times *times, struct
 void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
 		       struct sink *out)
 {
-	size_t margin = longest_path(picture, most_label);
+	size_t margin = longest_label(picture, most_label);
 	struct line line = {.sink = out};
 
 	draw_head(picture, times, out);
 	draw_axis(picture, times, margin, out);
 	for (size_t i = 0; i < picture->nrows && !out->closed; i++) {
-		const char *path = picture->rows[i].path;
+		const char *path = picture_row_label(&picture->rows[i]);
 		size_t width = put_text(out, path, strlen(path), margin);
 		sink_pad(out, margin - width + 1);
 		draw_row(picture, &picture->rows[i], &line);

@@ -73,6 +73,7 @@ struct event_writer;
 struct event_writer *event_writer_new(const struct trace *trace, enum format format,
 				      struct times *times, struct sink *sink);
 void event_writer_free(struct event_writer *writer);
+struct thread_names *event_writer_names(struct event_writer *writer); /* in its lines; borrowed */
 /* Takes what the event tells of threads' names, for lines from here on. */
 void event_writer_learn(struct event_writer *writer, const struct fields *fields);
 /*

@@ -288,6 +288,11 @@ void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, 
 		writer->places = places_new();
 }
 
+struct thread_names *event_writer_names(struct event_writer *writer)
+{
+	return writer->names;
+}
+
 void event_writer_learn(struct event_writer *writer, const struct fields *fields)
 {
 	if (class_plan(writer, fields->class)->tells_names)

@@ -7,7 +7,7 @@
  *     TIME cpu 3 [4297 demo] sched:sched_switch: prev_comm=demo prev_pid=4297 ...
  *
  * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
- * and the events written so far told. A stream is named unless its name is that of the CPU.
+ * and the events up to it told. A stream is named unless its name is that of the CPU.
  */
 #include "repl/render_kept.h"
 

@@ -17,7 +17,7 @@ struct entry {
 	uint8_t used, nlabel;
 	uint8_t name, nname;           /* of it, in the label */
 	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
-	bool has_comm;
+	bool has_comm, settled;        /* settled: told since thread_names_ask(), or asked for */
 	uint8_t comm[COMM_BYTES]; /* what the name was told by */
 };
 
@@ -41,6 +41,9 @@ struct thread_names {
 	uint64_t told;
 	struct entry unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
+	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
+	void *ask_arg;
+	struct thread_names *first; /* what was known when asking began */
 };
 
 /* By the part of the class' name after the subsystem. */
@@ -75,6 +78,7 @@ void thread_names_free(struct thread_names *names)
 {
 	if (!names)
 		return;
+	thread_names_free(names->first);
 	mem_free(names->tellers);
 	mem_free(names->slots);
 	buf_release(&names->scratch);
@@ -132,15 +136,36 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	if (len > NAME_MAX_BYTES)
 		len = NAME_MAX_BYTES;
 	if (entry->used && entry->nname == len &&
-	    memcmp(entry->label + entry->name, name, len) == 0)
+	    memcmp(entry->label + entry->name, name, len) == 0) {
+		entry->settled = true;
 		return;
+	}
 	if (!entry->used && ++names->used * 2 > names->nslots) {
 		widen(names);
 		entry = &names->slots[place(names, part, tid)];
 	}
-	*entry = (struct entry){.tid = tid, .part = part, .used = 1};
+	*entry = (struct entry){.tid = tid, .part = part, .used = 1, .settled = true};
 	put_label(entry, name, len);
 	names->told++;
+}
+
+/* The thread's entry, once all is known that was told before; NULL: it has no name. */
+static const struct entry *settle(struct thread_names *names, uint32_t part, int64_t tid)
+{
+	struct entry *entry = &names->slots[place(names, part, tid)];
+	struct buf name = {0};
+
+	if (!names->ask || entry->settled)
+		return entry->used ? entry : NULL;
+	enum told_before told = names->ask(names->ask_arg, tid, &name);
+	if (told == TOLD_NAME)
+		set_name(names, part, tid, buf_text(&name), name.len);
+	else if (told == TOLD_UNKNOWN || !entry->used)
+		set_name(names, part, tid, "", 0);
+	buf_release(&name);
+	entry = &names->slots[place(names, part, tid)];
+	entry->settled = true;
+	return entry;
 }
 
 static bool find(const struct event_class *class, const char *name, struct field_path *out)
@@ -188,17 +213,15 @@ static int64_t number(const struct fields *fields, const struct field_path *path
 }
 
 /* NULL: not known. */
-static const char *name_of(const struct thread_names *names, uint32_t part, int64_t tid,
-			   size_t *len)
+static const char *name_of(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
-	const struct entry *entry = &names->slots[place(names, part, tid)];
-
 	if (tid == 0) {
 		*len = sizeof swapper - 1;
 		return swapper;
 	}
-	*len = entry->nname;
-	return entry->used ? entry->label + entry->name : NULL;
+	const struct entry *entry = settle(names, part, tid);
+	*len = entry ? entry->nname : 0;
+	return *len ? entry->label + entry->name : NULL;
 }
 
 /* The thread takes another one's name. */
@@ -261,6 +284,48 @@ void thread_names_learn(struct thread_names *names, const struct fields *fields)
 	}
 }
 
+void thread_names_ask(struct thread_names *names,
+		      enum told_before (*ask)(void *arg, int64_t tid, struct buf *out), void *arg)
+{
+	names->ask = ask;
+	names->ask_arg = arg;
+	names->told++;
+	thread_names_free(names->first);
+	names->first = NULL;
+	if (!ask)
+		return;
+	names->first = thread_names_new(names->trace);
+	for (size_t i = 0; i < names->nslots; i++) {
+		struct entry *entry = &names->slots[i];
+		if (!entry->used)
+			continue;
+		set_name(names->first, entry->part, entry->tid, entry->label + entry->name,
+			 entry->nname);
+		entry->has_comm = entry->settled = false; /* the next telling settles it */
+	}
+}
+
+const char *thread_names_first(const struct thread_names *names, int64_t tid, size_t *len)
+{
+	return names->first ? name_of(names->first, 0, tid, len) : NULL;
+}
+
+void thread_names_rules(struct buf *out)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		buf_printf(out, "event %s when payload/%s != 0\n", known[i].class, known[i].tid);
+		if (known[i].like)
+			buf_printf(out, "  told[payload/%s]/like = payload/%s\n", known[i].tid,
+				   known[i].like);
+		else
+			buf_printf(out,
+				   "  told[payload/%s]/name = payload/%s when payload/%s != \"\"\n"
+				   "  told[payload/%s]/like = none when payload/%s != \"\"\n",
+				   known[i].tid, known[i].name, known[i].name, known[i].tid,
+				   known[i].name);
+	}
+}
+
 uint64_t thread_names_told(const struct thread_names *names)
 {
 	return names->told;
@@ -275,6 +340,8 @@ const char *thread_names_label(struct thread_names *names, uint32_t part, int64_
 {
 	const struct entry *entry = &names->slots[place(names, part, tid)];
 
+	if (__builtin_expect(names->ask && !entry->settled && tid, 0))
+		entry = settle(names, part, tid);
 	if (tid == 0 || !entry->used) {
 		names->unknown.tid = tid;
 		put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);

@@ -6,9 +6,11 @@
  *     u64(x)                  the 64 bits as an unsigned number's text; of a text, the bits
  *     hex(x)                  of an integer 0x...; of anything else what SQLite says
  *     state_at(PATH, ts)      the value of an attribute
+ *     comm(TID, ts)           the name that the thread had then, or last before
  *     yore_open(PATH)         tables of that trace under their plain names
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
+#include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/sql_internal.h"
 
@@ -163,6 +165,25 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sql_result_state(out, &found->value);
 }
 
+static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_host *host = host_of(out);
+	struct value tid = {.kind = VALUE_INT};
+	const char *name;
+	struct error err;
+
+	(void)argc;
+	if (!host || sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
+	    sqlite3_value_type(argv[1]) == SQLITE_NULL)
+		return;
+	tid.u = (uint64_t)sqlite3_value_int64(argv[0]);
+	tid.negative = sqlite3_value_int64(argv[0]) < 0;
+	if (!comms_at(host, &tid, sqlite3_value_int64(argv[1]), &name, &err))
+		sql_result_error(out, &err);
+	else if (name)
+		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
+}
+
 /*
  * Statements that were prepared keep the tables that names meant then. A setting that changes makes
  * SQLite prepare them again; it is put back at once.
@@ -228,6 +249,7 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		{"u64", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_u64},
 		{"hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_hex},
 		{"state_at", 2, 0, fn_state_at},
+		{"comm", 2, 0, fn_comm},
 		{"yore_open", 1, SQLITE_DIRECTONLY, fn_open},
 		{"yore_pushdown", 1, SQLITE_DIRECTONLY, fn_pushdown},
 	};

@@ -3,8 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "index/location.h"
+#include "sql/comms.h"
 #include "sql/extension.h"
 #include "sql/lookup.h"
+#include "sql/rows.h"
 #include "state/lookup.h"
 #include "state/rule.h"
 
@@ -18,6 +20,8 @@ void sql_context_hold(struct sql_context *context)
 static void host_free(struct sql_host *host)
 {
 	lookups_free(host->lookups);
+	comms_free(host->comms);
+	threads_free(host->threads);
 	class_groups_free(host->groups, host->ngroups);
 	if (host->owned) {
 		state_close(host->state);

@@ -38,7 +38,11 @@ struct rows_kind {
 	bool (*fill)(struct sql_host *host, struct row_list *list, struct error *err);
 };
 
-extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses;
+extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads;
+
+/* What `threads` keeps for a connection; NULL is fine. */
+struct threads;
+void threads_free(struct threads *threads);
 
 void cell_result(const struct cell *cell, sqlite3_context *out);
 

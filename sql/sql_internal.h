@@ -23,6 +23,8 @@
 extern const sqlite3_api_routines *sqlite3_api;
 
 struct lookups;
+struct comms;
+struct threads;
 
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
@@ -42,6 +44,8 @@ struct sql_host {
 	bool bounds_known;
 	nstime first, last;
 	struct lookups *lookups;    /* values at moments, NULL: none yet */
+	struct comms *comms;        /* names at moments, NULL: none yet */
+	struct threads *threads;    /* rows of the table, NULL: none yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
 };

@@ -1,11 +1,12 @@
 /*
  * states_vtab.c - the tables `state`, intervals of attributes, and `state_at`, values at a moment
  *
- *     state(path, ts, dur, value; hidden: until, pattern)
- *     state_at(path, value, since, known; hidden: pattern, at)
+ *     state(path, ts, dur, value; hidden: until, pattern, comm)
+ *     state_at(path, value, since, known; hidden: pattern, at, comm)
  *
  * An interval is [ts, until), dur is until - ts; what is not known is NULL. Arguments in brackets
- * are the hidden columns: state('cpu[*]/thread'), state_at('cpu[*]/thread', TS). Pushed down from
+ * are the hidden columns: state('cpu[*]/thread'), state_at('cpu[*]/thread', TS). comm is the name
+ * of the thread that the value is, or that the path begins with (comms.c). Pushed down from
  * `state`, a letter of idxStr each:
  *
  *     a  pattern = ?, the argument      p  path = ?       m  path MATCH ?, a PATH with wildcards
@@ -16,6 +17,7 @@
  * intervals around T are kept (lookup.c). Other rows are made a stretch of time after the other, so
  * that those of a large trace are never all in memory.
  */
+#include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/plan.h"
 #include "sql/rows.h"
@@ -31,7 +33,7 @@ enum { MOMENT_PATH, MOMENT_VALUE, MOMENT_SINCE, MOMENT_KNOWN };
 struct states_table {
 	struct sql_table table;
 	bool moment;                  /* state_at */
-	int path, pattern, until, at; /* columns; -1: it has none */
+	int path, pattern, until, at, comm; /* columns; -1: it has none */
 };
 
 struct state_row {
@@ -76,18 +78,20 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	states->pattern = told ? AT_HIDDEN + 1 : AT_HIDDEN;
 	states->until = moment ? -1 : states->pattern + 1;
 	states->at = moment ? states->pattern + 1 : -1;
+	states->comm = states->pattern + 2;
 	*out = &states->table.base;
 	if (moment)
 		return sqlite3_declare_vtab(
 			db, told ? "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
-				   "trace TEXT HIDDEN, pattern TEXT HIDDEN, at INTEGER HIDDEN)"
+				   "trace TEXT HIDDEN, pattern TEXT HIDDEN, at INTEGER HIDDEN, "
+				   "comm TEXT HIDDEN)"
 				 : "CREATE TABLE x(path TEXT, value, since INTEGER, known INTEGER, "
-				   "pattern TEXT HIDDEN, at INTEGER HIDDEN)");
+				   "pattern TEXT HIDDEN, at INTEGER HIDDEN, comm TEXT HIDDEN)");
 	return sqlite3_declare_vtab(
 		db, told ? "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, trace TEXT "
-			   "HIDDEN, pattern TEXT HIDDEN, until INTEGER HIDDEN)"
+			   "HIDDEN, pattern TEXT HIDDEN, until INTEGER HIDDEN, comm TEXT HIDDEN)"
 			 : "CREATE TABLE x(path TEXT, ts INTEGER, dur INTEGER, value, pattern TEXT "
-			   "HIDDEN, until INTEGER HIDDEN)");
+			   "HIDDEN, until INTEGER HIDDEN, comm TEXT HIDDEN)");
 }
 
 static int disconnect(sqlite3_vtab *base)
@@ -563,12 +567,35 @@ static void put_interval(const struct states_table *states, const struct state_r
 		put_time(out, row->end);
 }
 
+/* When the row's name is asked for: where its interval begins, as far as that is known. */
+static nstime named_at(const struct state_row *row, bool moment)
+{
+	if (moment || row->begin == NSTIME_MIN)
+		return row->end - !moment;
+	return row->begin;
+}
+
+static int put_comm(struct states_cursor *cursor, const struct state_row *row, bool moment,
+		    sqlite3_context *out)
+{
+	const char *name;
+	struct error err;
+
+	if (!comms_of_row(cursor->host, row->path, &row->value, named_at(row, moment), &name, &err))
+		return sql_table_fail((struct sql_table *)cursor->base.pVtab, &err);
+	if (name)
+		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
+	return SQLITE_OK;
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
-	const struct states_cursor *cursor = (struct states_cursor *)base;
+	struct states_cursor *cursor = (struct states_cursor *)base;
 	const struct states_table *states = (struct states_table *)base->pVtab;
 	const struct state_row *row = &cursor->rows[cursor->at];
 
+	if (i == states->comm)
+		return put_comm(cursor, row, states->moment, out);
 	if (i == AT_PATH)
 		sqlite3_result_text(out, row->path, -1, SQLITE_TRANSIENT);
 	else if (!states->moment)

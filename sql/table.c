@@ -19,6 +19,7 @@ const struct sql_module_name sql_modules[] = {
 	{"state", "yore_state", &sql_states_module, NULL, false},
 	{"state_at", "yore_state_at", &sql_states_module, NULL, true},
 	{"losses", "yore_losses", &sql_rows_module, &rows_losses, false},
+	{"threads", "yore_threads", &sql_rows_module, &rows_threads, false},
 	{"info", "yore_info", &sql_rows_module, &rows_info, false},
 	{NULL, NULL, NULL, NULL, false}};
 

@@ -84,6 +84,17 @@ raises("answering another", trace.intervals, trace, "cpu[0]/thread", nil, nil, f
 end)
 assert(trace:at(2120801126657, "cpu[0]/thread") == 10892) -- and it goes on after that
 
+-- names of threads: none was told of 1, and 10892 had another name before its switch
+assert(trace:comm(10892, 2120801126657) == "demo-lock-2")
+assert(select(2, trace:comm(10892, 2120801126657)) == 2120801126657)
+assert(select(2, trace:comm(10892, 2120801126657, { before = true })) < 2120801126657)
+assert(trace:comm(1, 2120801126657) == nil)
+local names, told = trace:comm({ 10891, 10892, 1 }, 2120801126657)
+assert(names[10891] == "demo-lock-1" and names[10892] == "demo-lock-2" and names[1] == nil)
+assert(told[10892] == 2120801126657 and told[1] == nil)
+raises("number expected", trace.comm, trace, "x", 5)
+raises("no option", trace.comm, trace, 5, 5, { befor = true })
+
 -- rules of one's own
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))

@@ -142,7 +142,7 @@ says "in CSV" 'failed,mine.rules,2,2,the event has no such field,261'
 [ $? = 2 ] && grep -qF 'did you mean "linux"?' printed
 result $? "a set that is mistyped"
 "$yore" rules --check linus >printed 2>&1
-says "a file that is not there" "linus: there is no such file, and no rule set is named 'linus'; did you mean"
+says "a file that is not there" "linus: there is no such file, and no rule set 'linus': did you mean"
 
 # Sets and files in any order, included ones.
 printf 'event sched_switch\n mine = field/next_pid\n' >mine.rules
@@ -294,7 +294,7 @@ result $? "and so it is here"
 old=${YORE_CORPUS:-$top/../shared/corpus}/ctf/real/many-threads
 if [ -f "$old/metadata" ]; then
 	freed=$("$yore" sql "$old" 'SELECT count(*) FROM sched_switch WHERE prev_state = 64' --format csv | tail -1)
-	"$yore" state "$old" 'thread[*]/state' --format csv 2>/dev/null | grep -c '"*dead"*$' >printed
+	"$yore" state "$old" 'thread[*]/state' --format csv 2>/dev/null | cut -d, -f5 | grep -c '^"*dead"*$' >printed
 	[ "$(cat printed)" = "$freed" ] && [ "$freed" -gt 1000 ]
 	result $? "0x40 is dead before Linux 4.14"
 else

@@ -1,0 +1,25 @@
+/*
+ * comms.h - names of threads at moments, one after the other
+ *
+ * The first few are asked for one by one. Who asks for more gets the names of all threads over the
+ * whole trace, once, and then each by bisection.
+ */
+#ifndef SQL_COMMS_H
+#define SQL_COMMS_H
+
+#include "sql/sql_internal.h"
+
+struct comms;
+
+void comms_free(struct comms *comms); /* NULL is fine */
+/*
+ * The name that the thread had at `t`, or last before; *out is NULL where none is known, else
+ * borrowed until the next call.
+ */
+bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const char **out,
+	      struct error *err);
+/* The same of what a row of `path` with that value shows; *out is NULL where that is no thread. */
+bool comms_of_row(struct sql_host *host, const char *path, const struct value *value, nstime t,
+		  const char **out, struct error *err);
+
+#endif

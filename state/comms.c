@@ -1,0 +1,204 @@
+/* comms.c - see comms.h */
+#include "state/comms.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often an answer may be "deleted" before the search ends: rules may delete what is not there.
+ */
+enum { DELETES = 4 };
+
+void comm_path(char path[COMM_PATH], const struct value *tid)
+{
+	if (tid->negative)
+		snprintf(path, COMM_PATH, "thread[%lld]/name", (long long)tid->u);
+	else
+		snprintf(path, COMM_PATH, "thread[%llu]/name", (unsigned long long)tid->u);
+}
+
+const char *comm_text(struct arena *arena, const struct value *value)
+{
+	if (value->kind != VALUE_STRING || !value->len)
+		return NULL;
+	char *name = arena_strndup(arena, value->text, value->len);
+	for (char *at = name; *at; at++)
+		if ((unsigned char)*at < 32 || *at == 127)
+			*at = '?';
+	return name;
+}
+
+bool comm_is_thread(const char *path, const struct value *value)
+{
+	size_t len = strlen(path);
+
+	return value->kind == VALUE_INT && len > 7 && strcmp(path + len - 7, "/thread") == 0;
+}
+
+bool comm_thread_of(const char *path, struct value *tid)
+{
+	static const char begin[] = "thread[";
+	const char *digits = path + sizeof begin - 1;
+	char *end;
+
+	if (strncmp(path, begin, sizeof begin - 1) != 0 || (*digits != '-' && *digits < '0') ||
+	    *digits > '9')
+		return false;
+	*tid = (struct value){.kind = VALUE_INT, .negative = *digits == '-'};
+	tid->u = tid->negative ? (uint64_t)strtoll(digits, &end, 10) : strtoull(digits, &end, 10);
+	return end[0] == ']' && end[1] == '/';
+}
+
+/* Items that are asked for together: order by moment, then by thread. */
+
+static int compare_moments(const struct moment *a, const struct moment *b)
+{
+	if (a->t != b->t)
+		return a->t < b->t ? -1 : 1;
+	return a->before == b->before ? 0 : a->before ? -1 : 1;
+}
+
+static int by_moment(const void *a, const void *b)
+{
+	const struct comm *x = *(struct comm *const *)a, *y = *(struct comm *const *)b;
+	int order = compare_moments(&x->moment, &y->moment);
+
+	return order ? order : value_compare(&x->tid, &y->tid);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp((*(const struct answer *const *)a)->path,
+		      (*(const struct answer *const *)b)->path);
+}
+
+static const struct answer *find(const struct answer *const *sorted, size_t count, const char *path)
+{
+	const struct answer key = {.path = path}, *wanted = &key;
+	const struct answer *const *found =
+		count ? bsearch(&wanted, sorted, count, sizeof *sorted, by_path) : NULL;
+
+	return found ? *found : NULL;
+}
+
+/* What the answer says of the item; one that was deleted is asked for again, just before that. */
+static void take(struct comm *item, const struct answer *answer, struct arena *arena)
+{
+	if (!answer)
+		return;
+	item->name = comm_text(arena, &answer->value);
+	item->since = answer->since;
+	if (answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN)
+		item->moment = (struct moment){.t = answer->since, .before = true};
+}
+
+/* Items of one moment, by thread. */
+static bool ask(struct state *state, struct comm **items, size_t count, struct arena *arena,
+		struct error *err)
+{
+	struct query **queries = mem_new_array(count, sizeof *queries);
+	struct answers answers = {0};
+	const struct answer **sorted;
+	char path[COMM_PATH];
+	size_t n = 0;
+	bool good = true;
+
+	for (size_t i = 0; i < count && good; i++) {
+		if (i && value_equal(&items[i]->tid, &items[i - 1]->tid))
+			continue;
+		comm_path(path, &items[i]->tid);
+		good = query_parse(path, &queries[n], err);
+		n += good;
+	}
+	good = good && state_at(state, &items[0]->moment, 1, (const struct query *const *)queries,
+				n, false, &answers, err);
+	for (size_t i = 0; i < n; i++)
+		query_free(queries[i]);
+	mem_free(queries);
+	if (!good)
+		return false;
+	sorted = mem_new_array(answers.count + 1, sizeof *sorted);
+	for (size_t i = 0; i < answers.count; i++)
+		sorted[i] = &answers.items[i];
+	qsort(sorted, answers.count, sizeof *sorted, by_path);
+	for (size_t i = 0; i < count; i++) {
+		comm_path(path, &items[i]->tid);
+		take(items[i], find(sorted, answers.count, path), arena);
+	}
+	mem_free(sorted);
+	answers_release(&answers);
+	return true;
+}
+
+/* All once; *left says whether some were deleted and are to be asked for again. */
+static bool ask_round(struct state *state, struct comm **items, size_t *count, struct arena *arena,
+		      struct error *err)
+{
+	struct moment *asked = mem_new_array(*count, sizeof *asked);
+	size_t left = 0;
+	bool good = true;
+
+	qsort(items, *count, sizeof *items, by_moment);
+	for (size_t i = 0; i < *count; i++)
+		asked[i] = items[i]->moment;
+	for (size_t from = 0, to; from < *count && good; from = to) {
+		for (to = from + 1;
+		     to < *count && !compare_moments(&items[to]->moment, &items[from]->moment);)
+			to++;
+		good = ask(state, items + from, to - from, arena, err);
+	}
+	for (size_t i = 0; i < *count; i++)
+		if (!items[i]->name && compare_moments(&items[i]->moment, &asked[i]))
+			items[left++] = items[i];
+	*count = left;
+	mem_free(asked);
+	return good;
+}
+
+/*
+ * The idle thread is told apart from all others by having a name from the start: nothing may ever
+ * write it, and then no search would find that out before the trace's first event.
+ */
+static bool ask_idle(struct state *state, nstime begin, struct comm *items, size_t count,
+		     struct arena *arena, struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = begin}};
+	struct comm *one = &idle;
+	bool asked = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].name || !value_equal(&items[i].tid, &idle.tid))
+			continue;
+		if (!asked && !ask(state, &one, 1, arena, err))
+			return false;
+		asked = true;
+		items[i].name = idle.name;
+		items[i].since = NSTIME_MIN;
+	}
+	return true;
+}
+
+bool state_comms(struct state *state, struct comm *items, size_t count, struct arena *arena,
+		 struct error *err)
+{
+	struct comm **left = mem_new_array(count + 1, sizeof *left);
+	size_t n = 0;
+	nstime begin, end;
+	bool good = state_recorded(state, &begin, &end, err) &&
+		    ask_idle(state, begin, items, count, arena, err);
+
+	for (size_t i = 0; good && i < count; i++) {
+		if (items[i].moment.t > end) /* the last that was known is that of the end */
+			items[i].moment = (struct moment){.t = end};
+		if (!items[i].name && items[i].tid.kind == VALUE_INT) {
+			items[i].since = NSTIME_MIN;
+			left[n++] = &items[i];
+		}
+	}
+	for (unsigned round = 0; n && good && round < DELETES; round++)
+		good = ask_round(state, left, &n, arena, err);
+	mem_free(left);
+	return good;
+}

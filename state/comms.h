@@ -1,0 +1,35 @@
+/*
+ * comms.h - names of threads: the last that was known at a moment
+ *
+ * A rule deletes thread[T] when the kernel frees the thread, and its name goes with it. Whoever
+ * shows the thread asks for the name that it had then: that of the life of the id that was there at
+ * the moment, or was the last before it.
+ */
+#ifndef STATE_COMMS_H
+#define STATE_COMMS_H
+
+#include "engine/base/arena.h"
+#include "state/state.h"
+
+struct comm {             /* a question, and its answer */
+	struct value tid; /* an integer; of anything else there is no name */
+	struct moment moment;
+	const char *name; /* NULL: none is known; in the arena, bytes below 32 and 127 as '?' */
+	nstime since;     /* when it was told last; NSTIME_MIN: not known */
+};
+
+/* Items of one moment are one question. Names that are there already are not asked for. */
+bool state_comms(struct state *state, struct comm *items, size_t count, struct arena *arena,
+		 struct error *err);
+
+/* "thread[4297]/name" */
+enum { COMM_PATH = 48 };
+void comm_path(char path[COMM_PATH], const struct value *tid);
+/* The name that a value of such a path is, as above; NULL: it is none. */
+const char *comm_text(struct arena *arena, const struct value *value);
+/* The T of thread[T]/...; false: the path is not of that form, or its key is no integer. */
+bool comm_thread_of(const char *path, struct value *tid);
+/* Is the value of such a path a thread, as in cpu[3]/thread? */
+bool comm_is_thread(const char *path, const struct value *value);
+
+#endif

@@ -1,0 +1,188 @@
+#!/bin/sh
+# Names beside threads. The judges: a trace whose events are written below, and what the simulator
+# of yore-gen writes into sched_switch, which no rule deletes.
+. "${srcdir:-.}/tests/shell.sh"
+export YORE_LUA_DIR="$top/lua-lib"
+"$build/fixtures/yore-gen" --out "$work/t" --size 2M --seed 3 --no-truth >"$work/printed" 2>&1 ||
+	fail "yore-gen: $(cat "$work/printed")"
+
+# tid → the names that sched_switch gives it, when it is switched out of a CPU
+"$yore" events "$work/t" --name sched_switch --format json | python3 -c '
+import json, sys
+told, died = {}, []
+for line in sys.stdin:
+    event = json.loads(line)
+    if "fields" not in event:
+        continue
+    fields = event["fields"]
+    for side in ("prev", "next"):
+        if fields[side + "_tid"]:
+            told.setdefault(fields[side + "_tid"], []).append((event["t"], fields[side + "_comm"]))
+        if side == "prev" and fields["prev_state"] & 0x70:
+            died.append((fields["prev_tid"], event["t"], fields["prev_comm"]))
+json.dump(told, open(sys.argv[1], "w"))
+json.dump(sorted(died), open(sys.argv[2], "w"))' "$work/told.json" "$work/died.json" || fail "events --format json"
+
+"$yore" run cputop "$work/t" >"$work/top" 2>"$work/printed"
+python3 - "$work/told.json" "$work/top" >"$work/printed" 2>&1 <<'PY'
+import json, sys
+told = json.load(open(sys.argv[1]))
+rows = open(sys.argv[2]).read().split("   TID ")[1].splitlines()[1:]
+wrong = 0
+for row in rows:
+    words = row.split()
+    name = " ".join(words[5:])
+    if name not in [n for _, n in told[words[0]]][-2:]:
+        wrong += 1
+        print("thread", words[0], "is", repr(name), "and was told", told[words[0]][-1])
+print(len(rows), "threads,", wrong, "wrong")
+sys.exit(wrong or len(rows) < 50)
+PY
+result $? "cputop names threads that were freed before the range's end"
+
+"$yore" state "$work/t" 'cpu[*]/thread' 'thread[*]/state' --format json >"$work/rows" 2>"$work/printed"
+cat >"$work/judge.py" <<'PY'
+import json, sys, bisect
+told = {int(k): [tuple(n) for n in v] for k, v in json.load(open(sys.argv[1])).items()}
+rows = wrong = unnamed = 0
+for line in open(sys.argv[2]):
+    row = json.loads(line)
+    path = row["path"]
+    tid = row["value"] if path.endswith("/thread") else int(path[7:path.index("]")])
+    t = row["begin"]
+    if path.endswith("/thread") and tid == 0 and row["comm"] != "swapper":
+        sys.exit("the idle thread has no name: " + line)
+    if t is None or tid == 0 or tid not in told:
+        continue
+    rows += 1
+    # at that moment or before it, or, of who was not told of before, the first one told
+    names = told[tid]
+    i = bisect.bisect_right(names, (t, "\x7f" * 16))
+    near = {names[i - 1][1] if i else names[0][1], names[min(i, len(names) - 1)][1]}
+    unnamed += not row.get("comm")
+    if row.get("comm") and row["comm"] not in near:
+        wrong += 1
+        print(line.strip(), "was told", near)
+print(rows, "rows,", wrong, "wrong,", unnamed, "without a name")
+sys.exit(wrong or rows < 1000 or unnamed * 50 > rows)
+PY
+python3 "$work/judge.py" "$work/told.json" "$work/rows" >"$work/printed" 2>&1
+result $? "state: every row of a thread has the name that it had then"
+
+# SQL: a row per life of a thread id. The judge of ends: the switches out of threads that died.
+"$yore" sql "$work/t" 'SELECT tid, end, comm, begin FROM threads' --format json >"$work/lives" 2>"$work/printed"
+python3 - "$work/died.json" "$work/lives" >"$work/printed" 2>&1 <<'PY'
+import json, sys
+died = [tuple(d) for d in json.load(open(sys.argv[1]))]
+lives = [json.loads(line) for line in open(sys.argv[2])]
+ended = sorted((l["tid"], l["end"], l["comm"]) for l in lives if l["end"] is not None)
+print([d for d in died if d not in ended][:5], "not in the table")
+print([l for l in ended if l not in died][:5], "did not die")
+bad = [l for l in lives if l["end"] is not None and l["begin"] is not None and l["begin"] >= l["end"]]
+print(bad[:5], "end before they begin")
+sys.exit(died != ended or len(died) < 50 or bool(bad))
+PY
+result $? "threads: a row per life, which ends when the thread dies"
+
+# The name of each interval's thread by table, function and judge.
+"$yore" sql "$work/t" "SELECT path, ts AS begin, value, comm FROM state('cpu[*]/thread')" \
+	--format json >"$work/rows" 2>"$work/printed"
+python3 "$work/judge.py" "$work/told.json" "$work/rows" >"$work/printed" 2>&1
+result $? "state.comm: every row of a thread has the name that it had then"
+"$yore" sql "$work/t" "SELECT count(*) > 1000, count(comm) - count(comm(value, ts)),
+	sum(comm(value, ts) <> comm) FROM state('cpu[*]/thread') WHERE ts IS NOT NULL AND value <> 0" \
+	>"$work/printed" 2>&1
+[ "$(cat "$work/printed")" = "1  0  0" ]
+result $? "comm(tid, ts) says what state.comm says"
+
+# Thread 7 lives twice: as old until 500 (its last switch; freed at 600), as new from 700 on, and is
+# not on a CPU after 800. Thread 8 is told of and freed before anything else runs.
+mkdir "$work/twice"
+python3 - "$work/twice" <<'PY'
+import struct, sys
+events = {0: ("sched_switch", "prev_comm[16] prev_tid prev_prio prev_state next_comm[16] next_tid next_prio"),
+          1: ("sched_process_fork", "parent_comm[16] parent_tid child_comm[16] child_tid"),
+          2: ("sched_process_free", "comm[16] tid prio"),
+          3: ("sched_wakeup", "comm[16] tid prio target_cpu")}
+text = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char8;
+typealias integer { size = 32; align = 8; signed = true; } := i32;
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = c; freq = 1000000000; };
+stream {
+	packet.context := struct { integer { size = 32; align = 8; signed = false; } cpu_id; };
+	event.header := struct { integer { size = 8; align = 8; signed = false; } id;
+		integer { size = 64; align = 8; signed = false; map = clock.c.value; } timestamp; }; };
+"""
+for number, (name, fields) in events.items():
+    members = "".join(("char8 %s; " if "[" in f else "i32 %s; ") % f for f in fields.split())
+    text += "event { name = %s; id = %d; fields := struct { %s}; };\n" % (name, number, members)
+open(sys.argv[1] + "/metadata", "w").write(text)
+data = struct.pack("<I", 0)
+def event(number, t, *values):
+    global data
+    data += struct.pack("<BQ", number, t)
+    for value in values:
+        data += value.encode().ljust(16, b"\0") if isinstance(value, str) else struct.pack("<i", value)
+event(1, 100, "init", 1, "early", 8)
+event(2, 200, "early", 8, 120)
+event(1, 300, "init", 1, "old", 7)
+event(0, 400, "idle", 0, 120, 0, "old", 7, 120)
+event(0, 500, "old", 7, 120, 0x20, "idle", 0, 120)
+event(2, 600, "old", 7, 120)
+event(1, 700, "init", 1, "new", 7)
+event(0, 710, "idle", 0, 120, 0, "new", 7, 120)
+event(0, 800, "new", 7, 120, 1, "idle", 0, 120)
+event(3, 900, "renamed", 7, 120, 0)
+event(2, 950, "renamed", 7, 120)
+event(1, 970, "named-in-between", 1, "late", 9)
+open(sys.argv[1] + "/stream", "wb").write(data)
+PY
+printf 'event sched_switch\n  last/thread = field/prev_tid when field/prev_tid != 0\n' >"$work/last.rules"
+check() { # NAME EXPECTED COMMAND...
+	name=$1 expected=$2
+	shift 2
+	"$yore" "$@" >"$work/printed" 2>&1
+	[ "$(sed 's/  *$//' "$work/printed")" = "$expected" ]
+	result $? "$name"
+}
+check "threads: an id that is used again has a row per life" \
+	"7  old  300  500
+7  renamed  700  950
+8  early  100  200" \
+	sql "$work/twice" 'SELECT tid, comm, begin, end FROM threads WHERE tid IN (7, 8) ORDER BY 1, 3'
+check "comm(): the name is that of the life which is there, or was last" \
+	"NULL  old  old  old  new  renamed  renamed  early" \
+	sql "$work/twice" 'SELECT comm(7, 299), comm(7, 599), comm(7, 600), comm(7, 699), comm(7, 700),
+		comm(7, 949), comm(7, 5000), comm(8, 5000)'
+"$yore" run cputop "$work/twice" --begin @100 --end @650 | tail -1 | grep -q '^ *7 .* old$'
+result $? "cputop: the name is the one that the thread had when it ran"
+"$yore" run cputop "$work/twice" --begin @100 --end @1000 | tail -1 | grep -q ' new$'
+result $? "cputop: a name that was told after its last time on a CPU is not taken"
+check "at: a value that is a thread has its name when it was freed meanwhile" \
+	'{"t":650,"path":"last/thread","value":7,"comm":"old","since":500}
+{"t":750,"path":"last/thread","value":7,"comm":"new","since":500}
+{"t":949,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
+	at "$work/twice" @650 @750 @949 last/thread --format json --rules linux \
+	--rules "$work/last.rules"
+
+check "thread[T]/name is what any event told last: a fork tells the parent's" \
+	'thread[1]/name  "init"
+thread[1]/name  "named-in-between"' \
+	sql "$work/twice" "SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 969) || '\"' UNION ALL
+		SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 970) || '\"'"
+
+# Lines of kernel traces; the corpus has names that COMM and FORK records alone tell.
+corpus=${YORE_CORPUS:-$top/../shared/corpus}
+set -- fixtures/golden/sched-perf/perf.data fixtures/golden/sched-ftrace/trace.dat
+if [ -d "$corpus/perf-data" ]; then
+	for case in mixed-attrs sched-syscalls cpu-clock overwrite; do
+		set -- "$@" "$corpus/perf-data/$case/perf.data"
+	done
+	set -- "$@" "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat"
+else
+	echo "SKIP: filtered lines of the corpus: no folder $corpus"
+fi
+cd "$top" && python3 "$top/tests/repl/filtered.py" "$yore" "$@" >"$work/printed" 2>&1
+result $? "events: a filtered line has the name that it has without the filter"
+exit $status

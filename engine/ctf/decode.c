@@ -225,7 +225,8 @@ void ctf_decoder_where(const struct decoder *d, uint64_t *at, uint64_t *clock)
 static bool decode_slots(struct decoder *d, const struct event_class *class, const struct batch *b,
 			 uint32_t i, struct error *err)
 {
-	struct layout_input in = {d->block.data, d->content, b->at[i], d->registers};
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = b->at[i], .registers = d->registers};
 
 	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
 		return error_set(err, ERR_FORMAT, "the event's header cannot be read again");
@@ -264,7 +265,8 @@ uint64_t ctf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	const struct event_class *class = d->class->part->trace->classes[b->class_index[i]];
 	uint64_t unit = d->class->shape == HEAD_GENERAL ? 1 : d->class->head_align;
-	struct layout_input in = {d->block.data, d->content, b->at[i], d->registers};
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = b->at[i], .registers = d->registers};
 
 	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
 		return 0;

@@ -120,7 +120,8 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 {
 	struct slot *slots = mem_new_array(layout_slots(part->header) + 1, sizeof *slots);
 	uint64_t *registers = mem_new_array(part->registers + 1, sizeof *registers);
-	struct layout_input in = {data, (uint64_t)size * 8, 0, registers};
+	struct layout_input in = {
+		.data = data, .bits = (uint64_t)size * 8, .registers = registers};
 	const struct ctf_stream_class *found = NULL;
 	uint64_t id = 0, magic = 0xc1fc1fc1;
 

@@ -83,7 +83,8 @@ static struct decoded run(struct field_class *root, const uint8_t *bytes, size_t
 	/* a copy of just this size: the sanitizer sees a read past its end */
 	uint8_t *copy = mem_new(size);
 	memcpy(copy, bytes, size);
-	struct layout_input in = {copy, size * 8, at, out.registers};
+	struct layout_input in = {
+		.data = copy, .bits = size * 8, .at = at, .registers = out.registers};
 	out.whole = layout_decode(out.layout, &in, out.slots);
 	out.end = in.at;
 	in.at = at;
@@ -533,7 +534,8 @@ static void a_location_out_of_the_data_is_refused(void **state)
 		bytes[10] = rows[i].bytes;
 		struct decoded got = run(root, bytes, sizeof bytes, 0);
 		assert_int_equal(got.whole, rows[i].whole);
-		struct layout_input in = {bytes, sizeof bytes * 8, 0, got.registers};
+		struct layout_input in = {
+			.data = bytes, .bits = sizeof bytes * 8, .registers = got.registers};
 		if (!rows[i].whole)
 			assert_non_null(strstr(layout_complaint(got.layout, in), "end"));
 	}

@@ -4,6 +4,7 @@
  *     open.c        folders → parts and streams
  *     part.c        one description → clocks, event classes, layouts
  *     packet_head.c header and context of one packet → sizes, times, counters
+ *     doubled.c     packets that are in two files
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
  *     heads.c       event headers → heads, with values where they are wanted
@@ -108,6 +109,11 @@ struct ctf_source { /* LTTng's index of one stream file */
 	uint64_t nentries;
 };
 
+struct ctf_doubled { /* a packet that is in an earlier file, too */
+	uint32_t source;
+	uint64_t off, len; /* bytes */
+};
+
 /* A stream's priv. */
 struct ctf_stream_state {
 	const struct ctf_stream_class *class;
@@ -115,6 +121,8 @@ struct ctf_stream_state {
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
+	struct ctf_doubled *doubled; /* by source and offset */
+	size_t ndoubled;
 };
 
 struct packet_head {
@@ -157,6 +165,12 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
 						   const uint8_t *data, size_t size,
 						   uint64_t *instance, bool *has_instance,
 						   struct error *err);
+
+/* doubled.c: fills `doubled` of a stream whose sources are known. */
+void ctf_find_doubled(const struct stream *stream, struct ctf_stream_state *state,
+		      struct arena *arena);
+/* Bytes of the packet there when it is to be passed over, else 0. */
+uint64_t ctf_doubled_at(const struct stream *stream, uint32_t source, uint64_t off);
 
 unsigned ctf_quirks(const struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */

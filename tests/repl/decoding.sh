@@ -127,4 +127,43 @@ for line in $(grep -n ' lost' "$work/all" | sed -n '2~7p' | cut -d: -f1); do
 done
 [ $n -gt 20 ] && [ "$shown" = 1 ]
 result $? "--context counts events, and losses are shown besides"
+
+# two snapshots of one session, of which the second has packets of the first
+"$build/fixtures/yore-gen" --out "$work/whole" --size 300K --packet-size 4K --cpus 3 --seed 4 \
+	--no-truth >/dev/null || exit 99
+# snapshots FIRST SECOND: how many packets the first one has, where the second begins
+snapshots()
+{
+	rm -rf "$work/shots"
+	mkdir -p "$work/shots/1" "$work/shots/2" || exit 99
+	cp "$work/whole/metadata" "$work/shots/1" && cp "$work/whole/metadata" "$work/shots/2"
+	for file in "$work"/whole/channel*; do
+		name=$(basename "$file")
+		head -c $(($1 * 4096)) "$file" >"$work/shots/1/$name"
+		tail -c +$(($2 * 4096 + 1)) "$file" >"$work/shots/2/$name"
+	done
+}
+# without the streams' names, which begin with the folder
+listed()
+{
+	"$yore" events "$@" --format json 2>"$work/said" | sed 's/"stream":"[^"]*"/S/'
+}
+listed --no-index "$work/whole" >"$work/wanted"
+for shots in '7 5' '7 7' '12 0' '3 2'; do
+	snapshots $shots
+	listed --no-index "$work/shots" >"$work/printed"
+	cmp -s "$work/printed" "$work/wanted" || result 1 "snapshots $shots"
+done
+grep -q ': 3 packets are in two of its folders' "$work/said"
+result $? "packets of two snapshots count once"
+snapshots 7 5
+for i in 1 2; do
+	listed --index-dir "$work/shots-index" "$work/shots" >"$work/printed"
+	cmp -s "$work/printed" "$work/wanted"
+	result $? "with an index, run $i"
+done
+printf '\377' | dd of="$work/shots/2/channel0_0" bs=1 seek=200 conv=notrunc 2>/dev/null
+"$yore" events --no-index "$work/shots" --count >/dev/null 2>"$work/printed"
+grep -q ': 5 packets are in two' "$work/printed"
+result $? "packets that differ are two"
 exit $status

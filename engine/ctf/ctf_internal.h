@@ -4,6 +4,7 @@
  *     open.c        folders → parts and streams
  *     part.c        one description → clocks, event classes, layouts
  *     packet_head.c header and context of one packet → sizes, times, counters
+ *     cpus.c        streams whose events say their CPU → a stream per CPU
  *     doubled.c     packets that are in two files
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
@@ -13,6 +14,7 @@
 #define ENGINE_CTF_CTF_INTERNAL_H
 
 #include "engine/ctf/ctf.h"
+#include "engine/column.h"
 #include "engine/ctf/description.h"
 #include "engine/layout.h"
 
@@ -78,6 +80,9 @@ struct ctf_stream_class {
 	uint64_t nids;
 	bool dense;		/* by_id[id]; else sorted, to be bisected */
 	uint32_t event_slots;	/* the most that any event takes */
+	/* Where events say their CPU, by class_index - first_class; NULL: not all of them do. */
+	struct column_place *cpu_place;
+	uint32_t first_class;
 	int32_t clock;		/* into trace->clocks, -1 none */
 	bool has_clock;
 	struct timebase base;
@@ -121,6 +126,7 @@ struct ctf_stream_state {
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
+	bool by_cpu;		     /* only the events of stream->cpu are its own: cpus.c */
 	struct ctf_doubled *doubled; /* by source and offset */
 	size_t ndoubled;
 };
@@ -165,6 +171,17 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
 						   const uint8_t *data, size_t size,
 						   uint64_t *instance, bool *has_instance,
 						   struct error *err);
+
+/* cpus.c: finds where events say their CPU, once the classes are compiled. */
+void ctf_find_cpu_places(struct ctf_stream_class *class);
+/*
+ * Makes the stream that of one CPU, and adds one for each other CPU that its events name, with the
+ * same sources. Where they name none, or one that cannot be, nothing is done.
+ */
+void ctf_split_by_cpu(struct trace *trace, struct stream *stream);
+/* The CPU that event i of the batch says. */
+uint64_t ctf_event_cpu(const struct ctf_stream_class *class, const struct column_input *in,
+		       const struct batch *batch, uint32_t i);
 
 /* doubled.c: fills `doubled` of a stream whose sources are known. */
 void ctf_find_doubled(const struct stream *stream, struct ctf_stream_state *state,

@@ -169,13 +169,40 @@ static struct source *source_of(const struct decoder *d)
 	return d->stream->sources[d->info.rec.source];
 }
 
+/* Leaves the events of the stream's own CPU. */
+static void keep_own(struct decoder *d, struct batch *b)
+{
+	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		if (ctf_event_cpu(d->class, &in, b, i) == (uint64_t)d->stream->cpu)
+			batch_move(b, n++, i);
+	b->count = n;
+	d->index = b->first + n;
+}
+
+/* As ctf_heads(); a stream of one CPU passes over whole batches of others. */
+static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	bool good, by_cpu = stream_state(d->stream)->by_cpu;
+
+	do {
+		good = ctf_heads(d, b, err);
+		if (!b->count || !by_cpu)
+			break;
+		keep_own(d, b);
+	} while (good && !b->count);
+	return good;
+}
+
 enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	if (!ctf_heads(d, b, err)) {
+	if (!next_heads(d, b, err)) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
 		if (source_broken(source_of(d)))

@@ -288,6 +288,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	state->equal_size = ctf_equal_size(stream);
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		stream->pieces |= source_size(stream->sources[i]) > 1 << 20 && !state->equal_size;
+	ctf_split_by_cpu(trace, stream);
 }
 
 static void tell_doubled(const struct ctf_part *part, const char *root)

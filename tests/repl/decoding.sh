@@ -166,4 +166,36 @@ printf '\377' | dd of="$work/shots/2/channel0_0" bs=1 seek=200 conv=notrunc 2>/d
 "$yore" events --no-index "$work/shots" --count >/dev/null 2>"$work/printed"
 grep -q ': 5 packets are in two' "$work/printed"
 result $? "packets that differ are two"
+# as perf's converter wrote before it knew of CPUs
+trace cpus '\012\000\000\000\000\000\000\000\050\000\000\000\000\000\000\000\000\003\000\000\000\000'\
+'\000\000\000\003\000\000\000\000\000\000\012\000\000\000\000\000\000\000\000\000\000\000'\
+'\007\000\000\000\024\000\000\000\000\000\000\000\001\000\000\000\010\000\000\000\036\000'\
+'\000\000\000\000\000\000\000\000\000\000\011\000\000\000\050\000\000\000\000\000\000\000'\
+'\002\000\000\000\005\000\000\000' <<'EOF'
+/* CTF 1.8 */
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = c; freq = 1000000000; };
+stream { event.header := struct {
+		integer { size = 64; align = 8; map = clock.c.value; } timestamp; };
+	packet.context := struct {
+		integer { size = 64; align = 8; } timestamp_begin;
+		integer { size = 64; align = 8; } timestamp_end;
+		integer { size = 64; align = 8; } content_size;
+		integer { size = 64; align = 8; } packet_size; }; };
+event { name = "sched:sched_switch"; fields := struct {
+	integer { size = 32; align = 8; } perf_cpu; integer { size = 32; align = 8; } next_pid; }; };
+EOF
+"$yore" events --no-index "$work/cpus" --format json |
+	sed 's/.*"t":\([0-9]*\).*"cpu":\([0-9a-z]*\).*"perf_cpu":\([0-9]*\).*/\1 \2 \3/' \
+		>"$work/printed"
+[ "$(cat "$work/printed")" = "10 0 0
+20 1 1
+30 0 0
+40 2 2" ]
+result $? "an event's CPU may stand in its payload"
+shows "and can be chosen by" 2 events --no-index "$work/cpus" --cpu 0 --count
+"$yore" at --no-index "$work/cpus" @29 'cpu[*]/thread' 2>/dev/null >"$work/printed"
+[ "$(sed 's, since.*,,' "$work/printed" | tr -s ' ' | sed 's, $,,')" = "cpu[0]/thread 7
+cpu[1]/thread 8" ]
+result $? "of which the state is known"
 exit $status

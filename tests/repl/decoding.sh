@@ -162,6 +162,12 @@ for i in 1 2; do
 	cmp -s "$work/printed" "$work/wanted"
 	result $? "with an index, run $i"
 done
+for i in 1 2 1 2; do # of one UUID
+	listed --index-dir "$work/two-index" "$work/shots/$i" >/dev/null
+	cat "$work/said"
+done >"$work/printed"
+! grep -q 'indexed anew' "$work/printed"
+result $? "two traces of one UUID keep an index each"
 printf '\377' | dd of="$work/shots/2/channel0_0" bs=1 seek=200 conv=notrunc 2>/dev/null
 "$yore" events --no-index "$work/shots" --count >/dev/null 2>"$work/printed"
 grep -q ': 5 packets are in two' "$work/printed"

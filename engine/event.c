@@ -50,6 +50,18 @@ static const enum scope search_order[] = {SCOPE_PAYLOAD, SCOPE_EVENT_CONTEXT,
 					  SCOPE_PACKET_HEADER};
 enum { SEARCHED = sizeof search_order / sizeof *search_order };
 
+/* A member of that name, or one of the stream event context that is shown under it. */
+static const struct member *scope_member(const struct event_class *class, enum scope scope,
+					 const char *name)
+{
+	const struct member *member = field_member(class->scope[scope], name);
+
+	if (member || scope != SCOPE_STREAM_EVENT_CONTEXT ||
+	    strncmp(name, "context_", strlen("context_")) != 0)
+		return member;
+	return field_context_member(class->scope[scope], class->scope[SCOPE_EVENT_CONTEXT], name);
+}
+
 bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
 		     size_t n, struct field_path *out)
 {
@@ -58,7 +70,7 @@ bool field_path_find(const struct event_class *class, unsigned scopes, const cha
 		const struct field_class *at = class->scope[search_order[i]];
 		if (!(scopes & 1u << search_order[i]) || !at || !n)
 			continue;
-		const struct member *first = field_member(at, names[0]);
+		const struct member *first = scope_member(class, search_order[i], names[0]);
 		if (!first)
 			continue;
 		at = first->class;
@@ -142,12 +154,15 @@ bool fields_get(const struct fields *fields, unsigned scopes, const char *const 
 	bool found = false;
 
 	for (size_t i = 0; i < SEARCHED && !found; i++) {
+		const struct member *first;
+		struct field scope;
 		if (!(scopes & 1u << search_order[i]) || !n ||
-		    !fields_scope(fields, search_order[i], out) ||
-		    !field_member(out->class, names[0]))
+		    !fields_scope(fields, search_order[i], &scope) ||
+		    !(first = scope_member(fields->class, search_order[i], names[0])))
 			continue;
 		found = true;
-		for (size_t k = 0; k < n && found; k++)
+		view(first->class, scope.in, scope.inside, out);
+		for (size_t k = 1; k < n && found; k++)
 			found = step_into(out, names[k], &scratch);
 		break;
 	}
@@ -191,11 +206,12 @@ static bool next_element(struct field_iter *iter)
 		iter->at += layout_stride(element);
 		return true;
 	}
-	struct layout_input in = {of->in->data, of->in->bits, iter->at, of->in->registers};
+	struct layout_input in = {.data = of->in->data,
+				  .bits = of->in->bits,
+				  .at = iter->at,
+				  .registers = of->in->registers};
 	if (!layout_decode(of->class->element_layout, &in, iter->scratch))
 		return false; /* cannot happen: decoding the event passed over it */
-	if (in.at == iter->at)
-		iter->count = iter->index;
 	iter->at = in.at;
 	view(element, of->in, iter->scratch, &iter->item);
 	return true;

@@ -59,7 +59,8 @@ struct field_path {
 
 /*
  * Finds `names` (n of them, a member of a member...) in the scopes whose bit (1 << scope) is in
- * `scopes`, payload first, then event context, stream event context, packet context. False when
+ * `scopes`, payload first, then event context, stream event context (whose members may have
+ * their field_context_name(), too), packet context. False when
  * there is none, or when the way leads through an array or variant: then use fields_get().
  */
 bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
@@ -74,8 +75,7 @@ bool fields_get(const struct fields *fields, unsigned scopes, const char *const 
 		struct field *out);
 
 /*
- * Members of a struct, elements of an array, the option of a variant (one item), in order. Of
- * elements that take no bits only the first is given: a packet can claim 2^64 of them.
+ * Members of a struct, elements of an array, the option of a variant (one item), in order.
  */
 struct field_iter {
 	const struct field *of;

@@ -14,6 +14,38 @@ const struct member *field_member(const struct field_class *structure, const cha
 	return NULL;
 }
 
+const char *field_context_name(const struct field_class *own, const struct field_class *other,
+			       const char *name, struct buf *scratch)
+{
+	if (!other || !field_member(other, name))
+		return name;
+	buf_clear(scratch);
+	buf_printf(scratch, "context_%s", name);
+	for (unsigned n = 2; field_member(own, buf_text(scratch)) ||
+			     field_member(other, buf_text(scratch));
+	     n++) {
+		buf_clear(scratch);
+		buf_printf(scratch, "context_%s_%u", name, n);
+	}
+	return buf_text(scratch);
+}
+
+const struct member *field_context_member(const struct field_class *own,
+					  const struct field_class *other, const char *shown)
+{
+	const struct member *found = NULL;
+	struct buf scratch = {0};
+
+	for (uint32_t i = 0; other && !found && i < own->nmembers; i++) {
+		const struct member *member = &own->members[i];
+		if (!member->hidden && field_member(other, member->name) &&
+		    !strcmp(field_context_name(own, other, member->name, &scratch), shown))
+			found = member;
+	}
+	buf_release(&scratch);
+	return found;
+}
+
 bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value)
 {
 	if (is_signed)

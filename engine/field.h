@@ -8,6 +8,8 @@
 #ifndef ENGINE_FIELD_H
 #define ENGINE_FIELD_H
 
+#include "engine/base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +96,16 @@ enum scope {
 
 /* The member of that name (as shown, else as written) that is not hidden; NULL: there is none. */
 const struct member *field_member(const struct field_class *structure, const char *name);
+/*
+ * The name under which a member of `own`, an event's stream event context, is shown beside those
+ * of `other`, its event context (NULL: none): its own, or one with `context_` before it when
+ * `other` has a member of that name. Borrowed from the member or from *scratch.
+ */
+const char *field_context_name(const struct field_class *own, const struct field_class *other,
+			       const char *name, struct buf *scratch);
+/* The member of `own` that is shown under that name because `other` has one of its own. */
+const struct member *field_context_member(const struct field_class *own,
+					  const struct field_class *other, const char *shown);
 bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t value);
 /* The next label that holds `value`, NULL when no more do; *next is 0 at first. */
 const char *field_label(const struct field_class *integer, uint64_t value, uint32_t *next);

@@ -127,6 +127,11 @@ void json_add_field(struct buf *out, const struct field *field)
 
 void json_add_scopes(struct buf *out, const struct fields *fields, unsigned scopes)
 {
+	struct field_class *const *all = fields->class->scope;
+	const struct field_class *event = scopes & 1u << SCOPE_EVENT_CONTEXT
+						  ? all[SCOPE_EVENT_CONTEXT]
+						  : NULL;
+	struct buf scratch = {0};
 	struct field_iter iter;
 	struct field scope;
 	bool more = false;
@@ -139,11 +144,15 @@ void json_add_scopes(struct buf *out, const struct fields *fields, unsigned scop
 		for (; field_iter_next(&iter); more = true) {
 			if (more)
 				buf_add_char(out, ',');
-			json_add_text(out, iter.name);
+			json_add_text(out, i == SCOPE_STREAM_EVENT_CONTEXT
+						   ? field_context_name(scope.class, event,
+									iter.name, &scratch)
+						   : iter.name);
 			buf_add_char(out, ':');
 			json_add_field(out, &iter.item);
 		}
 		field_iter_end(&iter);
 	}
 	buf_add_char(out, '}');
+	buf_release(&scratch);
 }

@@ -51,11 +51,24 @@ bool layout_is_lazy(const struct layout *layout);
 /* Bits that every instance takes when that is one number and needs no alignment over a byte. */
 bool layout_constant_bits(const struct layout *layout, uint64_t *bits);
 
+/* An event's elements that take no bits, all arrays together: more are refused. */
+enum { LAYOUT_EMPTY_MAX = 4096 };
+
+enum layout_order { ORDER_NONE, ORDER_LITTLE, ORDER_BIG };
+
+/* What one call of layout_decode() or layout_skip() carries from field to field. */
+struct layout_progress {
+	uint32_t empty; /* elements that took no bits so far; above LAYOUT_EMPTY_MAX: failed */
+	uint16_t order; /* enum layout_order of the field before */
+	bool mixed;	/* failed: a field begins inside a byte of the other byte order */
+};
+
 struct layout_input {
 	const uint8_t *data;
 	uint64_t bits;	     /* readable from data */
 	uint64_t at;	     /* position; moved to the end of what was decoded */
 	uint64_t *registers; /* as many as were allotted */
+	struct layout_progress progress; /* begun by each call */
 };
 
 /* Both return false where the data ends too soon or says what cannot be; `at` is then where. */

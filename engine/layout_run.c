@@ -3,7 +3,7 @@
  *
  * Four loops, of two kinds and two widths: decode and skip, by bytes and by bits. The byte loops
  * are what real tracers' classes run through. All compare every read with what remains; none of
- * them moves backwards, and a loop over elements that take no bits ends after the first.
+ * them moves backwards, and a loop over elements that take no bits counts those after the first.
  */
 #include "engine/base/cursor.h"
 #include "engine/layout_fast.h"
@@ -116,15 +116,35 @@ static inline bool elements_fit(const struct layout_step *step, uint64_t count, 
 	return *bits <= room;
 }
 
+static bool skip_on(const struct layout *layout, struct layout_input *in);
+
+/* False when `count` elements like one that took no bits and held `inside` such are too many. */
+static bool count_empty(struct layout_input *in, uint64_t count, uint64_t inside)
+{
+	uint64_t all;
+
+	if (__builtin_mul_overflow(count, inside + 1, &all) ||
+	    all > LAYOUT_EMPTY_MAX - in->progress.empty) {
+		in->progress.empty = LAYOUT_EMPTY_MAX + 1;
+		return false;
+	}
+	in->progress.empty += (uint32_t)all;
+	return true;
+}
+
 /* Elements by their own layout: decoded into nothing, since views decode them again. */
 static bool pass_elements(const struct layout_step *step, uint64_t count, struct layout_input *in)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t before = in->at;
-		if (!layout_skip(step->sub, in))
+		uint32_t empty = in->progress.empty;
+		if (!skip_on(step->sub, in))
 			return false;
-		if (in->at == before)
-			break; /* nothing moves, so nothing would change */
+		if (in->at == before) { /* nothing moves: the others are like this one */
+			uint32_t inside = in->progress.empty - empty;
+			in->progress.empty = empty;
+			return count_empty(in, count - i, inside);
+		}
 	}
 	return true;
 }
@@ -392,13 +412,26 @@ cut:
 #undef KEEP
 
 /*
- * The general loop. `slots` NULL: only pass over. A field that begins inside a byte must have the
- * byte order of the one before it (CTF 1.8, 4.1.6); -1 stands for no previous field.
+ * A field that begins inside a byte must have the byte order of the one before it (CTF 1.8,
+ * 4.1.6), which may be the last one of an array's last element. Fields that end on a byte's
+ * border need no note: the next one begins there.
  */
+static bool follow_order(struct layout_input *in, bool big_endian)
+{
+	uint16_t order = big_endian ? ORDER_BIG : ORDER_LITTLE;
+
+	if (in->at % 8 && in->progress.order && order != in->progress.order) {
+		in->progress.mixed = true;
+		return false;
+	}
+	in->progress.order = order;
+	return true;
+}
+
+/* The general loop. `slots` NULL: only pass over. */
 static bool run_bits(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
 	const uint64_t begin = in->at;
-	int order = -1;
 	uint64_t value, count, bits;
 
 	for (const struct layout_step *s = layout->steps;; s++) {
@@ -430,10 +463,9 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			slot = (struct slot){.at = in->at, .n = count};
 			if (!count)
 				break;
-			if (in->at % 8 && order >= 0 && order != s->class->element->big_endian)
+			if (!follow_order(in, s->class->element->big_endian))
 				return false;
 			in->at += bits;
-			order = s->class->element->big_endian;
 			break;
 		case OP_ARRAY_OF:
 		case OP_SEQUENCE_OF:
@@ -470,9 +502,8 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 		default:
 			if (s->class->bits > room)
 				return false;
-			if (in->at % 8 && order >= 0 && order != s->class->big_endian)
+			if (!follow_order(in, s->class->big_endian))
 				return false;
-			order = s->class->big_endian;
 			slot.u = layout_scalar(s->class, in->data, in->at);
 			if (s->reg)
 				in->registers[s->reg - 1] = slot.u;
@@ -486,18 +517,30 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 
 bool layout_decode(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
+	in->progress = (struct layout_progress){0};
 	return layout->bytewise ? decode_bytes(layout, in, slots) : run_bits(layout, in, slots);
+}
+
+/* layout_skip() inside another call. */
+static bool skip_on(const struct layout *layout, struct layout_input *in)
+{
+	return layout->bytewise ? skip_bytes(layout, in) : run_bits(layout, in, NULL);
 }
 
 bool layout_skip(const struct layout *layout, struct layout_input *in)
 {
-	return layout->bytewise ? skip_bytes(layout, in) : run_bits(layout, in, NULL);
+	in->progress = (struct layout_progress){0};
+	return skip_on(layout, in);
 }
 
 const char *layout_complaint(const struct layout *layout, struct layout_input in)
 {
 	if (layout_skip(layout, &in))
 		return "is whole";
+	if (in.progress.mixed)
+		return "has a field that begins inside a byte of the other byte order";
+	if (in.progress.empty > LAYOUT_EMPTY_MAX)
+		return "has over 4,096 elements that take no space";
 	for (const struct layout_step *s = layout->steps; s->op != OP_END; s++) {
 		if (s->op == OP_VARIANT &&
 		    layout_option(s->class, in.registers[s->reg - 1]) == s->class->nmembers)

@@ -70,6 +70,7 @@ struct stream {
 	int32_t clock;	     /* into trace->clocks, -1 none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
 	bool tells_end;	     /* packets say until when they cover what happened, events or not */
+	bool shared;	     /* events of other streams lie between its own */
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
 	enum lost_kind lost_kind;
 	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */

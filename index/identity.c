@@ -33,11 +33,12 @@ static uint32_t head_length(uint64_t size, uint64_t off)
 	return size - off < HEAD_HASHED ? (uint32_t)(size - off) : HEAD_HASHED;
 }
 
-/* Traces without a UUID are told apart by their description and their first bytes. */
-static void add_stand_in(XXH3_state_t *state, const struct trace *trace, uint32_t part)
+/*
+ * A UUID is that of a session: its snapshots and chunks, opened one by one, are told apart by their
+ * first bytes, which stay while a trace grows.
+ */
+static void add_first_bytes(XXH3_state_t *state, const struct trace *trace, uint32_t part)
 {
-	XXH3_128bits_update(state, trace->parts[part]->identity,
-			    sizeof trace->parts[part]->identity);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
 		if (stream->part != part || !stream->nsources)
@@ -62,8 +63,9 @@ void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
 		XXH3_128bits_update(state, &part->offset, sizeof part->offset);
 		if (part->has_uuid)
 			XXH3_128bits_update(state, part->uuid, sizeof part->uuid);
-		else
-			add_stand_in(state, trace, i);
+		else /* its description stands in */
+			XXH3_128bits_update(state, part->identity, sizeof part->identity);
+		add_first_bytes(state, trace, i);
 	}
 	XXH128_hash_t hash = XXH3_128bits_digest(state);
 	XXH3_freeState(state);

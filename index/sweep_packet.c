@@ -76,12 +76,12 @@ bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
 }
 
 /* What each event takes: up to the next one, where the format has no gaps. */
-static void find_bits(struct sweep_hands *hands, const struct reader *reader)
+static void find_bits(struct sweep_hands *hands, const struct reader *reader, bool shared)
 {
 	struct batch *batch = hands->batch;
 	uint32_t i = 0;
 
-	if (reader->gapless)
+	if (reader->gapless && !shared)
 		for (; i + 1 < batch->count; i++)
 			hands->bits[i] = batch->at[i + 1] - batch->at[i];
 	for (; i < batch->count; i++)
@@ -168,7 +168,8 @@ static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
 		       const struct packet_info *info, struct error *err)
 {
 	if (hands->sweeper->sweep->bits)
-		find_bits(hands, hands->sweeper->trace->parts[of->stream->part]->reader);
+		find_bits(hands, hands->sweeper->trace->parts[of->stream->part]->reader,
+			  of->stream->shared);
 	bool some = keep_wanted(hands, of);
 	return give_run(hands, of, info, some ? hands->index : NULL, err);
 }

@@ -74,6 +74,9 @@ static int fields_index(lua_State *L)
 static void push_scopes(lua_State *L, struct bind_cursor *cursor, unsigned scopes)
 {
 	const struct fields *fields = bind_cursor_fields(L, cursor);
+	const struct field_class *event = scopes & 1u << SCOPE_EVENT_CONTEXT
+						  ? fields->class->scope[SCOPE_EVENT_CONTEXT]
+						  : NULL;
 	static const enum scope order[] = {SCOPE_PACKET_CONTEXT, SCOPE_STREAM_EVENT_CONTEXT,
 					   SCOPE_EVENT_CONTEXT, SCOPE_PAYLOAD};
 
@@ -86,7 +89,12 @@ static void push_scopes(lua_State *L, struct bind_cursor *cursor, unsigned scope
 		bind_push_field(L, &scope, &cursor->scratch);
 		lua_pushnil(L);
 		while (lua_next(L, -2)) {
-			lua_pushvalue(L, -2);
+			if (order[i] == SCOPE_STREAM_EVENT_CONTEXT)
+				lua_pushstring(L, field_context_name(scope.class, event,
+								     lua_tostring(L, -2),
+								     &cursor->scratch));
+			else
+				lua_pushvalue(L, -2);
 			lua_insert(L, -2);
 			lua_settable(L, -5);
 		}

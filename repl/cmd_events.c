@@ -66,8 +66,12 @@ static void meet_loss(struct show *show, const struct event *loss)
 	show->session->lost += show->mode != MODE_PROBE;
 	if (show->mode == MODE_COUNT || filter_selects(show->filter))
 		return;
-	if (take_row(show, loss->time))
+	if (show->options->around) { /* --context is a number of events: shown besides */
+		if (show->mode == MODE_WRITE && !show->skip && !event_rows_loss(show->rows, loss))
+			show->stopped = true;
+	} else if (take_row(show, loss->time)) {
 		wrote(show, event_rows_loss(show->rows, loss));
+	}
 }
 
 /* Entries [first, first + count) of a run, which are rows. */

@@ -10,7 +10,7 @@ struct planner {
 	const struct field_class *without;
 	struct plan *plan;
 	struct buf text;                     /* since the last value */
-	const struct field_class *hidden_by; /* members of these names are left out */
+	const struct field_class *beside; /* a context whose names come first; NULL: none */
 	uint32_t base;
 	bool more; /* a separator goes before the next member */
 };
@@ -55,13 +55,13 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 
 	if (class->kind == FIELD_STRUCT) {
 		bool more = planner->more;
-		const struct field_class *hidden_by = planner->hidden_by;
+		const struct field_class *beside = planner->beside;
 		planner->more = false;
-		planner->hidden_by = NULL;
+		planner->beside = NULL;
 		buf_add_char(&planner->text, '{');
 		plan_struct(planner, class);
 		buf_add_char(&planner->text, '}');
-		planner->hidden_by = hidden_by;
+		planner->beside = beside;
 		planner->more = more;
 		return;
 	}
@@ -98,15 +98,18 @@ static void plan_name(struct planner *planner, const char *name)
 
 static void plan_struct(struct planner *planner, const struct field_class *class)
 {
+	struct buf scratch = {0};
+
 	for (uint32_t i = 0; i < class->nmembers; i++) {
 		const struct member *member = &class->members[i];
-		if (member->hidden || member->class == planner->without ||
-		    (planner->hidden_by && field_member(planner->hidden_by, member->name)))
+		if (member->hidden || member->class == planner->without)
 			continue;
-		plan_name(planner, member->name);
+		plan_name(planner,
+			  field_context_name(class, planner->beside, member->name, &scratch));
 		plan_value(planner, member->class);
 		planner->more = true;
 	}
+	buf_release(&scratch);
 }
 
 void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,
@@ -120,11 +123,11 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 	plan->room = COPY_PAD;
 	if (json)
 		buf_add_char(&planner.text, '{');
-	planner.hidden_by = b;
+	planner.beside = b;
 	planner.base = base_a;
 	if (a)
 		plan_struct(&planner, a);
-	planner.hidden_by = NULL;
+	planner.beside = NULL;
 	planner.base = base_b;
 	if (b)
 		plan_struct(&planner, b);

@@ -39,7 +39,8 @@ struct plan {
 };
 
 /*
- * Members of `a`, whose slots begin at base_a, then of `b`, whose names win; both may be NULL.
+ * Members of `a`, whose slots begin at base_a, under their field_context_name() where `b` has one
+ * of that name, then of `b`; both may be NULL.
  * Texts live in the arena; plan->tokens is the caller's, for mem_free().
  */
 void plan_make(struct arena *arena, bool json, struct plan *plan, const struct field_class *a,

@@ -4,6 +4,8 @@
  *     open.c        folders → parts and streams
  *     part.c        one description → clocks, event classes, layouts
  *     packet_head.c header and context of one packet → sizes, times, counters
+ *     cpus.c        streams whose events say their CPU → a stream per CPU
+ *     doubled.c     packets that are in two files
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
  *     heads.c       event headers → heads, with values where they are wanted
@@ -12,6 +14,7 @@
 #define ENGINE_CTF_CTF_INTERNAL_H
 
 #include "engine/ctf/ctf.h"
+#include "engine/column.h"
 #include "engine/ctf/description.h"
 #include "engine/layout.h"
 
@@ -77,6 +80,9 @@ struct ctf_stream_class {
 	uint64_t nids;
 	bool dense;		/* by_id[id]; else sorted, to be bisected */
 	uint32_t event_slots;	/* the most that any event takes */
+	/* Where events say their CPU, by class_index - first_class; NULL: not all of them do. */
+	struct column_place *cpu_place;
+	uint32_t first_class;
 	int32_t clock;		/* into trace->clocks, -1 none */
 	bool has_clock;
 	struct timebase base;
@@ -108,6 +114,11 @@ struct ctf_source { /* LTTng's index of one stream file */
 	uint64_t nentries;
 };
 
+struct ctf_doubled { /* a packet that is in an earlier file, too */
+	uint32_t source;
+	uint64_t off, len; /* bytes */
+};
+
 /* A stream's priv. */
 struct ctf_stream_state {
 	const struct ctf_stream_class *class;
@@ -115,6 +126,9 @@ struct ctf_stream_state {
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
+	bool by_cpu;		     /* only the events of stream->cpu are its own: cpus.c */
+	struct ctf_doubled *doubled; /* by source and offset */
+	size_t ndoubled;
 };
 
 struct packet_head {
@@ -157,6 +171,23 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
 						   const uint8_t *data, size_t size,
 						   uint64_t *instance, bool *has_instance,
 						   struct error *err);
+
+/* cpus.c: finds where events say their CPU, once the classes are compiled. */
+void ctf_find_cpu_places(struct ctf_stream_class *class);
+/*
+ * Makes the stream that of one CPU, and adds one for each other CPU that its events name, with the
+ * same sources. Where they name none, or one that cannot be, nothing is done.
+ */
+void ctf_split_by_cpu(struct trace *trace, struct stream *stream);
+/* The CPU that event i of the batch says. */
+uint64_t ctf_event_cpu(const struct ctf_stream_class *class, const struct column_input *in,
+		       const struct batch *batch, uint32_t i);
+
+/* doubled.c: fills `doubled` of a stream whose sources are known. */
+void ctf_find_doubled(const struct stream *stream, struct ctf_stream_state *state,
+		      struct arena *arena);
+/* Bytes of the packet there when it is to be passed over, else 0. */
+uint64_t ctf_doubled_at(const struct stream *stream, uint32_t source, uint64_t off);
 
 unsigned ctf_quirks(const struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */

@@ -169,13 +169,40 @@ static struct source *source_of(const struct decoder *d)
 	return d->stream->sources[d->info.rec.source];
 }
 
+/* Leaves the events of the stream's own CPU. */
+static void keep_own(struct decoder *d, struct batch *b)
+{
+	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		if (ctf_event_cpu(d->class, &in, b, i) == (uint64_t)d->stream->cpu)
+			batch_move(b, n++, i);
+	b->count = n;
+	d->index = b->first + n;
+}
+
+/* As ctf_heads(); a stream of one CPU passes over whole batches of others. */
+static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	bool good, by_cpu = stream_state(d->stream)->by_cpu;
+
+	do {
+		good = ctf_heads(d, b, err);
+		if (!b->count || !by_cpu)
+			break;
+		keep_own(d, b);
+	} while (good && !b->count);
+	return good;
+}
+
 enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	if (!ctf_heads(d, b, err)) {
+	if (!next_heads(d, b, err)) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
 		if (source_broken(source_of(d)))
@@ -225,7 +252,8 @@ void ctf_decoder_where(const struct decoder *d, uint64_t *at, uint64_t *clock)
 static bool decode_slots(struct decoder *d, const struct event_class *class, const struct batch *b,
 			 uint32_t i, struct error *err)
 {
-	struct layout_input in = {d->block.data, d->content, b->at[i], d->registers};
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = b->at[i], .registers = d->registers};
 
 	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
 		return error_set(err, ERR_FORMAT, "the event's header cannot be read again");
@@ -264,7 +292,8 @@ uint64_t ctf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	const struct event_class *class = d->class->part->trace->classes[b->class_index[i]];
 	uint64_t unit = d->class->shape == HEAD_GENERAL ? 1 : d->class->head_align;
-	struct layout_input in = {d->block.data, d->content, b->at[i], d->registers};
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = b->at[i], .registers = d->registers};
 
 	if (d->class->header_needed && !layout_decode(d->class->header, &in, d->header_slots))
 		return 0;

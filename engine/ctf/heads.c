@@ -132,7 +132,8 @@ static __attribute__((noinline)) bool pass_body(struct decoder *d, const struct 
 						uint64_t *at, struct slot **slots,
 						const char **what)
 {
-	struct layout_input in = {d->block.data, d->content, *at, d->registers};
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = *at, .registers = d->registers};
 	bool good;
 
 	*what = CROSSES;
@@ -360,7 +361,8 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 	struct walk w = {.at = d->at, .clock = d->clock};
 
 	while (has_room(b, w, enough) && w.at < d->content) {
-		struct layout_input in = {d->block.data, d->content, w.at, d->registers};
+		struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = w.at, .registers = d->registers};
 		uint64_t id = 0, at = w.at, clock = w.clock;
 		bool has_time = false;
 		if (d->class->header) {

@@ -120,7 +120,8 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 {
 	struct slot *slots = mem_new_array(layout_slots(part->header) + 1, sizeof *slots);
 	uint64_t *registers = mem_new_array(part->registers + 1, sizeof *registers);
-	struct layout_input in = {data, (uint64_t)size * 8, 0, registers};
+	struct layout_input in = {
+		.data = data, .bits = (uint64_t)size * 8, .registers = registers};
 	const struct ctf_stream_class *found = NULL;
 	uint64_t id = 0, magic = 0xc1fc1fc1;
 
@@ -283,9 +284,27 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 		if (members[i]->cpu != stream->cpu)
 			stream->cpu = -1;
 	}
+	ctf_find_doubled(stream, state, trace->arena);
 	state->equal_size = ctf_equal_size(stream);
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		stream->pieces |= source_size(stream->sources[i]) > 1 << 20 && !state->equal_size;
+	ctf_split_by_cpu(trace, stream);
+}
+
+static void tell_doubled(const struct ctf_part *part, const char *root)
+{
+	const struct trace *trace = part->trace;
+	unsigned long long doubled = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (trace->streams[i]->part == part_index(trace, part->part))
+			doubled += stream_state(trace->streams[i])->ndoubled;
+	if (doubled)
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s: %llu packet%s in two of its folders, as snapshots that overlap have "
+		       "them: %s counted once",
+		       root, doubled, doubled == 1 ? " is" : "s are",
+		       doubled == 1 ? "it is" : "they are");
 }
 
 static bool open_group(struct trace *trace, struct folders *folders, size_t speaker,
@@ -311,6 +330,8 @@ static bool open_group(struct trace *trace, struct folders *folders, size_t spea
 	for (size_t i = 0; ok && i < files.count; i++)
 		if (files.items[i].source)
 			add_stream(part, &files, i, members);
+	if (ok)
+		tell_doubled(part, root);
 	for (size_t i = 0; i < files.count; i++) {
 		if (files.items[i].source)
 			source_close(files.items[i].beside.index);

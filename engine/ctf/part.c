@@ -312,10 +312,12 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 						    trace->arena, &class->header, err))
 		return false;
 	class->by_id = arena_array(trace->arena, stream->nevents + 1, sizeof *class->by_id);
+	class->first_class = (uint32_t)trace->nclasses;
 	for (size_t i = 0; i < stream->nevents; i++)
 		if (!compile_event(part, class, &stream->events[i], grid, err))
 			return false;
 	order_classes(class, trace->arena);
+	ctf_find_cpu_places(class);
 	return true;
 }
 

@@ -443,7 +443,13 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 
 	memcpy(&state, scan->priv, sizeof state);
 	for (; scan->source < stream->nsources; scan->source++) {
+		uint64_t doubled;
 		size = source_size(stream->sources[scan->source]);
+		while (!state.piece_at &&
+		       (doubled = ctf_doubled_at(stream, scan->source, scan->next))) {
+			scan->next += doubled;
+			state.entry += state.entry != UINT64_MAX;
+		}
 		if (scan->next < size && state.stuck != size)
 			break;
 		if (scan->source + 1 == stream->nsources)

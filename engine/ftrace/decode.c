@@ -385,7 +385,8 @@ static bool record_of(const struct decoder *d, const struct batch *b, uint32_t i
 static bool decode_record(struct decoder *d, const struct event_class *class, const uint8_t *record,
 			  size_t len, struct error *err)
 {
-	struct layout_input in = {record, (uint64_t)len * 8, 0, d->registers};
+	struct layout_input in = {
+		.data = record, .bits = (uint64_t)len * 8, .registers = d->registers};
 
 	if (d->own->content == CONTENT_CMDLINES)
 		cmdlines_fields(class, record, len, d->slots);
@@ -394,8 +395,10 @@ static bool decode_record(struct decoder *d, const struct event_class *class, co
 		return error_set(err, ERR_FORMAT, "%s: the event's fields cannot be read: %s",
 				 class->name,
 				 layout_complaint(class->layout,
-						  (struct layout_input){record, (uint64_t)len * 8,
-									0, d->registers}));
+						  (struct layout_input){
+							  .data = record,
+							  .bits = (uint64_t)len * 8,
+							  .registers = d->registers}));
 	return true;
 }
 

@@ -342,8 +342,10 @@ static bool take_raw(struct run *run, const struct perf_class *class)
 	uint64_t at = (uint64_t)(raw - run->data) * 8;
 	if (layout_load_all(layout, raw, size, at, run->registers, run->slots))
 		return true;
-	struct layout_input in = {run->data, (uint64_t)(run->p - run->data) * 8, at,
-				  run->registers};
+	struct layout_input in = {.data = run->data,
+				  .bits = (uint64_t)(run->p - run->data) * 8,
+				  .at = at,
+				  .registers = run->registers};
 	return layout_decode(layout, &in, run->slots);
 }
 

@@ -20,6 +20,8 @@
 enum {
 	ATTR_LEAST = 64,
 	ATTR_KNOWN = 136,
+	OLD_FILE_HEAD = 72, /* without features; version 1 alone */
+	EVENT_TYPE = 72,    /* id (8 bytes), name with its final zero (64) */
 	ATTR_MOST = 4096,
 	FEATURE_MOST = 256 << 20,
 	CPUS_MOST = 1 << 16
@@ -27,6 +29,7 @@ enum {
 
 struct file_head {
 	uint64_t attr_entry, attr_off, attr_size, data_off, data_size;
+	uint64_t types_off, types_size; /* version 1 */
 	uint64_t features[4];
 };
 
@@ -393,8 +396,11 @@ static void read_metadata(struct opening *o, bool all)
 		}
 		if (is_compressed(rec.type))
 			o->compressed = true;
-		if (rec.type == PERF_SAMPLE || is_compressed(rec.type))
+		if (rec.type == PERF_SAMPLE || is_compressed(rec.type)) {
+			/* all files of perf record --switch-output have the same ids and metadata */
+			XXH3_128bits_update(o->identity, rec.bytes, rec.size);
 			break;
+		}
 		take_metadata(o, &rec);
 	}
 	perf_iter_end(&iter);
@@ -446,6 +452,34 @@ static void look_for_cpus(struct perf_part *part)
 	perf_iter_end(&iter);
 }
 
+/*
+ * Version 1 names its tracepoints in a section of its own: what there is to tell them by when
+ * their formats are missing. A section that cannot be read costs names alone.
+ */
+static void read_event_types(struct opening *o)
+{
+	struct perf_part *part = o->part;
+	const struct file_head *head = &o->head;
+	struct block block;
+	struct error ignored;
+
+	if (!head->types_size || head->types_size > FEATURE_MOST ||
+	    !source_get(part->sources[0].source, head->types_off, (size_t)head->types_size, &block,
+			&ignored))
+		return;
+	for (size_t at = 0; at + EVENT_TYPE <= block.size; at += EVENT_TYPE) {
+		const char *name = (const char *)block.data + at + 8;
+		uint64_t id = get64(block.data + at, part->swap);
+		for (size_t i = 0; i < part->nattrs; i++) {
+			struct perf_attr *attr = part->attrs[i];
+			if (attr->type == 2 && attr->config == id && *name)
+				attr->name = arena_strndup(part->trace->arena, name,
+							   strnlen(name, EVENT_TYPE - 8));
+		}
+	}
+	source_put(&block);
+}
+
 static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error *err)
 {
 	struct perf_part *part = o->part;
@@ -458,6 +492,10 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	head->attr_size = get64(bytes + 32, part->swap);
 	head->data_off = get64(bytes + 40, part->swap);
 	head->data_size = get64(bytes + 48, part->swap);
+	if (part->version == 1) {
+		head->types_off = get64(bytes + 56, part->swap);
+		head->types_size = get64(bytes + 64, part->swap);
+	}
 	for (unsigned i = 0; i < 4; i++)
 		head->features[i] = get64(bytes + 72 + 8 * i, part->swap);
 	if (head->data_off > size)
@@ -471,6 +509,7 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	file->grows = open || cut;
 	if (!read_attr_table(o, err))
 		return false;
+	read_event_types(o);
 	struct error cause;
 	if (open) {
 		error_set(&cause, ERR_FORMAT,
@@ -495,11 +534,39 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	return true;
 }
 
+unsigned perf_version(const uint8_t *magic, bool *swap)
+{
+	*swap = !memcmp(magic, "2ELIFREP", 8);
+	if (*swap || !memcmp(magic, "PERFILE2", 8))
+		return 2;
+	return memcmp(magic, "PERFFILE", 8) ? 0 : 1;
+}
+
+static bool is_head_size(const struct perf_part *part, uint64_t size)
+{
+	return size == PIPE_HEAD || size == FILE_HEAD ||
+	       (part->version == 1 && size == OLD_FILE_HEAD);
+}
+
+/* The magic of version 1 is a text in both byte orders: the size of the header tells which. */
+static bool read_version(struct perf_part *part, const uint8_t *bytes, uint64_t *head)
+{
+	part->version = perf_version(bytes, &part->swap);
+	*head = get64(bytes + 8, part->swap);
+	if (part->version == 1 && !is_head_size(part, *head) &&
+	    is_head_size(part, get64(bytes + 8, true))) {
+		part->swap = true;
+		*head = get64(bytes + 8, true);
+	}
+	return part->version;
+}
+
 static bool open_first(struct opening *o, const char *path, struct error *err)
 {
 	struct perf_part *part = o->part;
 	struct source *source;
-	uint8_t bytes[FILE_HEAD];
+	uint8_t bytes[FILE_HEAD] = {0};
+	uint64_t head;
 
 	if (!source_open(path, o->mode, &source, err))
 		return false;
@@ -509,25 +576,23 @@ static bool open_first(struct opening *o, const char *path, struct error *err)
 		return error_set(err, ERR_FORMAT,
 				 "%s: the header is cut off: the file ends at offset %" PRIu64,
 				 path, size);
-	part->swap = !memcmp(bytes, "2ELIFREP", 8);
-	if (!part->swap && memcmp(bytes, "PERFILE2", 8) != 0)
+	if (!read_version(part, bytes, &head))
 		return error_set(err, ERR_FORMAT, "%s: no magic of perf.data at offset 0", path);
-	uint64_t head = get64(bytes + 8, part->swap);
 	part->pipe = head == PIPE_HEAD;
 	if (part->pipe) {
 		part->sources[0].begin = PIPE_HEAD;
 		part->sources[0].grows = true;
 		return true;
 	}
-	if (head != FILE_HEAD)
+	if (!is_head_size(part, head))
 		return error_set(err, ERR_FORMAT, "%s: a header of %" PRIu64 " bytes at offset 8",
 				 path, head);
-	if (size < FILE_HEAD)
+	if (size < head)
 		return error_set(err, ERR_FORMAT,
 				 "%s: the header is cut off: the file ends at offset %" PRIu64
-				 ", it takes 104",
-				 path, size);
-	return source_peek(source, 0, bytes, FILE_HEAD, err) && read_file_head(o, bytes, err);
+				 ", it takes %" PRIu64,
+				 path, size, head);
+	return source_peek(source, 0, bytes, (uint32_t)head, err) && read_file_head(o, bytes, err);
 }
 
 static bool is_part(const char *name)
@@ -609,7 +674,7 @@ static void describe(struct opening *o)
 	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);
 	part->part->identity[0] = hash.low64;
 	part->part->identity[1] = hash.high64;
-	part->part->version = "2";
+	part->part->version = part->version == 1 ? "1" : "2";
 	part->part->env = part->env;
 	part->part->nenv = part->nenv;
 	for (size_t i = 0; i < part->nenv; i++)

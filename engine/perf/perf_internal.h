@@ -204,6 +204,7 @@ struct perf_build_id { /* of a file, for maps that do not say it */
 struct perf_part {
 	struct trace *trace;
 	struct part *part;
+	unsigned version; /* of the header: 1 or 2 */
 	bool swap; /* the file is big endian */
 	bool pipe;
 	struct perf_attr **attrs;
@@ -301,6 +302,8 @@ void perf_name_events(struct perf_part *part);
 bool perf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
 	       struct error *err);
 void perf_close(struct part *part);
+/* The version that these 8 bytes are the magic of, 0: none; *swap: of a big-endian file. */
+unsigned perf_version(const uint8_t *magic, bool *swap);
 bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
 		    struct perf_attr **out);
 void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr);

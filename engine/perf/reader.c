@@ -6,7 +6,9 @@
 
 static bool is_magic(const uint8_t *head)
 {
-	return !memcmp(head, "PERFILE2", 8) || !memcmp(head, "2ELIFREP", 8);
+	bool swap;
+
+	return perf_version(head, &swap) != 0;
 }
 
 /* A folder of perf record --threads: its file `data` is a perf.data. */

@@ -186,10 +186,15 @@ static void put_head(struct made *made)
 	const struct shape *shape = made->shape;
 	const bool big = shape->big;
 	struct buf *to = &made->head;
-	uint64_t attrs = 104 + 8 * shape->nattrs, entry = shape->attr_bytes + 16;
+	const bool old = shape->form == FORM_OLD || shape->form == FORM_OLDEST;
+	const uint64_t head = shape->form == FORM_OLDEST ? 72 : 104;
+	uint64_t attrs = head + 8 * shape->nattrs, entry = shape->attr_bytes + 16;
 
-	put(to, UINT64_C(0x32454c4946524550), 8, big); /* PERFILE2 */
-	put(to, shape->form == FORM_PIPE ? 16 : 104, 8, big);
+	if (old)
+		buf_add(to, "PERFFILE", 8); /* a text in both byte orders */
+	else
+		put(to, UINT64_C(0x32454c4946524550), 8, big); /* PERFILE2 */
+	put(to, shape->form == FORM_PIPE ? 16 : head, 8, big);
 	if (shape->form == FORM_PIPE) {
 		for (uint32_t i = 0; i < shape->nattrs; i++) {
 			size_t at = begin_record(to, shape, 64, 0);
@@ -204,13 +209,13 @@ static void put_head(struct made *made)
 	put(to, entry * shape->nattrs, 8, big);
 	put(to, attrs + entry * shape->nattrs, 8, big);
 	put(to, shape->form == FORM_OPEN ? 0 : made->data.len, 8, big);
-	for (unsigned i = 0; i < 6; i++)
+	while (to->len < head)
 		put(to, 0, 8, big);
 	for (uint32_t i = 0; i < shape->nattrs; i++)
 		put(to, 500 + i, 8, big);
 	for (uint32_t i = 0; i < shape->nattrs; i++) {
 		put_attr(to, shape);
-		put(to, 104 + 8 * i, 8, big);
+		put(to, head + 8 * i, 8, big);
 		put(to, 8, 8, big);
 	}
 }

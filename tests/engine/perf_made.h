@@ -31,7 +31,9 @@ enum form {
 	FORM_PIPE,
 	FORM_DIRECTORY,
 	FORM_ZSTD,
-	FORM_OPEN /* no size in the header */
+	FORM_OPEN, /* no size in the header */
+	FORM_OLD, /* version 1 */
+	FORM_OLDEST /* version 1 without features */
 };
 
 struct shape {

@@ -160,6 +160,12 @@ static const struct shape shapes[] = {
 	 MADE_ID_ALL, 3000, 1, MADE_CPUS, 0},
 	{"overwritten rings run backwards", FORM_FILE, false, 128, MADE_USUAL,
 	 MADE_ID_ALL | MADE_BACKWARD, 3000, 1, 0, 0},
+	{"version 1", FORM_OLD, false, 72, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 0},
+	{"version 1, big endian, attributes of 64 bytes", FORM_OLD, true, 64,
+	 MADE_USUAL | MADE_IDENTIFIER, 0, 3000, 3, 0, 0},
+	{"version 1 without features", FORM_OLDEST, false, 64, MADE_USUAL, 0, 300, 1, 0, 0},
+	{"version 1 without features, big endian", FORM_OLDEST, true, 64, MADE_USUAL, 0, 300, 1, 0,
+	 0},
 	{"late records", FORM_FILE, false, 128, MADE_USUAL, MADE_ID_ALL, 3000, 1, 0, 10},
 };
 
@@ -320,6 +326,35 @@ static const struct damage damages[] = {
 	{"size 7", 7, 1, "size below 8"},
 	{"too short for its sample", 16, 1, "short"},
 };
+
+/* Files of one recorder have the same ids and attributes; their first samples differ. */
+static void files_of_one_recorder_are_told_apart(void **state)
+{
+	const struct shape *shape = &shapes[0];
+	char *folder = scratch_folder();
+	uint64_t identity[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) { /* the third is the first again */
+		struct made made;
+		struct said said;
+		size_t at = 0;
+		made_new(shape, &made);
+		while (made.data.data[at] != 9)
+			at += (uint8_t)made.data.data[at + 6] | (uint8_t)made.data.data[at + 7] << 8;
+		if (i == 1)
+			made.data.data[at + 8] ^= 1; /* its address */
+		char *path = made_write(&made, folder, SIZE_MAX);
+		struct trace *trace = open_made(path, &said);
+		identity[i] = trace->parts[0]->identity[0];
+		trace_close(trace);
+		mem_free(path);
+		made_release(&made);
+	}
+	assert_true(identity[0] != identity[1]);
+	assert_true(identity[0] == identity[2]);
+	scratch_remove(folder);
+}
 
 /* Attributes that all point to the same ids, more of them than the file has bytes. */
 static void ids_told_again_and_again(void **state)
@@ -544,7 +579,7 @@ static void corpus_counts(void **state)
 	mem_free(file);
 }
 
-enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 4 };
+enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 5 };
 
 int main(void)
 {
@@ -566,6 +601,7 @@ int main(void)
 		ROW(corpus_rows[i].file, corpus_counts, &corpus_rows[i]);
 	ROW("lanes are in order", lanes_in_order, NULL);
 	ROW("ids told again and again", ids_told_again_and_again, NULL);
+	ROW("files of one recorder are told apart", files_of_one_recorder_are_told_apart, NULL);
 	ROW("threads share the walk", threads_share_the_walk, NULL);
 	ROW("cut off in the last record", cut_off, NULL);
 #undef ROW

@@ -560,7 +560,7 @@ static void decoded_fields_agree(const struct tracing_format *format, struct tep
 				 struct made *made)
 {
 	struct slot slots[512];
-	struct layout_input in = {made->bytes, made->size * 8, 0, NULL};
+	struct layout_input in = {.data = made->bytes, .bits = made->size * 8};
 	uint32_t base = format->slot_base[1];
 
 	assert_true(format->nslots <= COUNT(slots));

@@ -45,7 +45,7 @@ static void check_record(const struct tracing *tracing, const struct tracing_for
 			 const uint8_t *record, size_t size)
 {
 	struct slot *slots = mem_new_array(format->nslots + 1, sizeof *slots);
-	struct layout_input in = {record, size * 8, 0, NULL};
+	struct layout_input in = {.data = record, .bits = size * 8};
 	struct buf text = {0};
 
 	if (layout_decode(format->layout, &in, slots)) {

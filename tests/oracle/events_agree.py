@@ -119,10 +119,14 @@ class Seen:
         packet = {}
         if event.stream.cls.supports_packets and event.packet.context_field is not None:
             packet = plain(event.packet.context_field)
-        context = {}
-        for part in (event.common_context_field, event.specific_context_field):
-            if part is not None:
-                context.update(plain(part))
+        contexts = [{} if part is None else plain(part)
+                    for part in (event.common_context_field, event.specific_context_field)]
+        context = dict(contexts[1])
+        for name, value in contexts[0].items():
+            shown, n = name if name not in contexts[1] else "context_" + name, 2
+            while shown != name and (shown in contexts[0] or shown in contexts[1]):
+                shown, n = "context_%s_%u" % (name, n), n + 1
+            context[shown] = value
         fields = plain(event.payload_field) if event.payload_field is not None else {}
         key = (event.name, packet, context, fields)
         self.streams.setdefault(event.stream.name, []).append((time, key))

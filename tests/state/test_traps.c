@@ -39,6 +39,8 @@ enum { X, Y, K, D, S, T };
 	}
 #define NESTED "event K\n k = field/k\n t[7]/x = 4\n t[8]/x = 5\nevent D\n delete t[k]\n"
 #define CHECKPOINTED "event X\n x = y\nevent D\n delete z\nevent S\n z = 1\nevent T\n other = 1\n"
+#define TOTAL \
+	"map m { true = 1, false = 2 }\nevent X\n x = m(y == field/v)\nevent K\n y = field/k\n"
 #define TIES "event X\n p = field/v\n"
 #define ONE_EVENT "event X\n was p = 1\n was p = 2\n"
 
@@ -224,6 +226,16 @@ static struct row {
 	 false,
 	 "none",
 	 4},
+	{"a map that cannot fail closes", TOTAL, {AT(1, K, 5), AT(2, X, 5)}, "x", 3, false, "1", 2},
+	{"and so does one of what differs",
+	 TOTAL,
+	 {AT(1, K, 5), AT(2, X, 5), AT(3, K, 6), AT(4, X, 5)},
+	 "x",
+	 5,
+	 false,
+	 "2",
+	 4},
+	{"of unknown it writes unknown", TOTAL, {AT(2, X, 5)}, "x", 3, false, "unknown", 2},
 	{"19 ties go by stream", TIES, {ON(4, 1, X, 2), ON(4, 0, X, 1)}, "p", 4, false, "2", 4},
 	{"19 just before both",
 	 TIES,

@@ -22,6 +22,18 @@ struct part *trace_add_part(struct trace *trace, const struct reader *reader, co
 	return part;
 }
 
+void part_set_recording(struct trace *trace, struct part *part, enum recording recording,
+			const int64_t *tasks, size_t ntasks)
+{
+	int64_t *kept = ntasks ? arena_array(trace->arena, ntasks, sizeof *kept) : NULL;
+
+	if (ntasks)
+		memcpy(kept, tasks, ntasks * sizeof *kept);
+	part->recording = recording;
+	part->tasks = kept;
+	part->ntasks = ntasks;
+}
+
 uint32_t part_index(const struct trace *trace, const struct part *part)
 {
 	for (uint32_t i = 0; i < trace->nparts; i++)

@@ -38,6 +38,9 @@ struct env_entry {
 	int64_t number;
 };
 
+/* Whose events a recording has: a tracer asked for CPUs has what every thread does there. */
+enum recording { RECORDING_UNKNOWN, RECORDING_CPUS, RECORDING_TASKS };
+
 struct part {
 	const struct reader *reader;
 	const char *path;    /* its folder or file */
@@ -48,6 +51,9 @@ struct part {
 	const struct env_entry *env;
 	size_t nenv;
 	nstime offset; /* asked for by --offset; already in all times */
+	enum recording recording;
+	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
+	size_t ntasks;
 	uint64_t identity[2]; /* digest of the description: changes when its meaning may */
 	void *priv;	      /* the reader's */
 };
@@ -144,6 +150,9 @@ bool trace_has_epoch(const struct trace *trace);
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path);
 struct stream *trace_add_stream(struct trace *trace, const struct part *part, const char *name);
 struct event_class *trace_add_class(struct trace *trace, const struct part *part, const char *name);
+/* Whose events the part has; the numbers are copied, NULL for all but RECORDING_TASKS. */
+void part_set_recording(struct trace *trace, struct part *part, enum recording recording,
+			const int64_t *tasks, size_t ntasks);
 int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 /* The trace takes the source: streams of any part may name it, trace_close() ends it. */
 void trace_add_source(struct trace *trace, struct source *source);

@@ -213,6 +213,42 @@ static void json_env(const struct trace *trace, struct sink *out)
 	sink_char(out, '}');
 }
 
+/* The part that is of tasks, else the first that says what it is of; NULL: none does. */
+static const struct part *telling_part(const struct trace *trace)
+{
+	const struct part *found = NULL;
+
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const struct part *part = trace->parts[i];
+		if (part->recording == RECORDING_TASKS)
+			return part;
+		if (part->recording && !found)
+			found = part;
+	}
+	return found;
+}
+
+static void json_recording(const struct trace *trace, struct sink *out)
+{
+	const struct part *part = telling_part(trace);
+
+	sink_text(out, ",\"recording\":");
+	if (!part) {
+		sink_text(out, "null");
+		return;
+	}
+	if (part->recording == RECORDING_CPUS) {
+		sink_text(out, "{\"of\":\"cpus\"}");
+		return;
+	}
+	sink_text(out, "{\"of\":\"tasks\",\"tasks\":[");
+	for (size_t i = 0; i < part->ntasks; i++) {
+		sink_text(out, i ? "," : "");
+		sink_i64(out, part->tasks[i]);
+	}
+	sink_text(out, "]}");
+}
+
 static void json_streams(const struct info *info, struct sink *out)
 {
 	sink_text(out, ",\"streams\":[");
@@ -277,6 +313,7 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_time(out, info->end);
 	json_clocks(trace, out);
 	json_env(trace, out);
+	json_recording(trace, out);
 	json_streams(info, out);
 	json_classes(trace, out);
 	sink_text(out, ",\"capabilities\":[");
@@ -297,6 +334,26 @@ static void put_time(struct info *info, struct sink *out, nstime t)
 		sink_char(out, '-');
 	else
 		time_add(&info->times, t, out);
+}
+
+enum { TASKS_SHOWN = 8 };
+
+/* Whose events it has, and what follows from that; nothing where the trace does not say it. */
+static void text_recording(const struct part *part, struct sink *out)
+{
+	if (part->recording == RECORDING_CPUS)
+		sink_text(out, "recording  of CPUs, whatever runs there\n");
+	if (part->recording != RECORDING_TASKS)
+		return;
+	sink_text(out, part->ntasks == 1 ? "recording  of task" : "recording  of tasks");
+	for (size_t i = 0; i < part->ntasks && i < TASKS_SHOWN; i++) {
+		sink_text(out, i ? ", " : " ");
+		sink_i64(out, part->tasks[i]);
+	}
+	if (part->ntasks > TASKS_SHOWN)
+		sink_printf(out, " and %zu more", part->ntasks - TASKS_SHOWN);
+	sink_text(out, ": what a CPU does while no recorded thread is seen to run "
+		       "there is unknown\n");
 }
 
 static void text_parts(const struct trace *trace, struct sink *out)
@@ -323,6 +380,7 @@ static void text_parts(const struct trace *trace, struct sink *out)
 				sink_i64(out, part->env[e].number);
 			sink_char(out, '\n');
 		}
+		text_recording(part, out);
 	}
 }
 

@@ -231,7 +231,8 @@ enum root {
 	ROOT_PACKET,
 	ROOT_SECTION,
 	ROOT_EVENT,
-	ROOT_ENV
+	ROOT_ENV,
+	ROOT_RECORDING
 };
 /* A lone name is always of the state. */
 enum root ast_root(const struct ast_path *path);
@@ -248,6 +249,8 @@ enum function {
 	FUNCTION_MAX
 };
 enum function ast_function(const char *name);
+/* Has the map a result for every value, or (`of_boolean`) for true and false? */
+bool map_is_total(const struct map_def *map, bool of_boolean);
 
 /* Checks what needs no other file, of one expression; `block` NULL: of a view or a condition. */
 void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,

@@ -480,6 +480,10 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
 		if (expr->left->kind == EXPR_READ)
 			return expr_check(expr->left, env, failure);
 		break;
+	case EXPR_MAP:
+		if (expr->total)
+			return expr_check(expr->left, env, failure);
+		break;
 	case EXPR_SECTION:
 		return EVAL_VALUE;
 	default:

@@ -54,6 +54,7 @@ struct expr {
 	enum function function;
 	enum failure failure;
 	bool may_view;   /* READ: some attribute of the shape is computed */
+	bool total;      /* MAP: has a result for all that `left` can be */
 	uint32_t index;  /* SECTION, VARIABLE */
 	uint32_t n;      /* names, values or args */
 	unsigned scopes; /* FIELD_GET */

@@ -326,6 +326,8 @@ static const struct expr *compile_path_read(struct compile *compile, const struc
 		return compile_event(compile, path->atoms[1].name);
 	case ROOT_ENV:
 		return compile_env(compile, path->atoms[1].name);
+	case ROOT_RECORDING: /* has() knows it, all else was refused */
+		break;
 	}
 	return failing(compile, FAILURE_FIELD);
 }
@@ -469,6 +471,24 @@ static bool asks_for_class(const struct ast *arg)
 	       strcmp(arg->path->atoms[1].name, "time") != 0;
 }
 
+static bool asks_for_tasks(const struct ast *arg)
+{
+	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_RECORDING;
+}
+
+/* Does the event's part have the events of some threads only? Without a part: does any? */
+static bool is_of_tasks(const struct compile *compile)
+{
+	const struct trace *trace = compile->program->trace;
+
+	if (compile->part)
+		return compile->part->recording == RECORDING_TASKS;
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->recording == RECORDING_TASKS)
+			return true;
+	return false;
+}
+
 static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
 {
 	bool quiet = compile->quiet;
@@ -477,6 +497,8 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	if (asks_for_class(ast->args[0]))
 		return constant(compile,
 				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
+	if (asks_for_tasks(ast->args[0]))
+		return constant(compile, value_bool(is_of_tasks(compile)));
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
@@ -539,6 +561,9 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 		expr->map = find_map(compile, ast->name);
 		if (!expr->map)
 			return failing(compile, FAILURE_MAP);
+		expr->total = map_is_total(expr->map, expr->left->kind == EXPR_EQUAL ||
+							      expr->left->kind == EXPR_IN ||
+							      expr->left->kind == EXPR_HAS);
 	}
 	return expr;
 }

@@ -28,7 +28,8 @@ static uint8_t add_input(struct making *making, const struct plain_input *input)
 
 		if (other->kind == input->kind && other->of == input->of &&
 		    other->slot == input->slot && other->is_signed == input->is_signed &&
-		    other->map == input->map && !a == !b &&
+		    other->map == input->map && other->with == input->with &&
+		    other->unlike == input->unlike && !a == !b &&
 		    (!a || (a->shape == b->shape && a->base == b->base)))
 			return (uint8_t)i;
 	}
@@ -45,7 +46,8 @@ static uint8_t add_input(struct making *making, const struct plain_input *input)
 static uint8_t add_field(struct making *making, const struct field_path *path)
 {
 	const struct field_class *field = path->class;
-	struct plain_input input = {.of = PLAIN_NONE, .is_signed = field->is_signed};
+	struct plain_input input = {
+		.of = PLAIN_NONE, .with = PLAIN_NONE, .is_signed = field->is_signed};
 
 	if (path->scope == SCOPE_PACKET_CONTEXT || path->scope == SCOPE_PACKET_HEADER)
 		return PLAIN_NONE;
@@ -85,9 +87,29 @@ static bool is_early(const struct making *making, uint8_t input)
 	return kind == INPUT_INT || kind == INPUT_CPU || kind == INPUT_READ;
 }
 
+/* A map of a value, or of whether two are equal: an attribute and an integer of the event. */
+static uint8_t add_map(struct making *making, const struct expr *expr)
+{
+	const struct expr *key = expr->left;
+	bool compares = key->kind == EXPR_EQUAL;
+	struct plain_input input = {.kind = INPUT_MAP, .map = expr->map, .with = PLAIN_NONE};
+
+	input.of = input_of(making, compares ? key->left : key);
+	if (input.of == PLAIN_NONE || !is_early(making, input.of))
+		return PLAIN_NONE;
+	if (compares) {
+		input.unlike = key->op == OP_NE;
+		input.with =
+			key->right->kind == EXPR_FIELD ? input_of(making, key->right) : PLAIN_NONE;
+		if (input.with == PLAIN_NONE || making->inputs[input.with].kind != INPUT_INT)
+			return PLAIN_NONE;
+	}
+	return add_input(making, &input);
+}
+
 static uint8_t input_of(struct making *making, const struct expr *expr)
 {
-	struct plain_input input = {.of = PLAIN_NONE};
+	struct plain_input input = {.of = PLAIN_NONE, .with = PLAIN_NONE};
 
 	switch (expr->kind) {
 	case EXPR_FIELD:
@@ -106,12 +128,7 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 			return PLAIN_NONE;
 		return add_input(making, &input);
 	case EXPR_MAP:
-		input.kind = INPUT_MAP;
-		input.map = expr->map;
-		input.of = input_of(making, expr->left);
-		return input.of != PLAIN_NONE && is_early(making, input.of)
-			       ? add_input(making, &input)
-			       : PLAIN_NONE;
+		return add_map(making, expr);
 	default:
 		return PLAIN_NONE;
 	}

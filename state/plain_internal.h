@@ -27,6 +27,8 @@ struct plain_input {
 	enum input_kind kind;
 	uint8_t i;  /* its number */
 	uint8_t of; /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
+	uint8_t with;   /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
+	bool unlike;    /* ... or differs from it */
 	bool is_signed;
 	uint32_t slot;
 	const struct path *path;

@@ -25,23 +25,47 @@ static inline void set_text(struct value *out, const char *text, uint64_t len)
 	out->text = len ? text : "";
 }
 
-static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
-		     struct value *out)
+/* The memo's result for the key, which `number` stands for. */
+static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
+		    const struct value *key, struct env *env, struct value *out)
 {
 	enum failure ignored;
-	struct memo *memo;
 
-	if (key->kind != VALUE_INT || key->negative)
-		return false;
-	memo = &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)];
-	if (!memo->set || memo->key != key->u) {
+	if (!memo->set || memo->key != number) {
 		if (op_map(input->map, key, out, &ignored) != EVAL_VALUE)
 			return false;
 		attrs_keep(program_attrs(env->program), out);
-		*memo = (struct memo){true, key->u, *out};
+		*memo = (struct memo){true, number, *out};
 	}
 	*out = memo->result;
 	return true;
+}
+
+/* A map of whether an attribute is an integer of the event; of one that is unknown: unknown. */
+static bool load_map_of_equal(const struct plain_input *input, const struct plain_loaded *event,
+			      struct env *env, struct value *out)
+{
+	const struct value *a = &event->values[input->of], *b = &event->values[input->with];
+	struct value key;
+
+	if (!(event->had >> input->with & 1))
+		return false;
+	if (a->kind == VALUE_UNKNOWN) {
+		*out = *a;
+		return true;
+	}
+	key = value_bool(values_same(a, b) != input->unlike);
+	return look_up(input, &input->memos[key.b], key.b, &key, env, out);
+}
+
+static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
+		     struct value *out)
+{
+	if (key->kind != VALUE_INT || key->negative)
+		return false;
+	return look_up(input,
+		       &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],
+		       key->u, key, env, out);
 }
 
 static bool load_read(const struct plain_input *input, const struct plain_loaded *event,
@@ -145,10 +169,16 @@ void plain_load_maps(const struct plain *plain, struct env *env, struct plain_lo
 	for (uint32_t k = 0; k < plain->nmaps; k++) {
 		const struct plain_input *input = &plain->maps[k];
 
-		if (out->had >> input->of & 1)
+		if (!(out->had >> input->of & 1))
+			continue;
+		if (input->with == PLAIN_NONE)
 			out->had |= (uint32_t)load_map(input, &out->values[input->of], env,
 						       &out->values[input->i])
 				    << input->i;
+		else
+			out->had |=
+				(uint32_t)load_map_of_equal(input, out, env, &out->values[input->i])
+				<< input->i;
 	}
 }
 

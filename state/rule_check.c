@@ -9,12 +9,12 @@
 
 enum root ast_root(const struct ast_path *path)
 {
-	static const char *const names[] = {NULL,     "field",   "payload", "context",
-					    "packet", "section", "event",   "env"};
+	static const char *const names[] = {NULL,      "field", "payload", "context",  "packet",
+					    "section", "event", "env",     "recording"};
 
 	if (path->natoms < 2 && !path->below)
 		return ROOT_STATE;
-	for (unsigned i = ROOT_FIELD; i <= ROOT_ENV; i++)
+	for (unsigned i = ROOT_FIELD; i <= ROOT_RECORDING; i++)
 		if (path->natoms && !strcmp(path->atoms[0].name, names[i]))
 			return (enum root)i;
 	return ROOT_STATE;
@@ -49,6 +49,20 @@ enum function ast_function(const char *name)
 	const struct function_info *info = find_function(name);
 
 	return info ? info->function : FUNCTION_NONE;
+}
+
+bool map_is_total(const struct map_def *map, bool of_boolean)
+{
+	bool has[2] = {false, false};
+
+	for (size_t i = 0; i < map->nentries; i++) {
+		const struct map_entry *entry = &map->entries[i];
+		if (entry->kind == ENTRY_REST)
+			return true;
+		if (entry->kind == ENTRY_VALUE && entry->match.kind == VALUE_BOOL)
+			has[entry->match.b] = true;
+	}
+	return of_boolean && has[false] && has[true];
 }
 
 struct check {
@@ -108,11 +122,21 @@ static bool asks_for_class(const struct function_info *info, const struct ast *a
 	       arg->path->atoms[1].kind == ATOM_NAME;
 }
 
+static bool asks_for_tasks(const struct function_info *info, const struct ast *ast)
+{
+	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
+
+	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
+	       ast_root(arg->path) == ROOT_RECORDING && arg->path->natoms == 2 &&
+	       !arg->path->below && arg->path->atoms[1].kind == ATOM_NAME &&
+	       !strcmp(arg->path->atoms[1].name, "tasks");
+}
+
 static void check_call(const struct check *at, const struct ast *ast)
 {
 	const struct function_info *info = find_function(ast->name);
 
-	if (asks_for_class(info, ast) && !at->in_view)
+	if ((asks_for_class(info, ast) || asks_for_tasks(info, ast)) && !at->in_view)
 		return;
 	for (uint32_t i = 0; i < ast->nargs; i++)
 		check(at, ast->args[i]);
@@ -134,6 +158,8 @@ static const char *wrong_root(const struct ast_path *path, enum root root, bool 
 		return NULL;
 	if (in_view && root != ROOT_ENV)
 		return "a view reads the state only: it is asked between events";
+	if (root == ROOT_RECORDING)
+		return "expected has(recording/tasks)";
 	if (path->natoms < 2 || path->atoms[1].kind != ATOM_NAME)
 		return "expected '/' and a name after this word";
 	if ((root == ROOT_SECTION || root == ROOT_EVENT || root == ROOT_ENV) && path->natoms != 2)

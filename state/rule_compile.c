@@ -101,11 +101,15 @@ static const struct expr *compile_when(struct compile *compile, const struct sta
 	const struct ast *head = statement->block->when, *own = statement->when;
 	struct ast *args[2];
 	struct ast both = {.kind = AST_BINARY, .op = OP_AND, .args = args, .nargs = 2};
+	const struct expr *first;
 
 	if (!head && !own)
 		return NULL;
 	if (!head || !own)
 		return compile_expr(compile, head ? head : own);
+	first = compile_expr(compile, head);
+	if (expr_is_const(first, VALUE_BOOL)) /* most heads are decided by the trace */
+		return first->value.b ? compile_expr(compile, own) : first;
 	args[0] = statement->block->when;
 	args[1] = statement->when;
 	return compile_expr(compile, &both);

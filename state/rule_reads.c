@@ -159,6 +159,25 @@ static bool reads_any(const struct analysis *analysis, const struct ast *ast)
 	return false;
 }
 
+static bool is_boolean(const struct ast *ast)
+{
+	return (ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE)) ||
+	       ast->kind == AST_IN ||
+	       (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_HAS);
+}
+
+/* A map with a result for all that it may be given; so are all others of that name. */
+static bool is_total_map(const struct rules *rules, const struct ast *ast)
+{
+	if (ast->kind != AST_CALL || ast_function(ast->name) != FUNCTION_NONE)
+		return false;
+	for (size_t i = 0; i < rules->nmaps; i++)
+		if (!strcmp(rules->maps[i]->name, ast->name) &&
+		    !map_is_total(rules->maps[i], is_boolean(ast->args[0])))
+			return false;
+	return true;
+}
+
 /* May it fail depending on what is read? A path fails only by its keys. */
 static bool may_fail(const struct analysis *analysis, const struct ast *ast)
 {
@@ -170,9 +189,7 @@ static bool may_fail(const struct analysis *analysis, const struct ast *ast)
 				return true;
 		return false;
 	}
-	if ((ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE)) ||
-	    ast->kind == AST_IN ||
-	    (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_HAS)) {
+	if (is_boolean(ast) || is_total_map(analysis->rules, ast)) {
 		for (uint32_t i = 0; i < ast->nargs; i++)
 			if (may_fail(analysis, ast->args[i]))
 				return true;

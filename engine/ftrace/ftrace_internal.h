@@ -310,6 +310,7 @@ void cmdlines_fields(const struct event_class *class, const uint8_t *line, size_
 		     struct slot *slots);
 
 /* maps.c */
+void ftrace_find_recording(struct ftrace_file *file); /* once all options are read */
 bool ftrace_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
 		 void *arg, struct error *err);
 

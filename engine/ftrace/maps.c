@@ -3,6 +3,7 @@
  *
  *     PROCMAPS   "PID COUNT NAME\n", then COUNT lines "START END FILE", all numbers hexadecimal
  */
+#include "engine/base/mem.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <stdlib.h>
@@ -53,6 +54,23 @@ static bool map_line(const char **line, char *name, size_t room, uint64_t *start
 	name[rest] = 0;
 	*line += len + ((*line)[len] == '\n');
 	return true;
+}
+
+/* trace-cmd writes PROCMAPS only of processes to which it narrowed the recording (-P, -F). */
+void ftrace_find_recording(struct ftrace_file *file)
+{
+	int64_t *tasks = mem_new_array(file->nprocmaps, sizeof *tasks);
+	size_t n = 0;
+	char *end;
+
+	for (size_t i = 0; i < file->nprocmaps; i++) {
+		uint64_t pid = strtoull(file->procmaps[i], &end, 16);
+		if (end != file->procmaps[i] && pid <= INT32_MAX)
+			tasks[n++] = (int64_t)pid;
+	}
+	if (n)
+		part_set_recording(file->trace, file->part, RECORDING_TASKS, tasks, n);
+	mem_free(tasks);
 }
 
 static void process_maps(const char *text, map_taker *each, void *arg)

@@ -83,6 +83,7 @@ void ftrace_finish(struct ftrace_file *file)
 	file->part->identity[1] = hash.high64;
 	file->part->env = file->env;
 	file->part->nenv = file->nenv;
+	ftrace_find_recording(file);
 }
 
 /* What stamps of these clocks of the kernel are, where that is not ns (Documentation/trace). */

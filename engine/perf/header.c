@@ -142,6 +142,10 @@ static void order_ids(struct perf_part *part)
 		if (last && last->id == part->ids[i].id) {
 			if (last->cpu < 0)
 				last->cpu = part->ids[i].cpu;
+			if (!last->has_tid && part->ids[i].has_tid) {
+				last->has_tid = true;
+				last->tid = part->ids[i].tid;
+			}
 			continue;
 		}
 		part->ids[n++] = part->ids[i];
@@ -282,6 +286,8 @@ static void read_id_index(struct perf_part *part, const struct perf_record *rec)
 		const uint8_t *p = rec->bytes + 16 + i * 32;
 		uint64_t buffer = get64(p + 8, part->swap), cpu = get64(p + 16, part->swap);
 		perf_add_id(part, get64(p, part->swap), UINT32_MAX);
+		part->ids[part->nids - 1].has_tid = true;
+		part->ids[part->nids - 1].tid = (int32_t)get64(p + 24, part->swap);
 		if (buffer < CPUS_MOST && buffer + 1 > part->nbuffers)
 			part->nbuffers = (uint32_t)buffer + 1;
 		if (cpu >= CPUS_MOST)
@@ -369,6 +375,9 @@ static void take_metadata(struct opening *o, const struct perf_record *rec)
 		break;
 	case PERF_ID_INDEX:
 		read_id_index(part, rec);
+		break;
+	case PERF_THREAD_MAP:
+		perf_read_thread_map(part, rec->bytes, rec->size);
 		break;
 	default:
 		break;
@@ -731,6 +740,7 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 			tracing_syscalls(part->tracing, part->arch);
 		perf_name_events(part);
 		describe(&o);
+		perf_find_recording(part);
 		ok = perf_add_classes(part, err) && perf_add_streams(part, err);
 	}
 	mem_free(o.renamings);
@@ -751,5 +761,6 @@ void perf_close(struct part *part)
 	mem_free(perf->sources);
 	mem_free(perf->env);
 	mem_free(perf->build_ids);
+	mem_free(perf->tasks);
 	mem_free(perf);
 }

@@ -3,6 +3,7 @@
  *
  *     header.c    file, pipe or directory → attributes, features, ids: struct perf_part
  *     features.c  what the recorder tells of its machine and itself
+ *     whose.c     is it of CPUs or of tasks?
  *     records.c   one record: its size, event id, time and CPU; all records of a part in file order
  *     spill.c     compressed records → one decompressed copy per file
  *     keep.c      such a copy, kept for later runs
@@ -55,6 +56,7 @@ enum perf_type {
 	PERF_ID_INDEX = 69,
 	PERF_AUXTRACE_INFO = 70,
 	PERF_AUXTRACE = 71,
+	PERF_THREAD_MAP = 73,
 	PERF_EVENT_UPDATE = 78,
 	PERF_TIME_CONV = 79,
 	PERF_HEADER_FEATURE = 80,
@@ -100,6 +102,7 @@ enum perf_read_bit {
 	READ_LOST = 1 << 4
 };
 
+#define ATTR_ENABLE_ON_EXEC (UINT64_C(1) << 12)
 #define ATTR_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 #define ATTR_USE_CLOCKID (UINT64_C(1) << 25)
 #define ATTR_WRITE_BACKWARD (UINT64_C(1) << 27)
@@ -182,6 +185,8 @@ struct perf_id { /* one open event: of one attribute on one CPU or thread */
 	uint64_t id;
 	uint32_t attr; /* UINT32_MAX: an id that only ID_INDEX knows */
 	int32_t cpu;   /* ID_INDEX; -1 unknown */
+	bool has_tid;
+	int32_t tid; /* ID_INDEX: the thread that it was opened on, -1: whatever runs there */
 };
 
 struct perf_source {
@@ -215,6 +220,9 @@ struct perf_part {
 	uint64_t id_first, id_span;
 	struct perf_plains plains;
 	bool has_id_index;
+	bool map_of_cpus, map_of_tasks; /* THREAD_MAP: events were opened on these */
+	int64_t *tasks;                 /* sorted once opened */
+	size_t ntasks, tasks_capacity;
 	uint32_t nbuffers; /* ring buffers that ID_INDEX tells apart, 0 unknown */
 	int32_t most_cpu;  /* greatest CPU that is known of, -1 none */
 	struct perf_source *sources;
@@ -309,6 +317,11 @@ bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, ui
 void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr);
 void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
 		       uint64_t off);
+
+/* whose.c */
+void perf_add_task(struct perf_part *part, int64_t tid);
+void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size);
+void perf_find_recording(struct perf_part *part); /* once ids and features are known */
 
 /* spill.c */
 /* Adds a decompressed copy of source i's compressed records, if it has any. */

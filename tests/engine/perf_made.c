@@ -109,7 +109,7 @@ static void put_round(struct buf *to, const struct shape *shape)
 	end_record(to, shape, begin_record(to, shape, 68, 0));
 }
 
-static void put_id_index(struct buf *to, const struct shape *shape)
+static void put_id_index(struct buf *to, const struct shape *shape, const struct made_whose *whose)
 {
 	size_t at = begin_record(to, shape, 69, 0);
 
@@ -118,8 +118,42 @@ static void put_id_index(struct buf *to, const struct shape *shape)
 		put(to, 500 + i, 8, shape->big);
 		put(to, i, 8, shape->big);
 		put(to, UINT64_MAX, 8, shape->big);
-		put(to, UINT64_MAX, 8, shape->big);
+		put(to, (uint64_t)(int64_t)(whose->opened_on ? whose->opened_on : -1), 8,
+		    shape->big);
 	}
+	end_record(to, shape, at);
+}
+
+static void put_thread_map(struct buf *to, const struct shape *shape, int32_t tid)
+{
+	size_t at = begin_record(to, shape, 73, 0);
+
+	put(to, 1, 8, shape->big);
+	put(to, (uint64_t)(int64_t)tid, 8, shape->big);
+	buf_add(to, "maker\0\0\0\0\0\0\0\0\0\0", 16);
+	end_record(to, shape, at);
+}
+
+/* A feature of a pipe: the number of words, each with its length in front. */
+static void put_command(struct buf *to, const struct shape *shape, const char *command)
+{
+	size_t at = begin_record(to, shape, 80, 0), count;
+	uint32_t words = 0;
+
+	put(to, 11, 8, shape->big);
+	count = to->len;
+	put(to, 0, 4, shape->big);
+	for (const char *word = command; *word; words++) {
+		size_t len = strcspn(word, " ");
+
+		put(to, len + 1, 4, shape->big);
+		buf_add(to, word, len);
+		buf_add_char(to, 0);
+		word += len + (word[len] == ' ');
+	}
+	made_set(to, count, words, 4, shape->big);
+	while (to->len % 8)
+		buf_add_char(to, 0);
 	end_record(to, shape, at);
 }
 
@@ -222,16 +256,27 @@ static void put_head(struct made *made)
 
 void made_new(const struct shape *shape, struct made *made)
 {
+	static const struct made_whose nothing_said;
+
+	made_new_of(shape, &nothing_said, made);
+}
+
+void made_new_of(const struct shape *shape, const struct made_whose *whose, struct made *made)
+{
 	struct buf samples;
 
-	*made = (struct made){.shape = shape};
+	*made = (struct made){.shape = shape, .whose = whose};
 	make_rounds(made);
 	if (shape->form == FORM_ZSTD)
 		compress(made);
 	samples = made->data;
 	made->data = (struct buf){0};
 	if (shape->id_index)
-		put_id_index(&made->data, shape);
+		put_id_index(&made->data, shape, whose);
+	if (whose->map_of)
+		put_thread_map(&made->data, shape, whose->map_of);
+	if (whose->command)
+		put_command(&made->data, shape, whose->command);
 	put_comm(&made->data, shape, 77);
 	add_want(made, NSTIME_MIN, -1, 77);
 	buf_add(&made->data, samples.data, samples.len);

@@ -23,6 +23,7 @@ enum {
 	MADE_CPUS = 3,
 	MADE_ROUND = 50 /* samples between round marks */
 };
+#define MADE_ENABLE_ON_EXEC (UINT64_C(1) << 12)
 #define MADE_ID_ALL (UINT64_C(1) << 18)
 #define MADE_BACKWARD (UINT64_C(1) << 27)
 
@@ -48,6 +49,12 @@ struct shape {
 	uint32_t late;     /* every so many-th sample comes behind its successor; 0 never */
 };
 
+struct made_whose { /* what a file says of whom it records */
+	int32_t opened_on;   /* the thread that ID_INDEX says its buffers are of, 0: all */
+	int32_t map_of;      /* the thread that a THREAD_MAP names, -1: all; 0: there is none */
+	const char *command; /* of the recorder, words with one blank between; in pipes */
+};
+
 struct want { /* one event of the list */
 	nstime time;
 	int32_t cpu; /* -1: nothing tells it */
@@ -56,6 +63,7 @@ struct want { /* one event of the list */
 
 struct made {
 	const struct shape *shape;
+	const struct made_whose *whose;
 	struct buf head, data, parts[MADE_CPUS];
 	struct want *wants;
 	size_t nwants, capacity;
@@ -63,6 +71,7 @@ struct made {
 
 /* Makes the file in memory; end it with made_release(). */
 void made_new(const struct shape *shape, struct made *made);
+void made_new_of(const struct shape *shape, const struct made_whose *whose, struct made *made);
 void made_release(struct made *made);
 /* Writes the first `size` bytes into `folder`; the path is the caller's. */
 char *made_write(const struct made *made, const char *folder, size_t size);

@@ -410,6 +410,9 @@ static void maps_of_processes_and_kernel(void **state)
 	assert_int_equal(seen.maps, 1);
 	assert_true(seen.map.pid == 0x2a && seen.map.start == 0x7f0000 && seen.map.len == 0x2000);
 	assert_string_equal(seen.name, "/lib/libc.so.6");
+	assert_int_equal(opened.trace->parts[0]->recording, RECORDING_TASKS);
+	assert_int_equal(opened.trace->parts[0]->ntasks, 1);
+	assert_int_equal(opened.trace->parts[0]->tasks[0], 0x2a);
 	opened_release(&opened);
 	made_release(&made);
 }

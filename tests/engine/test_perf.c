@@ -579,7 +579,98 @@ static void corpus_counts(void **state)
 	mem_free(file);
 }
 
-enum { TESTS = COUNT(shapes) + COUNT(growing) + COUNT(damages) + COUNT(corpus_rows) + 5 };
+/* What a recording is of: the first that the file has decides, ids before the map. */
+static const struct recording_row {
+	const char *name;
+	uint32_t id_index;
+	struct made_whose whose;
+	enum recording recording;
+	int64_t task; /* 0: none is named */
+} recordings[] = {
+	{"recording: nothing says whose", 0, {0}, RECORDING_UNKNOWN, 0},
+	{"recording: ids opened on a thread", 2, {.opened_on = 41}, RECORDING_TASKS, 41},
+	{"recording: ids opened on all", 2, {0}, RECORDING_CPUS, 0},
+	{"recording: ids before the map", 2, {.map_of = 41}, RECORDING_CPUS, 0},
+	{"recording: the map names a thread", 0, {.map_of = 42}, RECORDING_TASKS, 42},
+	{"recording: the map before the command",
+	 0,
+	 {.map_of = -1, .command = "/bin/perf record -p 9"},
+	 RECORDING_CPUS,
+	 0},
+	{"recording: the command has all CPUs",
+	 0,
+	 {.command = "/bin/perf record -ag sleep 1"},
+	 RECORDING_CPUS,
+	 0},
+	{"recording: the command names a process",
+	 0,
+	 {.command = "perf record -e x --pid=9"},
+	 RECORDING_TASKS,
+	 0},
+	{"recording: the recorded command has the option",
+	 0,
+	 {.command = "perf record -- ls -a"},
+	 RECORDING_UNKNOWN,
+	 0},
+	{"recording: another command", 0, {.command = "perf trace -a"}, RECORDING_UNKNOWN, 0},
+};
+
+static void of_whom(const struct shape *shape, const struct recording_row *row)
+{
+	char *folder = scratch_folder();
+	const struct part *part;
+	struct made made;
+	struct said said;
+
+	made_new_of(shape, &row->whose, &made);
+	char *path = made_write(&made, folder, SIZE_MAX);
+	struct trace *trace = open_made(path, &said);
+	part = trace->parts[0];
+	assert_int_equal(part->recording, row->recording);
+	assert_int_equal(part->ntasks, row->task != 0);
+	if (part->ntasks)
+		assert_int_equal(part->tasks[0], row->task);
+	trace_close(trace);
+	mem_free(path);
+	made_release(&made);
+	scratch_remove(folder);
+}
+
+static void says_whose(void **state)
+{
+	const struct recording_row *row = *state;
+	struct shape shape = {.name = row->name,
+			      .form = FORM_PIPE,
+			      .attr_bytes = 128,
+			      .sample_type = MADE_USUAL | MADE_IDENTIFIER,
+			      .flags = MADE_ID_ALL,
+			      .samples = 10,
+			      .nattrs = 1,
+			      .id_index = row->id_index};
+
+	of_whom(&shape, row);
+	shape.big = true;
+	of_whom(&shape, row);
+}
+
+static void begins_with_a_command(void **state)
+{
+	static const struct recording_row row = {.recording = RECORDING_TASKS};
+	static const struct shape shape = {.form = FORM_FILE,
+					   .attr_bytes = 64,
+					   .sample_type = MADE_USUAL,
+					   .flags = MADE_ID_ALL | MADE_ENABLE_ON_EXEC,
+					   .samples = 10,
+					   .nattrs = 1};
+
+	(void)state;
+	of_whom(&shape, &row);
+}
+
+enum {
+	TESTS = COUNT(recordings) + COUNT(shapes) + COUNT(growing) + COUNT(damages) +
+		COUNT(corpus_rows) + 6
+};
 
 int main(void)
 {
@@ -599,6 +690,9 @@ int main(void)
 		ROW(damages[i].name, bad_size, &damages[i]);
 	for (size_t i = 0; i < COUNT(corpus_rows); i++)
 		ROW(corpus_rows[i].file, corpus_counts, &corpus_rows[i]);
+	for (size_t i = 0; i < COUNT(recordings); i++)
+		ROW(recordings[i].name, says_whose, &recordings[i]);
+	ROW("recording: events began with a command", begins_with_a_command, NULL);
 	ROW("lanes are in order", lanes_in_order, NULL);
 	ROW("ids told again and again", ids_told_again_and_again, NULL);
 	ROW("files of one recorder are told apart", files_of_one_recorder_are_told_apart, NULL);

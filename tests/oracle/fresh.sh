@@ -30,6 +30,18 @@ record() # NAME OPTION...
 	fi
 }
 
+tasks() # NAME OPTION...: of the processes alone, not of the CPUs
+{
+	name=$1
+	shift
+	mkdir -p "$folder/$name"
+	if perf record -q "$@" -o "$folder/$name/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
+		try "$here/tasks_agree.py" "$yore" "$folder/$name/perf.data"
+	else
+		echo "fresh.sh: skipped: perf record $* is refused here"
+	fi
+}
+
 instance=/sys/kernel/tracing/instances/yore-oracle-$$
 
 pages() # what trace-cmd restore needs of tracefs: format files, names
@@ -70,6 +82,8 @@ else
 	fi
 	record fresh-chains -g -e sched:sched_switch -e cpu-clock
 	record fresh-zstd -z --synth=task -e sched:sched_switch -e sched:sched_waking
+	tasks fresh-tasks -e 'sched:*'
+	tasks fresh-calls -e sched:sched_switch -e raw_syscalls:sys_enter -e cpu-clock
 fi
 
 if ! command -v trace-cmd >/dev/null; then

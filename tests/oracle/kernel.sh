@@ -28,6 +28,8 @@ if [ -d "$corpus/perf-data" ]; then
 			[ ! -e "$file" ] || say "$here/sched_agree.py" "$yore" perf "$file"
 		done
 	done
+	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
+		"$corpus/perf-data/mixed-attrs/perf.data"
 	say "$here/stats_agree.py" "$yore" "$corpus"/perf-data/[!c]*/perf.data
 	say "$here/aux_agree.py" "$yore" "$corpus/perf-data/synth-intel-pt/perf.data"
 else

@@ -25,15 +25,23 @@ static bool decoder_fields(struct decoder *decoder, const struct batch *batch, u
 
 static const struct reader fake_format = {.format = "fake", .decoder_fields = decoder_fields};
 
-static struct field_class *payload_of(struct arena *arena, const struct fake_class *from)
+static bool is_context(const char *field)
 {
-	struct field_class *payload = arena_alloc(arena, sizeof *payload);
+	return field && field[0] == '@';
+}
 
-	payload->kind = FIELD_STRUCT;
-	payload->align = 1;
-	payload->members = arena_array(arena, FAKE_FIELDS, sizeof *payload->members);
-	for (uint32_t i = 0; i < FAKE_FIELDS && from->fields[i]; i++) {
+/* Fields [first, last) of the class. */
+static struct field_class *scope_of(struct arena *arena, const struct fake_class *from,
+				    uint32_t first, uint32_t last)
+{
+	struct field_class *scope = arena_alloc(arena, sizeof *scope);
+
+	scope->kind = FIELD_STRUCT;
+	scope->align = 1;
+	scope->members = arena_array(arena, FAKE_FIELDS, sizeof *scope->members);
+	for (uint32_t i = first; i < last; i++) {
 		struct field_class *class = arena_alloc(arena, sizeof *class);
+		struct member *member = &scope->members[scope->nmembers++];
 		bool text = from->fields[i][0] == '$';
 
 		*class = (struct field_class){.kind = text ? FIELD_STRING : FIELD_INT,
@@ -41,12 +49,28 @@ static struct field_class *payload_of(struct arena *arena, const struct fake_cla
 					      .bits = text ? 0 : 64,
 					      .base = 10,
 					      .clock = -1,
-					      .slot = i};
-		payload->members[i].name = payload->members[i].written = from->fields[i] + text;
-		payload->members[i].class = class;
-		payload->nmembers++;
+					      .slot = i - first};
+		member->name = member->written =
+			from->fields[i] + (text || is_context(from->fields[i]));
+		member->class = class;
 	}
-	return payload;
+	return scope;
+}
+
+static void add_scopes(struct arena *arena, const struct fake_class *from,
+		       struct event_class *class)
+{
+	uint32_t first = 0, last;
+
+	while (first < FAKE_FIELDS && is_context(from->fields[first]))
+		first++;
+	for (last = first; last < FAKE_FIELDS && from->fields[last]; last++)
+		;
+	if (first)
+		class->scope[SCOPE_EVENT_CONTEXT] = scope_of(arena, from, 0, first);
+	class->scope[SCOPE_PAYLOAD] = scope_of(arena, from, first, last);
+	class->slot_base[SCOPE_PAYLOAD] = first;
+	class->nslots = last;
 }
 
 static void make_trace(struct fake_trace *fake, uint32_t nstreams, const struct fake_class *classes,
@@ -68,8 +92,7 @@ static void make_trace(struct fake_trace *fake, uint32_t nstreams, const struct 
 	for (size_t i = 0; i < nclasses; i++) {
 		struct event_class *class = trace_add_class(trace, part, classes[i].name);
 
-		class->scope[SCOPE_PAYLOAD] = payload_of(trace->arena, &classes[i]);
-		class->nslots = class->scope[SCOPE_PAYLOAD]->nmembers;
+		add_scopes(trace->arena, &classes[i], class);
 	}
 }
 
@@ -101,7 +124,7 @@ static void make_item(struct fake_trace *fake, size_t i, const struct fake_event
 		struct slot *slot = &fake->slots[i * FAKE_FIELDS + f];
 
 		slot->u = from->numbers[f];
-		if (item->class->scope[SCOPE_PAYLOAD]->members[f].class->kind == FIELD_STRING) {
+		if (fake->classes[from->class].fields[f][0] == '$') {
 			slot->bytes = (const uint8_t *)from->texts[f];
 			slot->n = strlen(from->texts[f]);
 		}
@@ -226,6 +249,7 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 
 	fake->feed.ops = &fake_ops;
 	fake->feed.trace = &fake->trace;
+	fake->classes = classes;
 	make_trace(fake, nstreams, classes, nclasses);
 	fake->nitems = nevents;
 	fake->items = mem_new_array(nevents, sizeof *fake->items);

@@ -12,7 +12,8 @@ enum { FAKE_FIELDS = 6 };
 
 struct fake_class {
 	const char *name;
-	const char *fields[FAKE_FIELDS]; /* "v": unsigned; "$name": a string */
+	/* "v": unsigned; "$name": a string; "@tid", in front of others: unsigned, of the context */
+	const char *fields[FAKE_FIELDS];
 };
 
 struct fake_event {
@@ -31,6 +32,7 @@ struct fake_trace {
 	struct feed_item *items; /* in order */
 	struct slot *slots;      /* FAKE_FIELDS per item */
 	size_t nitems;
+	const struct fake_class *classes; /* borrowed while it is made */
 	uint64_t given; /* items that cursors gave */
 };
 

@@ -32,12 +32,18 @@ noinst_PROGRAMS += %D%/real_shards
 %C%_real_shards_SOURCES = %D%/real_shards.c %D%/dump_cells.c %D%/dump_cells.h
 %C%_real_shards_LDADD = $(STATE_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_linux
+%C%_test_linux_SOURCES = %D%/test_linux.c %D%/all_ways.c %D%/all_ways.h \
+	%D%/fake_trace.c %D%/fake_trace.h
+%C%_test_linux_LDADD = $(STATE_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_traps
 noinst_PROGRAMS += %D%/real_state
-%C%_test_traps_SOURCES = %D%/test_traps.c %D%/fake_trace.c %D%/fake_trace.h
+%C%_test_traps_SOURCES = %D%/test_traps.c %D%/all_ways.c %D%/all_ways.h \
+	%D%/fake_trace.c %D%/fake_trace.h
 %C%_test_traps_LDADD = $(STATE_TEST_LDADD)
 %C%_real_state_SOURCES = %D%/real_state.c
 %C%_real_state_LDADD = $(STATE_TEST_LDADD)
 dist_check_SCRIPTS += %D%/real_state.sh %D%/real_shards.sh %D%/shards.sh %D%/sketches.sh
 EXTRA_DIST += %D%/real_traces.sh
-dist_check_SCRIPTS += %D%/requirements.py
+dist_check_SCRIPTS += %D%/requirements.py %D%/woken.py

@@ -4,14 +4,12 @@
  * Each row is a rule set, events, and a question with its answer. It is asked by replay, by the
  * backward pass, and from a checkpoint: all must say the same.
  */
-#include "engine/base/mem.h"
-#include "state/state_internal.h"
 #include "tests/harness.h"
-#include "tests/state/fake_trace.h"
+#include "tests/state/all_ways.h"
 
 #include <string.h>
 
-enum { MAX_EVENTS = 8, NEVER = -1 /* since is null */ };
+enum { MAX_EVENTS = 8, NEVER = SINCE_NEVER };
 
 static const struct fake_class classes[] = {{"X", {"v"}},  {"Y", {NULL}}, {"K", {"k"}},
 					    {"D", {NULL}}, {"S", {NULL}}, {"T", {NULL}}};
@@ -41,6 +39,8 @@ enum { X, Y, K, D, S, T };
 	}
 #define NESTED "event K\n k = field/k\n t[7]/x = 4\n t[8]/x = 5\nevent D\n delete t[k]\n"
 #define CHECKPOINTED "event X\n x = y\nevent D\n delete z\nevent S\n z = 1\nevent T\n other = 1\n"
+#define TOTAL \
+	"map m { true = 1, false = 2 }\nevent X\n x = m(y == field/v)\nevent K\n y = field/k\n"
 #define TIES "event X\n p = field/v\n"
 #define ONE_EVENT "event X\n was p = 1\n was p = 2\n"
 
@@ -226,6 +226,16 @@ static struct row {
 	 false,
 	 "none",
 	 4},
+	{"a map that cannot fail closes", TOTAL, {AT(1, K, 5), AT(2, X, 5)}, "x", 3, false, "1", 2},
+	{"and so does one of what differs",
+	 TOTAL,
+	 {AT(1, K, 5), AT(2, X, 5), AT(3, K, 6), AT(4, X, 5)},
+	 "x",
+	 5,
+	 false,
+	 "2",
+	 4},
+	{"of unknown it writes unknown", TOTAL, {AT(2, X, 5)}, "x", 3, false, "unknown", 2},
 	{"19 ties go by stream", TIES, {ON(4, 1, X, 2), ON(4, 0, X, 1)}, "p", 4, false, "2", 4},
 	{"19 just before both",
 	 TIES,
@@ -248,41 +258,6 @@ static size_t count_events(const struct row *row)
 	return count;
 }
 
-static void ask(const struct row *row, struct fake_trace *trace, struct rules *rules,
-		enum force force)
-{
-	struct state_options options = {.rules = rules};
-	struct moment moment = {row->t, row->before}, end = {1000, false};
-	struct query *query;
-	struct answers answers;
-	struct buf text = {0};
-	struct state *state;
-	struct error err;
-
-	assert_true(state_over_feed(&trace->feed, &options, &state, &err));
-	state->spacing = state->share = 0;
-	state->limits.rounds = 100;
-	if (force == FORCE_CHECKPOINT || force == FORCE_NONE) { /* leaves checkpoints */
-		assert_true(state_at(state, &end, 1, NULL, 0, false, &answers, &err));
-		answers_release(&answers);
-	}
-	state->force = force;
-	assert_true(query_parse(row->path, &query, &err));
-	assert_true(state_at(state, &moment, 1, (const struct query *const *)&query, 1, true,
-			     &answers, &err));
-	assert_int_equal(answers.count, 1);
-	if (answers.items[0].value.kind <= VALUE_NONE)
-		buf_add_text(&text, answers.items[0].value.kind == VALUE_NONE ? "none" : "unknown");
-	else
-		value_add_key(&answers.items[0].value, &text);
-	assert_string_equal(buf_text(&text), row->value);
-	assert_true(answers.items[0].since == (row->since == NEVER ? NSTIME_MIN : row->since));
-	buf_release(&text);
-	answers_release(&answers);
-	query_free(query);
-	state_close(state);
-}
-
 static void all_ways(void **state)
 {
 	const struct row *row = *state;
@@ -293,10 +268,8 @@ static void all_ways(void **state)
 
 	if (!rules_add(rules, "trap.rules", row->rules, strlen(row->rules), &err))
 		fail_msg("%s", err.text);
-	ask(row, trace, rules, FORCE_REPLAY);
-	ask(row, trace, rules, FORCE_BACKWARD);
-	ask(row, trace, rules, FORCE_CHECKPOINT);
-	ask(row, trace, rules, FORCE_NONE);
+	ask_all_ways(trace, rules,
+		     &(struct asked){row->path, row->t, row->before, row->value, row->since});
 	rules_free(rules);
 	fake_trace_free(trace);
 }

@@ -1,0 +1,161 @@
+/*
+ * whose.c - whether a recording is of CPUs or of tasks, by what the file says of itself
+ *
+ *     source                        CPUs (-a, -C, --cgroup)       tasks (a command, -p, -t, -u)
+ *     ID_INDEX, thread of an id     -1                            the thread it was opened on
+ *     THREAD_MAP                    -1                            these threads
+ *     attribute, enable_on_exec     not set                       set for a command
+ *     command line                  -a, -C without the right one  -p, -t, -u, a command
+ *
+ * The first source that the file has decides. attr.inherit says nothing: perf sets it for CPUs as
+ * well. tools/perf/util/{synthetic-events,evsel,target}.c. A file has several kinds of events where
+ * a hardware trace of tasks comes with sideband of all CPUs: tracepoints count before others, as
+ * rules read these.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/perf_internal.h"
+
+#include <stdlib.h>
+
+void perf_add_task(struct perf_part *part, int64_t tid)
+{
+	part->tasks =
+		mem_grow(part->tasks, part->ntasks, &part->tasks_capacity, sizeof *part->tasks);
+	part->tasks[part->ntasks++] = tid;
+}
+
+/* {number of threads, {thread, 16 bytes of its name} ...}; -1 stands for all. */
+void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size)
+{
+	enum { ENTRIES_AT = 16, ENTRY = 24 };
+	uint64_t n = size >= ENTRIES_AT ? get64(bytes + 8, part->swap) : 0;
+
+	for (uint64_t i = 0; i < n && i < (size - ENTRIES_AT) / ENTRY; i++) {
+		int64_t tid = (int64_t)get64(bytes + ENTRIES_AT + i * ENTRY, part->swap);
+
+		part->map_of_cpus = part->map_of_cpus || tid < 0;
+		part->map_of_tasks = part->map_of_tasks || tid >= 0;
+		if (tid >= 0)
+			perf_add_task(part, tid);
+	}
+}
+
+static bool is_tracepoint(const struct perf_part *part, const struct perf_id *id)
+{
+	return id->attr < part->nattrs && part->attrs[id->attr]->type == 2;
+}
+
+static enum recording by_ids(const struct perf_part *part)
+{
+	enum recording all = RECORDING_UNKNOWN, tracepoints = RECORDING_UNKNOWN;
+
+	for (size_t i = 0; i < part->nids; i++) {
+		const struct perf_id *id = &part->ids[i];
+		enum recording own = id->tid < 0 ? RECORDING_CPUS : RECORDING_TASKS;
+
+		if (!id->has_tid)
+			continue;
+		all = own > all ? own : all;
+		if (is_tracepoint(part, id) && own > tracepoints)
+			tracepoints = own;
+	}
+	return tracepoints ? tracepoints : all;
+}
+
+static enum recording by_attributes(const struct perf_part *part)
+{
+	for (size_t i = 0; i < part->nattrs; i++)
+		if (part->attrs[i]->flags & ATTR_ENABLE_ON_EXEC)
+			return RECORDING_TASKS;
+	return RECORDING_UNKNOWN;
+}
+
+/* The next word of the line, which is moved behind it; "" at its end. */
+static size_t next_word(const char **line)
+{
+	*line += strspn(*line, " ");
+	return strcspn(*line, " ");
+}
+
+static bool is_word(const char *word, size_t len, const char *text)
+{
+	return strlen(text) == len && !memcmp(word, text, len);
+}
+
+static bool begins_with(const char *word, size_t len, const char *text)
+{
+	return len >= strlen(text) && !memcmp(word, text, strlen(text));
+}
+
+static enum recording by_option(const char *word, size_t len)
+{
+	static const char *const tasks[] = {"--pid", "--tid", "--uid", "-p", "-t", "-u"};
+	bool is_long = begins_with(word, len, "--");
+
+	if (is_word(word, len, "--all-cpus") || (!is_long && begins_with(word, len, "-a")))
+		return RECORDING_CPUS;
+	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+		if (begins_with(word, len, tasks[i]))
+			return RECORDING_TASKS;
+	return RECORDING_UNKNOWN;
+}
+
+/* `perf record ...` up to "--". Words that are values of options cannot be told from a command. */
+static enum recording by_command_line(const struct perf_part *part)
+{
+	const char *line = "";
+	size_t len;
+
+	for (size_t i = 0; i < part->nenv; i++)
+		if (!strcmp(part->env[i].name, "cmdline") && part->env[i].text)
+			line = part->env[i].text;
+	len = next_word(&line);
+	line += len;
+	len = next_word(&line);
+	if (!is_word(line, len, "record"))
+		return RECORDING_UNKNOWN;
+	for (line += len; (len = next_word(&line)) && !is_word(line, len, "--"); line += len) {
+		enum recording found = by_option(line, len);
+
+		if (found)
+			return found;
+	}
+	return RECORDING_UNKNOWN;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void order_tasks(struct perf_part *part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < part->nids; i++)
+		if (part->ids[i].has_tid && part->ids[i].tid >= 0)
+			perf_add_task(part, part->ids[i].tid);
+	if (part->ntasks)
+		qsort(part->tasks, part->ntasks, sizeof *part->tasks, by_number);
+	for (size_t i = 0; i < part->ntasks; i++)
+		if (!n || part->tasks[n - 1] != part->tasks[i])
+			part->tasks[n++] = part->tasks[i];
+	part->ntasks = n;
+}
+
+void perf_find_recording(struct perf_part *part)
+{
+	enum recording found = by_ids(part);
+
+	if (!found && (part->map_of_cpus || part->map_of_tasks))
+		found = part->map_of_tasks ? RECORDING_TASKS : RECORDING_CPUS;
+	if (!found)
+		found = by_attributes(part);
+	if (!found)
+		found = by_command_line(part);
+	order_tasks(part);
+	part_set_recording(part->trace, part->part, found, part->tasks,
+			   found == RECORDING_TASKS ? part->ntasks : 0);
+}

@@ -39,7 +39,8 @@ enum option_group {
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
-	OPT_CONVERT = 1 << 20  /* --to --no-state */
+	OPT_CONVERT = 1 << 20, /* --to --no-state */
+	OPT_CHECK = 1 << 21    /* --state */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -79,6 +80,7 @@ struct options {
 	bool before, why;
 	const char *chunk, *pass;
 	bool join;
+	bool check_state; /* --state */
 	bool drop, timelines, list, explain_rules, decode;
 	enum by by;
 	const char *svg;

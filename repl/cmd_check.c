@@ -233,7 +233,6 @@ const struct cmd cmd_check = {
 		"between events. Exit status 1: something does not hold.\n"
 		"\n"
 		"Examples:\n"
-		"  $ yore check fixtures/golden/sched-ftrace/trace.dat --state\n"
 		"  $ yore check fixtures/golden/sched-demo\n"
 		"  $ yore check fixtures/golden/sched-demo --format json\n",
 	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_CHECK,

@@ -91,11 +91,8 @@ def compare_cpu(report, cpu, right, ours):
                 break
             part = min(own.end, span.end) - max(own.begin, span.begin)
             known += part
-            if span.tid == LOST:
-                besides += part
-            elif span.tid is None:
-                report.differs("CPU %d: thread %s for %d ns from %d, where two switches contradict "
-                               "each other" % (cpu, own.tid, part, max(own.begin, span.begin)))
+            if span.tid in (None, LOST):
+                besides += part  # until the loss, or by other events between the two switches
             elif own.tid != span.tid:
                 report.differs("CPU %d: thread %s for %d ns from %d, not %s" % (
                     cpu, own.tid, part, max(own.begin, span.begin), span.tid))

@@ -22,7 +22,7 @@ static bool first_begin(struct table *table, nstime *begin, struct error *err)
 static bool see_end(struct table *table, uint64_t i, struct recorded *out, bool *timed,
 		    struct error *err)
 {
-	const uint32_t open = PACKET_OPEN | PACKET_PIECE | PACKET_SUSPECT;
+	const uint32_t open = PACKET_PIECE | PACKET_MENDED | PACKET_SUSPECT;
 	struct packet_info info;
 	nstime end;
 

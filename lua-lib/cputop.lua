@@ -2,7 +2,7 @@
 --
 -- The thread on a CPU is the attribute cpu[N]/thread; what runs when it is 0 is idling. A part of
 -- the range in which the thread is not known (nothing written yet, or events lost) is counted as
--- unknown, neither busy nor idle. Switches are how often the thread on a CPU changed, as far as the
+-- unknown, neither busy nor idle: some thread ran for so much longer, or none. Switches are how often the thread on a CPU changed, as far as the
 -- rules know: an event that switches to the thread that ran already is none.
 
 local options = require("yore.options")
@@ -77,10 +77,14 @@ print("range " .. trace:text(range.start) .. " to " .. trace:text(range.stop) ..
 	.. yore.span(length))
 print()
 print("   CPU   busy %   busy time        unknown %   switches")
+local unknown, count = 0, 0
 for _, cpu in ipairs(sorted(cpus, function(a, b) return a.key < b.key end)) do
 	print(string.format("%6s   %s   %-16s %s      %8d", cpu.key, percent(cpu.busy),
 		yore.span(cpu.busy), percent(length - cpu.known), cpu.switches))
+	unknown = unknown + length - cpu.known
+	count = count + 1
 end
+print("unknown " .. yore.span(unknown) .. " of " .. yore.span(length * count))
 print()
 print("   TID   of a CPU %   time on CPU      switches   name")
 local busiest = sorted(threads, function(a, b)

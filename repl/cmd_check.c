@@ -5,6 +5,7 @@
  * all heads, for damage inside packets; then stored tables against the files. Damage is said on
  * standard error where it is found, and makes the exit status 3; rows are what else is odd.
  */
+#include "repl/check_state.h"
 #include "repl/cmds.h"
 #include "repl/render.h"
 
@@ -199,6 +200,8 @@ static bool run_check(struct session *session, const struct options *options, st
 	struct check check = {.session = session, .options = options, .sink = sink};
 	struct index *index = session_index(session, err);
 
+	if (options->check_state)
+		return check_state(session, options, sink, err);
 	if (!index || !session_times(session, &check.times, err))
 		return false;
 	for (size_t i = 0; i < session->trace->nstreams; i++)
@@ -221,9 +224,17 @@ const struct cmd cmd_check = {
 		"the\n"
 		"trace is damaged.\n"
 		"\n"
+		"--state reads all changes of the state instead and checks what no machine can do:\n"
+		"a thread runs on one CPU at a time, the threads that run are those of busy CPUs,\n"
+		"nothing is known before a stream begins, after it ends or outside of the "
+		"recording.\n"
+		"Prints the first ten violations, known and unknown time of each CPU, and "
+		"contradictions\n"
+		"between events. Exit status 1: something does not hold.\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore check fixtures/golden/sched-demo\n"
 		"  $ yore check fixtures/golden/sched-demo --format json\n",
-	.options = OPT_TRACE | OPT_FORMAT,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_STATE,
 	.run = run_check,
 };

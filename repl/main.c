@@ -45,6 +45,8 @@ static int answered(struct session *session, const struct options *options)
 	if (session->lost)
 		say("warning", "%s: the tracer lost events at %llu place%s", session->path,
 		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
+	if (session->violated)
+		return COULD_NOT;
 	if (damaged || (options->strict && session->lost))
 		return DAMAGED;
 	return session->status;

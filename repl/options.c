@@ -75,6 +75,7 @@ static const struct option table[] = {
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
 	{{"--to", "csv|sqlite|chrome|folded|parquet", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
 	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
+	{{"--state", NULL, "whether the state could have been", OPT_STATE}, TAKE_FLAG, AT(check_state)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
 	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},

@@ -40,7 +40,8 @@ enum option_group {
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
 	OPT_CONVERT = 1 << 20, /* --to --no-state */
-	OPT_CHECK = 1 << 21    /* --check */
+	OPT_CHECK = 1 << 21,   /* --check */
+	OPT_STATE = 1 << 22    /* --state */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -80,6 +81,7 @@ struct options {
 	bool before, why;
 	const char *chunk, *pass;
 	bool join;
+	bool check_state; /* --state */
 	bool drop, timelines, list, explain_rules, check_rules, decode;
 	enum by by;
 	const char *svg;

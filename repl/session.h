@@ -48,6 +48,7 @@ struct session {
 	nstime first, last;            /* of all events; both NSTIME_MIN when there is none */
 	uint64_t damaged;              /* notices of damage said so far */
 	uint64_t lost;                 /* losses met so far; --strict makes them damage */
+	bool violated;                 /* `check --state`: something does not hold */
 	bool asked_state;              /* some question was asked: --stats names the evaluation */
 	struct progress *progress;
 	bool scan_all; /* `index`: no computed tables */

@@ -99,11 +99,12 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 static void tell(struct replay *replay, uint32_t attr, const struct cell *before,
 		 const struct cell *after, bool fill)
 {
-	struct change change = {attr, before, after, fill, replay->walk.time, {0}};
+	struct change change = {attr, before, after, fill, replay->walk.time, {0}, NULL};
 
 	if (!replay->options.change)
 		return;
-	change.order = walk_item(&replay->walk)->order;
+	change.item = walk_item(&replay->walk);
+	change.order = change.item->order;
 	replay->options.change(replay->options.arg, &change);
 }
 
@@ -148,6 +149,15 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 	tell(replay, attr, &before, &cell, false);
 }
 
+static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
+		       const struct value *says)
+{
+	replay->contradictions++;
+	if (replay->options.contradiction)
+		replay->options.contradiction(replay->options.arg, attr, had, says,
+					      walk_item(&replay->walk));
+}
+
 /*
  * Fills unknown time back to the last write, no further than the stream's last loss and its begin.
  */
@@ -163,7 +173,8 @@ static void was(struct replay *replay, const struct write *write)
 		return; /* who builds asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
-		replay->contradictions += !value_equal(&before.value, &value);
+		if (!value_equal(&before.value, &value))
+			contradict(replay, write->attr, &before.value, &value);
 		return;
 	}
 	attrs_keep(replay->attrs, &value);
@@ -290,11 +301,28 @@ static bool lines(void *arg, const struct plain *plain)
 	return how != REPLAY_LEFT;
 }
 
+static struct value value_of_thread(int64_t tid)
+{
+	return (struct value){.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid};
+}
+
+static void tell_inferred(struct replay *replay, const struct event *event)
+{
+	struct value claimed = value_of_thread(event->claimed);
+	struct value told = value_of_thread(event->told);
+
+	if (replay->options.contradiction)
+		replay->options.contradiction(replay->options.arg, ATTR_ABSENT, &claimed, &told,
+					      walk_item(&replay->walk));
+}
+
 static void loss(void *arg, const struct event *event)
 {
 	struct replay *replay = arg;
 
-	if (event->loss_kind != LOSS_INFERRED)
+	if (event->loss_kind == LOSS_INFERRED)
+		tell_inferred(replay, event);
+	else
 		cells_set_until(replay->cells, event->stream->index, event->until);
 }
 

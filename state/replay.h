@@ -19,6 +19,7 @@ struct change {
 	bool fill;          /* a `was`: `after` holds from after->since on, before the event */
 	nstime time;        /* of the event */
 	struct order order; /* of the event */
+	const struct feed_item *item; /* the event */
 };
 
 enum replay_lines {
@@ -38,6 +39,13 @@ struct replay_options {
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* Called for each change; NULL: nobody watches. */
 	void (*change)(void *arg, const struct change *change);
+	/*
+	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
+	 * each loss that was inferred from what two events say of the thread on the stream's CPU.
+	 * May be NULL.
+	 */
+	void (*contradiction)(void *arg, uint32_t attr, const struct value *had,
+			      const struct value *says, const struct feed_item *item);
 	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
 	 */
 	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);

@@ -39,15 +39,19 @@ if command -v babeltrace2 >/dev/null; then
 	result $? "switches agrees with babeltrace2"
 fi
 
-# Busy time per thread: what lies between the switches of a CPU, and before its first one.
+# Busy time per thread: what lies between the switches of a CPU, and before its first one from where
+# the CPU's stream begins.
 if command -v babeltrace2 >/dev/null; then
 	babeltrace2 --clock-cycles $demo | awk '
 		{ t = substr($1, 2) + 0; if (NR == 1) first = t; last = t }
+		match($0, /cpu_id = [0-9]+/) {
+			cpu = substr($0, RSTART + 9, RLENGTH - 9)
+			if (!(cpu in begun)) begun[cpu] = t
+		}
 		/sched:sched_switch: / {
-			match($0, /cpu_id = [0-9]+/); cpu = substr($0, RSTART + 9, RLENGTH - 9)
 			match($0, /prev_pid = [0-9]+/); prev = substr($0, RSTART + 11, RLENGTH - 11)
 			match($0, /next_pid = [0-9]+/); next_pid = substr($0, RSTART + 11, RLENGTH - 11)
-			if (cpu in since) busy[on[cpu]] += t - since[cpu]; else busy[prev] += t - first
+			if (cpu in since) busy[on[cpu]] += t - since[cpu]; else busy[prev] += t - begun[cpu]
 			since[cpu] = t; on[cpu] = next_pid
 		}
 		END {

@@ -25,6 +25,7 @@ record() # NAME OPTION...
 	if perf record -q -a "$@" -o "$folder/$name/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
 		try "$here/perf_agree.py" "$yore" "$folder/$name"
 		try "$here/sched_agree.py" "$yore" perf "$folder/$name/perf.data"
+		try "$here/run_times.py" "$yore" perf "$folder/$name/perf.data"
 	else
 		echo "fresh.sh: skipped: perf record $* is refused here"
 	fi
@@ -104,6 +105,7 @@ elif mkdir "$instance" 2>/dev/null; then
 	if pages; then
 		try "$here/ftrace_agree.py" "$yore" "$folder/ftrace"
 		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
+		try "$here/run_times.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
 		mv "$folder/kallsyms" "$tree"
 		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"

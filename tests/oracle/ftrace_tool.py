@@ -1,5 +1,6 @@
 """What trace-cmd says of a trace.dat file: run here, or written down in a corpus folder."""
 import collections
+import os
 import re
 import subprocess
 
@@ -27,6 +28,18 @@ def installed():
         return True
     except FileNotFoundError:
         return False
+
+
+def raw_report(path):
+    """(lines, drops) with the fields as numbers; as written down beside the file without trace-cmd."""
+    if installed():
+        return report(run("report", "-R", "-t", "-i", path))
+    with open(written(path), encoding="utf-8", errors="surrogateescape") as file:
+        return report(file.read())
+
+
+def written(path):
+    return os.path.join(os.path.dirname(path), "expected", "report-raw.txt")
 
 
 def nanoseconds(text):

@@ -26,6 +26,7 @@ if [ -d "$corpus/perf-data" ]; then
 	for case in sched-syscalls clockid-mono zstd pipe pipe-zstd lost overwrite threads-dir switch-events; do
 		for file in "$corpus/perf-data/$case"/perf.data "$corpus/perf-data/$case"/perf.pipe; do
 			[ ! -e "$file" ] || say "$here/sched_agree.py" "$yore" perf "$file"
+			[ ! -e "$file" ] || say "$here/run_times.py" "$yore" perf "$file"
 		done
 	done
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
@@ -44,6 +45,7 @@ if [ -d "$corpus/trace-dat" ]; then
 	for case in $(good "$corpus/trace-dat"); do
 		case $case in *v7-none | *v6-from-v7 | */synth-*) continue ;; esac
 		say "$here/sched_agree.py" "$yore" ftrace "$case/trace.dat"
+		say "$here/run_times.py" "$yore" ftrace "$case/trace.dat"
 	done
 	# shellcheck disable=SC2046
 	say "$here/stats_agree.py" "$yore" $(good "$corpus/trace-dat" | sed 's,$,/trace.dat,')

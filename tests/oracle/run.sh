@@ -19,6 +19,7 @@ say()
 }
 
 say "$top/tests/oracle/kernel.sh" "$yore"
+say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" "$build/tests/state/real_state" 200
 if ! /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
 	echo "oracles: CTF skipped: python3-bt2 is not installed"
 	exit "$failed"

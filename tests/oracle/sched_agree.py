@@ -113,8 +113,12 @@ def run_times(found, begin, end):
 
 def summary(path, begin, end):
     """{tid: thousandths of ms} of `perf sched timehist --summary` of a span."""
-    said = perf_tool.run("sched", "timehist", "-s", "-i", path, "--time", "%d.%09d,%d.%09d" % (
-        *divmod(begin, 10 ** 9), *divmod(end, 10 ** 9))).decode()
+    return timehist_summary(path, "--time", "%d.%09d,%d.%09d" % (
+        *divmod(begin, 10 ** 9), *divmod(end, 10 ** 9)))
+
+
+def timehist_summary(path, *options):
+    said = perf_tool.run("sched", "timehist", "-s", "-i", path, *options).decode()
     found = {}
     for line in said.split("\n"):
         match = re.match(r"^ *(?:.*\[|:)(-?\d+)(?:/-?\d+)?\]? +-?\d+ +\d+ +(\d+)\.(\d{3}) ", line)
@@ -165,7 +169,7 @@ def cputop_agrees(report, program, path, found, in_perf):
 # trace-cmd ---------------------------------------------------------------------------------------
 
 def ftrace_switches(path):
-    lines, drops = ftrace_tool.report(ftrace_tool.run("report", "-R", "-t", "-i", path))
+    lines, drops = ftrace_tool.raw_report(path)
     found, lost = {}, {}
     for line in lines:
         match = re.search(r"prev_pid=(\d+) .* next_pid=(\d+) ", line.text + " ")

@@ -2,7 +2,7 @@
  * real_state.c - backward pass and timelines against replay on a real trace: every attribute, at
  * random moments
  *
- *     real_state TRACE [MOMENTS [SEED]]
+ *     real_state TRACE [MOMENTS [SEED]]    MOMENTS: how many, or - to read them: lines of @NANOSECONDS
  *
  * Prints what differs and exits with 1; else one line of figures.
  */
@@ -23,6 +23,7 @@ enum {
 	BATCH = 10,  /* moments of one pass */
 	ALONE = 200, /* questions that are asked one by one */
 	RANGES = 4,
+	SHARDS = 3,
 	SPACING =
 		2000000 /* ns of replay between checkpoints, so that even short traces have some */
 };
@@ -42,7 +43,7 @@ static int die(const struct error *err)
 }
 
 struct check {
-	struct state *replay, *backward, *stored, *sketched, *ranges;
+	struct state *replay, *backward, *stored, *shards, *sketched, *ranges;
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
@@ -93,6 +94,23 @@ static void compare(struct check *check, const char *way, const struct answer *a
 	}
 }
 
+static bool check_stored(struct check *check, struct state *stored, const char *way,
+			 const struct answers *expected, struct error *err)
+{
+	const struct query *const *queries = (const struct query *const *)check->queries;
+	struct answers got;
+
+	if (!state_at(stored, check->moments, check->nmoments, queries, check->nqueries, false,
+		      &got, err))
+		return false;
+	if (strcmp(state_evaluation(stored), "slices") != 0)
+		return error_set(err, ERR_RANGE, "timelines were not used");
+	for (size_t i = 0; i < got.count; i++)
+		compare(check, way, &expected->items[i], &got.items[i]);
+	answers_release(&got);
+	return true;
+}
+
 static bool check_moments(struct check *check, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)check->queries;
@@ -117,16 +135,10 @@ static bool check_moments(struct check *check, struct error *err)
 		answers_release(&got);
 	}
 	check->backward_seconds = now() - begin;
-	if (!state_at(check->stored, check->moments, check->nmoments, queries, check->nqueries,
-		      false, &got, err))
-		return false;
-	if (strcmp(state_evaluation(check->stored), "slices") != 0)
-		return error_set(err, ERR_RANGE, "timelines were not used");
-	for (size_t i = 0; i < got.count; i++)
-		compare(check, "timelines:", &expected.items[i], &got.items[i]);
-	answers_release(&got);
+	bool ok = check_stored(check, check->stored, "timelines:", &expected, err) &&
+		  check_stored(check, check->shards, "shards:", &expected, err);
 	answers_release(&expected);
-	return true;
+	return ok;
 }
 
 /* Alone, an attribute's question looks at few packets only: the others' sketches rule them out. */
@@ -236,10 +248,11 @@ static bool open_state(struct index *index, struct rules *rules, enum force forc
 }
 
 /* In a file of its own, which is gone when it is open. */
-static bool open_stored(struct index *index, struct rules *rules, struct state **out,
-			struct error *err)
+static bool open_stored(struct index *index, struct rules *rules, unsigned jobs,
+			struct state **out, struct error *err)
 {
-	static char path[] = "/tmp/real_state-XXXXXX";
+	static char paths[2][32] = {"/tmp/real_state-XXXXXX", "/tmp/real_state-XXXXXX"};
+	char *path = paths[jobs > 1];
 	struct timelines_built built;
 	int fd = mkstemp(path);
 	bool ok;
@@ -252,7 +265,7 @@ static bool open_stored(struct index *index, struct rules *rules, struct state *
 	if (!ok)
 		return false;
 	(*out)->timelines = path;
-	ok = timelines_build(*out, 1, &built, err) &&
+	ok = timelines_build(*out, jobs, &built, err) &&
 	     (timelines_there(*out) || error_set(err, ERR_RANGE, "no timelines were made"));
 	return timelines_remove(path, err) && ok;
 }
@@ -271,6 +284,30 @@ static void report(const struct check *check)
 	       (unsigned long long)check->values, (unsigned long long)check->differing,
 	       check->replay_seconds, check->backward_seconds,
 	       (double)check->visits / (double)check->nmoments, usage.ru_maxrss / 1024);
+}
+
+static void choose_moments(struct check *check, nstime first, nstime last)
+{
+	check->moments = mem_new_array(check->nmoments, sizeof *check->moments);
+	for (size_t i = 0; i < check->nmoments; i++)
+		check->moments[i] = (struct moment){
+			first + (nstime)(rng_next(&check->rng) % (uint64_t)(last - first + 1)),
+			rng_once_in(&check->rng, 2)};
+}
+
+/* Each is asked for, and the state just before it. */
+static void read_moments(struct check *check)
+{
+	size_t capacity = 0;
+	long long t;
+
+	check->nmoments = 0;
+	while (scanf("@%lld\n", &t) == 1)
+		for (int before = 0; before < 2; before++) {
+			check->moments = mem_grow(check->moments, check->nmoments, &capacity,
+						  sizeof *check->moments);
+			check->moments[check->nmoments++] = (struct moment){t, before};
+		}
 }
 
 int main(int argc, char **argv)
@@ -293,13 +330,13 @@ int main(int argc, char **argv)
 	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.sketched, &err) ||
 	    !open_state(index, rules, FORCE_NONE, &check.ranges, &err) ||
-	    !open_stored(index, rules, &check.stored, &err) || !find_paths(&check, last, &err))
+	    !open_stored(index, rules, 1, &check.stored, &err) ||
+	    !open_stored(index, rules, SHARDS, &check.shards, &err) || !find_paths(&check, last, &err))
 		return die(&err);
-	check.moments = mem_new_array(check.nmoments, sizeof *check.moments);
-	for (size_t i = 0; i < check.nmoments; i++)
-		check.moments[i] = (struct moment){
-			first + (nstime)(rng_next(&check.rng) % (uint64_t)(last - first + 1)),
-			rng_once_in(&check.rng, 2)};
+	if (argc > 2 && !strcmp(argv[2], "-"))
+		read_moments(&check);
+	else
+		choose_moments(&check, first, last);
 	check.sketched->patience = 1;
 	check.ranges->options.no_checkpoints = false;
 	if (!check_moments(&check, &err) || !check_alone(&check, &err) ||
@@ -315,6 +352,7 @@ int main(int argc, char **argv)
 	state_close(check.sketched);
 	state_close(check.ranges);
 	state_close(check.stored);
+	state_close(check.shards);
 	index_close(index);
 	trace_close(trace);
 	rules_free(rules);

@@ -1,0 +1,73 @@
+/* changes.c - a replay whose watcher is somebody else */
+#include "state/changes.h"
+
+#include "state/program_internal.h"
+#include "state/replay.h"
+#include "state/state_internal.h"
+
+struct telling {
+	const struct changes_sink *sink;
+};
+
+static struct change_place place_of(const struct feed_item *item)
+{
+	return (struct change_place){
+		.time = item->order.time,
+		.stream = item->stream,
+		.packet = item->order.offset,
+		.at = item->event.position.at,
+		.loss = item->kind == FEED_LOSS,
+	};
+}
+
+static void tell_change(void *arg, const struct change *change)
+{
+	const struct telling *telling = arg;
+	struct change_place place = place_of(change->item);
+	struct told_change told = {
+		.attr = change->attr,
+		.value = &change->after->value,
+		.since = change->fill ? change->after->since : change->time,
+		.fill = change->fill,
+		.place = &place,
+	};
+
+	telling->sink->change(telling->sink->arg, &told);
+}
+
+static void tell_contradiction(void *arg, uint32_t attr, const struct value *had,
+			       const struct value *says, const struct feed_item *item)
+{
+	const struct telling *telling = arg;
+	struct change_place place = place_of(item);
+
+	if (telling->sink->contradiction)
+		telling->sink->contradiction(telling->sink->arg, attr, had, says, &place);
+}
+
+struct attrs *state_attrs(struct state *state)
+{
+	return state->attrs;
+}
+
+bool state_has_hosts(const struct state *state)
+{
+	return trace_has_hosts(state->feed->trace);
+}
+
+bool state_changes(struct state *state, const struct changes_sink *sink, struct error *err)
+{
+	struct telling telling = {sink};
+	struct replay_options options = {.feed = state->feed,
+					 .program = state->program,
+					 .change = tell_change,
+					 .contradiction = tell_contradiction,
+					 .arg = &telling};
+	struct order from = order_before(NSTIME_MIN), to = order_after(NSTIME_MAX);
+	struct replay *replay = replay_new(&options);
+	bool ok = replay_run(replay, &from, &to, err);
+
+	state->evaluation = "replay";
+	run_end(state, replay);
+	return ok;
+}

@@ -15,6 +15,7 @@
 enum loss_kind {
 	LOSS_TOLD,    /* by the counters of the trace */
 	LOSS_ENDED,   /* the stream ended before the recording did: nothing later is known */
+	LOSS_OVER,    /* a loss ends here, or the stream begins while others are recorded */
 	LOSS_INFERRED /* events of the stream contradict each other: some must be missing */
 };
 
@@ -57,7 +58,7 @@ struct events_options {
 	nstime begin, end;
 	bool backward;
 	bool losses; /* also give losses as events whose `class` is NULL */
-	bool ends;   /* with losses: also the ends of streams that ended before the recording did */
+	bool ends;   /* with losses: also those that no counter tells but packets do: ENDED, OVER */
 	const struct inferred *inferred; /* with losses: also these; NULL: none. Borrowed */
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */

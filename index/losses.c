@@ -10,16 +10,18 @@
  *     sequence numbers   q.seq - p.seq - 1      end of p                 begin of q
  *     first record       its counter, not 0     its begin                its end; count unknown
  *
- * On demand two more, which no counter tells: the end of a stream (recorded.h) as a loss that
- * begins one nanosecond behind its last packet and never ends, where other streams go on; and what
- * somebody infers from the events (struct inferred), a moment each.
+ * On demand more, which no counter tells: the end of a stream (recorded.h) as a loss that begins one
+ * nanosecond behind its last packet and never ends, where other streams go on; the last nanosecond
+ * before a loss is over, and before a stream begins later than others; and what somebody infers
+ * from the events (struct inferred), a moment each.
  *
  * Differences are taken modulo the counter's width, sequence numbers that do not rise say nothing,
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
  *
  * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
- * [min, max] of the record, so the search for rows is that for records.
+ * [min, max] of the record, so the search for rows is that for records; where a loss is over, in the
+ * next one, so the search begins one record earlier.
  */
 #include "index/losses.h"
 
@@ -29,7 +31,16 @@
 
 #include <string.h>
 
-enum row_kind { ROW_FIRST, ROW_INSIDE, ROW_PACKETS, ROW_EVENTS, ROW_ENDED, ROW_INFERRED };
+enum row_kind {
+	ROW_FIRST,
+	ROW_INSIDE,
+	ROW_PACKETS,
+	ROW_EVENTS,
+	ROW_BEGUN,
+	ROW_ENDED,
+	ROW_INFERRED,
+	ROW_OVER = 16 /* plus the kind of the loss that is over */
+};
 
 void losses_init(struct losses *losses, const struct stream *stream, bool backward)
 {
@@ -78,6 +89,35 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 	row.offset = after->off;
 	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
 	put_row(losses, &row);
+	if (!losses->ends || row.until <= row.time + 1)
+		return;
+	row.time = row.until - 1;
+	row.kind += ROW_OVER;
+	row.why = LOSS_OVER;
+	put_row(losses, &row);
+}
+
+/* Before the stream's first packet, where others were recorded already. */
+static bool add_begin(struct losses *losses, struct error *err)
+{
+	struct loss row = {
+		.kind = ROW_BEGUN, .why = LOSS_OVER, .unknown = true, .cpu = losses->stream->cpu};
+	struct recorded recorded;
+	nstime begin, end;
+
+	if (!losses->ends || !losses->stream->has_time)
+		return true;
+	if (!stream_recorded(losses->index, losses->stream, &recorded, err))
+		return false;
+	if (recorded.begin <= losses->begin || recorded.begin > losses->end)
+		return true;
+	if (!index_recorded(losses->index, &begin, &end, err))
+		return false;
+	row.until = recorded.begin;
+	row.time = recorded.begin - 1;
+	if (begin < recorded.begin)
+		put_row(losses, &row);
+	return true;
 }
 
 /* Behind the stream's last packet, where the recording goes on. */
@@ -290,7 +330,7 @@ static nstime both_reached(const struct losses *losses)
 
 bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
 {
-	uint64_t lb = 0, ub, reach = table_reach(losses->table);
+	uint64_t lb = 0, ub, reach = table_reach(losses->table) + losses->ends;
 	bool watched = losses->inferred &&
 		       losses->inferred->watches(losses->inferred->arg, losses->stream);
 
@@ -303,7 +343,7 @@ bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error 
 	if (watched && begin < end)
 		losses->verified = losses->backward ? end - 1 : begin;
 	losses->reached = both_reached(losses);
-	if (!add_end(losses, err))
+	if (!add_begin(losses, err) || !add_end(losses, err))
 		return false;
 	if (!losses->count)
 		return true;
@@ -340,7 +380,7 @@ static bool read_forward(struct losses *losses, nstime horizon, struct error *er
 /* A plain record ends before the begin of the one `reach` places on; a row is before its end. */
 static bool read_backward(struct losses *losses, nstime horizon, struct error *err)
 {
-	uint64_t reach = table_reach(losses->table);
+	uint64_t reach = table_reach(losses->table) + losses->ends;
 	struct packet_info info;
 
 	while (losses->next > 0) {

@@ -172,6 +172,8 @@ struct mirror_def {
 	struct ast_path *path;                 /* whose `was` and `=` lines must agree */
 	struct ast *evidence[MIRROR_EVIDENCE]; /* any of these equal to its value supports it */
 	uint32_t nevidence;
+	bool has_except; /* this value needs no later event to hold until the end */
+	struct value except;
 };
 
 struct rules {

@@ -16,6 +16,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "index/recorded.h"
 #include "index/run_column.h"
 #include "index/sketch.h"
 #include "state/plain_load.h"
@@ -64,6 +65,7 @@ struct contradictions {
 	struct inferred inferred;
 	struct teller *tellers; /* by class */
 	struct sketches *sketches;             /* of packets; may be NULL */
+	const struct mirror_def *mirror;
 	uint64_t *telling, *supporting, *none; /* bit per class */
 	struct watched *streams; /* by stream */
 	bool *watches;           /* likewise */
@@ -545,6 +547,34 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	return step != STEP_ERROR;
 }
 
+/* No event follows that would tell: does what the last one said need any? */
+static bool add_tail(struct contradictions *own, const struct stream *stream, struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	const struct claim_of *claim = &watched->claim;
+	struct contradiction found = {.claimed_at = claim->time,
+				      .claimed = claim->value,
+				      .claimed_by = claim->place,
+				      .claimed_class = claim->class,
+				      .told_at = NSTIME_MAX,
+				      .told = claim->value,
+				      .tail = true};
+	const struct mirror_def *mirror = own->mirror;
+	nstime begin, end;
+
+	if (!claim->known || stream->tells_end ||
+	    (mirror->has_except && mirror->except.kind == VALUE_INT &&
+	     (int64_t)mirror->except.u == claim->value))
+		return true;
+	if (!index_recorded(own->index, &begin, &end, err) ||
+	    !find_support(own, stream, &found, err))
+		return false;
+	found.until = found.from;
+	if (found.from < end)
+		keep(watched, &found);
+	return true;
+}
+
 /* Reads on from `at` until an event tells at `end` or later, or all was read. */
 static bool read_on(struct contradictions *own, const struct stream *stream, nstime end,
 		    struct error *err)
@@ -557,8 +587,10 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 	       (step = events_next_run(watched->forward, &reading.run, err)) == STEP_ITEM)
 		if (!compare_run(&reading, err))
 			return false;
-	if (step == STEP_END)
+	if (step == STEP_END) {
 		watched->at = NSTIME_MAX;
+		return add_tail(own, stream, err);
+	}
 	return step != STEP_ERROR;
 }
 
@@ -679,7 +711,8 @@ bool contradictions_of(struct contradictions *own, const struct stream *stream,
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, NSTIME_MIN, NSTIME_MAX, err);
 	for (size_t i = 0; good && i < watched->nfound; i++)
-		each(arg, &watched->found[i]);
+		if (!watched->found[i].tail)
+			each(arg, &watched->found[i]);
 	pthread_mutex_unlock(&watched->lock);
 	return good;
 }
@@ -737,6 +770,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->program = program;
 	own->arena = arena_new();
 	own->sketches = sketches;
+	own->mirror = program->rules->mirrors[0];
 	own->inferred = (struct inferred){watches, find, tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
 	own->tellers = mem_new_array(trace->nclasses + 1, sizeof *own->tellers);
@@ -747,7 +781,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	shape = ast_path_shape(program->rules->mirrors[0]->path, program->attrs,
 			       program->analysis->prefix);
 	for (size_t c = 0; c < trace->nclasses; c++)
-		add_class(own, program->rules->mirrors[0], shape, trace->classes[c]);
+		add_class(own, own->mirror, shape, trace->classes[c]);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		pthread_mutex_init(&own->streams[s].lock, NULL);
 		own->watches[s] = may_watch(own, trace->streams[s]);

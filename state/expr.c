@@ -416,9 +416,9 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 			*out = value_s64(expr->kind == EXPR_LOST_TOLD ? env->event->told
 								      : env->event->claimed);
 		return EVAL_VALUE;
-	case EXPR_LOST_INFERRED:
+	case EXPR_LOST_KIND:
 		*out = (struct value){.kind = VALUE_BOOL};
-		out->b = env->event && env->event->loss_kind == LOSS_INFERRED;
+		out->b = env->event && env->event->loss_kind == (enum loss_kind)expr->index;
 		return EVAL_VALUE;
 	case EXPR_LOST_UNTIL:
 		*out = env->event ? value_s64(env->event->until) : unknown_value;

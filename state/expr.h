@@ -24,7 +24,7 @@ enum expr_kind {
 	EXPR_LOST_UNTIL,
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
-	EXPR_LOST_INFERRED, /* is this loss a contradiction? */
+	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ, /* `path` of the state */
 	EXPR_VARIABLE,
 	EXPR_NOT,

@@ -637,15 +637,16 @@ const struct expr *compile_and(struct compile *compile, const struct expr *left,
 	return expr;
 }
 
-const struct expr *compile_inferred(struct compile *compile, bool inferred)
+const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is)
 {
-	struct expr *is = expr_new(compile, EXPR_LOST_INFERRED), *is_not;
+	struct expr *expr = expr_new(compile, EXPR_LOST_KIND), *is_not;
 
-	if (inferred)
-		return is;
+	expr->index = kind;
+	if (is)
+		return expr;
 	is_not = expr_new(compile, EXPR_NOT);
 	is_not->op = OP_NOT;
-	is_not->left = is;
+	is_not->left = expr;
 	return is_not;
 }
 

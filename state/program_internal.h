@@ -71,8 +71,8 @@ struct compile {
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right);
-/* Of a loss: it is, or is not, a contradiction. */
-const struct expr *compile_inferred(struct compile *compile, bool inferred);
+/* Of a loss: it is, or is not, of that kind. */
+const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is);
 void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
 bool expr_is_const(const struct expr *expr, enum value_kind kind);
 bool expr_uses_fields(const struct expr *expr);

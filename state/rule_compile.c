@@ -142,7 +142,11 @@ static void set_flags(struct line *line, const struct statement_info *info)
 		line->flags &= ~(uint32_t)LINE_FIELDS;
 }
 
-/* Of losses: those that a counter tells and the ends of streams, or contradictions, or both. */
+/*
+ * Of losses: @contradiction is for those that are inferred, @lost for all others; and of a loss that is
+ * over only what makes things unknown runs again, since events of others may have told the
+ * opposite meanwhile.
+ */
 static const struct expr *loss_condition(struct compile *compile, const struct statement *statement,
 					 const struct expr *when)
 {
@@ -150,10 +154,17 @@ static const struct expr *loss_condition(struct compile *compile, const struct s
 	bool inferred = block_has(statement->block, HEAD_CONTRADICTION);
 	const struct expr *kind;
 
-	if (compile->on != ON_LOSS || lost == inferred || !compile->program->rules->nmirrors)
+	if (compile->on != ON_LOSS)
 		return when;
-	kind = compile_inferred(compile, inferred);
-	return when ? compile_and(compile, kind, when) : kind;
+	if (lost != inferred && compile->program->rules->nmirrors) {
+		kind = compile_loss_kind(compile, LOSS_INFERRED, inferred);
+		when = when ? compile_and(compile, kind, when) : kind;
+	}
+	if (lost && statement->verb != VERB_UNKNOWN) {
+		kind = compile_loss_kind(compile, LOSS_OVER, false);
+		when = when ? compile_and(compile, kind, when) : kind;
+	}
+	return when;
 }
 
 /* False: on this class the line does nothing. */

@@ -1,7 +1,7 @@
 /*
  * rule_mirror.c - `mirror`: attributes that say the same, and what a contradiction makes unknown
  *
- *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self
+ *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self except 0
  *
  * `was` and `=` lines of the first path tell what runs until an event and from it on. The next `was`
  * must agree with the last `=`; where it does not, events are missing. What follows from that is
@@ -159,9 +159,14 @@ void parse_mirror(struct parser *parser)
 	}
 	if (lex_is_keyword(parser, "by"))
 		parse_evidence(parser, mirror);
+	if (!parser->failed && lex_is_keyword(parser, "except")) {
+		lex_next(parser);
+		mirror->has_except = parse_constant(parser, &mirror->except);
+	}
 	if (!parser->failed && parser->token.kind != TOKEN_NEWLINE &&
 	    parser->token.kind != TOKEN_END)
-		parse_expected(parser, "with PATH, by EXPRESSION or the end of the line");
+		parse_expected(parser,
+			       "with PATH, by EXPRESSION, except CONSTANT or the end of the line");
 	if (!parser->failed)
 		RULES_APPEND(parser->rules, mirrors, mirror);
 }

@@ -52,7 +52,7 @@ EXPECTED = [  # time, path, value, since
     (49, "cpu[1]/thread", 42, 10),
     (50, "cpu[1]/thread", 7, 50),
     (25, "thread[42]/syscall[5]/id", 5, 20),
-    (75, "thread[7]/syscall[6]/id", 6, 70),
+    (70, "thread[7]/syscall[6]/id", 6, 70),
     (69, "thread[7]/syscall[6]/id", None, None),
     (30, "thread[42]/pid", 42, 30),
     (45, "thread[42]/mmap[4096]/address", 4096, 40),

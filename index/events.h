@@ -29,13 +29,10 @@ struct inferred_loss {
 struct inferred {
 	/* May this stream have any? */
 	bool (*watches)(void *arg, const struct stream *stream);
-	/*
-	 * Calls `add` for those in [begin, end), in any order, each at least once. *reached: no other
-	 * lies before it (at least `end`; more where that cost nothing).
-	 */
+	/* Calls `add` for those in [begin, end) and no others, in any order, each at least once. */
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
-		     nstime *reached, struct error *err);
+		     struct error *err);
 	/* May the packet hold an event that tells of what `find` compares? False: surely not. */
 	bool (*tells)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *arg;

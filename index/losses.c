@@ -448,14 +448,12 @@ static bool concerns(struct losses *losses, uint64_t i)
 }
 
 /* Of the times [begin, end), which lie in one packet or between two. */
-static bool find_inferred(struct losses *losses, nstime begin, nstime end, nstime *reached,
-			  struct error *err)
+static bool find_inferred(struct losses *losses, nstime begin, nstime end, struct error *err)
 {
 	const struct inferred *inferred = losses->inferred;
 
-	*reached = end;
 	return begin >= end || inferred->find(inferred->arg, losses->stream, begin, end,
-					      add_inferred, losses, reached, err);
+					      add_inferred, losses, err);
 }
 
 /* The begin of record i, or the end of the range, whichever comes first. */
@@ -484,7 +482,7 @@ static bool verify_forward(struct losses *losses, nstime horizon, struct error *
 		    !begin_of(losses, i, &next, err))
 			return false;
 		if (i > 0 && concerns(losses, i - 1) &&
-		    !find_inferred(losses, losses->verified, next, &next, err))
+		    !find_inferred(losses, losses->verified, next, err))
 			return false;
 		losses->verified = next;
 	}
@@ -496,7 +494,7 @@ static bool verify_forward(struct losses *losses, nstime horizon, struct error *
 /* Packet by packet, down to the begin of the one that holds the horizon. */
 static bool verify_backward(struct losses *losses, nstime horizon, struct error *err)
 {
-	nstime high = losses->verified + 1, low = high, reached;
+	nstime high = losses->verified + 1, low = high;
 	struct packet_info info;
 	uint64_t i;
 
@@ -506,7 +504,7 @@ static bool verify_backward(struct losses *losses, nstime horizon, struct error 
 		if (!table_get(losses->table, i, &info, err))
 			return false;
 		low = info.rec.min > losses->begin ? info.rec.min : losses->begin;
-		if (concerns(losses, i) && !find_inferred(losses, low, high, &reached, err))
+		if (concerns(losses, i) && !find_inferred(losses, low, high, err))
 			return false;
 		high = low < high ? low : high;
 	}

@@ -675,7 +675,7 @@ static bool watches(void *arg, const struct stream *stream)
 }
 
 static bool find(void *arg, const struct stream *stream, nstime begin, nstime end,
-		 void (*add)(void *to, const struct inferred_loss *loss), void *to, nstime *reached,
+		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		 struct error *err)
 {
 	struct contradictions *own = arg;
@@ -684,15 +684,14 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, begin, end, err);
-	*reached = good ? known_until(watched, begin) : begin;
 	for (size_t i = 0; good && i < watched->nfound; i++) {
 		const struct contradiction *found = &watched->found[i];
 		struct inferred_loss loss = {found->from, found->claimed, found->told};
 
-		if (loss.time >= begin && loss.time < *reached)
+		if (loss.time >= begin && loss.time < end)
 			add(to, &loss);
 		loss.time = found->until;
-		if (loss.time > found->from && loss.time >= begin && loss.time < *reached)
+		if (loss.time > found->from && loss.time >= begin && loss.time < end)
 			add(to, &loss);
 	}
 	pthread_mutex_unlock(&watched->lock);

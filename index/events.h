@@ -33,7 +33,7 @@ struct inferred {
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		     struct error *err);
-	/* May the packet hold an event that tells of what `find` compares? False: surely not. */
+	/* Does the packet hold an event that tells of what `find` compares? False: nobody knows. */
 	bool (*tells)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *arg;
 };

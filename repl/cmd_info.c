@@ -7,6 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "index/losses.h"
+#include "index/recorded.h"
 #include "repl/capabilities.h"
 #include "repl/cmds.h"
 #include "repl/render.h"
@@ -16,7 +17,7 @@
 struct stream_info {
 	uint64_t packets, bytes, lost, lost_packets, places;
 	bool lost_unknown;
-	nstime begin, end; /* NSTIME_MIN: no event */
+	nstime begin, end; /* what was recorded, or its events; NSTIME_MIN: nothing */
 };
 
 struct info {
@@ -92,6 +93,21 @@ static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *er
 	return true;
 }
 
+/* What was recorded may begin before the first event and end behind the last one: see recorded.h. */
+static bool widen(const struct info *info, const struct stream *stream, struct stream_info *out,
+		  struct error *err)
+{
+	struct recorded recorded;
+
+	if (!stream_recorded(info->index, stream, &recorded, err))
+		return false;
+	if (recorded.begin > NSTIME_MIN && (out->begin == NSTIME_MIN || recorded.begin < out->begin))
+		out->begin = recorded.begin;
+	if (recorded.end > out->end)
+		out->end = recorded.end;
+	return true;
+}
+
 static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct error *err)
 {
 	const struct stream *stream = info->trace->streams[i];
@@ -102,7 +118,7 @@ static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct er
 	bits[i / 64] = UINT64_C(1) << i % 64;
 	if (!edge(info, stream, bits, false, &out->begin, err) ||
 	    !edge(info, stream, bits, true, &out->end, err) ||
-	    !index_table(info->index, stream, &table, err))
+	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
 		return false;
 	out->packets = table_count(table);
 	out->bytes = stream->bytes;

@@ -41,7 +41,7 @@ static void explain_loss(const struct state *state, struct answer *out)
 	struct error ignored; /* then it is a loss like others */
 
 	if (contradictions_at(state->found, stream, out->why_time, &out->why_between))
-		out->why_loss = out->why_between.tail ? LOSS_ENDED : LOSS_INFERRED;
+		out->why_loss = out->why_between.lone ? LOSS_ENDED : LOSS_INFERRED;
 	else if (state->index && stream_recorded(state->index, stream, &recorded, &ignored) &&
 		 recorded.ended && recorded.end < out->why_time)
 		out->why_loss = LOSS_ENDED;

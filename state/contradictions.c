@@ -39,6 +39,7 @@ struct stretch {
 
 struct claim_of { /* what the last event that tells says */
 	bool known;
+	bool first; /* no event told since `time`, where a loss was over or the stream begins */
 	bool has_before;
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
@@ -83,7 +84,24 @@ static bool is_mirrored(const struct contradictions *own, const struct line *lin
 								: line_may_write(line, attrs, shape);
 }
 
-/* Does each tell an integer of the event for the CPU of its stream? */
+/* Is it of the CPU that the stream is of? A host's name may stand before it. */
+static bool is_of_cpu(const struct path *target)
+{
+	uint32_t keys = 0;
+	bool cpu = false;
+
+	for (uint32_t i = 0; i < target->natoms; i++) {
+		const struct atom *atom = &target->atoms[i];
+
+		if (atom->kind != ATOM_EXPR)
+			continue;
+		keys++;
+		cpu = atom->expr->kind == EXPR_SECTION_OWN && atom->expr->index == SECTION_CPU;
+	}
+	return cpu && keys == 1;
+}
+
+/* Does each tell an integer of the event? */
 static bool all_plain(const struct plain *plain)
 {
 	bool good = !plain->nreads && !plain->nmaps && !plain->ntexts;
@@ -91,8 +109,7 @@ static bool all_plain(const struct plain *plain)
 	for (uint32_t i = 0; i < plain->nlines; i++) {
 		const struct plain_line *line = &plain->lines[i];
 
-		good = good && line->is_plain && line->key != PLAIN_NONE &&
-		       line->key == plain->cpu && line->value != PLAIN_NONE &&
+		good = good && line->is_plain && line->value != PLAIN_NONE &&
 		       plain->integer_bits >> line->value & 1;
 	}
 	return good;
@@ -128,10 +145,14 @@ static void find_lines(struct contradictions *own, const struct event_class *cla
 
 		if (!is_mirrored(own, line, shape))
 			continue;
-		if (line->verb == VERB_WAS || line->verb == VERB_SET)
-			lines[n++] = *line;
-		else
+		if ((line->verb == VERB_WAS || line->verb == VERB_SET) &&
+		    is_of_cpu(&line->target)) {
+			lines[n] = *line;
+			lines[n].target.nbase = line->target.natoms; /* its key counts as known */
+			n++;
+		} else {
 			teller->ends = true;
+		}
 	}
 	if (n)
 		teller->plain = plain_new(own->arena, class, lines, n);
@@ -281,6 +302,7 @@ static void claim_again(struct reading *reading, const struct told *told)
 	if (!told->was && !told->is && !told->ends)
 		return;
 	claim->known = told->is;
+	claim->first = false;
 	if (!told->is)
 		return;
 	run_event(reading->own->program->trace, run, reading->entry, &event);
@@ -401,6 +423,49 @@ static void keep(struct watched *stream, const struct contradiction *found)
 	stream->nfound++;
 }
 
+/*
+ * The first event that tells: what was before it is contradicted by evidence for another value, at
+ * the begin of perf.data above all, where records of processes come before the first switch.
+ */
+static bool look_before(struct reading *reading, const struct told *told, struct error *err)
+{
+	struct contradictions *own = reading->own;
+	const struct claim_of *claim = &reading->stream->claim;
+	struct contradiction found = {.claimed_at = claim->time,
+				      .told_at = reading->event.time,
+				      .claimed = told->before,
+				      .told = told->before,
+				      .until = reading->event.time - 1,
+				      .lone = true};
+	struct reading before = {.own = own};
+	struct events *events;
+	enum step step = STEP_END;
+	bool other = false;
+
+	if (!open_cursor(own, reading->run.stream, own->supporting, claim->time, found.told_at,
+			 true, &events, err))
+		return false;
+	while (!other && (step = events_next_run(events, &before.run, err)) == STEP_ITEM) {
+		const struct run *run = &before.run;
+
+		for (uint32_t i = run->first + run->count; i-- > run->first && !other;) {
+			int64_t value;
+
+			turn_to(&before, i);
+			if (!evidence(&before, &own->tellers[run->batch->class_index[i]], &value))
+				continue;
+			other = value != found.told;
+			if (!other)
+				found.until = before.event.time;
+		}
+	}
+	events_close(events);
+	found.from = found.until;
+	if (other)
+		keep(reading->stream, &found);
+	return other || step != STEP_ERROR;
+}
+
 static bool contradict(struct reading *reading, const struct told *told, struct error *err)
 {
 	const struct claim_of *claim = &reading->stream->claim;
@@ -433,6 +498,8 @@ static bool compare_entry(struct reading *reading, uint32_t i, struct error *err
 	told = tell(reading, &reading->own->tellers[batch->class_index[i]]);
 	if (told.was && claim->known && told.before != claim->value &&
 	    !contradict(reading, &told, err))
+		return false;
+	if (told.was && claim->first && !look_before(reading, &told, err))
 		return false;
 	claim_again(reading, &told);
 	if (told.was || told.is || told.ends)
@@ -470,6 +537,13 @@ static bool compare_columns(struct reading *reading, const struct columns *colum
 	uint64_t says = (uint64_t)claim->value;
 	bool known = claim->known;
 
+	if (claim->first) {
+		told.before = (int64_t)columns->before[0];
+		turn_to(reading, run->first);
+		if (!look_before(reading, &told, err))
+			return false;
+	}
+
 	for (uint32_t i = 0; i < run->count; i++) {
 		bool differs = known && says != columns->before[i];
 
@@ -502,7 +576,7 @@ static bool compare_run(struct reading *reading, struct error *err)
 	struct columns columns;
 
 	if (!run->count)
-		reading->stream->claim.known = false;
+		reading->stream->claim = (struct claim_of){.first = true, .time = run->loss.until};
 	if (run->count && load_columns(reading, &columns))
 		return compare_columns(reading, &columns, err);
 	for (uint32_t i = run->first; i < run->first + run->count; i++)
@@ -520,7 +594,7 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	struct events *events;
 	enum step step = STEP_END;
 
-	watched->claim.known = false;
+	watched->claim = (struct claim_of){.first = true, .time = NSTIME_MIN};
 	if (begin == NSTIME_MIN)
 		return true;
 	if (!open_cursor(own, stream, own->telling, NSTIME_MIN, begin, true, &events, err))
@@ -543,6 +617,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 		if (tells)
 			break;
 	}
+	if (step == STEP_ITEM && !reading.run.count)
+		watched->claim.time = reading.run.loss.until;
 	events_close(events);
 	return step != STEP_ERROR;
 }
@@ -558,7 +634,7 @@ static bool add_tail(struct contradictions *own, const struct stream *stream, st
 				      .claimed_class = claim->class,
 				      .told_at = NSTIME_MAX,
 				      .told = claim->value,
-				      .tail = true};
+				      .lone = true};
 	const struct mirror_def *mirror = own->mirror;
 	nstime begin, end;
 
@@ -710,7 +786,7 @@ bool contradictions_of(struct contradictions *own, const struct stream *stream,
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, NSTIME_MIN, NSTIME_MAX, err);
 	for (size_t i = 0; good && i < watched->nfound; i++)
-		if (!watched->found[i].tail)
+		if (!watched->found[i].lone)
 			each(arg, &watched->found[i]);
 	pthread_mutex_unlock(&watched->lock);
 	return good;
@@ -750,8 +826,8 @@ static bool tells(void *arg, const struct stream *stream, const struct packet_in
 	const struct sketch_wanted wanted = {.always = own->telling, .keyed = own->none};
 	struct packet_range ignored;
 
-	return !own->sketches ||
-	       sketches_ask(own->sketches, &packet, &wanted, &ignored) != SKETCHED_CANNOT;
+	return own->sketches &&
+	       sketches_ask(own->sketches, &packet, &wanted, &ignored) == SKETCHED_MAY;
 }
 
 struct contradictions *contradictions_new(struct index *index, struct program *program,

@@ -8,7 +8,8 @@
  * `mirror` names an attribute of the stream's own CPU. The `was` of one event (B) must say what the
  * last `=` before it (A) said. Where it does not, the value holds until the last event that
  * supports it, and nothing is known from there until an event supports what B says. So it is, too,
- * in the tail of a stream, where no event follows that tells and packets do not say when they end. Packets are read as far as
+ * in the tail of a stream, where no event follows that tells and packets do not say when they end; and
+ * what the first event of a stream says was before reaches no further than what supports it. Packets are read as far as
  * somebody asks; what was read is remembered.
  */
 #ifndef STATE_CONTRADICTIONS_H
@@ -26,7 +27,7 @@ struct contradiction {
 	nstime claimed_at, told_at; /* of A and B */
 	nstime from, until;         /* nothing is known in [from, until) */
 	int64_t claimed, told;
-	bool tail; /* the stream ends without a B: told_at is NSTIME_MAX, told_by is of nothing */
+	bool lone; /* there is no A, or no B (told_at is NSTIME_MAX): the stream begins, or ends */
 	struct position claimed_by, told_by;
 	const struct event_class *claimed_class, *told_class;
 };
@@ -42,7 +43,7 @@ void contradictions_free(struct contradictions *contradictions); /* NULL is fine
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions);
 
 /*
- * All of a stream but its tail; it is read as far as it was not yet: calls `each`, in order of told_at.
+ * All of a stream that two events make; it is read as far as it was not yet: calls `each`, in order of told_at.
  * Streams that are not watched have none.
  */
 bool contradictions_of(struct contradictions *contradictions, const struct stream *stream,

@@ -53,7 +53,8 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	(*out)->runs = runs_new(index, identity);
 	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
 		feed->sketches = state_sketches(*out);
-	(*out)->found = contradictions_new(index, (*out)->program, feed->sketches);
+	(*out)->found = contradictions_new(index, (*out)->program,
+					   options->replay_only ? NULL : state_sketches(*out));
 	feed->inferred = contradictions_inferred((*out)->found);
 	return true;
 }

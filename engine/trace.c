@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path)
 {
@@ -103,6 +104,22 @@ void trace_damage(struct trace *trace, const char *where, const struct error *ca
 	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
 }
 
+/* The streams of one packet (CTF whose events name their CPUs) are read side by side. */
+static bool is_told(struct trace *trace, const char *where, const struct error *cause)
+{
+	uint64_t hash = XXH3_64bits(where, strlen(where)) * 31 +
+			XXH3_64bits(cause->text, strlen(cause->text));
+	bool found = false;
+
+	pthread_mutex_lock(&trace->told_lock);
+	for (unsigned i = 0; i < TRACE_TOLD && i < trace->ntold; i++)
+		found = found || trace->told[i] == hash;
+	if (!found)
+		trace->told[trace->ntold++ % TRACE_TOLD] = hash;
+	pthread_mutex_unlock(&trace->told_lock);
+	return found;
+}
+
 void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t source,
 		     uint64_t offset, const struct error *cause)
 {
@@ -112,6 +129,8 @@ void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t 
 
 	snprintf(where, sizeof where, "%s: packet at offset %llu", file,
 		 (unsigned long long)offset);
+	if (stream->shared && is_told(trace, where, cause))
+		return;
 	trace_damage(trace, strstr(cause->text, file) ? "" : where, cause);
 }
 
@@ -208,6 +227,8 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 {
 	struct trace *trace = mem_new(sizeof *trace);
 
+	pthread_mutex_init(&trace->told_lock, NULL);
+
 	trace->arena = arena_new();
 	trace->notices = options->notices;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
@@ -236,6 +257,7 @@ void trace_close(struct trace *trace)
 			trace->parts[i]->reader->close(trace->parts[i]);
 	for (size_t i = 0; i < trace->nsources; i++)
 		source_close(trace->sources[i]);
+	pthread_mutex_destroy(&trace->told_lock);
 	mem_free(trace->sources);
 	mem_free(trace->copies);
 	mem_free(trace->parts);

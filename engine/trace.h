@@ -16,6 +16,7 @@
 #include "engine/packet.h"
 #include "engine/timebase.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +104,8 @@ struct event_class {
 	void *priv;
 };
 
+enum { TRACE_TOLD = 16 };
+
 struct trace {
 	struct arena *arena; /* all names and tables below */
 	const char *path;    /* of the first part, as given */
@@ -122,6 +125,10 @@ struct trace {
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
 	_Atomic uint64_t packets_skipped; /* not decoded: their sketches said enough */
+	/* What was said last of packets, so that streams that share one say it once. */
+	pthread_mutex_t told_lock;
+	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
+	unsigned ntold;
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
 };
 

@@ -275,10 +275,13 @@ static bool tell(const char *path, int digests, struct told *out)
 		for (size_t k = 0; k < records.count; k++)
 			decode_packet(trace, stream, decoder, &records.items[k], digests,
 				      &out->events);
-		out->messages += records.errors + out->events.errors;
-		if (records.errors || out->events.errors)
-			snprintf(out->last, sizeof out->last, "%s",
-				 records.errors ? records.last : out->events.last);
+		size_t more = records.errors + out->events.errors;
+		const char *last = records.errors ? records.last : out->events.last;
+		if (stream->shared && more == 1 && !strcmp(last, out->last))
+			more = 0; /* a packet of several streams: the trace tells it once */
+		out->messages += more;
+		if (more)
+			snprintf(out->last, sizeof out->last, "%s", last);
 		out->events.errors = 0;
 		reader->decoder_free(decoder);
 		records_release(&records);

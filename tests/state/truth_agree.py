@@ -188,7 +188,7 @@ class Case:
         i = bisect.bisect_right(told, time)
         since = told[i - 1] if i else 0
         lost = [row for row in self.lost if row["cpu"] == cpu]
-        last = any(row["until"] == time + 1 for row in lost)
+        last = any(time in (row["until"] - 1, row["ts"]) for row in lost)
         over = any(since < row["until"] <= time for row in lost)
         again = i == len(told) or any(time < row["until"] and row["ts"] < told[i] for row in lost)
         return last or over and again

@@ -105,10 +105,9 @@ void trace_damage(struct trace *trace, const char *where, const struct error *ca
 }
 
 /* The streams of one packet (CTF whose events name their CPUs) are read side by side. */
-static bool is_told(struct trace *trace, const char *where, const struct error *cause)
+static bool is_told(struct trace *trace, const char *where)
 {
-	uint64_t hash = XXH3_64bits(where, strlen(where)) * 31 +
-			XXH3_64bits(cause->text, strlen(cause->text));
+	uint64_t hash = XXH3_64bits(where, strlen(where));
 	bool found = false;
 
 	pthread_mutex_lock(&trace->told_lock);
@@ -129,7 +128,7 @@ void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t 
 
 	snprintf(where, sizeof where, "%s: packet at offset %llu", file,
 		 (unsigned long long)offset);
-	if (stream->shared && is_told(trace, where, cause))
+	if (stream->shared && is_told(trace, where))
 		return;
 	trace_damage(trace, strstr(cause->text, file) ? "" : where, cause);
 }

@@ -277,7 +277,9 @@ static bool tell(const char *path, int digests, struct told *out)
 				      &out->events);
 		size_t more = records.errors + out->events.errors;
 		const char *last = records.errors ? records.last : out->events.last;
-		if (stream->shared && more == 1 && !strcmp(last, out->last))
+		const char *event = strstr(last, ": event ");
+		if (stream->shared && more == 1 && event &&
+		    !strncmp(last, out->last, (size_t)(event - last)))
 			more = 0; /* a packet of several streams: the trace tells it once */
 		out->messages += more;
 		if (more)

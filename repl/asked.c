@@ -343,3 +343,52 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 	}
 	buf_release(&value);
 }
+
+/* ---- moments ---- */
+
+bool asked_moments(struct session *session, struct state *state, const struct moment *moments,
+		   size_t count, uint64_t *outside, struct error *err)
+{
+	nstime begin, end;
+
+	if (!state_recorded(state, &begin, &end, err))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		nstime at = moments[i].t - (moments[i].before && moments[i].t > NSTIME_MIN);
+
+		if (at >= begin && at <= end)
+			continue;
+		++*outside;
+		session->outside++;
+	}
+	return true;
+}
+
+void asked_outside(struct session *session, uint64_t outside, uint64_t all)
+{
+	struct state *state;
+	struct error ignored;
+	struct buf from = {0}, to = {0};
+	nstime begin, end;
+
+	if (!outside || !(state = session_state(session, &ignored)) ||
+	    !state_recorded(state, &begin, &end, &ignored))
+		return;
+	time_words(session, begin, &from);
+	time_words(session, end, &to);
+	if (begin > end)
+		session_note(session, "nothing was recorded: all is unknown");
+	else if (all == 1)
+		session_note(session,
+			     "the moment lies outside of the recording, where all is unknown: "
+			     "it goes from %s to %s",
+			     buf_text(&from), buf_text(&to));
+	else
+		session_note(session,
+			     "%llu of %llu moments lie outside of the recording, where all is "
+			     "unknown: it goes from %s to %s",
+			     (unsigned long long)outside, (unsigned long long)all, buf_text(&from),
+			     buf_text(&to));
+	buf_release(&from);
+	buf_release(&to);
+}

@@ -24,4 +24,13 @@ void asked_no_events(struct session *session, const struct options *options);
 /* No interval came of these, in the command's range. */
 void asked_no_intervals(struct session *session, const struct wanteds *wanteds);
 
+/*
+ * Adds to *outside how many of the moments lie outside of what was recorded: all is unknown there.
+ * With --strict they make the exit status 3.
+ */
+bool asked_moments(struct session *session, struct state *state, const struct moment *moments,
+		   size_t count, uint64_t *outside, struct error *err);
+/* Says in one note that so many of `all` moments lie outside, and what was recorded; 0: nothing. */
+void asked_outside(struct session *session, uint64_t outside, uint64_t all);
+
 #endif

@@ -29,6 +29,7 @@ struct at {
 	size_t nqueries;
 	struct moment *moments;
 	size_t nmoments, capacity, answered; /* moments that wait; answers so far */
+	uint64_t asked, outside; /* moments so far; those that were not recorded */
 	bool many; /* rows begin with their moment */
 };
 
@@ -219,6 +220,10 @@ static bool ask(struct at *at, struct error *err)
 	struct state *state = session_state(at->session, err);
 	size_t step = at->nqueries ? BATCH_PATHS : BATCH_ALL;
 
+	if (state && !asked_moments(at->session, state, at->moments, at->nmoments, &at->outside,
+				    err))
+		return false;
+	at->asked += at->nmoments;
 	for (size_t i = 0; i < at->nqueries; i++)
 		if (query_has_wildcard(at->queries[i]) && step > BATCH_LISTS)
 			step = BATCH_LISTS;
@@ -394,7 +399,9 @@ static bool run_at(struct session *session, const struct options *options, struc
 			ok = ask_from_input(&at, err);
 		if (rows)
 			rows_finish(&at.rows);
-		if (ok && !at.answered && at.nqueries)
+		if (ok)
+			asked_outside(session, at.outside, at.asked);
+		if (ok && !at.answered && at.nqueries && !at.outside)
 			session_note(session,
 				     "no attribute that matches has a value at this "
 				     "moment: 'yore info %s' says what can be asked",

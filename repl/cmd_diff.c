@@ -192,6 +192,7 @@ static bool show(struct diff *diff, struct error *err)
 	struct state *state = session_state(diff->session, err);
 	struct answers answers = {0};
 	struct pair *pairs;
+	uint64_t outside = 0;
 	bool ok;
 
 	if (!state)
@@ -200,6 +201,9 @@ static bool show(struct diff *diff, struct error *err)
 		session_note(diff->session, "both moments are the same: nothing can differ");
 		return true;
 	}
+	if (!asked_moments(diff->session, state, diff->moments, 2, &outside, err))
+		return false;
+	asked_outside(diff->session, outside, 2);
 	if (!state_at(state, diff->moments, 2, (const struct query *const *)diff->queries,
 		      diff->nqueries, false, &answers, err))
 		return false;

@@ -47,7 +47,7 @@ static int answered(struct session *session, const struct options *options)
 		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
 	if (session->violated)
 		return COULD_NOT;
-	if (damaged || (options->strict && session->lost))
+	if (damaged || (options->strict && (session->lost || session->outside)))
 		return DAMAGED;
 	return session->status;
 }

@@ -47,7 +47,8 @@ struct session {
 	bool first_known, start_known; /* both, or `first` alone */
 	nstime first, last;            /* of all events; both NSTIME_MIN when there is none */
 	uint64_t damaged;              /* notices of damage said so far */
-	uint64_t lost;                 /* losses met so far; --strict makes them damage */
+	uint64_t lost;                 /* losses met so far; --strict makes them damage, */
+	uint64_t outside;              /* and moments asked for that were not recorded */
 	bool violated;                 /* `check --state`: something does not hold */
 	bool asked_state;              /* some question was asked: --stats names the evaluation */
 	struct progress *progress;

@@ -341,7 +341,8 @@ static void files_of_one_recorder_are_told_apart(void **state)
 		size_t at = 0;
 		made_new(shape, &made);
 		while (made.data.data[at] != 9)
-			at += (uint8_t)made.data.data[at + 6] | (uint8_t)made.data.data[at + 7] << 8;
+			at += (size_t)(uint8_t)made.data.data[at + 6] |
+			      (size_t)(uint8_t)made.data.data[at + 7] << 8;
 		if (i == 1)
 			made.data.data[at + 8] ^= 1; /* its address */
 		char *path = made_write(&made, folder, SIZE_MAX);

@@ -235,11 +235,21 @@ static bool span(struct feed *feed, nstime *first, nstime *last, struct error *e
 	return true;
 }
 
+static bool begin_of(struct feed *feed, const struct stream *stream, nstime *out, struct error *err)
+{
+	const struct fake_trace *fake = (struct fake_trace *)feed;
+
+	(void)err;
+	*out = fake->begins ? fake->begins[stream->index] : NSTIME_MIN;
+	return true;
+}
+
 static const struct feed_ops fake_ops = {.open = cursor_open,
 					 .close = cursor_close,
 					 .next = cursor_next,
 					 .fields = cursor_fields,
-					 .span = span};
+					 .span = span,
+					 .begin = begin_of};
 
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents)
@@ -270,6 +280,7 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 void fake_trace_free(struct fake_trace *fake)
 {
 	arena_free(fake->trace.arena);
+	mem_free(fake->feed.begins);
 	mem_free(fake->trace.parts);
 	mem_free(fake->trace.streams);
 	mem_free(fake->trace.classes);

@@ -34,6 +34,7 @@ struct fake_trace {
 	size_t nitems;
 	const struct fake_class *classes; /* borrowed while it is made */
 	uint64_t given; /* items that cursors gave */
+	const nstime *begins; /* of the recording, by stream; NULL: all hold from the start. Borrowed */
 };
 
 /* Streams are named s0, s1 ..., of section "ch", and have the CPUs 0, 1 ... */

@@ -441,6 +441,7 @@ static void one_set(uint64_t seed)
 	struct questions questions = {0}, list = {0};
 	struct rules *rules = rules_new();
 	struct fake_trace *trace, *shorter;
+	nstime begins[4];
 	uint32_t nstreams;
 	size_t count;
 	struct error err;
@@ -451,6 +452,12 @@ static void one_set(uint64_t seed)
 	trace = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, events, count);
 	shorter = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, fewer,
 				 cut_events(events, count, 2 + (nstime)(seed % LAST), fewer));
+	for (uint32_t i = 0; i < nstreams; i++) /* up to its first event */
+		begins[i] = seed % 3 ? NSTIME_MIN : (nstime)((seed / 3 + i) % 4);
+	for (size_t i = count; i-- > 0;)
+		if (begins[events[i].stream] > events[i].time)
+			begins[events[i].stream] = events[i].time;
+	trace->begins = shorter->begins = begins;
 	add_rules(&gen);
 	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);

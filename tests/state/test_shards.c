@@ -252,6 +252,7 @@ static void one_set(uint64_t seed)
 	static const size_t counts[] = {1, 2, 3, 7, CUTS + 1};
 	struct set set = {.gen = {.cumulative = seed % 3 == 0}, .seed = seed};
 	struct fake_event events[RANDOM_EVENTS];
+	nstime begins[4];
 	uint32_t nstreams;
 	struct error err;
 
@@ -259,6 +260,9 @@ static void one_set(uint64_t seed)
 	nstreams = 1 + pick(&set.gen, 4);
 	set.trace = fake_trace_new(nstreams, random_classes, RANDOM_CLASSES, events,
 				   make_events(&set.gen, events, nstreams));
+	for (uint32_t i = 0; i < 4; i++)
+		begins[i] = seed % 3 ? NSTIME_MIN : 0; /* no later than any event */
+	set.trace->begins = begins;
 	add_rules(&set.gen);
 	set.rules = rules_new();
 	if (!rules_add(set.rules, "random.rules", set.gen.text.data, set.gen.text.len, &err))

@@ -37,6 +37,7 @@ enum { X, Y, K, D, S, T };
 	{                                                                \
 		AT(3, S, 0), LOST(5, 0, 8), LOST(5, 1, 20), AT(10, X, 0) \
 	}
+#define BEGUN "event X\n was p = 1\n"
 #define NESTED "event K\n k = field/k\n t[7]/x = 4\n t[8]/x = 5\nevent D\n delete t[k]\n"
 #define CHECKPOINTED "event X\n x = y\nevent D\n delete z\nevent S\n z = 1\nevent T\n other = 1\n"
 #define TOTAL \
@@ -52,6 +53,7 @@ static struct row {
 	bool before;
 	const char *value;
 	nstime since;
+	nstime begins[2]; /* of the streams; 0: it holds from the start */
 } rows[] = {
 	{"1 a right side does not see its own event",
 	 "event X\n a = 1\n b = a\n",
@@ -237,6 +239,36 @@ static struct row {
 	 4},
 	{"of unknown it writes unknown", TOTAL, {AT(2, X, 5)}, "x", 3, false, "unknown", 2},
 	{"19 ties go by stream", TIES, {ON(4, 1, X, 2), ON(4, 0, X, 1)}, "p", 4, false, "2", 4},
+	{"20 a stream tells nothing of the time before it begins",
+	 BEGUN,
+	 {AT(10, X, 0)},
+	 "p",
+	 4,
+	 false,
+	 "unknown",
+	 NEVER,
+	 {5}},
+	{"20 it tells of its begin", BEGUN, {AT(10, X, 0)}, "p", 5, false, "1", 5, {5}},
+	{"20 and not of just before that", BEGUN, {AT(10, X, 0)}, "p", 5, true, "unknown", NEVER, {5}},
+	{"20 another stream's begin is no limit", BEGUN, {AT(10, X, 0)}, "p", 4, false, "1", NEVER, {0, 7}},
+	{"20 what another stream wrote before holds",
+	 BEGUN "event S\n p = 9\n",
+	 {ON(3, 1, S, 0), AT(10, X, 0)},
+	 "p",
+	 4,
+	 false,
+	 "9",
+	 3,
+	 {5}},
+	{"20 the begin after a loss is the later one",
+	 LOSS_RULES,
+	 {LOST(5, 0, 8), AT(10, X, 0)},
+	 "p",
+	 7,
+	 false,
+	 "unknown",
+	 5,
+	 {4}},
 	{"19 just before both",
 	 TIES,
 	 {ON(4, 1, X, 2), ON(4, 0, X, 1)},
@@ -263,9 +295,13 @@ static void all_ways(void **state)
 	const struct row *row = *state;
 	struct fake_trace *trace =
 		fake_trace_new(2, classes, COUNT(classes), row->events, count_events(row));
+	nstime begins[2];
 	struct rules *rules = rules_new();
 	struct error err;
 
+	for (int i = 0; i < 2; i++)
+		begins[i] = row->begins[i] ? row->begins[i] : NSTIME_MIN;
+	trace->begins = begins;
 	if (!rules_add(rules, "trap.rules", row->rules, strlen(row->rules), &err))
 		fail_msg("%s", err.text);
 	ask_all_ways(trace, rules,

@@ -10,18 +10,18 @@
  *     sequence numbers   q.seq - p.seq - 1      end of p                 begin of q
  *     first record       its counter, not 0     its begin                its end; count unknown
  *
- * On demand more, which no counter tells: the end of a stream (recorded.h) as a loss that begins one
- * nanosecond behind its last packet and never ends, where other streams go on; the last nanosecond
- * before a loss is over, and before a stream begins later than others; and what somebody infers
- * from the events (struct inferred), a moment each.
+ * On demand more, which no counter tells: the end of a stream (recorded.h) as a loss that begins
+ * one nanosecond behind its last packet and never ends, where other streams go on; the last
+ * nanosecond before a loss is over, and before a stream begins later than others; and what somebody
+ * infers from the events (struct inferred), a moment each.
  *
  * Differences are taken modulo the counter's width, sequence numbers that do not rise say nothing,
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
  *
  * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
- * [min, max] of the record, so the search for rows is that for records; where a loss is over, in the
- * next one, so the search begins one record earlier.
+ * [min, max] of the record, so the search for rows is that for records; where a loss is over, in
+ * the next one, so the search begins one record earlier.
  */
 #include "index/losses.h"
 
@@ -452,8 +452,8 @@ static bool find_inferred(struct losses *losses, nstime begin, nstime end, struc
 {
 	const struct inferred *inferred = losses->inferred;
 
-	return begin >= end || inferred->find(inferred->arg, losses->stream, begin, end,
-					      add_inferred, losses, err);
+	return begin >= end ||
+	       inferred->find(inferred->arg, losses->stream, begin, end, add_inferred, losses, err);
 }
 
 /* The begin of record i, or the end of the range, whichever comes first. */

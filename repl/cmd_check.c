@@ -14,7 +14,7 @@ struct check {
 	const struct options *options;
 	struct sink *sink;
 	struct times times;
-	uint64_t packets, events, lost, lost_places, odd, differing;
+	uint64_t packets, events, lost, lost_places, odd, differing, contradictions;
 };
 
 static void begin_row(struct check *check, const char *kind, const struct stream *stream)
@@ -164,6 +164,66 @@ static bool check_events(struct check *check, struct index *index, struct error 
 	return step == STEP_END;
 }
 
+struct contradicted { /* of one stream */
+	uint64_t count;
+	struct contradiction first;
+};
+
+static void count_contradiction(void *arg, const struct contradiction *found)
+{
+	struct contradicted *to = arg;
+
+	if (!to->count++)
+		to->first = *found;
+}
+
+static void print_contradicted(struct check *check, const struct stream *stream,
+			       const struct contradicted *found)
+{
+	const struct contradiction *first = &found->first;
+	struct sink *out = check->sink;
+
+	begin_row(check, "contradiction", stream);
+	if (check->options->format == FORMAT_JSON) {
+		sink_printf(out, ",\"count\":%llu,\"t\":", (unsigned long long)found->count);
+		json_time(out, first->claimed_at);
+		sink_printf(out, ",\"claimed\":%lld,\"until\":", (long long)first->claimed);
+		json_time(out, first->told_at);
+		sink_printf(out, ",\"told\":%lld}\n", (long long)first->told);
+	} else {
+		sink_printf(out,
+			    ": events are missing at %llu place%s that no counter tells of, first "
+			    "behind %s of ",
+			    (unsigned long long)found->count, found->count == 1 ? "" : "s",
+			    first->claimed_class->name);
+		time_add(&check->times, first->claimed_at, out);
+		sink_printf(out, ", which says %lld: %s of ", (long long)first->claimed,
+			    first->told_class->name);
+		time_add(&check->times, first->told_at, out);
+		sink_printf(out, " says that it was %lld\n", (long long)first->told);
+	}
+	sink_row(out);
+}
+
+/* Events of a stream that contradict each other, by the rules in force. */
+static bool check_contradictions(struct check *check, struct error *err)
+{
+	struct state *state = session_state(check->session, err);
+	const struct trace *trace = check->session->trace;
+
+	for (size_t i = 0; state && i < trace->nstreams; i++) {
+		struct contradicted found = {0};
+
+		if (!state_contradictions(state, trace->streams[i], count_contradiction, &found,
+					  err))
+			return false;
+		check->contradictions += found.count;
+		if (found.count)
+			print_contradicted(check, trace->streams[i], &found);
+	}
+	return state != NULL;
+}
+
 static void print_sum(struct check *check)
 {
 	const struct trace *trace = check->session->trace;
@@ -175,21 +235,24 @@ static void print_sum(struct check *check)
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,
 			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"
-			    "\"damaged\":%llu,\"lost\":%llu,\"odd_times\":%llu,"
-			    "\"index_differs\":%llu}\n",
+			    "\"damaged\":%llu,\"lost\":%llu,\"contradictions\":%llu,"
+			    "\"odd_times\":%llu,\"index_differs\":%llu}\n",
 			    trace->nstreams, (unsigned long long)check->packets,
 			    (unsigned long long)check->events, damaged,
-			    (unsigned long long)check->lost, (unsigned long long)check->odd,
+			    (unsigned long long)check->lost,
+			    (unsigned long long)check->contradictions,
+			    (unsigned long long)check->odd,
 			    (unsigned long long)check->differing);
 	else
 		sink_printf(
 			out,
 			"%zu streams, %llu packets, %llu events: %llu damaged, %llu events lost "
-			"at %llu places, %llu packets with odd times, %llu index records "
-			"differ\n",
+			"at %llu places, %llu contradictions, %llu packets with odd times, %llu "
+			"index records differ\n",
 			trace->nstreams, (unsigned long long)check->packets,
 			(unsigned long long)check->events, damaged, (unsigned long long)check->lost,
-			(unsigned long long)check->lost_places, (unsigned long long)check->odd,
+			(unsigned long long)check->lost_places,
+			(unsigned long long)check->contradictions, (unsigned long long)check->odd,
 			(unsigned long long)check->differing);
 	sink_row(out);
 }
@@ -207,7 +270,8 @@ static bool run_check(struct session *session, const struct options *options, st
 	for (size_t i = 0; i < session->trace->nstreams; i++)
 		if (!check_headers(&check, session->trace->streams[i], err))
 			return false;
-	if (!check_events(&check, index, err) || !index_check(index, &check.differing, err))
+	if (!check_events(&check, index, err) || !check_contradictions(&check, err) ||
+	    !index_check(index, &check.differing, err))
 		return false;
 	session->lost = check.lost_places;
 	print_sum(&check);
@@ -220,7 +284,8 @@ const struct cmd cmd_check = {
 	.summary = "damage, losses, clock trouble, index against trace",
 	.help = "Reads the whole trace and prints what is wrong with it: packets that cannot be\n"
 		"decoded, events that the tracer lost, packet times that fall or end before they\n"
-		"begin, stored index records that differ from the files. Exit status 3: part of "
+		"begin, events that contradict each other (a switch says that another thread\n"
+		"leaves the CPU than came), stored index records that differ from the files. Exit status 3: part of "
 		"the\n"
 		"trace is damaged.\n"
 		"\n"

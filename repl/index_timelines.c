@@ -92,6 +92,32 @@ static unsigned threads_of(const struct options *options, const struct trace *tr
 	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
 }
 
+static void count_contradiction(void *arg, const struct contradiction *found)
+{
+	uint64_t *count = arg;
+
+	(void)found;
+	++*count;
+}
+
+/* The build has found them. */
+static bool say_contradictions(struct session *session, struct state *state, struct error *err)
+{
+	const struct trace *trace = session->trace;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!state_contradictions(state, trace->streams[i], count_contradiction, &count,
+					  err))
+			return false;
+	if (count)
+		session_note(session,
+			     "events contradict each other at %llu place%s, where some must be "
+			     "missing: 'yore check %s' says where",
+			     (unsigned long long)count, count == 1 ? "" : "s", session->path);
+	return true;
+}
+
 /* A store of one part that was begun is gone on with as it is, and shards as shards. */
 static bool everything(struct session *session, struct state *state, const struct options *options,
 		       struct sink *sink, struct error *err)
@@ -112,7 +138,7 @@ static bool everything(struct session *session, struct state *state, const struc
 	}
 	if (ok)
 		say_built(options, sink, &built);
-	return ok;
+	return ok && say_contradictions(session, state, err);
 }
 
 bool index_timelines(struct session *session, const struct options *options, struct sink *sink,

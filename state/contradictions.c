@@ -6,11 +6,12 @@
  * where the cursor stands costs no search. Otherwise a backward cursor finds the last event that
  * tells before the stretch: one event of one stream.
  *
- * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns are
- * loaded and compared (compare_columns). Without that a replay costs 11 % more, with it under 5 %.
+ * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
+ * are loaded and compared (compare_columns). Without that a replay costs 11 % more, with it under 5
+ * %.
  *
- * Other lines are evaluated in their plain form, which needs nothing that belongs to one thread. A class
- * with a line that is not plain says nothing here.
+ * Other lines are evaluated in their plain form, which needs nothing that belongs to one thread. A
+ * class with a line that is not plain says nothing here.
  */
 #include "state/contradictions.h"
 
@@ -25,7 +26,7 @@
 #include <pthread.h>
 #include <string.h>
 
-struct teller { /* an event class */
+struct teller {                    /* an event class */
 	const struct plain *plain; /* its lines that tell; NULL: it tells nothing */
 	bool ends;                 /* it makes the attribute unknown: what was said ends */
 	bool columns;              /* it always tells both: these integers */
@@ -47,12 +48,12 @@ struct claim_of { /* what the last event that tells says */
 	const struct event_class *class;
 };
 
-struct watched { /* a stream */
-	pthread_mutex_t lock; /* of all below */
+struct watched {                /* a stream */
+	pthread_mutex_t lock;   /* of all below */
 	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
-	uint64_t *only; /* bit per stream: this one; once a cursor was opened */
+	uint64_t *only;         /* bit per stream: this one; once a cursor was opened */
 	nstime at;
-	struct claim_of claim; /* there */
+	struct claim_of claim;       /* there */
 	struct contradiction *found; /* by rising told_at */
 	size_t nfound, capacity;
 	struct stretch *stretches; /* apart, rising */
@@ -64,12 +65,12 @@ struct contradictions {
 	struct program *program;
 	struct arena *arena;
 	struct inferred inferred;
-	struct teller *tellers; /* by class */
-	struct sketches *sketches;             /* of packets; may be NULL */
+	struct teller *tellers;    /* by class */
+	struct sketches *sketches; /* of packets; may be NULL */
 	const struct mirror_def *mirror;
 	uint64_t *telling, *supporting, *none; /* bit per class */
-	struct watched *streams; /* by stream */
-	bool *watches;           /* likewise */
+	struct watched *streams;               /* by stream */
+	bool *watches;                         /* likewise */
 };
 
 /* ---- which classes tell ---- */
@@ -80,8 +81,9 @@ static bool is_mirrored(const struct contradictions *own, const struct line *lin
 
 	if (line->flags & (LINE_SECTION | LINE_FAILS))
 		return false;
-	return line->verb == VERB_WAS || line->verb == VERB_SET ? line->target.shape == shape
-								: line_may_write(line, attrs, shape);
+	return line->verb == VERB_WAS || line->verb == VERB_SET
+		       ? line->target.shape == shape
+		       : line_may_write(line, attrs, shape);
 }
 
 /* Is it of the CPU that the stream is of? A host's name may stand before it. */
@@ -237,8 +239,8 @@ static const struct fields *decode(void *arg, const struct event *event)
 	struct error ignored; /* damage: told by who reads the events */
 
 	(void)event;
-	if (!run->reader->decoder_fields(run->decoder, run->batch, reading->entry,
-					 &reading->fields, &ignored))
+	if (!run->reader->decoder_fields(run->decoder, run->batch, reading->entry, &reading->fields,
+					 &ignored))
 		return NULL;
 	return &reading->fields;
 }
@@ -249,9 +251,8 @@ static void turn_to(struct reading *reading, uint32_t i)
 	const struct batch *batch = reading->run.batch;
 
 	reading->entry = i;
-	reading->event = (struct event){.time = batch->time[i],
-					.stream = reading->run.stream,
-					.cpu = reading->run.cpu};
+	reading->event = (struct event){
+		.time = batch->time[i], .stream = reading->run.stream, .cpu = reading->run.cpu};
 	reading->env.program = reading->own->program;
 	reading->env.event = &reading->event;
 	reading->env.fields = NULL;
@@ -336,10 +337,10 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
 {
 	struct watched *watched = &own->streams[stream->index];
 	struct events_options options = {.begin = begin,
-					       .end = end,
-					       .backward = backward,
-					       .losses = true,
-					       .classes = classes};
+					 .end = end,
+					 .backward = backward,
+					 .losses = true,
+					 .classes = classes};
 
 	if (!watched->only) {
 		watched->only = mem_new_array(own->program->trace->nstreams / 64 + 1,
@@ -410,8 +411,8 @@ static void keep(struct watched *stream, const struct contradiction *found)
 {
 	size_t i;
 
-	stream->found = mem_grow(stream->found, stream->nfound, &stream->capacity,
-				 sizeof *stream->found);
+	stream->found =
+		mem_grow(stream->found, stream->nfound, &stream->capacity, sizeof *stream->found);
 	for (i = stream->nfound; i > 0 && stream->found[i - 1].told_at > found->told_at; i--)
 		;
 	if (i > 0 && stream->found[i - 1].told_at == found->told_at &&
@@ -608,8 +609,7 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 
 		for (uint32_t i = last + 1; i-- > reading.run.first && !tells;) {
 			turn_to(&reading, i);
-			told = tell(&reading,
-				    &own->tellers[reading.run.batch->class_index[i]]);
+			told = tell(&reading, &own->tellers[reading.run.batch->class_index[i]]);
 			tells = told.was || told.is || told.ends;
 			if (tells)
 				claim_again(&reading, &told);

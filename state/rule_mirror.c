@@ -1,11 +1,12 @@
 /*
  * rule_mirror.c - `mirror`: attributes that say the same, and what a contradiction makes unknown
  *
- *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self except 0
+ *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self
+ * except 0
  *
- * `was` and `=` lines of the first path tell what runs until an event and from it on. The next `was`
- * must agree with the last `=`; where it does not, events are missing. What follows from that is
- * written as a user would write it, so that every evaluation knows how to do it:
+ * `was` and `=` lines of the first path tell what runs until an event and from it on. The next
+ * `was` must agree with the last `=`; where it does not, events are missing. What follows from that
+ * is written as a user would write it, so that every evaluation knows how to do it:
  *
  *     event @contradiction
  *         unknown cpu[section/cpu]/thread

@@ -138,6 +138,13 @@ bool state_recorded(struct state *state, nstime *begin, nstime *end, struct erro
 	return feed_recorded(state->feed, begin, end, err);
 }
 
+bool state_contradictions(struct state *state, const struct stream *stream,
+			  void (*each)(void *arg, const struct contradiction *found), void *arg,
+			  struct error *err)
+{
+	return !state->found || contradictions_of(state->found, stream, each, arg, err);
+}
+
 static bool lies_outside(const struct moment *moment, nstime begin, nstime end)
 {
 	nstime at = moment->t - (moment->before && moment->t > NSTIME_MIN);

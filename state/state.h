@@ -74,6 +74,14 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
  */
 bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err);
 
+/*
+ * Where events of the stream contradict each other, so that some must be missing: calls `each` in
+ * order of time. Reads of the stream what was not read for that yet.
+ */
+bool state_contradictions(struct state *state, const struct stream *stream,
+			  void (*each)(void *arg, const struct contradiction *found), void *arg,
+			  struct error *err);
+
 struct interval {
 	const char *path;
 	nstime begin, end; /* NSTIME_MIN: not known; end NSTIME_MAX: not known (goes on) */

@@ -6,7 +6,8 @@
     state_agree.py YORE threads DIR      DIR.threads: state and CPU of every thread
 
 10,000 pairs of a CPU and a time: the very nanosecond of a switch, the one before it, and random
-moments. Where a trace has no loss, what ran before a CPU's first switch is that switch's prev_tid.
+moments. Where a trace has no loss, what ran before a CPU's first switch is that switch's prev_tid, from the
+begin of its stream on. Where the next switch says that another thread leaves than came, neither must be known.
 """
 import bisect
 import json
@@ -54,7 +55,12 @@ def expected_switches(found):
     def expect(cpu, time):
         events = found[cpu]
         i = bisect.bisect_right(events, time, key=lambda e: e[0])
-        return {events[i - 1][2]} if i else {events[0][1]}
+        if not i:  # back to the begin of the CPU's stream at most
+            return {events[0][1], None}
+        if i == len(events):  # until that stream ends
+            return {events[i - 1][2], None}
+        came, left = events[i - 1][2], events[i][1]
+        return {came} if came == left else {came, left, None}
     times = [e[0] for events in found.values() for e in events]
     return sorted(found), times, expect
 

@@ -282,7 +282,7 @@ enum outcome tracks_by_need(struct tracks *tracks, struct error *err)
 			      .count = needs.count};
 	piece_begin(&piece);
 	outcome = compute_by_need(&piece, needs.sources, err);
-	if (outcome == OUTCOME_DONE) {
+	if (outcome == OUTCOME_DONE && piece.count) {
 		tracks->computed = piece.tracks;
 		tracks->ncomputed = piece.count;
 	} else {

@@ -265,14 +265,14 @@ static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 /* The attribute that has `key` in place of the step `at`. */
 static uint32_t sibling(struct attrs *attrs, uint32_t attr, uint32_t at, const struct value *key)
 {
-	const struct value *atom = attr_atom(attrs, attr);
+	const struct value atom = *attr_atom(attrs, attr); /* the table may move below */
 	uint32_t parent = attr_parent(attrs, attr);
 
 	if (attr == at)
 		return attr_key(attrs, parent, key);
 	parent = sibling(attrs, parent, at, key);
-	return attr_is_key(attrs, attr) ? attr_key(attrs, parent, atom)
-					: attr_name(attrs, parent, atom->text, atom->len);
+	return attr_is_key(attrs, attr) ? attr_key(attrs, parent, &atom)
+					: attr_name(attrs, parent, atom.text, atom.len);
 }
 
 static void add_cpus(struct known *known, uint32_t attr, uint32_t at, struct paths *paths)

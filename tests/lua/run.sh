@@ -39,23 +39,33 @@ if command -v babeltrace2 >/dev/null; then
 	result $? "switches agrees with babeltrace2"
 fi
 
-# Busy time per thread: what lies between the switches of a CPU, and before its first one from where
-# the CPU's stream begins.
+# Busy time per thread: what lies between the switches of a CPU, before its first one from where the
+# CPU's stream begins, after its last one to where it ends. Where a switch says that another thread leaves
+# than came, the one that came ran until its last event there, the other one from its first one on.
 if command -v babeltrace2 >/dev/null; then
 	babeltrace2 --clock-cycles $demo | awk '
 		{ t = substr($1, 2) + 0; if (NR == 1) first = t; last = t }
 		match($0, /cpu_id = [0-9]+/) {
 			cpu = substr($0, RSTART + 9, RLENGTH - 9)
-			if (!(cpu in begun)) begun[cpu] = t
+			match($0, /perf_tid = [0-9]+/); tid = substr($0, RSTART + 11, RLENGTH - 11)
+			switched = /sched:sched_switch: /
+			if (!switched && (!(cpu in run) || run[cpu] != tid)) { run[cpu] = tid; from[cpu] = t }
+			if (!switched && (cpu in since) && tid == on[cpu]) seen[cpu] = t
+			final[cpu] = t
 		}
 		/sched:sched_switch: / {
 			match($0, /prev_pid = [0-9]+/); prev = substr($0, RSTART + 11, RLENGTH - 11)
 			match($0, /next_pid = [0-9]+/); next_pid = substr($0, RSTART + 11, RLENGTH - 11)
-			if (cpu in since) busy[on[cpu]] += t - since[cpu]; else busy[prev] += t - begun[cpu]
-			since[cpu] = t; on[cpu] = next_pid
+			told = (cpu in run) && run[cpu] == prev && prev != before[cpu] ? from[cpu] : t - 1
+			if ((cpu in since) && on[cpu] == prev) busy[prev] += t - since[cpu]
+			else {
+				if (cpu in since) busy[on[cpu]] += seen[cpu] - since[cpu]
+				busy[prev] += t - told
+			}
+			since[cpu] = seen[cpu] = t; on[cpu] = next_pid; before[cpu] = prev; delete run[cpu]
 		}
 		END {
-			for (cpu in since) busy[on[cpu]] += last + 1 - since[cpu]
+			for (cpu in since) busy[on[cpu]] += final[cpu] + 1 - since[cpu]
 			for (tid in busy) if (tid != 0) printf "%s %.2f\n", tid, busy[tid] * 100 / (last + 1 - first)
 		}' | sort >"$work/expected"
 	"$yore" run cputop $demo >"$work/all" 2>"$work/printed"

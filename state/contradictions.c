@@ -199,14 +199,18 @@ static void add_class(struct contradictions *own, const struct mirror_def *mirro
 		own->supporting[class->index / 64] |= bit;
 }
 
-/* Of one CPU, with some class that tells, and without lines that say whose events these are. */
+/*
+ * Of one CPU, with some class that tells, and without lines that say whose events these are. Of a
+ * recording of tasks switches are missing by design, and its rules claim what evidence allows.
+ */
 static bool may_watch(const struct contradictions *own, const struct stream *stream)
 {
 	const struct trace *trace = own->program->trace;
 	const struct class_program *row = program_row(own->program, stream);
 	bool tells = false;
 
-	if (stream->cpu < 0 || !stream->has_time)
+	if (stream->cpu < 0 || !stream->has_time ||
+	    trace->parts[stream->part]->recording == RECORDING_TASKS)
 		return false;
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct event_class *class = trace->classes[c];

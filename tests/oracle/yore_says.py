@@ -23,7 +23,8 @@ def events(program, path, *options):
     for line in done.stdout.splitlines():
         item = json.loads(line)
         (losses if "lost" in item else found).append(item)
-    messages = done.stderr.decode(errors="replace").splitlines()
+    messages = [line for line in done.stderr.decode(errors="replace").splitlines()
+                if not line.startswith("yore: note: ")]
     return Said(found, losses, done.returncode, messages)
 
 

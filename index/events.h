@@ -25,7 +25,7 @@ struct inferred_loss {
 	int64_t claimed, told; /* what earlier events say, and what the later one says */
 };
 
-/* Who finds out what is missing, beyond the counters. All is called from any thread. */
+/* Finds losses that no counter tells. Its functions are called from any thread. */
 struct inferred {
 	/* May this stream have any? */
 	bool (*watches)(void *arg, const struct stream *stream);

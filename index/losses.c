@@ -423,7 +423,7 @@ static bool concerns_from(struct losses *losses, uint64_t i, bool backward)
 	const struct inferred *inferred = losses->inferred;
 	uint64_t count = table_count(losses->table), most = backward ? i : count - 1 - i;
 	struct packet_info info;
-	struct error ignored; /* who reads the packets says it */
+	struct error ignored; /* the cursor that reads the packets reports it */
 
 	for (uint64_t far = 0; far <= most; far++) {
 		if (far == LOOK_AROUND ||

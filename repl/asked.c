@@ -354,7 +354,7 @@ bool asked_moments(struct session *session, struct state *state, const struct mo
 	if (!state_recorded(state, &begin, &end, err))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		nstime at = moments[i].t - (moments[i].before && moments[i].t > NSTIME_MIN);
+		nstime at = moment_time(&moments[i]);
 
 		if (at >= begin && at <= end)
 			continue;

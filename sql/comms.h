@@ -1,7 +1,7 @@
 /*
  * comms.h - names of threads at moments, one after the other
  *
- * The first few are asked for one by one. Who asks for more gets the names of all threads over the
+ * The first few are asked for one by one. A query that needs more gets the names of all threads over the
  * whole trace, once, and then each by bisection.
  */
 #ifndef SQL_COMMS_H

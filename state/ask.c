@@ -191,7 +191,7 @@ static nstime earliest(const struct moment *moments, size_t count)
 	nstime t = NSTIME_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		nstime own = moments[i].t - (moments[i].before && moments[i].t > NSTIME_MIN);
+		nstime own = moment_time(&moments[i]);
 		t = own < t ? own : t;
 	}
 	return t;

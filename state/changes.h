@@ -1,7 +1,7 @@
 /*
  * changes.h - every change of the state, told once, in order, by one forward run from the start
  *
- * For who looks at all of it: memory is that of one state, however long the trace.
+ * For checks of a whole trace: memory is that of one state, however long the trace.
  */
 #ifndef STATE_CHANGES_H
 #define STATE_CHANGES_H

@@ -240,7 +240,7 @@ static const struct fields *decode(void *arg, const struct event *event)
 {
 	struct reading *reading = arg;
 	const struct run *run = &reading->run;
-	struct error ignored; /* damage: told by who reads the events */
+	struct error ignored; /* damage: the cursor that reads the events reports it */
 
 	(void)event;
 	if (!run->reader->decoder_fields(run->decoder, run->batch, reading->entry, &reading->fields,
@@ -361,48 +361,63 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
  * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
  * still in the context of the thread that leaves, and events of that moment support nothing.
  */
-static void weigh(struct contradiction *found, bool *stop, int64_t value, nstime time)
+static bool weigh(struct contradiction *found, bool *stop, int64_t value, nstime time)
 {
 	*stop = *stop || value != found->told;
 	if (value == found->claimed)
 		found->from = time;
 	else if (!*stop)
 		found->until = time;
+	return value != found->claimed;
+}
+
+/*
+ * Events in [begin, found->told_at) that say what the value is, the last one first, until `see` has
+ * seen enough.
+ */
+static bool look_back(struct contradictions *own, const struct stream *stream, nstime begin,
+		      struct contradiction *found,
+		      bool (*see)(struct contradiction *found, bool *stop, int64_t value,
+				  nstime time),
+		      bool *stop, struct error *err)
+{
+	struct reading reading = {.own = own};
+	struct events *events;
+	enum step step = STEP_ITEM;
+	bool more = true;
+
+	if (!open_cursor(own, stream, own->supporting, begin, found->told_at, true, &events, err))
+		return false;
+	while (more && (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
+		const struct run *run = &reading.run;
+
+		for (uint32_t i = run->first + run->count; i-- > run->first && more;) {
+			int64_t value;
+
+			turn_to(&reading, i);
+			if (evidence(&reading, &own->tellers[run->batch->class_index[i]], &value))
+				more = see(found, stop, value, reading.event.time);
+		}
+	}
+	events_close(events);
+	return step != STEP_ERROR;
 }
 
 static bool find_support(struct contradictions *own, const struct stream *stream,
 			 struct contradiction *found, struct error *err)
 {
-	struct reading reading = {.own = own};
-	struct events *events;
-	enum step step = STEP_END;
 	const struct claim_of *claim = &own->streams[stream->index].claim;
 	bool stop = claim->has_before && claim->before == found->told;
 
 	found->from = NSTIME_MIN;
 	found->until = found->told_at - 1;
-	if (!open_cursor(own, stream, own->supporting, found->claimed_at + 1, found->told_at, true,
-			 &events, err))
+	if (!look_back(own, stream, found->claimed_at + 1, found, weigh, &stop, err))
 		return false;
-	while (found->from == NSTIME_MIN &&
-	       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
-		const struct run *run = &reading.run;
-
-		for (uint32_t i = run->first + run->count;
-		     i-- > run->first && found->from == NSTIME_MIN;) {
-			int64_t value;
-
-			turn_to(&reading, i);
-			if (evidence(&reading, &own->tellers[run->batch->class_index[i]], &value))
-				weigh(found, &stop, value, reading.event.time);
-		}
-	}
 	if (found->from == NSTIME_MIN)
 		found->from = found->claimed_at;
 	if (found->until < found->from)
 		found->until = found->from;
-	events_close(events);
-	return step != STEP_ERROR;
+	return true;
 }
 
 /* ---- comparing ---- */
@@ -428,47 +443,36 @@ static void keep(struct watched *stream, const struct contradiction *found)
 	stream->nfound++;
 }
 
+/* Up to the last event that says another value than the first switch does. */
+static bool weigh_first(struct contradiction *found, bool *other, int64_t value, nstime time)
+{
+	*other = value != found->told;
+	if (!*other)
+		found->until = time;
+	return !*other;
+}
+
 /*
  * The first event that tells: what was before it is contradicted by evidence for another value, at
  * the begin of perf.data above all, where records of processes come before the first switch.
  */
 static bool look_before(struct reading *reading, const struct told *told, struct error *err)
 {
-	struct contradictions *own = reading->own;
-	const struct claim_of *claim = &reading->stream->claim;
-	struct contradiction found = {.claimed_at = claim->time,
+	nstime begin = reading->stream->claim.time;
+	struct contradiction found = {.claimed_at = begin,
 				      .told_at = reading->event.time,
 				      .claimed = told->before,
 				      .told = told->before,
 				      .until = reading->event.time - 1,
 				      .lone = true};
-	struct reading before = {.own = own};
-	struct events *events;
-	enum step step = STEP_END;
 	bool other = false;
 
-	if (!open_cursor(own, reading->run.stream, own->supporting, claim->time, found.told_at,
-			 true, &events, err))
+	if (!look_back(reading->own, reading->run.stream, begin, &found, weigh_first, &other, err))
 		return false;
-	while (!other && (step = events_next_run(events, &before.run, err)) == STEP_ITEM) {
-		const struct run *run = &before.run;
-
-		for (uint32_t i = run->first + run->count; i-- > run->first && !other;) {
-			int64_t value;
-
-			turn_to(&before, i);
-			if (!evidence(&before, &own->tellers[run->batch->class_index[i]], &value))
-				continue;
-			other = value != found.told;
-			if (!other)
-				found.until = before.event.time;
-		}
-	}
-	events_close(events);
 	found.from = found.until;
 	if (other)
 		keep(reading->stream, &found);
-	return other || step != STEP_ERROR;
+	return true;
 }
 
 static bool contradict(struct reading *reading, const struct told *told, struct error *err)

@@ -147,7 +147,7 @@ bool state_contradictions(struct state *state, const struct stream *stream,
 
 static bool lies_outside(const struct moment *moment, nstime begin, nstime end)
 {
-	nstime at = moment->t - (moment->before && moment->t > NSTIME_MIN);
+	nstime at = moment_time(moment);
 
 	return at < begin || at > end;
 }

@@ -59,6 +59,12 @@ struct moment {
 	bool before; /* just before t instead of after all events of t */
 };
 
+/* The last time whose events count at the moment. */
+static inline nstime moment_time(const struct moment *moment)
+{
+	return moment->t - (moment->before && moment->t > NSTIME_MIN);
+}
+
 /*
  * Values at each moment (in any order; answered in that order) of all attributes that match any of
  * the queries; no queries: the whole state. A query without wildcards always gives an answer

@@ -97,17 +97,22 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 	put_row(losses, &row);
 }
 
-/* Before the stream's first packet, where others were recorded already. */
+/*
+ * Before the stream's first packet, where others were recorded already. A recording of tasks has
+ * nothing of a CPU until one of them runs there: nothing was lost before.
+ */
 static bool add_begin(struct losses *losses, struct error *err)
 {
+	const struct stream *stream = losses->stream;
 	struct loss row = {
 		.kind = ROW_BEGUN, .why = LOSS_OVER, .unknown = true, .cpu = losses->stream->cpu};
 	struct recorded recorded;
 	nstime begin, end;
 
-	if (!losses->ends || !losses->stream->has_time)
+	if (!losses->ends || !stream->has_time ||
+	    index_trace(losses->index)->parts[stream->part]->recording == RECORDING_TASKS)
 		return true;
-	if (!stream_recorded(losses->index, losses->stream, &recorded, err))
+	if (!stream_recorded(losses->index, stream, &recorded, err))
 		return false;
 	if (recorded.begin <= losses->begin || recorded.begin > losses->end)
 		return true;

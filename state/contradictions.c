@@ -40,7 +40,8 @@ struct stretch {
 
 struct claim_of { /* what the last event that tells says */
 	bool known;
-	bool first; /* no event told since `time`, where a loss was over or the stream begins */
+	bool first; /* no event told since `time`, where a loss begins or is over, or the stream begins */
+	nstime whole; /* with `first`: no event of that time or later was lost; until the next loss */
 	bool has_before;
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
@@ -344,6 +345,7 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
 					 .end = end,
 					 .backward = backward,
 					 .losses = true,
+					 .ends = true,
 					 .classes = classes};
 
 	if (!watched->only) {
@@ -458,19 +460,22 @@ static bool weigh_first(struct contradiction *found, bool *other, int64_t value,
  */
 static bool look_before(struct reading *reading, const struct told *told, struct error *err)
 {
-	nstime begin = reading->stream->claim.time;
+	const struct claim_of *claim = &reading->stream->claim;
+	nstime begin = claim->time;
 	struct contradiction found = {.claimed_at = begin,
 				      .told_at = reading->event.time,
 				      .claimed = told->before,
 				      .told = told->before,
 				      .until = reading->event.time - 1,
 				      .lone = true};
-	bool other = false;
+	bool other = false, lost = found.told_at < claim->whole;
 
+	if (begin >= found.told_at)
+		return true;
 	if (!look_back(reading->own, reading->run.stream, begin, &found, weigh_first, &other, err))
 		return false;
 	found.from = found.until;
-	if (other)
+	if (other || lost)
 		keep(reading->stream, &found);
 	return true;
 }
@@ -579,14 +584,57 @@ static bool compare_columns(struct reading *reading, const struct columns *colum
 	return true;
 }
 
+/*
+ * No event follows that would tell, or a loss is over at `end` behind which the last one's claim is
+ * forgotten: what it said holds until the last event that supports it.
+ */
+static bool add_tail(struct contradictions *own, const struct stream *stream, nstime told_at,
+		     nstime end, struct error *err)
+{
+	struct watched *watched = &own->streams[stream->index];
+	const struct claim_of *claim = &watched->claim;
+	struct contradiction found = {.claimed_at = claim->time,
+				      .claimed = claim->value,
+				      .claimed_by = claim->place,
+				      .claimed_class = claim->class,
+				      .told_at = told_at,
+				      .told = claim->value,
+				      .lone = true};
+
+	if (!find_support(own, stream, &found, err))
+		return false;
+	found.until = found.from;
+	if (found.from < end)
+		keep(watched, &found);
+	return true;
+}
+
+/* What is said from a loss on. */
+static struct claim_of claim_of_loss(const struct event *loss)
+{
+	return (struct claim_of){.first = true, .time = loss->time, .whole = loss->until};
+}
+
+/* Events may lie inside of a loss: what the last of them says, nothing confirms. */
+static bool pass_loss(struct reading *reading, struct error *err)
+{
+	const struct event *loss = &reading->run.loss;
+	bool good = true;
+
+	if (loss->loss_kind == LOSS_OVER && reading->stream->claim.known)
+		good = add_tail(reading->own, reading->run.stream, loss->time, loss->time, err);
+	reading->stream->claim = claim_of_loss(loss);
+	return good;
+}
+
 static bool compare_run(struct reading *reading, struct error *err)
 {
 	const struct run *run = &reading->run;
 	struct columns columns;
 
 	if (!run->count)
-		reading->stream->claim = (struct claim_of){.first = true, .time = run->loss.until};
-	if (run->count && load_columns(reading, &columns))
+		return pass_loss(reading, err);
+	if (load_columns(reading, &columns))
 		return compare_columns(reading, &columns, err);
 	for (uint32_t i = run->first; i < run->first + run->count; i++)
 		if (!compare_entry(reading, i, err))
@@ -603,7 +651,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	struct events *events;
 	enum step step = STEP_END;
 
-	watched->claim = (struct claim_of){.first = true, .time = NSTIME_MIN};
+	watched->claim =
+		(struct claim_of){.first = true, .time = NSTIME_MIN, .whole = NSTIME_MIN};
 	if (begin == NSTIME_MIN)
 		return true;
 	if (!open_cursor(own, stream, own->telling, NSTIME_MIN, begin, true, &events, err))
@@ -626,37 +675,20 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 			break;
 	}
 	if (step == STEP_ITEM && !reading.run.count)
-		watched->claim.time = reading.run.loss.until;
+		watched->claim = claim_of_loss(&reading.run.loss);
 	events_close(events);
 	return step != STEP_ERROR;
 }
 
-/* No event follows that would tell: does what the last one said need any? */
-static bool add_tail(struct contradictions *own, const struct stream *stream, struct error *err)
+/* An idle CPU has nothing more to say; and packets may say that the stream goes on without events. */
+static bool needs_tail(const struct contradictions *own, const struct stream *stream)
 {
-	struct watched *watched = &own->streams[stream->index];
-	const struct claim_of *claim = &watched->claim;
-	struct contradiction found = {.claimed_at = claim->time,
-				      .claimed = claim->value,
-				      .claimed_by = claim->place,
-				      .claimed_class = claim->class,
-				      .told_at = NSTIME_MAX,
-				      .told = claim->value,
-				      .lone = true};
+	const struct claim_of *claim = &own->streams[stream->index].claim;
 	const struct mirror_def *mirror = own->mirror;
-	nstime begin, end;
 
-	if (!claim->known || stream->tells_end ||
-	    (mirror->has_except && mirror->except.kind == VALUE_INT &&
-	     (int64_t)mirror->except.u == claim->value))
-		return true;
-	if (!index_recorded(own->index, &begin, &end, err) ||
-	    !find_support(own, stream, &found, err))
-		return false;
-	found.until = found.from;
-	if (found.from < end)
-		keep(watched, &found);
-	return true;
+	return claim->known && !stream->tells_end &&
+	       !(mirror->has_except && mirror->except.kind == VALUE_INT &&
+		 (int64_t)mirror->except.u == claim->value);
 }
 
 /* Reads on from `at` until an event tells at `end` or later, or all was read. */
@@ -666,16 +698,19 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 	struct watched *watched = &own->streams[stream->index];
 	struct reading reading = {.own = own, .stream = watched};
 	enum step step = STEP_ITEM;
+	nstime begin;
 
 	while (watched->at < end &&
 	       (step = events_next_run(watched->forward, &reading.run, err)) == STEP_ITEM)
 		if (!compare_run(&reading, err))
 			return false;
-	if (step == STEP_END) {
-		watched->at = NSTIME_MAX;
-		return add_tail(own, stream, err);
-	}
-	return step != STEP_ERROR;
+	if (step != STEP_END)
+		return step != STEP_ERROR;
+	watched->at = NSTIME_MAX;
+	if (!needs_tail(own, stream))
+		return true;
+	return index_recorded(own->index, &begin, &end, err) &&
+	       add_tail(own, stream, NSTIME_MAX, end, err);
 }
 
 /* ---- stretches ---- */

@@ -19,9 +19,7 @@ Known to be answered wrongly, and counted apart:
     has ended): an event of another CPU makes it "ready", and that it ran and slept meanwhile on the
     CPU that is not recorded is told by nothing;
   - where switches are missing without a word, a thread that another CPU shows to run, as long as no event
-    of the first CPU contradicts that it still runs there;
-  - with --late-losses, a CPU's thread from the last event of a packet to that packet's end, where
-    events were lost: the loss is placed at the packet's begin.
+    of the first CPU contradicts that it still runs there.
 
 Where a switch is missing without a word, what its CPU's earlier switch named cannot be told from the
 truth unless a later event contradicts it: then it must not be known.
@@ -159,13 +157,13 @@ def moments_of(yore, trace, truth):
 class Case:
     def __init__(self, yore, name, options):
         self.yore, self.name, self.wrong, self.known, self.asked = yore, name, [], 0, 0
-        self.gaps, self.late = bool(GAPS & set(options)), "--late-losses" in options
+        self.gaps = bool(GAPS & set(options))
         self.open = 0
         self.overlap, self.lost = "--overlap" in options, []
         self.mute = "--mute" in options or "--tasks" in options
 
     def differs(self, text, is_open=False):
-        if is_open or self.late:
+        if is_open:
             self.open += 1
         else:
             self.wrong.append(text)
@@ -191,7 +189,10 @@ class Case:
         last = any(time in (row["until"] - 1, row["ts"]) for row in lost)
         over = any(since < row["until"] <= time for row in lost)
         again = i == len(told) or any(time < row["until"] and row["ts"] < told[i] for row in lost)
-        return last or over and again
+        # events inside a loss: what a switch says holds where the next one is inside, too
+        inside = any(row["ts"] <= time < row["until"] and
+                     (since <= row["ts"] or i == len(told) or told[i] >= row["until"]) for row in lost)
+        return last or over and again or inside
 
     def compare(self, row, truth, path):
         time, value = row["t"], row["value"]

@@ -550,3 +550,95 @@ nstime losses_reached(const struct losses *losses)
 {
 	return losses->reached;
 }
+
+/* ---- of one moment ---- */
+
+/* Records on either side of those that may matter: they tell for how long the answer holds. */
+enum { LACK_AROUND = 64 };
+
+static void narrow(struct lack *lack, nstime t, nstime begin, nstime end)
+{
+	if (end <= begin)
+		return;
+	if (t >= begin && t < end) {
+		lack->from = !lack->lacks || begin > lack->from ? begin : lack->from;
+		lack->until = !lack->lacks || end < lack->until ? end : lack->until;
+		lack->lacks = true;
+	} else if (!lack->lacks) {
+		if (end <= t && end > lack->from)
+			lack->from = end;
+		if (begin > t && begin < lack->until)
+			lack->until = begin;
+	}
+}
+
+/* Rows of the records near t, into losses->rows; they are all that matters from *from on, before *until. */
+static bool rows_near(struct losses *losses, nstime t, struct lack *out, struct error *err)
+{
+	uint64_t reach = table_reach(losses->table) + 1, first, low, high;
+	struct packet_info info;
+
+	if (!table_lower_bound(losses->table, t + 1, &first, err))
+		return false;
+	low = first > reach + LACK_AROUND ? first - reach - LACK_AROUND : 0;
+	high = losses->count - first > LACK_AROUND ? first + LACK_AROUND : losses->count;
+	if (low > 0 && !table_get(losses->table, low + reach, &info, err))
+		return false;
+	out->from = low > 0 ? info.rec.min : NSTIME_MIN;
+	if (high < losses->count && !table_get(losses->table, high, &info, err))
+		return false;
+	out->until = high < losses->count ? info.rec.min : NSTIME_MAX;
+	if (!add_wide_rows(losses, 0, err))
+		return false;
+	for (uint64_t i = low; i < high; i++)
+		if (!is_wide(losses, i) && !add_rows_of(losses, i, err))
+			return false;
+	return true;
+}
+
+/* Before the stream began and after it ended, where the recording goes on. */
+static bool narrow_to_recorded(struct losses *losses, nstime t, struct lack *out, struct error *err)
+{
+	const struct stream *stream = losses->stream;
+	struct recorded recorded;
+	nstime begin, end;
+
+	if (!stream->tells_end || !stream->has_time)
+		return true;
+	if (!stream_recorded(losses->index, stream, &recorded, err) ||
+	    !index_recorded(losses->index, &begin, &end, err))
+		return false;
+	if (recorded.begin == NSTIME_MIN)
+		return true;
+	narrow(out, t, begin, recorded.begin);
+	if (recorded.ended && recorded.end < end)
+		narrow(out, t, recorded.end + 1, NSTIME_MAX);
+	return true;
+}
+
+bool losses_at(struct index *index, const struct stream *stream, nstime t, struct lack *out,
+	       struct error *err)
+{
+	struct losses losses;
+	struct lack whole = {.from = NSTIME_MIN, .until = NSTIME_MAX};
+	bool good;
+
+	losses_init(&losses, stream, true); /* wide records are read at once */
+	losses.index = index;
+	losses.begin = NSTIME_MIN;
+	losses.end = NSTIME_MAX;
+	good = index_table(index, stream, &losses.table, err);
+	losses.count = good && losses.counts ? table_count(losses.table) : 0;
+	if (good && losses.count)
+		good = rows_near(&losses, t, &whole, err);
+	*out = whole;
+	for (size_t i = 0; good && i < losses.nrows; i++)
+		narrow(out, t, losses.rows[i].time, losses.rows[i].until);
+	good = good && narrow_to_recorded(&losses, t, out, err);
+	if (out->from < whole.from)
+		out->from = whole.from;
+	if (out->until > whole.until)
+		out->until = whole.until;
+	losses_release(&losses);
+	return good;
+}

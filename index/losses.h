@@ -50,6 +50,18 @@ bool losses_read(struct losses *losses, nstime horizon, struct error *err);
 /* The next row read so far, NULL: none; losses_drop() goes on. */
 const struct loss *losses_head(const struct losses *losses);
 void losses_drop(struct losses *losses);
+/* Does a stream lack events around a moment? The same holds from `from` on, before `until`. */
+struct lack {
+	bool lacks;
+	nstime from, until;
+};
+
+/*
+ * Of the moment t: by the counters of neighbouring records and, where packets tell (CTF), before
+ * the stream begins and after it has ended. No packet is read.
+ */
+bool losses_at(struct index *index, const struct stream *stream, nstime t, struct lack *out,
+	       struct error *err);
 /* No row that was not read comes before (backward: after) this time. */
 nstime losses_reached(const struct losses *losses);
 

@@ -6,6 +6,7 @@
  * that depends on what is open. Logic has three values: unknown is neither true nor false.
  */
 #include "state/expr.h"
+#include "state/program_internal.h"
 
 #include <string.h>
 
@@ -376,6 +377,12 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
+void expr_find_gap(struct env *env)
+{
+	gaps_at(env->program->gaps, env->event->stream->part, env->event->time, &env->gap);
+	env->gap_part = env->event->stream->part;
+}
+
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure)
 {
@@ -415,6 +422,9 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		if (env->event && env->event->loss_kind == LOSS_INFERRED)
 			*out = value_s64(expr->kind == EXPR_LOST_TOLD ? env->event->told
 								      : env->event->claimed);
+		return EVAL_VALUE;
+	case EXPR_GAP:
+		*out = value_bool(expr_gap(env));
 		return EVAL_VALUE;
 	case EXPR_LOST_KIND:
 		*out = (struct value){.kind = VALUE_BOOL};

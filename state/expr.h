@@ -24,6 +24,7 @@ enum expr_kind {
 	EXPR_LOST_UNTIL,
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
+	EXPR_GAP,       /* does some stream lack events at this time? */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ, /* `path` of the state */
 	EXPR_VARIABLE,
@@ -114,6 +115,20 @@ static inline struct value value_s64(int64_t s)
 static inline struct value value_text(const char *text, size_t len)
 {
 	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
+}
+
+void expr_find_gap(struct env *env);
+/* Is there a gap at the time of env->event (gaps.h)? */
+static inline bool expr_gap(struct env *env)
+{
+	const struct event *event = env->event;
+
+	if (!event || !event->stream)
+		return false;
+	if (event->time < env->gap.from || event->time >= env->gap.until ||
+	    env->gap_part != event->stream->part)
+		expr_find_gap(env);
+	return env->gap.open;
 }
 
 /* expr_field.c: a field of the event as a value */

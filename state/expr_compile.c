@@ -471,9 +471,10 @@ static bool asks_for_class(const struct ast *arg)
 	       strcmp(arg->path->atoms[1].name, "time") != 0;
 }
 
-static bool asks_for_tasks(const struct ast *arg)
+static bool asks_for_recording(const struct ast *arg, const char *what)
 {
-	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_RECORDING;
+	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_RECORDING &&
+	       !strcmp(arg->path->atoms[1].name, what);
 }
 
 /* Does the event's part have the events of some threads only? Without a part: does any? */
@@ -497,8 +498,11 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	if (asks_for_class(ast->args[0]))
 		return constant(compile,
 				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
-	if (asks_for_tasks(ast->args[0]))
+	if (asks_for_recording(ast->args[0], "tasks"))
 		return constant(compile, value_bool(is_of_tasks(compile)));
+	if (asks_for_recording(ast->args[0], "gap"))
+		return compile->on == ON_EVENT ? expr_new(compile, EXPR_GAP)
+					       : constant(compile, value_bool(false));
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;

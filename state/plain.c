@@ -118,6 +118,9 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 		input.kind = INPUT_CPU;
 		return making->class && expr->index == SECTION_CPU ? add_input(making, &input)
 								   : PLAIN_NONE;
+	case EXPR_GAP:
+		input.kind = INPUT_GAP;
+		return making->class ? add_input(making, &input) : PLAIN_NONE;
 	case EXPR_READ: /* as deep as the rule's keys */
 		input.kind = INPUT_READ;
 		input.path = &expr->path;
@@ -162,6 +165,15 @@ static bool is_number_input(const struct making *making, uint8_t input)
 	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
 }
 
+static bool gap_test(struct making *making, const struct expr *expr, bool negated,
+		     struct plain_line *line)
+{
+	struct plain_test test = {.values = {1}, .n = 1, .negated = negated};
+
+	test.input = input_of(making, expr);
+	return test.input != PLAIN_NONE && add_test(making, &test, line);
+}
+
 /* input == constant, input in (constants); negated by != and !. */
 static bool compare_test(struct making *making, const struct expr *expr, bool negated,
 			 struct plain_line *line)
@@ -169,6 +181,8 @@ static bool compare_test(struct making *making, const struct expr *expr, bool ne
 	const struct value *values = expr->values;
 	struct plain_test test = {.n = (uint8_t)expr->n, .negated = negated};
 
+	if (expr->kind == EXPR_GAP)
+		return gap_test(making, expr, negated, line);
 	if (expr->kind == EXPR_EQUAL) {
 		if (expr->right->kind != EXPR_CONST)
 			return false;
@@ -268,10 +282,13 @@ static const struct plain_integer *keep_integers(const struct making *making, st
 /* By what they are loaded from. */
 static void keep_inputs(const struct making *making, struct plain *plain)
 {
-	plain->cpu = PLAIN_NONE;
-	for (uint8_t i = 0; i < making->ninputs; i++)
+	plain->cpu = plain->gap = PLAIN_NONE;
+	for (uint8_t i = 0; i < making->ninputs; i++) {
 		if (making->inputs[i].kind == INPUT_CPU)
 			plain->cpu = i;
+		if (making->inputs[i].kind == INPUT_GAP)
+			plain->gap = i;
+	}
 	plain->integers = keep_integers(making, plain);
 	plain->texts = keep_kinds(making, INPUT_STRING, INPUT_BYTES, &plain->ntexts);
 	plain->reads = keep_kinds(making, INPUT_READ, INPUT_READ, &plain->nreads);

@@ -15,7 +15,7 @@
 
 #include "state/program.h"
 
-enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_CHOSEN = 4, PLAIN_NONE = UINT8_MAX };
+enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_CHOSEN = 6, PLAIN_NONE = UINT8_MAX };
 
 struct plain_integer; /* inputs and tests: plain.c keeps their insides */
 struct plain_input;
@@ -65,6 +65,7 @@ struct plain {
 	uint32_t nlines;
 	uint8_t nintegers, ntexts, nreads, nmaps, ntests;
 	uint8_t cpu; /* input; PLAIN_NONE: nobody asks */
+	uint8_t gap; /* likewise: 1 in a gap, else 0 */
 	bool fields;
 };
 

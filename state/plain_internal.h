@@ -7,7 +7,7 @@
 
 #include "state/plain.h"
 
-enum input_kind { INPUT_INT, INPUT_STRING, INPUT_BYTES, INPUT_CPU, INPUT_READ, INPUT_MAP };
+enum input_kind { INPUT_INT, INPUT_STRING, INPUT_BYTES, INPUT_CPU, INPUT_GAP, INPUT_READ, INPUT_MAP };
 
 enum { MEMO_BITS = 4, TEST_VALUES = 4 };
 

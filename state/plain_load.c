@@ -144,6 +144,10 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 	out->had = out->yes = 0;
 	if (plain->cpu != PLAIN_NONE)
 		out->had |= (uint32_t)load_cpu(env->event, &out->values[plain->cpu]) << plain->cpu;
+	if (plain->gap != PLAIN_NONE) {
+		set_integer(&out->values[plain->gap], expr_gap(env), false);
+		out->had |= 1u << plain->gap;
+	}
 	if (!plain->fields)
 		return;
 	if (!env->fields && (!slots || plain->ntexts) && env->event && env->decode)

@@ -32,6 +32,11 @@ void program_free(struct program *program)
 	mem_free(program);
 }
 
+void program_set_gaps(struct program *program, struct gaps *gaps)
+{
+	program->gaps = gaps;
+}
+
 struct attrs *program_attrs(const struct program *program)
 {
 	return program->attrs;

@@ -13,6 +13,7 @@
 
 #include "index/events.h"
 #include "state/attr.h"
+#include "state/gaps.h"
 #include "state/rule.h"
 #include "state/value.h"
 
@@ -63,6 +64,8 @@ struct env {
 	struct arena *scratch; /* strings made on the way (str, hex, unaligned fields) */
 	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
 	unsigned depth;                        /* views inside views */
+	struct gap gap;                        /* the one asked for last, of part gap_part */
+	uint32_t gap_part;
 };
 
 /* Value of an expression; *failure is set with EVAL_FAIL. */
@@ -223,6 +226,8 @@ struct class_program {
 bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
 		     struct program **out, struct error *err);
 void program_free(struct program *program); /* NULL is fine */
+/* What has(recording/gap) asks; NULL, and before: there is no gap. Borrowed. */
+void program_set_gaps(struct program *program, struct gaps *gaps);
 struct attrs *program_attrs(const struct program *program);
 uint32_t program_statements(const struct program *program);
 /* Any compiled form of a statement, for its verb; NULL when no class matches it. */

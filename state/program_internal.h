@@ -46,6 +46,7 @@ struct program {
 	uint32_t nshapes; /* of the two above */
 	pcre2_code **regexes;
 	size_t nregexes, regexes_capacity;
+	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
 	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
 };
 

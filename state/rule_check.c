@@ -122,21 +122,22 @@ static bool asks_for_class(const struct function_info *info, const struct ast *a
 	       arg->path->atoms[1].kind == ATOM_NAME;
 }
 
-static bool asks_for_tasks(const struct function_info *info, const struct ast *ast)
+static bool asks_for_recording(const struct function_info *info, const struct ast *ast)
 {
 	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
 
 	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
 	       ast_root(arg->path) == ROOT_RECORDING && arg->path->natoms == 2 &&
 	       !arg->path->below && arg->path->atoms[1].kind == ATOM_NAME &&
-	       !strcmp(arg->path->atoms[1].name, "tasks");
+	       (!strcmp(arg->path->atoms[1].name, "tasks") ||
+		!strcmp(arg->path->atoms[1].name, "gap"));
 }
 
 static void check_call(const struct check *at, const struct ast *ast)
 {
 	const struct function_info *info = find_function(ast->name);
 
-	if ((asks_for_class(info, ast) || asks_for_tasks(info, ast)) && !at->in_view)
+	if ((asks_for_class(info, ast) || asks_for_recording(info, ast)) && !at->in_view)
 		return;
 	for (uint32_t i = 0; i < ast->nargs; i++)
 		check(at, ast->args[i]);
@@ -159,7 +160,7 @@ static const char *wrong_root(const struct ast_path *path, enum root root, bool 
 	if (in_view && root != ROOT_ENV)
 		return "a view reads the state only: it is asked between events";
 	if (root == ROOT_RECORDING)
-		return "expected has(recording/tasks)";
+		return "expected has(recording/tasks) or has(recording/gap)";
 	if (path->natoms < 2 || path->atoms[1].kind != ATOM_NAME)
 		return "expected '/' and a name after this word";
 	if ((root == ROOT_SECTION || root == ROOT_EVENT || root == ROOT_ENV) && path->natoms != 2)

@@ -373,6 +373,17 @@ static void parse_alias(struct parser *parser)
 	RULES_APPEND(parser->rules, aliases, alias); /* also when wrong: it owns its names */
 }
 
+/* Of a map: a constant, or `unknown`. */
+static void parse_result(struct parser *parser, struct value *out)
+{
+	if (!lex_is_word(parser, "unknown")) {
+		parse_constant(parser, out);
+		return;
+	}
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	lex_next(parser);
+}
+
 static void parse_entry(struct parser *parser, struct map_def *map)
 {
 	struct map_entry entry = {.kind = ENTRY_VALUE};
@@ -394,7 +405,7 @@ static void parse_entry(struct parser *parser, struct map_def *map)
 		parse_expected(parser, "an entry (CONSTANT, & INTEGER or *) or '}'");
 	}
 	expect_op(parser, "=", "'='");
-	parse_constant(parser, &entry.result);
+	parse_result(parser, &entry.result);
 	if (parser->failed)
 		return;
 	map->entries =

@@ -90,8 +90,11 @@ static bool work_begin(struct team *team, bool caller, struct shards_work *out, 
 	out->feed->progress_arg = team;
 	out->feed->sketches = team->state->feed->sketches;
 	out->feed->inferred = team->state->feed->inferred;
-	return program_compile(team->state->options.rules, out->feed->trace, &silent, &out->program,
-			       err);
+	if (!program_compile(team->state->options.rules, out->feed->trace, &silent, &out->program,
+			       err))
+		return false;
+	program_set_gaps(out->program, team->state->gaps);
+	return true;
 }
 
 static void work_end(struct shards_work *work)

@@ -53,6 +53,8 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	(*out)->runs = runs_new(index, identity);
 	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
 		feed->sketches = state_sketches(*out);
+	(*out)->gaps = gaps_new(index, (*out)->program);
+	program_set_gaps((*out)->program, (*out)->gaps);
 	(*out)->found = contradictions_new(index, (*out)->program,
 					   options->replay_only ? NULL : state_sketches(*out));
 	feed->inferred = contradictions_inferred((*out)->found);
@@ -69,6 +71,7 @@ void state_close(struct state *state)
 	runs_free(state->runs);
 	catalog_free(state->catalog);
 	contradictions_free(state->found);
+	gaps_free(state->gaps);
 	sketches_free(state->sketches);
 	program_free(state->program);
 	arena_free(state->scratch);

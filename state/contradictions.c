@@ -49,12 +49,6 @@ struct claim_of { /* what the last event that tells says */
 	const struct event_class *class;
 };
 
-struct head { /* the first event of a stream that tells */
-	bool known, has_before, has_after;
-	nstime time; /* NSTIME_MAX: there is none */
-	int64_t before, after;
-};
-
 struct watched {                /* a stream */
 	pthread_mutex_t lock;   /* of all below */
 	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
@@ -77,8 +71,6 @@ struct contradictions {
 	const struct mirror_def *mirror;
 	uint64_t *telling, *supporting, *none; /* bit per class */
 	struct watched *streams;               /* by stream */
-	pthread_mutex_t heads_lock;
-	struct head *heads; /* by stream, as far as asked for */
 	bool *watches;                         /* likewise */
 };
 
@@ -471,85 +463,69 @@ static bool weigh_first(struct contradiction *found, bool *other, int64_t value,
 	return !*other;
 }
 
-static bool read_head(struct contradictions *own, const struct stream *stream, struct head *out,
-		      struct error *err)
+/* As far as other streams are asked what ran where a stream begins: events of each. */
+enum { ASKED_OF_OTHERS = 1024 };
+
+/* The last time in [*since, until) at which the stream names the value, to *since. */
+static bool name_last(struct contradictions *own, const struct stream *stream, int64_t value,
+		      nstime until, nstime *since, struct error *err)
 {
 	uint64_t *only = mem_new_array(own->program->trace->nstreams / 64 + 1, sizeof *only);
-	const struct events_options options = {.begin = NSTIME_MIN,
-					       .end = NSTIME_MAX,
-					       .classes = own->telling,
-					       .streams = only};
+	const struct events_options options = {
+		.begin = *since, .end = until, .classes = own->telling, .streams = only};
 	struct reading reading = {.own = own};
 	struct events *events = NULL;
 	enum step step = STEP_ERROR;
+	uint32_t asked = 0;
 
-	*out = (struct head){.known = true, .time = NSTIME_MAX};
 	only[stream->index / 64] |= UINT64_C(1) << stream->index % 64;
 	if (events_open(own->index, &options, &events, err))
-		while (out->time == NSTIME_MAX &&
-		       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
-			const struct batch *batch = reading.run.batch;
-			struct told told;
+		while (asked < ASKED_OF_OTHERS &&
+		       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM)
+			for (uint32_t i = 0; i < reading.run.count; i++, asked++) {
+				const struct batch *batch = reading.run.batch;
+				uint32_t entry = reading.run.first + i;
+				struct told told;
 
-			turn_to(&reading, reading.run.first);
-			told = tell(&reading, &own->tellers[batch->class_index[reading.run.first]]);
-			*out = (struct head){true,	  told.was,    told.is, reading.event.time,
-					     told.before, told.after};
-		}
+				turn_to(&reading, entry);
+				told = tell(&reading, &own->tellers[batch->class_index[entry]]);
+				if ((told.was && told.before == value) ||
+				    (told.is && told.after == value))
+					*since = reading.event.time;
+			}
 	events_close(events);
 	mem_free(only);
 	return step != STEP_ERROR;
 }
 
-static bool head_of(struct contradictions *own, const struct stream *stream, struct head *out,
-		    struct error *err)
-{
-	struct head *head = &own->heads[stream->index];
-	bool good;
-
-	pthread_mutex_lock(&own->heads_lock);
-	good = head->known || read_head(own, stream, head, err);
-	*out = *head;
-	pthread_mutex_unlock(&own->heads_lock);
-	return good;
-}
-
 /*
  * A recorder may start CPU by CPU, and the thread that starts it moves from one to the next. What
- * runs where a stream begins may not run on another CPU meanwhile: where the first event of that
- * one that tells names it, too, it came later. Time goes to *since if it is greater.
+ * runs where a stream begins cannot run on another CPU meanwhile: where one names it, too, it came
+ * later, and *since becomes that time.
  */
 static bool came_later(struct contradictions *own, const struct stream *stream,
 		       const struct contradiction *found, nstime *since, struct error *err)
 {
 	const struct trace *trace = own->program->trace;
-	struct head head;
+	struct recorded recorded;
+	nstime last;
 
+	if (!stream_recorded(own->index, stream, &recorded, err))
+		return false;
+	if (own->streams[stream->index].claim.time > recorded.begin)
+		return true; /* it is a loss, not the begin */
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *other = trace->streams[i];
 
-		if (other == stream || other->part != stream->part || !own->watches[i] ||
-		    other->cpu == stream->cpu)
+		last = recorded.begin;
+		if (other->part != stream->part || !own->watches[i] || other->cpu == stream->cpu)
 			continue;
-		if (!head_of(own, other, &head, err))
+		if (!name_last(own, other, found->told, found->told_at, &last, err))
 			return false;
-		if (head.time < found->told_at && head.time > *since &&
-		    ((head.has_before && head.before == found->told) ||
-		     (head.has_after && head.after == found->told)))
-			*since = head.time;
+		if (last > recorded.begin && last > *since)
+			*since = last;
 	}
 	return true;
-}
-
-/* Do only events tell where the stream begins, and is that where the claim begins? */
-static bool begins_vaguely(struct contradictions *own, const struct stream *stream)
-{
-	const struct claim_of *claim = &own->streams[stream->index].claim;
-	struct recorded recorded;
-	struct error ignored; /* the cursor that reads the stream reports it */
-
-	return !stream->tells_end && stream_recorded(own->index, stream, &recorded, &ignored) &&
-	       claim->time <= recorded.begin;
 }
 
 /*
@@ -572,7 +548,7 @@ static bool look_before(struct reading *reading, const struct told *told, struct
 
 	if (begin >= found.told_at)
 		return true;
-	if (!is_except(reading->own, found.told) && begins_vaguely(reading->own, stream) &&
+	if (!is_except(reading->own, found.told) &&
 	    !came_later(reading->own, stream, &found, &since, err))
 		return false;
 	lost = lost || since > begin;
@@ -996,8 +972,6 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->tellers = mem_new_array(trace->nclasses + 1, sizeof *own->tellers);
 	own->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->telling);
 	own->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->supporting);
-	own->heads = mem_new_array(trace->nstreams + 1, sizeof *own->heads);
-	pthread_mutex_init(&own->heads_lock, NULL);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	own->watches = mem_new_array(trace->nstreams + 1, sizeof *own->watches);
 	shape = ast_path_shape(program->rules->mirrors[0]->path, program->attrs,
@@ -1028,8 +1002,6 @@ void contradictions_free(struct contradictions *own)
 		mem_free(watched->only);
 		pthread_mutex_destroy(&watched->lock);
 	}
-	mem_free(own->heads);
-	pthread_mutex_destroy(&own->heads_lock);
 	mem_free(own->streams);
 	mem_free(own->watches);
 	mem_free(own->tellers);

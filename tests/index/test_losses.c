@@ -3,9 +3,11 @@
 
 #include "tests/index/scene.h"
 
+#include "index/losses.h"
+
 #include <stdlib.h>
 
-enum { ROWS = 6 };
+enum { ROWS = 6, LACK_BEGIN = -3, LACK_END = 340 };
 
 struct loss_row {
 	nstime time, until;
@@ -234,6 +236,51 @@ static void check_losses(const struct scene *scene, const struct counters *count
 	events_close(events);
 }
 
+/* At each moment the stream lacks events where it is inside of a row, as long as that is so. */
+static void check_lacks(const struct scene *scene, const struct loss_row *rows, size_t nrows,
+			size_t stream)
+{
+	struct error err;
+	bool inside[LACK_END - LACK_BEGIN];
+
+	for (nstime t = LACK_BEGIN; t < LACK_END; t++) {
+		inside[t - LACK_BEGIN] = false;
+		for (size_t i = 0; i < nrows; i++)
+			inside[t - LACK_BEGIN] |= rows[i].time <= t && t < rows[i].until;
+	}
+	for (nstime t = LACK_BEGIN; t < LACK_END; t++) {
+		struct lack lack;
+
+		assert_true(losses_at(scene->index, scene->trace->streams[stream], t, &lack, &err));
+		assert_int_equal(lack.lacks, inside[t - LACK_BEGIN]);
+		assert_true(lack.from <= t && t < lack.until);
+		for (nstime other = LACK_BEGIN; other < LACK_END; other++)
+			if (other >= lack.from && other < lack.until)
+				assert_int_equal(lack.lacks, inside[other - LACK_BEGIN]);
+	}
+}
+
+/* The same of random scenes, around each edge of a row. */
+static void check_lacks_near(const struct scene *scene, const struct loss_row *rows,
+			     const size_t *streams, size_t nrows, size_t stream)
+{
+	for (size_t e = 0; e < 2 * nrows; e++)
+		for (nstime t = (e % 2 ? rows[e / 2].until : rows[e / 2].time) - 1, k = 0; k < 3;
+		     k++, t++) {
+			struct error err;
+			struct lack lack;
+			bool inside = false;
+
+			for (size_t i = 0; i < nrows; i++)
+				inside |= streams[i] == stream && rows[i].time <= t &&
+					  t < rows[i].until;
+			assert_true(losses_at(scene->index, scene->trace->streams[stream], t, &lack,
+					      &err));
+			assert_int_equal(lack.lacks, inside);
+			assert_true(lack.from <= t && t < lack.until);
+		}
+}
+
 static void tells_losses(void **state)
 {
 	const struct counters *counters = *state;
@@ -247,6 +294,7 @@ static void tells_losses(void **state)
 		check_losses(scene, counters, 10, 11, backward);
 		check_losses(scene, counters, 110, NSTIME_MAX, backward);
 	}
+	check_lacks(scene, counters->rows, counters->nrows, 0);
 	scene_free(scene);
 }
 
@@ -262,6 +310,8 @@ static void reverse_is_equal(void **state)
 		struct events_options options = {
 			.begin = NSTIME_MIN, .end = NSTIME_MAX, .losses = true};
 		nstime times[512];
+		struct loss_row rows[512];
+		size_t streams[512];
 		struct events *events;
 		struct event event;
 		struct error err;
@@ -277,10 +327,16 @@ static void reverse_is_equal(void **state)
 			n = 0;
 			assert_true(events_open(scene->index, &options, &events, &err));
 			while (events_next(events, &event, &err) == STEP_ITEM)
-				if (!event.class)
+				if (!event.class) {
+					rows[n] = (struct loss_row){.time = event.time,
+								    .until = event.until};
+					streams[n] = event.stream->index;
 					times[n++] = event.time;
+				}
 			events_close(events);
 		}
+		for (size_t s = 0; s < scene->nstreams; s++)
+			check_lacks_near(scene, rows, streams, n, s);
 		assert_true(n > 0 || scene->npackets <= scene->nstreams * 2);
 		options.backward = true;
 		assert_true(events_open(scene->index, &options, &events, &err));

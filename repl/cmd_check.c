@@ -7,6 +7,7 @@
  */
 #include "repl/check_state.h"
 #include "repl/cmds.h"
+#include "repl/contradicted.h"
 #include "repl/render.h"
 
 struct check {
@@ -164,19 +165,6 @@ static bool check_events(struct check *check, struct index *index, struct error 
 	return step == STEP_END;
 }
 
-struct contradicted { /* of one stream */
-	uint64_t count;
-	struct contradiction first;
-};
-
-static void count_contradiction(void *arg, const struct contradiction *found)
-{
-	struct contradicted *to = arg;
-
-	if (!to->count++)
-		to->first = *found;
-}
-
 static void print_contradicted(struct check *check, const struct stream *stream,
 			       const struct contradicted *found)
 {
@@ -212,10 +200,9 @@ static bool check_contradictions(struct check *check, struct error *err)
 	const struct trace *trace = check->session->trace;
 
 	for (size_t i = 0; state && i < trace->nstreams; i++) {
-		struct contradicted found = {0};
+		struct contradicted found;
 
-		if (!state_contradictions(state, trace->streams[i], count_contradiction, &found,
-					  err))
+		if (!contradicted_find(state, trace->streams[i], &found, err))
 			return false;
 		check->contradictions += found.count;
 		if (found.count)

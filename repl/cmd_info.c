@@ -10,6 +10,7 @@
 #include "index/recorded.h"
 #include "repl/capabilities.h"
 #include "repl/cmds.h"
+#include "repl/contradicted.h"
 #include "repl/render.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ struct stream_info {
 	uint64_t packets, bytes, lost, lost_packets, places;
 	bool lost_unknown;
 	nstime begin, end; /* what was recorded, or its events; NSTIME_MIN: nothing */
+	struct contradicted contradicted; /* when they are counted */
 };
 
 struct info {
@@ -26,6 +28,7 @@ struct info {
 	struct index *index;
 	struct stream_info *streams;
 	bool shared; /* streams have files with others: their bytes are those of their packets */
+	bool counted; /* contradictions are */
 	nstime begin, end;
 	struct times times;
 };
@@ -93,7 +96,8 @@ static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *er
 	return true;
 }
 
-/* What was recorded may begin before the first event and end behind the last one: see recorded.h. */
+/* What was recorded may begin before the first event and end behind the last one: see recorded.h.
+ */
 static bool widen(const struct info *info, const struct stream *stream, struct stream_info *out,
 		  struct error *err)
 {
@@ -101,7 +105,8 @@ static bool widen(const struct info *info, const struct stream *stream, struct s
 
 	if (!stream_recorded(info->index, stream, &recorded, err))
 		return false;
-	if (recorded.begin > NSTIME_MIN && (out->begin == NSTIME_MIN || recorded.begin < out->begin))
+	if (recorded.begin > NSTIME_MIN &&
+	    (out->begin == NSTIME_MIN || recorded.begin < out->begin))
 		out->begin = recorded.begin;
 	if (recorded.end > out->end)
 		out->end = recorded.end;
@@ -117,8 +122,8 @@ static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct er
 	memset(bits, 0, (info->trace->nstreams / 64 + 1) * sizeof *bits);
 	bits[i / 64] = UINT64_C(1) << i % 64;
 	if (!edge(info, stream, bits, false, &out->begin, err) ||
-	    !edge(info, stream, bits, true, &out->end, err) ||
-	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
+	    !edge(info, stream, bits, true, &out->end, err) || !widen(info, stream, out, err) ||
+	    !index_table(info->index, stream, &table, err))
 		return false;
 	out->packets = table_count(table);
 	out->bytes = stream->bytes;
@@ -129,6 +134,26 @@ static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct er
 	if (out->end != NSTIME_MIN && (info->end == NSTIME_MIN || out->end > info->end))
 		info->end = out->end;
 	return stream_losses(stream, table, out, err);
+}
+
+/* To count contradictions, all switches are read: of larger traces `check` and `index` do that. */
+enum { COUNTED_BYTES = 64 << 20 };
+
+static bool gather_contradictions(struct info *info, struct error *err)
+{
+	struct state *state;
+
+	info->counted = trace_bytes(info->trace) <= COUNTED_BYTES;
+	if (!info->counted)
+		return true;
+	state = session_state(info->session, err);
+	for (size_t i = 0; state && i < info->trace->nstreams; i++) {
+		struct contradicted *found = &info->streams[i].contradicted;
+
+		if (!contradicted_find(state, info->trace->streams[i], found, err))
+			return false;
+	}
+	return state != NULL;
 }
 
 static bool gather(struct info *info, struct error *err)
@@ -286,6 +311,11 @@ static void json_streams(const struct info *info, struct sink *out)
 		json_time(out, own->end);
 		sink_text(out, ",\"lost\":");
 		sink_u64(out, own->lost);
+		sink_text(out, ",\"contradictions\":");
+		if (info->counted)
+			sink_u64(out, own->contradicted.count);
+		else
+			sink_text(out, "null");
 		sink_char(out, '}');
 	}
 	sink_char(out, ']');
@@ -496,6 +526,22 @@ static void text_losses(const struct info *info, struct sink *out)
 		    (unsigned long long)places, places == 1 ? "" : "s");
 }
 
+/* The first place of each stream that has any. */
+static void text_contradictions(struct info *info, struct sink *out)
+{
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		const struct contradicted *found = &info->streams[i].contradicted;
+
+		if (!found->count)
+			continue;
+		sink_printf(out, "missing    events at %llu place%s of %s that no counter tells, first at ",
+			    (unsigned long long)found->count, found->count == 1 ? "" : "s",
+			    info->trace->streams[i]->name);
+		time_add(&info->times, found->first.claimed_at, out);
+		sink_text(out, ": see 'yore check'\n");
+	}
+}
+
 static void text_capabilities(const struct info *info, const struct capabilities *can,
 			      struct sink *out)
 {
@@ -526,6 +572,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_clocks(info->trace, out);
 	text_range(info, out);
 	text_losses(info, out);
+	text_contradictions(info, out);
 	text_capabilities(info, can, out);
 	text_streams(info, out);
 	text_classes(info->trace, out);
@@ -542,6 +589,7 @@ static bool run_info(struct session *session, const struct options *options, str
 	info.index = session_index(session, err);
 	info.trace = session->trace;
 	ok = info.index && session_times(session, &info.times, err) && gather(&info, err) &&
+	     gather_contradictions(&info, err) &&
 	     capabilities_find(session, &can, err);
 	if (ok && options->format == FORMAT_JSON)
 		print_json(&info, &can, sink);
@@ -558,7 +606,8 @@ const struct cmd cmd_info = {
 	.summary = "what the trace is: format, clocks, range, streams, classes, losses",
 	.help = "Prints what a trace is and which questions it can answer. Only packet headers "
 		"and\n"
-		"the events at both ends of each stream are read.\n"
+		"the events at both ends of each stream are read; of traces up to 64 MiB also those\n"
+		"that tell what ran, to count places where events are missing untold.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore info fixtures/golden/sched-demo\n"

@@ -1,5 +1,6 @@
 /* index_timelines.c - `yore index --timelines`: whole, by threads, or chunk by chunk */
 #include "repl/cmds.h"
+#include "repl/contradicted.h"
 #include "state/shards.h"
 
 #include <stdio.h>
@@ -92,24 +93,13 @@ static unsigned threads_of(const struct options *options, const struct trace *tr
 	return trace_bytes(trace) < WORTH_SHARDS ? 1 : options_threads(options);
 }
 
-static void count_contradiction(void *arg, const struct contradiction *found)
-{
-	uint64_t *count = arg;
-
-	(void)found;
-	++*count;
-}
-
 /* The build has found them. */
 static bool say_contradictions(struct session *session, struct state *state, struct error *err)
 {
-	const struct trace *trace = session->trace;
-	uint64_t count = 0;
+	uint64_t count;
 
-	for (size_t i = 0; i < trace->nstreams; i++)
-		if (!state_contradictions(state, trace->streams[i], count_contradiction, &count,
-					  err))
-			return false;
+	if (!contradicted_count(state, session->trace, &count, err))
+		return false;
 	if (count)
 		session_note(session,
 			     "events contradict each other at %llu place%s, where some must be "

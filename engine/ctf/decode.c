@@ -169,30 +169,38 @@ static struct source *source_of(const struct decoder *d)
 	return d->stream->sources[d->info.rec.source];
 }
 
-/* Leaves the events of the stream's own CPU. */
-static void keep_own(struct decoder *d, struct batch *b)
+/* Of entries from `first` on, leaves the events of the stream's own CPU. */
+static void keep_own(struct decoder *d, struct batch *b, uint32_t first)
 {
 	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
-	uint32_t n = 0;
+	uint32_t n = first;
 
-	for (uint32_t i = 0; i < b->count; i++)
+	for (uint32_t i = first; i < b->count; i++)
 		if (ctf_event_cpu(d->class, &in, b, i) == (uint64_t)d->stream->cpu)
 			batch_move(b, n++, i);
 	b->count = n;
 	d->index = b->first + n;
 }
 
-/* As ctf_heads(); a stream of one CPU passes over whole batches of others. */
+/*
+ * As ctf_heads(). A stream of one CPU passes over events of others until the batch is full of its
+ * own: who asks for as many again from the same place gets the same.
+ */
 static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 {
-	bool good, by_cpu = stream_state(d->stream)->by_cpu;
+	bool good = ctf_heads(d, b, err);
+	uint64_t at;
 
-	do {
+	if (!stream_state(d->stream)->by_cpu)
+		return good;
+	keep_own(d, b, 0);
+	for (at = 0; good && b->count < b->capacity && d->at != at;) {
+		uint32_t had = b->count;
+
+		at = d->at;
 		good = ctf_heads(d, b, err);
-		if (!b->count || !by_cpu)
-			break;
-		keep_own(d, b);
-	} while (good && !b->count);
+		keep_own(d, b, had);
+	}
 	return good;
 }
 

@@ -26,6 +26,7 @@ struct decoder {
 	uint64_t shift; /* bits from the packet's start to the block's */
 	uint64_t clock;
 	uint32_t index;
+	uint32_t used; /* slots of the batch that was filled last */
 	nstime ordinal; /* time of event 0 of a stream without clock */
 	struct ns_clock ns;
 	struct slot *packet_slots, *event_slots, *header_slots;
@@ -37,7 +38,7 @@ static inline uint64_t aligned(uint64_t at, uint64_t to)
 	return (at + to - 1) & ~(to - 1);
 }
 
-/* Fills the batch from where the decoder stands; false: damage, *err is set. */
+/* Fills the batch, behind what it holds, from where the decoder stands; false: damage, *err is set. */
 bool ctf_heads(struct decoder *d, struct batch *b, struct error *err);
 
 #endif

@@ -77,6 +77,7 @@ static void leave(struct decoder *d, struct batch *b, struct walk w)
 	d->index = b->first + w.n;
 	d->at = w.at;
 	d->clock = w.clock;
+	d->used = w.used;
 }
 
 /* What stopped a packet, said with as much as is known: event number, class, place. */
@@ -262,7 +263,7 @@ static inline __attribute__((always_inline)) bool lttng_heads(struct decoder *d,
 	const uint64_t content = d->content;
 	const uint8_t *data = d->block.data;
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {.at = d->at, .clock = d->clock};
+	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough)) {
 		uint64_t at = aligned(w.at, unit), id, body;
@@ -304,7 +305,7 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 	const struct head_flat flat = d->class->flat;
 	const bool swap = d->class->big_endian;
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {.at = d->at, .clock = d->clock};
+	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough)) {
 		uint64_t at = aligned(w.at, d->class->head_align), id = 0;
@@ -358,7 +359,7 @@ static void look_through(const struct decoder *d, const struct field_class *clas
 static bool general_heads(struct decoder *d, struct batch *b, bool values, struct error *err)
 {
 	const uint32_t enough = slots_enough(d, b);
-	struct walk w = {.at = d->at, .clock = d->clock};
+	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough) && w.at < d->content) {
 		struct layout_input in = {

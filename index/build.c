@@ -14,6 +14,7 @@
 #include "index/scan.h"
 #include "index/write.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,16 +26,14 @@ bool build_may_store(struct index *index)
 {
 	if (!index->store)
 		return false;
-	if (store_lock(index->store))
-		return true;
-	if (!index->told) {
-		index->told = 1;
+	int code = store_lock_error(index->store);
+	if (code && !atomic_exchange(&index->told, 1))
 		notice(&index->options.notices, NOTICE_INFO,
 		       "%s: %s, what it lacks is kept in memory", index->path,
-		       store_read_only(index->store) ? "the index is read-only"
-						     : "another process writes the index");
-	}
-	return false;
+		       code == EROFS	     ? "the index is read-only"
+		       : code == EWOULDBLOCK ? "another process writes the index"
+					     : strerror(code));
+	return !code;
 }
 
 bool build_rows(struct index *index, const struct stream *stream, struct rows *out,

@@ -36,6 +36,7 @@ struct stored { /* a head with its lists, copied out of the store */
 	struct reach reach;
 	struct source_mark *marks;
 	char *errors; /* what could not be scanned: texts, each ended by a zero */
+	unsigned store; /* generation of the store that it was in */
 };
 
 /* What a piece of a scan adds to a table. */

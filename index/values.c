@@ -83,9 +83,13 @@ static enum values_state judge(struct index *index)
 
 	if (!store_read(index->store, &txn, &ignored))
 		return VALUES_BAD;
+	index->values_store = store_txn_generation(txn);
 	bool any = store_get(txn, marks_key, &value);
 	enum sameness same = any ? compare_marks(index, value) : SOURCES_SAME;
+	bool sound = store_sound(txn);
 	store_read_end(txn);
+	if (!sound)
+		return VALUES_BAD;
 	if (!any)
 		return VALUES_NONE;
 	if (same < SOURCES_AHEAD)
@@ -100,7 +104,8 @@ static enum values_state judge(struct index *index)
 static enum values_state values_look(struct index *index)
 {
 	pthread_mutex_lock(&index->values_lock);
-	if (index->values == VALUES_UNKNOWN || index->values == VALUES_NONE)
+	if (index->values == VALUES_UNKNOWN || index->values == VALUES_NONE ||
+	    index->values_store != store_generation(index->store))
 		index->values = judge(index);
 	enum values_state state = index->values;
 	pthread_mutex_unlock(&index->values_lock);
@@ -133,7 +138,11 @@ static bool put_work(struct store_txn *txn, void *arg, struct error *err)
 {
 	const struct putting *putting = arg;
 	struct user user;
+	struct bytes marks;
 
+	/* the file was damaged, and another one begins: values without marks would be anybody's */
+	if (!putting->marks && !store_get(txn, marks_key, &marks))
+		return error_set(err, ERR_IO, "the index was made anew");
 	if (putting->marks &&
 	    !store_put(txn, marks_key,
 		       (struct bytes){(const uint8_t *)putting->marks->data, putting->marks->len},
@@ -217,8 +226,11 @@ bool index_get(struct index *index, const void *key, size_t nkey, void **value, 
 	bool any = store_get(txn, (struct bytes){user.key, user.nkey}, &found);
 	if (any)
 		*value = copy_bytes(found, nvalue);
+	bool sound = store_sound(txn) && store_txn_generation(txn) == index->values_store;
 	store_read_end(txn);
-	return any;
+	if (any && !sound)
+		mem_free(*value);
+	return any && sound;
 }
 
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
@@ -238,8 +250,13 @@ bool index_get_before(struct index *index, const void *key, size_t nkey, size_t 
 		*found_key = copy_bytes((struct bytes){found.data + 1, found.size - 1}, nfound_key);
 		*value = copy_bytes(content, nvalue);
 	}
+	bool sound = store_sound(txn) && store_txn_generation(txn) == index->values_store;
 	store_read_end(txn);
-	return any;
+	if (any && !sound) {
+		mem_free(*found_key);
+		mem_free(*value);
+	}
+	return any && sound;
 }
 
 bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix, struct error *err)

@@ -2,8 +2,9 @@
  * values.c - the small store for other rooms: named values that are true of these very files
  *
  * Keys of other rooms stand behind one letter. Beside the first value the marks of all files are
- * stored, under "I": per stream its id (8 bytes), their number (8) and the marks (64 each). When
- * they no longer agree, all values go. Files that only grew leave them true.
+ * stored, under "I": per stream its id (8 bytes), its part's identity (16), their number (8) and the
+ * marks (64 each). When they are no longer the same, all values go: what was decoded to make them
+ * cannot be compared.
  */
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum { USER_KEY = 'u' };
+enum { USER_KEY = 'u', MARKS_HEAD = 4 };
 
 static const struct bytes marks_key = {(const uint8_t *)"I", 1};
 
@@ -20,14 +21,14 @@ static void add_marks(const struct index *index, struct buf *out)
 {
 	for (size_t i = 0; i < index->trace->nstreams; i++) {
 		const struct stream *stream = index->trace->streams[i];
-		uint64_t head[2] = {identity_stream(index->trace, stream), stream->nsources};
+		const struct part *part = index->trace->parts[stream->part];
+		uint64_t head[MARKS_HEAD] = {identity_stream(index->trace, stream),
+					     part->identity[0], part->identity[1],
+					     stream->nsources};
 		buf_add(out, head, sizeof head);
 		for (uint32_t s = 0; s < stream->nsources; s++) {
 			struct source_mark mark = {0};
-			uint64_t size = source_size(stream->sources[s]);
 			mark_source(stream, s, &mark);
-			mark_last(stream, s, size > LAST_HASHED ? size - LAST_HASHED : 0,
-				  LAST_HASHED, &mark);
 			buf_add(out, &mark, sizeof mark);
 		}
 	}
@@ -44,25 +45,29 @@ static const struct stream *stream_of(const struct index *index, uint64_t id)
 static enum sameness compare_marks(const struct index *index, struct bytes value)
 {
 	enum sameness worst = SOURCES_SAME;
+	size_t nstreams = 0;
 
-	for (size_t at = 0; at < value.size;) {
-		uint64_t head[2];
+	for (size_t at = 0; at < value.size; nstreams++) {
+		uint64_t head[MARKS_HEAD], count;
 		if (value.size - at < sizeof head)
 			return SOURCES_CHANGED;
 		memcpy(head, value.data + at, sizeof head);
 		at += sizeof head;
-		if (head[1] > (value.size - at) / sizeof(struct source_mark))
+		count = head[MARKS_HEAD - 1];
+		if (count > (value.size - at) / sizeof(struct source_mark))
 			return SOURCES_CHANGED;
 		const struct stream *stream = stream_of(index, head[0]);
-		if (!stream)
+		if (!stream || memcmp(index->trace->parts[stream->part]->identity, head + 1, 16))
 			return SOURCES_CHANGED;
-		struct source_mark *marks = mem_new_array((size_t)head[1], sizeof *marks);
-		memcpy(marks, value.data + at, (size_t)head[1] * sizeof *marks);
-		at += (size_t)head[1] * sizeof *marks;
-		enum sameness one = marks_compare(stream, marks, (uint32_t)head[1]);
+		struct source_mark *marks = mem_new_array((size_t)count, sizeof *marks);
+		memcpy(marks, value.data + at, (size_t)count * sizeof *marks);
+		at += (size_t)count * sizeof *marks;
+		enum sameness one = marks_compare(stream, marks, (uint32_t)count);
 		mem_free(marks);
 		worst = one > worst ? one : worst;
 	}
+	if (nstreams != index->trace->nstreams && worst < SOURCES_AHEAD)
+		return SOURCES_CHANGED;
 	return worst;
 }
 
@@ -92,7 +97,7 @@ static enum values_state judge(struct index *index)
 		return VALUES_BAD;
 	if (!any)
 		return VALUES_NONE;
-	if (same < SOURCES_AHEAD)
+	if (same == SOURCES_SAME)
 		return VALUES_GOOD;
 	if (same == SOURCES_AHEAD || !store_lock(index->store) ||
 	    !store_write(index->store, forget_work, NULL, &ignored))

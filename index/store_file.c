@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -380,8 +381,11 @@ int store_out_commit(struct store_out *out, struct store_root *root, bool late)
 	root->number = out->base.number + 1;
 	root->end = out->at;
 	root_seal(root, out->file->name);
-	if (!write_at(fd, root, sizeof *root, root->number % 2 * ROOT_STEP) ||
-	    (!late && fdatasync(fd) != 0))
+	struct iovec bytes = {root, sizeof *root};
+	off_t place = (off_t)(root->number % 2 * ROOT_STEP);
+	if (!late && pwritev2(fd, &bytes, 1, place, RWF_DSYNC) == (ssize_t)sizeof *root)
+		return 0;
+	if (!write_at(fd, root, sizeof *root, (uint64_t)place) || (!late && fdatasync(fd) != 0))
 		return errno;
 	return 0;
 }

@@ -243,6 +243,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		return false;
 	}
 	make_names_unique(trace);
+	sources_settle(trace->sources, trace->nsources);
 	*out = trace;
 	return true;
 }

@@ -2,7 +2,7 @@
  * build.c - which table a stream gets, and scanning it where there is none
  *
  *     stored, same files ─────────────────────────────── searched in place
- *     stored, files have grown ── catch up ── commit ─── searched in place
+ *     stored, of other files ─── dropped
  *     none, reader can compute ───────────────────────── computed (but not with scan_all)
  *     none, fits one step ─────── scan ───────────────── in memory, stored at close
  *     none, or half built ─────── scan ── commit each ── searched in place
@@ -14,27 +14,26 @@
 #include "index/scan.h"
 #include "index/write.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
 enum { SAME_RECORDS = 8, ATTEMPTS = 3 };
 
-enum found { FOUND_NONE, FOUND_WHOLE, FOUND_HALF, FOUND_GROWN, FOUND_AHEAD };
+enum found { FOUND_NONE, FOUND_WHOLE, FOUND_HALF, FOUND_AHEAD };
 
 bool build_may_store(struct index *index)
 {
 	if (!index->store)
 		return false;
-	if (store_lock(index->store))
-		return true;
-	if (!index->told) {
-		index->told = 1;
+	int code = store_lock_error(index->store);
+	if (code && !atomic_exchange(&index->told, 1))
 		notice(&index->options.notices, NOTICE_INFO,
 		       "%s: %s, what it lacks is kept in memory", index->path,
-		       store_read_only(index->store) ? "the index is read-only"
-						     : "another process writes the index");
-	}
-	return false;
+		       code == EROFS	     ? "the index is read-only"
+		       : code == EWOULDBLOCK ? "another process writes the index"
+					     : strerror(code));
+	return !code;
 }
 
 bool build_rows(struct index *index, const struct stream *stream, struct rows *out,
@@ -106,34 +105,6 @@ static void forget(struct index *index, const struct stream *stream, bool say)
 		store_write(index->store, drop_work, &id, &ignored);
 }
 
-struct touch {
-	uint64_t id;
-	struct source_mark *marks;
-	uint32_t nmarks;
-};
-
-static bool touch_work(struct store_txn *txn, void *arg, struct error *err)
-{
-	const struct touch *touch = arg;
-
-	return pages_touch(txn, touch->id, touch->marks, touch->nmarks, err);
-}
-
-/* Files were copied or touched: notes where they are now, so that next time nothing is read. */
-static void refresh_marks(struct index *index, const struct stream *stream,
-			  const struct stored *stored)
-{
-	struct touch touch = {identity_stream(index->trace, stream), stored->marks,
-			      stored->head.nsources};
-	struct error ignored;
-
-	if (!store_lock(index->store))
-		return;
-	for (uint32_t i = 0; i < touch.nmarks; i++)
-		mark_source(stream, i, &touch.marks[i]);
-	store_write(index->store, touch_work, &touch, &ignored);
-}
-
 /* Looks at what is stored; *stored is filled unless FOUND_NONE. */
 static enum found inspect(struct index *index, const struct stream *stream, struct stored *stored)
 {
@@ -148,7 +119,7 @@ static enum found inspect(struct index *index, const struct stream *stream, stru
 	if (known) {
 		const struct part *part = index->trace->parts[stream->part];
 		same = marks_compare(stream, stored->marks, stored->head.nsources);
-		if (same < SOURCES_AHEAD &&
+		if (same == SOURCES_SAME &&
 		    memcmp(part->identity, stored->head.identity, sizeof part->identity) != 0 &&
 		    !same_records(index, stream, txn, stored))
 			same = SOURCES_CHANGED;
@@ -156,21 +127,12 @@ static enum found inspect(struct index *index, const struct stream *stream, stru
 	store_read_end(txn);
 	if (same == SOURCES_AHEAD)
 		return FOUND_AHEAD;
-	/* a copy may be sound where the other file was damaged: few bytes were compared */
-	bool doubtful = same == SOURCES_MOVED && stored->head.nerrors;
-	if (same == SOURCES_CHANGED || doubtful) {
-		stored_release(stored);
-		if (known)
-			forget(index, stream, !doubtful);
-		return FOUND_NONE;
-	}
-	if (!stored->head.complete)
-		return FOUND_HALF;
-	if (same == SOURCES_GROWN)
-		return FOUND_GROWN;
-	if (same == SOURCES_MOVED)
-		refresh_marks(index, stream, stored);
-	return FOUND_WHOLE;
+	if (same == SOURCES_SAME)
+		return stored->head.complete ? FOUND_WHOLE : FOUND_HALF;
+	stored_release(stored);
+	if (known)
+		forget(index, stream, same == SOURCES_CHANGED);
+	return FOUND_NONE;
 }
 
 /* What could not be scanned then is still missing now. */
@@ -219,12 +181,7 @@ static bool load_rows(struct index *index, struct scanner *scanner, const struct
 		good = pages_get(txn, scanner->id, stored->head.version, i, &info.rec) ==
 			       PAGE_FOUND &&
 		       (!info.rec.side || pages_side(txn, scanner->id, &info, extents));
-		bool again =
-			scanner->restart && stored->head.has_open &&
-			(info.rec.flags & PACKET_OPEN || info.rec.source > scanner->at.source ||
-			 (info.rec.source == scanner->at.source &&
-			  info.rec.off >= scanner->at.next));
-		if (good && !again)
+		if (good)
 			rows_add(out, &info);
 	}
 	store_read_end(txn);
@@ -263,7 +220,7 @@ static bool in_memory(struct index *index, const struct stream *stream, enum fou
 	struct error ignored;
 	bool good = false;
 
-	if (found == FOUND_HALF || found == FOUND_GROWN) {
+	if (found == FOUND_HALF) {
 		good = rows_after(index, stream, stored, &rows, &ignored);
 		if (!good)
 			rows_release(&rows);
@@ -345,7 +302,7 @@ bool build_table(struct index *index, const struct stream *stream, struct table 
 			stored_release(&stored);
 			return true;
 		}
-		if (found == FOUND_HALF || found == FOUND_GROWN)
+		if (found == FOUND_HALF)
 			retell(index, stream, &stored);
 		if (found == FOUND_AHEAD || !build_may_store(index) || attempt + 1 == ATTEMPTS)
 			good = in_memory(index, stream, found, &stored, out, err);
@@ -368,6 +325,6 @@ bool build_needs_scan(struct index *index, const struct stream *stream, struct s
 
 	if (found != FOUND_NONE && found != FOUND_AHEAD)
 		retell(index, stream, stored);
-	*usable = found == FOUND_HALF || found == FOUND_GROWN;
+	*usable = found == FOUND_HALF;
 	return found != FOUND_WHOLE && found != FOUND_AHEAD;
 }

@@ -8,29 +8,63 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* Hash of `len` bytes; 0 when they cannot be read, which equals no hash that was stored. */
-static uint64_t hash_range(struct source *source, uint64_t off, uint32_t len)
-{
-	uint8_t bytes[HEAD_HASHED];
-	struct error err;
+enum { HEAD = 4096, BLOCK = 512, BLOCKS = 8, NAMED_BY = 256 };
 
-	if (len > sizeof bytes || !source_peek(source, off, bytes, len, &err))
-		return 0;
-	uint64_t hash = XXH3_64bits(bytes, len);
-	return hash ? hash : 1;
+/* Bytes that cannot be read have a digest of their own. */
+static void add_range(XXH3_state_t *state, struct source *source, uint64_t from, uint64_t to)
+{
+	uint8_t bytes[HEAD];
+	uint64_t range[2] = {from, to};
+	struct error ignored;
+
+	XXH3_64bits_update(state, range, sizeof range);
+	if (from < to && to - from <= sizeof bytes &&
+	    source_peek(source, from, bytes, (size_t)(to - from), &ignored))
+		XXH3_64bits_update(state, bytes, (size_t)(to - from));
 }
 
-/* Where the bytes begin that stay while a file grows, and how many of them are hashed. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Where the bytes begin that stay while a file grows. */
 static uint64_t head_offset(const struct stream *stream, uint32_t source)
 {
 	return source ? 0 : stream->head_bytes;
 }
 
-static uint32_t head_length(uint64_t size, uint64_t off)
+static uint64_t digest_head(XXH3_state_t *state, struct source *source, uint64_t off, uint64_t size)
 {
-	if (off >= size)
-		return 0;
-	return size - off < HEAD_HASHED ? (uint32_t)(size - off) : HEAD_HASHED;
+	XXH3_64bits_reset(state);
+	add_range(state, source, least(off, size), least(off + HEAD, size));
+	return XXH3_64bits_digest(state);
+}
+
+/* The last block ends where the file does. */
+static uint64_t digest_blocks(XXH3_state_t *state, struct source *source, uint64_t off,
+			      uint64_t size)
+{
+	uint64_t room = size > off + BLOCK ? size - off - BLOCK : 0;
+
+	XXH3_64bits_reset(state);
+	for (uint64_t i = 1; i <= BLOCKS; i++) {
+		uint64_t from = off + room / BLOCKS * i + (i == BLOCKS ? room % BLOCKS : 0);
+		add_range(state, source, least(from, size), least(from + BLOCK, size));
+	}
+	return XXH3_64bits_digest(state);
+}
+
+/* Digests of its first `size` bytes. */
+static void digest_source(const struct stream *stream, uint32_t i, uint64_t size,
+			  struct source_mark *mark)
+{
+	XXH3_state_t *state = XXH3_createState();
+	uint64_t off = head_offset(stream, i);
+
+	mark->head = digest_head(state, stream->sources[i], off, size);
+	mark->blocks = digest_blocks(state, stream->sources[i], off, size);
+	XXH3_freeState(state);
 }
 
 /*
@@ -43,13 +77,22 @@ static void add_first_bytes(XXH3_state_t *state, const struct trace *trace, uint
 		const struct stream *stream = trace->streams[i];
 		if (stream->part != part || !stream->nsources)
 			continue;
-		uint64_t off = head_offset(stream, 0);
-		uint32_t len = head_length(source_size(stream->sources[0]), off);
-		uint64_t hash = hash_range(stream->sources[0], off,
-					   len < LAST_HASHED ? len : LAST_HASHED);
+		uint64_t off = head_offset(stream, 0), size = source_size(stream->sources[0]);
+		XXH3_state_t *first = XXH3_createState();
+		XXH3_64bits_reset(first);
+		add_range(first, stream->sources[0], least(off, size), least(off + NAMED_BY, size));
+		uint64_t hash = XXH3_64bits_digest(first);
+		XXH3_freeState(first);
 		XXH3_128bits_update(state, &hash, sizeof hash);
 		return;
 	}
+}
+
+static uint64_t inode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
@@ -59,8 +102,10 @@ void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
 	XXH3_128bits_reset(state);
 	for (uint32_t i = 0; i < trace->nparts; i++) {
 		const struct part *part = trace->parts[i];
+		uint64_t inode = inode_of(part->path);
 		XXH3_128bits_update(state, part->reader->format, strlen(part->reader->format) + 1);
 		XXH3_128bits_update(state, &part->offset, sizeof part->offset);
+		XXH3_128bits_update(state, &inode, sizeof inode);
 		if (part->has_uuid)
 			XXH3_128bits_update(state, part->uuid, sizeof part->uuid);
 		else /* its description stands in */
@@ -79,43 +124,18 @@ uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
 	return XXH3_64bits_withSeed(stream->name, strlen(stream->name), stream->part);
 }
 
-/* What spares the reading; all zeros for memory. */
+/* What spares the reading. */
 static void mark_place(const struct source *source, struct source_mark *mark)
 {
-	struct stat st;
-
-	mark->changed = 0;
-	mark->device = mark->inode = 0;
-	if (stat(source_name(source), &st) != 0)
-		return;
-	mark->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	mark->device = st.st_dev;
-	mark->inode = st.st_ino;
+	mark->size = source_size(source);
+	if (!source_stamp(source, &mark->stamp))
+		mark->stamp.changed = 0;
 }
 
 void mark_source(const struct stream *stream, uint32_t source, struct source_mark *mark)
 {
-	struct source *from = stream->sources[source];
-	uint64_t off = head_offset(stream, source);
-
-	mark->size = source_size(from);
-	mark->head_len = head_length(mark->size, off);
-	mark->head_hash = hash_range(from, off, mark->head_len);
-	mark_place(from, mark);
-}
-
-void mark_last(const struct stream *stream, uint32_t source, uint64_t off, uint64_t len,
-	       struct source_mark *mark)
-{
-	uint64_t size = source_size(stream->sources[source]);
-
-	if (off >= size)
-		return;
-	if (len > size - off)
-		len = size - off;
-	mark->last_off = off;
-	mark->last_len = len < LAST_HASHED ? (uint32_t)len : LAST_HASHED;
-	mark->last_hash = hash_range(stream->sources[source], off, mark->last_len);
+	mark_place(stream->sources[source], mark);
+	digest_source(stream, source, mark->size, mark);
 }
 
 static bool size_on_disk_reaches(const struct source *source, uint64_t size)
@@ -125,29 +145,22 @@ static bool size_on_disk_reaches(const struct source *source, uint64_t size)
 	return stat(source_name(source), &st) == 0 && (uint64_t)st.st_size >= size;
 }
 
-static bool content_agrees(struct source *source, uint64_t head, const struct source_mark *mark)
-{
-	if (hash_range(source, head, mark->head_len) != mark->head_hash && mark->head_len)
-		return false;
-	return !mark->last_len ||
-	       hash_range(source, mark->last_off, mark->last_len) == mark->last_hash;
-}
-
-static enum sameness compare_one(struct source *source, uint64_t head,
+static enum sameness compare_one(const struct stream *stream, uint32_t i,
 				 const struct source_mark *mark)
 {
-	uint64_t size = source_size(source);
-	struct source_mark now = {.size = size};
+	const struct source *source = stream->sources[i];
+	struct source_mark now;
 
 	mark_place(source, &now);
-	if (size == mark->size && now.changed && now.changed == mark->changed &&
-	    now.device == mark->device && now.inode == mark->inode)
+	if (now.size == mark->size && now.stamp.changed &&
+	    !memcmp(&now.stamp, &mark->stamp, sizeof now.stamp))
 		return SOURCES_SAME;
-	if (size < mark->size)
+	if (now.size < mark->size)
 		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
-	if (!content_agrees(source, head, mark))
+	digest_source(stream, i, mark->size, &now);
+	if (now.head != mark->head || (now.size == mark->size && now.blocks != mark->blocks))
 		return SOURCES_CHANGED;
-	return size > mark->size ? SOURCES_GROWN : SOURCES_MOVED;
+	return SOURCES_TOUCHED;
 }
 
 enum sameness marks_compare(const struct stream *stream, const struct source_mark *marks,
@@ -156,13 +169,13 @@ enum sameness marks_compare(const struct stream *stream, const struct source_mar
 	enum sameness worst = SOURCES_SAME;
 
 	for (uint32_t i = 0; i < nmarks && i < stream->nsources; i++) {
-		enum sameness one = compare_one(stream->sources[i], head_offset(stream, i), &marks[i]);
+		enum sameness one = compare_one(stream, i, &marks[i]);
 		if (one > worst)
 			worst = one;
 	}
 	if (nmarks > stream->nsources && worst < SOURCES_AHEAD)
 		worst = SOURCES_CHANGED;
-	if (nmarks < stream->nsources && worst < SOURCES_GROWN)
-		worst = SOURCES_GROWN;
+	if (nmarks < stream->nsources && worst < SOURCES_TOUCHED)
+		worst = SOURCES_TOUCHED;
 	return worst;
 }

@@ -10,6 +10,7 @@
 #include "index/write.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,19 @@ static bool replace(struct index *index, struct error *err)
 	return true;
 }
 
+static void say_damaged(struct index *index)
+{
+	if (!atomic_exchange(&index->told_damage, 1))
+		notice(&index->options.notices, NOTICE_INFO,
+		       "%s: was damaged, the trace is indexed anew", index->path);
+}
+
+void index_tell_damage(struct index *index)
+{
+	if (index->store && store_damaged(index->store))
+		say_damaged(index);
+}
+
 static void open_store(struct index *index)
 {
 	struct error err;
@@ -51,8 +65,7 @@ static void open_store(struct index *index)
 		index->store = NULL;
 	} else {
 		if (remade)
-			notice(&index->options.notices, NOTICE_INFO,
-			       "%s: was damaged, the trace is indexed anew", index->path);
+			say_damaged(index);
 		if (look(index->store) != HEADER_OTHER || replace(index, &err))
 			return;
 	}
@@ -102,6 +115,7 @@ void index_close(struct index *index)
 	/* what cannot be stored is scanned again next time */
 	if (!build_flush(index, &err))
 		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
+	index_tell_damage(index);
 	for (size_t i = 0; i < index->trace->nstreams; i++) {
 		table_free(index->slots[i].table);
 		pthread_mutex_destroy(&index->slots[i].lock);
@@ -173,6 +187,7 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 	struct error rebuilding = {0};
 	bool good = true;
 
+	index_tell_damage(index);
 	pthread_mutex_lock(&slot->lock);
 	if (!slot->table) {
 		index->stop = 0;

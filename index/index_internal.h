@@ -13,7 +13,7 @@ enum {
 	INDEX_JOBS_MAX = 64,
 	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
 	STEP_FACTOR_MAX = 8, /* ... or so many times it, where files are out of order */
-	DATA_VERSION = 2     /* of all that is stored */
+	DATA_VERSION = 3     /* of all that is stored */
 };
 
 /* What other rooms stored: is it of these files? */
@@ -48,6 +48,7 @@ struct index {
 	struct sketches *sketches; /* of classes alone, once wanted; under pending_lock */
 	pthread_mutex_t values_lock;
 	enum values_state values;
+	_Atomic unsigned values_store; /* generation of the store that they are of */
 	pthread_mutex_t recorded_lock;
 	bool recorded; /* the next two are known */
 	nstime begin, end;
@@ -57,6 +58,10 @@ struct index {
 	_Atomic unsigned quiet; /* scans are not to tell progress: the thread that waits does */
 	_Atomic int told; /* that another process writes */
 	_Atomic int told_changed; /* that the trace is not the one that was indexed */
+	_Atomic int told_damage;  /* of the stored index */
 };
+
+/* Says once that the stored index is damaged, if it was found to be. */
+void index_tell_damage(struct index *index);
 
 #endif

@@ -3,9 +3,10 @@ libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/corrections.c %D%/corrections.
 	%D%/identity.c %D%/identity.h %D%/index.c %D%/index.h %D%/index_internal.h \
 	%D%/location.c %D%/location.h %D%/pages.c %D%/pages.h %D%/pages_internal.h \
 	%D%/pages_write.c %D%/reach.c %D%/reach.h %D%/rows.c %D%/rows.h %D%/scan.c %D%/scan.h \
-	%D%/store.c %D%/store.h %D%/table.c %D%/table.h %D%/tables.c %D%/team.c %D%/values.c %D%/write.c %D%/write.h
-libindex_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(XXHASH_CFLAGS) -pthread
-libindex_la_LIBADD = $(LMDB_LIBS) $(XXHASH_LIBS) -lpthread
+	%D%/store.c %D%/store.h \
+	%D%/store_file.c %D%/store_internal.h %D%/tree.c %D%/tree_write.c %D%/table.c %D%/table.h %D%/tables.c %D%/team.c %D%/values.c %D%/write.c %D%/write.h
+libindex_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) -pthread
+libindex_la_LIBADD = $(XXHASH_LIBS) -lpthread
 libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h %D%/sketch.h %D%/sketch_internal.h \
 	%D%/sketcher.c %D%/sketches.c %D%/sketching.c
 libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \

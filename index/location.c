@@ -132,7 +132,7 @@ static bool find_folder(const struct index_options *options, const char *name, s
 	case NETWORK:
 		found = elsewhere(&options->notices, first, dir);
 		break;
-	case READ_ONLY: /* LMDB reads without locks where nobody can write */
+	case READ_ONLY: /* readers need no locks */
 		found = !name || readable(first, name);
 		if (found)
 			break;

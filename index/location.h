@@ -16,7 +16,7 @@ char *index_location(const struct index_options *options, const char *name);
  */
 char *index_folder(const struct index_options *options);
 
-/* statfs(2), f_type: file systems on which LMDB's locks and maps are not to be trusted. */
+/* statfs(2), f_type: file systems on which locks and maps are not to be trusted. */
 bool location_is_network(unsigned long type);
 
 #endif

@@ -2,8 +2,8 @@
  * pages.c - see pages.h
  *
  * Reading. A key is a letter, the stream's id and a number or a time, most significant byte first.
- * LMDB hands out values at odd places when they are small, so a record is copied out, never
- * pointed at; in a full chunk it is exactly one cache line.
+ * Small values stand at odd places, so a record is copied out, never pointed at; in a full chunk it
+ * is exactly one cache line. What was copied is believed when the store is still sound behind it.
  */
 #include "index/pages.h"
 
@@ -67,6 +67,7 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 	*out = (struct stored){0};
 	if (!store_get(txn, key_bytes(&key), &value) || value.size < sizeof out->head)
 		return false;
+	out->store = store_txn_generation(txn);
 	memcpy(&out->head, value.data, sizeof out->head);
 	const struct table_head *head = &out->head;
 	size_t wide = (size_t)head->nwide * sizeof(uint64_t);
@@ -84,7 +85,10 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 	memcpy(out->marks, at + wide, marks);
 	out->errors = mem_new(head->nerrors + 1u);
 	memcpy(out->errors, at + wide + marks, head->nerrors);
-	return true;
+	if (store_sound(txn))
+		return true;
+	stored_release(out);
+	return false;
 }
 
 void stored_release(struct stored *stored)
@@ -105,7 +109,7 @@ enum page_state pages_get(struct store_txn *txn, uint64_t id, uint64_t version, 
 	if (chunk.version > version || i % CHUNK_RECORDS >= chunk.count)
 		return PAGE_STALE;
 	*out = chunk_record(&chunk, (uint32_t)(i % CHUNK_RECORDS));
-	return PAGE_FOUND;
+	return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
 }
 
 uint32_t pages_run(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i, uint32_t count,
@@ -118,7 +122,7 @@ uint32_t pages_run(struct store_txn *txn, uint64_t id, uint64_t version, uint64_
 		return 0;
 	for (; n < count && at + n < chunk.count; n++)
 		out[n] = chunk_record(&chunk, at + n);
-	return n;
+	return store_sound(txn) ? n : 0;
 }
 
 bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out, struct extent *extents)
@@ -131,7 +135,8 @@ bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out, str
 	if (!store_get(txn, key_bytes(&key), &value) || place % STORE_VALUE >= value.size)
 		return false;
 	return side_unpack(value.data + place % STORE_VALUE, value.size - place % STORE_VALUE, out,
-			   extents);
+			   extents) &&
+	       store_sound(txn);
 }
 
 /* Fences of this stream stand together; the last one before (t, 0) names the chunk. */
@@ -146,7 +151,7 @@ enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t v
 	*out = 0;
 	if (!count || !store_before(txn, key_bytes(&key), false, &found, &value) ||
 	    found.size != key.size || memcmp(found.data, key.bytes, 9) != 0)
-		return PAGE_FOUND;
+		return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
 	for (size_t i = 17; i < 21; i++)
 		number = number << 8 | found.data[i];
 	*out = count;
@@ -164,5 +169,5 @@ enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t v
 	}
 	uint64_t at = (uint64_t)number * CHUNK_RECORDS + low;
 	*out = at < count ? at : count;
-	return PAGE_FOUND;
+	return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
 }

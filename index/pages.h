@@ -23,12 +23,8 @@ struct table_head {
 	uint64_t side_end;    /* where the next entry of the side list goes */
 	uint64_t identity[2]; /* of the part's description */
 	struct scan scan;     /* where the scan goes on */
-	struct scan open;     /* when has_open: the state before the first OPEN record */
-	nstime open_min;      /* when has_open: records since then begin at this time or later */
 	uint32_t complete;    /* the scan saw the end; else the table is half built */
-	uint32_t has_open;
 	uint32_t d, damaged, nwide, nsources, nerrors; /* nerrors: bytes of text, zeros between */
-	uint32_t reserved;
 };
 
 struct stored { /* a head with its lists, copied out of the store */
@@ -36,6 +32,7 @@ struct stored { /* a head with its lists, copied out of the store */
 	struct reach reach;
 	struct source_mark *marks;
 	char *errors; /* what could not be scanned: texts, each ended by a zero */
+	unsigned store; /* generation of the store that it was in */
 };
 
 /* What a piece of a scan adds to a table. */
@@ -43,13 +40,10 @@ struct build_step {
 	const struct stream *stream;
 	uint64_t id;
 	bool fresh;       /* first drop what is stored */
-	bool restart;     /* first drop what is OPEN or came after it */
 	uint64_t version; /* that the stored table must have, not with `fresh` */
 	struct scan from; /* likewise */
 	struct scan to;
-	bool complete, has_open;
-	struct scan open;
-	nstime open_min;
+	bool complete;
 	struct rows rows; /* sorted */
 	struct source_mark *marks;
 	uint32_t nmarks;
@@ -83,8 +77,5 @@ enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t v
 bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
 		 uint64_t *rewritten, struct error *err);
 bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err);
-/* Notes that sources are the same although their times or places changed. */
-bool pages_touch(struct store_txn *txn, uint64_t id, const struct source_mark *marks,
-		 uint32_t nmarks, struct error *err);
 
 #endif

@@ -30,17 +30,6 @@ static bool damaged(struct error *err)
 	return error_set(err, ERR_IO, "the stored index is damaged");
 }
 
-/* Does a restart drop this record? What follows the open state is scanned again. */
-static bool dropped(const struct merge *merge, const struct packet *rec)
-{
-	const struct scan *open = &merge->stored->head.open;
-
-	if (!merge->step->restart || !merge->stored->head.has_open)
-		return false;
-	return rec->flags & PACKET_OPEN || rec->source > open->source ||
-	       (rec->source == open->source && rec->off >= open->next);
-}
-
 static bool load(const struct merge *merge, uint64_t i, struct packet *out, struct error *err)
 {
 	return pages_get(merge->txn, merge->step->id, UINT64_MAX, i, out) == PAGE_FOUND ||
@@ -54,9 +43,7 @@ static bool find_first(struct merge *merge, struct error *err)
 	nstime from = NSTIME_MAX;
 	struct packet rec;
 
-	if (merge->step->restart && head->has_open)
-		from = head->open_min;
-	if (rows->count && rows->recs[0].min < from)
+	if (rows->count)
 		from = rows->recs[0].min;
 	merge->first = head->count;
 	if (from == NSTIME_MAX)
@@ -68,8 +55,7 @@ static bool find_first(struct merge *merge, struct error *err)
 	while (rows->count && merge->first < head->count) {
 		if (!load(merge, merge->first, &rec, err))
 			return false;
-		if (rec.min != from || dropped(merge, &rec) ||
-		    packet_order(&rec, &rows->recs[0]) > 0)
+		if (rec.min != from || packet_order(&rec, &rows->recs[0]) > 0)
 			break;
 		merge->first++;
 	}
@@ -120,13 +106,12 @@ static bool write_side(struct merge *merge, struct packet *recs, struct error *e
 	return good;
 }
 
-/* Stored records [first, count) that stay; *n of them. */
-static bool load_old(struct merge *merge, struct packet *out, uint64_t *n, struct error *err)
+/* Stored records [first, count). */
+static bool load_old(struct merge *merge, struct packet *out, struct error *err)
 {
 	uint64_t count = merge->stored->head.count;
 	struct chunk chunk;
 
-	*n = 0;
 	for (uint64_t i = merge->first; i < count; i++) {
 		bool begins = i == merge->first || i % CHUNK_RECORDS == 0;
 		if (begins &&
@@ -134,8 +119,7 @@ static bool load_old(struct merge *merge, struct packet *out, uint64_t *n, struc
 			return damaged(err);
 		if (i % CHUNK_RECORDS >= chunk.count)
 			return damaged(err);
-		out[*n] = chunk_record(&chunk, (uint32_t)(i % CHUNK_RECORDS));
-		*n += !dropped(merge, &out[*n]);
+		out[i - merge->first] = chunk_record(&chunk, (uint32_t)(i % CHUNK_RECORDS));
 	}
 	return true;
 }
@@ -159,17 +143,17 @@ static void merge_runs(const struct packet *old, uint64_t nold, const struct pac
 static bool gather_tail(struct merge *merge, struct error *err)
 {
 	const struct rows *rows = &merge->step->rows;
-	uint64_t old = merge->stored->head.count - merge->first, kept = 0;
+	uint64_t old = merge->stored->head.count - merge->first;
 	struct packet *stored = mem_new_array(old, sizeof *stored);
 	struct packet *new = mem_new_array(rows->count, sizeof *new);
 
 	if (rows->count)
 		memcpy(new, rows->recs, rows->count * sizeof *new);
-	bool good = load_old(merge, stored, &kept, err) && write_side(merge, new, err);
+	bool good = load_old(merge, stored, err) && write_side(merge, new, err);
 	if (good) {
-		merge->tail = mem_new_array(kept + rows->count, sizeof *merge->tail);
-		merge_runs(stored, kept, new, rows->count, merge->tail);
-		merge->ntail = kept + rows->count;
+		merge->tail = mem_new_array(old + rows->count, sizeof *merge->tail);
+		merge_runs(stored, old, new, rows->count, merge->tail);
+		merge->ntail = old + rows->count;
 		merge->moved = old > 0;
 		merge->count = merge->first + merge->ntail;
 	}
@@ -264,9 +248,6 @@ static bool write_head(struct merge *merge, struct error *err)
 	memcpy(head->identity, step->identity, sizeof head->identity);
 	head->scan = step->to;
 	head->complete = step->complete;
-	head->has_open = step->has_open;
-	head->open = step->open;
-	head->open_min = step->open_min;
 	head->d = stored->reach.d;
 	head->damaged = stored->reach.damaged;
 	head->nwide = (uint32_t)stored->reach.nwide;
@@ -300,9 +281,8 @@ static bool apply(struct merge *merge, struct error *err)
 
 static bool begins_here(const struct table_head *head, const struct build_step *step)
 {
-	const struct scan *from = step->restart && head->has_open ? &head->open : &head->scan;
-
-	return head->version == step->version && !memcmp(from, &step->from, sizeof *from);
+	return head->version == step->version &&
+	       !memcmp(&head->scan, &step->from, sizeof step->from);
 }
 
 bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
@@ -337,29 +317,4 @@ bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err)
 			return false;
 	}
 	return true;
-}
-
-bool pages_touch(struct store_txn *txn, uint64_t id, const struct source_mark *marks,
-		 uint32_t nmarks, struct error *err)
-{
-	struct key key = key_make(KEY_HEAD, id);
-	struct bytes value;
-	struct table_head head;
-	uint8_t *out;
-
-	if (!store_get(txn, key_bytes(&key), &value) || value.size < sizeof head)
-		return true;
-	memcpy(&head, value.data, sizeof head);
-	if (head.nsources != nmarks)
-		return true;
-	size_t size = value.size, at = sizeof head + head.nwide * sizeof(uint64_t);
-	uint8_t *copy = mem_new(size);
-	memcpy(copy, value.data, size);
-	if (at + nmarks * sizeof *marks <= size)
-		memcpy(copy + at, marks, nmarks * sizeof *marks);
-	bool good = store_reserve(txn, key_bytes(&key), size, &out, err);
-	if (good)
-		memcpy(out, copy, size);
-	mem_free(copy);
-	return good;
 }

@@ -1,9 +1,4 @@
-/*
- * scan.c - see scan.h
- *
- * Records flagged OPEN may look different when their file has grown. The state before the first
- * of them is kept: a catch-up drops them, and all that came after, and goes on from there.
- */
+/* scan.c - see scan.h */
 #include "index/scan.h"
 
 #include "engine/base/mem.h"
@@ -22,25 +17,14 @@ void scanner_init(struct scanner *scanner, struct index *index, const struct str
 		.id = identity_stream(index->trace, stream),
 		.fresh = !stored,
 		.nmarks = stream->nsources,
-		.open_min = NSTIME_MAX,
 	};
 	scanner->marks = mem_new_array(scanner->nmarks, sizeof *scanner->marks);
 	if (stored) {
 		const struct table_head *head = &stored->head;
-		uint32_t known =
-			head->nsources < scanner->nmarks ? head->nsources : scanner->nmarks;
-		memcpy(scanner->marks, stored->marks, known * sizeof *scanner->marks);
 		for (uint32_t i = 0; i < head->nerrors; i++)
 			scanner->texts += stored->errors[i] == 0;
 		scanner->version = head->version;
-		scanner->restart = head->complete;
-		bool reopen = head->complete && head->has_open;
-		scanner->at = reopen ? head->open : head->scan;
-		if (!head->complete) {
-			scanner->has_open = head->has_open;
-			scanner->open = head->open;
-			scanner->open_min = head->open_min;
-		}
+		scanner->at = head->scan;
 	}
 	for (uint32_t i = 0; i < scanner->nmarks; i++)
 		mark_source(stream, i, &scanner->marks[i]);
@@ -90,27 +74,6 @@ static bool tell(struct scanner *scanner, struct error *err)
 	return !index->stop || error_set(err, ERR_INTERRUPTED, "interrupted");
 }
 
-static void note_record(struct scanner *scanner, const struct scan *before,
-			const struct packet_info *info)
-{
-	const struct packet *rec = &info->rec;
-
-	if (rec->flags & PACKET_OPEN && !scanner->has_open) {
-		scanner->has_open = true;
-		scanner->open = *before;
-	}
-	if (scanner->has_open && rec->min < scanner->open_min)
-		scanner->open_min = rec->min;
-	if (rec->source < scanner->nmarks) {
-		struct source_mark *mark = &scanner->marks[rec->source];
-		if (rec->off >= mark->last_off) {
-			mark->last_off = rec->off;
-			uint64_t len = packet_bytes(info);
-			mark->last_len = len < LAST_HASHED ? (uint32_t)len : LAST_HASHED;
-		}
-	}
-}
-
 void damage_tell(struct index *index, const struct stream *stream, uint32_t number,
 		 const struct error *cause)
 {
@@ -134,19 +97,11 @@ static void finish(struct scanner *scanner, struct build_step *out)
 {
 	rows_sort(&out->rows);
 	out->to = scanner->at;
-	out->has_open = scanner->has_open;
-	out->open = scanner->open;
-	out->open_min = scanner->open_min;
-	for (uint32_t i = 0; i < scanner->nmarks; i++) {
-		struct source_mark *mark = &scanner->marks[i];
-		if (mark->last_len)
-			mark_last(scanner->stream, i, mark->last_off, mark->last_len, mark);
-	}
 	out->nmarks = scanner->nmarks;
 	out->marks = mem_new_array(scanner->nmarks, sizeof *out->marks);
 	memcpy(out->marks, scanner->marks, scanner->nmarks * sizeof *out->marks);
 	scanner->version++;
-	scanner->fresh = scanner->restart = false;
+	scanner->fresh = false;
 }
 
 bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out, struct error *err)
@@ -158,17 +113,14 @@ bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
 	*out = (struct build_step){.stream = scanner->stream,
 				   .id = scanner->id,
 				   .fresh = scanner->fresh,
-				   .restart = scanner->restart,
 				   .version = scanner->version,
 				   .from = scanner->at};
 	memcpy(out->identity, part->identity, sizeof out->identity);
 	out->complete = scanner->stream->nsources == 0;
 	while (!out->complete && out->rows.count < limit) {
-		struct scan before = scanner->at;
 		enum step step =
 			scanner->reader->scan(scanner->stream, &scanner->at, &info, &cause);
 		if (step == STEP_ITEM) {
-			note_record(scanner, &before, &info);
 			rows_add(&out->rows, &info);
 		} else {
 			out->complete = step == STEP_END || !note_failure(scanner, out, &cause);

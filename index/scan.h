@@ -10,12 +10,9 @@ struct scanner {
 	const struct reader *reader;
 	uint64_t id;
 	bool alone; /* on the thread of who asked: progress may be told from here */
-	bool fresh, restart;
+	bool fresh;
 	uint64_t version;
 	struct scan at;
-	bool has_open;
-	struct scan open;
-	nstime open_min;
 	struct source_mark *marks;
 	uint32_t nmarks;
 	uint64_t told;     /* bytes counted as scanned */

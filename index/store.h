@@ -1,10 +1,12 @@
 /*
- * store.h - one LMDB file per trace: the only door to LMDB
+ * store.h - one file of keys and values per trace, of which nothing is believed unseen
  *
- * Keys sort as bytes. Read transactions are short: begun, used and ended inside one question.
- * Writing goes through store_write(), which runs a function in a transaction, again from the start
- * when the map had to grow. One process writes, the one that holds PATH.writer; any number read.
- * An environment is opened once per process and shared: see store_open().
+ * Keys sort as bytes. Everything has a checksum that is compared when a process first looks at it, be
+ * it there or not: a value that is got is what was put under that key, and one that is not
+ * found was never put, or store_sound() is false. Read transactions are short: begun, used and ended
+ * inside one question. Writing goes through store_write(), which runs a function in a transaction, again from
+ * the start when the file turned out to be damaged. One process writes, the one that holds PATH.writer; any
+ * number read. A file is opened once per process and shared: see store_open().
  */
 #ifndef INDEX_STORE_H
 #define INDEX_STORE_H
@@ -17,7 +19,7 @@
 struct store;
 struct store_txn;
 
-enum { STORE_KEY_MAX = 511, STORE_VALUE = 65520 /* fills 16 pages with LMDB's header */ };
+enum { STORE_KEY_MAX = 511, STORE_VALUE = 65520 /* bytes of a full chunk of records */ };
 
 struct bytes { /* borrowed */
 	const uint8_t *data;
@@ -35,6 +37,8 @@ bool store_remove(const char *path, struct error *err);
 
 /* Tries to become the writer, without waiting; true when this process is it. Kept until close. */
 bool store_lock(struct store *store);
+/* The same; 0, or why not: EWOULDBLOCK when another process is it. */
+int store_lock_error(struct store *store);
 /*
  * Commits no longer wait until the last of them is safe: after a power cut the newest may be gone,
  * the file is whole. For long builds that can go on from what is there.
@@ -42,9 +46,19 @@ bool store_lock(struct store *store);
 void store_hurry(struct store *store);
 bool store_read_only(const struct store *store); /* nobody can write it from here */
 
-/* A view of what is committed. Values stay valid until store_read_end(). */
+/* A view of what is committed; false: it is damaged. Values stay valid until store_read_end(). */
 bool store_read(struct store *store, struct store_txn **out, struct error *err);
 void store_read_end(struct store_txn *txn);
+/*
+ * False: damage was met, and what was not found may have been there; or the file was cut, and values
+ * that were looked at since may be zeros. To be asked before what was read is believed.
+ */
+bool store_sound(struct store_txn *txn);
+/* Damage was met since it was opened. Who meets it takes the file's name away, if he may write. */
+bool store_damaged(const struct store *store);
+/* Rises when the file was replaced by one of other content: what was known of it is void. */
+unsigned store_generation(struct store *store);
+unsigned store_txn_generation(const struct store_txn *txn);
 
 /* Runs `work` and commits; it may run more than once, so it must not change what it reads. */
 bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),

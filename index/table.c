@@ -42,6 +42,7 @@ struct table {
 	const struct stream *stream;
 	struct table *older;
 	uint64_t id, version; /* stored */
+	unsigned store;	      /* the store's generation then */
 	_Atomic uint64_t count;
 	_Atomic(struct rows *) rows; /* in memory */
 	bool computed;               /* unless in memory */
@@ -85,6 +86,7 @@ struct table *table_new_stored(struct index *index, const struct stream *stream,
 
 	table->id = id;
 	table->version = taken->head.version;
+	table->store = taken->store;
 	table->count = taken->head.count;
 	table->reach = taken->reach;
 	taken->reach = (struct reach){0};
@@ -337,7 +339,8 @@ static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 	*out = (struct packet_info){0};
 	if (!store_read(table->index->store, &txn, &ignored))
 		return false;
-	bool good = pages_get(txn, table->id, table->version, i, &out->rec) == PAGE_FOUND &&
+	bool good = store_txn_generation(txn) == table->store &&
+		    pages_get(txn, table->id, table->version, i, &out->rec) == PAGE_FOUND &&
 		    (!out->rec.side || pages_side(txn, table->id, out, extents));
 	if (good && !out->rec.side)
 		near_fill(table, txn, i);
@@ -462,8 +465,9 @@ static int stored_lower_bound(struct table *table, nstime t, uint64_t *out)
 
 	if (!store_read(table->index->store, &txn, &ignored))
 		return -1;
-	enum page_state state =
-		pages_lower_bound(txn, table->id, table->version, table->count, t, out);
+	enum page_state state = PAGE_STALE;
+	if (store_txn_generation(txn) == table->store)
+		state = pages_lower_bound(txn, table->id, table->version, table->count, t, out);
 	store_read_end(txn);
 	return state == PAGE_FOUND ? 0 : -1;
 }

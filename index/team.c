@@ -6,7 +6,7 @@
  *     worker ─┘                                 came in GROUP_NS, progress, interruption
  *
  * A commit waits for the disk, so there are few of them; each leaves a state that the next run can
- * go on from. LMDB wants a transaction begun and ended by one thread, and so do callbacks.
+ * go on from. Callbacks want one thread, and so does the store: one writes.
  */
 #include "engine/base/mem.h"
 #include "index/build.h"

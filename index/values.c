@@ -2,8 +2,9 @@
  * values.c - the small store for other rooms: named values that are true of these very files
  *
  * Keys of other rooms stand behind one letter. Beside the first value the marks of all files are
- * stored, under "I": per stream its id (8 bytes), their number (8) and the marks (64 each). When
- * they no longer agree, all values go. Files that only grew leave them true.
+ * stored, under "I": per stream its id (8 bytes), its part's identity (16), their number (8) and the
+ * marks (64 each). When they are no longer the same, all values go: what was decoded to make them
+ * cannot be compared.
  */
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum { USER_KEY = 'u' };
+enum { USER_KEY = 'u', MARKS_HEAD = 4 };
 
 static const struct bytes marks_key = {(const uint8_t *)"I", 1};
 
@@ -20,14 +21,14 @@ static void add_marks(const struct index *index, struct buf *out)
 {
 	for (size_t i = 0; i < index->trace->nstreams; i++) {
 		const struct stream *stream = index->trace->streams[i];
-		uint64_t head[2] = {identity_stream(index->trace, stream), stream->nsources};
+		const struct part *part = index->trace->parts[stream->part];
+		uint64_t head[MARKS_HEAD] = {identity_stream(index->trace, stream),
+					     part->identity[0], part->identity[1],
+					     stream->nsources};
 		buf_add(out, head, sizeof head);
 		for (uint32_t s = 0; s < stream->nsources; s++) {
 			struct source_mark mark = {0};
-			uint64_t size = source_size(stream->sources[s]);
 			mark_source(stream, s, &mark);
-			mark_last(stream, s, size > LAST_HASHED ? size - LAST_HASHED : 0,
-				  LAST_HASHED, &mark);
 			buf_add(out, &mark, sizeof mark);
 		}
 	}
@@ -44,25 +45,29 @@ static const struct stream *stream_of(const struct index *index, uint64_t id)
 static enum sameness compare_marks(const struct index *index, struct bytes value)
 {
 	enum sameness worst = SOURCES_SAME;
+	size_t nstreams = 0;
 
-	for (size_t at = 0; at < value.size;) {
-		uint64_t head[2];
+	for (size_t at = 0; at < value.size; nstreams++) {
+		uint64_t head[MARKS_HEAD], count;
 		if (value.size - at < sizeof head)
 			return SOURCES_CHANGED;
 		memcpy(head, value.data + at, sizeof head);
 		at += sizeof head;
-		if (head[1] > (value.size - at) / sizeof(struct source_mark))
+		count = head[MARKS_HEAD - 1];
+		if (count > (value.size - at) / sizeof(struct source_mark))
 			return SOURCES_CHANGED;
 		const struct stream *stream = stream_of(index, head[0]);
-		if (!stream)
+		if (!stream || memcmp(index->trace->parts[stream->part]->identity, head + 1, 16))
 			return SOURCES_CHANGED;
-		struct source_mark *marks = mem_new_array((size_t)head[1], sizeof *marks);
-		memcpy(marks, value.data + at, (size_t)head[1] * sizeof *marks);
-		at += (size_t)head[1] * sizeof *marks;
-		enum sameness one = marks_compare(stream, marks, (uint32_t)head[1]);
+		struct source_mark *marks = mem_new_array((size_t)count, sizeof *marks);
+		memcpy(marks, value.data + at, (size_t)count * sizeof *marks);
+		at += (size_t)count * sizeof *marks;
+		enum sameness one = marks_compare(stream, marks, (uint32_t)count);
 		mem_free(marks);
 		worst = one > worst ? one : worst;
 	}
+	if (nstreams != index->trace->nstreams && worst < SOURCES_AHEAD)
+		return SOURCES_CHANGED;
 	return worst;
 }
 
@@ -83,12 +88,16 @@ static enum values_state judge(struct index *index)
 
 	if (!store_read(index->store, &txn, &ignored))
 		return VALUES_BAD;
+	index->values_store = store_txn_generation(txn);
 	bool any = store_get(txn, marks_key, &value);
 	enum sameness same = any ? compare_marks(index, value) : SOURCES_SAME;
+	bool sound = store_sound(txn);
 	store_read_end(txn);
+	if (!sound)
+		return VALUES_BAD;
 	if (!any)
 		return VALUES_NONE;
-	if (same < SOURCES_AHEAD)
+	if (same == SOURCES_SAME)
 		return VALUES_GOOD;
 	if (same == SOURCES_AHEAD || !store_lock(index->store) ||
 	    !store_write(index->store, forget_work, NULL, &ignored))
@@ -100,7 +109,8 @@ static enum values_state judge(struct index *index)
 static enum values_state values_look(struct index *index)
 {
 	pthread_mutex_lock(&index->values_lock);
-	if (index->values == VALUES_UNKNOWN || index->values == VALUES_NONE)
+	if (index->values == VALUES_UNKNOWN || index->values == VALUES_NONE ||
+	    index->values_store != store_generation(index->store))
 		index->values = judge(index);
 	enum values_state state = index->values;
 	pthread_mutex_unlock(&index->values_lock);
@@ -133,7 +143,11 @@ static bool put_work(struct store_txn *txn, void *arg, struct error *err)
 {
 	const struct putting *putting = arg;
 	struct user user;
+	struct bytes marks;
 
+	/* the file was damaged, and another one begins: values without marks would be anybody's */
+	if (!putting->marks && !store_get(txn, marks_key, &marks))
+		return error_set(err, ERR_IO, "the index was made anew");
 	if (putting->marks &&
 	    !store_put(txn, marks_key,
 		       (struct bytes){(const uint8_t *)putting->marks->data, putting->marks->len},
@@ -217,8 +231,11 @@ bool index_get(struct index *index, const void *key, size_t nkey, void **value, 
 	bool any = store_get(txn, (struct bytes){user.key, user.nkey}, &found);
 	if (any)
 		*value = copy_bytes(found, nvalue);
+	bool sound = store_sound(txn) && store_txn_generation(txn) == index->values_store;
 	store_read_end(txn);
-	return any;
+	if (any && !sound)
+		mem_free(*value);
+	return any && sound;
 }
 
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
@@ -238,8 +255,13 @@ bool index_get_before(struct index *index, const void *key, size_t nkey, size_t 
 		*found_key = copy_bytes((struct bytes){found.data + 1, found.size - 1}, nfound_key);
 		*value = copy_bytes(content, nvalue);
 	}
+	bool sound = store_sound(txn) && store_txn_generation(txn) == index->values_store;
 	store_read_end(txn);
-	return any;
+	if (any && !sound) {
+		mem_free(*found_key);
+		mem_free(*value);
+	}
+	return any && sound;
 }
 
 bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix, struct error *err)

@@ -22,9 +22,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MAPS_MAX = 8192, PIECE = 1 << 14 /* bytes: what is remembered as asked for */ };
+enum {
+	MAPS_MAX = 8192,
+	PIECE = 1 << 14,       /* bytes: what is remembered as asked for */
+	TICK_NS = 11000000,    /* of times of files, where the kernel counts 100 in a second */
+	COARSE_NS = 2000000000 /* where a file system keeps whole seconds */
+};
 
 struct source {
 	char *name;
@@ -35,6 +41,10 @@ struct source {
 	uint8_t *asked; /* bit per piece; of maps; by __atomic operations */
 	atomic_bool broken;
 	_Atomic uint64_t bytes_read;
+	struct source_stamp stamp;
+	int64_t looked; /* ns: when the stamp was taken */
+	int64_t newest; /* the latest of all times in it */
+	char *made_of;	/* the file that the stamp is of; NULL: its own */
 };
 
 static _Atomic(struct source *) maps[MAPS_MAX];
@@ -91,6 +101,96 @@ static bool on_network(int fd)
 	return false;
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void take_stamp(struct source *source, const struct stat *st)
+{
+	struct source_stamp *stamp = &source->stamp;
+
+	stamp->size = (uint64_t)st->st_size;
+	stamp->inode = st->st_ino;
+	stamp->modified = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	stamp->changed = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+	source->newest = stamp->modified > stamp->changed ? stamp->modified : stamp->changed;
+	source->looked = now_ns();
+}
+
+/* How long a time must be over before no other change can have it. */
+static int64_t tick_of(int64_t t)
+{
+	return t % 1000000000 ? TICK_NS : COARSE_NS;
+}
+
+static bool is_settled(const struct source *source)
+{
+	return source->looked - source->newest >= tick_of(source->newest);
+}
+
+bool source_stamp(const struct source *source, struct source_stamp *out)
+{
+	*out = source->stamp;
+	return source->newest && is_settled(source);
+}
+
+void source_made_of(struct source *source, const struct source *from)
+{
+	source->stamp = from->stamp;
+	source->looked = from->looked;
+	source->newest = from->newest;
+	mem_free(source->made_of);
+	source->made_of = mem_strdup(from->made_of ? from->made_of : from->name);
+}
+
+void source_beside(struct source *source, const struct source_stamp *beside)
+{
+	const uint64_t words[5] = {beside->size, beside->inode, (uint64_t)beside->modified,
+				   (uint64_t)beside->changed, beside->beside};
+	uint64_t fold = source->stamp.beside + 1;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		fold = (fold ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		fold ^= fold >> 29;
+	}
+	source->stamp.beside = fold;
+}
+
+/* A file that is still as it was when it was opened is as settled as it is now. */
+static void look_again(struct source *source)
+{
+	struct source now = {0};
+	struct stat st;
+
+	if (stat(source->made_of ? source->made_of : source->name, &st) != 0)
+		return;
+	take_stamp(&now, &st);
+	now.stamp.beside = source->stamp.beside;
+	if (!memcmp(&now.stamp, &source->stamp, sizeof now.stamp))
+		source->looked = now.looked;
+}
+
+void sources_settle(struct source *const *sources, size_t count)
+{
+	int64_t now = now_ns(), wait = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t left = sources[i]->newest + TICK_NS - now;
+		if (sources[i]->newest && left > wait && left <= TICK_NS)
+			wait = left;
+	}
+	if (!wait)
+		return;
+	nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
+	for (size_t i = 0; i < count; i++)
+		if (sources[i]->newest && !is_settled(sources[i]))
+			look_again(sources[i]);
+}
+
 static struct source *source_new(const char *name, uint64_t size)
 {
 	struct source *source = mem_new(sizeof *source);
@@ -129,6 +229,7 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 		return error_set(err, ERR_IO, "%s: not a regular file", path);
 	}
 	struct source *source = source_new(path, (uint64_t)st.st_size);
+	take_stamp(source, &st);
 	if (mode == SOURCE_AUTO && source->size && !on_network(fd))
 		source_map(source, fd);
 	if (source->data)
@@ -175,6 +276,7 @@ void source_close(struct source *source)
 		close(source->fd);
 	mem_free(source->asked);
 	mem_free(source->name);
+	mem_free(source->made_of);
 	mem_free(source);
 }
 

@@ -15,6 +15,13 @@
 
 struct source;
 
+/* What tells a file from every other one, and from itself when it was changed since. */
+struct source_stamp {
+	uint64_t size, inode;	   /* of the file when it was opened */
+	int64_t modified, changed; /* ns; 0: no file */
+	uint64_t beside;	   /* the same of what describes it, folded; 0 none */
+};
+
 enum source_mode {
 	SOURCE_AUTO, /* mapped, but read by pread where the file system is a network's */
 	SOURCE_READ  /* pread into pooled buffers */
@@ -38,6 +45,18 @@ const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */
 bool source_broken(const struct source *source);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
+
+/* As it was opened; false: it was changed so lately that the next change may have the same times. */
+bool source_stamp(const struct source *source, struct source_stamp *out);
+/* `source` holds what was made of `from`, whose stamp it has. */
+void source_made_of(struct source *source, const struct source *from);
+/* What `source` says depends on `beside`, too. */
+void source_beside(struct source *source, const struct source_stamp *beside);
+/*
+ * Times of files have ticks. Waits for at most one, when one of these files was changed in the one that
+ * lasts, so that stamps tell the next change.
+ */
+void sources_settle(struct source *const *sources, size_t count);
 
 /* `size` bytes from `offset`; ERR_FORMAT when that is beyond the end, ERR_IO when reading fails. */
 bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,

@@ -21,6 +21,7 @@ struct folder {
 	char *path;
 	struct ctf_description description;
 	uint64_t identity[2];
+	struct source_stamp metadata;
 	bool taken; /* its group was opened */
 };
 
@@ -97,6 +98,8 @@ static bool read_metadata(struct trace *trace, struct folder *folder, struct err
 	     tsdl_parse(path, text, size, trace->arena, &trace->notices, &folder->description, err);
 	if (ok)
 		identify(text, size, folder->identity);
+	if (ok)
+		source_stamp(source, &folder->metadata);
 	source_close(source);
 	mem_free(path);
 	return ok;
@@ -202,6 +205,12 @@ static bool add_files(struct ctf_part *part, const struct folder *folder, const 
 				lttng_index_open(folder->path, names.items[i],
 						 source_size(file.source), &trace->notices,
 						 &file.beside);
+				source_beside(file.source, &folder->metadata);
+				if (file.beside.index) {
+					struct source_stamp stamp;
+					source_stamp(file.beside.index, &stamp);
+					source_beside(file.source, &stamp);
+				}
 				file.name = arena_strdup(trace->arena,
 							 strlen(path) > skip ? path + skip : path);
 				out->items = mem_grow(out->items, out->count, &out->capacity,

@@ -11,13 +11,15 @@
  *      16    16  digest of them (XXH3)
  *      32     8  bytes of the source
  *      40    16  digest of them
- *      56    24  the source's time of change (ns), device, inode
+ *      56    24  the source's times (of modification in ns + of change in s * 1,000,003 + its ns),
+ *                device, inode
  *      80    16  digest of this boot's id
  *      96     8  digest of the mark up to here
  *
  * What is cheap to know spares what is dear: only a source of another place or time of change is
  * read whole and compared; only a copy from another boot, whose last pages a crash may have lost,
- * is. A mark that was proved so is renewed.
+ * is, or one that somebody wrote to: with its mark a copy gets a time of change that follows from the
+ * mark, which whoever writes to it changes. A mark that was proved so is renewed.
  *
  * A copy is written under a temporary name, which belongs to who holds its lock, and gets its own
  * name when it is complete. Who is killed leaves a temporary that the next writer takes over. Who
@@ -76,10 +78,12 @@ static void look_at(struct perf_keep *keep, bool grows)
 	mark->source_bytes = source_size(keep->source);
 	if (stat(source_name(keep->source), &st) != 0)
 		return;
-	mark->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	int64_t modified = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	int64_t age = (now_ns() - modified) / 1000000000;
+	/* the former can be set back, the latter cannot */
+	mark->changed = modified + (int64_t)st.st_ctim.tv_sec * 1000003 + st.st_ctim.tv_nsec;
 	mark->device = st.st_dev;
 	mark->inode = st.st_ino;
-	int64_t age = (now_ns() - mark->changed) / 1000000000;
 	keep->settled = !grows || age >= AT_REST;
 	if (age < SETTLED)
 		mark->changed = 0;
@@ -211,11 +215,31 @@ static bool read_mark(int fd, struct keep_mark *out)
 	       out->bytes == bytes;
 }
 
+/* The copy's own time of change when nobody wrote to it since its mark was. */
+static struct timespec time_of(const struct keep_mark *mark)
+{
+	return (struct timespec){1000000000 + (time_t)(mark->check >> 36),
+				 (long)(mark->check % 1000000000)};
+}
+
+static bool is_untouched(int fd, const struct keep_mark *mark)
+{
+	struct timespec expected = time_of(mark);
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_mtim.tv_sec == expected.tv_sec &&
+	       st.st_mtim.tv_nsec == expected.tv_nsec;
+}
+
 static bool write_mark(int fd, struct keep_mark *mark)
 {
 	memcpy(mark->magic, magic, sizeof magic);
 	mark->check = check_of(mark);
-	return pwrite(fd, mark, sizeof *mark, (off_t)mark->bytes) == (ssize_t)sizeof *mark;
+	if (pwrite(fd, mark, sizeof *mark, (off_t)mark->bytes) != (ssize_t)sizeof *mark)
+		return false;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, time_of(mark)};
+	(void)!futimens(fd, times); /* else the copy is read and compared */
+	return true;
 }
 
 static bool copy_agrees(int fd, const struct keep_mark *mark)
@@ -259,7 +283,7 @@ static bool verify(struct perf_keep *keep, int fd, struct keep_mark *mark)
 		renew = true;
 	}
 	find_boot(boot);
-	if (!(boot[0] | boot[1]) || !same_pair(boot, mark->boot)) {
+	if (!(boot[0] | boot[1]) || !same_pair(boot, mark->boot) || !is_untouched(fd, mark)) {
 		if (!copy_agrees(fd, mark))
 			return false;
 		memcpy(mark->boot, boot, sizeof boot);

@@ -187,6 +187,7 @@ static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, 
 
 	if (!source_over_file(name, fd, size, &copy.source, err))
 		return false;
+	source_made_of(copy.source, from->source);
 	trace_add_source(part->trace, copy.source);
 	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
 				 sizeof *part->sources);

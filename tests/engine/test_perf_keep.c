@@ -95,6 +95,11 @@ static void other_boot(struct kept_scene *scene)
 	mem_free(bytes);
 }
 
+static void flips_a_bit(struct kept_scene *scene)
+{
+	change(scene->kept, 5000, 1);
+}
+
 static void other_boot_lost_bytes(struct kept_scene *scene)
 {
 	other_boot(scene);
@@ -143,6 +148,7 @@ static const struct row {
 	{"a time of change alone is no change", is_touched, STAYS, 0},
 	{"of another boot, its bytes prove it", other_boot, STAYS, 0},
 	{"of another boot, bytes were lost", other_boot_lost_bytes, MADE, 0},
+	{"a bit of the copy was flipped", flips_a_bit, MADE, 0},
 	{"bytes of the file changed", changes_inside, STAYS, 1},
 	{"a recorder may still be at work", still_grows, NONE, 1},
 	{"not finished, but at rest", has_no_size, MADE, 1},

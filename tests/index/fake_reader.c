@@ -77,8 +77,10 @@ static struct source *open_once(struct trace *trace, const char *path, bool spil
 	if (!spill)
 		return source;
 	copy = copy_of(trace, source, err);
-	if (copy)
+	if (copy) {
+		source_made_of(copy, source);
 		trace_add_source(trace, copy);
+	}
 	return copy;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -268,26 +269,45 @@ void trace_close(struct trace *trace)
 	mem_free(trace);
 }
 
-static bool seen_before(const struct trace *trace, size_t stream, const struct source *source)
+static int by_address(const void *a, const void *b)
 {
-	for (size_t i = 0; i < stream; i++)
+	uintptr_t x = (uintptr_t) * (struct source *const *)a;
+	uintptr_t y = (uintptr_t) * (struct source *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t sum_bytes(const struct trace *trace)
+{
+	size_t count = 0, n = 0;
+	struct source **sources;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		count += trace->streams[i]->nsources;
+	sources = mem_new_array(count + 1, sizeof(struct source *));
+	for (size_t i = 0; i < trace->nstreams; i++)
 		for (uint32_t k = 0; k < trace->streams[i]->nsources; k++)
-			if (trace->streams[i]->sources[k] == source)
-				return true;
-	return false;
+			sources[n++] = trace->streams[i]->sources[k];
+	qsort(sources, count, sizeof(struct source *), by_address);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || sources[i] != sources[i - 1])
+			sum += source_size(sources[i]);
+	mem_free(sources);
+	return sum;
 }
 
 uint64_t trace_bytes(const struct trace *trace)
 {
-	uint64_t sum = 0;
+	/* every packet of a scan may ask for it */
+	struct trace *kept = (struct trace *)(uintptr_t)trace;
+	uint64_t bytes = atomic_load(&kept->bytes);
 
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		for (uint32_t k = 0; k < stream->nsources; k++)
-			if (!seen_before(trace, i, stream->sources[k]))
-				sum += source_size(stream->sources[k]);
+	if (!bytes) {
+		bytes = sum_bytes(trace);
+		atomic_store(&kept->bytes, bytes);
 	}
-	return sum;
+	return bytes;
 }
 
 bool trace_has_epoch(const struct trace *trace)

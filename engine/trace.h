@@ -129,6 +129,8 @@ struct trace {
 	pthread_mutex_t told_lock;
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
 	unsigned ntold;
+	_Atomic uint64_t late;	/* events that came after later ones: what was read was out of order */
+	_Atomic uint64_t bytes; /* trace_bytes(), once somebody asked; 0: nobody did */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
 };
 

@@ -13,6 +13,7 @@
 #include "state/slices/names.h"
 #include "state/slices/numbers_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -294,8 +295,15 @@ static bool run(struct building *building, struct error *err)
 	return replay_run(building->replay, &from, &to, err) && !building->failed;
 }
 
-bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
-			  struct error *err)
+enum { ATTEMPTS = 5 };
+
+static uint64_t late_events(const struct timelines_part *part)
+{
+	return atomic_load(&part->feed->trace->late);
+}
+
+static bool build_once(const struct timelines_part *part, bool *late, struct timelines_built *out,
+		       struct error *err)
 {
 	struct building building = {.part = part, .from = part->begin};
 	struct replay_options options = {.feed = part->feed,
@@ -306,20 +314,39 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 					 .bury = on_bury,
 					 .moment = on_moment,
 					 .arg = &building};
+	uint64_t before = late_events(part);
 	bool ok = open_store(&building, err);
 
+	*late = false;
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
 		building.builder = builder_new(building.numbers, building.store, building.helper);
 		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
-		ok = begin(&building, err) && run(&building, err) && finish(&building, out, err);
+		ok = begin(&building, err) && run(&building, err);
+		*late = late_events(part) != before;
+		ok = ok && !*late && finish(&building, out, err);
 	}
 	replay_free(building.replay);
 	builder_free(building.builder);
 	helper_free(building.helper);
 	numbers_free(building.numbers);
 	store_close(building.store);
+	return ok;
+}
+
+/* What was built while events came late is out of order; see state_internal.h, `struct again`. */
+bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
+			  struct error *err)
+{
+	bool ok = false, late = true;
+
+	for (int i = 0; i < ATTEMPTS && late; i++) {
+		error_set(err, ERR_FORMAT, "events come late, each time that they are read");
+		ok = build_once(part, &late, out, err);
+		if (late && !store_remove(part->path, err))
+			break;
+	}
 	return ok || error_while(err, "building timelines");
 }

@@ -147,6 +147,8 @@ bool again_wanted(struct state *state, struct again *again)
 {
 	uint64_t late = atomic_load(&state->feed->trace->late);
 
+	if (stored_drop_damaged(state))
+		return true;
 	if (late == again->late)
 		return false;
 	forget(state);

@@ -159,6 +159,12 @@ static bool same_key(struct store *store, const struct keys *keys, bool *any)
 	return same;
 }
 
+static void say_damaged(const struct timelines_part *part)
+{
+	notice(&part->feed->trace->notices, NOTICE_INFO,
+	       "%s: was damaged, timelines are built anew", part->path);
+}
+
 static bool open_store(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
@@ -168,6 +174,8 @@ static bool open_store(struct building *building, struct error *err)
 
 	key_bytes(part, &key);
 	ok = store_open(part->path, &building->store, &remade, err);
+	if (ok && remade)
+		say_damaged(part);
 	if (ok && !same_key(building->store, &keys, &any)) {
 		store_close(building->store);
 		building->store = NULL;
@@ -297,13 +305,25 @@ static bool run(struct building *building, struct error *err)
 
 enum { ATTEMPTS = 5 };
 
+/* Why what was built does not count. */
+enum spoilt { SPOILT_NOT, SPOILT_LATE, SPOILT_DAMAGED };
+
 static uint64_t late_events(const struct timelines_part *part)
 {
 	return atomic_load(&part->feed->trace->late);
 }
 
-static bool build_once(const struct timelines_part *part, bool *late, struct timelines_built *out,
-		       struct error *err)
+/* A store that is replaced while it is written lacks what was put before. */
+static enum spoilt spoilt_by(const struct building *building, uint64_t late)
+{
+	return building->damaged || (building->store && store_damaged(building->store))
+		       ? SPOILT_DAMAGED
+	       : late_events(building->part) != late ? SPOILT_LATE
+						     : SPOILT_NOT;
+}
+
+static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
+		       struct timelines_built *out, struct error *err)
 {
 	struct building building = {.part = part, .from = part->begin};
 	struct replay_options options = {.feed = part->feed,
@@ -314,38 +334,42 @@ static bool build_once(const struct timelines_part *part, bool *late, struct tim
 					 .bury = on_bury,
 					 .moment = on_moment,
 					 .arg = &building};
-	uint64_t before = late_events(part);
+	uint64_t late = late_events(part);
 	bool ok = open_store(&building, err);
 
-	*late = false;
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
 		building.builder = builder_new(building.numbers, building.store, building.helper);
 		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
-		ok = begin(&building, err) && run(&building, err);
-		*late = late_events(part) != before;
-		ok = ok && !*late && finish(&building, out, err);
+		ok = begin(&building, err);
+		building.damaged = !ok && err->kind == ERR_FORMAT;
+		ok = ok && run(&building, err) && spoilt_by(&building, late) == SPOILT_NOT &&
+		     finish(&building, out, err);
 	}
+	*spoilt = spoilt_by(&building, late);
 	replay_free(building.replay);
 	builder_free(building.builder);
 	helper_free(building.helper);
 	numbers_free(building.numbers);
 	store_close(building.store);
-	return ok;
+	return ok && *spoilt == SPOILT_NOT;
 }
 
 /* What was built while events came late is out of order; see state_internal.h, `struct again`. */
 bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
 			  struct error *err)
 {
-	bool ok = false, late = true;
+	enum spoilt spoilt = SPOILT_LATE;
+	bool ok = false;
 
-	for (int i = 0; i < ATTEMPTS && late; i++) {
+	for (int i = 0; i < ATTEMPTS && spoilt != SPOILT_NOT; i++) {
 		error_set(err, ERR_FORMAT, "events come late, each time that they are read");
-		ok = build_once(part, &late, out, err);
-		if (late && !store_remove(part->path, err))
+		ok = build_once(part, &spoilt, out, err);
+		if (spoilt == SPOILT_DAMAGED)
+			say_damaged(part);
+		if (spoilt != SPOILT_NOT && !store_remove(part->path, err))
 			break;
 	}
 	return ok || error_while(err, "building timelines");

@@ -8,7 +8,7 @@
 #include "state/slices/numbers.h"
 #include "state/timelines.h"
 
-enum { TIMELINES_FORMAT = 3 };
+enum { TIMELINES_FORMAT = 4 };
 
 struct building {
 	const struct timelines_part *part;
@@ -25,6 +25,7 @@ struct building {
 	bool any_tomb;
 	struct error *err; /* of the slice that could not be stored */
 	bool failed;
+	bool damaged; /* what was to be gone on with */
 };
 
 /* replay_options.lines; see lines.c. */

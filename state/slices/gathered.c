@@ -242,7 +242,6 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 		.strings = gathered->strings,
 		.numbers = gathered->numbers,
 		.events = gathered->events,
-		.checksum = XXH3_64bits(out->bytes.data, out->bytes.len),
 		.least_from = fills.nfroms ? fills.froms[0] : NSTIME_MAX,
 	};
 	fill_columns_free(&fills);

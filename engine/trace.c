@@ -99,10 +99,48 @@ void trace_add_copy(struct trace *trace, const char *path)
 	trace->copies[trace->ncopies++] = arena_strdup(trace->arena, path);
 }
 
-void trace_damage(struct trace *trace, const char *where, const struct error *cause)
+/* True: it is new; also of what finds no room. */
+static bool remember_damage(struct trace *trace, const char *text)
+{
+	struct buf *texts = &trace->damages;
+	bool known = false;
+
+	pthread_mutex_lock(&trace->told_lock);
+	for (size_t at = 0; at < texts->len && !known; at += strlen(texts->data + at) + 1)
+		known = !strcmp(texts->data + at, text);
+	if (!known && texts->len < TRACE_DAMAGES)
+		buf_add(texts, text, strlen(text) + 1);
+	pthread_mutex_unlock(&trace->told_lock);
+	return !known;
+}
+
+static void say_damage(struct trace *trace, const char *text)
 {
 	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
-	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
+	notice(&trace->notices, NOTICE_DAMAGE, "%s", text);
+}
+
+void trace_damage(struct trace *trace, const char *where, const struct error *cause)
+{
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s%s", where, *where ? ": " : "", cause->text);
+	remember_damage(trace, text.data);
+	say_damage(trace, text.data);
+	buf_release(&text);
+}
+
+void trace_damages(struct trace *trace, struct buf *out)
+{
+	pthread_mutex_lock(&trace->told_lock);
+	buf_add(out, trace->damages.data, trace->damages.len);
+	pthread_mutex_unlock(&trace->told_lock);
+}
+
+void trace_damage_again(struct trace *trace, const char *text)
+{
+	if (remember_damage(trace, text))
+		say_damage(trace, text);
 }
 
 /* The streams of one packet (CTF whose events name their CPUs) are read side by side. */
@@ -259,6 +297,7 @@ void trace_close(struct trace *trace)
 	for (size_t i = 0; i < trace->nsources; i++)
 		source_close(trace->sources[i]);
 	pthread_mutex_destroy(&trace->told_lock);
+	buf_release(&trace->damages);
 	mem_free(trace->sources);
 	mem_free(trace->copies);
 	mem_free(trace->parts);

@@ -121,6 +121,7 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 		store_close(shard.store);
 		return false;
 	}
+	timelines_tell_damage(shard.store, stored->state->feed);
 	shard.path = mem_strdup(path);
 	stored->items = mem_resize(stored->items, stored->count + 1, sizeof *stored->items);
 	stored->items[stored->count++] = shard;

@@ -18,6 +18,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+/* Nothing of it is changed but what was said of its damage. */
+static struct trace *trace_of(const struct feed *feed)
+{
+	return (struct trace *)(uintptr_t)feed->trace;
+}
+
 /* ---- watching the replay ---- */
 
 static void on_change(void *arg, const struct change *change)
@@ -70,16 +76,19 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct building *building = arg;
 	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf resume = {0};
+	struct buf resume = {0}, damage = {0};
 
 	if (!builder_due(building->builder))
 		return true;
+	trace_damages(trace_of(building->part->feed), &damage);
 	/* not `next`: what comes next may change while a trace grows */
 	building_put_resume(building, replay_time(building->replay) + 1, &resume);
 	end.events = building->events_before + replay_events(building->replay);
 	end.resume = &resume;
+	end.damage = &damage;
 	building->failed = !builder_close(building->builder, &end, building->err);
 	buf_release(&resume);
+	buf_release(&damage);
 	if (!building->failed && building->part->progress &&
 	    !building->part->progress(building->part->progress_arg, next))
 		building->failed = !error_set(building->err, ERR_INTERRUPTED, "interrupted");
@@ -231,6 +240,24 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	return done;
 }
 
+void timelines_tell_damage(struct store *store, const struct feed *feed)
+{
+	struct store_txn *txn;
+	struct error ignored;
+	struct bytes value;
+	struct buf texts = {0};
+
+	if (!store_read(store, &txn, &ignored))
+		return;
+	if (meta_get(txn, "damage", &value))
+		buf_add(&texts, value.data, value.size);
+	store_read_end(txn);
+	buf_add_char(&texts, '\0');
+	for (size_t at = 0; at + 1 < texts.len; at += strlen(texts.data + at) + 1)
+		trace_damage_again(trace_of(feed), texts.data + at);
+	buf_release(&texts);
+}
+
 /* ---- running ---- */
 
 static bool find_resume(struct building *building, struct buf *out)
@@ -272,7 +299,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 {
 	const struct timelines_part *part = building->part;
 	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf complete = {0};
+	struct buf complete = {0}, damage = {0};
 	bool ok;
 
 	if (part->start && builder_slices(building->builder) == 0)
@@ -286,9 +313,11 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 	if (!ok)
 		return false;
 	put_complete(building, out, &complete);
-	end = (struct builder_end){.complete = &complete, .empty = NSTIME_MIN};
+	trace_damages(trace_of(part->feed), &damage);
+	end = (struct builder_end){.complete = &complete, .damage = &damage, .empty = NSTIME_MIN};
 	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
 	buf_release(&complete);
+	buf_release(&damage);
 	return ok;
 }
 
@@ -337,6 +366,8 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	uint64_t late = late_events(part);
 	bool ok = open_store(&building, err);
 
+	if (ok) /* what builds before this one could not read */
+		timelines_tell_damage(building.store, part->feed);
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;

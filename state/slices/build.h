@@ -42,4 +42,7 @@ bool building_start(struct building *building, struct error *err);
 /* Is the store whole, for files of this extent? */
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);
 
+/* What of the trace could not be read when it was built: as if it were read now. */
+void timelines_tell_damage(struct store *store, const struct feed *feed);
+
 #endif

@@ -289,6 +289,7 @@ bool builder_close(struct builder *builder, const struct builder_end *end, struc
 	}
 	keep(&now->resume, end->resume);
 	keep(&now->complete, end->complete);
+	keep(&now->damage, end->damage);
 	now = slicer_give(builder->slicer, now, err);
 	if (now)
 		builder->now = now;

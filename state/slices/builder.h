@@ -49,6 +49,7 @@ struct builder_end {
 	uint64_t events;            /* consumed so far */
 	const struct buf *resume;   /* goes into `resume`; NULL: that stays */
 	const struct buf *complete; /* NULL: more will come */
+	const struct buf *damage;   /* goes into `damage`; NULL: that stays */
 	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
 };
 /* Stores the slice, if it has changes; with a helper later, and the next call says what failed. */

@@ -32,6 +32,7 @@ void gathered_free(struct gathered *gathered)
 	mem_free(gathered->touched);
 	buf_release(&gathered->resume);
 	buf_release(&gathered->complete);
+	buf_release(&gathered->damage);
 	mem_free(gathered);
 }
 
@@ -44,6 +45,7 @@ void gathered_clear(struct gathered *gathered)
 	gathered->nchanges = gathered->nticks = gathered->nfills = gathered->live.count = 0;
 	buf_clear(&gathered->resume);
 	buf_clear(&gathered->complete);
+	buf_clear(&gathered->damage);
 }
 
 void encoding_release(struct encoding *encoding)

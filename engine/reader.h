@@ -111,6 +111,7 @@ struct reader {
 	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
 	const char *looks_like; /* for people: its name, and which files or folders it is */
 	bool values; /* decoder_next() decodes values where the batch has room for them */
+	bool falls;  /* times may fall inside of a packet whose record does not say so */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);

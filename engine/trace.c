@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -98,10 +99,48 @@ void trace_add_copy(struct trace *trace, const char *path)
 	trace->copies[trace->ncopies++] = arena_strdup(trace->arena, path);
 }
 
-void trace_damage(struct trace *trace, const char *where, const struct error *cause)
+/* True: it is new; also of what finds no room. */
+static bool remember_damage(struct trace *trace, const char *text)
+{
+	struct buf *texts = &trace->damages;
+	bool known = false;
+
+	pthread_mutex_lock(&trace->told_lock);
+	for (size_t at = 0; at < texts->len && !known; at += strlen(texts->data + at) + 1)
+		known = !strcmp(texts->data + at, text);
+	if (!known && texts->len < TRACE_DAMAGES)
+		buf_add(texts, text, strlen(text) + 1);
+	pthread_mutex_unlock(&trace->told_lock);
+	return !known;
+}
+
+static void say_damage(struct trace *trace, const char *text)
 {
 	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
-	notice(&trace->notices, NOTICE_DAMAGE, "%s%s%s", where, *where ? ": " : "", cause->text);
+	notice(&trace->notices, NOTICE_DAMAGE, "%s", text);
+}
+
+void trace_damage(struct trace *trace, const char *where, const struct error *cause)
+{
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s%s", where, *where ? ": " : "", cause->text);
+	remember_damage(trace, text.data);
+	say_damage(trace, text.data);
+	buf_release(&text);
+}
+
+void trace_damages(struct trace *trace, struct buf *out)
+{
+	pthread_mutex_lock(&trace->told_lock);
+	buf_add(out, trace->damages.data, trace->damages.len);
+	pthread_mutex_unlock(&trace->told_lock);
+}
+
+void trace_damage_again(struct trace *trace, const char *text)
+{
+	if (remember_damage(trace, text))
+		say_damage(trace, text);
 }
 
 /* The streams of one packet (CTF whose events name their CPUs) are read side by side. */
@@ -258,6 +297,7 @@ void trace_close(struct trace *trace)
 	for (size_t i = 0; i < trace->nsources; i++)
 		source_close(trace->sources[i]);
 	pthread_mutex_destroy(&trace->told_lock);
+	buf_release(&trace->damages);
 	mem_free(trace->sources);
 	mem_free(trace->copies);
 	mem_free(trace->parts);
@@ -268,26 +308,45 @@ void trace_close(struct trace *trace)
 	mem_free(trace);
 }
 
-static bool seen_before(const struct trace *trace, size_t stream, const struct source *source)
+static int by_address(const void *a, const void *b)
 {
-	for (size_t i = 0; i < stream; i++)
+	uintptr_t x = (uintptr_t) * (struct source *const *)a;
+	uintptr_t y = (uintptr_t) * (struct source *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t sum_bytes(const struct trace *trace)
+{
+	size_t count = 0, n = 0;
+	struct source **sources;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		count += trace->streams[i]->nsources;
+	sources = mem_new_array(count + 1, sizeof(struct source *));
+	for (size_t i = 0; i < trace->nstreams; i++)
 		for (uint32_t k = 0; k < trace->streams[i]->nsources; k++)
-			if (trace->streams[i]->sources[k] == source)
-				return true;
-	return false;
+			sources[n++] = trace->streams[i]->sources[k];
+	qsort(sources, count, sizeof(struct source *), by_address);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || sources[i] != sources[i - 1])
+			sum += source_size(sources[i]);
+	mem_free(sources);
+	return sum;
 }
 
 uint64_t trace_bytes(const struct trace *trace)
 {
-	uint64_t sum = 0;
+	/* every packet of a scan may ask for it */
+	struct trace *kept = (struct trace *)(uintptr_t)trace;
+	uint64_t bytes = atomic_load(&kept->bytes);
 
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		for (uint32_t k = 0; k < stream->nsources; k++)
-			if (!seen_before(trace, i, stream->sources[k]))
-				sum += source_size(stream->sources[k]);
+	if (!bytes) {
+		bytes = sum_bytes(trace);
+		atomic_store(&kept->bytes, bytes);
 	}
-	return sum;
+	return bytes;
 }
 
 bool trace_has_epoch(const struct trace *trace)

@@ -10,6 +10,7 @@
 #define ENGINE_TRACE_H
 
 #include "engine/base/arena.h"
+#include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "engine/base/source.h"
 #include "engine/field.h"
@@ -104,7 +105,7 @@ struct event_class {
 	void *priv;
 };
 
-enum { TRACE_TOLD = 16 };
+enum { TRACE_TOLD = 16, TRACE_DAMAGES = 64 << 10 /* bytes of texts, about */ };
 
 struct trace {
 	struct arena *arena; /* all names and tables below */
@@ -129,6 +130,9 @@ struct trace {
 	pthread_mutex_t told_lock;
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
 	unsigned ntold;
+	_Atomic uint64_t late;	/* events that came after later ones: what was read was out of order */
+	_Atomic uint64_t bytes; /* trace_bytes(), once somebody asked; 0: nobody did */
+	struct buf damages; /* what was said of it: texts, each with a zero; under told_lock */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
 };
 
@@ -168,6 +172,9 @@ void trace_add_copy(struct trace *trace, const char *path);
 uint32_t part_index(const struct trace *trace, const struct part *part);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);
+/* Texts of damage that was said, each ended by a zero: to be said again by who does not read it. */
+void trace_damages(struct trace *trace, struct buf *out);
+void trace_damage_again(struct trace *trace, const char *text); /* unless it was said */
 /* The same of a packet; file and offset are put before a cause that does not name the file. */
 void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t source,
 		     uint64_t offset, const struct error *cause);

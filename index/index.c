@@ -131,6 +131,21 @@ void index_close(struct index *index)
 	mem_free(index);
 }
 
+bool index_falls(const struct index *index, const struct stream *stream)
+{
+	return atomic_load(&index->slots[stream->index].falls);
+}
+
+void index_set_falls(struct index *index, const struct stream *stream)
+{
+	atomic_store(&index->slots[stream->index].falls, true);
+}
+
+bool index_tells_late(struct index *index, const struct stream *stream)
+{
+	return !atomic_exchange(&index->slots[stream->index].late, true);
+}
+
 struct trace *index_trace(const struct index *index)
 {
 	return index->trace;

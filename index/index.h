@@ -73,6 +73,14 @@ bool table_proved(struct table *table, uint64_t i);
 /* The true range of a record that was proved; false when it was not. */
 bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max);
 /*
+ * What cursors learned of a stream in this process: times fall inside of packets that do not say so,
+ * which are then read whole before anything of them is given. By any thread.
+ */
+bool index_falls(const struct index *index, const struct stream *stream);
+void index_set_falls(struct index *index, const struct stream *stream);
+/* An event was given after a later one; true once per stream: it is to be told. */
+bool index_tells_late(struct index *index, const struct stream *stream);
+/*
  * Rises when records got other numbers under a table that is in use: a computed one proved
  * irregular and was scanned. Who holds numbers then starts again.
  */

@@ -486,6 +486,10 @@ static bool verify_forward(struct losses *losses, nstime horizon, struct error *
 		if (!table_lower_bound(losses->table, losses->verified + 1, &i, err) ||
 		    !begin_of(losses, i, &next, err))
 			return false;
+		/* what was decoded may begin before its listed begin, by which it was found */
+		for (uint64_t k = i + 1; next <= losses->verified; k++)
+			if (!begin_of(losses, k, &next, err))
+				return false;
 		if (i > 0 && concerns(losses, i - 1) &&
 		    !find_inferred(losses, losses->verified, next, err))
 			return false;

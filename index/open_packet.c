@@ -15,7 +15,10 @@
 
 #define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
 
-enum { SEGMENT = 256 /* events between two marks, backward */ };
+enum {
+	SEGMENT = 256,       /* events between two marks, backward */
+	LOOKED_ON = 64 << 10 /* bytes of a packet that is read to its end */
+};
 
 struct open_packet *open_packet_new(const struct packet_view *view)
 {
@@ -313,6 +316,35 @@ static size_t segment_of_begin(const struct open_packet *packet)
 	return low;
 }
 
+/*
+ * Where a range ends inside of a packet, an event of the range may stand behind it, if times fall.
+ * What a walk has seen tells so by its flags; of others small packets are read to their end.
+ */
+static bool looks_on(const struct open_packet *packet)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+
+	return packet->view->reader->falls && !packet->facts.whole && !packet->facts.fell &&
+	       (packet->info.rec.flags & exact) != exact &&
+	       packet_bytes(&packet->info) <= LOOKED_ON;
+}
+
+/* Behind the range's end; true: times fall there, and the first that do are in packet->batch. */
+static bool look_on(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+	struct batch *batch = *view->scratch;
+
+	while (looks_on(packet))
+		if (decode_new(packet, batch, next_capacity(packet, SEGMENT)) &&
+		    packet->facts.fell) {
+			*view->scratch = packet->batch;
+			packet->batch = batch;
+			return true;
+		}
+	return false;
+}
+
 /* Fills the window from segment i; false: the range or the packet has ended. */
 static bool read_forward(struct open_packet *packet, size_t i)
 {
@@ -321,12 +353,12 @@ static bool read_forward(struct open_packet *packet, size_t i)
 
 	packet->batch->count = 0;
 	if (i && known->segments[i - 1].last >= view->end)
-		return false;
+		return look_on(packet);
 	if (i == known->nsegments)
 		return !packet->facts.whole &&
 		       decode_new(packet, packet->batch, next_capacity(packet, *view->batch_limit));
 	if (known->segments[i].first >= view->end)
-		return false;
+		return look_on(packet);
 	return !may_be_wanted(view, &known->segments[i]) || decode_known(packet, i);
 }
 
@@ -398,7 +430,7 @@ static bool survey(struct open_packet *packet)
 	while (!packet->facts.whole && !packet->facts.fell) {
 		struct batch *batch = *view->scratch;
 		size_t n = known->nsegments;
-		if (n && known->segments[n - 1].last >= view->end)
+		if (n && known->segments[n - 1].last >= view->end && !looks_on(packet))
 			break;
 		if (!decode_new(packet, batch, next_capacity(packet, SEGMENT)))
 			break;

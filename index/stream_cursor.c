@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -238,7 +239,10 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 {
 	const struct packet_facts *facts = &packet->facts;
 
-	cursor->view.falls |= facts->fell;
+	if (facts->fell && !cursor->view.falls) {
+		cursor->view.falls = true;
+		index_set_falls(cursor->setup->index, cursor->stream);
+	}
 	if (facts->whole && facts->any && cursor->generation == table_generation(cursor->table))
 		table_correct(cursor->table, packet->record, facts->least, facts->greatest);
 }
@@ -349,6 +353,7 @@ static bool find_table(struct stream_cursor *cursor, struct error *err)
 	cursor->table = cursor->losses.table = table;
 	cursor->generation = generation;
 	cursor->count = table_count(table);
+	cursor->view.falls |= index_falls(cursor->setup->index, cursor->stream);
 	copy_wide(cursor);
 	return true;
 }
@@ -586,9 +591,9 @@ static void take_loss(struct stream_cursor *cursor, struct run *run)
 /* An event that lies further from its packet's claimed range than the neighbours show. */
 static void tell_late(struct stream_cursor *cursor, nstime time)
 {
-	if (cursor->told_late)
+	atomic_fetch_add(&cursor->setup->trace->late, 1);
+	if (!index_tells_late(cursor->setup->index, cursor->stream))
 		return;
-	cursor->told_late = true;
 	notice(&cursor->setup->trace->notices, NOTICE_WARNING,
 	       "stream %s: an event at %" PRId64
 	       " ns was found late: packets do not tell their times; read again, it is in order",

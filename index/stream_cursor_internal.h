@@ -64,7 +64,6 @@ struct stream_cursor {
 	struct place last_loss;
 	bool given, given_loss, resuming;
 	bool taken; /* since the last settle; `last` is not kept yet */
-	bool told_late;
 	uint8_t *told; /* bit per record whose damage was told; NULL: none */
 
 	struct losses losses;

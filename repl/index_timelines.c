@@ -117,7 +117,7 @@ static bool everything(struct session *session, struct state *state, const struc
 	struct shards_plan plan;
 	bool ok;
 
-	if (shards_planned(state)) {
+	if (shards_planned(state) && timelines_prepared(state)) {
 		ok = shards_plan(state, 0, 1, &plan, err) &&
 		     shards_build_all(state, plan.n, &built, err);
 		shards_plan_release(&plan);

@@ -41,13 +41,28 @@ struct checkpoints *checkpoints_new(struct index *index, const uint64_t identity
 	return checkpoints;
 }
 
+static void release_kept(struct checkpoints *checkpoints)
+{
+	for (size_t i = 0; i < checkpoints->nkept; i++)
+		buf_release(&checkpoints->kept[i].bytes);
+	checkpoints->nkept = checkpoints->bytes = 0;
+}
+
+void checkpoints_forget(struct checkpoints *checkpoints)
+{
+	struct error ignored; /* where nobody may write, nothing was stored */
+
+	release_kept(checkpoints);
+	if (checkpoints->index && index_writable(checkpoints->index))
+		index_delete_prefix(checkpoints->index, checkpoints->prefix, PREFIX, &ignored);
+}
+
 void checkpoints_free(struct checkpoints *checkpoints)
 {
 	if (!checkpoints)
 		return;
 	checkpoints_store(checkpoints);
-	for (size_t i = 0; i < checkpoints->nkept; i++)
-		buf_release(&checkpoints->kept[i].bytes);
+	release_kept(checkpoints);
 	mem_free(checkpoints->kept);
 	mem_free(checkpoints);
 }

@@ -20,6 +20,8 @@ void checkpoints_free(struct checkpoints *checkpoints); /* NULL is fine */
 size_t checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct cells *cells);
 /* Stores those that wait, as far as there is a store. */
 void checkpoints_store(struct checkpoints *checkpoints);
+/* All go, stored ones too: what they were made of was read out of order. */
+void checkpoints_forget(struct checkpoints *checkpoints);
 /* The time of the newest at or before t; false: there is none. */
 bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out);
 /* Reads the newest at or before t. */

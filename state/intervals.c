@@ -559,8 +559,9 @@ struct question {
 	size_t nqueries;
 };
 
-static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
-		struct error *err)
+/* True: it is to be asked once more. */
+static bool ask_once(struct state *state, const struct question *question,
+		     const struct sums_sink *sink, struct again *again, bool *ok, struct error *err)
 {
 	struct giving giving = {*sink, question->begin, question->end, question->within};
 	struct followed followed = {0};
@@ -573,16 +574,29 @@ static bool ask(struct state *state, const struct question *question, const stru
 				.edges = question->edges,
 				.nedges = question->nedges,
 				.within = question->within};
-	bool ok = true;
+	bool more;
 
+	*ok = true;
 	wanted_init(state, question->queries, question->nqueries, &wanted);
 	if (question->begin < question->end)
-		ok = tracks_fill(&tracks, err);
-	if (ok)
+		*ok = tracks_fill(&tracks, err);
+	more = again_wanted(state, again);
+	if (*ok && !more)
 		give_all(&tracks, &giving);
 	tracks_release(&tracks);
 	mem_free(followed.attrs);
 	wanted_release(&wanted);
+	return more;
+}
+
+static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
+		struct error *err)
+{
+	struct again again = again_begin(state);
+	bool ok;
+
+	while (ask_once(state, question, sink, &again, &ok, err))
+		;
 	return ok;
 }
 

@@ -59,6 +59,11 @@ void runs_free(struct runs *runs)
 	mem_free(runs);
 }
 
+void runs_forget(struct runs *runs)
+{
+	checkpoints_forget(runs->fills);
+}
+
 static void pass(struct runs *runs, nstime t)
 {
 	runs->passed =

@@ -4,7 +4,7 @@
  *     PATH.pass1-<i>   PATH.start-<i>   PATH.built-<i>          beside PATH.<i>, the shard's slices
  *
  *     OFFSET  SIZE  MEANING (numbers little-endian)
- *     0       8     magic "YSHARD1" and a zero
+ *     0       8     magic "YSHARD2" and a zero
  *     8       4     kind: 0 pass 1, 1 start, 2 built
  *     12      4     shard
  *     16      8     id of the plan
@@ -14,7 +14,7 @@
  *     48      8     slices
  *     56      8     bytes
  *     64      8     length of what follows
- *     72      8     its XXH3
+ *     72      8     its XXH3, the seed being that of the 72 bytes before
  *     80      ...   pass 1: a digest (digest_bytes.c); start: a state (cells_bytes.c);
  *                   built: nothing
  */
@@ -33,7 +33,7 @@
 
 enum { HEAD = 80 };
 
-static const char magic[8] = "YSHARD1";
+static const char magic[8] = "YSHARD2";
 
 static void path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		    struct buf *out)
@@ -50,6 +50,11 @@ static void put(struct buf *out, uint64_t number, unsigned count)
 	for (unsigned i = 0; i < 8; i++)
 		bytes[i] = (char)(number >> 8 * i);
 	buf_add(out, bytes, count);
+}
+
+static uint64_t sum_of(const void *head, const void *bytes, size_t len)
+{
+	return XXH3_64bits_withSeed(bytes, len, XXH3_64bits(head, HEAD - 8));
 }
 
 bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
@@ -70,7 +75,7 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 	put(&file, note->slices, 8);
 	put(&file, note->bytes, 8);
 	put(&file, len, 8);
-	put(&file, len ? XXH3_64bits(bytes->data, len) : 0, 8);
+	put(&file, sum_of(file.data, len ? bytes->data : "", len), 8);
 	if (len)
 		buf_add(&file, bytes->data, len);
 	ok = file_write(path.data, &file, err);
@@ -97,7 +102,7 @@ static bool is_whole(struct cursor *in, const struct shards_plan *plan, enum sha
 	hash = cursor_u64le(in);
 	if (in->failed || len != in->size - in->pos)
 		return false;
-	return hash == (len ? XXH3_64bits(in->data + in->pos, (size_t)len) : 0);
+	return hash == sum_of(in->data, in->data + in->pos, (size_t)len);
 }
 
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,

@@ -14,6 +14,17 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 
 /* ---- pass 1 ---- */
 
+/* The join begins with the first start that is missing, or damaged: it needs all digests from there. */
+static bool is_joined(const struct shards_plan *plan, uint32_t i)
+{
+	struct shard_note note;
+	uint32_t k = 1;
+
+	while (k <= i + 1 && k < plan->n && shard_file_read(plan, SHARD_START, k, &note, NULL))
+		k++;
+	return k > i + 1 || k == plan->n;
+}
+
 bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
@@ -25,8 +36,7 @@ bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err
 	struct buf bytes = {0};
 	bool ok = true;
 
-	if (shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) ||
-	    shard_file_read(plan, SHARD_START, i + 1, &note, NULL))
+	if (shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) || is_joined(plan, i))
 		return true;
 	note = (struct shard_note){0};
 	if (i + 1 < plan->n)

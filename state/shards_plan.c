@@ -269,13 +269,9 @@ bool shards_planned(struct state *state)
 
 bool shards_whole(struct state *state)
 {
-	static const char manifest[] = "yore-timelines ";
-	char *path = timelines_path(state), head[sizeof manifest] = "";
-	FILE *file = path ? fopen(path, "re") : NULL;
-	bool whole = file && (!fgets(head, sizeof head, file) || strcmp(head, manifest) != 0);
+	char *path = timelines_path(state);
+	bool whole = path && access(path, F_OK) == 0 && !timelines_is_manifest(path);
 
-	if (file)
-		fclose(file);
 	mem_free(path);
 	return whole;
 }

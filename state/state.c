@@ -4,6 +4,8 @@
 #include "engine/base/mem.h"
 #include "state/stored.h"
 
+#include <stdatomic.h>
+
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
 bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
@@ -125,6 +127,35 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 	return ok;
 }
 
+enum { AGAIN_MOST = 4 };
+
+struct again again_begin(const struct state *state)
+{
+	return (struct again){.late = atomic_load(&state->feed->trace->late)};
+}
+
+/* What earlier readings left behind may have been made out of order, too. */
+static void forget(struct state *state)
+{
+	checkpoints_forget(state->checkpoints);
+	runs_forget(state->runs);
+	cells_free(state->floor);
+	state->floor = NULL;
+}
+
+bool again_wanted(struct state *state, struct again *again)
+{
+	uint64_t late = atomic_load(&state->feed->trace->late);
+
+	if (stored_drop_damaged(state))
+		return true;
+	if (late == again->late)
+		return false;
+	forget(state);
+	again->late = late;
+	return again->tries++ < AGAIN_MOST;
+}
+
 /* Outside of the recording nothing is known: what was asked for by name is unknown there. */
 static void record_unknown(const struct wanted *wanted, uint32_t moment, struct records *records)
 {
@@ -187,12 +218,16 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
 	      struct error *err)
 {
+	struct again again = again_begin(state);
 	struct records records = {0};
 	struct wanted wanted;
 	bool ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
+	do {
+		records.count = 0;
+		ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
+	} while (again_wanted(state, &again));
 	if (ok)
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);

@@ -75,6 +75,20 @@ struct state {
 bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
 		     struct error *err);
 
+/*
+ * Asking once more. An event that is given after a later one means that what was read so far was out
+ * of order. Cursors remember why, so that the next reading has it in its place: what an event means
+ * is what its time says, in whatever order its packet has it. Timelines that turn out to be damaged
+ * are dropped, and the trace is asked.
+ */
+struct again {
+	uint64_t late;
+	unsigned tries;
+};
+struct again again_begin(const struct state *state);
+/* After an attempt, before anything of it is given: true when it does not count. */
+bool again_wanted(struct state *state, struct again *again);
+
 /* ---- wanted.c ---- */
 
 struct wanted {
@@ -147,6 +161,7 @@ uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct va
 
 struct runs *runs_new(struct index *index, const uint64_t identity[2]);
 void runs_free(struct runs *runs); /* NULL is fine */
+void runs_forget(struct runs *runs); /* what it left behind */
 /* A replay whose state is the newest checkpoint at or before t, or empty. */
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from);

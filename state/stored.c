@@ -442,5 +442,6 @@ bool stored_at(struct stored *stored, const struct moment *moments, size_t nmome
 	stored_end(stored);
 	mem_free(asking.list.items);
 	stored->state->evaluation = "slices";
+	stored->damaged |= asking.failed;
 	return !asking.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
 }

@@ -12,6 +12,7 @@
 
 struct stored_shard {
 	nstime begin; /* NSTIME_MIN: of the first */
+	char *path;
 	struct store *store;
 	struct shard *shard;
 };
@@ -20,13 +21,21 @@ struct stored {
 	struct state *state;
 	struct stored_shard *items; /* rising; never none */
 	size_t count;
+	char *manifest; /* NULL: there is none */
+	bool damaged;	/* was met: what was answered from it is not to be believed */
 };
 
 /* NULL: there is none that is complete and of this trace and rules. Borrowed. */
 struct stored *stored_of(struct state *state);
 void stored_close(struct stored *stored); /* NULL is fine */
+/* False: it is damaged. */
 bool stored_begin(struct stored *stored, struct error *err);
 void stored_end(struct stored *stored);
+/*
+ * After a question: if its timelines were damaged, says so and drops them. True: they were, and it
+ * is to be asked again, of the trace.
+ */
+bool stored_drop_damaged(struct state *state);
 /* The shard that holds t. */
 size_t stored_shard_at(const struct stored *stored, nstime t);
 

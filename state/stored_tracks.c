@@ -623,5 +623,6 @@ bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *e
 	mem_free(feeding.fill_keys);
 	summing_release(&feeding.summing);
 	stored->state->evaluation = "slices";
+	stored->damaged |= feeding.failed;
 	return !feeding.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
 }

@@ -4,9 +4,9 @@
  *     INDEX.timelines-<rules>       the store, or the manifest
  *     INDEX.timelines-<rules>.<i>   shard i
  *
- * The manifest is text: "yore-timelines 1", "trace EXTENT", "rules HASH HASH", then per shard
- * "shard I PATH BEGIN END FIRST-EVENT CHANGES SLICES START-HASH END-HASH". Each shard begins where
- * the one before ends, and with the state that it ended with.
+ * The manifest is text: "yore-timelines 2", "trace EXTENT", "rules HASH HASH", then per shard
+ * "shard I PATH BEGIN END FIRST-EVENT CHANGES SLICES START-HASH END-HASH", and "sum" of all before.
+ * Each shard begins where the one before ends, and with the state that it ended with.
  */
 #include "state/timelines.h"
 
@@ -28,7 +28,8 @@
 
 enum { LANGUAGE_VERSION = 2, PATH_ROOM = 4096 };
 
-static const char first_line[] = "yore-timelines 1\n";
+static const char first_line[] = "yore-timelines 2\n", sum_line[] = "sum %016" PRIx64 "\n";
+enum { SUM_LINE = 4 + 16 + 1 };
 
 void timelines_key_of(const struct rules *rules, const struct trace *trace,
 		      struct timelines_key *out)
@@ -75,6 +76,7 @@ bool timelines_write_manifest(const char *path, const struct timelines_key *key,
 				err, ERR_FORMAT,
 				"timelines: shard %zu does not begin as the one before ends", i);
 	put_manifest(key, shards, count, &text);
+	buf_printf(&text, sum_line, XXH3_64bits(text.data, text.len));
 	ok = file_write(path, &text, err);
 	buf_release(&text);
 	return ok;
@@ -94,20 +96,33 @@ static bool shard_line(const char *line, size_t i, char *path, struct timelines_
 	       number == i;
 }
 
+/* False: it is of no use; stored->damaged: it was. */
 static bool add_shard(struct stored *stored, const char *path, nstime begin, uint64_t extent)
 {
 	struct timelines_built built;
 	struct stored_shard shard = {.begin = begin};
 	struct error ignored;
-	bool remade;
+	bool remade, ok;
 
-	if (access(path, R_OK) != 0 || !store_open(path, &shard.store, &remade, &ignored))
+	if (access(path, R_OK) != 0)
 		return false;
-	if (remade || !timelines_complete(shard.store, extent, &built) ||
-	    !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard, &ignored)) {
+	if (!store_open(path, &shard.store, &remade, &ignored)) {
+		stored->damaged = true;
+		return false;
+	}
+	ok = !remade && timelines_complete(shard.store, extent, &built);
+	if (ok && !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard,
+			      &ignored)) {
+		stored->damaged = true;
+		ok = false;
+	}
+	if (!ok) {
+		stored->damaged |= remade || store_damaged(shard.store);
 		store_close(shard.store);
 		return false;
 	}
+	timelines_tell_damage(shard.store, stored->state->feed);
+	shard.path = mem_strdup(path);
 	stored->items = mem_resize(stored->items, stored->count + 1, sizeof *stored->items);
 	stored->items[stored->count++] = shard;
 	return true;
@@ -138,7 +153,7 @@ static bool read_shards(struct stored *stored, const char *manifest, FILE *file,
 {
 	char *line = mem_new(PATH_ROOM + 512), *path = mem_new(PATH_ROOM);
 	struct timelines_shard shard, last = {0};
-	bool ok = same_key(file, key);
+	bool ok = fgets(line, PATH_ROOM + 512, file) && same_key(file, key);
 
 	for (size_t i = 0; ok && fgets(line, PATH_ROOM + 512, file); i++) {
 		ok = shard_line(line, i, path, &shard) &&
@@ -156,19 +171,55 @@ static bool read_shards(struct stored *stored, const char *manifest, FILE *file,
 	return ok && stored->count && last.end == NSTIME_MAX;
 }
 
+/* Is the last line the checksum of those before it? It is cut off. */
+static bool is_whole(struct buf *text)
+{
+	size_t len = text->len > SUM_LINE ? text->len - SUM_LINE : 0;
+	char sum[SUM_LINE + 1];
+
+	snprintf(sum, sizeof sum, sum_line, XXH3_64bits(text->data, len));
+	if (!len || memcmp(text->data + len, sum, SUM_LINE) != 0)
+		return false;
+	text->len = len;
+	return true;
+}
+
 /* 1: a manifest, read; 0: it is none; -1: it is of no use. */
 static int read_manifest(struct stored *stored, const char *path, const struct timelines_key *key)
 {
-	FILE *file = fopen(path, "re");
-	char line[sizeof first_line];
+	struct buf text = {0};
+	FILE *file = NULL;
 	int result = 0;
 
-	if (!file)
-		return -1;
-	if (fgets(line, sizeof line, file) && !strcmp(line, first_line))
-		result = read_shards(stored, path, file, key) ? 1 : -1;
-	fclose(file);
+	if (!timelines_is_manifest(path))
+		return 0;
+	stored->manifest = mem_strdup(path);
+	if (!file_read(path, &text) || !is_whole(&text)) {
+		stored->damaged = true;
+		result = -1;
+	} else if (text.len < sizeof first_line ||
+		   memcmp(text.data, first_line, sizeof first_line - 1) != 0) {
+		result = -1;
+	} else {
+		file = fmemopen(text.data, text.len, "r");
+		result = file && read_shards(stored, path, file, key) ? 1 : -1;
+	}
+	if (file)
+		fclose(file);
+	buf_release(&text);
 	return result;
+}
+
+bool timelines_is_manifest(const char *path)
+{
+	static const char begins[] = "yore-timelines ";
+	char head[sizeof begins] = "";
+	FILE *file = fopen(path, "re");
+	bool is = file && fgets(head, sizeof head, file) && !strcmp(head, begins);
+
+	if (file)
+		fclose(file);
+	return is;
 }
 
 /* ---- of a state ---- */
@@ -260,6 +311,35 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	return ok;
 }
 
+/* A file that is damaged lost its name when that was found: see index/store.c. */
+static void drop(struct stored *stored)
+{
+	struct state *state = stored->state;
+	char *path = timelines_path(state);
+
+	notice(&state->options.notices, NOTICE_INFO,
+	       "%s: was damaged, the trace is asked instead; 'yore index --timelines' makes it anew",
+	       path);
+	for (size_t i = 0; i < stored->count; i++)
+		if (stored->items[i].shard && shard_is_damaged(stored->items[i].shard))
+			unlink(stored->items[i].path);
+	if (stored->manifest)
+		unlink(stored->manifest);
+	stored_close(stored);
+	mem_free(path);
+}
+
+bool stored_drop_damaged(struct state *state)
+{
+	struct stored *stored = state->stored;
+
+	if (!stored || !stored->damaged)
+		return false;
+	state->stored = NULL;
+	drop(stored);
+	return true;
+}
+
 struct stored *stored_of(struct state *state)
 {
 	struct timelines_key key;
@@ -281,6 +361,8 @@ struct stored *stored_of(struct state *state)
 	manifest = is_marked(state, &key) ? read_manifest(stored, path, &key) : -1;
 	if (manifest == 1 || (manifest == 0 && add_shard(stored, path, NSTIME_MIN, key.extent)))
 		state->stored = stored;
+	else if (stored->damaged)
+		drop(stored);
 	else
 		stored_close(stored);
 	mem_free(path);
@@ -297,10 +379,12 @@ void stored_close(struct stored *stored)
 	if (!stored)
 		return;
 	for (size_t i = 0; i < stored->count; i++) {
+		mem_free(stored->items[i].path);
 		shard_close(stored->items[i].shard);
 		store_close(stored->items[i].store);
 	}
 	mem_free(stored->items);
+	mem_free(stored->manifest);
 	mem_free(stored);
 }
 
@@ -310,6 +394,7 @@ bool stored_begin(struct stored *stored, struct error *err)
 		if (!shard_begin(stored->items[i].shard, err)) {
 			while (i-- > 0)
 				shard_end(stored->items[i].shard);
+			stored->damaged = true;
 			return false;
 		}
 	return true;
@@ -318,7 +403,7 @@ bool stored_begin(struct stored *stored, struct error *err)
 void stored_end(struct stored *stored)
 {
 	for (size_t i = 0; i < stored->count; i++)
-		shard_end(stored->items[i].shard);
+		stored->damaged |= !shard_end(stored->items[i].shard);
 }
 
 size_t stored_shard_at(const struct stored *stored, nstime t)

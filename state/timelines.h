@@ -63,6 +63,8 @@ struct timelines_shard {
 bool timelines_write_manifest(const char *path, const struct timelines_key *key,
 			      const struct timelines_shard *shards, size_t count,
 			      struct error *err);
+bool timelines_is_manifest(const char *path);
+
 /* ---- of an opened state ---- */
 
 /* Where its timelines are; to be freed with mem_free(). NULL: the index is in memory only. */

@@ -151,9 +151,13 @@ static void run_item(struct walk *walk)
 		run_class(walk, &classes[i]);
 }
 
-/* False: it was told to stop. */
+/*
+ * False: it was told to stop. A late event (see state_asks_again()) happens now: time goes on.
+ */
 static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 {
+	if (time < walk->time && walk->events != walk->first)
+		time = walk->time;
 	if ((walk->events == walk->first || (time > walk->time && !walk->calm)) &&
 	    !walk->ops->moment(walk->arg, time))
 		return false;

@@ -27,6 +27,7 @@
 
 enum {
 	MAPS_MAX = 8192,
+	MAPS_KEPT = 256,       /* of these, for what must be mapped */
 	PIECE = 1 << 14,       /* bytes: what is remembered as asked for */
 	TICK_NS = 11000000,    /* of times of files, where the kernel counts 100 in a second */
 	COARSE_NS = 2000000000 /* where a file system keeps whole seconds */
@@ -50,9 +51,9 @@ struct source {
 static _Atomic(struct source *) maps[MAPS_MAX];
 static atomic_int maps_used; /* slots below this may be in use */
 
-static int map_register(struct source *source)
+static int map_register(struct source *source, int most)
 {
-	for (int i = 0; i < MAPS_MAX; i++) {
+	for (int i = 0; i < most; i++) {
 		struct source *empty = NULL;
 		if (!atomic_compare_exchange_strong(&maps[i], &empty, source))
 			continue;
@@ -201,9 +202,9 @@ static struct source *source_new(const char *name, uint64_t size)
 	return source;
 }
 
-static void source_map(struct source *source, int fd)
+static void source_map(struct source *source, int fd, int most)
 {
-	source->map_slot = map_register(source);
+	source->map_slot = map_register(source, most);
 	if (source->map_slot < 0)
 		return;
 	void *map = mmap(NULL, source->size, PROT_READ, MAP_SHARED, fd, 0);
@@ -231,7 +232,7 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 	struct source *source = source_new(path, (uint64_t)st.st_size);
 	take_stamp(source, &st);
 	if (mode == SOURCE_AUTO && source->size && !on_network(fd))
-		source_map(source, fd);
+		source_map(source, fd, MAPS_MAX - MAPS_KEPT);
 	if (source->data)
 		close(fd);
 	else
@@ -254,7 +255,7 @@ bool source_over_file(const char *name, int fd, uint64_t size, struct source **o
 	struct source *source = source_new(name, size);
 
 	if (size)
-		source_map(source, fd);
+		source_map(source, fd, MAPS_MAX);
 	if (!source->data && (source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
 		error_set(err, ERR_IO, "%s: %s", name, strerror(errno));
 		source_close(source);

@@ -50,6 +50,7 @@ const struct reader ctf_reader = {
 	.format = "ctf",
 	.looks_like = "CTF, a folder with a file named metadata",
 	.values = true,
+	.falls = true,
 	.probe = probe,
 	.open = ctf_open,
 	.close = ctf_close,

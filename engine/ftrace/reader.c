@@ -17,6 +17,7 @@ static int probe(const struct probe *probe)
 const struct reader ftrace_reader = {
 	.format = "ftrace",
 	.looks_like = "trace.dat, or a folder of ring-buffer pages per_cpu/ beside events/",
+	.falls = true,
 	.probe = probe,
 	.open = ftrace_open,
 	.close = ftrace_close,

@@ -13,9 +13,16 @@
 #include "state/slices/names.h"
 #include "state/slices/numbers_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+/* Nothing of it is changed but what was said of its damage. */
+static struct trace *trace_of(const struct feed *feed)
+{
+	return (struct trace *)(uintptr_t)feed->trace;
+}
 
 /* ---- watching the replay ---- */
 
@@ -69,16 +76,19 @@ static bool on_moment(void *arg, nstime next)
 {
 	struct building *building = arg;
 	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf resume = {0};
+	struct buf resume = {0}, damage = {0};
 
 	if (!builder_due(building->builder))
 		return true;
+	trace_damages(trace_of(building->part->feed), &damage);
 	/* not `next`: what comes next may change while a trace grows */
 	building_put_resume(building, replay_time(building->replay) + 1, &resume);
 	end.events = building->events_before + replay_events(building->replay);
 	end.resume = &resume;
+	end.damage = &damage;
 	building->failed = !builder_close(building->builder, &end, building->err);
 	buf_release(&resume);
+	buf_release(&damage);
 	if (!building->failed && building->part->progress &&
 	    !building->part->progress(building->part->progress_arg, next))
 		building->failed = !error_set(building->err, ERR_INTERRUPTED, "interrupted");
@@ -158,6 +168,12 @@ static bool same_key(struct store *store, const struct keys *keys, bool *any)
 	return same;
 }
 
+static void say_damaged(const struct timelines_part *part)
+{
+	notice(&part->feed->trace->notices, NOTICE_INFO,
+	       "%s: was damaged, timelines are built anew", part->path);
+}
+
 static bool open_store(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
@@ -167,6 +183,8 @@ static bool open_store(struct building *building, struct error *err)
 
 	key_bytes(part, &key);
 	ok = store_open(part->path, &building->store, &remade, err);
+	if (ok && remade)
+		say_damaged(part);
 	if (ok && !same_key(building->store, &keys, &any)) {
 		store_close(building->store);
 		building->store = NULL;
@@ -222,6 +240,24 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	return done;
 }
 
+void timelines_tell_damage(struct store *store, const struct feed *feed)
+{
+	struct store_txn *txn;
+	struct error ignored;
+	struct bytes value;
+	struct buf texts = {0};
+
+	if (!store_read(store, &txn, &ignored))
+		return;
+	if (meta_get(txn, "damage", &value))
+		buf_add(&texts, value.data, value.size);
+	store_read_end(txn);
+	buf_add_char(&texts, '\0');
+	for (size_t at = 0; at + 1 < texts.len; at += strlen(texts.data + at) + 1)
+		trace_damage_again(trace_of(feed), texts.data + at);
+	buf_release(&texts);
+}
+
 /* ---- running ---- */
 
 static bool find_resume(struct building *building, struct buf *out)
@@ -263,7 +299,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 {
 	const struct timelines_part *part = building->part;
 	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf complete = {0};
+	struct buf complete = {0}, damage = {0};
 	bool ok;
 
 	if (part->start && builder_slices(building->builder) == 0)
@@ -277,9 +313,11 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 	if (!ok)
 		return false;
 	put_complete(building, out, &complete);
-	end = (struct builder_end){.complete = &complete, .empty = NSTIME_MIN};
+	trace_damages(trace_of(part->feed), &damage);
+	end = (struct builder_end){.complete = &complete, .damage = &damage, .empty = NSTIME_MIN};
 	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
 	buf_release(&complete);
+	buf_release(&damage);
 	return ok;
 }
 
@@ -294,8 +332,27 @@ static bool run(struct building *building, struct error *err)
 	return replay_run(building->replay, &from, &to, err) && !building->failed;
 }
 
-bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
-			  struct error *err)
+enum { ATTEMPTS = 5 };
+
+/* Why what was built does not count. */
+enum spoilt { SPOILT_NOT, SPOILT_LATE, SPOILT_DAMAGED };
+
+static uint64_t late_events(const struct timelines_part *part)
+{
+	return atomic_load(&part->feed->trace->late);
+}
+
+/* A store that is replaced while it is written lacks what was put before. */
+static enum spoilt spoilt_by(const struct building *building, uint64_t late)
+{
+	return building->damaged || (building->store && store_damaged(building->store))
+		       ? SPOILT_DAMAGED
+	       : late_events(building->part) != late ? SPOILT_LATE
+						     : SPOILT_NOT;
+}
+
+static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
+		       struct timelines_built *out, struct error *err)
 {
 	struct building building = {.part = part, .from = part->begin};
 	struct replay_options options = {.feed = part->feed,
@@ -306,20 +363,45 @@ bool timelines_build_part(const struct timelines_part *part, struct timelines_bu
 					 .bury = on_bury,
 					 .moment = on_moment,
 					 .arg = &building};
+	uint64_t late = late_events(part);
 	bool ok = open_store(&building, err);
 
+	if (ok) /* what builds before this one could not read */
+		timelines_tell_damage(building.store, part->feed);
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
 		building.builder = builder_new(building.numbers, building.store, building.helper);
 		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
-		ok = begin(&building, err) && run(&building, err) && finish(&building, out, err);
+		ok = begin(&building, err);
+		building.damaged = !ok && err->kind == ERR_FORMAT;
+		ok = ok && run(&building, err) && spoilt_by(&building, late) == SPOILT_NOT &&
+		     finish(&building, out, err);
 	}
+	*spoilt = spoilt_by(&building, late);
 	replay_free(building.replay);
 	builder_free(building.builder);
 	helper_free(building.helper);
 	numbers_free(building.numbers);
 	store_close(building.store);
+	return ok && *spoilt == SPOILT_NOT;
+}
+
+/* What was built while events came late is out of order; see state_internal.h, `struct again`. */
+bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
+			  struct error *err)
+{
+	enum spoilt spoilt = SPOILT_LATE;
+	bool ok = false;
+
+	for (int i = 0; i < ATTEMPTS && spoilt != SPOILT_NOT; i++) {
+		error_set(err, ERR_FORMAT, "events come late, each time that they are read");
+		ok = build_once(part, &spoilt, out, err);
+		if (spoilt == SPOILT_DAMAGED)
+			say_damaged(part);
+		if (spoilt != SPOILT_NOT && !store_remove(part->path, err))
+			break;
+	}
 	return ok || error_while(err, "building timelines");
 }

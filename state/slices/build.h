@@ -8,7 +8,7 @@
 #include "state/slices/numbers.h"
 #include "state/timelines.h"
 
-enum { TIMELINES_FORMAT = 3 };
+enum { TIMELINES_FORMAT = 4 };
 
 struct building {
 	const struct timelines_part *part;
@@ -25,6 +25,7 @@ struct building {
 	bool any_tomb;
 	struct error *err; /* of the slice that could not be stored */
 	bool failed;
+	bool damaged; /* what was to be gone on with */
 };
 
 /* replay_options.lines; see lines.c. */
@@ -40,5 +41,8 @@ bool building_start(struct building *building, struct error *err);
 
 /* Is the store whole, for files of this extent? */
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);
+
+/* What of the trace could not be read when it was built: as if it were read now. */
+void timelines_tell_damage(struct store *store, const struct feed *feed);
 
 #endif

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "state/slices/slicer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 20, PER_LIVE = 4 };
@@ -220,6 +221,7 @@ void builder_tick(struct builder *builder, nstime t)
 {
 	struct gathered *now = builder->now;
 
+	assert(!now->nticks || t > now->ticks[now->nticks - 1]); /* walks see to it */
 	if (!now->open)
 		slice_begin(builder, t);
 	now->ticks = mem_grow(now->ticks, now->nticks, &now->ticks_capacity, sizeof *now->ticks);
@@ -287,6 +289,7 @@ bool builder_close(struct builder *builder, const struct builder_end *end, struc
 	}
 	keep(&now->resume, end->resume);
 	keep(&now->complete, end->complete);
+	keep(&now->damage, end->damage);
 	now = slicer_give(builder->slicer, now, err);
 	if (now)
 		builder->now = now;

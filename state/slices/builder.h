@@ -49,6 +49,7 @@ struct builder_end {
 	uint64_t events;            /* consumed so far */
 	const struct buf *resume;   /* goes into `resume`; NULL: that stays */
 	const struct buf *complete; /* NULL: more will come */
+	const struct buf *damage;   /* goes into `damage`; NULL: that stays */
 	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
 };
 /* Stores the slice, if it has changes; with a helper later, and the next call says what failed. */
@@ -58,13 +59,12 @@ bool builder_settle(struct builder *builder, struct error *err);
 
 /* ---- the record of a slice ---- */
 
-enum { SLICE_RECORD = 64 };
+enum { SLICE_RECORD = 56 };
 struct slice_record {
 	nstime begin, end;
 	uint32_t changes, ticks, snapshot, bytes;
 	uint32_t strings, numbers; /* not yet given when it began */
 	uint64_t events;           /* consumed up to its end */
-	uint64_t checksum;
 	nstime least_from; /* of its fills; NSTIME_MAX: it has none */
 };
 _Static_assert(sizeof(struct slice_record) == SLICE_RECORD, "the record is stored as it is");

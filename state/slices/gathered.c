@@ -32,6 +32,7 @@ void gathered_free(struct gathered *gathered)
 	mem_free(gathered->touched);
 	buf_release(&gathered->resume);
 	buf_release(&gathered->complete);
+	buf_release(&gathered->damage);
 	mem_free(gathered);
 }
 
@@ -44,6 +45,7 @@ void gathered_clear(struct gathered *gathered)
 	gathered->nchanges = gathered->nticks = gathered->nfills = gathered->live.count = 0;
 	buf_clear(&gathered->resume);
 	buf_clear(&gathered->complete);
+	buf_clear(&gathered->damage);
 }
 
 void encoding_release(struct encoding *encoding)
@@ -242,7 +244,6 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 		.strings = gathered->strings,
 		.numbers = gathered->numbers,
 		.events = gathered->events,
-		.checksum = XXH3_64bits(out->bytes.data, out->bytes.len),
 		.least_from = fills.nfroms ? fills.froms[0] : NSTIME_MAX,
 	};
 	fill_columns_free(&fills);

@@ -54,7 +54,7 @@ struct gathered {
 	/* stored with it */
 	uint64_t events;
 	struct fresh_names *names;
-	struct buf resume, complete; /* empty: that stays */
+	struct buf resume, complete, damage; /* empty: that stays */
 };
 
 struct gathered *gathered_new(void);

@@ -57,7 +57,8 @@ bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struc
 	ok = shard_begin(shard, err);
 	if (ok) {
 		ok = load_records(shard, slices, err) && shard_names_load(shard, err);
-		shard_end(shard);
+		if (!shard_end(shard))
+			ok = damaged(err, "a checksum is wrong");
 	}
 	if (ok)
 		*out = shard;
@@ -82,11 +83,26 @@ bool shard_begin(struct shard *shard, struct error *err)
 	return store_read(shard->store, &shard->txn, err);
 }
 
-void shard_end(struct shard *shard)
+bool shard_end(struct shard *shard)
 {
+	bool sound = store_sound(shard->txn) && !shard->damaged;
+
 	store_read_end(shard->txn);
 	shard->txn = NULL;
 	shard->slice_number = UINT32_MAX;
+	return sound;
+}
+
+bool shard_is_damaged(const struct shard *shard)
+{
+	return shard->damaged;
+}
+
+/* What has a right checksum and cannot be: whoever asks need not look for it. */
+static enum slice_found noted(struct shard *shard, enum slice_found found)
+{
+	shard->damaged |= found == SLICE_DAMAGED;
+	return found;
 }
 
 uint32_t shard_slices(const struct shard *shard)
@@ -106,12 +122,14 @@ uint32_t shard_slice_at(const struct shard *shard, nstime t)
 
 const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err)
 {
+	bool was_damaged = shard->damaged;
 	struct name_key key;
 	struct bytes value;
 
 	if (shard->slice_number == slice)
 		return &shard->slice;
 	shard->slice_number = UINT32_MAX;
+	shard->damaged = true; /* unless the end is reached */
 	name_key_data(&key, slice, PART_SLICE);
 	if (!store_get(shard->txn, name_key_bytes(&key), &value)) {
 		damaged(err, "a slice is missing");
@@ -123,6 +141,7 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct erro
 		damaged(err, "a slice is not the one that its record tells of");
 		return NULL;
 	}
+	shard->damaged = was_damaged;
 	shard->slice_number = slice;
 	return &shard->slice;
 }
@@ -200,7 +219,7 @@ static enum slice_found since_before(struct shard *shard, uint32_t number, uint3
 	return found == SLICE_ABSENT ? shard_start_since(read, number, since) : found;
 }
 
-enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			  nstime *since)
 {
 	uint32_t at = shard_slice_at(shard, t);
@@ -226,7 +245,13 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
 	return SLICE_FOUND;
 }
 
-enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
+enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+			  nstime *since)
+{
+	return noted(shard, at_moment(shard, number, t, value, since));
+}
+
+static enum slice_found row_at(struct shard *shard, uint32_t number, nstime t, bool back,
 			   struct slice_value *value, nstime *out)
 {
 	const struct slice *slice;
@@ -249,7 +274,13 @@ enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool 
 	return found;
 }
 
-enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
+			   struct slice_value *value, nstime *out)
+{
+	return noted(shard, row_at(shard, number, t, back, value, out));
+}
+
+static enum slice_found tomb_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since)
 {
 	enum slice_found found;
@@ -285,12 +316,18 @@ enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
 	return SLICE_ABSENT;
 }
 
+enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+			       struct slice_value *value, nstime *since)
+{
+	return noted(shard, tomb_at(shard, number, t, value, since));
+}
+
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
 {
 	return slice < shard->nslices && shard->reach[slice] <= t;
 }
 
-enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+static enum slice_found fill_at(struct shard *shard, uint32_t number, nstime t, nstime *until,
 			    struct slice_fill *out)
 {
 	enum slice_found found;
@@ -331,4 +368,10 @@ enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nsti
 		return found == SLICE_FOUND && out->from > t ? SLICE_ABSENT : found;
 	}
 	return SLICE_ABSENT;
+}
+
+enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+			    struct slice_fill *out)
+{
+	return noted(shard, fill_at(shard, number, t, until, out));
 }

@@ -25,7 +25,9 @@ bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struc
 void shard_close(struct shard *shard); /* NULL is fine */
 
 bool shard_begin(struct shard *shard, struct error *err);
-void shard_end(struct shard *shard);
+/* False: damage was met, and what was read since is not to be believed. */
+bool shard_end(struct shard *shard);
+bool shard_is_damaged(const struct shard *shard); /* although its checksums are right */
 
 uint32_t shard_slices(const struct shard *shard);
 uint32_t shard_numbers(const struct shard *shard); /* all numbers are below */

@@ -49,6 +49,7 @@ struct shard {
 	uint64_t steps;     /* from slice to slice, looking for one */
 	struct slice slice; /* the one opened last */
 	uint32_t slice_number;
+	bool damaged; /* something cannot be, although its checksum is right */
 };
 
 /* When the change at a tick was made: a fill's, when what it says began. */

@@ -69,6 +69,7 @@ static bool commit_work(struct store_txn *txn, void *arg, struct error *err)
 
 	return (!commit->gathered->open || put_slice(commit, txn, err)) &&
 	       put_meta(txn, "resume", &commit->gathered->resume, err) &&
+	       put_meta(txn, "damage", &commit->gathered->damage, err) &&
 	       put_meta(txn, "complete", &commit->gathered->complete, err);
 }
 

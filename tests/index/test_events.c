@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "tests/index/scene.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,6 +309,38 @@ static void falls_without_flag(void **state)
 	scene_free(scene);
 }
 
+/* An event far behind in its packet that belongs before all: late at first, in order ever after. */
+static void late_events_are_in_order_when_read_again(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct scene *scene = scene_tiled(2, 1, 3000, 10, 0);
+	struct events *events;
+	struct event event;
+	struct error err;
+	nstime last = NSTIME_MIN;
+	bool fell = false;
+
+	(void)state;
+	scene->events[2500].time = scene->events[3].time + 1;
+	scene_open(scene);
+	assert_true(events_open(scene->index, &options, &events, &err));
+	for (unsigned i = 0; i < 6000; i++) {
+		assert_int_equal(events_next(events, &event, &err), STEP_ITEM);
+		fell |= event.time < last;
+		last = event.time;
+	}
+	assert_int_equal(events_next(events, &event, &err), STEP_END);
+	events_close(events);
+	assert_true(fell);
+	uint64_t late = atomic_load(&scene->trace->late);
+	assert_int_not_equal(late, 0);
+	assert_int_equal(scene->warnings, 1);
+	check_cursor(scene, &options);
+	assert_int_equal(atomic_load(&scene->trace->late), late);
+	assert_int_equal(scene->warnings, 1);
+	scene_free(scene);
+}
+
 /* A packet that is to be sorted and has no event. */
 static void nothing_to_sort(void **state)
 {
@@ -502,6 +535,7 @@ int main(void)
 		cmocka_unit_test(many_streams),
 		cmocka_unit_test(damage_costs_its_packet),
 		cmocka_unit_test(falls_without_flag),
+		cmocka_unit_test(late_events_are_in_order_when_read_again),
 		cmocka_unit_test(nothing_to_sort),
 		cmocka_unit_test(without_time),
 		cmocka_unit_test(before_all),

@@ -137,7 +137,8 @@ class Asker:
             if answer.status < 0:
                 return "signal " + signal.Signals(-answer.status).name
             return "exit status %d" % answer.status
-        if answer.status in (1, 2) and b"yore: " not in answer.err:
+        # what `check --state` and `rules --check` find is their answer
+        if answer.status in (1, 2) and b"yore: " not in answer.err and not answer.out:
             return "exit status %d without a message" % answer.status
         if answer.mb > self.max_mb:
             return "more than %d MB" % self.max_mb

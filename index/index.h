@@ -56,10 +56,10 @@ uint64_t table_count(const struct table *table);
  */
 bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err);
 /*
- * When record i ended: what its header says, or its last event where that is later. Unlike `max` of
- * table_get() it is the same before and after the packet was decoded: losses begin there.
+ * Record i as its header claims it, the same before and after the packet was decoded: losses, and
+ * when a recording began and ended, rest on that.
  */
-bool table_end(struct table *table, uint64_t i, nstime *out, struct error *err);
+bool table_listed(struct table *table, uint64_t i, struct packet *out, struct error *err);
 /* First i with min >= t (count when none): a dozen reads on a computed table. */
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
 /* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */

@@ -19,6 +19,9 @@
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
  *
+ * Times are those that headers claim, whether the packet was decoded meanwhile or not: the rows of a
+ * trace do not depend on what was read before.
+ *
  * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
  * [min, max] of the record, so the search for rows is that for records; where a loss is over, in
  * the next one, so the search begins one record earlier.
@@ -264,27 +267,16 @@ static void add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 		q);
 }
 
-/* A record whose max is its end, whether it was decoded or not. */
-static bool record_get(struct losses *losses, uint64_t i, struct packet *out, struct error *err)
-{
-	struct packet_info info;
-
-	if (!table_get(losses->table, i, &info, err))
-		return false;
-	*out = info.rec;
-	return table_end(losses->table, i, &out->max, err);
-}
-
 static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
 {
 	struct packet rec, next;
 
-	if (!record_get(losses, i, &rec, err))
+	if (!table_listed(losses->table, i, &rec, err))
 		return false;
 	add_own_rows(losses, i, &rec);
 	if (i + 1 >= losses->count)
 		return true;
-	if (!record_get(losses, i + 1, &next, err))
+	if (!table_listed(losses->table, i + 1, &next, err))
 		return false;
 	add_packet_gap(losses, i, &rec, &next);
 	add_event_gap(losses, i, &rec, &next);
@@ -367,13 +359,13 @@ bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error 
 /* Rows of records from next on have times >= the begin of that record. */
 static bool read_forward(struct losses *losses, nstime horizon, struct error *err)
 {
-	struct packet_info info;
+	struct packet rec;
 
 	while (losses->next < losses->count) {
-		if (!table_get(losses->table, losses->next, &info, err))
+		if (!table_listed(losses->table, losses->next, &rec, err))
 			return false;
-		losses->counted = info.rec.min;
-		if (info.rec.min > horizon || info.rec.min >= losses->end)
+		losses->counted = rec.min;
+		if (rec.min > horizon || rec.min >= losses->end)
 			return true;
 		if (!add_rows_of(losses, losses->next++, err))
 			return false;
@@ -386,7 +378,7 @@ static bool read_forward(struct losses *losses, nstime horizon, struct error *er
 static bool read_backward(struct losses *losses, nstime horizon, struct error *err)
 {
 	uint64_t reach = table_reach(losses->table) + losses->ends;
-	struct packet_info info;
+	struct packet rec;
 
 	while (losses->next > 0) {
 		uint64_t bound = losses->next - 1 + reach;
@@ -394,9 +386,9 @@ static bool read_backward(struct losses *losses, nstime horizon, struct error *e
 		while (bound < losses->count && is_wide(losses, bound))
 			bound++;
 		if (bound < losses->count) {
-			if (!table_get(losses->table, bound, &info, err))
+			if (!table_listed(losses->table, bound, &rec, err))
 				return false;
-			losses->counted = info.rec.min;
+			losses->counted = rec.min;
 		}
 		if (losses->counted < horizon || losses->counted < losses->begin)
 			return true;
@@ -476,21 +468,25 @@ static bool begin_of(struct losses *losses, uint64_t i, nstime *out, struct erro
 	return true;
 }
 
-/* Packet by packet, to the end of the one that holds the horizon. */
+/*
+ * Packet by packet, to the end of the one that holds the horizon. The order is that of listed
+ * begins: a packet that was read may begin earlier, and no time is looked at twice.
+ */
 static bool verify_forward(struct losses *losses, nstime horizon, struct error *err)
 {
 	nstime next;
 	uint64_t i;
 
 	while (losses->verified <= horizon && losses->verified < losses->end) {
+		bool early = false;
+
 		if (!table_lower_bound(losses->table, losses->verified + 1, &i, err) ||
 		    !begin_of(losses, i, &next, err))
 			return false;
-		/* what was decoded may begin before its listed begin, by which it was found */
-		for (uint64_t k = i + 1; next <= losses->verified; k++)
-			if (!begin_of(losses, k, &next, err))
+		for (; next <= losses->verified; early = true)
+			if (!begin_of(losses, ++i, &next, err))
 				return false;
-		if (i > 0 && concerns(losses, i - 1) &&
+		if (i > 0 && (early || concerns(losses, i - 1)) &&
 		    !find_inferred(losses, losses->verified, next, err))
 			return false;
 		losses->verified = next;

@@ -5,14 +5,14 @@
 
 static bool first_begin(struct table *table, nstime *begin, struct error *err)
 {
-	struct packet_info info;
+	struct packet rec;
 
 	for (uint64_t i = 0; i < table_count(table); i++) {
-		if (!table_get(table, i, &info, err))
+		if (!table_listed(table, i, &rec, err))
 			return false;
-		if (info.rec.flags & PACKET_BEFORE_ALL)
+		if (rec.flags & PACKET_BEFORE_ALL)
 			continue;
-		*begin = info.rec.min;
+		*begin = rec.min;
 		return true;
 	}
 	return true;
@@ -23,16 +23,15 @@ static bool see_end(struct table *table, uint64_t i, struct recorded *out, bool 
 		    struct error *err)
 {
 	const uint32_t open = PACKET_PIECE | PACKET_MENDED | PACKET_SUSPECT;
-	struct packet_info info;
-	nstime end;
+	struct packet rec;
 
-	if (!table_get(table, i, &info, err) || !table_end(table, i, &end, err))
+	if (!table_listed(table, i, &rec, err))
 		return false;
-	*timed = !(info.rec.flags & PACKET_BEFORE_ALL);
-	if (!*timed || end < out->end)
+	*timed = !(rec.flags & PACKET_BEFORE_ALL);
+	if (!*timed || rec.max < out->end)
 		return true;
-	out->end = end;
-	out->ended = !(info.rec.flags & open);
+	out->end = rec.max;
+	out->ended = !(rec.flags & open);
 	return true;
 }
 

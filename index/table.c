@@ -429,13 +429,13 @@ bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct 
 	return true;
 }
 
-bool table_end(struct table *table, uint64_t i, nstime *out, struct error *err)
+bool table_listed(struct table *table, uint64_t i, struct packet *out, struct error *err)
 {
-	struct packet_info listed, known;
+	struct packet_info info;
 
-	if (!listed_get(table, i, &listed, err) || !table_get(table, i, &known, err))
+	if (!listed_get(table, i, &info, err))
 		return false;
-	*out = listed.rec.max > known.rec.max ? listed.rec.max : known.rec.max;
+	*out = info.rec;
 	return true;
 }
 

@@ -12,5 +12,6 @@ include tests/state/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk
 include tests/repl/local.mk
+include tests/attack/local.mk
 include tests/fuzz/local.mk
 include tests/lua/local.mk

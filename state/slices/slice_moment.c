@@ -199,7 +199,8 @@ static const struct slice_item *put_before(const struct slice_block *block, cons
 static bool put_snapshot(const struct slice *slice, const struct slice_items *changed,
 			 struct slice_items *out)
 {
-	const struct slice_item *next = changed->items, *end = next + changed->count;
+	const struct slice_item *next = changed->items; /* NULL where nothing changed */
+	const struct slice_item *end = changed->count ? next + changed->count : next;
 	uint64_t keys[SLICE_BLOCK];
 	struct slice_block block;
 

@@ -1,11 +1,11 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
-#     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace
+#     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_store
 EXTRA_DIST += %D%/run.sh
 fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
-	%D%/fuzz_ftrace %D%/fuzz_formats %D%/fuzz_slices
-replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace
+	%D%/fuzz_ftrace %D%/fuzz_formats %D%/fuzz_slices %D%/fuzz_store
+replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace %D%/replay_store
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -45,6 +45,13 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_slices_SOURCES = %D%/fuzz_slices.c
 %C%_fuzz_slices_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_slices_LDADD = libstate.la libindex.la libengine.la
+%C%_fuzz_store_SOURCES = %D%/fuzz_store.c
+%C%_fuzz_store_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_TRACE='"$(abs_srcdir)/fixtures/golden/sched-demo"'
+%C%_fuzz_store_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_store_LDADD = libstate.la libindex.la libengine.la
+%C%_replay_store_SOURCES = %D%/fuzz_store.c %D%/replay.c
+%C%_replay_store_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_TRACE='"$(abs_srcdir)/fixtures/golden/sched-demo"'
+%C%_replay_store_LDADD = libstate.la libindex.la libengine.la
 
 .PHONY: fuzzers
 if FUZZERS

@@ -12,7 +12,8 @@ esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made" \
-	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats" "$work/slices"
+	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats" "$work/slices" \
+	"$work/store"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -73,6 +74,10 @@ done
 	printf '\110\000\000\000\110\000\000\000\110\000\000\000\110\000\000\000\130\000\000\000'
 	head -c 20 /dev/zero
 } > "$work/slices/empty"
+# One edit of the first page of each kind of store.
+for kind in 000 001 002; do
+	printf "\\$kind\\000\\000\\030\\000\\000\\000\\001" > "$work/store/$kind"
+done
 # Single formats of the corpus, little- and big-endian, each with a record behind it.
 if [ -d "${YORE_CORPUS-}" ]; then
 	for file in "$YORE_CORPUS"/trace-dat/synth-*/trace.dat \
@@ -95,7 +100,7 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats slices}; do
+for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats slices store}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in

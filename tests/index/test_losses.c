@@ -298,7 +298,7 @@ static void tells_losses(void **state)
 	scene_free(scene);
 }
 
-/* Forward and backward tell the same of overlapping packets with absurd ends. */
+/* Once, again and backward: the same of overlapping packets with absurd ends. */
 static void reverse_is_equal(void **state)
 {
 	struct scene_shape shape = {
@@ -324,16 +324,19 @@ static void reverse_is_equal(void **state)
 			scene->packets[p].lost = p + (unsigned)rand() % 2;
 		scene_open(scene);
 		for (unsigned pass = 0; pass < 2; pass++) { /* the first corrects the table */
+			size_t before = n;
 			n = 0;
 			assert_true(events_open(scene->index, &options, &events, &err));
 			while (events_next(events, &event, &err) == STEP_ITEM)
 				if (!event.class) {
+					assert_true(!pass || times[n] == event.time);
 					rows[n] = (struct loss_row){.time = event.time,
 								    .until = event.until};
 					streams[n] = event.stream->index;
 					times[n++] = event.time;
 				}
 			events_close(events);
+			assert_true(!pass || n == before);
 		}
 		for (size_t s = 0; s < scene->nstreams; s++)
 			check_lacks_near(scene, rows, streams, n, s);
@@ -351,13 +354,85 @@ static void reverse_is_equal(void **state)
 	}
 }
 
+/* Where somebody looked for what no counter tells. */
+struct looked {
+	nstime end; /* of the range before */
+	size_t ranges;
+};
+
+static bool watches(void *arg, const struct stream *stream)
+{
+	(void)arg;
+	(void)stream;
+	return true;
+}
+
+static bool look(void *arg, const struct stream *stream, nstime begin, nstime end,
+		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
+		 struct error *err)
+{
+	struct looked *looked = arg;
+
+	(void)stream;
+	(void)add;
+	(void)to;
+	(void)err;
+	assert_true(begin >= looked->end && end > begin);
+	looked->end = end;
+	looked->ranges++;
+	return true;
+}
+
+static bool tells(void *arg, const struct stream *stream, const struct packet_info *info)
+{
+	(void)arg;
+	(void)stream;
+	(void)info;
+	return true;
+}
+
+/* A packet that begins before its header says, once it was read, is not looked at for ever. */
+static void looks_at_a_time_once(void **state)
+{
+	struct scene_shape shape = {
+		.streams = 1, .packets = 30, .events = 10, .lies = true, .overlap = true};
+
+	(void)state;
+	for (unsigned seed = 0; seed < 100; seed++) {
+		struct scene *scene = scene_random(seed, &shape);
+		struct events *events;
+		struct event event;
+		struct error err;
+
+		scene_open(scene);
+		for (unsigned pass = 0; pass < 2; pass++) { /* the first corrects the table */
+			struct looked looked = {.end = NSTIME_MIN};
+			const struct inferred inferred = {watches, look, tells, &looked};
+			const struct events_options options = {.begin = NSTIME_MIN,
+							       .end = NSTIME_MAX,
+							       .losses = true,
+							       .inferred = &inferred};
+
+			assert_true(events_open(scene->index, &options, &events, &err));
+			while (events_next(events, &event, &err) == STEP_ITEM)
+				continue;
+			events_close(events);
+			assert_true(looked.ranges > 0 || !scene->nexpected);
+		}
+		scene_free(scene);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(cases) + 1];
+	struct CMUnitTest tests[COUNT(cases) + 2];
 
 	for (size_t i = 0; i < COUNT(cases); i++)
 		tests[i] = (struct CMUnitTest){cases[i].name, tells_losses, NULL, NULL, &cases[i]};
 	tests[COUNT(cases)] = (struct CMUnitTest){"the reverse tells the same losses",
 						  reverse_is_equal, NULL, NULL, NULL};
+	tests[COUNT(cases) + 1] = (struct CMUnitTest){
+		"what is inferred is looked for once at each time, whatever headers claim",
+		looks_at_a_time_once, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

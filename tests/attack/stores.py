@@ -1,0 +1,150 @@
+"""Damaged stores: whatever happened to index files, timelines and shards, answers are those of --no-index."""
+import os
+import random
+import shutil
+import time
+
+import edits
+from ask import Finding, command_line, digest_of, remove
+from questions import QUESTIONS, differs, words_of
+import seeds
+from traces import BUILDS, CHUNKS, INDEX, SMALLER_SECONDS
+
+CHECKPOINTS = [["at", "trace", "-1ms", "**", *INDEX], ["state", "trace", "**", *INDEX],
+               ["events", "trace", "--tid", "1-100000", *INDEX]]
+STORES = {
+    "index": BUILDS[:1],
+    "answers": CHECKPOINTS,
+    "timelines": [BUILDS[0], BUILDS[1]],
+    "everything": [BUILDS[0], *CHECKPOINTS, BUILDS[2]],
+    "half of the shards": CHUNKS[:4],
+    "joined shards": CHUNKS[:3],
+    "shards": CHUNKS,
+}
+# Questions whose answers come from a store.
+ASKED = [question for question in QUESTIONS
+         if question.words[0] not in ("explain", "rules", "aux", "run", "timeline") or "cputop" in question.words]
+QUESTIONS_EACH = 3
+
+
+class Stores:
+    name = "stores"
+    share = 4
+
+    def __init__(self, ground):
+        self.ground, self.asker = ground, ground.asker
+        self.bases, self.truths = {}, {}
+
+    def base(self, seed, store):
+        """A folder with the trace and the whole store, made once."""
+        key = (seed, store)
+        if key not in self.bases:
+            folder = self.ground.folder("base-%d" % len(self.bases))
+            seeds.copy(self.ground.seeds[seed], os.path.join(folder, "trace"))
+            for words in STORES[store]:
+                self.asker.run(folder, words)
+            index = os.path.join(folder, "index")
+            files = [name for name in sorted(os.listdir(index))
+                     if os.path.getsize(os.path.join(index, name))] if os.path.isdir(index) else []
+            self.bases[key] = folder, files
+        return self.bases[key]
+
+    def truth(self, seed, question):
+        key = (seed, tuple(question.words), question.stdin)
+        if key not in self.truths:
+            folder = self.base(seed, "index")[0]
+            answer = self.asker.run(folder, words_of(question, "alone"), question.stdin)
+            out = os.path.join(folder, "out")
+            self.truths[key] = answer._replace(out=answer.out + digest_of(out))
+            remove(out)
+        return self.truths[key]
+
+    def case(self, r, folder):
+        # a few inputs: their stores and true answers are used again and again
+        seed = r.choice(sorted(self.ground.own))
+        store = r.choice(sorted(STORES))
+        base, files = self.base(seed, store)
+        if not files:
+            return []
+        changes = self.damage(r, base, files)
+        questions = r.sample(ASKED, QUESTIONS_EACH)
+        found = self.attempt(folder, seed, store, changes, questions)
+        return [self.smaller(folder, seed, store, changes, questions, found)] if found else []
+
+    def damage(self, r, base, files):
+        """Locks count as files, but are hit less often."""
+        other = random.Random(r.random())
+        chosen = [r.choice(files)]
+        if chosen[0].endswith("-lock") and r.random() < 0.8:
+            chosen = [r.choice(files)]
+        changes = []
+        for name in chosen:
+            with open(os.path.join(base, "index", name), "rb") as file:
+                data = file.read()
+            with open(os.path.join(base, "index", other.choice(files)), "rb") as file:
+                paste = file.read()
+            changes += edits.store_edits(r, name, data, paste)
+        return changes
+
+    def lay_out(self, folder, seed, store, changes):
+        base, _ = self.base(seed, store)
+        for name in ("trace", "index", "out", "tmp", "home"):
+            remove(os.path.join(folder, name))
+        os.symlink(os.path.join(base, "trace"), os.path.join(folder, "trace"))
+        shutil.copytree(os.path.join(base, "index"), os.path.join(folder, "index"))
+        for name in {change.path for change in changes}:
+            path = os.path.join(folder, "index", name)
+            with open(path, "r+b") as file:
+                data = edits.apply(file.read(), changes)
+                file.seek(0)
+                file.write(data[:64 << 20])
+                file.truncate()
+
+    def attempt(self, folder, seed, store, changes, questions):
+        """The first finding, or None; a build after the questions, and the first question again."""
+        self.lay_out(folder, seed, store, changes)
+        before = []
+        steps = [(question, None) for question in questions] + [(None, BUILDS[1]), (questions[0], None)]
+        for question, words in steps:
+            words = words or words_of(question, "index, threads" if len(before) % 2 else "index")
+            stdin = question.stdin if question else b""
+            answer = self.asker.run(folder, words, stdin)
+            kind = self.asker.judge(folder, answer)
+            out = os.path.join(folder, "out")
+            answer = answer._replace(out=answer.out + digest_of(out))
+            remove(out)
+            before = before + [command_line(words, stdin)]
+            if kind:
+                return Finding("%s, damaged: %s: %s" % (store, words[0], kind), before, answer.err)
+            if not question:
+                continue
+            truth = self.truth(seed, question)
+            how = differs(question, truth, answer)
+            if how == "exit status %d and 3" % truth.status and answer.out == truth.out:
+                continue # it told the damage of the index
+            if how:
+                note = truth.out[:20000] + b"\n=====\n" + answer.out[:20000] + b"\n=====\n" + answer.err[:4000]
+                return Finding("%s, damaged: %s differs from --no-index: %s" % (store, words[0], how), before, note)
+        return None
+
+    def smaller(self, folder, seed, store, changes, questions, finding):
+        end = time.monotonic() + SMALLER_SECONDS
+        for question in questions:
+            again = self.attempt(folder, seed, store, changes, [question])
+            if again and again.kind == finding.kind:
+                finding, questions = again, [question]
+                break
+        i = 0
+        while i < len(changes) and len(changes) > 1 and time.monotonic() < end:
+            fewer = changes[:i] + changes[i + 1:]
+            again = self.attempt(folder, seed, store, fewer, questions)
+            if again and again.kind == finding.kind:
+                finding, changes = again, fewer
+            else:
+                i += 1
+        self.lay_out(folder, seed, store, changes)
+        trace = os.path.join(folder, "trace")
+        os.unlink(trace)
+        seeds.copy(self.ground.seeds[seed], trace)
+        told = "; ".join("%s: %d bytes at %d by %r" % (c.path, c.gone, c.at, c.put[:40]) for c in changes)
+        return finding._replace(note=("%s of %s with %s\n" % (store, seed, told)).encode() + finding.note)

@@ -3,21 +3,31 @@
 
 #include "engine/base/mem.h"
 
-#include <string.h>
-
 struct nameset_entry {
 	const char *text; /* NULL: free */
 	uint64_t hash;
 	uint32_t number;
 };
 
-static uint64_t hash_of(const char *text)
+static uint8_t letter(const struct nameset *set, char c)
+{
+	return set->folds && c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : (uint8_t)c;
+}
+
+static uint64_t hash_of(const struct nameset *set, const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 
 	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+		hash = (hash ^ letter(set, *text)) * 0x100000001b3u;
 	return hash ^ hash >> 32;
+}
+
+static bool same(const struct nameset *set, const char *a, const char *b)
+{
+	for (; *a && letter(set, *a) == letter(set, *b); a++)
+		b++;
+	return letter(set, *a) == letter(set, *b);
 }
 
 /* Where the text is, or would be. */
@@ -30,7 +40,7 @@ static struct nameset_entry *place_of(struct nameset *set, const char *text, uin
 		if (entry->hash != hash)
 			continue;
 		set->looks++;
-		if (!strcmp(entry->text, text))
+		if (same(set, entry->text, text))
 			return entry;
 	}
 }
@@ -50,7 +60,7 @@ static void grow(struct nameset *set)
 
 bool nameset_add(struct nameset *set, const char *text, uint32_t number)
 {
-	uint64_t hash = hash_of(text);
+	uint64_t hash = hash_of(set, text);
 
 	if (set->count * 2 >= set->capacity)
 		grow(set);
@@ -66,7 +76,7 @@ bool nameset_find(struct nameset *set, const char *text, uint32_t *number)
 {
 	if (!set->count)
 		return false;
-	const struct nameset_entry *entry = place_of(set, text, hash_of(text));
+	const struct nameset_entry *entry = place_of(set, text, hash_of(set, text));
 	if (!entry->text)
 		return false;
 	if (number)
@@ -74,8 +84,28 @@ bool nameset_find(struct nameset *set, const char *text, uint32_t *number)
 	return true;
 }
 
+void nameset_set(struct nameset *set, const char *text, uint32_t number)
+{
+	place_of(set, text, hash_of(set, text))->number = number;
+}
+
+void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const char *before)
+{
+	char *first = mem_strdup(buf_text(text));
+	size_t len = text->len - tail;
+	uint32_t n = 0;
+
+	while (nameset_find(set, buf_text(text), n ? NULL : &n)) {
+		text->len = len;
+		buf_printf(text, "%s%u%s", before, n++, first + len);
+	}
+	if (n)
+		nameset_set(set, first, n);
+	mem_free(first);
+}
+
 void nameset_release(struct nameset *set)
 {
 	mem_free(set->entries);
-	*set = (struct nameset){0};
+	*set = (struct nameset){.folds = set->folds};
 }

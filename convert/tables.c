@@ -208,7 +208,8 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 	struct class_puts *puts = &tables->classes[class->index];
 
 	if (!group->shape) {
-		group->shape = shape_new(tables->options.trace, &group->classes, false);
+		group->shape = shape_new(tables->options.trace, &group->classes, false,
+					 tables->arena);
 		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes));
 	}
 	puts->sheet = group->sheet;

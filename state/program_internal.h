@@ -48,6 +48,13 @@ struct program {
 	size_t nregexes, regexes_capacity;
 	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
 	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
+	struct by_shape {
+		uint32_t *last;     /* by shape: 1 + the last one of it; 0: there is none */
+		uint32_t *before;   /* by number: 1 + the one before it that may be of its shape */
+		uint32_t nshapes;
+		uint32_t otherwise; /* of a shape that is not there: the last that has any below */
+	} views_by, initials_by;
+	uint64_t looks; /* blocks that were compared with a class: what compiling cost */
 };
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };

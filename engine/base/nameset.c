@@ -31,16 +31,13 @@ static bool same(const struct nameset *set, const char *a, const char *b)
 }
 
 /* Where the text is, or would be. */
-static struct nameset_entry *place_of(struct nameset *set, const char *text, uint64_t hash)
+static struct nameset_entry *place_of(const struct nameset *set, const char *text, uint64_t hash)
 {
 	for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
 		struct nameset_entry *entry = &set->entries[at];
 		if (!entry->text)
 			return entry;
-		if (entry->hash != hash)
-			continue;
-		set->looks++;
-		if (same(set, entry->text, text))
+		if (entry->hash == hash && same(set, entry->text, text))
 			return entry;
 	}
 }
@@ -72,7 +69,7 @@ bool nameset_add(struct nameset *set, const char *text, uint32_t number)
 	return true;
 }
 
-bool nameset_find(struct nameset *set, const char *text, uint32_t *number)
+bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 {
 	if (!set->count)
 		return false;

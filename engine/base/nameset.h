@@ -12,14 +12,13 @@
 struct nameset {
 	struct nameset_entry *entries;
 	size_t count, capacity; /* capacity: a power of two, or 0 */
-	uint64_t looks;         /* entries that were compared by text so far: what it cost */
 	bool folds;             /* the owner's to set: "Name" and "name" are one (ASCII) */
 };
 
 /* Adds the text with that number; false: it is there already, and keeps its number. */
 bool nameset_add(struct nameset *set, const char *text, uint32_t number);
 /* False: it is not there, and *number stays; `number` may be NULL. */
-bool nameset_find(struct nameset *set, const char *text, uint32_t *number);
+bool nameset_find(const struct nameset *set, const char *text, uint32_t *number);
 /* The text, which is there, has another number now. */
 void nameset_set(struct nameset *set, const char *text, uint32_t number);
 /*

@@ -122,7 +122,9 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		const struct class_program *row = program_row(program, trace->streams[s]);
 		bool seen = s && row == program_row(program, trace->streams[s - 1]);
-		for (size_t c = 0; c < trace->nclasses && !seen; c++)
+		size_t c, end;
+		program_row_range(program, trace->streams[s], &c, &end);
+		for (; c < end && !seen; c++)
 			add_entry(catalog,
 				  program_class(program, trace->streams[s], trace->classes[c]),
 				  ENTRY_CLASS, 0, (uint32_t)c);

@@ -15,6 +15,8 @@ void program_free(struct program *program)
 	mem_free(program->groups);
 	mem_free(program->stream_group);
 	mem_free(program->classes);
+	mem_free(program->rows);
+	mem_free(program->of_part);
 	mem_free(program->lost_groups);
 	mem_free(program->stream_lost);
 	mem_free(program->lost);
@@ -80,7 +82,16 @@ void program_line(const struct program *program, uint32_t id, struct rule_error 
 
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
-	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses];
+	return &program->classes[program->rows[program->stream_group[stream->index]].at];
+}
+
+void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
+		       size_t *end)
+{
+	const struct row *row = &program->rows[program->stream_group[stream->index]];
+
+	*first = row->first;
+	*end = row->end;
 }
 
 const struct class_program *program_class(const struct program *program,

@@ -30,7 +30,13 @@ struct program {
 	struct group *groups;
 	size_t ngroups, groups_capacity;
 	uint32_t *stream_group;
-	struct class_program *classes; /* [group][class] */
+	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
+	struct row {
+		size_t at;           /* where class 0 would be in `classes` */
+		uint32_t first, end; /* classes that the row has */
+	} * rows;
+	struct row *of_part; /* the classes of each part; `at` is 0 */
+	size_t nclass_programs;
 	struct lost_group *lost_groups;
 	size_t nlost_groups, lost_groups_capacity;
 	uint32_t *stream_lost;         /* the group of each stream */

@@ -439,7 +439,7 @@ static uint32_t find_group(struct program *program, const struct stream *stream,
 	struct group group = {sections && stream->section ? stream->section : "",
 			      sections ? stream->part : 0};
 
-	for (size_t i = 0; i < program->ngroups; i++)
+	for (size_t i = program->ngroups; i-- > 0;) /* streams of a part stand together, mostly */
 		if (program->groups[i].part == group.part &&
 		    !strcmp(program->groups[i].section, group.section))
 			return (uint32_t)i;
@@ -449,6 +449,41 @@ static uint32_t find_group(struct program *program, const struct stream *stream,
 	return (uint32_t)program->ngroups++;
 }
 
+/* Group 0 has a row of all classes, since others ask it what lines any class has. */
+static void make_rows(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	struct row *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	size_t at = trace->nclasses;
+
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		struct row *part = &parts[trace->classes[c]->part];
+		part->first = part->end ? part->first : c;
+		part->end = c + 1;
+	}
+	program->rows = mem_new_array(program->ngroups + 1, sizeof *program->rows);
+	program->rows[0] = (struct row){0, 0, (uint32_t)trace->nclasses};
+	for (size_t g = 1; g < program->ngroups; g++) {
+		struct row *row = &program->rows[g];
+		*row = parts[program->groups[g].part];
+		row->at = at - row->first; /* rows before it have as many classes */
+		at += row->end - row->first;
+	}
+	program->nclass_programs = program->ngroups ? at : 0;
+	program->classes = mem_new_array(program->nclass_programs, sizeof *program->classes);
+	program->of_part = parts;
+}
+
+static void compile_row(struct program *program, const struct naming *naming, size_t group,
+			const struct event_class *class, const struct class_program *common)
+{
+	struct class_program *own = &program->classes[program->rows[group].at + class->index];
+
+	*own = *common;
+	compile_section_lines(program, naming, &program->groups[group], class, own);
+	own->fields = own->fields || lines_use_fields(own->section, own->nsection);
+}
+
 static void compile_classes(struct program *program)
 {
 	const struct trace *trace = program->trace;
@@ -456,26 +491,29 @@ static void compile_classes(struct program *program)
 	struct class_program common;
 	struct naming naming;
 
+	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
 	naming_make(&naming, program->rules, trace);
 	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
 	for (size_t i = 0; i < trace->nstreams; i++)
 		program->stream_group[i] = find_group(program, trace->streams[i], sections);
-	program->classes =
-		mem_new_array(program->ngroups * trace->nclasses, sizeof *program->classes);
+	make_rows(program);
+	next_group = mem_new_array(program->ngroups + 1, sizeof *next_group);
+	for (size_t g = program->ngroups; g-- > 0 && sections;) { /* of each part */
+		next_group[g] = groups_of[program->groups[g].part];
+		groups_of[program->groups[g].part] = g + 1;
+	}
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct event_class *class = trace->classes[c];
 		common = (struct class_program){0};
 		compile_event_lines(program, &naming, class, &common);
-		for (size_t g = 0; g < program->ngroups; g++) {
-			struct class_program *own = &program->classes[g * trace->nclasses + c];
-			*own = common;
-			if (sections && program->groups[g].part == class->part)
-				compile_section_lines(program, &naming, &program->groups[g], class,
-						      own);
-			own->fields = lines_use_fields(own->event, own->nevent) ||
-				      lines_use_fields(own->section, own->nsection);
-		}
+		common.fields = lines_use_fields(common.event, common.nevent);
+		if (program->ngroups)
+			program->classes[c] = common;
+		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1])
+			compile_row(program, &naming, g - 1, class, &common);
 	}
+	mem_free(groups_of);
+	mem_free(next_group);
 	naming_release(&naming);
 }
 
@@ -509,7 +547,8 @@ static bool group_writes(const struct program *program, const struct lost_group 
 {
 	const struct trace *trace = program->trace;
 
-	for (size_t c = 0; c < trace->nclasses; c++) {
+	const struct row *part = &program->of_part[group->part];
+	for (size_t c = part->first; c < part->end; c++) {
 		const struct class_program *class = &program->classes[c];
 
 		if (trace->classes[c]->part != group->part ||
@@ -588,18 +627,10 @@ static const char *host_of(const struct part *part)
 	return part->host ? part->host : "";
 }
 
-static bool first_of_host(const struct trace *trace, size_t i)
-{
-	for (size_t j = 0; j < i; j++)
-		if (!strcmp(host_of(trace->parts[j]), host_of(trace->parts[i])))
-			return false;
-	return true;
-}
-
 bool trace_has_hosts(const struct trace *trace)
 {
 	for (size_t i = 1; i < trace->nparts; i++)
-		if (first_of_host(trace, i))
+		if (strcmp(host_of(trace->parts[0]), host_of(trace->parts[i])) != 0)
 			return true;
 	return false;
 }
@@ -608,17 +639,19 @@ static void compile_specials(struct program *program)
 {
 	const struct trace *trace = program->trace;
 	size_t parts = trace->nparts ? trace->nparts : 1;
+	struct nameset hosts = {0};
 
 	compile_losses(program);
 	program->start = mem_new_array(parts, sizeof *program->start);
 	program->end = mem_new_array(parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
-		if (part && !first_of_host(trace, i))
+		if (part && !nameset_add(&hosts, host_of(part), 0))
 			continue;
 		compile_edge(program, HEAD_START, part, &program->start[program->nstart]);
 		compile_edge(program, HEAD_END, part, &program->end[program->nstart++]);
 	}
+	nameset_release(&hosts);
 }
 
 /* ---- initial values and views ---- */

@@ -46,6 +46,7 @@ struct source {
 };
 
 static _Atomic(struct source *) maps[MAPS_MAX];
+static atomic_uint maps_taken;
 static atomic_int maps_used; /* slots below this may be in use */
 
 /* Looks on behind the place that was found last: places come free in any order. */
@@ -53,6 +54,11 @@ static int map_register(struct source *source)
 {
 	static atomic_uint last;
 	unsigned first = atomic_load(&last) + 1;
+
+	if (atomic_fetch_add(&maps_taken, 1) >= MAPS_MAX) {
+		atomic_fetch_sub(&maps_taken, 1);
+		return -1;
+	}
 
 	for (unsigned n = 0; n < MAPS_MAX; n++) {
 		struct source *empty = NULL;
@@ -123,6 +129,7 @@ static void source_map(struct source *source, int fd)
 	void *map = mmap(NULL, source->size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		atomic_store(&maps[source->map_slot], NULL);
+		atomic_fetch_sub(&maps_taken, 1);
 		source->map_slot = -1;
 		return;
 	}
@@ -186,6 +193,7 @@ void source_close(struct source *source)
 		return;
 	if (source->map_slot >= 0) {
 		atomic_store(&maps[source->map_slot], NULL);
+		atomic_fetch_sub(&maps_taken, 1);
 		munmap((void *)(uintptr_t)source->data, source->size);
 	}
 	if (source->fd >= 0)

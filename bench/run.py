@@ -32,6 +32,7 @@ import cold
 import growth
 import kernel
 import plots
+import scale
 import sql
 import timelines
 from measure import (Report, bytes_a_second, cpu, decode_round, middle, seconds_of, stats_of, warm)
@@ -168,6 +169,7 @@ def found(build, work, _corpus, args, report):
 
 
 PARTS = {"ctf": ctf, "finding": found, "cold": cold.cold, "growth": growth.growth,
+         "scale": scale.scales,
          "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql}
 SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000}
 

@@ -118,11 +118,9 @@ static bool is_plain(char c)
 	       c == '_' || c == '-' || c == '+';
 }
 
-char *convert_file_name(const char *name, const char *ending,
-			bool (*taken)(void *arg, const char *), void *arg)
+char *convert_file_name(const char *name, const char *ending, struct nameset *taken)
 {
 	struct buf text = {0};
-	size_t len;
 
 	buf_add_text(&text, is_plain(*name) ? "" : "_");
 	for (; *name; name++) /* a subsystem's colon becomes a dot */
@@ -131,11 +129,8 @@ char *convert_file_name(const char *name, const char *ending,
 								   : '_');
 	if (text.len > 200)
 		text.len = 200;
-	len = text.len;
 	buf_printf(&text, ".%s", ending);
-	for (unsigned n = 2; taken(arg, text.data); n++) {
-		text.len = len;
-		buf_printf(&text, "-%u.%s", n, ending);
-	}
+	nameset_make_free(taken, &text, strlen(ending) + 1, "-");
+	nameset_add(taken, text.data, 2);
 	return text.data;
 }

@@ -3,6 +3,7 @@
 #define CONVERT_CONVERT_INTERNAL_H
 
 #include "convert/convert.h"
+#include "engine/base/nameset.h"
 
 struct convert_format {
 	struct convert_kind kind;
@@ -24,10 +25,9 @@ extern const struct convert_format convert_parquet, convert_csv, convert_sqlite,
 	convert_folded;
 
 /*
- * "NAME.ENDING" with nothing in it that a file system or a tool minds; `taken(arg, name)` tells
- * which there are. The caller frees it with mem_free().
+ * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not
+ * in `taken`, and is then. The caller frees it with mem_free(), after `taken`.
  */
-char *convert_file_name(const char *name, const char *ending,
-			bool (*taken)(void *arg, const char *), void *arg);
+char *convert_file_name(const char *name, const char *ending, struct nameset *taken);
 
 #endif

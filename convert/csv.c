@@ -23,6 +23,7 @@ struct csv {
 	struct tables *tables;
 	struct file **files;
 	size_t count, capacity;
+	struct nameset names; /* of the files */
 	struct buf text, cell;
 };
 
@@ -35,16 +36,6 @@ static void add_cell(struct buf *out, const char *text, size_t len)
 		buf_add_text(out, "\"\"");
 }
 
-static bool name_taken(void *arg, const char *name)
-{
-	const struct csv *csv = arg;
-
-	for (size_t i = 0; i < csv->count; i++)
-		if (strcmp(csv->files[i]->name, name) == 0)
-			return true;
-	return false;
-}
-
 static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *err)
 {
 	struct file *file = sheet->file;
@@ -52,7 +43,7 @@ static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *
 	if (file)
 		return file;
 	file = mem_new(sizeof *file);
-	file->name = convert_file_name(sheet->name, "csv", name_taken, csv);
+	file->name = convert_file_name(sheet->name, "csv", &csv->names);
 	csv->files = mem_grow(csv->files, csv->count, &csv->capacity, sizeof *csv->files);
 	csv->files[csv->count++] = file;
 	sheet->file = file;
@@ -160,6 +151,7 @@ static void csv_close(void *self)
 {
 	struct csv *csv = self;
 
+	nameset_release(&csv->names);
 	for (size_t i = 0; i < csv->count; i++) {
 		out_drop(&csv->files[i]->out);
 		mem_free(csv->files[i]->name);

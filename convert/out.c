@@ -2,6 +2,7 @@
 #include "convert/out.h"
 
 #include "engine/base/buf.h"
+#include "engine/base/files.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 
@@ -63,14 +64,21 @@ bool out_open_inside(struct out *out, const char *folder, const char *name, stru
 {
 	*out = (struct out){.path = folder_join(folder, name)};
 	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (out->fd >= 0)
-		return true;
-	error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
-	out_drop(out);
-	return false;
+	if (out->fd < 0) {
+		error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+		out_drop(out);
+		return false;
+	}
+	out->counted = files_take();
+	out->parted = !out->counted;
+	if (out->parted) {
+		close(out->fd);
+		out->fd = -1;
+	}
+	return true;
 }
 
-bool out_write(struct out *out, const void *bytes, size_t count, struct error *err)
+static bool write_all(struct out *out, const void *bytes, size_t count, struct error *err)
 {
 	const char *at = bytes;
 
@@ -89,11 +97,34 @@ bool out_write(struct out *out, const void *bytes, size_t count, struct error *e
 	return true;
 }
 
+bool out_write(struct out *out, const void *bytes, size_t count, struct error *err)
+{
+	if (!out->parted)
+		return write_all(out, bytes, count, err);
+	out->fd = open(out->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	if (out->fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	bool good = write_all(out, bytes, count, err);
+	int failed = close(out->fd);
+	out->fd = -1;
+	if (good && failed)
+		return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	return good;
+}
+
+static void give_back(struct out *out)
+{
+	if (out->counted)
+		files_give();
+	out->counted = false;
+}
+
 bool out_finish(struct out *out, struct error *err)
 {
-	int failed = close(out->fd);
+	int failed = out->parted ? 0 : close(out->fd);
 
 	out->fd = -1;
+	give_back(out);
 	if (!failed && out->temporary)
 		failed = rename(out->temporary, out->path);
 	if (failed)
@@ -107,6 +138,7 @@ void out_drop(struct out *out)
 {
 	if (out->fd >= 0)
 		close(out->fd);
+	give_back(out);
 	if (out->temporary)
 		unlink(out->temporary);
 	mem_free(out->temporary);

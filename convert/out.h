@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 struct out {
-	int fd;
+	int fd;       /* -1, and `parted`: the file is opened for each write */
+	bool parted;  /* there are too many of them */
+	bool counted; /* the descriptor, by files_take() */
 	char *path, *temporary; /* temporary NULL: written in place */
 	uint64_t at;            /* bytes so far */
 	bool closed;            /* nobody reads any more */
@@ -22,7 +24,7 @@ struct out {
 
 /* `path` "-" is standard output. A file that is there is replaced in the end. */
 bool out_open(struct out *out, const char *path, struct error *err);
-/* A file that has its final name from the start, in a folder that has not. */
+/* A file that has its final name from the start, in a folder that has not. Any number may be open. */
 bool out_open_inside(struct out *out, const char *folder, const char *name, struct error *err);
 bool out_write(struct out *out, const void *bytes, size_t count, struct error *err);
 /* Closes it and gives it its name. */

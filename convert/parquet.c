@@ -41,6 +41,7 @@ struct parquet {
 	struct tables *tables;
 	struct file **files;
 	size_t nfiles, capacity;
+	struct nameset names; /* of the files */
 	struct pool *pool; /* NULL: groups are made at once */
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
@@ -112,16 +113,6 @@ static void run_work(void *arg)
 
 /* ---- files ---- */
 
-static bool name_taken(void *arg, const char *name)
-{
-	struct parquet *parquet = arg;
-
-	for (size_t i = 0; i < parquet->nfiles; i++)
-		if (strcmp(parquet->files[i]->name, name) == 0)
-			return true;
-	return false;
-}
-
 static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
 {
 	struct file *file = sheet->file;
@@ -129,7 +120,7 @@ static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct
 	if (file)
 		return file;
 	file = mem_new(sizeof *file);
-	file->name = convert_file_name(sheet->name, "parquet", name_taken, parquet);
+	file->name = convert_file_name(sheet->name, "parquet", &parquet->names);
 	file->sheet = sheet;
 	parquet->files = mem_grow(parquet->files, parquet->nfiles, &parquet->capacity,
 				  sizeof *parquet->files);
@@ -458,6 +449,7 @@ static void parquet_close(void *self)
 	if (parquet->pool)
 		pool_wait(parquet->pool);
 	pool_free(parquet->pool);
+	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct file *file = parquet->files[i];
 		for (size_t k = 0; k < file->count; k++)

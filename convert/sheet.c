@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 
-enum { FIRST_ROWS = 256, FIRST_PLACES = 256, TRY_TEXTS = 4096 };
+enum { FIRST_ROWS = 16, FIRST_PLACES = 16, TRY_TEXTS = 4096 };
 
 struct sheet *sheet_new(const char *name, size_t ncolumns)
 {

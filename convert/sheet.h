@@ -68,6 +68,7 @@ struct sheet {
 	uint64_t all_rows; /* also those that were taken out */
 	bool own;          /* not of an event class: state, losses, events */
 	bool rises;        /* column 0 never falls, nulls first */
+	size_t number;     /* the owner's: which of its sheets it is */
 	void *file;        /* the writer's */
 };
 

@@ -10,6 +10,7 @@
 #include "convert/tables.h"
 #include "convert/values_text.h"
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "engine/shape.h"
 
 #include <sqlite3.h>
@@ -25,6 +26,8 @@ struct sqlite {
 	struct tables *tables;
 	struct target **targets;
 	size_t count, capacity;
+	struct nameset names;      /* of tables */
+	struct nameset last_parts; /* ":switch" of "sched:switch", with how many tables have it */
 	struct buf text;
 };
 
@@ -47,33 +50,34 @@ static const char *type_name(const struct values *values)
 	return values->kind == CELL_FLOAT ? "REAL" : "INTEGER";
 }
 
-static bool name_taken(const struct sqlite *sqlite, const char *name)
+/* SQLite keeps names that begin so for itself. */
+static bool is_reserved(const char *name)
 {
-	for (size_t i = 0; i < sqlite->count; i++)
-		if (shape_same_name(sqlite->targets[i]->name, name))
-			return true;
-	return strncmp(name, "sqlite_", 7) == 0;
+	return sqlite3_strnicmp(name, "sqlite_", 7) == 0;
 }
 
-/* The names of the trace's own tables are theirs, whatever an event class is called. */
-static char *free_name(const struct sqlite *sqlite, const struct sheet *sheet)
+/*
+ * A name that no table has; it is taken. The names of the trace's own tables are theirs, whatever
+ * an event class is called.
+ */
+static char *take_name(struct sqlite *sqlite, const struct sheet *sheet)
 {
-	static const char *const kept[] = {"events", "state", "losses"};
-	bool own = sheet->own;
 	struct buf name = {0};
 
-	for (unsigned n = 1;; n++) {
-		bool taken;
-		buf_clear(&name);
-		buf_add_text(&name, sheet->name);
-		if (n > 1)
-			buf_printf(&name, "_%u", n);
-		taken = name_taken(sqlite, name.data);
-		for (size_t i = 0; i < sizeof kept / sizeof *kept && !own; i++)
-			taken |= shape_same_name(name.data, kept[i]);
-		if (!taken)
-			return name.data;
-	}
+	buf_printf(&name, "%s%s", is_reserved(sheet->name) ? "_" : "", sheet->name);
+	if (!sheet->own)
+		nameset_make_free(&sqlite->names, &name, 0, "_");
+	nameset_add(&sqlite->names, name.data, 2);
+	return name.data;
+}
+
+static void keep_own_names(struct sqlite *sqlite)
+{
+	static const char *const kept[] = {"events", "state", "losses"};
+
+	sqlite->names.folds = sqlite->last_parts.folds = true;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		nameset_add(&sqlite->names, kept[i], 2);
 }
 
 /* Of `state` the value has the type that it has; that Parquet has a column per type is not for us.
@@ -125,7 +129,7 @@ static struct target *target_of(struct sqlite *sqlite, struct sheet *sheet, stru
 	if (target)
 		return target;
 	target = mem_new(sizeof *target);
-	target->name = free_name(sqlite, sheet);
+	target->name = take_name(sqlite, sheet);
 	sqlite->targets = mem_grow(sqlite->targets, sqlite->count, &sqlite->capacity,
 				   sizeof *sqlite->targets);
 	sqlite->targets[sqlite->count++] = target;
@@ -215,6 +219,8 @@ static void sqlite_close(void *self)
 		mem_free(sqlite->targets[i]);
 	}
 	mem_free(sqlite->targets);
+	nameset_release(&sqlite->names);
+	nameset_release(&sqlite->last_parts);
 	sqlite3_close(sqlite->db);
 	tables_free(sqlite->tables);
 	out_drop(&sqlite->out);
@@ -236,6 +242,7 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 		mem_free(sqlite);
 		return NULL;
 	}
+	keep_own_names(sqlite);
 	sqlite->tables = tables_new(&tables);
 	bool ok = sqlite->out.temporary ||
 		  error_set(err, ERR_IO, "%s: a database must be a file", options->path);
@@ -272,17 +279,27 @@ static bool sqlite_interval(void *self, const struct interval *interval, struct 
 	return tables_interval(sqlite->tables, interval, err);
 }
 
+static void count_last_parts(struct sqlite *sqlite)
+{
+	for (size_t i = 0; i < sqlite->count; i++) {
+		const char *colon = strrchr(sqlite->targets[i]->name, ':');
+		uint32_t n;
+		if (colon && !nameset_add(&sqlite->last_parts, colon, 1) &&
+		    nameset_find(&sqlite->last_parts, colon, &n))
+			nameset_set(&sqlite->last_parts, colon, n + 1);
+	}
+}
+
 /* SQL has a table "sched:sched_switch" also by its bare name, where no other is called so. */
 static bool add_views(struct sqlite *sqlite, struct error *err)
 {
+	count_last_parts(sqlite);
 	for (size_t i = 0; i < sqlite->count; i++) {
 		const char *name = sqlite->targets[i]->name, *colon = strrchr(name, ':');
-		bool free = colon && colon != name && colon[1] && !name_taken(sqlite, colon + 1);
-		for (size_t k = 0; free && k < sqlite->count; k++) {
-			const char *other = strrchr(sqlite->targets[k]->name, ':');
-			free = k == i || !other || !shape_same_name(other, colon);
-		}
-		if (!free)
+		uint32_t n;
+		if (!colon || colon == name || !colon[1] || is_reserved(colon + 1) ||
+		    nameset_find(&sqlite->names, colon + 1, NULL) ||
+		    (nameset_find(&sqlite->last_parts, colon, &n) && n > 1))
 			continue;
 		buf_clear(&sqlite->text);
 		buf_add_text(&sqlite->text, "CREATE VIEW ");

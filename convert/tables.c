@@ -13,6 +13,8 @@
 enum {
 	ROWS_MAX = 1 << 20,
 	ROWS_CHECK = 1 << 10,   /* rows after which a table is measured again */
+	ALL_CHECK = 1 << 16,    /* rows of all tables after which all are: each may have few */
+	TABLES_FEW = 1 << 10,   /* so many are looked through for the largest one */
 	TEXT_CHECK = 1 << 20,   /* bytes of texts after which it is, too */
 	TABLE_BYTES = 16 << 20, /* of one table */
 	TABLES_BYTES = 48 << 20 /* of all */
@@ -37,6 +39,7 @@ struct tables {
 	size_t *sizes; /* as last measured */
 	size_t count, capacity, sizes_capacity;
 	size_t all, text; /* bytes that wait; of texts since the last look */
+	size_t rows;      /* since all tables were measured */
 	struct sheet *state, *losses, *events;
 	struct buf scratch;
 };
@@ -92,6 +95,7 @@ static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet)
 	tables->sizes = mem_grow(tables->sizes, tables->count, &tables->sizes_capacity,
 				 sizeof *tables->sizes);
 	tables->sizes[tables->count] = 0;
+	sheet->number = tables->count;
 	tables->items[tables->count++] = sheet;
 	return sheet;
 }
@@ -113,28 +117,51 @@ static bool write_sheet(struct tables *tables, size_t i, struct error *err)
 	return !sheet->rows || tables->options.write(tables->options.arg, sheet, err);
 }
 
+bool tables_flush(struct tables *tables, struct error *err)
+{
+	for (size_t i = 0; i < tables->count; i++)
+		if (!write_sheet(tables, i, err))
+			return false;
+	return true;
+}
+
+/* Of many tables all: the largest has little of what waits. */
 static bool write_largest(struct tables *tables, struct error *err)
 {
 	size_t largest = 0;
 
+	if (tables->count > TABLES_FEW)
+		return tables_flush(tables, err);
 	for (size_t i = 1; i < tables->count; i++)
 		if (tables->sizes[i] > tables->sizes[largest])
 			largest = i;
 	return write_sheet(tables, largest, err);
 }
 
+static void look_at(struct tables *tables, size_t i)
+{
+	tables->all -= tables->sizes[i];
+	tables->sizes[i] = sheet_bytes(tables->items[i]);
+	tables->all += tables->sizes[i];
+}
+
 static bool measure(struct tables *tables, const struct sheet *sheet, struct error *err)
 {
-	size_t i = 0;
+	size_t i = sheet->number;
 
-	while (tables->items[i] != sheet)
-		i++;
-	tables->all -= tables->sizes[i];
-	tables->sizes[i] = sheet_bytes(sheet);
-	tables->all += tables->sizes[i];
+	look_at(tables, i);
 	tables->text = 0;
 	if (tables->sizes[i] >= TABLE_BYTES || sheet->rows >= ROWS_MAX)
 		return write_sheet(tables, i, err);
+	return tables->all < TABLES_BYTES || write_largest(tables, err);
+}
+
+/* Of many tables with few rows each none is ever measured by its own. */
+static bool measure_all(struct tables *tables, struct error *err)
+{
+	tables->rows = 0;
+	for (size_t i = 0; i < tables->count; i++)
+		look_at(tables, i);
 	return tables->all < TABLES_BYTES || write_largest(tables, err);
 }
 
@@ -142,16 +169,10 @@ static inline bool row_done(struct tables *tables, const struct sheet *sheet, si
 			    struct error *err)
 {
 	tables->text += text;
+	if (++tables->rows >= ALL_CHECK + tables->count && !measure_all(tables, err))
+		return false;
 	return (sheet->rows % ROWS_CHECK && tables->text < TEXT_CHECK) ||
 	       measure(tables, sheet, err);
-}
-
-bool tables_flush(struct tables *tables, struct error *err)
-{
-	for (size_t i = 0; i < tables->count; i++)
-		if (!write_sheet(tables, i, err))
-			return false;
-	return true;
 }
 
 /* ---- events ---- */
@@ -187,7 +208,8 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 	struct class_puts *puts = &tables->classes[class->index];
 
 	if (!group->shape) {
-		group->shape = shape_new(tables->options.trace, &group->classes, false);
+		group->shape = shape_new(tables->options.trace, &group->classes, false,
+					 tables->arena);
 		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes));
 	}
 	puts->sheet = group->sheet;

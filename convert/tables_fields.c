@@ -153,7 +153,7 @@ void fields_puts(const struct shape *shape, const struct event_class *class,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
 {
 	const struct place *row =
-		shape->places + (shape->row[class->index] - 1) * (size_t)shape->nfields;
+		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
 	uint32_t at = COLUMNS_OWN;
 
 	out->items = arena_array(arena, sheet->ncolumns, sizeof *out->items);

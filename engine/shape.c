@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static char lower(char c)
@@ -280,6 +281,35 @@ static void add_scope(struct build *build, const struct class_group *group, enum
 	}
 }
 
+static int by_class(const void *a, const void *b)
+{
+	const struct shape_row *x = a, *y = b;
+
+	return x->class < y->class ? -1 : x->class > y->class;
+}
+
+static void add_rows(struct shape *shape, const struct class_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		uint32_t class = group->classes[i]->index;
+		if (shape->row)
+			shape->row[class] = (uint32_t)i + 1;
+		else
+			shape->sparse[i] = (struct shape_row){class, (uint32_t)i + 1};
+	}
+	if (!shape->row)
+		qsort(shape->sparse, group->count, sizeof *shape->sparse, by_class);
+}
+
+uint32_t shape_row_sparse(const struct shape *shape, uint32_t class)
+{
+	const struct shape_row wanted = {.class = class};
+	const struct shape_row *found = bsearch(&wanted, shape->sparse, shape->group->count,
+						sizeof wanted, by_class);
+
+	return found ? found->row : 0;
+}
+
 static void add_places(struct build *build, const struct class_group *group)
 {
 	struct shape *shape = build->shape;
@@ -287,8 +317,7 @@ static void add_places(struct build *build, const struct class_group *group)
 	shape->nfields = build->nknown;
 	shape->places =
 		arena_array(shape->arena, group->count * shape->nfields + 1, sizeof *shape->places);
-	for (size_t i = 0; i < group->count; i++)
-		shape->row[group->classes[i]->index] = (uint32_t)i + 1;
+	add_rows(shape, group);
 	for (size_t i = 0; i < build->nfound; i++) {
 		const struct found *found = &build->found[i];
 		shape->places[found->row * shape->nfields + found->field] = found->place;
@@ -308,7 +337,11 @@ static void add_fields(struct shape *shape, const struct class_group *group)
 	mem_free(build.found);
 }
 
-struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told)
+/* A row by class for each of many tables would be a square of them. */
+enum { DENSE_MOST = 4096 };
+
+struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
+			struct arena *arena)
 {
 	static const struct column own[] = {{COLUMN_TS, "ts", "INTEGER", false, true, 0},
 					    {COLUMN_STREAM, "stream", "TEXT", false, false, 0},
@@ -323,7 +356,9 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 	static const struct column path = {COLUMN_TRACE, "trace", "TEXT", true, false, 0};
 	struct shape *shape = mem_new(sizeof *shape);
 
-	shape->arena = arena_new();
+	shape->own_arena = !arena;
+	shape->arena = arena ? arena : arena_new();
+	shape->group = group;
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
 		struct column column = own[i];
 		column.hidden |= group && i >= COLUMN_NAME;
@@ -334,7 +369,12 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 		column_add(shape, &column);
 	}
 	if (group) {
-		shape->row = arena_array(shape->arena, trace->nclasses + 1, sizeof *shape->row);
+		if (trace->nclasses <= DENSE_MOST)
+			shape->row = arena_array(shape->arena, trace->nclasses + 1,
+						 sizeof *shape->row);
+		else
+			shape->sparse = arena_array(shape->arena, group->count + 1,
+						    sizeof *shape->sparse);
 		add_fields(shape, group);
 	}
 	return shape;
@@ -344,7 +384,8 @@ void shape_free(struct shape *shape)
 {
 	if (!shape)
 		return;
-	arena_free(shape->arena);
+	if (shape->own_arena)
+		arena_free(shape->arena);
 	mem_free(shape->columns);
 	mem_free(shape);
 }

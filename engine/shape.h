@@ -59,10 +59,15 @@ struct place {
 
 struct shape {
 	struct arena *arena;
+	bool own_arena;
 	struct column *columns;
 	size_t ncolumns, columns_capacity;
 	size_t nfields;
 	uint32_t *row;        /* by class: 1 + its row of places, 0: not of this table */
+	const struct class_group *group; /* NULL: all events. Borrowed */
+	struct shape_row {
+		uint32_t class, row;
+	} * sparse;           /* of many classes, instead of `row`; by rising class */
 	struct place *places; /* nfields a row */
 };
 
@@ -80,9 +85,20 @@ struct class_group {
 void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count);
 void class_groups_free(struct class_group *groups, size_t count);
 
-/* `group` NULL: the table `events`. `told`: with the hidden column `trace`. */
-struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told);
+/*
+ * `group` NULL: the table `events`, else borrowed. `told`: with the hidden column `trace`. `arena`
+ * has what the shape is made of; NULL: one of its own.
+ */
+struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
+			struct arena *arena);
 void shape_free(struct shape *shape); /* NULL is fine */
+
+uint32_t shape_row_sparse(const struct shape *shape, uint32_t class);
+/* 1 + the row of places of a class; 0: it is not of this table. Only with a group. */
+static inline uint32_t shape_row(const struct shape *shape, uint32_t class)
+{
+	return shape->row ? shape->row[class] : shape_row_sparse(shape, class);
+}
 
 /* The slot of a place in these fields; NULL: not there in this event. */
 static inline const struct slot *place_slot(const struct place *place, const struct fields *fields)

@@ -3,6 +3,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "engine/base/nearest.h"
 #include "engine/reader.h"
 
@@ -12,6 +13,14 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* Tables grow by doubling: the capacity is the next power of two of the count. */
+static void *room_for_one(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return mem_resize(array, count ? count * 2 : 1, size);
+}
+
 struct part *trace_add_part(struct trace *trace, const struct reader *reader, const char *path)
 {
 	struct part *part = arena_alloc(trace->arena, sizeof *part);
@@ -19,7 +28,8 @@ struct part *trace_add_part(struct trace *trace, const struct reader *reader, co
 	part->reader = reader;
 	part->path = arena_strdup(trace->arena, path);
 	part->version = part->host = "";
-	trace->parts = mem_resize(trace->parts, trace->nparts + 1, sizeof *trace->parts);
+	part->index = (uint32_t)trace->nparts;
+	trace->parts = room_for_one(trace->parts, trace->nparts, sizeof *trace->parts);
 	trace->parts[trace->nparts++] = part;
 	return part;
 }
@@ -36,28 +46,12 @@ void part_set_recording(struct trace *trace, struct part *part, enum recording r
 	part->ntasks = ntasks;
 }
 
-uint32_t part_index(const struct trace *trace, const struct part *part)
-{
-	for (uint32_t i = 0; i < trace->nparts; i++)
-		if (trace->parts[i] == part)
-			return i;
-	return UINT32_MAX;
-}
-
-/* Tables grow by doubling: the capacity is the next power of two of the count. */
-static void *room_for_one(void *array, size_t count, size_t size)
-{
-	if (count & (count - 1))
-		return array;
-	return mem_resize(array, count ? count * 2 : 1, size);
-}
-
 struct stream *trace_add_stream(struct trace *trace, const struct part *part, const char *name)
 {
 	struct stream *stream = arena_alloc(trace->arena, sizeof *stream);
 
 	stream->index = (uint32_t)trace->nstreams;
-	stream->part = part_index(trace, part);
+	stream->part = part->index;
 	stream->name = arena_strdup(trace->arena, name);
 	stream->section = "";
 	stream->cpu = stream->clock = -1;
@@ -71,7 +65,7 @@ struct event_class *trace_add_class(struct trace *trace, const struct part *part
 	struct event_class *class = arena_alloc(trace->arena, sizeof *class);
 
 	class->index = (uint32_t)trace->nclasses;
-	class->part = part_index(trace, part);
+	class->part = part->index;
 	class->name = arena_strdup(trace->arena, name);
 	class->loglevel = -1;
 	trace->classes =
@@ -82,7 +76,7 @@ struct event_class *trace_add_class(struct trace *trace, const struct part *part
 
 int32_t trace_add_clock(struct trace *trace, const struct clock *clock)
 {
-	trace->clocks = mem_resize(trace->clocks, trace->nclocks + 1, sizeof *trace->clocks);
+	trace->clocks = room_for_one(trace->clocks, trace->nclocks, sizeof *trace->clocks);
 	trace->clocks[trace->nclocks] = *clock;
 	return (int32_t)trace->nclocks++;
 }
@@ -248,17 +242,19 @@ static bool open_one(struct trace *trace, const struct trace_options *options, s
 /* Two merged traces may both have a "channel0_0": the later ones get their part in front. */
 static void make_names_unique(struct trace *trace)
 {
+	struct nameset names = {0};
+
 	if (trace->nparts < 2)
 		return;
-	for (size_t i = 1; i < trace->nstreams; i++) {
+	for (size_t i = 0; i < trace->nstreams; i++) {
 		struct stream *stream = trace->streams[i];
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(trace->streams[k]->name, stream->name)) {
-				stream->name = arena_printf(trace->arena, "%u:%s", stream->part,
-							    stream->name);
-				break;
-			}
+		if (nameset_add(&names, stream->name, (uint32_t)i))
+			continue;
+		stream->name =
+			arena_printf(trace->arena, "%u:%s", stream->part, stream->name);
+		nameset_add(&names, stream->name, (uint32_t)i);
 	}
+	nameset_release(&names);
 }
 
 bool trace_open(const struct trace_options *options, struct trace **out, struct error *err)

@@ -44,6 +44,7 @@ struct env_entry {
 enum recording { RECORDING_UNKNOWN, RECORDING_CPUS, RECORDING_TASKS };
 
 struct part {
+	uint32_t index; /* into trace->parts */
 	const struct reader *reader;
 	const char *path;    /* its folder or file */
 	const char *version; /* of the format: "1.8" */
@@ -169,7 +170,6 @@ int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 void trace_add_source(struct trace *trace, struct source *source);
 /* A file in spill_dir that a reader keeps, or would, for this trace; the path is copied. */
 void trace_add_copy(struct trace *trace, const char *path);
-uint32_t part_index(const struct trace *trace, const struct part *part);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);
 /* Texts of damage that was said, each ended by a zero: to be said again by who does not read it. */

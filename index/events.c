@@ -63,6 +63,8 @@ bool events_want(const struct events_options *options, const struct stream *stre
 {
 	const uint64_t *streams = options->streams;
 
+	if (options->only && options->only != stream)
+		return false;
 	if (streams && !(streams[stream->index / 64] >> stream->index % 64 & 1))
 		return false;
 	for (size_t i = 0; i < options->ncpus; i++)
@@ -71,11 +73,22 @@ bool events_want(const struct events_options *options, const struct stream *stre
 	return options->ncpus == 0;
 }
 
+/* The streams [*first, *end) are those that may be wanted. */
+static void range_of_streams(const struct events *events, size_t *first, size_t *end)
+{
+	const struct stream *only = events->options.only;
+
+	*first = only ? only->index : 0;
+	*end = only ? only->index + 1 : events->trace->nstreams;
+}
+
 static void add_cursors(struct events *events, bool has_time)
 {
 	const struct trace *trace = events->trace;
+	size_t first, end;
 
-	for (size_t i = 0; i < trace->nstreams; i++) {
+	range_of_streams(events, &first, &end);
+	for (size_t i = first; i < end; i++) {
 		const struct stream *stream = trace->streams[i];
 		if (stream->has_time == has_time && events_want(&events->options, stream))
 			events->cursors[events->ncursors++] =
@@ -88,8 +101,10 @@ static bool claimed_range(struct events *events, struct error *err)
 {
 	const struct trace *trace = events->trace;
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+	size_t begin_stream, end_stream;
 
-	for (size_t i = 0; i < trace->nstreams; i++) {
+	range_of_streams(events, &begin_stream, &end_stream);
+	for (size_t i = begin_stream; i < end_stream; i++) {
 		struct packet_info info;
 		struct table *table;
 		if (!events_want(&events->options, trace->streams[i]))
@@ -162,12 +177,12 @@ bool events_open(struct index *index, const struct events_options *options, stru
 	if (options->values)
 		events->setup.value_slots = slots_of_batch(events->trace->nstreams);
 	events->setup.scratch = batch_new(BATCH_MIN, events->setup.value_slots, options->classes);
-	events->cursors =
-		mem_new_array(events->trace->nstreams + 1, sizeof(struct stream_cursor *));
-	events->untimed_range = !any_timed(events->trace);
+	events->cursors = mem_new_array(options->only ? 1 : events->trace->nstreams + 1,
+					sizeof(struct stream_cursor *));
 	add_cursors(events, true);
 	events->ntimed = events->ncursors;
 	add_cursors(events, false);
+	events->untimed_range = events->ncursors > events->ntimed && !any_timed(events->trace);
 	events->setup.batch_limit = heads_of_batch(events->ncursors);
 	if (events->ncursors >= MERGE_MANY && !options->unordered)
 		events->setup.store =
@@ -178,6 +193,11 @@ bool events_open(struct index *index, const struct events_options *options, stru
 	}
 	*out = events;
 	return true;
+}
+
+uint64_t events_compared(const struct events *events)
+{
+	return events->setup.compared;
 }
 
 void events_close(struct events *events)

@@ -62,6 +62,7 @@ struct events_options {
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
 	bool keep;               /* they will be asked for again: kept.h */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
+	const struct stream *only; /* this stream alone, at a cost that others have no part in */
 	const int32_t *cpus;     /* CPUs that are wanted, NULL: all; borrowed */
 	size_t ncpus;
 	/*
@@ -86,6 +87,9 @@ struct events_options {
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;
 };
+
+/* How often heads of open packets of one stream were compared so far: the cost of overlaps. */
+uint64_t events_compared(const struct events *events);
 
 /* May a stream hold what is asked for? A CPU may be its packets' own. */
 bool events_want(const struct events_options *options, const struct stream *stream);

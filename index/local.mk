@@ -15,6 +15,6 @@ libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/los
 	%D%/packet_cache.c %D%/packet_cache.h \
 	%D%/packet_heads.c %D%/packet_heads.h %D%/lot.c %D%/lot.h \
 	%D%/read_ahead.c %D%/read_ahead.h \
-	%D%/keeper.c %D%/kept.c %D%/kept.h %D%/kept_internal.h %D%/range.c %D%/recorded.c %D%/recorded.h \
+	%D%/keeper.c %D%/kept.c %D%/kept.h %D%/kept_internal.h %D%/range.c %D%/record_map.c %D%/record_map.h %D%/recorded.c %D%/recorded.h \
 	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c \
 	%D%/sweep.c %D%/sweep.h %D%/sweep_internal.h %D%/sweep_packet.c %D%/sweep_records.c

@@ -69,7 +69,6 @@ static bool row_before(const struct losses *losses, const struct loss *a, const 
 	return less != losses->backward;
 }
 
-/* Rows wait in order, the next one last: few wait at a time. */
 static void put_row(struct losses *losses, const struct loss *add)
 {
 	struct loss row = *add;
@@ -79,8 +78,8 @@ static void put_row(struct losses *losses, const struct loss *add)
 	losses->rows =
 		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
 	size_t i = losses->nrows++;
-	for (; i > 0 && row_before(losses, &losses->rows[i - 1], &row); i--)
-		losses->rows[i] = losses->rows[i - 1];
+	for (; i > 0 && row_before(losses, &row, &losses->rows[(i - 1) / 2]); i = (i - 1) / 2)
+		losses->rows[i] = losses->rows[(i - 1) / 2];
 	losses->rows[i] = row;
 }
 
@@ -538,12 +537,22 @@ bool losses_read(struct losses *losses, nstime horizon, struct error *err)
 
 const struct loss *losses_head(const struct losses *losses)
 {
-	return losses->nrows ? &losses->rows[losses->nrows - 1] : NULL;
+	return losses->nrows ? losses->rows : NULL;
 }
 
 void losses_drop(struct losses *losses)
 {
-	losses->nrows--;
+	const struct loss *last = &losses->rows[--losses->nrows];
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < losses->nrows; i = child) {
+		child += child + 1 < losses->nrows &&
+			 row_before(losses, &losses->rows[child + 1], &losses->rows[child]);
+		if (!row_before(losses, &losses->rows[child], last))
+			break;
+		losses->rows[i] = losses->rows[child];
+	}
+	losses->rows[i] = *last;
 }
 
 nstime losses_reached(const struct losses *losses)

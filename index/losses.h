@@ -35,7 +35,7 @@ struct losses {
 	nstime reached;       /* all rows before it (backward: after it) were read, */
 	nstime counted;       /* those of the counters, */
 	nstime verified;      /* and those that are inferred */
-	struct loss *rows;    /* the next row is the last */
+	struct loss *rows;    /* a heap: the next row is the first */
 	size_t nrows, capacity;
 	uint64_t *wide; /* backward: records whose rows were read at once; rising */
 	size_t nwide;
@@ -47,7 +47,7 @@ void losses_release(struct losses *losses);
 bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err);
 /* Reads the records whose rows may come before (backward: after) `horizon`, or at it. */
 bool losses_read(struct losses *losses, nstime horizon, struct error *err);
-/* The next row read so far, NULL: none; losses_drop() goes on. */
+/* The next row read so far, NULL: none; losses_drop() goes on. Borrowed until the next call. */
 const struct loss *losses_head(const struct losses *losses);
 void losses_drop(struct losses *losses);
 /* Does a stream lack events around a moment? The same holds from `from` on, before `until`. */

@@ -2,6 +2,8 @@
 #include "engine/base/mem.h"
 #include "index/events.h"
 
+#include <stdlib.h>
+
 /*
  * The end that records tell exactly. *exact false: some record near the end is only a bound, and
  * its stream must be decoded there.
@@ -70,15 +72,13 @@ static void note_end(struct ends *ends, nstime time)
 static bool decode_end(struct index *index, const struct stream *stream, struct ends *ends,
 		       struct error *err)
 {
-	uint64_t *only = mem_new_array(index_trace(index)->nstreams / 64 + 1, sizeof *only);
 	struct events_options options = {.begin = NSTIME_MIN + 1,
 					 .end = NSTIME_MAX,
 					 .backward = ends->backward,
-					 .streams = only};
+					 .only = stream};
 	struct events *events;
 	struct event event;
 
-	only[stream->index / 64] = UINT64_C(1) << stream->index % 64;
 	if (ends->found && ends->backward)
 		options.begin = ends->time < NSTIME_MAX ? ends->time + 1 : NSTIME_MAX;
 	else if (ends->found)
@@ -91,20 +91,22 @@ static bool decode_end(struct index *index, const struct stream *stream, struct 
 		good = step != STEP_ERROR;
 		events_close(events);
 	}
-	mem_free(only);
 	return good;
 }
 
-/* Outermost first, so that of most streams the rest only shows that it begins further in. */
-static void add_unsure(struct ends *ends, struct unsure add)
+static int by_listed(const void *a, const void *b)
 {
-	size_t i = ends->nunsure++;
+	const struct unsure *x = a, *y = b;
 
-	for (; i > 0 && (ends->backward ? ends->unsure[i - 1].listed < add.listed
-					: ends->unsure[i - 1].listed > add.listed);
-	     i--)
-		ends->unsure[i] = ends->unsure[i - 1];
-	ends->unsure[i] = add;
+	if (x->listed != y->listed)
+		return x->listed < y->listed ? -1 : 1;
+	return x->stream->index < y->stream->index ? -1 : 1;
+}
+
+/* Outermost first, so that of most streams the rest only shows that it begins further in. */
+static const struct unsure *unsure_at(const struct ends *ends, size_t i)
+{
+	return &ends->unsure[ends->backward ? ends->nunsure - 1 - i : i];
 }
 
 static bool find_end(struct index *index, bool has_time, bool backward, nstime *time,
@@ -126,12 +128,13 @@ static bool find_end(struct index *index, bool has_time, bool backward, nstime *
 		       (backward ? stream_last(table, &end, &exact, err)
 				 : stream_first(table, &end, &exact, err));
 		if (!exact)
-			add_unsure(&ends, (struct unsure){end, trace->streams[i]});
+			ends.unsure[ends.nunsure++] = (struct unsure){end, trace->streams[i]};
 		else if (end != none)
 			note_end(&ends, end);
 	}
+	qsort(ends.unsure, ends.nunsure, sizeof *ends.unsure, by_listed);
 	for (size_t i = 0; good && i < ends.nunsure; i++)
-		good = decode_end(index, ends.unsure[i].stream, &ends, err);
+		good = decode_end(index, unsure_at(&ends, i)->stream, &ends, err);
 	*time = ends.time;
 	mem_free(ends.unsure);
 	return good;

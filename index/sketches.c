@@ -33,6 +33,8 @@ struct region {
 	uint32_t source;
 	uint64_t number;
 	struct buf bytes; /* a checksum, which is right when they are stored; the sketches */
+	uint32_t *places; /* where in `bytes` each begins, by the hash of its packet; 0: free */
+	size_t count, nplaces; /* nplaces: a power of two, or 0 */
 	bool changed;
 };
 
@@ -44,6 +46,7 @@ struct sketches {
 	struct region *buckets[BUCKETS];
 	size_t held;    /* bytes */
 	uint64_t fresh; /* sketches not stored yet */
+	uint64_t looks; /* sketches that were looked at for a packet's own */
 	bool full;      /* nothing more is taken */
 };
 
@@ -58,16 +61,23 @@ static void take_fields(struct sketch_fields *out, const struct trace *trace,
 	out->items = mem_new_array(count + 1, sizeof *out->items);
 	out->number = mem_new_array(trace->nclasses + 1, sizeof *out->number);
 	out->first = mem_new_array(trace->nclasses + 2, sizeof *out->first);
+	for (size_t i = 0; i < count; i++)
+		out->number[fields[i].class_index]++;
 	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		uint32_t of_class = out->number[c];
+		if (!of_class)
+			continue;
 		out->first[out->nkeyed] = (uint32_t)n;
-		for (size_t i = 0; i < count; i++)
-			if (fields[i].class_index == c)
-				out->items[n++] = fields[i];
-		if (n > out->first[out->nkeyed])
-			out->number[c] = ++out->nkeyed;
+		out->number[c] = ++out->nkeyed;
+		n += of_class;
 	}
 	out->first[out->nkeyed] = (uint32_t)n;
 	out->count = n;
+	uint32_t *next = mem_new_array(out->nkeyed + 1, sizeof *next);
+	memcpy(next, out->first, out->nkeyed * sizeof *next);
+	for (size_t i = 0; i < count; i++)
+		out->items[next[out->number[fields[i].class_index] - 1]++] = fields[i];
+	mem_free(next);
 }
 
 static void digest_classes(XXH3_state_t *state, const struct trace *trace)
@@ -150,15 +160,59 @@ static const struct sketch_head *sketch_at(const struct buf *bytes, size_t *at)
 	return head;
 }
 
-static const struct sketch_head *find_sketch(const struct region *region,
-					     const struct sketch_of *packet)
+static size_t hash_of(uint64_t off, uint64_t len)
+{
+	uint64_t hash = (off ^ len << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(hash ^ hash >> 32);
+}
+
+static void add_place(struct region *region, const struct sketch_head *head)
+{
+	size_t mask = region->nplaces - 1, at = hash_of(head->off, head->len) & mask;
+
+	while (region->places[at])
+		at = (at + 1) & mask;
+	region->places[at] = (uint32_t)((const char *)head - region->bytes.data);
+}
+
+/* Finds what stands behind `from`, as far as it is whole, and makes room for that many again. */
+static void add_places(struct region *region, size_t from)
 {
 	const struct sketch_head *head;
+	size_t added = 0, at = from;
 
-	for (size_t at = CHECKSUM; at < region->bytes.len;) {
-		head = sketch_at(&region->bytes, &at);
-		if (!head || (head->off == packet->off && head->len == packet->len &&
-			      head->least <= head->greatest))
+	while (at < region->bytes.len && sketch_at(&region->bytes, &at))
+		added++;
+	region->count += added;
+	if (region->count * 2 >= region->nplaces) {
+		size_t nplaces = region->nplaces ? region->nplaces : 16;
+		while (region->count * 2 >= nplaces)
+			nplaces *= 2;
+		mem_free(region->places);
+		region->places = mem_new_array(nplaces, sizeof *region->places);
+		region->nplaces = nplaces;
+		from = CHECKSUM;
+	}
+	for (at = from; at < region->bytes.len && (head = sketch_at(&region->bytes, &at));)
+		add_place(region, head);
+}
+
+static const struct sketch_head *find_sketch(struct sketches *sketches,
+					     const struct region *region,
+					     const struct sketch_of *packet)
+{
+	size_t mask = region->nplaces - 1;
+
+	if (!region->nplaces)
+		return NULL;
+	for (size_t at = hash_of(packet->off, packet->len) & mask; region->places[at];
+	     at = (at + 1) & mask) {
+		const struct sketch_head *head =
+			(const void *)(region->bytes.data + region->places[at]);
+		sketches->looks++;
+		if (head->off == packet->off && head->len == packet->len &&
+		    head->least <= head->greatest)
 			return head;
 	}
 	return NULL;
@@ -183,8 +237,9 @@ static void load(struct sketches *sketches, struct region *region)
 		return;
 	if (size > CHECKSUM)
 		memcpy(&sum, value, sizeof sum);
-	if (size > CHECKSUM && sum == checksum(value, size))
+	if (size > CHECKSUM && size <= HELD_MAX && sum == checksum(value, size))
 		buf_add(&region->bytes, (const uint8_t *)value + CHECKSUM, size - CHECKSUM);
+	add_places(region, CHECKSUM);
 	sketches->held += region->bytes.len;
 	mem_free(value);
 }
@@ -205,6 +260,7 @@ static void forget_regions(struct sketches *sketches)
 			}
 			*at = region->next;
 			buf_release(&region->bytes);
+			mem_free(region->places);
 			mem_free(region);
 		}
 }
@@ -311,6 +367,7 @@ void sketches_free(struct sketches *sketches)
 		for (struct region *region = sketches->buckets[i], *next; region; region = next) {
 			next = region->next;
 			buf_release(&region->bytes);
+			mem_free(region->places);
 			mem_free(region);
 		}
 	mem_free(sketches->fields.items);
@@ -342,7 +399,7 @@ static enum sketched ask(struct sketches *sketches, const struct sketch_of *pack
 	enum sketched sketched = SKETCHED_NOT;
 
 	pthread_mutex_lock(&sketches->lock);
-	head = find_sketch(region_of(sketches, packet), packet);
+	head = find_sketch(sketches, region_of(sketches, packet), packet);
 	if (head) {
 		*range = (struct packet_range){head->least, head->greatest};
 		sketched = sketch_may(head, (const uint64_t *)(head + 1), wanted,
@@ -387,6 +444,11 @@ struct sketches *index_sketches(struct index *index)
 	return sketches;
 }
 
+uint64_t sketches_looks(const struct sketches *sketches)
+{
+	return sketches->looks;
+}
+
 /* For who makes them */
 
 const struct sketch_fields *sketches_fields(const struct sketches *sketches)
@@ -404,7 +466,7 @@ bool sketches_lack(struct sketches *sketches, const struct sketch_of *packet)
 	bool lack;
 
 	pthread_mutex_lock(&sketches->lock);
-	lack = !sketches->full && !find_sketch(region_of(sketches, packet), packet);
+	lack = !sketches->full && !find_sketch(sketches, region_of(sketches, packet), packet);
 	pthread_mutex_unlock(&sketches->lock);
 	return lack;
 }
@@ -414,8 +476,11 @@ void sketches_add(struct sketches *sketches, const struct sketch_of *packet,
 {
 	pthread_mutex_lock(&sketches->lock);
 	struct region *region = region_of(sketches, packet);
-	if (!find_sketch(region, packet)) { /* another thread may have been faster */
+	bool room = region->bytes.len + bytes->len <= HELD_MAX;
+	if (room && !find_sketch(sketches, region, packet)) { /* another thread may have been faster */
+		size_t at = region->bytes.len;
 		buf_add(&region->bytes, bytes->data, bytes->len);
+		add_places(region, at);
 		region->changed = true;
 		sketches->held += bytes->len;
 		sketches->fresh++;

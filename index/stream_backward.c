@@ -149,10 +149,10 @@ static bool walk_to_head(struct stream_cursor *cursor, struct error *err)
 
 static const struct open_packet *find_open(const struct stream_cursor *cursor, uint64_t record)
 {
-	for (size_t i = cursor->nopen; i-- > 0;)
-		if (cursor->open[i]->record == record)
-			return cursor->open[i];
-	return NULL;
+	uintptr_t open;
+
+	return record_map_get(&cursor->open_at, record, &open) ? (const struct open_packet *)open
+							       : NULL;
 }
 
 /*

@@ -79,6 +79,8 @@ void stream_cursor_free(struct stream_cursor *cursor)
 	mem_free(cursor->open);
 	mem_free(cursor->idle);
 	mem_free(cursor->pending);
+	record_map_release(&cursor->pending_at);
+	record_map_release(&cursor->open_at);
 	mem_free(cursor->wide);
 	mem_free(cursor->told);
 	mem_free(cursor);
@@ -142,6 +144,12 @@ static bool pending_before(const struct stream_cursor *cursor, const struct pend
 	return cursor->view.backward ? a->key > b->key : a->key < b->key;
 }
 
+static void pending_set(struct stream_cursor *cursor, size_t i, const struct pending *pending)
+{
+	cursor->pending[i] = *pending;
+	record_map_put(&cursor->pending_at, pending->record, i);
+}
+
 void pending_push(struct stream_cursor *cursor, struct pending pending)
 {
 	cursor->pending = mem_grow(cursor->pending, cursor->npending, &cursor->pending_capacity,
@@ -151,20 +159,21 @@ void pending_push(struct stream_cursor *cursor, struct pending pending)
 		struct pending *parent = &cursor->pending[(i - 1) / 2];
 		if (!pending_before(cursor, &pending, parent))
 			break;
-		cursor->pending[i] = *parent;
+		pending_set(cursor, i, parent);
 	}
-	cursor->pending[i] = pending;
+	pending_set(cursor, i, &pending);
 }
 
 static void pending_remove(struct stream_cursor *cursor, size_t i)
 {
 	struct pending last = cursor->pending[--cursor->npending];
 
+	record_map_remove(&cursor->pending_at, cursor->pending[i].record);
 	if (i == cursor->npending)
 		return;
 	for (; i > 0 && pending_before(cursor, &last, &cursor->pending[(i - 1) / 2]);
 	     i = (i - 1) / 2)
-		cursor->pending[i] = cursor->pending[(i - 1) / 2];
+		pending_set(cursor, i, &cursor->pending[(i - 1) / 2]);
 	for (;;) {
 		size_t child = 2 * i + 1;
 		if (child >= cursor->npending)
@@ -174,10 +183,10 @@ static void pending_remove(struct stream_cursor *cursor, size_t i)
 			child++;
 		if (!pending_before(cursor, &cursor->pending[child], &last))
 			break;
-		cursor->pending[i] = cursor->pending[child];
+		pending_set(cursor, i, &cursor->pending[child]);
 		i = child;
 	}
-	cursor->pending[i] = last;
+	pending_set(cursor, i, &last);
 }
 
 struct pending pending_pop(struct stream_cursor *cursor)
@@ -190,17 +199,16 @@ struct pending pending_pop(struct stream_cursor *cursor)
 
 bool pending_take(struct stream_cursor *cursor, uint64_t record, struct pending *out)
 {
-	for (size_t i = 0; i < cursor->npending; i++) {
-		if (cursor->pending[i].record != record)
-			continue;
-		*out = cursor->pending[i];
-		pending_remove(cursor, i);
-		return true;
-	}
-	return false;
+	uintptr_t place;
+
+	if (!record_map_get(&cursor->pending_at, record, &place))
+		return false;
+	*out = cursor->pending[place];
+	pending_remove(cursor, place);
+	return true;
 }
 
-/* Open packets: an array in order, the next to come last */
+/* Open packets: a heap, the next to come first */
 
 /* True when `a` comes out before `b`: (time, source, offset), backward the reverse. */
 static bool packet_before(const struct open_packet *a, const struct open_packet *b)
@@ -215,16 +223,57 @@ static bool packet_before(const struct open_packet *a, const struct open_packet 
 	return less != a->view->backward;
 }
 
+static bool comes_before(struct stream_cursor *cursor, size_t i, const struct open_packet *packet)
+{
+	cursor->setup->compared++;
+	return packet_before(cursor->open[i], packet);
+}
+
 static void place(struct stream_cursor *cursor, struct open_packet *packet)
 {
-	size_t i = cursor->nopen;
+	size_t i = cursor->nopen++;
 
-	cursor->open = mem_grow(cursor->open, cursor->nopen, &cursor->open_capacity,
+	cursor->open = mem_grow(cursor->open, i, &cursor->open_capacity,
 				sizeof(struct open_packet *));
-	for (; i > 0 && packet_before(cursor->open[i - 1], packet); i--)
-		cursor->open[i] = cursor->open[i - 1];
+	for (; i > 0 && !comes_before(cursor, (i - 1) / 2, packet); i = (i - 1) / 2)
+		cursor->open[i] = cursor->open[(i - 1) / 2];
 	cursor->open[i] = packet;
-	cursor->nopen++;
+	if (cursor->view.backward)
+		record_map_put(&cursor->open_at, packet->record, (uintptr_t)packet);
+}
+
+/* The first place is free for `packet`, or for one that comes before it. */
+static void sink(struct stream_cursor *cursor, struct open_packet *packet)
+{
+	size_t i = 0, child;
+
+	for (; (child = 2 * i + 1) < cursor->nopen; i = child) {
+		child += child + 1 < cursor->nopen &&
+			 !comes_before(cursor, child, cursor->open[child + 1]);
+		if (!comes_before(cursor, child, packet))
+			break;
+		cursor->open[i] = cursor->open[child];
+	}
+	cursor->open[i] = packet;
+}
+
+/* The first leaves. */
+static void drop_top(struct stream_cursor *cursor)
+{
+	struct open_packet *last = cursor->open[--cursor->nopen];
+
+	if (cursor->view.backward)
+		record_map_remove(&cursor->open_at, cursor->open[0]->record);
+	if (cursor->nopen)
+		sink(cursor, last);
+}
+
+/* NULL: one is open at most. */
+static const struct open_packet *second(struct stream_cursor *cursor)
+{
+	if (cursor->nopen < 2)
+		return NULL;
+	return cursor->open[1 + (cursor->nopen > 2 && !comes_before(cursor, 1, cursor->open[2]))];
 }
 
 static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
@@ -307,15 +356,12 @@ static void put_in_order(struct stream_cursor *cursor)
 		if (!was_whole)
 			tell_table(cursor, top);
 		if (!more) {
-			cursor->nopen--;
+			drop_top(cursor);
 			put_idle(cursor, top);
 			return;
 		}
 	}
-	if (cursor->nopen > 1 && packet_before(cursor->open[cursor->nopen - 2], top)) {
-		cursor->nopen--;
-		place(cursor, top);
-	}
+	sink(cursor, top);
 }
 
 /* Range and head */
@@ -336,6 +382,7 @@ static void close_all(struct stream_cursor *cursor)
 		open_packet_leave(packet);
 		put_idle(cursor, packet);
 	}
+	record_map_clear(&cursor->open_at);
 }
 
 /* The table that is best now; its numbers have nothing to do with those of an older one. */
@@ -365,6 +412,7 @@ static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, s
 	cursor->view.begin = begin;
 	cursor->view.end = end;
 	cursor->npending = 0;
+	record_map_clear(&cursor->pending_at);
 	cursor->next = cursor->bracket = 0;
 	cursor->guard = cursor->left = (struct guard){0};
 	cursor->loss_next = cursor->ahead = false;
@@ -445,16 +493,15 @@ static struct place place_of_loss(const struct loss *loss)
 /* The second of the open packets ends the top's run. */
 static void limit_by_second(struct stream_cursor *cursor)
 {
-	const struct open_packet *top = stream_top(cursor), *second;
+	const struct open_packet *top = stream_top(cursor), *next = second(cursor);
 
-	if (cursor->nopen < 2)
+	if (!next)
 		return;
-	second = cursor->open[cursor->nopen - 2];
-	const struct packet *p = &top->info.rec, *q = &second->info.rec;
+	const struct packet *p = &top->info.rec, *q = &next->info.rec;
 	bool first = p->source != q->source ? p->source < q->source
 		     : p->off != q->off     ? p->off < q->off
-					    : top->record < second->record;
-	nstime time = open_packet_time(second);
+					    : top->record < next->record;
+	nstime time = open_packet_time(next);
 	if (!cursor->view.backward) {
 		if (!first && time > NSTIME_MIN)
 			time--;
@@ -666,14 +713,14 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 		return;
 	if (left == 4) {
 		__builtin_prefetch(cursor->table);
-		__builtin_prefetch(&cursor->open[cursor->nopen - 1]);
+		__builtin_prefetch(cursor->open);
 		return;
 	}
 	top = stream_top(cursor);
 	if (left == 3) {
 		ask_for_bytes(top, sizeof *top);
 		if (cursor->nopen > 1)
-			ask_for_bytes(cursor->open[cursor->nopen - 2], sizeof *top);
+			ask_for_bytes(cursor->open[1], sizeof *top);
 	} else if (left == 2) {
 		ask_for_bytes(top->known, sizeof *top->known);
 		ask_for_bytes(top->decoder, DECODER);

@@ -24,6 +24,7 @@ struct stream_setup {
 	/* Called before a packet is opened; false: interrupted. */
 	bool (*boundary)(void *arg, nstime at, struct error *err);
 	void *arg;
+	uint64_t compared; /* open packets with one another: the cost of what overlaps */
 };
 
 struct stream_cursor;

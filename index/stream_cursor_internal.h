@@ -2,6 +2,7 @@
 #ifndef INDEX_STREAM_CURSOR_INTERNAL_H
 #define INDEX_STREAM_CURSOR_INTERNAL_H
 
+#include "index/record_map.h"
 #include "index/stream_cursor.h"
 
 /* A record that is known to the cursor and not opened yet. */
@@ -39,7 +40,7 @@ struct stream_cursor {
 	struct packet_view view;
 	uint64_t count;
 
-	/* The next to come is the last of these. */
+	/* A heap: the next to come is the first of these. */
 	struct open_packet **open;
 	size_t nopen, open_capacity;
 	struct open_packet **idle;
@@ -49,6 +50,9 @@ struct stream_cursor {
 	uint64_t next;
 	struct pending *pending; /* a heap; the next to open is the first */
 	size_t npending, pending_capacity;
+	/* Some are asked for by the number of their record: */
+	struct record_map pending_at; /* places in `pending` */
+	struct record_map open_at;    /* backward: open packets */
 	uint64_t *wide; /* all wide records, rising: the walk over the rest skips them */
 	size_t nwide;
 	struct guard guard;
@@ -83,7 +87,7 @@ bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *o
 
 static inline struct open_packet *stream_top(const struct stream_cursor *cursor)
 {
-	return cursor->nopen ? cursor->open[cursor->nopen - 1] : NULL;
+	return cursor->nopen ? cursor->open[0] : NULL;
 }
 
 void pending_push(struct stream_cursor *cursor, struct pending pending);

@@ -33,28 +33,46 @@ static void add_writer(struct buf *from, size_t *writers, const char *name)
 	buf_add_text(from, name);
 }
 
-/* The classes with a line that gives attributes of the shape a value. */
-static size_t writers_of(const struct trace *trace, const struct program *program, uint32_t shape,
-			 struct buf *from)
-{
-	const struct attrs *attrs = program_attrs(program);
-	size_t writers = 0;
+/* An event class that has lines on the first stream of its part. */
+struct lined {
+	const struct event_class *class;
+	const struct class_program *lines;
+};
 
+static size_t find_lined(const struct trace *trace, const struct program *program,
+			 struct lined *out)
+{
+	const struct stream **first = mem_new_array(trace->nparts + 1, sizeof(struct stream *));
+	size_t n = 0;
+
+	for (size_t s = trace->nstreams; s-- > 0;)
+		first[trace->streams[s]->part] = trace->streams[s];
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct event_class *class = trace->classes[c];
-		const struct stream *stream = NULL;
-		for (size_t s = 0; s < trace->nstreams && !stream; s++)
-			if (trace->streams[s]->part == class->part)
-				stream = trace->streams[s];
-		if (!stream)
-			continue;
-		const struct class_program *lines = program_class(program, stream, class);
+		const struct stream *stream = first[class->part];
+		const struct class_program *lines =
+			stream ? program_class(program, stream, class) : NULL;
+		if (lines && lines->nevent)
+			out[n++] = (struct lined){class, lines};
+	}
+	mem_free(first);
+	return n;
+}
+
+/* The classes with a line that gives attributes of the shape a value. */
+static size_t writers_of(const struct lined *all, size_t count, const struct attrs *attrs,
+			 uint32_t shape, struct buf *from)
+{
+	size_t writers = 0;
+
+	for (size_t c = 0; c < count; c++) {
+		const struct class_program *lines = all[c].lines;
 		for (uint32_t i = 0; i < lines->nevent; i++) {
 			const struct line *line = &lines->event[i];
 			if (line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN ||
 			    line->flags & LINE_FAILS || !line_may_write(line, attrs, shape))
 				continue;
-			add_writer(from, &writers, class->name);
+			add_writer(from, &writers, all[c].class->name);
 			break;
 		}
 	}
@@ -75,11 +93,13 @@ static void find_shapes(struct session *session, const struct program *program,
 			struct capabilities *out)
 {
 	const struct attrs *attrs = program_attrs(program);
+	struct lined *lined = mem_new_array(session->trace->nclasses + 1, sizeof *lined);
+	size_t nlined = find_lined(session->trace, program, lined);
 
 	for (uint32_t shape = 0; shape < shape_count(attrs); shape++) {
 		struct buf path = {0}, from = {0};
 		if (program_writes_shape(program, shape) &&
-		    writers_of(session->trace, program, shape, &from)) {
+		    writers_of(lined, nlined, attrs, shape, &from)) {
 			shape_add_text(attrs, shape, &path);
 			struct capability *item =
 				add(out, arena_strdup(session->arena, buf_text(&path)));
@@ -89,6 +109,7 @@ static void find_shapes(struct session *session, const struct program *program,
 		buf_release(&path);
 		buf_release(&from);
 	}
+	mem_free(lined);
 }
 
 static bool has(const struct capabilities *all, const char *path)

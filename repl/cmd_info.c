@@ -6,6 +6,7 @@
  * them.
  */
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "index/losses.h"
 #include "index/recorded.h"
 #include "repl/capabilities.h"
@@ -35,14 +36,14 @@ struct info {
 
 /* Gathering ----------------------------------------------------------------------------------- */
 
-static bool edge(struct info *info, const struct stream *stream, uint64_t *bits, bool backward,
-		 nstime *out, struct error *err)
+static bool edge(struct info *info, const struct stream *stream, bool backward, nstime *out,
+		 struct error *err)
 {
 	/* records without a time, which come before all others, do not count */
 	struct events_options open = {.begin = NSTIME_MIN + 1,
 				      .end = NSTIME_MAX,
 				      .backward = backward,
-				      .streams = bits,
+				      .only = stream,
 				      .progress = session_progress_time,
 				      .progress_arg = info->session};
 	struct events *events;
@@ -113,17 +114,15 @@ static bool widen(const struct info *info, const struct stream *stream, struct s
 	return true;
 }
 
-static bool gather_stream(struct info *info, size_t i, uint64_t *bits, struct error *err)
+static bool gather_stream(struct info *info, size_t i, struct error *err)
 {
 	const struct stream *stream = info->trace->streams[i];
 	struct stream_info *out = &info->streams[i];
 	struct table *table;
 
-	memset(bits, 0, (info->trace->nstreams / 64 + 1) * sizeof *bits);
-	bits[i / 64] = UINT64_C(1) << i % 64;
-	if (!edge(info, stream, bits, false, &out->begin, err) ||
-	    !edge(info, stream, bits, true, &out->end, err) || !widen(info, stream, out, err) ||
-	    !index_table(info->index, stream, &table, err))
+	if (!edge(info, stream, false, &out->begin, err) ||
+	    !edge(info, stream, true, &out->end, err) ||
+	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
 		return false;
 	out->packets = table_count(table);
 	out->bytes = stream->bytes;
@@ -158,7 +157,6 @@ static bool gather_contradictions(struct info *info, struct error *err)
 
 static bool gather(struct info *info, struct error *err)
 {
-	uint64_t *bits = mem_new_array(info->trace->nstreams / 64 + 1, sizeof *bits);
 	uint64_t sum = 0;
 	bool ok = true;
 
@@ -169,8 +167,7 @@ static bool gather(struct info *info, struct error *err)
 	info->begin = info->end = NSTIME_MIN;
 	info->streams = mem_new_array(info->trace->nstreams + 1, sizeof *info->streams);
 	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
-		ok = gather_stream(info, i, bits, err);
-	mem_free(bits);
+		ok = gather_stream(info, i, err);
 	return ok;
 }
 
@@ -217,30 +214,17 @@ static void json_clocks(const struct trace *trace, struct sink *out)
 	sink_char(out, ']');
 }
 
-/* Of several parts the first that has the name counts; others are those of their parts. */
-static bool env_said(const struct trace *trace, size_t part, size_t entry)
-{
-	const char *name = trace->parts[part]->env[entry].name;
-
-	for (size_t p = 0; p <= part; p++)
-		for (size_t e = 0; e < trace->parts[p]->nenv; e++) {
-			if (p == part && e == entry)
-				return false;
-			if (strcmp(trace->parts[p]->env[e].name, name) == 0)
-				return true;
-		}
-	return false;
-}
-
+/* Of several parts the first that has a name counts; others are those of their parts. */
 static void json_env(const struct trace *trace, struct sink *out)
 {
+	struct nameset said = {0};
 	bool more = false;
 
 	sink_text(out, ",\"env\":{");
 	for (size_t p = 0; p < trace->nparts; p++)
 		for (size_t e = 0; e < trace->parts[p]->nenv; e++) {
 			const struct env_entry *entry = &trace->parts[p]->env[e];
-			if (env_said(trace, p, e))
+			if (!nameset_add(&said, entry->name, 0))
 				continue;
 			sink_text(out, more ? "," : "");
 			json_text(out, entry->name);
@@ -252,6 +236,7 @@ static void json_env(const struct trace *trace, struct sink *out)
 			more = true;
 		}
 	sink_char(out, '}');
+	nameset_release(&said);
 }
 
 /* The part that is of tasks, else the first that says what it is of; NULL: none does. */

@@ -4,6 +4,7 @@
  *     0 answered · 1 could not · 2 the command line is wrong · 3 answered, part was damaged ·
  *     130 interrupted
  */
+#include "engine/base/files.h"
 #include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/prompt.h"
@@ -120,6 +121,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	signals_install();
+	files_raise_limit();
 	if (!options_parse(script ? argc : argc - 1, script ? script : argv + 1, false, &options,
 			   &err)) {
 		options_release(&options);

@@ -127,9 +127,11 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 		 struct error *err)
 {
 	sqlite3_stmt *stmt;
-	int code = sqlite3_prepare_v2(sql->db, text, -1, &stmt, rest);
+	int code = sql_extension_names(sql->db, sql->context, text);
 
 	*out = NULL;
+	if (code == SQLITE_OK)
+		code = sqlite3_prepare_v2(sql->db, text, -1, &stmt, rest);
 	if (code != SQLITE_OK)
 		return fail_of(sql, code, text, err);
 	if (!stmt)

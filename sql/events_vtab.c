@@ -116,7 +116,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 		sql_table_end(&events->table);
 		return SQLITE_ERROR;
 	}
-	events->shape = shape_new(host ? host->trace : NULL, group, !host);
+	events->shape = shape_new(host ? host->trace : NULL, group, !host, NULL);
 	events_declare(events->shape, &text);
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
@@ -206,7 +206,7 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 	for (uint32_t i = run->first; i < end;) {
 		uint32_t class = classes[i], from = n;
 		const struct source *filters =
-			cursor->filters + (cursor->shape->row[class] - 1) * wish->nfilters;
+			cursor->filters + (shape_row(cursor->shape, class) - 1) * wish->nfilters;
 		bool whole;
 		for (; i < end && classes[i] == class; i++)
 			entries[n++] = (uint16_t)i;
@@ -288,7 +288,7 @@ static bool decode(struct events_cursor *cursor)
 static const struct place *place_of(const struct events_cursor *cursor, uint32_t field)
 {
 	const struct shape *shape = cursor->shape;
-	uint32_t row = shape->row[cursor->run.batch->class_index[cursor->at]];
+	uint32_t row = shape_row(shape, cursor->run.batch->class_index[cursor->at]);
 
 	return &shape->places[(row - 1) * shape->nfields + field];
 }

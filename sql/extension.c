@@ -12,7 +12,10 @@
 
 #include "engine/base/mem.h"
 #include "sql/fold.h"
+#include "sql/fold_words.h"
 #include "sql/sql_internal.h"
+
+#include <string.h>
 
 SQLITE_EXTENSION_INIT1
 
@@ -62,9 +65,30 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	sql_context_add(context, host);
 	int code = register_all(db, context);
 	if (code == SQLITE_OK)
-		code = sql_register_tables(db, context, host);
+		code = sql_register_tables(db, context, host, true);
 	*out = context;
 	sql_context_drop(context);
+	return code;
+}
+
+int sql_extension_names(sqlite3 *db, struct sql_context *context, const char *text)
+{
+	struct statement statement = {.text = text, .len = strlen(text)};
+	struct sql_host *host = context->hosts;
+	int code = SQLITE_OK;
+
+	if (!host || !host->registered)
+		return code;
+	words_read(&statement);
+	for (size_t i = 0; code == SQLITE_OK && i < statement.count; i++) {
+		enum word_kind kind = statement.words[i].kind;
+		if (kind != WORD_NAME && kind != WORD_QUOTED && kind != WORD_STRING)
+			continue;
+		char *name = word_text(&statement, i);
+		code = sql_register_named(db, context, host, name);
+		mem_free(name);
+	}
+	mem_free(statement.words);
 	return code;
 }
 

@@ -22,6 +22,11 @@ int sql_extension_take(struct sqlite3 *db, char **message, const struct sqlite3_
 int sql_extension_trace(struct sqlite3 *db, const struct sql_options *options,
 			struct sql_context **out, char **message);
 /*
+ * Before a statement is prepared: of a trace with many event classes the tables that it names are
+ * registered. An SQLite code.
+ */
+int sql_extension_names(struct sqlite3 *db, struct sql_context *context, const char *text);
+/*
  * The statement over a folded table (sql/fold.h), which is registered until sql_extension_unfold();
  * NULL: it is not of that form. The caller frees the text with mem_free().
  */

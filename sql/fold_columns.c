@@ -91,13 +91,13 @@ static void make_sources(struct fold_columns *columns)
 	columns->filters = sources_of_filters(columns->arena, shape, trace, columns->wish);
 	columns->rows = arena_array(columns->arena, trace->nclasses + 1, sizeof *columns->rows);
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		if (!shape->row[i])
+		if (!shape_row(shape, (uint32_t)i))
 			continue;
-		bool *all = &columns->rows[shape->row[i] - 1];
+		bool *all = &columns->rows[shape_row(shape, (uint32_t)i) - 1];
 		*all = true;
 		for (unsigned k = 0; k < n; k++)
 			*all &= columns->origins[k] != ORIGIN_FIELD ||
-				columns->sources[(shape->row[i] - 1) * n + k].kind != SOURCE_NOT_SO;
+				columns->sources[(shape_row(shape, (uint32_t)i) - 1) * n + k].kind != SOURCE_NOT_SO;
 	}
 }
 
@@ -171,7 +171,7 @@ static bool load_column(struct fold_batch *batch, unsigned i, const struct run *
 {
 	const struct fold_columns *columns = batch->columns;
 	uint32_t class = run->batch->class_index[entries[0]];
-	uint32_t row = columns->fold->shape->row[class] - 1;
+	uint32_t row = shape_row(columns->fold->shape, class) - 1;
 	const struct source *source = &columns->sources[row * columns->nloads + i];
 	const struct fold_cell null = {.kind = FOLD_NULL};
 
@@ -354,7 +354,7 @@ bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *e
 {
 	const struct fold_columns *columns = batch->columns;
 	uint32_t class = run->batch->class_index[entries[0]];
-	uint32_t row = columns->fold->shape->row[class] - 1;
+	uint32_t row = shape_row(columns->fold->shape, class) - 1;
 	const struct source *filters = columns->filters + row * columns->wish->nfilters;
 	bool whole;
 

@@ -78,7 +78,7 @@ static const struct place *place_of(const struct fold *fold, const struct entry 
 {
 	const struct shape *shape = fold->shape;
 
-	return &shape->places[(shape->row[entry->class] - 1) * shape->nfields +
+	return &shape->places[(shape_row(shape, entry->class) - 1) * shape->nfields +
 			      shape->columns[column].field];
 }
 
@@ -338,7 +338,7 @@ bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_gr
 			     .end = end_worker};
 
 	look_at(&joined);
-	if (fold->shape->row)
+	if (fold->shape->group)
 		joined.columns = fold_columns_new(fold, wish);
 	bool good = sweep(fold->host->index, &plan, err);
 	fold_columns_free(joined.columns);

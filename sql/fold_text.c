@@ -36,7 +36,7 @@ static struct shape *shape_named(const struct statement *statement, size_t i,
 		if (!sqlite3_stricmp(host->groups[k].name, name))
 			group = &host->groups[k];
 	mem_free(name);
-	return events || group ? shape_new(host->trace, group, false) : NULL;
+	return events || group ? shape_new(host->trace, group, false, NULL) : NULL;
 }
 
 /* The column that word i names; -1: none. */

@@ -219,7 +219,8 @@ static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
 	host->next = context->hosts;
 	context->hosts = host;
 	forget_statements(sqlite3_context_db_handle(out));
-	if (sql_register_tables(sqlite3_context_db_handle(out), context, host) == SQLITE_OK)
+	if (sql_register_tables(sqlite3_context_db_handle(out), context, host, false) ==
+	    SQLITE_OK)
 		sqlite3_result_text(out, path, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_error(out, "yore_open: tables of another trace are in use", -1);

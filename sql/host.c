@@ -23,6 +23,8 @@ static void host_free(struct sql_host *host)
 	comms_free(host->comms);
 	threads_free(host->threads);
 	class_groups_free(host->groups, host->ngroups);
+	nameset_release(&host->group_of);
+	mem_free(host->registered);
 	if (host->owned) {
 		state_close(host->state);
 		rules_free(host->rules);

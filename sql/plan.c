@@ -178,7 +178,7 @@ static void estimate(const struct plan *plan, const struct shape *shape,
 		passed *= share_of(&plan->terms[i], column);
 		given *= column->kind == COLUMN_FIELD ? 0.1 : 1;
 	}
-	if (shape->row)
+	if (shape->group)
 		passed *= 0.1;
 	given *= passed;
 	info->estimatedCost = 10 + passed * (plan->fields ? 2 : 1) + given;

@@ -107,7 +107,7 @@ bool scan_number(struct scan_numbers *numbers, const struct run *run, uint32_t i
 		 bool backward, int64_t *out)
 {
 	struct numbers_of *of = field_of(numbers, field);
-	uint32_t row = numbers->shape->row[run->batch->class_index[i]] - 1;
+	uint32_t row = shape_row(numbers->shape, run->batch->class_index[i]) - 1;
 	struct number_block *block = &of->blocks[run->stream->index & (BLOCKS - 1)];
 
 	if (of->sources[row].kind != SOURCE_LOADED)

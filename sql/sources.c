@@ -26,12 +26,12 @@ struct source *sources_make(struct arena *arena, const struct shape *shape,
 	size_t nrows = 0;
 
 	for (size_t i = 0; i < trace->nclasses; i++)
-		nrows += shape->row[i] != 0;
+		nrows += shape_row(shape, (uint32_t)i) != 0;
 	sources = arena_array(arena, nrows * count + 1, sizeof *sources);
 	for (size_t i = 0; i < trace->nclasses; i++)
-		for (size_t k = 0; k < count && shape->row[i]; k++)
-			sources[(shape->row[i] - 1) * count + k] =
-				source_of(shape, shape->row[i] - 1, fields[k], trace->classes[i]);
+		for (size_t k = 0; k < count && shape_row(shape, (uint32_t)i); k++)
+			sources[(shape_row(shape, (uint32_t)i) - 1) * count + k] =
+				source_of(shape, shape_row(shape, (uint32_t)i) - 1, fields[k], trace->classes[i]);
 	return sources;
 }
 

@@ -13,6 +13,7 @@
 #define SQL_SQL_INTERNAL_H
 
 #include "engine/base/buf.h"
+#include "engine/base/nameset.h"
 #include "engine/shape.h"
 #include "engine/timetext.h"
 #include "index/events.h"
@@ -48,6 +49,8 @@ struct sql_host {
 	struct threads *threads;    /* rows of the table, NULL: none yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
+	struct nameset group_of; /* names of groups, when they are registered as they are named */
+	uint64_t *registered;    /* bit per group, likewise */
 };
 
 struct sql_context {
@@ -133,7 +136,13 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context);
 int sql_register_aggregates(sqlite3 *db);
 /* Tables that are told a path: yore_events(PATH) and so on. */
 int sql_register_free_tables(sqlite3 *db, struct sql_context *context);
-/* The tables of one trace under their plain names. */
-int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host);
+/*
+ * The tables of one trace under their plain names. SQLite looks at all modules of a connection to
+ * find one: with `lazily` those of many event classes come when a statement has their names.
+ */
+int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+			bool lazily);
+int sql_register_named(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+		       const char *name);
 
 #endif

@@ -140,17 +140,46 @@ static bool is_taken(const char *name)
 	return !sqlite3_stricmp(name, "yore") || !sqlite3_strnicmp(name, "sqlite_", 7);
 }
 
-int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host)
+static int register_group(sqlite3 *db, struct sql_context *context, struct sql_host *host, size_t i)
 {
+	struct sql_source source = {.context = context, .host = host, .group = &host->groups[i]};
+
+	return is_taken(source.group->name)
+		       ? SQLITE_OK
+		       : create(db, source.group->name, &sql_events_module, &source);
+}
+
+int sql_register_named(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+		       const char *name)
+{
+	uint32_t i;
+
+	if (!nameset_find(&host->group_of, name, &i) || host->registered[i / 64] >> i % 64 & 1)
+		return SQLITE_OK;
+	host->registered[i / 64] |= UINT64_C(1) << i % 64;
+	return register_group(db, context, host, i);
+}
+
+static void register_lazily(struct sql_host *host)
+{
+	host->registered = mem_new_array(host->ngroups / 64 + 1, sizeof *host->registered);
+	host->group_of.folds = true;
+	for (size_t i = 0; i < host->ngroups; i++)
+		nameset_add(&host->group_of, host->groups[i].name, (uint32_t)i);
+}
+
+int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+			bool lazily)
+{
+	enum { GROUPS_FEW = 1024 };
 	struct sql_source source = {.context = context, .host = host};
 	int code = SQLITE_OK;
 
-	for (size_t i = 0; code == SQLITE_OK && i < host->ngroups; i++) {
-		source.group = &host->groups[i];
-		if (!is_taken(host->groups[i].name))
-			code = create(db, host->groups[i].name, &sql_events_module, &source);
-	}
-	source.group = NULL;
+	lazily = lazily && host->ngroups > GROUPS_FEW;
+	if (lazily)
+		register_lazily(host);
+	for (size_t i = 0; code == SQLITE_OK && !lazily && i < host->ngroups; i++)
+		code = register_group(db, context, host, i);
 	for (const struct sql_module_name *at = sql_modules; code == SQLITE_OK && at->name; at++) {
 		source.name = at;
 		code = create(db, at->name, at->module, &source);

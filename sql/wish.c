@@ -283,7 +283,7 @@ static void begin(struct wish *wish, const struct plan *plan, const struct shape
 	wish->streams = arena_array(arena, trace->nstreams / 64 + 1, sizeof *wish->streams);
 	wish->filters = arena_array(arena, plan->count + 1, sizeof *wish->filters);
 	for (size_t i = 0; i < trace->nclasses; i++)
-		if (!shape->row || shape->row[i])
+		if (!shape->group || shape_row(shape, (uint32_t)i))
 			wish->classes[i / 64] |= UINT64_C(1) << i % 64;
 	for (size_t i = 0; i < trace->nstreams; i++)
 		wish->streams[i / 64] |= UINT64_C(1) << i % 64;
@@ -304,11 +304,11 @@ static void leave_untimed(struct wish *wish, const struct trace *trace)
 /* Classes that lack a field which a condition needs cannot pass. */
 static void leave_fieldless(struct wish *wish, const struct shape *shape, const struct trace *trace)
 {
-	for (size_t i = 0; i < trace->nclasses && shape->row; i++) {
+	for (size_t i = 0; i < trace->nclasses && shape->group; i++) {
 		const struct place *row;
-		if (!shape->row[i])
+		if (!shape_row(shape, (uint32_t)i))
 			continue;
-		row = shape->places + (shape->row[i] - 1) * shape->nfields;
+		row = shape->places + (shape_row(shape, (uint32_t)i) - 1) * shape->nfields;
 		for (size_t k = 0; k < wish->nfilters; k++)
 			if (!row[wish->filters[k].field].class)
 				wish->classes[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -414,7 +414,7 @@ static bool text_passes(const struct place *place, const struct filter *filter,
 bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t class,
 		 const struct fields *fields)
 {
-	const struct place *row = shape->places + (shape->row[class] - 1) * shape->nfields;
+	const struct place *row = shape->places + (shape_row(shape, class) - 1) * shape->nfields;
 
 	for (size_t i = 0; i < wish->nfilters; i++) {
 		const struct filter *filter = &wish->filters[i];

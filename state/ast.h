@@ -7,6 +7,7 @@
 #define STATE_AST_H
 
 #include "engine/base/arena.h"
+#include "engine/base/nameset.h"
 #include "state/program.h"
 #include "state/rule.h"
 
@@ -24,6 +25,8 @@ struct rule_file {
 	bool builtin;                     /* it comes with yore */
 	const char *path;                 /* without links; NULL: its text was no file */
 	const struct rule_file *includer; /* NULL: it was given */
+	uint32_t *lines;                  /* offsets at which the second and later lines begin */
+	uint32_t nlines;
 };
 
 enum ast_op {
@@ -140,6 +143,7 @@ struct map_def {
 	const char *name, *format; /* format NULL: of any */
 	struct map_entry *entries;
 	size_t nentries, entries_capacity;
+	const struct map_def *before; /* the one of its name before it; NULL: none */
 };
 
 struct alias_def {
@@ -149,6 +153,7 @@ struct alias_def {
 	const char *name;
 	const char **names;
 	size_t nnames, names_capacity;
+	const struct alias_def *before; /* of its name and kind; NULL: none */
 };
 
 struct initial_def {
@@ -197,6 +202,7 @@ struct rules {
 	struct mirror_def **mirrors;
 	size_t nmirrors, mirrors_capacity;
 	uint32_t nrefs;
+	struct nameset map_names, event_aliases, field_aliases; /* to the last of each name */
 	size_t checked; /* files that rules_check() has seen */
 };
 
@@ -208,6 +214,13 @@ bool rules_parse(struct rules *rules, const struct rule_file *file, struct error
  */
 void rules_include(struct rules *rules, const struct rule_file *from, uint32_t at, const char *name,
 		   bool is_file);
+
+/* The last one of that name, or NULL; ->before goes on. */
+const struct map_def *rules_map(const struct rules *rules, const char *name);
+const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
+/* With the definition that was added last. */
+void rules_name_map(struct rules *rules);
+void rules_name_alias(struct rules *rules);
 
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,

@@ -120,7 +120,11 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 	catalog->trace = trace;
 	table_double(catalog);
 	for (size_t s = 0; s < trace->nstreams; s++) {
-		for (size_t c = 0; c < trace->nclasses; c++)
+		const struct class_program *row = program_row(program, trace->streams[s]);
+		bool seen = s && row == program_row(program, trace->streams[s - 1]);
+		size_t c, end;
+		program_row_range(program, trace->streams[s], &c, &end);
+		for (; c < end && !seen; c++)
 			add_entry(catalog,
 				  program_class(program, trace->streams[s], trace->classes[c]),
 				  ENTRY_CLASS, 0, (uint32_t)c);
@@ -262,15 +266,39 @@ static bool writes(const struct closure *closure, const struct line *line, uint3
 	return line_may_write(line, program_attrs(closure->catalog->program), shape);
 }
 
-/* Adds the reads of a line when it writes one of the shapes [from, to). */
-static void add_line(struct closure *closure, const struct line *line, uint32_t from, uint32_t to)
+/* What the line's target is, also as a section value. */
+static uint32_t target_of(const struct closure *closure, const struct line *line)
 {
-	bool counts = false;
+	return line->flags & LINE_SECTION ? section_shape(closure->catalog, line->section)
+					  : line->target.shape;
+}
 
-	for (uint32_t i = from; i < to && !counts; i++)
-		counts = writes(closure, line, closure->shapes[i]);
-	if (!counts)
+/* The lines of all entries by the shape of their target; each is looked at until it counts. */
+struct targets {
+	struct target_line {
+		const struct line *line; /* NULL: its reads were added */
+		uint32_t next;           /* 1 + the next one of this target */
+	} * lines;
+	size_t count, capacity;
+	uint32_t *first; /* by shape: 1 + its first line */
+	size_t nshapes;
+};
+
+static void add_target(struct closure *closure, struct targets *targets, const struct line *line)
+{
+	uint32_t target = target_of(closure, line);
+
+	if (target >= targets->nshapes)
 		return;
+	targets->lines = mem_grow(targets->lines, targets->count, &targets->capacity,
+				  sizeof *targets->lines);
+	targets->lines[targets->count] = (struct target_line){line, targets->first[target]};
+	targets->first[target] = (uint32_t)++targets->count;
+}
+
+/* Adds the reads of a line that writes one of the shapes. */
+static void add_line(struct closure *closure, const struct line *line)
+{
 	closure->cumulative = closure->cumulative || (line->flags & LINE_CUMULATIVE);
 	closure->cyclic = closure->cyclic || (line->flags & LINE_CYCLIC);
 	for (uint32_t i = 0; i < line->nreads; i++) {
@@ -284,23 +312,39 @@ static void add_line(struct closure *closure, const struct line *line, uint32_t 
 	}
 }
 
+/* Lines of the shape itself, of what is above it, where deletes are, and its stack's. */
+static void add_writers(struct closure *closure, struct targets *targets, uint32_t shape)
+{
+	const struct attrs *attrs = program_attrs(closure->catalog->program);
+
+	for (uint32_t above = shape; above != ATTR_ABSENT; above = shape_parent(attrs, above))
+		for (uint32_t i = targets->first[above]; i; i = targets->lines[i - 1].next) {
+			struct target_line *at = &targets->lines[i - 1];
+			closure->looks++;
+			if (!at->line || !writes(closure, at->line, shape))
+				continue;
+			add_line(closure, at->line);
+			at->line = NULL;
+		}
+}
+
 static void find_shapes(struct closure *closure)
 {
 	const struct catalog *catalog = closure->catalog;
-	uint32_t from = 0;
+	struct targets targets = {.nshapes = closure->nnumber};
 
-	while (from < closure->nshapes) {
-		uint32_t to = closure->nshapes;
-
-		for (size_t e = 0; e < catalog->nentries; e++) {
-			const struct class_program *class = catalog->entries[e].class;
-			for (uint32_t i = 0; i < class->nsection; i++)
-				add_line(closure, &class->section[i], from, to);
-			for (uint32_t i = 0; i < class->nevent; i++)
-				add_line(closure, &class->event[i], from, to);
-		}
-		from = to;
+	targets.first = mem_new_array(targets.nshapes + 1, sizeof *targets.first);
+	for (size_t e = 0; e < catalog->nentries; e++) {
+		const struct class_program *class = catalog->entries[e].class;
+		for (uint32_t i = 0; i < class->nsection; i++)
+			add_target(closure, &targets, &class->section[i]);
+		for (uint32_t i = 0; i < class->nevent; i++)
+			add_target(closure, &targets, &class->event[i]);
 	}
+	for (uint32_t i = 0; i < closure->nshapes; i++) /* which grow */
+		add_writers(closure, &targets, closure->shapes[i]);
+	mem_free(targets.lines);
+	mem_free(targets.first);
 }
 
 static void set_bit(uint64_t *bits, uint32_t i)
@@ -308,20 +352,34 @@ static void set_bit(uint64_t *bits, uint32_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+static bool mark_written(const struct closure *closure, struct plan *plan, struct step_of *step,
+			 uint32_t shape)
+{
+	uint32_t bit = closure_bit(closure, shape);
+
+	if (bit == ATTR_ABSENT || !writes(closure, step->line, shape))
+		return false;
+	set_bit(step->writes, bit);
+	set_bit(plan->writes, bit);
+	return true;
+}
+
 static void add_step(struct closure *closure, struct plan *plan, const struct line *line,
 		     uint32_t slot, uint32_t read_slot)
 {
 	struct step_of *step = &plan->steps[plan->nsteps];
-	bool any = false;
+	uint32_t target = target_of(closure, line);
+	bool stack = line->verb == VERB_PUSH || line->verb == VERB_POP;
+	bool all = verb_buries(line->verb) && !(line->flags & LINE_SECTION), any;
 
 	*step = (struct step_of){line, slot, read_slot, NULL};
 	step->writes = arena_array(closure->arena, closure->nwords, sizeof *step->writes);
-	for (uint32_t i = 0; i < closure->nshapes; i++)
-		if (writes(closure, line, closure->shapes[i])) {
-			set_bit(step->writes, i);
-			set_bit(plan->writes, i);
-			any = true;
-		}
+	any = mark_written(closure, plan, step, target);
+	if (stack && target != ATTR_ABSENT)
+		any |= mark_written(closure, plan, step,
+				    shape_key(program_attrs(closure->catalog->program), target));
+	for (uint32_t i = 0; i < closure->nshapes && all; i++)
+		any |= mark_written(closure, plan, step, closure->shapes[i]);
 	plan->nsteps += any;
 }
 

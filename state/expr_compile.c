@@ -111,10 +111,7 @@ unsigned root_scopes(enum root root)
 
 static const struct alias_def *find_alias(const struct rules *names, const char *name)
 {
-	for (size_t i = names ? names->naliases : 0; i-- > 0;)
-		if (!names->aliases[i]->is_event && !strcmp(names->aliases[i]->name, name))
-			return names->aliases[i];
-	return NULL;
+	return names ? rules_alias(names, false, name) : NULL;
 }
 
 /* Does the class have a field of this very name in these scopes, whatever is below it? */
@@ -427,10 +424,8 @@ static const struct map_def *find_map(struct compile *compile, const char *name)
 	const char *format = compile->part ? compile->part->reader->format : "";
 	const struct map_def *plain = NULL;
 
-	for (size_t i = names ? names->nmaps : 0; i-- > 0;) {
-		const struct map_def *map = names->maps[i];
-		if (strcmp(map->name, name) != 0)
-			continue;
+	for (const struct map_def *map = names ? rules_map(names, name) : NULL; map;
+	     map = map->before) {
 		if (map->format && !strcmp(map->format, format))
 			return map;
 		if (!map->format && !plain)

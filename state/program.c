@@ -15,6 +15,8 @@ void program_free(struct program *program)
 	mem_free(program->groups);
 	mem_free(program->stream_group);
 	mem_free(program->classes);
+	mem_free(program->rows);
+	mem_free(program->of_part);
 	mem_free(program->lost_groups);
 	mem_free(program->stream_lost);
 	mem_free(program->lost);
@@ -22,6 +24,10 @@ void program_free(struct program *program)
 	mem_free(program->end);
 	mem_free(program->statements);
 	mem_free(program->initials);
+	mem_free(program->initials_by.last);
+	mem_free(program->initials_by.before);
+	mem_free(program->views_by.last);
+	mem_free(program->views_by.before);
 	mem_free(program->views);
 	mem_free(program->views_shape);
 	mem_free(program->writes_shape);
@@ -76,7 +82,16 @@ void program_line(const struct program *program, uint32_t id, struct rule_error 
 
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
-	return &program->classes[program->stream_group[stream->index] * program->trace->nclasses];
+	return &program->classes[program->rows[program->stream_group[stream->index]].at];
+}
+
+void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
+		       size_t *end)
+{
+	const struct row *row = &program->rows[program->stream_group[stream->index]];
+
+	*first = row->first;
+	*end = row->end;
 }
 
 const struct class_program *program_class(const struct program *program,
@@ -190,12 +205,19 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 	return true;
 }
 
+/* 1 + the last one that may be of the shape, 0: none is. */
+static uint32_t by_shape(const struct by_shape *by, uint32_t shape)
+{
+	return shape < by->nshapes ? by->last[shape] : by->otherwise;
+}
+
 bool program_initial(const struct program *program, uint32_t attr, struct value *out)
 {
 	const struct attrs *attrs = program->attrs;
 	uint32_t shape = attr_shape(attrs, attr);
 
-	for (size_t i = program->ninitials; i-- > 0;) {
+	for (uint32_t i = by_shape(&program->initials_by, shape); i--;
+	     i = program->initials_by.before[i]) {
 		const struct initial *initial = &program->initials[i];
 		bool fits = initial->path.below
 				    ? shape != initial->path.shape &&
@@ -226,10 +248,10 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 
 	if (!program_views_shape(program, shape))
 		return NULL;
-	for (size_t i = program->nviews; i-- > 0;) {
+	for (uint32_t i = by_shape(&program->views_by, shape); i--;
+	     i = program->views_by.before[i]) {
 		const struct view *view = &program->views[i];
-		if (view->path.shape == shape &&
-		    path_matches(&view->path, program->attrs, attr, values))
+		if (path_matches(&view->path, program->attrs, attr, values))
 			return view;
 	}
 	return NULL;

@@ -30,7 +30,13 @@ struct program {
 	struct group *groups;
 	size_t ngroups, groups_capacity;
 	uint32_t *stream_group;
-	struct class_program *classes; /* [group][class] */
+	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
+	struct row {
+		size_t at;           /* where class 0 would be in `classes` */
+		uint32_t first, end; /* classes that the row has */
+	} * rows;
+	struct row *of_part; /* the classes of each part; `at` is 0 */
+	size_t nclass_programs;
 	struct lost_group *lost_groups;
 	size_t nlost_groups, lost_groups_capacity;
 	uint32_t *stream_lost;         /* the group of each stream */
@@ -48,6 +54,13 @@ struct program {
 	size_t nregexes, regexes_capacity;
 	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
 	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
+	struct by_shape {
+		uint32_t *last;     /* by shape: 1 + the last one of it; 0: there is none */
+		uint32_t *before;   /* by number: 1 + the one before it that may be of its shape */
+		uint32_t nshapes;
+		uint32_t otherwise; /* of a shape that is not there: the last that has any below */
+	} views_by, initials_by;
+	uint64_t looks; /* blocks that were compared with a class: what compiling cost */
 };
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };

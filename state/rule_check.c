@@ -244,14 +244,6 @@ void ast_check(struct rules *rules, const struct rule_file *file, const struct r
 
 /* ---- over all files ---- */
 
-static bool has_map(const struct rules *rules, const char *name)
-{
-	for (size_t i = 0; i < rules->nmaps; i++)
-		if (!strcmp(rules->maps[i]->name, name))
-			return true;
-	return false;
-}
-
 static void unknown_call(struct rules *rules, const struct rule_file *file, const struct ast *ast)
 {
 	struct nearest nearest;
@@ -284,7 +276,7 @@ static void check_maps(struct rules *rules, const struct rule_file *file, const 
 		return;
 	if (ast->kind == AST_PATH)
 		check_path_maps(rules, file, ast->path);
-	if (ast->kind == AST_CALL && !find_function(ast->name) && !has_map(rules, ast->name))
+	if (ast->kind == AST_CALL && !find_function(ast->name) && !rules_map(rules, ast->name))
 		unknown_call(rules, file, ast);
 	for (uint32_t i = 0; i < ast->nargs; i++)
 		check_maps(rules, file, ast->args[i]);
@@ -299,18 +291,18 @@ static bool same_format(const struct map_def *a, const struct map_def *b)
 static void check_only_map(struct rules *rules, size_t i)
 {
 	const struct map_def *map = rules->maps[i];
+	const struct map_def *first = NULL;
 	uint32_t line, column;
 
-	for (size_t k = 0; k < i; k++) {
-		const struct map_def *first = rules->maps[k];
-		if (strcmp(first->name, map->name) != 0 || !same_format(first, map))
-			continue;
+	for (const struct map_def *other = map->before; other; other = other->before)
+		if (same_format(other, map))
+			first = other;
+	if (first) {
 		rule_file_place(first->file, first->at, &line, &column, NULL, NULL);
 		rules_error(rules, map->file, map->at,
 			    "a map '%.60s'%s%s is there already, at %.100s:%u", map->name,
 			    map->format ? " for " : "", map->format ? map->format : "",
 			    first->file->name, line);
-		return;
 	}
 }
 
@@ -330,6 +322,7 @@ static void check_map_names(struct rules *rules)
 bool rules_check(struct rules *rules, struct error *err)
 {
 	const struct view_def *view;
+	bool deep;
 
 	if (rules->nerrors)
 		return rules_first_error(rules, 0, err);
@@ -346,10 +339,11 @@ bool rules_check(struct rules *rules, struct error *err)
 	}
 	for (size_t i = 0; i < rules->nviews; i++)
 		check_maps(rules, rules->views[i]->file, rules->views[i]->value);
-	view = views_find_cycle(rules);
+	view = views_find_cycle(rules, &deep);
 	if (view)
 		rules_error(rules, view->file, view->path->at,
-			    "this view uses itself, directly or through other views");
+			    deep ? "over 64 views are inside one another here"
+				 : "this view uses itself, directly or through other views");
 	if (rules->nerrors)
 		return rules_first_error(rules, 0, err);
 	rules->checked = rules->nfiles;

@@ -44,12 +44,10 @@ static bool matches_alias(const struct rules *rules, const struct head_pattern *
 			  const char *name)
 {
 	const char *last = last_part(name);
+	const struct alias_def *alias =
+		pattern->kind > HEAD_LITERAL ? NULL : rules_alias(rules, true, pattern->text);
 
-	for (size_t i = 0; i < rules->naliases; i++) {
-		const struct alias_def *alias = rules->aliases[i];
-		if (!alias->is_event || pattern->kind > HEAD_LITERAL ||
-		    strcmp(alias->name, pattern->text) != 0)
-			continue;
+	for (; alias; alias = alias->before) {
 		for (size_t n = 0; n < alias->nnames; n++)
 			if (!strcmp(alias->names[n], name) ||
 			    (last && !strcmp(alias->names[n], last)))
@@ -232,6 +230,146 @@ static bool lines_use_fields(const struct line *lines, uint32_t n)
 	return false;
 }
 
+/* ---- which blocks name which classes ---- */
+
+/* The statements [first, end) of one block, which stand together. */
+struct stretch {
+	const struct rule_block *block;
+	uint32_t first, end;
+};
+
+/* Per class the stretches of events that name it, in their order; and the stretches of sections. */
+struct naming {
+	struct stretch *stretches;
+	uint32_t count;
+	struct named_stretch {
+		uint32_t stretch, next; /* next: 1 + the class's next one */
+	} * named;
+	size_t nnamed, named_capacity;
+	uint32_t *first, *last; /* by class: 1 + number among `named` */
+	uint32_t *sections; /* stretches of sections */
+	uint32_t nsections;
+	struct nameset names, last_parts;
+	uint32_t *same_name, *same_last; /* by class: 1 + the next class of that name, last part */
+};
+
+static void find_stretches(struct naming *naming, const struct rules *rules)
+{
+	size_t capacity = 0;
+
+	for (uint32_t i = 0; i < rules->nstatements; i++) {
+		const struct rule_block *block = rules->statements[i]->block;
+		if (!naming->count || naming->stretches[naming->count - 1].block != block) {
+			naming->stretches = mem_grow(naming->stretches, naming->count, &capacity,
+						     sizeof *naming->stretches);
+			naming->stretches[naming->count++] = (struct stretch){block, i, i};
+		}
+		naming->stretches[naming->count - 1].end = i + 1;
+	}
+}
+
+/* The first class of a name is what the set has; the others follow from the last one back. */
+static void chain_class(struct nameset *set, uint32_t *same, const char *name, uint32_t class)
+{
+	uint32_t before;
+
+	if (nameset_add(set, name, class))
+		return;
+	nameset_find(set, name, &before);
+	same[class] = before + 1;
+	nameset_set(set, name, class);
+}
+
+static void name_classes(struct naming *naming, const struct trace *trace)
+{
+	naming->same_name = mem_new_array(trace->nclasses + 1, sizeof *naming->same_name);
+	naming->same_last = mem_new_array(trace->nclasses + 1, sizeof *naming->same_last);
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		const char *name = trace->classes[c]->name, *last = last_part(name);
+		chain_class(&naming->names, naming->same_name, name, c);
+		if (last)
+			chain_class(&naming->last_parts, naming->same_last, last, c);
+	}
+}
+
+static void name_stretch(struct naming *naming, uint32_t stretch, uint32_t class)
+{
+	uint32_t last = naming->last[class];
+
+	if (last && naming->named[last - 1].stretch == stretch)
+		return;
+	naming->named = mem_grow(naming->named, naming->nnamed, &naming->named_capacity,
+				 sizeof *naming->named);
+	naming->named[naming->nnamed++] = (struct named_stretch){stretch, 0};
+	naming->last[class] = (uint32_t)naming->nnamed;
+	if (last)
+		naming->named[last - 1].next = (uint32_t)naming->nnamed;
+	else
+		naming->first[class] = (uint32_t)naming->nnamed;
+}
+
+static void name_by_text(struct naming *naming, uint32_t stretch, const char *text)
+{
+	uint32_t class;
+
+	if (nameset_find(&naming->names, text, &class))
+		for (uint32_t i = class + 1; i; i = naming->same_name[i - 1])
+			name_stretch(naming, stretch, i - 1);
+	if (nameset_find(&naming->last_parts, text, &class))
+		for (uint32_t i = class + 1; i; i = naming->same_last[i - 1])
+			name_stretch(naming, stretch, i - 1);
+}
+
+static void name_by_pattern(struct naming *naming, const struct rules *rules,
+			    const struct trace *trace, uint32_t stretch,
+			    const struct head_pattern *pattern)
+{
+	struct captures captures;
+
+	if (pattern->kind > HEAD_LITERAL)
+		return;
+	if (pattern->kind == HEAD_LITERAL || !strpbrk(pattern->text, "*?[\\"))
+		name_by_text(naming, stretch, pattern->text);
+	else
+		for (uint32_t c = 0; c < trace->nclasses; c++)
+			if (matches_event(pattern, trace->classes[c]->name, &captures))
+				name_stretch(naming, stretch, c);
+	for (const struct alias_def *alias = rules_alias(rules, true, pattern->text); alias;
+	     alias = alias->before)
+		for (size_t n = 0; n < alias->nnames; n++)
+			name_by_text(naming, stretch, alias->names[n]);
+}
+
+static void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace)
+{
+	*naming = (struct naming){0};
+	find_stretches(naming, rules);
+	name_classes(naming, trace);
+	naming->first = mem_new_array(trace->nclasses + 1, sizeof *naming->first);
+	naming->last = mem_new_array(trace->nclasses + 1, sizeof *naming->last);
+	naming->sections = mem_new_array(naming->count + 1, sizeof *naming->sections);
+	for (uint32_t i = 0; i < naming->count; i++) {
+		const struct rule_block *block = naming->stretches[i].block;
+		if (block->is_section)
+			naming->sections[naming->nsections++] = i;
+		for (size_t p = 0; p < block->npatterns && !block->is_section; p++)
+			name_by_pattern(naming, rules, trace, i, &block->patterns[p]);
+	}
+}
+
+static void naming_release(struct naming *naming)
+{
+	mem_free(naming->stretches);
+	mem_free(naming->sections);
+	mem_free(naming->named);
+	mem_free(naming->first);
+	mem_free(naming->last);
+	mem_free(naming->same_name);
+	mem_free(naming->same_last);
+	nameset_release(&naming->names);
+	nameset_release(&naming->last_parts);
+}
+
 /* ---- classes ---- */
 
 static const struct part *part_of(const struct program *program, uint32_t part)
@@ -239,8 +377,8 @@ static const struct part *part_of(const struct program *program, uint32_t part)
 	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
 }
 
-static void compile_event_lines(struct program *program, const struct event_class *class,
-				struct class_program *out)
+static void compile_event_lines(struct program *program, const struct naming *naming,
+				const struct event_class *class, struct class_program *out)
 {
 	struct lines lines = {0};
 	struct captures captures;
@@ -251,26 +389,22 @@ static void compile_event_lines(struct program *program, const struct event_clas
 				  .part = part_of(program, class->part),
 				  .captures = &captures,
 				  .refs = program->refs};
-	const struct rule_block *last = NULL;
-	bool matches = false;
 
-	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
-		const struct rule_block *block = program->rules->statements[i]->block;
-		if (block->is_section)
+	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
+		const struct stretch *stretch = &naming->stretches[naming->named[n - 1].stretch];
+		program->looks++;
+		if (!block_matches_event(program->rules, stretch->block, class->name, &captures))
 			continue;
-		if (block != last) /* statements of a block stand together */
-			matches =
-				block_matches_event(program->rules, block, class->name, &captures);
-		last = block;
-		if (matches)
+		for (uint32_t i = stretch->first; i < stretch->end; i++)
 			add_line(&compile, i, &lines);
 	}
 	out->event = keep_lines(program, &lines, &out->nevent);
 	out->plain = plain_new(program->arena, class, out->event, out->nevent);
 }
 
-static void compile_section_lines(struct program *program, const struct group *group,
-				  const struct event_class *class, struct class_program *out)
+static void compile_section_lines(struct program *program, const struct naming *naming,
+				  const struct group *group, const struct event_class *class,
+				  struct class_program *out)
 {
 	struct lines lines = {0};
 	struct captures captures;
@@ -282,9 +416,11 @@ static void compile_section_lines(struct program *program, const struct group *g
 				  .captures = &captures,
 				  .refs = program->refs};
 
-	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
-		const struct rule_block *block = program->rules->statements[i]->block;
-		if (block->is_section && block_matches_section(block, group->section, &captures))
+	for (uint32_t s = 0; s < naming->nsections; s++) {
+		const struct stretch *stretch = &naming->stretches[naming->sections[s]];
+		if (!block_matches_section(stretch->block, group->section, &captures))
+			continue;
+		for (uint32_t i = stretch->first; i < stretch->end; i++)
 			add_line(&compile, i, &lines);
 	}
 	out->section = keep_lines(program, &lines, &out->nsection);
@@ -303,7 +439,7 @@ static uint32_t find_group(struct program *program, const struct stream *stream,
 	struct group group = {sections && stream->section ? stream->section : "",
 			      sections ? stream->part : 0};
 
-	for (size_t i = 0; i < program->ngroups; i++)
+	for (size_t i = program->ngroups; i-- > 0;) /* streams of a part stand together, mostly */
 		if (program->groups[i].part == group.part &&
 		    !strcmp(program->groups[i].section, group.section))
 			return (uint32_t)i;
@@ -313,30 +449,72 @@ static uint32_t find_group(struct program *program, const struct stream *stream,
 	return (uint32_t)program->ngroups++;
 }
 
+/* Group 0 has a row of all classes, since others ask it what lines any class has. */
+static void make_rows(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	struct row *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	size_t at = trace->nclasses;
+
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		struct row *part = &parts[trace->classes[c]->part];
+		part->first = part->end ? part->first : c;
+		part->end = c + 1;
+	}
+	program->rows = mem_new_array(program->ngroups + 1, sizeof *program->rows);
+	program->rows[0] = (struct row){0, 0, (uint32_t)trace->nclasses};
+	for (size_t g = 1; g < program->ngroups; g++) {
+		struct row *row = &program->rows[g];
+		*row = parts[program->groups[g].part];
+		row->at = at - row->first; /* rows before it have as many classes */
+		at += row->end - row->first;
+	}
+	program->nclass_programs = program->ngroups ? at : 0;
+	program->classes = mem_new_array(program->nclass_programs, sizeof *program->classes);
+	program->of_part = parts;
+}
+
+static void compile_row(struct program *program, const struct naming *naming, size_t group,
+			const struct event_class *class, const struct class_program *common)
+{
+	struct class_program *own = &program->classes[program->rows[group].at + class->index];
+
+	*own = *common;
+	compile_section_lines(program, naming, &program->groups[group], class, own);
+	own->fields = own->fields || lines_use_fields(own->section, own->nsection);
+}
+
 static void compile_classes(struct program *program)
 {
 	const struct trace *trace = program->trace;
 	bool sections = has_section_blocks(program->rules);
 	struct class_program common;
+	struct naming naming;
 
+	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
+	naming_make(&naming, program->rules, trace);
 	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
 	for (size_t i = 0; i < trace->nstreams; i++)
 		program->stream_group[i] = find_group(program, trace->streams[i], sections);
-	program->classes =
-		mem_new_array(program->ngroups * trace->nclasses, sizeof *program->classes);
+	make_rows(program);
+	next_group = mem_new_array(program->ngroups + 1, sizeof *next_group);
+	for (size_t g = program->ngroups; g-- > 0 && sections;) { /* of each part */
+		next_group[g] = groups_of[program->groups[g].part];
+		groups_of[program->groups[g].part] = g + 1;
+	}
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct event_class *class = trace->classes[c];
 		common = (struct class_program){0};
-		compile_event_lines(program, class, &common);
-		for (size_t g = 0; g < program->ngroups; g++) {
-			struct class_program *own = &program->classes[g * trace->nclasses + c];
-			*own = common;
-			if (sections && program->groups[g].part == class->part)
-				compile_section_lines(program, &program->groups[g], class, own);
-			own->fields = lines_use_fields(own->event, own->nevent) ||
-				      lines_use_fields(own->section, own->nsection);
-		}
+		compile_event_lines(program, &naming, class, &common);
+		common.fields = lines_use_fields(common.event, common.nevent);
+		if (program->ngroups)
+			program->classes[c] = common;
+		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1])
+			compile_row(program, &naming, g - 1, class, &common);
 	}
+	mem_free(groups_of);
+	mem_free(next_group);
+	naming_release(&naming);
 }
 
 /* ---- losses, start and end ---- */
@@ -369,7 +547,8 @@ static bool group_writes(const struct program *program, const struct lost_group 
 {
 	const struct trace *trace = program->trace;
 
-	for (size_t c = 0; c < trace->nclasses; c++) {
+	const struct row *part = &program->of_part[group->part];
+	for (size_t c = part->first; c < part->end; c++) {
 		const struct class_program *class = &program->classes[c];
 
 		if (trace->classes[c]->part != group->part ||
@@ -448,18 +627,10 @@ static const char *host_of(const struct part *part)
 	return part->host ? part->host : "";
 }
 
-static bool first_of_host(const struct trace *trace, size_t i)
-{
-	for (size_t j = 0; j < i; j++)
-		if (!strcmp(host_of(trace->parts[j]), host_of(trace->parts[i])))
-			return false;
-	return true;
-}
-
 bool trace_has_hosts(const struct trace *trace)
 {
 	for (size_t i = 1; i < trace->nparts; i++)
-		if (first_of_host(trace, i))
+		if (strcmp(host_of(trace->parts[0]), host_of(trace->parts[i])) != 0)
 			return true;
 	return false;
 }
@@ -468,17 +639,19 @@ static void compile_specials(struct program *program)
 {
 	const struct trace *trace = program->trace;
 	size_t parts = trace->nparts ? trace->nparts : 1;
+	struct nameset hosts = {0};
 
 	compile_losses(program);
 	program->start = mem_new_array(parts, sizeof *program->start);
 	program->end = mem_new_array(parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
-		if (part && !first_of_host(trace, i))
+		if (part && !nameset_add(&hosts, host_of(part), 0))
 			continue;
 		compile_edge(program, HEAD_START, part, &program->start[program->nstart]);
 		compile_edge(program, HEAD_END, part, &program->end[program->nstart++]);
 	}
+	nameset_release(&hosts);
 }
 
 /* ---- initial values and views ---- */
@@ -606,6 +779,46 @@ static void mark_shapes(struct program *program)
 	}
 }
 
+static struct by_shape by_shape_new(const struct program *program, size_t n)
+{
+	struct by_shape by = {.nshapes = shape_count(program->attrs)};
+
+	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
+	by.before = mem_new_array(n + 1, sizeof *by.before);
+	return by;
+}
+
+static void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
+{
+	by->before[i] = by->last[shape];
+	by->last[shape] = i + 1;
+}
+
+/* An initial value of all that is below a path may be of any shape: then each has all before it. */
+static void number_initials(struct program *program)
+{
+	struct by_shape *by = &program->initials_by;
+	bool below = false;
+
+	*by = by_shape_new(program, program->ninitials);
+	for (uint32_t i = 0; i < program->ninitials; i++)
+		below = below || program->initials[i].path.below;
+	for (uint32_t i = 0; i < program->ninitials && !below; i++)
+		by_shape_add(by, program->initials[i].path.shape, i);
+	for (uint32_t i = 0; i < program->ninitials && below; i++)
+		by->before[i] = i;
+	for (uint32_t s = 0; s < by->nshapes && below; s++)
+		by->last[s] = (uint32_t)program->ninitials;
+	by->otherwise = below ? (uint32_t)program->ninitials : 0;
+}
+
+static void number_views(struct program *program)
+{
+	program->views_by = by_shape_new(program, program->nviews);
+	for (uint32_t i = 0; i < program->nviews; i++)
+		by_shape_add(&program->views_by, program->views[i].path.shape, i);
+}
+
 /* ---- the whole ---- */
 
 struct program *program_new(struct rules *rules, const struct trace *trace)
@@ -637,6 +850,8 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 	compile_initials(program);
 	for (size_t i = 0; i < rules->nviews; i++)
 		compile_view(program, i);
+	number_initials(program);
+	number_views(program);
 	compile_classes(program);
 	compile_specials(program);
 	if (notices)

@@ -22,6 +22,8 @@ struct linter {
 	struct arena *arena;
 	struct rule_error *found;
 	size_t count, capacity;
+	struct nameset said;    /* what was found, with its place */
+	struct nameset classes; /* names of event classes, and what stands behind their colons */
 	struct attrs *attrs;
 	uint8_t *shapes; /* by shape, what is known of it; those of reads are made on the way */
 	uint32_t nshapes;
@@ -47,13 +49,11 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	rule_file_place(linter->file, at, &error.line, &error.column, &source, &len);
-	for (size_t i = 0; i < linter->count;
-	     i++) { /* a head's condition stands in all its lines */
-		const struct rule_error *old = &linter->found[i];
-		if (old->line == error.line && old->column == error.column &&
-		    !strcmp(old->file, error.file) && !strcmp(old->text, text))
-			return;
-	}
+	/* a head's condition stands in all its lines */
+	char *said = arena_printf(linter->arena, "%s:%u:%u:%s", error.file, error.line,
+				  error.column, text);
+	if (!nameset_add(&linter->said, said, 0))
+		return;
 	error.source = arena_strndup(linter->arena, source, len);
 	error.text = arena_strdup(linter->arena, text);
 	linter->found = mem_grow(linter->found, linter->count, &linter->capacity, sizeof error);
@@ -123,13 +123,29 @@ static bool is_written(struct linter *linter, uint32_t shape)
 
 /* ---- what the block's head matches ---- */
 
-/* How many names of the trace it matches: of event classes, or of sections of streams. */
+/* Of a name without wildcards: is there an event class of it, or of one that it stands for? */
+static bool names_class(const struct linter *linter, const struct head_pattern *pattern)
+{
+	const struct alias_def *alias = rules_alias(linter->rules, true, pattern->text);
+
+	if (nameset_find(&linter->classes, pattern->text, NULL))
+		return true;
+	for (; alias; alias = alias->before)
+		for (size_t i = 0; i < alias->nnames; i++)
+			if (nameset_find(&linter->classes, alias->names[i], NULL))
+				return true;
+	return false;
+}
+
+/* How many names of the trace it matches, or one: of event classes, or of sections of streams. */
 static size_t count_matches(const struct linter *linter, const struct head_pattern *pattern)
 {
 	const struct trace *trace = linter->program->trace;
 	bool section = linter->block->is_section;
 	size_t n = section ? trace->nstreams : trace->nclasses, matches = 0;
 
+	if (!section && (pattern->kind == HEAD_LITERAL || !strpbrk(pattern->text, "*?[\\")))
+		return names_class(linter, pattern);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = section ? trace->streams[i]->section : trace->classes[i]->name;
 		if (!name)
@@ -457,11 +473,19 @@ void rules_lint(const struct rules *rules, const struct program *program, enum l
 				.arena = arena,
 				.attrs = attrs_new()};
 
+	for (size_t i = 0; program && i < program->trace->nclasses; i++) {
+		const char *name = program->trace->classes[i]->name, *colon = strrchr(name, ':');
+		nameset_add(&linter.classes, name, 0);
+		if (colon && colon[1])
+			nameset_add(&linter.classes, colon + 1, 0);
+	}
 	if (has_own_files(rules))
 		find_written(&linter);
 	lint_statements(&linter);
 	attrs_free(linter.attrs);
 	mem_free(linter.shapes);
+	nameset_release(&linter.said);
+	nameset_release(&linter.classes);
 	*out = linter.found;
 	*count = linter.count;
 }

@@ -371,6 +371,7 @@ static void parse_alias(struct parser *parser)
 	}
 	expect_end(parser, "',' or the end of the line");
 	RULES_APPEND(parser->rules, aliases, alias); /* also when wrong: it owns its names */
+	rules_name_alias(parser->rules);
 }
 
 /* Of a map: a constant, or `unknown`. */
@@ -456,6 +457,7 @@ static void parse_map(struct parser *parser)
 		parse_entries(parser, map);
 	expect_end(parser, "the end of the line");
 	RULES_APPEND(parser->rules, maps, map); /* also when wrong: it owns its entries */
+	rules_name_map(parser->rules);
 }
 
 /* ---- include ---- */
@@ -717,6 +719,20 @@ static bool check_text(struct rules *rules, const struct rule_file *file)
 	return true;
 }
 
+static void find_lines(struct rule_file *file)
+{
+	size_t capacity = 0;
+
+	file->lines = NULL;
+	file->nlines = 0;
+	for (size_t i = 0; i < file->len; i++)
+		if (file->text[i] == '\n') {
+			file->lines = mem_grow(file->lines, file->nlines, &capacity,
+					       sizeof *file->lines);
+			file->lines[file->nlines++] = (uint32_t)i + 1;
+		}
+}
+
 bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)
 {
 	struct rule_file *file = arena_alloc(rules->arena, sizeof *file);
@@ -725,6 +741,7 @@ bool rules_parse(struct rules *rules, const struct rule_file *given, struct erro
 	*file = *given;
 	file->name = arena_strdup(rules->arena, given->name);
 	file->text = arena_strndup(rules->arena, given->text, given->len);
+	find_lines(file);
 	RULES_APPEND(rules, files, file);
 	if (check_text(rules, file)) {
 		struct parser parser = {

@@ -83,10 +83,9 @@ static uint32_t collect_state(const struct collect *to, const struct ast_path *p
 	read.by = to->by;
 	if (!add_read(to, &read))
 		return deepest;
-	for (size_t i = 0; i < analysis->rules->nviews; i++) {
-		if (analysis->views[i].shape != read.shape)
-			continue;
-		uint32_t inside = collect(to, analysis->rules->views[i]->value, depth);
+	uint32_t i = read.shape < analysis->nview_shapes ? analysis->view_of[read.shape] : 0;
+	for (; i; i = analysis->views[i - 1].before) {
+		uint32_t inside = collect(to, analysis->rules->views[i - 1]->value, depth);
 		deepest = inside > deepest ? inside : deepest;
 	}
 	return deepest;
@@ -171,9 +170,8 @@ static bool is_total_map(const struct rules *rules, const struct ast *ast)
 {
 	if (ast->kind != AST_CALL || ast_function(ast->name) != FUNCTION_NONE)
 		return false;
-	for (size_t i = 0; i < rules->nmaps; i++)
-		if (!strcmp(rules->maps[i]->name, ast->name) &&
-		    !map_is_total(rules->maps[i], is_boolean(ast->args[0])))
+	for (const struct map_def *map = rules_map(rules, ast->name); map; map = map->before)
+		if (!map_is_total(map, is_boolean(ast->args[0])))
 			return false;
 	return true;
 }
@@ -265,6 +263,13 @@ static void collect_views(struct analysis *analysis)
 	for (size_t i = 0; i < rules->nviews; i++)
 		analysis->views[i].shape =
 			ast_path_shape(rules->views[i]->path, analysis->attrs, analysis->prefix);
+	analysis->nview_shapes = shape_count(analysis->attrs);
+	analysis->view_of = mem_new_array(analysis->nview_shapes, sizeof *analysis->view_of);
+	for (size_t i = rules->nviews; i-- > 0;) {
+		struct view_info *view = &analysis->views[i];
+		view->before = analysis->view_of[view->shape];
+		analysis->view_of[view->shape] = (uint32_t)i + 1;
+	}
 	for (size_t i = 0; i < rules->nviews; i++) {
 		struct view_info *view = &analysis->views[i];
 		struct collect to = {analysis, &view->reads, &view->nreads, &view->reads_capacity,
@@ -309,6 +314,7 @@ void analysis_free(struct analysis *analysis)
 		mem_free(analysis->views[i].reads);
 	mem_free(analysis->statements);
 	mem_free(analysis->views);
+	mem_free(analysis->view_of);
 	mem_free(analysis->sections);
 	mem_free(analysis->section_written);
 	mem_free(analysis);
@@ -316,27 +322,42 @@ void analysis_free(struct analysis *analysis)
 
 /* ---- views that use themselves ---- */
 
+enum { NEST_MOST = 64 }; /* as deep as views are computed */
+
 struct cycle {
 	const struct rules *rules;
 	struct attrs *attrs;
-	uint32_t *shapes;
+	uint32_t *view_of, nshapes; /* by shape: 1 + its first view */
+	uint32_t *before;           /* by view: 1 + the next of its shape */
 	enum { NEW, OPEN, DONE } * marks;
+	unsigned *height; /* of DONE: views inside one another from it on */
+	unsigned below;   /* the greatest of those met in the view that is looked at */
+	bool deep;        /* it was too great */
 };
 
 static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth);
 
-/* Follows views below view i; their number bounds the depth, which is bounded anyhow. */
+/* Follows views below view i; true: it uses itself, or they are inside one another too deep. */
 static bool cycle_from(struct cycle *cycle, size_t i, unsigned depth)
 {
-	if (cycle->marks[i] == DONE)
-		return false;
-	if (cycle->marks[i] == OPEN || depth > 64)
+	unsigned below = cycle->below;
+
+	if (cycle->marks[i] == OPEN)
 		return true;
-	cycle->marks[i] = OPEN;
-	if (cycle_expr(cycle, cycle->rules->views[i]->value, depth + 1))
+	cycle->deep = depth > NEST_MOST;
+	if (cycle->deep)
 		return true;
-	cycle->marks[i] = DONE;
-	return false;
+	if (cycle->marks[i] == NEW) {
+		cycle->marks[i] = OPEN;
+		cycle->below = 0;
+		if (cycle_expr(cycle, cycle->rules->views[i]->value, depth + 1))
+			return true;
+		cycle->height[i] = cycle->below + 1;
+		cycle->marks[i] = DONE;
+	}
+	cycle->below = cycle->height[i] > below ? cycle->height[i] : below;
+	cycle->deep = cycle->height[i] > NEST_MOST;
+	return cycle->deep;
 }
 
 static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth)
@@ -352,25 +373,44 @@ static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned dept
 		if (path->atoms[i].key && cycle_expr(cycle, path->atoms[i].key, depth))
 			return true;
 	uint32_t shape = ast_path_shape(path, cycle->attrs, 0);
-	for (size_t i = 0; i < cycle->rules->nviews; i++)
-		if (cycle->shapes[i] == shape && cycle_from(cycle, i, depth))
+	uint32_t i = shape < cycle->nshapes ? cycle->view_of[shape] : 0;
+	for (; i; i = cycle->before[i - 1])
+		if (cycle_from(cycle, i - 1, depth))
 			return true;
 	return false;
 }
 
-const struct view_def *views_find_cycle(const struct rules *rules)
+static void cycle_shapes(struct cycle *cycle, const struct rules *rules)
+{
+	uint32_t *shapes = mem_new_array(rules->nviews + 1, sizeof *shapes);
+
+	for (size_t i = 0; i < rules->nviews; i++)
+		shapes[i] = ast_path_shape(rules->views[i]->path, cycle->attrs, 0);
+	cycle->nshapes = shape_count(cycle->attrs);
+	cycle->view_of = mem_new_array(cycle->nshapes, sizeof *cycle->view_of);
+	for (size_t i = rules->nviews; i-- > 0;) {
+		cycle->before[i] = cycle->view_of[shapes[i]];
+		cycle->view_of[shapes[i]] = (uint32_t)i + 1;
+	}
+	mem_free(shapes);
+}
+
+const struct view_def *views_find_cycle(const struct rules *rules, bool *deep)
 {
 	struct cycle cycle = {.rules = rules, .attrs = attrs_new()};
 	const struct view_def *found = NULL;
 
-	cycle.shapes = mem_new_array(rules->nviews, sizeof *cycle.shapes);
-	cycle.marks = mem_new_array(rules->nviews, sizeof *cycle.marks);
-	for (size_t i = 0; i < rules->nviews; i++)
-		cycle.shapes[i] = ast_path_shape(rules->views[i]->path, cycle.attrs, 0);
+	cycle.before = mem_new_array(rules->nviews + 1, sizeof *cycle.before);
+	cycle.height = mem_new_array(rules->nviews + 1, sizeof *cycle.height);
+	cycle.marks = mem_new_array(rules->nviews + 1, sizeof *cycle.marks);
+	cycle_shapes(&cycle, rules);
 	for (size_t i = 0; i < rules->nviews && !found; i++)
 		if (cycle_from(&cycle, i, 0))
 			found = rules->views[i];
-	mem_free(cycle.shapes);
+	*deep = cycle.deep;
+	mem_free(cycle.view_of);
+	mem_free(cycle.before);
+	mem_free(cycle.height);
 	mem_free(cycle.marks);
 	attrs_free(cycle.attrs);
 	return found;

@@ -30,6 +30,7 @@ struct statement_info {
 
 struct view_info {
 	uint32_t shape;
+	uint32_t before; /* 1 + the next view of this shape */
 	struct line_read *reads;
 	size_t nreads, reads_capacity;
 };
@@ -40,6 +41,7 @@ struct analysis {
 	uint32_t prefix; /* shape below which the rules' paths are: the root, or host[*] */
 	struct statement_info *statements;
 	struct view_info *views;
+	uint32_t *view_of, nview_shapes; /* by shape: 1 + its first view */
 	const char **sections; /* names; the formats' own first */
 	size_t nsections, sections_capacity;
 	bool *section_written; /* by some section line; of the first nsection_written sections */
@@ -54,7 +56,7 @@ uint32_t analysis_section(struct analysis *analysis, const char *name);
 
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
 /* The first view among those that use one another in a circle; NULL: none does. */
-const struct view_def *views_find_cycle(const struct rules *rules);
+const struct view_def *views_find_cycle(const struct rules *rules, bool *deep);
 
 /* rule_strata.c */
 void analysis_strata(struct analysis *analysis);

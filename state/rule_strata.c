@@ -6,6 +6,10 @@
  *
  *     stratum 0   cpu[section/cpu]/thread = field/next_tid                 reads no state
  *     stratum 1   thread[cpu[section/cpu]/thread]/syscall = field/id       reads stratum 0
+ *
+ * Between the lines that read an attribute and those that may write it stands a vertex of its own,
+ * so that a hundred of each are two hundred edges and not ten thousand. Its stratum is what a line
+ * has at least that reads it.
  */
 #include "state/rule_reads.h"
 
@@ -32,6 +36,7 @@ struct vertex {
 	uint32_t order, low; /* order 0: not seen */
 	bool on_stack;
 	size_t first_edge, nedges, at_edge;
+	uint32_t stratum; /* of what is read */
 };
 
 struct graph {
@@ -41,6 +46,8 @@ struct graph {
 	size_t nwriters, writers_capacity;
 	uint32_t *edges;
 	size_t nedges, edges_capacity;
+	uint32_t nstatements;     /* vertices: statements, shapes that are read, section values */
+	uint32_t nshapes;
 	struct vertex *vertices;
 	uint32_t *stack, *path;
 	size_t nstack, npath;
@@ -81,6 +88,13 @@ static void index_writers(struct graph *graph)
 	}
 }
 
+static void add_edge(struct graph *graph, uint32_t to)
+{
+	graph->edges = mem_grow(graph->edges, graph->nedges, &graph->edges_capacity,
+				sizeof *graph->edges);
+	graph->edges[graph->nedges++] = to;
+}
+
 static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)
 {
 	const struct analysis *analysis = graph->analysis;
@@ -92,22 +106,30 @@ static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)
 		    !shape_written(analysis->attrs, analysis->statements[to].shape, statement->verb,
 				   statement->target->below, shape))
 			continue;
-		graph->edges = mem_grow(graph->edges, graph->nedges, &graph->edges_capacity,
-					sizeof *graph->edges);
-		graph->edges[graph->nedges++] = to;
+		add_edge(graph, to);
 	}
+}
+
+static uint32_t vertex_of_read(const struct graph *graph, const struct line_read *read)
+{
+	return graph->nstatements + (read->shape == ATTR_ABSENT ? graph->nshapes + read->section
+								: read->shape);
 }
 
 /* Writers of the shape itself, and deletes from above. */
 static void add_read_edges(struct graph *graph, const struct line_read *read)
 {
-	if (read->shape == ATTR_ABSENT) {
+	struct vertex *vertex = &graph->vertices[vertex_of_read(graph, read)];
+
+	if (vertex->nedges)
+		return; /* another line reads it, too */
+	vertex->first_edge = graph->nedges;
+	if (read->shape == ATTR_ABSENT)
 		add_edges(graph, graph->by_section[read->section], ATTR_ABSENT);
-		return;
-	}
 	for (uint32_t above = read->shape; above != ATTR_ABSENT;
 	     above = shape_parent(graph->analysis->attrs, above))
 		add_edges(graph, graph->by_shape[above], read->shape);
+	vertex->nedges = graph->nedges - vertex->first_edge;
 }
 
 static void index_edges(struct graph *graph)
@@ -116,11 +138,38 @@ static void index_edges(struct graph *graph)
 
 	for (size_t i = 0; i < analysis->rules->nstatements; i++) {
 		const struct statement_info *info = &analysis->statements[i];
-		graph->vertices[i].first_edge = graph->nedges;
 		for (size_t r = 0; r < info->nreads; r++)
 			add_read_edges(graph, &info->reads[r]);
+		graph->vertices[i].first_edge = graph->nedges;
+		for (size_t r = 0; r < info->nreads; r++)
+			add_edge(graph, vertex_of_read(graph, &info->reads[r]));
 		graph->vertices[i].nedges = graph->nedges - graph->vertices[i].first_edge;
 	}
+}
+
+/* What a line has at least that reads this; `to` is a line, or what is read already. */
+static uint32_t stratum_above(const struct graph *graph, uint32_t to)
+{
+	if (to >= graph->nstatements)
+		return graph->vertices[to].stratum;
+	const struct statement_info *line = &graph->analysis->statements[to];
+	return line->stratum + !(line->flags & LINE_SECTION);
+}
+
+/* The greatest that stands behind the vertex; of its circle, or only outside of it. */
+static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outside)
+{
+	const struct vertex *vertex = &graph->vertices[v];
+	uint32_t stratum = 0;
+
+	for (size_t e = 0; e < vertex->nedges; e++) {
+		uint32_t to = graph->edges[vertex->first_edge + e];
+		uint32_t above = stratum_above(graph, to);
+		if (outside && graph->vertices[to].on_stack)
+			continue;
+		stratum = above > stratum ? above : stratum;
+	}
+	return stratum;
 }
 
 /* What the members read outside their circle decides; a read of state is one above it. */
@@ -130,31 +179,15 @@ static uint32_t stratum_of(const struct graph *graph, const uint32_t *members, s
 	uint32_t stratum = 0;
 
 	for (size_t m = 0; m < n; m++) {
+		uint32_t above = stratum_behind(graph, members[m], true);
+		stratum = above > stratum ? above : stratum;
+		if (members[m] >= graph->nstatements)
+			continue;
 		const struct statement_info *info = &analysis->statements[members[m]];
-		const struct vertex *vertex = &graph->vertices[members[m]];
-		for (size_t r = 0; r < info->nreads; r++)
-			if (info->reads[r].shape != ATTR_ABSENT && stratum < 1)
-				stratum = 1;
-		for (size_t e = 0; e < vertex->nedges; e++) {
-			uint32_t to = graph->edges[vertex->first_edge + e];
-			const struct statement_info *read = &analysis->statements[to];
-			uint32_t above = read->stratum + !(read->flags & LINE_SECTION);
-			if (graph->vertices[to].on_stack)
-				continue; /* of the circle itself */
-			stratum = above > stratum ? above : stratum;
-		}
+		for (size_t r = 0; r < info->nreads && stratum < 1; r++)
+			stratum = info->reads[r].shape != ATTR_ABSENT;
 	}
 	return stratum;
-}
-
-static bool reads_itself(const struct graph *graph, uint32_t statement)
-{
-	const struct vertex *vertex = &graph->vertices[statement];
-
-	for (size_t e = 0; e < vertex->nedges; e++)
-		if (graph->edges[vertex->first_edge + e] == statement)
-			return true;
-	return false;
 }
 
 static void close_circle(struct graph *graph, uint32_t root)
@@ -168,11 +201,17 @@ static void close_circle(struct graph *graph, uint32_t root)
 	stratum = stratum_of(graph, graph->stack + first, n);
 	for (size_t i = first; i < graph->nstack; i++) {
 		uint32_t member = graph->stack[i];
+		if (member >= graph->nstatements)
+			continue;
 		struct statement_info *info = &graph->analysis->statements[member];
 		info->stratum = stratum;
-		if (n > 1 || reads_itself(graph, member))
+		if (n > 1) /* a line that reads itself has what it reads beside it */
 			info->flags |= LINE_CYCLIC;
 	}
+	for (size_t i = first; i < graph->nstack; i++)
+		if (graph->stack[i] >= graph->nstatements)
+			graph->vertices[graph->stack[i]].stratum =
+				stratum_behind(graph, graph->stack[i], false);
 	for (size_t i = first; i < graph->nstack; i++)
 		graph->vertices[graph->stack[i]].on_stack = false;
 	graph->nstack = first;
@@ -224,10 +263,13 @@ void analysis_strata(struct analysis *analysis)
 	size_t n = analysis->rules->nstatements;
 	struct graph graph = {.analysis = analysis};
 
-	graph.vertices = mem_new_array(n, sizeof *graph.vertices);
-	graph.stack = mem_new_array(n, sizeof *graph.stack);
-	graph.path = mem_new_array(n, sizeof *graph.path);
 	index_writers(&graph);
+	graph.nstatements = (uint32_t)n;
+	graph.nshapes = shape_count(analysis->attrs);
+	size_t all = n + graph.nshapes + analysis->nsections;
+	graph.vertices = mem_new_array(all, sizeof *graph.vertices);
+	graph.stack = mem_new_array(all, sizeof *graph.stack);
+	graph.path = mem_new_array(all, sizeof *graph.path);
 	index_edges(&graph);
 	for (size_t i = 0; i < n; i++)
 		if (!graph.vertices[i].order)

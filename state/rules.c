@@ -31,6 +31,11 @@ void rules_free(struct rules *rules)
 		mem_free(rules->maps[i]->entries);
 	for (size_t i = 0; i < rules->naliases; i++)
 		mem_free(rules->aliases[i]->names);
+	nameset_release(&rules->map_names);
+	nameset_release(&rules->event_aliases);
+	nameset_release(&rules->field_aliases);
+	for (size_t i = 0; i < rules->nfiles; i++)
+		mem_free(rules->files[i]->lines);
 	mem_free(rules->files);
 	mem_free(rules->errors);
 	mem_free(rules->blocks);
@@ -44,20 +49,66 @@ void rules_free(struct rules *rules)
 	mem_free(rules);
 }
 
+/* ---- names ---- */
+
+const struct map_def *rules_map(const struct rules *rules, const char *name)
+{
+	uint32_t i;
+
+	return nameset_find(&rules->map_names, name, &i) ? rules->maps[i] : NULL;
+}
+
+const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name)
+{
+	const struct nameset *names = is_event ? &rules->event_aliases : &rules->field_aliases;
+	uint32_t i;
+
+	return nameset_find(names, name, &i) ? rules->aliases[i] : NULL;
+}
+
+void rules_name_map(struct rules *rules)
+{
+	uint32_t i = (uint32_t)rules->nmaps - 1;
+
+	rules->maps[i]->before = rules_map(rules, rules->maps[i]->name);
+	if (!nameset_add(&rules->map_names, rules->maps[i]->name, i))
+		nameset_set(&rules->map_names, rules->maps[i]->name, i);
+}
+
+void rules_name_alias(struct rules *rules)
+{
+	uint32_t i = (uint32_t)rules->naliases - 1;
+	struct alias_def *alias = rules->aliases[i];
+	struct nameset *names = alias->is_event ? &rules->event_aliases : &rules->field_aliases;
+
+	alias->before = rules_alias(rules, alias->is_event, alias->name);
+	if (!nameset_add(names, alias->name, i))
+		nameset_set(names, alias->name, i);
+}
+
 /* ---- errors ---- */
 
 void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
 		     const char **source, size_t *source_len)
 {
-	size_t start = 0, end;
+	uint32_t low = 0, high = file->nlines;
+	size_t start, end;
 
-	*line = *column = 1;
-	for (size_t i = 0; i < at && i < file->len; i++) {
-		if (file->text[i] == '\n') {
+	while (low < high) { /* lines that begin at or before `at` */
+		uint32_t middle = low + (high - low) / 2;
+		if (file->lines[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	start = low ? file->lines[low - 1] : 0;
+	*line = low + 1;
+	*column = 1;
+	for (size_t i = 0; !file->nlines && i < at && i < file->len; i++)
+		if (file->text[i] == '\n') { /* a text that is no file */
 			++*line;
 			start = i + 1;
 		}
-	}
 	for (size_t i = start; i < at && i < file->len; i++)
 		*column += ((unsigned char)file->text[i] & 0xc0) != 0x80;
 	if (!source)

@@ -70,12 +70,11 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 struct program *program_subset(const struct program *program, const uint64_t *statements)
 {
 	struct subset *subset = mem_new(sizeof *subset);
-	const struct trace *trace = program->trace;
 
 	subset->arena = arena_new();
 	subset->program = *program;
 	subset->program.classes =
-		take_all(subset, program->classes, program->ngroups * trace->nclasses, statements);
+		take_all(subset, program->classes, program->nclass_programs, statements);
 	subset->program.lost =
 		take_all(subset, program->lost, program->nlost_groups, statements);
 	subset->program.start = take_all(subset, program->start, program->nstart, statements);
@@ -106,8 +105,9 @@ uint64_t *program_classes(const struct program *program)
 	uint64_t *bits = mem_new_array(nclasses / 64 + 1, sizeof *bits);
 
 	for (size_t g = 0; g < program->ngroups; g++)
-		for (size_t c = 0; c < nclasses; c++) {
-			const struct class_program *class = &program->classes[g * nclasses + c];
+		for (uint32_t c = program->rows[g].first; c < program->rows[g].end; c++) {
+			const struct class_program *class =
+				&program->classes[program->rows[g].at + c];
 
 			if (class->nsection || class->nevent)
 				bits[c / 64] |= UINT64_C(1) << c % 64;

@@ -149,10 +149,7 @@ bool where_reads_state(const struct where *where)
 static const struct ast *unknown_map(const struct ast *ast, const struct rules *rules)
 {
 	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE) {
-		size_t i = 0;
-		while (rules && i < rules->nmaps && strcmp(rules->maps[i]->name, ast->name) != 0)
-			i++;
-		if (!rules || i == rules->nmaps)
+		if (!rules || !rules_map(rules, ast->name))
 			return ast;
 	}
 	for (uint32_t i = 0; i < ast->nargs; i++) {

@@ -9,9 +9,14 @@
  * Asking for pages that are there costs a look at each. What was asked for as a whole is not asked
  * for again, by passes that follow or packets that share a region; unless pages went meanwhile.
  * It is remembered in pieces smaller than most packets, so that packets need not share any.
+ *
+ * A file that is not mapped keeps a descriptor, as long as such files have a part of what the
+ * process may have (files.h). Of more of them each read opens the file, and looks whether it is the
+ * same one.
  */
 #include "engine/base/source.h"
 
+#include "engine/base/files.h"
 #include "engine/base/mem.h"
 
 #include <errno.h>
@@ -26,7 +31,7 @@
 #include <unistd.h>
 
 enum {
-	MAPS_MAX = 8192,
+	MAPS_MAX = 32768,
 	MAPS_KEPT = 256,       /* of these, for what must be mapped */
 	PIECE = 1 << 14,       /* bytes: what is remembered as asked for */
 	TICK_NS = 11000000,    /* of times of files, where the kernel counts 100 in a second */
@@ -38,6 +43,9 @@ struct source {
 	const uint8_t *data; /* map or memory; NULL when read by pread */
 	uint64_t size;
 	int fd;         /* -1 unless read by pread */
+	bool counted;   /* the descriptor, by files_take() */
+	dev_t device;   /* without data and descriptor: the file to be opened for each read */
+	ino_t inode;
 	int map_slot;   /* -1 unless mapped */
 	uint8_t *asked; /* bit per piece; of maps; by __atomic operations */
 	atomic_bool broken;
@@ -49,14 +57,29 @@ struct source {
 };
 
 static _Atomic(struct source *) maps[MAPS_MAX];
+static atomic_uint maps_taken;
 static atomic_int maps_used; /* slots below this may be in use */
 
-static int map_register(struct source *source, int most)
+/*
+ * Looks on behind the place that was found last: places come free in any order. At most `most` are
+ * taken then.
+ */
+static int map_register(struct source *source, unsigned most)
 {
-	for (int i = 0; i < most; i++) {
+	static atomic_uint last;
+	unsigned first = atomic_load(&last) + 1;
+
+	if (atomic_fetch_add(&maps_taken, 1) >= most) {
+		atomic_fetch_sub(&maps_taken, 1);
+		return -1;
+	}
+
+	for (unsigned n = 0; n < MAPS_MAX; n++) {
 		struct source *empty = NULL;
+		int i = (int)((first + n) % MAPS_MAX);
 		if (!atomic_compare_exchange_strong(&maps[i], &empty, source))
 			continue;
+		atomic_store(&last, (unsigned)i);
 		int used = atomic_load(&maps_used);
 		while (used <= i && !atomic_compare_exchange_weak(&maps_used, &used, i + 1))
 			;
@@ -202,7 +225,7 @@ static struct source *source_new(const char *name, uint64_t size)
 	return source;
 }
 
-static void source_map(struct source *source, int fd, int most)
+static void source_map(struct source *source, int fd, unsigned most)
 {
 	source->map_slot = map_register(source, most);
 	if (source->map_slot < 0)
@@ -210,6 +233,7 @@ static void source_map(struct source *source, int fd, int most)
 	void *map = mmap(NULL, source->size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		atomic_store(&maps[source->map_slot], NULL);
+		atomic_fetch_sub(&maps_taken, 1);
 		source->map_slot = -1;
 		return;
 	}
@@ -233,10 +257,13 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 	take_stamp(source, &st);
 	if (mode == SOURCE_AUTO && source->size && !on_network(fd))
 		source_map(source, fd, MAPS_MAX - MAPS_KEPT);
-	if (source->data)
-		close(fd);
-	else
+	source->device = st.st_dev;
+	source->inode = st.st_ino;
+	source->counted = !source->data && files_take();
+	if (source->counted)
 		source->fd = fd;
+	else
+		close(fd);
 	*out = source;
 	return true;
 }
@@ -271,10 +298,13 @@ void source_close(struct source *source)
 		return;
 	if (source->map_slot >= 0) {
 		atomic_store(&maps[source->map_slot], NULL);
+		atomic_fetch_sub(&maps_taken, 1);
 		munmap((void *)(uintptr_t)source->data, source->size);
 	}
 	if (source->fd >= 0)
 		close(source->fd);
+	if (source->counted)
+		files_give();
 	mem_free(source->asked);
 	mem_free(source->name);
 	mem_free(source->made_of);
@@ -312,12 +342,29 @@ static bool in_bounds(struct source *source, uint64_t offset, size_t size, struc
 			 (unsigned long long)source->size);
 }
 
-static bool read_fully(struct source *source, uint64_t offset, void *to, size_t size,
-		       struct error *err)
+/* The file of a source that keeps no descriptor; -1: *err. */
+static int open_again(const struct source *source, struct error *err)
+{
+	int fd = open(source->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0) {
+		error_set(err, ERR_IO, "%s: %s", source->name, strerror(errno));
+	} else if (fstat(fd, &st) != 0 || st.st_dev != source->device ||
+		   st.st_ino != source->inode) {
+		error_set(err, ERR_IO, "%s: another file has its name now", source->name);
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool read_from(const struct source *source, int fd, uint64_t offset, void *to, size_t size,
+		      struct error *err)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(source->fd, (uint8_t *)to + done, size - done,
-				  (off_t)(offset + done));
+		ssize_t n =
+			pread(fd, (uint8_t *)to + done, size - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -327,6 +374,17 @@ static bool read_fully(struct source *source, uint64_t offset, void *to, size_t 
 		done += (size_t)n;
 	}
 	return true;
+}
+
+static bool read_fully(const struct source *source, uint64_t offset, void *to, size_t size,
+		       struct error *err)
+{
+	int fd = source->fd >= 0 ? source->fd : open_again(source, err);
+	bool good = fd >= 0 && read_from(source, fd, offset, to, size, err);
+
+	if (fd >= 0 && fd != source->fd)
+		close(fd);
+	return good;
 }
 
 bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,

@@ -102,6 +102,7 @@ struct ctf_part {
 	struct ctf_stream_class *classes; /* parallel to description.streams */
 	uint32_t registers;
 	unsigned quirks;
+	size_t first_stream, end_stream; /* its streams stand together */
 };
 
 struct ctf_index_entry { /* of an LTTng index file, in bytes and cycles */

@@ -23,7 +23,10 @@ struct folder {
 	uint64_t identity[2];
 	struct source_stamp metadata;
 	bool taken; /* its group was opened */
+	size_t next; /* the next folder of the same UUID; NONE: this is the last */
 };
+
+static const size_t NONE = SIZE_MAX;
 
 struct folders {
 	struct folder *items;
@@ -159,6 +162,7 @@ struct file {
 	bool has_instance;
 	struct ctf_source beside;
 	int32_t cpu;
+	size_t next; /* the next file of the same stream; NONE: this is the last */
 };
 
 struct files {
@@ -249,6 +253,36 @@ static int by_begin(const void *a, const void *b)
 	return strverscmp(x->name, y->name);
 }
 
+static int by_stream(const void *a, const void *b)
+{
+	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->instance != y->instance)
+		return x->instance < y->instance ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Files of one stream: of one stream class, where packets say the same instance of it. */
+static void chain_files(struct files *files)
+{
+	struct file **sorted = mem_new_array(files->count + 1, sizeof(struct file *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < files->count; i++) {
+		files->items[i].next = NONE;
+		if (files->items[i].has_instance)
+			sorted[n++] = &files->items[i];
+	}
+	qsort(sorted, n, sizeof *sorted, by_stream);
+	for (size_t i = 1; i < n; i++)
+		if (sorted[i]->class == sorted[i - 1]->class &&
+		    sorted[i]->instance == sorted[i - 1]->instance)
+			sorted[i - 1]->next = (size_t)(sorted[i] - files->items);
+	mem_free(sorted);
+}
+
 /* The files that are one stream with file `first`, which has the earliest name. */
 static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 		       struct file **members)
@@ -264,11 +298,8 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	state->has_instance = lead->has_instance;
 	stream->priv = state;
 	describe(stream, lead->class);
-	for (size_t i = first; i < files->count; i++)
-		if (i == first || (lead->has_instance && files->items[i].has_instance &&
-				   files->items[i].class == lead->class &&
-				   files->items[i].instance == lead->instance))
-			members[n++] = &files->items[i];
+	for (size_t i = first; i != NONE; i = files->items[i].next)
+		members[n++] = &files->items[i];
 	stream->sources = arena_array(trace->arena, n, sizeof(struct source *));
 	state->sources = arena_array(trace->arena, n, sizeof *state->sources);
 	stream->nsources = (uint32_t)n;
@@ -305,9 +336,8 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 	const struct trace *trace = part->trace;
 	unsigned long long doubled = 0;
 
-	for (size_t i = 0; i < trace->nstreams; i++)
-		if (trace->streams[i]->part == part_index(trace, part->part))
-			doubled += stream_state(trace->streams[i])->ndoubled;
+	for (size_t i = part->first_stream; i < part->end_stream; i++)
+		doubled += stream_state(trace->streams[i])->ndoubled;
 	if (doubled)
 		notice(&trace->notices, NOTICE_INFO,
 		       "%s: %llu packet%s in two of its folders, as snapshots that overlap have "
@@ -316,7 +346,8 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 		       doubled == 1 ? "it is" : "they are");
 }
 
-static bool open_group(struct trace *trace, struct folders *folders, size_t speaker,
+/* Folder `first` and those behind it that have its UUID; `speaker` is one of them. */
+static bool open_group(struct trace *trace, struct folders *folders, size_t first, size_t speaker,
 		       const char *root, enum source_mode mode, struct error *err)
 {
 	const struct ctf_description *d = &folders->items[speaker].description;
@@ -325,20 +356,20 @@ static bool open_group(struct trace *trace, struct folders *folders, size_t spea
 	struct files files = {0};
 	bool ok = part;
 
-	for (size_t i = 0; ok && i < folders->count; i++) {
+	for (size_t i = first; ok && i != NONE; i = folders->items[i].next) {
 		struct folder *folder = &folders->items[i];
-		bool same = i == speaker ||
-			    (d->has_uuid && folder->description.has_uuid &&
-			     !memcmp(d->uuid, folder->description.uuid, sizeof d->uuid));
-		if (!same || folder->taken)
+		if (folder->taken)
 			continue;
 		folder->taken = true;
 		ok = add_files(part, folder, root, mode, &files, err);
 	}
 	struct file **members = mem_new_array(files.count, sizeof(struct file *));
+	chain_files(&files);
 	for (size_t i = 0; ok && i < files.count; i++)
 		if (files.items[i].source)
 			add_stream(part, &files, i, members);
+	if (part)
+		part->end_stream = trace->nstreams;
 	if (ok)
 		tell_doubled(part, root);
 	for (size_t i = 0; i < files.count; i++) {
@@ -363,17 +394,39 @@ static size_t richness(const struct ctf_description *d)
 /* The folder, not yet taken, with the richest metadata among those of the first one's UUID. */
 static size_t choose_speaker(const struct folders *folders, size_t first)
 {
-	const struct ctf_description *d = &folders->items[first].description;
 	size_t best = first;
 
-	for (size_t i = first + 1; d->has_uuid && i < folders->count; i++) {
-		const struct ctf_description *other = &folders->items[i].description;
-		if (!folders->items[i].taken && other->has_uuid &&
-		    !memcmp(d->uuid, other->uuid, sizeof d->uuid) &&
-		    richness(other) > richness(&folders->items[best].description))
+	for (size_t i = folders->items[first].next; i != NONE; i = folders->items[i].next)
+		if (!folders->items[i].taken && richness(&folders->items[i].description) >
+							richness(&folders->items[best].description))
 			best = i;
-	}
 	return best;
+}
+
+static int by_uuid(const void *a, const void *b)
+{
+	const struct folder *x = *(struct folder *const *)a, *y = *(struct folder *const *)b;
+	int order = memcmp(x->description.uuid, y->description.uuid, sizeof x->description.uuid);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static void chain_folders(struct folders *folders)
+{
+	struct folder **sorted = mem_new_array(folders->count + 1, sizeof(struct folder *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < folders->count; i++) {
+		folders->items[i].next = NONE;
+		if (!folders->items[i].taken && folders->items[i].description.has_uuid)
+			sorted[n++] = &folders->items[i];
+	}
+	qsort(sorted, n, sizeof *sorted, by_uuid);
+	for (size_t i = 1; i < n; i++)
+		if (!memcmp(sorted[i]->description.uuid, sorted[i - 1]->description.uuid,
+			    sizeof sorted[i]->description.uuid))
+			sorted[i - 1]->next = (size_t)(sorted[i] - folders->items);
+	mem_free(sorted);
 }
 
 static bool open_folders(struct trace *trace, struct folders *folders, const char *root,
@@ -394,9 +447,10 @@ static bool open_folders(struct trace *trace, struct folders *folders, const cha
 	}
 	if (!good)
 		return false;
+	chain_folders(folders);
 	for (size_t i = 0; i < folders->count; i++)
 		while (!folders->items[i].taken)
-			if (!open_group(trace, folders, choose_speaker(folders, i), root, mode,
+			if (!open_group(trace, folders, i, choose_speaker(folders, i), root, mode,
 					err))
 				return false;
 	return true;
@@ -430,11 +484,10 @@ void ctf_close(struct part *part)
 {
 	const struct ctf_part *ctf = part->priv;
 
-	for (size_t i = 0; ctf && i < ctf->trace->nstreams; i++) {
+	for (size_t i = ctf ? ctf->first_stream : 0; ctf && i < ctf->end_stream; i++) {
 		const struct stream *stream = ctf->trace->streams[i];
 		const struct ctf_stream_state *state = stream_state(stream);
-		for (uint32_t k = 0;
-		     stream->part == part_index(ctf->trace, part) && k < stream->nsources; k++)
+		for (uint32_t k = 0; k < stream->nsources; k++)
 			source_close(state->sources[k].index);
 	}
 }

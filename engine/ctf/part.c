@@ -372,6 +372,7 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->trace = trace;
 	part->part = trace_add_part(trace, &ctf_reader, path);
 	part->part->priv = part;
+	part->first_stream = part->end_stream = trace->nstreams;
 	*d = *description;
 	part->part->version = arena_printf(trace->arena, "%u.%u", d->major, d->minor);
 	memcpy(part->part->uuid, d->uuid, sizeof d->uuid);

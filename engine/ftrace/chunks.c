@@ -7,6 +7,7 @@
  * search looks at the same ones again and again, and a reader asks for each several times. Losses
  * in front of any of its pages are added up.
  */
+#include "engine/base/expansion.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
@@ -25,6 +26,7 @@ struct survey {                       /* of a packet's pages */
 struct found {
 	struct chunk *items;
 	size_t count, capacity;
+	uint64_t bytes, plain; /* of all of them */
 };
 
 static bool read_head(const struct ftrace_file *file, struct source *source, uint64_t at,
@@ -55,6 +57,8 @@ static void found_add(struct found *found, const struct chunk *chunk)
 {
 	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof *chunk);
 	found->items[found->count++] = *chunk;
+	found->bytes += chunk->bytes;
+	found->plain += chunk->plain;
 }
 
 static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t *at,
@@ -71,6 +75,11 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 				 "chunk %zu at offset %" PRIu64 " claims %u "
 				 "bytes, which are no whole pages",
 				 found->count, *at, chunk.plain);
+	if (!expansion_fits(found->bytes + chunk.bytes, found->plain + chunk.plain))
+		return error_set(err, ERR_FORMAT,
+				 "chunk %zu at offset %" PRIu64 ": over %" PRIu64
+				 " bytes come out of %" PRIu64 ": more than any recording",
+				 found->count, *at, found->plain, found->bytes + chunk.bytes);
 	if (!ftrace_claim(own->file, CHUNK_HEAD + chunk.bytes, err))
 		return error_while(err, "chunk %zu", found->count);
 	found_add(found, &chunk);
@@ -82,7 +91,7 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t at,
 		     uint64_t claimed, struct found *found)
 {
-	uint64_t count, begin = at, end = source_size(source);
+	uint64_t count, begin = at, end = source_size(source), bytes = 0, plain = 0;
 	const struct chunk *kept = ftrace_keep_find(own->file, at - COUNT_BYTES, &count);
 	struct error ignored;
 	struct chunk seen;
@@ -96,6 +105,10 @@ static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t 
 			return false;
 		if ((i % (count / LOOKED_AT + 1) == 0 || i + 1 == count) &&
 		    (!read_head(own->file, source, at, &seen) || !same_chunk(chunk, &seen)))
+			return false;
+		bytes += chunk->bytes;
+		plain += chunk->plain;
+		if (!expansion_fits(bytes, plain))
 			return false;
 		at = chunk->offset + chunk->bytes;
 	}

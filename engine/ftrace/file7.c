@@ -10,14 +10,13 @@
  * The chain is walked first; then the sections that it named are read, formats before the rest. A
  * section that is damaged costs what it holds. Of a chain that breaks off, what came before counts.
  */
+#include "engine/base/expansion.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum { SECTION_HEAD = 16, COMPRESSED = 1, PLAIN_MAX = 256 << 20, CHAIN_MAX = 1024 };
-/* zstd has the greater one: 128 KB of one byte in a block of 4 */
-enum { RATIO_MAX = 32768 };
 
 struct section {            /* release with section_release() */
 	struct block block; /* when it lies in the file as it is */
@@ -52,8 +51,9 @@ static bool expand_section(struct ftrace_file *file, uint64_t at, uint64_t size,
 	    !ftrace_read_number(file, &at, 4, &plain, err))
 		return false;
 	if (size < 8 || bytes > size - 8 || plain > PLAIN_MAX - file->expanded ||
-	    plain / RATIO_MAX > bytes)
+	    !expansion_fits(file->compressed + bytes, file->expanded + plain))
 		return error_set(err, ERR_FORMAT, "its sizes make no sense");
+	file->compressed += bytes;
 	file->expanded += plain;
 	if (!source_get(file->source, at, (size_t)bytes, &out->block, err))
 		return false;

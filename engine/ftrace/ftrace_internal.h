@@ -91,6 +91,7 @@ struct ftrace_file {
 	struct buffer *buffers;
 	size_t nbuffers, buffers_capacity;
 	uint64_t claimed;  /* bytes of the file; see ftrace_claim() */
+	uint64_t compressed; /* bytes of sections that were expanded */
 	uint64_t expanded; /* bytes that came out of compressed sections */
 	uint32_t streams;  /* rows of all tables of pages */
 	struct env_entry *env;

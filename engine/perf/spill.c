@@ -11,6 +11,7 @@
  * to be kept goes to a temporary file without a name. So do the pages of a store, which has what
  * grows with the trace: the extents of packets.
  */
+#include "engine/base/expansion.h"
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
 
@@ -19,6 +20,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -40,6 +42,8 @@ struct spill {
 	uint8_t *out;
 	int fd; /* -1: nothing was decompressed yet */
 	uint64_t size;
+	uint64_t taken; /* compressed bytes that were fed */
+	uint64_t room;  /* bytes that the copy may take */
 };
 
 static int open_temporary(struct error *err)
@@ -63,6 +67,16 @@ static int open_temporary(struct error *err)
 	return fd;
 }
 
+/* Half of what is free where the copy lies: the rest is others'. */
+static uint64_t room_for(int fd)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(fd, &fs) != 0)
+		return UINT64_MAX;
+	return (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+}
+
 static bool open_copy(struct spill *spill, struct error *err)
 {
 	spill->fd = spill->keep ? perf_keep_create(spill->keep) : -1;
@@ -70,12 +84,31 @@ static bool open_copy(struct spill *spill, struct error *err)
 		spill->keep = NULL;
 		spill->fd = open_temporary(err);
 	}
+	spill->room = room_for(spill->fd);
 	return spill->fd >= 0;
+}
+
+/* May the copy have so many bytes more? */
+static bool may_grow(const struct spill *spill, size_t more, struct error *err)
+{
+	if (!expansion_fits(spill->taken, spill->size + more))
+		return error_set(err, ERR_FORMAT,
+				 "over %" PRIu64 " bytes come out of %" PRIu64
+				 ": more than any recording",
+				 spill->size, spill->taken);
+	if (spill->size + more > spill->room)
+		return error_set(err, ERR_IO,
+				 "the decompressed records would take more than half of the free "
+				 "space: %" PRIu64 " bytes so far",
+				 spill->size);
+	return true;
 }
 
 static bool write_out(struct spill *spill, size_t size, struct error *err)
 {
 	if (spill->fd < 0 && size && !open_copy(spill, err))
+		return false;
+	if (size && !may_grow(spill, size, err))
 		return false;
 	for (size_t done = 0; done < size;) {
 		ssize_t n = write(spill->fd, spill->out + done, size - done);
@@ -103,6 +136,7 @@ static bool feed(struct spill *spill, const uint8_t *bytes, size_t size, struct 
 		size_t left = ZSTD_decompressStream(spill->stream, &out, &in);
 		if (ZSTD_isError(left))
 			return error_set(err, ERR_FORMAT, "%s", ZSTD_getErrorName(left));
+		spill->taken += in.pos - before;
 		if (!write_out(spill, out.pos, err))
 			return false;
 		more = out.pos == out.size; /* the decompressor may hold more than fitted */

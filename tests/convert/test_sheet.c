@@ -140,11 +140,6 @@ static void lists(void **state)
 	sheet_free(sheet);
 }
 
-static bool is_taken(void *arg, const char *name)
-{
-	return arg && strcmp(name, arg) == 0;
-}
-
 static void file_names(void **state)
 {
 	static const struct {
@@ -157,15 +152,41 @@ static void file_names(void **state)
 		{"", NULL, "_.csv"},
 		{"#12", NULL, "__12.csv"},
 		{"state", "state.csv", "state-2.csv"},
+		{"State", "state.csv", "State.csv"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		char *file = convert_file_name(rows[i].name, "csv", is_taken,
-					       (void *)(uintptr_t)rows[i].taken);
+		struct nameset taken = {0};
+		if (rows[i].taken)
+			nameset_add(&taken, rows[i].taken, 2);
+		char *file = convert_file_name(rows[i].name, "csv", &taken);
 		assert_string_equal(file, rows[i].file);
+		assert_true(nameset_find(&taken, file, NULL));
+		nameset_release(&taken);
 		mem_free(file);
 	}
+}
+
+/* The last of many classes whose files would have one name is not compared with all of them. */
+static void one_name_many_times(void **state)
+{
+	struct nameset taken = {0};
+	char *files[1000];
+	uint32_t next;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(files); i++)
+		files[i] = convert_file_name("a", "csv", &taken);
+	assert_string_equal(files[0], "a.csv");
+	assert_string_equal(files[999], "a-1000.csv");
+	assert_true(nameset_find(&taken, "a.csv", &next));
+	assert_int_equal(next, 1001); /* where the next one begins to look */
+	for (size_t i = 1; i < COUNT(files); i++)
+		assert_string_not_equal(files[i], files[i - 1]);
+	nameset_release(&taken);
+	for (size_t i = 0; i < COUNT(files); i++)
+		mem_free(files[i]);
 }
 
 enum {
@@ -175,7 +196,7 @@ enum {
 
 int main(void)
 {
-	struct CMUnitTest tests[TEXTS + VALUES + 3];
+	struct CMUnitTest tests[TEXTS + VALUES + 4];
 	size_t n = 0;
 
 	for (size_t i = 0; i < TEXTS; i++)
@@ -187,5 +208,6 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(texts_once);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(lists);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(file_names);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(one_name_many_times);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,10 @@
  * A compressed file is opened, something happens to it or to its copy, and it is opened again. What
  * the second opening gives must equal what the file gives without any copy.
  */
+#include "engine/base/expansion.h"
 #include "engine/base/mem.h"
 #include "engine/perf/perf.h"
+#include "engine/trace.h"
 #include "tests/engine/kept.h"
 #include "tests/engine/perf_made.h"
 #include "tests/harness.h"
@@ -248,15 +250,71 @@ static void small_is_not_kept(void **state)
 	kept_end(&scene);
 }
 
+/* Blocks of zstd that are one byte, 128 KB long: 02 00 10 and the byte. They go on with the frame. */
+static void add_bomb(const char *path, unsigned nrecords)
+{
+	enum { BLOCKS = 16000 };
+	static const uint8_t block[4] = {2, 0, 16, 0};
+	struct buf file = {0};
+	size_t size;
+	uint8_t *bytes = read_file(path, &size);
+
+	memset(bytes + 48, 0, 8); /* bytes of the data: up to the end of the file */
+	buf_add(&file, bytes, size);
+	for (unsigned i = 0; i < nrecords; i++) {
+		const uint32_t head[2] = {81, (uint32_t)(8 + sizeof block * BLOCKS) << 16};
+		buf_add(&file, head, sizeof head);
+		for (unsigned k = 0; k < BLOCKS; k++)
+			buf_add(&file, block, sizeof block);
+	}
+	write_file(path, file.data, file.len);
+	buf_release(&file);
+	mem_free(bytes);
+}
+
+/* Of 10 records that would be 20 GB what is believed is read, and all samples before them. */
+static void bomb_is_damage(void **state)
+{
+	const char *path;
+	struct trace_options options = {.paths = &path, .npaths = 1};
+	struct shape shape = compressed;
+	struct decoded all = {0};
+	struct kept_scene scene;
+	struct trace *trace;
+	struct error err;
+	struct made made;
+	uint64_t most = 0;
+
+	(void)state;
+	kept_begin(&scene);
+	shape.samples = 1000;
+	made_new(&shape, &made);
+	path = scene.trace = made_write(&made, scene.folder, SIZE_MAX);
+	add_bomb(path, 10);
+	assert_true(trace_open(&options, &trace, &err));
+	for (size_t i = 0; i < trace->nsources; i++)
+		if (source_size(trace->sources[i]) > most)
+			most = source_size(trace->sources[i]);
+	assert_in_range(most, 1, EXPANSION_FREE + EXPANSION_RATIO * 10 * 64008);
+	assert_in_range(trace->damaged, 1, 2);
+	trace_close(trace);
+	assert_in_range(kept_read(path, NULL, &all).damages, 1, 2);
+	assert_int_equal(all.count, made.nwants);
+	decoded_release(&all);
+	made_release(&made);
+	kept_end(&scene);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 1];
+	struct CMUnitTest tests[COUNT(rows) + 2];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[n++] = (struct CMUnitTest){rows[i].name, kept, NULL, NULL,
 						 (void *)(uintptr_t)&rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(small_is_not_kept);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(bomb_is_damage);
 	perf_keep_least = 64 << 10;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

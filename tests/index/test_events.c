@@ -246,6 +246,37 @@ static void decodes_little(void **state)
 	scene_free(scene);
 }
 
+/*
+ * Packets that all claim to reach over everything are open at once: finding the next one takes a
+ * path through a heap, and not a look at all of them.
+ */
+static void overlaps_cost_little(void **state)
+{
+	enum { PACKETS = 2048, DEPTH = 11 };
+
+	(void)state;
+	for (unsigned backward = 0; backward < 2; backward++) {
+		struct events_options options = {
+			.begin = NSTIME_MIN, .end = NSTIME_MAX, .backward = backward};
+		struct scene *scene = scene_tiled(1, PACKETS, 2, 10, 0);
+		struct event event;
+		struct error err;
+		for (size_t i = 0; i < scene->npackets; i++) {
+			scene->packets[i].min = 0;
+			scene->packets[i].max = PACKETS * 20;
+		}
+		scene_open(scene);
+		struct events *events = open_events(scene, &options);
+		assert_true(events_next(events, &event, &err) == STEP_ITEM);
+		assert_in_range(events_compared(events), PACKETS, 2 * PACKETS * DEPTH);
+		assert_true(events_seek(events, options.begin, options.end, &err));
+		check_all(scene, events, &options);
+		assert_in_range(events_compared(events), PACKETS, 8 * 2 * PACKETS * DEPTH);
+		events_close(events);
+		scene_free(scene);
+	}
+}
+
 static void many_streams(void **state)
 {
 	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
@@ -533,6 +564,7 @@ int main(void)
 		cmocka_unit_test(runs_equal_events),
 		cmocka_unit_test(seeks_equal_opens),
 		cmocka_unit_test(many_streams),
+		cmocka_unit_test(overlaps_cost_little),
 		cmocka_unit_test(damage_costs_its_packet),
 		cmocka_unit_test(falls_without_flag),
 		cmocka_unit_test(late_events_are_in_order_when_read_again),

@@ -676,10 +676,14 @@ static void find_cpus(struct check *check, bool hosts)
 static bool check_outside(struct check *check, struct state *state, struct error *err)
 {
 	static const char *const names[] = {"cpu[*]/thread", "thread[*]/state", "thread[*]/cpu"};
-	struct moment moments[] = {{check->begin - 1000000000, false},
-				   {check->begin - 1, false},
-				   {check->end, false},
-				   {check->end + 1000000000, false}};
+	const nstime aside = 1000000000;
+	const uint64_t before = time_span(NSTIME_MIN + 1, check->begin);
+	const uint64_t behind = time_span(check->end, NSTIME_MAX - 1);
+	struct moment moments[] = {
+		{check->begin - (before > (uint64_t)aside ? aside : (nstime)before), false},
+		{check->begin - (before > 0), false},
+		{check->end, false},
+		{check->end + (behind > (uint64_t)aside ? aside : (nstime)behind), false}};
 	struct change_place nowhere = {.time = NSTIME_MIN};
 	bool hosts = check->key_depth == 4, ok = true;
 	struct query *queries[3] = {0};

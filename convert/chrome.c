@@ -285,7 +285,7 @@ static bool slice(struct chrome *chrome, int64_t pid, int64_t tid, const struct 
 	entry_begin(chrome, "X", pid, tid);
 	add_ts(chrome, out, begin);
 	buf_add_text(out, ",\"dur\":");
-	add_us(out, (uint64_t)end - (uint64_t)begin);
+	add_us(out, time_span(begin, end));
 	buf_add_text(out, ",\"name\":");
 	slice_name(out, name, &interval->value);
 	return entry_end(chrome, err);

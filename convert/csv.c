@@ -54,7 +54,7 @@ static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *
 		add_cell(&csv->text, name, strlen(name));
 	}
 	buf_add_char(&csv->text, '\n');
-	return out_open_inside(&file->out, csv->folder.temporary, file->name, err) ? file : NULL;
+	return out_open_inside(&file->out, &csv->folder, file->name, err) ? file : NULL;
 }
 
 static void add_row(struct csv *csv, const struct sheet *sheet, size_t row)

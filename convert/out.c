@@ -5,9 +5,11 @@
 #include "engine/base/files.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,20 +38,66 @@ static mode_t usual_mode(mode_t most)
 	return most & ~mask;
 }
 
-bool out_open(struct out *out, const char *path, struct error *err)
+static bool is_in_place(const char *path)
 {
 	struct stat about;
 
-	*out = (struct out){.fd = -1, .path = mem_strdup(path)};
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
+	       (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
+}
+
+/* A file without a name in the folder of `path`; -1: the file system has none, or no /proc. */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct buf folder = {0};
+	int fd;
+
+	if (access("/proc/self/fd", X_OK) != 0)
+		return -1;
+	buf_add(&folder, slash ? path : ".", slash > path ? (size_t)(slash - path) : 1);
+	fd = open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	buf_release(&folder);
+	return fd;
+}
+
+static int open_named(struct out *out)
+{
+	int fd;
+
+	out->temporary = temporary_name(out->path);
+	fd = mkostemp(out->temporary, O_CLOEXEC);
+	if (fd >= 0) {
+		fchmod(fd, usual_mode(0666));
+		out->noted = temporary_note(out->temporary, false);
+	}
+	return fd;
+}
+
+/* The file that a symbolic link leads to is replaced, not the link. */
+static char *final_path(const char *path)
+{
+	char *real, *copy;
+
+	if (is_in_place(path) || !(real = realpath(path, NULL)))
+		return mem_strdup(path);
+	copy = mem_strdup(real);
+	free(real);
+	return copy;
+}
+
+static bool open_file(struct out *out, const char *path, bool named, struct error *err)
+{
+	*out = (struct out){.fd = -1, .noted = -1, .path = final_path(path)};
 	if (strcmp(path, "-") == 0) {
-		out->fd = dup(STDOUT_FILENO);
-	} else if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	} else if (is_in_place(path)) {
 		out->fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		out->temporary = temporary_name(path);
-		out->fd = mkstemp(out->temporary);
-		if (out->fd >= 0)
-			fchmod(out->fd, usual_mode(0666));
+		out->fd = named ? -1 : open_nameless(out->path);
+		out->nameless = out->fd >= 0;
+		if (out->fd < 0)
+			out->fd = open_named(out);
 	}
 	if (out->fd >= 0)
 		return true;
@@ -60,9 +108,21 @@ bool out_open(struct out *out, const char *path, struct error *err)
 	return false;
 }
 
-bool out_open_inside(struct out *out, const char *folder, const char *name, struct error *err)
+bool out_open(struct out *out, const char *path, struct error *err)
 {
-	*out = (struct out){.path = folder_join(folder, name)};
+	return open_file(out, path, false, err);
+}
+
+bool out_open_named(struct out *out, const char *path, struct error *err)
+{
+	return open_file(out, path, true, err);
+}
+
+bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,
+		     struct error *err)
+{
+	*out = (struct out){
+		.noted = -1, .folder = folder, .path = folder_join(folder->temporary, name)};
 	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out->fd < 0) {
 		error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
@@ -70,22 +130,23 @@ bool out_open_inside(struct out *out, const char *folder, const char *name, stru
 		return false;
 	}
 	out->counted = files_take();
-	out->parted = !out->counted;
-	if (out->parted) {
+	if (!out->counted) {
 		close(out->fd);
 		out->fd = -1;
 	}
 	return true;
 }
 
-static bool write_all(struct out *out, const void *bytes, size_t count, struct error *err)
+static bool write_to(struct out *out, int fd, const void *bytes, size_t count, struct error *err)
 {
 	const char *at = bytes;
 
 	while (count && !out->closed) {
-		ssize_t n = write(out->fd, at, count);
+		ssize_t n = write(fd, at, count);
 		if (n < 0 && errno == EPIPE)
 			out->closed = true;
+		else if (n < 0 && errno == EBADF)
+			return error_set(err, ERR_IO, "%s: it is closed", out->path);
 		else if (n < 0 && errno != EINTR)
 			return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
 		if (n > 0) {
@@ -99,36 +160,67 @@ static bool write_all(struct out *out, const void *bytes, size_t count, struct e
 
 bool out_write(struct out *out, const void *bytes, size_t count, struct error *err)
 {
-	if (!out->parted)
-		return write_all(out, bytes, count, err);
-	out->fd = open(out->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	if (out->fd < 0)
+	int fd = out->fd;
+
+	if (fd >= 0)
+		return write_to(out, fd, bytes, count, err);
+	fd = open(out->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
 		return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
-	bool good = write_all(out, bytes, count, err);
-	int failed = close(out->fd);
-	out->fd = -1;
-	if (good && failed)
-		return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
-	return good;
+	bool ok = write_to(out, fd, bytes, count, err);
+	if (close(fd) != 0 && ok)
+		ok = error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	return ok;
 }
 
-static void give_back(struct out *out)
+static bool close_file(struct out *out)
 {
+	int fd = out->fd;
+
+	if (fd < 0)
+		return true;
+	out->fd = -1;
 	if (out->counted)
 		files_give();
 	out->counted = false;
+	return close(fd) == 0;
+}
+
+/* link() replaces nothing: where a file is there, the new one gets a name to be renamed. */
+static bool name_it(struct out *out)
+{
+	char file[40], *name;
+	bool ok;
+
+	snprintf(file, sizeof file, "/proc/self/fd/%d", out->fd);
+	if (linkat(AT_FDCWD, file, AT_FDCWD, out->path, AT_SYMLINK_FOLLOW) == 0)
+		return true;
+	if (errno != EEXIST)
+		return false;
+	name = temporary_name(out->path);
+	int fd = mkostemp(name, O_CLOEXEC); /* only for a name that is free */
+	ok = fd >= 0 && close(fd) == 0 && unlink(name) == 0 &&
+	     linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+	if (ok && rename(name, out->path) != 0) {
+		int cause = errno;
+		unlink(name);
+		errno = cause;
+		ok = false;
+	}
+	mem_free(name);
+	return ok;
 }
 
 bool out_finish(struct out *out, struct error *err)
 {
-	int failed = out->parted ? 0 : close(out->fd);
+	bool ok = (!out->nameless || name_it(out)) && close_file(out);
 
-	out->fd = -1;
-	give_back(out);
-	if (!failed && out->temporary)
-		failed = rename(out->temporary, out->path);
-	if (failed)
+	if (ok && out->temporary)
+		ok = rename(out->temporary, out->path) == 0;
+	if (!ok)
 		return error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	temporary_forget(out->noted);
+	out->noted = -1;
 	mem_free(out->temporary);
 	out->temporary = NULL;
 	return true;
@@ -136,14 +228,15 @@ bool out_finish(struct out *out, struct error *err)
 
 void out_drop(struct out *out)
 {
-	if (out->fd >= 0)
-		close(out->fd);
-	give_back(out);
+	if (!out->path)
+		return;
+	close_file(out);
 	if (out->temporary)
 		unlink(out->temporary);
+	temporary_forget(out->noted);
 	mem_free(out->temporary);
 	mem_free(out->path);
-	*out = (struct out){.fd = -1};
+	*out = (struct out){.fd = -1, .noted = -1};
 }
 
 /* ---- folders ---- */
@@ -155,7 +248,7 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 	struct stat about;
 	bool there = lstat(path, &about) == 0;
 
-	*folder = (struct out_folder){0};
+	*folder = (struct out_folder){.noted = -1};
 	if (there &&
 	    (!S_ISDIR(about.st_mode) || !folder_list(path, &names, &ignored) || names.count)) {
 		folder_release(&names);
@@ -167,6 +260,7 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 	folder->temporary = temporary_name(path);
 	if (mkdtemp(folder->temporary)) {
 		chmod(folder->temporary, usual_mode(0777));
+		folder->noted = temporary_note(folder->temporary, true);
 		return true;
 	}
 	error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
@@ -179,6 +273,8 @@ bool out_folder_finish(struct out_folder *folder, struct error *err)
 {
 	if (rename(folder->temporary, folder->path) != 0)
 		return error_set(err, ERR_IO, "%s: %s", folder->path, strerror(errno));
+	temporary_forget(folder->noted);
+	folder->noted = -1;
 	mem_free(folder->temporary);
 	folder->temporary = NULL;
 	return true;
@@ -198,7 +294,9 @@ void out_folder_drop(struct out_folder *folder)
 		folder_release(&names);
 		rmdir(folder->temporary);
 	}
+	if (folder->path)
+		temporary_forget(folder->noted);
 	mem_free(folder->temporary);
 	mem_free(folder->path);
-	*folder = (struct out_folder){0};
+	*folder = (struct out_folder){.noted = -1};
 }

@@ -126,7 +126,7 @@ static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct
 				  sizeof *parquet->files);
 	parquet->files[parquet->nfiles++] = file;
 	sheet->file = file;
-	if (!out_open_inside(&file->out, parquet->folder.temporary, file->name, err) ||
+	if (!out_open_inside(&file->out, &parquet->folder, file->name, err) ||
 	    !out_write(&file->out, "PAR1", 4, err))
 		return NULL;
 	return file;

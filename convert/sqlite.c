@@ -238,7 +238,7 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 	struct tables_options tables = {
 		.trace = options->trace, .all_events = true, .write = write_rows, .arg = sqlite};
 
-	if (!out_open(&sqlite->out, options->path, err)) {
+	if (!out_open_named(&sqlite->out, options->path, err)) {
 		mem_free(sqlite);
 		return NULL;
 	}

@@ -8,6 +8,7 @@ libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/quote.c %D%/base/quote.h %D%/base/source.c %D%/base/source.h \
+	%D%/base/temporary.c %D%/base/temporary.h \
 	%D%/batch.c %D%/batch.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
 	%D%/field.c %D%/field.h \
 	%D%/intel_pt.c %D%/intel_pt.h %D%/json.c %D%/json.h \

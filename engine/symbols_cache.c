@@ -8,6 +8,7 @@
 #include "engine/symbols_internal.h"
 
 #include "engine/base/buf.h"
+#include "engine/base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,17 +65,19 @@ void symbol_cache_store(const char *folder, const char *name, const struct symbo
 	struct buf path = {0}, part = {0};
 	int fd;
 
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
 		return;
 	buf_printf(&path, "%s/%s", folder, name);
 	buf_printf(&part, "%s.%ld.part", buf_text(&path), (long)getpid());
 	fd = open(buf_text(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		  0600); /* kernel addresses are nobody else's */
 	if (fd >= 0) {
+		int noted = temporary_note(buf_text(&part), false);
 		bool good = write_all(fd, table->image, table->size);
 		good = close(fd) == 0 && good;
 		if (!good || rename(buf_text(&part), buf_text(&path)) != 0)
 			unlink(buf_text(&part));
+		temporary_forget(noted);
 	}
 	buf_release(&path);
 	buf_release(&part);

@@ -15,6 +15,15 @@ typedef int64_t nstime;
 #define NSTIME_MIN INT64_MIN
 #define NSTIME_MAX INT64_MAX
 
+/*
+ * Nanoseconds from `begin` to `end`; 0 when it ends before it begins. Two times may lie further
+ * apart than an nstime holds, so a difference is never taken in another way.
+ */
+static inline uint64_t time_span(nstime begin, nstime end)
+{
+	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
+}
+
 struct timebase {
 	uint64_t frequency; /* cycles per second, never 0 */
 	int64_t offset_s;

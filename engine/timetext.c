@@ -420,13 +420,12 @@ static char *put_seconds(char *to, nstime t)
 
 static char *put_relative(char *to, const struct times *times, nstime t)
 {
-	nstime span;
+	uint64_t size = t < times->first ? time_span(t, times->first) : time_span(times->first, t);
 
-	if (__builtin_sub_overflow(t, times->first, &span))
-		span = t < 0 ? NSTIME_MIN + 1 : NSTIME_MAX;
-	if (span >= 0)
-		*to++ = '+';
-	return put_seconds(to, span);
+	*to++ = t < times->first ? '-' : '+';
+	to = put_digits(to, size / NS, 1);
+	*to++ = '.';
+	return decimal_put_nanos(to, (uint32_t)(size % NS));
 }
 
 static char *put_zone(char *to, struct times *times, int64_t second)
@@ -473,21 +472,21 @@ char *time_put_any(struct times *times, nstime t, char *to)
 	return times->style == TIME_ISO && times->epoch ? put_zone(to, times, second) : to;
 }
 
-char *span_put(nstime span, char *to)
+char *span_put(__int128 span, char *to)
 {
 	static const struct {
 		int64_t ns;
 		const char *name;
 	} units[] = {{NS, " s"}, {1000000, " ms"}, {1000, " us"}, {1, " ns"}};
-	uint64_t size = span < 0 ? 0 - (uint64_t)span : (uint64_t)span;
+	unsigned __int128 size = span < 0 ? 0 - (unsigned __int128)span : (unsigned __int128)span;
 	size_t i = 0;
 
 	if (span < 0)
 		*to++ = '-';
 	while (i < 3 && size < (uint64_t)units[i].ns)
 		i++;
-	uint64_t unit = (uint64_t)units[i].ns, rest = size % unit;
-	to = put_digits(to, size / unit, 1);
+	uint64_t unit = (uint64_t)units[i].ns, rest = (uint64_t)(size % unit);
+	to = put_digits(to, (uint64_t)(size / unit), 1);
 	if (rest)
 		*to++ = '.';
 	for (unit /= 10; rest; rest %= unit, unit /= 10)

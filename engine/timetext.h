@@ -72,6 +72,6 @@ static inline char *time_put(struct times *times, nstime t, char *to)
 	return decimal_put_nanos(to + times->ntext, (uint32_t)nanos);
 }
 /* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
-char *span_put(nstime span, char *to);
+char *span_put(__int128 span, char *to);
 
 #endif

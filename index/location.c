@@ -9,6 +9,7 @@
 #include "index/location.h"
 
 #include "engine/base/buf.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 
 #include <errno.h>
@@ -40,16 +41,16 @@ static bool make_folders(const char *path)
 
 	for (char *slash = copy + 1; good && (slash = strchr(slash, '/')); slash++) {
 		*slash = 0;
-		good = mkdir(copy, 0777) == 0 || errno == EEXIST || errno == EROFS ||
+		good = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS ||
 		       errno == EACCES;
 		*slash = '/';
 	}
-	good = good && (mkdir(copy, 0777) == 0 || errno == EEXIST);
+	good = good && (mkdir(copy, 0700) == 0 || errno == EEXIST);
 	mem_free(copy);
 	return good;
 }
 
-enum verdict { USABLE, NETWORK, READ_ONLY, REFUSED };
+enum verdict { USABLE, NETWORK, READ_ONLY, SHARED, REFUSED };
 
 static enum verdict judge(const char *dir)
 {
@@ -59,6 +60,8 @@ static enum verdict judge(const char *dir)
 		return REFUSED;
 	if (location_is_network((unsigned long)fs.f_type))
 		return NETWORK;
+	if (folder_is_shared(dir))
+		return SHARED;
 	if (access(dir, W_OK | X_OK) != 0)
 		return errno == EROFS ? READ_ONLY : REFUSED;
 	return USABLE;
@@ -137,6 +140,12 @@ static bool find_folder(const struct index_options *options, const char *name, s
 		if (found)
 			break;
 		/* fall through */
+	case SHARED:
+		notice(&options->notices, NOTICE_INFO,
+		       "%s: other users may write there, the index is kept in memory: use a folder "
+		       "of your own (--index-dir, chmod go-w)",
+		       first);
+		break;
 	case REFUSED:
 		notice(&options->notices, NOTICE_INFO,
 		       "%s: cannot be written, the index is kept in memory",

@@ -64,7 +64,7 @@ static int lock_take(const char *path)
 	char name[4200];
 
 	lock_path(path, name, sizeof name);
-	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = file_open_own(name, O_RDWR);
 	if (fd < 0)
 		return -1;
 	/* the file may have been removed, and made again by another, between open and lock */

@@ -120,20 +120,66 @@ static int os_exit(lua_State *L)
 	return luaL_error(L, "exit");
 }
 
+/* ---- scripts that nobody vouches for ---- */
+
+/* load() of text: damaged bytecode can do what it likes to the interpreter. */
+static int load_text(lua_State *L)
+{
+	lua_settop(L, lua_isnone(L, 4) ? 3 : 4); /* an environment that is nil is one, too */
+	lua_pushliteral(L, "t");
+	lua_replace(L, 3);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+	return lua_gettop(L);
+}
+
+/* The metatables of traces and events are not the script's. */
+static int own_metatable(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	if (!lua_istable(L, 1))
+		lua_pushboolean(L, false);
+	else if (!lua_getmetatable(L, 1))
+		lua_pushnil(L);
+	else
+		luaL_getmetafield(L, 1, "__metatable");
+	return 1;
+}
+
+/* What reads a file, starts a program or gets at the interpreter is not there. */
+static void open_safe(lua_State *L)
+{
+	static const luaL_Reg libraries[] = {
+		{LUA_GNAME, luaopen_base},          {LUA_TABLIBNAME, luaopen_table},
+		{LUA_STRLIBNAME, luaopen_string},   {LUA_MATHLIBNAME, luaopen_math},
+		{LUA_UTF8LIBNAME, luaopen_utf8},    {LUA_COLIBNAME, luaopen_coroutine},
+	};
+	static const char *const without[] = {"dofile", "loadfile", "warn"};
+
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+		luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
+		lua_pop(L, 1);
+	}
+	for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+		lua_pushnil(L);
+		lua_setglobal(L, without[i]);
+	}
+	lua_getglobal(L, "load");
+	lua_pushcclosure(L, load_text, 1);
+	lua_setglobal(L, "load");
+	lua_pushcfunction(L, own_metatable);
+	lua_setglobal(L, "getmetatable");
+	lua_getglobal(L, "string");
+	lua_pushnil(L);
+	lua_setfield(L, -2, "dump");
+	lua_pop(L, 1);
+}
+
 /* ---- opening ---- */
 
-static int prepare(lua_State *L)
+static void place_files(lua_State *L, const struct script *script)
 {
-	struct script *script = lua_touserdata(L, 1);
-
-	luaL_openlibs(L);
-	lua_pushlightuserdata(L, script);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &script_key);
-	script->context = bind_context(L);
-	script->context->interrupted = script->options.interrupted;
-	script->context->notices = script->options.notices;
-	luaL_requiref(L, "yore", luaopen_yore, 1);
-	script_command_register(L);
 	lua_getglobal(L, "package");
 	lua_pushfstring(L, "%s/?.lua;", script->lua_dir);
 	lua_getfield(L, -2, "path");
@@ -143,11 +189,37 @@ static int prepare(lua_State *L)
 	lua_pushcfunction(L, os_exit);
 	lua_setfield(L, -2, "exit");
 	if (script->options.write) {
-		lua_pushcfunction(L, print);
-		lua_setglobal(L, "print");
 		lua_getglobal(L, "io");
 		lua_pushcfunction(L, io_write);
 		lua_setfield(L, -2, "write");
+	}
+}
+
+static int prepare(lua_State *L)
+{
+	struct script *script = lua_touserdata(L, 1);
+	bool sandbox = script->options.sandbox;
+
+	if (sandbox)
+		open_safe(L);
+	else
+		luaL_openlibs(L);
+	lua_pushlightuserdata(L, script);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &script_key);
+	script->context = bind_context(L);
+	script->context->interrupted = script->options.interrupted;
+	script->context->notices = script->options.notices;
+	luaL_requiref(L, "yore", luaopen_yore, 1);
+	if (sandbox) {
+		lua_pushnil(L); /* it reads any path, and options name folders to write to */
+		lua_setfield(L, -2, "open");
+	} else {
+		script_command_register(L);
+		place_files(L, script);
+	}
+	if (script->options.write) {
+		lua_pushcfunction(L, print);
+		lua_setglobal(L, "print");
 	}
 	return 0;
 }

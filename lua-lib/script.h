@@ -24,6 +24,7 @@ struct script_options {
 	/* A signal handler makes it non-zero: then Lua and the questions it asks end with
 	   ERR_INTERRUPTED. Whoever shows the prompt clears it. May be NULL. */
 	const volatile sig_atomic_t *interrupted;
+	bool sandbox; /* for scripts that nobody vouches for: see docs/lua.md */
 	struct notices notices; /* of the traces that scripts open */
 	/* Where print() and io.write() go; false: nobody reads any more. NULL: standard output. */
 	bool (*write)(void *arg, const char *bytes, size_t count);

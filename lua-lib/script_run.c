@@ -93,7 +93,7 @@ static int load_file(lua_State *L)
 	lua_pushstring(L, chunk->path);
 	lua_rawseti(L, -2, 0);
 	lua_setglobal(L, "arg");
-	if (luaL_loadfile(L, chunk->path) != LUA_OK)
+	if (luaL_loadfilex(L, chunk->path, script_of(L)->options.sandbox ? "t" : NULL) != LUA_OK)
 		return lua_error(L);
 	lua_call(L, 0, 1);
 	return 1;

@@ -58,7 +58,7 @@ struct thread {
 	bool has_cpu;
 	struct span at; /* thread[T]/cpu; open */
 	struct change_place activity_place;
-	nstime ran, said_running;
+	uint64_t ran, said_running; /* ns */
 };
 
 struct cpu {
@@ -68,7 +68,8 @@ struct cpu {
 	struct span thread;    /* cpu[N]/thread, open: its key is the thread */
 	struct latest threads; /* by thread: what ran here */
 	struct latest claims;  /* by thread: what said that it ran here */
-	nstime known_time, begin, end;
+	uint64_t known_time; /* ns */
+	nstime begin, end;
 	nstime counted; /* known time is counted up to here */
 };
 
@@ -380,7 +381,7 @@ static void add_run(struct check *check, struct cpu *cpu, const struct span *of_
 	nstime begin, end;
 
 	run.key = cpu->number;
-	thread->ran += run.end - run.begin;
+	thread->ran += time_span(run.begin, run.end);
 	if ((other = latest_other(&thread->runs, &run, &begin, &end)))
 		violated(check, begin, end, later(&run, other),
 			 "thread %" PRId64 " runs on CPUs %" PRId64 " and %" PRId64 ",",
@@ -405,7 +406,7 @@ static void close_cpu(struct check *check, struct cpu *cpu, uint32_t attr, nstim
 
 	if (!cpu->known || !closed(check, &cpu->thread, t, &span))
 		return;
-	cpu->known_time += span.end - span.begin;
+	cpu->known_time += time_span(span.begin, span.end);
 	check_end(check, attr, &span);
 	if ((other = latest_other(&cpu->claims, &span, &begin, &end)))
 		violated(check, begin, end, later(&span, other),
@@ -455,7 +456,7 @@ static void close_activity(struct check *check, struct thread *thread, nstime t)
 	if (thread->activity == ACTIVITY_UNKNOWN || !closed(check, &open, t, &span))
 		return;
 	if (thread->activity == ACTIVITY_RUNNING)
-		thread->said_running += span.end - span.begin;
+		thread->said_running += time_span(span.begin, span.end);
 	if (thread->activity != ACTIVITY_OFF)
 		return;
 	for (unsigned i = 0; i < thread->runs.count; i++)
@@ -613,7 +614,7 @@ static void see_end(struct check *check)
 		close_on(check, thread, check->end);
 		close_activity(check, thread, check->end);
 		close_at(check, thread, check->end);
-		if (thread->ran > check->end - check->begin)
+		if (thread->ran > time_span(check->begin, check->end))
 			violated(check, check->begin, check->end,
 				 &(struct change_place){.time = check->begin},
 				 "thread %" PRId64 " runs for longer than was recorded,",
@@ -675,10 +676,14 @@ static void find_cpus(struct check *check, bool hosts)
 static bool check_outside(struct check *check, struct state *state, struct error *err)
 {
 	static const char *const names[] = {"cpu[*]/thread", "thread[*]/state", "thread[*]/cpu"};
-	struct moment moments[] = {{check->begin - 1000000000, false},
-				   {check->begin - 1, false},
-				   {check->end, false},
-				   {check->end + 1000000000, false}};
+	const nstime aside = 1000000000;
+	const uint64_t before = time_span(NSTIME_MIN + 1, check->begin);
+	const uint64_t behind = time_span(check->end, NSTIME_MAX - 1);
+	struct moment moments[] = {
+		{check->begin - (before > (uint64_t)aside ? aside : (nstime)before), false},
+		{check->begin - (before > 0), false},
+		{check->end, false},
+		{check->end + (behind > (uint64_t)aside ? aside : (nstime)behind), false}};
 	struct change_place nowhere = {.time = NSTIME_MIN};
 	bool hosts = check->key_depth == 4, ok = true;
 	struct query *queries[3] = {0};
@@ -719,7 +724,7 @@ static int by_number(const void *a, const void *b)
 
 static void print_cpu(struct check *check, const struct cpu *cpu)
 {
-	nstime recorded = check->end - check->begin, unknown = recorded - cpu->known_time;
+	uint64_t unknown = time_span(check->begin, check->end) - cpu->known_time;
 	struct value key = {.kind = VALUE_INT, .u = (uint64_t)cpu->number};
 	uint32_t attr = attr_key(check->attrs, attr_name(check->attrs, cpu->host, "cpu", 3), &key);
 	struct sink *out = check->sink;
@@ -727,8 +732,8 @@ static void print_cpu(struct check *check, const struct cpu *cpu)
 	if (check->options->format == FORMAT_JSON) {
 		sink_text(out, "{\"kind\":\"cpu\",\"path\":");
 		put_path(check, attr, NULL);
-		sink_printf(out, ",\"known\":%lld,\"unknown\":%lld}\n", (long long)cpu->known_time,
-			    (long long)unknown);
+		sink_printf(out, ",\"known\":%" PRIu64 ",\"unknown\":%" PRIu64 "}\n",
+			    cpu->known_time, unknown);
 	} else {
 		put_path(check, attr, NULL);
 		sink_text(out, ": known ");
@@ -772,41 +777,60 @@ static void print_contradictions(struct check *check, size_t stream)
 	sink_row(out);
 }
 
+/* Times of many CPUs together. */
+static void put_sum(struct sink *out, unsigned __int128 sum)
+{
+	const uint64_t high = UINT64_C(1000000000000000000);
+
+	if (sum < high) {
+		sink_u64(out, (uint64_t)sum);
+		return;
+	}
+	sink_u64(out, (uint64_t)(sum / high));
+	sink_printf(out, "%018" PRIu64, (uint64_t)(sum % high));
+}
+
 static void print_sum(struct check *check)
 {
 	uint64_t contradictions = 0;
-	nstime known = 0, unknown = 0, ran = 0, said = 0;
+	unsigned __int128 known = 0, unknown = 0, ran = 0, said = 0;
 	struct sink *out = check->sink;
 
 	for (size_t i = 0; i <= check->session->trace->nstreams; i++)
 		contradictions += check->contradictions[i].count;
 	for (size_t i = 0; i < check->ncpus; i++) {
 		known += check->cpus[i]->known_time;
-		unknown += check->end - check->begin - check->cpus[i]->known_time;
+		unknown += time_span(check->begin, check->end) - check->cpus[i]->known_time;
 	}
 	for (size_t i = 0; i < check->nthreads; i++) {
 		ran += check->threads[i]->ran;
 		said += check->threads[i]->said_running;
 	}
-	if (check->options->format == FORMAT_JSON)
+	if (check->options->format == FORMAT_JSON) {
 		sink_printf(out,
 			    "{\"kind\":\"sum\",\"moments\":%" PRIu64
-			    ",\"cpus\":%zu,\"threads\":%zu,\"known\":%lld,\"unknown\":%lld,"
-			    "\"busy\":%lld,\"running\":%lld,\"contradictions\":%" PRIu64
-			    ",\"violations\":%" PRIu64 "}\n",
-			    check->moments, check->ncpus, check->nthreads, (long long)known,
-			    (long long)unknown, (long long)ran, (long long)said, contradictions,
-			    check->violations);
-	else {
+			    ",\"cpus\":%zu,\"threads\":%zu,\"known\":",
+			    check->moments, check->ncpus, check->nthreads);
+		put_sum(out, known);
+		sink_text(out, ",\"unknown\":");
+		put_sum(out, unknown);
+		sink_text(out, ",\"busy\":");
+		put_sum(out, ran);
+		sink_text(out, ",\"running\":");
+		put_sum(out, said);
+		sink_printf(out,
+			    ",\"contradictions\":%" PRIu64 ",\"violations\":%" PRIu64 "}\n",
+			    contradictions, check->violations);
+	} else {
 		sink_printf(out, "%" PRIu64 " moments, %zu CPUs, %zu threads: known ",
 			    check->moments, check->ncpus, check->nthreads);
-		span_add(known, out);
+		span_add((__int128)known, out);
 		sink_text(out, ", unknown ");
-		span_add(unknown, out);
+		span_add((__int128)unknown, out);
 		sink_text(out, ", busy ");
-		span_add(ran, out);
+		span_add((__int128)ran, out);
 		sink_text(out, ", running ");
-		span_add(said, out);
+		span_add((__int128)said, out);
 		sink_printf(out, "; %" PRIu64 " contradictions, %" PRIu64 " violations\n",
 			    contradictions, check->violations);
 	}

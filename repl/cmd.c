@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct cmd *const commands[] = {
 	&cmd_info,       &cmd_index, &cmd_check,   &cmd_dump,    &cmd_events, &cmd_at,
@@ -51,13 +52,23 @@ const struct cmd *cmd_find(const char *name, struct error *err)
 	return hits == 1 ? found : NULL;
 }
 
+/* What a script prints is its own business, unless it goes to a terminal. */
+static bool is_exact(const struct options *options)
+{
+	return options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
+	       (options->cmd == &cmd_run_script && !options->sandbox && !isatty(STDOUT_FILENO));
+}
+
 bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
 	     struct error *err)
 {
 	const struct options *outer = session->options;
 	bool ok;
 
+	bool exact = sink->exact;
+
 	session->options = options;
+	sink_set_exact(sink, is_exact(options));
 	session_begin_command(session);
 	if (options->help)
 		ok = help_print(options->cmd, sink);
@@ -69,8 +80,9 @@ bool cmd_run(struct session *session, const struct options *options, struct sink
 	progress_clear(session->progress);
 	sink_drop_row(sink);
 	sink_flush(sink);
+	sink_set_exact(sink, exact);
 	if (ok && sink->failed)
-		return error_set(err, ERR_IO, "writing the answer: %s", strerror(sink->failed));
+		return error_set(err, ERR_IO, "writing the answer: %s", sink_failure(sink));
 	return ok;
 }
 

@@ -172,27 +172,7 @@ static const char *path_of(const struct work *work, const char *file)
 	return arena_printf(work->session->arena, "%s/%s", work->folder, file);
 }
 
-static bool create(const char *path, int *fd, struct error *err)
-{
-	*fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return *fd >= 0 || error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-}
-
-static bool write_all(int fd, const uint8_t *bytes, size_t count)
-{
-	while (count) {
-		ssize_t n = write(fd, bytes, count);
-		if (n < 0 && errno != EINTR)
-			return false;
-		if (n > 0) {
-			bytes += n;
-			count -= (size_t)n;
-		}
-	}
-	return true;
-}
-
-static bool write_piece(struct work *work, int fd, const char *path, const struct aux_piece *piece,
+static bool write_piece(struct work *work, struct out *out, const struct aux_piece *piece,
 			struct error *err)
 {
 	struct block block;
@@ -204,10 +184,10 @@ static bool write_piece(struct work *work, int fd, const char *path, const struc
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		if (!source_get(piece->source, piece->at + done, n, &block, err))
 			return false;
-		bool ok = write_all(fd, block.data, n);
+		bool ok = out_write(out, block.data, n, err);
 		source_put(&block);
 		if (!ok)
-			return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+			return false;
 		done += n;
 		work->done += n;
 	}
@@ -217,15 +197,15 @@ static bool write_piece(struct work *work, int fd, const char *path, const struc
 static bool write_buffer(struct work *work, const char *path, const struct aux_buffer *buffer,
 			 struct error *err)
 {
+	struct out out;
 	bool ok = true;
-	int fd;
 
-	if (!create(path, &fd, err))
+	if (!out_open(&out, path, err))
 		return false;
 	for (size_t i = 0; ok && i < buffer->npieces; i++)
-		ok = write_piece(work, fd, path, &buffer->pieces[i], err);
-	if (close(fd) != 0 && ok)
-		ok = error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+		ok = write_piece(work, &out, &buffer->pieces[i], err);
+	ok = ok && out_finish(&out, err);
+	out_drop(&out);
 	return ok;
 }
 
@@ -392,23 +372,18 @@ static bool read_parts(struct work *work, struct error *err)
 static bool write_table(struct work *work, struct error *err)
 {
 	const char *path = path_of(work, "ranges.csv");
-	struct sink sink;
-	int fd;
+	struct sink_file file;
 
-	if (!create(path, &fd, err))
+	if (!sink_file_open(&file, path, err))
 		return false;
-	sink_init(&sink, fd);
-	rows_begin(&work->table, &sink, FORMAT_CSV, range_columns,
+	sink_set_exact(&file.sink, true);
+	rows_begin(&work->table, &file.sink, FORMAT_CSV, range_columns,
 		   sizeof range_columns / sizeof *range_columns);
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < work->trace->nparts; i++)
 		ok = write_part(work, i, err);
 	rows_finish(&work->table);
-	if (!sink_flush(&sink) && ok)
-		ok = error_set(err, ERR_IO, "%s: %s", path, strerror(sink.failed));
-	sink_release(&sink);
-	close(fd);
-	return ok;
+	return sink_file_close(&file, ok, err);
 }
 
 static bool write_and_print(struct work *work, struct error *err)

@@ -28,7 +28,9 @@ static void begin_row(struct check *check, const char *kind, const struct stream
 		sink_text(out, ",\"stream\":");
 		json_text(out, stream->name);
 	} else {
-		sink_printf(out, "%s: %s", kind, stream->name);
+		sink_text(out, kind);
+		sink_text(out, ": ");
+		sink_name(out, stream->name);
 	}
 }
 

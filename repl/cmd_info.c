@@ -404,7 +404,9 @@ static void text_parts(const struct trace *trace, struct sink *out)
 			sink_char(out, '\n');
 		}
 		for (size_t e = 0; e < part->nenv; e++) {
-			sink_printf(out, "%-11s%s = ", e ? "" : "env", part->env[e].name);
+			sink_printf(out, "%-11s", e ? "" : "env");
+			sink_name(out, part->env[e].name);
+			sink_text(out, " = ");
 			if (part->env[e].text)
 				text_string(out, part->env[e].text, strlen(part->env[e].text));
 			else
@@ -439,7 +441,7 @@ static void text_range(struct info *info, struct sink *out)
 	put_time(info, out, info->end);
 	if (info->begin != NSTIME_MIN) {
 		sink_text(out, ", ");
-		span_add(info->end - info->begin, out);
+		span_add(time_span(info->begin, info->end), out);
 	}
 	sink_char(out, '\n');
 }
@@ -482,12 +484,12 @@ static void text_classes(const struct trace *trace, struct sink *out)
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
 		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
-		sink_text(out, class->name);
+		sink_name(out, class->name);
 		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
 			if (payload->members[m].hidden)
 				continue;
 			sink_text(out, n++ ? ", " : ": ");
-			sink_text(out, payload->members[m].name);
+			sink_name(out, payload->members[m].name);
 		}
 		sink_char(out, '\n');
 	}

@@ -83,7 +83,7 @@ static bool take(void *arg, const struct interval *interval)
 	struct longest *longest = arg;
 	nstime begin = interval->begin == NSTIME_MIN ? longest->first : interval->begin;
 	nstime end = interval->end == NSTIME_MAX ? longest->last : interval->end;
-	struct entry entry = {.length = end > begin ? (uint64_t)end - (uint64_t)begin : 0,
+	struct entry entry = {.length = time_span(begin, end),
 			      .number = longest->seen++,
 			      .interval = *interval};
 

@@ -3,6 +3,8 @@
 #include "repl/cmds.h"
 #include "repl/scripting.h"
 
+#include <string.h>
+
 static bool list(struct scripting *scripting, struct sink *sink, struct error *err)
 {
 	struct buf text = {0};
@@ -23,6 +25,11 @@ static bool run_run(struct session *session, const struct options *options, stru
 	struct scripting *scripting;
 	bool ok;
 
+	if (options->sandbox && !strchr(words->items[0], '/') && !strstr(words->items[0], ".lua"))
+		return error_set(err, ERR_QUERY,
+				 "--sandbox: '%s' names an analysis that comes with yore, which needs "
+				 "none; a script in this folder is ./%s",
+				 words->items[0], words->items[0]);
 	if (!scripting_open(session, sink, &scripting, err))
 		return false;
 	if (options->list)
@@ -41,6 +48,8 @@ const struct cmd cmd_run_script = {
 	.help = "Runs a Lua file; a bare NAME runs the analysis of that name that comes with yore\n"
 		"(--list names them). The script finds the trace as `trace`, its arguments in "
 		"`arg`.\n"
+		"--sandbox runs a script of somebody else's: it can ask the trace and print, and has\n"
+		"neither io, os, require nor yore.open.\n"
 		"Options before SCRIPT are yore's, all words after TRACE are the script's.\n"
 		"\n"
 		"Examples:\n"

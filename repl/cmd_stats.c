@@ -244,7 +244,7 @@ static void text_head(struct stats *stats)
 	put_time(stats, out, all->last);
 	if (all->first <= all->last) {
 		sink_text(out, ", ");
-		span_add(all->last - all->first, out);
+		span_add(time_span(all->first, all->last), out);
 	}
 	sink_printf(out, "\nevents  %llu, ", (unsigned long long)all->events);
 	put_rate(stats, out, all);

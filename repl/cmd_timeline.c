@@ -332,20 +332,12 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 
 static bool write_svg(const struct timeline *timeline, struct times *times, struct error *err)
 {
-	const char *path = timeline->options->svg;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	struct sink file;
+	struct sink_file file;
 
-	if (fd < 0)
-		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	sink_init(&file, fd);
-	picture_draw_svg(&timeline->picture, times, &file);
-	sink_flush(&file);
-	int failed = file.failed;
-	sink_release(&file);
-	if (close(fd) != 0 && !failed)
-		failed = errno;
-	return !failed || error_set(err, ERR_IO, "%s: %s", path, strerror(failed));
+	if (!sink_file_open(&file, timeline->options->svg, err))
+		return false;
+	picture_draw_svg(&timeline->picture, times, &file.sink);
+	return sink_file_close(&file, true, err);
 }
 
 /* For programs: runs as rows. */

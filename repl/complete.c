@@ -8,6 +8,7 @@
 #include "repl/complete.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/reader.h"
 #include "repl/cmd.h"
 #include "state/program.h"
@@ -401,6 +402,8 @@ static void keep(void *arg, const char *word)
 {
 	struct matches *to = arg;
 
+	if (printable_length(word, strlen(word)) < strlen(word) || strpbrk(word, "\n\t"))
+		return; /* readline would show it as it is */
 	for (size_t i = 0; i < to->count; i++)
 		if (!strcmp(to->words[i], word))
 			return;

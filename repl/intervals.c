@@ -202,16 +202,15 @@ static void time_cell(struct interval_writer *writer, nstime t)
 static void length_cell(struct interval_writer *writer, nstime begin, nstime end)
 {
 	struct sink *cell = rows_cell(&writer->rows);
-	nstime length;
+	uint64_t length = time_span(begin, end);
 
-	if (begin == NSTIME_MIN || end == NSTIME_MAX ||
-	    __builtin_sub_overflow(end, begin, &length)) {
+	if (begin == NSTIME_MIN || end == NSTIME_MAX) {
 		if (writer->options->format != FORMAT_CSV)
 			sink_char(cell, '?');
 		return;
 	}
 	if (writer->options->format == FORMAT_CSV)
-		sink_i64(cell, length);
+		sink_u64(cell, length);
 	else
 		span_add(length, cell);
 }

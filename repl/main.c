@@ -11,10 +11,13 @@
 #include "repl/scripting.h"
 #include "repl/stats.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { DONE = 0, COULD_NOT = 1, MISUSED = 2, DAMAGED = 3, INTERRUPTED = 130 };
@@ -74,21 +77,47 @@ static int run(const struct options *options, struct session *session)
 	return status;
 }
 
-static int print_version(void)
-{
-	return puts("yore " YORE_VERSION) < 0 || fflush(stdout) ? COULD_NOT : DONE;
-}
-
-static int print_help(const struct options *options)
+static int print_only(const struct options *options)
 {
 	struct sink sink;
 
 	sink_init(&sink, STDOUT_FILENO);
-	help_print(options->cmd, &sink);
+	if (options->version)
+		sink_text(&sink, "yore " YORE_VERSION "\n");
+	else
+		help_print(options->cmd, &sink);
+	sink.whole = sink.len;
 	sink_flush(&sink);
+	if (sink.failed)
+		say(NULL, "writing the answer: %s", sink_failure(&sink));
 	int status = sink.failed ? COULD_NOT : DONE;
 	sink_release(&sink);
 	return status;
+}
+
+/*
+ * A file that is opened gets the lowest number that is free. Where the caller has closed 0, 1 or 2
+ * that would be the index, and the answer would go into it. Standard output is opened for reading,
+ * so that writing the answer fails (EBADF) instead of going nowhere.
+ */
+static void open_standard(void)
+{
+	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
+			_exit(COULD_NOT); /* nowhere to say it */
+}
+
+/* A trace may have thousands of files; limits are low for programs that use select(). */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 /*
@@ -113,12 +142,15 @@ static char **as_script(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	char **script = as_script(argc, argv);
 	struct options options;
 	struct session session;
 	struct error err = {0};
+	char **script;
 	int status;
 
+	open_standard();
+	raise_files();
+	script = as_script(argc, argv);
 	setlocale(LC_CTYPE, "");
 	signals_install();
 	files_raise_limit();
@@ -129,10 +161,8 @@ int main(int argc, char **argv)
 		return failed(&err);
 	}
 	stats_begin(options.stats);
-	if (options.version) {
-		status = print_version();
-	} else if (options.help) {
-		status = print_help(&options);
+	if (options.version || options.help) {
+		status = print_only(&options);
 	} else if (!options.cmd && !options.trace) {
 		say(NULL, "a command or a trace is missing: 'yore help' lists commands");
 		status = MISUSED;

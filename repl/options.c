@@ -78,6 +78,7 @@ static const struct option table[] = {
 	{{"--state", NULL, "whether the state could have been", OPT_STATE}, TAKE_FLAG, AT(check_state)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
+	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, AT(sandbox)},
 	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},
 	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
 	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},

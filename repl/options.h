@@ -31,7 +31,7 @@ enum option_group {
 	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
 	OPT_DUMP = 1 << 10,    /* --at */
 	OPT_EXPLAIN = 1 << 11, /* --explain */
-	OPT_LIST = 1 << 12,    /* --list */
+	OPT_LIST = 1 << 12,    /* --list --sandbox */
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
@@ -82,6 +82,7 @@ struct options {
 	const char *chunk, *pass;
 	bool join;
 	bool check_state; /* --state */
+	bool sandbox;
 	bool drop, timelines, list, explain_rules, check_rules, decode;
 	enum by by;
 	const char *svg;

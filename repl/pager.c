@@ -36,6 +36,8 @@ static void run_pager(int from)
 
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	dup2(from, STDIN_FILENO);
 	if (from != STDIN_FILENO)
 		close(from);

@@ -8,6 +8,7 @@
  */
 #include "repl/picture_draw.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238 };
@@ -127,13 +128,15 @@ static void draw_colored(struct line *line, const struct picture_run *run)
 		return;
 	}
 	unsigned color = color_of(&run->value->value);
+	char style[32];
 	if (run->mixed)
-		sink_printf(line->sink, "\033[38;5;%um", color == GREY ? 245 : color);
+		snprintf(style, sizeof style, "38;5;%u", color == GREY ? 245 : color);
 	else
-		sink_printf(line->sink, "\033[38;5;%u;48;5;%um", color == GREY ? 252 : 16, color);
+		snprintf(style, sizeof style, "38;5;%u;48;5;%u", color == GREY ? 252 : 16, color);
+	sink_style(line->sink, style);
 	room -= put_label(line, run, room);
 	put_times(line->sink, run->mixed ? "▒" : " ", room);
-	sink_text(line->sink, "\033[0m");
+	sink_style(line->sink, "0");
 }
 
 static void draw_row(const struct picture *picture, const struct picture_row *row,
@@ -185,12 +188,12 @@ static void draw_axis(const struct picture *picture, struct times *times, size_t
 
 static void draw_head(const struct picture *picture, struct times *times, struct sink *out)
 {
-	nstime span = picture->end - picture->begin;
+	uint64_t span = time_span(picture->begin, picture->end);
 
 	time_add(times, picture->begin, out);
 	sink_text(out, " to ");
 	time_add(times, picture->end, out);
-	if (picture->end > picture->begin && span > 0) {
+	if (span) {
 		sink_text(out, ", ");
 		span_add(span, out);
 		sink_text(out, "; a column is ");

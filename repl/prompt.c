@@ -110,6 +110,7 @@ static void read_terminal(struct prompt *prompt)
 	struct buf path = {0};
 	sigset_t blocked, outside;
 
+	signals_keep_terminal();
 	history_path(&path);
 	stifle_history(HISTORY_MAX);
 	read_history(buf_text(&path));

@@ -34,9 +34,12 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 	} else if (writer->format == FORMAT_CSV) {
 		csv_cell(text, name, strlen(name));
 	} else {
-		sink_text(text, color ? "\033[1m" : "");
-		sink_text(text, name);
-		sink_text(text, color ? "\033[0m:" : ":");
+		if (color)
+			sink_style(text, "1");
+		sink_name(text, name);
+		if (color)
+			sink_style(text, "0");
+		sink_char(text, ':');
 	}
 	keep(writer, text, &plan->head);
 }
@@ -105,7 +108,7 @@ static void stream_name(struct event_writer *writer, struct sink *out, const str
 	} else {
 		sink_char(out, ' ');
 		if (!is_named_by_cpu(writer, stream)) {
-			sink_text(out, stream->name);
+			sink_name(out, stream->name);
 			sink_char(out, ' ');
 		}
 	}
@@ -144,10 +147,10 @@ void event_time(struct event_writer *writer, struct sink *out, nstime t)
 		return;
 	}
 	if (color)
-		sink_text(out, "\033[32m");
+		sink_style(out, "32");
 	time_add(writer->times, t, out);
 	if (color)
-		sink_text(out, "\033[0m");
+		sink_style(out, "0");
 }
 
 static bool write_row(struct event_writer *writer, struct class_plan *plan, nstime t,
@@ -238,7 +241,7 @@ bool event_write_loss(struct event_writer *writer, const struct event *loss)
 	if (writer->format == FORMAT_TEXT) {
 		event_time(writer, out, loss->time);
 		sink_char(out, ' ');
-		sink_text(out, loss->stream->name);
+		sink_name(out, loss->stream->name);
 		sink_text(out, ": ");
 		loss_words(writer, out, loss);
 		sink_char(out, '\n');

@@ -5,6 +5,7 @@
  * push their neighbours aside. So a table of any length streams.
  */
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "repl/render.h"
 
 #include <string.h>
@@ -28,8 +29,26 @@ void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 	sink_row(sink);
 }
 
+/* A cell of text ends no line. */
+static void clean_cell(struct rows *rows)
+{
+	size_t from = rows->nends ? rows->ends[rows->nends - 1] : 0, len = rows->cells.len - from;
+	const char *text = rows->cells.data + from;
+	struct buf clean = {0};
+
+	if (rows->format == FORMAT_CSV || !len ||
+	    (printable_length(text, len) == len && !memchr(text, '\n', len) &&
+	     !memchr(text, '\t', len)))
+		return;
+	quote_printable(&clean, text, len, false);
+	rows->cells.len = from;
+	sink_add(&rows->cells, clean.data, clean.len);
+	buf_release(&clean);
+}
+
 static void end_cell(struct rows *rows)
 {
+	clean_cell(rows);
 	rows->ends = mem_grow(rows->ends, rows->nends, &rows->ends_capacity, sizeof *rows->ends);
 	rows->ends[rows->nends++] = rows->cells.len;
 }

@@ -82,6 +82,7 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 {
 	struct scripting *scripting = mem_new(sizeof *scripting);
 	struct script_options options = {.interrupted = signals_flag(),
+					 .sandbox = session->options->sandbox,
 					 .notices = session_notices(session),
 					 .write = write_sink,
 					 .write_arg = sink};
@@ -130,16 +131,13 @@ bool scripting_update(struct scripting *scripting, struct error *err)
 /* After output that came before it; frees the text. */
 static void end_call(struct scripting *scripting, struct buf *traceback)
 {
-	ssize_t n = 0;
-
 	scripting->sink->whole = scripting->sink->len; /* a line without its end is a line, too */
 	if (traceback->len) {
 		sink_flush(scripting->sink);
 		if (scripting->drain)
 			scripting->drain(scripting->drain_arg);
-		n = write(STDERR_FILENO, traceback->data, traceback->len);
+		say_text(traceback->data);
 	}
-	(void)n; /* nowhere left to say it */
 	buf_release(traceback);
 }
 

@@ -7,6 +7,7 @@
 #include "repl/session.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/symbols.h"
 #include "index/location.h"
 #include "repl/overlap.h"
@@ -53,6 +54,29 @@ static void write_said(const struct buf *lines)
 	pthread_mutex_unlock(&said_lock);
 }
 
+/* As the sink cleans what goes to standard output. */
+static void clean_line(struct buf *line, size_t from)
+{
+	struct buf clean = {0};
+
+	if (printable_length(line->data + from, line->len - from) == line->len - from)
+		return;
+	quote_printable(&clean, line->data + from, line->len - from, true);
+	line->len = from;
+	buf_add(line, clean.data, clean.len);
+	buf_release(&clean);
+}
+
+void say_text(const char *text)
+{
+	struct buf clean = {0};
+
+	quote_printable(&clean, text, strlen(text), true);
+	if (clean.len)
+		write_said(&clean);
+	buf_release(&clean);
+}
+
 /* Names in files may hold anything, a line's end too; `lines`: an excerpt follows below. */
 static void write_line(const char *kind, const char *text, bool lines)
 {
@@ -65,6 +89,7 @@ static void write_line(const char *kind, const char *text, bool lines)
 	}
 	size_t from = line.len;
 	buf_add_text(&line, text);
+	clean_line(&line, from);
 	for (size_t i = from; i < line.len; i++)
 		if (line.data[i] == '\n' && !(lines && i + 1 < line.len && line.data[i + 1] == ' '))
 			line.data[i] = ' ';
@@ -319,7 +344,7 @@ void say_rule_errors(const struct rules *rules)
 	struct buf text = {0};
 
 	rules_add_error_text(rules, &text);
-	fputs(buf_text(&text), stderr);
+	say_text(buf_text(&text));
 	buf_release(&text);
 }
 

@@ -113,13 +113,19 @@ void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2
  */
 struct buf *say_into(struct buf *to);
 void say_kept(struct session *session, struct buf *from); /* and forgets them */
+/* Lines on standard error as they are, without what would steer a terminal. */
+void say_text(const char *text);
 /* Errors of rules on standard error, each with its place. */
 void say_rule_errors(const struct rules *rules);
 /* The same of an error; a question that is wrong may show its place in lines below. */
 void say_error(const struct error *err);
 
-/* signals.c: SIGINT sets a flag that long work looks at; SIGBUS becomes damage of a source. */
+/*
+ * signals.c: SIGINT sets a flag that long work looks at; a second one, SIGTERM and SIGHUP end the
+ * process, without temporary files. SIGBUS becomes damage of a source.
+ */
 void signals_install(void);
+void signals_keep_terminal(void); /* as it is now it is put back when a signal ends the process */
 bool signals_interrupted(void);
 const volatile sig_atomic_t *signals_flag(void); /* for rooms that look at it themselves */
 void signals_clear(void);                        /* the prompt: the question has ended */

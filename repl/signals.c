@@ -2,21 +2,77 @@
  * signals.c - Ctrl-C raises a flag; a fault in a mapped file becomes damage of that file
  *
  * A second Ctrl-C while the first one waits to be seen ends the program at once, for code that
- * never looks. SIGPIPE is ignored: writes then say EPIPE, which is no error.
+ * never looks (a Lua pattern). What comes within MANY_MS of the first is the same one told twice:
+ * timeout(1) signals the process and its group. SIGTERM and SIGHUP end it at once: an index is
+ * whole at any instant, and temporary files are removed. SIGPIPE is ignored: writes then say EPIPE,
+ * which is no error.
  */
 #include "engine/base/source.h"
+#include "engine/base/temporary.h"
 #include "repl/session.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
+enum { MANY_MS = 50 };
+
 static volatile sig_atomic_t interrupted;
+static _Atomic int64_t first_ms; /* of the Ctrl-C that waits */
+static struct termios terminal;
+static atomic_bool has_terminal;
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A line editor may have changed it, and asked it to mark what is pasted. */
+static void restore_terminal(void)
+{
+	static const char plain_paste[] = "\033[?2004l\r";
+
+	if (!atomic_load(&has_terminal))
+		return;
+	tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+	(void)!write(STDOUT_FILENO, plain_paste, sizeof plain_paste - 1);
+}
 
 static void on_interrupt(int signal_number)
 {
+	int64_t now = now_ms();
+
 	(void)signal_number;
-	if (interrupted++ >= 2)
+	if (!interrupted) {
+		atomic_store(&first_ms, now);
+		interrupted = 1;
+	} else if (now - atomic_load(&first_ms) >= MANY_MS) {
+		temporary_remove_all();
+		restore_terminal();
 		_exit(130);
+	}
+}
+
+/* As the signal does alone, so that the parent sees which it was. */
+static void on_end(int signal_number)
+{
+	struct sigaction alone = {.sa_handler = SIG_DFL};
+	sigset_t own;
+
+	temporary_remove_all();
+	restore_terminal();
+	sigaction(signal_number, &alone, NULL);
+	sigemptyset(&own);
+	sigaddset(&own, signal_number);
+	raise(signal_number);
+	pthread_sigmask(SIG_UNBLOCK, &own, NULL);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)
@@ -26,6 +82,16 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 		return;
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
+}
+
+/* nohup(1) has some ignored, which is to stay. */
+static void install_end(int signal_number)
+{
+	struct sigaction end = {.sa_handler = on_end}, before;
+
+	sigfillset(&end.sa_mask);
+	if (sigaction(signal_number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(signal_number, &end, NULL);
 }
 
 void signals_install(void)
@@ -40,6 +106,14 @@ void signals_install(void)
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGBUS, &fault, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	install_end(SIGTERM);
+	install_end(SIGHUP);
+}
+
+void signals_keep_terminal(void)
+{
+	if (!atomic_load(&has_terminal) && tcgetattr(STDIN_FILENO, &terminal) == 0)
+		atomic_store(&has_terminal, true);
 }
 
 bool signals_interrupted(void)

@@ -2,11 +2,14 @@
 #include "repl/sink.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@ void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *byt
 void sink_release(struct sink *sink)
 {
 	mem_free(sink->data);
+	buf_release(&sink->clean);
 	*sink = (struct sink){.fd = -1};
 }
 
@@ -62,10 +66,63 @@ static bool is_memory(const struct sink *sink)
 	return sink->fd < 0 && !sink->write;
 }
 
+/*
+ * How a style stands in rows: behind letters that this process has drawn by lot, so that no text of
+ * a trace is taken for one.
+ */
+enum { STYLE_LETTERS = 15 };
+
+static char style_mark[STYLE_LETTERS + 1] = "\033"; /* no zero at its end */
+static pthread_once_t style_drawn = PTHREAD_ONCE_INIT;
+
+static void draw_mark(void)
+{
+	uint8_t lot[STYLE_LETTERS];
+
+	if (getrandom(lot, sizeof lot, 0) != (ssize_t)sizeof lot)
+		memset(lot, 0, sizeof lot);
+	for (int i = 0; i < STYLE_LETTERS; i++)
+		style_mark[i + 1] = (char)('A' + lot[i] % 16);
+}
+
+/* Length of the style at `at`, whose codes are put to *out; 0: there is none. */
+static size_t put_style(struct buf *out, const char *at, size_t left)
+{
+	const size_t n = sizeof style_mark;
+	const char *end;
+
+	if (left < n || memcmp(at, style_mark, n) != 0 || !(end = memchr(at + n, 'm', left - n)))
+		return 0;
+	buf_add_text(out, "\033[");
+	buf_add(out, at + n, (size_t)(end + 1 - at) - n);
+	return (size_t)(end + 1 - at);
+}
+
+/* The bytes, without what would steer a terminal; nearly always themselves. */
+static const char *cleaned(struct sink *sink, const char *bytes, size_t *count)
+{
+	size_t at = sink->exact ? *count : printable_length(bytes, *count);
+
+	if (at == *count)
+		return bytes;
+	buf_clear(&sink->clean);
+	buf_add(&sink->clean, bytes, at);
+	while (at < *count) {
+		size_t n = sink->color ? put_style(&sink->clean, bytes + at, *count - at) : 0;
+		at += n ? n : quote_character(&sink->clean, bytes + at, *count - at);
+		n = printable_length(bytes + at, *count - at);
+		buf_add(&sink->clean, bytes + at, n);
+		at += n;
+	}
+	*count = sink->clean.len;
+	return sink->clean.data;
+}
+
 static void deliver(struct sink *sink, const char *bytes, size_t count)
 {
 	if (sink->closed || !count)
 		return;
+	bytes = cleaned(sink, bytes, &count);
 	bool open = sink->write ? sink->write(sink->arg, bytes, count)
 				: write_fully(sink, bytes, count);
 	sink->closed = !open;
@@ -176,4 +233,48 @@ void sink_printf(struct sink *sink, const char *fmt, ...)
 		sink->len += (size_t)len;
 	}
 	va_end(again);
+}
+
+void sink_name(struct sink *sink, const char *name)
+{
+	quote_printable(&sink->buf, name, strlen(name), false);
+}
+
+void sink_style(struct sink *sink, const char *codes)
+{
+	pthread_once(&style_drawn, draw_mark);
+	sink_add(sink, style_mark, sizeof style_mark);
+	sink_text(sink, codes);
+	sink_char(sink, 'm');
+}
+
+void sink_set_exact(struct sink *sink, bool exact)
+{
+	if (sink->exact != exact)
+		sink_write_out(sink);
+	sink->exact = exact;
+}
+
+const char *sink_failure(const struct sink *sink)
+{
+	return sink->failed == EBADF ? "standard output is closed" : strerror(sink->failed);
+}
+
+bool sink_file_open(struct sink_file *file, const char *path, struct error *err)
+{
+	if (!out_open(&file->out, path, err))
+		return false;
+	sink_init(&file->sink, file->out.fd);
+	return true;
+}
+
+bool sink_file_close(struct sink_file *file, bool ok, struct error *err)
+{
+	sink_flush(&file->sink);
+	if (ok && file->sink.failed)
+		ok = error_set(err, ERR_IO, "%s: %s", file->out.path, strerror(file->sink.failed));
+	ok = ok && out_finish(&file->out, err);
+	sink_release(&file->sink);
+	out_drop(&file->out);
+	return ok;
 }

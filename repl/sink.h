@@ -4,10 +4,15 @@
  * Text is formatted straight into the buffer; nothing on the way copies it. sink_row() ends a row
  * and says whether the reader is still there: a closed pipe is no error, work just ends. A row that
  * was begun and not ended (an error, Ctrl-C) is never written.
+ *
+ * Names and values of a trace are somebody else's bytes. Before rows leave the sink, whatever would
+ * steer a terminal is made visible (quote_printable()), so that no writer of rows can forget it. Our
+ * own colours go through sink_style(). A name that must not end a line goes through sink_name().
  */
 #ifndef REPL_SINK_H
 #define REPL_SINK_H
 
+#include "convert/out.h"
 #include "engine/base/buf.h"
 
 #include <stdbool.h>
@@ -30,7 +35,9 @@ struct sink {
 	void *arg;
 	bool closed;    /* nobody reads any more */
 	int failed;     /* errno of a write that failed for another reason, 0 none */
-	bool color;     /* escape sequences are welcome */
+	bool color;     /* sink_style() is welcome */
+	bool exact;     /* bytes go out as they are: JSON, CSV; else as quote_printable() has them */
+	struct buf clean; /* a piece of the output without what would steer a terminal */
 	bool eager;     /* flush at each row: somebody watches, or answers line by line */
 	uint64_t rows;  /* ended so far */
 	int64_t ticked; /* ms on some clock, when sink_tick() looked last; 0 never */
@@ -98,10 +105,25 @@ static inline void sink_char(struct sink *sink, char c)
 	sink->len++;
 }
 
+/* A file that is written through a sink and replaces what is there when it is whole. */
+struct sink_file {
+	struct sink sink;
+	struct out out;
+};
+bool sink_file_open(struct sink_file *file, const char *path, struct error *err);
+/* `ok` false: the work failed, *err says why, and the file is dropped. Returns whether it is there. */
+bool sink_file_close(struct sink_file *file, bool ok, struct error *err);
+
 void sink_u64(struct sink *sink, uint64_t number); /* decimal */
 void sink_i64(struct sink *sink, int64_t number);
 void sink_hex(struct sink *sink, uint64_t number, unsigned digits); /* at least so many digits */
 void sink_pad(struct sink *sink, size_t count);                     /* blanks */
+void sink_name(struct sink *sink, const char *name); /* without line ends and tabs */
+/* Select Graphic Rendition: sink_style(sink, "1") is bold. Where sink->color, else it is escaped. */
+void sink_style(struct sink *sink, const char *codes);
+/* JSON and CSV: what is written from now on goes out as it is. */
+void sink_set_exact(struct sink *sink, bool exact);
+const char *sink_failure(const struct sink *sink); /* why writing failed, in words */
 void sink_printf(struct sink *sink, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -145,9 +145,10 @@ bool sql_rows_write(struct sql_statement *statement, enum format format, struct 
 	bool cells = format != FORMAT_JSON && format != FORMAT_LINE && sql_columns(statement);
 	enum step step = sql_step(statement, err);
 	struct column *columns = columns_of(statement, step == STEP_ITEM);
-	bool open = true, first = true;
+	bool open = true, first = true, exact = sink->exact;
 	struct rows rows;
 
+	sink_set_exact(sink, format == FORMAT_JSON || format == FORMAT_CSV);
 	if (cells)
 		rows_begin(&rows, sink, format, columns, sql_columns(statement));
 	while (step == STEP_ITEM && open) {
@@ -161,5 +162,6 @@ bool sql_rows_write(struct sql_statement *statement, enum format format, struct 
 	if (cells)
 		rows_finish(&rows);
 	mem_free(columns);
+	sink_set_exact(sink, exact);
 	return step != STEP_ERROR;
 }

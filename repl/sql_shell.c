@@ -120,25 +120,16 @@ static void took_show(const struct took *begin, struct sink *sink)
 static bool write_once(struct sql_shell *shell, struct sql_statement *statement, struct error *err)
 {
 	char *path = shell->once;
-	struct sink sink;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	struct sink_file file;
+	bool ok = sink_file_open(&file, path, err);
 
 	shell->once = NULL;
-	if (fd < 0) {
-		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-		mem_free(path);
-		return false;
-	}
-	sink_init(&sink, fd);
-	bool ok = sql_rows_write(statement, sql_shell_format(shell), &sink, err);
-	sink_drop_row(&sink);
-	sink_flush(&sink);
-	if (ok && sink.failed)
-		ok = error_set(err, ERR_IO, "%s: %s", path, strerror(sink.failed));
-	sink_release(&sink);
-	close(fd);
 	mem_free(path);
-	return ok;
+	if (!ok)
+		return false;
+	ok = sql_rows_write(statement, sql_shell_format(shell), &file.sink, err);
+	sink_drop_row(&file.sink);
+	return sink_file_close(&file, ok, err);
 }
 
 static bool run_statement(struct sql_shell *shell, struct sql_statement *statement,

@@ -74,8 +74,7 @@ static void print_failures(struct session *session)
 
 	if (session->state)
 		state_failures(session->state, &text);
-	if (text.len)
-		fputs(buf_text(&text), stderr);
+	say_text(buf_text(&text));
 	buf_release(&text);
 }
 

@@ -14,7 +14,7 @@ static inline void time_add(struct times *times, nstime t, struct sink *out)
 }
 
 /* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
-static inline void span_add(nstime span, struct sink *out)
+static inline void span_add(__int128 span, struct sink *out)
 {
 	char *to = sink_room(out, TIME_TEXT_MAX);
 

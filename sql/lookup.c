@@ -101,8 +101,8 @@ static bool keep(void *arg, const struct interval *interval)
 /* A moment just outside of the window: more of the same is to be expected. */
 static void choose_window(struct window *window, nstime t)
 {
-	bool after = window->filled && t >= window->end && t - window->end <= 4 * window->width;
-	bool before = window->filled && t < window->begin && window->begin - t <= 4 * window->width;
+	bool after = window->filled && t >= window->end && time_span(window->end, t) <= (uint64_t)(4 * window->width);
+	bool before = window->filled && t < window->begin && time_span(t, window->begin) <= (uint64_t)(4 * window->width);
 
 	if ((after || before) && window->count < MANY)
 		window->width = window->width < WIDTH_MAX / 4 ? window->width * 4 : WIDTH_MAX;

@@ -179,7 +179,7 @@ static nstime last_time(const struct forward *forward)
 {
 	const struct moment *last = &forward->places[forward->nplaces - 1].moment;
 
-	return last->t > NSTIME_MIN ? last->t - last->before : last->t;
+	return moment_time(last);
 }
 
 /* May some stream's `was` still reach back to the last moment? */
@@ -227,7 +227,7 @@ static void fill_places(struct forward *forward, uint32_t attr, const struct cel
 	for (size_t i = forward->taken; i-- > 0;) {
 		const struct moment *moment = &forward->places[i].moment;
 
-		if (cell->since > moment->t - moment->before)
+		if (cell->since > moment_time(moment))
 			return;
 		add_fill(forward, i, attr, cell);
 	}

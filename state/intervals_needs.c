@@ -332,14 +332,14 @@ static nstime below(const struct reach *reach, nstime at, nstime width)
 {
 	if (at <= reach->first)
 		return NSTIME_MIN;
-	return at - reach->first > width ? at - width : reach->first;
+	return time_span(reach->first, at) > (uint64_t)width ? at - width : reach->first;
 }
 
 static nstime above(const struct reach *reach, nstime at, nstime width)
 {
 	if (at > reach->last || reach->last == NSTIME_MAX)
 		return NSTIME_MAX;
-	return reach->last - at > width ? at + width : reach->last + 1;
+	return time_span(at, reach->last) > (uint64_t)width ? at + width : reach->last + 1;
 }
 
 /* What is the same at the edge goes on there; those are kept that do so up to the other edge. */
@@ -408,18 +408,18 @@ static bool extend(struct reach *reach, bool down, nstime width, struct error *e
 bool tracks_extend(struct tracks *tracks, struct error *err)
 {
 	struct reach reach = {.tracks = tracks};
-	nstime width;
+	uint64_t width, part;
 	bool ok;
 
 	if (!tracks->state->feed->ops->span(tracks->state->feed, &reach.first, &reach.last, err))
 		return false;
-	if (__builtin_sub_overflow(tracks->end, tracks->begin, &width))
-		width = NSTIME_MAX;
-	if (width < (reach.last - reach.first) / PARTS)
-		width = (reach.last - reach.first) / PARTS;
+	width = time_span(tracks->begin, tracks->end);
+	part = time_span(reach.first, reach.last) / PARTS;
+	width = width < part ? part : width;
+	width = width < INT64_MAX ? width : INT64_MAX;
 	reach.which = mem_new_array(tracks->count + 1, sizeof *reach.which);
 	reach.attrs = mem_new_array(tracks->count + 1, sizeof *reach.attrs);
-	ok = extend(&reach, true, width, err) && extend(&reach, false, width, err);
+	ok = extend(&reach, true, (nstime)width, err) && extend(&reach, false, (nstime)width, err);
 	mem_free(reach.which);
 	mem_free(reach.attrs);
 	return ok;

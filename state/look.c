@@ -95,7 +95,7 @@ static bool fill(struct looker *looker, struct look *look, const struct value *v
 
 	if (!ahead_fill_begin(&looker->ahead, look->fact.since, &begin, looker->err))
 		return false;
-	if (begin > look->moment->t - look->moment->before)
+	if (begin > moment_time(look->moment))
 		return true;
 	look->fact.value = *value;
 	attrs_keep(looker->ahead.state->attrs, &look->fact.value);
@@ -183,7 +183,7 @@ static void see_loss(struct looker *looker)
 
 	if (item->kind != FEED_LOSS || item->event.loss_kind == LOSS_INFERRED ||
 	    looker->dropped[item->stream->index] ||
-	    item->event.until <= looker->moment->t - looker->moment->before)
+	    item->event.until <= moment_time(looker->moment))
 		return;
 	looker->dropped[item->stream->index] = true;
 	looker->ndropped++;
@@ -296,7 +296,7 @@ static bool open_feed(struct looker *looker)
 static enum outcome look_from(struct looker *looker)
 {
 	const struct trace *trace = looker->ahead.state->feed->trace;
-	nstime at = looker->moment->t - looker->moment->before;
+	nstime at = moment_time(looker->moment);
 	const nstime *begins;
 	enum outcome outcome;
 

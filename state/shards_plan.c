@@ -115,7 +115,7 @@ static bool cut_evenly(struct state *state, struct shards_plan *plan, struct err
 	if (!state->feed->ops->span(state->feed, &first, &last, err))
 		return false;
 	for (uint32_t i = 1; i < plan->n; i++)
-		plan->cuts[i] = first + (nstime)((__int128)((__int128)last - first) * i / plan->n);
+		plan->cuts[i] = (nstime)(first + (__int128)time_span(first, last) * i / plan->n);
 	return true;
 }
 

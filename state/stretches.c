@@ -77,7 +77,7 @@ static bool is_near(struct state *state, const struct query *const *queries, siz
 static unsigned count_of(const struct stretches *stretches, nstime first, nstime last)
 {
 	uint64_t bytes = trace_bytes(stretches->state->feed->trace);
-	double share = (double)(stretches->to - stretches->from) / ((double)(last - first) + 1);
+	double share = (double)time_span(stretches->from, stretches->to) / ((double)time_span(first, last) + 1);
 	uint64_t each = stretches->state->stretch ? stretches->state->stretch : STRETCH_BYTES;
 	double count = (double)bytes * share / (double)each;
 
@@ -270,8 +270,9 @@ bool stretches_next(struct stretches *stretches,
 				       stretches->nqueries, each, arg, err);
 	if (next < stretches->count)
 		cut = giving.cut =
-			stretches->from + (nstime)((__int128)(stretches->to - stretches->from) *
-						   next / stretches->count);
+			(nstime)(stretches->from +
+				 (__int128)time_span(stretches->from, stretches->to) * next /
+					 stretches->count);
 	stretches->cut = cut;
 	if (begin < cut)
 		ok = (is_at_end(stretches) ? state_intervals : state_intervals_within)(

@@ -2,6 +2,7 @@
 #include "engine/base/folder.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,9 +66,38 @@ bool file_is(int fd, const char *path)
 	       held.st_ino == named.st_ino;
 }
 
+int file_open_own(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	struct stat about;
+
+	if (fd < 0 || (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
+bool file_is_own(const char *path)
+{
+	struct stat about;
+
+	return lstat(path, &about) != 0 || S_ISREG(about.st_mode);
+}
+
+bool folder_is_shared(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 &&
+	       ((about.st_mode & S_IWOTH) ||
+		((about.st_mode & S_IWGRP) && about.st_gid != getegid()) ||
+		(about.st_uid != geteuid() && about.st_uid != 0));
+}
+
 int file_claim(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = file_open_own(path, O_RDWR);
 
 	/* who held the lock may just have given the file its name */
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && file_is(fd, path) &&
@@ -112,10 +142,12 @@ bool file_write(const char *path, const struct buf *bytes, struct error *err)
 {
 	struct buf part = {0};
 	bool ok;
-	int fd;
+	int fd, noted;
 
 	buf_printf(&part, "%s.part-%ld", path, (long)gettid());
-	fd = open(part.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	unlink(part.data); /* of a process of that number that was killed */
+	noted = temporary_note(part.data, false);
+	fd = file_open_own(part.data, O_WRONLY | O_EXCL);
 	ok = fd >= 0 && write_all(fd, bytes->data, bytes->len) && fsync(fd) == 0;
 	if (fd >= 0)
 		ok = close(fd) == 0 && ok;
@@ -124,6 +156,7 @@ bool file_write(const char *path, const struct buf *bytes, struct error *err)
 		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 		unlink(part.data);
 	}
+	temporary_forget(noted);
 	buf_release(&part);
 	return ok;
 }

@@ -1,4 +1,4 @@
-/* folder.h - what a folder holds, paths into it, and files that one process writes */
+/* folder.h - what a folder holds, paths into it, and files of one user and of one process */
 #ifndef ENGINE_BASE_FOLDER_H
 #define ENGINE_BASE_FOLDER_H
 
@@ -19,6 +19,19 @@ void folder_release(struct folder_names *names);
 char *folder_join(const char *folder, const char *name);
 
 /*
+ * Opens a file that yore keeps for itself, made if need be: for its owner alone (0600), never
+ * through a symbolic link, and regular. `flags` are open()'s, O_RDWR or with O_EXCL. -1: errno.
+ */
+int file_open_own(const char *path, int flags);
+/* False when there is something at `path` that is no regular file, such as a symbolic link. */
+bool file_is_own(const char *path);
+/*
+ * May users other than this one and root change what is in the folder? Its owner may, everybody
+ * whom its mode lets write may, and its group, unless that is this user's own.
+ */
+bool folder_is_shared(const char *path);
+
+/*
  * A file to be written by its caller alone, until it is closed: made if need be, and emptied. What
  * a killed process left there is taken over. -1: another one writes it, or it cannot be had. Before
  * it gets its own name it must be asked file_is(): somebody may have removed it meanwhile.
@@ -31,7 +44,7 @@ bool file_is(int fd, const char *path);
 bool file_read(const char *path, struct buf *out);
 /*
  * Whole and on the disk, or not at all: it gets its name last, so that readers find what was there
- * or what is new, and of several that write it at once each writes all of it.
+ * or what is new, and of several that write it at once each writes all of it. Its owner's alone.
  */
 bool file_write(const char *path, const struct buf *bytes, struct error *err);
 

@@ -158,6 +158,101 @@ void quote_csv(struct buf *out, const void *bytes, size_t len)
 	buf_add_char(out, '"');
 }
 
+/* Code points that move the cursor, end a line or turn the direction of what follows. */
+static bool is_steering(uint32_t c)
+{
+	return (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static uint32_t code_point(const uint8_t *at, size_t n)
+{
+	uint32_t c = at[0];
+
+	if (n > 1)
+		c = at[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (at[i] & 0x3f);
+	return c;
+}
+
+/* Bytes of the character at `at` that may be shown; 0: it is to be escaped. */
+static size_t shown_length(const uint8_t *at, size_t left)
+{
+	size_t n = *at < 0x20 ? (*at == '\n' || *at == '\t') : utf8_length(at, left);
+
+	return n && !is_steering(code_point(at, n)) ? n : 0;
+}
+
+/* Bytes of plain ASCII, line ends and tabs. */
+static size_t ascii_length(const uint8_t *bytes, size_t len)
+{
+	size_t i = 0;
+
+#ifdef __x86_64__
+	for (; i + 16 <= len; i += 16) {
+		const __m128i_u *from = (const __m128i_u *)(bytes + i);
+		__m128i v = _mm_loadu_si128(from);
+		__m128i ends = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('\n')),
+					    _mm_cmpeq_epi8(v, _mm_set1_epi8('\t')));
+		/* signed: what is beyond ASCII is below zero */
+		__m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
+		__m128i bad = _mm_or_si128(_mm_andnot_si128(ends, low),
+					   _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+		if (_mm_movemask_epi8(bad))
+			break;
+	}
+#endif
+	while (i < len && ((bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' ||
+			   bytes[i] == '\t'))
+		i++;
+	return i;
+}
+
+size_t printable_length(const void *data, size_t len)
+{
+	const uint8_t *bytes = data;
+	size_t i = 0, n = 1;
+
+	while (n) {
+		i += ascii_length(bytes + i, len - i);
+		n = i < len ? shown_length(bytes + i, len - i) : 0;
+		i += n;
+	}
+	return i;
+}
+
+size_t quote_character(struct buf *out, const void *character, size_t left)
+{
+	const uint8_t *at = character;
+	size_t n = utf8_length(at, left);
+
+	if (n > 1) {
+		buf_printf(out, "\\u%04x", (unsigned)code_point(at, n));
+		return n;
+	}
+	text_escape(out, *at);
+	return 1;
+}
+
+void quote_printable(struct buf *out, const void *data, size_t len, bool lines)
+{
+	const uint8_t *bytes = data;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = printable_length(bytes + i, len - i), end = i + n;
+		for (; !lines && i < end; i++)
+			if (bytes[i] == '\n' || bytes[i] == '\t')
+				text_escape(out, bytes[i]);
+			else
+				buf_add_char(out, (char)bytes[i]);
+		buf_add(out, bytes + i, end - i);
+		i = end;
+		if (i < len)
+			i += quote_character(out, bytes + i, len - i);
+	}
+}
+
 void quote_base64(struct buf *out, const void *data, size_t len)
 {
 	static const char digits[] =

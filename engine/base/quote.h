@@ -9,6 +9,7 @@
 
 #include "engine/base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,18 @@ void quote_json(struct buf *out, const void *bytes, size_t len);
 void quote_text(struct buf *out, const void *bytes, size_t len);
 /* A cell of RFC 4180: between '"' where it must be. */
 void quote_csv(struct buf *out, const void *bytes, size_t len);
+/*
+ * Text for a terminal: control characters (C0, DEL, C1), marks that turn the direction of writing,
+ * separators of lines and bytes that are not UTF-8 become \xHH, \uHHHH, \n, \t; all else stays as
+ * it is. `lines`: '\n' and '\t' stay, too.
+ */
+void quote_printable(struct buf *out, const void *bytes, size_t len, bool lines);
+/* Bytes before the first one that quote_printable() with `lines` changes. */
+size_t printable_length(const void *bytes, size_t len);
+
+/* Escapes the character at `at`, of `left` bytes, at least one; returns its length. */
+size_t quote_character(struct buf *out, const void *at, size_t left);
+
 /* Base64 (RFC 4648, section 4) between '"'. */
 void quote_base64(struct buf *out, const void *bytes, size_t len);
 /* The shortest decimal that reads back as the same double, a finite one; it has a '.' or an 'e'. */

@@ -21,6 +21,7 @@
  * chunk is read; one that differs costs the kept file.
  */
 #include "engine/base/folder.h"
+#include "engine/base/temporary.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <errno.h>
@@ -235,6 +236,7 @@ static void write_new(struct ftrace_keep *keep)
 
 	if (fd < 0)
 		return;
+	int noted = temporary_note(keep->temporary, false);
 	keep->now.tables = keep->tables;
 	buf_add(&whole, &keep->now, sizeof keep->now);
 	buf_add(&whole, keep->made.data, keep->made.len);
@@ -243,6 +245,7 @@ static void write_new(struct ftrace_keep *keep)
 	if (file_is(fd, keep->temporary) &&
 	    (!write_all(fd, whole.data, whole.len) || rename(keep->temporary, keep->path) != 0))
 		unlink(keep->temporary);
+	temporary_forget(noted);
 	close(fd);
 	buf_release(&whole);
 }

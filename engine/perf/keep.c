@@ -27,6 +27,7 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "engine/perf/perf_internal.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ _Static_assert(sizeof(struct keep_mark) == 104, "the mark is stored as it is");
 struct perf_keep {
 	struct source *source;
 	char *path, *temporary;
+	int noted;             /* for temporary_forget(), while the copy is written */
 	bool settled;          /* its source is complete */
 	struct keep_mark mark; /* what is known of the source */
 	XXH3_state_t *digest;  /* of the copy that is being written */
@@ -323,6 +325,7 @@ int perf_keep_create(struct perf_keep *keep)
 	}
 	keep->digest = XXH3_createState();
 	XXH3_128bits_reset(keep->digest);
+	keep->noted = temporary_note(keep->temporary, false);
 	return fd;
 }
 
@@ -338,6 +341,7 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
 	mark->bytes = size;
 	get_digest(keep->digest, mark->digest);
 	find_boot(mark->boot);
+	temporary_forget(keep->noted);
 	if (!file_is(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
 		return;
 	if (!whole || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)

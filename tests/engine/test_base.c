@@ -306,6 +306,56 @@ static void names_like_a_wrong_one_are_proposed(void **state)
 	}
 }
 
+/* A byte that steers stands at each place of a word, and behind others that need care. */
+static void what_steers_a_terminal_is_made_visible(void **state)
+{
+	static const struct {
+		const char *bytes, *lines, *line; /* line NULL: as lines */
+	} rows[] = {
+		{"\033[31m", "\\x1b[31m", NULL},
+		{"\a", "\\x07", NULL},
+		{"\r", "\\x0d", NULL},
+		{"\n", "\n", "\\n"},
+		{"\t", "\t", "\\t"},
+		{"\x7f", "\\x7f", NULL},
+		{"\xc2\x9b", "\\u009b", NULL},              /* CSI of C1 */
+		{"\x9b", "\\x9b", NULL},                    /* the same in Latin 1 */
+		{"\xe2\x80\xae", "\\u202e", NULL},          /* RIGHT-TO-LEFT OVERRIDE */
+		{"\xe2\x81\xa6", "\\u2066", NULL},          /* LEFT-TO-RIGHT ISOLATE */
+		{"\xd8\x9c", "\\u061c", NULL},              /* ARABIC LETTER MARK */
+		{"\xe2\x80\xa8", "\\u2028", NULL},          /* LINE SEPARATOR */
+		{"\xc0\xaf", "\\xc0\\xaf", NULL},           /* overlong */
+		{"\xc3\xa9", "\xc3\xa9", NULL},              /* letters stay */
+		{"\xd7\xa9", "\xd7\xa9", NULL},              /* those written from the right, too */
+		{"\xe2\x96\x8c", "\xe2\x96\x8c", NULL},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", NULL},
+		{"\"\\", "\"\\", NULL},
+	};
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(rows); r++)
+		for (int before = 0; before < 40; before++) {
+			static const char plain[] = "abcdefghijklmnopqrstabcdefghijklmnopqrst";
+			char bytes[80], expected[80];
+			struct buf out = {0};
+			int len = snprintf(bytes, sizeof bytes, "%.*s%sz", before, plain,
+					   rows[r].bytes);
+
+			snprintf(expected, sizeof expected, "%.*s%sz", before, plain,
+				 rows[r].lines);
+			quote_printable(&out, bytes, (size_t)len, true);
+			assert_string_equal(buf_text(&out), expected);
+			assert_int_equal(printable_length(bytes, (size_t)len) == (size_t)len,
+					 !strcmp(bytes, expected));
+			snprintf(expected, sizeof expected, "%.*s%sz", before, plain,
+				 rows[r].line ? rows[r].line : rows[r].lines);
+			buf_clear(&out);
+			quote_printable(&out, bytes, (size_t)len, false);
+			assert_string_equal(buf_text(&out), expected);
+			buf_release(&out);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +364,7 @@ int main(void)
 		cmocka_unit_test(what_a_trace_says_stays_on_one_line),
 		cmocka_unit_test(integers_are_formatted_as_printf_does),
 		cmocka_unit_test(texts_are_quoted_wherever_they_need_it),
+		cmocka_unit_test(what_steers_a_terminal_is_made_visible),
 		cmocka_unit_test(a_cursor_past_the_end_stays_failed),
 		cmocka_unit_test(a_count_that_would_overflow_is_refused),
 		cmocka_unit_test(arena_memory_is_zero_and_aligned),

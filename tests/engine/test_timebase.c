@@ -67,14 +67,25 @@ static void a_plain_clock_only_adds(void **state)
 	assert_false(timebase_is_plain(&other, &origin));
 }
 
+static void times_may_lie_wider_apart_than_one_holds(void **state)
+{
+	(void)state;
+	assert_true(time_span(-5, 7) == 12);
+	assert_true(time_span(7, -5) == 0);
+	assert_true(time_span(3, 3) == 0);
+	assert_true(time_span(NSTIME_MIN + 1, NSTIME_MAX - 1) == UINT64_MAX - 2);
+	assert_true(time_span(-1, NSTIME_MAX) == UINT64_C(1) << 63);
+}
+
 int main(void)
 {
 	enum { N = COUNT(rows) };
-	struct CMUnitTest tests[N + 2];
+	struct CMUnitTest tests[N + 3];
 
 	for (size_t i = 0; i < N; i++)
 		tests[i] = (struct CMUnitTest){rows[i].name, converts, NULL, NULL, &rows[i]};
 	tests[N] = (struct CMUnitTest)cmocka_unit_test(keys_sort_as_times);
 	tests[N + 1] = (struct CMUnitTest)cmocka_unit_test(a_plain_clock_only_adds);
+	tests[N + 2] = (struct CMUnitTest)cmocka_unit_test(times_may_lie_wider_apart_than_one_holds);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,13 +136,15 @@ static void writes(void **state)
 
 struct span_row {
 	const char *name;
-	nstime span;
+	__int128 span;
 	const char *text;
 } span_rows[] = {
 	{"seconds span", 1500000000, "1.5 s"},  {"whole span", 2 * S, "2 s"},
 	{"us span", 20125, "20.125 us"},        {"ns span", 7, "7 ns"},
 	{"ms span", 1000001, "1.000001 ms"},    {"no span", 0, "0 ns"},
 	{"negative span", -1500000, "-1.5 ms"},
+	{"wide span", UINT64_MAX, "18446744073.709551615 s"},
+	{"span of many CPUs", (__int128)UINT64_MAX * 3, "55340232221.128654845 s"},
 };
 
 static void spans(void **state)

@@ -1,0 +1,91 @@
+/*
+ * temporary.c - see temporary.h
+ *
+ * A slot is taken (TAKEN), filled, and then shown to the handler (NOTED). Paths lie in the slots
+ * themselves, so that a handler in one thread never reads what another thread frees.
+ */
+#include "engine/base/temporary.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SLOTS = 64, TRIES = 64 };
+enum slot_state { EMPTY, TAKEN, NOTED };
+
+static struct slot {
+	_Atomic int state;
+	bool folder;
+	char path[PATH_MAX];
+} slots[SLOTS];
+
+int temporary_note(const char *path, bool folder)
+{
+	size_t len = strlen(path);
+
+	for (int i = 0; len < PATH_MAX && i < SLOTS; i++) {
+		int empty = EMPTY;
+		if (!atomic_compare_exchange_strong(&slots[i].state, &empty, TAKEN))
+			continue;
+		memcpy(slots[i].path, path, len + 1);
+		slots[i].folder = folder;
+		atomic_store(&slots[i].state, NOTED);
+		return i;
+	}
+	return -1;
+}
+
+void temporary_forget(int number)
+{
+	if (number >= 0)
+		atomic_store(&slots[number].state, EMPTY);
+}
+
+/* readdir() takes memory, which a handler may not: the system call does not. */
+static void empty_folder(int fd)
+{
+	struct entry { /* getdents64(2) */
+		uint64_t inode;
+		int64_t next;
+		uint16_t len;
+		uint8_t type;
+		char name[];
+	};
+	_Alignas(struct entry) char bytes[4096];
+	long got;
+
+	while ((got = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0)
+		for (long at = 0; at < got;) {
+			const struct entry *entry = (const void *)(bytes + at);
+			unlinkat(fd, entry->name, 0); /* of "." and ".." it fails */
+			at += entry->len;
+		}
+}
+
+/* Other threads may still make files in it. */
+static void remove_folder(const char *path)
+{
+	for (int i = 0; i < TRIES && rmdir(path) != 0; i++) {
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return;
+		empty_folder(fd);
+		close(fd);
+	}
+}
+
+void temporary_remove_all(void)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		if (atomic_load(&slots[i].state) != NOTED)
+			continue;
+		if (slots[i].folder)
+			remove_folder(slots[i].path);
+		else
+			unlink(slots[i].path);
+	}
+}

@@ -1,0 +1,20 @@
+/*
+ * temporary.h - files and folders that are removed when a signal ends the process
+ *
+ * Whoever makes a file that gets its name later notes it here until then. The list has a fixed size
+ * and takes no lock, since a signal handler reads it.
+ */
+#ifndef ENGINE_BASE_TEMPORARY_H
+#define ENGINE_BASE_TEMPORARY_H
+
+#include <stdbool.h>
+
+/*
+ * Notes a file, or a folder with the files in it; the path is copied. Returns a number for
+ * temporary_forget(); -1: the list is full or the path is too long, and nothing is noted.
+ */
+int temporary_note(const char *path, bool folder);
+void temporary_forget(int number); /* the file has its final name, or is gone; -1 does nothing */
+void temporary_remove_all(void);   /* async-signal-safe */
+
+#endif

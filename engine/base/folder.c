@@ -78,13 +78,6 @@ int file_open_own(const char *path, int flags)
 	return -1;
 }
 
-bool file_is_own(const char *path)
-{
-	struct stat about;
-
-	return lstat(path, &about) != 0 || S_ISREG(about.st_mode);
-}
-
 bool folder_is_shared(const char *path)
 {
 	struct stat about;

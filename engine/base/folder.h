@@ -23,8 +23,6 @@ char *folder_join(const char *folder, const char *name);
  * through a symbolic link, and regular. `flags` are open()'s, O_RDWR or with O_EXCL. -1: errno.
  */
 int file_open_own(const char *path, int flags);
-/* False when there is something at `path` that is no regular file, such as a symbolic link. */
-bool file_is_own(const char *path);
 /*
  * May users other than this one and root change what is in the folder? Its owner may, everybody
  * whom its mode lets write may, and its group, unless that is this user's own.

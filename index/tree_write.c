@@ -355,8 +355,11 @@ bool tree_delete_prefix(struct tree *tree, struct bytes prefix)
 
 	while (tree_top(tree, &place) && first_with(tree, &place, prefix, 0, &key)) {
 		uint8_t copy[STORE_KEY_MAX];
+		struct bytes own = {copy, key.size}, value;
+
 		memcpy(copy, key.data, key.size);
-		if (!tree_delete(tree, (struct bytes){copy, key.size}))
+		tree->damaged |= !tree_get(tree, own, &value); /* it is there, but not in order */
+		if (tree->damaged || !tree_delete(tree, own))
 			return false;
 	}
 	return !tree->damaged;

@@ -204,4 +204,33 @@ shows "and can be chosen by" 2 events --no-index "$work/cpus" --cpu 0 --count
 [ "$(sed 's, since.*,,' "$work/printed" | tr -s ' ' | sed 's, $,,')" = "cpu[0]/thread 7
 cpu[1]/thread 8" ]
 result $? "of which the state is known"
+# more events of each CPU than one batch of all holds: forward, and backward from the end
+mkdir -p "$work/many"
+cp "$work/cpus/metadata" "$work/many/metadata"
+python3 - "$work/many/channel0_0" "$work/expected" <<'EOF'
+import struct, sys
+events = [(10 * i + 10, (i * 7 + i // 5) % 3, 1000 + i) for i in range(3000)]
+body = b"".join(struct.pack("<QII", *event) for event in events)
+bits = (32 + len(body)) * 8
+with open(sys.argv[1], "wb") as file:
+    file.write(struct.pack("<QQQQ", events[0][0], events[-1][0], bits, bits) + body)
+own = [event for event in events if event[1] == 1]
+with open(sys.argv[2], "w") as file:
+    for i, (time, _, pid) in enumerate(own):
+        file.write("%d %s %d\n" % (time, own[i + 1][0] if i + 1 < len(own) else "null", pid))
+EOF
+"$yore" state --no-index "$work/many" 'cpu[1]/thread' --format json 2>/dev/null |
+	sed 's/.*"begin":\([0-9]*\),"end":\([0-9a-z]*\).*"value":\([0-9]*\).*/\1 \2 \3/' >"$work/printed"
+cmp "$work/printed" "$work/expected"
+result $? "of many events, none is passed over"
+good=true
+for line in 1 2 63 64 65 500 1000; do
+	read -r t end pid <<EOF
+$(sed -n "${line}p" "$work/expected")
+EOF
+	"$yore" at --no-index "$work/many" "@$t" 'cpu[1]/thread' 2>/dev/null | grep -q "  $pid  since" ||
+		good=false
+done
+$good
+result $? "nor backward"
 exit $status

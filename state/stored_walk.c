@@ -182,9 +182,10 @@ static nstime begin_of(struct feeding *feeding, uint32_t attr, const struct valu
 		if (!value_equal(&fact.value, value))
 			break;
 		begin = fact.since;
-		if (begin == NSTIME_MIN)
+		if (begin > NSTIME_MIN)
+			begin = pass_row(feeding, attr, value, begin, true);
+		if (begin == NSTIME_MIN) /* a row may begin before all, as its first change does */
 			break;
-		begin = pass_row(feeding, attr, value, begin, true);
 		t = begin - 1;
 	}
 	return begin;

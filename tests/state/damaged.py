@@ -14,6 +14,7 @@ random.seed(seed)
 work = tempfile.mkdtemp(prefix="yore-damaged-")
 trace = work + "/trace"
 env = dict(os.environ, YORE_INDEX_DIR="/nonexistent")
+PATIENCE = 60  # seconds
 QUESTIONS = [
     ["at", "+{t}us", "**", "--format", "json"],
     ["at", "+{t}us", "thread[*]/state"],
@@ -31,7 +32,10 @@ MOMENTS = [random.randint(0, 9000) for _ in range(12)]  # few, so that answers o
 
 
 def run(words, *options):
-    done = subprocess.run([yore, words[0], trace] + words[1:] + list(options), capture_output=True, timeout=120, env=env)
+    try:
+        done = subprocess.run([yore, words[0], trace] + words[1:] + list(options), capture_output=True, timeout=PATIENCE, env=env)
+    except subprocess.TimeoutExpired:
+        return "none: it hangs", b"", b""
     return done.returncode, done.stdout, done.stderr
 
 
@@ -101,7 +105,12 @@ def asked_of(folder, words, cut=None):
         os.truncate(cut, random.randrange(size) if size else 0)
     except FileNotFoundError:
         pass
-    out, err = child.communicate(timeout=120)
+    try:
+        out, err = child.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return "none: it hangs", b"", b""
     return child.returncode, out, err
 
 

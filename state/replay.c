@@ -363,7 +363,7 @@ struct replay *replay_new(const struct replay_options *options)
 		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
 			      sizeof *replay->failures);
 	replay->walk.writes.failures = replay->failures;
-	replay->walk.writes.by_tree = !options->put;
+	replay->walk.writes.by_tree = options->by_tree;
 	return replay;
 }
 

@@ -118,9 +118,12 @@ static struct run_cost cost_of(const struct state *state, const struct replay *r
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from)
 {
-	struct replay *replay = replay_new(options);
+	struct replay_options own = *options;
+	struct replay *replay;
 	nstime begin = NSTIME_MIN;
 
+	own.by_tree = state->force == FORCE_REPLAY;
+	replay = replay_new(&own);
 	state->evaluation = "replay";
 	if (!state->options.replay_only && state->force != FORCE_REPLAY &&
 	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))

@@ -74,6 +74,7 @@ static double replay_all(struct check *check)
 	for (int looks = 1; looks >= 0; looks--) {
 		struct replay_options options = {.feed = check->feed,
 						 .program = compile(check),
+						 .by_tree = looks,
 						 .moment = looks ? at_moment : NULL,
 						 .arg = check};
 		struct error err;

@@ -112,8 +112,11 @@ static struct program *compile(struct fake_trace *trace, struct rules *rules)
 
 static void replay_all(struct fake_trace *trace, struct rules *rules, struct watch *watch)
 {
-	struct replay_options options = {
-		.feed = &trace->feed, .change = on_change, .moment = at_moment, .arg = watch};
+	struct replay_options options = {.feed = &trace->feed,
+					 .by_tree = true,
+					 .change = on_change,
+					 .moment = at_moment,
+					 .arg = watch};
 	struct order from = order_before(NSTIME_MIN), to = order_after(NSTIME_MAX);
 	struct error err;
 

@@ -193,13 +193,14 @@ static size_t ascii_length(const uint8_t *bytes, size_t len)
 	for (; i + 16 <= len; i += 16) {
 		const __m128i_u *from = (const __m128i_u *)(bytes + i);
 		__m128i v = _mm_loadu_si128(from);
-		__m128i ends = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('\n')),
-					    _mm_cmpeq_epi8(v, _mm_set1_epi8('\t')));
-		/* signed: what is beyond ASCII is below zero */
-		__m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
-		__m128i bad = _mm_or_si128(_mm_andnot_si128(ends, low),
-					   _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
-		if (_mm_movemask_epi8(bad))
+		/* One more, signed: what is shown is above 0x20; DEL and all beyond are below zero. */
+		__m128i next = _mm_add_epi8(v, _mm_set1_epi8(1));
+		__m128i shown = _mm_cmpgt_epi8(next, _mm_set1_epi8(0x20));
+		/* A tab and a line end differ in the last bit of what is one more. */
+		__m128i ends = _mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(1)),
+					      _mm_set1_epi8('\n' + 1));
+
+		if (_mm_movemask_epi8(_mm_or_si128(shown, ends)) != 0xffff)
 			break;
 	}
 #endif

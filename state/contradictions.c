@@ -7,8 +7,8 @@
  * tells before the stretch: one event of one stream.
  *
  * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
- * are loaded and compared (compare_columns). Without that a replay costs 11 % more, with it under 5
- * %.
+ * are loaded and compared (compare_columns). What is left is that heads of events are decoded a
+ * second time, ahead of those that are given: 8 % of a replay's instructions.
  *
  * Other lines are evaluated in their plain form, which needs nothing that belongs to one thread. A
  * class with a line that is not plain says nothing here.
@@ -825,6 +825,16 @@ static nstime known_until(const struct watched *watched, nstime begin)
 	return begin;
 }
 
+/* The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it. */
+static nstime known_from(const struct watched *watched, nstime begin, nstime end)
+{
+	for (size_t i = 0; i < watched->nstretches; i++)
+		if (watched->stretches[i].begin > begin)
+			return watched->stretches[i].begin < end ? watched->stretches[i].begin
+								 : end;
+	return end;
+}
+
 static bool turn_cursor(struct contradictions *own, const struct stream *stream, nstime begin,
 			struct error *err)
 {
@@ -850,7 +860,7 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 	while (good && from < end) {
 		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
 			good = turn_cursor(own, stream, from, err);
-		good = good && read_on(own, stream, end, err);
+		good = good && read_on(own, stream, known_from(watched, from, end), err);
 		if (good)
 			add_stretch(watched, from, watched->at);
 		from = known_until(watched, from);

@@ -155,7 +155,8 @@ static bool add_test(struct making *making, const struct plain_test *test, struc
 	if (i == making->ntests)
 		making->tests[making->ntests++] = *test;
 	line->tests |= 1u << i;
-	line->needs |= 1u << test->input;
+	line->tested |= 1u << test->input;
+	line->needs |= line->tested;
 	return true;
 }
 
@@ -329,6 +330,7 @@ static void choose(struct arena *arena, const struct plain *plain, uint32_t yes,
 		if (!chosen(line, yes))
 			continue;
 		lines[out->count++] = *line;
+		out->needs |= line->needs;
 		out->nwas += line->verb == VERB_WAS;
 		out->keys |= line->key != PLAIN_NONE ? 1u << line->key : 0;
 	}
@@ -345,7 +347,7 @@ static void keep_choices(struct arena *arena, struct plain *plain)
 
 		if (!line->is_plain || (line->verb != VERB_SET && line->verb != VERB_WAS))
 			return;
-		plain->needs |= line->needs;
+		plain->tested |= line->tested;
 	}
 	choices = arena_array(arena, (size_t)1 << plain->ntests, sizeof *choices);
 	for (uint32_t yes = 0; yes < 1u << plain->ntests; yes++)

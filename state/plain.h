@@ -27,6 +27,7 @@ struct plain_line { /* as wide as a line of the cache */
 	struct value constant; /* its text is the attribute table's */
 	uint32_t attr;
 	uint32_t needs, tests; /* bit per input, per test */
+	uint32_t tested;       /* bit per input of its tests */
 	enum verb verb;
 	bool is_plain;
 	bool kept;     /* the right side's text is the attribute table's */
@@ -38,7 +39,8 @@ struct plain_line { /* as wide as a line of the cache */
 struct plain_choice {
 	const struct plain_line *lines; /* as they are applied: first `nwas` of `was` */
 	uint32_t nwas, count;
-	uint32_t keys; /* bit per input that is a key of one */
+	uint32_t keys;  /* bit per input that is a key of one */
+	uint32_t needs; /* bit per input */
 };
 
 /*
@@ -60,7 +62,7 @@ struct plain {
 	 * PLAIN_CHOSEN at most; else NULL.
 	 */
 	const struct plain_choice *choices;
-	uint32_t needs;        /* inputs, of all lines */
+	uint32_t tested;       /* bit per input of tests, of all lines */
 	uint32_t integer_bits; /* of the inputs */
 	uint32_t nlines;
 	uint8_t nintegers, ntexts, nreads, nmaps, ntests;

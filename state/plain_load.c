@@ -168,12 +168,13 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 	}
 }
 
-void plain_load_maps(const struct plain *plain, struct env *env, struct plain_loaded *out)
+void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env,
+		     struct plain_loaded *out)
 {
 	for (uint32_t k = 0; k < plain->nmaps; k++) {
 		const struct plain_input *input = &plain->maps[k];
 
-		if (!(out->had >> input->of & 1))
+		if (!(wanted >> input->i & out->had >> input->of & 1))
 			continue;
 		if (input->with == PLAIN_NONE)
 			out->had |= (uint32_t)load_map(input, &out->values[input->of], env,
@@ -186,6 +187,17 @@ void plain_load_maps(const struct plain *plain, struct env *env, struct plain_lo
 	}
 }
 
+/* What lines need whose tests hold: bit per input. */
+static uint32_t needs(const struct plain *plain, const struct plain_loaded *event)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < plain->nlines; i++)
+		if ((event->yes & plain->lines[i].tests) == plain->lines[i].tests)
+			bits |= plain->lines[i].needs;
+	return bits;
+}
+
 void plain_load(const struct plain *plain, struct env *env, struct plain_loaded *out)
 {
 	plain_load_event(plain, env, out);
@@ -196,6 +208,7 @@ void plain_load(const struct plain *plain, struct env *env, struct plain_loaded 
 			out->had |= (uint32_t)load_read(input, out, env, &out->values[input->i])
 				    << input->i;
 	}
-	plain_load_maps(plain, env, out);
 	plain_load_tests(plain, out);
+	if (plain->nmaps)
+		plain_load_maps(plain, needs(plain, out), env, out);
 }

@@ -1,7 +1,8 @@
 /*
  * plain_load.h - what an event gives to the plain lines of its class: inputs and tests
  *
- * In this order: what the event has, what is read by that, maps of both, tests.
+ * In this order: what the event has, what is read by that, tests, and the maps of both that lines
+ * need whose tests hold. Tests are of what the event has.
  */
 #ifndef STATE_PLAIN_LOAD_H
 #define STATE_PLAIN_LOAD_H
@@ -14,12 +15,14 @@ struct plain_loaded { /* of one event */
 	uint32_t yes; /* bit per test: it holds */
 };
 
-/* Everything. */
+/* All that lines need whose tests hold. */
 void plain_load(const struct plain *plain, struct env *env, struct plain_loaded *out);
 
-/* The same in parts, for who reads by itself: fields and the CPU; replaces what was there. */
+/* The same in parts: fields, the CPU, whether it lies in a gap; replaces what was there. */
 void plain_load_event(const struct plain *plain, struct env *env, struct plain_loaded *out);
-void plain_load_maps(const struct plain *plain, struct env *env, struct plain_loaded *out);
+/* The maps among the `wanted` inputs (a bit each), after what they are maps of. */
+void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env,
+		     struct plain_loaded *out);
 
 static inline void plain_load_tests(const struct plain *plain, struct plain_loaded *out)
 {

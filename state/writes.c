@@ -108,10 +108,11 @@ static inline bool has_inputs(const struct plain_line *line, const struct plain_
 	return line->is_plain && (event->had & line->needs) == line->needs;
 }
 
-/* Its condition. */
-static inline bool holds(const struct plain_line *line, const struct plain_loaded *event)
+/* Does its condition not hold? False where an input of a test is not there, too. */
+static inline bool is_out(const struct plain_line *line, const struct plain_loaded *event)
 {
-	return (event->yes & line->tests) == line->tests;
+	return line->is_plain && (event->had & line->tested) == line->tested &&
+	       (event->yes & line->tests) != line->tests;
 }
 
 /* The attribute of a line with a key; false: this value is no key. */
@@ -166,7 +167,7 @@ void writes_evaluate(struct writes *writes, const struct class_program *class, s
 		struct write *write = &writes->items[writes->count];
 		bool has = !writes->by_tree && has_inputs(line, &event);
 
-		if (has && !holds(line, &event))
+		if (!writes->by_tree && is_out(line, &event))
 			continue;
 		writes->count += (has && by_inputs(line, &event, attrs, write)) ||
 				 by_tree(writes, line->line, env, write);

@@ -164,12 +164,14 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	plain_load_event(plain, env, &event);
 	if (!load_reads(plain, cells, &event))
 		return REPLAY_LEFT;
-	if (plain->nmaps)
-		plain_load_maps(plain, env, &event);
-	if ((event.had & plain->needs) != plain->needs)
+	if ((event.had & plain->tested) != plain->tested)
 		return REPLAY_LEFT;
 	plain_load_tests(plain, &event);
 	choice = &plain->choices[event.yes];
+	if (plain->nmaps)
+		plain_load_maps(plain, choice->needs, env, &event);
+	if ((event.had & choice->needs) != choice->needs)
+		return REPLAY_LEFT;
 	if (!keys_are_small(choice, &event) || !is_known(choice, cells, &event))
 		return REPLAY_LEFT;
 	if (choice->nwas < choice->count)

@@ -203,6 +203,22 @@ void open_packet_index_room(struct open_packet *packet)
 		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
 }
 
+/* Moves these of the batch's entries, which rise, to its front; they are [pos, end) then. */
+static void keep_entries(struct open_packet *packet, const uint16_t *entries, uint32_t n)
+{
+	struct batch *batch = packet->batch;
+	bool indexed = packet->indexed;
+
+	open_packet_index_room(packet);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = entries[k];
+		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
+		batch_move(batch, k, i);
+	}
+	packet->pos = 0;
+	packet->end = batch->count = n;
+}
+
 void open_packet_select(struct open_packet *packet)
 {
 	const struct packet_view *view = packet->view;
@@ -225,15 +241,7 @@ void open_packet_select(struct open_packet *packet)
 		.index = packet->indexed ? packet->index : NULL,
 	};
 	n = view->select(view->select_arg, &run, entries);
-	bool indexed = packet->indexed;
-	open_packet_index_room(packet);
-	for (uint32_t k = 0; k < n; k++) {
-		uint32_t i = entries[k];
-		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
-		batch_move(batch, k, i);
-	}
-	packet->pos = 0;
-	packet->end = batch->count = n;
+	keep_entries(packet, entries, n);
 }
 
 /* Moves the wanted entries of [pos, end) to the front. */
@@ -241,22 +249,14 @@ static void keep_wanted(struct open_packet *packet)
 {
 	struct batch *batch = packet->batch;
 	const uint64_t *wanted = packet->view->classes;
-	uint32_t n = 0;
+	uint16_t entries[BATCH_MAX];
 
 	packet->indexed = false;
-	if (!wanted) {
-		open_packet_select(packet);
-		return;
+	if (wanted) {
+		uint32_t n = batch_of_classes(batch, packet->pos, packet->end, wanted, entries);
+
+		keep_entries(packet, entries, n);
 	}
-	open_packet_index_room(packet);
-	for (uint32_t i = packet->pos; i < packet->end; i++) {
-		uint32_t class_index = batch->class_index[i];
-		packet->index[n] = batch->first + i;
-		batch_move(batch, n, i);
-		n += (uint32_t)(wanted[class_index / 64] >> class_index % 64) & 1;
-	}
-	packet->pos = 0;
-	packet->end = batch->count = n;
 	open_packet_select(packet);
 }
 

@@ -13,6 +13,7 @@
 #include "repl/picture.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "engine/base/quote.h"
 
 #include <stdlib.h>
@@ -31,16 +32,10 @@ struct bounds { /* what sums leave open in a column; all 0: nothing */
 	uint64_t most;  /* and this, but for where it was listed */
 };
 
-struct seen { /* a path that came, by its hash; 0: none */
-	uint64_t hash;
-	uint32_t row; /* 1 + its place; 0: it was one too many */
-};
-
 struct picture_open {
 	struct picture_row *row; /* NULL: none, or one too many */
 	bool any;                /* a row was begun */
-	struct seen *seen;       /* all paths; a power of two, at most half full */
-	size_t nseen, seen_room;
+	struct nameset seen;     /* all paths; 1 + the place of its row, 0: it was one too many */
 	char *path;
 	uint32_t column;
 	uint64_t covered; /* of its time */
@@ -79,7 +74,7 @@ void picture_release(struct picture *picture)
 		mem_free(open->path);
 		mem_free(open->held);
 		mem_free(open->slots);
-		mem_free(open->seen);
+		nameset_release(&open->seen);
 	}
 	mem_free(open);
 	*picture = (struct picture){0};
@@ -248,38 +243,6 @@ static void fill(struct picture *picture, uint32_t column, const struct value *v
 
 /* Rows */
 
-static struct seen *seen_at(const struct picture_open *open, uint64_t hash)
-{
-	size_t at = hash & (open->seen_room - 1);
-
-	while (open->seen[at].hash && open->seen[at].hash != hash)
-		at = (at + 1) & (open->seen_room - 1);
-	return &open->seen[at];
-}
-
-static void grow_seen(struct picture_open *open)
-{
-	struct seen *old = open->seen;
-	size_t count = open->seen_room;
-
-	open->seen_room = count ? count * 2 : 256;
-	open->seen = mem_new_array(open->seen_room, sizeof *open->seen);
-	for (size_t i = 0; i < count; i++)
-		if (old[i].hash)
-			*seen_at(open, old[i].hash) = old[i];
-	mem_free(old);
-}
-
-/* The path's place among those that came; a new one has no row yet. */
-static struct seen *find_seen(struct picture_open *open, const char *path)
-{
-	struct value text = {.kind = VALUE_STRING, .len = (uint32_t)strlen(path), .text = path};
-
-	if (open->nseen * 2 >= open->seen_room)
-		grow_seen(open);
-	return seen_at(open, value_hash(&text) | 1);
-}
-
 static uint32_t add_row(struct picture *picture, const char *path)
 {
 	struct buf clean = {0};
@@ -311,20 +274,17 @@ static void end_row(struct picture *picture)
 static void begin_row(struct picture *picture, const char *path)
 {
 	struct picture_open *open = picture->open;
-	struct seen *seen;
+	uint32_t row;
 
 	end_row(picture);
 	open->any = true;
 	mem_free(open->path);
 	open->path = mem_strdup(path);
-	seen = find_seen(open, path);
-	if (!seen->hash) {
-		struct value text = {
-			.kind = VALUE_STRING, .len = (uint32_t)strlen(path), .text = path};
-		*seen = (struct seen){value_hash(&text) | 1, add_row(picture, path)};
-		open->nseen++;
+	if (!nameset_find(&open->seen, path, &row)) {
+		row = add_row(picture, path);
+		nameset_add(&open->seen, path, row);
 	}
-	open->row = seen->row ? &picture->rows[seen->row - 1] : NULL;
+	open->row = row ? &picture->rows[row - 1] : NULL;
 }
 
 void picture_part_end(struct picture *picture)

@@ -1,89 +1,68 @@
-/* nameset.c - see nameset.h; open addressing, at most half full */
+/* nameset.c - see nameset.h; a hash table of uthash */
 #include "engine/base/nameset.h"
 
 #include "engine/base/mem.h"
 
+#include <string.h>
+
+#define uthash_malloc(size) mem_new(size)
+#define uthash_free(memory, size) mem_free(memory)
+#include <uthash.h>
+
 struct nameset_entry {
-	const char *text; /* NULL: free */
-	uint64_t hash;
+	UT_hash_handle hh;
 	uint32_t number;
+	char text[]; /* folded, where the set folds */
 };
 
-static uint8_t letter(const struct nameset *set, char c)
+static struct nameset_entry *make_entry(const struct nameset *set, const char *text, size_t len)
 {
-	return set->folds && c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : (uint8_t)c;
+	struct nameset_entry *entry = mem_new(sizeof *entry + len + 1);
+
+	for (size_t i = 0; i <= len; i++)
+		entry->text[i] = set->folds && text[i] >= 'A' && text[i] <= 'Z'
+					 ? (char)(text[i] | 0x20)
+					 : text[i];
+	return entry;
 }
 
-static uint64_t hash_of(const struct nameset *set, const char *text)
+static struct nameset_entry *find(const struct nameset *set, const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	struct nameset_entry *folded = NULL, *found;
+	size_t len = strlen(text);
 
-	for (; *text; text++)
-		hash = (hash ^ letter(set, *text)) * 0x100000001b3u;
-	return hash ^ hash >> 32;
-}
-
-static bool same(const struct nameset *set, const char *a, const char *b)
-{
-	for (; *a && letter(set, *a) == letter(set, *b); a++)
-		b++;
-	return letter(set, *a) == letter(set, *b);
-}
-
-/* Where the text is, or would be. */
-static struct nameset_entry *place_of(const struct nameset *set, const char *text, uint64_t hash)
-{
-	for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
-		struct nameset_entry *entry = &set->entries[at];
-		if (!entry->text)
-			return entry;
-		if (entry->hash == hash && same(set, entry->text, text))
-			return entry;
-	}
-}
-
-static void grow(struct nameset *set)
-{
-	struct nameset_entry *old = set->entries;
-	size_t capacity = set->capacity;
-
-	set->capacity = capacity ? capacity * 2 : 16;
-	set->entries = mem_new_array(set->capacity, sizeof *set->entries);
-	for (size_t i = 0; i < capacity; i++)
-		if (old[i].text)
-			*place_of(set, old[i].text, old[i].hash) = old[i];
-	mem_free(old);
+	if (set->folds)
+		folded = make_entry(set, text, len);
+	HASH_FIND(hh, set->entries, folded ? folded->text : text, len, found);
+	mem_free(folded);
+	return found;
 }
 
 bool nameset_add(struct nameset *set, const char *text, uint32_t number)
 {
-	uint64_t hash = hash_of(set, text);
+	size_t len = strlen(text);
+	struct nameset_entry *entry;
 
-	if (set->count * 2 >= set->capacity)
-		grow(set);
-	struct nameset_entry *entry = place_of(set, text, hash);
-	if (entry->text)
+	if (find(set, text))
 		return false;
-	*entry = (struct nameset_entry){text, hash, number};
-	set->count++;
+	entry = make_entry(set, text, len);
+	entry->number = number;
+	HASH_ADD_KEYPTR(hh, set->entries, entry->text, len, entry);
 	return true;
 }
 
 bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 {
-	if (!set->count)
-		return false;
-	const struct nameset_entry *entry = place_of(set, text, hash_of(set, text));
-	if (!entry->text)
-		return false;
-	if (number)
+	const struct nameset_entry *entry = find(set, text);
+
+	if (entry && number)
 		*number = entry->number;
-	return true;
+	return entry != NULL;
 }
 
 void nameset_set(struct nameset *set, const char *text, uint32_t number)
 {
-	place_of(set, text, hash_of(set, text))->number = number;
+	find(set, text)->number = number;
 }
 
 void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const char *before)
@@ -103,6 +82,11 @@ void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const
 
 void nameset_release(struct nameset *set)
 {
-	mem_free(set->entries);
-	*set = (struct nameset){.folds = set->folds};
+	struct nameset_entry *entry, *next;
+
+	HASH_ITER(hh, set->entries, entry, next) {
+		HASH_DEL(set->entries, entry);
+		mem_free(entry);
+	}
+	set->entries = NULL;
 }

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-filled it is empty. Texts are borrowed for as long as it is used. */
+struct nameset_entry;
+
+/* Zero-filled it is empty. It keeps copies of its texts. */
 struct nameset {
 	struct nameset_entry *entries;
-	size_t count, capacity; /* capacity: a power of two, or 0 */
-	bool folds;             /* the owner's to set: "Name" and "name" are one (ASCII) */
+	bool folds; /* the owner's to set: "Name" and "name" are one (ASCII) */
 };
 
 /* Adds the text with that number; false: it is there already, and keeps its number. */

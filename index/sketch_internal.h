@@ -57,8 +57,6 @@ void sketcher_end(struct sketcher *sketcher, const struct sketch_of *packet,
 bool sketches_lack(struct sketches *sketches, const struct sketch_of *packet);
 void sketches_add(struct sketches *sketches, const struct sketch_of *packet,
 		  const struct buf *bytes);
-/* How many sketches were looked at so far to find those of packets. */
-uint64_t sketches_looks(const struct sketches *sketches);
 const struct sketch_fields *sketches_fields(const struct sketches *sketches);
 struct index *sketches_index(const struct sketches *sketches);
 

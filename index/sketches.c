@@ -46,7 +46,6 @@ struct sketches {
 	struct region *buckets[BUCKETS];
 	size_t held;    /* bytes */
 	uint64_t fresh; /* sketches not stored yet */
-	uint64_t looks; /* sketches that were looked at for a packet's own */
 	bool full;      /* nothing more is taken */
 };
 
@@ -198,8 +197,7 @@ static void add_places(struct region *region, size_t from)
 		add_place(region, head);
 }
 
-static const struct sketch_head *find_sketch(struct sketches *sketches,
-					     const struct region *region,
+static const struct sketch_head *find_sketch(const struct region *region,
 					     const struct sketch_of *packet)
 {
 	size_t mask = region->nplaces - 1;
@@ -210,7 +208,6 @@ static const struct sketch_head *find_sketch(struct sketches *sketches,
 	     at = (at + 1) & mask) {
 		const struct sketch_head *head =
 			(const void *)(region->bytes.data + region->places[at]);
-		sketches->looks++;
 		if (head->off == packet->off && head->len == packet->len &&
 		    head->least <= head->greatest)
 			return head;
@@ -399,7 +396,7 @@ static enum sketched ask(struct sketches *sketches, const struct sketch_of *pack
 	enum sketched sketched = SKETCHED_NOT;
 
 	pthread_mutex_lock(&sketches->lock);
-	head = find_sketch(sketches, region_of(sketches, packet), packet);
+	head = find_sketch(region_of(sketches, packet), packet);
 	if (head) {
 		*range = (struct packet_range){head->least, head->greatest};
 		sketched = sketch_may(head, (const uint64_t *)(head + 1), wanted,
@@ -444,11 +441,6 @@ struct sketches *index_sketches(struct index *index)
 	return sketches;
 }
 
-uint64_t sketches_looks(const struct sketches *sketches)
-{
-	return sketches->looks;
-}
-
 /* For who makes them */
 
 const struct sketch_fields *sketches_fields(const struct sketches *sketches)
@@ -466,7 +458,7 @@ bool sketches_lack(struct sketches *sketches, const struct sketch_of *packet)
 	bool lack;
 
 	pthread_mutex_lock(&sketches->lock);
-	lack = !sketches->full && !find_sketch(sketches, region_of(sketches, packet), packet);
+	lack = !sketches->full && !find_sketch(region_of(sketches, packet), packet);
 	pthread_mutex_unlock(&sketches->lock);
 	return lack;
 }
@@ -477,7 +469,7 @@ void sketches_add(struct sketches *sketches, const struct sketch_of *packet,
 	pthread_mutex_lock(&sketches->lock);
 	struct region *region = region_of(sketches, packet);
 	bool room = region->bytes.len + bytes->len <= HELD_MAX;
-	if (room && !find_sketch(sketches, region, packet)) { /* another thread may have been faster */
+	if (room && !find_sketch(region, packet)) { /* another thread may have been faster */
 		size_t at = region->bytes.len;
 		buf_add(&region->bytes, bytes->data, bytes->len);
 		add_places(region, at);

@@ -320,7 +320,6 @@ static void add_writers(struct closure *closure, struct targets *targets, uint32
 	for (uint32_t above = shape; above != ATTR_ABSENT; above = shape_parent(attrs, above))
 		for (uint32_t i = targets->first[above]; i; i = targets->lines[i - 1].next) {
 			struct target_line *at = &targets->lines[i - 1];
-			closure->looks++;
 			if (!at->line || !writes(closure, at->line, shape))
 				continue;
 			add_line(closure, at->line);

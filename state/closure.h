@@ -67,7 +67,6 @@ struct closure {
 	bool cumulative, cyclic; /* some line is */
 	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */
-	uint64_t looks;          /* lines that were compared with shapes: what finding them cost */
 	/*
 	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every
 	 * line that writes it, 0 when no line does. NULL unless that holds for all shapes, no line

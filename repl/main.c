@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { DONE = 0, COULD_NOT = 1, MISUSED = 2, DAMAGED = 3, INTERRUPTED = 130 };
@@ -109,17 +108,6 @@ static void open_standard(void)
 			_exit(COULD_NOT); /* nowhere to say it */
 }
 
-/* A trace may have thousands of files; limits are low for programs that use select(). */
-static void raise_files(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 /*
  * `yore WORD TRACE` where WORD is neither a command nor a file: one that the start-up file adds,
  * which `run` finds. NULL: the words mean what they say. The caller frees it.
@@ -149,7 +137,6 @@ int main(int argc, char **argv)
 	int status;
 
 	open_standard();
-	raise_files();
 	script = as_script(argc, argv);
 	setlocale(LC_CTYPE, "");
 	signals_install();

@@ -184,23 +184,22 @@ static void keep_own(struct decoder *d, struct batch *b, uint32_t first)
 
 /*
  * As ctf_heads(). A stream of one CPU passes over events of others until the batch is full of its
- * own: who asks for as many again from the same place gets the same.
+ * own, so that a batch that is asked for again from the same place holds the same.
  */
 static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 {
-	bool good = ctf_heads(d, b, err);
+	uint32_t had;
 	uint64_t at;
+	bool good;
 
-	if (!stream_state(d->stream)->by_cpu)
-		return good;
-	keep_own(d, b, 0);
-	for (at = 0; good && b->count < b->capacity && d->at != at;) {
-		uint32_t had = b->count;
-
+	do {
+		had = b->count;
 		at = d->at;
 		good = ctf_heads(d, b, err);
+		if (!stream_state(d->stream)->by_cpu)
+			return good;
 		keep_own(d, b, had);
-	}
+	} while (good && b->count < b->capacity && d->at != at);
 	return good;
 }
 

@@ -61,6 +61,12 @@ struct part {
 	void *priv;	      /* the reader's */
 };
 
+/* The host's name; "" unknown. */
+static inline const char *part_host(const struct part *part)
+{
+	return part->host ? part->host : "";
+}
+
 enum lost_kind {
 	LOST_NONE,	    /* records carry no count */
 	LOST_AT_END,	    /* running counter, value at the packet's end (CTF 1.8, 2) */
@@ -172,7 +178,10 @@ void trace_add_source(struct trace *trace, struct source *source);
 void trace_add_copy(struct trace *trace, const char *path);
 /* Says that something of `where` could not be read, and counts it: exit status 3. */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);
-/* Texts of damage that was said, each ended by a zero: to be said again by who does not read it. */
+/*
+ * Texts of damage that was reported, each ended by a zero. What does not read the damaged place
+ * again reports them again.
+ */
 void trace_damages(struct trace *trace, struct buf *out);
 void trace_damage_again(struct trace *trace, const char *text); /* unless it was said */
 /* The same of a packet; file and offset are put before a cause that does not name the file. */

@@ -3,8 +3,8 @@
  *
  *     sketching_begin ── sketching_add, batch after batch ── sketching_end ──> sketches
  *
- * Who reads a packet for whatever reason has its events decoded: their classes are a look each, and
- * key fields are loaded from where they lie. A sketch is kept when all of the packet was read.
+ * A packet that is read for any reason has its events decoded: to note a class is one comparison
+ * then, and key fields are loaded from where they lie. A sketch is kept when all of the packet was read.
  */
 #include "engine/base/mem.h"
 #include "index/index_internal.h"

@@ -1,9 +1,9 @@
 /*
  * store.c - see store.h
  *
- * store_file.c has the file, tree.c and tree_write.c what is in it. Who reads holds nothing: what
- * was committed is never overwritten. A file of which more than half is no longer led to is copied
- * by its writer, and the copy takes its name; who still reads the old one keeps it open.
+ * store_file.c has the file, tree.c and tree_write.c what is in it. Readers take no lock, since what
+ * was committed is never overwritten. A file of which more than half is no longer referred to is
+ * copied by its writer, and the copy takes its name; readers of the old one keep it open.
  *
  * A damaged file loses its name as soon as somebody who may write finds the damage. The next write,
  * or the next process, makes a new one.

@@ -324,7 +324,7 @@ const uint8_t *store_node(const struct store_space *space, const struct store_re
 
 /* Appending */
 
-/* Behind all that is there: what a commit that failed left is nobody's. */
+/* Behind all that is there: nothing refers to what a failed commit left. */
 void store_out_begin(struct store_out *out, struct store_file *file, const struct store_root *base)
 {
 	struct stat st;

@@ -27,15 +27,10 @@ struct gaps {
 	uint32_t *host_of; /* by part */
 };
 
-static const char *name_of(const struct part *part)
-{
-	return part->host ? part->host : "";
-}
-
 static uint32_t find_host(const struct gaps *gaps, const struct trace *trace, size_t part)
 {
 	for (size_t i = 0; i < part; i++)
-		if (!strcmp(name_of(trace->parts[i]), name_of(trace->parts[part])))
+		if (!strcmp(part_host(trace->parts[i]), part_host(trace->parts[part])))
 			return gaps->host_of[i];
 	return (uint32_t)gaps->nhosts;
 }

@@ -28,7 +28,8 @@ struct gap {
 
 /*
  * At time t, of the streams recorded on the same host as the part. What cannot be read counts as a
- * gap: whoever reads the stream reports it. Any thread may ask. NULL: no gap at any time.
+ * gap; the cursor that reads the stream reports the error. Any thread may ask. NULL: no gap at any
+ * time.
  */
 void gaps_at(struct gaps *gaps, uint32_t part, nstime t, struct gap *out);
 

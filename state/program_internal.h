@@ -60,7 +60,6 @@ struct program {
 		uint32_t nshapes;
 		uint32_t otherwise; /* of a shape that is not there: the last that has any below */
 	} views_by, initials_by;
-	uint64_t looks; /* blocks that were compared with a class: what compiling cost */
 };
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };

@@ -392,7 +392,6 @@ static void compile_event_lines(struct program *program, const struct naming *na
 
 	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
 		const struct stretch *stretch = &naming->stretches[naming->named[n - 1].stretch];
-		program->looks++;
 		if (!block_matches_event(program->rules, stretch->block, class->name, &captures))
 			continue;
 		for (uint32_t i = stretch->first; i < stretch->end; i++)
@@ -622,15 +621,10 @@ static void compile_losses(struct program *program)
 		compile_lost(program, &program->lost_groups[i], &program->lost[i]);
 }
 
-static const char *host_of(const struct part *part)
-{
-	return part->host ? part->host : "";
-}
-
 bool trace_has_hosts(const struct trace *trace)
 {
 	for (size_t i = 1; i < trace->nparts; i++)
-		if (strcmp(host_of(trace->parts[0]), host_of(trace->parts[i])) != 0)
+		if (strcmp(part_host(trace->parts[0]), part_host(trace->parts[i])) != 0)
 			return true;
 	return false;
 }
@@ -646,7 +640,7 @@ static void compile_specials(struct program *program)
 	program->end = mem_new_array(parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
-		if (part && !nameset_add(&hosts, host_of(part), 0))
+		if (part && !nameset_add(&hosts, part_host(part), 0))
 			continue;
 		compile_edge(program, HEAD_START, part, &program->start[program->nstart]);
 		compile_edge(program, HEAD_END, part, &program->end[program->nstart++]);

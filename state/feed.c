@@ -128,7 +128,6 @@ bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct
 				   .to = *below,
 				   .backward = true,
 				   .losses = true,
-				   .counted = true,
 				   .classes = classes,
 				   .streams = streams};
 	struct feed_item item;

@@ -78,7 +78,6 @@ struct feed_range {
 	struct order from, to;
 	bool backward;
 	bool losses, start, end; /* also give these */
-	bool counted;            /* of losses only those that the trace's counters tell */
 	bool infers;             /* of losses also those that are inferred */
 	bool values;             /* of most events: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until feed_close() */

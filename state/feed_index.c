@@ -37,7 +37,7 @@ static bool cursor_open(struct feed *feed, const struct feed_range *range, struc
 		.end = range->to.time + (includes && range->to.time < NSTIME_MAX),
 		.backward = range->backward,
 		.losses = range->losses,
-		.ends = !range->counted,
+		.ends = true,
 		.inferred = range->infers ? feed->inferred : NULL,
 		.values = range->values,
 		.classes = range->classes,

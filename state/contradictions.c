@@ -24,6 +24,7 @@
 #include "state/program_internal.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct teller {                    /* an event class */
@@ -59,6 +60,7 @@ struct watched {                /* a stream */
 	size_t nfound, capacity;
 	struct stretch *stretches; /* apart, rising */
 	size_t nstretches, stretches_capacity;
+	uint64_t late; /* of the trace's late events, when the first of them was read */
 };
 
 struct contradictions {
@@ -849,14 +851,29 @@ static bool turn_cursor(struct contradictions *own, const struct stream *stream,
 			   err);
 }
 
+/* What was read before events turned out to be late was read out of order. */
+static void forget_late(const struct contradictions *own, struct watched *watched)
+{
+	uint64_t late = atomic_load(&own->program->trace->late);
+
+	if (late == watched->late)
+		return;
+	events_close(watched->forward);
+	watched->forward = NULL;
+	watched->nfound = watched->nstretches = 0;
+	watched->late = late;
+}
+
 /* Makes [begin, end) known. */
 static bool verify(struct contradictions *own, const struct stream *stream, nstime begin,
 		   nstime end, struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
-	nstime from = known_until(watched, begin);
+	nstime from;
 	bool good = true;
 
+	forget_late(own, watched);
+	from = known_until(watched, begin);
 	while (good && from < end) {
 		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
 			good = turn_cursor(own, stream, from, err);
@@ -969,7 +986,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	bool any = false;
 	uint32_t shape;
 
-	if (!index || !program->rules->nmirrors)
+	if (!index || !program->rules->nmirrors || !trace->nstreams)
 		return NULL;
 	own = mem_new(sizeof *own);
 	own->index = index;

@@ -6,6 +6,7 @@
 #include "index/corrections.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -545,6 +546,7 @@ static void note_wrong(struct table *table, uint64_t i, bool wide)
 	table->corrections.wrong++;
 	if (!wide || table->reach.damaged)
 		return;
+	atomic_fetch_add(&index_trace(table->index)->strayed, 1);
 	reach_add(&table->reach, i);
 	table->wide_changed = true;
 	if (table->reach.nwide <= WIDE_MAX + REACH_SUSPECT)

@@ -2,10 +2,11 @@
  * shard_files.c - files that pass 1, the join and pass 2 leave for one another
  *
  *     PATH.pass1-<i>   PATH.start-<i>   PATH.built-<i>          beside PATH.<i>, the shard's slices
+ *     PATH.strayed-0      events lie outside of what packets claim: shards do not count
  *
  *     OFFSET  SIZE  MEANING (numbers little-endian)
  *     0       8     magic "YSHARD2" and a zero
- *     8       4     kind: 0 pass 1, 1 start, 2 built
+ *     8       4     kind: 0 pass 1, 1 start, 2 built, 3 strayed
  *     12      4     shard
  *     16      8     id of the plan
  *     24      8     events
@@ -16,7 +17,7 @@
  *     64      8     length of what follows
  *     72      8     its XXH3, the seed being that of the 72 bytes before
  *     80      ...   pass 1: a digest (digest_bytes.c); start: a state (cells_bytes.c);
- *                   built: nothing
+ *                   built, strayed: nothing
  */
 #include "state/shards_internal.h"
 
@@ -38,7 +39,7 @@ static const char magic[8] = "YSHARD2";
 static void path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		    struct buf *out)
 {
-	static const char *const names[] = {"pass1", "start", "built"};
+	static const char *const names[] = {"pass1", "start", "built", "strayed"};
 
 	buf_printf(out, "%s.%s-%u", plan->path, names[kind], i);
 }

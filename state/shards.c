@@ -4,12 +4,36 @@
 #include "state/shards_internal.h"
 #include "state/state_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
 {
 	return (struct shards_work){
 		.state = state, .plan = plan, .feed = state->feed, .program = state->program};
+}
+
+/* ---- events that stray ---- */
+
+uint64_t shards_strayed(const struct trace *trace)
+{
+	return atomic_load(&trace->late) + atomic_load(&trace->strayed);
+}
+
+static bool is_strayed(const struct shards_plan *plan)
+{
+	struct shard_note note;
+
+	return shard_file_read(plan, SHARD_STRAYED, 0, &note, NULL);
+}
+
+/* Other processes may have read their parts without such events, or will. */
+static bool note_strayed(const struct shards_work *work, struct error *err)
+{
+	const struct shard_note note = {0};
+
+	return work->one_process || !shards_strayed(work->feed->trace) ||
+	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
 }
 
 /* ---- pass 1 ---- */
@@ -41,7 +65,8 @@ bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err
 	note = (struct shard_note){0};
 	if (i + 1 < plan->n)
 		ok = digest_make(&part, &bytes, &note.events, err);
-	ok = ok && shard_file_write(plan, SHARD_DIGEST, i, &note, &bytes, err);
+	ok = ok && shard_file_write(plan, SHARD_DIGEST, i, &note, &bytes, err) &&
+	     note_strayed(work, err);
 	buf_release(&bytes);
 	return ok;
 }
@@ -120,7 +145,7 @@ bool shards_join(const struct shards_work *work, uint64_t *replayed, struct erro
 	*replayed = join_replayed(join);
 	join_free(join);
 	buf_release(&bytes);
-	return ok;
+	return ok && note_strayed(work, err);
 }
 
 /* ---- pass 2 ---- */
@@ -153,8 +178,31 @@ static char *shard_name(const struct shards_plan *plan, uint32_t i, bool whole)
 	return name.data;
 }
 
+bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
+			struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct timelines_part part = {.feed = work->feed,
+				      .program = work->program,
+				      .of = 1,
+				      .begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .path = plan->path,
+				      .thread = work->one_process,
+				      .progress = work->progress,
+				      .progress_arg = work->progress_arg,
+				      .least = work->state->timelines_least};
+
+	notice(&work->state->options.notices, NOTICE_INFO,
+	       "events lie outside of what their packets claim: timelines are made in one part");
+	timelines_key_of(work->state->options.rules, work->feed->trace, &part.key);
+	*out = (struct timelines_built){0};
+	return timelines_remove(plan->path, err) && timelines_build_part(&part, out, err);
+}
+
 /* When all shards are built. Two that end at once both write it: it is the same. */
-static bool write_manifest(const struct shards_work *work, struct error *err)
+static bool write_manifest(const struct shards_work *work, struct timelines_built *out,
+			   struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
 	struct timelines_shard *shards = mem_new_array(plan->n, sizeof *shards);
@@ -178,7 +226,9 @@ static bool write_manifest(const struct shards_work *work, struct error *err)
 		if (i > 0)
 			shards[i - 1].end_hash = start.hash;
 	}
-	if (all)
+	if (all && is_strayed(plan))
+		ok = work->one_process || shards_build_whole(work, out, err);
+	else if (all)
 		ok = timelines_write_manifest(plan->path, &key, shards, plan->n, err);
 	for (uint32_t i = 0; i < plan->n; i++)
 		mem_free((void *)(uintptr_t)shards[i].path);
@@ -220,7 +270,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 					   .slices = out->slices,
 					   .bytes = out->bytes};
 		ok = shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err) &&
-		     write_manifest(work, err);
+		     note_strayed(work, err) && write_manifest(work, out, err);
 	}
 	buf_release(&start);
 	mem_free(path);

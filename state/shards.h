@@ -39,6 +39,7 @@ struct shards_work {
 	const struct shards_plan *plan;
 	struct feed *feed;
 	struct program *program;
+	bool one_process; /* whoever runs all steps looks for strayed events when they are done */
 	bool (*progress)(void *arg, nstime at); /* pass 2: once per slice; may be NULL */
 	void *progress_arg;
 };

@@ -84,6 +84,7 @@ static bool work_begin(struct team *team, bool caller, struct shards_work *out, 
 	*out = (struct shards_work){.state = team->state,
 				    .plan = &team->plan,
 				    .feed = feed_over_index(team->state->index),
+				    .one_process = true,
 				    .progress = goes_on_at,
 				    .progress_arg = team};
 	out->feed->progress = caller ? reports : goes_on;
@@ -210,11 +211,22 @@ static void run_team(struct team *team)
 	mem_free(workers);
 }
 
+/* What one thread found of a packet another one may have needed to know before. */
+static bool build_whole(struct team *team, struct timelines_built *out, struct error *err)
+{
+	struct shards_work work = shards_work_of(team->state, &team->plan);
+
+	work.one_process = true;
+	return shards_build_whole(&work, out, err);
+}
+
 bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
 		      struct error *err)
 {
 	struct team team = {.state = state};
 	bool ok = shards_plan(state, n, ahead, &team.plan, err);
+	uint64_t before = shards_strayed(state->feed->trace);
+	struct shard_note note;
 
 	if (ok) {
 		pthread_mutex_init(&team.lock, NULL);
@@ -227,6 +239,10 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 			shards_built(&team.plan, out);
 		else
 			*err = team.error;
+		if ((ok || err->kind != ERR_INTERRUPTED) &&
+		    (shards_strayed(state->feed->trace) != before ||
+		     shard_file_read(&team.plan, SHARD_STRAYED, 0, &note, NULL)))
+			ok = build_whole(&team, out, err);
 	}
 	shards_plan_release(&team.plan);
 	return ok;

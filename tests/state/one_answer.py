@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""one_answer.py [YORE YORE_GEN]: headers of packets that lie give one answer, however it is asked for.
+
+Each row makes a trace with yore-gen and changes fields of its packets' headers. The question is asked without an index, on one thread
+and on four, with one, and with timelines that were made as a whole, by threads and in chunks. The answer without an index is the oracle, and
+where a row says so has a known part."""
+import os, shutil, struct, subprocess, sys, tempfile
+
+build = os.environ.get("top_builddir", ".")
+yore, gen = (os.path.abspath(path) for path in sys.argv[1:3] or (build + "/yore", build + "/fixtures/yore-gen"))
+work = tempfile.mkdtemp(prefix="yore-one-answer-")
+PACKET = 4096
+# Of yore-gen's header and context: stream's number, begin, end, CPU.
+STREAM, BEGIN, END, CPU = (20, "<I"), (32, "<Q"), (40, "<Q"), (80, "<I")
+
+
+class Trace:
+    """A trace of two streams; packets are numbered, -1 is the last one."""
+
+    def __init__(self, *more):
+        self.path = os.path.join(work, "trace")
+        shutil.rmtree(self.path, ignore_errors=True)
+        subprocess.run([gen, "--out", self.path, "--no-truth", "--size", "40K", "--packet-size", str(PACKET), "--cpus", "2", *more],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def place(self, stream, packet):
+        path = os.path.join(self.path, "channel0_%d" % stream)
+        return path, packet % (os.path.getsize(path) // PACKET) * PACKET
+
+    def get(self, stream, packet, field):
+        path, at = self.place(stream, packet)
+        with open(path, "rb") as file:
+            file.seek(at + field[0])
+            return struct.unpack(field[1], file.read(struct.calcsize(field[1])))[0]
+
+    def put(self, stream, packet, field, value):
+        path, at = self.place(stream, packet)
+        with open(path, "r+b") as file:
+            file.seek(at + field[0])
+            file.write(struct.pack(field[1], value))
+
+    def packets(self, stream):
+        return os.path.getsize(self.place(stream, 0)[0]) // PACKET
+
+
+def ends_early(trace):
+    """The last whole packet of a stream is its last one, and claims to end a microsecond after it begins."""
+    os.truncate(*trace.place(1, -1))
+    trace.put(1, -1, END, trace.get(1, -1, BEGIN) + 1000)
+
+
+def claims_later(trace):
+    """A packet in the middle claims the time of the last one."""
+    middle = trace.packets(1) // 2
+    trace.put(1, middle, BEGIN, trace.get(1, -1, BEGIN))
+    trace.put(1, middle, END, trace.get(1, -1, END))
+
+
+def claims_earlier(trace):
+    """The last packet claims the time of the first one."""
+    trace.put(1, -1, BEGIN, trace.get(1, 0, BEGIN))
+    trace.put(1, -1, END, trace.get(1, 0, END))
+
+
+def unknown_streams(trace):
+    for stream in (0, 1):
+        trace.put(stream, 0, STREAM, 4711)
+
+
+THREADS = ["state", "cpu[*]/thread"]
+PART = ["--begin", "+10us", "--end", "+1h"]
+ROWS = [  # name, yore-gen's options, what is changed, question, exit status, part of the answer
+    ("events behind the end that their stream claims", [], ends_early, THREADS + PART, 0, b"cpu[1]/thread"),
+    ("the same, all of the time", [], ends_early, THREADS, 0, b"cpu[1]/thread"),
+    ("the same, where packets overlap", ["--overlap"], ends_early, THREADS + PART, 0, b"cpu[1]/thread"),
+    ("a packet that claims a later time", [], claims_later, THREADS, 0, b"cpu[1]/thread"),
+    ("a packet that claims an earlier time", [], claims_earlier, THREADS, 0, b"cpu[1]/thread"),
+    ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
+]
+TIMELINES = {
+    "an index": [[]],
+    "timelines": [["--timelines", "--jobs", "1"]],
+    "timelines by threads": [["--timelines", "--jobs", "4"]],
+    "timelines in chunks": [["--timelines", "--chunk", "1/2", "--pass", "1"], ["--timelines", "--chunk", "2/2", "--pass", "1"],
+                            ["--timelines", "--join"],
+                            ["--timelines", "--chunk", "2/2", "--pass", "2"], ["--timelines", "--chunk", "1/2", "--pass", "2"]],
+}
+
+
+def run(words, *options):
+    done = subprocess.run([yore, words[0], os.path.join(work, "trace"), *words[1:], *options], capture_output=True, timeout=60,
+                          env=dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86"))
+    return done.returncode, done.stdout
+
+
+def differs(question, status, part):
+    truth = run(question, "--no-index", "--jobs", "1")
+    if truth[0] != status or part not in truth[1]:
+        return "without an index: exit status %d: %r" % (truth[0], truth[1][:300])
+    if run(question, "--no-index", "--jobs", "4") != truth:
+        return "on 4 threads"
+    for name, steps in TIMELINES.items():
+        folder = ["--index-dir", os.path.join(work, "index")]
+        shutil.rmtree(folder[1], ignore_errors=True)
+        for step in steps:
+            run(["index"], *step, *folder)
+        answer = run(question, *folder)
+        if answer != truth:
+            return "with %s: exit status %d: %r" % (name, answer[0], answer[1][:300])
+    return None
+
+
+bad = 0
+try:
+    for name, options, change, question, status, part in ROWS:
+        change(Trace(*options))
+        how = differs(question, status, part)
+        print("%s: %s%s" % ("FAIL" if how else "PASS", name, ": differs " + how if how else ""))
+        bad += bool(how)
+finally:
+    shutil.rmtree(work, ignore_errors=True)
+sys.exit(1 if bad else 0)

@@ -13,6 +13,7 @@
 #include "repl/intervals.h"
 #include "state/stretches.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -294,28 +295,54 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 	return true;
 }
 
+enum { ATTEMPTS = 4 };
+
+/* *again: events came late, so that what was written is out of order; the next reading is not. */
+static bool attempt(struct work *work, const struct convert_kind *kind,
+		    const struct convert_options *describes, bool *again, struct error *err)
+{
+	const struct options *options = work->session->options;
+	bool state = kind->has_state && !options->no_state;
+	uint64_t late = atomic_load(&describes->trace->late), lost = work->session->lost;
+
+	work->events = 0;
+	if (!filter_open(work->session, options, false, &work->filter, err))
+		return false;
+	bool ok = convert_open(describes, &work->convert, err) &&
+		  (options->no_state || convert_names(work, kind, err)) &&
+		  convert_events(work, err) && (!state || convert_state(work, kind, err));
+	*again = ok && *again && atomic_load(&describes->trace->late) != late;
+	if (*again)
+		work->session->lost = lost; /* the next reading counts them, too */
+	ok = ok && (*again || convert_finish(work->convert, err));
+	convert_close(work->convert);
+	filter_close(work->filter);
+	work->convert = NULL;
+	work->filter = NULL;
+	return ok;
+}
+
 static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
 	struct work work = {.session = session};
-	bool state = kind && kind->has_state && !options->no_state;
 	struct convert_options describes;
+	bool ok, again;
 
 	(void)sink;
 	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
-	    !filter_look_up(session, options, err) ||
-	    !filter_open(session, options, false, &work.filter, err))
+	    !filter_look_up(session, options, err))
 		return false;
-	bool ok = convert_open(&describes, &work.convert, err);
-	if (ok)
-		ok = (options->no_state || convert_names(&work, kind, err)) &&
-		     convert_events(&work, err) && (!state || convert_state(&work, kind, err)) &&
-		     convert_finish(work.convert, err);
+	/* what is on standard output stays there */
+	for (int i = 0;; i++) {
+		again = i < ATTEMPTS && strcmp(describes.path, "-") != 0;
+		ok = attempt(&work, kind, &describes, &again, err);
+		if (!ok || !again)
+			break;
+	}
 	if (ok && !work.events)
 		asked_no_events(session, options);
-	convert_close(work.convert);
-	filter_close(work.filter);
 	return ok;
 }
 

@@ -9,6 +9,7 @@ import os, shutil, struct, subprocess, sys, tempfile
 build = os.environ.get("top_builddir", ".")
 yore, gen = (os.path.abspath(path) for path in sys.argv[1:3] or (build + "/yore", build + "/fixtures/yore-gen"))
 work = tempfile.mkdtemp(prefix="yore-one-answer-")
+OUT = os.path.join(work, "out")
 PACKET = 4096
 # Of yore-gen's header and context: stream's number, begin, end, CPU.
 STREAM, BEGIN, END, CPU = (20, "<I"), (32, "<Q"), (40, "<Q"), (80, "<I")
@@ -62,6 +63,15 @@ def claims_earlier(trace):
     trace.put(1, -1, END, trace.get(1, 0, END))
 
 
+def shifted(trace):
+    """Three bytes too many in front of the first event."""
+    path, at = trace.place(0, 0)
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data[:at + CPU[0] + 3] + bytes(3) + data[at + CPU[0] + 3:])
+
+
 def unknown_streams(trace):
     for stream in (0, 1):
         trace.put(stream, 0, STREAM, 4711)
@@ -75,6 +85,8 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
     ("the same, where packets overlap", ["--overlap"], ends_early, THREADS + PART, 0, b"cpu[1]/thread"),
     ("a packet that claims a later time", [], claims_later, THREADS, 0, b"cpu[1]/thread"),
     ("a packet that claims an earlier time", [], claims_earlier, THREADS, 0, b"cpu[1]/thread"),
+    ("conversion where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
+     ["convert", "OUT", "--to", "chrome"], 3, b"sched_switch"),
     ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
 ]
 TIMELINES = {
@@ -88,9 +100,15 @@ TIMELINES = {
 
 
 def run(words, *options):
+    words = [OUT if word == "OUT" else word for word in words]
     done = subprocess.run([yore, words[0], os.path.join(work, "trace"), *words[1:], *options], capture_output=True, timeout=60,
                           env=dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86"))
-    return done.returncode, done.stdout
+    written = b""
+    if OUT in words and os.path.exists(OUT):
+        with open(OUT, "rb") as file:
+            written = file.read()
+        os.unlink(OUT)
+    return done.returncode, done.stdout + written
 
 
 def differs(question, status, part):

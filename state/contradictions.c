@@ -6,34 +6,21 @@
  * where the cursor stands costs no search. Otherwise a backward cursor finds the last event that
  * tells before the stretch: one event of one stream.
  *
- * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
- * are loaded and compared (compare_columns). What is left is that heads of events are decoded a
- * second time, ahead of those that are given: 8 % of a replay's instructions.
- *
- * Other lines are evaluated in their plain form, which needs nothing that belongs to one thread. A
- * class with a line that is not plain says nothing here.
+ * Of most classes that tell, two columns are loaded and compared (compare_columns). What is left is
+ * that heads of events are decoded a second time, ahead of those that are given: 8 % of a replay's
+ * instructions.
  */
 #include "state/contradictions.h"
 
-#include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "index/recorded.h"
-#include "index/run_column.h"
 #include "index/sketch.h"
-#include "state/plain_load.h"
 #include "state/program_internal.h"
+#include "state/tellers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-
-struct teller {                    /* an event class */
-	const struct plain *plain; /* its lines that tell; NULL: it tells nothing */
-	bool ends;                 /* it makes the attribute unknown: what was said ends */
-	bool columns;              /* it always tells both: these integers */
-	struct run_field before, after;
-	const struct expr *evidence; /* what the value is at such an event; NULL: it does not say */
-};
 
 struct stretch {
 	nstime begin, end; /* rows with times in [begin, end) are known */
@@ -41,8 +28,10 @@ struct stretch {
 
 struct claim_of { /* what the last event that tells says */
 	bool known;
-	bool first; /* no event told since `time`, where a loss begins or is over, or the stream begins */
-	nstime whole; /* with `first`: no event of that time or later was lost; until the next loss */
+	bool first;   /* no event told since `time`, where a loss begins or is over, or the stream
+			 begins */
+	nstime whole; /* with `first`: no event of that time or later was lost; until the next loss
+		       */
 	bool has_before;
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
@@ -66,141 +55,13 @@ struct watched {                /* a stream */
 struct contradictions {
 	struct index *index;
 	struct program *program;
-	struct arena *arena;
+	struct tellers tellers;
 	struct inferred inferred;
-	struct teller *tellers;    /* by class */
 	struct sketches *sketches; /* of packets; may be NULL */
-	const struct mirror_def *mirror;
-	uint64_t *telling, *supporting, *none; /* bit per class */
-	struct watched *streams;               /* by stream */
-	bool *watches;                         /* likewise */
+	uint64_t *none;            /* bit per class: not set */
+	struct watched *streams;   /* by stream */
+	bool *watches;             /* likewise */
 };
-
-/* ---- which classes tell ---- */
-
-static bool is_mirrored(const struct contradictions *own, const struct line *line, uint32_t shape)
-{
-	const struct attrs *attrs = program_attrs(own->program);
-
-	if (line->flags & (LINE_SECTION | LINE_FAILS))
-		return false;
-	return line->verb == VERB_WAS || line->verb == VERB_SET
-		       ? line->target.shape == shape
-		       : line_may_write(line, attrs, shape);
-}
-
-/* Is it of the CPU that the stream is of? A host's name may stand before it. */
-static bool is_of_cpu(const struct path *target)
-{
-	uint32_t keys = 0;
-	bool cpu = false;
-
-	for (uint32_t i = 0; i < target->natoms; i++) {
-		const struct atom *atom = &target->atoms[i];
-
-		if (atom->kind != ATOM_EXPR)
-			continue;
-		keys++;
-		cpu = atom->expr->kind == EXPR_SECTION_OWN && atom->expr->index == SECTION_CPU;
-	}
-	return cpu && keys == 1;
-}
-
-/* Does each tell an integer of the event? */
-static bool all_plain(const struct plain *plain)
-{
-	bool good = !plain->nreads && !plain->nmaps && !plain->ntexts;
-
-	for (uint32_t i = 0; i < plain->nlines; i++) {
-		const struct plain_line *line = &plain->lines[i];
-
-		good = good && line->is_plain && line->value != PLAIN_NONE &&
-		       plain->integer_bits >> line->value & 1;
-	}
-	return good;
-}
-
-/* One `was` and one `=`, each with a field of the event as it is. */
-static void find_columns(struct teller *teller)
-{
-	const struct plain *plain = teller->plain;
-	const struct line *was, *is;
-
-	if (!plain || teller->ends || plain->nlines != 2)
-		return;
-	was = plain->lines[0].line; /* `was` lines come first */
-	is = plain->lines[1].line;
-	if (was->verb != VERB_WAS || is->verb != VERB_SET || was->when || is->when ||
-	    was->value->kind != EXPR_FIELD || is->value->kind != EXPR_FIELD)
-		return;
-	run_field_init(&teller->before, plain->class, &was->value->field);
-	run_field_init(&teller->after, plain->class, &is->value->field);
-	teller->columns = true;
-}
-
-static void find_lines(struct contradictions *own, const struct event_class *class, uint32_t shape)
-{
-	const struct class_program *from = &own->program->classes[class->index];
-	struct line *lines = arena_array(own->arena, from->nevent, sizeof *lines);
-	struct teller *teller = &own->tellers[class->index];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < from->nevent; i++) {
-		const struct line *line = &from->event[i];
-
-		if (!is_mirrored(own, line, shape))
-			continue;
-		if ((line->verb == VERB_WAS || line->verb == VERB_SET) &&
-		    is_of_cpu(&line->target)) {
-			lines[n] = *line;
-			lines[n].target.nbase = line->target.natoms; /* its key counts as known */
-			n++;
-		} else {
-			teller->ends = true;
-		}
-	}
-	if (n)
-		teller->plain = plain_new(own->arena, class, lines, n);
-	if (teller->plain && !all_plain(teller->plain)) {
-		teller->plain = NULL;
-		teller->ends = true;
-	}
-	find_columns(teller);
-}
-
-/* Evidence is the first of the fields that the class has. */
-static void find_evidence(struct contradictions *own, const struct mirror_def *mirror,
-			  const struct event_class *class)
-{
-	struct teller *teller = &own->tellers[class->index];
-	struct compile compile = {.program = own->program,
-				  .names = own->program->rules,
-				  .on = ON_EVENT,
-				  .class = class,
-				  .part = own->program->trace->parts[class->part],
-				  .quiet = true};
-
-	for (uint32_t i = 0; i < mirror->nevidence && !teller->evidence; i++) {
-		const struct expr *expr = compile_expr(&compile, mirror->evidence[i]);
-
-		if (expr->kind == EXPR_FIELD)
-			teller->evidence = expr;
-	}
-}
-
-static void add_class(struct contradictions *own, const struct mirror_def *mirror, uint32_t shape,
-		      const struct event_class *class)
-{
-	const uint64_t bit = UINT64_C(1) << class->index % 64;
-	const struct teller *teller = &own->tellers[class->index];
-
-	find_lines(own, class, shape);
-	find_evidence(own, mirror, class);
-	if (teller->plain || teller->ends)
-		own->telling[class->index / 64] |= bit;
-	if (teller->evidence)
-		own->supporting[class->index / 64] |= bit;
-}
 
 /*
  * Of one CPU, with some class that tells, and without lines that say whose events these are. Of a
@@ -222,7 +83,7 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 			continue;
 		if (row[c].nsection)
 			return false;
-		tells = tells || own->tellers[c].plain;
+		tells = tells || own->tellers.of[c].plain;
 	}
 	return tells;
 }
@@ -268,39 +129,6 @@ static void turn_to(struct reading *reading, uint32_t i)
 	reading->env.arg = reading;
 }
 
-struct told { /* by one event */
-	bool was, is, ends;
-	int64_t before, after;
-};
-
-static struct told tell(struct reading *reading, const struct teller *teller)
-{
-	struct told told = {.ends = teller->ends};
-	struct plain_loaded loaded;
-
-	if (!teller->plain)
-		return told;
-	plain_load_event(teller->plain, &reading->env, &loaded);
-	plain_load_tests(teller->plain, &loaded);
-	for (uint32_t i = 0; i < teller->plain->nlines; i++) {
-		const struct plain_line *line = &teller->plain->lines[i];
-		int64_t value;
-
-		if ((loaded.had & line->needs) != line->needs ||
-		    (loaded.yes & line->tests) != line->tests)
-			continue;
-		value = (int64_t)loaded.values[line->value].u;
-		if (line->verb == VERB_SET) {
-			told.is = true;
-			told.after = value;
-		} else if (!told.was) {
-			told.was = true;
-			told.before = value;
-		}
-	}
-	return told;
-}
-
 static void claim_again(struct reading *reading, const struct told *told)
 {
 	const struct run *run = &reading->run;
@@ -324,20 +152,6 @@ static void claim_again(struct reading *reading, const struct told *told)
 
 /* ---- the events in between that support one value or the other ---- */
 
-/* Does the event say what the value is there? */
-static bool evidence(struct reading *reading, const struct teller *teller, int64_t *out)
-{
-	struct value found;
-	enum failure why;
-
-	if (!teller->evidence ||
-	    expr_eval(teller->evidence, &reading->env, &found, &why) != EVAL_VALUE ||
-	    found.kind != VALUE_INT)
-		return false;
-	*out = (int64_t)found.u;
-	return true;
-}
-
 static bool open_cursor(const struct contradictions *own, const struct stream *stream,
 			const uint64_t *classes, nstime begin, nstime end, bool backward,
 			struct events **out, struct error *err)
@@ -350,11 +164,8 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
 					 .ends = true,
 					 .classes = classes};
 
-	if (!watched->only) {
-		watched->only = mem_new_array(own->program->trace->nstreams / 64 + 1,
-					      sizeof *watched->only);
-		watched->only[stream->index / 64] = UINT64_C(1) << stream->index % 64;
-	}
+	if (!watched->only)
+		watched->only = events_only(own->program->trace, stream);
 	options.streams = watched->only;
 	return events_open(own->index, &options, out, err);
 }
@@ -390,7 +201,8 @@ static bool look_back(struct contradictions *own, const struct stream *stream, n
 	enum step step = STEP_ITEM;
 	bool more = true;
 
-	if (!open_cursor(own, stream, own->supporting, begin, found->told_at, true, &events, err))
+	if (!open_cursor(own, stream, own->tellers.supporting, begin, found->told_at, true, &events,
+			 err))
 		return false;
 	while (more && (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
 		const struct run *run = &reading.run;
@@ -399,7 +211,8 @@ static bool look_back(struct contradictions *own, const struct stream *stream, n
 			int64_t value;
 
 			turn_to(&reading, i);
-			if (evidence(&reading, &own->tellers[run->batch->class_index[i]], &value))
+			if (teller_evidence(&own->tellers.of[run->batch->class_index[i]],
+					    &reading.env, &value))
 				more = see(found, stop, value, reading.event.time);
 		}
 	}
@@ -429,7 +242,7 @@ static bool find_support(struct contradictions *own, const struct stream *stream
 /* Is it the value that many CPUs may have, that of an idle one? */
 static bool is_except(const struct contradictions *own, int64_t value)
 {
-	const struct mirror_def *mirror = own->mirror;
+	const struct mirror_def *mirror = own->tellers.mirror;
 
 	return mirror->has_except && mirror->except.kind == VALUE_INT &&
 	       (int64_t)mirror->except.u == value;
@@ -472,15 +285,14 @@ enum { ASKED_OF_OTHERS = 1024 };
 static bool name_last(struct contradictions *own, const struct stream *stream, int64_t value,
 		      nstime until, nstime *since, struct error *err)
 {
-	uint64_t *only = mem_new_array(own->program->trace->nstreams / 64 + 1, sizeof *only);
+	uint64_t *only = events_only(own->program->trace, stream);
 	const struct events_options options = {
-		.begin = *since, .end = until, .classes = own->telling, .streams = only};
+		.begin = *since, .end = until, .classes = own->tellers.telling, .streams = only};
 	struct reading reading = {.own = own};
 	struct events *events = NULL;
 	enum step step = STEP_ERROR;
 	uint32_t asked = 0;
 
-	only[stream->index / 64] |= UINT64_C(1) << stream->index % 64;
 	if (events_open(own->index, &options, &events, err))
 		while (asked < ASKED_OF_OTHERS &&
 		       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM)
@@ -490,7 +302,8 @@ static bool name_last(struct contradictions *own, const struct stream *stream, i
 				struct told told;
 
 				turn_to(&reading, entry);
-				told = tell(&reading, &own->tellers[batch->class_index[entry]]);
+				told = teller_told(&own->tellers.of[batch->class_index[entry]],
+						   &reading.env);
 				if ((told.was && told.before == value) ||
 				    (told.is && told.after == value))
 					*since = reading.event.time;
@@ -554,8 +367,8 @@ static bool look_before(struct reading *reading, const struct told *told, struct
 	    !came_later(reading->own, stream, &found, &since, err))
 		return false;
 	lost = lost || since > begin;
-	if (!look_back(reading->own, stream, since > begin ? since + 1 : begin, &found,
-		       weigh_first, &other, err))
+	if (!look_back(reading->own, stream, since > begin ? since + 1 : begin, &found, weigh_first,
+		       &other, err))
 		return false;
 	found.from = found.until;
 	if (other || lost)
@@ -592,7 +405,7 @@ static bool compare_entry(struct reading *reading, uint32_t i, struct error *err
 	struct told told;
 
 	turn_to(reading, i);
-	told = tell(reading, &reading->own->tellers[batch->class_index[i]]);
+	told = teller_told(&reading->own->tellers.of[batch->class_index[i]], &reading->env);
 	if (told.was && claim->known && told.before != claim->value &&
 	    !contradict(reading, &told, err))
 		return false;
@@ -609,7 +422,7 @@ static bool load_columns(struct reading *reading, struct columns *out)
 {
 	const struct run *run = &reading->run;
 	uint32_t class = run->batch->class_index[run->first];
-	const struct teller *teller = &reading->own->tellers[class];
+	const struct teller *teller = &reading->own->tellers.of[class];
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
 
 	if (!teller->columns)
@@ -734,11 +547,10 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	struct events *events;
 	enum step step = STEP_END;
 
-	watched->claim =
-		(struct claim_of){.first = true, .time = NSTIME_MIN, .whole = NSTIME_MIN};
+	watched->claim = (struct claim_of){.first = true, .time = NSTIME_MIN, .whole = NSTIME_MIN};
 	if (begin == NSTIME_MIN)
 		return true;
-	if (!open_cursor(own, stream, own->telling, NSTIME_MIN, begin, true, &events, err))
+	if (!open_cursor(own, stream, own->tellers.telling, NSTIME_MIN, begin, true, &events, err))
 		return false;
 	/* Only what tells counts; a `was` without `=` says that nothing is known. */
 	while ((step = events_next_run(events, &reading.run, err)) == STEP_ITEM &&
@@ -749,7 +561,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 
 		for (uint32_t i = last + 1; i-- > reading.run.first && !tells;) {
 			turn_to(&reading, i);
-			told = tell(&reading, &own->tellers[reading.run.batch->class_index[i]]);
+			told = teller_told(&own->tellers.of[reading.run.batch->class_index[i]],
+					   &reading.env);
 			tells = told.was || told.is || told.ends;
 			if (tells)
 				claim_again(&reading, &told);
@@ -763,7 +576,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	return step != STEP_ERROR;
 }
 
-/* An idle CPU has nothing more to say; and packets may say that the stream goes on without events. */
+/* An idle CPU has nothing more to say; and packets may say that the stream goes on without events.
+ */
 static bool needs_tail(const struct contradictions *own, const struct stream *stream)
 {
 	const struct claim_of *claim = &own->streams[stream->index].claim;
@@ -827,7 +641,8 @@ static nstime known_until(const struct watched *watched, nstime begin)
 	return begin;
 }
 
-/* The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it. */
+/* The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it.
+ */
 static nstime known_from(const struct watched *watched, nstime begin, nstime end)
 {
 	for (size_t i = 0; i < watched->nstretches; i++)
@@ -847,8 +662,8 @@ static bool turn_cursor(struct contradictions *own, const struct stream *stream,
 	watched->at = begin;
 	if (watched->forward)
 		return events_seek(watched->forward, begin, NSTIME_MAX, err);
-	return open_cursor(own, stream, own->telling, begin, NSTIME_MAX, false, &watched->forward,
-			   err);
+	return open_cursor(own, stream, own->tellers.telling, begin, NSTIME_MAX, false,
+			   &watched->forward, err);
 }
 
 /* What was read before events turned out to be late was read out of order. */
@@ -971,7 +786,7 @@ static bool tells(void *arg, const struct stream *stream, const struct packet_in
 {
 	const struct contradictions *own = arg;
 	const struct sketch_of packet = sketch_of(stream, info);
-	const struct sketch_wanted wanted = {.always = own->telling, .keyed = own->none};
+	const struct sketch_wanted wanted = {.always = own->tellers.telling, .keyed = own->none};
 	struct packet_range ignored;
 
 	return own->sketches &&
@@ -984,27 +799,18 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	const struct trace *trace = program->trace;
 	struct contradictions *own;
 	bool any = false;
-	uint32_t shape;
 
 	if (!index || !program->rules->nmirrors || !trace->nstreams)
 		return NULL;
 	own = mem_new(sizeof *own);
 	own->index = index;
 	own->program = program;
-	own->arena = arena_new();
 	own->sketches = sketches;
-	own->mirror = program->rules->mirrors[0];
+	tellers_init(&own->tellers, program, program->rules->mirrors[0]);
 	own->inferred = (struct inferred){watches, find, tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
-	own->tellers = mem_new_array(trace->nclasses + 1, sizeof *own->tellers);
-	own->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->telling);
-	own->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->supporting);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	own->watches = mem_new_array(trace->nstreams + 1, sizeof *own->watches);
-	shape = ast_path_shape(program->rules->mirrors[0]->path, program->attrs,
-			       program->analysis->prefix);
-	for (size_t c = 0; c < trace->nclasses; c++)
-		add_class(own, own->mirror, shape, trace->classes[c]);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		pthread_mutex_init(&own->streams[s].lock, NULL);
 		own->watches[s] = may_watch(own, trace->streams[s]);
@@ -1031,10 +837,7 @@ void contradictions_free(struct contradictions *own)
 	}
 	mem_free(own->streams);
 	mem_free(own->watches);
-	mem_free(own->tellers);
-	mem_free(own->telling);
-	mem_free(own->supporting);
+	tellers_release(&own->tellers);
 	mem_free(own->none);
-	arena_free(own->arena);
 	mem_free(own);
 }

@@ -30,7 +30,7 @@ libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known
 	%D%/known.h %D%/backward.c %D%/backward.h \
 	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
 	%D%/cells_bytes.c %D%/cells_internal.h %D%/changes.c %D%/changes.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
-	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/comms.c %D%/comms.h %D%/contradictions.c %D%/contradictions.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
+	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/comms.c %D%/comms.h %D%/contradictions.c %D%/contradictions.h %D%/tellers.c %D%/tellers.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
 	%D%/forward.c %D%/gaps.c %D%/gaps.h %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
 	%D%/intervals_needs.c %D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c \
 	%D%/number_map.c %D%/number_map.h \

@@ -246,10 +246,39 @@ bool field_is_text(const struct field *field)
 {
 	const struct field_class *class = field->class;
 
-	if (class->kind == FIELD_STRING)
+	if (class->kind == FIELD_STRING || class->is_wide)
 		return true;
 	return (class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE) &&
 	       class->element->kind == FIELD_INT && class->element->is_text;
+}
+
+/* Four bits of a wide integer, of which its elements hold one or eight each. */
+static unsigned wide_digit(const struct field *field, uint64_t digit)
+{
+	const struct field_class *element = field->class->element;
+	unsigned bits = element->bits, value = 0;
+
+	for (uint64_t bit = digit * 4; bit < digit * 4 + 4 && bit / bits < field->slot.n; bit++) {
+		uint64_t place = bit / bits;
+		if (element->big_endian)
+			place = field->slot.n - 1 - place;
+		uint64_t whole = layout_scalar(element, field->in->data,
+					       field->slot.at + place * layout_stride(element));
+		value |= (unsigned)(whole >> bit % bits & 1) << bit % 4;
+	}
+	return value;
+}
+
+static const uint8_t *wide_text(const struct field *field, struct buf *scratch, size_t *len)
+{
+	uint64_t digits = (field->slot.n * field->class->element->bits + 3) / 4;
+
+	buf_clear(scratch);
+	buf_add_text(scratch, "0x");
+	while (digits--)
+		buf_add_char(scratch, "0123456789abcdef"[wide_digit(field, digits)]);
+	*len = scratch->len;
+	return (const uint8_t *)buf_text(scratch);
 }
 
 const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len)
@@ -261,6 +290,8 @@ const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_
 		*len = count;
 		return field->slot.bytes;
 	}
+	if (field->class->is_wide)
+		return wide_text(field, scratch, len);
 	if (field->slot.at % 8 == 0 && layout_stride(field->class->element) == 8) {
 		bytes = field->in->data + field->slot.at / 8;
 	} else {

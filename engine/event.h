@@ -89,9 +89,9 @@ void field_iter_begin(struct field_iter *iter, const struct field *of); /* `of` 
 bool field_iter_next(struct field_iter *iter);
 void field_iter_end(struct field_iter *iter); /* always call it */
 
-/* Text: STRING, and arrays of text elements. The bytes end before the first zero. */
+/* Text: STRING, arrays of text elements (up to the first zero), and integers of over 64 bits. */
 bool field_is_text(const struct field *field);
-/* Bytes of a text or blob; copies into *scratch only when they are not whole bytes in the packet. */
+/* Bytes of a text or blob; in *scratch only when they are not such in the packet. */
 const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len);
 
 #endif

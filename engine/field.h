@@ -66,6 +66,8 @@ struct field_class {
 	bool is_enum;
 	bool is_blob; /* ARRAY, SEQUENCE of bytes that are shown as base64 */
 	bool is_address; /* INT: a place in code or data; shown in hex, may have a symbol */
+	/* ARRAY of bits or bytes: an integer of over 64 bits, whose value is hexadecimal text */
+	bool is_wide;
 	uint8_t base; /* preferred display: 2, 8, 10, 16 */
 	int32_t clock; /* index into the trace's clocks that this integer is a value of, -1 none */
 	const struct enum_label *labels; /* in order of declaration; several may hold one value */

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 300, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56, LOCATION_BITS = 32 };
+enum { DEPTH_MAX = 1100, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56, LOCATION_BITS = 32 };
 
 struct compiler {
 	struct arena *arena;
@@ -211,7 +211,7 @@ static bool compile_array(struct compiler *c, struct field_class *class, unsigne
 	bool sequence = class->kind == FIELD_SEQUENCE;
 	uint64_t stride = layout_stride(class->element);
 
-	align(c, class->element->align);
+	align(c, class->is_wide ? class->align : class->element->align);
 	if (!at_byte(c))
 		c->bytewise = false;
 	struct layout_step *step = emit(c,

@@ -177,7 +177,7 @@ static bool is_enum(const struct field_class *class)
 
 static bool is_text(const struct field_class *class)
 {
-	return class->kind == FIELD_STRING ||
+	return class->kind == FIELD_STRING || class->is_wide ||
 	       ((class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE) &&
 		class->element->kind == FIELD_INT && class->element->is_text);
 }

@@ -118,6 +118,8 @@ void trace_damage(struct trace *trace, const char *where, const struct error *ca
 {
 	struct buf text = {0};
 
+	if (strstr(cause->text, where)) /* the cause names the file already */
+		where = "";
 	buf_printf(&text, "%s%s%s", where, *where ? ": " : "", cause->text);
 	remember_damage(trace, text.data);
 	say_damage(trace, text.data);
@@ -265,6 +267,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 
 	trace->arena = arena_new();
 	trace->notices = options->notices;
+	trace->strict = options->strict;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
 	if (options->spill_dir)
 		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);

@@ -81,7 +81,7 @@ static bool is_outside(struct session *session, const struct range *range)
 	bool outside;
 
 	if (!session_bounds(session, &first, &last, &err)) {
-		if (err.kind == ERR_RANGE)
+		if (err.kind == ERR_RANGE && !session->damaged)
 			session_note(session,
 				     "the trace has no event: 'yore check %s' says whether "
 				     "it is damaged",

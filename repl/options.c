@@ -90,7 +90,7 @@ static const struct option table[] = {
 	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
 	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
 	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},
-	{{"--strict", NULL, "events that the tracer discarded count as damage", OPT_COMMON}, TAKE_FLAG, AT(strict)},
+	{{"--strict", NULL, "discarded events count as damage, known faults of tracers as errors", OPT_COMMON}, TAKE_FLAG, AT(strict)},
 	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
 	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
 	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, AT(quiet)},

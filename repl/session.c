@@ -282,6 +282,7 @@ struct trace *session_trace(struct session *session, struct error *err)
 				     .offsets = options->offsets.count ? offsets : NULL,
 				     .npaths = npaths,
 				     .input = options->input,
+				     .strict = options->strict,
 				     .spill_dir = spill_dir,
 				     .notices = session_notices(session)};
 	if (!trace_open(&open, &session->trace, err))

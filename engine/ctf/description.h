@@ -48,14 +48,15 @@ struct ctf_description {
 /*
  * TSDL text (already unpacked) to a description whose memory is `arena`'s. `name` is the file's,
  * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`.
+ * `strict`: what known tracers are known to write wrong is an error, too.
  */
-bool tsdl_parse(const char *name, const char *text, size_t size, struct arena *arena,
+bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, struct arena *arena,
 		const struct notices *notices, struct ctf_description *out, struct error *err);
 
 /*
  * The text of a metadata file, which may be plain or packetized in either byte order; allocated in
  * `arena`, ended by a zero that *size does not count. A packet that is cut off at the end of a
- * growing or damaged file leaves the whole ones before it, with a notice.
+ * growing or damaged file leaves the whole ones before it, with a notice of damage.
  */
 bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct arena *arena,
 		   const struct notices *notices, char **text, size_t *size, struct error *err);

@@ -103,8 +103,10 @@ static bool join_packets(const struct metadata *m, char *text, size_t *size)
 		memcpy(text + *size, m->bytes + at + HEADER_BYTES, header.content - HEADER_BYTES);
 		*size += header.content - HEADER_BYTES;
 		if (header.packet > left) {
-			notice(m->notices, NOTICE_WARNING,
-			       "%s: the padding of the last metadata packet is cut short", m->name);
+			notice(m->notices, NOTICE_DAMAGE,
+			       "%s: the file ends inside the padding of the metadata packet at "
+			       "byte %zu",
+			       m->name, at);
 			break;
 		}
 	}

@@ -75,8 +75,33 @@ static void identify(const char *text, size_t size, uint64_t identity[2])
 	identity[1] = hash.high64;
 }
 
+/* Notices of a metadata file are said when it was read: one that is refused is one error. */
+static void keep_notice(void *arg, enum notice_kind kind, const char *text)
+{
+	buf_add_char(arg, (char)kind);
+	buf_add(arg, text, strlen(text) + 1);
+}
+
+static void say_kept(const struct trace *trace, const struct buf *kept)
+{
+	for (size_t at = 0; at < kept->len; at += strlen(kept->data + at) + 1) {
+		enum notice_kind kind = (enum notice_kind)kept->data[at++];
+		notice(&trace->notices, kind, "%s", kept->data + at);
+	}
+}
+
+/* What a text that is refused was cut off by is part of the error. */
+static void add_damage(const struct buf *kept, struct error *err)
+{
+	for (size_t at = 0; at < kept->len; at += strlen(kept->data + at) + 1)
+		if (kept->data[at++] == NOTICE_DAMAGE)
+			error_while(err, "%s", kept->data + at);
+}
+
 static bool read_metadata(struct trace *trace, struct folder *folder, struct error *err)
 {
+	struct buf kept = {0};
+	const struct notices notices = {keep_notice, &kept};
 	char *path = folder_join(folder->path, "metadata");
 	struct source *source = NULL;
 	struct block block;
@@ -94,15 +119,21 @@ static bool read_metadata(struct trace *trace, struct folder *folder, struct err
 				       "does not read (CTF 1.8 it does)",
 				       path);
 		ok = ok && metadata_text(path, block.data, block.size, trace->arena,
-					 &trace->notices, &text, &size, err);
+					 &notices, &text, &size, err);
 		source_put(&block);
 	}
 	ok = ok &&
-	     tsdl_parse(path, text, size, trace->arena, &trace->notices, &folder->description, err);
+	     tsdl_parse(path, text, size, trace->strict, trace->arena, &notices,
+			&folder->description, err);
 	if (ok)
 		identify(text, size, folder->identity);
 	if (ok)
 		source_stamp(source, &folder->metadata);
+	if (ok)
+		say_kept(trace, &kept);
+	else
+		add_damage(&kept, err);
+	buf_release(&kept);
 	source_close(source);
 	mem_free(path);
 	return ok;
@@ -132,9 +163,9 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 	uint64_t id = 0, magic = 0xc1fc1fc1;
 
 	if (!layout_decode(part->header, &in, slots)) {
-		error_set(err, ERR_FORMAT, "packet header cut short at byte 0");
+		error_set(err, ERR_FORMAT, "packet header cut short");
 	} else if (header_value(part, slots, "magic", &magic) && magic != 0xc1fc1fc1) {
-		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx at byte 0",
+		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx",
 			  (unsigned long long)magic);
 	} else {
 		bool has_id = header_value(part, slots, "stream_id", &id);
@@ -179,7 +210,8 @@ static bool look_at_file(struct ctf_part *part, struct file *file, struct error 
 	if (!source_peek(file->source, 0, head, n, err))
 		return false;
 	file->class = ctf_stream_class_of(part, head, n, &file->instance, &file->has_instance, err);
-	return file->class || error_while(err, "%s", source_name(file->source));
+	return file->class ||
+	       error_while(err, "%s: packet at offset 0", source_name(file->source));
 }
 
 static bool add_files(struct ctf_part *part, const struct folder *folder, const char *root,

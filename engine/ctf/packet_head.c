@@ -58,7 +58,8 @@ static bool member_value(const struct ctf_stream_class *class, const struct slot
 static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, struct error *err)
 {
 	if (head->packet_bits == 0 || head->packet_bits % 8)
-		return error_set(err, ERR_FORMAT, "packet_size is %" PRIu64 " bits",
+		return error_set(err, ERR_FORMAT,
+				 "packet_size is %" PRIu64 " bits, not a number of whole bytes",
 				 head->packet_bits);
 	if (head->content_bits > head->packet_bits)
 		return error_set(err, ERR_FORMAT,

@@ -39,10 +39,15 @@ static void release(struct tsdl *t)
 	arena_free(t->scratch);
 }
 
-bool tsdl_parse(const char *name, const char *text, size_t size, struct arena *arena,
+bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, struct arena *arena,
 		const struct notices *notices, struct ctf_description *out, struct error *err)
 {
-	struct tsdl t = {.name = name, .arena = arena, .notices = notices, .out = out, .err = err};
+	struct tsdl t = {.name = name,
+			 .strict = strict,
+			 .arena = arena,
+			 .notices = notices,
+			 .out = out,
+			 .err = err};
 
 	*out = (struct ctf_description){.major = 1, .minor = 8};
 	if (size > UINT32_MAX / 2)

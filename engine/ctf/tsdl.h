@@ -15,7 +15,7 @@
 #include "engine/ctf/tsdl_names.h"
 
 /* How deep types may be nested, by braces or by names; bounds every recursion. */
-enum { TSDL_MAX_DEPTH = 256 };
+enum { TSDL_MAX_DEPTH = 1024 };
 
 enum { PATH_RELATIVE = -1, PATH_ENV = SCOPE_COUNT };
 
@@ -95,6 +95,7 @@ struct tsdl {
 	const char *name; /* of the file */
 	const char *text;
 	size_t size;
+	bool strict;           /* LTTng's known faults are errors */
 	struct arena *arena;   /* of the description */
 	struct arena *scratch; /* of this reading */
 	const struct notices *notices;

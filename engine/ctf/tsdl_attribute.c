@@ -7,7 +7,10 @@
 
 #include "engine/base/buf.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+enum { WIDE_BITS_MAX = 1 << 20 };
 
 int attribute_index(const char *const *names, const char *name)
 {
@@ -208,8 +211,9 @@ static bool set_size(struct tsdl *t, const struct value *value, struct type *typ
 		return false;
 	if (!bits)
 		return tsdl_fail(t, value->at, "an integer of 0 bits");
-	if (bits > 64)
-		return tsdl_fail(t, value->at, "integers of more than 64 bits are not supported");
+	if (bits > WIDE_BITS_MAX)
+		return tsdl_fail(t, value->at, "integers of more than %d bits are not supported",
+				 WIDE_BITS_MAX);
 	type->shape.bits = (uint32_t)bits;
 	return true;
 }
@@ -269,6 +273,28 @@ static bool set_integer(struct tsdl *t, int index, const struct value *value, vo
 	}
 }
 
+/* What is wider than a register: an array, of bytes where it can be, else of bits. */
+static bool widen(struct tsdl *t, uint32_t at, const struct type *integer, const struct type **out)
+{
+	struct type *element = type_new(t, FIELD_INT), *array = type_new(t, FIELD_ARRAY);
+	uint32_t bits = integer->shape.bits;
+
+	if (integer->shape.clock >= 0)
+		return tsdl_fail(t, at, "an integer of %" PRIu32 " bits is no value of a clock",
+				 bits);
+	element->shape.bits = bits % 8 ? 1 : 8;
+	element->shape.align = integer->shape.align % 8 || bits % 8 ? 1 : 8;
+	element->shape.base = 16;
+	element->shape.big_endian = integer->shape.big_endian;
+	array->shape.is_wide = true;
+	array->shape.align = integer->shape.align;
+	array->shape.length = bits / element->shape.bits;
+	array->element = element;
+	array->depth = 2;
+	*out = array;
+	return true;
+}
+
 bool parse_integer(struct tsdl *t, const struct type **out)
 {
 	static const char *const names[] = {"size", "align",    "signed", "byte_order",
@@ -288,7 +314,7 @@ bool parse_integer(struct tsdl *t, const struct type **out)
 		type->shape.align = type->shape.bits % 8 ? 1 : 8;
 	type->shape.is_text = type->encoded && type->shape.bits == 8 && type->shape.align == 8;
 	*out = type;
-	return true;
+	return type->shape.bits <= 64 || widen(t, at, type, out);
 }
 
 enum { FLOAT_EXPONENT, FLOAT_MANTISSA, FLOAT_BYTE_ORDER, FLOAT_ALIGN };

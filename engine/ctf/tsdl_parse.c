@@ -336,9 +336,22 @@ static bool parse_variant(struct tsdl *t, struct specifier *out)
 struct labels { /* of the enumeration that is being read */
 	struct enum_label *items;
 	size_t count, capacity;
+	size_t said;        /* also those that the container cannot hold */
 	__int128 low, high; /* of the container */
 	__int128 next;
 };
+
+/*
+ * LTTng-UST writes the mappings of an enumeration as the program declares them, also those that
+ * the field's integer cannot hold, and a label without a value after the greatest one.
+ */
+static bool accept_misfit(struct tsdl *t, uint32_t at, const char *what)
+{
+	if (!t->is_lttng || t->strict)
+		return tsdl_fail(t, at, "%s", what);
+	tsdl_warn(t, at, "%s; the label matches nothing", what);
+	return true;
+}
 
 static bool parse_label_value(struct tsdl *t, const struct labels *labels, __int128 *out)
 {
@@ -353,7 +366,7 @@ static bool parse_label_value(struct tsdl *t, const struct labels *labels, __int
 		return tsdl_fail(t, at, "the value of a label must be an integer");
 	*out = value.negative ? -(__int128)value.magnitude : (__int128)value.magnitude;
 	return (*out >= labels->low && *out <= labels->high) ||
-	       tsdl_fail(t, at, "this value does not fit the enumeration's integer type");
+	       accept_misfit(t, at, "this value does not fit the enumeration's integer type");
 }
 
 /* ( name | string ) [ "=" value [ "..." value ] ] */
@@ -375,10 +388,16 @@ static bool parse_label(struct tsdl *t, struct labels *labels)
 			return false;
 		if (high < low)
 			return tsdl_fail(t, at, "this range ends before it begins");
-	} else if (low > labels->high) {
-		return tsdl_fail(t, token->at, "the label after the greatest value has none");
+	} else if (low > labels->high &&
+		   !accept_misfit(t, token->at, "the label after the greatest value has none")) {
+		return false;
 	}
 	labels->next = high + 1;
+	labels->said++;
+	low = low < labels->low ? labels->low : low;
+	high = high > labels->high ? labels->high : high;
+	if (high < low)
+		return true;
 	labels->items =
 		mem_grow(labels->items, labels->count, &labels->capacity, sizeof *labels->items);
 	labels->items[labels->count++] =
@@ -395,7 +414,7 @@ static bool parse_labels(struct tsdl *t, struct type *type)
 
 	t->pos++;
 	do {
-		if (labels.count && peek(t)->kind == '}')
+		if (labels.said && peek(t)->kind == '}')
 			break;
 		done = parse_label(t, &labels);
 	} while (done && accept_token(t, ','));
@@ -403,7 +422,8 @@ static bool parse_labels(struct tsdl *t, struct type *type)
 		done = expect_token(t, '}', "',' or '}' after the label");
 	if (done) {
 		struct enum_label *copy = arena_array(t->arena, labels.count, sizeof *copy);
-		memcpy(copy, labels.items, labels.count * sizeof *copy);
+		if (labels.count)
+			memcpy(copy, labels.items, labels.count * sizeof *copy);
 		type->shape.labels = copy;
 		type->shape.nlabels = (uint32_t)labels.count;
 	}

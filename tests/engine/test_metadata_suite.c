@@ -177,7 +177,7 @@ static void reads_metadata(void **state)
 	assert_true(read_file(test->path, &bytes));
 	bool done = metadata_text(test->name, (const uint8_t *)bytes.data, bytes.len, arena, &quiet,
 				  &text, &size, &err) &&
-		    tsdl_parse(test->name, text, size, arena, &quiet, &d, &err);
+		    tsdl_parse(test->name, text, size, false, arena, &quiet, &d, &err);
 	if (done == (test->wanted == FAIL))
 		fail_msg("%s", done ? "accepted" : err.text);
 	if (test->wanted == COUNT_EVENTS)

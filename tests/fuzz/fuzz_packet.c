@@ -131,7 +131,7 @@ static void build(size_t which)
 
 	trace->arena = arena_new();
 	trace->path = "";
-	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), trace->arena,
+	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), false, trace->arena,
 		       &trace->notices, &description, &err))
 		parts[which] = ctf_part_add(trace, "", &description, identity, &err);
 	require(parts[which] != NULL, err.text);

@@ -52,6 +52,11 @@ if [ -d "$corpus/ctf" ]; then
 	# shellcheck disable=SC2086
 	say "$top/tests/oracle/stats_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
 		"$corpus"/perf-to-ctf/*/ctf*
+	list=$(awk -F'\t' -v top="$corpus/ctf/testsuite-1.8" \
+		'NR > 1 && $9 == "pass" && $6 == "yes" && $5 > 0 {print top "/" $1}' \
+		"$corpus/ctf/testsuite-1.8/MANIFEST.tsv")
+	# shellcheck disable=SC2086
+	say "$top/tests/oracle/events_agree.py" "$yore" $list
 	for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
 		say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"
 	done

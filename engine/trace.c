@@ -27,11 +27,25 @@ struct part *trace_add_part(struct trace *trace, const struct reader *reader, co
 
 	part->reader = reader;
 	part->path = arena_strdup(trace->arena, path);
-	part->version = part->host = "";
+	part->version = part->host = part->domain = "";
+	part->big_endian = -1;
 	part->index = (uint32_t)trace->nparts;
 	trace->parts = room_for_one(trace->parts, trace->nparts, sizeof *trace->parts);
 	trace->parts[trace->nparts++] = part;
 	return part;
+}
+
+uint8_t machine_word_bits(const char *machine)
+{
+	static const char *const narrow[] = {"i386", "i486", "i586", "i686", "arm", "x86",
+					     "ppc",  "mips", "s390", "sparc", "riscv32", "m68k"};
+
+	if (strstr(machine, "64") || !strcmp(machine, "s390x") || !strcmp(machine, "alpha"))
+		return 64;
+	for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+		if (!strncmp(machine, narrow[i], strlen(narrow[i])))
+			return 32;
+	return 0;
 }
 
 void part_set_recording(struct trace *trace, struct part *part, enum recording recording,

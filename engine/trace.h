@@ -49,6 +49,9 @@ struct part {
 	const char *path;    /* its folder or file */
 	const char *version; /* of the format: "1.8" */
 	const char *host;    /* env hostname, "" unknown */
+	const char *domain;  /* env domain: "kernel", "ust"; "" unknown */
+	int8_t big_endian;   /* of what is written: 1 big, 0 little, -1 unknown */
+	uint8_t word_bits;   /* of the machine that was traced, 0 unknown */
 	uint8_t uuid[16];
 	bool has_uuid;
 	const struct env_entry *env;
@@ -174,6 +177,8 @@ struct event_class *trace_add_class(struct trace *trace, const struct part *part
 /* Whose events the part has; the numbers are copied, NULL for all but RECORDING_TASKS. */
 void part_set_recording(struct trace *trace, struct part *part, enum recording recording,
 			const int64_t *tasks, size_t ntasks);
+/* Bits of a word of what `uname -m` names so, 0: not known. */
+uint8_t machine_word_bits(const char *machine);
 int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 /* The trace takes the source: streams of any part may name it, trace_close() ends it. */
 void trace_add_source(struct trace *trace, struct source *source);

@@ -285,10 +285,11 @@ static bool dump_stream(struct dump *dump, const struct stream *stream, struct e
 	return true;
 }
 
-static bool wanted(const struct options *options, const struct stream *stream)
+static bool wanted(const struct trace *trace, const struct options *options,
+		   const struct stream *stream)
 {
 	for (size_t i = 0; i < options->streams.count; i++)
-		if (lookup_glob(options->streams.items[i], stream->name, '/'))
+		if (lookup_is_stream(trace, options->streams.items[i], stream))
 			return true;
 	return !options->streams.count;
 }
@@ -298,7 +299,7 @@ static bool dump_all(struct dump *dump, struct error *err)
 	const struct trace *trace = dump->session->trace;
 
 	for (size_t i = 0; i < trace->nstreams && dump->left; i++)
-		if (wanted(dump->options, trace->streams[i]) &&
+		if (wanted(trace, dump->options, trace->streams[i]) &&
 		    !dump_stream(dump, trace->streams[i], err))
 			return false;
 	if (dump->at && !dump->found)

@@ -3,7 +3,7 @@
  *
  * Stream ranges are those of events, so that they agree with `events`: one head at each end of each
  * stream is decoded. Losses come from the counters of the packet tables; no packet is read for
- * them.
+ * them. Stream classes are told by their event classes, which share their contexts.
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
@@ -171,6 +171,48 @@ static bool gather(struct info *info, struct error *err)
 	return ok;
 }
 
+/* Stream classes: event classes of one part and stream id have their contexts in common. */
+
+struct stream_class {
+	const struct event_class *class; /* any of its event classes */
+	const char *section;             /* of its streams, where they agree; "" else */
+};
+
+/* The section that all streams of the class are of; "": there is none, or several. */
+static const char *section_of(const struct trace *trace, const struct event_class *class)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (stream->part != class->part || stream->id != class->stream_id)
+			continue;
+		if (found && strcmp(found, stream->section))
+			return "";
+		found = stream->section;
+	}
+	return found ? found : "";
+}
+
+/* The caller frees the table. Classes of one stream class stand together, or it is listed twice. */
+static struct stream_class *stream_classes(const struct trace *trace, size_t *count)
+{
+	struct stream_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
+
+	*count = 0;
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct event_class *last = *count ? out[*count - 1].class : NULL;
+		if (last && last->part == class->part && last->stream_id == class->stream_id)
+			continue;
+		const struct field_class *packet = class->scope[SCOPE_PACKET_CONTEXT];
+		const struct field_class *context = class->scope[SCOPE_STREAM_EVENT_CONTEXT];
+		if ((packet && packet->nmembers) || (context && context->nmembers))
+			out[(*count)++] = (struct stream_class){class, section_of(trace, class)};
+	}
+	return out;
+}
+
 /* JSON ---------------------------------------------------------------------------------------- */
 
 static void uuid_text(const uint8_t uuid[16], struct sink *out)
@@ -284,6 +326,8 @@ static void json_streams(const struct info *info, struct sink *out)
 		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
 			    (unsigned long long)stream->id);
 		json_text(out, stream->name);
+		sink_text(out, ",\"section\":");
+		json_text(out, *stream->section ? stream->section : NULL);
 		sink_text(out, ",\"cpu\":");
 		if (stream->cpu < 0)
 			sink_text(out, "null");
@@ -306,23 +350,63 @@ static void json_streams(const struct info *info, struct sink *out)
 	sink_char(out, ']');
 }
 
+static void json_members(const struct field_class *class, struct sink *out)
+{
+	sink_char(out, '[');
+	for (uint32_t m = 0, n = 0; class && m < class->nmembers; m++) {
+		if (class->members[m].hidden)
+			continue;
+		sink_text(out, n++ ? "," : "");
+		json_text(out, class->members[m].name);
+	}
+	sink_char(out, ']');
+}
+
+static void json_stream_classes(const struct trace *trace, struct sink *out)
+{
+	size_t count;
+	struct stream_class *classes = stream_classes(trace, &count);
+
+	sink_text(out, ",\"stream_classes\":[");
+	for (size_t i = 0; i < count; i++) {
+		const struct event_class *class = classes[i].class;
+		sink_printf(out, "%s{\"id\":%llu,\"section\":", i ? "," : "",
+			    (unsigned long long)class->stream_id);
+		json_text(out, *classes[i].section ? classes[i].section : NULL);
+		sink_text(out, ",\"packet\":");
+		json_members(class->scope[SCOPE_PACKET_CONTEXT], out);
+		sink_text(out, ",\"context\":");
+		json_members(class->scope[SCOPE_STREAM_EVENT_CONTEXT], out);
+		sink_char(out, '}');
+	}
+	sink_char(out, ']');
+	mem_free(classes);
+}
+
+static void json_word(const struct part *part, struct sink *out)
+{
+	bool known = part && part->big_endian >= 0;
+
+	sink_text(out, ",\"byte_order\":");
+	json_text(out, !known ? NULL : part->big_endian ? "big" : "little");
+	sink_text(out, ",\"word_bits\":");
+	if (part && part->word_bits)
+		sink_u64(out, part->word_bits);
+	else
+		sink_text(out, "null");
+}
+
 static void json_classes(const struct trace *trace, struct sink *out)
 {
 	sink_text(out, ",\"classes\":[");
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
-		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
 		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
 			    (unsigned long long)class->id);
 		json_text(out, class->name);
-		sink_text(out, ",\"fields\":[");
-		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
-			if (payload->members[m].hidden)
-				continue;
-			sink_text(out, n++ ? "," : "");
-			json_text(out, payload->members[m].name);
-		}
-		sink_text(out, "]}");
+		sink_text(out, ",\"fields\":");
+		json_members(class->scope[SCOPE_PAYLOAD], out);
+		sink_char(out, '}');
 	}
 	sink_char(out, ']');
 }
@@ -338,6 +422,7 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_text(out, part ? part->version : NULL);
 	sink_text(out, ",\"uuid\":");
 	json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
+	json_word(part, out);
 	sink_text(out, ",\"begin\":");
 	json_time(out, info->begin);
 	sink_text(out, ",\"end\":");
@@ -346,6 +431,7 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_env(trace, out);
 	json_recording(trace, out);
 	json_streams(info, out);
+	json_stream_classes(trace, out);
 	json_classes(trace, out);
 	sink_text(out, ",\"capabilities\":[");
 	for (size_t i = 0; i < can->count; i++) {
@@ -387,6 +473,19 @@ static void text_recording(const struct part *part, struct sink *out)
 		       "there is unknown\n");
 }
 
+static void text_word(const struct part *part, struct sink *out)
+{
+	if (part->big_endian < 0 && !part->word_bits)
+		return;
+	sink_text(out, "machine    ");
+	if (part->big_endian >= 0)
+		sink_text(out, part->big_endian ? "big-endian" : "little-endian");
+	if (part->word_bits)
+		sink_printf(out, "%swords of %u bits", part->big_endian >= 0 ? ", " : "",
+			    part->word_bits);
+	sink_char(out, '\n');
+}
+
 static void text_parts(const struct trace *trace, struct sink *out)
 {
 	for (size_t i = 0; i < trace->nparts; i++) {
@@ -398,6 +497,7 @@ static void text_parts(const struct trace *trace, struct sink *out)
 			uuid_text(part->uuid, out);
 			sink_char(out, '\n');
 		}
+		text_word(part, out);
 		if (part->offset) {
 			sink_text(out, "offset     ");
 			span_add(part->offset, out);
@@ -475,6 +575,39 @@ static void text_streams(struct info *info, struct sink *out)
 		rows_end(&rows);
 	}
 	rows_finish(&rows);
+}
+
+static void text_members(const struct field_class *class, const char *what, struct sink *out)
+{
+	if (!class || !class->nmembers)
+		return;
+	sink_text(out, what);
+	for (uint32_t m = 0, n = 0; m < class->nmembers; m++) {
+		if (class->members[m].hidden)
+			continue;
+		sink_text(out, n++ ? ", " : "");
+		sink_name(out, class->members[m].name);
+	}
+	sink_char(out, '\n');
+}
+
+/* What each stream's packets and events have in common. */
+static void text_stream_classes(const struct trace *trace, struct sink *out)
+{
+	size_t count;
+	struct stream_class *classes = stream_classes(trace, &count);
+
+	if (count)
+		sink_printf(out, "\n%zu stream class%s\n", count, count == 1 ? "" : "es");
+	for (size_t i = 0; i < count; i++) {
+		const struct event_class *class = classes[i].class;
+		sink_printf(out, "%llu ", (unsigned long long)class->stream_id);
+		sink_name(out, classes[i].section);
+		sink_char(out, '\n');
+		text_members(class->scope[SCOPE_PACKET_CONTEXT], "  packets: ", out);
+		text_members(class->scope[SCOPE_STREAM_EVENT_CONTEXT], "  events: ", out);
+	}
+	mem_free(classes);
 }
 
 static void text_classes(const struct trace *trace, struct sink *out)
@@ -562,6 +695,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_contradictions(info, out);
 	text_capabilities(info, can, out);
 	text_streams(info, out);
+	text_stream_classes(info->trace, out);
 	text_classes(info->trace, out);
 	sink_row(out);
 }

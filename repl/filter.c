@@ -21,6 +21,9 @@ struct filter {
 	struct arena *arena;
 	nstime begin, end;
 	uint64_t *classes, *streams;
+	const struct words *names; /* of --name; in each its event begins at its scope's end */
+	size_t *scopes;
+	bool scoped; /* some word has a scope */
 	int32_t *cpus;
 	size_t ncpus;
 	bool selects;
@@ -32,10 +35,11 @@ struct filter {
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
 
-static bool any_glob(const struct words *globs, const char *name, char separator)
+static bool is_wanted(const struct trace *trace, const struct words *words,
+		      const struct stream *stream)
 {
-	for (size_t i = 0; i < globs->count; i++)
-		if (lookup_glob(globs->items[i], name, separator))
+	for (size_t i = 0; i < words->count; i++)
+		if (lookup_is_stream(trace, words->items[i], stream))
 			return true;
 	return false;
 }
@@ -163,14 +167,26 @@ static uint64_t *bits_new(struct filter *filter, size_t count)
 	return arena_array(filter->arena, count / 64 + 1, sizeof(uint64_t));
 }
 
+/* Has some word of --name the stream in its scope? */
+static bool is_named(const struct filter *filter, const struct stream *stream)
+{
+	const struct words *names = filter->names;
+
+	for (size_t i = 0; i < names->count; i++)
+		if (lookup_in_scope(filter->trace, names->items[i], filter->scopes[i], stream))
+			return true;
+	return !names->count;
+}
+
 static void set_streams(struct filter *filter, const struct words *globs)
 {
-	if (!globs->count && !filter->where)
+	if (!globs->count && !filter->where && !filter->scoped)
 		return;
 	filter->streams = bits_new(filter, filter->trace->nstreams);
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
 		const struct stream *stream = filter->trace->streams[i];
-		bool wanted = !globs->count || any_glob(globs, stream->name, '/');
+		bool wanted = (!globs->count || is_wanted(filter->trace, globs, stream)) &&
+			      is_named(filter, stream);
 		if (wanted && (!filter->where || where_stream(filter->where, stream)))
 			filter->streams[i / 64] |= UINT64_C(1) << i % 64;
 	}
@@ -184,7 +200,9 @@ static void set_classes(struct filter *filter, const struct words *globs)
 	filter->classes = bits_new(filter, filter->trace->nclasses);
 	for (size_t i = 0; i < filter->trace->nclasses; i++) {
 		const struct event_class *class = filter->trace->classes[i];
-		bool wanted = !globs->count || any_glob(globs, class->name, ':');
+		bool wanted = !globs->count;
+		for (size_t k = 0; k < globs->count && !wanted; k++)
+			wanted = lookup_glob(globs->items[k] + filter->scopes[k], class->name, ':');
 		if (wanted && (!filter->where || where_class(filter->where, class)))
 			filter->classes[i / 64] |= UINT64_C(1) << i % 64;
 	}
@@ -202,6 +220,42 @@ static bool parse_wheres(struct filter *filter, const struct words *words, struc
 		if (!add_where(filter, words->items[i], err))
 			return error_while(err, "--where");
 	return true;
+}
+
+/*
+ * Words of --name with scopes. One scope is a choice of streams and classes. Of several, an event
+ * of one word may lie in a stream of another: then each word is a condition of its own.
+ */
+static bool add_names(struct filter *filter, const struct words *words, struct error *err)
+{
+	struct buf condition = {0};
+
+	filter->names = words;
+	filter->scopes = arena_array(filter->arena, words->count + 1, sizeof *filter->scopes);
+	for (size_t i = 0; i < words->count; i++) {
+		filter->scopes[i] = lookup_scope(filter->trace, words->items[i]);
+		filter->scoped |= filter->scopes[i] != 0;
+	}
+	if (!filter->scoped || words->count == 1)
+		return true;
+	for (size_t i = 0; i < words->count; i++) {
+		const char *separator = " && stream in (";
+		buf_add_text(&condition, i ? " || (" : "(");
+		where_name_text(words->items[i] + filter->scopes[i], &condition);
+		for (size_t s = 0; s < filter->trace->nstreams; s++) {
+			const struct stream *stream = filter->trace->streams[s];
+			if (!lookup_in_scope(filter->trace, words->items[i], filter->scopes[i],
+					     stream))
+				continue;
+			buf_add_text(&condition, separator);
+			where_literal(stream->name, &condition);
+			separator = ", ";
+		}
+		buf_add_text(&condition, *separator == ',' ? "))" : " && false)");
+	}
+	bool ok = add_where(filter, buf_text(&condition), err) || error_while(err, "--name");
+	buf_release(&condition);
+	return ok;
 }
 
 static bool add_threads(struct filter *filter, const char *option, const struct words *words,
@@ -284,7 +338,7 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 	filter->selects = options->names.count || options->wheres.count || options->tids.count ||
 			  options->pids.count || options->comms.count;
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
-	    !set_cpus(filter, &options->cpus, err) ||
+	    !set_cpus(filter, &options->cpus, err) || !add_names(filter, &options->names, err) ||
 	    !parse_wheres(filter, &options->wheres, err) ||
 	    !add_threads(filter, "--tid", &options->tids, where_tid_text, err) ||
 	    !add_threads(filter, "--pid", &options->pids, where_pid_text, err) ||

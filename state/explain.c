@@ -54,21 +54,30 @@ static const char *in_shards(uint32_t flags)
 	return "decided there";
 }
 
+static void add_pattern(const struct head_pattern *pattern, struct buf *out)
+{
+	struct value text = {.kind = VALUE_STRING,
+			     .len = (uint32_t)strlen(pattern->text),
+			     .text = pattern->text};
+
+	if (pattern->kind == HEAD_LITERAL)
+		value_add_key(&text, out);
+	else
+		buf_add_text(out, pattern->text);
+}
+
 static void add_patterns(const struct rule_block *block, struct buf *out)
 {
 	buf_add_text(out, block->is_section ? "section " : "event ");
 	for (size_t i = 0; i < block->npatterns; i++) {
-		const struct head_pattern *pattern = &block->patterns[i];
-		struct value text = {.kind = VALUE_STRING,
-				     .len = (uint32_t)strlen(pattern->text),
-				     .text = pattern->text};
 		buf_add_text(out, i ? ", " : "");
-		if (pattern->kind == HEAD_LITERAL)
-			value_add_key(&text, out);
-		else
-			buf_add_text(out, pattern->text);
+		add_pattern(&block->patterns[i], out);
 	}
-	buf_add_text(out, block->when ? " when ...\n" : "\n");
+	if (block->section) {
+		buf_add_text(out, " in section ");
+		add_pattern(block->section, out);
+	}
+	buf_add_text(out, block->has_when ? " when ...\n" : "\n");
 }
 
 static void add_statement(const struct analysis *analysis, size_t i, struct buf *out)

@@ -6,6 +6,7 @@
 #include "state/cpus.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +38,94 @@ static bool missing_event(const struct trace *trace, const char *name, struct er
 			 hint, trace->path);
 }
 
-bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err)
+/* The scope "HOST/SECTION" in globs; a word without a slash is of a section alone. */
+static bool in_scope(const struct trace *trace, const char *scope, const struct stream *stream)
+{
+	const struct part *part = trace->parts[stream->part];
+	const char *slash = strchr(scope, '/');
+	char host[256];
+
+	if (fnmatch(scope, stream->section, 0) == 0)
+		return *stream->section || !slash;
+	if (!slash || (size_t)(slash - scope) >= sizeof host ||
+	    fnmatch(slash + 1, stream->section, 0) != 0)
+		return false;
+	memcpy(host, scope, (size_t)(slash - scope));
+	host[slash - scope] = 0;
+	return fnmatch(host, part->host, 0) == 0 || fnmatch(host, part->domain, 0) == 0;
+}
+
+bool lookup_is_stream(const struct trace *trace, const char *word, const struct stream *stream)
+{
+	return lookup_glob(word, stream->name, '/') || in_scope(trace, word, stream);
+}
+
+static bool has_class(const struct trace *trace, const char *glob)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
-		if (lookup_glob(name, trace->classes[i]->name, ':'))
+		if (lookup_glob(glob, trace->classes[i]->name, ':'))
 			return true;
+	return false;
+}
+
+size_t lookup_scope(const struct trace *trace, const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	return slash && !has_class(trace, word) ? (size_t)(slash - word) + 1 : 0;
+}
+
+bool lookup_in_scope(const struct trace *trace, const char *word, size_t event,
+		     const struct stream *stream)
+{
+	char scope[512];
+
+	if (!event)
+		return true;
+	if (event > sizeof scope)
+		return false;
+	memcpy(scope, word, event - 1);
+	scope[event - 1] = 0;
+	return in_scope(trace, scope, stream);
+}
+
+/* No stream is in the scope of the word. */
+static bool missing_section(const struct trace *trace, const char *word, size_t event,
+			    struct buf *note, struct error *err)
+{
+	struct nearest nearest;
+	char hint[NEAREST_WORDS_MAX], scope[512];
+	const char *last;
+
+	snprintf(scope, sizeof scope, "%.*s", (int)(event - 1), word);
+	if (lookup_is_glob(scope)) {
+		if (note)
+			buf_printf(note, "no section matches '%s': 'yore info %s' lists them", scope,
+				   trace->path);
+		return true;
+	}
+	last = strrchr(scope, '/');
+	nearest_begin(&nearest, last ? last + 1 : scope);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		nearest_offer(&nearest, trace->streams[i]->section);
+	nearest_hint(&nearest, hint, sizeof hint);
+	return error_set(err, ERR_RANGE,
+			 "the trace has no section '%s': %s'yore info %s' lists stream classes",
+			 scope, hint, trace->path);
+}
+
+bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err)
+{
+	size_t event = lookup_scope(trace, name);
+	bool any = !event;
+
+	for (size_t i = 0; i < trace->nstreams && !any; i++)
+		any = lookup_in_scope(trace, name, event, trace->streams[i]);
+	if (!any)
+		return missing_section(trace, name, event, note, err);
+	name += event;
+	if (has_class(trace, name))
+		return true;
 	if (!lookup_is_glob(name))
 		return missing_event(trace, name, err);
 	if (note)
@@ -63,6 +147,7 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 		nearest_offer(&nearest, trace->streams[i]->name);
 		if (slash)
 			nearest_offer(&nearest, slash + 1);
+		nearest_offer(&nearest, trace->streams[i]->section);
 	}
 	nearest_hint(&nearest, hint, sizeof hint);
 	return error_set(err, ERR_RANGE,
@@ -73,7 +158,7 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 bool lookup_stream(const struct trace *trace, const char *name, struct buf *note, struct error *err)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
-		if (lookup_glob(name, trace->streams[i]->name, '/'))
+		if (lookup_is_stream(trace, name, trace->streams[i]))
 			return true;
 	if (!lookup_is_glob(name))
 		return missing_stream(trace, name, err);

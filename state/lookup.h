@@ -16,9 +16,23 @@ bool lookup_is_glob(const char *word); /* * ? [ */
 /* The whole name, or the part after its last `separator`. */
 bool lookup_glob(const char *glob, const char *name, char separator);
 
-/* An event class by its name, or the part after its last colon. */
+/*
+ * Is the stream meant by the word: its name, or the part after its last slash, its section, or
+ * HOST/SECTION or DOMAIN/SECTION, in globs?
+ */
+bool lookup_is_stream(const struct trace *trace, const char *word, const struct stream *stream);
+/*
+ * Where the event's own glob begins in SECTION/EVENT or HOST/SECTION/EVENT; 0: the word has no
+ * scope. A name with slashes that the trace has is no scope.
+ */
+size_t lookup_scope(const struct trace *trace, const char *word);
+/* Is the stream in the scope of the word, of whose event lookup_scope() said where it begins? */
+bool lookup_in_scope(const struct trace *trace, const char *word, size_t event,
+		     const struct stream *stream);
+
+/* An event class by its name, or the part after its last colon, with or without a scope. */
 bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err);
-/* A stream by its name, or the part after its last slash. */
+/* A stream as lookup_is_stream() knows it. */
 bool lookup_stream(const struct trace *trace, const char *name, struct buf *note,
 		   struct error *err);
 /* CPUs from `low` to `high`. Where the trace does not say of which CPUs it is, all may be. */

@@ -421,6 +421,21 @@ static void lint_pattern(struct linter *linter, const struct head_pattern *patte
 		     likeness(&nearest, words));
 }
 
+/* The pattern of `in section`, as if it were a section block's. */
+static void lint_in_section(struct linter *linter)
+{
+	const struct rule_block *block = linter->block;
+	const struct rule_block section = {.file = block->file,
+					   .at = block->at,
+					   .is_section = true,
+					   .patterns = block->section,
+					   .npatterns = 1};
+
+	linter->block = &section;
+	lint_pattern(linter, block->section);
+	linter->block = block;
+}
+
 static void lint_head(struct linter *linter)
 {
 	const struct rule_block *block = linter->block;
@@ -428,6 +443,8 @@ static void lint_head(struct linter *linter)
 	for (size_t i = 0; i < block->npatterns && linter->program && !block->file->builtin; i++)
 		if (block->patterns[i].kind <= HEAD_LITERAL)
 			lint_pattern(linter, &block->patterns[i]);
+	if (block->section && linter->program && !block->file->builtin)
+		lint_in_section(linter);
 	lint_expr(linter, block->when);
 }
 

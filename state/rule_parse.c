@@ -137,6 +137,75 @@ static void parse_pattern(struct parser *parser, struct rule_block *block)
 	}
 }
 
+static struct ast *section_name(struct parser *parser, uint32_t at)
+{
+	static const char *const names[] = {"section", "name"};
+	struct arena *arena = parser->rules->arena;
+	struct ast *ast = arena_alloc(arena, sizeof *ast);
+	struct ast_path *path = arena_alloc(arena, sizeof *path);
+
+	path->natoms = 2;
+	path->at = at;
+	path->atoms = arena_array(arena, 2, sizeof *path->atoms);
+	for (int i = 0; i < 2; i++)
+		path->atoms[i] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = names[i]};
+	path->ref = parser->rules->nrefs++;
+	*ast = (struct ast){.kind = AST_PATH, .at = at, .path = path};
+	return ast;
+}
+
+static struct ast *binary(struct parser *parser, enum ast_op op, uint32_t at, struct ast *a,
+			  struct ast *b)
+{
+	struct ast *ast = arena_alloc(parser->rules->arena, sizeof *ast);
+
+	*ast = (struct ast){.kind = AST_BINARY, .op = op, .at = at, .nargs = 2};
+	ast->args = arena_array(parser->rules->arena, 2, sizeof(struct ast *));
+	ast->args[0] = a;
+	ast->args[1] = b;
+	return ast;
+}
+
+/*
+ * `in section GLOB` is the condition section/name ~ GLOB; the section is that of the stream, which
+ * the class does not say. Captures stay those of the event's pattern.
+ */
+static struct ast *parse_in_section(struct parser *parser, struct rule_block *block)
+{
+	struct rule_block found = {0};
+	struct ast *constant;
+
+	if (!lex_is_keyword(parser, "in"))
+		return NULL;
+	lex_next(parser);
+	if (!lex_is_keyword(parser, "section")) {
+		parse_expected(parser, "section");
+		return NULL;
+	}
+	found.is_section = true; /* messages speak of sections */
+	parser->pos = parser->token.end;
+	parse_pattern(parser, &found);
+	lex_next(parser);
+	if (!found.npatterns || parser->failed) {
+		mem_free(found.patterns);
+		return NULL;
+	}
+	struct head_pattern *pattern = arena_alloc(parser->rules->arena, sizeof *pattern);
+	*pattern = found.patterns[0];
+	mem_free(found.patterns);
+	block->section = pattern;
+	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
+		return NULL; /* also streams without one */
+	constant = arena_alloc(parser->rules->arena, sizeof *constant);
+	*constant = (struct ast){.kind = AST_CONST,
+				 .at = pattern->at,
+				 .value = {.kind = VALUE_STRING,
+					   .len = (uint32_t)strlen(pattern->text),
+					   .text = pattern->text}};
+	return binary(parser, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
+		      section_name(parser, pattern->at), constant);
+}
+
 static void parse_head(struct parser *parser, bool is_section)
 {
 	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
@@ -150,9 +219,16 @@ static void parse_head(struct parser *parser, bool is_section)
 		parse_pattern(parser, block);
 		lex_next(parser);
 	} while (lex_is_op(parser, ","));
+	struct ast *section = is_section ? NULL : parse_in_section(parser, block);
 	block->when = parse_when(parser);
-	expect_end(parser, block->when ? "an operator or the end of the line"
-				       : "',', when or the end of the line");
+	block->has_when = block->when != NULL;
+	expect_end(parser, block->when      ? "an operator or the end of the line"
+			   : block->section ? "when or the end of the line"
+			   : is_section     ? "',', when or the end of the line"
+					    : "',', in section, when or the end of the line");
+	if (section)
+		block->when = block->when ? binary(parser, OP_AND, section->at, section, block->when)
+					  : section;
 	if (block->when && !parser->failed)
 		ast_check(parser->rules, parser->file, block, block->when, false);
 }

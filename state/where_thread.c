@@ -1,5 +1,5 @@
 /*
- * where_thread.c - --tid, --pid and --comm as conditions
+ * where_thread.c - --tid, --pid, --comm and names as conditions
  *
  * "The thread then running" is what the event itself says, where its class has a context tid, pid
  * or procname, or perf's sample beside it; else what the rules know of the event's CPU just before
@@ -140,4 +140,24 @@ void where_pid_text(const struct where_range *ranges, size_t count, struct buf *
 void where_comm_text(const char *const *globs, size_t count, struct buf *out)
 {
 	add_of_thread(out, own_comm, "name", &(struct test){.globs = globs, .count = count});
+}
+
+void where_name_text(const char *glob, struct buf *out)
+{
+	buf_add_text(out, "(name ~ \"");
+	add_glob(out, glob);
+	buf_add_text(out, "\" || name ~ \"*:");
+	add_glob(out, glob);
+	buf_add_text(out, "\")");
+}
+
+void where_literal(const char *text, struct buf *out)
+{
+	buf_add_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			buf_add_char(out, '\\');
+		buf_add_char(out, *text);
+	}
+	buf_add_char(out, '"');
 }

@@ -6,6 +6,7 @@
  *     packet_head.c header and context of one packet → sizes, times, counters
  *     cpus.c        streams whose events say their CPU → a stream per CPU
  *     doubled.c     packets that are in two files
+ *     sections.c    the channel of each stream
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
  *     heads.c       event headers → heads, with values where they are wanted
@@ -75,6 +76,7 @@ struct ctf_stream_class {
 	uint32_t head_align;	/* bits; of the event header */
 	struct layout *header; /* NULL: there is none */
 	struct field_class *header_class;
+	bool rotated;		/* its files are CHANNEL_CPU_COUNT */
 	bool header_needed;	/* some field refers to the header: decode it again with the fields */
 	struct ctf_class *by_id;
 	uint64_t nids;
@@ -189,6 +191,9 @@ void ctf_find_doubled(const struct stream *stream, struct ctf_stream_state *stat
 		      struct arena *arena);
 /* Bytes of the packet there when it is to be passed over, else 0. */
 uint64_t ctf_doubled_at(const struct stream *stream, uint32_t source, uint64_t off);
+
+/* sections.c: names the sections of all streams of the part. */
+void ctf_name_sections(struct ctf_part *part);
 
 unsigned ctf_quirks(const struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */

@@ -265,7 +265,6 @@ static void describe(struct stream *stream, const struct ctf_stream_class *class
 	const struct field_class *const *member = class->member;
 
 	stream->id = class->description->id;
-	stream->section = class->description->name ? class->description->name : "";
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
 	stream->tells_end = class->has_clock && member[MEMBER_END];
@@ -402,6 +401,8 @@ static bool open_group(struct trace *trace, struct folders *folders, size_t firs
 			add_stream(part, &files, i, members);
 	if (part)
 		part->end_stream = trace->nstreams;
+	if (ok)
+		ctf_name_sections(part);
 	if (ok)
 		tell_doubled(part, root);
 	for (size_t i = 0; i < files.count; i++) {

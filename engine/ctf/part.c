@@ -361,6 +361,24 @@ static int32_t add_clocks(struct ctf_part *part)
 	return first;
 }
 
+/* What the environment says of where it was traced, by the names of LTTng and perf. */
+static void take_env(struct part *part, const struct ctf_description *d)
+{
+	part->big_endian = d->big_endian;
+	for (size_t i = 0; i < d->nenv; i++) {
+		const struct env_entry *entry = &d->env[i];
+		bool width = !strcmp(entry->name, "architecture_bit_width");
+		if (!strcmp(entry->name, "hostname") && entry->text)
+			part->host = entry->text;
+		else if (!strcmp(entry->name, "domain") && entry->text)
+			part->domain = entry->text;
+		else if (width && !entry->text && entry->number > 0 && entry->number <= 128)
+			part->word_bits = (uint8_t)entry->number;
+		else if (!strcmp(entry->name, "machine") && entry->text)
+			part->word_bits = machine_word_bits(entry->text);
+	}
+}
+
 struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 			      const struct ctf_description *description, const uint64_t identity[2],
 			      struct error *err)
@@ -380,9 +398,7 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->part->env = d->env;
 	part->part->nenv = d->nenv;
 	memcpy(part->part->identity, identity, sizeof part->part->identity);
-	for (size_t i = 0; i < d->nenv; i++)
-		if (!strcmp(d->env[i].name, "hostname") && d->env[i].text)
-			part->part->host = d->env[i].text;
+	take_env(part->part, d);
 	part->quirks = ctf_quirks(d);
 	int32_t first_clock = add_clocks(part);
 	allot_registers(part);

@@ -115,7 +115,7 @@ struct tsdl {
 	struct unbound *unbound;
 	size_t nunbound, unbound_capacity;
 
-	bool has_trace, has_env, is_lttng;
+	bool has_trace, has_env, is_lttng, is_barectf;
 	const struct type *packet_header;
 	struct clock *clocks;
 	size_t nclocks, clock_capacity;

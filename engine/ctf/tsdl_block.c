@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 struct block_kind {
@@ -224,8 +225,10 @@ static bool parse_env(struct tsdl *t)
 		    !parse_value(t, &value) || !env_set(t, name, at, &value) ||
 		    !expect_token(t, ';', "';' after the value"))
 			return false;
-		if (!strcmp(name, "tracer_name"))
+		if (!strcmp(name, "tracer_name")) {
 			t->is_lttng = value.text && !strncmp(value.text, "lttng-", 6);
+			t->is_barectf = value.text && !strcmp(value.text, "barectf");
+		}
 	}
 	return expect_token(t, ';', "';' after the block");
 }
@@ -329,6 +332,25 @@ static bool stream_add(struct tsdl *t, const struct stream_block *stream)
 	return true;
 }
 
+/* barectf 3 tells the name of a stream type in the comment before its block, and nowhere else. */
+static const char *commented_name(struct tsdl *t, uint32_t at)
+{
+	static const char before[] = "tream type `";
+	const char *text = t->text, *end = text + at, *from;
+
+	while (end > text && strchr(" \t\r\n", end[-1]))
+		end--;
+	if (end - text < 4 || strncmp(end - 4, "` */", 4) != 0)
+		return NULL;
+	end -= 4;
+	for (from = end; from > text && from[-1] != '`' && from[-1] != '\n';)
+		from--;
+	if (from == end || from - text < (ptrdiff_t)sizeof before - 1 ||
+	    strncmp(from - (sizeof before - 1), before, sizeof before - 1) != 0)
+		return NULL;
+	return names_intern(&t->names, from, (size_t)(end - from))->text;
+}
+
 static bool parse_stream(struct tsdl *t)
 {
 	static const char *const names[] = {"packet.context", "event.header", "event.context", "id",
@@ -337,6 +359,8 @@ static bool parse_stream(struct tsdl *t)
 	struct stream_block stream = {.at = peek(t)->at, .stream.clock = -1};
 	unsigned seen;
 
+	if (t->is_barectf)
+		stream.stream.name = commented_name(t, stream.at);
 	t->pos++;
 	return parse_block(t, &block, &seen, &stream) && stream_add(t, &stream);
 }

@@ -83,6 +83,8 @@ void ftrace_finish(struct ftrace_file *file)
 	file->part->identity[1] = hash.high64;
 	file->part->env = file->env;
 	file->part->nenv = file->nenv;
+	file->part->big_endian = file->big_endian;
+	file->part->word_bits = (uint8_t)(file->long_bytes * 8);
 	ftrace_find_recording(file);
 }
 

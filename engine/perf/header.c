@@ -686,6 +686,9 @@ static void describe(struct opening *o)
 	part->part->version = part->version == 1 ? "1" : "2";
 	part->part->env = part->env;
 	part->part->nenv = part->nenv;
+	part->part->big_endian = part->swap;
+	if (part->arch)
+		part->part->word_bits = machine_word_bits(part->arch);
 	for (size_t i = 0; i < part->nenv; i++)
 		if (!strcmp(part->env[i].name, "hostname"))
 			part->part->host = part->env[i].text;

@@ -37,7 +37,7 @@ struct part *trace_add_part(struct trace *trace, const struct reader *reader, co
 
 uint8_t machine_word_bits(const char *machine)
 {
-	static const char *const narrow[] = {"i386", "i486", "i586", "i686", "arm", "x86",
+	static const char *const narrow[] = {"i386", "i486", "i586", "i686",  "arm",     "x86",
 					     "ppc",  "mips", "s390", "sparc", "riscv32", "m68k"};
 
 	if (strstr(machine, "64") || !strcmp(machine, "s390x") || !strcmp(machine, "alpha"))

@@ -131,7 +131,7 @@ struct trace {
 	struct source **sources; /* owned; streams may share them */
 	size_t nsources;
 	const char *spill_dir; /* as asked for by the options */
-	bool strict;	       /* the same */
+	bool strict;           /* the same */
 	const char **copies;   /* files there that are this trace's, if they exist */
 	size_t ncopies;
 	struct notices notices;
@@ -153,7 +153,7 @@ struct trace_options {
 	const nstime *offsets;	  /* per path, NULL: none */
 	size_t npaths;
 	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
-	bool strict;	   /* refuse what known tracers are known to write wrong */
+	bool strict;       /* refuse what known tracers are known to write wrong */
 	enum source_mode mode;
 	/* A folder, in which decompressed copies are kept for later runs. NULL: they end with the
 	   trace. */

@@ -121,8 +121,8 @@ struct rule_block {
 	bool is_section;
 	struct head_pattern *patterns;
 	size_t npatterns, patterns_capacity;
-	struct ast *when; /* with what `in section` asks for */
-	bool has_when;    /* it was written, too */
+	struct ast *when;             /* with what `in section` asks for */
+	bool has_when;                /* it was written, too */
 	struct head_pattern *section; /* of `in section`, NULL: none */
 };
 

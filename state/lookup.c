@@ -100,8 +100,8 @@ static bool missing_section(const struct trace *trace, const char *word, size_t 
 	snprintf(scope, sizeof scope, "%.*s", (int)(event - 1), word);
 	if (lookup_is_glob(scope)) {
 		if (note)
-			buf_printf(note, "no section matches '%s': 'yore info %s' lists them", scope,
-				   trace->path);
+			buf_printf(note, "no section matches '%s': 'yore info %s' lists them",
+				   scope, trace->path);
 		return true;
 	}
 	last = strrchr(scope, '/');

@@ -227,8 +227,9 @@ static void parse_head(struct parser *parser, bool is_section)
 			   : is_section     ? "',', when or the end of the line"
 					    : "',', in section, when or the end of the line");
 	if (section)
-		block->when = block->when ? binary(parser, OP_AND, section->at, section, block->when)
-					  : section;
+		block->when = block->when
+				      ? binary(parser, OP_AND, section->at, section, block->when)
+				      : section;
 	if (block->when && !parser->failed)
 		ast_check(parser->rules, parser->file, block, block->when, false);
 }

@@ -76,7 +76,7 @@ struct ctf_stream_class {
 	uint32_t head_align;	/* bits; of the event header */
 	struct layout *header; /* NULL: there is none */
 	struct field_class *header_class;
-	bool rotated;		/* its files are CHANNEL_CPU_COUNT */
+	bool rotated;           /* its files are CHANNEL_CPU_COUNT */
 	bool header_needed;	/* some field refers to the header: decode it again with the fields */
 	struct ctf_class *by_id;
 	uint64_t nids;

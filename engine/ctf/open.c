@@ -118,13 +118,12 @@ static bool read_metadata(struct trace *trace, struct folder *folder, struct err
 				       "%s: CTF 2 metadata, which this version "
 				       "does not read (CTF 1.8 it does)",
 				       path);
-		ok = ok && metadata_text(path, block.data, block.size, trace->arena,
-					 &notices, &text, &size, err);
+		ok = ok && metadata_text(path, block.data, block.size, trace->arena, &notices,
+					 &text, &size, err);
 		source_put(&block);
 	}
-	ok = ok &&
-	     tsdl_parse(path, text, size, trace->strict, trace->arena, &notices,
-			&folder->description, err);
+	ok = ok && tsdl_parse(path, text, size, trace->strict, trace->arena, &notices,
+			      &folder->description, err);
 	if (ok)
 		identify(text, size, folder->identity);
 	if (ok)
@@ -165,8 +164,7 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 	if (!layout_decode(part->header, &in, slots)) {
 		error_set(err, ERR_FORMAT, "packet header cut short");
 	} else if (header_value(part, slots, "magic", &magic) && magic != 0xc1fc1fc1) {
-		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx",
-			  (unsigned long long)magic);
+		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx", (unsigned long long)magic);
 	} else {
 		bool has_id = header_value(part, slots, "stream_id", &id);
 		*has_instance = header_value(part, slots, "stream_instance_id", instance);
@@ -210,8 +208,7 @@ static bool look_at_file(struct ctf_part *part, struct file *file, struct error 
 	if (!source_peek(file->source, 0, head, n, err))
 		return false;
 	file->class = ctf_stream_class_of(part, head, n, &file->instance, &file->has_instance, err);
-	return file->class ||
-	       error_while(err, "%s: packet at offset 0", source_name(file->source));
+	return file->class || error_while(err, "%s: packet at offset 0", source_name(file->source));
 }
 
 static bool add_files(struct ctf_part *part, const struct folder *folder, const char *root,

@@ -57,6 +57,8 @@ bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, st
 	t.size = size;
 	names_init(&t.names, arena);
 	bool done = check_version(&t) && tsdl_lex(&t) && parse_blocks(&t) && build_description(&t);
+	if (done)
+		check_meanings(&t);
 	release(&t);
 	return done;
 }

@@ -37,6 +37,7 @@ struct matched { /* which labels select which option, kept for the tag type that
 struct type_member {
 	const char *name, *written; /* both interned */
 	const struct type *type;
+	uint32_t at;
 };
 
 struct type {
@@ -87,6 +88,7 @@ struct stream_block {
 	const struct type *packet_context, *event_header, *event_context;
 	uint32_t at;
 	size_t nevents;
+	bool lacks_id; /* event headers have none, and there are several classes */
 	const void *ids;    /* name space of its events' ids */
 	struct place place; /* of an event's context */
 };
@@ -224,6 +226,9 @@ bool member_find(struct tsdl *t, const void *identity, const char *name, bool sh
 
 /* tsdl_block.c */
 bool parse_blocks(struct tsdl *t);
+
+/* tsdl_check.c: warns of members whose names mean something that they cannot be. */
+void check_meanings(struct tsdl *t);
 
 /* tsdl_build.c */
 bool build_description(struct tsdl *t);

@@ -3,7 +3,8 @@
  *
  * A scope's tree is compared as one line: u8, i32, e8 (enumeration), f64, s (string), c8 (text);
  * "@n" where the alignment is not 8, "be" for big-endian; {a:u8 b:..} struct; [3]X array;
- * w(@n)[3]X wide integer of n bits' alignment; [=PATH]X sequence; <=PATH a(0..3 9..9):X b():X> variant.
+ * w(@n)[3]X wide integer of n bits' alignment; [=PATH]X sequence; <=PATH a(0..3 9..9):X b():X>
+ * variant.
  */
 #include "engine/ctf/description.h"
 
@@ -413,6 +414,21 @@ static struct warning_row {
 	{"two env blocks", HEAD "env { }; env { };", "another env block"},
 	{"an environment's name twice", HEAD "env { a = 1; a = 2; };", "a stands twice"},
 	{"a stream's id that no packet has", HEAD "stream { id = 1; };", "no stream_id"},
+	{"a size that is a string",
+	 HEAD "stream { packet.context := struct { string packet_size; }; };",
+	 "t:1:107: packet_size should be an unsigned integer"},
+	{"a magic number that comes second",
+	 "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size "
+	 "= 8; } stream_id; integer { size = 32; } magic; }; };",
+	 "magic should be the first member"},
+	{"a UUID of 15 bytes",
+	 "trace { major = 1; minor = 8; byte_order = le; packet.header := struct { integer { size "
+	 "= 8; } uuid[15]; }; };",
+	 "uuid should be an array of 16 bytes"},
+	{"an id with a sign", HEAD I32 "stream { event.header := struct { int id; }; };",
+	 "id should be an unsigned integer"},
+	{"classes that no event can be told of", HEAD "event { name = a; }; event { id = 1; };",
+	 "event headers have no id"},
 	{"no clock among several",
 	 HEAD "clock { name = a; }; clock { name = b; }; stream { event.header := struct {"
 	      "integer { size = 8; } timestamp; }; };",
@@ -588,8 +604,8 @@ static void refuses_when_strict(void **state)
 		struct arena *arena = arena_new();
 		struct ctf_description d;
 		struct error err = {0};
-		assert_false(tsdl_parse("t", texts[i], strlen(texts[i]), true, arena, &quiet, &d,
-					&err));
+		assert_false(
+			tsdl_parse("t", texts[i], strlen(texts[i]), true, arena, &quiet, &d, &err));
 		assert_non_null(strstr(err.text, i ? "after the greatest" : "does not fit"));
 		arena_free(arena);
 	}

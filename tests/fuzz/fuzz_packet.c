@@ -131,8 +131,8 @@ static void build(size_t which)
 
 	trace->arena = arena_new();
 	trace->path = "";
-	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), false, trace->arena,
-		       &trace->notices, &description, &err))
+	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), false,
+		       trace->arena, &trace->notices, &description, &err))
 		parts[which] = ctf_part_add(trace, "", &description, identity, &err);
 	require(parts[which] != NULL, err.text);
 	struct stream *stream = trace_add_stream(trace, trace->parts[0], "stream");

@@ -79,8 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text;
 	size_t length;
 
-	bool done = metadata_text("metadata", data, size, arena, &notices, &text, &length, &err) &&
-		    tsdl_parse("metadata", text, length, false, arena, &notices, &description, &err);
+	bool done =
+		metadata_text("metadata", data, size, arena, &notices, &text, &length, &err) &&
+		tsdl_parse("metadata", text, length, false, arena, &notices, &description, &err);
 	require(done || err.text[0]);
 	if (done)
 		check_description(&description);

@@ -118,7 +118,7 @@ static const struct bad {
 	{"a regular expression", "event a\n x = field/a =~ \"(\"\n", 2, 17, "regular", 1},
 	{"keys too deep", "event a\n x = a[a[a[a[a[a[a[a[a[1]]]]]]]]]\n", 2, 24, "8 deep", 1},
 	{"a zero byte is refused by name", "event a\n \"x\\x00y\"/z = 1\n", 2, 2, "zero byte", 1},
-	{"in something else","event a in part b\n x = 1\n", 1, 12, "expected section", 1},
+	{"in something else", "event a in part b\n x = 1\n", 1, 12, "expected section", 1},
 	{"in no section", "event a in section\n x = 1\n", 1, 19, "a pattern of section names", 1},
 	{"in a section's moment", "event a in section @lost\n x = 1\n", 1, 20, "sections have no",
 	 1},

@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LANGUAGE_VERSION = 2, PATH_ROOM = 4096 };
+enum { LANGUAGE_VERSION = 3, PATH_ROOM = 4096 };
 
 static const char first_line[] = "yore-timelines 2\n", sum_line[] = "sum %016" PRIx64 "\n";
 enum { SUM_LINE = 4 + 16 + 1 };

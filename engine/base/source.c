@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +30,7 @@
 #include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum {
 	MAPS_MAX = 32768,
@@ -54,6 +56,16 @@ struct source {
 	int64_t looked; /* ns: when the stamp was taken */
 	int64_t newest; /* the latest of all times in it */
 	char *made_of;	/* the file that the stamp is of; NULL: its own */
+	struct verified *verified; /* NULL: it is believed */
+};
+
+struct verified {
+	uint64_t *sums;
+	uint8_t *seen; /* bit per block that agreed; by __atomic operations */
+	int (*again)(void *arg);
+	void *arg;
+	pthread_mutex_t lock; /* of what follows */
+	bool asked;           /* again() was called */
 };
 
 static _Atomic(struct source *) maps[MAPS_MAX];
@@ -292,10 +304,21 @@ bool source_over_file(const char *name, int fd, uint64_t size, struct source **o
 	return true;
 }
 
+static void verified_free(struct verified *verified)
+{
+	if (!verified)
+		return;
+	pthread_mutex_destroy(&verified->lock);
+	mem_free(verified->sums);
+	mem_free(verified->seen);
+	mem_free(verified);
+}
+
 void source_close(struct source *source)
 {
 	if (!source)
 		return;
+	verified_free(source->verified);
 	if (source->map_slot >= 0) {
 		atomic_store(&maps[source->map_slot], NULL);
 		atomic_fetch_sub(&maps_taken, 1);
@@ -387,6 +410,109 @@ static bool read_fully(const struct source *source, uint64_t offset, void *to, s
 	return good;
 }
 
+/* ---- sums ---- */
+
+static uint64_t blocks_of(uint64_t size)
+{
+	return size / SOURCE_SUMMED + (size % SOURCE_SUMMED != 0);
+}
+
+static bool block_agrees(const struct source *source, uint64_t i)
+{
+	uint64_t at = i * SOURCE_SUMMED, left = source->size - at;
+	size_t size = left < SOURCE_SUMMED ? (size_t)left : SOURCE_SUMMED;
+
+	return XXH3_64bits(source->data + at, size) == source->verified->sums[i];
+}
+
+/* Other threads read on meanwhile: of blocks that agreed, which are the same there. */
+static bool put_in_place(struct source *source, int fd)
+{
+	struct stat st;
+	void *map = MAP_FAILED;
+
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size >= source->size)
+		map = mmap((void *)(uintptr_t)source->data, source->size, PROT_READ,
+			   MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	return map != MAP_FAILED;
+}
+
+static bool mend(struct source *source, uint64_t i)
+{
+	struct verified *verified = source->verified;
+	int fd = -1;
+
+	pthread_mutex_lock(&verified->lock);
+	bool good = block_agrees(source, i);
+	if (!good && !verified->asked) {
+		verified->asked = true;
+		fd = verified->again(verified->arg);
+		good = fd >= 0 && put_in_place(source, fd) && block_agrees(source, i);
+	}
+	pthread_mutex_unlock(&verified->lock);
+	return good;
+}
+
+static bool look_at_blocks(struct source *source, uint64_t offset, size_t size)
+{
+	uint8_t *seen = source->verified->seen;
+
+	for (uint64_t i = offset / SOURCE_SUMMED; i <= (offset + size - 1) / SOURCE_SUMMED; i++) {
+		if (__atomic_load_n(&seen[i / 8], __ATOMIC_ACQUIRE) >> i % 8 & 1)
+			continue;
+		if (!block_agrees(source, i) && !mend(source, i)) {
+			atomic_store(&source->broken, true);
+			return false;
+		}
+		__atomic_fetch_or(&seen[i / 8], (uint8_t)(1u << i % 8), __ATOMIC_RELEASE);
+	}
+	return true;
+}
+
+static bool is_right(struct source *source, uint64_t offset, size_t size, struct error *err)
+{
+	if (!source->verified || !size || look_at_blocks(source, offset, size))
+		return true;
+	return error_set(err, ERR_IO, "%s: offset %llu: the bytes are not those that were written",
+			 source->name, (unsigned long long)offset);
+}
+
+static bool file_agrees(const struct source *source, const uint64_t *sums)
+{
+	uint8_t *bytes = mem_resize(NULL, SOURCE_SUMMED, 1);
+	struct error ignored;
+	bool good = true;
+
+	for (uint64_t at = 0; good && at < source->size; at += SOURCE_SUMMED) {
+		uint64_t left = source->size - at;
+		size_t size = left < SOURCE_SUMMED ? (size_t)left : SOURCE_SUMMED;
+		good = read_fully(source, at, bytes, size, &ignored) &&
+		       XXH3_64bits(bytes, size) == sums[at / SOURCE_SUMMED];
+	}
+	mem_free(bytes);
+	return good;
+}
+
+bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg), void *arg)
+{
+	struct verified *verified;
+
+	if (!source->data) {
+		bool good = file_agrees(source, sums);
+		mem_free(sums);
+		return good;
+	}
+	verified = mem_new(sizeof *verified);
+	verified->sums = sums;
+	verified->seen = mem_new((size_t)(blocks_of(source->size) / 8 + 1));
+	verified->again = again;
+	verified->arg = arg;
+	pthread_mutex_init(&verified->lock, NULL);
+	source->verified = verified;
+	return true;
+}
+
 bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 		struct error *err)
 {
@@ -396,7 +522,7 @@ bool source_get(struct source *source, uint64_t offset, size_t size, struct bloc
 	if (source->data || !size) {
 		out->data = size ? source->data + offset : (const uint8_t *)"";
 		source_prefetch(source, offset, size);
-		return true;
+		return is_right(source, offset, size, err);
 	}
 	out->data = out->buffer = mem_resize(NULL, size, 1);
 	if (read_fully(source, offset, out->buffer, size, err))
@@ -417,6 +543,8 @@ bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, 
 		return false;
 	if (!source->data)
 		return read_fully(source, offset, to, size, err);
+	if (!is_right(source, offset, size, err))
+		return false;
 	memcpy(to, source->data + offset, size);
 	return true;
 }

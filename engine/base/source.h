@@ -46,6 +46,15 @@ uint64_t source_size(const struct source *source);    /* bytes, as of opening */
 bool source_broken(const struct source *source);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
 
+/*
+ * From now on what is read of the source is compared with `sums`, XXH3-64 of each SOURCE_SUMMED bytes (the
+ * last of what is left), when it is read first. `sums` is the source's, to be freed. Where something differs,
+ * again() is called, once, by whoever reads: it gives a file of the right bytes, from then on the source's, or -1; then
+ * the source is broken. False: it cannot be mapped, and its bytes are wrong.
+ */
+enum { SOURCE_SUMMED = 64 << 10 };
+bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg), void *arg);
+
 /* As it was opened; false: it was changed so lately that the next change may have the same times. */
 bool source_stamp(const struct source *source, struct source_stamp *out);
 /* `source` holds what was made of `from`, whose stamp it has. */

@@ -2,11 +2,12 @@
  * keep.c - the decompressed copy of a file, kept for later runs
  *
  * A copy lies in the folder that the trace was opened with, and is named by a digest of its
- * source's first and last bytes, so that all copies of a trace share it. Behind its bytes stands a
+ * source's first and last bytes, so that all copies of a trace share it. Behind its bytes stand the
+ * XXH3-64 of each SOURCE_SUMMED of them and of all these sums together, 8 bytes each, and a
  * mark of 104 bytes, in this machine's byte order:
  *
  *     OFF  SIZE  MEANING
- *       0     8  "yorecopy"
+ *       0     8  "yorecop2"
  *       8     8  bytes of the copy
  *      16    16  digest of them (XXH3)
  *      32     8  bytes of the source
@@ -19,7 +20,9 @@
  * What is cheap to know spares what is dear: only a source of another place or time of change is
  * read whole and compared; only a copy from another boot, whose last pages a crash may have lost,
  * is, or one that somebody wrote to: with its mark a copy gets a time of change that follows from the
- * mark, which whoever writes to it changes. A mark that was proved so is renewed.
+ * mark, which whoever writes to it changes. A mark that was proved so is renewed. For all the rest,
+ * bytes that a disk or a program changed without a trace of it, there are the sums: each block is
+ * compared when it is first read, and where one differs the copy goes and the file is decompressed.
  *
  * A copy is written under a temporary name, which belongs to who holds its lock, and gets its own
  * name when it is complete. Who is killed leaves a temporary that the next writer takes over. Who
@@ -39,7 +42,7 @@
 #include <xxhash.h>
 
 enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60, SETTLED = 2 };
-static const char magic[8] = "yorecopy";
+static const char magic[8] = "yorecop2";
 
 uint32_t perf_keep_least = 256 << 10;
 
@@ -61,6 +64,9 @@ struct perf_keep {
 	bool settled;          /* its source is complete */
 	struct keep_mark mark; /* what is known of the source */
 	XXH3_state_t *digest;  /* of the copy that is being written */
+	XXH3_state_t *block;   /* of what there is of its last block, */
+	size_t inside;         /* in bytes */
+	struct buf sums;       /* of the blocks before it */
 };
 
 static int64_t now_ns(void)
@@ -195,6 +201,8 @@ void perf_keep_free(struct perf_keep *keep)
 	if (!keep)
 		return;
 	XXH3_freeState(keep->digest);
+	XXH3_freeState(keep->block);
+	buf_release(&keep->sums);
 	mem_free(keep->path);
 	mem_free(keep->temporary);
 	mem_free(keep);
@@ -205,16 +213,35 @@ static uint64_t check_of(const struct keep_mark *mark)
 	return XXH3_64bits(mark, offsetof(struct keep_mark, check));
 }
 
+/* Bytes of the sums behind so many. */
+static uint64_t sums_of(uint64_t bytes)
+{
+	return 8 * (bytes / SOURCE_SUMMED + (bytes % SOURCE_SUMMED != 0) + 1);
+}
+
 static bool read_mark(int fd, struct keep_mark *out)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof *out)
 		return false;
-	uint64_t bytes = (uint64_t)st.st_size - sizeof *out;
-	return pread(fd, out, sizeof *out, (off_t)bytes) == (ssize_t)sizeof *out &&
+	uint64_t before = (uint64_t)st.st_size - sizeof *out;
+	return pread(fd, out, sizeof *out, (off_t)before) == (ssize_t)sizeof *out &&
 	       !memcmp(out->magic, magic, sizeof magic) && out->check == check_of(out) &&
-	       out->bytes == bytes;
+	       out->bytes < before && sums_of(out->bytes) == before - out->bytes;
+}
+
+/* The caller's; NULL: they are not those that were written. */
+static uint64_t *read_sums(int fd, const struct keep_mark *mark)
+{
+	size_t size = (size_t)sums_of(mark->bytes);
+	uint64_t *sums = mem_resize(NULL, size, 1);
+
+	if (pread(fd, sums, size, (off_t)mark->bytes) == (ssize_t)size &&
+	    XXH3_64bits(sums, size - 8) == sums[size / 8 - 1])
+		return sums;
+	mem_free(sums);
+	return NULL;
 }
 
 /* The copy's own time of change when nobody wrote to it since its mark was. */
@@ -237,7 +264,8 @@ static bool write_mark(int fd, struct keep_mark *mark)
 {
 	memcpy(mark->magic, magic, sizeof magic);
 	mark->check = check_of(mark);
-	if (pwrite(fd, mark, sizeof *mark, (off_t)mark->bytes) != (ssize_t)sizeof *mark)
+	if (pwrite(fd, mark, sizeof *mark, (off_t)(mark->bytes + sums_of(mark->bytes))) !=
+	    (ssize_t)sizeof *mark)
 		return false;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, time_of(mark)};
 	(void)!futimens(fd, times); /* else the copy is read and compared */
@@ -296,7 +324,7 @@ static bool verify(struct perf_keep *keep, int fd, struct keep_mark *mark)
 	return true;
 }
 
-bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size)
+bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **sums)
 {
 	struct keep_mark mark;
 
@@ -305,7 +333,8 @@ bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size)
 		*fd = open(keep->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (*fd < 0)
 		return false;
-	if (!verify(keep, *fd, &mark)) {
+	*sums = verify(keep, *fd, &mark) ? read_sums(*fd, &mark) : NULL;
+	if (!*sums) {
 		close(*fd);
 		return false;
 	}
@@ -325,13 +354,53 @@ int perf_keep_create(struct perf_keep *keep)
 	}
 	keep->digest = XXH3_createState();
 	XXH3_128bits_reset(keep->digest);
+	keep->block = XXH3_createState();
+	XXH3_64bits_reset(keep->block);
 	keep->noted = temporary_note(keep->temporary, false);
 	return fd;
+}
+
+static void end_block(struct perf_keep *keep)
+{
+	uint64_t sum = XXH3_64bits_digest(keep->block);
+
+	buf_add(&keep->sums, &sum, sizeof sum);
+	XXH3_64bits_reset(keep->block);
+	keep->inside = 0;
 }
 
 void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size)
 {
 	XXH3_128bits_update(keep->digest, bytes, size);
+	while (size) {
+		size_t n = SOURCE_SUMMED - keep->inside;
+
+		n = size < n ? size : n;
+		XXH3_64bits_update(keep->block, bytes, n);
+		keep->inside += n;
+		bytes += n;
+		size -= n;
+		if (keep->inside == SOURCE_SUMMED)
+			end_block(keep);
+	}
+}
+
+static bool write_sums(struct perf_keep *keep, int fd, uint64_t size)
+{
+	struct buf *sums = &keep->sums;
+	uint64_t all;
+
+	if (keep->inside)
+		end_block(keep);
+	all = XXH3_64bits(sums->data, sums->len);
+	buf_add(sums, &all, sizeof all);
+	return sums->len == sums_of(size) &&
+	       pwrite(fd, sums->data, sums->len, (off_t)size) == (ssize_t)sums->len;
+}
+
+const char *perf_keep_path(const struct perf_keep *keep)
+{
+	return keep->path;
 }
 
 void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
@@ -344,6 +413,6 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
 	temporary_forget(keep->noted);
 	if (!file_is(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
 		return;
-	if (!whole || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)
+	if (!whole || !write_sums(keep, fd, size) || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)
 		unlink(keep->temporary);
 }

@@ -338,9 +338,12 @@ void *perf_store_take(struct perf_store *store, size_t size);
 struct perf_keep;
 struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i);
 void perf_keep_free(struct perf_keep *keep); /* NULL is fine */
-/* The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records.
+/*
+ * The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records, and
+ * *sums, to be freed, are for source_verify().
  */
-bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size);
+bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **sums);
+const char *perf_keep_path(const struct perf_keep *keep); /* borrowed */
 /* A new copy: the file to write to, which the caller ends; -1: it is not to be had. */
 int perf_keep_create(struct perf_keep *keep);
 void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size); /* was written */

@@ -264,15 +264,60 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct perf_keep *keep
 	return ok;
 }
 
+/* ---- a kept copy of which bytes turn out to be wrong ---- */
+
+struct kept_copy {
+	struct perf_part *part;
+	uint32_t from;
+	const char *path;
+};
+
+/* The source's records once more, in a file without a name. */
+static int decompress_again(void *arg)
+{
+	const struct kept_copy *copy = arg;
+	struct spill spill = {.part = copy->part, .from = copy->from, .fd = -1};
+	struct error ignored; /* what is damaged was not kept */
+	uint64_t at;
+
+	notice(&copy->part->trace->notices, NOTICE_INFO,
+	       "%s: was damaged, the records are decompressed again", copy->path);
+	unlink(copy->path);
+	spill.stream = ZSTD_createDStream();
+	spill.out = mem_new(OUT_BYTES);
+	if (spill.stream)
+		decompress(&spill, &at, &ignored);
+	ZSTD_freeDStream(spill.stream);
+	mem_free(spill.out);
+	return spill.fd;
+}
+
+static bool add_kept(struct perf_part *part, uint32_t i, const struct perf_keep *keep, int fd,
+		     uint64_t size, uint64_t *sums, struct error *err)
+{
+	struct arena *arena = part->trace->arena;
+	struct kept_copy *copy = arena_alloc(arena, sizeof *copy);
+
+	*copy = (struct kept_copy){part, i, arena_strndup(arena, perf_keep_path(keep),
+							  strlen(perf_keep_path(keep)))};
+	if (!add_copy(part, i, fd, size, true, err)) {
+		mem_free(sums);
+		return false;
+	}
+	return source_verify(part->sources[part->nsources - 1].source, sums, decompress_again,
+			     copy) ||
+	       error_set(err, ERR_IO, "%s: is damaged: remove it", copy->path);
+}
+
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 {
 	struct perf_keep *keep = perf_keep_new(part, i);
 	bool full = false, ok;
-	uint64_t size;
+	uint64_t size, *sums;
 	int fd;
 
-	if (keep && perf_keep_open(keep, &fd, &size)) {
-		ok = add_copy(part, i, fd, size, true, err);
+	if (keep && perf_keep_open(keep, &fd, &size, &sums)) {
+		ok = add_kept(part, i, keep, fd, size, sums, err);
 		close(fd);
 	} else {
 		ok = make_copy(part, i, keep, &full, err);

@@ -13,6 +13,7 @@
 #include "tests/harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,6 +103,39 @@ static void flips_a_bit(struct kept_scene *scene)
 	change(scene->kept, 5000, 1);
 }
 
+/* As a disk does that gives other bytes: no time of the file tells it. */
+static void rots(struct kept_scene *scene, long at)
+{
+	struct timespec times[2];
+	struct stat st;
+
+	assert_int_equal(stat(scene->kept, &st), 0);
+	change(scene->kept, at, 1);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	assert_int_equal(utimensat(AT_FDCWD, scene->kept, times, 0), 0);
+}
+
+static void first_byte_rots(struct kept_scene *scene)
+{
+	rots(scene, 0);
+}
+
+static void block_rots(struct kept_scene *scene)
+{
+	rots(scene, 1000000);
+}
+
+static void last_block_rots(struct kept_scene *scene)
+{
+	rots(scene, -104 - 8 * 100 - 5); /* the sums are fewer than that */
+}
+
+static void sum_rots(struct kept_scene *scene)
+{
+	rots(scene, -104 - 20);
+}
+
 static void other_boot_lost_bytes(struct kept_scene *scene)
 {
 	other_boot(scene);
@@ -151,6 +185,10 @@ static const struct row {
 	{"of another boot, its bytes prove it", other_boot, STAYS, 0},
 	{"of another boot, bytes were lost", other_boot_lost_bytes, MADE, 0},
 	{"a bit of the copy was flipped", flips_a_bit, MADE, 0},
+	{"the first byte changed, and no time of the file tells it", first_byte_rots, NONE, 0},
+	{"a byte inside changed, and no time of the file tells it", block_rots, NONE, 0},
+	{"a byte near the end changed, and no time of the file tells it", last_block_rots, NONE, 0},
+	{"a sum changed, and no time of the file tells it", sum_rots, MADE, 0},
 	{"bytes of the file changed", changes_inside, STAYS, 1},
 	{"a recorder may still be at work", still_grows, NONE, 1},
 	{"not finished, but at rest", has_no_size, MADE, 1},

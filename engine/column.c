@@ -66,7 +66,8 @@ bool column_place(const struct event_class *class, const struct field_path *path
 /* Needs no more than a load, a mask and a sign. */
 static bool is_plain(const struct field_class *class)
 {
-	return (class->kind == FIELD_INT || class->bits == 64) && !class->big_endian;
+	return (class->kind == FIELD_INT || class->bits == 64) && !class->big_endian &&
+	       !class->is_reversed && class->form != FORM_BOOL;
 }
 
 static inline uint64_t load8(const uint8_t *bytes)

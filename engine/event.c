@@ -6,6 +6,7 @@
  */
 #include "engine/event.h"
 
+#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/layout.h"
 
@@ -112,6 +113,8 @@ static bool step_into(struct field *field, const char *text, struct slot **scrat
 		number = number && *c >= '0' && *c <= '9' && wanted < UINT64_MAX / 16;
 		wanted = number ? wanted * 10 + (uint64_t)(*c - '0') : 0;
 	}
+	if (field->class->kind == FIELD_VARIANT && field->slot.n >= field->class->nmembers)
+		return false;
 	if (field->class->kind == FIELD_VARIANT) { /* the chosen option, then the name in it */
 		const struct member *option = &field->class->members[field->slot.n];
 		struct field inner;
@@ -281,6 +284,45 @@ static const uint8_t *wide_text(const struct field *field, struct buf *scratch, 
 	return (const uint8_t *)buf_text(scratch);
 }
 
+static void add_utf8(struct buf *out, uint32_t code)
+{
+	if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		code = 0xfffd; /* what Unicode has for what is none */
+	if (code < 0x80) {
+		buf_add_char(out, (char)code);
+		return;
+	}
+	unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+	static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
+	buf_add_char(out, (char)(first[more] | code >> 6 * more));
+	while (more--)
+		buf_add_char(out, (char)(0x80 | (code >> 6 * more & 0x3f)));
+}
+
+/* UTF-16 or UTF-32 up to its first zero, as UTF-8. A part of a code unit at the end is none. */
+static void convert_text(enum text_encoding encoding, const uint8_t *bytes, size_t count,
+			 struct buf *out)
+{
+	bool big = encoding == ENCODING_UTF16BE || encoding == ENCODING_UTF32BE;
+	bool wide = encoding == ENCODING_UTF32BE || encoding == ENCODING_UTF32LE;
+	unsigned unit = wide ? 4 : 2;
+
+	for (; count >= unit; bytes += unit, count -= unit) {
+		uint32_t code = (uint32_t)(big ? load_be(bytes, unit) : load_le(bytes, unit));
+		if (!code)
+			return;
+		if (!wide && code >> 10 == 0xd800 >> 10 && count >= 4) { /* the first of a pair */
+			uint32_t low = (uint32_t)(big ? load_be(bytes + 2, 2) : load_le(bytes + 2, 2));
+			if (low >> 10 == 0xdc00 >> 10) {
+				code = 0x10000 + ((code & 0x3ff) << 10 | (low & 0x3ff));
+				bytes += 2;
+				count -= 2;
+			}
+		}
+		add_utf8(out, code);
+	}
+}
+
 const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len)
 {
 	const uint8_t *bytes;
@@ -292,6 +334,13 @@ const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_
 	}
 	if (field->class->is_wide)
 		return wide_text(field, scratch, len);
+	if (field->class->encoding) {
+		buf_clear(scratch);
+		convert_text(field->class->encoding, field->in->data + field->slot.at / 8, count,
+			     scratch);
+		*len = scratch->len;
+		return (const uint8_t *)buf_text(scratch);
+	}
 	if (field->slot.at % 8 == 0 && layout_stride(field->class->element) == 8) {
 		bytes = field->in->data + field->slot.at / 8;
 	} else {

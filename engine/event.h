@@ -19,7 +19,8 @@ struct slot {
 		const uint8_t *bytes; /* STRING */
 		uint64_t at;	      /* ARRAY, SEQUENCE: first element, in bits */
 	};
-	uint64_t n; /* STRING: bytes without the zero; ARRAY, SEQUENCE: elements; VARIANT: option */
+	uint64_t n; /* STRING: bytes without the zero; ARRAY, SEQUENCE: elements; VARIANT: option;
+		       INT of variable length: bytes */
 };
 
 /* The values of event i, when they were decoded with its head; NULL: they were not. */
@@ -91,7 +92,10 @@ void field_iter_end(struct field_iter *iter); /* always call it */
 
 /* Text: STRING, arrays of text elements (up to the first zero), and integers of over 64 bits. */
 bool field_is_text(const struct field *field);
-/* Bytes of a text or blob; in *scratch only when they are not such in the packet. */
+/*
+ * Bytes of a text (UTF-8) or blob; copies into *scratch only when they are not whole bytes in the
+ * packet, or text of another encoding.
+ */
 const uint8_t *field_bytes(const struct field *field, struct buf *scratch, size_t *len);
 
 #endif

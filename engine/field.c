@@ -78,7 +78,8 @@ const char *field_label(const struct field_class *integer, uint64_t value, uint3
 	}
 	while (*next < integer->nlabels) {
 		const struct enum_label *label = &integer->labels[(*next)++];
-		if (enum_label_holds(label, integer->is_signed, value))
+		if (integer->form == FORM_FLAGS ? (label->low & value) != 0
+						: enum_label_holds(label, integer->is_signed, value))
 			return label->name;
 	}
 	return NULL;

@@ -24,6 +24,23 @@ enum field_kind {
 	FIELD_VARIANT	/* the option (a member) that the value of `ref` selects */
 };
 
+/* What an INT stands for. */
+enum int_form {
+	FORM_NUMBER,
+	FORM_BOOL, /* 1 when any of its bits is */
+	FORM_BITS, /* a row of bits: no length, no selector */
+	FORM_FLAGS /* the same; `labels` name bits: `low` is the mask of a label's */
+};
+
+/* Of text in arrays of bytes; ENCODING_UTF8 is also what STRINGs are. */
+enum text_encoding {
+	ENCODING_UTF8,
+	ENCODING_UTF16BE,
+	ENCODING_UTF16LE,
+	ENCODING_UTF32BE,
+	ENCODING_UTF32LE
+};
+
 struct enum_label { /* inclusive range; signed comparison when the integer is signed */
 	const char *name;
 	uint64_t low, high; /* two's complement when signed */
@@ -38,7 +55,8 @@ enum field_place {
 	PLACE_HERE,	/* behind what came before */
 	PLACE_DATA_LOC, /* the offset counts from where the layout began */
 	PLACE_REL_LOC,	/* the offset counts from the end of the word */
-	PLACE_REST	/* here, as many whole elements as there are to the end of the data */
+	PLACE_REST,	/* here, as many whole elements as there are to the end of the data */
+	PLACE_ENDED	/* here, bytes of text up to the first code unit that is zero */
 };
 
 struct field_class;
@@ -68,7 +86,15 @@ struct field_class {
 	bool is_address; /* INT: a place in code or data; shown in hex, may have a symbol */
 	/* ARRAY of bits or bytes: an integer of over 64 bits, whose value is hexadecimal text */
 	bool is_wide;
+	bool is_variable; /* INT: LEB128, of up to 10 bytes; `bits` is 64 */
+	bool is_reversed; /* INT, FLOAT: the last bit counts as the first */
+	bool is_optional; /* VARIANT of one option, which is there or is not: slot.n is 0 or 1 */
+	bool may_lack;	  /* `ref` may not be there: using it is an error then */
 	uint8_t base; /* preferred display: 2, 8, 10, 16 */
+	enum int_form form;
+	enum text_encoding encoding; /* ARRAY, SEQUENCE of bytes of text */
+	const char *media_type;	     /* ARRAY, SEQUENCE that are a blob; NULL: not given */
+	uint16_t roles;		     /* bits of its own to each reader: what the value is used for */
 	int32_t clock; /* index into the trace's clocks that this integer is a value of, -1 none */
 	const struct enum_label *labels; /* in order of declaration; several may hold one value */
 	uint32_t nlabels;
@@ -78,12 +104,24 @@ struct field_class {
 	struct field_class *element; /* ARRAY, SEQUENCE */
 	uint64_t length;	     /* ARRAY */
 	struct field_class *ref;     /* SEQUENCE: its length; VARIANT: its tag; an INT decoded earlier */
+	/* Where a `ref` may be any of several nodes, the one decoded last counts: they are linked to
+	   one, which has their registers. NULL: this one. */
+	struct field_class *same;
 
 	/* written by layout_compile() */
 	uint32_t slot;		/* place in its scope's or, inside an element, its element's slots */
 	uint32_t value_register; /* 1 + the register that keeps the value for `ref`s, 0 none */
+	uint32_t there_register; /* 1 + the one that says whether it is there, 0: it always is */
 	struct layout *element_layout; /* how to decode one element when elements are not plain */
 };
+
+/* The node that has the registers of this one. */
+static inline const struct field_class *field_same(const struct field_class *class)
+{
+	while (class->same)
+		class = class->same;
+	return class;
+}
 
 /* Where a value may be; the order is that of decoding. */
 enum scope {

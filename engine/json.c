@@ -23,7 +23,9 @@ void json_add_float(struct buf *out, double number)
 
 static void json_int(struct buf *out, const struct field *field)
 {
-	if (field->class->is_signed)
+	if (field->class->form == FORM_BOOL)
+		buf_add_text(out, field->slot.u ? "true" : "false");
+	else if (field->class->is_signed)
 		buf_add_i64(out, field->slot.s);
 	else
 		buf_add_u64(out, field->slot.u);

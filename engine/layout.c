@@ -25,10 +25,21 @@ struct compiler {
 	bool bytewise;
 };
 
+static struct field_class *same(struct field_class *class)
+{
+	while (class->same)
+		class = class->same;
+	return class;
+}
+
 static void mark_refs(const struct field_class *class, struct layout_registers *regs)
 {
-	if (class->ref && !class->ref->value_register)
-		class->ref->value_register = ++regs->count;
+	struct field_class *ref = class->ref ? same(class->ref) : NULL;
+
+	if (ref && !ref->value_register)
+		ref->value_register = ++regs->count;
+	if (ref && class->may_lack && !ref->there_register)
+		ref->there_register = ++regs->count;
 	for (uint32_t i = 0; i < class->nmembers; i++)
 		mark_refs(class->members[i].class, regs);
 	if (class->element)
@@ -95,7 +106,8 @@ static uint32_t next_slot(struct compiler *c, struct field_class *class)
 
 static enum op integer_op(const struct field_class *class, bool byte)
 {
-	if (!byte || (class->big_endian && class->bits > 8))
+	if (!byte || (class->big_endian && class->bits > 8) || class->is_reversed ||
+	    class->form == FORM_BOOL)
 		return OP_INT;
 	switch (class->bits) {
 	case 8:
@@ -111,26 +123,66 @@ static enum op integer_op(const struct field_class *class, bool byte)
 	}
 }
 
+/* The value of a node that lengths or tags refer to is there from here on. */
+static void note_there(struct compiler *c, const struct field_class *class)
+{
+	uint32_t reg = field_same(class)->there_register;
+
+	if (!reg)
+		return;
+	struct layout_step *step = emit(c, OP_NOTE, NULL);
+	step->reg = reg;
+	step->count = 1;
+}
+
+/* Before a length or tag is used that may not be there. */
+static void check_there(struct compiler *c, const struct field_class *class)
+{
+	if (class->ref && class->may_lack)
+		emit(c, OP_THERE, NULL)->reg = field_same(class->ref)->there_register;
+}
+
+static uint32_t ref_register(const struct field_class *class)
+{
+	return class->ref ? field_same(class->ref)->value_register : 0;
+}
+
+static bool compile_leb128(struct compiler *c, struct field_class *class)
+{
+	align(c, 8);
+	if (!at_byte(c))
+		c->bytewise = false;
+	struct layout_step *step = emit(c, OP_LEB128, class);
+	step->slot = next_slot(c, class);
+	step->reg = field_same(class)->value_register;
+	advance_unknown(c, 8);
+	note_there(c, class);
+	return true;
+}
+
 static bool compile_scalar(struct compiler *c, struct field_class *class)
 {
+	if (class->is_variable)
+		return compile_leb128(c, class);
 	align(c, class->align);
 	bool byte = at_byte(c);
 	enum op op;
 
 	if (class->kind == FIELD_INT)
 		op = integer_op(class, byte);
-	else if (byte && !class->big_endian && class->bits != 16)
+	else if (byte && !class->big_endian && class->bits != 16 && !class->is_reversed)
 		op = class->bits == 32 ? OP_F32 : OP_F64;
 	else
 		op = OP_FLOAT;
 	struct layout_step *step = emit(c, op, class);
 	step->slot = next_slot(c, class);
-	step->reg = class->value_register;
+	step->reg = field_same(class)->value_register;
 	step->stride = class->bits;
 	step->bytes = byte && class->bits % 8 == 0 ? (uint8_t)(class->bits / 8) : 0;
 	if (!step->bytes)
 		c->bytewise = false;
 	advance(c, class->bits);
+	note_there(c, class);
 	return true;
 }
 
@@ -138,7 +190,7 @@ uint64_t layout_stride(const struct field_class *element)
 {
 	if (element->kind != FIELD_INT && element->kind != FIELD_FLOAT)
 		return 0;
-	if (element->value_register || element->gap)
+	if (element->value_register || element->gap || element->is_variable || element->same)
 		return 0;
 	uint64_t align_bits = element->align ? element->align : 1;
 	return (element->bits + align_bits - 1) / align_bits * align_bits;
@@ -204,23 +256,47 @@ static bool compile_placed(struct compiler *c, struct field_class *class)
 	return true;
 }
 
+/* Bytes of a code unit. */
+static unsigned unit_of(enum text_encoding encoding)
+{
+	if (encoding == ENCODING_UTF8)
+		return 1;
+	return encoding == ENCODING_UTF16BE || encoding == ENCODING_UTF16LE ? 2 : 4;
+}
+
+static bool compile_ended(struct compiler *c, struct field_class *class)
+{
+	align(c, 8);
+	if (!at_byte(c))
+		c->bytewise = false;
+	struct layout_step *step = emit(c, OP_ENDED, class);
+	step->slot = next_slot(c, class);
+	step->bytes = (uint8_t)unit_of(class->encoding);
+	advance_unknown(c, 8);
+	return true;
+}
+
 static bool compile_array(struct compiler *c, struct field_class *class, unsigned depth)
 {
+	if (class->place == PLACE_ENDED)
+		return compile_ended(c, class);
 	if (class->place != PLACE_HERE)
 		return compile_placed(c, class);
 	bool sequence = class->kind == FIELD_SEQUENCE;
 	uint64_t stride = layout_stride(class->element);
 
-	align(c, class->is_wide ? class->align : class->element->align);
+	align(c, class->is_wide || class->align > class->element->align ? class->align
+									: class->element->align);
 	if (!at_byte(c))
 		c->bytewise = false;
+	check_there(c, class);
 	struct layout_step *step = emit(c,
 					stride ? (sequence ? OP_SEQUENCE : OP_ARRAY)
 					       : (sequence ? OP_SEQUENCE_OF : OP_ARRAY_OF),
 					class);
 	size_t here = c->nsteps - 1;
 	step->slot = next_slot(c, class);
-	step->reg = sequence && class->ref ? class->ref->value_register : 0;
+	step->reg = sequence ? ref_register(class) : 0;
 	step->count = class->length;
 	step->stride = stride;
 	if (sequence && !step->reg)
@@ -265,17 +341,36 @@ static struct layout_grid grid_common(struct layout_grid a, struct layout_grid b
 	return (struct layout_grid){grid, a.offset % grid};
 }
 
+/* What others refer to inside of a variant is not there until its option turns out to have it. */
+static void forget_inside(struct compiler *c, const struct field_class *class)
+{
+	uint32_t reg = field_same(class)->there_register;
+
+	if (reg) {
+		struct layout_step *step = emit(c, OP_NOTE, NULL);
+		step->reg = reg;
+		step->count = 0;
+	}
+	for (uint32_t i = 0; i < class->nmembers; i++)
+		forget_inside(c, class->members[i].class);
+	if (class->element)
+		forget_inside(c, class->element);
+}
+
 static bool compile_variant(struct compiler *c, struct field_class *class, unsigned depth)
 {
-	size_t here = c->nsteps;
-	uint32_t *options = arena_array(c->arena, class->nmembers, sizeof *options);
+	uint32_t noptions = class->nmembers + class->is_optional;
+	uint32_t *options = arena_array(c->arena, noptions, sizeof *options);
 	size_t *jumps = mem_new_array(class->nmembers, sizeof *jumps);
-	struct layout_grid start = c->grid, end = start;
 	bool ok = true;
 
+	forget_inside(c, class);
+	check_there(c, class);
+	struct layout_grid start = c->grid, end = start;
+	size_t here = c->nsteps;
 	struct layout_step *step = emit(c, OP_VARIANT, class);
 	step->slot = next_slot(c, class);
-	step->reg = class->ref ? class->ref->value_register : 0;
+	step->reg = ref_register(class);
 	step->options = options;
 	if (!step->reg)
 		ok = error_set(c->err, ERR_FORMAT, "a variant has no tag field");
@@ -289,8 +384,12 @@ static bool compile_variant(struct compiler *c, struct field_class *class, unsig
 	}
 	for (uint32_t i = 0; ok && i < class->nmembers; i++)
 		c->steps[jumps[i]].jump = (uint32_t)c->nsteps;
+	if (class->is_optional) {
+		options[class->nmembers] = (uint32_t)c->nsteps;
+		end = grid_common(end, start);
+	}
 	c->grid = end;
-	c->steps[here].count = class->nmembers;
+	c->steps[here].count = noptions;
 	mem_free(jumps);
 	return ok;
 }

@@ -61,6 +61,8 @@ struct layout_progress {
 	uint32_t empty; /* elements that took no bits so far; above LAYOUT_EMPTY_MAX: failed */
 	uint16_t order; /* enum layout_order of the field before */
 	bool mixed;	/* failed: a field begins inside a byte of the other byte order */
+	bool oversized; /* failed: a LEB128 of over 10 bytes or 64 bits */
+	bool lacks;	/* failed: a length or tag is not there */
 };
 
 struct layout_input {

@@ -17,7 +17,9 @@ enum op {
 	OP_F32,
 	OP_F64, /* little-endian, at a byte */
 	OP_FLOAT,
+	OP_LEB128,
 	OP_STRING,
+	OP_ENDED,    /* text in code units of `bytes`, up to one that is zero */
 	OP_ARRAY,    /* count elements, stride bits apart */
 	OP_SEQUENCE, /* as many as the register says */
 	OP_ARRAY_OF, /* count elements, each by the sub-layout */
@@ -26,7 +28,9 @@ enum op {
 	OP_REST,    /* elements up to the end of the data */
 	OP_ALIGN,   /* to `count` bits */
 	OP_SKIP,    /* `count` bits: gaps; in skip lists whatever nobody asks for */
-	OP_VARIANT, /* jump to the option that the register selects */
+	OP_NOTE,    /* the register becomes `count` */
+	OP_THERE,   /* fails when the register is 0: what is referred to is not there */
+	OP_VARIANT, /* jump to the option that the register selects, or behind them all */
 	OP_JUMP     /* to step `jump` */
 };
 
@@ -41,7 +45,7 @@ struct layout_step {
 	uint64_t stride; /* bits from element to element */
 	const struct field_class *class;
 	const struct layout *sub;
-	const uint32_t *options; /* OP_VARIANT: first step of each option */
+	const uint32_t *options; /* OP_VARIANT: first step of each option; optional: and behind it */
 };
 
 /*

@@ -92,10 +92,33 @@ static uint64_t float_bits(uint64_t raw, unsigned bits)
 	return out;
 }
 
+static uint64_t reverse_bits(uint64_t value, unsigned bits)
+{
+	uint64_t out = 0;
+
+	for (unsigned i = 0; i < bits; i++)
+		out = out << 1 | (value >> i & 1);
+	return out;
+}
+
+/* What few have: reversed bits, and booleans of several. */
+static __attribute__((noinline)) uint64_t rare_scalar(const struct field_class *class, uint64_t raw)
+{
+	if (class->is_reversed)
+		raw = reverse_bits(raw, class->bits);
+	if (class->form == FORM_BOOL)
+		return raw != 0;
+	if (class->kind == FIELD_FLOAT)
+		return float_bits(raw, class->bits);
+	return class->is_signed ? sign_extend(raw, class->bits) : raw;
+}
+
 uint64_t layout_scalar(const struct field_class *class, const uint8_t *data, uint64_t at)
 {
 	uint64_t raw = load_bits(data, at, class->bits, class->big_endian);
 
+	if (__builtin_expect(class->is_reversed || class->form == FORM_BOOL, 0))
+		return rare_scalar(class, raw);
 	if (class->kind == FIELD_FLOAT)
 		return float_bits(raw, class->bits);
 	return class->is_signed ? sign_extend(raw, class->bits) : raw;
@@ -114,6 +137,50 @@ static inline bool elements_fit(const struct layout_step *step, uint64_t count, 
 		return false;
 	*bits = (count - 1) * step->stride + size;
 	return *bits <= room;
+}
+
+/*
+ * A LEB128: 7 bits a byte, low ones first, bit 7 says that more follow; bit 6 of the last byte is
+ * the sign of a signed one. Returns its bytes, 0 when it is too long or reaches behind the end.
+ */
+static unsigned load_leb128(const struct field_class *class, const uint8_t *p, uint64_t room,
+			    struct layout_input *in, uint64_t *out)
+{
+	enum { LEB128_MOST = 10 }; /* bytes of 64 bits */
+	uint64_t value = 0;
+	unsigned n = 0;
+	uint8_t byte;
+
+	do {
+		if (n == LEB128_MOST) {
+			in->progress.oversized = true;
+			return 0;
+		}
+		if (n == room)
+			return 0;
+		byte = p[n];
+		value |= n < LEB128_MOST - 1 ? (uint64_t)(byte & 0x7f) << 7 * n
+					     : (uint64_t)byte << 63;
+		n++;
+	} while (byte & 0x80);
+	if (n == LEB128_MOST && /* of the last byte one bit counts; a signed one repeats it */
+	    byte != (class->is_signed && byte ? 0x7f : byte & 1)) {
+		in->progress.oversized = true;
+		return 0;
+	}
+	*out = class->is_signed && n < LEB128_MOST ? sign_extend(value, 7 * n) : value;
+	return n;
+}
+
+/* Bytes of text before its first code unit that is zero; false: there is none. */
+static bool find_ended(const uint8_t *p, uint64_t room, unsigned unit, uint64_t *bytes)
+{
+	static const uint8_t zero[4];
+
+	for (*bytes = 0; room - *bytes >= unit; *bytes += unit)
+		if (!memcmp(p + *bytes, zero, unit))
+			return true;
+	return false;
 }
 
 static bool skip_on(const struct layout *layout, struct layout_input *in);
@@ -270,6 +337,21 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			p = zero + 1;
 			break;
 		}
+		case OP_LEB128:
+			count = load_leb128(s->class, p, (uint64_t)(end - p), in, &value);
+			if (!count)
+				goto cut;
+			slots[s->slot] = (struct slot){.u = value, .n = count};
+			if (s->reg)
+				in->registers[s->reg - 1] = value;
+			p += count;
+			break;
+		case OP_ENDED:
+			if (!find_ended(p, (uint64_t)(end - p), s->bytes, &count))
+				goto cut;
+			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
+			p += count + s->bytes;
+			break;
 		case OP_ARRAY:
 		case OP_SEQUENCE:
 			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
@@ -295,9 +377,18 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			}
 			break;
 		}
+		case OP_NOTE:
+			in->registers[s->reg - 1] = s->count;
+			break;
+		case OP_THERE:
+			if (!in->registers[s->reg - 1]) {
+				in->progress.lacks = true;
+				goto cut;
+			}
+			break;
 		case OP_VARIANT: {
 			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
-			if (option == s->class->nmembers)
+			if (option == s->class->nmembers && !s->class->is_optional)
 				goto cut;
 			slots[s->slot].n = option;
 			s = layout->steps + s->options[option] - 1;
@@ -355,6 +446,19 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 			p = zero + 1;
 			break;
 		}
+		case OP_LEB128:
+			count = load_leb128(s->class, p, (uint64_t)(end - p), in, &bits);
+			if (!count)
+				goto cut;
+			if (s->reg)
+				in->registers[s->reg - 1] = bits;
+			p += count;
+			break;
+		case OP_ENDED:
+			if (!find_ended(p, (uint64_t)(end - p), s->bytes, &count))
+				goto cut;
+			p += count + s->bytes;
+			break;
 		case OP_SEQUENCE:
 			count = in->registers[s->reg - 1];
 			if (!elements_fit(s, count, (uint64_t)(end - p) * 8, &bits))
@@ -377,9 +481,18 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 			}
 			break;
 		}
+		case OP_NOTE:
+			in->registers[s->reg - 1] = s->count;
+			break;
+		case OP_THERE:
+			if (!in->registers[s->reg - 1]) {
+				in->progress.lacks = true;
+				goto cut;
+			}
+			break;
 		case OP_VARIANT: {
 			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
-			if (option == s->class->nmembers)
+			if (option == s->class->nmembers && !s->class->is_optional)
 				goto cut;
 			s = layout->skips + s->options[option] - 1;
 			break;
@@ -455,6 +568,20 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			in->at += (slot.n + 1) * 8;
 			break;
 		}
+		case OP_LEB128:
+			slot.n = load_leb128(s->class, in->data + in->at / 8, room / 8, in, &slot.u);
+			if (!slot.n)
+				return false;
+			if (s->reg)
+				in->registers[s->reg - 1] = slot.u;
+			in->at += slot.n * 8;
+			break;
+		case OP_ENDED:
+			slot.at = in->at;
+			if (!find_ended(in->data + in->at / 8, room / 8, s->bytes, &slot.n))
+				return false;
+			in->at += (slot.n + s->bytes) * 8;
+			break;
 		case OP_ARRAY:
 		case OP_SEQUENCE:
 			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
@@ -474,9 +601,17 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			if (!pass_elements(s, count, in))
 				return false;
 			break;
+		case OP_NOTE:
+			in->registers[s->reg - 1] = s->count;
+			continue;
+		case OP_THERE:
+			if (in->registers[s->reg - 1])
+				continue;
+			in->progress.lacks = true;
+			return false;
 		case OP_VARIANT:
 			slot.n = layout_option(s->class, in->registers[s->reg - 1]);
-			if (slot.n == s->class->nmembers)
+			if (slot.n == s->class->nmembers && !s->class->is_optional)
 				return false;
 			if (slots)
 				slots[s->slot].n = slot.n;
@@ -541,8 +676,12 @@ const char *layout_complaint(const struct layout *layout, struct layout_input in
 		return "has a field that begins inside a byte of the other byte order";
 	if (in.progress.empty > LAYOUT_EMPTY_MAX)
 		return "has over 4,096 elements that take no space";
+	if (in.progress.oversized)
+		return "has an integer of variable length that does not fit in 64 bits";
+	if (in.progress.lacks)
+		return "has a length or selector that is not there";
 	for (const struct layout_step *s = layout->steps; s->op != OP_END; s++) {
-		if (s->op == OP_VARIANT &&
+		if (s->op == OP_VARIANT && !s->class->is_optional &&
 		    layout_option(s->class, in.registers[s->reg - 1]) == s->class->nmembers)
 			return "has a variant whose tag selects no option, or crosses the end";
 	}

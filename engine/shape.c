@@ -258,8 +258,9 @@ static void add_tree(struct build *build, const struct leaf *at, unsigned depth)
 		if (member->hidden)
 			continue;
 		leaf.class = member->class;
-		leaf.name = *at->name ? arena_printf(arena, "%s_%s", at->name, member->name)
-				      : arena_strdup(arena, member->name);
+		if (!class->is_optional)
+			leaf.name = *at->name ? arena_printf(arena, "%s_%s", at->name, member->name)
+					      : arena_strdup(arena, member->name);
 		if (class->kind == FIELD_VARIANT) {
 			struct chosen *chosen = arena_array(arena, at->nchosen + 1, sizeof *chosen);
 			for (uint32_t k = 0; k < at->nchosen; k++)

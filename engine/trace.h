@@ -25,12 +25,19 @@
 struct reader;
 struct layout;
 
+/* What CTF 2 tells classes of several traces apart by; NULL: not given. */
+struct full_name {
+	const char *space, *name, *uid;
+};
+
 struct clock {
 	const char *name, *description; /* "" when not given */
 	uint8_t uuid[16];
 	bool has_uuid;
 	bool epoch; /* its origin is the Unix epoch */
-	uint64_t precision;
+	uint64_t precision, accuracy; /* cycles; 0: not given */
+	struct full_name full_name;
+	struct full_name origin; /* when it has a name of its own */
 	struct timebase base;
 };
 
@@ -54,6 +61,7 @@ struct part {
 	uint8_t word_bits;   /* of the machine that was traced, 0 unknown */
 	uint8_t uuid[16];
 	bool has_uuid;
+	struct full_name full_name;
 	const struct env_entry *env;
 	size_t nenv;
 	nstime offset; /* asked for by --offset; already in all times */

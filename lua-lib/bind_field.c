@@ -100,7 +100,10 @@ static void push_at_depth(lua_State *L, const struct field *field, struct buf *s
 	luaL_checkstack(L, 6, "nested fields");
 	switch (field->class->kind) {
 	case FIELD_INT:
-		lua_pushinteger(L, field->slot.s);
+		if (field->class->form == FORM_BOOL)
+			lua_pushboolean(L, field->slot.u != 0);
+		else
+			lua_pushinteger(L, field->slot.s);
 		return;
 	case FIELD_FLOAT:
 		lua_pushnumber(L, field->slot.f);

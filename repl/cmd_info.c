@@ -235,6 +235,26 @@ static void json_uuid(bool has, const uint8_t uuid[16], struct sink *out)
 	sink_char(out, '"');
 }
 
+/* What CTF 2 has for it; nothing when it has nothing. */
+static void json_full_name(const char *key, const struct full_name *name, struct sink *out)
+{
+	const char *const words[] = {"namespace", "name", "uid"};
+	const char *const texts[] = {name->space, name->name, name->uid};
+	bool more = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!texts[i])
+			continue;
+		if (!more)
+			sink_printf(out, ",\"%s\":{", key);
+		sink_printf(out, "%s\"%s\":", more ? "," : "", words[i]);
+		json_text(out, texts[i]);
+		more = true;
+	}
+	if (more)
+		sink_char(out, '}');
+}
+
 static void json_clocks(const struct trace *trace, struct sink *out)
 {
 	sink_text(out, ",\"clocks\":[");
@@ -248,10 +268,16 @@ static void json_clocks(const struct trace *trace, struct sink *out)
 		json_uuid(clock->has_uuid, clock->uuid, out);
 		sink_printf(out,
 			    ",\"frequency\":%llu,\"offset_s\":%lld,\"offset\":%lld,"
-			    "\"precision\":%llu,\"epoch\":%s}",
+			    "\"precision\":%llu,\"epoch\":%s",
 			    (unsigned long long)clock->base.frequency,
 			    (long long)clock->base.offset_s, (long long)clock->base.offset_cycles,
 			    (unsigned long long)clock->precision, clock->epoch ? "true" : "false");
+		json_full_name("identity", &clock->full_name, out);
+		json_full_name("origin", &clock->origin, out);
+		if (clock->accuracy)
+			sink_printf(out, ",\"accuracy\":%llu",
+				    (unsigned long long)clock->accuracy);
+		sink_char(out, '}');
 	}
 	sink_char(out, ']');
 }
@@ -423,6 +449,8 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	sink_text(out, ",\"uuid\":");
 	json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
 	json_word(part, out);
+	if (part)
+		json_full_name("identity", &part->full_name, out);
 	sink_text(out, ",\"begin\":");
 	json_time(out, info->begin);
 	sink_text(out, ",\"end\":");
@@ -486,6 +514,27 @@ static void text_word(const struct part *part, struct sink *out)
 	sink_char(out, '\n');
 }
 
+/* What CTF 2 calls a trace or a clock's origin; nothing when it has no name. */
+static void text_full_name(const char *label, const struct full_name *name, struct sink *out)
+{
+	const char *const words[] = {"namespace", "name", "uid"};
+	const char *const texts[] = {name->space, name->name, name->uid};
+	bool more = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!texts[i] || !texts[i][0])
+			continue;
+		if (more)
+			sink_printf(out, ", %s ", words[i]);
+		else
+			sink_printf(out, "%-11s%s ", label, words[i]);
+		text_string(out, texts[i], strlen(texts[i]));
+		more = true;
+	}
+	if (more)
+		sink_char(out, '\n');
+}
+
 static void text_parts(const struct trace *trace, struct sink *out)
 {
 	for (size_t i = 0; i < trace->nparts; i++) {
@@ -498,6 +547,7 @@ static void text_parts(const struct trace *trace, struct sink *out)
 			sink_char(out, '\n');
 		}
 		text_word(part, out);
+		text_full_name("named", &part->full_name, out);
 		if (part->offset) {
 			sink_text(out, "offset     ");
 			span_add(part->offset, out);
@@ -529,7 +579,11 @@ static void text_clocks(const struct trace *trace, struct sink *out)
 			    clock->epoch ? " after the Unix epoch" : ", no epoch");
 		if (clock->description[0])
 			sink_printf(out, " (%s)", clock->description);
+		if (clock->accuracy)
+			sink_printf(out, ", accurate to %llu cycles",
+				    (unsigned long long)clock->accuracy);
 		sink_char(out, '\n');
+		text_full_name("origin", &clock->origin, out);
 	}
 }
 

@@ -19,7 +19,8 @@ static enum leaf leaf_of(const struct planner *planner, const struct field_class
 {
 	if (class->kind == FIELD_STRING)
 		return LEAF_STRING;
-	if (class->kind != FIELD_INT || class->is_enum || class->nlabels)
+	if (class->kind != FIELD_INT || class->is_enum || class->nlabels ||
+	    class->form == FORM_BOOL)
 		return LEAF_ANY;
 	if (!planner->json && (class->base == 16 || class->is_address))
 		return LEAF_HEX;

@@ -68,7 +68,9 @@ static void text_int(struct sink *out, const struct field *field)
 	const struct field_class *class = field->class;
 	uint64_t mask = class->bits < 64 ? (UINT64_C(1) << class->bits) - 1 : UINT64_MAX;
 
-	if (class->base == 16 || class->is_address) {
+	if (class->form == FORM_BOOL) {
+		sink_text(out, field->slot.u ? "true" : "false");
+	} else if (class->base == 16 || class->is_address) {
 		sink_text(out, "0x");
 		sink_hex(out, field->slot.u & mask, 1);
 	} else if (class->base == 8) {

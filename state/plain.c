@@ -57,7 +57,7 @@ static uint8_t add_field(struct making *making, const struct field_path *path)
 	else if (field->kind == FIELD_STRING)
 		input.kind = INPUT_STRING;
 	else if ((field->kind == FIELD_ARRAY || field->kind == FIELD_SEQUENCE) &&
-		 field->element->kind == FIELD_INT && field->element->is_text &&
+		 field->element->kind == FIELD_INT && field->element->is_text && !field->encoding &&
 		 layout_stride(field->element) == 8)
 		input.kind = INPUT_BYTES;
 	else

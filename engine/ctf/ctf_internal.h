@@ -3,6 +3,7 @@
  *
  *     open.c        folders → parts and streams
  *     part.c        one description → clocks, event classes, layouts
+ *     roles.c       what values are used for
  *     packet_head.c header and context of one packet → sizes, times, counters
  *     cpus.c        streams whose events say their CPU → a stream per CPU
  *     doubled.c     packets that are in two files
@@ -32,6 +33,9 @@ enum packet_member {
 	MEMBER_CPU,
 	MEMBER_COUNT
 };
+
+/* The role of each. */
+extern const uint16_t ctf_member_roles[MEMBER_COUNT];
 
 /* Bits; pieces of huge packets begin at such steps, so that every alignment up to it is kept. */
 enum { PIECE_ALIGN_MAX = 4096 * 8 };
@@ -67,6 +71,7 @@ struct ctf_stream_class {
 	uint32_t context_base; /* first slot of the context */
 	const struct field_class *member[MEMBER_COUNT]; /* NULL: the context has none */
 	bool short_begin;    /* timestamp_begin has fewer than 64 bits: the clock is carried */
+	bool context_varies; /* members may be missing in some packets, or stand there twice */
 	bool uncut;	     /* some alignment is above PIECE_ALIGN_MAX */
 	const struct field_class *magic; /* the header's first member of that name, NULL none */
 	uint64_t head_bytes; /* that reading a packet's head takes when that is constant, else 0 */
@@ -140,6 +145,7 @@ struct packet_head {
 	uint64_t begin, end;		    /* cycles */
 	uint64_t discarded, seq;	    /* PACKET_NONE: not there */
 	int32_t cpu;
+	unsigned begin_bits; /* of timestamp_begin */
 	bool has_begin, has_end, has_size;
 };
 

@@ -134,8 +134,7 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 	if (!head.has_begin)
 		d->clock = carried->clock;
 	else
-		d->clock = clock_update(carried->clock, head.begin,
-					d->class->member[MEMBER_BEGIN]->bits);
+		d->clock = clock_update(carried->clock, head.begin, head.begin_bits);
 	return true;
 }
 

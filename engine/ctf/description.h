@@ -10,8 +10,34 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/event.h"
 #include "engine/field.h"
 #include "engine/trace.h"
+
+/*
+ * What values are used for: bits of a node's `roles`. CTF 2 states them; CTF 1.8 and before have
+ * names for them (ctf_name_roles()).
+ */
+enum ctf_role {
+	ROLE_MAGIC = 1 << 0,
+	ROLE_UUID = 1 << 1,
+	ROLE_STREAM_ID = 1 << 2,
+	ROLE_STREAM_INSTANCE = 1 << 3,
+	ROLE_PACKET_SIZE = 1 << 4,
+	ROLE_CONTENT_SIZE = 1 << 5,
+	ROLE_BEGIN = 1 << 6, /* CTF 2: of an event header, too */
+	ROLE_END = 1 << 7,
+	ROLE_DISCARDED = 1 << 8,
+	ROLE_SEQUENCE = 1 << 9,
+	ROLE_CPU = 1 << 10,
+	ROLE_EVENT_ID = 1 << 11
+};
+
+/* Bits that an integer takes: 7 for each byte of a LEB128 (CTF 2, clock value update procedure). */
+static inline unsigned integer_bits(const struct field_class *class, const struct slot *slot)
+{
+	return class->is_variable ? (unsigned)slot->n * 7 : class->bits;
+}
 
 struct ctf_event {
 	uint64_t id;
@@ -34,8 +60,9 @@ struct ctf_stream {
 struct ctf_description {
 	uint8_t major, minor;
 	bool big_endian;
-	uint8_t uuid[16];
+	uint8_t uuid[16]; /* CTF 2: of the metadata stream */
 	bool has_uuid;
+	struct full_name full_name;	   /* CTF 2: of the trace class */
 	struct field_class *packet_header; /* struct; NULL none */
 	struct env_entry *env;
 	size_t nenv;
@@ -46,12 +73,37 @@ struct ctf_description {
 };
 
 /*
+ * Gives the members of packet header, packet context and event header whose names CTF 1.8 gives a
+ * meaning (5.1, 5.2, 6.1) their roles.
+ */
+void ctf_name_roles(struct ctf_description *description);
+
+/*
+ * The value of the last integer with that role, in order of decoding, that `slots` of a scope have.
+ * *bits (NULL: not wanted) is its length; a LEB128's is 7 for each byte. False: there is none.
+ */
+bool ctf_role_value(const struct field_class *scope, const struct slot *slots, enum ctf_role role,
+		    uint64_t *value, unsigned *bits);
+
+/*
  * TSDL text (already unpacked) to a description whose memory is `arena`'s. `name` is the file's,
  * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`.
  * `strict`: what known tracers are known to write wrong is an error, too.
  */
 bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, struct arena *arena,
 		const struct notices *notices, struct ctf_description *out, struct error *err);
+
+/* Is this (already unpacked) a CTF 2 metadata stream? CTF 2, "Metadata stream". */
+bool ctf2_is_metadata(const char *text, size_t size);
+
+/*
+ * A CTF 2 metadata stream (already unpacked) to a description whose memory is `arena`'s. Errors
+ * name the fragment's number and offset, and the place in its JSON. *head (NULL: not wanted) is the
+ * offset of the first event record class, `size` without any.
+ */
+bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *arena,
+		const struct notices *notices, struct ctf_description *out, size_t *head,
+		struct error *err);
 
 /*
  * The text of a metadata file, which may be plain or packetized in either byte order; allocated in

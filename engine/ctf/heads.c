@@ -2,7 +2,7 @@
  * heads.c - event headers → heads, and the values of events where a batch has room for them
  *
  * The known shapes of event headers have loops of their own, in both byte orders; every other
- * header is decoded through its layout and looked through for `id` and clock values. A head costs
+ * header is decoded through its layout and looked through for ids and clock values. A head costs
  * the header, a table look-up and the skip list of its class, which is one addition for classes of
  * constant size. With values the class's layout runs instead of the skip list; where all of its
  * places are constant, that is one load and one store per field.
@@ -331,13 +331,12 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 	return true;
 }
 
-/* `id` and clock values, wherever they stand in the header, in order; the last id counts. */
+/* Ids and clock values, wherever they stand in the header, in order; the last id counts. */
 static void look_through(const struct decoder *d, const struct field_class *class, uint64_t *id,
 			 uint64_t *clock, bool *has_time)
 {
 	for (uint32_t i = 0; i < class->nmembers; i++) {
-		const struct member *member = &class->members[i];
-		const struct field_class *inner = member->class;
+		const struct field_class *inner = class->members[i].class;
 		if (class->kind == FIELD_VARIANT && i != d->header_slots[class->slot].n)
 			continue;
 		if (inner->kind == FIELD_STRUCT || inner->kind == FIELD_VARIANT) {
@@ -346,11 +345,11 @@ static void look_through(const struct decoder *d, const struct field_class *clas
 		}
 		if (inner->kind != FIELD_INT)
 			continue;
-		uint64_t value = d->header_slots[inner->slot].u;
-		if (!strcmp(member->name, "id"))
-			*id = value;
+		const struct slot *slot = &d->header_slots[inner->slot];
+		if (inner->roles & ROLE_EVENT_ID)
+			*id = slot->u;
 		if (inner->clock >= 0) {
-			*clock = clock_update(*clock, value, inner->bits);
+			*clock = clock_update(*clock, slot->u, integer_bits(inner, slot));
 			*has_time = true;
 		}
 	}

@@ -1,6 +1,8 @@
 libengine_la_SOURCES += %D%/ctf.h %D%/ctf_internal.h %D%/description.h \
 	%D%/decode.c %D%/decode_internal.h %D%/cpus.c %D%/doubled.c %D%/heads.c %D%/lttng_index.c %D%/open.c %D%/packet_head.c %D%/part.c \
-	%D%/quirks.c %D%/reader.c %D%/scan.c %D%/sections.c
+	%D%/quirks.c %D%/reader.c %D%/roles.c %D%/scan.c %D%/sections.c
+libengine_la_SOURCES += %D%/ctf2.h %D%/json_class.c %D%/json_fragments.c %D%/json_item.c \
+	%D%/json_location.c %D%/json_parse.c
 libengine_la_SOURCES += %D%/metadata.c %D%/tsdl.c %D%/tsdl.h %D%/tsdl_attribute.c \
 	%D%/tsdl_block.c %D%/tsdl_build.c %D%/tsdl_check.c %D%/tsdl_lex.c %D%/tsdl_lex.h \
 	%D%/tsdl_names.c %D%/tsdl_names.h %D%/tsdl_parse.c %D%/tsdl_type.c

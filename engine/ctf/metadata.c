@@ -10,7 +10,7 @@
  *     32     1    compression, 0 none
  *     33     1    encryption, 0 none
  *     34     1    scheme of the checksum, 0 none
- *     35     2    version: 1, 8
+ *     35     2    version: 1, 8, or 2, 0; the text decides which language it is
  *     37          text, then padding
  *
  * The text is cut at arbitrary bytes: joined first, parsed then.
@@ -60,8 +60,8 @@ static bool read_header(const struct metadata *m, size_t at, struct packet_heade
 		return refuse(m, at, "its header is cut short");
 	if (magic != MAGIC)
 		return refuse(m, at, "its magic number is wrong");
-	if (major != 1 || minor != 8)
-		return refuse(m, at, "its version is not 1.8");
+	if ((major != 1 || minor != 8) && (major != 2 || minor != 0))
+		return refuse(m, at, "its version is neither 1.8 nor 2.0");
 	if (content > packet || content < HEADER_BYTES * 8 || content % 8 || packet % 8)
 		return refuse(m, at, "its sizes are wrong");
 	if (compression || encryption || scheme)
@@ -126,7 +126,8 @@ bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct 
 		*text = arena_alloc(arena, count + 1);
 		return join_packets(&m, *text, size);
 	}
-	if (count < len || memcmp(bytes, magic_comment, len) != 0)
+	if ((count < len || memcmp(bytes, magic_comment, len) != 0) &&
+	    !ctf2_is_metadata((const char *)bytes, count))
 		notice(notices, NOTICE_WARNING, "%s: does not begin with \"%s1.8\"", name,
 		       magic_comment);
 	*text = count ? arena_strndup(arena, (const char *)bytes, count) : arena_alloc(arena, 1);

@@ -2,7 +2,7 @@
  * open.c - folders → parts, streams and event classes
  *
  * A path is searched as babeltrace2 does: every folder below it that holds a file `metadata` is a
- * trace. Folders with one UUID (chunks of a rotated session) are one trace: the metadata with the
+ * trace. Folders of one group (chunks of a rotated session) are one trace: the metadata with the
  * most streams and events speaks for all, and files of one stream and instance id are one stream.
  */
 #include "engine/base/folder.h"
@@ -19,11 +19,13 @@ enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20 };
 
 struct folder {
 	char *path;
+	uint8_t group[16]; /* folders that have one here are one trace */
+	bool has_group;
 	struct ctf_description description;
 	uint64_t identity[2];
 	struct source_stamp metadata;
 	bool taken; /* its group was opened */
-	size_t next; /* the next folder of the same UUID; NONE: this is the last */
+	size_t next; /* the next folder of the same group; NONE: this is the last */
 };
 
 static const size_t NONE = SIZE_MAX;
@@ -66,10 +68,9 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
  * What stored packet records rest on: the text before the first event class. Tracers append event
  * classes while they run, which changes no record.
  */
-static void identify(const char *text, size_t size, uint64_t identity[2])
+static void identify(const char *text, size_t head, uint64_t identity[2])
 {
-	const char *event = memmem(text, size, "\nevent {", 8);
-	XXH128_hash_t hash = XXH3_128bits(text, event ? (size_t)(event - text) : size);
+	XXH128_hash_t hash = XXH3_128bits(text, head);
 
 	identity[0] = hash.low64;
 	identity[1] = hash.high64;
@@ -98,34 +99,68 @@ static void add_damage(const struct buf *kept, struct error *err)
 			error_while(err, "%s", kept->data + at);
 }
 
+static size_t tsdl_head(const char *text, size_t size)
+{
+	const char *event = memmem(text, size, "\nevent {", 8);
+
+	return event ? (size_t)(event - text) : size;
+}
+
+/*
+ * Traces of one UUID are one. CTF 2: those whose trace classes have one namespace, name and uid;
+ * without name or uid, those of one metadata stream.
+ */
+static void find_group(struct folder *folder)
+{
+	const struct full_name *own = &folder->description.full_name;
+	struct buf text = {0};
+
+	folder->has_group = folder->description.has_uuid;
+	memcpy(folder->group, folder->description.uuid, sizeof folder->group);
+	if (!own->name || !own->uid)
+		return;
+	buf_add_text(&text, own->space ? own->space : "");
+	buf_add(&text, "", 1);
+	buf_add_text(&text, own->name);
+	buf_add(&text, "", 1);
+	buf_add_text(&text, own->uid);
+	XXH128_canonical_t group;
+	XXH128_canonicalFromHash(&group, XXH3_128bits(text.data, text.len));
+	memcpy(folder->group, group.digest, sizeof folder->group);
+	folder->has_group = true;
+	buf_release(&text);
+}
+
 static bool read_metadata(struct trace *trace, struct folder *folder, struct error *err)
 {
 	struct buf kept = {0};
 	const struct notices notices = {keep_notice, &kept};
 	char *path = folder_join(folder->path, "metadata");
+	struct ctf_description *d = &folder->description;
 	struct source *source = NULL;
 	struct block block;
 	char *text;
-	size_t size;
+	size_t size, head = 0;
 	bool ok = source_open(path, SOURCE_READ, &source, err);
 
 	if (ok && source_size(source) > METADATA_MAX)
 		ok = error_set(err, ERR_FORMAT, "%s: over 256 MB of metadata", path);
 	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
 	if (ok) {
-		if (block.size && block.data[0] == 0x1e)
-			ok = error_set(err, ERR_FORMAT,
-				       "%s: CTF 2 metadata, which this version "
-				       "does not read (CTF 1.8 it does)",
-				       path);
-		ok = ok && metadata_text(path, block.data, block.size, trace->arena, &notices,
-					 &text, &size, err);
+		ok = metadata_text(path, block.data, block.size, trace->arena, &notices, &text,
+				   &size, err);
 		source_put(&block);
 	}
-	ok = ok && tsdl_parse(path, text, size, trace->strict, trace->arena, &notices,
-			      &folder->description, err);
+	if (ok && ctf2_is_metadata(text, size))
+		ok = ctf2_parse(path, text, size, trace->arena, &notices, d, &head, err);
+	else if (ok)
+		ok = tsdl_parse(path, text, size, trace->strict, trace->arena, &notices, d, err);
+	if (ok && d->major >= 2)
+		identify(text, head, folder->identity);
+	else if (ok)
+		identify(text, tsdl_head(text, size), folder->identity);
 	if (ok)
-		identify(text, size, folder->identity);
+		find_group(folder);
 	if (ok)
 		source_stamp(source, &folder->metadata);
 	if (ok)
@@ -138,16 +173,12 @@ static bool read_metadata(struct trace *trace, struct folder *folder, struct err
 	return ok;
 }
 
-static bool header_value(const struct ctf_part *part, const struct slot *slots, const char *name,
+static bool header_value(const struct ctf_part *part, const struct slot *slots, enum ctf_role role,
 			 uint64_t *out)
 {
 	const struct field_class *header = part->description.packet_header;
-	const struct member *member = header ? field_member(header, name) : NULL;
 
-	if (!member || member->class->kind != FIELD_INT)
-		return false;
-	*out = slots[member->class->slot].u;
-	return true;
+	return header && ctf_role_value(header, slots, role, out, NULL);
 }
 
 const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, const uint8_t *data,
@@ -163,11 +194,13 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 
 	if (!layout_decode(part->header, &in, slots)) {
 		error_set(err, ERR_FORMAT, "packet header cut short");
-	} else if (header_value(part, slots, "magic", &magic) && magic != 0xc1fc1fc1) {
+	} else if (header_value(part, slots, ROLE_MAGIC, &magic) && magic != CTF_MAGIC) {
 		error_set(err, ERR_FORMAT, "bad packet magic 0x%08llx", (unsigned long long)magic);
 	} else {
-		bool has_id = header_value(part, slots, "stream_id", &id);
-		*has_instance = header_value(part, slots, "stream_instance_id", instance);
+		/* without an id, the only stream of CTF 1.8, and the one with id 0 of CTF 2 */
+		bool has_id = header_value(part, slots, ROLE_STREAM_ID, &id) ||
+			      part->description.major >= 2;
+		*has_instance = header_value(part, slots, ROLE_STREAM_INSTANCE, instance);
 		for (size_t i = 0; i < part->description.nstreams && !found; i++)
 			if (!has_id || part->description.streams[i].id == id)
 				found = &part->classes[i];
@@ -264,7 +297,7 @@ static void describe(struct stream *stream, const struct ctf_stream_class *class
 	stream->id = class->description->id;
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
-	stream->tells_end = class->has_clock && member[MEMBER_END];
+	stream->tells_end = class->has_clock && member[MEMBER_END] && !class->context_varies;
 	stream->lost_kind = member[MEMBER_DISCARDED] ? LOST_AT_END : LOST_NONE;
 	if (member[MEMBER_DISCARDED])
 		stream->lost_bits = (uint8_t)member[MEMBER_DISCARDED]->bits;
@@ -374,7 +407,7 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 		       doubled == 1 ? "it is" : "they are");
 }
 
-/* Folder `first` and those behind it that have its UUID; `speaker` is one of them. */
+/* Folder `first` and those behind it that are of its group; `speaker` is one of them. */
 static bool open_group(struct trace *trace, struct folders *folders, size_t first, size_t speaker,
 		       const char *root, enum source_mode mode, struct error *err)
 {
@@ -421,7 +454,7 @@ static size_t richness(const struct ctf_description *d)
 	return sum;
 }
 
-/* The folder, not yet taken, with the richest metadata among those of the first one's UUID. */
+/* The folder, not yet taken, with the richest metadata among those of the first one's group. */
 static size_t choose_speaker(const struct folders *folders, size_t first)
 {
 	size_t best = first;
@@ -433,10 +466,10 @@ static size_t choose_speaker(const struct folders *folders, size_t first)
 	return best;
 }
 
-static int by_uuid(const void *a, const void *b)
+static int by_group(const void *a, const void *b)
 {
 	const struct folder *x = *(struct folder *const *)a, *y = *(struct folder *const *)b;
-	int order = memcmp(x->description.uuid, y->description.uuid, sizeof x->description.uuid);
+	int order = memcmp(x->group, y->group, sizeof x->group);
 
 	return order ? order : x < y ? -1 : x > y;
 }
@@ -448,13 +481,12 @@ static void chain_folders(struct folders *folders)
 
 	for (size_t i = 0; i < folders->count; i++) {
 		folders->items[i].next = NONE;
-		if (!folders->items[i].taken && folders->items[i].description.has_uuid)
+		if (!folders->items[i].taken && folders->items[i].has_group)
 			sorted[n++] = &folders->items[i];
 	}
-	qsort(sorted, n, sizeof *sorted, by_uuid);
+	qsort(sorted, n, sizeof *sorted, by_group);
 	for (size_t i = 1; i < n; i++)
-		if (!memcmp(sorted[i]->description.uuid, sorted[i - 1]->description.uuid,
-			    sizeof sorted[i]->description.uuid))
+		if (!memcmp(sorted[i]->group, sorted[i - 1]->group, sizeof sorted[i]->group))
 			sorted[i - 1]->next = (size_t)(sorted[i] - folders->items);
 	mem_free(sorted);
 }

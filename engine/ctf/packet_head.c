@@ -14,25 +14,47 @@
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
 
-/* A UUID other than the trace's is no damage: files that were cut together have one. */
-static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
-			 struct error *err)
+/*
+ * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 another one is no damage: files
+ * that were cut together have one.
+ */
+static bool check_uuid(const struct ctf_description *d, const struct slot *slots,
+		       const uint8_t *data, struct error *err)
 {
-	const struct field_class *header = stream->part->description.packet_header;
+	const struct field_class *header = d->packet_header;
 
-	for (uint32_t i = 0; header && i < header->nmembers; i++) {
+	for (uint32_t i = 0; d->major >= 2 && header && i < header->nmembers; i++) {
+		const struct field_class *class = header->members[i].class;
+		if (class->kind == FIELD_ARRAY && class->roles & ROLE_UUID &&
+		    memcmp(data + slots[class->slot].at / 8, d->uuid, sizeof d->uuid) != 0)
+			return error_set(err, ERR_FORMAT,
+					 "the packet has the UUID of another metadata stream");
+	}
+	return true;
+}
+
+static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
+			 const uint8_t *data, struct error *err)
+{
+	const struct ctf_description *d = &stream->part->description;
+	const struct field_class *header = d->packet_header;
+	uint64_t value;
+
+	if (!header)
+		return true;
+	if (ctf_role_value(header, slots, ROLE_MAGIC, &value, NULL) && value != CTF_MAGIC)
+		return error_set(err, ERR_FORMAT, "bad packet magic 0x%08" PRIx64, value);
+	if (ctf_role_value(header, slots, ROLE_STREAM_ID, &value, NULL) &&
+	    value != stream->description->id)
+		return error_set(err, ERR_FORMAT,
+				 "the packet has stream id %" PRIu64
+				 ", the file's first one %" PRIu64,
+				 value, stream->description->id);
+	if (!check_uuid(d, slots, data, err))
+		return false;
+	for (uint32_t i = 0; d->major < 2 && i < header->nmembers; i++) {
 		const struct member *member = &header->members[i];
 		const struct field_class *class = member->class;
-		if (class->kind == FIELD_INT && !strcmp(member->name, "magic") &&
-		    slots[class->slot].u != CTF_MAGIC)
-			return error_set(err, ERR_FORMAT, "bad packet magic 0x%08" PRIx64,
-					 slots[class->slot].u);
-		if (class->kind == FIELD_INT && !strcmp(member->name, "stream_id") &&
-		    slots[class->slot].u != stream->description->id)
-			return error_set(err, ERR_FORMAT,
-					 "the packet has stream id %" PRIu64
-					 ", the file's first one %" PRIu64,
-					 slots[class->slot].u, stream->description->id);
 		static const char *const schemes[] = {"compression_scheme", "encryption_scheme",
 						      "checksum_scheme"};
 		for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
@@ -47,11 +69,18 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 }
 
 static bool member_value(const struct ctf_stream_class *class, const struct slot *slots,
-			 enum packet_member member, uint64_t *out)
+			 enum packet_member member, uint64_t *out, unsigned *bits)
 {
-	if (!class->member[member])
+	const struct field_class *node = class->member[member];
+
+	if (!node)
 		return false;
-	*out = slots[class->context_base + class->member[member]->slot].u;
+	if (class->context_varies)
+		return ctf_role_value(class->description->packet_context,
+				      slots + class->context_base,
+				      (enum ctf_role)ctf_member_roles[member], out, bits);
+	*out = slots[class->context_base + node->slot].u;
+	*bits = node->bits;
 	return true;
 }
 
@@ -82,15 +111,16 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 {
 	struct layout_input in = {.data = data, .bits = (uint64_t)size * 8, .registers = registers};
 	uint64_t cpu;
+	unsigned bits;
 
 	*out = (struct packet_head){.discarded = PACKET_NONE, .seq = PACKET_NONE, .cpu = -1};
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
-	if (!check_header(class, slots, err))
+	if (!check_header(class, slots, data, err))
 		return false;
-	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits);
-	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits);
+	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits, &bits);
+	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits, &bits);
 	if (!out->has_size)
 		out->packet_bits = content ? out->content_bits : whole * 8;
 	if (!content)
@@ -98,13 +128,15 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	out->events_at = in.at;
 	if (!check_sizes(out, in.at, whole, err))
 		return false;
-	out->has_begin = class->has_clock && member_value(class, slots, MEMBER_BEGIN, &out->begin);
-	out->has_end = class->has_clock && member_value(class, slots, MEMBER_END, &out->end);
+	out->has_begin = class->has_clock && member_value(class, slots, MEMBER_BEGIN, &out->begin,
+							  &out->begin_bits);
+	out->has_end =
+		class->has_clock && member_value(class, slots, MEMBER_END, &out->end, &bits);
 	if (out->has_begin && out->has_end)
-		out->end = clock_update(out->begin, out->end, class->member[MEMBER_END]->bits);
-	member_value(class, slots, MEMBER_DISCARDED, &out->discarded);
-	member_value(class, slots, MEMBER_SEQUENCE, &out->seq);
-	if (member_value(class, slots, MEMBER_CPU, &cpu) && cpu <= INT32_MAX)
+		out->end = clock_update(out->begin, out->end, bits);
+	member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);
+	member_value(class, slots, MEMBER_SEQUENCE, &out->seq, &bits);
+	if (member_value(class, slots, MEMBER_CPU, &cpu, &bits) && cpu <= INT32_MAX)
 		out->cpu = (int32_t)cpu;
 	return true;
 }

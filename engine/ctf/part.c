@@ -22,24 +22,27 @@ static void shift_clocks(struct field_class *class, int32_t first)
 	shift_clocks(class->element, first);
 }
 
-static void find_members(struct ctf_stream_class *class)
+/* `sure`: every packet has this part of its context. */
+static void find_members(struct ctf_stream_class *class, const struct field_class *tree, bool sure)
 {
-	static const struct {
-		const char *name;
-		enum packet_member member;
-	} names[] = {
-		{"packet_size", MEMBER_PACKET_SIZE},    {"content_size", MEMBER_CONTENT_SIZE},
-		{"timestamp_begin", MEMBER_BEGIN},      {"timestamp_end", MEMBER_END},
-		{"events_discarded", MEMBER_DISCARDED}, {"stream_packet_count", MEMBER_SEQUENCE},
-		{"packet_seq_num", MEMBER_SEQUENCE},    {"cpu_id", MEMBER_CPU},
-	};
-	const struct field_class *context = class->description->packet_context;
-
-	for (size_t i = 0; context && i < sizeof names / sizeof *names; i++) {
-		const struct member *member = field_member(context, names[i].name);
-		if (member && member->class->kind == FIELD_INT)
-			class->member[names[i].member] = member->class;
+	for (uint32_t i = 0; tree && i < tree->nmembers; i++) {
+		const struct field_class *member = tree->members[i].class;
+		find_members(class, member, sure && tree->kind == FIELD_STRUCT);
+		for (unsigned k = 0; member->roles && k < MEMBER_COUNT; k++) {
+			if (!(member->roles & ctf_member_roles[k]))
+				continue;
+			class->context_varies |= tree->kind != FIELD_STRUCT || !sure ||
+						 class->member[k] || member->is_variable;
+			class->member[k] = member;
+		}
 	}
+}
+
+/* Read by a load, a shift and a mask. */
+static bool is_unsigned(const struct field_class *class)
+{
+	return class->kind == FIELD_INT && !class->is_signed && !class->is_variable &&
+	       !class->is_reversed && class->form != FORM_BOOL;
 }
 
 /* The option of a header's variant, as a struct of two integers of these sizes, close-packed. */
@@ -52,11 +55,10 @@ static bool is_option(const struct member *option, uint32_t bits0, uint32_t bits
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct field_class *inner = class->members[i].class;
-		if (inner->kind != FIELD_INT || inner->bits != (i ? bits1 : bits0) ||
-		    inner->is_signed || inner->align > 8)
+		if (!is_unsigned(inner) || inner->bits != (i ? bits1 : bits0) || inner->align > 8)
 			return false;
 	}
-	if (bits1 && strcmp(class->members[0].name, "id"))
+	if (bits1 && !(class->members[0].class->roles & ROLE_EVENT_ID))
 		return false;
 	return class->members[n - 1].class->clock >= 0;
 }
@@ -64,11 +66,11 @@ static bool is_option(const struct member *option, uint32_t bits0, uint32_t bits
 /* LTTng's two headers (lttng-tools, ust-metadata.c): see enum head_shape. */
 static enum head_shape lttng_shape(const struct field_class *header)
 {
-	if (header->nmembers != 2 || strcmp(header->members[0].name, "id"))
+	if (header->nmembers != 2 || !(header->members[0].class->roles & ROLE_EVENT_ID))
 		return HEAD_GENERAL;
 	const struct field_class *id = header->members[0].class;
 	const struct field_class *v = header->members[1].class;
-	if (id->kind != FIELD_INT || id->is_signed || v->kind != FIELD_VARIANT || v->ref != id ||
+	if (!is_unsigned(id) || id->clock >= 0 || v->kind != FIELD_VARIANT || v->ref != id ||
 	    v->nmembers != 2 || v->members[0].nranges != 1 || v->members[1].nranges != 1)
 		return HEAD_GENERAL;
 	bool compact = id->bits == 5;
@@ -93,13 +95,17 @@ static enum head_shape flat_shape(const struct field_class *header, struct head_
 
 	for (uint32_t i = 0; i < header->nmembers; i++) {
 		const struct field_class *class = header->members[i].class;
-		bool plain = class->kind == FIELD_INT && (class->bits == 8 || class->bits == 16 ||
-							  class->bits == 32 || class->bits == 64);
+		bool plain = class->kind == FIELD_INT && !class->is_variable && !class->is_reversed &&
+			     class->form != FORM_BOOL &&
+			     (class->bits == 8 || class->bits == 16 || class->bits == 32 ||
+			      class->bits == 64);
 		if (!plain || at + 16 > UINT8_MAX)
 			return HEAD_GENERAL;
 		uint32_t unit = class->align > 8 ? class->align / 8 : 1;
 		at = (at + unit - 1) / unit * unit;
-		if (!strcmp(header->members[i].name, "id")) {
+		if (class->roles & ROLE_EVENT_ID) {
+			if (flat.id_bytes)
+				return HEAD_GENERAL;
 			flat.id_at = (uint8_t)at;
 			flat.id_bytes = (uint8_t)(class->bits / 8);
 		}
@@ -114,6 +120,16 @@ static enum head_shape flat_shape(const struct field_class *header, struct head_
 	flat.bytes = (uint8_t)at;
 	*out = flat;
 	return at ? HEAD_FLAT : HEAD_GENERAL;
+}
+
+/* Of the first integer. */
+static const struct field_class *first_integer(const struct field_class *class)
+{
+	const struct field_class *found = class->kind == FIELD_INT ? class : NULL;
+
+	for (uint32_t i = 0; i < class->nmembers && !found; i++)
+		found = first_integer(class->members[i].class);
+	return found;
 }
 
 static bool one_byte_order(const struct field_class *class, bool big_endian)
@@ -171,7 +187,8 @@ static void choose_shape(struct ctf_stream_class *class)
 	for (size_t i = 0; i < stream->nevents && !class->header_needed; i++)
 		class->header_needed = referred_from(stream->events[i].context, header) ||
 				       referred_from(stream->events[i].payload, header);
-	class->big_endian = class->part->description.big_endian;
+	const struct field_class *first = first_integer(header);
+	class->big_endian = first && first->big_endian;
 	if (header->align < 8 || class->header_needed || !one_byte_order(header, class->big_endian))
 		return;
 	class->shape = lttng_shape(header);
@@ -194,10 +211,11 @@ static bool compile_packet(struct ctf_part *part, struct ctf_stream_class *class
 	/* the grid began at the packet's start: constant sizes include the padding inside */
 	if (layout_constant_bits(class->packet, &bits))
 		class->head_bytes = (bits + 7) / 8;
-	find_members(class);
+	find_members(class, class->description->packet_context, true);
 	const struct field_class *header = part->description.packet_header;
-	if (header && header->nmembers && header->members[0].class->kind == FIELD_INT &&
-	    header->members[0].class->bits == 32 && !strcmp(header->members[0].name, "magic"))
+	if (header && header->nmembers && is_unsigned(header->members[0].class) &&
+	    header->members[0].class->bits == 32 &&
+	    header->members[0].class->roles & ROLE_MAGIC)
 		class->magic = header->members[0].class;
 	return true;
 }
@@ -301,8 +319,9 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 		class->clock = first_clock + stream->clock;
 		class->has_clock = true;
 		class->base = trace->clocks[class->clock].base;
-		class->short_begin =
-			class->member[MEMBER_BEGIN] && class->member[MEMBER_BEGIN]->bits < 64;
+		class->short_begin = class->member[MEMBER_BEGIN] &&
+				     (class->member[MEMBER_BEGIN]->bits < 64 ||
+				      class->member[MEMBER_BEGIN]->is_variable);
 	}
 	class->uncut = greatest_align(stream->event_header) > PIECE_ALIGN_MAX ||
 		       greatest_align(stream->event_context) > PIECE_ALIGN_MAX;
@@ -326,11 +345,12 @@ static void allot_registers(struct ctf_part *part)
 	const struct ctf_description *d = &part->description;
 	struct layout_registers regs = {0};
 
+	layout_allot(&d->packet_header, 1, &regs);
 	for (size_t i = 0; i < d->nstreams; i++) {
 		const struct ctf_stream *s = &d->streams[i];
-		struct field_class *const roots[] = {d->packet_header, s->packet_context,
-						     s->event_header, s->event_context};
-		layout_allot(roots, 4, &regs);
+		struct field_class *const roots[] = {s->packet_context, s->event_header,
+						     s->event_context};
+		layout_allot(roots, 3, &regs);
 		for (size_t k = 0; k < s->nevents; k++) {
 			struct field_class *const own[] = {s->events[k].context,
 							   s->events[k].payload};
@@ -392,9 +412,12 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->part->priv = part;
 	part->first_stream = part->end_stream = trace->nstreams;
 	*d = *description;
+	if (d->major < 2)
+		ctf_name_roles(d);
 	part->part->version = arena_printf(trace->arena, "%u.%u", d->major, d->minor);
 	memcpy(part->part->uuid, d->uuid, sizeof d->uuid);
 	part->part->has_uuid = d->has_uuid;
+	part->part->full_name = d->full_name;
 	part->part->env = d->env;
 	part->part->nenv = d->nenv;
 	memcpy(part->part->identity, identity, sizeof part->part->identity);

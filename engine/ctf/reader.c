@@ -43,6 +43,9 @@ static int probe(const struct probe *probe)
 	if (probe->nhead >= 4 &&
 	    (!memcmp(probe->head, magic_le, 4) || !memcmp(probe->head, magic_be, 4)))
 		return 90;
+	if (probe->nhead >= 2 && probe->head[0] == 0x1e &&
+	    memchr("{ \t\r\n\x1e", probe->head[1], 6))
+		return 80;
 	return probe->nhead >= 6 && !memcmp(probe->head, "/* CTF", 6) ? 80 : 0;
 }
 

@@ -292,6 +292,7 @@ static void head_from_entry(const struct stream *stream, const struct ctf_index_
 		.content_bits = entry->content_bits,
 		.events_at = class->head_bytes * 8,
 		.begin = entry->begin,
+		.begin_bits = 64,
 		.end = entry->end,
 		.discarded = class->member[MEMBER_DISCARDED] ? entry->discarded : PACKET_NONE,
 		.seq = entry->seq,
@@ -413,9 +414,8 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 
 	if (!find_head(stream, scan, state, &head, err))
 		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
-	if (class->short_begin) {
-		uint64_t begin =
-			clock_update(state->clock, head.begin, class->member[MEMBER_BEGIN]->bits);
+	if (class->short_begin && head.has_begin) {
+		uint64_t begin = clock_update(state->clock, head.begin, head.begin_bits);
 		head.end += begin - head.begin;
 		head.begin = begin;
 	}
@@ -484,6 +484,7 @@ uint64_t ctf_equal_size(const struct stream *stream)
 
 	if (stream->nsources != 1 || !stream->has_time ||
 	    stream_state(stream)->class->short_begin ||
+	    stream_state(stream)->class->context_varies ||
 	    stream_state(stream)->class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
 		return 0;
 	uint64_t size = source_size(stream->sources[0]);

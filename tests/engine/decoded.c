@@ -285,7 +285,7 @@ static void visit_manifest(const char *corpus)
 		char *next = line, *column[5];
 		for (size_t i = 0; i < COUNT(column); i++)
 			column[i] = strsep(&next, "\t");
-		if (!next || strcmp(column[1], "1.8") != 0)
+		if (!next || (strcmp(column[1], "1.8") != 0 && strncmp(column[1], "2 ", 2) != 0))
 			continue;
 		char *folder = path_join(corpus, "ctf/real"), *path = path_join(folder, column[0]);
 		bool good = !strcmp(column[2], "pass");

@@ -53,7 +53,7 @@ bool decoded_same(const struct decoded_event *a, const struct decoded_event *b, 
 /* Numbers that are the same on every run. */
 uint64_t next_random(uint64_t *state);
 
-/* Calls `each` for every trace of the corpus that is CTF 1.8; false when there is no corpus. */
+/* Calls `each` for every trace of the corpus that is CTF 1.8 or 2; false when there is no corpus. */
 bool corpus_each(void (*each)(const char *path, const char *name, long events, bool good));
 
 /* A case of the corpus' perf-data or trace-dat; all paths are borrowed for the call. */

@@ -76,3 +76,7 @@ check_PROGRAMS += %D%/test_ftrace %D%/test_ftrace_options
 	%D%/opened_ftrace.h %D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
 %C%_test_ftrace_options_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
 %C%_test_ftrace_options_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS)
+check_PROGRAMS += %D%/test_ctf2
+%C%_test_ctf2_SOURCES = %D%/test_ctf2.c
+%C%_test_ctf2_LDADD = $(TEST_LDADD)
+dist_check_SCRIPTS += %D%/ctf2_classes.py %D%/ctf2_scene.sh

@@ -2,14 +2,17 @@
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
 #     make tests/fuzz/replay_packet tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_store
-EXTRA_DIST += %D%/run.sh
-fuzz_all = %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
+EXTRA_DIST += %D%/run.sh %D%/ctf2.dict
+fuzz_all = %D%/fuzz_ctf2 %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
 	%D%/fuzz_ftrace %D%/fuzz_formats %D%/fuzz_slices %D%/fuzz_store
 replay_all = %D%/replay_packet %D%/replay_perf %D%/replay_ftrace %D%/replay_store
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 
+%C%_fuzz_ctf2_SOURCES = %D%/fuzz_ctf2.c
+%C%_fuzz_ctf2_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_ctf2_LDADD = libengine.la
 %C%_fuzz_packet_SOURCES = %D%/fuzz_packet.c
 %C%_fuzz_packet_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_packet_LDADD = libengine.la

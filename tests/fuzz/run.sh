@@ -11,7 +11,7 @@ case $# in
 esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
-mkdir -p "$work/tsdl" "$work/packet" "$work/rules" "$work/made" \
+mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats" "$work/slices" \
 	"$work/store"
 
@@ -25,14 +25,27 @@ traces() {
 
 gen=$build/fixtures/yore-gen
 if [ -x "$gen" ]; then
-	for more in "" --big-endian --large-headers --text-metadata; do
-		"$gen" --out "$work/made/t$more" --size 12K --packet-size 4096 --cpus 1 --no-truth $more
+	for more in "" --big-endian --large-headers --text-metadata "--ctf2 --text-metadata"; do
+		# shellcheck disable=SC2086
+		"$gen" --out "$work/made/t$(echo "$more" | tr -d " ")" --size 12K --packet-size 4096 --cpus 1 --no-truth $more
 	done
 fi
 traces | while read -r file; do
 	name=$(printf %s "$file" | cksum | tr ' ' -)
 	case $file in
-	*/metadata) cp "$file" "$work/tsdl/$name" ;;
+	*/metadata)
+		case $(head -c 1 "$file" | od -An -tx1) in
+		*1e) # and a packet behind it
+			{
+				cat "$file"
+				printf '\377'
+				find "$(dirname "$file")" -maxdepth 1 -type f ! -name metadata -exec \
+					head -c 4096 {} +
+			} >"$work/ctf2/$name"
+			;;
+		*) cp "$file" "$work/tsdl/$name" ;;
+		esac
+		;;
 	*.idx | *.txt | *.gz | *.tsv | *.md) ;;
 	*)
 		# the first byte says which description: LTTng's, big-endian, without times, any
@@ -100,15 +113,17 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl intel_pt perf ftrace formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace formats slices store}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in
 	perf | ftrace) most=131072 ;;
 	*) most=65536 ;;
 	esac
+	dictionary=$source/tests/fuzz/$kind.dict
+	[ -f "$dictionary" ] && set -- "-dict=$dictionary" || set --
 	echo "fuzz_$kind: $seconds s"
-	if ! "$program" -max_total_time="$seconds" -max_len=$most -timeout=10 -rss_limit_mb=2048 \
+	if ! "$program" "$@" -max_total_time="$seconds" -max_len=$most -timeout=10 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$work/$kind-" "$work/$kind" \
 		> "$work/$kind.log" 2>&1; then
 		tail -n 40 "$work/$kind.log" >&2

@@ -1,0 +1,217 @@
+/*
+ * fuzz_ctf2.c - any bytes as CTF 2 metadata, and those behind a byte 0xFF as a packet of it
+ *
+ * Promises: a description's nodes are all there, alignments are powers of two, lengths and
+ * selectors are integers that have registers; layouts are made of it, and decoding ends, whatever
+ * the data.
+ */
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SEPARATOR = 0xff, MOST_WALKED = 4096 };
+static uint64_t sum; /* of all values: so that reading them is not left out */
+
+static void require(bool promise)
+{
+	if (!promise)
+		abort();
+}
+
+static void check(const struct field_class *node)
+{
+	require(node && node->align && !(node->align & (node->align - 1)));
+	switch (node->kind) {
+	case FIELD_INT:
+		require(node->bits >= 1 && node->bits <= 64);
+		require(!node->is_variable || node->align == 8);
+		break;
+	case FIELD_FLOAT:
+		require(node->bits == 16 || node->bits == 32 || node->bits == 64);
+		break;
+	case FIELD_SEQUENCE:
+		require(node->ref && node->ref->kind == FIELD_INT && !node->ref->is_signed &&
+			node->ref->form == FORM_NUMBER);
+		break;
+	case FIELD_VARIANT:
+		require(node->nmembers && node->ref && node->ref->kind == FIELD_INT);
+		require(!node->is_optional || node->nmembers == 1);
+		break;
+	case FIELD_STRING:
+	case FIELD_STRUCT:
+	case FIELD_ARRAY:
+		require(!node->ref);
+		break;
+	}
+	for (uint32_t i = 0; i < node->nmembers; i++) {
+		require(node->members[i].name && node->members[i].written);
+		check(node->members[i].class);
+	}
+	if (node->kind == FIELD_ARRAY || node->kind == FIELD_SEQUENCE)
+		check(node->element);
+}
+
+static void check_scope(const struct field_class *scope)
+{
+	if (!scope)
+		return;
+	require(scope->kind == FIELD_STRUCT);
+	check(scope);
+}
+
+static void check_description(const struct ctf_description *d)
+{
+	check_scope(d->packet_header);
+	for (size_t i = 0; i < d->nstreams; i++) {
+		const struct ctf_stream *stream = &d->streams[i];
+		require(stream->clock < (int32_t)d->nclocks);
+		check_scope(stream->packet_context);
+		check_scope(stream->event_header);
+		check_scope(stream->event_context);
+		for (size_t k = 0; k < stream->nevents; k++) {
+			check_scope(stream->events[k].context);
+			check_scope(stream->events[k].payload);
+		}
+	}
+}
+
+static void walk(const struct field *field, unsigned *left)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	size_t len;
+
+	if (!*left)
+		return;
+	--*left;
+	if (field_is_text(field) || field->class->is_blob) {
+		const uint8_t *bytes = field_bytes(field, &scratch, &len);
+		for (size_t i = 0; i < len; i++)
+			sum += bytes[i];
+		buf_release(&scratch);
+		return;
+	}
+	if (field->class->kind == FIELD_INT || field->class->kind == FIELD_FLOAT)
+		sum += field->slot.u;
+	field_iter_begin(&iter, field);
+	while (*left && field_iter_next(&iter))
+		walk(&iter.item, left);
+	field_iter_end(&iter);
+}
+
+static void walk_events(struct decoder *decoder, struct batch *batch)
+{
+	unsigned left = MOST_WALKED;
+	struct error err = {0};
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct fields fields;
+		struct field scope;
+		require(ctf_decoder_fields(decoder, batch, i, &fields, &err));
+		for (int s = 0; s < SCOPE_COUNT; s++)
+			if (fields_scope(&fields, (enum scope)s, &scope))
+				walk(&scope, &left);
+	}
+}
+
+static void decode(struct stream *stream)
+{
+	struct decoder *decoder = ctf_decoder_new(stream);
+	struct batch *batch = batch_new(BATCH_MAX, 200, NULL);
+	struct packet_info info;
+	struct scan scan = {0};
+	struct error err = {0};
+	enum step step;
+
+	batch->capacity = BATCH_MIN;
+	while ((step = ctf_scan(stream, &scan, &info, &err)) == STEP_ITEM) {
+		require(info.rec.off + packet_bytes(&info) <= source_size(stream->sources[0]));
+		if (!ctf_decoder_open(decoder, &info, &err))
+			continue;
+		while ((step = ctf_decoder_next(decoder, batch, &err)) == STEP_ITEM)
+			walk_events(decoder, batch);
+		require(step == STEP_END || err.text[0]);
+		ctf_decoder_leave(decoder);
+	}
+	require(step == STEP_END || err.text[0]);
+	batch_free(batch);
+	ctf_decoder_free(decoder);
+}
+
+static void decode_stream(struct trace *trace, struct ctf_part *part, const uint8_t *data,
+			  size_t size)
+{
+	struct stream *stream = trace_add_stream(trace, trace->parts[0], "stream");
+	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
+	struct error err = {0};
+
+	state->sources = arena_array(trace->arena, 1, sizeof *state->sources);
+	stream->priv = state;
+	stream->sources = arena_array(trace->arena, 1, sizeof(struct source *));
+	stream->nsources = 1;
+	state->class =
+		ctf_stream_class_of(part, data, size, &state->instance, &state->has_instance, &err);
+	if (!state->class) {
+		require(err.text[0]);
+		return;
+	}
+	stream->clock = state->class->clock;
+	stream->has_time = state->class->has_clock;
+	stream->sources[0] = source_over("fuzz", data, size);
+	state->equal_size = ctf_equal_size(stream);
+	decode(stream);
+	source_close(stream->sources[0]);
+}
+
+static void try_part(const struct ctf_description *description, const uint8_t *data, size_t size)
+{
+	struct trace *trace = mem_new(sizeof *trace);
+	const uint64_t identity[2] = {0};
+	struct error err = {0};
+
+	trace->arena = arena_new();
+	trace->path = "";
+	struct ctf_part *part = ctf_part_add(trace, "", description, identity, &err);
+	require(part || err.text[0]);
+	if (part && size)
+		decode_stream(trace, part, data, size);
+	arena_free(trace->arena);
+	mem_free(trace->parts);
+	mem_free(trace->clocks);
+	mem_free(trace->streams);
+	mem_free(trace->classes);
+	mem_free(trace->sources);
+	mem_free(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *packet = size ? memchr(data, SEPARATOR, size) : NULL;
+	size_t metadata = packet ? (size_t)(packet - data) : size;
+	struct arena *arena = arena_new();
+	struct notices notices = {0};
+	struct ctf_description description;
+	struct error err = {0};
+	size_t head;
+
+	char *text = mem_new(metadata + 1); /* a byte too many is found */
+	memcpy(text, data, metadata);
+	if (ctf2_is_metadata(text, metadata)) {
+		bool done = ctf2_parse("metadata", text, metadata, arena, &notices, &description,
+				       &head, &err);
+		require(done || err.text[0]);
+		require(!done || head <= metadata);
+		if (done) {
+			check_description(&description);
+			try_part(&description, packet ? packet + 1 : NULL,
+				 packet ? size - metadata - 1 : 0);
+		}
+	}
+	mem_free(text);
+	arena_free(arena);
+	return 0;
+}

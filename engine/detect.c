@@ -2,6 +2,7 @@
 #include "engine/base/buf.h"
 #include "engine/ctf/ctf.h"
 #include "engine/ftrace/ftrace.h"
+#include "engine/ovni/ovni.h"
 #include "engine/perf/perf.h"
 #include "engine/reader.h"
 
@@ -18,6 +19,7 @@ static const struct reader *readers[READERS_MAX] = {
 	&ctf_reader,
 	&perf_reader,
 	&ftrace_reader,
+	&ovni_reader,
 };
 
 void reader_register(const struct reader *reader)
@@ -40,6 +42,13 @@ const struct reader *reader_named(const char *format)
 		if (!strcmp(readers[i]->format, format))
 			return readers[i];
 	return NULL;
+}
+
+void reader_names(struct buf *out, const char *last)
+{
+	for (size_t i = 0; reader_at(i); i++)
+		buf_printf(out, "%s%s", !i ? "" : reader_at(i + 1) ? ", " : last,
+			   reader_at(i)->format);
 }
 
 static void say_unknown(const struct probe *probe, struct error *err)

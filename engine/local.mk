@@ -20,6 +20,7 @@ include %D%/ctf/local.mk
 include %D%/kernel/local.mk
 include %D%/perf/local.mk
 include %D%/ftrace/local.mk
+include %D%/ovni/local.mk
 # symbols: which function is at an address
 libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_cfi.c \
 	%D%/symbols_elf.c %D%/symbols_inline.c %D%/symbols_internal.h %D%/symbols_kernel.c \

@@ -214,6 +214,8 @@ struct reader {
 const struct reader *reader_detect(const char *path, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */
 const struct reader *reader_at(size_t i);              /* all there are; NULL behind the last */
+/* Adds the names of all formats: "ctf, perf or ftrace" where `last` is " or ". */
+void reader_names(struct buf *out, const char *last);
 /* For tests: puts one more reader before the built-in ones. Not for use while traces are open. */
 void reader_register(const struct reader *reader);
 

@@ -67,8 +67,9 @@ struct stream *trace_add_stream(struct trace *trace, const struct part *part, co
 	stream->index = (uint32_t)trace->nstreams;
 	stream->part = part->index;
 	stream->name = arena_strdup(trace->arena, name);
-	stream->section = "";
+	stream->section = stream->loom = "";
 	stream->cpu = stream->clock = -1;
+	stream->tid = stream->pid = stream->rank = stream->app = -1;
 	trace->streams = room_for_one(trace->streams, trace->nstreams, sizeof(struct stream *));
 	trace->streams[trace->nstreams++] = stream;
 	return stream;
@@ -199,10 +200,9 @@ static void no_format(const char *format, struct error *err)
 	struct buf names = {0};
 
 	nearest_begin(&nearest, format);
-	for (size_t i = 0; (reader = reader_at(i)); i++) {
+	for (size_t i = 0; (reader = reader_at(i)); i++)
 		nearest_offer(&nearest, reader->format);
-		buf_printf(&names, "%s%s", i ? ", " : "", reader->format);
-	}
+	reader_names(&names, ", ");
 	error_set(err, ERR_QUERY, "no format is named \"%s\": %sthere are %s", format,
 		  nearest_hint(&nearest, hint, sizeof hint), buf_text(&names));
 	buf_release(&names);

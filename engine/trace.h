@@ -94,6 +94,9 @@ struct stream {
 	const char *section; /* name of the stream class or channel; "" none */
 	int32_t cpu;	     /* -1: unknown, or its packets say */
 	int32_t clock;	     /* into trace->clocks, -1 none */
+	int64_t tid, pid;    /* of the thread and process that all its events are of, -1 unknown */
+	int64_t rank, app;   /* of that process, -1 none */
+	const char *loom;    /* "" none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
 	bool tells_end;	     /* packets say until when they cover what happened, events or not */
 	bool shared;	     /* events of other streams lie between its own */

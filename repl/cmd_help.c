@@ -1,4 +1,6 @@
 /* cmd_help.c - help, made of the tables of commands and options */
+#include "engine/base/buf.h"
+#include "engine/reader.h"
 #include "repl/cmds.h"
 
 #include <string.h>
@@ -18,6 +20,22 @@ static void put_line(struct sink *sink, const char *left, const char *right, siz
 	sink_char(sink, '\n');
 }
 
+/* FORMATS in an option's help stands for the names of all formats that are read. */
+static void put_help(struct sink *sink, const char *left, const char *help)
+{
+	const char *mark = strstr(help, "FORMATS");
+	struct buf text = {0};
+
+	if (mark) {
+		buf_add(&text, help, (size_t)(mark - help));
+		reader_names(&text, " or ");
+		help = mark + strlen("FORMATS");
+	}
+	buf_add_text(&text, help);
+	put_line(sink, left, buf_text(&text), NAME_WIDTH);
+	buf_release(&text);
+}
+
 static void put_options(struct sink *sink, unsigned groups)
 {
 	const struct option_info *info;
@@ -33,7 +51,7 @@ static void put_options(struct sink *sink, unsigned groups)
 			sink_text(&left, info->value);
 		}
 		sink_char(&left, 0);
-		put_line(sink, left.data, info->help, NAME_WIDTH);
+		put_help(sink, left.data, info->help);
 		sink_release(&left);
 	}
 }

@@ -86,7 +86,7 @@ static const struct option table[] = {
 	{{"--utc", NULL, "times of day are UTC, not local", OPT_FORMAT}, TAKE_FLAG, AT(utc)},
 	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(with)},
 	{{"--offset", "TRACE=+-TIME", "shift a trace's times (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(offsets)},
-	{{"--input", "FORMAT[,key=value...]", "read it as ctf, perf or ftrace; what content cannot say", OPT_TRACE}, TAKE_TEXT, AT(input)},
+	{{"--input", "FORMAT[,key=value...]", "read it as FORMATS; what content cannot say", OPT_TRACE}, TAKE_TEXT, AT(input)},
 	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
 	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
 	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},

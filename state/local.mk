@@ -17,11 +17,17 @@ libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 rulesdir = $(pkgdatadir)/rules
 dist_rules_DATA = %D%/rules/linux.rules
 nodist_libstate_la_SOURCES = %D%/rules_builtin.c
-EXTRA_DIST += %D%/embed.awk
-CLEANFILES += %D%/rules_builtin.c
-%D%/rules_builtin.c: $(dist_rules_DATA) %D%/embed.awk
+# its subsystems are in the tables that its reader is made of
+nodist_rules_DATA = %D%/rules/ovni.rules
+EXTRA_DIST += %D%/embed.awk %D%/rules/ovni.rules.in
+CLEANFILES += %D%/rules_builtin.c %D%/rules/ovni.rules
+%D%/rules/ovni.rules: %D%/rules/ovni.rules.in $(ovni_models) engine/ovni/models.awk
+	$(AM_V_GEN)$(MKDIR_P) %D%/rules && { cat $(srcdir)/%D%/rules/ovni.rules.in && \
+	$(AWK) -v rules=1 -f $(srcdir)/engine/ovni/models.awk \
+		$(ovni_models:%=$(srcdir)/%); } > $@.tmp && mv $@.tmp $@
+%D%/rules_builtin.c: $(dist_rules_DATA) $(nodist_rules_DATA) %D%/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) %D% && \
-	files=; for file in $(dist_rules_DATA); do \
+	files=; for file in $(dist_rules_DATA) $(nodist_rules_DATA); do \
 		if test -f $$file; then files="$$files $$file"; else files="$$files $(srcdir)/$$file"; fi; \
 	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@
 

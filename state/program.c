@@ -150,6 +150,12 @@ static void text_or_unknown(const char *text, struct value *out)
 		*out = value_text(text, strlen(text));
 }
 
+static void number_or_unknown(int64_t number, struct value *out)
+{
+	if (number >= 0)
+		*out = value_s64(number);
+}
+
 void section_own(const struct program *program, const struct event *event, uint32_t section,
 		 struct value *out)
 {
@@ -172,7 +178,22 @@ void section_own(const struct program *program, const struct event *event, uint3
 		if (stream->part < program->trace->nparts)
 			text_or_unknown(program->trace->parts[stream->part]->host, out);
 		return;
-	default: /* tid, pid and loom: no format read here knows them of a stream */
+	case SECTION_TID:
+		number_or_unknown(stream->tid, out);
+		return;
+	case SECTION_PID:
+		number_or_unknown(stream->pid, out);
+		return;
+	case SECTION_LOOM:
+		text_or_unknown(stream->loom, out);
+		return;
+	case SECTION_RANK:
+		number_or_unknown(stream->rank, out);
+		return;
+	case SECTION_APP:
+		number_or_unknown(stream->app, out);
+		return;
+	default:
 		return;
 	}
 }

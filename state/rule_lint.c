@@ -264,8 +264,8 @@ static void lint_env(struct linter *linter, const struct ast_path *path)
 
 static void lint_section(struct linter *linter, const struct ast_path *path)
 {
-	static const char *const own[SECTION_OWN] = {"cpu", "name", "id",  "tid",
-						     "pid", "host", "loom"};
+	static const char *const own[SECTION_OWN] = {"cpu",	 "name", "id",	 "tid", "pid",
+						     "host", "loom", "rank", "app"};
 	const char *name = path->atoms[1].name;
 	struct nearest nearest;
 	char words[WORDS + 2];

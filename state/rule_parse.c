@@ -7,6 +7,7 @@
 #include "state/rule_lex.h"
 
 #include "engine/base/mem.h"
+#include "engine/reader.h"
 
 #include <string.h>
 
@@ -512,9 +513,19 @@ static void parse_entries(struct parser *parser, struct map_def *map)
 	lex_next(parser);
 }
 
+static void expected_format(struct parser *parser)
+{
+	struct buf text = {0};
+
+	buf_add_text(&text, "a format (");
+	reader_names(&text, " or ");
+	buf_add_char(&text, ')');
+	parse_expected(parser, buf_text(&text));
+	buf_release(&text);
+}
+
 static void parse_map(struct parser *parser)
 {
-	static const char formats[] = " ctf perf ftrace ovni gdb sel4 ";
 	struct map_def *map = arena_alloc(parser->rules->arena, sizeof *map);
 
 	map->file = parser->file;
@@ -526,8 +537,8 @@ static void parse_map(struct parser *parser)
 	if (lex_is_keyword(parser, "for")) {
 		lex_next(parser);
 		map->format = parser->token.kind == TOKEN_IDENT ? keep_name(parser) : "";
-		if (!*map->format || !strstr(formats, map->format))
-			parse_expected(parser, "a format (ctf, perf, ftrace, ovni, gdb or sel4)");
+		if (!reader_named(map->format))
+			expected_format(parser);
 		lex_next(parser);
 	}
 	if (expect_op(parser, "{", map->format ? "'{'" : "for or '{'"))

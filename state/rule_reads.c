@@ -280,8 +280,8 @@ static void collect_views(struct analysis *analysis)
 
 struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts)
 {
-	static const char *const own[SECTION_OWN] = {"cpu", "name", "id",  "tid",
-						     "pid", "host", "loom"};
+	static const char *const own[SECTION_OWN] = {"cpu",	 "name", "id",	 "tid", "pid",
+						     "host", "loom", "rank", "app"};
 	struct analysis *analysis = mem_new(sizeof *analysis);
 
 	analysis->rules = rules;

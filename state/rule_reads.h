@@ -17,6 +17,8 @@ enum {
 	SECTION_PID,
 	SECTION_HOST,
 	SECTION_LOOM,
+	SECTION_RANK,
+	SECTION_APP,
 	SECTION_OWN /* how many the formats know */
 };
 

@@ -1,0 +1,99 @@
+/*
+ * clocks.c - clock-offsets.txt: how far each host's clock is from the others'
+ *
+ *     rank       hostname             offset_median        offset_mean          offset_std
+ *     0          node0                0                    0.000000             0.000000
+ *
+ * The first line is a heading. What is added to a host's clocks is the median, cut to an integer.
+ */
+#include "engine/base/folder.h"
+#include "engine/ovni/ovni_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+enum { ABOVE = 3, TABLE_MAX = 16 << 20 };
+
+static bool parse_median(const char *text, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	if (end != text && !*end && !errno)
+		return true;
+	double number = strtod(text, &end);
+	if (end == text || *end || !(fabs(number) < 9e18))
+		return false;
+	*out = (int64_t)number;
+	return true;
+}
+
+static void add_line(struct trace *trace, char *line, unsigned number, struct ovni_offsets *out)
+{
+	struct ovni_offset offset;
+	struct error cause;
+	char *rest, *rank = strtok_r(line, " \t\r", &rest);
+	char *host = rank ? strtok_r(NULL, " \t\r", &rest) : NULL;
+	char *median = host ? strtok_r(NULL, " \t\r", &rest) : NULL;
+
+	if (!rank)
+		return;
+	if (!median || !parse_median(median, &offset.ns)) {
+		error_set(&cause, ERR_FORMAT, "line %u has no host name with an offset", number);
+		trace_damage(trace, out->path, &cause);
+		return;
+	}
+	offset.host = arena_strdup(trace->arena, host);
+	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof offset);
+	out->items[out->count++] = offset;
+}
+
+static void read_table(struct trace *trace, struct buf *text, struct ovni_offsets *out)
+{
+	char *line = text->data, *end;
+
+	out->digest = XXH3_64bits(buf_text(text), text->len);
+	for (unsigned number = 1; line && *line; number++, line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = 0;
+		if (number > 1)
+			add_line(trace, line, number, out);
+	}
+}
+
+void ovni_read_offsets(struct trace *trace, const char *folder, struct ovni_offsets *out)
+{
+	char *place = mem_strdup(folder);
+	struct buf text = {0};
+
+	*out = (struct ovni_offsets){0};
+	for (int i = 0; i <= ABOVE && !out->path; i++) {
+		char *path = folder_join(place, "clock-offsets.txt");
+		if (file_read(path, &text) && text.len <= TABLE_MAX)
+			out->path = arena_strdup(trace->arena, path);
+		mem_free(path);
+		char *above = folder_join(place, "..");
+		mem_free(place);
+		place = above;
+	}
+	mem_free(place);
+	if (out->path)
+		read_table(trace, &text, out);
+	buf_release(&text);
+}
+
+bool ovni_offset_of(const struct ovni_offsets *offsets, const char *host, int64_t *ns)
+{
+	for (size_t i = 0; i < offsets->count; i++) {
+		if (strcmp(offsets->items[i].host, host) != 0)
+			continue;
+		*ns = offsets->items[i].ns;
+		return true;
+	}
+	*ns = 0;
+	return false;
+}

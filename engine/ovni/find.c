@@ -1,0 +1,98 @@
+/*
+ * find.c - the streams of a trace: every folder with stream.json and stream.obs
+ *
+ * libovni writes ovni/loom.NAME/proc.PID/thread.TID/, but names carry no meaning: any folder at or
+ * below the given one is looked at.
+ */
+#include "engine/base/folder.h"
+#include "engine/ovni/ovni_internal.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 8, PROBED_MAX = 1000 /* folders */ };
+
+static bool has_file(const char *folder, const char *name)
+{
+	char *path = folder_join(folder, name);
+	struct stat st;
+	bool found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+	mem_free(path);
+	return found;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+struct search {
+	struct trace *trace;
+	const char *root;
+	void (*each)(void *arg, const char *folder, const char *name);
+	void *arg;
+	size_t left; /* folders that a probe still looks into */
+};
+
+/* The folder's name below the root; the root's own last part when it is the root. */
+static const char *name_below(const struct search *search, const char *folder)
+{
+	size_t len = strlen(search->root);
+	const char *slash;
+
+	while (len && search->root[len - 1] == '/')
+		len--;
+	if (folder[len] == '/' && folder[len + 1])
+		return folder + len + 1;
+	slash = strrchr(folder, '/');
+	return slash && slash[1] ? slash + 1 : folder;
+}
+
+/* Gives each stream; without `each` it ends at the first one. True: there was one. */
+static bool search_in(struct search *search, const char *folder, unsigned depth)
+{
+	struct folder_names names;
+	struct error cause;
+	bool has_obs = has_file(folder, "stream.obs"), has_json = has_file(folder, "stream.json");
+	bool found = has_obs && has_json;
+
+	if (found && search->each)
+		search->each(search->arg, folder, name_below(search, folder));
+	if (has_obs && !has_json && search->trace) {
+		error_set(&cause, ERR_FORMAT, "there is no stream.json beside it, which says whose "
+					      "stream it is");
+		char *path = folder_join(folder, "stream.obs");
+		trace_damage(search->trace, path, &cause);
+		mem_free(path);
+	}
+	if ((found && !search->each) || depth == DEPTH_MAX || !search->left ||
+	    !folder_list(folder, &names, &cause))
+		return found;
+	search->left--;
+	for (size_t i = 0; i < names.count && (search->each || !found); i++) {
+		char *inner = folder_join(folder, names.items[i]);
+		found |= is_folder(inner) && search_in(search, inner, depth + 1);
+		mem_free(inner);
+	}
+	folder_release(&names);
+	return found;
+}
+
+bool ovni_has_stream(const char *path)
+{
+	struct search search = {.root = path, .left = PROBED_MAX};
+
+	return search_in(&search, path, 0);
+}
+
+void ovni_find(struct trace *trace, const char *path,
+	       void (*each)(void *arg, const char *folder, const char *name), void *arg)
+{
+	struct search search = {
+		.trace = trace, .root = path, .each = each, .arg = arg, .left = SIZE_MAX};
+
+	search_in(&search, path, 0);
+}

@@ -1,0 +1,13 @@
+libengine_la_SOURCES += %D%/classes.c %D%/clocks.c %D%/decode.c %D%/describe.c %D%/find.c \
+	%D%/metadata.c %D%/open.c %D%/ovni.h %D%/ovni_internal.h %D%/reader.c %D%/scan.c
+
+# What the models' events are called, say and hold: one table per model
+ovni_models = %D%/models/ovni.model %D%/models/nosv.model %D%/models/nanos6.model \
+	%D%/models/nodes.model %D%/models/openmp.model %D%/models/mpi.model \
+	%D%/models/tampi.model %D%/models/kernel.model
+nodist_libengine_la_SOURCES = %D%/models.c
+EXTRA_DIST += $(ovni_models) %D%/models.awk
+CLEANFILES += %D%/models.c
+%D%/models.c: $(ovni_models) %D%/models.awk
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AWK) -f $(srcdir)/%D%/models.awk \
+		$(ovni_models:%=$(srcdir)/%) > $@.tmp && mv $@.tmp $@

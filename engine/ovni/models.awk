@@ -1,0 +1,108 @@
+# models.awk - the tables of models (models/*.model) as C, or as rules (-v rules=1)
+#
+# A line of a table is MCV[+](ARGUMENTS), a tab, a description, and maybe a tab and what the event
+# does to the state of its thread. "+" is a jumbo event; "%{NAME}" in a description is an argument,
+# "%x{NAME}" in hex. Two MCVs are a pair: the description begins "enters/leaves", the second word
+# padded to the length of the first, as ovnidump does, and the state NAME VALUE is pushed and popped.
+# Alone it is "push NAME VALUE", "pop NAME VALUE" or "set NAME VALUE".
+BEGIN { FS = "\t"; OFS = "" }
+
+function quoted(text)
+{
+	gsub(/\\/, "\\\\", text)
+	gsub(/"/, "\\\"", text)
+	return "\"" text "\""
+}
+
+function c_arguments(list,    n, i, parts, words, out)
+{
+	n = split(list, parts, /, */)
+	out = n ", {"
+	for (i = 1; i <= n; i++) {
+		split(parts[i], words, " ")
+		if (words[2] ~ /[.][.][.]$/) {
+			sub(/[.][.][.]$/, "", words[2])
+			words[1] = words[1] "s"
+		}
+		out = out (i > 1 ? ", " : "") "{" quoted(words[2]) ", OVNI_" toupper(words[1]) "}"
+	}
+	return out "}"
+}
+
+function rule(mcv, what,    words, value)
+{
+	if (what == "")
+		return
+	split(what, words, " ")
+	value = substr(what, length(words[1]) + length(words[2]) + 3)
+	print "event \"", mcv, "\""
+	if (words[1] == "set")
+		print "\tthread[section/tid]/", model, "/", words[2], " = ", quoted(value)
+	else if (words[1] == "push")
+		print "\tpush thread[section/tid]/", model, "/", words[2], "_stack = ", quoted(value)
+	else
+		print "\tpop thread[section/tid]/", model, "/", words[2], "_stack"
+	if (!((model, words[2]) in seen)) {
+		seen[model, words[2]] = 1
+		if (words[1] != "set")
+			views = views "view thread[?t]/" model "/" words[2] " = top(thread[?t]/" \
+				model "/" words[2] "_stack)\n"
+		views = views "view loom[?l]/cpu[?c]/" model "/" words[2] \
+			" = thread[loom[?l]/cpu[?c]/thread]/" model "/" words[2] "\n"
+	}
+}
+
+function event(mcv, list, text, what,    jumbo)
+{
+	if (rules)
+		return rule(mcv, what)
+	jumbo = sub(/[+]$/, "", mcv)
+	print "\t{\"", mcv, "\", ", jumbo ? "true" : "false", ", ", list == "" ? "0, {{0}}" : c_arguments(list),
+		", ", quoted(text), "},"
+}
+
+function close_model()
+{
+	if (model != "" && !rules)
+		print "};\n"
+}
+
+BEGIN { if (!rules) print "/* made from models/ */\n#include \"engine/ovni/ovni_internal.h\"\n" }
+/^#/ || /^$/ { next }
+$1 == "model" {
+	close_model()
+	model = $2
+	if (rules)
+		print "\n# ", $5, "\n"
+	else
+		print "static const struct ovni_event events_", model, "[] = {"
+	all = all "\t{" quoted(model) ", '" $3 "', " quoted($4) ", " quoted($5) ", events_" model \
+		", sizeof events_" model " / sizeof *events_" model "},\n"
+	next
+}
+{
+	list = ""
+	head = $1
+	if (match(head, /\(.*\)$/)) {
+		list = substr(head, RSTART + 1, RLENGTH - 2)
+		head = substr(head, 1, RSTART - 1)
+	}
+	if (head !~ / /) {
+		event(head, list, $2, $3)
+		next
+	}
+	split(head, two, " ")
+	match($2, /^[a-z]+\/[a-z]+/)
+	split(substr($2, 1, RLENGTH), verbs, "/")
+	rest = substr($2, RLENGTH + 1)
+	event(two[1], list, verbs[1] rest, $3 == "" ? "" : "push " $3)
+	event(two[2], list, sprintf("%-" length(verbs[1]) "s", verbs[2]) rest, $3 == "" ? "" : "pop " $3)
+}
+END {
+	close_model()
+	if (rules)
+		printf "\n# The same of the thread that runs on a CPU\n\n%s", views
+	else
+		print "const struct ovni_model ovni_models[] = {\n", all,
+			"};\nconst size_t ovni_nmodels = sizeof ovni_models / sizeof *ovni_models;"
+}

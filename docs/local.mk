@@ -11,6 +11,7 @@ EXTRA_DIST += docs/trace-dat.md
 EXTRA_DIST += docs/shards.md
 EXTRA_DIST += docs/attacks.md
 EXTRA_DIST += docs/perf-data.md
+EXTRA_DIST += docs/ovni.md
 EXTRA_DIST += docs/timelines.md
 EXTRA_DIST += docs/performance/figures.json docs/performance/ratios.svg docs/performance/streams.svg \
 	docs/performance/attributes-that-live.svg docs/performance/threads.svg \

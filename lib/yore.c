@@ -75,7 +75,7 @@ static bool open_rules(struct yore *yore)
 	for (size_t i = 0; i < yore->options.nrules && ok; i++)
 		ok = rules_add_named(yore->rules, yore->options.rules[i], &yore->err);
 	if (ok && !yore->options.nrules)
-		ok = rules_add_builtins(yore->rules, &yore->err);
+		ok = rules_add_builtins(yore->rules, yore->trace, &yore->err);
 	return ok && rules_check(yore->rules, &yore->err);
 }
 

@@ -170,7 +170,7 @@ static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct err
 
 	bound->rules = rules_new();
 	if (type == LUA_TNIL)
-		return rules_add_builtins(bound->rules, err);
+		return rules_add_builtins(bound->rules, bound->trace, err);
 	if (type == LUA_TSTRING)
 		return rules_add_named(bound->rules, lua_tostring(L, -1), err);
 	luaL_checktype(L, -1, LUA_TTABLE);

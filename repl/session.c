@@ -349,20 +349,30 @@ void say_rule_errors(const struct rules *rules)
 	buf_release(&text);
 }
 
-static bool add_rules(struct rules *rules, const struct words *words, struct error *err)
+/* Without words, those that come with yore for such a trace. */
+static bool add_rules(struct session *session, struct rules *rules, const struct words *words,
+		      struct error *err)
 {
+	struct trace *trace = NULL;
+
+	if (!words->count && session->path) {
+		trace = session_trace(session, err);
+		if (!trace)
+			return false;
+	}
 	for (size_t i = 0; i < words->count; i++)
 		if (!rules_add_named(rules, words->items[i], err))
 			return false;
-	return (words->count || rules_add_builtins(rules, err)) && rules_check(rules, err);
+	return (words->count || rules_add_builtins(rules, trace, err)) && rules_check(rules, err);
 }
 
-static struct rules *read_rules(const struct words *words, struct error *err)
+static struct rules *read_rules(struct session *session, const struct words *words,
+				struct error *err)
 {
 	struct rules *rules = rules_new();
 	size_t errors;
 
-	if (add_rules(rules, words, err))
+	if (add_rules(session, rules, words, err))
 		return rules;
 	rules_errors(rules, &errors);
 	if (errors) {
@@ -378,7 +388,7 @@ static struct rules *read_rules(const struct words *words, struct error *err)
 static struct rule_set *find_set(struct session *session, const struct words *words,
 				 struct error *err)
 {
-	struct rules *rules = read_rules(words, err);
+	struct rules *rules = read_rules(session, words, err);
 	uint64_t identity[2];
 	struct rule_set *set;
 

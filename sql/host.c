@@ -118,7 +118,7 @@ static bool open_state(struct sql_host *host, struct error *err)
 
 	if (!host->rules) {
 		host->rules = rules_new();
-		if (!rules_add_builtins(host->rules, err))
+		if (!rules_add_builtins(host->rules, index_trace(host->index), err))
 			return false;
 	}
 	options.rules = host->rules;

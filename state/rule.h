@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct rules;
+struct trace;
 struct query;
 
 struct rule_error {
@@ -41,8 +42,11 @@ bool rules_add_builtin(struct rules *rules, const char *name, struct error *err)
  * of a file. What the rules have already, also by an include line, is left out.
  */
 bool rules_add_named(struct rules *rules, const char *word, struct error *err);
-/* All that come with yore. */
-bool rules_add_builtins(struct rules *rules, struct error *err);
+/*
+ * Those that come with yore: what is for traces of one format only where a part of `trace` is of it;
+ * all of them when it is NULL.
+ */
+bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err);
 /*
  * What can be said only when all files are there: names of maps, functions and aliases, views
  * that use themselves. program_compile() and rules_explain() call it.
@@ -57,6 +61,7 @@ void rules_add_error_text(const struct rules *rules, struct buf *out); /* all of
 
 struct rules_builtin {
 	const char *name, *summary, *text;
+	const char *format; /* of traces of which alone it says something; "" any */
 };
 const struct rules_builtin *rules_builtins(size_t *count); /* constant data */
 /* The set of that name; NULL: *err names the nearest. */

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "engine/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,13 +329,21 @@ bool rules_add_builtin(struct rules *rules, const char *name, struct error *err)
 	return add_builtin(rules, name, NULL, err);
 }
 
-bool rules_add_builtins(struct rules *rules, struct error *err)
+static bool is_for(const struct rules_builtin *set, const struct trace *trace)
+{
+	for (size_t i = 0; trace && *set->format && i < trace->nparts; i++)
+		if (!strcmp(trace->parts[i]->reader->format, set->format))
+			return true;
+	return !trace || !*set->format;
+}
+
+bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err)
 {
 	size_t n;
 	const struct rules_builtin *sets = rules_builtins(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!add_builtin(rules, sets[i].name, NULL, err))
+		if (is_for(&sets[i], trace) && !add_builtin(rules, sets[i].name, NULL, err))
 			return false;
 	return true;
 }

@@ -1,10 +1,12 @@
-# models.awk - the tables of models (models/*.model) as C, or as rules (-v rules=1)
+# models.awk - the tables of models (models/*.model) as C, as rules (-v rules=1), as the tables of
+# docs/ovni.md (-v doc=1), or as Paraver's numbers of values (-v paraver=1)
 #
 # A line of a table is MCV[+](ARGUMENTS), a tab, a description, and maybe a tab and what the event
 # does to the state of its thread. "+" is a jumbo event; "%{NAME}" in a description is an argument,
 # "%x{NAME}" in hex. Two MCVs are a pair: the description begins "enters/leaves", the second word
-# padded to the length of the first, as ovnidump does, and the state NAME VALUE is pushed and popped.
-# Alone it is "push NAME VALUE", "pop NAME VALUE" or "set NAME VALUE".
+# padded to the length of the first, as ovnidump does, and the state NAME NUMBER VALUE is pushed and
+# popped; the number is Paraver's. Alone it is "push NAME NUMBER VALUE", "pop ..." or "set ...";
+# "each NAME ARGUMENT COUNT" sets NAME[0] and so on to the elements of an argument.
 BEGIN { FS = "\t"; OFS = "" }
 
 function quoted(text)
@@ -29,13 +31,27 @@ function c_arguments(list,    n, i, parts, words, out)
 	return out "}"
 }
 
-function rule(mcv, what,    words, value)
+# What the thread at `key` does, seen from `path`: a value, or the top of a stack.
+function add_view(path, key, how, name,    from)
+{
+	from = "thread[" key "]/" model "/" name
+	views = views "view " path "/" model "/" name " = " \
+		(how == "set" ? from : "top(" from "_stack)") "\n"
+}
+
+function rule(mcv, what,    words, value, i)
 {
 	if (what == "")
 		return
 	split(what, words, " ")
-	value = substr(what, length(words[1]) + length(words[2]) + 3)
+	value = substr(what, length(words[1] words[2] words[3]) + 4)
 	print "event \"", mcv, "\""
+	if (words[1] == "each") {
+		for (i = 0; i < words[4]; i++)
+			print "\tthread[section/tid]/", model, "/", words[2], "[", i, "] = payload/", words[3], \
+				"[", i, "] when has(payload/", words[3], "[", i, "])"
+		return
+	}
 	if (words[1] == "set")
 		print "\tthread[section/tid]/", model, "/", words[2], " = ", quoted(value)
 	else if (words[1] == "push")
@@ -45,41 +61,61 @@ function rule(mcv, what,    words, value)
 	if (!((model, words[2]) in seen)) {
 		seen[model, words[2]] = 1
 		if (words[1] != "set")
-			views = views "view thread[?t]/" model "/" words[2] " = top(thread[?t]/" \
-				model "/" words[2] "_stack)\n"
-		views = views "view loom[?l]/cpu[?c]/" model "/" words[2] \
-			" = thread[loom[?l]/cpu[?c]/thread]/" model "/" words[2] "\n"
+			add_view("thread[?t]", "?t", words[1], words[2])
+		add_view("loom[?l]/cpu[?c]", "loom[?l]/cpu[?c]/thread", words[1], words[2])
+		add_view("cpu[?c]", "cpu[?c]/thread", words[1], words[2])
 	}
+}
+
+function number(what,    words)
+{
+	split(what, words, " ")
+	if (words[1] == "" || words[1] == "each" || (model, words[2], words[3]) in seen)
+		return
+	seen[model, words[2], words[3]] = 1
+	print "\t{", quoted(model "/" words[2]), ", ", words[3], ", ",
+		quoted(substr(what, length(words[1] words[2] words[3]) + 4)), "},"
+}
+
+function document()
+{
+	print "| `", $1, "` | ", $2, " | ", $3, " |"
 }
 
 function event(mcv, list, text, what,    jumbo)
 {
+	jumbo = sub(/[+]$/, "", mcv)
 	if (rules)
 		return rule(mcv, what)
-	jumbo = sub(/[+]$/, "", mcv)
+	if (paraver)
+		return number(what)
 	print "\t{\"", mcv, "\", ", jumbo ? "true" : "false", ", ", list == "" ? "0, {{0}}" : c_arguments(list),
 		", ", quoted(text), "},"
 }
 
 function close_model()
 {
-	if (model != "" && !rules)
+	if (model != "" && is_c)
 		print "};\n"
 }
 
-BEGIN { if (!rules) print "/* made from models/ */\n#include \"engine/ovni/ovni_internal.h\"\n" }
+BEGIN { is_c = !rules && !doc && !paraver }
+BEGIN { if (is_c) print "/* made from models/ */\n#include \"engine/ovni/ovni_internal.h\"\n" }
 /^#/ || /^$/ { next }
 $1 == "model" {
 	close_model()
 	model = $2
 	if (rules)
 		print "\n# ", $5, "\n"
-	else
+	if (doc)
+		print "\n### ", $2, " ", $4, ": ", $5, "\n\n| event | description | state |\n|---|---|---|"
+	if (is_c)
 		print "static const struct ovni_event events_", model, "[] = {"
 	all = all "\t{" quoted(model) ", '" $3 "', " quoted($4) ", " quoted($5) ", events_" model \
 		", sizeof events_" model " / sizeof *events_" model "},\n"
 	next
 }
+doc { document(); next }
 {
 	list = ""
 	head = $1
@@ -102,7 +138,7 @@ END {
 	close_model()
 	if (rules)
 		printf "\n# The same of the thread that runs on a CPU\n\n%s", views
-	else
+	if (is_c)
 		print "const struct ovni_model ovni_models[] = {\n", all,
 			"};\nconst size_t ovni_nmodels = sizeof ovni_models / sizeof *ovni_models;"
 }

@@ -19,7 +19,7 @@ struct opening {
 	struct ovni_metadata *streams;
 	size_t count, capacity;
 	size_t tried;
-	struct error first; /* why a stream could not be used */
+	struct error first; /* why a stream could not be used; told once another one is there */
 	struct ovni_offsets offsets;
 	const struct ovni_loom **looms; /* per stream, in order */
 };
@@ -28,7 +28,8 @@ static void refuse(struct opening *opening, const struct error *cause)
 {
 	if (opening->first.kind == ERR_NONE)
 		opening->first = *cause;
-	trace_damage(opening->trace, "", cause);
+	else
+		trace_damage(opening->trace, "", cause);
 }
 
 static void found(void *arg, const char *folder, const char *name)
@@ -329,6 +330,8 @@ bool ovni_open(struct trace *trace, const char *path, const char *settings, enum
 		warn_clocks(&opening, hosts, nhosts);
 		warn_twins(&opening);
 	}
+	if (ok && trace->nstreams > before && opening.first.kind != ERR_NONE)
+		trace_damage(trace, "", &opening.first);
 	if (ok && trace->nstreams == before) {
 		ok = false;
 		if (opening.first.kind != ERR_NONE)

@@ -80,3 +80,7 @@ check_PROGRAMS += %D%/test_ctf2
 %C%_test_ctf2_SOURCES = %D%/test_ctf2.c
 %C%_test_ctf2_LDADD = $(TEST_LDADD)
 dist_check_SCRIPTS += %D%/ctf2_classes.py %D%/ctf2_scene.sh
+check_PROGRAMS += %D%/test_ovni
+%C%_test_ovni_SOURCES = %D%/test_ovni.c %D%/decoded.c %D%/decoded.h
+%C%_test_ovni_LDADD = libindex.la $(TEST_LDADD)
+dist_check_SCRIPTS += %D%/ovni_doc.sh

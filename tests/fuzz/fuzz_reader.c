@@ -86,7 +86,8 @@ static void walk_event(const struct reader *reader, const struct fields *fields)
 static void check_batch(const struct reader *reader, struct decoder *decoder,
 			const struct packet *packet, const struct batch *batch)
 {
-	uint32_t exact = strcmp(reader->format, "perf") ? 0 : packet->flags;
+	bool walked = !strcmp(reader->format, "perf") || !strcmp(reader->format, "ovni");
+	uint32_t exact = walked ? packet->flags : 0;
 	struct error err = {0};
 	struct fields fields;
 
@@ -245,25 +246,61 @@ static void check_trace(struct trace *trace)
 	check_merged(trace);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void open_and_check(const char *path)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	char path[32];
-	const char *paths = path;
 	struct trace_options options = {
-		.paths = &paths, .npaths = 1, .input = FUZZ_FORMAT, .notices = {.say = say}};
+		.paths = &path, .npaths = 1, .input = FUZZ_FORMAT, .notices = {.say = say}};
 	struct error err = {0};
 	struct trace *trace;
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
 	if (trace_open(&options, &trace, &err)) {
 		check_trace(trace);
 		trace_close(trace);
 	} else {
 		check_line(err.text);
 	}
+}
+
+#ifdef FUZZ_FOLDER
+static void put_file(const char *folder, const char *name, const uint8_t *data, size_t size)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "wb");
+	if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+		abort();
+}
+
+/* A folder of two files: the first one's text ends with a zero. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char folder[64];
+	size_t first = strnlen((const char *)data, size);
+
+	if (!*folder) {
+		const char *memory = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+		snprintf(folder, sizeof folder, "%s/yore-fuzz-XXXXXX", memory);
+		if (!mkdtemp(folder))
+			abort();
+	}
+	put_file(folder, "stream.json", data, first);
+	put_file(folder, "stream.obs", data + first + (first < size),
+		 size - first - (first < size));
+	open_and_check(folder);
+	return 0;
+}
+#else
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	open_and_check(path);
 	close(fd);
 	return 0;
 }
+#endif

@@ -83,7 +83,7 @@ static struct state *open_state(struct index *index, struct rules *rules, bool s
 	struct error err = {0};
 	struct state *state;
 
-	require(rules_add_builtins(rules, &err) && rules_check(rules, &err), err.text);
+	require(rules_add_builtins(rules, index_trace(index), &err) && rules_check(rules, &err), err.text);
 	require(state_open(index, &options, &state, &err), err.text);
 	return state;
 }

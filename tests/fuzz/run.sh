@@ -12,7 +12,7 @@ esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
-	"$work/perf" "$work/ftrace" "$work/intel_pt" "$work/formats" "$work/slices" \
+	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
 	"$work/store"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
@@ -80,6 +80,16 @@ kernel_traces | while read -r file; do
 	*) cp "$file" "$work/perf/$name" ;;
 	esac
 done
+# Streams of ovni: stream.json, a zero, stream.obs.
+{
+	printf '{"version":3,"ovni":{"part":"thread","tid":1,"pid":1,"loom":"n.l","loom_cpus":[{"index":0,"phyid":2}],"finished":1}}\0'
+	printf 'ovni\001\000\000\000\017OHx12345678\000\000\000\000\001\000\000\000\001\000\000\000\001\000\000\000'
+	printf '\023VYc22345678\006\000\000\000\001\000\000\000a\000'
+} > "$work/ovni/made"
+[ ! -d "${YORE_CORPUS-}" ] || find "$YORE_CORPUS/ovni" -name stream.obs -size -8k | while read -r file; do
+	name=$(printf %s "$file" | cksum | tr ' ' -)
+	{ cat "${file%obs}json"; printf '\0'; cat "$file"; } > "$work/ovni/$name"
+done
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -113,7 +123,7 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni formats slices store}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in

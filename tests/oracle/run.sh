@@ -19,6 +19,12 @@ say()
 }
 
 say "$top/tests/oracle/kernel.sh" "$yore"
+if [ -d "$corpus/ovni" ]; then
+	say "$top/tests/oracle/ovni_agree.py" "$yore" "$corpus/ovni"
+	say "$top/tests/oracle/ovni_state_agree.py" "$yore" "$corpus/ovni" "$top/docs/ovni.md"
+else
+	echo "oracles: ovni traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
 say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" "$build/tests/state/real_state" 200
 if ! /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
 	echo "oracles: CTF skipped: python3-bt2 is not installed"

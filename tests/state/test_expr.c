@@ -48,7 +48,8 @@ static struct field_class payload = {
 static struct event_class class = {
 	.id = 12, .name = "sched:sched_switch", .scope = {[SCOPE_PAYLOAD] = &payload}, .nslots = 5};
 static struct event_class *classes[] = {&class};
-static struct stream stream = {.name = "s0", .section = "ch", .cpu = 3, .clock = -1};
+static struct stream stream = {.name = "s0", .section = "ch", .cpu = 3, .clock = -1,
+				.tid = -1, .pid = -1, .rank = 4, .app = -1};
 static struct stream *streams[] = {&stream};
 static struct trace trace = {.parts = parts,
 			     .nparts = 1,
@@ -187,6 +188,7 @@ static const struct row {
 	{"section/cpu", "3"},
 	{"section/name", "\"ch\""},
 	{"section/tid", "unknown"},
+	{"section/rank", "4"},
 	{"event/name", "\"sched:sched_switch\""},
 	{"event/id + event/time", "112"},
 	{"$1", "\"sw\""},

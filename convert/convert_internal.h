@@ -22,7 +22,7 @@ struct convert_format {
 };
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
-	convert_folded;
+	convert_folded, convert_prv;
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

@@ -10,6 +10,18 @@ libconvert_la_SOURCES = %D%/convert.c %D%/convert.h %D%/convert_internal.h \
 libconvert_la_SOURCES += %D%/chrome.c %D%/csv.c %D%/folded.c %D%/sqlite.c \
 	%D%/values_text.c %D%/values_text.h %D%/track_names.c %D%/track_names.h
 
+# Paraver, whose numbers of values are in the tables that ovni's reader is made of
+libconvert_la_SOURCES += %D%/prv.c %D%/prv_internal.h %D%/prv_rows.c %D%/prv_types.c
+nodist_libconvert_la_SOURCES = %D%/prv_values.c
+CLEANFILES += %D%/prv_values.c
+%D%/prv_values.c: $(ovni_models) engine/ovni/models.awk
+	$(AM_V_GEN)$(MKDIR_P) %D% && { echo '#include "convert/prv_internal.h"' && \
+	echo 'const struct prv_value prv_values[] = {' && \
+	$(AWK) -v paraver=1 -f $(srcdir)/engine/ovni/models.awk \
+		$(ovni_models:%=$(srcdir)/%) && echo '};' && \
+	echo 'const size_t prv_nvalues = sizeof prv_values / sizeof *prv_values;'; } > $@.tmp && \
+	mv $@.tmp $@
+
 # Parquet
 libconvert_la_SOURCES += %D%/parquet.c %D%/parquet_column.c %D%/parquet_encode.c \
 	%D%/parquet_internal.h %D%/thrift.c %D%/thrift.h

@@ -349,7 +349,7 @@ static bool run_convert(struct session *session, const struct options *options, 
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "OUT [PATH...]",
-	.summary = "other tools' formats: Parquet, CSV, SQLite, Perfetto, flame graphs",
+	.summary = "other tools' formats: Parquet, CSV, SQLite, Perfetto, flame graphs, Paraver",
 	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending "
 		"says.\n"
 		"\n"
@@ -357,6 +357,7 @@ const struct cmd cmd_convert = {
 		"  sqlite            a database (.sqlite .sqlite3 .db): the tables of yore sql\n"
 		"  chrome            JSON (.json) for ui.perfetto.dev and chrome://tracing\n"
 		"  folded            stacks of samples (.folded) for flame graphs\n"
+		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
 		"\n"
 		"Filters say which events. PATHs say of which attributes the intervals are "
 		"written,\n"

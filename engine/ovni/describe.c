@@ -203,15 +203,16 @@ static void add_number(struct env_list *list, int64_t pid, const char *what, int
 	buf_release(&name);
 }
 
-static void add_loom_cpus(struct env_list *list, const struct ovni_metadata *one)
+/* "INDEX:PHYID ..." of all CPUs of the loom. */
+static void add_loom_cpus(struct env_list *list, const struct ovni_loom *loom)
 {
 	struct buf name = {0}, text = {0};
 
-	for (size_t i = 0; i < one->ncpus; i++)
-		buf_printf(&text, "%s%" PRId64 ":%" PRId64, i ? " " : "", one->cpus[i].index,
-			   one->cpus[i].phyid);
-	buf_printf(&name, "loom.%s.cpus", one->loom);
-	if (one->ncpus)
+	for (size_t i = 0; i < loom->ncpus; i++)
+		buf_printf(&text, "%s%" PRId64 ":%" PRId64, i ? " " : "", loom->cpus[i].index,
+			   loom->cpus[i].phyid);
+	buf_printf(&name, "loom.%s.cpus", loom->name);
+	if (loom->ncpus)
 		add_env(list,
 			(struct env_entry){.name = buf_text(&name), .text = buf_text(&text)});
 	buf_release(&name);
@@ -234,7 +235,7 @@ static void add_setting(struct env_list *list, const struct ovni_metadata *one,
 }
 
 void ovni_describe(struct trace *trace, struct part *part, const struct ovni_metadata *streams,
-		   size_t count)
+		   const struct ovni_loom *const *looms, size_t count)
 {
 	struct env_list list = {.trace = trace};
 
@@ -249,7 +250,8 @@ void ovni_describe(struct trace *trace, struct part *part, const struct ovni_met
 		}
 		for (size_t k = 0; k < one->nsettings; k++)
 			add_setting(&list, one, &one->settings[k]);
-		add_loom_cpus(&list, one);
+		if (looms[i])
+			add_loom_cpus(&list, looms[i]);
 		add_number(&list, one->pid, "app_id", one->app);
 		add_number(&list, one->pid, "rank", one->rank);
 		add_number(&list, one->pid, "nranks", one->nranks);

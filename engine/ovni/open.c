@@ -98,13 +98,12 @@ static struct part *part_of(struct opening *opening, const struct ovni_metadata 
 		digest = XXH3_64bits_withSeed(&opening->streams[i].digest, 8, digest);
 	part->identity[0] = digest;
 	part->identity[1] = opening->count;
-	ovni_describe(trace, part, opening->streams, opening->count);
 	return part;
 }
 
 /* What a part has beside: its clock, and classes per byte order. */
 struct host {
-	const struct part *part;
+	struct part *part;
 	int32_t clock;
 	const struct ovni_classes *classes[2];
 	int64_t first; /* clock of the earliest event */
@@ -132,7 +131,7 @@ static int32_t add_clock(struct opening *opening, const char *host)
 }
 
 static struct host *host_of(struct opening *opening, struct host *hosts, size_t *count,
-			    const struct part *part)
+			    struct part *part)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (hosts[i].part == part)
@@ -326,6 +325,8 @@ bool ovni_open(struct trace *trace, const char *path, const char *settings, enum
 	opening.looms = mem_new_array(opening.count + 1, sizeof *opening.looms);
 	struct host *hosts = mem_new_array(opening.count + 1, sizeof *hosts);
 	bool ok = add_streams(&opening, path, hosts, &nhosts, err);
+	for (size_t i = 0; i < nhosts; i++)
+		ovni_describe(trace, hosts[i].part, opening.streams, opening.looms, opening.count);
 	if (ok) {
 		warn_clocks(&opening, hosts, nhosts);
 		warn_twins(&opening);

@@ -230,7 +230,7 @@ void ovni_merge(struct trace *trace, struct ovni_metadata *streams, size_t count
 const struct ovni_loom *ovni_make_loom(struct trace *trace, const struct ovni_metadata *streams,
 				       size_t count, const char *name);
 void ovni_describe(struct trace *trace, struct part *part, const struct ovni_metadata *streams,
-		   size_t count);
+		   const struct ovni_loom *const *looms, size_t count);
 void ovni_warn_models(struct trace *trace, const struct ovni_metadata *streams, size_t count);
 
 /* classes.c: `streams` are those of the host, whose models are wanted; without any, all are. */

@@ -22,6 +22,7 @@ say "$top/tests/oracle/kernel.sh" "$yore"
 if [ -d "$corpus/ovni" ]; then
 	say "$top/tests/oracle/ovni_agree.py" "$yore" "$corpus/ovni"
 	say "$top/tests/oracle/ovni_state_agree.py" "$yore" "$corpus/ovni" "$top/docs/ovni.md"
+	say "$top/tests/oracle/ovni_prv_agree.py" "$yore" "$corpus/ovni"
 else
 	echo "oracles: ovni traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi

@@ -4,9 +4,9 @@
  *     #Paraver (19/01/38 at 03:14):00000000000006907722_ns:0:1:1(4:1)
  *     2:0:1:1:ROW:TIME:TYPE:VALUE
  *
- * Times are nanoseconds since the trace's first event. As ovniemu does, values of a thread are shown
- * while it runs, or also while it cools and warms; a CPU without one thread that runs is resting. A
- * line is written where a value changes, 0 for none; ovniemu also repeats some.
+ * Times are nanoseconds since the trace's first event. As ovniemu does, values of a thread are
+ * shown while it runs, or also while it cools and warms; a CPU without one thread that runs is
+ * resting. A line is written where a value changes, 0 for none; ovniemu also repeats some.
  *
  * All changes are kept in memory until the end, 24 bytes each, since lines are in order of time.
  */
@@ -49,8 +49,9 @@ static void *prv_open(const struct convert_options *options, struct error *err)
 	if (prv->threads.count && out_folder_open(&prv->folder, options->path, err))
 		return prv;
 	if (!prv->threads.count)
-		error_set(err, ERR_QUERY, "prv: the trace has no threads of ovni, whose state is "
-					  "what is written");
+		error_set(err, ERR_QUERY,
+			  "prv: the trace has no threads of ovni, whose state is "
+			  "what is written");
 	else
 		out_folder_drop(&prv->folder);
 	prv_rows_release(&prv->threads);
@@ -149,9 +150,8 @@ static int64_t type_number(struct prv *prv, const struct value *value)
 		if (names->items[i].type == prv->type.number && names->items[i].number == number)
 			return number;
 	names->items = mem_grow(names->items, names->count, &names->capacity, sizeof *names->items);
-	names->items[names->count++] =
-		(struct prv_name){prv->type.number, number,
-				  arena_strndup(prv->arena, value->text, value->len)};
+	names->items[names->count++] = (struct prv_name){
+		prv->type.number, number, arena_strndup(prv->arena, value->text, value->len)};
 	return number;
 }
 
@@ -242,9 +242,8 @@ static void cut_series(struct prv_series *series, const struct prv_series *state
 		const struct prv_span *span = &series->spans[i];
 		while (states && k < states->count && states->spans[k].end <= span->begin)
 			k++;
-		for (size_t at = k; states && at < states->count &&
-				    states->spans[at].begin < span->end;
-		     at++) {
+		for (size_t at = k;
+		     states && at < states->count && states->spans[at].begin < span->end; at++) {
 			const struct prv_span *state = &states->spans[at];
 			if (shows(series->type.shown, state->value))
 				add_span(&kept,
@@ -301,8 +300,7 @@ static void finish_cpu(struct prv_row *row)
 	const struct prv_series *threads = find_series(row, PRV_TID);
 
 	for (size_t i = 0; threads && i < row->count; i++)
-		if (row->series[i].type.of_thread &&
-		    strstr(row->series[i].type.of_thread, "/idle"))
+		if (row->series[i].type.of_thread && strstr(row->series[i].type.of_thread, "/idle"))
 			rest(&row->series[i], threads);
 }
 

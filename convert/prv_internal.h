@@ -27,19 +27,28 @@ extern const size_t prv_nvalues;
 enum prv_shown { SHOWN_ALWAYS, SHOWN_ACTIVE, SHOWN_RUNNING };
 enum prv_meaning {
 	MEANS_NUMBER,
-	MEANS_LABEL,   /* of prv_values */
-	MEANS_TYPE,    /* the label of a task type, hashed to a number */
-	MEANS_RANK,    /* one more than the number */
-	MEANS_STATE,   /* of a thread */
-	MEANS_CPU      /* a physical CPU, hence a row of cpu.prv */
+	MEANS_LABEL, /* of prv_values */
+	MEANS_TYPE,  /* the label of a task type, hashed to a number */
+	MEANS_RANK,  /* one more than the number */
+	MEANS_STATE, /* of a thread */
+	MEANS_CPU    /* a physical CPU, hence a row of cpu.prv */
 };
 
-enum { PRV_PID = 1, PRV_TID, PRV_RUNNING, PRV_STATE, PRV_CPU = 6, PRV_MARK = 100, PRV_COUNTER = 200 };
+enum {
+	PRV_PID = 1,
+	PRV_TID,
+	PRV_RUNNING,
+	PRV_STATE,
+	PRV_CPU = 6,
+	PRV_MARK = 100,
+	PRV_COUNTER = 200
+};
 
 struct prv_type {
 	int number;
 	const char *model, *title;
-	const char *of_thread, *of_cpu; /* attributes, below thread[T] and loom[L]/cpu[P]; or NULL */
+	const char *of_thread,
+		*of_cpu; /* attributes, below thread[T] and loom[L]/cpu[P]; or NULL */
 	enum prv_shown shown;
 	enum prv_meaning meaning;
 };

@@ -32,10 +32,8 @@ static const struct prv_type types[] = {
 	{25, "mpi", "MPI function", "mpi/function", "mpi/function", SHOWN_RUNNING, MEANS_LABEL},
 	{30, "nodes", "NODES subsystem", "nodes/subsystem", "nodes/subsystem", SHOWN_ACTIVE,
 	 MEANS_LABEL},
-	{35, "nanos6", "Nanos6 task ID", "nanos6/task", "nanos6/task", SHOWN_RUNNING,
-	 MEANS_NUMBER},
-	{36, "nanos6", "Nanos6 task type", "nanos6/type", "nanos6/type", SHOWN_RUNNING,
-	 MEANS_TYPE},
+	{35, "nanos6", "Nanos6 task ID", "nanos6/task", "nanos6/task", SHOWN_RUNNING, MEANS_NUMBER},
+	{36, "nanos6", "Nanos6 task type", "nanos6/type", "nanos6/type", SHOWN_RUNNING, MEANS_TYPE},
 	{37, "nanos6", "Nanos6 subsystem", "nanos6/subsystem", "nanos6/subsystem", SHOWN_ACTIVE,
 	 MEANS_LABEL},
 	{38, "nanos6", "Nanos6 task MPI rank", "nanos6/rank", "nanos6/rank", SHOWN_RUNNING,
@@ -207,8 +205,8 @@ static void put_named(const struct trace *trace, const struct env_entry *entry, 
 {
 	int number, end = 0;
 
-	if (entry->text && sscanf(entry->name, "nosv.hwc.%d.name%n", &number, &end) == 1 &&
-	    end && !entry->name[end])
+	if (entry->text && sscanf(entry->name, "nosv.hwc.%d.name%n", &number, &end) == 1 && end &&
+	    !entry->name[end])
 		buf_printf(out, "\n\nEVENT_TYPE\n0 %-10d %s\nVALUES\n", PRV_COUNTER + number,
 			   entry->text);
 	end = 0;
@@ -221,8 +219,8 @@ static void put_named(const struct trace *trace, const struct env_entry *entry, 
 			const struct env_entry *label = &trace->parts[i]->env[k];
 			long long value;
 			int mark;
-			if (label->text && sscanf(label->name, "ovni.mark.%d.labels.%lld", &mark,
-						  &value) == 2 &&
+			if (label->text &&
+			    sscanf(label->name, "ovni.mark.%d.labels.%lld", &mark, &value) == 2 &&
 			    mark == number && i == 0)
 				buf_printf(out, "%-4lld %s\n", value, label->text);
 		}
@@ -231,14 +229,15 @@ static void put_named(const struct trace *trace, const struct env_entry *entry, 
 void prv_write_types(const struct trace *trace, const struct prv_rows *rows,
 		     const struct prv_rows *cpus, const struct prv_names *names, struct buf *out)
 {
-	static const struct prv_type active = {
-		PRV_TID, "ovni", "Thread: TID", NULL, NULL, SHOWN_ACTIVE, MEANS_NUMBER};
+	static const struct prv_type active = {PRV_TID, "ovni",       "Thread: TID", NULL,
+					       NULL,    SHOWN_ACTIVE, MEANS_NUMBER};
 
-	buf_printf(out, "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\n"
-			"LOOK_BACK           100\nSPEED               1\n"
-			"FLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\n"
-			"YMAX_SCALE          %zu\n\n\nDEFAULT_SEMANTIC\n\n"
-			"THREAD_FUNC         State As Is\n",
+	buf_printf(out,
+		   "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\n"
+		   "LOOK_BACK           100\nSPEED               1\n"
+		   "FLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\n"
+		   "YMAX_SCALE          %zu\n\n\nDEFAULT_SEMANTIC\n\n"
+		   "THREAD_FUNC         State As Is\n",
 		   rows->count);
 	if (!rows->of_cpus)
 		put_type(&active, false, cpus, names, out);

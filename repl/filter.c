@@ -258,8 +258,17 @@ static bool add_names(struct filter *filter, const struct words *words, struct e
 	return ok;
 }
 
+/* Are some streams of one thread each? */
+static bool streams_tell(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (trace->streams[i]->tid >= 0)
+			return true;
+	return false;
+}
+
 static bool add_threads(struct filter *filter, const char *option, const struct words *words,
-			void (*text)(const struct where_range *, size_t, struct buf *),
+			void (*text)(const struct where_range *, size_t, bool, struct buf *),
 			struct error *err)
 {
 	struct where_range *ranges;
@@ -271,7 +280,7 @@ static bool add_threads(struct filter *filter, const char *option, const struct 
 		return true;
 	if (!parse_ranges(filter, option, words, &ranges, &count, err))
 		return false;
-	text(ranges, count, &condition);
+	text(ranges, count, streams_tell(filter->trace), &condition);
 	ok = add_where(filter, buf_text(&condition), err) || error_while(err, "%s", option);
 	buf_release(&condition);
 	return ok;

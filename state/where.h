@@ -25,8 +25,9 @@ bool where_reads_state(const struct where *where);
 struct where_range {
 	uint64_t low, high;
 };
-void where_tid_text(const struct where_range *ranges, size_t count, struct buf *out);
-void where_pid_text(const struct where_range *ranges, size_t count, struct buf *out);
+/* `streams`: some streams of the trace are of one thread each. */
+void where_tid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out);
+void where_pid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out);
 void where_comm_text(const char *const *globs, size_t count, struct buf *out);
 /* A condition on the event's name, as a word of --name: whole, or the part after its last colon. */
 void where_name_text(const char *glob, struct buf *out);

@@ -2,7 +2,7 @@
  * where_thread.c - --tid, --pid, --comm and names as conditions
  *
  * "The thread then running" is what the event itself says, where its class has a context tid, pid
- * or procname, or perf's sample beside it; else what the rules know of the event's CPU just before
+ * or procname, or perf's sample beside it, or what its stream is of; else what the rules know of the event's CPU just before
  * it. The language has no choice between values, so each candidate is guarded by has(), which the
  * class decides when it is compiled:
  *
@@ -120,21 +120,29 @@ static void add_of_thread(struct buf *out, const char *const *own, const char *w
 	buf_release(&path);
 }
 
-void where_tid_text(const struct where_range *ranges, size_t count, struct buf *out)
+void where_tid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
 	const struct test test = {.ranges = ranges, .count = count};
 	size_t open = 0;
 
+	if (streams)
+		add_guarded(out, "section/tid", "section/tid", &test);
 	for (; own_tid[open]; open++)
 		add_guarded(out, own_tid[open], own_tid[open], &test);
 	add_test(out, "cpu[cpu]/thread", &test);
-	while (open-- > 0)
+	for (open += streams; open-- > 0;)
 		buf_add_char(out, ')');
 }
 
-void where_pid_text(const struct where_range *ranges, size_t count, struct buf *out)
+void where_pid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
-	add_of_thread(out, own_pid, "process", &(struct test){.ranges = ranges, .count = count});
+	const struct test test = {.ranges = ranges, .count = count};
+
+	if (streams)
+		add_guarded(out, "section/pid", "section/pid", &test);
+	add_of_thread(out, own_pid, "process", &test);
+	if (streams)
+		buf_add_char(out, ')');
 }
 
 void where_comm_text(const char *const *globs, size_t count, struct buf *out)

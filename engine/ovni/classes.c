@@ -238,8 +238,7 @@ const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *pa
 		const struct ovni_model *model = &ovni_models[i];
 		if (!is_needed(model, part, streams, count))
 			continue;
-		uint16_t *table =
-			arena_array(trace->arena, MCV_CHARS * MCV_CHARS, sizeof *table);
+		uint16_t *table = arena_array(trace->arena, MCV_CHARS * MCV_CHARS, sizeof *table);
 		classes->models[(uint8_t)model->id] = table;
 		for (size_t k = 0; k < model->nevents; k++) {
 			const char *mcv = model->events[k].mcv;

@@ -180,8 +180,8 @@ static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
 {
 	size_t at = (size_t)(b->at[i] / 8);
 
-	return at <= d->size && ovni_frame(d->data + at, d->size - at, d->own->big_endian, frame) ==
-					FRAME_GOOD;
+	return at <= d->size &&
+	       ovni_frame(d->data + at, d->size - at, d->own->big_endian, frame) == FRAME_GOOD;
 }
 
 bool ovni_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
@@ -199,15 +199,15 @@ bool ovni_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	struct layout_input in = {.data = body, .bits = (uint64_t)len * 8};
 	if (!layout_load_all(class->layout, body, len, 0, NULL, d->slots) &&
 	    !layout_decode(class->layout, &in, d->slots))
-		return error_set(err, ERR_FORMAT,
-				 "%s: event %u of the packet at offset %" PRIu64
-				 " (%s): its fields cannot be read: %s",
-				 source_name(d->stream->sources[0]), b->first + i,
-				 d->info.rec.off, class->name,
-				 layout_complaint(class->layout,
-						  (struct layout_input){
-							  .data = body,
-							  .bits = (uint64_t)len * 8}));
+		return error_set(
+			err, ERR_FORMAT,
+			"%s: event %u of the packet at offset %" PRIu64
+			" (%s): its fields cannot be read: %s",
+			source_name(d->stream->sources[0]), b->first + i, d->info.rec.off,
+			class->name,
+			layout_complaint(
+				class->layout,
+				(struct layout_input){.data = body, .bits = (uint64_t)len * 8}));
 	if (own->tells_cpu)
 		find_cpu(d->own->loom, cpu_index(d, body),
 			 &d->slots[class->slot_base[SCOPE_EVENT_CONTEXT]].s);
@@ -239,10 +239,10 @@ static bool add_argument(const struct ovni_piece *piece, const struct fields *fi
 		return memchr(slot->bytes, '\n', (size_t)slot->n);
 	case OVNI_I64S:
 		place = fields->class->slot_base[SCOPE_PAYLOAD];
-		values.class = fields->class->scope[SCOPE_PAYLOAD]->members[piece->slot - place]
-				       .class;
-		buf_add_i64(out, (int64_t)layout_scalar(values.class->element, fields->data,
-							slot->at));
+		values.class =
+			fields->class->scope[SCOPE_PAYLOAD]->members[piece->slot - place].class;
+		buf_add_i64(out,
+			    (int64_t)layout_scalar(values.class->element, fields->data, slot->at));
 		return false;
 	case OVNI_I32:
 	case OVNI_I64:

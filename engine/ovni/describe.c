@@ -59,8 +59,8 @@ void ovni_merge(struct trace *trace, struct ovni_metadata *streams, size_t count
 		find_loom(streams, count, &streams[i]);
 		if (!streams[i].loom)
 			streams[i].loom = "";
-		streams[i].host = arena_strndup(trace->arena, streams[i].loom,
-						strcspn(streams[i].loom, "."));
+		streams[i].host =
+			arena_strndup(trace->arena, streams[i].loom, strcspn(streams[i].loom, "."));
 		sorted[i] = &streams[i];
 	}
 	qsort(sorted, count, sizeof *sorted, by_process);
@@ -162,8 +162,7 @@ void ovni_warn_models(struct trace *trace, const struct ovni_metadata *streams, 
 			       "%s/stream.json: model %.64s %.64s is not known (%s%s); its events "
 			       "may be unknown or mean something else",
 			       streams[i].path, wanted->name, wanted->text,
-			       model ? model->version : "no version is",
-			       model ? " is" : "");
+			       model ? model->version : "no version is", model ? " is" : "");
 		}
 	}
 	buf_release(&said);
@@ -213,8 +212,7 @@ static void add_loom_cpus(struct env_list *list, const struct ovni_loom *loom)
 			   loom->cpus[i].phyid);
 	buf_printf(&name, "loom.%s.cpus", loom->name);
 	if (loom->ncpus)
-		add_env(list,
-			(struct env_entry){.name = buf_text(&name), .text = buf_text(&text)});
+		add_env(list, (struct env_entry){.name = buf_text(&name), .text = buf_text(&text)});
 	buf_release(&name);
 	buf_release(&text);
 }
@@ -244,8 +242,8 @@ void ovni_describe(struct trace *trace, struct part *part, const struct ovni_met
 		if (strcmp(one->host, part->host) != 0)
 			continue;
 		for (size_t k = 0; k < one->nmodels; k++) {
-			const char *name = arena_printf(trace->arena, "model.%.64s",
-							one->models[k].name);
+			const char *name =
+				arena_printf(trace->arena, "model.%.64s", one->models[k].name);
 			add_setting(&list, one, &(struct ovni_named){name, one->models[k].text});
 		}
 		for (size_t k = 0; k < one->nsettings; k++)

@@ -62,8 +62,9 @@ static bool search_in(struct search *search, const char *folder, unsigned depth)
 	if (found && search->each)
 		search->each(search->arg, folder, name_below(search, folder));
 	if (has_obs && !has_json && search->trace) {
-		error_set(&cause, ERR_FORMAT, "there is no stream.json beside it, which says whose "
-					      "stream it is");
+		error_set(&cause, ERR_FORMAT,
+			  "there is no stream.json beside it, which says whose "
+			  "stream it is");
 		char *path = folder_join(folder, "stream.obs");
 		trace_damage(search->trace, path, &cause);
 		mem_free(path);

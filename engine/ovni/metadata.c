@@ -90,8 +90,8 @@ static void read_models(struct arena *arena, struct json_object *root, struct ov
 static void read_cpus(struct json_object *root, struct ovni_metadata *out)
 {
 	struct json_object *list = get(root, "ovni.loom_cpus");
-	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list)
-								  : 0;
+	size_t count =
+		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *item = json_object_array_get_idx(list, i);

@@ -46,8 +46,8 @@ static void found(void *arg, const char *folder, const char *name)
 		mem_free(one.settings);
 		return;
 	}
-	opening->streams = mem_grow(opening->streams, opening->count, &opening->capacity,
-				    sizeof one);
+	opening->streams =
+		mem_grow(opening->streams, opening->count, &opening->capacity, sizeof one);
 	opening->streams[opening->count++] = one;
 }
 
@@ -63,7 +63,8 @@ static bool open_obs(struct opening *opening, const struct ovni_metadata *one,
 		trace_add_source(opening->trace, *source);
 		ok = source_size(*source) >= OBS_HEAD ||
 		     error_set(err, ERR_FORMAT, "%s",
-			       source_size(*source) ? "it is shorter than its header" : "it is empty");
+			       source_size(*source) ? "it is shorter than its header"
+						    : "it is empty");
 		ok = ok && source_peek(*source, 0, head, sizeof head, err);
 	}
 	if (ok && memcmp(head, "ovni", 4) != 0)
@@ -246,9 +247,8 @@ static void warn_clocks(const struct opening *opening, const struct host *hosts,
 		for (size_t k = 0; k < count; k++)
 			known |= !strcmp(hosts[k].part->host, offsets->items[i].host);
 		if (!known)
-			notice(notices, NOTICE_WARNING,
-			       "%s: host %s has no stream of events here", offsets->path,
-			       offsets->items[i].host);
+			notice(notices, NOTICE_WARNING, "%s: host %s has no stream of events here",
+			       offsets->path, offsets->items[i].host);
 	}
 	for (size_t i = 1; i < count; i++) {
 		if (hosts[0].first == INT64_MAX || hosts[i].first == INT64_MAX)

@@ -76,9 +76,9 @@ struct ovni_named { /* a model and its version, a setting and its text */
 struct ovni_metadata {
 	const char *path, *name; /* the stream's folder; the same below the trace's */
 	bool finished;
-	int64_t tid, pid; /* -1: a part of another kind than a thread */
+	int64_t tid, pid;          /* -1: a part of another kind than a thread */
 	int64_t app, rank, nranks; /* -1: not said */
-	const char *loom, *host; /* the host is the loom's name up to its first dot */
+	const char *loom, *host;   /* the host is the loom's name up to its first dot */
 	struct ovni_cpu *cpus;
 	size_t ncpus, cpus_capacity;
 	struct ovni_named *models;

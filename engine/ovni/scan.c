@@ -16,7 +16,7 @@
 enum { WINDOW = 256 << 10 };
 uint64_t ovni_packet_bytes = 64 << 10;
 
-struct scan_state { /* in scan->priv */
+struct scan_state {     /* in scan->priv */
 	uint64_t clock; /* of the last event outside of regions */
 	uint8_t in_region, done;
 };
@@ -46,9 +46,8 @@ static bool check_clock(const struct stream *stream, uint64_t at, const uint8_t 
 		return true;
 	if (clock < state->clock)
 		return error_set(err, ERR_FORMAT,
-				 "%s: event at offset %" PRIu64
-				 " has clock %" PRIu64 " after %" PRIu64
-				 ", outside of an unordered region",
+				 "%s: event at offset %" PRIu64 " has clock %" PRIu64
+				 " after %" PRIu64 ", outside of an unordered region",
 				 source_name(stream->sources[0]), at, clock, state->clock);
 	state->clock = clock;
 	state->in_region = ovni_is(event, "OU[");
@@ -89,8 +88,10 @@ static bool walk(const struct stream *stream, const struct block *block, uint64_
 			*wanted = frame.bytes;
 			return true;
 		case FRAME_NOT_PRINTABLE:
-			return says(stream, at, "has no printable name: what stands there is no "
-						"event", err);
+			return says(stream, at,
+				    "has no printable name: what stands there is no "
+				    "event",
+				    err);
 		case FRAME_BAD_JUMBO:
 			return says(stream, at, "is a jumbo event without a size of 4 bytes", err);
 		}

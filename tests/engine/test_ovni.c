@@ -255,10 +255,11 @@ static void regions_are_put_in_order_over_packets(void **state)
 		snprintf(json, sizeof json, "%s", plain_json);
 		memcpy(strstr(json, "nosv\": \"2.0.0"), "kernel\":\"1.0", 12);
 		add_stream(&made, "s", json, obs.bytes, obs.len);
-		check_text(&made, "10 OHp pauses the execution\n12 KCI back to CPU\n"
-				  "15 KCO out of CPU\n20 OHr resumes the execution\n"
-				  "30 OHp pauses the execution\n40 OU[ enters unordered event region\n"
-				  "50 OU] leaves unordered event region\n60 OHe ends the execution\n");
+		check_text(&made,
+			   "10 OHp pauses the execution\n12 KCI back to CPU\n"
+			   "15 KCO out of CPU\n20 OHr resumes the execution\n"
+			   "30 OHp pauses the execution\n40 OU[ enters unordered event region\n"
+			   "50 OU] leaves unordered event region\n60 OHe ends the execution\n");
 		assert_int_equal(made.said.damages, 0);
 		release(&made);
 	}

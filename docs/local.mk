@@ -8,6 +8,7 @@ dist_man_MANS += docs/yore.1
 EXTRA_DIST += docs/aux.md docs/convert.md
 EXTRA_DIST += docs/symbols.md
 EXTRA_DIST += docs/trace-dat.md
+EXTRA_DIST += docs/sel4.md
 EXTRA_DIST += docs/shards.md
 EXTRA_DIST += docs/attacks.md
 EXTRA_DIST += docs/perf-data.md

@@ -5,6 +5,7 @@
 #include "engine/ovni/ovni.h"
 #include "engine/perf/perf.h"
 #include "engine/reader.h"
+#include "engine/sel4/sel4.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ static const struct reader *readers[READERS_MAX] = {
 	&perf_reader,
 	&ftrace_reader,
 	&ovni_reader,
+	&sel4_reader,
 };
 
 void reader_register(const struct reader *reader)

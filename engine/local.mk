@@ -11,7 +11,7 @@ libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/quote.c %D%/base/quote.h %D%/base/source.c %D%/base/source.h \
 	%D%/base/temporary.c %D%/base/temporary.h \
 	%D%/batch.c %D%/batch.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
-	%D%/field.c %D%/field.h \
+	%D%/field.c %D%/field.h %D%/field_make.c %D%/field_make.h \
 	%D%/intel_pt.c %D%/intel_pt.h %D%/json.c %D%/json.h \
 	%D%/layout.c %D%/layout.h %D%/layout_fast.h %D%/layout_internal.h %D%/layout_run.c \
 	%D%/packet.h %D%/reader.h %D%/shape.c %D%/shape.h %D%/symbols.h %D%/timebase.c %D%/timebase.h \
@@ -21,6 +21,7 @@ include %D%/kernel/local.mk
 include %D%/perf/local.mk
 include %D%/ftrace/local.mk
 include %D%/ovni/local.mk
+include %D%/sel4/local.mk
 # symbols: which function is at an address
 libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_cfi.c \
 	%D%/symbols_elf.c %D%/symbols_inline.c %D%/symbols_internal.h %D%/symbols_kernel.c \

@@ -15,7 +15,7 @@ libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules
-dist_rules_DATA = %D%/rules/linux.rules
+dist_rules_DATA = %D%/rules/linux.rules %D%/rules/sel4.rules
 nodist_libstate_la_SOURCES = %D%/rules_builtin.c
 # its subsystems are in the tables that its reader is made of
 nodist_rules_DATA = %D%/rules/ovni.rules

@@ -84,3 +84,6 @@ check_PROGRAMS += %D%/test_ovni
 %C%_test_ovni_SOURCES = %D%/test_ovni.c %D%/decoded.c %D%/decoded.h
 %C%_test_ovni_LDADD = libindex.la $(TEST_LDADD)
 dist_check_SCRIPTS += %D%/ovni_doc.sh
+check_PROGRAMS += %D%/test_sel4
+%C%_test_sel4_SOURCES = %D%/test_sel4.c %D%/decoded.c %D%/decoded.h
+%C%_test_sel4_LDADD = libindex.la $(TEST_LDADD)

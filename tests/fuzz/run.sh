@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store"
+	"$work/store" "$work/sel4"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -90,6 +90,14 @@ done
 	name=$(printf %s "$file" | cksum | tr ' ' -)
 	{ cat "${file%obs}json"; printf '\0'; cat "$file"; } > "$work/ovni/$name"
 done
+# Logs of seL4: one entry in text and one in binary, the corpus' small ones.
+printf '            Entry_VMFault --           7 --            3 -- 0x      3031\n' > "$work/sel4/text"
+{ printf '\007\0\0\0\0\0\0\0\003\0\0\0\004\061\060'; head -c 9 /dev/zero; } > "$work/sel4/binary"
+if [ -d "${YORE_CORPUS-}" ]; then
+	find "$YORE_CORPUS/sel4" -name 'log.*' -size -64k | while read -r file; do
+		cp "$file" "$work/sel4/$(printf %s "$file" | cksum | tr ' ' -)"
+	done
+fi
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -123,7 +131,7 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 formats slices store}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in

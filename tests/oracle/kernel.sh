@@ -1,5 +1,6 @@
 #!/bin/sh
-# kernel.sh YORE - perf.data and trace.dat files against perf and trace-cmd
+# kernel.sh YORE - perf.data and trace.dat files against perf and trace-cmd, logs of seL4 against their
+# generator
 #
 # Corpus files from $YORE_CORPUS, where it is there; recordings made now, where that is allowed.
 set -u
@@ -52,6 +53,11 @@ if [ -d "$corpus/trace-dat" ]; then
 	say "$here/damage_agree.py" "$yore" "$corpus"
 else
 	echo "oracles: trace.dat files skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
+if [ -d "$corpus/sel4" ]; then
+	say "$here/sel4_agree.py" "$yore" "$corpus/sel4"
+else
+	echo "oracles: logs of seL4 skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

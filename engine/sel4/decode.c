@@ -1,0 +1,386 @@
+/*
+ * decode.c - packets of a log → events
+ *
+ * The log has no packets of its own: a packet is a run of records of about 64 KB that ends where
+ * every entry so far has been left before the next one begins, so that packets do not overlap in
+ * time. A record makes two events: the entry at its start, and `kernel_exit` at its end. The kernel
+ * writes records in order of exit, so that times may fall inside of a packet.
+ *
+ * Records that cannot be read are a packet of their own, whose decoding tells of the damage.
+ */
+#include "engine/base/mem.h"
+#include "engine/sel4/sel4_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PACKET_BYTES = 64 << 10, BLOCK_BYTES = 1 << 20 };
+
+struct scan_state {  /* in scan->priv */
+	nstime last; /* greatest time so far */
+	bool any;
+};
+_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+
+/* One record, and where it is in time. */
+static enum record_step timed_record(const struct sel4_log *log, const struct sel4_clock *clock,
+				     const uint8_t *data, size_t size, bool last,
+				     struct sel4_record *record, nstime times[2], size_t *bytes,
+				     const char **why)
+{
+	enum record_step step = sel4_record(log, data, size, last, record, bytes, why);
+
+	if (step == RECORD_GOOD && !sel4_times(clock, record, times)) {
+		*why = "its times do not fit in nanoseconds";
+		return RECORD_BAD;
+	}
+	return step;
+}
+
+/* ---- scan ---- */
+
+struct scanned { /* the records of a packet */
+	size_t bytes;
+	uint32_t events;
+	nstime min, max;
+	nstime before; /* time of the event before */
+	bool falls, any_before;
+};
+
+static void add_times(struct scanned *run, const nstime times[2])
+{
+	for (unsigned i = 0; i < 2; i++) {
+		run->falls |= run->any_before && times[i] < run->before;
+		run->before = times[i];
+		run->any_before = true;
+		run->min = !run->events || times[i] < run->min ? times[i] : run->min;
+		run->max = !run->events || times[i] > run->max ? times[i] : run->max;
+		run->events++;
+	}
+}
+
+/* Good and empty records up to a bad one, the block's end, or a place to cut. */
+static void scan_good(const struct stream *stream, const struct block *block, bool last,
+		      struct scanned *run)
+{
+	const struct sel4_log *log = sel4_log_of(stream);
+	struct sel4_record record;
+	struct sel4_clock clock;
+	enum record_step step;
+	nstime times[2];
+	const char *why;
+	size_t bytes;
+
+	sel4_clock_of(stream, &clock);
+	for (; run->bytes < block->size; run->bytes += bytes) {
+		step = timed_record(log, &clock, block->data + run->bytes, block->size - run->bytes,
+				    last, &record, times, &bytes, &why);
+		if (step != RECORD_GOOD && step != RECORD_EMPTY)
+			return;
+		if (run->bytes >= PACKET_BYTES && (!run->events || times[0] >= run->max))
+			return;
+		if (step == RECORD_GOOD)
+			add_times(run, times);
+	}
+}
+
+/* Bytes of the records that cannot be read, up to one that can. */
+static size_t scan_bad(const struct stream *stream, const struct block *block, bool last)
+{
+	const struct sel4_log *log = sel4_log_of(stream);
+	struct sel4_record record;
+	struct sel4_clock clock;
+	nstime times[2];
+	const char *why;
+	size_t at = 0, bytes;
+
+	sel4_clock_of(stream, &clock);
+	for (; at < block->size; at += bytes)
+		if (timed_record(log, &clock, block->data + at, block->size - at, last, &record,
+				 times, &bytes, &why) != RECORD_BAD)
+			break;
+	return at ? at : block->size;
+}
+
+static bool next_block(const struct stream *stream, uint64_t at, struct block *block, bool *last,
+		       struct error *err)
+{
+	uint64_t left = source_size(stream->sources[0]) - at;
+	uint64_t most =
+		BLOCK_BYTES / sel4_log_of(stream)->record_bytes * sel4_log_of(stream)->record_bytes;
+	size_t n = left < most ? (size_t)left : (size_t)most;
+
+	*last = n == left;
+	return source_get(stream->sources[0], at, n, block, err);
+}
+
+enum step sel4_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		    struct error *err)
+{
+	uint64_t size = source_size(stream->sources[0]);
+	struct scanned run = {0};
+	struct scan_state state;
+	struct block block;
+	bool last;
+
+	memcpy(&state, scan->priv, sizeof state);
+	if (scan->source || scan->next >= size)
+		return STEP_END;
+	if (!next_block(stream, scan->next, &block, &last, err)) {
+		scan->next = size;
+		return STEP_ERROR;
+	}
+	scan_good(stream, &block, last, &run);
+	bool bad = !run.bytes;
+	if (bad)
+		run.bytes = scan_bad(stream, &block, last);
+	source_put(&block);
+	*out = (struct packet_info){.rec = {.off = scan->next,
+					    .len = (uint32_t)run.bytes,
+					    .seq = PACKET_NONE,
+					    .lost = PACKET_NONE,
+					    .events = run.events,
+					    .cpu = -1}};
+	out->rec.min = run.events ? run.min : state.any ? state.last : 0;
+	out->rec.max = run.events ? run.max : out->rec.min;
+	out->rec.flags = bad           ? PACKET_DAMAGED
+			 : !run.events ? PACKET_EMPTY
+				       : PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	if (run.falls)
+		out->rec.flags |= PACKET_UNSORTED;
+	scan->next += run.bytes;
+	if (scan->next >= size)
+		out->rec.flags |= PACKET_OPEN;
+	scan->emitted++;
+	if (!state.any || out->rec.max > state.last)
+		state.last = out->rec.max;
+	state.any |= run.events > 0;
+	memcpy(scan->priv, &state, sizeof state);
+	return STEP_ITEM;
+}
+
+/* ---- decoding ---- */
+
+struct decoder {
+	const struct stream *stream;
+	const struct sel4_log *log;
+	struct sel4_clock clock;
+	struct packet_info info;
+	struct block block;
+	bool open, last; /* last: the file ends with the packet */
+	bool inside;     /* the exit of the record at `at` comes next */
+	size_t at;
+	uint32_t index;
+	struct slot *slots;
+};
+
+struct decoder *sel4_decoder_new(const struct stream *stream)
+{
+	struct decoder *d = mem_new(sizeof *d);
+
+	d->stream = stream;
+	d->log = sel4_log_of(stream);
+	d->slots = mem_new_array(d->log->greatest_slots + 1, sizeof *d->slots);
+	sel4_clock_of(stream, &d->clock);
+	return d;
+}
+
+void sel4_decoder_leave(struct decoder *d)
+{
+	source_put(&d->block);
+	d->open = false;
+}
+
+void sel4_decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	sel4_decoder_leave(d);
+	mem_free(d->slots);
+	mem_free(d);
+}
+
+bool sel4_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+{
+	struct source *source = d->stream->sources[0];
+	uint64_t size = source_size(source), len = packet_bytes(info);
+
+	sel4_decoder_leave(d);
+	d->info = *info;
+	d->index = 0;
+	d->at = 0;
+	d->inside = false;
+	if (info->rec.off > size || len > size - info->rec.off)
+		error_set(err, ERR_FORMAT, "it lies outside of the file");
+	else
+		d->open = source_get(source, info->rec.off, (size_t)len, &d->block, err);
+	if (!d->open)
+		return error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
+				   info->rec.off);
+	d->last = info->rec.off + len == size;
+	return true;
+}
+
+static void put_head(struct decoder *d, struct batch *b, const struct sel4_record *record,
+		     const nstime times[2], bool is_exit)
+{
+	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
+	uint32_t n = b->count++;
+
+	b->time[n] = times[is_exit];
+	b->at[n] = (uint64_t)(d->at + (is_exit ? exit_at : 0)) * 8;
+	b->head[n] = 0;
+	b->flags[n] = 0;
+	b->class_index[n] = is_exit ? d->log->exit_class[entry_has_core(record->kind)]
+				    : d->log->class_of[record->kind];
+	d->index++;
+}
+
+static bool heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	const char *why = "it goes on behind the packet";
+	struct sel4_record record;
+	enum record_step step;
+	nstime times[2];
+	size_t bytes;
+
+	while (b->count < b->capacity && d->at < d->block.size) {
+		step = timed_record(d->log, &d->clock, d->block.data + d->at, d->block.size - d->at,
+				    d->last, &record, times, &bytes, &why);
+		if (step != RECORD_GOOD && step != RECORD_EMPTY)
+			return error_set(err, ERR_FORMAT,
+					 "%s: the record at offset %" PRIu64 " cannot be read: %s",
+					 source_name(d->stream->sources[0]),
+					 d->info.rec.off + d->at, why);
+		if (step == RECORD_GOOD && !d->inside) {
+			put_head(d, b, &record, times, false);
+			d->inside = true;
+		}
+		if (step == RECORD_GOOD && b->count == b->capacity)
+			return true;
+		if (step == RECORD_GOOD)
+			put_head(d, b, &record, times, true);
+		d->inside = false;
+		d->at += bytes;
+	}
+	return true;
+}
+
+enum step sel4_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+{
+	struct source *source = d->stream->sources[0];
+
+	b->count = 0;
+	b->first = d->index;
+	if (!d->open)
+		return STEP_END;
+	bool good = heads(d, b, err);
+	if (source_broken(source))
+		good = error_set(err, ERR_IO, "%s: the file became shorter while it was read",
+				 source_name(source));
+	if (good)
+		return b->count ? STEP_ITEM : STEP_END;
+	d->at = d->block.size; /* the packet has ended */
+	return STEP_ERROR;
+}
+
+void sel4_decoder_mark(const struct decoder *d, struct mark *mark)
+{
+	*mark = (struct mark){.at = (uint64_t)d->at * 8, .more = {d->inside}, .index = d->index};
+}
+
+void sel4_decoder_seek(struct decoder *d, const struct mark *mark)
+{
+	d->at = (size_t)(mark->at / 8);
+	d->inside = mark->more[0];
+	d->index = mark->index;
+}
+
+static uint64_t bits_of(uint64_t word, unsigned from, unsigned count)
+{
+	return word >> from & ((UINT64_C(1) << count) - 1);
+}
+
+/*
+ * The values, in the order in which log.c declares them. Bits of the detail word: core 3, word 26;
+ * of a system call: number 4, type of the capability 5, fast path 1, tag 19. What lies above may be
+ * left over from an earlier entry.
+ */
+static void put_entry(const struct sel4_record *record, struct slot *slots)
+{
+	const uint64_t detail = record->detail;
+
+	slots[0].u = record->start;
+	slots[1].u = record->duration;
+	if (record->kind == ENTRY_SWITCH || record->kind == ENTRY_WRONG) {
+		slots[2].u = detail;
+	} else if (record->kind == ENTRY_SYSCALL) {
+		slots[2].u = bits_of(detail, 0, 4);
+		slots[3].u = bits_of(detail, 4, 5);
+		slots[4].u = bits_of(detail, 9, 1);
+		slots[5].u = bits_of(detail, 10, 19);
+	} else {
+		slots[2].u = bits_of(detail, 0, 3);
+		slots[3].u = bits_of(detail, 3, 26);
+	}
+}
+
+static void put_exit(const struct sel4_record *record, struct slot *slots)
+{
+	slots[0].u = record->kind;
+	slots[1].u = record->start;
+	if (entry_has_core(record->kind))
+		slots[2].u = bits_of(record->detail, 0, 3);
+}
+
+/* Where the record of event i begins, and whether the event is its exit. */
+static size_t record_of(const struct decoder *d, const struct batch *b, uint32_t i, bool *is_exit)
+{
+	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
+	size_t at = (size_t)(b->at[i] / 8);
+
+	*is_exit = b->class_index[i] == d->log->exit_class[0] ||
+		   b->class_index[i] == d->log->exit_class[1];
+	return *is_exit && at >= exit_at ? at - exit_at : at;
+}
+
+bool sel4_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			 struct error *err)
+{
+	const struct event_class *class = d->log->trace->classes[b->class_index[i]];
+	struct sel4_record record;
+	const char *why;
+	bool is_exit;
+	size_t at = record_of(d, b, i, &is_exit), bytes;
+
+	if (at >= d->block.size || sel4_record(d->log, d->block.data + at, d->block.size - at,
+					       d->last, &record, &bytes, &why) != RECORD_GOOD)
+		return error_set(err, ERR_FORMAT, "%s: the record cannot be found again",
+				 class->name);
+	if (is_exit)
+		put_exit(&record, d->slots);
+	else
+		put_entry(&record, d->slots);
+	*out = (struct fields){
+		.class = class,
+		.data = d->block.data + at,
+		.bits = (uint64_t)bytes * 8,
+		.slots = d->slots,
+	};
+	return true;
+}
+
+/* The record's bytes count with its entry up to where the exit's place is. */
+uint64_t sel4_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+{
+	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
+	struct sel4_record record;
+	const char *why;
+	bool is_exit;
+	size_t at = record_of(d, b, i, &is_exit), bytes;
+
+	if (at >= d->block.size || sel4_record(d->log, d->block.data + at, d->block.size - at,
+					       d->last, &record, &bytes, &why) != RECORD_GOOD)
+		return 0;
+	return (is_exit ? bytes - exit_at : exit_at) * 8;
+}

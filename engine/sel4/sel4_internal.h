@@ -1,0 +1,111 @@
+/*
+ * sel4_internal.h - a log of kernel entries, opened
+ *
+ *     log.c      settings, event classes, the one stream
+ *     record.c   bytes or lines → records
+ *     decode.c   packets → records → two events each: the entry, and the exit
+ */
+#ifndef ENGINE_SEL4_SEL4_INTERNAL_H
+#define ENGINE_SEL4_SEL4_INTERNAL_H
+
+#include "engine/sel4/sel4.h"
+
+/*
+ * Entry kinds, the low four bits of a record's path byte; upstream kernels write three of them.
+ * 7 is Entry_VCPUFault on ARM and Entry_VMExit on x86.
+ */
+enum entry_kind {
+	ENTRY_INTERRUPT,
+	ENTRY_UNKNOWN_SYSCALL,
+	ENTRY_USER_LEVEL_FAULT,
+	ENTRY_DEBUG_FAULT,
+	ENTRY_VM_FAULT,
+	ENTRY_SYSCALL,
+	ENTRY_UNIMPLEMENTED_DEVICE,
+	ENTRY_VCPU_FAULT,
+	ENTRY_SWITCH,
+	ENTRY_WRONG, /* any other value; the driver's text does not tell which */
+	ENTRY_KINDS
+};
+
+/* Whose detail word has a core: neither system calls nor switches have room for one. */
+static inline bool entry_has_core(enum entry_kind kind)
+{
+	return kind < ENTRY_SYSCALL || kind == ENTRY_UNIMPLEMENTED_DEVICE ||
+	       kind == ENTRY_VCPU_FAULT;
+}
+
+enum {
+	RECORD_BYTES = 24,     /* of a 64-bit kernel, or a 32-bit one that aligns 64-bit numbers */
+	RECORD_BYTES_32 = 20,  /* of other 32-bit kernels */
+	LINE_MAX_BYTES = 4096, /* a line of the text that is longer is damage */
+	EXIT_AT_BINARY = 8,    /* an exit's place: that of the duration, which tells of it */
+	EXIT_AT_TEXT = 1
+};
+
+struct sel4_record {
+	uint64_t start;    /* ticks */
+	uint32_t duration; /* ticks */
+	enum entry_kind kind;
+	uint64_t detail;
+};
+
+struct sel4_log { /* part->priv */
+	struct trace *trace;
+	bool text;
+	bool x86;
+	uint32_t record_bytes;
+	uint64_t mult, div; /* ns = ticks * mult / div; both at least 1 */
+	uint32_t class_of[ENTRY_KINDS];
+	uint32_t exit_class[2]; /* without a core, with one */
+	uint32_t greatest_slots;
+};
+
+/* The name of a kind, as the driver's text has it. */
+const char *entry_name(const struct sel4_log *log, enum entry_kind kind);
+
+enum record_step {
+	RECORD_GOOD,
+	RECORD_EMPTY, /* all zeros: a buffer was copied whole */
+	RECORD_BAD,   /* *why says what is wrong with it */
+	RECORD_MORE   /* it goes on behind the bytes that are there */
+};
+
+/*
+ * The record at data[0..size). *bytes: what it takes, also if it is bad. `last`: nothing follows
+ * these bytes in the file.
+ */
+enum record_step sel4_record(const struct sel4_log *log, const uint8_t *data, size_t size,
+			     bool last, struct sel4_record *out, size_t *bytes, const char **why);
+
+/* True: the bytes at the start of a file look like a log, in binary or in text. */
+bool sel4_looks_binary(const uint8_t *data, size_t size);
+bool sel4_looks_text(const uint8_t *data, size_t size);
+
+/* What ticks are in ns; the clock's origin may have been moved by --offset. */
+struct sel4_clock {
+	uint64_t mult, div;
+	__int128 origin;
+};
+void sel4_clock_of(const struct stream *stream, struct sel4_clock *out);
+/* The times of a record's entry and exit; false: they do not fit. */
+bool sel4_times(const struct sel4_clock *clock, const struct sel4_record *record, nstime out[2]);
+
+const struct sel4_log *sel4_log_of(const struct stream *stream);
+
+bool sel4_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	       struct error *err);
+enum step sel4_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		    struct error *err);
+struct decoder *sel4_decoder_new(const struct stream *stream);
+void sel4_decoder_free(struct decoder *decoder);
+bool sel4_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+void sel4_decoder_leave(struct decoder *decoder);
+enum step sel4_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+void sel4_decoder_mark(const struct decoder *decoder, struct mark *mark);
+void sel4_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool sel4_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			 struct fields *out, struct error *err);
+uint64_t sel4_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
+
+#endif

@@ -259,6 +259,25 @@ bool time_parse(const char *text, struct time_word *out, struct error *err)
 	return parse_plain(text, in, true, out, err);
 }
 
+bool ordinal_parse(const char *text, struct time_word *out, struct error *err)
+{
+	const char *begin = text + (*text == '@' || *text == '+' || *text == '-'), *at = begin;
+	__int128 number = 0;
+
+	*out = (struct time_word){.from = *text == '+'   ? FROM_START
+					  : *text == '-' ? FROM_END
+							 : FROM_ORIGIN};
+	for (; *at >= '0' && *at <= '9' && number <= NSTIME_MAX; at++)
+		number = number * 10 + (*at - '0');
+	if (*at || at == begin || number >= NSTIME_MAX)
+		return error_set(err, ERR_QUERY,
+				 "'%s': the trace has no clock: the number of an event is expected, "
+				 "or +N from the first, or -N from the last",
+				 text);
+	out->ns = (nstime)number;
+	return true;
+}
+
 bool time_needs_bounds(const struct time_word *word)
 {
 	return word->from == FROM_DAY || word->from == FROM_START || word->from == FROM_END;
@@ -445,7 +464,7 @@ static char *put_zone(char *to, struct times *times, int64_t second)
 
 char *time_put_any(struct times *times, nstime t, char *to)
 {
-	if (times->style == TIME_NS) {
+	if (times->style == TIME_NS || times->style == TIME_ORDINAL) {
 		if (t < 0)
 			*to++ = '-';
 		return put_digits(to, t < 0 ? 0 - (uint64_t)t : (uint64_t)t, 1);
@@ -492,4 +511,13 @@ char *span_put(__int128 span, char *to)
 	for (unit /= 10; rest; rest %= unit, unit /= 10)
 		*to++ = (char)('0' + rest / unit);
 	return stpcpy(to, units[i].name);
+}
+
+char *time_span_put(const struct times *times, __int128 span, char *to)
+{
+	if (times->style != TIME_ORDINAL)
+		return span_put(span, to);
+	if (span < 0)
+		*to++ = '-';
+	return put_digits(to, (uint64_t)(span < 0 ? -span : span), 1);
 }

@@ -15,7 +15,14 @@
 
 #include <stdbool.h>
 
-enum time_style { TIME_CLOCK, TIME_ISO, TIME_SECONDS, TIME_NS, TIME_RELATIVE };
+enum time_style {
+	TIME_CLOCK,
+	TIME_ISO,
+	TIME_SECONDS,
+	TIME_NS,
+	TIME_RELATIVE,
+	TIME_ORDINAL /* there is no clock: numbers of events */
+};
 
 /* What a word says by itself, before the trace is asked. */
 enum time_from { FROM_ORIGIN, FROM_DAY, FROM_DATE, FROM_START, FROM_END };
@@ -29,6 +36,8 @@ struct time_word {
 /* True for words that can only be times though they begin with '-': -200ms, -1. */
 bool time_looks_negative(const char *word);
 bool time_parse(const char *text, struct time_word *out, struct error *err);
+/* A number of an event, where there is no clock: N, @N, +N from the first, -N from the last. */
+bool ordinal_parse(const char *text, struct time_word *out, struct error *err);
 /* True when time_resolve() needs the first and last event's time. */
 bool time_needs_bounds(const struct time_word *word);
 
@@ -73,5 +82,7 @@ static inline char *time_put(struct times *times, nstime t, char *to)
 }
 /* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
 char *span_put(__int128 span, char *to);
+/* The same between two times of `times`: where they are ordinals, a number. */
+char *time_span_put(const struct times *times, __int128 span, char *to);
 
 #endif

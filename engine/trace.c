@@ -362,6 +362,14 @@ uint64_t trace_bytes(const struct trace *trace)
 	return bytes;
 }
 
+bool trace_has_ordinals(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (trace->streams[i]->has_time)
+			return false;
+	return trace->nstreams > 0;
+}
+
 bool trace_has_epoch(const struct trace *trace)
 {
 	bool any = false;

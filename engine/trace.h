@@ -178,6 +178,8 @@ void trace_close(struct trace *trace);
 uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
 /* Of the sources that hold events; one that streams share counts once. */
 uint64_t trace_bytes(const struct trace *trace);
+/* There are streams, and none has a clock: times are the numbers of events. */
+bool trace_has_ordinals(const struct trace *trace);
 /* Days mean something: every clock that streams use counts from the epoch. */
 bool trace_has_epoch(const struct trace *trace);
 

@@ -593,7 +593,9 @@ static void text_range(struct info *info, struct sink *out)
 	put_time(info, out, info->begin);
 	sink_text(out, " to ");
 	put_time(info, out, info->end);
-	if (info->begin != NSTIME_MIN) {
+	if (trace_has_ordinals(info->trace)) {
+		sink_text(out, ", numbers of events");
+	} else if (info->begin != NSTIME_MIN) {
 		sink_text(out, ", ");
 		span_add(time_span(info->begin, info->end), out);
 	}
@@ -728,7 +730,9 @@ static void text_capabilities(const struct info *info, const struct capabilities
 		    !info->trace->nstreams ? "none"
 		    : timeless == 0        ? "every event has one, streams are ordered by them"
 		    : timeless == info->trace->nstreams
-			    ? "none: events are counted, order across streams is not known"
+			    ? info->trace->nstreams == 1
+				      ? "none: events are counted, their order is all that is known"
+				      : "none: events are counted, order across streams is not known"
 			    : "some streams have none: their order to others is not known");
 	for (size_t i = 0; i < can->count; i++) {
 		sink_printf(out, "%-11s", i ? "" : "questions");

@@ -97,6 +97,8 @@ static bool find_seconds(struct stats *stats, struct error *err)
 
 	if (!session_range(stats->session, &begin, &end, err))
 		return false;
+	if (trace_has_ordinals(stats->trace)) /* events without a clock have no rate */
+		return true;
 	begin = begin == NSTIME_MIN ? stats->sum.all.first : begin;
 	end = end == NSTIME_MAX ? stats->sum.all.last : end;
 	if (stats->sum.all.first <= stats->sum.all.last && begin < end)
@@ -242,13 +244,18 @@ static void text_head(struct stats *stats)
 	put_time(stats, out, all->first);
 	sink_text(out, " to ");
 	put_time(stats, out, all->last);
-	if (all->first <= all->last) {
-		sink_text(out, ", ");
-		span_add(time_span(all->first, all->last), out);
+	if (trace_has_ordinals(stats->trace)) {
+		sink_printf(out, ", numbers of events\nevents  %llu",
+			    (unsigned long long)all->events);
+	} else {
+		if (all->first <= all->last) {
+			sink_text(out, ", ");
+			span_add(time_span(all->first, all->last), out);
+		}
+		sink_printf(out, "\nevents  %llu, ", (unsigned long long)all->events);
+		put_rate(stats, out, all);
+		sink_text(out, " per second");
 	}
-	sink_printf(out, "\nevents  %llu, ", (unsigned long long)all->events);
-	put_rate(stats, out, all);
-	sink_text(out, " per second");
 	if (stats->sum.losses)
 		sink_printf(out, ", %llu lost at %llu place%s", (unsigned long long)lost,
 			    (unsigned long long)stats->sum.losses,

@@ -212,7 +212,7 @@ static void length_cell(struct interval_writer *writer, nstime begin, nstime end
 	if (writer->options->format == FORMAT_CSV)
 		sink_u64(cell, length);
 	else
-		span_add(length, cell);
+		time_span_add(&writer->times, length, cell);
 }
 
 static bool write_cells(struct interval_writer *writer, const struct waiting *waiting,

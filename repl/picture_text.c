@@ -195,9 +195,9 @@ static void draw_head(const struct picture *picture, struct times *times, struct
 	time_add(times, picture->end, out);
 	if (span) {
 		sink_text(out, ", ");
-		span_add(span, out);
+		time_span_add(times, span, out);
 		sink_text(out, "; a column is ");
-		span_add(span / picture->columns, out);
+		time_span_add(times, span / picture->columns, out);
 	}
 	sink_char(out, '\n');
 	sink_row(out);

@@ -138,7 +138,17 @@ void stream_plan_make(struct event_writer *writer, struct stream_plan *plan,
 	plan->cpu = cpu;
 }
 
-void event_time(struct event_writer *writer, struct sink *out, nstime t)
+static bool is_mixed(const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		any |= !trace->streams[i]->has_time;
+	return any && !trace_has_ordinals(trace);
+}
+
+void event_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
+		nstime t)
 {
 	bool color = writer->format == FORMAT_TEXT && out->color;
 
@@ -148,7 +158,10 @@ void event_time(struct event_writer *writer, struct sink *out, nstime t)
 	}
 	if (color)
 		sink_style(out, "32");
-	time_add(writer->times, t, out);
+	if (stream->has_time || !writer->mixed)
+		time_add(writer->times, t, out);
+	else
+		sink_i64(out, t);
 	if (color)
 		sink_style(out, "0");
 }
@@ -239,7 +252,7 @@ bool event_write_loss(struct event_writer *writer, const struct event *loss)
 	if (writer->json)
 		return loss_json(out, loss);
 	if (writer->format == FORMAT_TEXT) {
-		event_time(writer, out, loss->time);
+		event_time(writer, out, loss->stream, loss->time);
 		sink_char(out, ' ');
 		sink_name(out, loss->stream->name);
 		sink_text(out, ": ");
@@ -247,7 +260,7 @@ bool event_write_loss(struct event_writer *writer, const struct event *loss)
 		sink_char(out, '\n');
 		return sink_row(out);
 	}
-	event_time(writer, rows_cell(&writer->rows), loss->time);
+	event_time(writer, rows_cell(&writer->rows), loss->stream, loss->time);
 	rows_text(&writer->rows, loss->stream->name);
 	rows_cell(&writer->rows);
 	rows_text(&writer->rows, "@lost");
@@ -269,6 +282,7 @@ struct event_writer *event_writer_new(const struct trace *trace, enum format for
 	writer->trace = trace;
 	writer->format = format;
 	writer->json = format == FORMAT_JSON;
+	writer->mixed = is_mixed(trace);
 	writer->times = times;
 	writer->sink = sink;
 	writer->arena = arena_new();

@@ -142,7 +142,7 @@ bool event_csv(struct event_writer *writer, nstime t, const struct stream *strea
 	struct stream_plan *at = stream_plan(writer, stream, cpu);
 	struct sink *out = writer->sink;
 
-	event_time(writer, out, t);
+	event_time(writer, out, stream, t);
 	char *to = sink_room(out, at->begin.len + plan->head.len + COPY_PAD + 1);
 	to = put_ready(put_ready(to, &at->begin), &plan->head);
 	*to++ = ',';
@@ -160,7 +160,7 @@ bool event_cells(struct event_writer *writer, nstime t, const struct stream *str
 	struct class_plan *plan = class_plan(writer, class);
 	struct rows *rows = &writer->rows;
 
-	event_time(writer, rows_cell(rows), t);
+	event_time(writer, rows_cell(rows), stream, t);
 	rows_text(rows, stream->name);
 	if (cpu >= 0)
 		sink_u64(rows_cell(rows), (uint64_t)cpu);

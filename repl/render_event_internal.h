@@ -56,6 +56,7 @@ struct event_writer {
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;
+	bool mixed; /* some streams have times, others only ordinals */
 	bool learns; /* this event's line may tell names for itself and later ones */
 	/* json: the digits of seconds of the time written last, and where that second begins */
 	struct ready second;
@@ -94,7 +95,9 @@ static inline char *put_ready(char *to, const struct ready *ready)
 }
 
 /* "" for what holds from the start and has no time, "-" in text. */
-void event_time(struct event_writer *writer, struct sink *out, nstime t);
+/* `stream`: whose time it is; where it has no clock, t is the number of its event. */
+void event_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
+		nstime t);
 
 /* The row of an event in each format, as event_write(). */
 bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,

@@ -93,11 +93,12 @@ static void put_frames(struct event_writer *writer, struct sink *out, nstime t,
 }
 
 /* The time as it is, colored or missing. */
-static char *put_time(struct event_writer *writer, struct sink *out, nstime t, size_t more)
+static char *put_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
+		      nstime t, size_t more)
 {
-	if (__builtin_expect(t != NSTIME_MIN && !out->color, 1))
+	if (__builtin_expect(t != NSTIME_MIN && !out->color && !writer->mixed, 1))
 		return time_put(writer->times, t, sink_room(out, TIME_TEXT_MAX + more));
-	event_time(writer, out, t);
+	event_time(writer, out, stream, t);
 	return sink_room(out, more);
 }
 
@@ -136,7 +137,7 @@ bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 
 	if (plan->tells_names && writer->learns && fields)
 		thread_names_learn(writer->names, fields);
-	to = put_time(writer, out, t,
+	to = put_time(writer, out, stream, t,
 		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + KEPT_ROOM);
 	if (fields && t != NSTIME_MIN && has_kept(plan))
 		end = kept_lines_put(plan->lines, writer, plan, at, fields, to);

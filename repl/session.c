@@ -569,6 +569,10 @@ bool session_times(struct session *session, struct times *out, struct error *err
 
 	if (!trace)
 		return false;
+	if (trace_has_ordinals(trace)) {
+		times_init(out, TIME_ORDINAL, true, false, NSTIME_MIN, NSTIME_MIN);
+		return true;
+	}
 	if (options->format == FORMAT_JSON)
 		; /* numbers */
 	else if (options->time == TIME_RELATIVE && !session_bounds(session, &first, &last, err) &&
@@ -615,7 +619,9 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 	struct time_word parsed;
 	struct times times;
 
-	if (!trace || !time_parse(word, &parsed, err))
+	if (!trace)
+		return false;
+	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(word, &parsed, err))
 		return false;
 	if (time_needs_bounds(&parsed) &&
 	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)

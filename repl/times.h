@@ -13,6 +13,14 @@ static inline void time_add(struct times *times, nstime t, struct sink *out)
 	out->len += (size_t)(time_put(times, t, to) - to);
 }
 
+/* A span between two of these times: where they are ordinals, a number. */
+static inline void time_span_add(const struct times *times, __int128 span, struct sink *out)
+{
+	char *to = sink_room(out, TIME_TEXT_MAX);
+
+	out->len += (size_t)(time_span_put(times, span, to) - to);
+}
+
 /* A span: 1.5 s, 20.125 us, with all digits that are not zero. */
 static inline void span_add(__int128 span, struct sink *out)
 {

@@ -113,6 +113,7 @@ struct write_row {
 	{"seconds", TIME_SECONDS, NULL, true, 1714564984123456789, -1500000000,
 	 "1714564984.123456789 -1.500000000"},
 	{"ns", TIME_NS, NULL, true, 1714564984123456789, -5, "1714564984123456789 -5"},
+	{"ordinals", TIME_ORDINAL, NULL, false, 0, 1714557601 * S + 1, "0 1714557601000000001"},
 	{"relative", TIME_RELATIVE, NULL, true, 1714557601 * S + 1, 1714557599 * S,
 	 "+1.000000001 -1.000000000"},
 };
@@ -170,9 +171,51 @@ static void negative_words(void **state)
 	assert_false(time_looks_negative("-"));
 }
 
+/* Numbers of events, where there is no clock. */
+static void ordinal_words(void **state)
+{
+	static const struct {
+		const char *word;
+		enum time_from from;
+		nstime n; /* -1: refused */
+	} rows[] = {{"0", FROM_ORIGIN, 0},	     {"17", FROM_ORIGIN, 17},
+		    {"@17", FROM_ORIGIN, 17},	     {"+3", FROM_START, 3},
+		    {"-2", FROM_END, 2},	     {"9223372036854775806", FROM_ORIGIN, NSTIME_MAX - 1},
+		    {"9223372036854775807", 0, -1},  {"99999999999999999999999", 0, -1},
+		    {"1.5", 0, -1},		     {"3s", 0, -1},
+		    {"12:03", 0, -1},		     {"+", 0, -1},
+		    {"", 0, -1}};
+	struct time_word word;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		bool good = ordinal_parse(rows[i].word, &word, &err);
+		assert_true(good == (rows[i].n >= 0));
+		if (good)
+			assert_true(word.from == rows[i].from && word.ns == rows[i].n);
+		else
+			assert_non_null(strstr(err.text, "the trace has no clock"));
+	}
+}
+
+static void ordinal_spans(void **state)
+{
+	struct times times;
+	char text[TIME_TEXT_MAX];
+
+	(void)state;
+	times_init(&times, TIME_ORDINAL, true, false, NSTIME_MIN, NSTIME_MIN);
+	*time_span_put(&times, 1500, text) = 0;
+	assert_string_equal(text, "1500");
+	times_init(&times, TIME_NS, true, false, NSTIME_MIN, NSTIME_MIN);
+	*time_span_put(&times, 1500, text) = 0;
+	assert_string_equal(text, "1.5 us");
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(read_rows) + COUNT(write_rows) + COUNT(span_rows) + 1];
+	struct CMUnitTest tests[COUNT(read_rows) + COUNT(write_rows) + COUNT(span_rows) + 3];
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT(read_rows); i++)
@@ -186,5 +229,7 @@ int main(void)
 			(struct CMUnitTest){span_rows[i].name, spans, NULL, NULL, &span_rows[i]};
 	tests[n++] =
 		(struct CMUnitTest){"words that look negative", negative_words, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"words for ordinals", ordinal_words, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"spans of ordinals", ordinal_spans, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

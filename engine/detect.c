@@ -2,6 +2,7 @@
 #include "engine/base/buf.h"
 #include "engine/ctf/ctf.h"
 #include "engine/ftrace/ftrace.h"
+#include "engine/gdb/gdb.h"
 #include "engine/ovni/ovni.h"
 #include "engine/perf/perf.h"
 #include "engine/reader.h"
@@ -21,6 +22,7 @@ static const struct reader *readers[READERS_MAX] = {
 	&perf_reader,
 	&ftrace_reader,
 	&ovni_reader,
+	&gdb_reader,
 	&sel4_reader,
 };
 

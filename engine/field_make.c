@@ -57,21 +57,23 @@ struct field_class *field_make_bytes(struct arena *arena, uint64_t length, bool 
 	return class;
 }
 
-bool field_make_layout(struct arena *arena, struct event_class *class, struct error *err)
+bool field_make_layout(struct arena *arena, struct event_class *class, uint32_t *registers,
+		       struct error *err)
 {
 	struct field_class *const roots[] = {class->scope[SCOPE_STREAM_EVENT_CONTEXT],
 					     class->scope[SCOPE_PAYLOAD]};
-	struct layout_registers registers = {0};
+	struct layout_registers allotted = {0};
 	struct layout_grid grid = {8, 0};
 	struct layout *layout;
 	uint32_t base[2];
 
-	layout_allot(roots, 2, &registers);
+	layout_allot(roots, 2, &allotted);
 	if (!layout_compile(roots, 2, base, &grid, arena, &layout, err))
 		return error_while(err, "%s", class->name);
 	class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] = base[0];
 	class->slot_base[SCOPE_PAYLOAD] = base[1];
 	class->nslots = layout_slots(layout);
 	class->layout = layout;
+	*registers = allotted.count;
 	return true;
 }

@@ -22,6 +22,7 @@ include %D%/perf/local.mk
 include %D%/ftrace/local.mk
 include %D%/ovni/local.mk
 include %D%/sel4/local.mk
+include %D%/gdb/local.mk
 # symbols: which function is at an address
 libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_cfi.c \
 	%D%/symbols_elf.c %D%/symbols_inline.c %D%/symbols_internal.h %D%/symbols_kernel.c \

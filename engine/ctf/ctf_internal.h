@@ -202,6 +202,8 @@ uint64_t ctf_doubled_at(const struct stream *stream, uint32_t source, uint64_t o
 void ctf_name_sections(struct ctf_part *part);
 
 unsigned ctf_quirks(const struct ctf_description *description);
+/* Changes what known tracers declare wrong. Before layouts are compiled. */
+void ctf_mend_types(struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */
 void lttng_index_open(const char *folder, const char *file, uint64_t file_size,
 		      const struct notices *notices, struct ctf_source *out);

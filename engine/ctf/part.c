@@ -423,6 +423,7 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	memcpy(part->part->identity, identity, sizeof part->part->identity);
 	take_env(part->part, d);
 	part->quirks = ctf_quirks(d);
+	ctf_mend_types(d);
 	int32_t first_clock = add_clocks(part);
 	allot_registers(part);
 	if (!layout_compile(&d->packet_header, 1, NULL, &grid, trace->arena, &part->header, err))

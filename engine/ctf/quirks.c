@@ -53,3 +53,28 @@ unsigned ctf_quirks(const struct ctf_description *d)
 		quirks |= QUIRK_EARLY_FIRST;
 	return quirks;
 }
+
+static struct ctf_event *event_named(const struct ctf_stream *stream, const char *name)
+{
+	for (size_t i = 0; i < stream->nevents; i++)
+		if (stream->events[i].name && !strcmp(stream->events[i].name, name))
+			return &stream->events[i];
+	return NULL;
+}
+
+void ctf_mend_types(struct ctf_description *d)
+{
+	for (size_t i = 0; i < d->nstreams; i++) {
+		const struct ctf_stream *stream = &d->streams[i];
+		struct ctf_event *event = event_named(stream, "register");
+		if (!event || !event_named(stream, "tp_def") || !event_named(stream, "tsv_def"))
+			continue;
+		const struct member *contents =
+			event->payload ? field_member(event->payload, "contents") : NULL;
+		struct field_class *element = contents ? contents->class->element : NULL;
+		if (!element || !element->is_text)
+			continue;
+		element->is_text = false;
+		element->base = 16;
+	}
+}

@@ -151,11 +151,12 @@ static bool add_class(struct sel4_log *log, const struct part *part, const char 
 		      struct field_class *payload, uint32_t *index, struct error *err)
 {
 	struct event_class *class = trace_add_class(log->trace, part, name);
+	uint32_t registers; /* none: no field refers to another */
 
 	class->id = id;
 	class->scope[SCOPE_PAYLOAD] = payload;
 	*index = class->index;
-	if (!field_make_layout(log->trace->arena, class, err))
+	if (!field_make_layout(log->trace->arena, class, &registers, err))
 		return false;
 	if (class->nslots > log->greatest_slots)
 		log->greatest_slots = class->nslots;

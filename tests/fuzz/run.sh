@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4"
+	"$work/store" "$work/sel4" "$work/gdb"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -98,6 +98,14 @@ if [ -d "${YORE_CORPUS-}" ]; then
 		cp "$file" "$work/sel4/$(printf %s "$file" | cksum | tr ' ' -)"
 	done
 fi
+# Trace files of GDB: one of two frames, and the corpus'.
+printf '\177TRACE0\nR 4\nstatus 0;tstop::0;tframes:2;notes:61\ntsv 2:5:0:61\ntp T1:40:E:1:0\ntp Z1:40:at:0:1:61\ntdesc <reg name="pc" bitsize="32" type="code_ptr"/>\n\n\001\0\044\0\0\0Rabcd' > "$work/gdb/made"
+printf 'M\001\0\0\0\0\0\0\0\001\0xV\002\0\0\0\001\0\0\0\0\0\0\0S\001\0\0\0a\001\0\0\0\0\0\0\0\0\0' >> "$work/gdb/made"
+if [ -d "${YORE_CORPUS-}" ]; then
+	find "$YORE_CORPUS/gdb" -name trace.tf -size -128k | while read -r file; do
+		cp "$file" "$work/gdb/$(printf %s "$file" | cksum | tr ' ' -)"
+	done
+fi
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -131,11 +139,11 @@ fi
 chmod -R u+w "$work"
 
 failed=0
-for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
 	program=$build/tests/fuzz/fuzz_$kind
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
 	case $kind in
-	perf | ftrace) most=131072 ;;
+	perf | ftrace | gdb) most=131072 ;;
 	*) most=65536 ;;
 	esac
 	dictionary=$source/tests/fuzz/$kind.dict

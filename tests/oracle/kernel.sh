@@ -1,6 +1,6 @@
 #!/bin/sh
 # kernel.sh YORE - perf.data and trace.dat files against perf and trace-cmd, logs of seL4 against their
-# generator
+# generator, trace files of GDB against transcripts of GDB
 #
 # Corpus files from $YORE_CORPUS, where it is there; recordings made now, where that is allowed.
 set -u
@@ -58,6 +58,11 @@ if [ -d "$corpus/sel4" ]; then
 	say "$here/sel4_agree.py" "$yore" "$corpus/sel4"
 else
 	echo "oracles: logs of seL4 skipped: no folder ${corpus:-named by YORE_CORPUS}"
+fi
+if [ -d "$corpus/gdb" ]; then
+	say "$here/gdb_agree.py" "$yore" "$corpus/gdb"
+else
+	echo "oracles: trace files of GDB skipped: no folder ${corpus:-named by YORE_CORPUS}"
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

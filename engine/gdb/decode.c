@@ -1,0 +1,440 @@
+/*
+ * decode.c - frames → events
+ *
+ * Frames have no time: their number is what stands for it, from 0 on. The file has no packets
+ * either: a packet is a run of frames of about 256 KB. A frame with a block that cannot be read is
+ * a packet of its own, so that decoding tells of it once and goes on behind it.
+ */
+#include "engine/base/mem.h"
+#include "engine/gdb/gdb_internal.h"
+#include "engine/layout.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PACKET_BYTES = 256 << 10, PEEKED = 1 << 20 };
+
+struct scan_state {      /* in scan->priv */
+	uint64_t frames; /* so far */
+	uint64_t ended;  /* size of the source when nothing more could be found in it */
+};
+_Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
+
+/* ---- scan ---- */
+
+/* Bytes from `at` on that hold at least one frame whole, where the file does. */
+static bool get_frames(const struct gdb_file *file, uint64_t at, struct block *block,
+		       struct error *err)
+{
+	uint64_t left = source_size(file->source) - at;
+	size_t want = left < PEEKED ? (size_t)left : PEEKED;
+	uint8_t head[FRAME_HEAD];
+
+	if (left >= FRAME_HEAD) {
+		if (!source_peek(file->source, at, head, sizeof head, err))
+			return false;
+		struct cursor in = cursor_over(head + 2, 4);
+		uint64_t own = FRAME_HEAD + cursor_number(&in, 4, file->big_endian);
+		if (own > want)
+			want = own < left ? (size_t)own : (size_t)left;
+	}
+	return source_get(file->source, at, want, block, err);
+}
+
+/* Why there is no frame at `at`, which is not the mark behind the last one. */
+static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t frame,
+			 struct error *err)
+{
+	uint64_t size = source_size(file->source);
+
+	if (at == size)
+		error_set(err, ERR_FORMAT,
+			  "%s: the mark behind the last frame is missing: the file ends at offset "
+			  "%" PRIu64,
+			  source_name(file->source), size);
+	else
+		error_set(err, ERR_FORMAT,
+			  "%s: frame %" PRIu64 " at offset %" PRIu64
+			  " is cut off: the file ends at offset %" PRIu64,
+			  source_name(file->source), frame, at, size);
+	return STEP_ERROR;
+}
+
+/* Frames of the block that make a packet; the step is that of the frame behind them. */
+static enum frame_step gather(const struct gdb_file *file, const struct block *block,
+			      uint32_t *frames, size_t *bytes)
+{
+	struct gdb_frame frame;
+	enum frame_step step;
+
+	for (*frames = 0, *bytes = 0;; *bytes += frame.size, ++*frames) {
+		step = gdb_frame(file, block->data + *bytes, block->size - *bytes, &frame);
+		if (step == FRAME_ODD && !*frames) {
+			*frames = 1;
+			*bytes = frame.size;
+			return step;
+		}
+		if (step != FRAME_GOOD || *bytes >= PACKET_BYTES)
+			return step;
+	}
+}
+
+enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		   struct error *err)
+{
+	const struct gdb_file *file = gdb_file_of(stream);
+	uint64_t size = source_size(file->source);
+	struct scan_state state;
+	enum frame_step step;
+	struct block block;
+	uint32_t frames;
+	size_t bytes;
+
+	memcpy(&state, scan->priv, sizeof state);
+	if (scan->next < file->frames_at)
+		scan->next = file->frames_at;
+	if (scan->source || state.ended == size)
+		return STEP_END;
+	if (!get_frames(file, scan->next, &block, err)) {
+		state.ended = size;
+		memcpy(scan->priv, &state, sizeof state);
+		return STEP_ERROR;
+	}
+	step = gather(file, &block, &frames, &bytes);
+	source_put(&block);
+	if (!frames) {
+		state.ended = size;
+		memcpy(scan->priv, &state, sizeof state);
+		return step == FRAME_LAST ? STEP_END : say_cut(file, scan->next, state.frames, err);
+	}
+	*out = (struct packet_info){
+		.rec = {.min = (nstime)state.frames,
+			.max = (nstime)(state.frames + frames - 1),
+			.off = scan->next,
+			.len = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+			.seq = PACKET_NONE,
+			.lost = PACKET_NONE,
+			.events = frames,
+			.cpu = -1,
+			.flags = PACKET_EXACT_MIN | PACKET_EXACT_MAX},
+		.long_len = bytes};
+	if (step == FRAME_ODD && frames == 1)
+		out->rec.flags |= PACKET_DAMAGED;
+	scan->next += bytes;
+	scan->emitted++;
+	state.frames += frames;
+	memcpy(scan->priv, &state, sizeof state);
+	return STEP_ITEM;
+}
+
+/* ---- decoding ---- */
+
+struct decoder {
+	const struct stream *stream;
+	const struct gdb_file *file;
+	struct packet_info info;
+	struct block block;
+	bool open;
+	size_t at;
+	uint32_t index;
+	struct buf copy; /* of the frame whose values are asked for */
+	struct slot *slots;
+	uint64_t *references;
+};
+
+struct decoder *gdb_decoder_new(const struct stream *stream)
+{
+	struct decoder *d = mem_new(sizeof *d);
+
+	d->stream = stream;
+	d->file = gdb_file_of(stream);
+	d->slots = mem_new_array(d->file->greatest_slots + 1, sizeof *d->slots);
+	d->references = mem_new_array(d->file->greatest_references + 1, sizeof *d->references);
+	return d;
+}
+
+void gdb_decoder_leave(struct decoder *d)
+{
+	source_put(&d->block);
+	d->open = false;
+}
+
+void gdb_decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	gdb_decoder_leave(d);
+	buf_release(&d->copy);
+	mem_free(d->slots);
+	mem_free(d->references);
+	mem_free(d);
+}
+
+bool gdb_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+{
+	struct source *source = d->file->source;
+	uint64_t size = source_size(source), len = packet_bytes(info);
+
+	gdb_decoder_leave(d);
+	d->info = *info;
+	d->at = 0;
+	d->index = 0;
+	if (info->rec.off > size || len > size - info->rec.off)
+		error_set(err, ERR_FORMAT, "it lies outside of the file");
+	else
+		d->open = source_get(source, info->rec.off, (size_t)len, &d->block, err);
+	return d->open || error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
+				      info->rec.off);
+}
+
+static bool heads(struct decoder *d, struct batch *b, struct error *err)
+{
+	struct gdb_frame frame;
+
+	while (b->count < b->capacity && d->at < d->block.size) {
+		uint64_t offset = d->info.rec.off + d->at;
+		nstime number = d->info.rec.min + d->index;
+		enum frame_step step =
+			gdb_frame(d->file, d->block.data + d->at, d->block.size - d->at, &frame);
+		if (step != FRAME_GOOD && step != FRAME_ODD)
+			return error_set(err, ERR_FORMAT,
+					 "%s: frame %" PRId64 " at offset %" PRIu64
+					 " reaches past its packet",
+					 source_name(d->file->source), number, offset);
+		uint32_t n = b->count++;
+		b->time[n] = number;
+		b->at[n] = (uint64_t)d->at * 8;
+		b->head[n] = FRAME_HEAD * 8;
+		b->flags[n] = 0;
+		b->class_index[n] =
+			gdb_class_of(d->file, frame.tracepoint, frame.registers != NULL);
+		d->index++;
+		d->at += frame.size;
+		if (step == FRAME_ODD)
+			return error_set(err, ERR_FORMAT,
+					 "%s: frame %" PRId64 ": the block at offset %" PRIu64
+					 " %s",
+					 source_name(d->file->source), number, offset + frame.bad,
+					 frame.why);
+	}
+	return true;
+}
+
+enum step gdb_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+{
+	b->count = 0;
+	b->first = d->index;
+	if (!d->open)
+		return STEP_END;
+	bool good = heads(d, b, err);
+	if (source_broken(d->file->source))
+		good = error_set(err, ERR_IO, "%s: the file became shorter while it was read",
+				 source_name(d->file->source));
+	if (good)
+		return b->count ? STEP_ITEM : STEP_END;
+	d->at = d->block.size; /* the packet has ended */
+	return STEP_ERROR;
+}
+
+void gdb_decoder_mark(const struct decoder *d, struct mark *mark)
+{
+	*mark = (struct mark){.at = (uint64_t)d->at * 8, .index = d->index};
+}
+
+void gdb_decoder_seek(struct decoder *d, const struct mark *mark)
+{
+	d->at = (size_t)(mark->at / 8);
+	d->index = mark->index;
+}
+
+/* ---- values ---- */
+
+static void put(struct buf *out, uint64_t value, unsigned bytes)
+{
+	char *to = buf_room(out, bytes);
+
+	for (unsigned i = 0; i < bytes; i++)
+		to[i] = (char)(value >> 8 * i);
+	out->len += bytes;
+}
+
+static void put_blocks(const struct gdb_file *file, const struct gdb_frame *frame, char kind,
+		       uint32_t count, struct buf *out)
+{
+	struct gdb_block block;
+
+	put(out, count, 4);
+	for (size_t at = 0;
+	     at < frame->nblocks && gdb_block(file, frame->blocks, frame->nblocks, &at, &block);) {
+		if (block.kind != kind)
+			continue;
+		if (kind == 'V') {
+			put(out, (uint32_t)block.variable, 4);
+			put(out, (uint64_t)block.value, 8);
+			continue;
+		}
+		if (kind == 'M') {
+			put(out, block.address, 8);
+			put(out, block.size, 4);
+			buf_add(out, block.data, block.size);
+			continue;
+		}
+		buf_add(out, block.data, strnlen((const char *)block.data, block.size));
+		put(out, 0, 1);
+	}
+}
+
+/* The frame in the form of classes.c. */
+static void copy_frame(const struct gdb_file *file, const struct gdb_frame *frame, struct buf *out)
+{
+	const struct gdb_tracepoint *tracepoint =
+		frame->tracepoint > 0 ? file->by_number[frame->tracepoint] : NULL;
+	uint64_t pc;
+
+	buf_clear(out);
+	if (frame->registers)
+		buf_add(out, frame->registers, file->register_bytes);
+	gdb_pc(file, tracepoint, frame->registers, &pc);
+	put(out, (uint16_t)frame->tracepoint, 4);
+	put(out, pc, 8);
+	put_blocks(file, frame, 'M', frame->nmemory, out);
+	put_blocks(file, frame, 'V', frame->nvariables, out);
+	put_blocks(file, frame, 'S', frame->ntexts, out);
+}
+
+static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
+		     struct gdb_frame *out)
+{
+	size_t at = (size_t)(b->at[i] / 8);
+	enum frame_step step = FRAME_CUT;
+
+	if (at < d->block.size)
+		step = gdb_frame(d->file, d->block.data + at, d->block.size - at, out);
+	return step == FRAME_GOOD || step == FRAME_ODD;
+}
+
+bool gdb_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			struct error *err)
+{
+	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
+	struct gdb_frame frame;
+
+	if (!frame_of(d, b, i, &frame))
+		return error_set(err, ERR_FORMAT, "%s: the frame cannot be found again",
+				 class->name);
+	copy_frame(d->file, &frame, &d->copy);
+	struct layout_input in = {.data = (const uint8_t *)d->copy.data,
+				  .bits = (uint64_t)d->copy.len * 8,
+				  .registers = d->references};
+	if (!layout_decode(class->layout, &in, d->slots))
+		return error_set(err, ERR_FORMAT, "%s: the frame's fields cannot be read: %s",
+				 class->name, layout_complaint(class->layout, in));
+	*out = (struct fields){.class = class,
+			       .data = in.data,
+			       .bits = in.bits,
+			       .slots = d->slots,
+			       .registers = d->references};
+	return true;
+}
+
+uint64_t gdb_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+{
+	struct gdb_frame frame;
+
+	return frame_of(d, b, i, &frame) ? (uint64_t)frame.size * 8 : 0;
+}
+
+/* ---- text ---- */
+
+static void text_memory(const struct field *memory, struct buf *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, memory);
+	for (bool first = true; field_iter_next(&iter); first = false) {
+		uint64_t start = 0, length = 0;
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			if (members.item.class->kind == FIELD_INT)
+				start = members.item.slot.u;
+			else
+				length = members.item.slot.n;
+		}
+		field_iter_end(&members);
+		buf_printf(out, "%s 0x%" PRIx64 "+%" PRIu64, first ? ", memory" : "", start,
+			   length);
+	}
+	field_iter_end(&iter);
+}
+
+static void text_variables(const struct field *variables, struct buf *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, variables);
+	while (field_iter_next(&iter)) {
+		buf_add_text(out, ", ");
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			uint32_t next = 0;
+			const char *label;
+			if (!members.item.class->is_enum) {
+				buf_printf(out, " = %" PRId64, members.item.slot.s);
+				continue;
+			}
+			label = field_label(members.item.class, members.item.slot.u, &next);
+			if (label)
+				buf_printf(out, "$%s", label);
+			else
+				buf_printf(out, "variable %" PRId64, members.item.slot.s);
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+}
+
+static void text_static(const struct field *texts, struct buf *out)
+{
+	struct field_iter iter;
+	struct buf scratch = {0};
+	size_t len;
+
+	field_iter_begin(&iter, texts);
+	while (field_iter_next(&iter)) {
+		const uint8_t *bytes = field_bytes(&iter.item, &scratch, &len);
+		buf_add_text(out, ", static data \"");
+		buf_add(out, bytes, len);
+		buf_add_char(out, '"');
+	}
+	field_iter_end(&iter);
+	buf_release(&scratch);
+}
+
+/* What was collected, in short: a register block alone has thousands of bytes. */
+enum event_words gdb_text(const struct fields *fields, struct buf *out)
+{
+	const struct field_class *registers = fields->class->scope[SCOPE_STREAM_EVENT_CONTEXT];
+	struct field payload;
+	struct field_iter iter;
+
+	if (!fields_scope(fields, SCOPE_PAYLOAD, &payload))
+		return WORDS_NONE;
+	field_iter_begin(&iter, &payload);
+	while (field_iter_next(&iter)) {
+		const char *name = iter.name ? iter.name : "";
+		if (!strcmp(name, "tracepoint"))
+			buf_printf(out, "tracepoint %" PRIu64, iter.item.slot.u);
+		else if (!strcmp(name, "pc"))
+			buf_printf(out, ", pc 0x%" PRIx64, iter.item.slot.u);
+		else if (!strcmp(name, "memory"))
+			text_memory(&iter.item, out);
+		else if (!strcmp(name, "variables"))
+			text_variables(&iter.item, out);
+		else if (!strcmp(name, "static_data"))
+			text_static(&iter.item, out);
+	}
+	field_iter_end(&iter);
+	if (registers)
+		buf_printf(out, ", %u registers", registers->nmembers);
+	return WORDS_LINES;
+}

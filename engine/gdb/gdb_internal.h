@@ -1,0 +1,162 @@
+/*
+ * gdb_internal.h - a trace file of GDB, opened
+ *
+ *     open.c        magic, text lines up to an empty one, settings; the stream of frames
+ *     lines.c       the text lines: status, variables, tracepoints
+ *     registers.c   the target description, or an architecture's order → names, sizes, offsets
+ *     classes.c     two event classes for each tracepoint: with a register block, and without
+ *     frames.c      the bytes of a frame → its blocks
+ *     decode.c      scan and decoder: a frame is an event; text
+ */
+#ifndef ENGINE_GDB_GDB_INTERNAL_H
+#define ENGINE_GDB_GDB_INTERNAL_H
+
+#include "engine/base/cursor.h"
+#include "engine/gdb/gdb.h"
+
+enum { TRACEPOINT_MAX = INT16_MAX, REGISTERS_MAX = 4096 };
+
+struct gdb_register {
+	const char *name;
+	uint32_t bits;   /* a multiple of 8 */
+	uint32_t number; /* GDB's; the order in the block */
+	uint32_t offset; /* in the block */
+	bool is_float, is_code, is_address;
+};
+
+struct gdb_tracepoint {
+	uint32_t number;
+	uint64_t address;    /* of its first location */
+	uint32_t nlocations; /* T lines */
+	bool enabled, fast, is_static;
+	uint64_t step, pass, hits, usage;
+	const char *at, *condition; /* source text; NULL: not told */
+	struct buf commands;        /* source text, "; " between them */
+	uint32_t class_of[2];       /* without a register block, with one */
+};
+
+struct gdb_variable {
+	int32_t number;
+	int64_t initial;
+	bool builtin;
+	const char *name;
+};
+
+struct gdb_file { /* part->priv */
+	struct trace *trace;
+	struct part *part;
+	struct source *source;
+	bool big_endian;
+	uint64_t frames_at;      /* offset of the first frame */
+	uint32_t register_bytes; /* of a block */
+
+	const char *architecture; /* as the target description says it; "" unknown */
+	struct buf description;   /* the XML text */
+	struct gdb_register *registers;
+	uint32_t nregisters;
+	size_t registers_capacity;
+	const struct gdb_register *pc; /* NULL: not known which it is */
+
+	struct gdb_tracepoint **tracepoints; /* in order of the file */
+	uint32_t ntracepoints;
+	size_t tracepoints_capacity;
+	struct gdb_tracepoint *by_number[TRACEPOINT_MAX + 1];
+	uint32_t unknown_class[2]; /* of frames of tracepoints without a line */
+	struct gdb_variable *variables;
+	uint32_t nvariables;
+	size_t variables_capacity;
+
+	struct env_entry *env;
+	size_t nenv, env_capacity;
+	/* of the layouts of classes; the latter: values that lengths refer to */
+	uint32_t greatest_slots, greatest_references;
+};
+
+const struct gdb_file *gdb_file_of(const struct stream *stream);
+
+/* ---- lines.c ---- */
+
+/* One text line without its end; false: *err says what is wrong with it. */
+bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err);
+void gdb_env_text(struct gdb_file *file, const char *name, const char *text);
+void gdb_env_number(struct gdb_file *file, const char *name, int64_t number);
+/* What was told of tracepoints and variables, as environment. */
+void gdb_env_definitions(struct gdb_file *file);
+
+/* ---- registers.c ---- */
+
+/* Names and places of registers from the target description, else from `architecture` if given. */
+void gdb_find_registers(struct gdb_file *file, const char *architecture);
+bool gdb_knows_architecture(const char *name);
+/* Does the target description name an architecture whose byte order is known to be big? */
+bool gdb_is_big(const struct gdb_file *file);
+
+/* ---- classes.c ---- */
+
+bool gdb_add_classes(struct gdb_file *file, struct error *err);
+uint32_t gdb_class_of(const struct gdb_file *file, int16_t tracepoint, bool registers);
+/* Where the frame was: by the register block (NULL: there is none), else by the tracepoint. */
+bool gdb_pc(const struct gdb_file *file, const struct gdb_tracepoint *tracepoint,
+	    const uint8_t *registers, uint64_t *pc);
+
+/* ---- frames.c ---- */
+
+enum { FRAME_HEAD = 6, FRAME_END = 2 /* bytes of the number 0 */ };
+
+enum frame_step {
+	FRAME_GOOD,
+	FRAME_ODD,  /* a block cannot be read: those before it are good */
+	FRAME_LAST, /* the mark behind the last frame */
+	FRAME_CUT   /* there are too few bytes */
+};
+
+struct gdb_frame {
+	int16_t tracepoint;
+	size_t size; /* head included */
+	const uint8_t *blocks;
+	size_t nblocks;
+	const uint8_t *registers; /* register block, NULL: none was collected */
+	uint32_t nmemory, nvariables, ntexts;
+	size_t bad; /* ODD: offset of the block from the frame's head */
+	const char *why;
+};
+
+struct gdb_block {
+	char kind;           /* 'R' 'M' 'V' 'S' */
+	const uint8_t *data; /* registers; bytes of memory; text */
+	size_t size;
+	uint64_t address;
+	int32_t variable;
+	int64_t value;
+};
+
+/* The frame at data[0..size). */
+enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size_t size,
+			  struct gdb_frame *out);
+/* The block at blocks[*at], and *at behind it; false: the end, or a block that cannot be read. */
+bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, size_t *at,
+	       struct gdb_block *out);
+
+/* ---- decode.c ---- */
+
+enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
+		   struct error *err);
+struct decoder *gdb_decoder_new(const struct stream *stream);
+void gdb_decoder_free(struct decoder *decoder);
+bool gdb_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+void gdb_decoder_leave(struct decoder *decoder);
+enum step gdb_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+void gdb_decoder_mark(const struct decoder *decoder, struct mark *mark);
+void gdb_decoder_seek(struct decoder *decoder, const struct mark *mark);
+bool gdb_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			struct fields *out, struct error *err);
+uint64_t gdb_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
+enum event_words gdb_text(const struct fields *fields, struct buf *out);
+
+/* ---- open.c ---- */
+
+bool gdb_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	      struct error *err);
+void gdb_close(struct part *part);
+
+#endif

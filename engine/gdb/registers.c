@@ -1,0 +1,246 @@
+/*
+ * registers.c - what stands where in a register block
+ *
+ * The block has no table of its own: registers follow one another in the order of their numbers,
+ * each as large as the target description says. The description is XML in tdesc lines; files of GDB
+ * before 8 have none, and say nothing of the architecture either: then a setting names one.
+ */
+#include "engine/base/mem.h"
+#include "engine/gdb/gdb_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the target description ---- */
+
+/* A tag of the description: from behind its `<` to its `>`. */
+struct tag {
+	const char *at, *end;
+};
+
+/* The next tag from *at on, comments left out; false: there is none. */
+static bool next_tag(const char **at, struct tag *out)
+{
+	const char *begin, *end;
+
+	while ((begin = strchr(*at, '<'))) {
+		bool comment = !strncmp(begin, "<!--", 4);
+		end = strstr(begin, comment ? "-->" : ">");
+		if (!end)
+			return false;
+		*at = end + 1;
+		if (comment)
+			continue;
+		*out = (struct tag){begin + 1, end};
+		return true;
+	}
+	return false;
+}
+
+static bool is_tag(const struct tag *tag, const char *name)
+{
+	size_t len = strlen(name);
+
+	return (size_t)(tag->end - tag->at) > len && !memcmp(tag->at, name, len) &&
+	       strchr(" \t\n/", tag->at[len]);
+}
+
+/* The value of an attribute of a tag, in the arena; NULL: it has none. */
+static char *attribute(struct arena *arena, const struct tag *tag, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = tag->at; at + len + 2 < tag->end; at++) {
+		if (!strchr(" \t\n", *at) || memcmp(at + 1, name, len) != 0 || at[len + 1] != '=')
+			continue;
+		const char *begin = at + len + 2;
+		if (*begin != '"' && *begin != '\'')
+			return NULL;
+		const char *end = memchr(begin + 1, *begin, (size_t)(tag->end - begin - 1));
+		return end ? arena_strndup(arena, begin + 1, (size_t)(end - begin - 1)) : NULL;
+	}
+	return NULL;
+}
+
+static struct gdb_register *add_register(struct gdb_file *file, const char *name, uint32_t bits)
+{
+	file->registers = mem_grow(file->registers, file->nregisters, &file->registers_capacity,
+				   sizeof *file->registers);
+	struct gdb_register *reg = &file->registers[file->nregisters++];
+	*reg = (struct gdb_register){.name = name, .bits = bits};
+	return reg;
+}
+
+/* `number`: what the register has that does not say one. */
+static bool read_register(struct gdb_file *file, const struct tag *tag, uint32_t *number)
+{
+	struct arena *arena = file->trace->arena;
+	const char *name = attribute(arena, tag, "name"), *type = attribute(arena, tag, "type");
+	const char *bits = attribute(arena, tag, "bitsize");
+	const char *own = attribute(arena, tag, "regnum");
+	unsigned long size = bits ? strtoul(bits, NULL, 10) : 0;
+
+	if (own)
+		*number = (uint32_t)strtoul(own, NULL, 10);
+	if (!name || !*name || !size || size % 8 || size > UINT16_MAX ||
+	    file->nregisters == REGISTERS_MAX)
+		return false;
+	struct gdb_register *reg = add_register(file, name, (uint32_t)size);
+	reg->number = (*number)++;
+	if (!type)
+		return true;
+	reg->is_code = !strcmp(type, "code_ptr");
+	reg->is_address = reg->is_code || !strcmp(type, "data_ptr");
+	reg->is_float = (size == 32 && !strcmp(type, "ieee_single")) ||
+			(size == 64 && !strcmp(type, "ieee_double"));
+	return true;
+}
+
+static bool read_description(struct gdb_file *file)
+{
+	const char *at = buf_text(&file->description);
+	uint32_t number = 0;
+	struct tag tag;
+
+	while (next_tag(&at, &tag)) {
+		if (is_tag(&tag, "reg") && !read_register(file, &tag, &number))
+			return false;
+		if (!strncmp(tag.at, "architecture>", 13))
+			file->architecture =
+				arena_strndup(file->trace->arena, at, strcspn(at, "<"));
+	}
+	return file->nregisters > 0;
+}
+
+/* ---- orders of architectures ---- */
+
+struct run { /* registers of one size, by names with blanks between them */
+	const char *names;
+	uint32_t bits;
+};
+
+static const struct run x86_64[] = {
+	{"rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip", 64},
+	{"eflags cs ss ds es fs gs", 32},
+	{"st0 st1 st2 st3 st4 st5 st6 st7", 80},
+	{"fctrl fstat ftag fiseg fioff foseg fooff fop", 32},
+	{"xmm0 xmm1 xmm2 xmm3 xmm4 xmm5 xmm6 xmm7 xmm8 xmm9 xmm10 xmm11 xmm12 xmm13 xmm14 xmm15",
+	 128},
+	{"mxcsr", 32},
+	{NULL, 0}};
+
+static const struct run i386[] = {
+	{"eax ecx edx ebx esp ebp esi edi eip eflags cs ss ds es fs gs", 32},
+	{"st0 st1 st2 st3 st4 st5 st6 st7", 80},
+	{"fctrl fstat ftag fiseg fioff foseg fooff fop", 32},
+	{"xmm0 xmm1 xmm2 xmm3 xmm4 xmm5 xmm6 xmm7", 128},
+	{"mxcsr", 32},
+	{NULL, 0}};
+
+static const struct {
+	const char *name;
+	const struct run *runs;
+} orders[] = {{"x86-64", x86_64}, {"i386", i386}};
+
+static const struct run *order_of(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof orders / sizeof *orders; i++)
+		if (!strcmp(orders[i].name, name))
+			return orders[i].runs;
+	return NULL;
+}
+
+bool gdb_knows_architecture(const char *name)
+{
+	return order_of(name) != NULL;
+}
+
+static void take_order(struct gdb_file *file, const struct run *run)
+{
+	uint32_t number = 0;
+
+	for (; run->names; run++)
+		for (const char *at = run->names; *at; at += strspn(at, " ")) {
+			size_t len = strcspn(at, " ");
+			const char *name = arena_strndup(file->trace->arena, at, len);
+			struct gdb_register *reg = add_register(file, name, run->bits);
+			reg->number = number++;
+			reg->is_code = !strcmp(name, "rip") || !strcmp(name, "eip");
+			reg->is_address = reg->is_code;
+			at += len;
+		}
+}
+
+/* ---- places ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct gdb_register *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Registers behind the block's end are not in it; a block without a name for all is told of. */
+static void place(struct gdb_file *file)
+{
+	uint64_t offset = 0;
+	uint32_t n = 0;
+
+	if (file->nregisters)
+		qsort(file->registers, file->nregisters, sizeof *file->registers, by_number);
+	for (; n < file->nregisters; n++) {
+		struct gdb_register *reg = &file->registers[n];
+		if (offset + reg->bits / 8 > file->register_bytes)
+			break;
+		reg->offset = (uint32_t)offset;
+		offset += reg->bits / 8;
+		if (reg->is_code && reg->bits <= 64 && !file->pc)
+			file->pc = reg;
+	}
+	if (n < file->nregisters || offset < file->register_bytes)
+		notice(&file->trace->notices, NOTICE_WARNING,
+		       "%s: a register block has %u bytes, the registers that are described have "
+		       "%s: %u of them are shown",
+		       file->part->path, file->register_bytes,
+		       n < file->nregisters ? "more" : "fewer", n);
+	file->nregisters = n;
+}
+
+void gdb_find_registers(struct gdb_file *file, const char *architecture)
+{
+	const struct run *order = order_of(architecture);
+	const char *const names[] = {"pc", "rip", "eip"};
+
+	file->architecture = "";
+	if (!read_description(file)) {
+		file->nregisters = 0;
+		if (order)
+			take_order(file, order);
+		else if (file->register_bytes)
+			notice(&file->trace->notices, NOTICE_WARNING,
+			       "%s: nothing in the file says which registers a block has: they are "
+			       "shown as bytes (--input gdb,arch=x86-64 or arch=i386 says it)",
+			       file->part->path);
+		if (!order)
+			return;
+	}
+	place(file);
+	for (size_t k = 0; !file->pc && k < sizeof names / sizeof *names; k++)
+		for (uint32_t i = 0; i < file->nregisters && !file->pc; i++)
+			if (!strcmp(file->registers[i].name, names[k]) &&
+			    file->registers[i].bits <= 64)
+				file->pc = &file->registers[i];
+}
+
+bool gdb_is_big(const struct gdb_file *file)
+{
+	static const char *const big[] = {"powerpc:common", "powerpc:common64",
+					  "s390:31-bit",    "s390:64-bit",
+					  "sparc",          "m68k"};
+
+	for (size_t i = 0; i < sizeof big / sizeof *big; i++)
+		if (!strncmp(file->architecture, big[i], strlen(big[i])))
+			return true;
+	return false;
+}

@@ -1,0 +1,587 @@
+/*
+ * Trace files of GDB, made here: text lines, then frames of blocks in either byte order. What comes
+ * out is what was put in; damage costs what is damaged, and one message.
+ */
+#include "tests/engine/decoded.h"
+
+#include "engine/base/mem.h"
+#include "index/events.h"
+#include "tests/harness.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+struct made {
+	struct buf file;
+	bool big;
+	size_t frame; /* where the last one begins */
+};
+
+static void put(struct made *made, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		buf_add_char(&made->file, (char)(value >> 8 * (made->big ? bytes - 1 - i : i)));
+}
+
+static void lines(struct made *made, const char *text)
+{
+	buf_add_text(&made->file, "\x7fTRACE0\n");
+	buf_add_text(&made->file, text);
+	buf_add_char(&made->file, '\n');
+}
+
+static void begin_frame(struct made *made, int16_t tracepoint)
+{
+	made->frame = made->file.len;
+	put(made, (uint16_t)tracepoint, 2);
+	put(made, 0, 4);
+}
+
+static void end_frame(struct made *made)
+{
+	struct made size = {.big = made->big};
+
+	put(&size, made->file.len - made->frame - 6, 4);
+	memcpy(made->file.data + made->frame + 2, size.file.data, 4);
+	buf_release(&size.file);
+}
+
+static void memory(struct made *made, uint64_t address, const char *bytes, uint16_t length)
+{
+	put(made, 'M', 1);
+	put(made, address, 8);
+	put(made, length, 2);
+	buf_add(&made->file, bytes, length);
+}
+
+static void variable(struct made *made, int32_t number, int64_t value)
+{
+	put(made, 'V', 1);
+	put(made, (uint32_t)number, 4);
+	put(made, (uint64_t)value, 8);
+}
+
+/* Registers a, b, pc of 4, 8 and 4 bytes; not in the order of the text. */
+static const char header[] =
+	"R 10\n"
+	"status 0;tfull:0;tframes:3;tcreated:3;tfree:8;tsize:fa0;circular:1;starttime:10;"
+	"stoptime:20;notes:6e6f7465;username:6d65;later:1\n"
+	"tsv 1:0:1:74726163655f74696d657374616d70\n"
+	"tsv 2:-5:0:68697473\n"
+	"tp T2:4000:E:3:2:F5:X3,26000a\n"
+	"tp A2:4000:R07\n"
+	"tp Z2:4000:at:0:4:6d61696e\n"
+	"tp Z2:4000:cond:0:5:61203e2031\n"
+	"tp Z2:4000:cmd:0:d:636f6c6c656374\n"
+	"tp Z2:4000:cmd:7:d:202472656773\n"
+	"tp V2:4000:7:20\n"
+	"tp T3:5000:D:0:0\n"
+	"tp T3:6000:D:0:0\n"
+	"later line\n"
+	"tdesc <?xml version=\"1.0\"?><!-- <reg name=\"no\" bitsize=\"8\"/> -->\n"
+	"tdesc <target><architecture>powerpc:common</architecture>\n"
+	"tdesc  <reg name=\"pc\" bitsize=\"32\" type=\"code_ptr\" regnum=\"4\"/>\n"
+	"tdesc  <reg name=\"a\" bitsize='32' regnum=\"0\" group=\"x\"/> <reg\n"
+	"tdesc  bitsize=\"64\" name=\"b\" type=\"ieee_double\"/></target>\n";
+
+/* Frame 0: all kinds of blocks; 1: memory alone; 2: of several locations; 3: not defined. */
+static void four_frames(struct made *made)
+{
+	begin_frame(made, 2);
+	put(made, 'R', 1);
+	put(made, 0x11223344, 4);
+	put(made, UINT64_C(0x3ff8000000000000), 8); /* 1.5 */
+	put(made, 0x4002, 4);
+	memory(made, UINT64_C(0xffffffff80000000), "\x01\x02\x03", 3);
+	variable(made, 2, -7);
+	put(made, 'S', 1);
+	put(made, 5, 4);
+	buf_add(&made->file, "text!", 5);
+	memory(made, 0x10, "", 0);
+	end_frame(made);
+	begin_frame(made, 2);
+	memory(made, 0x20, "x", 1);
+	end_frame(made);
+	begin_frame(made, 3);
+	end_frame(made);
+	begin_frame(made, 77);
+	variable(made, 9, 1);
+	end_frame(made);
+}
+
+static const char *const four_seen[] = {
+	"main | a=287454020 b=1.5 pc=16386 | tracepoint=2 pc=16386 "
+	"memory=[{address=18446744071562067968 bytes=[1 2 3]} {address=16 bytes=[]}] "
+	"variables=[{variable=2 value=-7}] static_data=[text!]",
+	"main | | tracepoint=2 pc=16384 memory=[{address=32 bytes=[120]}] variables=[] "
+	"static_data=[]",
+	"tracepoint_3 | | tracepoint=3 memory=[] variables=[] static_data=[]",
+	"#unknown | | tracepoint=77 memory=[] variables=[{variable=9 value=1}] static_data=[]",
+};
+
+/* ---- reading ---- */
+
+struct told {
+	char **items; /* "NAME | CONTEXT | PAYLOAD" */
+	size_t count, capacity, packets;
+	size_t damages, warnings;
+	char last[512];
+	bool opened;
+	struct error err;
+	struct buf env;
+};
+
+static void say(void *arg, enum notice_kind kind, const char *text)
+{
+	struct told *told = arg;
+
+	told->damages += kind == NOTICE_DAMAGE;
+	told->warnings += kind == NOTICE_WARNING;
+	snprintf(told->last, sizeof told->last, "%s", text);
+}
+
+static void add_value(struct buf *out, const struct field *field)
+{
+	struct field_iter iter;
+	struct buf scratch = {0};
+	size_t len;
+	bool first = true;
+	bool array = field->class->kind == FIELD_ARRAY || field->class->kind == FIELD_SEQUENCE;
+
+	if (field_is_text(field)) {
+		const uint8_t *bytes = field_bytes(field, &scratch, &len);
+		buf_add(out, bytes, len);
+		buf_release(&scratch);
+		return;
+	}
+	if (field->class->kind == FIELD_INT) {
+		if (field->class->is_signed)
+			buf_add_i64(out, field->slot.s);
+		else
+			buf_add_u64(out, field->slot.u);
+		return;
+	}
+	if (field->class->kind == FIELD_FLOAT) {
+		buf_printf(out, "%g", field->slot.f);
+		return;
+	}
+	buf_add_char(out, array ? '[' : '{');
+	field_iter_begin(&iter, field);
+	for (; field_iter_next(&iter); first = false) {
+		if (!first)
+			buf_add_char(out, ' ');
+		if (!array)
+			buf_printf(out, "%s=", iter.name);
+		add_value(out, &iter.item);
+	}
+	field_iter_end(&iter);
+	buf_add_char(out, array ? ']' : '}');
+}
+
+static char *describe(const struct fields *fields)
+{
+	static const enum scope scopes[] = {SCOPE_STREAM_EVENT_CONTEXT, SCOPE_PAYLOAD};
+	struct buf out = {0};
+	struct field scope;
+	struct field_iter iter;
+
+	buf_add_text(&out, fields->class->name);
+	for (size_t i = 0; i < COUNT(scopes); i++) {
+		buf_add_text(&out, " |");
+		if (!fields_scope(fields, scopes[i], &scope))
+			continue;
+		field_iter_begin(&iter, &scope);
+		while (field_iter_next(&iter)) {
+			buf_printf(&out, " %s=", iter.name);
+			add_value(&out, &iter.item);
+		}
+		field_iter_end(&iter);
+	}
+	return out.data;
+}
+
+static void read_all(struct trace *trace, struct told *out)
+{
+	struct index_options in_memory = {.none = true, .jobs = 1};
+	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	struct events *events;
+	struct index *index;
+	struct fields fields;
+	struct event event;
+	struct error err;
+	enum step step;
+
+	in_memory.notices = trace->notices;
+	assert_true(index_open(trace, &in_memory, &index, &err));
+	assert_true(events_open(index, &all, &events, &err));
+	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
+		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof(char *));
+		assert_true(events_fields(events, &event, &fields, &err));
+		assert_true(event.time == (nstime)out->count);
+		out->items[out->count++] = describe(&fields);
+	}
+	assert_int_equal(step, STEP_END);
+	events_close(events);
+	index_close(index);
+}
+
+static void count_packets(struct trace *trace, struct told *out)
+{
+	struct records records = {0};
+
+	records_scan(trace, trace->streams[0], NULL, &records);
+	out->packets = records.count;
+	records_release(&records);
+}
+
+static void tell(const void *bytes, size_t size, const char *input, struct told *out)
+{
+	char *folder = scratch_folder(), *path = path_join(folder, "trace.tf");
+	const char *paths = path;
+	struct trace_options options = {.paths = &paths, .npaths = 1, .input = input};
+	struct trace *trace;
+
+	*out = (struct told){0};
+	options.notices = (struct notices){say, out};
+	write_file(path, bytes, size);
+	out->opened = trace_open(&options, &trace, &out->err);
+	if (out->opened) {
+		read_all(trace, out);
+		count_packets(trace, out);
+		for (size_t i = 0; i < trace->parts[0]->nenv; i++) {
+			const struct env_entry *entry = &trace->parts[0]->env[i];
+			buf_printf(&out->env, "%s=", entry->name);
+			if (entry->text)
+				buf_printf(&out->env, "%s\n", entry->text);
+			else
+				buf_printf(&out->env, "%" PRId64 "\n", entry->number);
+		}
+		trace_close(trace);
+	}
+	mem_free(path);
+	scratch_remove(folder);
+}
+
+static void told_release(struct told *told)
+{
+	for (size_t i = 0; i < told->count; i++)
+		mem_free(told->items[i]);
+	mem_free(told->items);
+	buf_release(&told->env);
+}
+
+static void expect(const struct told *told, const char *const *seen, size_t count)
+{
+	if (!told->opened)
+		fail_msg("%s", told->err.text);
+	for (size_t i = 0; i < count && i < told->count; i++)
+		assert_string_equal(told->items[i], seen[i]);
+	assert_int_equal(told->count, count);
+}
+
+/* ---- tests ---- */
+
+static void every_block_in_both_orders(void **state)
+{
+	(void)state;
+	for (unsigned big = 0; big < 2; big++) {
+		struct made made = {.big = big};
+		struct told told;
+		lines(&made, header);
+		four_frames(&made);
+		put(&made, 0, 4);
+		tell(made.file.data, made.file.len, NULL, &told);
+		expect(&told, four_seen, COUNT(four_seen));
+		assert_int_equal(told.damages, 0);
+		assert_int_equal(told.warnings, 0);
+		assert_string_equal(
+			told.env.data,
+			"running=0\nstop_reason=tfull\nframes=3\nframes_created=3\nbuffer_free=8\n"
+			"buffer_size=4000\ncircular=1\nstart_us=16\nstop_us=32\nnotes=note\nuser="
+			"me\n"
+			"architecture=powerpc:common\n"
+			"tracepoint.2=fast, at main (0x4000), 7 hits, if a > 1, 3 steps, pass "
+			"count 2: "
+			"collect $regs\n"
+			"tracepoint.3=disabled, at ? (0x5000 and others), 0 hits\n"
+			"variable.trace_timestamp=number 1, initially 0, builtin\n"
+			"variable.hits=number 2, initially -5\n");
+		told_release(&told);
+		buf_release(&made.file);
+	}
+}
+
+static void without_frames(void **state)
+{
+	struct made made = {0};
+	struct told told;
+
+	(void)state;
+	lines(&made, header);
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	expect(&told, NULL, 0);
+	assert_int_equal(told.damages, 0);
+	told_release(&told);
+	buf_release(&made.file);
+}
+
+/* Where nothing describes registers, a setting does, or their bytes are shown. */
+static void without_description(void **state)
+{
+	static const char *const named[] = {
+		"#unknown | eax=0 ecx=1 edx=2 ebx=3 esp=4 ebp=5 esi=6 edi=7 eip=8 eflags=9 cs=10 | "
+		"tracepoint=1 pc=8 memory=[] variables=[] static_data=[]"};
+	struct made made = {0};
+	struct told told;
+
+	(void)state;
+	lines(&made, "R 2c\n");
+	begin_frame(&made, 1);
+	put(&made, 'R', 1);
+	for (unsigned i = 0; i < 11; i++)
+		put(&made, i, 4);
+	end_frame(&made);
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, "gdb,arch=i386", &told);
+	expect(&told, named, 1);
+	assert_int_equal(told.warnings, 1); /* the order has more registers */
+	told_release(&told);
+	tell(made.file.data, made.file.len, NULL, &told);
+	assert_int_equal(told.count, 1);
+	assert_non_null(strstr(told.items[0], "#unknown | registers=[0 0 0 0 1 0 0 0 2 "));
+	assert_int_equal(told.warnings, 1);
+	assert_non_null(strstr(told.last, "shown as bytes"));
+	told_release(&told);
+	buf_release(&made.file);
+}
+
+/* The description's registers are not those of the block: what has a place in it is shown. */
+static void description_of_another_size(void **state)
+{
+	struct made made = {0};
+	struct told told;
+
+	(void)state;
+	lines(&made,
+	      "R 6\ntdesc <reg name=\"a\" bitsize=\"32\"/><reg name=\"b\" bitsize=\"32\"/>\n");
+	begin_frame(&made, 1);
+	put(&made, 'R', 1);
+	put(&made, 5, 4);
+	put(&made, 0x0807, 2);
+	end_frame(&made);
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.warnings, 1);
+	assert_non_null(strstr(told.items[0], "| a=5 more_registers=[7 8] |"));
+	told_release(&told);
+	buf_release(&made.file);
+}
+
+static void many_packets(void **state)
+{
+	enum { FRAMES = 3000 };
+	static char bytes[1000];
+	struct made made = {0};
+	struct told told;
+
+	(void)state;
+	lines(&made, header);
+	for (int i = 0; i < FRAMES; i++) {
+		begin_frame(&made, 2);
+		memory(&made, (uint64_t)i, bytes, (uint16_t)(i % (int)sizeof bytes));
+		end_frame(&made);
+	}
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	assert_int_equal(told.count, FRAMES);
+	assert_true(told.packets > 4);
+	for (int i = 0; i < FRAMES; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "memory=[{address=%d bytes=", i);
+		assert_non_null(strstr(told.items[i], text));
+	}
+	told_release(&told);
+	buf_release(&made.file);
+}
+
+/* ---- damage ---- */
+
+static void cut_at_every_byte(void **state)
+{
+	size_t ends[5] = {0}, header_end;
+
+	(void)state;
+	for (unsigned big = 0; big < 2; big++) {
+		struct made made = {.big = big};
+		lines(&made, header);
+		header_end = made.file.len;
+		four_frames(&made);
+		ends[0] = header_end;
+		for (size_t i = 0, at = header_end; i < 4; i++) {
+			const uint8_t *size = (const uint8_t *)made.file.data + at + 2;
+			at += 6 + (size_t)(big ? size[2] << 8 | size[3] : size[1] << 8 | size[0]);
+			ends[i + 1] = at;
+		}
+		put(&made, 0, 4);
+		for (size_t cut = 0; cut < made.file.len; cut++) {
+			struct told told;
+			size_t whole = 0;
+			while (whole < 4 && ends[whole + 1] <= cut)
+				whole++;
+			tell(made.file.data, cut, cut < 8 ? "gdb" : NULL, &told);
+			if (cut < header_end) {
+				assert_false(told.opened);
+				assert_non_null(strstr(told.err.text, "trace.tf: "));
+				continue;
+			}
+			bool clean = cut >= ends[4] + 2;
+			expect(&told, four_seen, whole);
+			assert_int_equal(told.damages, clean ? 0 : 1);
+			if (!clean)
+				assert_non_null(strstr(told.last, "trace.tf: "));
+			told_release(&told);
+		}
+		buf_release(&made.file);
+	}
+}
+
+static const struct block_row {
+	const char *name, *bytes;
+	size_t size;
+	const char *says;
+} block_rows[] = {
+	{"a letter that is not known", "Q\0\0", 3, " is of a kind that is not known"},
+	{"memory beyond the frame", "M\0\0\0\0\0\0\0\0\5\0ab", 13, " reaches past its frame"},
+	{"registers beyond the frame", "Rabc", 4, " reaches past its frame"},
+	{"half a variable", "V\1\0", 3, " reaches past its frame"},
+	{"a text beyond the frame", "S\377\377\377\377x", 6, " reaches past its frame"},
+};
+
+/* What stands before the block is shown, and so are the frames around. */
+static void bad_block(void **state)
+{
+	static const char *const seen[] = {
+		"main | | tracepoint=2 pc=16384 memory=[] variables=[{variable=2 value=1}] "
+		"static_data=[]",
+		"main | | tracepoint=2 pc=16384 memory=[] variables=[{variable=2 value=2}] "
+		"static_data=[]",
+		"main | | tracepoint=2 pc=16384 memory=[] variables=[{variable=2 value=3}] "
+		"static_data=[]",
+	};
+	const struct block_row *row = *state;
+	struct made made = {0};
+	struct told told;
+	char where[64];
+
+	lines(&made, header);
+	for (int64_t i = 1; i <= 3; i++) {
+		begin_frame(&made, 2);
+		variable(&made, 2, i);
+		if (i == 2) {
+			snprintf(where, sizeof where, "trace.tf: frame 1: the block at offset %zu",
+				 made.file.len);
+			buf_add(&made.file, row->bytes, row->size);
+		}
+		end_frame(&made);
+	}
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	expect(&told, seen, COUNT(seen));
+	assert_int_equal(told.damages, 1);
+	assert_non_null(strstr(told.last, where));
+	assert_non_null(strstr(told.last, row->says));
+	told_release(&told);
+	buf_release(&made.file);
+}
+
+static const char *const line_rows[] = {
+	"R",
+	"R xyz",
+	"status",
+	"status 0;tstop:6:0",
+	"status 0;tfull:0;tsize:z",
+	"status 0;tfull:0;notes:6",
+	"tsv 1",
+	"tsv 1:0:0:6",
+	"tp",
+	"tp T0:4:E:0:0",
+	"tp T8000:4:E:0:0",
+	"tp T1:4:Q:0:0",
+	"tp T1:4:E:0",
+	"tp Z1:4:at:0:4:6",
+	"tp V1:4:1",
+	"tp T11112222333344445:1:E:0:0",
+};
+
+/* It is told of, and the rest is read. */
+static void bad_line(void **state)
+{
+	const char *line = *state;
+	struct made made = {0};
+	struct told told;
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s\n", header, line);
+	lines(&made, text.data);
+	begin_frame(&made, 3);
+	end_frame(&made);
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	assert_true(told.opened);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.damages, 1);
+	assert_non_null(strstr(told.last, "cannot be read"));
+	told_release(&told);
+	buf_release(&made.file);
+	buf_release(&text);
+}
+
+static const struct setting_row {
+	const char *name, *input, *error;
+} setting_rows[] = {
+	{"no such setting", "gdb,ark=i386", "setting \"ark=i386\" is not known"},
+	{"no such architecture", "gdb,arch=vax", "x86-64 or i386 is expected"},
+	{"no such order", "gdb,order=odd", "setting \"order=odd\" is not known"},
+};
+
+static void bad_setting(void **state)
+{
+	const struct setting_row *row = *state;
+	struct made made = {0};
+	struct told told;
+
+	lines(&made, header);
+	tell(made.file.data, made.file.len, row->input, &told);
+	assert_false(told.opened);
+	assert_non_null(strstr(told.err.text, row->error));
+	buf_release(&made.file);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[64] = {
+		cmocka_unit_test(every_block_in_both_orders),
+		cmocka_unit_test(without_frames),
+		cmocka_unit_test(without_description),
+		cmocka_unit_test(description_of_another_size),
+		cmocka_unit_test(many_packets),
+		cmocka_unit_test(cut_at_every_byte),
+	};
+	size_t n = 6;
+
+	for (size_t i = 0; i < COUNT(block_rows); i++)
+		tests[n++] = (struct CMUnitTest){block_rows[i].name, bad_block, NULL, NULL,
+						 (void *)(uintptr_t)&block_rows[i]};
+	for (size_t i = 0; i < COUNT(line_rows); i++)
+		tests[n++] = (struct CMUnitTest){line_rows[i], bad_line, NULL, NULL,
+						 (void *)(uintptr_t)line_rows[i]};
+	for (size_t i = 0; i < COUNT(setting_rows); i++)
+		tests[n++] = (struct CMUnitTest){setting_rows[i].name, bad_setting, NULL, NULL,
+						 (void *)(uintptr_t)&setting_rows[i]};
+	return _cmocka_run_group_tests("gdb", tests, n, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/python3
+"""Compares yore's answers of trace files of GDB with what GDB says of them.
+
+    gdb_agree.py YORE FOLDER
+
+FOLDER holds cases: trace.tf by `tsave`, maybe ctf/ by `tsave -ctf` of the same run, and under expected/
+transcripts of `tfind` and `tdump` (tdump-tf.txt) and a list of frames and blocks (tfile-census.txt).
+What must agree:
+
+  - frames, in order: tracepoint, blocks of memory with address and length, trace state variables;
+  - of the transcripts: pc, registers or that there are none, memory as the values that tdump prints of
+    the traced program's variables, trace state variables;
+  - the CTF form: register blocks, memory and variables of each frame, byte by byte;
+  - damaged copies: all frames before the damage, one message.
+"""
+import json
+import os
+import re
+import struct
+import sys
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import yore_says
+from yore_says import Report
+
+# The traced program, target.c of the corpus: not relocated.
+MESSAGE, CHECKSUM, ITEMS, ITEM = 0x404040, 0x404080, 0x4040a0, struct.Struct("<ih6s4xd")
+
+
+def number(value):
+    return value["value"] if isinstance(value, dict) else value
+
+
+class Frame:
+    """What yore says of a frame."""
+
+    def __init__(self, item):
+        self.fields, self.registers = item["fields"], item["context"]
+        self.tracepoint, self.pc = self.fields["tracepoint"], self.fields.get("pc")
+        self.blocks = [(m["address"], bytes(m["bytes"])) for m in self.fields["memory"]]
+        self.variables = [(number(v["variable"]), number(v["value"]))
+                          for v in self.fields["variables"]]
+        self.names = {v["variable"]["labels"][0]: number(v["value"])
+                      for v in self.fields["variables"]}
+
+    def memory(self, address, length):
+        """What was collected there; None: not all of it was."""
+        for start, data in self.blocks:
+            if start <= address and address + length <= start + len(data):
+                return data[address - start:address - start + length]
+        return None
+
+
+# ---- the list of blocks ----
+
+def census(report, case, frames):
+    blocks = 0
+    with open(os.path.join(case, "expected", "tfile-census.txt"), encoding="ascii") as file:
+        lines = re.findall(r"^frame (\d+) tp (\d+) size \d+ blocks (.*)$", file.read(), re.M)
+    report.same("number of frames", len(frames), len(lines))
+    for frame, (n, tracepoint, what) in zip(frames, lines):
+        memory = [(int(a, 16), int(n)) for a, n in re.findall(r"M\(([0-9a-f]+),(\d+)\)", what)]
+        variables = [(int(a), int(b)) for a, b in re.findall(r"V\((\d+),(-?\d+)\)", what)]
+        ours = (frame.tracepoint, bool(frame.registers),
+                [(a, len(data)) for a, data in frame.blocks], frame.variables)
+        report.same("frame " + n, ours, (int(tracepoint), "R" in what.split(), memory, variables))
+        blocks += len(memory) + len(variables) + ("R" in what.split())
+    report.facts.append("%d frames, %d blocks" % (len(frames), blocks))
+
+
+# ---- transcripts ----
+
+def c_text(data):
+    """An array of char as GDB prints it."""
+    out = ""
+    for byte in data:
+        out += chr(byte) if 32 <= byte < 127 else "\\%03o" % byte
+    return '"%s"' % out
+
+
+def item_text(data):
+    ident, kind, tag, weight = ITEM.unpack(data)
+    return "{id = %d, kind = %d, tag = %s, weight = %s}" % (
+        ident, kind, gdb_chars(tag), "%g" % weight)
+
+
+def gdb_chars(data):
+    """GDB leaves out one zero at the end, and none of those before it."""
+    return c_text(data[:-1] if data.endswith(b"\0") else data)
+
+
+def expression(frame, name):
+    """What tdump prints of an expression of the corpus' recordings; None: not of memory."""
+    registers = frame.registers
+    if name == "checksum":
+        data = frame.memory(CHECKSUM, 8)
+        return "<unavailable>" if data is None else str(struct.unpack("<Q", data)[0])
+    if name == "message":
+        data = frame.memory(MESSAGE, 24)
+        return "<unavailable>" if data is None else gdb_chars(data)
+    if name == "items":
+        data = frame.memory(ITEMS, 4 * ITEM.size)
+        return "<unavailable>" if data is None else "{%s}" % ", ".join(
+            item_text(data[i:i + ITEM.size]) for i in range(0, len(data), ITEM.size))
+    if name == "items[1]":
+        return item_text(frame.memory(ITEMS + ITEM.size, ITEM.size))
+    if name == "*it":
+        return item_text(frame.memory(registers["rsi"], ITEM.size))
+    if name in ("n", "a"):
+        return str(struct.unpack("<i", struct.pack("<I", registers["rdi"] & 0xffffffff))[0])
+    if name == "b":
+        return str(struct.unpack("<i", struct.pack("<I", registers["rsi"] & 0xffffffff))[0])
+    if name == "$rip":
+        return "(void (*)()) 0x%x" % registers["rip"]
+    if name == "$rsp":
+        return "(void *) 0x%x" % registers["rsp"]
+    if name.startswith("$"):
+        return str(frame.names[name[1:]])
+    if name == "it":
+        return "(struct item *) 0x%x" % registers["rsi"]
+    return None
+
+
+REGISTER = re.compile(r"^(\w+) +(0x[0-9a-f]+|<unavailable>)(?: .*)?$")
+
+
+def transcript(report, case, frames):
+    path = os.path.join(case, "expected", "tdump-tf.txt")
+    with open(path, encoding="utf-8") as file:
+        parts = re.split(r"^FRAME (\d+) tracepoint \d+ line \d+ pc (0x[0-9a-f]+)$", file.read(),
+                         flags=re.M)
+    registers = values = 0
+    for n, pc, text in zip(parts[1::3], parts[2::3], parts[3::3]):
+        frame = frames[int(n)]
+        report.same("pc of frame " + n, frame.pc, int(pc, 16))
+        for line in text.split("\n"):
+            match = REGISTER.match(line)
+            name, equals, shown = line.partition(" = ")
+            if match and not equals:
+                name, shown = match[1], match[2]
+                ours = frame.registers.get(name)
+                if name == "rip" and not frame.registers:
+                    ours = frame.pc  # GDB's guess: the tracepoint's address
+                report.same("%s of frame %s" % (name, n),
+                            "<unavailable>" if ours is None else hex(ours), shown)
+                registers += 1
+            elif equals and shown != "<optimized out>":
+                ours = expression(frame, name)
+                if ours is None:
+                    report.differs("frame %s: no idea what %s is" % (n, name))
+                elif "<" in shown and shown != "<unavailable>":  # a function's or object's name
+                    shown = shown[:shown.index(" <")]
+                report.same("%s of frame %s" % (name, n), ours, shown)
+                values += 1
+    report.facts.append("%d registers and %d values of tdump" % (registers, values))
+
+
+# ---- the CTF form ----
+
+def register_layout(path):
+    """[(name, bytes)] in order of number, read of the description by another parser."""
+    with open(path, "rb") as file:
+        head = file.read().split(b"\n\n")[0].decode("latin-1").split("\n")
+    text = "\n".join(line[6:] for line in head if line.startswith("tdesc "))
+    root = xml.etree.ElementTree.fromstring(text.strip())
+    found = [(int(reg.get("regnum")), reg.get("name"), int(reg.get("bitsize")) // 8)
+             for reg in root.iter("reg")]
+    return [(name, size) for _, name, size in sorted(found)]
+
+
+def register_block(frame, layout):
+    block = b""
+    for name, size in layout:
+        value = frame.registers[name]
+        block += bytes(value) if isinstance(value, list) else value.to_bytes(size, "little")
+    return block
+
+
+def ctf_agrees(report, program, case, frames):
+    """[tracepoint, register block, memory, variables] of each frame of both forms."""
+    said = yore_says.events(program, os.path.join(case, "ctf"))
+    report.same("exit status of the CTF form", said.status, 0)
+    theirs = []
+    for item in said.events:
+        if item["packet"]["tpnum"] == 0:
+            continue  # definitions
+        fields = {name: number(value) for name, value in item["fields"].items()}
+        if item["name"] == "frame":
+            theirs.append((item["packet"]["tpnum"], [], [], []))
+        elif item["name"] == "register":
+            theirs[-1][1].append(bytes(fields["contents"]))
+        elif item["name"] == "memory":
+            theirs[-1][2].append((fields["address"], bytes(fields["contents"])))
+        elif item["name"] == "tsv":
+            value = fields["val"]
+            theirs[-1][3].append((fields["num"], value - (1 << 64) if value >> 63 else value))
+    layout = register_layout(os.path.join(case, "trace.tf"))
+    ours = [(frame.tracepoint, [register_block(frame, layout)] if frame.registers else [],
+             frame.blocks, frame.variables) for frame in frames]
+    report.same("number of frames of the CTF form", len(theirs), len(ours))
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        if a != b:
+            report.differs("frame %d of the CTF form differs" % i)
+    size = sum(len(data) for frame in ours for data in frame[1])
+    report.facts.append("the CTF form the same (%d bytes of registers)" % size)
+
+
+def compare(program, folder, name):
+    case = os.path.join(folder, name)
+    path = os.path.join(case, "trace.tf")
+    report = Report("gdb/" + name)
+    said = yore_says.events(program, path)
+    report.same("exit status", said.status, 0)
+    report.same("messages", said.messages, [])
+    report.same("times", [item["t"] for item in said.events], list(range(len(said.events))))
+    yore_says.other_ways(report, program, path, said)
+    frames = [Frame(item) for item in said.events]
+    census(report, case, frames)
+    transcript(report, case, frames)
+    ctf_agrees(report, program, case, frames)
+    return report.close()
+
+
+def damaged(program, folder):
+    whole = yore_says.events(program, os.path.join(folder, "full", "trace.tf")).events
+    report = Report("gdb/corrupt-truncated")
+    said = yore_says.events(program, os.path.join(folder, "corrupt-truncated", "trace.tf"))
+    report.same("exit status", said.status, 3)
+    report.same("number of messages", len(said.messages), 1)
+    report.same("frames before the cut", said.events == whole[:32], True)
+    report.facts.append("32 frames before the cut")
+    good = report.close()
+    report = Report("gdb/corrupt-no-frames")
+    said = yore_says.events(program, os.path.join(folder, "corrupt-no-frames", "trace.tf"))
+    report.same("status and events", (said.status, said.events), (0, []))
+    return report.close() and good
+
+
+def main():
+    program, folder = sys.argv[1], sys.argv[2]
+    good = [compare(program, folder, name) for name in ("full", "overflow", "strings-circular")]
+    good.append(damaged(program, folder))
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

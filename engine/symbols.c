@@ -21,6 +21,7 @@ struct part_symbols {
 /* Where members of a class' event context are that are looked for in every sample. */
 struct class_places {
 	bool made, has_ip, has_pid, has_chain;
+	bool of_program; /* ip is class->address */
 	uint32_t ip, pid; /* slots */
 	struct field_path chain;
 };
@@ -36,6 +37,7 @@ struct symbols {
 	struct frame *frames;
 	size_t frames_capacity;
 	struct text_names **texts; /* per part; NULL: texts go without */
+	char *program;		   /* of parts without maps; NULL: none */
 };
 
 struct symbols *symbols_new(const struct trace *trace, const char *cache)
@@ -92,6 +94,7 @@ void symbols_free(struct symbols *symbols)
 	mem_free(symbols->frames);
 	mem_free(symbols->classes);
 	mem_free(symbols->cache);
+	mem_free(symbols->program);
 	arena_free(symbols->arena);
 	mem_free(symbols);
 }
@@ -164,6 +167,37 @@ static void tell(void *arg, const struct map_event *event)
 		spaces_exec(part->spaces, event->t, event->pid);
 }
 
+bool symbols_add_program(struct symbols *symbols, const char *file, struct error *err)
+{
+	struct unwind_tables *elf = unwind_tables_new(file);
+	bool good = elf && elf->nloads;
+
+	unwind_tables_free(elf);
+	if (!good)
+		return error_set(err, ERR_QUERY, "%s: no ELF program that can be read", file);
+	mem_free(symbols->program);
+	symbols->program = mem_strdup(file);
+	return true;
+}
+
+/* What the program's loadable segments are, at the addresses that it was linked for. */
+static void tell_program(struct symbols *symbols, struct part_symbols *part)
+{
+	struct unwind_tables *elf = unwind_tables_new(symbols->program);
+	struct object *object = objects_get(part->objects, symbols->program, NULL, 0);
+
+	for (size_t i = 0; elf && i < elf->nloads; i++) {
+		const struct unwind_load *load = &elf->loads[i];
+		struct range range = {.start = load->address,
+				      .end = load->address + load->size,
+				      .file_offset = load->offset,
+				      .object = object};
+		if (range.end > range.start)
+			spaces_map(part->spaces, NSTIME_MIN, SYMBOLS_PROGRAM, &range);
+	}
+	unwind_tables_free(elf);
+}
+
 static void gather(struct symbols *symbols)
 {
 	const struct trace *trace = symbols->trace;
@@ -179,6 +213,8 @@ static void gather(struct symbols *symbols)
 		if (part->reader->maps && !part->reader->maps(part, tell, own, &err))
 			notice(&trace->notices, NOTICE_WARNING, "%s: symbols: maps end early: %s",
 			       part->path, err.text);
+		if (!part->reader->maps && symbols->program)
+			tell_program(symbols, own);
 	}
 }
 
@@ -268,8 +304,15 @@ static bool context_integer(const struct event_class *class, const char *name, u
 static __attribute__((noinline)) void make_places(const struct event_class *class,
 						  struct class_places *places)
 {
+	struct field_path path;
+
 	places->made = true;
 	places->has_ip = context_integer(class, "ip", &places->ip);
+	if (class->address &&
+	    field_path_find(class, 1 << SCOPE_PAYLOAD, &class->address, 1, &path)) {
+		places->has_ip = places->of_program = true;
+		places->ip = class->slot_base[SCOPE_PAYLOAD] + path.slot;
+	}
 	places->has_pid = context_integer(class, "pid", &places->pid);
 	places->has_chain =
 		symbols_chain(class) && context_member(class, "callchain", &places->chain);
@@ -287,7 +330,15 @@ static inline const struct class_places *places_of(struct symbols *symbols,
 
 static int64_t pid_of(const struct fields *fields, const struct class_places *places)
 {
+	if (places->of_program)
+		return SYMBOLS_PROGRAM;
 	return places->has_pid ? fields->slots[places->pid].s : -1;
+}
+
+bool symbols_names_place(const struct symbols *symbols, const struct event_class *class)
+{
+	return symbols->program && class->address &&
+	       !symbols->trace->parts[class->part]->reader->maps;
 }
 
 bool symbols_has_address(const struct event_class *class)
@@ -305,8 +356,8 @@ const struct symbol *symbols_address(struct symbols *symbols, nstime t, const st
 
 	*address = places->has_ip ? fields->slots[places->ip].u : 0;
 	/* the kernel has the upper half, wherever words have 64 bits */
-	return find(symbols, fields->class->part, t, pid_of(fields, places), (int64_t)*address < 0,
-		    *address, want);
+	return find(symbols, fields->class->part, t, pid_of(fields, places),
+		    !places->of_program && (int64_t)*address < 0, *address, want);
 }
 
 static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)

@@ -32,6 +32,13 @@ struct symbols *symbols_new(const struct trace *trace, const char *cache);
 struct symbols *symbols_new_beside(const struct trace *trace, const char *file);
 void symbols_free(struct symbols *symbols); /* NULL is fine */
 /*
+ * Of parts that do not tell what was mapped: all of `file`, an ELF program or object that is not
+ * relocated, is at the addresses that it was linked for, in process SYMBOLS_PROGRAM. Before the
+ * first question. False: it cannot be read.
+ */
+enum { SYMBOLS_PROGRAM = 0 };
+bool symbols_add_program(struct symbols *symbols, const char *file, struct error *err);
+/*
  * Until symbols_free(), the texts of events (reader.text) name kernel functions that the trace does
  * not bring along. Before the first text is asked for; costs nothing until one has an address.
  */
@@ -57,9 +64,11 @@ struct frame {
 
 /* The member `callchain` of the class' event context; NULL: its events have no chain. */
 const struct field_class *symbols_chain(const struct event_class *class);
+/* Has class->address a name, by symbols_add_program()? */
+bool symbols_names_place(const struct symbols *symbols, const struct event_class *class);
 /* Is the address of its samples all that the class tells of where they were? No tracepoint's is. */
 bool symbols_has_address(const struct event_class *class);
-/* What is at the address of a sample, member `ip` of its context; borrowed until the next question.
+/* What is at the address of a sample, member `ip` of its context, or class->address; borrowed until the next question.
  */
 const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
 				     unsigned want, uint64_t *address);

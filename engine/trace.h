@@ -117,6 +117,7 @@ struct event_class {
 	uint64_t stream_id; /* the stream class that it belongs to */
 	const char *name;  /* never NULL; an unnamed class is "#ID" */
 	int32_t loglevel;  /* -1 none */
+	const char *address; /* member of the payload that tells where the program was; NULL: none */
 	/* struct classes, NULL where there is none */
 	struct field_class *scope[SCOPE_COUNT];
 	/* first slot of each of the event's own scopes in struct fields; packet's are apart */

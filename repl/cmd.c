@@ -13,7 +13,7 @@ const struct cmd *const commands[] = {
 	&cmd_info,       &cmd_index, &cmd_check,   &cmd_dump,    &cmd_events, &cmd_at,
 	&cmd_state,      &cmd_when,  &cmd_longest, &cmd_diff,    &cmd_stats,  &cmd_timeline,
 	&cmd_run_script, &cmd_rules, &cmd_explain, &cmd_convert, &cmd_aux,    &cmd_sql,
-	&cmd_repl,       &cmd_help,  NULL};
+	&cmd_frame,      &cmd_repl,  &cmd_help,    NULL};
 
 static void no_command(const char *name, struct error *err)
 {
@@ -95,6 +95,7 @@ void cmd_inherit(struct options *options, const struct options *outer)
 	options->no_index |= outer->no_index;
 	options->utc |= outer->utc;
 	options->index_dir = outer->index_dir;
+	options->program = outer->program;
 	options->jobs = options->jobs ? options->jobs : outer->jobs;
 	if (!options->format_set)
 		options->format = outer->format;

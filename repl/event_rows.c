@@ -33,7 +33,8 @@ static bool depends_on_rows(const struct trace *trace, const struct options *opt
 static bool has_symbols(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
-		if (symbols_chain(trace->classes[i]) || symbols_has_address(trace->classes[i]))
+		if (symbols_chain(trace->classes[i]) || symbols_has_address(trace->classes[i]) ||
+		    trace->classes[i]->address)
 			return true;
 	return false;
 }

@@ -20,7 +20,8 @@ struct cmd;
 
 enum option_group {
 	OPT_COMMON = 1 << 0,   /* any command: --help --stats --color --strict ... */
-	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --index-dir --no-index --jobs */
+	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --index-dir --no-index --jobs
+				--program */
 	OPT_RANGE = 1 << 2,    /* --begin --end */
 	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
 	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
@@ -89,6 +90,7 @@ struct options {
 	uint64_t width; /* characters, or pixels of an SVG */
 	bool has_width;
 	bool symbols, no_symbols, lines;
+	const char *program; /* of a trace that does not tell what was mapped; NULL: none */
 	const char *at_offset; /* dump --at */
 	const char *to;        /* convert: the format; NULL: by the path's ending */
 	bool no_state;

@@ -71,7 +71,8 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 	class_head(writer, plan, class->name);
 	plan->decode = reader->decoder_fields;
 	plan->chain = writer->symbols && symbols_chain(class);
-	plan->address = writer->symbols && symbols_has_address(class);
+	plan->address = writer->symbols && (symbols_has_address(class) ||
+					    symbols_names_place(writer->symbols, class));
 	if (writer->format == FORMAT_TEXT && reader->decoder_words && !plan->tells_names &&
 	    !plan->chain && !plan->address)
 		plan->decode = reader->decoder_words;

@@ -476,6 +476,15 @@ struct state *session_state(struct session *session, struct error *err)
 	return session->state = set->state;
 }
 
+static void add_program(struct session *session)
+{
+	struct error err;
+
+	if (session->options->program &&
+	    !symbols_add_program(session->symbols, session->options->program, &err))
+		say("warning", "--program: %s", err.text);
+}
+
 struct symbols *session_symbols(struct session *session)
 {
 	const char *beside = session->index ? index_path(session->index) : NULL;
@@ -483,6 +492,7 @@ struct symbols *session_symbols(struct session *session)
 	if (!session->symbols && session->trace && !session->options->no_symbols) {
 		session->symbols = symbols_new_beside(session->trace, beside);
 		symbols_name_texts(session->symbols);
+		add_program(session);
 	}
 	return session->options->no_symbols ? NULL : session->symbols;
 }

@@ -126,6 +126,7 @@ static bool add_class(struct gdb_file *file, const struct gdb_tracepoint *tracep
 
 	class->id = tracepoint ? tracepoint->number : 0;
 	class->priv = file;
+	class->address = has_pc ? "pc" : NULL;
 	class->scope[SCOPE_PAYLOAD] = payload_class(file, has_pc);
 	if (registers && file->register_bytes)
 		class->scope[SCOPE_STREAM_EVENT_CONTEXT] = registers_class(file);

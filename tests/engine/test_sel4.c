@@ -27,8 +27,8 @@ struct made {
 
 static void put(struct buf *log, uint64_t value, unsigned bytes)
 {
-	for (unsigned i = 0; i < bytes; i++)
-		buf_add_char(log, (char)(value >> 8 * i));
+	for (unsigned i = 0; i < bytes; i++, value >>= 8)
+		buf_add_char(log, (char)value);
 }
 
 static void put_binary(struct buf *log, const struct made *made, unsigned detail_bytes)

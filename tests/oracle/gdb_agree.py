@@ -219,7 +219,35 @@ def compare(program, folder, name):
     census(report, case, frames)
     transcript(report, case, frames)
     ctf_agrees(report, program, case, frames)
+    lines_agree(report, program, folder, case)
     return report.close()
+
+
+PLACE = re.compile(r"^rip +0x[0-9a-f]+ +0x[0-9a-f]+ <(\w+)(?:\+(\d+))?>$", re.M)
+
+
+def lines_agree(report, program, folder, case):
+    """Function, offset and line of each pc, by the traced program beside the traces."""
+    target = os.path.join(folder, "..", "workload", "target")
+    with open(os.path.join(case, "expected", "tdump-tf.txt"), encoding="utf-8") as file:
+        parts = re.split(r"^FRAME (\d+) tracepoint \d+ line (\d+) pc (0x[0-9a-f]+)$", file.read(),
+                         flags=re.M)
+    if not os.path.exists(target) or len(parts) == 1:
+        return
+    done = yore_says.run(program, "events", os.path.join(case, "trace.tf"), "--program", target,
+                         "--lines", "--no-index")
+    found = re.findall(r"^(\d+) .* ([0-9a-f]+) (\w+)\+0x([0-9a-f]+) \([^)]*\)\n +target.c:(\d+)$",
+                       done.stdout.decode(), re.M)
+    ours = [(n, int(pc, 16), int(line)) for n, pc, _, _, line in found]
+    theirs = [(n, int(pc, 16), int(line))
+              for n, line, pc in zip(parts[1::4], parts[2::4], parts[3::4])]
+    report.same("lines", ours, theirs)
+    for (n, _, function, offset, _), text in zip(found, parts[4::4]):
+        place = PLACE.search(text)
+        if place:
+            report.same("function of frame " + n, (function, int(offset, 16)),
+                        (place[1], int(place[2] or 0)))
+    report.facts.append("%d lines" % len(ours))
 
 
 def damaged(program, folder):

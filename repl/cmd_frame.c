@@ -1,0 +1,449 @@
+/*
+ * cmd_frame.c - a trace frame of GDB in full, found as `tfind` finds it and shown as `tdump` does
+ *
+ * A frame has a number and no time. The current frame is the one at the prompt's moment; a search
+ * begins behind it, and what it finds is current from then on.
+ */
+#include "engine/base/mem.h"
+#include "engine/event.h"
+#include "engine/symbols.h"
+#include "index/events.h"
+#include "repl/cmds.h"
+#include "repl/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_A_LINE = 16 };
+
+/* ---- what is looked for ---- */
+
+enum frame_want { WANT_NEXT, WANT_PREV, WANT_NUMBER, WANT_TRACEPOINT, WANT_INSIDE, WANT_OUTSIDE };
+
+struct search {
+	enum frame_want want;
+	nstime number;
+	uint64_t tracepoint, low, high; /* addresses, inclusive */
+};
+
+static bool parse_address(const char *word, uint64_t *out, struct error *err)
+{
+	char *end;
+
+	*out = strtoull(word, &end, 0);
+	return (*word >= '0' && *word <= '9' && !*end) ||
+	       error_set(err, ERR_QUERY, "frame: '%s' is no address (0x... or decimal)", word);
+}
+
+/* A B, or A,B as GDB has it. */
+static bool parse_range(const struct words *words, struct search *out, struct error *err)
+{
+	char *copy = NULL, *second = NULL;
+	bool good;
+
+	if (words->count == 3)
+		return parse_address(words->items[1], &out->low, err) &&
+		       parse_address(words->items[2], &out->high, err);
+	if (words->count == 2) {
+		copy = mem_strdup(words->items[1]);
+		second = strchr(copy, ',');
+	}
+	if (second)
+		*second++ = 0;
+	good = second ? parse_address(copy, &out->low, err) &&
+				parse_address(second, &out->high, err)
+		      : error_set(err, ERR_QUERY, "frame %s: two addresses are expected, A B",
+				  words->items[0]);
+	mem_free(copy);
+	return good;
+}
+
+static bool parse_words(struct session *session, const struct words *words, struct search *out,
+			struct error *err)
+{
+	const char *first = words->count ? words->items[0] : NULL;
+	bool one = words->count == 1;
+
+	*out = (struct search){.want = WANT_NUMBER};
+	if (!first) {
+		if (session->has_moment)
+			out->number = session->moment;
+		return true;
+	}
+	if (one && (!strcmp(first, "next") || !strcmp(first, "prev"))) {
+		out->want = *first == 'n' ? WANT_NEXT : WANT_PREV;
+		return true;
+	}
+	if (!strcmp(first, "range") || !strcmp(first, "outside")) {
+		out->want = *first == 'r' ? WANT_INSIDE : WANT_OUTSIDE;
+		return parse_range(words, out, err);
+	}
+	if (words->count == 2 && !strcmp(first, "tracepoint")) {
+		out->want = WANT_TRACEPOINT;
+		return parse_address(words->items[1], &out->tracepoint, err);
+	}
+	if (words->count == 2 && !strcmp(first, "pc")) {
+		out->want = WANT_INSIDE;
+		if (!parse_address(words->items[1], &out->low, err))
+			return false;
+		out->high = out->low;
+		return true;
+	}
+	if (one)
+		return session_time(session, first, &out->number, err);
+	return error_set(err, ERR_QUERY,
+			 "frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, "
+			 "range A B, outside A B");
+}
+
+/* ---- fields ---- */
+
+static bool payload_field(const struct fields *fields, const char *name, struct field *out)
+{
+	return fields_get(fields, 1u << SCOPE_PAYLOAD, &name, 1, out);
+}
+
+/* Where the frame was; false: it is not known. */
+static bool frame_pc(const struct fields *fields, uint64_t *out)
+{
+	struct field field;
+
+	if (!fields->class->address || !payload_field(fields, fields->class->address, &field))
+		return false;
+	*out = field.slot.u;
+	return true;
+}
+
+static bool matches(const struct search *search, nstime number, const struct fields *fields)
+{
+	struct field field;
+	uint64_t pc;
+
+	switch (search->want) {
+	case WANT_NEXT:
+	case WANT_PREV:
+		return true;
+	case WANT_NUMBER:
+		return number == search->number;
+	case WANT_TRACEPOINT:
+		return payload_field(fields, "tracepoint", &field) &&
+		       field.slot.u == search->tracepoint;
+	case WANT_INSIDE:
+		return frame_pc(fields, &pc) && pc >= search->low && pc <= search->high;
+	case WANT_OUTSIDE:
+		return frame_pc(fields, &pc) && (pc < search->low || pc > search->high);
+	}
+	return false;
+}
+
+/* ---- printing ---- */
+
+static const char *find_symbol(struct session *session, const struct fields *fields, nstime t,
+			       uint64_t address, struct symbol *out)
+{
+	struct symbols *symbols = session->options->program ? session_symbols(session) : NULL;
+
+	if (!symbols || !symbols_find(symbols, fields->class->part, t, SYMBOLS_PROGRAM, false,
+				      address, SYMBOLS_LINES, out))
+		return NULL;
+	return out->function;
+}
+
+/* " <function+5>", as far as it is known. */
+static void put_symbol(struct session *session, const struct fields *fields, nstime t,
+		       uint64_t address, struct sink *out)
+{
+	struct symbol symbol;
+	const char *function = find_symbol(session, fields, t, address, &symbol);
+
+	if (function && symbol.offset)
+		sink_printf(out, " <%s+%" PRIu64 ">", function, symbol.offset);
+	else if (function)
+		sink_printf(out, " <%s>", function);
+}
+
+static void put_head(struct session *session, const struct fields *fields, nstime number,
+		     struct sink *out)
+{
+	struct symbol symbol;
+	struct field field;
+	uint64_t pc;
+
+	sink_printf(out, "frame %" PRId64 ", tracepoint ", number);
+	sink_u64(out, payload_field(fields, "tracepoint", &field) ? field.slot.u : 0);
+	sink_text(out, ", ");
+	sink_name(out, fields->class->name);
+	if (frame_pc(fields, &pc)) {
+		sink_printf(out, ", pc 0x%" PRIx64, pc);
+		put_symbol(session, fields, number, pc, out);
+		if (find_symbol(session, fields, number, pc, &symbol) && symbol.file) {
+			sink_text(out, " at ");
+			sink_name(out, symbol.file);
+			sink_printf(out, ":%u", symbol.line);
+		}
+	}
+	sink_char(out, '\n');
+}
+
+/* Bytes of an array or sequence of them. */
+static const uint8_t *bytes_of(const struct field *field)
+{
+	return field->in->data + field->slot.at / 8;
+}
+
+static void put_register(struct session *session, const struct fields *fields, nstime t,
+			 const char *name, const struct field *field, struct sink *out)
+{
+	const struct field_class *class = field->class;
+	char hex[32];
+
+	sink_printf(out, "%-14s ", name);
+	if (class->kind == FIELD_FLOAT) {
+		sink_printf(out, "%.17g", field->slot.f);
+	} else if (class->kind == FIELD_INT) {
+		unsigned unused = 64 - class->bits;
+		snprintf(hex, sizeof hex, "0x%" PRIx64, field->slot.u);
+		sink_printf(out, "%-18s ", hex);
+		if (class->is_address) {
+			sink_text(out, hex);
+			put_symbol(session, fields, t, field->slot.u, out);
+		} else {
+			sink_i64(out, (int64_t)(field->slot.u << unused) >> unused);
+		}
+	} else {
+		for (uint64_t i = 0; i < field->slot.n; i++)
+			sink_printf(out, i ? " %02x" : "%02x", bytes_of(field)[i]);
+	}
+	sink_char(out, '\n');
+}
+
+static void put_registers(struct session *session, const struct fields *fields, nstime t,
+			  struct sink *out)
+{
+	struct field_iter iter;
+	struct field context;
+
+	if (!fields_scope(fields, SCOPE_STREAM_EVENT_CONTEXT, &context)) {
+		sink_text(out, "registers were not collected\n");
+		return;
+	}
+	field_iter_begin(&iter, &context);
+	while (field_iter_next(&iter))
+		put_register(session, fields, t, iter.name, &iter.item, out);
+	field_iter_end(&iter);
+}
+
+static void put_bytes(uint64_t address, const uint8_t *bytes, uint64_t count, struct sink *out)
+{
+	for (uint64_t at = 0; at < count; at += BYTES_A_LINE) {
+		uint64_t n = count - at < BYTES_A_LINE ? count - at : BYTES_A_LINE;
+		sink_printf(out, "0x%" PRIx64 ":", address + at);
+		for (uint64_t i = 0; i < BYTES_A_LINE; i++)
+			if (i < n)
+				sink_printf(out, " %02x", bytes[at + i]);
+			else
+				sink_text(out, "   ");
+		sink_text(out, "  ");
+		for (uint64_t i = 0; i < n; i++) {
+			char c = (char)bytes[at + i];
+			sink_char(out, c >= ' ' && c <= '~' ? c : '.');
+		}
+		sink_char(out, '\n');
+	}
+}
+
+static void put_memory(const struct field *memory, struct sink *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, memory);
+	while (field_iter_next(&iter)) {
+		uint64_t start = 0;
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			if (members.item.class->kind == FIELD_INT)
+				start = members.item.slot.u;
+			else
+				put_bytes(start, bytes_of(&members.item), members.item.slot.n, out);
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+}
+
+static void put_variables(const struct field *variables, struct sink *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, variables);
+	while (field_iter_next(&iter)) {
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			uint32_t next = 0;
+			const char *name =
+				field_label(members.item.class, members.item.slot.u, &next);
+			if (!members.item.class->is_enum) {
+				sink_printf(out, " = %" PRId64 "\n", members.item.slot.s);
+			} else if (name) {
+				sink_char(out, '$');
+				sink_name(out, name);
+			} else {
+				sink_printf(out, "variable %" PRId64, members.item.slot.s);
+			}
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+}
+
+static void put_texts(const struct field *texts, struct sink *out)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	size_t len;
+
+	field_iter_begin(&iter, texts);
+	while (field_iter_next(&iter)) {
+		const uint8_t *bytes = field_bytes(&iter.item, &scratch, &len);
+		sink_text(out, "static data ");
+		text_string(out, (const char *)bytes, len);
+		sink_char(out, '\n');
+	}
+	field_iter_end(&iter);
+	buf_release(&scratch);
+}
+
+static void print(struct session *session, nstime number, const struct fields *fields,
+		  struct sink *out)
+{
+	struct field field;
+
+	put_head(session, fields, number, out);
+	put_registers(session, fields, number, out);
+	if (payload_field(fields, "memory", &field))
+		put_memory(&field, out);
+	if (payload_field(fields, "variables", &field))
+		put_variables(&field, out);
+	if (payload_field(fields, "static_data", &field))
+		put_texts(&field, out);
+	sink_row(out);
+}
+
+/* ---- the search ---- */
+
+/* The first stream of frames: it has no clock, and events that tell where the program was. */
+static const struct stream *frames_of(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		for (size_t k = 0; !stream->has_time && k < trace->nclasses; k++)
+			if (trace->classes[k]->part == stream->part && trace->classes[k]->address)
+				return stream;
+	}
+	return NULL;
+}
+
+static bool not_found(const struct search *search, struct error *err)
+{
+	switch (search->want) {
+	case WANT_NUMBER:
+		return error_set(err, ERR_RANGE, "there is no frame %" PRId64, search->number);
+	case WANT_PREV:
+		return error_set(err, ERR_RANGE, "there is no frame before");
+	default:
+		return error_set(err, ERR_RANGE,
+				 "there is no such frame behind the current one: "
+				 "'frame 0' goes to the first");
+	}
+}
+
+static void bound(const struct session *session, const struct search *search,
+		  struct events_options *open)
+{
+	bool here = session->has_moment;
+
+	open->begin = NSTIME_MIN + 1;
+	open->end = NSTIME_MAX;
+	open->backward = search->want == WANT_PREV;
+	if (!trace_has_ordinals(session->trace))
+		return; /* numbers of frames are no range of times */
+	if (search->want == WANT_NUMBER) {
+		open->begin = search->number;
+		open->end = search->number + 1;
+	} else if (search->want == WANT_PREV) {
+		open->end = here ? session->moment : NSTIME_MAX;
+	} else if (here) {
+		open->begin = session->moment + 1;
+	}
+}
+
+static bool seek(struct session *session, struct events *events, const struct search *search,
+		 struct sink *out, struct error *err)
+{
+	struct fields fields;
+	struct event event;
+	enum step step;
+
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (!event.class || event.no_time)
+			continue;
+		if (!events_fields(events, &event, &fields, err))
+			return false;
+		if (matches(search, event.time, &fields)) {
+			print(session, event.time, &fields, out);
+			session->moment = event.time;
+			session->has_moment = true;
+			return true;
+		}
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
+	return step != STEP_ERROR && not_found(search, err);
+}
+
+static bool run_frame(struct session *session, const struct options *options, struct sink *sink,
+		      struct error *err)
+{
+	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
+	struct index *index = session_index(session, err);
+	struct events *events = NULL;
+	struct search search;
+
+	if (!index || !parse_words(session, &options->words, &search, err))
+		return false;
+	open.only = frames_of(session->trace);
+	if (!open.only)
+		return error_set(err, ERR_QUERY, "%s: the trace has no trace frames of GDB",
+				 session->path);
+	bound(session, &search, &open);
+	bool done = events_open(index, &open, &events, err) &&
+		    seek(session, events, &search, sink, err);
+	events_close(events);
+	return done;
+}
+
+const struct cmd cmd_frame = {
+	.name = "frame",
+	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B]",
+	.summary = "a trace frame of GDB in full: registers, memory, variables",
+	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
+		"N, the\n"
+		"next or previous one, or the next of a tracepoint (the target's number), at an "
+		"address, or\n"
+		"inside or outside of a range of addresses, both ends included. At the prompt a "
+		"search begins\n"
+		"behind the current frame, which is the one at the prompt's moment; else at the "
+		"first.\n"
+		"--program FILE is the program that was traced, for names of functions and source "
+		"lines.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf 0\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf tracepoint 2\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf range 0x401001 0x402004\n",
+	.options = OPT_TRACE,
+	.max_words = 3,
+	.run = run_frame,
+};

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Trace frames of GDB, of a file that is made here: `frame` finds them as tfind does and shows them as
+# tdump does, their numbers are no times.
+. "${srcdir:-.}/tests/shell.sh"
+cd "$work" || exit 99
+python3 - trace.tf <<'PY' || fail "making trace.tf"
+import struct, sys
+
+TEXT = b"""\x7fTRACE0
+R 1a
+status 0;tstop::0;tframes:4;tcreated:4;tfree:0;tsize:100
+tsv 2:0:0:68697473
+tp T1:401000:E:0:0
+tp Z1:401000:at:0:4:6d61696e
+tp T2:402000:E:1:0
+tp Z2:402000:at:0:4:73746570
+tdesc <target><architecture>i386:x86-64</architecture>
+tdesc <reg name="rax" bitsize="64" type="int64"/><reg name="rip" bitsize="64" type="code_ptr"/>
+tdesc <reg name="st0" bitsize="80"/></target>
+
+"""
+
+
+def frame(number, *blocks):
+    data = b"".join(blocks)
+    return struct.pack("<HI", number, len(data)) + data
+
+
+def registers(rax, rip):
+    return b"R" + struct.pack("<qQ", rax, rip) + bytes(range(10))
+
+
+def memory(address, data):
+    return b"M" + struct.pack("<QH", address, len(data)) + data
+
+
+with open(sys.argv[1], "wb") as file:
+    file.write(TEXT
+               + frame(1, registers(-2, 0x401000), memory(0x1000, b"0123456789abcdef\x00\xff"),
+                       b"V" + struct.pack("<iq", 2, 1))
+               + frame(2, registers(7, 0x402000))
+               + frame(2, registers(8, 0x402004))
+               + frame(1, memory(0x2000, b"x"))
+               + b"\0\0\0\0")
+PY
+
+cmp trace.tf "$top/fixtures/golden/gdb-demo/trace.tf" >printed 2>&1
+result $? "the golden file is this one"
+
+# shown NAME EXPECTED LINE...: the prompt prints that of these lines
+shown()
+{
+	name=$1
+	printf '%s\n' "$2" >expected
+	shift 2
+	printf '%s\n' "$@" | "$yore" trace.tf >printed 2>&1
+	diff -u expected printed >diff && mv diff printed && result 0 "$name" && return
+	cat diff
+	result 1 "$name"
+}
+
+shown "a frame in full" 'frame 0, tracepoint 1, main, pc 0x401000
+rax            0xfffffffffffffffe -2
+rip            0x401000           0x401000
+st0            00 01 02 03 04 05 06 07 08 09
+0x1000: 30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef
+0x1010: 00 ff                                            ..
+$hits = 1' 'frame'
+shown "without registers" 'frame 3, tracepoint 1, main, pc 0x401000
+registers were not collected
+0x2000: 78                                               x' 'frame 3'
+heads()
+{
+	name=$1 expected=$2
+	shift 2
+	printf '%s\n' "$@" | "$yore" trace.tf 2>&1 | sed -n 's/^frame \([0-9]*\),.*/\1/p; s/^yore: //p' |
+		tr '\n' ';' >printed
+	[ "$(cat printed)" = "$expected" ]
+	result $? "$name"
+}
+heads "by number" '2;0;3;1;' 'frame 2' 'frame 0' 'frame -0' 'frame +1'
+heads "next and prev" '0;1;2;1;0;there is no frame before;' 'frame 0' 'frame next' 'frame next' 'frame prev' \
+	'frame prev' 'frame prev'
+heads "of a tracepoint" "1;2;there is no such frame behind the current one: 'frame 0' goes to the first;" \
+	'frame tracepoint 2' 'frame tracepoint 2' 'frame tracepoint 2'
+heads "at an address" '0;3;' 'frame pc 0x401000' 'frame pc 4198400'
+heads "in a range" '1;2;' 'frame range 0x401001 0x402004' 'frame range 0x402000,0x402004'
+heads "outside of a range" '2;3;' 'frame outside 0x401000 0x402000' 'frame outside 0x402000 0x402004'
+heads "behind the current moment" '2;' 'goto 1' 'frame next'
+heads "goes on from next" '3;' 'goto 1' 'next' 'frame next'
+heads "no such frame" 'there is no frame 4;' 'frame 4'
+heads "no number" "'1.5': the trace has no clock: the number of an event is expected, or +N from the first, or -N from the last;" \
+	'frame 1.5'
+heads "half a range" 'frame range: two addresses are expected, A B;' 'frame range 5'
+heads "no address" "frame: 'main' is no address (0x... or decimal);" 'frame pc main'
+
+"$yore" frame "$top/fixtures/golden/sched-demo" >printed 2>&1
+[ $? = 2 ] && grep -q 'the trace has no trace frames of GDB$' printed
+result $? "a trace of another kind"
+
+"$yore" events trace.tf --begin 1 --end 3 >printed 2>&1
+printf '%s\n' '1 frames step: tracepoint 2, pc 0x402000, 3 registers' \
+	'2 frames step: tracepoint 2, pc 0x402004, 3 registers' | diff - printed >diff
+result $? "numbers of frames are a range"
+"$yore" stats trace.tf >printed 2>&1
+grep -q '^range   0 to 3, numbers of events$' printed && ! grep -q 'second,\|[0-9] per second' printed
+result $? "no rates"
+"$yore" events trace.tf --with "$top/fixtures/golden/sched-ftrace/trace.dat" --name step >printed 2>&1
+[ "$(cut -d' ' -f1 printed | tr '\n' ' ')" = '1 2 ' ]
+result $? "numbers beside times of another trace"
+"$yore" events trace.tf --where 'rax == 7' --count >printed 2>&1
+[ "$(cat printed)" = 1 ]
+result $? "a register in a condition"
+"$yore" events trace.tf --program trace.tf --count >printed 2>&1
+[ "$(cat printed)" = 4 ]
+result $? "a program that is not asked about"
+"$yore" events trace.tf --program trace.tf >printed 2>&1
+grep -q 'yore: warning: --program: trace.tf: no ELF program that can be read' printed
+result $? "a program that is no program"
+exit $status

@@ -113,11 +113,11 @@ static void four_frames(struct made *made)
 }
 
 static const char *const four_seen[] = {
-	"main | a=287454020 b=1.5 pc=16386 | tracepoint=2 pc=16386 "
-	"memory=[{address=18446744071562067968 bytes=[1 2 3]} {address=16 bytes=[]}] "
-	"variables=[{variable=2 value=-7}] static_data=[text!]",
-	"main | | tracepoint=2 pc=16384 memory=[{address=32 bytes=[120]}] variables=[] "
-	"static_data=[]",
+	("main | a=287454020 b=1.5 pc=16386 | tracepoint=2 pc=16386 "
+	 "memory=[{address=18446744071562067968 bytes=[1 2 3]} {address=16 bytes=[]}] "
+	 "variables=[{variable=2 value=-7}] static_data=[text!]"),
+	("main | | tracepoint=2 pc=16384 memory=[{address=32 bytes=[120]}] variables=[] "
+	 "static_data=[]"),
 	"tracepoint_3 | | tracepoint=3 memory=[] variables=[] static_data=[]",
 	"#unknown | | tracepoint=77 memory=[] variables=[{variable=9 value=1}] static_data=[]",
 };

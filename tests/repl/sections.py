@@ -157,7 +157,7 @@ event * in section *
 event * when has(section/mark)
 	n/mark += 1
 """)
-    code, out, said = run("at", trace, "-0s", "host[*]/n/**", "--rules", path, "--format", "json")
+    code, out, said = run("at", trace, "-0", "host[*]/n/**", "--rules", path, "--format", "json")
     found = {row["path"]: row["value"] for row in map(json.loads, out.splitlines())}
     expected = {}
     for host in ("alpha", "beta"):

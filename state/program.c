@@ -278,8 +278,6 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 	return NULL;
 }
 
-enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
-
 enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure)
 {
 	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};

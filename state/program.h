@@ -307,7 +307,7 @@ struct view {
 	struct path path; /* VARIABLE atoms */
 	const struct expr *value;
 	uint32_t nvariables;
-	const struct view_source *sources; /* where a list finds the variables' values */
+	struct view_source *sources; /* stored attributes: where a list finds the variables' values */
 	uint32_t nsources;
 	const struct line_read *reads;
 	uint32_t nreads;

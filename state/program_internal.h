@@ -62,6 +62,8 @@ struct program {
 	} views_by, initials_by;
 };
 
+enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
+
 enum { REF_FOUND = 1, REF_MISSING = 2 };
 
 enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE };

@@ -813,6 +813,43 @@ static void number_views(struct program *program)
 		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 }
 
+/*
+ * What a view reads may be a view again: its variables are listed where that one's are. False: they
+ * are not.
+ */
+static bool resolve_source(struct program *program, struct view_source *source, unsigned depth)
+{
+	if (!program->views_shape[source->shape])
+		return true;
+	for (uint32_t i = program->views_by.last[source->shape]; i-- && depth < VIEW_DEPTH;
+	     i = program->views_by.before[i]) {
+		const struct view *inner = &program->views[i];
+		const struct atom *atom = &inner->path.atoms[source->atom];
+
+		for (uint32_t k = 0; atom->kind == ATOM_VARIABLE && k < inner->nsources; k++) {
+			struct view_source found = inner->sources[k];
+
+			if (found.variable != atom->variable ||
+			    !resolve_source(program, &found, depth + 1))
+				continue;
+			source->shape = found.shape;
+			source->atom = found.atom;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void resolve_sources(struct program *program, struct view *view)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < view->nsources; k++)
+		if (resolve_source(program, &view->sources[k], 0))
+			view->sources[n++] = view->sources[k];
+	view->nsources = n;
+}
+
 /* ---- the whole ---- */
 
 struct program *program_new(struct rules *rules, const struct trace *trace)
@@ -846,6 +883,8 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 		compile_view(program, i);
 	number_initials(program);
 	number_views(program);
+	for (size_t i = 0; i < program->nviews; i++)
+		resolve_sources(program, &program->views[i]);
 	compile_classes(program);
 	compile_specials(program);
 	if (notices)

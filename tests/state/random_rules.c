@@ -194,6 +194,7 @@ void add_rules(struct gen *gen)
 	if (pick(gen, 4) == 0)
 		add(gen, "initial t[*]/x = 1\n");
 	add(gen, "view u[?c]/z = t[cpu[?c]/c]/x\n");
+	add(gen, "view w[?k]/z = u[?k]/z\n");
 	if (!gen->by_cpu && pick(gen, 2)) {
 		add(gen, "section *\n  section/k = ");
 		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");

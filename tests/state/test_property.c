@@ -24,8 +24,9 @@ enum { SETS = 3000, MOMENTS = 6, LAST = RANDOM_LAST, STORED = 15 };
 static const char *const paths[] = {"a",        "b",        "k",        "n",        "t[0]/x",
 				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
 				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
-				    "u[0]/z",   "u[1]/z"};
-static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z", "t[1]/**"};
+				    "u[0]/z",   "u[1]/z",   "w[1]/z"};
+static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**",
+				    "u[*]/z",   "w[*]/z", "t[1]/**"};
 enum { LIST_OF_ONE = COUNT(lists) - 1 };
 
 struct questions {
@@ -306,6 +307,34 @@ static bool cover(void *arg, const struct interval *interval)
 	return true;
 }
 
+/* A view of a view is listed where the inner one is. */
+static void views_list_alike(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			     struct rules *rules, const struct questions *questions)
+{
+	struct state *state = open_state(trace, rules, FORCE_REPLAY);
+	struct query *inner, *outer;
+	struct answers u, w;
+	struct error err;
+
+	assert_true(query_parse("u[*]/z", &inner, &err) && query_parse("w[*]/z", &outer, &err));
+	assert_true(state_at(state, questions->moments, 1, (const struct query *const *)&inner, 1,
+			     false, &u, &err));
+	assert_true(state_at(state, questions->moments, 1, (const struct query *const *)&outer, 1,
+			     false, &w, &err));
+	bool same = u.count == w.count;
+	for (size_t i = 0; i < u.count && same; i++)
+		same = !strcmp(u.items[i].path + 1, w.items[i].path + 1) &&
+		       value_equal(&u.items[i].value, &w.items[i].value);
+	if (!same)
+		fail_msg("seed %llu: a view of a view lists %zu of %zu\n%s",
+			 (unsigned long long)seed, w.count, u.count, buf_text(&gen->text));
+	answers_release(&u);
+	answers_release(&w);
+	query_free(inner);
+	query_free(outer);
+	state_close(state);
+}
+
 static void ranges_hold_moments(struct gen *gen, uint64_t seed, struct fake_trace *trace,
 				struct rules *rules, const struct questions *questions)
 {
@@ -472,6 +501,8 @@ static void one_set(uint64_t seed)
 	questions.nmoments = list.nmoments = MOMENTS;
 	memcpy(list.moments, questions.moments, sizeof list.moments);
 	ask_all_ways(&gen, seed, trace, rules, &questions);
+	if (seed % 4 == 2)
+		views_list_alike(&gen, seed, trace, rules, &questions);
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);

@@ -111,6 +111,7 @@ bool file_read(const char *path, struct buf *out)
 		if (got > 0)
 			out->len += (size_t)got;
 	}
+	buf_room(out, 1)[0] = 0;
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 && got == 0;

@@ -129,11 +129,22 @@ static void say_damage(struct trace *trace, const char *text)
 	notice(&trace->notices, NOTICE_DAMAGE, "%s", text);
 }
 
+/* Does the text name the file already, alone or at the end of its path, before a colon? */
+static bool names_file(const char *text, const char *file)
+{
+	size_t len = strlen(file);
+
+	for (const char *at = text; len && (at = strstr(at, file)); at++)
+		if ((at == text || at[-1] == '/') && at[len] == ':')
+			return true;
+	return false;
+}
+
 void trace_damage(struct trace *trace, const char *where, const struct error *cause)
 {
 	struct buf text = {0};
 
-	if (strstr(cause->text, where)) /* the cause names the file already */
+	if (names_file(cause->text, where))
 		where = "";
 	buf_printf(&text, "%s%s%s", where, *where ? ": " : "", cause->text);
 	remember_damage(trace, text.data);

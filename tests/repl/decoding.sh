@@ -33,9 +33,9 @@ event { name = e; fields := struct {
 	integer { size = 1; align = 1; byte_order = le; } t; }; };
 EOF
 shows "a bit behind an array of structures has the order of the bits in it" \
-	"00:00:00.000000000 s e: b = 189, f = [{v = 16}], t = 0
-00:00:00.000000001 s e: b = 119, f = [{v = 127}], t = 0
-00:00:00.000000002 s e: b = 0, f = [{v = 0}], t = 0" events --no-index "$work/order"
+	"0 s e: b = 189, f = [{v = 16}], t = 0
+1 s e: b = 119, f = [{v = 127}], t = 0
+2 s e: b = 0, f = [{v = 0}], t = 0" events --no-index "$work/order"
 
 trace mixed '\160\0\0\0\160\0\0\0\275\020\167\177\0\0' <<'EOF'
 /* CTF 1.8 */
@@ -59,8 +59,8 @@ event { name = e; fields := struct { integer { size = 8; align = 8; } n;
 	integer { size = 8; align = 8; } z; }; };
 EOF
 shows "elements without size are all shown" \
-	"00:00:00.000000000 s e: n = 0, two = [{x = []}, {x = []}], three = [{}, {}, {}], z = 7
-00:00:00.000000001 s e: n = 0, two = [{x = []}, {x = []}], three = [{}, {}, {}], z = 9" \
+	"0 s e: n = 0, two = [{x = []}, {x = []}], three = [{}, {}, {}], z = 7
+1 s e: n = 0, two = [{x = []}, {x = []}], three = [{}, {}, {}], z = 9" \
 	events --no-index "$work/empty"
 shows "in SQL, too" '[{},{},{}]' sql --no-index --format text "$work/empty" \
 	"SELECT json_extract(fields, '\$.three') FROM events LIMIT 1"
@@ -84,8 +84,8 @@ event { name = e; context := struct { integer { size = 8; align = 8; } value; };
 	fields := struct { integer { size = 8; align = 8; } z; }; };
 EOF
 shows "a name that both contexts have is shown twice" \
-	"00:00:00.000000000 s e: {context_value = 1, other = 2, value = 3} z = 4
-00:00:00.000000001 s e: {context_value = 5, other = 6, value = 7} z = 8" \
+	"0 s e: {context_value = 1, other = 2, value = 3} z = 4
+1 s e: {context_value = 5, other = 6, value = 7} z = 8" \
 	events --no-index "$work/contexts"
 shows "in JSON, too" \
 	'{"t":0,"stream":"s","cpu":null,"name":"e","packet":{},"context":{"context_value":1,"other":2,"value":3},"fields":{"z":4}}' \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs each fuzzer for SECONDS, with the fixtures and the corpus (YORE_CORPUS, if there) as seeds.
 #     tests/fuzz/run.sh [BUILD] SECONDS
-# FUZZERS names those to run, if not all. What a fuzzer finds, and what it learnt, stays in
-# BUILD/tests/fuzz.
+# FUZZERS names those to run, if not all; each takes SECONDS, as many at once as there are
+# processors. What a fuzzer finds, and what it learnt, stays in BUILD/tests/fuzz.
 set -eu
 case $# in
 1) build=. seconds=$1 ;;
@@ -138,23 +138,40 @@ if [ -d "${YORE_CORPUS-}" ]; then
 fi
 chmod -R u+w "$work"
 
-failed=0
-for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
+fuzz() # KIND: whether it found nothing
+{
+	kind=$1
 	program=$build/tests/fuzz/fuzz_$kind
-	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; failed=1; continue; }
+	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; return 1; }
 	case $kind in
 	perf | ftrace | gdb) most=131072 ;;
 	*) most=65536 ;;
 	esac
 	dictionary=$source/tests/fuzz/$kind.dict
 	[ -f "$dictionary" ] && set -- "-dict=$dictionary" || set --
-	echo "fuzz_$kind: $seconds s"
-	if ! "$program" "$@" -max_total_time="$seconds" -max_len=$most -timeout=10 -rss_limit_mb=2048 \
+	found=0
+	"$program" "$@" -max_total_time="$seconds" -max_len=$most -timeout=10 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$work/$kind-" "$work/$kind" \
-		> "$work/$kind.log" 2>&1; then
-		tail -n 40 "$work/$kind.log" >&2
-		failed=1
-	fi
+		> "$work/$kind.log" 2>&1 || found=1
+	[ $found -eq 0 ] || tail -n 40 "$work/$kind.log" >&2
+	echo "fuzz_$kind: $seconds s"
 	grep -E 'stat::(number_of_executed_units|slowest_unit_time_sec)' "$work/$kind.log" || :
+	return $found
+}
+
+# As many at once as there are processors: each takes the same time.
+failed=0 running=
+finish()
+{
+	for pid in $running; do
+		wait "$pid" || failed=1
+	done
+	running=
+}
+for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
+	fuzz $kind &
+	running="$running $!"
+	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish
 done
+finish
 exit $failed

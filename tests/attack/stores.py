@@ -2,6 +2,7 @@
 import os
 import random
 import shutil
+import threading
 import time
 
 import edits
@@ -34,30 +35,40 @@ class Stores:
     def __init__(self, ground):
         self.ground, self.asker = ground, ground.asker
         self.bases, self.truths = {}, {}
+        self.lock = threading.RLock() # cases run side by side, and each base is made once
 
     def base(self, seed, store):
         """A folder with the trace and the whole store, made once."""
-        key = (seed, store)
-        if key not in self.bases:
-            folder = self.ground.folder("base-%d" % len(self.bases))
-            seeds.copy(self.ground.seeds[seed], os.path.join(folder, "trace"))
-            for words in STORES[store]:
-                self.asker.run(folder, words)
-            index = os.path.join(folder, "index")
-            files = [name for name in sorted(os.listdir(index))
-                     if os.path.getsize(os.path.join(index, name))] if os.path.isdir(index) else []
-            self.bases[key] = folder, files
-        return self.bases[key]
+        with self.lock:
+            key = (seed, store)
+            if key not in self.bases:
+                self.bases[key] = self.make_base(seed, store)
+            return self.bases[key]
+
+    def make_base(self, seed, store):
+        folder = self.ground.folder("base-%d" % len(self.bases))
+        seeds.copy(self.ground.seeds[seed], os.path.join(folder, "trace"))
+        for words in STORES[store]:
+            self.asker.run(folder, words)
+        index = os.path.join(folder, "index")
+        files = [name for name in sorted(os.listdir(index))
+                 if os.path.getsize(os.path.join(index, name))] if os.path.isdir(index) else []
+        return folder, files
 
     def truth(self, seed, question):
-        key = (seed, tuple(question.words), question.stdin)
-        if key not in self.truths:
-            folder = self.base(seed, "index")[0]
-            answer = self.asker.run(folder, words_of(question, "alone"), question.stdin)
-            out = os.path.join(folder, "out")
-            self.truths[key] = answer._replace(out=answer.out + digest_of(out))
-            remove(out)
-        return self.truths[key]
+        """The answer without an index, asked once."""
+        with self.lock:
+            key = (seed, tuple(question.words), question.stdin)
+            if key not in self.truths:
+                self.truths[key] = self.ask_alone(self.base(seed, "index")[0], question)
+            return self.truths[key]
+
+    def ask_alone(self, folder, question):
+        answer = self.asker.run(folder, words_of(question, "alone"), question.stdin)
+        out = os.path.join(folder, "out")
+        answer = answer._replace(out=answer.out + digest_of(out))
+        remove(out)
+        return answer
 
     def case(self, r, folder):
         # a few inputs: their stores and true answers are used again and again

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import threading
 
 import edits
 from ask import Finding, command_line, digest_of, files_below, remove
@@ -19,23 +20,28 @@ class Swaps:
     def __init__(self, ground):
         self.ground, self.asker = ground, ground.asker
         self.recorded = {}
+        self.lock = threading.Lock() # cases run side by side, and each recording is made once
 
     def recordings(self, name):
         """Two recordings that look alike: the same place, and the same head and size where that can be."""
-        if name not in self.recorded:
-            folder = self.ground.folder("recorded-" + name)
-            paths = [os.path.join(folder, "one"), os.path.join(folder, "two")]
-            if name == "switch-output":
-                data = seeds.split_perf(self.ground.own["sched-perf"])
-                for path, part in zip(paths, data):
-                    with open(path, "wb") as file:
-                        file.write(part)
-            else:
-                for number, path in enumerate(paths):
-                    seeds.make_gen(self.ground.gen, path, "--size", "64K", "--packet-size", "4096", "--cpus", "2",
-                                   "--seed", str(number + 1), *seeds.GEN[name])
-            self.recorded[name] = paths
-        return self.recorded[name]
+        with self.lock:
+            if name not in self.recorded:
+                self.recorded[name] = self.record(name)
+            return self.recorded[name]
+
+    def record(self, name):
+        folder = self.ground.folder("recorded-" + name)
+        paths = [os.path.join(folder, "one"), os.path.join(folder, "two")]
+        if name == "switch-output":
+            data = seeds.split_perf(self.ground.own["sched-perf"])
+            for path, part in zip(paths, data):
+                with open(path, "wb") as file:
+                    file.write(part)
+        else:
+            for number, path in enumerate(paths):
+                seeds.make_gen(self.ground.gen, path, "--size", "64K", "--packet-size", "4096", "--cpus", "2",
+                               "--seed", str(number + 1), *seeds.GEN[name])
+        return paths
 
     def case(self, r, folder):
         alike = ["switch-output"] + (sorted(seeds.GEN) if self.ground.gen else [])

@@ -178,18 +178,47 @@ struct stream_class {
 	const char *section;             /* of its streams, where they agree; "" else */
 };
 
-/* The section that all streams of the class are of; "": there is none, or several. */
-static const char *section_of(const struct trace *trace, const struct event_class *class)
+static int by_class(const void *a, const void *b)
 {
-	const char *found = NULL;
+	const struct stream *left = *(const struct stream *const *)a;
+	const struct stream *right = *(const struct stream *const *)b;
 
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-		if (stream->part != class->part || stream->id != class->stream_id)
-			continue;
-		if (found && strcmp(found, stream->section))
+	if (left->part != right->part)
+		return left->part < right->part ? -1 : 1;
+	return left->id < right->id ? -1 : left->id > right->id;
+}
+
+/* The streams of a trace, those of one stream class together. The caller frees the table. */
+static const struct stream **sorted_streams(const struct trace *trace)
+{
+	const struct stream **out = mem_new_array(trace->nstreams + 1, sizeof(struct stream *));
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		out[i] = trace->streams[i];
+	qsort(out, trace->nstreams, sizeof(struct stream *), by_class);
+	return out;
+}
+
+/* The section that all `count` streams of the class are of, sorted; "": there is none, or several. */
+static const char *section_of(const struct stream *const *streams, size_t count,
+			      const struct event_class *class)
+{
+	const struct stream wanted = {.part = class->part, .id = class->stream_id};
+	const struct stream *key = &wanted;
+	const char *found = NULL;
+	size_t low = 0;
+
+	for (size_t high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		if (by_class(&streams[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && by_class(&streams[low], &key) == 0; low++) {
+		if (found && strcmp(found, streams[low]->section))
 			return "";
-		found = stream->section;
+		found = streams[low]->section;
 	}
 	return found ? found : "";
 }
@@ -198,6 +227,7 @@ static const char *section_of(const struct trace *trace, const struct event_clas
 static struct stream_class *stream_classes(const struct trace *trace, size_t *count)
 {
 	struct stream_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
+	const struct stream **streams = sorted_streams(trace);
 
 	*count = 0;
 	for (size_t i = 0; i < trace->nclasses; i++) {
@@ -208,8 +238,10 @@ static struct stream_class *stream_classes(const struct trace *trace, size_t *co
 		const struct field_class *packet = class->scope[SCOPE_PACKET_CONTEXT];
 		const struct field_class *context = class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 		if ((packet && packet->nmembers) || (context && context->nmembers))
-			out[(*count)++] = (struct stream_class){class, section_of(trace, class)};
+			out[(*count)++] = (struct stream_class){
+				class, section_of(streams, trace->nstreams, class)};
 	}
+	mem_free(streams);
 	return out;
 }
 

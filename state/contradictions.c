@@ -71,12 +71,13 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 {
 	const struct trace *trace = own->program->trace;
 	const struct class_program *row = program_row(own->program, stream);
+	const struct row *classes = &own->program->of_part[stream->part];
 	bool tells = false;
 
 	if (stream->cpu < 0 || !stream->has_time ||
 	    trace->parts[stream->part]->recording == RECORDING_TASKS)
 		return false;
-	for (size_t c = 0; c < trace->nclasses; c++) {
+	for (size_t c = classes->first; c < classes->end; c++) {
 		const struct event_class *class = trace->classes[c];
 
 		if (class->part != stream->part || class->stream_id != stream->id)

@@ -104,6 +104,9 @@ struct key_list {
 	const struct trace *trace;
 	struct sketch_field *items;
 	size_t count, capacity;
+	uint32_t *last;   /* by class: one more than its last item's place; 0: none */
+	uint32_t *before; /* by item: the same of the item before it of the class */
+	size_t before_capacity;
 };
 
 /* A value as the field has it. */
@@ -123,17 +126,20 @@ static void add_key(void *arg, uint32_t class_index, const struct line *line)
 
 	if (line->flags & LINE_FAILS || !line_key(line, &key))
 		return;
-	for (size_t i = 0; i < list->count; i++) {
-		struct sketch_field *item = &list->items[i];
+	for (uint32_t i = list->last[class_index]; i; i = list->before[i - 1]) {
+		struct sketch_field *item = &list->items[i - 1];
 
-		if (item->class_index != class_index || item->role != key.role ||
-		    !same_field(&item->of.field, &key.field))
+		if (item->role != key.role || !same_field(&item->of.field, &key.field))
 			continue;
 		item->skips = item->skips && refuses_number(line, &key, item->skipped);
 		return;
 	}
 	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
+	list->before =
+		mem_grow(list->before, list->count, &list->before_capacity, sizeof *list->before);
+	list->before[list->count] = list->last[class_index];
 	struct sketch_field *item = &list->items[list->count++];
+	list->last[class_index] = (uint32_t)list->count;
 	item->class_index = class_index;
 	item->role = key.role;
 	item->skips = key.but;
@@ -146,8 +152,11 @@ struct sketches *sketches_of_lines(struct index *index, const struct catalog *ca
 	struct key_list list = {.trace = index_trace(index)};
 	struct sketches *sketches;
 
+	list.last = mem_new_array(list.trace->nclasses + 1, sizeof *list.last);
 	catalog_class_lines(catalog, add_key, &list);
 	sketches = sketches_new(index, list.items, list.count);
 	mem_free(list.items);
+	mem_free(list.before);
+	mem_free(list.last);
 	return sketches;
 }

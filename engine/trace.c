@@ -194,6 +194,11 @@ void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t 
 	trace_damage(trace, strstr(cause->text, file) ? "" : where, cause);
 }
 
+uint64_t trace_disorder(const struct trace *trace)
+{
+	return atomic_load(&trace->late) + atomic_load(&trace->strayed);
+}
+
 uint64_t trace_bytes_read(const struct trace *trace)
 {
 	uint64_t sum = 0;

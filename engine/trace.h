@@ -154,7 +154,7 @@ struct trace {
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
 	unsigned ntold;
 	_Atomic uint64_t late;	/* events that came after later ones: what was read was out of order */
-	_Atomic uint64_t strayed; /* packets with events where nobody who reads a part looks for them */
+	_Atomic uint64_t strayed; /* packets whose events lie where a search by packets misses them */
 	_Atomic uint64_t bytes; /* trace_bytes(), once somebody asked; 0: nobody did */
 	struct buf damages; /* what was said of it: texts, each with a zero; under told_lock */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
@@ -176,6 +176,12 @@ struct trace_options {
 /* Opens and merges; the caller owns *out and ends it with trace_close(). */
 bool trace_open(const struct trace_options *options, struct trace **out, struct error *err);
 void trace_close(struct trace *trace);
+/*
+ * How often events turned out to come late, or to lie where a search by packets misses them. When
+ * the number grows, what was read before was read out of order.
+ */
+uint64_t trace_disorder(const struct trace *trace);
+
 uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
 /* Of the sources that hold events; one that streams share counts once. */
 uint64_t trace_bytes(const struct trace *trace);

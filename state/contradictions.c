@@ -49,7 +49,7 @@ struct watched {                /* a stream */
 	size_t nfound, capacity;
 	struct stretch *stretches; /* apart, rising */
 	size_t nstretches, stretches_capacity;
-	uint64_t late; /* of the trace's late events, when the first of them was read */
+	uint64_t disorder; /* the trace's, when the first of them was read */
 };
 
 struct contradictions {
@@ -667,17 +667,17 @@ static bool turn_cursor(struct contradictions *own, const struct stream *stream,
 			   &watched->forward, err);
 }
 
-/* What was read before events turned out to be late was read out of order. */
-static void forget_late(const struct contradictions *own, struct watched *watched)
+/* What was read before events turned out to be late, or elsewhere, was read out of order. */
+static void forget_disorder(const struct contradictions *own, struct watched *watched)
 {
-	uint64_t late = atomic_load(&own->program->trace->late);
+	uint64_t disorder = trace_disorder(own->program->trace);
 
-	if (late == watched->late)
+	if (disorder == watched->disorder)
 		return;
 	events_close(watched->forward);
 	watched->forward = NULL;
 	watched->nfound = watched->nstretches = 0;
-	watched->late = late;
+	watched->disorder = disorder;
 }
 
 /* Makes [begin, end) known. */
@@ -688,7 +688,7 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 	nstime from;
 	bool good = true;
 
-	forget_late(own, watched);
+	forget_disorder(own, watched);
 	from = known_until(watched, begin);
 	while (good && from < end) {
 		if (!watched->forward || watched->at != from || from == NSTIME_MIN)

@@ -4,7 +4,6 @@
 #include "state/shards_internal.h"
 #include "state/state_internal.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
@@ -14,11 +13,6 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 }
 
 /* ---- events that stray ---- */
-
-uint64_t shards_strayed(const struct trace *trace)
-{
-	return atomic_load(&trace->late) + atomic_load(&trace->strayed);
-}
 
 static bool is_strayed(const struct shards_plan *plan)
 {
@@ -32,7 +26,7 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 {
 	const struct shard_note note = {0};
 
-	return work->one_process || !shards_strayed(work->feed->trace) ||
+	return work->one_process || !trace_disorder(work->feed->trace) ||
 	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
 }
 

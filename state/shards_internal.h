@@ -18,8 +18,6 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 /* False: it is not there, not of the plan, or not whole. `bytes` may be NULL. */
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
-/* How often events were found where nobody who reads a part of the trace looks for them. */
-uint64_t shards_strayed(const struct trace *trace);
 /* In place of all shards, when the trace cannot be read in parts. */
 bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
 			struct error *err);

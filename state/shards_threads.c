@@ -225,7 +225,7 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 {
 	struct team team = {.state = state};
 	bool ok = shards_plan(state, n, ahead, &team.plan, err);
-	uint64_t before = shards_strayed(state->feed->trace);
+	uint64_t before = trace_disorder(state->feed->trace);
 	struct shard_note note;
 
 	if (ok) {
@@ -240,7 +240,7 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 		else
 			*err = team.error;
 		if ((ok || err->kind != ERR_INTERRUPTED) &&
-		    (shards_strayed(state->feed->trace) != before ||
+		    (trace_disorder(state->feed->trace) != before ||
 		     shard_file_read(&team.plan, SHARD_STRAYED, 0, &note, NULL)))
 			ok = build_whole(&team, out, err);
 	}

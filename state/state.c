@@ -4,7 +4,6 @@
 #include "engine/base/mem.h"
 #include "state/stored.h"
 
-#include <stdatomic.h>
 
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
@@ -131,7 +130,7 @@ enum { AGAIN_MOST = 4 };
 
 struct again again_begin(const struct state *state)
 {
-	return (struct again){.late = atomic_load(&state->feed->trace->late)};
+	return (struct again){.disorder = trace_disorder(state->feed->trace)};
 }
 
 /* What earlier readings left behind may have been made out of order, too. */
@@ -145,14 +144,14 @@ static void forget(struct state *state)
 
 bool again_wanted(struct state *state, struct again *again)
 {
-	uint64_t late = atomic_load(&state->feed->trace->late);
+	uint64_t disorder = trace_disorder(state->feed->trace);
 
 	if (stored_drop_damaged(state))
 		return true;
-	if (late == again->late)
+	if (disorder == again->disorder)
 		return false;
 	forget(state);
-	again->late = late;
+	again->disorder = disorder;
 	return again->tries++ < AGAIN_MOST;
 }
 

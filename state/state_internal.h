@@ -82,7 +82,7 @@ bool state_over_feed(struct feed *feed, const struct state_options *options, str
  * are dropped, and the trace is asked.
  */
 struct again {
-	uint64_t late;
+	uint64_t disorder;
 	unsigned tries;
 };
 struct again again_begin(const struct state *state);

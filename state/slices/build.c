@@ -13,7 +13,6 @@
 #include "state/slices/names.h"
 #include "state/slices/numbers_internal.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -337,18 +336,13 @@ enum { ATTEMPTS = 5 };
 /* Why what was built does not count. */
 enum spoilt { SPOILT_NOT, SPOILT_LATE, SPOILT_DAMAGED };
 
-static uint64_t late_events(const struct timelines_part *part)
-{
-	return atomic_load(&part->feed->trace->late);
-}
-
 /* A store that is replaced while it is written lacks what was put before. */
-static enum spoilt spoilt_by(const struct building *building, uint64_t late)
+static enum spoilt spoilt_by(const struct building *building, uint64_t disorder)
 {
 	return building->damaged || (building->store && store_damaged(building->store))
 		       ? SPOILT_DAMAGED
-	       : late_events(building->part) != late ? SPOILT_LATE
-						     : SPOILT_NOT;
+	       : trace_disorder(building->part->feed->trace) != disorder ? SPOILT_LATE
+									 : SPOILT_NOT;
 }
 
 static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
@@ -363,7 +357,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 					 .bury = on_bury,
 					 .moment = on_moment,
 					 .arg = &building};
-	uint64_t late = late_events(part);
+	uint64_t disorder = trace_disorder(part->feed->trace);
 	bool ok = open_store(&building, err);
 
 	if (ok) /* what builds before this one could not read */
@@ -376,10 +370,10 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 		building.replay = replay_new(&options);
 		ok = begin(&building, err);
 		building.damaged = !ok && err->kind == ERR_FORMAT;
-		ok = ok && run(&building, err) && spoilt_by(&building, late) == SPOILT_NOT &&
+		ok = ok && run(&building, err) && spoilt_by(&building, disorder) == SPOILT_NOT &&
 		     finish(&building, out, err);
 	}
-	*spoilt = spoilt_by(&building, late);
+	*spoilt = spoilt_by(&building, disorder);
 	replay_free(building.replay);
 	builder_free(building.builder);
 	helper_free(building.helper);

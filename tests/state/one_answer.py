@@ -72,6 +72,14 @@ def shifted(trace):
         file.write(data[:at + CPU[0] + 3] + bytes(3) + data[at + CPU[0] + 3:])
 
 
+def strays(trace):
+    """A byte that ends a string goes, near the end of a packet: what follows is read as an event of a far later time."""
+    path, at = trace.place(0, 0)
+    with open(path, "r+b") as file:
+        file.seek(at + 3963)
+        file.write(b"~")
+
+
 def unknown_streams(trace):
     for stream in (0, 1):
         trace.put(stream, 0, STREAM, 4711)
@@ -87,6 +95,8 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
     ("a packet that claims an earlier time", [], claims_earlier, THREADS, 0, b"cpu[1]/thread"),
     ("conversion where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
      ["convert", "OUT", "--to", "chrome"], 3, b"sched_switch"),
+    ("an event behind the end of the recording", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays,
+     ["sql", "SELECT * FROM state"], 3, b"7501312"),
     ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
 ]
 TIMELINES = {

@@ -18,59 +18,75 @@ say()
 	"$@" || failed=$((failed + 1))
 }
 
-say "$top/tests/oracle/kernel.sh" "$yore"
-if [ -d "$corpus/ovni" ]; then
-	say "$top/tests/oracle/ovni_agree.py" "$yore" "$corpus/ovni"
-	say "$top/tests/oracle/ovni_state_agree.py" "$yore" "$corpus/ovni" "$top/docs/ovni.md"
-	say "$top/tests/oracle/ovni_prv_agree.py" "$yore" "$corpus/ovni"
-else
-	echo "oracles: ovni traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
-fi
-say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" "$build/tests/state/real_state" 200
-if ! /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
-	echo "oracles: CTF skipped: python3-bt2 is not installed"
-	exit "$failed"
-fi
+other_formats()
+{
+	say "$top/tests/oracle/kernel.sh" "$yore"
+	if [ -d "$corpus/ovni" ]; then
+		say "$top/tests/oracle/ovni_agree.py" "$yore" "$corpus/ovni"
+		say "$top/tests/oracle/ovni_state_agree.py" "$yore" "$corpus/ovni" "$top/docs/ovni.md"
+		say "$top/tests/oracle/ovni_prv_agree.py" "$yore" "$corpus/ovni"
+	else
+		echo "oracles: ovni traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
+	fi
+	say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" \
+		"$build/tests/state/real_state" 200
+	return "$failed"
+}
 
-say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
-say "$top/tests/oracle/stats_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
-say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
-for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
-	'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
-	'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do
-	rm -rf "$work/t"*
-	# shellcheck disable=SC2086
-	"$build/fixtures/yore-gen" --out "$work/t" $options >/dev/null || exit 1
-	echo "generated with $options"
-	say "$top/tests/oracle/events_agree.py" "$yore" "$work/t"
-	say "$top/tests/oracle/state_agree.py" "$yore" truth "$work/t"
-done
-rm -rf "$work/t"*
-"$build/fixtures/yore-gen" --out "$work/t" --size 4M --seed 3 --threads-truth >/dev/null || exit 1
-say "$top/tests/oracle/state_agree.py" "$yore" threads "$work/t"
-rm -rf "$work/t"*
+# Each half takes about as long as the other. The log of the first is printed when the second is done.
+other_formats >"$work/other" 2>&1 &
+other=$!
 
-if [ -d "$corpus/ctf" ]; then
-	list=$(awk -F'\t' -v top="$corpus/ctf/real" 'NR > 1 && $2 == "1.8" && $3 == "pass" {print top "/" $1}' \
-		"$corpus/ctf/real/MANIFEST.tsv")
-	# shellcheck disable=SC2086
-	say "$top/tests/oracle/events_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
-		"$corpus"/perf-to-ctf/*/ctf*
-	# shellcheck disable=SC2086
-	say "$top/tests/oracle/stats_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
-		"$corpus"/perf-to-ctf/*/ctf*
-	list=$(awk -F'\t' -v top="$corpus/ctf/testsuite-1.8" \
-		'NR > 1 && $9 == "pass" && $6 == "yes" && $5 > 0 {print top "/" $1}' \
-		"$corpus/ctf/testsuite-1.8/MANIFEST.tsv")
-	# shellcheck disable=SC2086
-	say "$top/tests/oracle/events_agree.py" "$yore" $list
-	for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
-		say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"
+ctf()
+{
+	say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/stats_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
+	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
+		'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
+		'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do
+		rm -rf "$work/t"*
+		# shellcheck disable=SC2086
+		"$build/fixtures/yore-gen" --out "$work/t" $options >/dev/null || exit 1
+		echo "generated with $options"
+		say "$top/tests/oracle/events_agree.py" "$yore" "$work/t"
+		say "$top/tests/oracle/state_agree.py" "$yore" truth "$work/t"
 	done
-	srcdir=$top top_builddir=$build SHARDS='1 2 3 7 64' say "$top/tests/state/real_shards.sh"
+	rm -rf "$work/t"*
+	"$build/fixtures/yore-gen" --out "$work/t" --size 4M --seed 3 --threads-truth >/dev/null || exit 1
+	say "$top/tests/oracle/state_agree.py" "$yore" threads "$work/t"
+	rm -rf "$work/t"*
+
+	if [ -d "$corpus/ctf" ]; then
+		list=$(awk -F'\t' -v top="$corpus/ctf/real" 'NR > 1 && $2 == "1.8" && $3 == "pass" {print top "/" $1}' \
+			"$corpus/ctf/real/MANIFEST.tsv")
+		# shellcheck disable=SC2086
+		say "$top/tests/oracle/events_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
+			"$corpus"/perf-to-ctf/*/ctf*
+		# shellcheck disable=SC2086
+		say "$top/tests/oracle/stats_agree.py" "$yore" $list "$corpus"/lttng-ust/* \
+			"$corpus"/perf-to-ctf/*/ctf*
+		list=$(awk -F'\t' -v top="$corpus/ctf/testsuite-1.8" \
+			'NR > 1 && $9 == "pass" && $6 == "yes" && $5 > 0 {print top "/" $1}' \
+			"$corpus/ctf/testsuite-1.8/MANIFEST.tsv")
+		# shellcheck disable=SC2086
+		say "$top/tests/oracle/events_agree.py" "$yore" $list
+		for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
+			say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"
+		done
+		srcdir=$top top_builddir=$build SHARDS='1 2 3 7 64' say "$top/tests/state/real_shards.sh"
+	else
+		echo "oracles: corpus traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
+	fi
+}
+
+if /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
+	ctf
 else
-	echo "oracles: corpus traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
+	echo "oracles: CTF skipped: python3-bt2 is not installed"
 fi
 srcdir=$top top_builddir=$build YORE_KILLS=50 say "$top/tests/repl/kills.sh"
+wait "$other" || failed=$((failed + $?))
+cat "$work/other"
 echo "oracles: $failed failed"
 [ "$failed" = 0 ]

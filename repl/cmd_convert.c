@@ -295,23 +295,28 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 	return true;
 }
 
-enum { ATTEMPTS = 4 };
+enum { RETRIES = 4 };
 
-/* *again: events came late, so that what was written is out of order; the next reading is not. */
+/*
+ * *again, where `may_retry`: events came late, so that what was written is out of order; the next
+ * reading is not.
+ */
 static bool attempt(struct work *work, const struct convert_kind *kind,
-		    const struct convert_options *describes, bool *again, struct error *err)
+		    const struct convert_options *describes, bool may_retry, bool *again,
+		    struct error *err)
 {
 	const struct options *options = work->session->options;
 	bool state = kind->has_state && !options->no_state;
 	uint64_t late = atomic_load(&describes->trace->late), lost = work->session->lost;
 
 	work->events = 0;
+	*again = false;
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
 	bool ok = convert_open(describes, &work->convert, err) &&
 		  (options->no_state || convert_names(work, kind, err)) &&
 		  convert_events(work, err) && (!state || convert_state(work, kind, err));
-	*again = ok && *again && atomic_load(&describes->trace->late) != late;
+	*again = ok && may_retry && atomic_load(&describes->trace->late) != late;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
 	ok = ok && (*again || convert_finish(work->convert, err));
@@ -335,12 +340,10 @@ static bool run_convert(struct session *session, const struct options *options, 
 	    !filter_look_up(session, options, err))
 		return false;
 	/* what is on standard output stays there */
-	for (int i = 0;; i++) {
-		again = i < ATTEMPTS && strcmp(describes.path, "-") != 0;
-		ok = attempt(&work, kind, &describes, &again, err);
-		if (!ok || !again)
-			break;
-	}
+	int retries = strcmp(describes.path, "-") == 0 ? 0 : RETRIES;
+	do
+		ok = attempt(&work, kind, &describes, retries > 0, &again, err);
+	while (again && retries-- > 0);
 	if (ok && !work.events)
 		asked_no_events(session, options);
 	return ok;

@@ -140,34 +140,26 @@ static bool matches(const struct search *search, nstime number, const struct fie
 
 /* ---- printing ---- */
 
-static const char *find_symbol(struct session *session, const struct fields *fields, nstime t,
-			       uint64_t address, struct symbol *out)
+/* " <function+5>", as far as it is known. Returns the symbol; its `function` is NULL: none. */
+static struct symbol put_symbol(struct session *session, const struct fields *fields, nstime t,
+				uint64_t address, struct sink *out)
 {
 	struct symbols *symbols = session->options->program ? session_symbols(session) : NULL;
+	struct symbol symbol;
 
 	if (!symbols || !symbols_find(symbols, fields->class->part, t, SYMBOLS_PROGRAM, false,
-				      address, SYMBOLS_LINES, out))
-		return NULL;
-	return out->function;
-}
-
-/* " <function+5>", as far as it is known. */
-static void put_symbol(struct session *session, const struct fields *fields, nstime t,
-		       uint64_t address, struct sink *out)
-{
-	struct symbol symbol;
-	const char *function = find_symbol(session, fields, t, address, &symbol);
-
-	if (function && symbol.offset)
-		sink_printf(out, " <%s+%" PRIu64 ">", function, symbol.offset);
-	else if (function)
-		sink_printf(out, " <%s>", function);
+				      address, SYMBOLS_LINES, &symbol))
+		return (struct symbol){0};
+	if (symbol.function && symbol.offset)
+		sink_printf(out, " <%s+%" PRIu64 ">", symbol.function, symbol.offset);
+	else if (symbol.function)
+		sink_printf(out, " <%s>", symbol.function);
+	return symbol;
 }
 
 static void put_head(struct session *session, const struct fields *fields, nstime number,
 		     struct sink *out)
 {
-	struct symbol symbol;
 	struct field field;
 	uint64_t pc;
 
@@ -177,8 +169,8 @@ static void put_head(struct session *session, const struct fields *fields, nstim
 	sink_name(out, fields->class->name);
 	if (frame_pc(fields, &pc)) {
 		sink_printf(out, ", pc 0x%" PRIx64, pc);
-		put_symbol(session, fields, number, pc, out);
-		if (find_symbol(session, fields, number, pc, &symbol) && symbol.file) {
+		struct symbol symbol = put_symbol(session, fields, number, pc, out);
+		if (symbol.function && symbol.file) {
 			sink_text(out, " at ");
 			sink_name(out, symbol.file);
 			sink_printf(out, ":%u", symbol.line);

@@ -157,14 +157,6 @@ static uint32_t slots_of_batch(size_t nstreams)
 	return (uint32_t)clamp(SLOTS_NEAR / (nstreams + 1), least, SLOTS_MOST);
 }
 
-uint64_t *events_only(const struct trace *trace, const struct stream *stream)
-{
-	uint64_t *streams = mem_new_array(trace->nstreams / 64 + 1, sizeof *streams);
-
-	streams[stream->index / 64] = UINT64_C(1) << stream->index % 64;
-	return streams;
-}
-
 bool events_open(struct index *index, const struct events_options *options, struct events **out,
 		 struct error *err)
 {

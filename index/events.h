@@ -119,8 +119,6 @@ struct event { /* borrowed until the next call with the same cursor */
 	void *priv; /* the cursor's */
 };
 
-/* For events_options.streams: this one alone. To be freed. */
-uint64_t *events_only(const struct trace *trace, const struct stream *stream);
 bool events_open(struct index *index, const struct events_options *options, struct events **out,
 		 struct error *err);
 void events_close(struct events *events);

@@ -42,7 +42,6 @@ struct claim_of { /* what the last event that tells says */
 struct watched {                /* a stream */
 	pthread_mutex_t lock;   /* of all below */
 	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
-	uint64_t *only;         /* bit per stream: this one; once a cursor was opened */
 	nstime at;
 	struct claim_of claim;       /* there */
 	struct contradiction *found; /* by rising told_at */
@@ -157,17 +156,14 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
 			const uint64_t *classes, nstime begin, nstime end, bool backward,
 			struct events **out, struct error *err)
 {
-	struct watched *watched = &own->streams[stream->index];
-	struct events_options options = {.begin = begin,
-					 .end = end,
-					 .backward = backward,
-					 .losses = true,
-					 .ends = true,
-					 .classes = classes};
+	const struct events_options options = {.begin = begin,
+					       .end = end,
+					       .backward = backward,
+					       .losses = true,
+					       .ends = true,
+					       .classes = classes,
+					       .only = stream};
 
-	if (!watched->only)
-		watched->only = events_only(own->program->trace, stream);
-	options.streams = watched->only;
 	return events_open(own->index, &options, out, err);
 }
 
@@ -286,9 +282,8 @@ enum { ASKED_OF_OTHERS = 1024 };
 static bool name_last(struct contradictions *own, const struct stream *stream, int64_t value,
 		      nstime until, nstime *since, struct error *err)
 {
-	uint64_t *only = events_only(own->program->trace, stream);
 	const struct events_options options = {
-		.begin = *since, .end = until, .classes = own->tellers.telling, .streams = only};
+		.begin = *since, .end = until, .classes = own->tellers.telling, .only = stream};
 	struct reading reading = {.own = own};
 	struct events *events = NULL;
 	enum step step = STEP_ERROR;
@@ -310,7 +305,6 @@ static bool name_last(struct contradictions *own, const struct stream *stream, i
 					*since = reading.event.time;
 			}
 	events_close(events);
-	mem_free(only);
 	return step != STEP_ERROR;
 }
 
@@ -833,7 +827,6 @@ void contradictions_free(struct contradictions *own)
 		events_close(watched->forward);
 		mem_free(watched->found);
 		mem_free(watched->stretches);
-		mem_free(watched->only);
 		pthread_mutex_destroy(&watched->lock);
 	}
 	mem_free(own->streams);

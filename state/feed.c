@@ -121,7 +121,7 @@ bool feed_recorded(struct feed *feed, nstime *begin, nstime *end, struct error *
 bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct order *below,
 		    nstime *until, struct error *err)
 {
-	uint64_t *streams = events_only(feed->trace, stream);
+	uint64_t *streams = mem_new_array(feed->trace->nstreams / 64 + 1, sizeof *streams);
 	uint64_t *classes = mem_new_array(feed->trace->nclasses / 64 + 1, sizeof *classes);
 	struct feed_range range = {.from = order_before(NSTIME_MIN),
 				   .to = *below,
@@ -134,6 +134,7 @@ bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct
 	enum step step = STEP_ERROR;
 	const nstime *begins;
 
+	streams[stream->index / 64] = UINT64_C(1) << stream->index % 64;
 	if (feed_open(feed, &range, &pass, err)) {
 		step = feed_next(&pass, &item, err);
 		*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;

@@ -264,17 +264,15 @@ static void lint_env(struct linter *linter, const struct ast_path *path)
 
 static void lint_section(struct linter *linter, const struct ast_path *path)
 {
-	static const char *const own[SECTION_OWN] = {"cpu",	 "name", "id",	 "tid", "pid",
-						     "host", "loom", "rank", "app"};
 	const char *name = path->atoms[1].name;
 	struct nearest nearest;
 	char words[WORDS + 2];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < SECTION_OWN; i++) {
-		if (!strcmp(own[i], name))
+		if (!strcmp(section_names[i], name))
 			return;
-		nearest_offer(&nearest, own[i]);
+		nearest_offer(&nearest, section_names[i]);
 	}
 	for (size_t i = 0; i < linter->rules->nstatements; i++) {
 		const struct statement *statement = linter->rules->statements[i];

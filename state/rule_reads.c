@@ -278,10 +278,13 @@ static void collect_views(struct analysis *analysis)
 	}
 }
 
+const char *const section_names[SECTION_OWN] = {
+	[SECTION_CPU] = "cpu",   [SECTION_NAME] = "name", [SECTION_ID] = "id",
+	[SECTION_TID] = "tid",   [SECTION_PID] = "pid",   [SECTION_HOST] = "host",
+	[SECTION_LOOM] = "loom", [SECTION_RANK] = "rank", [SECTION_APP] = "app"};
+
 struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts)
 {
-	static const char *const own[SECTION_OWN] = {"cpu",	 "name", "id",	 "tid", "pid",
-						     "host", "loom", "rank", "app"};
 	struct analysis *analysis = mem_new(sizeof *analysis);
 
 	analysis->rules = rules;
@@ -289,7 +292,7 @@ struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bo
 	if (hosts)
 		analysis->prefix = shape_key(attrs, shape_name(attrs, 0, "host", 4));
 	for (size_t i = 0; i < SECTION_OWN; i++)
-		analysis_section(analysis, own[i]);
+		analysis_section(analysis, section_names[i]);
 	analysis->statements = mem_new_array(rules->nstatements, sizeof *analysis->statements);
 	analysis->views = mem_new_array(rules->nviews, sizeof *analysis->views);
 	collect_views(analysis);

@@ -21,6 +21,7 @@ enum {
 	SECTION_APP,
 	SECTION_OWN /* how many the formats know */
 };
+extern const char *const section_names[SECTION_OWN];
 
 struct statement_info {
 	uint32_t shape;   /* ATTR_ABSENT: a section value */

@@ -267,20 +267,10 @@ static bool was_noted(struct session *session, const struct options *options)
 	bool name = !options->names.count, stream = !options->streams.count;
 	bool cpu = !options->cpus.count;
 
-	for (size_t n = 0; n < options->names.count; n++) {
-		size_t scope = lookup_scope(trace, options->names.items[n]);
-		bool inside = false;
-		for (size_t i = 0; i < trace->nstreams && !inside; i++)
-			inside = lookup_in_scope(trace, options->names.items[n], scope,
-						 trace->streams[i]);
-		for (size_t i = 0; i < trace->nclasses && inside && !name; i++)
-			name = lookup_glob(options->names.items[n] + scope, trace->classes[i]->name,
-					   ':');
-	}
-	for (size_t n = 0; n < options->streams.count; n++)
-		for (size_t i = 0; i < trace->nstreams && !stream; i++)
-			stream = lookup_is_stream(trace, options->streams.items[n],
-						  trace->streams[i]);
+	for (size_t n = 0; n < options->names.count && !name; n++)
+		name = lookup_has_event(trace, options->names.items[n]);
+	for (size_t n = 0; n < options->streams.count && !stream; n++)
+		stream = lookup_has_stream(trace, options->streams.items[n]);
 	for (size_t n = 0; n < options->cpus.count && !cpu; n++)
 		cpu = filter_has_cpu(session, options->cpus.items[n]);
 	return !name || !stream || !cpu;

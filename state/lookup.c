@@ -89,6 +89,22 @@ bool lookup_in_scope(const struct trace *trace, const char *word, size_t event,
 	return in_scope(trace, scope, stream);
 }
 
+static bool has_scope(const struct trace *trace, const char *word, size_t event)
+{
+	bool any = !event;
+
+	for (size_t i = 0; i < trace->nstreams && !any; i++)
+		any = lookup_in_scope(trace, word, event, trace->streams[i]);
+	return any;
+}
+
+bool lookup_has_event(const struct trace *trace, const char *word)
+{
+	size_t event = lookup_scope(trace, word);
+
+	return has_scope(trace, word, event) && has_class(trace, word + event);
+}
+
 /* No stream is in the scope of the word. */
 static bool missing_section(const struct trace *trace, const char *word, size_t event,
 			    struct buf *note, struct error *err)
@@ -117,11 +133,8 @@ static bool missing_section(const struct trace *trace, const char *word, size_t 
 bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err)
 {
 	size_t event = lookup_scope(trace, name);
-	bool any = !event;
 
-	for (size_t i = 0; i < trace->nstreams && !any; i++)
-		any = lookup_in_scope(trace, name, event, trace->streams[i]);
-	if (!any)
+	if (!has_scope(trace, name, event))
 		return missing_section(trace, name, event, note, err);
 	name += event;
 	if (has_class(trace, name))
@@ -155,11 +168,18 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 			 trace->path);
 }
 
-bool lookup_stream(const struct trace *trace, const char *name, struct buf *note, struct error *err)
+bool lookup_has_stream(const struct trace *trace, const char *word)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
-		if (lookup_is_stream(trace, name, trace->streams[i]))
+		if (lookup_is_stream(trace, word, trace->streams[i]))
 			return true;
+	return false;
+}
+
+bool lookup_stream(const struct trace *trace, const char *name, struct buf *note, struct error *err)
+{
+	if (lookup_has_stream(trace, name))
+		return true;
 	if (!lookup_is_glob(name))
 		return missing_stream(trace, name, err);
 	if (note)

@@ -30,6 +30,10 @@ size_t lookup_scope(const struct trace *trace, const char *word);
 bool lookup_in_scope(const struct trace *trace, const char *word, size_t event,
 		     const struct stream *stream);
 
+/* Has the trace such an event class, and a stream in the scope of the word? */
+bool lookup_has_event(const struct trace *trace, const char *word);
+bool lookup_has_stream(const struct trace *trace, const char *word);
+
 /* An event class by its name, or the part after its last colon, with or without a scope. */
 bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err);
 /* A stream as lookup_is_stream() knows it. */

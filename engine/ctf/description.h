@@ -93,6 +93,12 @@ bool ctf_role_value(const struct field_class *scope, const struct slot *slots, e
 bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, struct arena *arena,
 		const struct notices *notices, struct ctf_description *out, struct error *err);
 
+/*
+ * The 36 characters of a UUID (RFC 9562, section 4). False: *bad is the number of the first wrong
+ * character, from 1; 0: there are fewer or more.
+ */
+bool ctf_uuid_parse(const char *text, uint8_t uuid[16], size_t *bad);
+
 /* Is this (already unpacked) a CTF 2 metadata stream? CTF 2, "Metadata stream". */
 bool ctf2_is_metadata(const char *text, size_t size);
 

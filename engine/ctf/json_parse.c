@@ -113,28 +113,6 @@ static bool take_uuid(struct ctf2 *t, const struct item *item, uint8_t uuid[16],
 	return true;
 }
 
-/* A uid is free text; most are UUIDs. */
-static bool uuid_of(const char *text, uint8_t uuid[16])
-{
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx",
-			  digits[] = "0123456789abcdef";
-	unsigned n = 0;
-
-	if (strlen(text) != sizeof form - 1)
-		return false;
-	for (size_t i = 0; i < sizeof form - 1; i++) {
-		char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] - 'A' + 'a') : text[i];
-		const char *digit = strchr(digits, c);
-		if (form[i] == '-' ? c != '-' : !digit)
-			return false;
-		if (form[i] == '-')
-			continue;
-		uuid[n / 2] = (uint8_t)(uuid[n / 2] << 4 | (digit - digits));
-		n++;
-	}
-	return true;
-}
-
 static bool take_identity(struct ctf2 *t, const struct item *p, struct full_name *out)
 {
 	return item_string(t, &p[P_NAMESPACE], &out->space) &&
@@ -299,6 +277,7 @@ static bool read_clock_class(struct ctf2 *t, const struct item *fragment, const 
 	struct clock clock = {.name = "", .description = "", .base.frequency = 1};
 	const struct item *offset = p[P_OFFSET].value ? &p[P_OFFSET] : &p[P_OLD_OFFSET];
 	const char *id = NULL;
+	size_t ignored;
 
 	if (p[P_UUID].value && !item_dialect(t, &p[P_UUID], DIALECT_RC7, "uuid of a clock class"))
 		return false;
@@ -315,8 +294,8 @@ static bool read_clock_class(struct ctf2 *t, const struct item *fragment, const 
 		return false;
 	if (p[P_ORIGIN_IS_EPOCH].value)
 		clock.epoch = json_object_get_boolean(p[P_ORIGIN_IS_EPOCH].value);
-	if (clock.full_name.uid)
-		clock.has_uuid = uuid_of(clock.full_name.uid, clock.uuid);
+	if (clock.full_name.uid) /* free text; most are UUIDs */
+		clock.has_uuid = ctf_uuid_parse(clock.full_name.uid, clock.uuid, &ignored);
 	id = id ? id : clock.full_name.name;
 	clock.name = clock.full_name.name && clock.full_name.name[0] ? clock.full_name.name : id;
 	if (!names_add(&t->names, clock_space(t), name_key(id), t->nclocks))

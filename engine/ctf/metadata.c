@@ -14,6 +14,8 @@
  *     37          text, then padding
  *
  * The text is cut at arbitrary bytes: joined first, parsed then.
+ *
+ * Also the form of a UUID, which is the same in both languages.
  */
 #include "engine/ctf/description.h"
 
@@ -132,5 +134,28 @@ bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct 
 		       magic_comment);
 	*text = count ? arena_strndup(arena, (const char *)bytes, count) : arena_alloc(arena, 1);
 	*size = count;
+	return true;
+}
+
+bool ctf_uuid_parse(const char *text, uint8_t uuid[16], size_t *bad)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	static const char digits[] = "0123456789abcdef";
+	unsigned nibbles = 0;
+
+	*bad = 0;
+	if (strlen(text) != sizeof form - 1)
+		return false;
+	for (size_t i = 0; i < sizeof form - 1; i++) {
+		const char *digit = strchr(
+			digits, text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+		*bad = i + 1;
+		if (form[i] == '-' ? text[i] != '-' : !digit)
+			return false;
+		if (form[i] == '-')
+			continue;
+		uuid[nibbles / 2] = (uint8_t)(uuid[nibbles / 2] << 4 | (digit - digits));
+		nibbles++;
+	}
 	return true;
 }

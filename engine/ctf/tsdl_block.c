@@ -93,24 +93,13 @@ static bool parse_block(struct tsdl *t, const struct block_kind *block, unsigned
 
 static bool set_uuid(struct tsdl *t, const struct value *value, uint8_t uuid[16])
 {
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-	static const char digits[] = "0123456789abcdef";
-	const char *text = value->kind == VALUE_STRING ? value->text : "";
-	unsigned nibbles = 0;
+	size_t bad;
 
-	if (strlen(text) != sizeof form - 1)
+	if (ctf_uuid_parse(value->kind == VALUE_STRING ? value->text : "", uuid, &bad))
+		return true;
+	if (!bad)
 		return tsdl_fail(t, value->at, "expected a UUID of 36 characters");
-	for (size_t i = 0; i < sizeof form - 1; i++) {
-		const char *digit = strchr(
-			digits, text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
-		if (form[i] == '-' ? text[i] != '-' : !digit)
-			return tsdl_fail(t, value->at, "this is no UUID: character %zu", i + 1);
-		if (form[i] == '-')
-			continue;
-		uuid[nibbles / 2] = (uint8_t)(uuid[nibbles / 2] << 4 | (digit - digits));
-		nibbles++;
-	}
-	return true;
+	return tsdl_fail(t, value->at, "this is no UUID: character %zu", bad);
 }
 
 static bool value_text(struct tsdl *t, const struct value *value, const char *what,

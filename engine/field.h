@@ -116,11 +116,11 @@ struct field_class {
 };
 
 /* The node that has the registers of this one. */
-static inline const struct field_class *field_same(const struct field_class *class)
+static inline struct field_class *field_same(const struct field_class *class)
 {
 	while (class->same)
 		class = class->same;
-	return class;
+	return (struct field_class *)(uintptr_t)class;
 }
 
 /* Where a value may be; the order is that of decoding. */

@@ -25,16 +25,9 @@ struct compiler {
 	bool bytewise;
 };
 
-static struct field_class *same(struct field_class *class)
-{
-	while (class->same)
-		class = class->same;
-	return class;
-}
-
 static void mark_refs(const struct field_class *class, struct layout_registers *regs)
 {
-	struct field_class *ref = class->ref ? same(class->ref) : NULL;
+	struct field_class *ref = class->ref ? field_same(class->ref) : NULL;
 
 	if (ref && !ref->value_register)
 		ref->value_register = ++regs->count;

@@ -49,13 +49,6 @@ static const struct json_frame *open_frame(const struct ctf2 *t, const struct fi
 	return NULL;
 }
 
-static struct field_class *same_of(struct field_class *node)
-{
-	while (node->same)
-		node = node->same;
-	return node;
-}
-
 /* An end of the way: can it be what it is wanted for, and go with those found so far? */
 static bool take(struct search *s, struct field_class *node)
 {
@@ -72,7 +65,7 @@ static bool take(struct search *s, struct field_class *node)
 	}
 	if (node->form != s->found->form || node->is_signed != s->found->is_signed)
 		return item_fail(s->t, s->item, "the location has fields of different kinds");
-	struct field_class *one = same_of(s->found), *other = same_of(node);
+	struct field_class *one = field_same(s->found), *other = field_same(node);
 	if (one != other)
 		other->same = one;
 	return true;

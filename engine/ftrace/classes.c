@@ -4,54 +4,26 @@
  * A type without a format has its bytes shown: the class "#unknown", whose field `data` is the
  * record behind common_type. So has an event whose format says nothing that can be used.
  */
+#include "engine/field_make.h"
 #include "engine/ftrace/ftrace_internal.h"
 #include "engine/layout_internal.h"
 
 #include <string.h>
 
-static struct field_class *new_class(struct arena *arena, enum field_kind kind)
-{
-	struct field_class *class = arena_alloc(arena, sizeof *class);
-
-	class->kind = kind;
-	class->align = 8;
-	class->clock = -1;
-	class->base = 10;
-	return class;
-}
-
-static struct field_class *new_struct(struct arena *arena, uint32_t nmembers)
-{
-	struct field_class *class = new_class(arena, FIELD_STRUCT);
-
-	class->members = arena_array(arena, nmembers, sizeof *class->members);
-	return class;
-}
-
-static void add_member(struct field_class *structure, const char *name, struct field_class *class)
-{
-	structure->members[structure->nmembers++] =
-		(struct member){.name = name, .written = name, .class = class};
-}
-
 /* common_type where every record has it, and all that follows. */
 static void shape_raw(const struct ftrace_file *file, struct event_class *class)
 {
 	struct arena *arena = file->trace->arena;
-	struct field_class *common = new_struct(arena, 1), *payload = new_struct(arena, 1);
-	struct field_class *type = new_class(arena, FIELD_INT);
-	struct field_class *data = new_class(arena, FIELD_ARRAY);
+	struct field_class *common = field_make_struct(arena, 1);
+	struct field_class *payload = field_make_struct(arena, 1);
+	struct field_class *type = field_make_int(arena, file->type_bytes * 8, false);
+	struct field_class *data = field_make_bytes(arena, 0, true);
 
-	type->bits = file->type_bytes * 8;
 	type->gap = file->type_at * 8;
 	type->big_endian = file->big_endian;
-	add_member(common, "common_type", type);
-	data->element = new_class(arena, FIELD_INT);
-	data->element->bits = 8;
-	data->element->base = 16;
+	field_make_member(common, "common_type", type);
 	data->place = PLACE_REST;
-	data->is_blob = true;
-	add_member(payload, "data", data);
+	field_make_member(payload, "data", data);
 	class->scope[SCOPE_STREAM_EVENT_CONTEXT] = common;
 	class->scope[SCOPE_PAYLOAD] = payload;
 }
@@ -59,20 +31,10 @@ static void shape_raw(const struct ftrace_file *file, struct event_class *class)
 static bool compile_raw(const struct ftrace_file *file, struct event_class *class,
 			struct error *err)
 {
-	struct layout_grid grid = {8, 0};
-	struct layout *layout;
-	uint32_t base[2];
+	uint32_t registers; /* none: no field refers to another */
 
 	shape_raw(file, class);
-	struct field_class *const roots[] = {class->scope[SCOPE_STREAM_EVENT_CONTEXT],
-					     class->scope[SCOPE_PAYLOAD]};
-	if (!layout_compile(roots, 2, base, &grid, file->trace->arena, &layout, err))
-		return error_while(err, "%s", class->name);
-	class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] = base[0];
-	class->slot_base[SCOPE_PAYLOAD] = base[1];
-	class->nslots = layout_slots(layout);
-	class->layout = layout;
-	return true;
+	return field_make_layout(file->trace->arena, class, &registers, err);
 }
 
 /* The load of common_pid, where a layout is nothing but loads. */

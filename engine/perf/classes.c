@@ -7,6 +7,7 @@
  * layout_compile() as everywhere; the ops then know the slots.
  */
 #include "engine/base/mem.h"
+#include "engine/field_make.h"
 #include "engine/perf/perf_internal.h"
 
 enum { MEMBERS_MOST = 64, OPS_MOST = 64, CLASS_SIDE = 0x10000, CLASS_BUILD_ID = 0x100 };
@@ -24,23 +25,10 @@ struct making { /* of one class */
 	const struct tracing_format *format;
 };
 
-static struct field_class *new_class(struct making *m, enum field_kind kind)
-{
-	struct field_class *class = arena_alloc(m->part->trace->arena, sizeof *class);
-
-	class->kind = kind;
-	class->align = 8;
-	class->base = 10;
-	class->clock = -1;
-	return class;
-}
-
 static struct field_class *new_int(struct making *m, uint32_t bits, bool is_signed)
 {
-	struct field_class *class = new_class(m, FIELD_INT);
+	struct field_class *class = field_make_int(m->part->trace->arena, bits, is_signed);
 
-	class->bits = bits;
-	class->is_signed = is_signed;
 	class->big_endian = m->part->swap;
 	return class;
 }
@@ -64,10 +52,9 @@ static struct member *add_member(struct tree *tree, const char *name, struct fie
 
 static struct field_class *close_tree(struct making *m, const struct tree *tree)
 {
-	struct field_class *class = new_class(m, FIELD_STRUCT);
+	struct field_class *class = field_make_struct(m->part->trace->arena, tree->count);
 
 	class->nmembers = tree->count;
-	class->members = arena_array(m->part->trace->arena, tree->count, sizeof *class->members);
 	memcpy(class->members, tree->members, tree->count * sizeof *class->members);
 	return class;
 }
@@ -99,7 +86,7 @@ static void add_run(struct making *m, struct tree *tree, const char *name,
 	struct arena *arena = m->part->trace->arena;
 
 	*length = new_int(m, 64, false);
-	*run = new_class(m, FIELD_SEQUENCE);
+	*run = field_make(arena, FIELD_SEQUENCE);
 	(*run)->element = element;
 	(*run)->ref = *length;
 	add_member(tree, arena_printf(arena, "%s_length", name), *length)->hidden = true;
@@ -358,7 +345,7 @@ static void add_string(struct making *m, const char *name)
 {
 	struct perf_op *op = add_op(m, ITEM_STRING);
 
-	op->node[0] = new_class(m, FIELD_STRING);
+	op->node[0] = field_make(m->part->trace->arena, FIELD_STRING);
 	add_member(&m->payload, name, op->node[0]);
 }
 

@@ -349,6 +349,13 @@ bool source_broken(const struct source *source)
 	return atomic_load(&source->broken);
 }
 
+bool source_intact(const struct source *source, struct error *err)
+{
+	return !source_broken(source) ||
+	       error_set(err, ERR_IO, "%s: the file became shorter while it was read",
+			 source->name);
+}
+
 uint64_t source_bytes_read(const struct source *source)
 {
 	return atomic_load(&source->bytes_read);

@@ -44,6 +44,8 @@ void source_close(struct source *source);
 const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */
 bool source_broken(const struct source *source);
+/* False, with ERR_IO: source_broken(). */
+bool source_intact(const struct source *source, struct error *err);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
 
 /*

@@ -211,9 +211,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	if (!next_heads(d, b, err)) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
-		if (source_broken(source_of(d)))
-			error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				  source_name(source_of(d)));
+		source_intact(source_of(d), err);
 		return STEP_ERROR;
 	}
 	if (b->count)

@@ -320,9 +320,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 			stopped(d, d->at, FILE_ENDS, err);
 		d->at = d->end = d->next_page = d->size; /* the packet has ended */
 		d->cut = false;
-		if (source_broken(source))
-			error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				  source_name(source));
+		source_intact(source, err);
 		return STEP_ERROR;
 	}
 	if (b->count)

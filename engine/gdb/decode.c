@@ -227,10 +227,7 @@ enum step gdb_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	if (!d->open)
 		return STEP_END;
 	bool good = heads(d, b, err);
-	if (source_broken(d->file->source))
-		good = error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				 source_name(d->file->source));
-	if (good)
+	if (source_intact(d->file->source, err) && good)
 		return b->count ? STEP_ITEM : STEP_END;
 	d->at = d->block.size; /* the packet has ended */
 	return STEP_ERROR;

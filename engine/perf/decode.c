@@ -142,9 +142,8 @@ bool perf_decoder_open(struct decoder *d, const struct packet_info *info, struct
 static bool stopped(struct decoder *d, struct error *err)
 {
 	d->open = false;
-	if (source_broken(d->source))
-		return error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				 source_name(d->source));
+	if (!source_intact(d->source, err))
+		return false;
 	if (d->info.rec.flags & PACKET_DAMAGED)
 		return error_set(err, ERR_FORMAT,
 				 "%s: the record at offset %" PRIu64

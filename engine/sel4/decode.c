@@ -268,17 +268,12 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 
 enum step sel4_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
-	struct source *source = d->stream->sources[0];
-
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
 	bool good = heads(d, b, err);
-	if (source_broken(source))
-		good = error_set(err, ERR_IO, "%s: the file became shorter while it was read",
-				 source_name(source));
-	if (good)
+	if (source_intact(d->stream->sources[0], err) && good)
 		return b->count ? STEP_ITEM : STEP_END;
 	d->at = d->block.size; /* the packet has ended */
 	return STEP_ERROR;

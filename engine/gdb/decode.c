@@ -173,16 +173,12 @@ void gdb_decoder_free(struct decoder *d)
 bool gdb_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
 	struct source *source = d->file->source;
-	uint64_t size = source_size(source), len = packet_bytes(info);
 
 	gdb_decoder_leave(d);
 	d->info = *info;
 	d->at = 0;
 	d->index = 0;
-	if (info->rec.off > size || len > size - info->rec.off)
-		error_set(err, ERR_FORMAT, "it lies outside of the file");
-	else
-		d->open = source_get(source, info->rec.off, (size_t)len, &d->block, err);
+	d->open = source_get(source, info->rec.off, (size_t)packet_bytes(info), &d->block, err);
 	return d->open || error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
 				      info->rec.off);
 }

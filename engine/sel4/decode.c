@@ -203,22 +203,25 @@ void sel4_decoder_free(struct decoder *d)
 bool sel4_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
 	struct source *source = d->stream->sources[0];
-	uint64_t size = source_size(source), len = packet_bytes(info);
+	size_t len = (size_t)packet_bytes(info);
 
 	sel4_decoder_leave(d);
 	d->info = *info;
 	d->index = 0;
 	d->at = 0;
 	d->inside = false;
-	if (info->rec.off > size || len > size - info->rec.off)
-		error_set(err, ERR_FORMAT, "it lies outside of the file");
-	else
-		d->open = source_get(source, info->rec.off, (size_t)len, &d->block, err);
-	if (!d->open)
+	if (!source_get(source, info->rec.off, len, &d->block, err))
 		return error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
 				   info->rec.off);
-	d->last = info->rec.off + len == size;
+	d->last = info->rec.off + len == source_size(source);
+	d->open = true;
 	return true;
+}
+
+/* Where the exit's place is in a record, bytes. */
+static size_t exit_at(const struct sel4_log *log)
+{
+	return log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
 }
 
 static void put_head(struct decoder *d, struct batch *b, const struct sel4_record *record,

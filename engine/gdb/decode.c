@@ -79,6 +79,13 @@ static enum frame_step gather(const struct gdb_file *file, const struct block *b
 	}
 }
 
+/* Nothing more can be found while the file has this size. */
+static void end_scan(struct scan *scan, struct scan_state *state, uint64_t size)
+{
+	state->ended = size;
+	memcpy(scan->priv, state, sizeof *state);
+}
+
 enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		   struct error *err)
 {
@@ -96,15 +103,13 @@ enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet
 	if (scan->source || state.ended == size)
 		return STEP_END;
 	if (!get_frames(file, scan->next, &block, err)) {
-		state.ended = size;
-		memcpy(scan->priv, &state, sizeof state);
+		end_scan(scan, &state, size);
 		return STEP_ERROR;
 	}
 	step = gather(file, &block, &frames, &bytes);
 	source_put(&block);
 	if (!frames) {
-		state.ended = size;
-		memcpy(scan->priv, &state, sizeof state);
+		end_scan(scan, &state, size);
 		return step == FRAME_LAST ? STEP_END : say_cut(file, scan->next, state.frames, err);
 	}
 	*out = (struct packet_info){

@@ -227,11 +227,10 @@ static size_t exit_at(const struct sel4_log *log)
 static void put_head(struct decoder *d, struct batch *b, const struct sel4_record *record,
 		     const nstime times[2], bool is_exit)
 {
-	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
 	uint32_t n = b->count++;
 
 	b->time[n] = times[is_exit];
-	b->at[n] = (uint64_t)(d->at + (is_exit ? exit_at : 0)) * 8;
+	b->at[n] = (uint64_t)(d->at + (is_exit ? exit_at(d->log) : 0)) * 8;
 	b->head[n] = 0;
 	b->flags[n] = 0;
 	b->class_index[n] = is_exit ? d->log->exit_class[entry_has_core(record->kind)]
@@ -331,38 +330,45 @@ static void put_exit(const struct sel4_record *record, struct slot *slots)
 		slots[2].u = bits_of(record->detail, 0, 3);
 }
 
-/* Where the record of event i begins, and whether the event is its exit. */
-static size_t record_of(const struct decoder *d, const struct batch *b, uint32_t i, bool *is_exit)
-{
-	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
-	size_t at = (size_t)(b->at[i] / 8);
+/* The record of an event. */
+struct found {
+	struct sel4_record record;
+	size_t at, bytes; /* in the block */
+	bool is_exit;     /* the event is its exit */
+};
 
-	*is_exit = b->class_index[i] == d->log->exit_class[0] ||
-		   b->class_index[i] == d->log->exit_class[1];
-	return *is_exit && at >= exit_at ? at - exit_at : at;
+static bool find_record(const struct decoder *d, const struct batch *b, uint32_t i,
+			struct found *out)
+{
+	const char *why;
+
+	out->at = (size_t)(b->at[i] / 8);
+	out->is_exit = b->class_index[i] == d->log->exit_class[0] ||
+		       b->class_index[i] == d->log->exit_class[1];
+	if (out->is_exit && out->at >= exit_at(d->log))
+		out->at -= exit_at(d->log);
+	return out->at < d->block.size &&
+	       sel4_record(d->log, d->block.data + out->at, d->block.size - out->at, d->last,
+			   &out->record, &out->bytes, &why) == RECORD_GOOD;
 }
 
 bool sel4_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			 struct error *err)
 {
 	const struct event_class *class = d->log->trace->classes[b->class_index[i]];
-	struct sel4_record record;
-	const char *why;
-	bool is_exit;
-	size_t at = record_of(d, b, i, &is_exit), bytes;
+	struct found found;
 
-	if (at >= d->block.size || sel4_record(d->log, d->block.data + at, d->block.size - at,
-					       d->last, &record, &bytes, &why) != RECORD_GOOD)
+	if (!find_record(d, b, i, &found))
 		return error_set(err, ERR_FORMAT, "%s: the record cannot be found again",
 				 class->name);
-	if (is_exit)
-		put_exit(&record, d->slots);
+	if (found.is_exit)
+		put_exit(&found.record, d->slots);
 	else
-		put_entry(&record, d->slots);
+		put_entry(&found.record, d->slots);
 	*out = (struct fields){
 		.class = class,
-		.data = d->block.data + at,
-		.bits = (uint64_t)bytes * 8,
+		.data = d->block.data + found.at,
+		.bits = (uint64_t)found.bytes * 8,
 		.slots = d->slots,
 	};
 	return true;
@@ -371,14 +377,9 @@ bool sel4_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 /* The record's bytes count with its entry up to where the exit's place is. */
 uint64_t sel4_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
-	const size_t exit_at = d->log->text ? EXIT_AT_TEXT : EXIT_AT_BINARY;
-	struct sel4_record record;
-	const char *why;
-	bool is_exit;
-	size_t at = record_of(d, b, i, &is_exit), bytes;
+	struct found found;
 
-	if (at >= d->block.size || sel4_record(d->log, d->block.data + at, d->block.size - at,
-					       d->last, &record, &bytes, &why) != RECORD_GOOD)
+	if (!find_record(d, b, i, &found))
 		return 0;
-	return (is_exit ? bytes - exit_at : exit_at) * 8;
+	return (found.is_exit ? found.bytes - exit_at(d->log) : exit_at(d->log)) * 8;
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-enum { ABOVE = 3, TABLE_MAX = 16 << 20 };
+enum { ABOVE = 3 };
 
 static bool parse_median(const char *text, int64_t *out)
 {
@@ -69,11 +69,12 @@ void ovni_read_offsets(struct trace *trace, const char *folder, struct ovni_offs
 {
 	char *place = mem_strdup(folder);
 	struct buf text = {0};
+	struct error ignored;
 
 	*out = (struct ovni_offsets){0};
 	for (int i = 0; i <= ABOVE && !out->path; i++) {
 		char *path = folder_join(place, "clock-offsets.txt");
-		if (file_read(path, &text) && text.len <= TABLE_MAX)
+		if (ovni_read_text(path, &text, &ignored))
 			out->path = arena_strdup(trace->arena, path);
 		mem_free(path);
 		char *above = folder_join(place, "..");

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <xxhash.h>
 
-enum { JSON_MAX = 16 << 20, JSON_DEPTH = 32, SETTINGS_MAX = 4096, SETTING_DEPTH = 6 };
+enum { TEXT_MAX = 16 << 20, JSON_DEPTH = 32, SETTINGS_MAX = 4096, SETTING_DEPTH = 6 };
 
 /* "ovni.loom" → the value; NULL: there is none. */
 static struct json_object *get(struct json_object *root, const char *dotted)
@@ -193,14 +193,14 @@ static bool parse(const char *text, size_t len, struct json_object **out, struct
 	return cause == json_tokener_success;
 }
 
-static bool read_text(const char *path, struct buf *out, struct error *err)
+bool ovni_read_text(const char *path, struct buf *out, struct error *err)
 {
 	struct source *source;
 	struct block block;
 
 	if (!source_open(path, SOURCE_READ, &source, err))
 		return false;
-	bool ok = source_size(source) <= JSON_MAX ||
+	bool ok = source_size(source) <= TEXT_MAX ||
 		  error_set(err, ERR_FORMAT, "it is larger than 16 MB");
 	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
 	if (ok) {
@@ -220,8 +220,8 @@ bool ovni_read_metadata(struct arena *arena, const char *folder, const char *nam
 
 	*out = (struct ovni_metadata){.path = arena_strdup(arena, folder),
 				      .name = arena_strdup(arena, name)};
-	bool ok = read_text(path, &text, err) && parse(buf_text(&text), text.len, &root, err) &&
-		  read_root(arena, root, out, err);
+	bool ok = ovni_read_text(path, &text, err) &&
+		  parse(buf_text(&text), text.len, &root, err) && read_root(arena, root, out, err);
 	out->digest = XXH3_64bits(buf_text(&text), text.len);
 	if (!ok && !strstr(err->text, path))
 		error_while(err, "%s", path);

@@ -208,6 +208,8 @@ void ovni_find(struct trace *trace, const char *path,
 /* metadata.c: texts live in the arena. False: nothing of the stream can be used. */
 bool ovni_read_metadata(struct arena *arena, const char *folder, const char *name,
 			struct ovni_metadata *out, struct error *err);
+/* All of a file of at most 16 MB, behind what *out holds; on failure nothing of it. */
+bool ovni_read_text(const char *path, struct buf *out, struct error *err);
 
 /* clocks.c */
 struct ovni_offset {

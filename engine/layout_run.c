@@ -234,6 +234,15 @@ static bool find_located(const struct layout_step *step, const struct layout_inp
 	return true;
 }
 
+/* OP_THERE: is the length or selector that the step asks for there? */
+static inline bool is_there(const struct layout_step *step, struct layout_input *in)
+{
+	if (in->registers[step->reg - 1])
+		return true;
+	in->progress.lacks = true;
+	return false;
+}
+
 #define ROOM(count)                                                               \
 	do {                                                                      \
 		if (__builtin_expect((uint64_t)(end - p) < (uint64_t)(count), 0)) \
@@ -381,10 +390,8 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			in->registers[s->reg - 1] = s->count;
 			break;
 		case OP_THERE:
-			if (!in->registers[s->reg - 1]) {
-				in->progress.lacks = true;
+			if (!is_there(s, in))
 				goto cut;
-			}
 			break;
 		case OP_VARIANT: {
 			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
@@ -485,10 +492,8 @@ static bool skip_bytes(const struct layout *layout, struct layout_input *in)
 			in->registers[s->reg - 1] = s->count;
 			break;
 		case OP_THERE:
-			if (!in->registers[s->reg - 1]) {
-				in->progress.lacks = true;
+			if (!is_there(s, in))
 				goto cut;
-			}
 			break;
 		case OP_VARIANT: {
 			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
@@ -605,10 +610,9 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			in->registers[s->reg - 1] = s->count;
 			continue;
 		case OP_THERE:
-			if (in->registers[s->reg - 1])
-				continue;
-			in->progress.lacks = true;
-			return false;
+			if (!is_there(s, in))
+				return false;
+			continue;
 		case OP_VARIANT:
 			slot.n = layout_option(s->class, in->registers[s->reg - 1]);
 			if (slot.n == s->class->nmembers && !s->class->is_optional)

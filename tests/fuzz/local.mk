@@ -10,7 +10,7 @@ EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 
-%C%_fuzz_ctf2_SOURCES = %D%/fuzz_ctf2.c
+%C%_fuzz_ctf2_SOURCES = %D%/fuzz_ctf2.c %D%/check_description.h
 %C%_fuzz_ctf2_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_ctf2_LDADD = libengine.la
 %C%_fuzz_packet_SOURCES = %D%/fuzz_packet.c
@@ -19,7 +19,7 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_rules_SOURCES = %D%/fuzz_rules.c
 %C%_fuzz_rules_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_rules_LDADD = libstate.la libindex.la libengine.la
-%C%_fuzz_tsdl_SOURCES = %D%/fuzz_tsdl.c
+%C%_fuzz_tsdl_SOURCES = %D%/fuzz_tsdl.c %D%/check_description.h
 %C%_fuzz_tsdl_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_tsdl_LDADD = libengine.la
 %C%_replay_packet_SOURCES = %D%/fuzz_packet.c %D%/replay.c

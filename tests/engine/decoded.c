@@ -21,7 +21,7 @@ uint64_t next_random(uint64_t *state)
 	return x ^ x >> 31;
 }
 
-static void say(void *arg, enum notice_kind kind, const char *text)
+void said_notice(void *arg, enum notice_kind kind, const char *text)
 {
 	struct said *said = arg;
 
@@ -36,7 +36,7 @@ bool decoded_open(const char *path, struct said *said, struct trace **out, struc
 	struct trace_options options = {.paths = &path, .npaths = 1};
 
 	*said = (struct said){0};
-	options.notices = (struct notices){say, said};
+	options.notices = (struct notices){said_notice, said};
 	return trace_open(&options, out, err);
 }
 

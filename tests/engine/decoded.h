@@ -36,6 +36,8 @@ struct records { /* release with records_release() */
 	char last[512];
 };
 
+/* For struct notices: counts damage; `arg` is a struct said. */
+void said_notice(void *arg, enum notice_kind kind, const char *text);
 bool decoded_open(const char *path, struct said *said, struct trace **out, struct error *err);
 const struct reader *decoded_reader(const struct trace *trace, const struct stream *stream);
 /* Appends the records from `from` (NULL: the start) on. */

@@ -574,14 +574,10 @@ int main(void)
 	};
 	size_t n = 6;
 
-	for (size_t i = 0; i < COUNT(block_rows); i++)
-		tests[n++] = (struct CMUnitTest){block_rows[i].name, bad_block, NULL, NULL,
-						 (void *)(uintptr_t)&block_rows[i]};
+	ADD_ROWS(tests, n, block_rows, bad_block);
 	for (size_t i = 0; i < COUNT(line_rows); i++)
 		tests[n++] = (struct CMUnitTest){line_rows[i], bad_line, NULL, NULL,
 						 (void *)(uintptr_t)line_rows[i]};
-	for (size_t i = 0; i < COUNT(setting_rows); i++)
-		tests[n++] = (struct CMUnitTest){setting_rows[i].name, bad_setting, NULL, NULL,
-						 (void *)(uintptr_t)&setting_rows[i]};
+	ADD_ROWS(tests, n, setting_rows, bad_setting);
 	return _cmocka_run_group_tests("gdb", tests, n, NULL, NULL);
 }

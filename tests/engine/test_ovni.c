@@ -416,8 +416,6 @@ int main(void)
 	};
 	size_t count = 9;
 
-	for (size_t i = 0; i < COUNT(damage_rows); i++)
-		tests[count++] = (struct CMUnitTest){damage_rows[i].name, damage_costs_its_stream,
-						     NULL, NULL, &damage_rows[i]};
+	ADD_ROWS(tests, count, damage_rows, damage_costs_its_stream);
 	return _cmocka_run_group_tests("ovni", tests, count, NULL, NULL);
 }

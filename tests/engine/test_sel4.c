@@ -130,16 +130,6 @@ static void check_packets(struct trace *trace, struct told *out)
 	records_release(&records);
 }
 
-static void say(void *arg, enum notice_kind kind, const char *text)
-{
-	struct said *said = arg;
-
-	if (kind != NOTICE_DAMAGE)
-		return;
-	said->damages++;
-	snprintf(said->last, sizeof said->last, "%s", text);
-}
-
 static void tell(const void *bytes, size_t size, const char *input, nstime offset, struct told *out)
 {
 	char *folder = scratch_folder(), *path = path_join(folder, "log");
@@ -150,7 +140,7 @@ static void tell(const void *bytes, size_t size, const char *input, nstime offse
 
 	*out = (struct told){0};
 	write_file(path, bytes, size);
-	options.notices = (struct notices){say, &out->said};
+	options.notices = (struct notices){said_notice, &out->said};
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
 		read_all(trace, out);
@@ -473,11 +463,7 @@ int main(void)
 	};
 	size_t n = 7;
 
-	for (size_t i = 0; i < COUNT(setting_rows); i++)
-		tests[n++] = (struct CMUnitTest){setting_rows[i].name, setting, NULL, NULL,
-						 (void *)(uintptr_t)&setting_rows[i]};
-	for (size_t i = 0; i < COUNT(line_rows); i++)
-		tests[n++] = (struct CMUnitTest){line_rows[i].name, bad_line, NULL, NULL,
-						 (void *)(uintptr_t)&line_rows[i]};
+	ADD_ROWS(tests, n, setting_rows, setting);
+	ADD_ROWS(tests, n, line_rows, bad_line);
 	return _cmocka_run_group_tests("sel4", tests, n, NULL, NULL);
 }

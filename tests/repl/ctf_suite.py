@@ -16,11 +16,11 @@ import subprocess
 import sys
 import tempfile
 
-top = os.path.abspath(os.environ.get("srcdir", "."))
-yore = os.path.join(os.path.abspath(os.environ.get("top_builddir", ".")), "yore")
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from results import finish, result, top, write, yore
+
 corpus = os.environ.get("YORE_CORPUS") or os.path.join(top, "../shared/corpus")
 suite = os.path.join(corpus, "ctf/testsuite-1.8")
-status = 0
 
 HEADER_BYTES = bytes.fromhex("c11ffcc1") + bytes(16)
 HEAD = """/* CTF 1.8 */
@@ -33,14 +33,6 @@ trace { major = 1; minor = 8; byte_order = le;
 """
 IN_METADATA = re.compile(r"^yore: \S+/metadata:(\d+:\d+: | metadata packet at byte \d+: )")
 IN_PACKET = re.compile(r"^yore: damaged: \S+: packet at offset \d+: \S")
-
-
-def result(good, name, why=""):
-    global status
-    print(("PASS: " if good else "FAIL: ") + name)
-    if not good:
-        print("\t" + str(why)[:2000])
-        status = 1
 
 
 def run(*words):
@@ -105,16 +97,6 @@ def run_suite():
     for name, (cases, fails, good) in counts.items():
         line = f"| `{name}` | {cases} | {cases - fails} | {fails} | {good} |"
         result(line in text, f"docs/ctf.md counts {name}", "expected: " + line)
-
-
-def write(folder, metadata, streams):
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "metadata"), "wb") as file:
-        file.write(metadata if isinstance(metadata, bytes) else metadata.encode())
-    for name, data in streams.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(data)
-    return folder
 
 
 def event(fields, name="e", more=""):
@@ -275,4 +257,4 @@ with tempfile.TemporaryDirectory(prefix="yore-suite-") as work:
         run_suite()
     else:
         print("skipped: the CTF 1.8 suite: no " + suite + "; set YORE_CORPUS to where it is")
-sys.exit(status)
+finish()

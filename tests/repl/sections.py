@@ -11,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-top = os.path.abspath(os.environ.get("srcdir", "."))
-yore = os.path.join(os.path.abspath(os.environ.get("top_builddir", ".")), "yore")
-status = 0
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from results import finish, result, write, yore
 
 HEAD = """/* CTF 1.8 */
 typealias integer { size = 8; align = 8; } := uint8_t;
@@ -33,27 +32,10 @@ STREAM = """stream { id = %d;
 EVENT = "event { stream_id = %d; id = %d; name = \"%s\"; fields := struct { uint8_t value; }; };\n"
 
 
-def result(good, name, why=""):
-    global status
-    print(("PASS: " if good else "FAIL: ") + name)
-    if not good:
-        print("\t" + str(why)[:2000])
-        status = 1
-
-
 def packet(order, stream, cpu, events):
     body = b"".join(bytes((event, 7, value)) for event, value in events)
     bits = (4 + 1 + 12 + len(body)) * 8
     return struct.pack(order + "IBIII", 0xc1fc1fc1, stream, bits, bits, cpu) + body
-
-
-def write(folder, metadata, files):
-    os.makedirs(folder)
-    with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as file:
-        file.write(metadata)
-    for name, data in files.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(data)
 
 
 def run(*words):
@@ -219,4 +201,4 @@ with tempfile.TemporaryDirectory(prefix="yore-sections-") as work:
     check_rules(trace, written, work)
     check_info(trace, written)
     check_barectf(work)
-sys.exit(status)
+finish()

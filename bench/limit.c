@@ -5,7 +5,7 @@
  *
  * Prints the bytes a second of CPU that one core reads from mapped files, the best of five rounds.
  * The first touch of each page is paid for, as every reader of the trace pays it; the disk is not:
- * a round that nobody counts brings the files into memory.
+ * a round that is not counted brings the files into memory.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -34,7 +34,7 @@ struct convert_kind {
 	bool has_state;      /* it takes intervals */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
 	const char *const *names;
-	/* Which intervals it takes when nobody says it; NULL: all. */
+	/* Which intervals it takes by default; NULL: all. */
 	const char *const *paths;
 };
 const struct convert_kind *convert_kind(size_t i);
@@ -50,7 +50,7 @@ bool convert_loss(struct convert *convert, const struct event *loss, struct erro
 /* Before all else: an interval of the kind's `names`. */
 bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err);
 bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err);
-/* Nobody reads any more: work may end, and that is no error. */
+/* The reader has gone: work may end, and that is no error. */
 bool convert_closed(const struct convert *convert);
 bool convert_finish(struct convert *convert, struct error *err);
 void convert_close(struct convert *convert); /* NULL is fine */

@@ -3,7 +3,7 @@
  *
  * What is being written has no name, where the file system can do so, else one of its own beside
  * the final one, and is gone when the work ends early, by an error or a signal. A pipe or device is
- * written as it is; when nobody reads it any more, that is no error.
+ * written as it is; when its reader goes, that is no error.
  */
 #ifndef CONVERT_OUT_H
 #define CONVERT_OUT_H
@@ -26,7 +26,7 @@ struct out {
 	int noted;                 /* for temporary_forget() */
 	struct out_folder *folder; /* of out_open_inside() */
 	uint64_t at;               /* bytes so far */
-	bool closed;               /* nobody reads any more */
+	bool closed;               /* the reader has gone */
 };
 
 /*

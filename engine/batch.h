@@ -1,5 +1,5 @@
 /*
- * batch.h - event heads in arrays: when, what, where; fields are decoded only for who asks
+ * batch.h - event heads in arrays: when, what, where; fields are decoded on request
  *
  * A head's position is bits from the start of the packet's bytes. `at` is where the event begins
  * (its header), `at + head` where its contexts and payload begin. Positions rise inside a batch.
@@ -7,8 +7,8 @@
  * Arrays are as long as the batch was ever to hold: of a thousand streams' batches, only what is in
  * use then takes room in a cache and in its table of pages.
  *
- * Who wants the values of most events has them decoded with the heads: one look at the packet's
- * bytes instead of two. Slots of all events then lie behind one another.
+ * A caller that wants the values of most events has them decoded with the heads: one look at the
+ * packet's bytes instead of two. Slots of all events then lie behind one another.
  */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
@@ -32,12 +32,12 @@ struct batch_values {
 	bool ends; /* where they are used up the batch may end; else what follows has no values */
 };
 
-/* What whoever takes an event looks at comes first, in one line of a cache. */
+/* What is read of every event comes first, in one line of a cache. */
 struct batch {
 	nstime *time;
 	uint32_t *class_index; /* into trace->classes */
 	uint32_t *slot;        /* first of an event; BATCH_NO_VALUES: decoder_fields() decodes it */
-	struct slot *slots;    /* NULL: nobody wants values yet */
+	struct slot *slots;    /* NULL: values are not wanted yet */
 	uint64_t *at;
 	uint16_t *head; /* bits of the header */
 	uint16_t *flags;

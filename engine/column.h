@@ -2,8 +2,8 @@
  * column.h - one value of many events of one class, without decoding the events
  *
  * A scalar that stands in front of everything of unknown size is as many bytes behind the header in
- * all events of its class. Its values are loaded from there into an array, for whoever compares
- * them in a loop.
+ * all events of its class. Its values are loaded from there into an array, which a loop
+ * then compares.
  */
 #ifndef ENGINE_COLUMN_H
 #define ENGINE_COLUMN_H

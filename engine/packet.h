@@ -59,7 +59,7 @@ struct extent {
 	uint64_t off, len; /* bytes, in the packet's source */
 };
 
-/* A record with all that may ride beside it; pointers are borrowed from whoever filled it. */
+/* A record with all that may ride beside it; pointers are borrowed from what filled it. */
 struct packet_info {
 	struct packet rec;
 	uint64_t long_len;	      /* bytes, when rec.len is all ones */

@@ -148,8 +148,9 @@ struct reader {
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
 	/*
-	 * Asks the memory for the bytes that decoder_next() begins with: who goes from one of many
-	 * decoders to the next would wait for them. A packet is open. NULL: nothing is asked for.
+	 * Asks the memory for the bytes that decoder_next() begins with: a thread that goes from
+	 * one of many decoders to the next would wait for them. A packet is open. NULL: nothing is
+	 * asked for.
 	 */
 	void (*decoder_ask)(const struct decoder *decoder);
 	/* Between two batches: where the decoder stands, and back to there (same packet). */

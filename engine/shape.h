@@ -80,7 +80,7 @@ struct class_group {
 
 /*
  * Groups by name, in the order in which the names came; then, for names with a subsystem
- * (sched:sched_switch), the bare ones that are nobody's.
+ * (sched:sched_switch), the bare ones, which belong to no subsystem's event.
  */
 void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count);
 void class_groups_free(struct class_group *groups, size_t count);

@@ -256,7 +256,7 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 
 enum whose { OF_PROCESS, OF_KERNEL, OF_OTHERS, OF_NOBODY };
 
-/* OF_OTHERS: hypervisor and guests, whose maps nobody told; OF_NOBODY: there is no such mark. */
+/* OF_OTHERS: hypervisor and guests, whose maps are not told; OF_NOBODY: there is no such mark. */
 static enum whose mark_meaning(uint64_t mark)
 {
 	switch ((int64_t)mark) {

@@ -70,7 +70,7 @@ void symbol_cache_store(const char *folder, const char *name, const struct symbo
 	buf_printf(&path, "%s/%s", folder, name);
 	buf_printf(&part, "%s.%ld.part", buf_text(&path), (long)getpid());
 	fd = open(buf_text(&part), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		  0600); /* kernel addresses are nobody else's */
+		  0600); /* kernel addresses are for their owner alone */
 	if (fd >= 0) {
 		int noted = temporary_note(buf_text(&part), false);
 		bool good = write_all(fd, table->image, table->size);

@@ -28,7 +28,7 @@ static struct kernel *gather(struct text_names *names)
 {
 	const struct reader *reader = names->part->reader;
 	struct kernel *kernel = kernel_new(names->part, &names->objects);
-	struct error ignored; /* whoever decodes the events meets it again */
+	struct error ignored; /* decoding the events reports it */
 
 	if (reader->first_maps)
 		(void)!reader->first_maps(names->part, tell, kernel, &ignored);

@@ -33,7 +33,7 @@ struct inferred {
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		     struct error *err);
-	/* Does the packet hold an event that tells of what `find` compares? False: nobody knows. */
+	/* Does the packet hold an event that tells of what `find` compares? False: not known. */
 	bool (*tells)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *arg;
 };
@@ -139,7 +139,7 @@ bool events_fields(struct events *events, const struct event *event, struct fiel
 uint64_t events_bits(struct events *events, const struct event *event);
 
 /*
- * The same work in runs, for whoever wants speed: consecutive events of one batch that come before
+ * The same work in runs, which is faster: consecutive events of one batch that come before
  * all other streams' heads. batch->...[first .. first + count) are in order of time; backward they
  * are to be taken from the last to the first. Losses end runs and come as a run of count 0. A batch
  * holds wanted events only: entry i is event run_index(run, i) of its packet.

@@ -1,10 +1,10 @@
 /*
  * identity.h - is what is stored of these very files?
  *
- * A file is the same when its size, inode and times are: whoever writes to it changes a time that
- * nobody can set. Then nothing of it is read. Of any other file nothing that is stored is believed,
- * be it a copy, one that has grown, or one that was only touched: the digests of its beginning and
- * of blocks all over it merely tell a trace that has become another one from these.
+ * A file is the same when its size, inode and times are: every write to it changes a time that no
+ * program can set. Then nothing of it is read. Of any other file nothing that is stored is
+ * believed, be it a copy, one that has grown, or one that was only touched: the digests of its
+ * beginning and of blocks all over it merely tell a trace that has become another one from these.
  */
 #ifndef INDEX_IDENTITY_H
 #define INDEX_IDENTITY_H

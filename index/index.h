@@ -82,7 +82,7 @@ void index_set_falls(struct index *index, const struct stream *stream);
 bool index_tells_late(struct index *index, const struct stream *stream);
 /*
  * Rises when records got other numbers under a table that is in use: a computed one proved
- * irregular and was scanned. Who holds numbers then starts again.
+ * irregular and was scanned. Code that holds numbers then starts again.
  */
 uint32_t table_generation(const struct table *table);
 

@@ -5,7 +5,7 @@
  *                                   │                 │
  *                 kept: time, place, number, class ───┴──> the next question begins here
  *
- * Who asks about one class of many spends his time on the heads of all others. So the heads of the
+ * A question about one class of many costs the decoding of all other heads. So the heads of the
  * wanted classes are kept, 12 bytes each, packet by packet and set of classes by set of classes,
  * while there is room; nothing of the events' values is. What is kept is true of packets that were
  * read to their end without damage and whose times never fall; all others are read as ever.

@@ -3,8 +3,8 @@
  *
  * Asked for: options->dir, else YORE_INDEX_DIR, else the XDG cache folder. A folder on a network
  * file system is never used; the first local one of XDG cache and /var/tmp takes its place. A
- * folder that cannot be made or written means memory: a cache is not scattered where nobody
- * expects it.
+ * folder that cannot be made or written means memory: a cache is not scattered over
+ * unexpected places.
  */
 #include "index/location.h"
 
@@ -117,7 +117,7 @@ static bool readable(const char *dir, const char *name)
 	return there;
 }
 
-/* Without a name, a folder that can only be read is as good: whoever looks there finds out. */
+/* Without a name, a folder that can only be read is as good: opening the index shows it. */
 static bool find_folder(const struct index_options *options, const char *name, struct buf *dir)
 {
 	const char *asked = options->dir ? options->dir : getenv("YORE_INDEX_DIR");

@@ -1,5 +1,5 @@
 /*
- * loser.c - a tournament whose inner nodes remember who lost
+ * loser.c - a tournament whose inner nodes remember the losers
  *
  *              [0] a          winner
  *              [1] c          lost the final
@@ -7,7 +7,7 @@
  *          a   b     c   d    leaves: node i + room, parent i / 2
  *
  * When the winner's key changes, only the games on its way up are played again. The second is among
- * those who lost on that way.
+ * the losers on that way.
  *
  * A game is one comparison of 64 bits: a place is the key's distance from a base, and the leaf
  * below it, all bits turned, so that the greatest wins: of two numbers a processor finds the
@@ -64,7 +64,8 @@ static void move_base(struct loser *tree)
 		tree->base = INT64_MIN;
 }
 
-/* Each leaf climbs until it meets an empty node, where it waits, or wins against who waits. */
+/* Each leaf climbs until it meets an empty node, where it waits, or wins against the one that
+ * waits. */
 void loser_build(struct loser *tree)
 {
 	const uint64_t empty = 0;

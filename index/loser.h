@@ -1,8 +1,8 @@
 /*
  * loser.h - the least of many heads, with one comparison per level when it changes
  *
- * Keys are compared as (key, leaf); a leaf without a key comes after all that have one. Who wants
- * the greatest first negates bitwise and numbers its leaves from the end.
+ * Keys are compared as (key, leaf); a leaf without a key comes after all that have one. For
+ * the greatest first, negate keys bitwise and number leaves from the end.
  */
 #ifndef INDEX_LOSER_H
 #define INDEX_LOSER_H
@@ -16,7 +16,7 @@ struct loser {
 	unsigned bits;  /* of a leaf in a place */
 	uint64_t far;   /* distances from `base` below it fit a place */
 	int64_t base;   /* keys below it do not */
-	uint64_t *node; /* places, the greatest first: [0] the winner, [1 .. room) who lost there */
+	uint64_t *node; /* places, the greatest first: [0] the winner, [1 .. room) the losers */
 	uint64_t *leaf; /* places, for building only */
 	int64_t *key;   /* per leaf, last known */
 };

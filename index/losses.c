@@ -400,7 +400,7 @@ static bool read_backward(struct losses *losses, nstime horizon, struct error *e
 }
 
 /*
- * Packets that lack what is looked for are not opened, and what is inferred there concerns nobody:
+ * Packets that lack what is looked for are not opened, and what is inferred there is left out:
  * unless it began in the last packet before them that tells, or ends in the next one, and that does
  * not lack it.
  */

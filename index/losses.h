@@ -28,7 +28,8 @@ struct losses {
 	struct index *index;
 	bool ends; /* also the end of the stream, when the recording goes on */
 	const struct inferred *inferred; /* also these; NULL: none, */
-	const struct events_options *options; /* and then what concerns nobody; NULL: all does */
+	const struct events_options
+		*options; /* whose `lacks` leaves some of these out; NULL: none */
 	bool backward, counts;
 	nstime begin, end;
 	uint64_t count, next; /* backward: next - 1 is the record to be looked at */

@@ -1,10 +1,10 @@
 /*
  * lot.h - what a cursor gave, kept for another thread
  *
- *     cursor ── runs, losses ──> filler ──> lot ──> opener ── runs ──> who reads it
+ *     cursor ── runs, losses ──> filler ──> lot ──> opener ── runs ──> reader
  *
  * A lot holds heads in the order in which they are to be read, and which packets they are of. The
- * cursor has gone on when it is read: who reads it decodes values from the packets' bytes, with
+ * cursor has gone on when it is read: its reader decodes values from the packets' bytes, with
  * decoders of its own.
  */
 #ifndef INDEX_LOT_H

@@ -42,7 +42,7 @@ struct merge {
 	bool bursts; /* runs were long of late */
 	/*
 	 * Where there are many leaves: told that a window has `left` entries left, MERGE_SOON and
-	 * fewer. NULL: nobody is.
+	 * fewer. NULL: it is not told.
 	 */
 	void (*soon)(void *arg, uint32_t leaf, uint32_t left);
 	void *soon_arg;

@@ -573,7 +573,7 @@ static bool is_cut(const struct open_packet *packet)
 						facts->greatest >= packet->view->end));
 }
 
-/* Used up by somebody who reads the whole trace, it is one of many that nobody asked about. */
+/* Used up by a pass over the whole trace, it is one of many that no question was about. */
 static bool is_passed(const struct open_packet *packet)
 {
 	const struct packet_view *view = packet->view;

@@ -226,7 +226,8 @@ struct known_packet *packet_cache_take(struct packet_cache *cache, const struct 
 	return packet;
 }
 
-/* Puts it in; what must go is chained by `next`. Of two that are one packet, who knows less. */
+/* Puts it in; what must go is chained by `next`. Of two that are one packet the one that knows less
+ * goes. */
 static struct known_packet *exchange(struct packet_cache *cache, struct known_packet *packet)
 {
 	struct known_packet *gone = NULL;

@@ -1,9 +1,9 @@
 /*
  * packet_cache.h - packets that were read lately, still open, with what is known of their events
  *
- * A cursor takes a packet out, has it alone while it reads and learns, and gives it back. Whoever
- * needs the same packet meanwhile does not find it here and opens it for himself. All functions may
- * be called from any thread; a packet that was taken belongs to its taker.
+ * A cursor takes a packet out, has it alone while it reads and learns, and gives it back. A
+ * cursor that needs the same packet meanwhile does not find it here and opens it itself. All
+ * functions may be called from any thread; a packet that was taken belongs to its taker.
  */
 #ifndef INDEX_PACKET_CACHE_H
 #define INDEX_PACKET_CACHE_H

@@ -5,8 +5,8 @@
  *                                \_______ merged, sorted, written anew ________/
  *
  * Files are in order of time but for a few neighbours, so the tail is usually nothing and a step
- * is appended. Chunks that were only appended to keep their version: who reads an older state of
- * the table still finds its records where they were.
+ * is appended. Chunks that were only appended to keep their version: readers of an older state
+ * of the table still find its records where they were.
  */
 #include "engine/base/mem.h"
 #include "index/pages_internal.h"
@@ -297,7 +297,7 @@ bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *sta
 	if (step->fresh) {
 		good = pages_drop(txn, step->id, err);
 		stored_release(&stored);
-		stored.head.version = version; /* who still reads the old table must see it go */
+		stored.head.version = version; /* readers of the old table must see it go */
 	}
 	if (good && !*stale)
 		good = apply(&merge, err);

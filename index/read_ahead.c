@@ -3,12 +3,12 @@
  *
  * The helper has other duties, too, which may keep it for as long as the owner takes for many
  * lots. When none is left the owner takes the cursor and reads from it directly, until the
- * helper asks for it again. So neither waits for longer than a lot takes, and who has more
- * other work reads less.
+ * helper asks for it again. So neither waits for longer than a lot takes, and the one
+ * that has more other work reads less.
  *
  * The lot that was emptied last is filled next: as few are in use as the two are apart. Values stay
  * where they are: the 16 bytes of a slot would be dearer to hand from one core's cache to another's
- * than what the trace has of them, and whoever evaluates decodes them.
+ * than what the trace has of them, and the thread that evaluates decodes them.
  */
 #include "index/read_ahead.h"
 
@@ -32,7 +32,7 @@ enum turn {
 struct read_ahead {
 	struct helper *helper;
 	struct duty duty;
-	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* NULL: nobody asks */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* NULL: not reported */
 	void *progress_arg;
 
 	/* whose turn it is: */

@@ -6,7 +6,7 @@
  *     owner    cursor, when there is none ──────────────────┘
  *
  * What the owner gets is what the cursor gives: events, losses, the error or the end behind them.
- * Damage is told by whoever reads, in the cursor's order. Progress is reported by the owner's
+ * The thread that reads tells of damage, in the cursor's order. Progress is reported by the owner's
  * thread alone.
  */
 #ifndef INDEX_READ_AHEAD_H

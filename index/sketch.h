@@ -1,5 +1,5 @@
 /*
- * sketch.h - what a packet may hold, in few bytes: whoever looks for something rare passes it over
+ * sketch.h - what a packet may hold, in few bytes: a search for something rare passes it over
  *
  *     packet ──> which event classes it has           exactly
  *            ──> which values its key fields have      a filter that never says no wrongly
@@ -23,7 +23,7 @@ struct sketch_field {
 	uint32_t class_index;
 	uint64_t role;
 	struct run_field of; /* an integer */
-	bool skips;          /* nobody looks for events with one value: it is left out */
+	bool skips;          /* no search is for events with one value: it is left out */
 	uint64_t skipped;
 };
 

@@ -441,7 +441,7 @@ struct sketches *index_sketches(struct index *index)
 	return sketches;
 }
 
-/* For who makes them */
+/* For code that makes them */
 
 const struct sketch_fields *sketches_fields(const struct sketches *sketches)
 {

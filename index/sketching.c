@@ -22,7 +22,7 @@ struct sketching {
 	struct sketch_of packet;
 };
 
-/* Nobody writes yet: whether this process may is asked when they are stored. */
+/* Nothing is written yet: whether this process may write is asked when they are stored. */
 static struct sketches *sketches_to_fill(struct index *index, const struct events_options *options)
 {
 	if (options->sketches)

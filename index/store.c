@@ -1,12 +1,12 @@
 /*
  * store.c - see store.h
  *
- * store_file.c has the file, tree.c and tree_write.c what is in it. Readers take no lock, since what
- * was committed is never overwritten. A file of which more than half is no longer referred to is
- * copied by its writer, and the copy takes its name; readers of the old one keep it open.
+ * store_file.c has the file, tree.c and tree_write.c what is in it. Readers take no lock, since
+ * what was committed is never overwritten. A file of which more than half is no longer referred to
+ * is copied by its writer, and the copy takes its name; readers of the old one keep it open.
  *
- * A damaged file loses its name as soon as somebody who may write finds the damage. The next write,
- * or the next process, makes a new one.
+ * A damaged file loses its name as soon as a process that may write finds the damage. The next
+ * write, or the next process, makes a new one.
  */
 #include "index/store_internal.h"
 
@@ -51,7 +51,7 @@ static bool store_error(struct error *err, const char *path, int code)
 			 code == DAMAGED ? "is damaged" : strerror(code));
 }
 
-/* Who writes */
+/* The writer */
 
 static void lock_path(const char *path, char *out, size_t size)
 {
@@ -104,7 +104,7 @@ static bool is_older_kind(const char *path)
 	return is;
 }
 
-/* A damaged file is of use to nobody: whoever may write starts a new one. */
+/* A damaged file is of no use: a process that may write starts a new one. */
 static int open_or_make(const char *path, struct store_file **out, bool *remade)
 {
 	int code = 0;
@@ -262,7 +262,7 @@ bool store_read_only(const struct store *store)
 
 /* Damage */
 
-/* The name goes, if it is still that of this file and nobody else writes it. With look_lock. */
+/* The name goes, if it is still this file's and no other process writes it. With look_lock. */
 static void note_damage(struct store *store)
 {
 	store->file->damaged = true;

@@ -44,7 +44,7 @@ int store_lock_error(struct store *store);
  * the file is whole. For long builds that can go on from what is there.
  */
 void store_hurry(struct store *store);
-bool store_read_only(const struct store *store); /* nobody can write it from here */
+bool store_read_only(const struct store *store); /* this process cannot write it */
 
 /* A view of what is committed; false: it is damaged. Values stay valid until store_read_end(). */
 bool store_read(struct store *store, struct store_txn **out, struct error *err);
@@ -54,7 +54,7 @@ void store_read_end(struct store_txn *txn);
  * that were looked at since may be zeros. To be asked before what was read is believed.
  */
 bool store_sound(struct store_txn *txn);
-/* Damage was met since it was opened. Who meets it takes the file's name away, if he may write. */
+/* Damage was met since it was opened. It costs the file its name, where this process may write. */
 bool store_damaged(const struct store *store);
 /* Rises when the file was replaced by one of other content: what was known of it is void. */
 unsigned store_generation(struct store *store);

@@ -236,7 +236,7 @@ static bool write_first(int fd, uint64_t name)
 	return ftruncate(fd, STORE_HEAD) == 0 && write_at(fd, &root, sizeof root, ROOT_STEP);
 }
 
-/* It gets its name when it is whole, and takes nobody else's. */
+/* It gets its name when it is whole, and never one that another file has. */
 int store_file_make(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,7 +1,7 @@
 /*
  * store_internal.h - the file of a store: objects that are named by place and checksum
  *
- * docs/index-format.md has every byte. An object is a node of the tree or a long value. Whoever
+ * docs/index-format.md has every byte. An object is a node of the tree or a long value. What
  * names an object (its parent, the root) has its place, its size and its checksum, so that one look
  * at the root makes everything below it known: what was changed by anybody does not agree, and what
  * was swapped does neither. Nothing is ever overwritten but the two roots: a commit appends what is

@@ -24,7 +24,8 @@ struct sweep_run {
 };
 
 struct sweep {
-	/* The range and the filters. `losses`: these, too; direction, order, progress: no meaning.
+	/*
+	 * The range and the filters. `losses`: these, too; direction, order, progress: no meaning.
 	 */
 	const struct events_options *events;
 	bool bits; /* also how many bits each event takes, see reader.h */
@@ -40,8 +41,8 @@ struct sweep {
 	/*
 	 * May be NULL. Before a packet is decoded, by the worker's thread. False: it is passed
 	 * over. Else all of its events come, those outside of the range and the filters, too, and
-	 * then packet_end(); `whole`: it was read without damage. What is damaged is left to be
-	 * told by whoever reads the packet for its events.
+	 * then packet_end(); `whole`: it was read without damage. Damage is not told here: the
+	 * cursor that reads the packet for its events tells it.
 	 */
 	bool (*packet)(void *own, const struct stream *stream, const struct packet_info *info);
 	void (*packet_end)(void *own, bool whole); /* where `packet` is */

@@ -58,7 +58,7 @@ static void tell_progress(struct finders *finders)
 		error_set(&err, ERR_INTERRUPTED, "interrupted");
 		fail(finders, &err);
 	}
-	if (finders->failed) /* whoever begins a table takes it back */
+	if (finders->failed) /* taken back where a table is begun */
 		index->stop = 1;
 }
 

@@ -74,8 +74,8 @@ static void remove_at(struct branch *branch, uint32_t i)
 }
 
 /*
- * A copy: of a file that is cut now, what was verified before would turn to zeros, which who writes
- * would take for a node.
+ * A copy. If the file is cut after the node was verified, its pages turn to zeros: written further,
+ * these would be taken for a node.
  */
 static const uint8_t *load_node(struct tree *tree, const struct store_ref *ref)
 {

@@ -79,7 +79,7 @@ bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *o
 void bind_check_options(lua_State *L, int i, const char *const *known);
 
 void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
-/* *scratch must outlive an error that is raised in between: whoever owns it frees it. */
+/* *scratch must outlive an error that is raised in between: its owner frees it. */
 void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
 void bind_field_register(lua_State *L);
 

@@ -120,7 +120,7 @@ static int os_exit(lua_State *L)
 	return luaL_error(L, "exit");
 }
 
-/* ---- scripts that nobody vouches for ---- */
+/* ---- scripts that are not trusted ---- */
 
 /* load() of text: damaged bytecode can do what it likes to the interpreter. */
 static int load_text(lua_State *L)

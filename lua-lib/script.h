@@ -22,11 +22,11 @@ struct script;
 struct script_options {
 	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
 	/* A signal handler makes it non-zero: then Lua and the questions it asks end with
-	   ERR_INTERRUPTED. Whoever shows the prompt clears it. May be NULL. */
+	   ERR_INTERRUPTED. The prompt clears it. May be NULL. */
 	const volatile sig_atomic_t *interrupted;
-	bool sandbox; /* for scripts that nobody vouches for: see docs/lua.md */
+	bool sandbox;           /* for scripts that are not trusted: see docs/lua.md */
 	struct notices notices; /* of the traces that scripts open */
-	/* Where print() and io.write() go; false: nobody reads any more. NULL: standard output. */
+	/* Where print() and io.write() go; false: the reader has gone. NULL: standard output. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *write_arg;
 	const char

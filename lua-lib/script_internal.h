@@ -8,7 +8,7 @@ struct script {
 	lua_State *L;
 	struct script_options options;
 	size_t used;  /* bytes that Lua holds */
-	bool closed;  /* nobody reads what is printed */
+	bool closed;  /* the reader of what is printed has gone */
 	bool exiting; /* os.exit() was called, with exit_status */
 	int exit_status;
 	char *lua_dir;
@@ -22,7 +22,7 @@ struct script *script_of(lua_State *L);
 
 /*
  * Calls what stands below its `nargs` arguments, with a traceback on errors. True: results are on
- * the stack. False: *err, and nothing is left. Output that nobody reads and os.exit() are no
+ * the stack. False: *err, and nothing is left. Output without a reader and os.exit() are no
  * errors: true, no results, script->closed or script->exiting.
  */
 bool script_call(struct script *script, int nargs, int nresults, struct error *err,

@@ -35,7 +35,7 @@ struct show {
 	uint64_t left, skip; /* rows that may still come; that are passed over first */
 	uint64_t count;      /* events, or rows that were probed */
 	nstime last;         /* of the row probed last */
-	bool stopped;        /* the limit, or nobody reads */
+	bool stopped;        /* the limit, or the reader has gone */
 };
 
 /* Is the row to be written? Counts it. */
@@ -103,7 +103,7 @@ static void show_run(struct show *show, const struct run *run)
 		meet_loss(show, &run->loss);
 }
 
-/* False: nobody reads any more. */
+/* False: the reader has gone. */
 static bool tick(struct show *show)
 {
 	return show->rows ? event_rows_tick(show->rows) : sink_tick(show->sink);

@@ -121,7 +121,7 @@ static bool add_sums(void *arg, const char *path, const struct sums *sums)
 	return true;
 }
 
-/* All columns of a part, from whoever has what holds in them. */
+/* All columns of a part, from stored sums or from intervals. */
 static bool fill_part(struct timeline *timeline, struct state *state, uint32_t first, uint32_t end,
 		      struct error *err)
 {
@@ -167,7 +167,7 @@ static bool fill_column(struct timeline *timeline, struct state *state, uint32_t
 }
 
 /*
- * The intervals, from whoever has them. Where timelines have sums, these are asked for first; what
+ * The intervals, stored or replayed. Where timelines have sums, these are asked for first; what
  * they leave open is asked for again.
  */
 static bool fill_picture(struct timeline *timeline, struct error *err)

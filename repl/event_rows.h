@@ -32,13 +32,13 @@ void event_rows_name(struct event_rows *rows, bool hidden);
 bool event_rows_good(const struct event_rows *rows, struct error *err);
 /*
  * Entries [first, first + count) of the run's batch, with --reverse from the last
- * to the first. False: nobody reads any more.
+ * to the first. False: the reader has gone.
  */
 bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count);
 bool event_rows_loss(struct event_rows *rows, const struct event *loss);
 /* As sink_tick(), for work that seldom makes a row. */
 bool event_rows_tick(struct event_rows *rows);
-/* Writes all that was given. False: nobody reads any more. */
+/* Writes all that was given. False: the reader has gone. */
 bool event_rows_end(struct event_rows *rows);
 
 #endif

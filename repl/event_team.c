@@ -266,7 +266,7 @@ static void write_made(struct event_team *team)
 	pthread_mutex_unlock(&team->lock);
 }
 
-/* Until no more than `most` portions are in use: makes some, or waits for who does. */
+/* Until no more than `most` portions are in use: makes some, or waits for the thread that does. */
 static void make_room(struct event_team *team, size_t most)
 {
 	write_made(team);
@@ -304,8 +304,8 @@ static bool give(struct event_team *team)
 }
 
 /*
- * Where the next row goes; what was said since the last one stands before a portion. NULL: nobody
- * reads any more, and there may be no room.
+ * Where the next row goes; what was said since the last one stands before a portion. NULL: the
+ * reader has gone, and there may be no room.
  */
 static struct portion *next_row(struct event_team *team)
 {
@@ -403,7 +403,7 @@ struct event_team *event_team_new(const struct event_team_setup *setup)
 	return team;
 }
 
-/* Messages of rows that nobody will read any more, in their order. */
+/* Messages of rows that are not printed any more, in their order. */
 static void say_rest(struct event_team *team)
 {
 	for (size_t i = 0; i <= team->used && i < team->nportions; i++) {

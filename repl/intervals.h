@@ -37,12 +37,13 @@ struct interval_writer;
 
 bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
 			 struct sink *sink, struct interval_writer **out, struct error *err);
-/* False: stop; then interval_writer_failed() or nobody reads. `interval` is borrowed. */
+/* False: stop; then interval_writer_failed() or the reader has gone. `interval` is borrowed. */
 bool interval_write(struct interval_writer *writer, const struct interval *interval);
 /* Writes what waits and frees; false: *err. */
 bool interval_writer_finish(struct interval_writer *writer, bool drop, struct error *err);
 
-/* Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
+/*
+ * Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
  */
 bool intervals_each(struct session *session, const struct wanteds *wanteds,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,

@@ -68,7 +68,7 @@ static bool start(struct pager *pager)
 	return false;
 }
 
-/* False when nobody reads, or Ctrl-C came while the pager would take no more. */
+/* False when the reader has gone, or Ctrl-C came while the pager would take no more. */
 static bool write_all(int fd, const char *bytes, size_t count)
 {
 	while (count) {

@@ -4,7 +4,7 @@
  *     cpu[0]/thread   | 0 | 0 | 7 | 7*| 0*| 0 |     one row an attribute, one cell a column
  *     cpu[1]/thread   | 9 | 9 | 9 | 9 |   | 9 |     *: several values; the longest is shown
  *
- * A picture does not know where its intervals come from: whoever has them, or sums of them, adds
+ * A picture does not know where its intervals come from: code that has them, or sums of them, adds
  * them row after row, each row in order of time.
  */
 #ifndef REPL_PICTURE_H
@@ -55,8 +55,8 @@ void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t co
 		  size_t limit);
 void picture_release(struct picture *picture);
 /*
- * What follows is of columns [first, end): a picture may be filled part by part, so that nobody has
- * to have all intervals at once. Without a call, it is of all columns.
+ * What follows is of columns [first, end): a picture may be filled part by part, so that all
+ * intervals need not be there at once. Without a call, it is of all columns.
  */
 void picture_part(struct picture *picture, uint32_t first, uint32_t end);
 /*

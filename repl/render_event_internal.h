@@ -94,8 +94,10 @@ static inline char *put_ready(char *to, const struct ready *ready)
 	return copy_padded(to, ready->text, ready->len);
 }
 
-/* "" for what holds from the start and has no time, "-" in text. */
-/* `stream`: whose time it is; where it has no clock, t is the number of its event. */
+/*
+ * "" for what holds from the start and has no time, "-" in text. `stream`: whose time it is; where
+ * it has no clock, t is the number of its event.
+ */
 void event_time(struct event_writer *writer, struct sink *out, const struct stream *stream,
 		nstime t);
 

@@ -6,8 +6,8 @@
  *
  * Most numbers of an event's context say the same in one line after another: threads, ids, periods.
  * Texts around those that do not are kept per thread, so that a line is a few copies and numbers.
- * Which numbers differ too often to be kept is learned from the lines; who has many threads of few
- * lines each does without.
+ * Which numbers differ too often to be kept is learned from the lines; with many threads of
+ * few lines each nothing is kept.
  */
 #ifndef REPL_RENDER_KEPT_H
 #define REPL_RENDER_KEPT_H
@@ -22,7 +22,8 @@ enum {
 
 struct kept_lines; /* of a class */
 
-/* For lines as those of `plan`, which had its first ones. NULL: their context is not all numbers.
+/*
+ * For lines as those of `plan`, which had its first ones. NULL: their context is not all numbers.
  */
 struct kept_lines *kept_lines_new(const struct class_plan *plan);
 void kept_lines_free(struct kept_lines *lines); /* NULL is fine */

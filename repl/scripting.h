@@ -21,7 +21,7 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 void scripting_close(struct scripting *scripting); /* NULL is fine */
 struct script *scripting_script(const struct scripting *scripting);
 
-/* Called before a traceback is written: whoever holds back output shows it first. */
+/* Called before a traceback is written: output that is held back is shown first. */
 void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg);
 
 /* Tells scripts the session's present range and moment. */

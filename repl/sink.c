@@ -131,7 +131,7 @@ static void deliver(struct sink *sink, const char *bytes, size_t count)
 bool sink_write_out(struct sink *sink)
 {
 	if (is_memory(sink))
-		return true; /* whoever made it takes the bytes */
+		return true; /* its maker takes the bytes */
 	deliver(sink, sink->data, sink->whole);
 	if (sink->len > sink->whole)
 		memmove(sink->data, sink->data + sink->whole, sink->len - sink->whole);

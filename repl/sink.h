@@ -33,7 +33,7 @@ struct sink {
 	/* False ends the output as a closed pipe does (a pager was left). Gets whole rows. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *arg;
-	bool closed;    /* nobody reads any more */
+	bool closed;    /* the reader has gone */
 	int failed;     /* errno of a write that failed for another reason, 0 none */
 	bool color;     /* sink_style() is welcome */
 	bool exact;     /* bytes go out as they are: JSON, CSV; else as quote_printable() has them */
@@ -64,7 +64,7 @@ bool sink_write_out(struct sink *sink);         /* for sink_row() */
 
 enum { SINK_FLUSH_AT = 1 << 18 };
 
-/* Ends a row. False: stop, quietly: nobody reads, or writing failed (then sink->failed). */
+/* Ends a row. False: stop, quietly: the reader has gone, or writing failed (then sink->failed). */
 static inline bool sink_row(struct sink *sink)
 {
 	sink->whole = sink->len;

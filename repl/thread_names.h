@@ -20,7 +20,7 @@ uint64_t thread_names_told(const struct thread_names *names);
 bool thread_names_tells(struct thread_names *names, const struct event_class *class);
 /*
  * From now on `ask` is asked for each thread whose name no event told since, once: what was told
- * before. NOTHING: what holds from the start, if anything. NULL: nobody is asked any more.
+ * before. NOTHING: what holds from the start, if anything. NULL: nothing is asked any more.
  */
 enum told_before { TOLD_NAME, TOLD_NOTHING, TOLD_UNKNOWN };
 void thread_names_ask(struct thread_names *names,
@@ -30,7 +30,8 @@ void thread_names_ask(struct thread_names *names,
  * T took its name from, if that was told later.
  */
 void thread_names_rules(struct buf *out);
-/* The name that the thread had when thread_names_ask() was called, of a trace's only part; or NULL.
+/*
+ * The name that the thread had when thread_names_ask() was called, of a trace's only part; or NULL.
  */
 const char *thread_names_first(const struct thread_names *names, int64_t tid, size_t *len);
 /*

@@ -9,7 +9,7 @@
  *     damaged packet    damaged    NULL
  *
  * `ts` is the last time known good, events of `until` and later are whole. All comes from the
- * index's records: no packet is read, and a packet that nobody decoded yet is not known to be
+ * index's records: no packet is read, and a packet that was not decoded yet is not known to be
  * damaged. Nothing is pushed down.
  */
 #include "index/losses.h"

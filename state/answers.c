@@ -1,4 +1,4 @@
-/* answers.c - what was found, sorted and copied for whoever asked; and computed attributes */
+/* answers.c - what was found, sorted and copied for the caller; and computed attributes */
 #include "engine/base/mem.h"
 #include "index/recorded.h"
 #include "state/state_internal.h"

@@ -12,12 +12,12 @@
 #include "state/feed.h"
 #include "state/program.h"
 
-/* Who wrote: for --why. */
+/* The line that wrote, and its event: for --why. */
 struct writer {
 	struct order order;
 	uint64_t at;          /* bits, in the packet */
-	uint32_t class_index; /* UINT32_MAX: a loss, @start, @end or nobody */
-	uint32_t line;        /* id of the statement; UINT32_MAX: nobody (`initial`, never) */
+	uint32_t class_index; /* UINT32_MAX: a loss, @start, @end or none */
+	uint32_t line;        /* id of the statement; UINT32_MAX: none (`initial`, never) */
 };
 
 struct writer writer_of(const struct feed_item *item);

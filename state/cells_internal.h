@@ -1,4 +1,5 @@
-/* cells_internal.h - the insides of struct cells: for who writes them down or changes them in place
+/* cells_internal.h - the insides of struct cells: for code that writes them down or changes them in
+ * place
  */
 #ifndef STATE_CELLS_INTERNAL_H
 #define STATE_CELLS_INTERNAL_H

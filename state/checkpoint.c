@@ -50,7 +50,7 @@ static void release_kept(struct checkpoints *checkpoints)
 
 void checkpoints_forget(struct checkpoints *checkpoints)
 {
-	struct error ignored; /* where nobody may write, nothing was stored */
+	struct error ignored; /* where the index cannot be written, nothing was stored */
 
 	release_kept(checkpoints);
 	if (checkpoints->index && index_writable(checkpoints->index))

@@ -1,9 +1,9 @@
 /*
  * comms.h - names of threads: the last that was known at a moment
  *
- * A rule deletes thread[T] when the kernel frees the thread, and its name goes with it. Whoever
- * shows the thread asks for the name that it had then: that of the life of the id that was there at
- * the moment, or was the last before it.
+ * A rule deletes thread[T] when the kernel frees the thread, and its name goes with it. Code
+ * that shows the thread asks for the name that it had then: that of the life of the id that was
+ * there at the moment, or was the last before it.
  */
 #ifndef STATE_COMMS_H
 #define STATE_COMMS_H

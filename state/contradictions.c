@@ -28,10 +28,8 @@ struct stretch {
 
 struct claim_of { /* what the last event that tells says */
 	bool known;
-	bool first;   /* no event told since `time`, where a loss begins or is over, or the stream
-			 begins */
-	nstime whole; /* with `first`: no event of that time or later was lost; until the next loss
-		       */
+	bool first;   /* no event told since `time`: begin or end of a loss, or of the stream */
+	nstime whole; /* with `first`: events from then on are whole, up to the next loss */
 	bool has_before;
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
@@ -571,7 +569,8 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 	return step != STEP_ERROR;
 }
 
-/* An idle CPU has nothing more to say; and packets may say that the stream goes on without events.
+/*
+ * An idle CPU has nothing more to say; and packets may say that the stream goes on without events.
  */
 static bool needs_tail(const struct contradictions *own, const struct stream *stream)
 {
@@ -636,7 +635,8 @@ static nstime known_until(const struct watched *watched, nstime begin)
 	return begin;
 }
 
-/* The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it.
+/*
+ * The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it.
  */
 static nstime known_from(const struct watched *watched, nstime begin, nstime end)
 {
@@ -692,7 +692,7 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 			add_stretch(watched, from, watched->at);
 		from = known_until(watched, from);
 	}
-	if (!good) { /* where the cursor stands nobody knows */
+	if (!good) { /* it is not known where the cursor stands */
 		events_close(watched->forward);
 		watched->forward = NULL;
 	}

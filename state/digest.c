@@ -2,7 +2,7 @@
  * digest.c - see digest.h: a replay that does not know where it begins
  *
  *     B ───── X ──────────── Y ──── E        cpu[3]/thread = 7 at X, 9 at Y: the digest says 9, at
- * Y |  |                                  syscalls before X: of a thread that nobody knows here
+ * Y |  |                                  syscalls before X: of a thread that is not known here
  *
  * Reads are open until the shard itself has written what they read. A line that is surely decided
  * is applied. One that is not is deferred: the digest notes the statement and the event, and what
@@ -233,7 +233,8 @@ static void write_value(struct maker *run, const struct line *line, uint32_t att
 	cell->named = true;
 }
 
-/* The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
+/*
+ * The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
  */
 static void fill(struct maker *run, const struct write *write, struct cell *cell,
 		 const struct value *value)

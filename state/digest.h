@@ -51,7 +51,8 @@ void digest_release(struct digest *digest);
 void digest_write(const struct digest *digest, const struct program *program, size_t nstreams,
 		  struct buf *out);
 
-/* How writes are ordered: by event, and in it `was` lines first, then by line. Nobody is older. */
+/* How writes are ordered: by event, and in it `was` lines first, then by line. The writer `none` is
+ * the oldest. */
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b);
 
 #endif

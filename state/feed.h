@@ -84,7 +84,7 @@ struct feed_range {
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
 	struct sieve *sieve;     /* only what passes it, losses besides; NULL: all; likewise */
 	/*
-	 * Reads ahead of who takes nothing but runs, where the feed knows how; NULL: nobody does.
+	 * Reads ahead for a caller that takes nothing but runs; NULL: the feed does not.
 	 * Likewise.
 	 */
 	struct helper *helper;

@@ -248,7 +248,7 @@ static bool hands_over(struct tracks *tracks, nstime next)
 	size_t left = tracks->open + tracks->unknown;
 
 	if (!tracks->all_known && !tracks->is_told && may_fill(tracks))
-		return false; /* also attributes that nobody has named yet */
+		return false; /* also attributes that were not named yet */
 	if (left > tracks->tried / 2 && events < tracks->try_again)
 		return false;
 	tracks->tried = left;

@@ -5,8 +5,8 @@
  *                 up to the last one                of the digest
  *
  * Everything carries the key of its write (event, then line), so the newest of two is told without
- * knowing who came first. What a digest holds was surely written; what the replay of deferred lines
- * gives is true up to the last of them. So of every attribute the newer of the two stays.
+ * knowing which came first. What a digest holds was surely written; what the replay of deferred
+ * lines gives is true up to the last of them. So of every attribute the newer of the two stays.
  */
 #include "state/join.h"
 
@@ -348,18 +348,18 @@ bool join_add(struct join *join, nstime begin, const void *bytes, size_t len, st
 
 void join_forget(struct join *join)
 {
-	static const struct writer nobody = {.line = UINT32_MAX};
+	static const struct writer none = {.line = UINT32_MAX};
 	struct cell cell;
 
 	for (uint32_t a = ATTR_ROOT; cells_next(join->state, &a);) {
 		cells_get(join->state, a, &cell);
-		cell.writer = nobody;
+		cell.writer = none;
 		cell.last = (struct value){.kind = VALUE_UNKNOWN};
 		cell.run = cell.last_run = cell.named_at = 0;
 		cells_set(join->state, a, &cell);
 	}
 	for (size_t i = 0; i < join->state->ntombs; i++)
-		join->state->tombs[i].writer = nobody;
+		join->state->tombs[i].writer = none;
 }
 
 /* ---- the hash of a state ---- */

@@ -21,7 +21,7 @@ void join_free(struct join *join); /* NULL is fine */
 struct cells *join_state(struct join *join);
 /* Puts a state of an earlier join in place. False: the bytes are not of this program. */
 bool join_set_state(struct join *join, const void *bytes, size_t len);
-/* Forgets who wrote, and what is not promised: of use to nobody who goes on from here. */
+/* Forgets writers, and what is not promised: of no use to work that goes on from here. */
 void join_forget(struct join *join);
 /* Lays the digest of the next shard, which begins at `begin`, over the state. */
 bool join_add(struct join *join, nstime begin, const void *digest, size_t len, struct error *err);

@@ -66,7 +66,7 @@ struct plain {
 	uint32_t integer_bits; /* of the inputs */
 	uint32_t nlines;
 	uint8_t nintegers, ntexts, nreads, nmaps, ntests;
-	uint8_t cpu; /* input; PLAIN_NONE: nobody asks */
+	uint8_t cpu; /* input; PLAIN_NONE: not wanted */
 	uint8_t gap; /* likewise: 1 in a gap, else 0 */
 	bool fields;
 };

@@ -116,7 +116,7 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
-/* In place, and without what nobody will ask of it. */
+/* In place, and without what will not be asked of it. */
 static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
 {
 	struct cell *cell = cells_make(replay->cells, attr);
@@ -170,7 +170,7 @@ static void was(struct replay *replay, const struct write *write)
 
 	if (value.kind == VALUE_UNKNOWN ||
 	    (replay->options.put && now && now->value.kind != VALUE_UNKNOWN))
-		return; /* who builds asks for no contradictions */
+		return; /* a build asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
 		if (!value_equal(&before.value, &value))

@@ -25,7 +25,7 @@ struct change {
 
 enum replay_lines {
 	REPLAY_LEFT,    /* nothing is written: they are to be evaluated one by one */
-	REPLAY_WRITTEN, /* and nobody needs to hear of the next moment */
+	REPLAY_WRITTEN, /* and the next moment need not be told */
 	REPLAY_DUE      /* and moment() is to be called before the next */
 };
 
@@ -39,7 +39,7 @@ struct replay_options {
 	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.
 	 */
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
-	/* Called for each change; NULL: nobody watches. */
+	/* Called for each change; may be NULL. */
 	void (*change)(void *arg, const struct change *change);
 	/*
 	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
@@ -48,7 +48,8 @@ struct replay_options {
 	 */
 	void (*contradiction)(void *arg, uint32_t attr, const struct value *had,
 			      const struct value *says, const struct feed_item *item);
-	/* Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
+	/*
+	 * Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
 	 */
 	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);
 	/* Called before the first event of a later time than the last; false: stop here. */

@@ -22,8 +22,9 @@ struct shards_plan {
 };
 
 /*
- * The plan of n shards, stored for all who work on it; n = 0: the one that is stored. `ahead` is
- * how much work the first shard is, the others being 1: nobody waits for its start.
+ * The plan of n shards, stored for all processes that work on it; n = 0: the one that is stored.
+ * `ahead` is how much work the first shard is, the others being 1: its start need not be waited
+ * for.
  */
 bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
 		 struct error *err);
@@ -39,7 +40,7 @@ struct shards_work {
 	const struct shards_plan *plan;
 	struct feed *feed;
 	struct program *program;
-	bool one_process; /* whoever runs all steps looks for strayed events when they are done */
+	bool one_process; /* all steps run in it, and it looks for strayed events after them */
 	bool (*progress)(void *arg, nstime at); /* pass 2: once per slice; may be NULL */
 	void *progress_arg;
 };
@@ -47,7 +48,7 @@ struct shards_work {
 /* By the state's own feed and program. */
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);
 
-/* Pass 1 of shard i. The last one's is empty: nobody needs it. */
+/* Pass 1 of shard i. The last one's is empty: no shard needs it. */
 bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err);
 /* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
 bool shards_join(const struct shards_work *work, uint64_t *replayed, struct error *err);

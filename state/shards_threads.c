@@ -6,7 +6,7 @@
  *     thread 2  pass 1 of shard 1 ────> wait      pass 2 of shard 2 ────>
  *
  * The first shard begins with nothing, so it is built at once, and is as much longer as the others
- * wait. The join is done by whoever ends pass 1 last. Each thread has a feed and a program of its
+ * wait. The thread that ends pass 1 last does the join. Each thread has a feed and a program of its
  * own; only the caller's thread reports progress, and hears of an interruption.
  */
 #include "engine/base/mem.h"
@@ -104,7 +104,7 @@ static void work_end(struct shards_work *work)
 	feed_over_index_free(work->feed);
 }
 
-/* Waits for all digests; whoever made the last one joins. */
+/* Waits for all digests; the thread that made the last one joins. */
 static bool join_or_wait(struct team *team, const struct shards_work *work, struct error *err)
 {
 	uint64_t replayed;

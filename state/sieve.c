@@ -251,7 +251,7 @@ static void pick_column(struct sieve *sieve, const struct run *run,
 	for (uint32_t k = 0; k < n; k++)
 		if (has_value(column, sieve->values[k]))
 			sieve->picked[entries[k]] = true;
-	for (uint32_t b = 0; b < nbad; b++) /* whoever reads it says what is wrong */
+	for (uint32_t b = 0; b < nbad; b++) /* reading it tells what is wrong */
 		sieve->picked[entries[sieve->bad[b]]] = true;
 }
 

@@ -36,7 +36,7 @@ static nstime earlier(nstime t, nstime by)
 static bool record_span(struct table *table, uint64_t i, struct packet_range *out)
 {
 	struct packet_info info;
-	struct error ignored; /* whoever reads meets it again */
+	struct error ignored; /* reading the packet reports it */
 
 	if (i >= table_count(table) || !table_get(table, i, &info, &ignored) ||
 	    info.rec.flags & PACKET_BEFORE_ALL)
@@ -134,7 +134,7 @@ bool sieve_progress(void *arg, nstime at, nstime first, nstime last)
 	return !feed->progress || feed->progress(feed->progress_arg, at, first, last);
 }
 
-/* Where it fails, packets are read one by one, and whoever reads them says why. */
+/* Where it fails, packets are read one by one, and reading them tells why. */
 static void make_sketches(struct sieve *sieve, nstime begin, nstime end)
 {
 	bool backward = sieve->range->backward;

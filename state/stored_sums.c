@@ -22,7 +22,7 @@ void summing_release(struct summing *summing)
 	*summing = (struct summing){0};
 }
 
-/* May its sums stand for it? Nobody else reads the track then, and it has no `initial` value. */
+/* May its sums stand for it? Nothing else reads the track then, and it has no `initial` value. */
 static bool is_summable(const struct feeding *feeding, uint32_t number)
 {
 	const struct tracks *tracks = feeding->tracks;

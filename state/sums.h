@@ -1,12 +1,12 @@
 /*
- * sums.h - values over a range, for who asks only which one held longest in each part of it
+ * sums.h - values over a range, where only the one that held longest in each part counts
  *
  *     columns        |                  |                  |
  *     given     ---- a ---[ sums ][ sums ]-- b --- a --[ sums ]- a ---
  *
  * Where timelines have sums of a stretch that lies in one column, these are given in place of its
- * intervals: the values that held longest, with how long, and bounds for all others. Who cannot
- * decide by them asks for the column's intervals.
+ * intervals: the values that held longest, with how long, and bounds for all others. Where
+ * these do not decide, the column's intervals are asked for.
  */
 #ifndef STATE_SUMS_H
 #define STATE_SUMS_H

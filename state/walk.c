@@ -2,7 +2,7 @@
  * walk.c - see walk.h
  *
  * Of most events only time, class and values count. Their place, which is what order and writers
- * are made of, is looked up for who asks.
+ * are made of, is looked up when it is asked for.
  */
 #include "state/walk.h"
 

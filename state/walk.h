@@ -53,7 +53,7 @@ struct walk {
 	struct feed_item item;
 	uint64_t first; /* event of this run */
 	bool scratched; /* env.scratch may hold something */
-	bool calm;      /* nobody needs to hear of the next moment; only ops->lines says so */
+	bool calm;      /* the next moment need not be told; only ops->lines says so */
 	bool placed;    /* `item` has its order */
 	bool has_writer;
 	struct writer writer;
@@ -69,7 +69,7 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 
 /* The event that is being evaluated, with its place. */
 const struct feed_item *walk_item(struct walk *walk);
-/* Who writes: a line of that event. */
+/* The writer: a line of that event. */
 const struct writer *walk_writer(struct walk *walk, const struct line *line);
 
 #endif

@@ -92,7 +92,7 @@ int file_claim(const char *path)
 {
 	int fd = file_open_own(path, O_RDWR);
 
-	/* who held the lock may just have given the file its name */
+	/* the process that held the lock may just have given the file its name */
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && file_is(fd, path) &&
 	    ftruncate(fd, 0) == 0)
 		return fd;

@@ -23,14 +23,14 @@ struct helper *helper_new(void);         /* NULL: no thread is to be had */
 void helper_free(struct helper *helper); /* it has no duties any more; NULL is fine */
 /* The duty is borrowed until it is ended. Those that were given before come first. */
 void helper_give(struct helper *helper, struct duty *duty);
-/* Not while it is worked on: waits. Nobody else gives or ends duties meanwhile. */
+/* Not while it is worked on: waits. No other thread may give or end duties meanwhile. */
 void helper_end(struct helper *helper, struct duty *duty);
 
 void helper_lock(struct helper *helper);
 void helper_unlock(struct helper *helper);
 /* Under the lock, which is given up meanwhile: until something changed. */
 void helper_wait(struct helper *helper);
-/* Under the lock: wakes all who wait. The helper does it itself when it did a piece of work. */
+/* Under the lock: wakes all threads that wait. The helper does so after each piece of work. */
 void helper_changed(struct helper *helper);
 /* Under the lock: it is at nothing, and this duty is the first that is due. */
 bool helper_is_next(const struct helper *helper, const struct duty *duty);

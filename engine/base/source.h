@@ -49,27 +49,28 @@ bool source_intact(const struct source *source, struct error *err);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
 
 /*
- * From now on what is read of the source is compared with `sums`, XXH3-64 of each SOURCE_SUMMED bytes (the
- * last of what is left), when it is read first. `sums` is the source's, to be freed. Where something differs,
- * again() is called, once, by whoever reads: it gives a file of the right bytes, from then on the source's, or -1; then
+ * From now on what is read of the source is compared with `sums`, XXH3-64 of each SOURCE_SUMMED
+ * bytes (the last of what is left), when it is read first. `sums` is the source's, to be freed.
+ * Where bytes differ, the thread that reads them calls again(), which is called once: it returns
+ * the descriptor of a file with the right bytes, which is the source's from then on, or -1; then
  * the source is broken. False: it cannot be mapped, and its bytes are wrong.
  */
 enum { SOURCE_SUMMED = 64 << 10 };
 bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg), void *arg);
 
-/* As it was opened; false: it was changed so lately that the next change may have the same times. */
+/* As it was opened; false: changed so lately that the next change may have the same times. */
 bool source_stamp(const struct source *source, struct source_stamp *out);
 /* `source` holds what was made of `from`, whose stamp it has. */
 void source_made_of(struct source *source, const struct source *from);
 /* What `source` says depends on `beside`, too. */
 void source_beside(struct source *source, const struct source_stamp *beside);
 /*
- * Times of files have ticks. Waits for at most one, when one of these files was changed in the one that
- * lasts, so that stamps tell the next change.
+ * Times of files have ticks. Waits for at most one, when one of these files was changed in the tick
+ * that lasts, so that stamps tell the next change.
  */
 void sources_settle(struct source *const *sources, size_t count);
 
-/* `size` bytes from `offset`; ERR_FORMAT when that is beyond the end, ERR_IO when reading fails. */
+/* `size` bytes from `offset`; ERR_FORMAT: beyond the end, ERR_IO: reading fails. */
 bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 		struct error *err);
 void source_put(struct block *block);

@@ -1,8 +1,8 @@
 /*
  * temporary.h - files and folders that are removed when a signal ends the process
  *
- * Whoever makes a file that gets its name later notes it here until then. The list has a fixed size
- * and takes no lock, since a signal handler reads it.
+ * Code that makes a file that gets its name later notes it here until then. The list has a fixed
+ * size and takes no lock, since a signal handler reads it.
  */
 #ifndef ENGINE_BASE_TEMPORARY_H
 #define ENGINE_BASE_TEMPORARY_H

@@ -5,7 +5,7 @@
  * context has none, every event has `perf_cpu`. Questions by CPU need streams that are of one, and
  * so the file becomes as many streams as its events name CPUs. All have the same packets; a
  * decoder passes over what is not its own. The CPUs are found by one pass over all heads while
- * opening. A loss is told in each stream, since nobody knows whose events they were.
+ * opening. A loss is told in each stream, since it is not known which CPU's events they were.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/decode_internal.h"
@@ -44,7 +44,7 @@ uint64_t ctf_event_cpu(const struct ctf_stream_class *class, const struct column
 static bool note_packet(struct decoder *d, const struct ctf_stream_class *class,
 			const struct packet_info *info, struct batch *batch, bool *seen)
 {
-	struct error ignored; /* whoever reads the packet meets it again */
+	struct error ignored; /* the next reading of the packet reports it */
 	enum step step = STEP_ITEM;
 	bool good = true;
 

@@ -119,7 +119,7 @@ static bool expect(struct ctf2 *t, const struct item *item, enum value_type type
 	return item_is(item, type) || item_fail(t, item, "expected %s", words[type]);
 }
 
-/* What an extension changes nobody can know who does not know it ("Extensions"). */
+/* An extension may change the meaning of anything: an unknown one is an error ("Extensions"). */
 static bool no_extensions(struct ctf2 *t, const struct item *extensions)
 {
 	if (!expect(t, extensions, VALUE_OBJECT))

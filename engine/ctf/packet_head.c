@@ -61,8 +61,8 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 			if (class->kind == FIELD_INT && !strcmp(member->name, schemes[k]) &&
 			    slots[class->slot].u)
 				return error_set(err, ERR_FORMAT,
-						 "the packet has %s %" PRIu64 ", which nobody "
-						 "reads",
+						 "the packet has %s %" PRIu64 ", which is not "
+						 "supported",
 						 schemes[k], slots[class->slot].u);
 	}
 	return true;

@@ -74,7 +74,7 @@ static bool walk(const struct stream *stream, const struct packet_info *info, ui
 			break;
 		ctf_decoder_where(d, &out->at, &out->clock);
 	}
-	out->damaged = step == STEP_ERROR; /* whoever reads the packet reports it */
+	out->damaged = step == STEP_ERROR; /* decoding the packet reports it */
 	ctf_decoder_free(d);
 	batch_free(b);
 	return ok;
@@ -171,7 +171,7 @@ static void mend(const struct stream *stream, struct packet_info *out)
 	struct packet *rec = &out->rec;
 	struct walked walked;
 	bool wrong_end = rec->max < rec->min;
-	struct error ignored; /* whoever reads the packet meets it again */
+	struct error ignored; /* decoding the packet reports it */
 	nstime next;
 
 	if (rec->flags & PACKET_EMPTY) {

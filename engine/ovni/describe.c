@@ -133,7 +133,7 @@ static const struct ovni_model *model_named(const char *name)
 	return NULL;
 }
 
-/* Is "2.3.0" read by who knows "2.7.0"? The major version is the same, the minor not above. */
+/* Can 2.7.0 read "2.3.0"? The major version is the same, the minor not above. */
 static bool version_known(const char *wanted, const char *known)
 {
 	char *rest, *known_rest;

@@ -240,7 +240,7 @@ static void add_cache_name(uint64_t config, struct buf *name)
 			   result ? "-misses" : "");
 }
 
-/* Names as perf gives them to events that nobody named. tools/perf/util/evsel.c. */
+/* Names as perf gives them to events that have none in the file. tools/perf/util/evsel.c. */
 static const char *counter_name(const struct perf_part *part, const struct perf_attr *attr)
 {
 	static const char *const hardware[] = {"cycles",

@@ -19,14 +19,15 @@
  *
  * What is cheap to know spares what is dear: only a source of another place or time of change is
  * read whole and compared; only a copy from another boot, whose last pages a crash may have lost,
- * is, or one that somebody wrote to: with its mark a copy gets a time of change that follows from the
- * mark, which whoever writes to it changes. A mark that was proved so is renewed. For all the rest,
- * bytes that a disk or a program changed without a trace of it, there are the sums: each block is
- * compared when it is first read, and where one differs the copy goes and the file is decompressed.
+ * is, or one that was written to: with its mark a copy gets a time of change that follows from the
+ * mark, and every write to it sets another time. A mark that was proved so is renewed. For all the
+ * rest, bytes that a disk or a program changed without a trace of it, there are the sums: each
+ * block is compared when it is first read, and where one differs the copy goes and the file is
+ * decompressed.
  *
- * A copy is written under a temporary name, which belongs to who holds its lock, and gets its own
- * name when it is complete. Who is killed leaves a temporary that the next writer takes over. Who
- * finds it locked, or the folder full or not to be written, goes without.
+ * A copy is written under a temporary name, by the process that holds its lock, and gets its own
+ * name when it is complete. A writer that is killed leaves a temporary that the next one takes
+ * over. Where it is locked, or the folder is full or cannot be written, no copy is kept.
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
@@ -244,7 +245,7 @@ static uint64_t *read_sums(int fd, const struct keep_mark *mark)
 	return NULL;
 }
 
-/* The copy's own time of change when nobody wrote to it since its mark was. */
+/* The copy's own time of change when it was not written to since its mark was. */
 static struct timespec time_of(const struct keep_mark *mark)
 {
 	return (struct timespec){1000000000 + (time_t)(mark->check >> 36),
@@ -411,8 +412,9 @@ void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
 	get_digest(keep->digest, mark->digest);
 	find_boot(mark->boot);
 	temporary_forget(keep->noted);
-	if (!file_is(fd, keep->temporary)) /* somebody removed it: it ends with the trace */
+	if (!file_is(fd, keep->temporary)) /* it was removed: it ends with the trace */
 		return;
-	if (!whole || !write_sums(keep, fd, size) || !write_mark(fd, mark) || rename(keep->temporary, keep->path) != 0)
+	if (!whole || !write_sums(keep, fd, size) || !write_mark(fd, mark) ||
+	    rename(keep->temporary, keep->path) != 0)
 		unlink(keep->temporary);
 }

@@ -339,8 +339,8 @@ struct perf_keep;
 struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i);
 void perf_keep_free(struct perf_keep *keep); /* NULL is fine */
 /*
- * The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records, and
- * *sums, to be freed, are for source_verify().
+ * The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records,
+ * and *sums, to be freed, are for source_verify().
  */
 bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **sums);
 const char *perf_keep_path(const struct perf_keep *keep); /* borrowed */

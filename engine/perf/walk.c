@@ -13,9 +13,10 @@
  * Lanes stand in for CPUs where no record tells one: as many as there were ring buffers. When time
  * falls, the record goes to the lane with the greatest end that is not later, else to an empty one.
  *
- * All streams share the walk. Whoever asks for a packet that is not there yet goes on with it, a
- * window at a time; packets that were found are had without waiting for who walks. A scan that was
- * stored counts its packets: a new process walks to that count and finds the same ones.
+ * All streams share the walk. A thread that needs a packet that is not there yet goes on with it, a
+ * window at a time; packets that were found are had without waiting for the thread that walks. A
+ * scan that was stored counts its packets: a new process walks to that count and finds the same
+ * ones.
  */
 #include "engine/base/mem.h"
 #include "engine/perf/look.h"
@@ -400,7 +401,8 @@ static uint64_t search(struct perf_walk *walk, uint64_t from)
 		struct block block;
 		if (!source_get(source->source, from, size, &block, &ignored))
 			return source->end;
-		/* a chain needs room: what is too near to the window's end is looked at in the next
+		/*
+		 * a chain needs room: what is too near to the window's end is looked at in the next
 		 */
 		size_t stop = last ? size : size - size / 4;
 		for (size_t i = 0; i < stop; i++)
@@ -416,7 +418,7 @@ static uint64_t search(struct perf_walk *walk, uint64_t from)
 
 /*
  * A file that may grow ends inside a record: the latest packet, which is OPEN, takes the piece, and
- * who decodes it is told. Once the rest has come, the packet is made again, and all is well.
+ * decoding it reports that. Once the rest has come, the packet is made again, and all is well.
  */
 static bool take_cut(struct perf_walk *walk, uint64_t off, uint64_t room)
 {

@@ -16,7 +16,8 @@ struct builder;
 
 /*
  * All are borrowed until builder_free(). With a helper slices are encoded and stored while the
- * next one is gathered: nobody else may use the store before builder_settle(). NULL: there is none.
+ * next one is gathered: no other thread may use the store before builder_settle(). NULL: there is
+ * none.
  */
 struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper);
 void builder_free(struct builder *builder); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* builder_internal.h - the way of a change into the slice that is gathered, for who has millions */
+/* builder_internal.h - the way of a change into the slice that is gathered, for millions of them */
 #ifndef STATE_SLICES_BUILDER_INTERNAL_H
 #define STATE_SLICES_BUILDER_INTERNAL_H
 

@@ -8,7 +8,7 @@
  *     thread[7]/state   ticks 3 9 14 20 31 ...
  *     thread[7]/cpu           9    20          follows: 1 3 ...
  *
- * Who may lead is looked for among those that changed at the attribute's last tick. A leader does
+ * A leader is looked for among those that changed at the attribute's last tick. A leader does
  * not follow, so that one step leads from a follower to times.
  */
 #include "state/slices/followers.h"

@@ -98,7 +98,7 @@ bool shard_is_damaged(const struct shard *shard)
 	return shard->damaged;
 }
 
-/* What has a right checksum and cannot be: whoever asks need not look for it. */
+/* What has a right checksum and cannot be: callers need not look for it. */
 static enum slice_found noted(struct shard *shard, enum slice_found found)
 {
 	shard->damaged |= found == SLICE_DAMAGED;

@@ -55,7 +55,7 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 
 /* ---- one number ---- */
 
-/* What it is at t, and since when (NULL: nobody asks). ABSENT also where it never was. */
+/* What it is at t, and since when (NULL: not wanted). ABSENT also where it never was. */
 enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			  nstime *since);
 /*
@@ -64,13 +64,15 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
  */
 enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
 			   struct slice_value *value, nstime *out);
-/* What every number is at t, also tombs' of patterns; empty where there is no slice. False: damage.
+/*
+ * What every number is at t, also tombs' of patterns; empty where there is no slice. False: damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
 /* Since when: of what shard_moment() gave for the same t, or some of that, a time each. */
 bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
 			nstime *since);
-/* shard_at() without snapshots of numbers that are not in them: of tombs, back to the first slice.
+/*
+ * shard_at() without snapshots of numbers that are not in them: of tombs, back to the first slice.
  */
 enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since);

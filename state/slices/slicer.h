@@ -15,8 +15,8 @@
 struct slicer;
 
 /*
- * Both are borrowed. With a helper nobody else may use the store before slicer_settle(); NULL: at
- * once.
+ * Both are borrowed. With a helper no other thread may use the store before slicer_settle(); NULL:
+ * at once.
  */
 struct slicer *slicer_new(struct store *store, struct helper *helper);
 /* What was given is stored first. NULL is fine. */

@@ -3,7 +3,7 @@
  *
  * Of an attribute with TOPS_LEAST changes or more that is known all the time: the values that held
  * longest from the slice's first tick to its last, with how long, and of all others how long one of
- * them held at most. Who draws adds these up, and reads the changes where that does not decide.
+ * them held at most. A picture adds these up, and reads the changes where that does not decide.
  * docs/timelines.md has the layout.
  */
 #ifndef STATE_SLICES_TOPS_H

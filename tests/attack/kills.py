@@ -64,7 +64,7 @@ class Kills:
         before.append("timeout --foreground -s %s %.3f %s" % (sent.name[3:], moment, command_line(words)))
         gone = answer.status in (-sent, STATUS.get(sent))
         out = os.path.join(folder, "out")
-        if sent == signal.SIGKILL:  # nobody tidies up behind it
+        if sent == signal.SIGKILL:  # nothing tidies up behind it
             index = os.path.join(folder, "index")
             for name in os.listdir(folder):
                 if name not in ("trace", "index", "home"):

@@ -137,7 +137,7 @@ static struct chain {
 	 5,
 	 "kschedule+4@1004 knfs_read+1@1101 ?@1004"},
 	{"without a mark all is the process'", {0x1004}, 1, "?@1004"},
-	{"what a guest or a hypervisor did is nobody's",
+	{"what a guest or a hypervisor did has no symbol",
 	 {-2176ULL, 0x1004, -32ULL, 0x1004},
 	 4,
 	 "?@1004 ?@1004"},

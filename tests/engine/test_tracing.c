@@ -772,7 +772,7 @@ static void system_calls_have_names(void **state)
 		uint32_t next = 0;
 		assert_true(tracing_add_format(tracing, "raw_syscalls", format, sizeof format - 1,
 					       &err));
-		tracing_syscalls(tracing, "a machine that nobody knows");
+		tracing_syscalls(tracing, "an unknown machine");
 		const struct field_class *id =
 			field_member(tracing_at(tracing, 0)->payload, "id")->class;
 		assert_int_equal(id->nlabels, 0);

@@ -592,7 +592,7 @@ static size_t add_packet(uint8_t *to, bool big, const char *text, uint32_t paddi
 	return 37 + len + padding;
 }
 
-/* What the rows say is a fault of LTTng's is an error for who asks for strictness. */
+/* Faults of LTTng, which are warnings by default, are errors with `strict`. */
 static void refuses_when_strict(void **state)
 {
 	static const char *const texts[] = {LTTNG("enum : u8 { A, B = -1 } a;"),

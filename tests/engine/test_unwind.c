@@ -33,7 +33,7 @@ static void registers_of(const ucontext_t *from, struct user_stack *out)
 	out->pointer = out->registers[7];
 }
 
-/* Not memcpy(): a sanitizer lets nobody read between variables. */
+/* Not memcpy(): a sanitizer forbids reads between variables. */
 __attribute__((no_sanitize("address"))) static void copy_stack(uint64_t from, uint64_t *to,
 							       size_t size)
 {

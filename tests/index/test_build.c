@@ -384,7 +384,7 @@ static void many_damaged_indexes_give_right_tables(void **state)
 	mem_free(path);
 }
 
-/* A copy may differ where nobody looked: it has an index of its own. */
+/* A copy may differ where it was not read: it has an index of its own. */
 static void a_copy_is_another_trace(void **state)
 {
 	struct world *world = *state;

@@ -112,7 +112,7 @@ static void check_range_of_trace(struct scene *scene)
 	assert_true(last == scene->expected[scene->nexpected - 1].time);
 }
 
-/* Every question is first asked of a table that nobody has corrected. */
+/* Every question is first asked of a table that was not corrected yet. */
 static void equals_sort(void **state)
 {
 	const struct scene_shape *shape = *state;
@@ -539,7 +539,7 @@ static void counts(void **state)
 	scene_free(scene);
 }
 
-/* Who counts without decoding tells of damage all the same. */
+/* Counting without decoding tells of damage all the same. */
 static void damage_is_told(void **state)
 {
 	struct scene *scene = scene_tiled(2, 3, 50, 1, 0);

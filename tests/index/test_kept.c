@@ -73,7 +73,7 @@ static struct asked walk_for(struct scene *scene, uint64_t classes, bool backwar
 	return asked;
 }
 
-/* One event of eight has the class; whoever comes first finds it for all. */
+/* One event of eight has the class; the first question finds it for all. */
 static void found_once(void **state)
 {
 	for (unsigned first = 0; first < 2; first++) {
@@ -110,7 +110,7 @@ static void what_is_not_rare_is_not_kept(void **state)
 	scene_free(scene);
 }
 
-/* Damage is told each time, and by whoever asks. */
+/* Damage is told each time, to every question. */
 static void damage_is_not_kept(void **state)
 {
 	struct scene *scene = scene_tiled(STREAMS, PACKETS, EVENTS, 10, 0);

@@ -107,7 +107,7 @@ static struct counters {
 	 {0},
 	 {{10, 100, 3, 0, false}},
 	 1},
-	{"something before the first event, nobody knows how much",
+	{"something before the first event, not known how much",
 	 LOST_COUNT_BEFORE,
 	 64,
 	 0,

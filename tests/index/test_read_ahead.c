@@ -204,7 +204,7 @@ static bool be_patient(void *arg, nstime at, nstime first, nstime last)
 	return patience->left && patience->left--;
 }
 
-/* Whoever says stop gets what came before, nothing twice, and is not asked by another thread. */
+/* A caller that says stop gets what came before, nothing twice, and no other thread asks it. */
 static void stops_when_it_is_told(void **state)
 {
 	struct scene *scene = scene_tiled(3, 60, 700, 10, 0);
@@ -237,7 +237,7 @@ static void stops_when_it_is_told(void **state)
 	scene_free(scene);
 }
 
-/* Nobody has to read to the end. */
+/* Reading to the end is not required. */
 static void may_be_closed_at_any_time(void **state)
 {
 	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};

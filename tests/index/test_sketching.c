@@ -1,5 +1,5 @@
 /*
- * test_sketching.c - whoever reads a packet to its end leaves its sketch, and it says no only
+ * test_sketching.c - reading a packet to its end leaves its sketch, which says no only
  * where nothing is
  *
  * A pass reads a scene; then each class is looked for, and packets that their sketches rule out

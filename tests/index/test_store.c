@@ -381,7 +381,7 @@ static void damage_is_never_believed(void **state)
 				spoil(place->path, k, (uint8_t)rng_below(&rng, 256));
 			break;
 		case 3:
-			if (!open_first) /* here nobody has a handler for the fault */
+			if (!open_first) /* there is no handler for the fault here */
 				assert_int_equal(truncate(place->path, at), 0);
 			break;
 		}

@@ -320,7 +320,7 @@ static void ends_early(void **state)
 		assert_int_equal(err.kind, ERR_QUERY);
 		assert_string_equal(err.text, "enough");
 		assert_int_equal(stopped.good, 0);
-		if (jobs > 1) /* who finishes before the first tick is never asked */
+		if (jobs > 1) /* a sweep that ends before the first tick never asks */
 			continue;
 		assert_false(gather(scene, &options, jobs, &refused, &err));
 		assert_int_equal(err.kind, ERR_INTERRUPTED);
@@ -329,7 +329,8 @@ static void ends_early(void **state)
 	scene_free(scene);
 }
 
-/* Records get other numbers meanwhile: a computed table proves irregular where nobody looked. */
+/* Records get other numbers meanwhile: a computed table proves irregular where it was not looked
+ * at. */
 static void begins_again(void **state)
 {
 	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX};

@@ -23,7 +23,7 @@ for format in text json csv table; do
 	fi
 done
 
-# nobody has read a row, and none comes
+# no row was read, and none comes
 "$yore" events "$work/trace" --no-index --where 'next_tid == 999999999' --stats \
 	2>"$work/said" >"$work/pipe" &
 : <"$work/pipe"

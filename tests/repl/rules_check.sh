@@ -192,7 +192,7 @@ printf 'include "b.rules"\n' >a.rules
 grep -qF 'b.rules:2:6: expected a value' printed && grep -qF 'a.rules:1:9: the included file b.rules' printed
 result $? "an error in an included file names both"
 
-# A prompt keeps its rules. The answers are 7 or 8, whoever is asked.
+# A prompt keeps its rules. The answers are 7 or 8, of commands, Lua and SQL.
 printf 'event sched_switch\n mine = 7\n' >mine.rules
 printf 'event sched_switch\n mine = 8\n' >other.rules
 cat >asks <<'EOF'

@@ -43,7 +43,7 @@ EVENTS = [  # time, id, values
     (30, 2, [42]),
     (40, 3, [42, 4096, 8192, 3, 9, 77]),
     (50, 0, [1, 42, 7]),
-    (60, 1, [2, 7, 6]),  # nobody knows what runs on CPU 2: nothing is written
+    (60, 1, [2, 7, 6]),  # it is not known what runs on CPU 2: nothing is written
     (70, 1, [1, 7, 6]),
 ]
 EXPECTED = [  # time, path, value, since

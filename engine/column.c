@@ -7,56 +7,22 @@
 
 enum { AHEAD = 32 /* entries: events whose heads were not just read lie in no cache */ };
 
-/* Bytes that a step takes in every event; false: that differs. */
-static bool step_bytes(const struct layout_step *step, uint64_t *bytes)
-{
-	switch ((enum op)step->op) {
-	case OP_U8:
-	case OP_S8:
-	case OP_U16:
-	case OP_S16:
-	case OP_U32:
-	case OP_S32:
-	case OP_64:
-	case OP_INT:
-	case OP_F32:
-	case OP_F64:
-	case OP_FLOAT:
-		*bytes = step->class->bits / 8;
-		return true;
-	case OP_ARRAY:
-		*bytes = step->count
-				 ? ((step->count - 1) * step->stride + step->class->element->bits) /
-					   8
-				 : 0;
-		return true;
-	case OP_SKIP:
-		*bytes = step->count / 8;
-		return true;
-	case OP_LOCATED:
-		*bytes = 4;
-		return true;
-	default:
-		return false;
-	}
-}
-
 bool column_place(const struct event_class *class, const struct field_path *path,
 		  struct column_place *out)
 {
 	const struct layout *layout = class->layout;
 	uint32_t slot = class->slot_base[path->scope] + path->slot;
-	uint64_t at = 0, bytes;
+	uint64_t at = 0, bits;
 
 	if (!layout || !layout->bytewise || path->scope <= SCOPE_EVENT_HEADER ||
 	    (path->class->kind != FIELD_INT && path->class->kind != FIELD_FLOAT))
 		return false;
-	for (const struct layout_step *step = layout->steps; step_bytes(step, &bytes); step++) {
+	for (const struct layout_step *step = layout->steps; layout_step_bits(step, &bits); step++) {
 		if (step->class == path->class && step->slot == slot) {
-			*out = (struct column_place){(uint32_t)at, (uint32_t)bytes, step->class};
+			*out = (struct column_place){(uint32_t)at, (uint32_t)(bits / 8), step->class};
 			return true;
 		}
-		at += bytes;
+		at += bits / 8;
 		if (at > UINT16_MAX)
 			return false;
 	}

@@ -423,10 +423,9 @@ static bool compile_root(struct compiler *c, struct field_class *class, unsigned
 	return error_set(c->err, ERR_FORMAT, "a field class of no known kind");
 }
 
-/* One number of bits, when a step's size is that and nothing needs its value. */
-static bool step_constant(const struct layout_step *step, uint64_t *bits)
+bool layout_step_bits(const struct layout_step *step, uint64_t *bits)
 {
-	switch (step->op) {
+	switch ((enum op)step->op) {
 	case OP_U8:
 	case OP_S8:
 	case OP_U16:
@@ -439,7 +438,7 @@ static bool step_constant(const struct layout_step *step, uint64_t *bits)
 	case OP_F64:
 	case OP_FLOAT:
 		*bits = step->class->bits;
-		return !step->reg;
+		return true;
 	case OP_ARRAY:
 		*bits = step->count ? (step->count - 1) * step->stride + step->class->element->bits
 				    : 0;
@@ -447,9 +446,18 @@ static bool step_constant(const struct layout_step *step, uint64_t *bits)
 	case OP_SKIP:
 		*bits = step->count;
 		return true;
+	case OP_LOCATED:
+		*bits = 32;
+		return true;
 	default:
 		return false;
 	}
+}
+
+/* One number of bits, when a step's size is that and nothing needs its value. */
+static bool step_constant(const struct layout_step *step, uint64_t *bits)
+{
+	return step->op != OP_LOCATED && !step->reg && layout_step_bits(step, bits);
 }
 
 /* The same list, with neighbours of constant size folded; jumps are moved along. */

@@ -102,6 +102,9 @@ struct layout {
 	uint64_t constant_bits;
 };
 
+/* Bits that the step takes in every event; false: that differs. */
+bool layout_step_bits(const struct layout_step *step, uint64_t *bits);
+
 /* The option (index) of a variant that `value` of its tag selects; nmembers when none does. */
 uint32_t layout_option(const struct field_class *variant, uint64_t value);
 

@@ -327,7 +327,8 @@ bool query_is_below(const struct query *query)
 	return query->below;
 }
 
-bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
+/* `keys`: they must have the values asked for, else only be there. */
+static bool matches(const struct query *query, const struct attrs *attrs, uint32_t attr, bool keys)
 {
 	uint32_t depth = attr_depth(attrs, attr);
 
@@ -337,28 +338,21 @@ bool query_matches(const struct query *query, const struct attrs *attrs, uint32_
 		attr = attr_parent(attrs, attr);
 	for (uint32_t i = query->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
 		const struct query_atom *atom = &query->atoms[i];
+		bool compared = keys ? atom->kind != QUERY_ANY : atom->kind == QUERY_NAME;
 		if (attr_is_key(attrs, attr) == (atom->kind == QUERY_NAME))
 			return false;
-		if (atom->kind != QUERY_ANY && !value_equal(&atom->value, attr_atom(attrs, attr)))
+		if (compared && !value_equal(&atom->value, attr_atom(attrs, attr)))
 			return false;
 	}
 	return true;
 }
 
+bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
+{
+	return matches(query, attrs, attr, true);
+}
+
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape)
 {
-	uint32_t attr = shape_attr(attrs, shape), depth = attr_depth(attrs, attr);
-
-	if (query->below ? depth <= query->natoms : depth != query->natoms)
-		return false;
-	for (; depth > query->natoms; depth--)
-		attr = attr_parent(attrs, attr);
-	for (uint32_t i = query->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
-		const struct query_atom *atom = &query->atoms[i];
-		if (attr_is_key(attrs, attr) == (atom->kind == QUERY_NAME))
-			return false;
-		if (atom->kind == QUERY_NAME && !value_equal(&atom->value, attr_atom(attrs, attr)))
-			return false;
-	}
-	return true;
+	return matches(query, attrs, shape_attr(attrs, shape), false);
 }

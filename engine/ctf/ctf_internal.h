@@ -92,7 +92,6 @@ struct ctf_stream_class {
 	uint32_t first_class;
 	int32_t clock;		/* into trace->clocks, -1 none */
 	bool has_clock;
-	struct timebase base;
 };
 
 enum ctf_quirk {

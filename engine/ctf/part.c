@@ -318,7 +318,6 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 	if (stream->clock >= 0) {
 		class->clock = first_clock + stream->clock;
 		class->has_clock = true;
-		class->base = trace->clocks[class->clock].base;
 		class->short_begin = class->member[MEMBER_BEGIN] &&
 				     (class->member[MEMBER_BEGIN]->bits < 64 ||
 				      class->member[MEMBER_BEGIN]->is_variable);

@@ -5,6 +5,10 @@
 -- Tracepoints count once each. Different events are not added up: without --event GLOB those of the
 -- first event that has a call chain count. --begin TIME and --end TIME bound the range.
 --
+-- Where no event has a call chain, stacks are those of the state: thread[*]/stack, which rules push
+-- and pop at entries and exits of functions. --stack PATH names another one. Their weight is the
+-- time, in ns, for which the innermost function was that.
+--
 -- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
 -- file's name in brackets.
 
@@ -19,7 +23,7 @@ local function own_options()
 		name = name or arg[i]
 		if name == "--count" then
 			own.count = true
-		elseif name == "--svg" or name == "--event" then
+		elseif name == "--svg" or name == "--event" or name == "--stack" then
 			if not value then
 				i = i + 1
 				value = arg[i] or error(name .. " needs a value", 0)
@@ -105,30 +109,103 @@ local function fold(ev, frames)
 	total = total + weight
 end
 
--- Which event counts is known when the first one with frames comes.
-local counted, passed_over = own.event and true, false
-local wanted = own.event and { own.event, "perf_comm", "perf_fork" } or nil
-for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
-	if ev.name == "perf_comm" or ev.name == "perf_fork" then
-		learn(ev)
-	else
-		local same = counted == true or counted == nil or counted == ev.name
-		local frames = same and ev.frames
-		if frames and #frames > 0 then
-			counted = counted or ev.name
-			fold(ev, frames)
+-- Stacks of the state: the number of values at `path`, and the values path[1] and so on. Each
+-- thread's changes are gone through in order of time.
+local function fold_state(path)
+	local changes, first, last = {}, trace:bounds()
+	first, last = range.start or first, range.stop or last
+	if not first then
+		return
+	end
+
+	local function change(owner, t, level, value)
+		local own = changes[owner] or {}
+		changes[owner] = own
+		own[#own + 1] = { t = math.max(t, first), level = level, value = value }
+	end
+
+	trace:intervals({ path, path .. "[*]" }, first, last, function(at, from, to, value)
+		local owner, level = at:match("^(.*/[^/%[]*)%[(%d+)%]$")
+		owner, level = owner or at, tonumber(level) or 0
+		if from and level == 0 then
+			change(owner, from, 0, value)
+			if to then
+				change(owner, to, -1)
+			end
+		elseif from then
+			change(owner, from, level, tostring(value))
 		end
-		passed_over = passed_over or not same
+	end)
+	local owners = {}
+	for owner in pairs(changes) do
+		owners[#owners + 1] = owner
+	end
+	table.sort(owners)
+	for _, owner in ipairs(owners) do
+		local own = changes[owner]
+		-- what ends does so before what begins in its place
+		table.sort(own, function(a, b)
+			if a.t ~= b.t then
+				return a.t < b.t
+			end
+			return a.level < b.level
+		end)
+		local tid = tonumber(owner:match("thread%[(%-?%d+)%]"))
+		local name = tid and trace:comm(tid, math.min(last, select(2, trace:bounds())))
+		local outermost = (name or tid and ":" .. tid or owner):gsub("[ ;]", "_")
+		local depth, values = 0, {}
+		for i, item in ipairs(own) do
+			local until_t = math.min(own[i + 1] and own[i + 1].t or last, last)
+			if item.level > 0 then
+				values[item.level] = tidied[item.value]
+			else
+				depth = item.level == 0 and item.value or 0
+			end
+			if depth > 0 and until_t > item.t then
+				local key = outermost
+				for n = 1, depth do
+					key = key .. ";" .. (values[n] or "[unknown]")
+				end
+				stacks[key] = (stacks[key] or 0) + until_t - item.t
+				total = total + until_t - item.t
+			end
+		end
 	end
 end
 
+-- Which event counts is known when the first one with frames comes.
+local counted, passed_over = own.event and true, false
+local wanted = own.event and { own.event, "perf_comm", "perf_fork" } or nil
+local function fold_chains()
+	for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
+		if ev.name == "perf_comm" or ev.name == "perf_fork" then
+			learn(ev)
+		else
+			local same = counted == true or counted == nil or counted == ev.name
+			local frames = same and ev.frames
+			if frames and #frames > 0 then
+				counted = counted or ev.name
+				fold(ev, frames)
+			end
+			passed_over = passed_over or not same
+		end
+	end
+end
+
+if not own.stack then
+	fold_chains()
+end
+if total == 0 and not own.event then
+	fold_state(own.stack or "thread[*]/stack")
+end
 local sorted = {}
 for key in pairs(stacks) do
 	sorted[#sorted + 1] = key
 end
 table.sort(sorted)
 if #sorted == 0 then
-	error("no event has a call chain", 0)
+	error(own.stack and "nothing is on " .. own.stack
+		or "no event has a call chain, and nothing is on thread[*]/stack", 0)
 end
 
 if not own.svg then
@@ -216,8 +293,8 @@ local function draw(file)
 	file:write('<style>text{font:12px monospace;fill:#000}g:hover rect{stroke:#000}</style>\n')
 	file:write(string.format('<rect width="%d" height="%d" fill="#f8f8f8"/>\n', WIDTH, height))
 	file:write(string.format('<text x="%d" y="20">%s</text>\n', MARGIN,
-		escaped("Flame graph: " .. (own.event or counted) .. ", " .. total
-		.. (own.count and " samples" or " in all"))))
+		escaped("Flame graph: " .. (own.event or own.stack or counted or "thread[*]/stack") .. ", "
+		.. total .. (own.count and " samples" or " in all"))))
 	box(root, 0, 0)
 	file:write("</svg>\n")
 end

@@ -54,10 +54,13 @@ function rule(mcv, what,    words, value, i)
 	}
 	if (words[1] == "set")
 		print "\tthread[section/tid]/", model, "/", words[2], " = ", quoted(value)
-	else if (words[1] == "push")
+	else if (words[1] == "push") {
 		print "\tpush thread[section/tid]/", model, "/", words[2], "_stack = ", quoted(value)
-	else
+		print "\tpush thread[section/tid]/stack = ", quoted(model ": " value)
+	} else {
 		print "\tpop thread[section/tid]/", model, "/", words[2], "_stack"
+		print "\tpop thread[section/tid]/stack"
+	}
 	if (!((model, words[2]) in seen)) {
 		seen[model, words[2]] = 1
 		if (words[1] != "set")

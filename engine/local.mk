@@ -10,7 +10,7 @@ libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
 	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/quote.c %D%/base/quote.h %D%/base/source.c %D%/base/source.h \
 	%D%/base/temporary.c %D%/base/temporary.h \
-	%D%/batch.c %D%/batch.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
+	%D%/batch.c %D%/batch.h %D%/clocks.c %D%/clocks.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
 	%D%/field.c %D%/field.h %D%/field_make.c %D%/field_make.h \
 	%D%/intel_pt.c %D%/intel_pt.h %D%/json.c %D%/json.h \
 	%D%/layout.c %D%/layout.h %D%/layout_fast.h %D%/layout_internal.h %D%/layout_run.c \

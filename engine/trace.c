@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
 #include "engine/base/nearest.h"
+#include "engine/clocks.h"
 #include "engine/reader.h"
 
 #include <stdatomic.h>
@@ -256,6 +257,11 @@ static bool shift_clocks(struct trace *trace, size_t first_clock, size_t first_p
 	return true;
 }
 
+static bool has_offset(const struct trace_options *options, size_t i)
+{
+	return options->offsets && options->offsets[i] != NSTIME_MIN;
+}
+
 static bool open_one(struct trace *trace, const struct trace_options *options, size_t i,
 		     struct error *err)
 {
@@ -267,7 +273,7 @@ static bool open_one(struct trace *trace, const struct trace_options *options, s
 
 	if (!reader || !reader->open(trace, options->paths[i], settings, options->mode, err))
 		return false;
-	return !options->offsets || !options->offsets[i] ||
+	return !has_offset(options, i) ||
 	       shift_clocks(trace, clocks, parts, options->offsets[i], err);
 }
 
@@ -301,8 +307,12 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
 	if (options->spill_dir)
 		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);
+	struct clock_group *groups =
+		arena_array(trace->arena, options->npaths + 1, sizeof *groups);
 	for (size_t i = 0; i < options->npaths; i++) {
-		if (open_one(trace, options, i, err))
+		bool good = open_one(trace, options, i, err);
+		groups[i] = (struct clock_group){trace->nclocks, has_offset(options, i)};
+		if (good)
 			continue;
 		/* most causes name the file already */
 		if (strncmp(err->text, options->paths[i], strlen(options->paths[i])) != 0)
@@ -311,6 +321,8 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		return false;
 	}
 	make_names_unique(trace);
+	hosts_settle(trace);
+	clocks_relate(trace, groups);
 	sources_settle(trace->sources, trace->nsources);
 	*out = trace;
 	return true;

@@ -30,8 +30,20 @@ struct full_name {
 	const char *space, *name, *uid;
 };
 
+/* How a clock is known to be on one line of time with those of the first trace: engine/clocks.h. */
+enum clock_relation {
+	CLOCK_FIRST,	    /* it is of the first trace, or no stream uses it */
+	CLOCK_SAME_UUID,    /* it is the clock `same_as` */
+	CLOCK_SAME_COUNTER, /* likewise: the same clock of the kernel of the same host */
+	CLOCK_SAME_ORIGIN,  /* both count from the Unix epoch, or what CTF 2 names as origin */
+	CLOCK_SHIFTED,	    /* by --offset */
+	CLOCK_UNRELATED
+};
+
 struct clock {
 	const char *name, *description; /* "" when not given */
+	/* The kernel's clock that it is, "monotonic", "sched_clock", ...; NULL: not known. */
+	const char *counter;
 	uint8_t uuid[16];
 	bool has_uuid;
 	bool epoch; /* its origin is the Unix epoch */
@@ -39,6 +51,10 @@ struct clock {
 	struct full_name full_name;
 	struct full_name origin; /* when it has a name of its own */
 	struct timebase base;
+	enum clock_relation relation;
+	int32_t same_as; /* into trace->clocks, -1: no earlier one is the same */
+	uint32_t path;	 /* that brought it: number of --with, 0 the trace itself */
+	bool moved;	 /* it got the origin of a clock that is the same */
 };
 
 struct env_entry {
@@ -55,7 +71,7 @@ struct part {
 	const struct reader *reader;
 	const char *path;    /* its folder or file */
 	const char *version; /* of the format: "1.8" */
-	const char *host;    /* env hostname, "" unknown */
+	const char *host;    /* env hostname, "" unknown and no other part's known alone */
 	const char *domain;  /* env domain: "kernel", "ust"; "" unknown */
 	int8_t big_endian;   /* of what is written: 1 big, 0 little, -1 unknown */
 	uint8_t word_bits;   /* of the machine that was traced, 0 unknown */
@@ -65,6 +81,7 @@ struct part {
 	const struct env_entry *env;
 	size_t nenv;
 	nstime offset; /* asked for by --offset; already in all times */
+	nstime origin; /* of its streams' clock, where that is one that counts ns; else 0 */
 	enum recording recording;
 	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
 	size_t ntasks;
@@ -162,7 +179,7 @@ struct trace {
 
 struct trace_options {
 	const char *const *paths; /* the trace, then what is merged to it */
-	const nstime *offsets;	  /* per path, NULL: none */
+	const nstime *offsets;	  /* per path, NSTIME_MIN: not given; NULL: none is */
 	size_t npaths;
 	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
 	bool strict;       /* refuse what known tracers are known to write wrong */

@@ -112,6 +112,10 @@ void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
 			XXH3_128bits_update(state, part->identity, sizeof part->identity);
 		add_first_bytes(state, trace, i);
 	}
+	for (size_t i = 0; i < trace->nclocks; i++)
+		if (trace->clocks[i].moved)
+			XXH3_128bits_update(state, &trace->clocks[i].base,
+					    sizeof trace->clocks[i].base);
 	XXH128_hash_t hash = XXH3_128bits_digest(state);
 	XXH3_freeState(state);
 	snprintf(out, IDENTITY_NAME, "%016llx%016llx", (unsigned long long)hash.high64,

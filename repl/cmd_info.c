@@ -287,6 +287,24 @@ static void json_full_name(const char *key, const struct full_name *name, struct
 		sink_char(out, '}');
 }
 
+/* How it is known to be on one line of time with the first trace's. */
+static void json_relation(const struct clock *clock, struct sink *out)
+{
+	static const char *const words[] = {NULL,	   "same UUID", "same clock, same host",
+					    "same origin", "offset",	"none"};
+
+	if (clock->counter) {
+		sink_text(out, ",\"counter\":");
+		json_text(out, clock->counter);
+	}
+	if (words[clock->relation])
+		sink_printf(out, ",\"relation\":\"%s\"", words[clock->relation]);
+	if (clock->same_as >= 0)
+		sink_printf(out, ",\"same_as\":%d", (int)clock->same_as);
+	if (clock->relation)
+		sink_printf(out, ",\"aligned\":%s", clock->moved ? "true" : "false");
+}
+
 static void json_clocks(const struct trace *trace, struct sink *out)
 {
 	sink_text(out, ",\"clocks\":[");
@@ -306,6 +324,7 @@ static void json_clocks(const struct trace *trace, struct sink *out)
 			    (unsigned long long)clock->precision, clock->epoch ? "true" : "false");
 		json_full_name("identity", &clock->full_name, out);
 		json_full_name("origin", &clock->origin, out);
+		json_relation(clock, out);
 		if (clock->accuracy)
 			sink_printf(out, ",\"accuracy\":%llu",
 				    (unsigned long long)clock->accuracy);
@@ -599,6 +618,34 @@ static void text_parts(const struct trace *trace, struct sink *out)
 	}
 }
 
+static void text_relation(const struct trace *trace, const struct clock *clock, struct sink *out)
+{
+	const struct clock *same = clock->same_as >= 0 ? &trace->clocks[clock->same_as] : NULL;
+
+	switch (clock->relation) {
+	case CLOCK_SAME_UUID:
+		sink_printf(out, "%-11sthe clock '%s' above: same UUID", "relation", same->name);
+		break;
+	case CLOCK_SAME_COUNTER:
+		sink_printf(out,
+			    "%-11sthe clock '%s' above: both are %s of one host; that it was one "
+			    "boot is not told, but assumed",
+			    "relation", same->name, clock->counter);
+		break;
+	case CLOCK_SAME_ORIGIN:
+		sink_printf(out, "%-11scounts from the same origin as the first trace's",
+			    "relation");
+		break;
+	case CLOCK_SHIFTED:
+		sink_printf(out, "%-11sas --offset says", "relation");
+		break;
+	case CLOCK_FIRST:
+	case CLOCK_UNRELATED: /* was refused */
+		return;
+	}
+	sink_text(out, clock->moved ? "; it has that one's origin\n" : "\n");
+}
+
 static void text_clocks(const struct trace *trace, struct sink *out)
 {
 	for (size_t i = 0; i < trace->nclocks; i++) {
@@ -616,6 +663,7 @@ static void text_clocks(const struct trace *trace, struct sink *out)
 				    (unsigned long long)clock->accuracy);
 		sink_char(out, '\n');
 		text_full_name("origin", &clock->origin, out);
+		text_relation(trace, clock, out);
 	}
 }
 

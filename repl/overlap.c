@@ -1,26 +1,19 @@
 /*
  * overlap.c - see overlap.h
  *
- * Traces of several machines are merged by their clocks. Where one counts from the Unix epoch and
- * another since boot, or one was not shifted, their events stand side by side as if years lay
- * between them, and no question has an answer from both.
+ * Traces are merged by their clocks. Where one counts from the Unix epoch and another since boot,
+ * their events would stand side by side as if years lay between them: the user must say how far.
  */
 #include "repl/overlap.h"
+
+#include "engine/clocks.h"
 
 #include <string.h>
 
 struct span {
-	nstime first, last;     /* first > last: no packet says a time */
-	bool epoch;             /* some clock counts from the Unix epoch */
-	const struct clock *of; /* a clock with a UUID; NULL none */
+	nstime first, last; /* first > last: no packet says a time */
+	bool one;	    /* its clock is the first trace's, by UUID */
 };
-
-static bool is_of(const struct trace *trace, const struct stream *stream, const char *path)
-{
-	const char *own = trace->parts[stream->part]->path;
-
-	return strncmp(own, path, strlen(path)) == 0;
-}
 
 static bool add_stream(struct session *session, const struct stream *stream, struct span *span)
 {
@@ -28,11 +21,7 @@ static bool add_stream(struct session *session, const struct stream *stream, str
 	struct table *table;
 	struct error ignored;
 
-	if (stream->clock >= 0) {
-		const struct clock *clock = &session->trace->clocks[stream->clock];
-		span->epoch |= clock->epoch;
-		span->of = clock->has_uuid ? clock : span->of;
-	}
+	span->one |= session->trace->clocks[stream->clock].relation == CLOCK_SAME_UUID;
 	if (!index_table(session->index, stream, &table, &ignored))
 		return false;
 	for (int end = 0; end < 2 && table_count(table); end++) {
@@ -46,16 +35,18 @@ static bool add_stream(struct session *session, const struct stream *stream, str
 	return true;
 }
 
-/* Of a trace by its path, as it was given. */
-static bool find_span(struct session *session, const char *path, struct span *out)
+/* Of the trace itself, 0, or that of a --with. */
+static bool find_span(struct session *session, size_t path, struct span *out)
 {
 	const struct trace *trace = session->trace;
 
 	*out = (struct span){.first = NSTIME_MAX, .last = NSTIME_MIN};
-	for (size_t i = 0; i < trace->nstreams; i++)
-		if (trace->streams[i]->has_time && is_of(trace, trace->streams[i], path) &&
-		    !add_stream(session, trace->streams[i], out))
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (stream->has_time && stream->clock >= 0 &&
+		    trace->clocks[stream->clock].path == path && !add_stream(session, stream, out))
 			return false;
+	}
 	return out->first <= out->last;
 }
 
@@ -68,48 +59,89 @@ static void add_seconds(nstime t, struct buf *out)
 	buf_add(out, text, (size_t)(time_put(&times, t, text) - text));
 }
 
+static void add_range(const struct span *span, struct buf *out)
+{
+	add_seconds(span->first, out);
+	buf_add_text(out, " s to ");
+	add_seconds(span->last, out);
+	buf_add_text(out, " s");
+}
+
+/* What shifts the trace so that it begins when the first one does. */
+static void add_offset(const char *path, const struct span *first, const struct span *other,
+		       struct buf *out)
+{
+	nstime offset;
+
+	if (__builtin_sub_overflow(first->first, other->first, &offset))
+		return;
+	buf_printf(out, "; to let them begin together: --offset %s=%s", path,
+		   offset < 0 ? "-" : "+");
+	add_seconds(offset < 0 ? -offset : offset, out);
+	buf_add_text(out, "s");
+}
+
 static void note(struct session *session, const char *path, const struct span *first,
 		 const struct span *other)
 {
 	struct buf text = {0};
-	nstime offset;
 
 	buf_printf(&text, "--with %s: it has no time in common with %s: ", path, session->path);
-	add_seconds(other->first, &text);
-	buf_add_text(&text, " s to ");
-	add_seconds(other->last, &text);
-	buf_add_text(&text, " s, and ");
-	add_seconds(first->first, &text);
-	buf_add_text(&text, " s to ");
-	add_seconds(first->last, &text);
-	buf_add_text(&text, first->epoch != other->epoch
-				    ? " s, of which one counts from the Unix epoch and the other "
-				      "does not"
-				    : " s");
-	if (!__builtin_sub_overflow(first->first, other->first, &offset)) {
-		buf_printf(&text, "; to let them begin together: --offset %s=%s", path,
-			   offset < 0 ? "-" : "+");
-		add_seconds(offset < 0 ? -offset : offset, &text);
-		buf_add_text(&text, "s");
-	}
+	add_range(other, &text);
+	buf_add_text(&text, ", and ");
+	add_range(first, &text);
+	add_offset(path, first, other, &text);
 	session_note(session, "%s", buf_text(&text));
 	buf_release(&text);
 }
 
-static bool same_clock(const struct span *a, const struct span *b)
+/* The first clock that the trace's streams use. */
+static const struct clock *first_clock(const struct trace *trace)
 {
-	return a->of && b->of && !memcmp(a->of->uuid, b->of->uuid, sizeof a->of->uuid);
+	for (size_t i = 0; i < trace->nclocks; i++)
+		if (trace->clocks[i].relation == CLOCK_FIRST)
+			return &trace->clocks[i];
+	return NULL;
 }
 
-void overlap_note(struct session *session)
+static void add_clock(const struct clock *clock, struct buf *out)
+{
+	buf_printf(out, "'%s' (%s%s%s)", clock->name, clock->description,
+		   *clock->description ? "; " : "",
+		   clock->epoch ? "from the Unix epoch" : "no epoch");
+}
+
+static bool refuse(struct session *session, const struct clock *clock, struct error *err)
+{
+	const char *path = session->options->with.items[clock->path - 1];
+	struct span first, other;
+	struct buf text = {0};
+
+	buf_printf(&text, "--with %s: its clock ", path);
+	add_clock(clock, &text);
+	buf_printf(&text, " has no known relation to %s's, ", session->path);
+	add_clock(first_clock(session->trace), &text);
+	buf_printf(&text, ": say it by --offset %s=+-TIME, +0s where they are the same", path);
+	if (find_span(session, 0, &first) && find_span(session, clock->path, &other))
+		add_offset(path, &first, &other, &text);
+	error_set(err, ERR_QUERY, "%s", buf_text(&text));
+	buf_release(&text);
+	return false;
+}
+
+bool overlap_check(struct session *session, struct error *err)
 {
 	const struct words *with = &session->options->with;
+	const struct clock *unrelated = clocks_unrelated(session->trace);
 	struct span first, other;
 
-	if (!with->count || session->options->quiet || !find_span(session, session->path, &first))
-		return;
+	if (unrelated)
+		return refuse(session, unrelated, err);
+	if (!with->count || session->options->quiet || !find_span(session, 0, &first))
+		return true;
 	for (size_t i = 0; i < with->count; i++)
-		if (find_span(session, with->items[i], &other) && !same_clock(&first, &other) &&
+		if (find_span(session, i + 1, &other) && !other.one &&
 		    (other.first > first.last || other.last < first.first))
 			note(session, with->items[i], &first, &other);
+	return true;
 }

@@ -271,6 +271,8 @@ struct trace *session_trace(struct session *session, struct error *err)
 	}
 	const char **paths = arena_array(session->arena, npaths, sizeof *paths);
 	nstime *offsets = arena_array(session->arena, npaths, sizeof *offsets);
+	for (size_t i = 0; i < npaths; i++)
+		offsets[i] = NSTIME_MIN;
 	paths[0] = session->path;
 	for (size_t i = 1; i < npaths; i++)
 		paths[i] = options->with.items[i - 1];
@@ -312,9 +314,11 @@ struct index *session_index(struct session *session, struct error *err)
 		return session->index;
 	struct index_options open = session_index_options(session);
 	if (!index_open(trace, &open, &session->index, err))
+		return session->index = NULL;
+	if (!overlap_check(session, err)) {
+		index_close(session->index);
 		session->index = NULL;
-	else
-		overlap_note(session);
+	}
 	return session->index;
 }
 

@@ -467,9 +467,12 @@ static bool read_one(struct ctf2 *t, const struct item *fragment)
 /* LTTng's 1.8 clocks, whose offset is from the epoch, lost the word for it in SPECRC-7.0. */
 static void set_origins(struct ctf2 *t)
 {
-	for (size_t i = 0; i < t->nclocks; i++)
-		if (t->dialect == DIALECT_RC7 && t->is_lttng && !t->has_origin[i])
+	for (size_t i = 0; t->is_lttng && i < t->nclocks; i++) {
+		if (t->dialect == DIALECT_RC7 && !t->has_origin[i])
 			t->clocks[i].epoch = true;
+		if (!strcmp(t->clocks[i].name, "monotonic"))
+			t->clocks[i].counter = "monotonic";
+	}
 }
 
 static void *copy_table(struct ctf2 *t, const void *from, size_t count, size_t size)

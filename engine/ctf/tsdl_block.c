@@ -280,7 +280,10 @@ static bool parse_clock(struct tsdl *t)
 	if (!names_add(&t->names, &t->clocks, name_key(clock.name), 1))
 		return tsdl_fail(t, at, "there is a clock %s already", clock.name);
 	/* LTTng's offset counts from the epoch, which old versions forgot to say */
-	clock.epoch |= t->is_lttng && !strcmp(clock.name, "monotonic");
+	if (t->is_lttng && !strcmp(clock.name, "monotonic")) {
+		clock.epoch = true;
+		clock.counter = clock.name;
+	}
 	t->clocks = mem_grow(t->clocks, t->nclocks, &t->clock_capacity, sizeof *t->clocks);
 	t->clocks[t->nclocks++] = clock;
 	return true;

@@ -102,6 +102,23 @@ static const char *clock_description(const struct ftrace_file *file, const char 
 	return *name ? "ns" : "";
 }
 
+/* What the machine reads for that trace_clock; NULL: not said, or changed since. */
+static const char *clock_counter(const struct ftrace_file *file, const char *name)
+{
+	static const char *const known[][2] = {
+		{"local", "sched_clock"},      {"global", "sched_clock"}, {"perf", "sched_clock"},
+		{"mono", "monotonic"},	       {"boot", "boottime"},	  {"tai", "tai"},
+		{"mono_raw", "monotonic_raw"}, {"x86-tsc", "tsc"},
+	};
+
+	if (file->offset_ns || file->tsc_mult || file->shift.ncpus)
+		return NULL;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(name, known[i][0]))
+			return known[i][1];
+	return NULL;
+}
+
 int32_t ftrace_add_clock(struct ftrace_file *file, const char *name)
 {
 	int64_t sum;
@@ -111,6 +128,7 @@ int32_t ftrace_add_clock(struct ftrace_file *file, const char *name)
 	struct clock clock = {
 		.name = *name ? name : "trace_clock",
 		.description = clock_description(file, name),
+		.counter = clock_counter(file, name),
 		.epoch = file->has_date,
 		.precision = 1,
 		.base = {.frequency = 1000000000,

@@ -122,6 +122,7 @@ static int32_t add_clock(struct opening *opening, const char *host)
 						    " ns as clock-offsets.txt says",
 						    offset)
 				     : "CLOCK_MONOTONIC",
+		.counter = "monotonic",
 		.precision = 1,
 		.base = {.frequency = 1000000000,
 			 .offset_s = offset / 1000000000,

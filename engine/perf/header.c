@@ -657,13 +657,16 @@ static void add_clock(struct perf_part *part)
 		     {11, "tai"}};
 	struct clock clock = {.name = "perf",
 			      .description = "the kernel's sched_clock",
+			      .counter = "sched_clock",
 			      .precision = 1,
 			      .base = {.frequency = 1000000000}};
 	const struct perf_attr *attr = part->attrs[0];
 
+	if (attr->flags & ATTR_USE_CLOCKID)
+		clock.counter = NULL;
 	for (size_t i = 0; attr->flags & ATTR_USE_CLOCKID && i < sizeof names / sizeof *names; i++)
 		if (names[i].id == attr->clockid) {
-			clock.name = names[i].name;
+			clock.name = clock.counter = names[i].name;
 			clock.description = "";
 			clock.epoch = names[i].id == 0;
 		}

@@ -100,7 +100,7 @@ static inline bool perf_look_any(const struct perf_part *part, const uint8_t *p,
 	if (time) {
 		uint64_t t = get64(p + time, swap);
 		out->has_time = t != 0 && t < INT64_MAX;
-		if (__builtin_add_overflow((nstime)t, part->part->offset, &out->time))
+		if (__builtin_add_overflow((nstime)t, part->part->origin, &out->time))
 			out->has_time = false;
 	}
 	if (cpu)
@@ -136,7 +136,7 @@ static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *
 	if (plain->cpu_at[sample])
 		out->cpu = (int32_t)load_native(from + plain->cpu_at[sample], 4);
 	return t - 1 < INT64_MAX - 1 &&
-	       !__builtin_add_overflow((nstime)t, part->part->offset, &out->time);
+	       !__builtin_add_overflow((nstime)t, part->part->origin, &out->time);
 }
 
 static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type,

@@ -144,8 +144,9 @@ def merged(program, folder):
     """The lines of trace-cmd report, with the switches among them, in the same order."""
     report = Report("sel4/merged")
     case = os.path.join(folder, "merged")
-    said = yore_says.events(program, os.path.join(case, "ftrace-v6.dat"), "--with",
-                            os.path.join(case, "log.bin"))
+    log = os.path.join(case, "log.bin")
+    said = yore_says.events(program, os.path.join(case, "ftrace-v6.dat"), "--with", log,
+                            "--offset", log + "=+0s")
     ours = [(item["t"], "function" if item["name"] == "Entry_Switch"
              else item["name"].split(":")[-1]) for item in said.events
             if item["t"] is not None and (":" in item["name"] or item["name"] == "Entry_Switch")]

@@ -23,6 +23,7 @@ struct convert_format {
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
 	convert_folded, convert_prv;
+extern const struct convert_format convert_tracedat;
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

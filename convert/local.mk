@@ -22,6 +22,9 @@ CLEANFILES += %D%/prv_values.c
 	echo 'const size_t prv_nvalues = sizeof prv_values / sizeof *prv_values;'; } > $@.tmp && \
 	mv $@.tmp $@
 
+# ftrace
+libconvert_la_SOURCES += %D%/ring.c %D%/ring.h %D%/tracedat.c %D%/tracepoints.c %D%/tracepoints.h
+
 # Parquet
 libconvert_la_SOURCES += %D%/parquet.c %D%/parquet_column.c %D%/parquet_encode.c \
 	%D%/parquet_internal.h %D%/thrift.c %D%/thrift.h

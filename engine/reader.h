@@ -18,6 +18,8 @@
 #include "engine/trace.h"
 
 struct buf;
+struct tracing;
+struct tracing_format;
 
 enum step { STEP_ITEM, STEP_END, STEP_ERROR };
 
@@ -103,6 +105,14 @@ struct mark {
 	uint64_t clock; /* carried cycles */
 	uint64_t more[2];
 	uint32_t index; /* number of the event in its packet */
+};
+
+/* A tracepoint's record as the kernel wrote it, from its common_type on, and what it says of it. */
+struct tracepoint {
+	const struct tracing *tracing;
+	const struct tracing_format *format;
+	const uint8_t *record;
+	size_t size;
 };
 
 struct decoder;
@@ -192,6 +202,12 @@ struct reader {
 	 */
 	bool (*decoder_words)(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			      struct fields *out, struct error *err);
+	/*
+	 * False: events of this class are no tracepoints of Linux. `fields` NULL: out->record is
+	 * not asked for.
+	 */
+	bool (*tracepoint)(const struct event_class *class, const struct fields *fields,
+			   struct tracepoint *out);
 	/* Calls `each` for all changes of address spaces, in order of time. */
 	bool (*maps)(const struct part *part,
 		     void (*each)(void *arg, const struct map_event *event), void *arg,

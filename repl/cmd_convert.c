@@ -361,6 +361,7 @@ const struct cmd cmd_convert = {
 		"  chrome            JSON (.json) for ui.perfetto.dev and chrome://tracing\n"
 		"  folded            stacks of samples (.folded) for flame graphs\n"
 		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
+		"  trace.dat         a file (.dat) for trace-cmd and KernelShark\n"
 		"\n"
 		"Filters say which events. PATHs say of which attributes the intervals are "
 		"written,\n"

@@ -74,7 +74,7 @@ static const struct option table[] = {
 	{{"--join", NULL, "from all passes 1 to where passes 2 begin", OPT_INDEX}, TAKE_FLAG, AT(join)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
-	{{"--to", "csv|sqlite|chrome|folded|parquet|prv", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
+	{{"--to", "csv|sqlite|chrome|folded|parquet|prv|trace.dat", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
 	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
 	{{"--state", NULL, "whether the state could have been", OPT_STATE}, TAKE_FLAG, AT(check_state)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},

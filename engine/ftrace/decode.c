@@ -474,6 +474,21 @@ bool ftrace_decoder_column(struct decoder *d, const struct batch *b, const uint1
 	return true;
 }
 
+bool ftrace_tracepoint(const struct event_class *class, const struct fields *fields,
+		       struct tracepoint *out)
+{
+	const struct ftrace_class *own = class->priv;
+
+	if (!own || !own->format)
+		return false;
+	*out = (struct tracepoint){.tracing = own->file->tracing, .format = own->format};
+	if (fields) {
+		out->record = fields->data;
+		out->size = (size_t)(fields->bits / 8);
+	}
+	return true;
+}
+
 enum event_words ftrace_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;

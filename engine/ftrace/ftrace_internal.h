@@ -332,6 +332,8 @@ bool ftrace_decoder_words(struct decoder *decoder, const struct batch *batch, ui
 bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			   struct fields *out, struct error *err);
 uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
+bool ftrace_tracepoint(const struct event_class *class, const struct fields *fields,
+		       struct tracepoint *out);
 enum event_words ftrace_text(const struct fields *fields, struct buf *out);
 
 #endif

@@ -34,6 +34,7 @@ const struct reader ftrace_reader = {
 	.decoder_fields = ftrace_decoder_fields,
 	.event_bits = ftrace_event_bits,
 	.decoder_column = ftrace_decoder_column,
+	.tracepoint = ftrace_tracepoint,
 	.text = ftrace_text,
 	.decoder_words = ftrace_decoder_words,
 	.maps = ftrace_maps,

@@ -327,3 +327,33 @@ bool tracing_header_event(struct tracing *tracing, const char *text, size_t len,
 	(void)err;
 	return true;
 }
+
+/* "char comm[16]" for the type "char[16]"; 0 stands for a length that is no number. */
+static void add_declaration(const struct kernel_field *field, struct buf *out)
+{
+	const char *bracket = field->is_located ? NULL : strchr(field->type, '[');
+
+	if (!bracket)
+		buf_printf(out, "%s %s", field->type, field->name);
+	else if (field->array_length)
+		buf_printf(out, "%.*s %s%s", (int)(bracket - field->type), field->type,
+			   field->name, bracket);
+	else
+		buf_printf(out, "%.*s %s[]", (int)(bracket - field->type), field->type,
+			   field->name);
+}
+
+void tracing_format_text(const struct tracing_format *format, uint32_t id, struct buf *out)
+{
+	const struct tracing_text *text = format->text;
+
+	buf_printf(out, "name: %s\nID: %u\nformat:\n", format->name, id);
+	for (uint32_t i = 0; i < text->nfields; i++) {
+		const struct kernel_field *field = &text->fields[i];
+		buf_add_text(out, i == text->ncommon ? "\n\tfield:" : "\tfield:");
+		add_declaration(field, out);
+		buf_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n", field->offset,
+			   field->size, field->is_signed);
+	}
+	buf_printf(out, "\nprint fmt: %s\n", text->print);
+}

@@ -250,6 +250,16 @@ const char *printk_find(const struct tracing *tracing, uint64_t address)
 	return row && row->address == address ? row->name : NULL;
 }
 
+bool tracing_printk_at(const struct tracing *tracing, size_t i, uint64_t *address,
+		       const char **text)
+{
+	if (i >= tracing->nprintks)
+		return false;
+	*address = tracing->printks[i].address;
+	*text = tracing->printks[i].name;
+	return true;
+}
+
 static int by_pid(const void *a, const void *b)
 {
 	const struct cmdline_row *x = a, *y = b;

@@ -682,6 +682,21 @@ static void switch_text(const uint8_t *record, bool swap, bool cpu_wide, struct 
 	out->len += (size_t)(at - to);
 }
 
+bool perf_tracepoint(const struct event_class *class, const struct fields *fields,
+		     struct tracepoint *out)
+{
+	const struct perf_class *perf = class->priv;
+
+	if (perf->is_switch || !perf->format)
+		return false;
+	*out = (struct tracepoint){.tracing = perf->tracing, .format = perf->format};
+	if (fields) {
+		out->record = fields->slots[class->nslots].bytes;
+		out->size = (size_t)fields->slots[class->nslots].n;
+	}
+	return true;
+}
+
 enum event_words perf_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;

@@ -457,6 +457,8 @@ bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uin
 bool perf_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
 			struct fields *out, struct error *err);
 uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
+bool perf_tracepoint(const struct event_class *class, const struct fields *fields,
+		     struct tracepoint *out);
 enum event_words perf_text(const struct fields *fields, struct buf *out);
 
 /* maps.c */

@@ -49,6 +49,7 @@ const struct reader perf_reader = {
 	.decoder_seek = perf_decoder_seek,
 	.decoder_fields = perf_decoder_fields,
 	.event_bits = perf_event_bits,
+	.tracepoint = perf_tracepoint,
 	.text = perf_text,
 	.decoder_words = perf_decoder_words,
 	.maps = perf_maps,

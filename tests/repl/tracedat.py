@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+"""convert --to trace.dat: what trace-cmd report reads of it, and yore itself, is what went in.
+
+usage: tracedat.py; traces are those of fixtures/, of yore-gen, and of $YORE_CORPUS where it is.
+Without trace-cmd the rows that ask it are skipped.
+"""
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from results import finish, result, top, yore
+
+build = os.path.abspath(os.environ.get("top_builddir", "."))
+corpus = os.environ.get("YORE_CORPUS", "")
+golden = os.path.join(top, "fixtures", "golden")
+LINE = re.compile(r"^\s*(.*)-(-?\d+) +\[(\d+)\] +(?:.*? +)?(\d+)\.(\d{9}): +([^ :]+):? ?(.*)$")
+
+
+def run(*words):
+    return subprocess.run([yore, "--no-index", *words], capture_output=True, text=True, check=False)
+
+
+def events(*trace):
+    """Events that have a time, and the number of those that were lost."""
+    rows, lost = [], 0
+    for line in run("events", *trace, "--format", "json").stdout.splitlines():
+        item = json.loads(line)
+        if "lost" in item:
+            lost += item["lost"] or 0
+        elif item["t"] is not None:
+            rows.append(item)
+    return rows, lost
+
+
+def report(path):
+    done = subprocess.run(["trace-cmd", "report", "-t", "-N", path], capture_output=True, text=True,
+                          errors="replace", check=False)
+    lines = [match for match in map(LINE.match, done.stdout.splitlines()) if match]
+    return [(int(m[4]) * 10**9 + int(m[5]), int(m[3]), m[6]) for m in lines], done
+
+
+def word(name):
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def bare(name):
+    """Behind the subsystem; OU[ and OU], which would both be OU_, get a number."""
+    return re.sub(r"_\d+$", "", word(name.rsplit(":", 1)[-1]))
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict) and set(value) == {"value", "labels"}:
+        yield path, value["value"]
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from leaves(item, path + (name,))
+    else:
+        yield path, value
+
+
+def same_value(ours, theirs):
+    if isinstance(theirs, dict) and set(theirs) == {"value", "labels"}:
+        theirs = theirs["value"]
+    if isinstance(theirs, bool):
+        return ours == int(theirs)
+    if isinstance(theirs, list) and not all(isinstance(item, int) for item in theirs):
+        return isinstance(ours, str) and json.loads(ours) == theirs
+    if isinstance(ours, int) and isinstance(theirs, int):
+        return (ours - theirs) % 2**64 == 0
+    return ours == theirs
+
+
+def differs(before, after, copied):
+    """Why `after`, read from the trace.dat, is not the event `before`; None: it is."""
+    name = before["name"]
+    if before["t"] != after["t"] or (not copied and
+                                     bare(name) != bare(after["name"])):
+        return "%s at %s, not %s at %s" % (after["name"], after["t"], name, before["t"])
+    if copied:
+        same = {k: v for k, v in before["context"].items() if k.startswith("common_")}
+        if name != after["name"] or before["fields"] != after["fields"] or \
+                same != {k: v for k, v in after["context"].items() if k in same}:
+            return "%s: %s, not %s" % (name, after, before)
+        return None
+    for scope in ("fields", "context"):
+        for path, value in leaves(before[scope]):
+            if isinstance(value, float) or value in ("NaN", "Infinity", "-Infinity"):
+                continue
+            known = [word("_".join(path)), word("context_" + "_".join(path))]
+            known += [n + "_2" for n in known]
+            ours = [after["fields"][n] for n in known if n in after["fields"]]
+            if not any(same_value(item, value) for item in ours):
+                return "%s: %s is %s, not %r" % (name, path, ours, value)
+    return None
+
+
+def compare(work, name, *trace):
+    path = os.path.join(work, name + ".dat")
+    done = run("convert", trace[0], path, *trace[1:], "--to", "trace.dat")
+    if done.returncode not in (0, 3):
+        return result(False, name, done.stderr)
+    before, lost = events(*trace)
+    after, lost_after = events(path)
+    wrong = None if len(before) == len(after) else "%d events, not %d: %s" % (
+        len(after), len(before), done.stderr)
+    # equal times are ordered by stream, and streams of the file are those of its CPUs
+    key = lambda item: (item["t"], bare(item["name"]))
+    for one, other in zip(sorted(before, key=key), sorted(after, key=key)):
+        copied = "common_type" in one["context"]
+        wrong = wrong or differs(one, other, copied)
+    if lost != lost_after:
+        wrong = wrong or "%d events lost, not %d" % (lost_after, lost)
+    result(not wrong, "%s: %d events, %d lost, read again" % (name, len(after), lost), wrong)
+    if not shutil.which("trace-cmd"):
+        print("SKIP: %s: trace-cmd is not installed" % name)
+        return path
+    lines, said = report(path)
+    expected = sorted((item["t"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in after)
+    result(sorted(lines) == expected and all(a[0] <= b[0] for a, b in zip(lines, lines[1:])),
+           "%s: trace-cmd report has all, in order" % name,
+           (len(lines), len(expected), said.stderr[:300],
+            [pair for pair in zip(sorted(lines), expected) if pair[0] != pair[1]][:2]))
+    return path
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        scene = os.path.join(work, "scene")
+        lossy = os.path.join(work, "lossy")
+        generate = os.path.join(build, "fixtures", "yore-gen")
+        for path, more in ((scene, ("--contexts",)), (lossy, ("--lose", "0.4", "--big-endian"))):
+            subprocess.run([generate, "--out", path, "--seed", "5", "--size", "200K", "--cpus", "3",
+                            *more], check=True, capture_output=True)
+        compare(work, "LTTng's kernel", scene)
+        compare(work, "with losses", lossy)
+        compare(work, "perf by CTF", os.path.join(golden, "sched-demo"))
+        compare(work, "perf.data", os.path.join(golden, "sched-perf", "perf.data"))
+        compare(work, "ovni", os.path.join(golden, "ovni-demo"))
+        same = os.path.join(golden, "sched-ftrace", "trace.dat")
+        path = compare(work, "trace.dat", same)
+        if path and shutil.which("trace-cmd"):
+            texts = [subprocess.run(["trace-cmd", "report", "-t", p], capture_output=True, text=True,
+                                    check=False).stdout for p in (same, path)]
+            result(texts[0] == texts[1] and texts[0].count("\n") > 100,
+                   "trace-cmd report says the same of both", texts[1][:500])
+        with open(path, "rb") as file:
+            data = file.read()
+        at = data.index(b"options  \0")
+        result(struct.unpack_from("<I", data, at - 4)[0] == 2 and
+               struct.pack("<HII", 8, 4, 2) in data[at:at + 400], "the count of CPUs, twice", data[at:at + 200])
+        merged = os.path.join(corpus, "sel4", "merged")
+        if os.path.isdir(merged):
+            log = os.path.join(merged, "log.bin")
+            path = compare(work, "seL4 merged with ftrace", os.path.join(merged, "ftrace-v6.dat"), "--with", log,
+                           "--offset", log + "=+0s")
+            with open(os.path.join(merged, "expected", "report-fixed-ns.txt"), encoding="utf-8") as file:
+                tool = [m for m in map(LINE.match, file.read().splitlines()) if m]
+            if shutil.which("trace-cmd"):
+                ours = report(path)[0]
+                theirs = sorted((int(m[4]) * 10**9 + int(m[5]), int(m[3])) for m in tool)
+                kept = sorted((t, cpu) for t, cpu, event in ours if cpu < 2 or event == "Entry_Switch")
+                result(kept == theirs, "as the tools of seL4 merge them, %d lines" % len(theirs),
+                       (len(kept), len(theirs)))
+            for name in ("per-uid", "two-channels", "overwrite"):
+                compare(work, "lttng-ust " + name, os.path.join(corpus, "lttng-ust", name, "trace"))
+            compare(work, "perf and markers", os.path.join(corpus, "trace-dat", "v6-markers", "trace.dat"))
+            compare(work, "big-endian, 32 bits", os.path.join(corpus, "trace-dat", "synth-be32", "trace.dat"))
+        else:
+            print("SKIP: traces of the corpus: no folder %s" % (corpus or "named by YORE_CORPUS"))
+    finish()
+
+
+if __name__ == "__main__":
+    main()

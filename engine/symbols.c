@@ -6,7 +6,9 @@
 #include "engine/event.h"
 #include "engine/symbols_internal.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of one part: its processes and its kernel. */
@@ -38,6 +40,7 @@ struct symbols {
 	size_t frames_capacity;
 	struct text_names **texts; /* per part; NULL: texts go without */
 	char *program;		   /* of parts without maps; NULL: none */
+	uint64_t program_base;
 };
 
 struct symbols *symbols_new(const struct trace *trace, const char *cache)
@@ -167,20 +170,23 @@ static void tell(void *arg, const struct map_event *event)
 		spaces_exec(part->spaces, event->t, event->pid);
 }
 
-bool symbols_add_program(struct symbols *symbols, const char *file, struct error *err)
+bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
+			 struct error *err)
 {
 	struct unwind_tables *elf = unwind_tables_new(file);
 	bool good = elf && elf->nloads;
+	char whole[PATH_MAX]; /* a name without a folder is no file of a map */
 
 	unwind_tables_free(elf);
 	if (!good)
 		return error_set(err, ERR_QUERY, "%s: no ELF program that can be read", file);
 	mem_free(symbols->program);
-	symbols->program = mem_strdup(file);
+	symbols->program = mem_strdup(realpath(file, whole) ? whole : file);
+	symbols->program_base = base;
 	return true;
 }
 
-/* What the program's loadable segments are, at the addresses that it was linked for. */
+/* What the program's loadable segments are, as far above where it was linked as was said. */
 static void tell_program(struct symbols *symbols, struct part_symbols *part)
 {
 	struct unwind_tables *elf = unwind_tables_new(symbols->program);
@@ -188,8 +194,8 @@ static void tell_program(struct symbols *symbols, struct part_symbols *part)
 
 	for (size_t i = 0; elf && i < elf->nloads; i++) {
 		const struct unwind_load *load = &elf->loads[i];
-		struct range range = {.start = load->address,
-				      .end = load->address + load->size,
+		struct range range = {.start = load->address + symbols->program_base,
+				      .end = load->address + symbols->program_base + load->size,
 				      .file_offset = load->offset,
 				      .object = object};
 		if (range.end > range.start)

@@ -32,12 +32,13 @@ struct symbols *symbols_new(const struct trace *trace, const char *cache);
 struct symbols *symbols_new_beside(const struct trace *trace, const char *file);
 void symbols_free(struct symbols *symbols); /* NULL is fine */
 /*
- * Of parts that do not tell what was mapped: all of `file`, an ELF program or object that is not
- * relocated, is at the addresses that it was linked for, in process SYMBOLS_PROGRAM. Before the
- * first question. False: it cannot be read.
+ * Of parts that do not tell what was mapped: all of `file`, an ELF program or object, is `base`
+ * bytes above the addresses that it was linked for, in process SYMBOLS_PROGRAM. Before the first
+ * question. False: it cannot be read.
  */
 enum { SYMBOLS_PROGRAM = 0 };
-bool symbols_add_program(struct symbols *symbols, const char *file, struct error *err);
+bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
+			 struct error *err);
 /*
  * Until symbols_free(), the texts of events (reader.text) name kernel functions that the trace does
  * not bring along. Before the first text is asked for; costs nothing until one has an address.

@@ -20,12 +20,23 @@ enum { BYTES_A_LINE = 16 };
 
 /* ---- what is looked for ---- */
 
-enum frame_want { WANT_NEXT, WANT_PREV, WANT_NUMBER, WANT_TRACEPOINT, WANT_INSIDE, WANT_OUTSIDE };
+enum frame_want {
+	WANT_NEXT,
+	WANT_PREV,
+	WANT_NUMBER,
+	WANT_TRACEPOINT,
+	WANT_INSIDE,
+	WANT_OUTSIDE,
+	WANT_LINE
+};
 
 struct search {
 	enum frame_want want;
 	nstime number;
 	uint64_t tracepoint, low, high; /* addresses, inclusive */
+	const char *file; /* LINE: its last part or all of its path, `nfile` bytes; 0: any */
+	size_t nfile;
+	uint64_t line;
 };
 
 static bool parse_address(const char *word, uint64_t *out, struct error *err)
@@ -60,6 +71,24 @@ static bool parse_range(const struct words *words, struct search *out, struct er
 	return good;
 }
 
+/* N, or FILE:N. */
+static bool parse_line(struct session *session, const char *word, struct search *out,
+		       struct error *err)
+{
+	const char *colon = strrchr(word, ':'), *number = colon ? colon + 1 : word;
+	char *end;
+
+	out->want = WANT_LINE;
+	out->file = word;
+	out->nfile = colon ? (size_t)(colon - word) : 0;
+	out->line = strtoull(number, &end, 10);
+	if (*number < '0' || *number > '9' || *end)
+		return error_set(err, ERR_QUERY, "frame line: '%s' is neither N nor FILE:N", word);
+	return session->options->program ||
+	       error_set(err, ERR_QUERY, "frame line: the program's lines are not known: "
+					 "--program FILE");
+}
+
 static bool parse_words(struct session *session, const struct words *words, struct search *out,
 			struct error *err)
 {
@@ -84,6 +113,8 @@ static bool parse_words(struct session *session, const struct words *words, stru
 		out->want = WANT_TRACEPOINT;
 		return parse_address(words->items[1], &out->tracepoint, err);
 	}
+	if (words->count == 2 && !strcmp(first, "line"))
+		return parse_line(session, words->items[1], out, err);
 	if (words->count == 2 && !strcmp(first, "pc")) {
 		out->want = WANT_INSIDE;
 		if (!parse_address(words->items[1], &out->low, err))
@@ -95,7 +126,7 @@ static bool parse_words(struct session *session, const struct words *words, stru
 		return session_time(session, first, &out->number, err);
 	return error_set(err, ERR_QUERY,
 			 "frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, "
-			 "range A B, outside A B");
+			 "range A B, outside A B, line [FILE:]N");
 }
 
 /* ---- fields ---- */
@@ -116,7 +147,23 @@ static bool frame_pc(const struct fields *fields, uint64_t *out)
 	return true;
 }
 
-static bool matches(const struct search *search, nstime number, const struct fields *fields)
+static bool is_in_line(struct session *session, const struct search *search, nstime number,
+		       const struct fields *fields, uint64_t pc)
+{
+	struct symbols *symbols = session_symbols(session);
+	struct symbol symbol;
+
+	if (!symbols || !symbols_find(symbols, fields->class->part, number, SYMBOLS_PROGRAM, false,
+				      pc, SYMBOLS_LINES, &symbol) ||
+	    !symbol.file || symbol.line != search->line)
+		return false;
+	size_t len = strlen(symbol.file), n = search->nfile;
+	return len >= n && !strncmp(symbol.file + len - n, search->file, n) &&
+	       (!n || len == n || symbol.file[len - n - 1] == '/');
+}
+
+static bool matches(struct session *session, const struct search *search, nstime number,
+		    const struct fields *fields)
 {
 	struct field field;
 	uint64_t pc;
@@ -134,6 +181,8 @@ static bool matches(const struct search *search, nstime number, const struct fie
 		return frame_pc(fields, &pc) && pc >= search->low && pc <= search->high;
 	case WANT_OUTSIDE:
 		return frame_pc(fields, &pc) && (pc < search->low || pc > search->high);
+	case WANT_LINE:
+		return frame_pc(fields, &pc) && is_in_line(session, search, number, fields, pc);
 	}
 	return false;
 }
@@ -383,7 +432,7 @@ static bool seek(struct session *session, struct events *events, const struct se
 			continue;
 		if (!events_fields(events, &event, &fields, err))
 			return false;
-		if (matches(search, event.time, &fields)) {
+		if (matches(session, search, event.time, &fields)) {
 			print(session, event.time, &fields, out);
 			session->moment = event.time;
 			session->has_moment = true;
@@ -418,18 +467,20 @@ static bool run_frame(struct session *session, const struct options *options, st
 
 const struct cmd cmd_frame = {
 	.name = "frame",
-	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B]",
+	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line [FILE:]N]",
 	.summary = "a trace frame of GDB in full: registers, memory, variables",
 	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
 		"N, the\n"
 		"next or previous one, or the next of a tracepoint (the target's number), at an "
 		"address, or\n"
-		"inside or outside of a range of addresses, both ends included. At the prompt a "
-		"search begins\n"
+		"inside or outside of a range of addresses, both ends included, or in a source "
+		"line, N of any\n"
+		"file or of FILE. At the prompt a search begins\n"
 		"behind the current frame, which is the one at the prompt's moment; else at the "
 		"first.\n"
 		"--program FILE is the program that was traced, for names of functions and source "
-		"lines.\n"
+		"lines;\n"
+		"FILE@ADDRESS a position-independent one that was loaded there.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore frame fixtures/golden/gdb-demo/trace.tf 0\n"

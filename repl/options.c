@@ -61,7 +61,7 @@ static const struct option table[] = {
 	{{"--symbols", NULL, "name the frames of call chains in JSON too", OPT_SYMBOLS}, TAKE_FLAG, AT(symbols)},
 	{{"--no-symbols", NULL, "leave call chains as addresses", OPT_SYMBOLS}, TAKE_FLAG, AT(no_symbols)},
 	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
-	{{"--program", "FILE", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, AT(program)},
+	{{"--program", "FILE[@ADDR]", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, AT(program)},
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
 	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -480,12 +481,25 @@ struct state *session_state(struct session *session, struct error *err)
 	return session->state = set->state;
 }
 
+/* FILE, or FILE@ADDRESS: where byte 0 of a position-independent program was loaded. */
 static void add_program(struct session *session)
 {
+	const char *program = session->options->program;
+	const char *at = program ? strrchr(program, '@') : NULL;
+	uint64_t base = 0;
 	struct error err;
+	char *end;
 
-	if (session->options->program &&
-	    !symbols_add_program(session->symbols, session->options->program, &err))
+	if (!program)
+		return;
+	if (at && at[1] >= '0' && at[1] <= '9') {
+		base = strtoull(at + 1, &end, 0);
+		if (!*end)
+			program = arena_strndup(session->arena, program, (size_t)(at - program));
+		else
+			base = 0;
+	}
+	if (!symbols_add_program(session->symbols, program, base, &err))
 		say("warning", "--program: %s", err.text);
 }
 

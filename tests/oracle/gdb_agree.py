@@ -247,6 +247,13 @@ def lines_agree(report, program, folder, case):
         if place:
             report.same("function of frame " + n, (function, int(offset, 16)),
                         (place[1], int(place[2] or 0)))
+    first = {}
+    for n, line, _ in zip(parts[1::4], parts[2::4], parts[3::4]):
+        first.setdefault(line, n)
+    for line, n in first.items():
+        done = yore_says.run(program, "frame", os.path.join(case, "trace.tf"), "line", "target.c:" + line,
+                             "--program", target, "--no-index")
+        report.same("first frame of line " + line, done.stdout.decode().split(",")[0], "frame " + n)
     report.facts.append("%d lines" % len(ours))
 
 

@@ -111,6 +111,49 @@ result $? "numbers beside times of another trace"
 "$yore" events trace.tf --where 'rax == 7' --count >printed 2>&1
 [ "$(cat printed)" = 1 ]
 result $? "a register in a condition"
+# A position-independent program that was loaded somewhere: binutils say where its functions and lines are.
+cat >prog.c <<'C'
+int twice(int n)
+{
+	return 2 * n;
+}
+
+int main(void)
+{
+	return twice(21) != 42;
+}
+C
+if ${CC:-cc} -g -O0 -fPIE -pie -o prog prog.c 2>/dev/null && command -v nm >/dev/null &&
+	command -v addr2line >/dev/null; then
+	place() { nm prog | awk -v name="$1" '$3 == name { print "0x" $1 }'; }
+	python3 - trace.tf pie.tf "$(place main)" "$(place twice)" <<'PY' || fail "making pie.tf"
+import struct, sys
+
+data = open(sys.argv[1], "rb").read()
+head = data[:data.index(b"\n\n") + 2]
+frames = b""
+for at in sys.argv[3:] + sys.argv[3:4]:
+    block = b"R" + struct.pack("<qQ", 0, 0x555555554000 + int(at, 16)) + bytes(10)
+    frames += struct.pack("<HI", 1, len(block)) + block
+open(sys.argv[2], "wb").write(head + frames + b"\0\0\0\0")
+PY
+	line=$(addr2line -e prog "$(place twice)" | sed 's/.*:\([0-9]*\).*/\1/')
+	main=$(addr2line -e prog "$(place main)" | sed 's/.*:\([0-9]*\).*/\1/')
+	"$yore" frame pie.tf 1 --program prog@0x555555554000 >printed 2>&1
+	grep -q "<twice> at .*prog\.c:$line\$" printed
+	result $? "a program that was relocated"
+	printf '%s\n' "frame line $main" "frame line prog.c:$line" "frame line /prog.c:$main" \
+		"frame line prog.c:$main" "frame line other.c:$main" 'frame 0' "frame line g.c:$main" |
+		"$yore" pie.tf --program prog@0x555555554000 2>&1 |
+		sed -n 's/^frame \([0-9]*\),.*/\1/p; s/^yore: \(there is no\).*/\1/p' | tr '\n' ' ' >printed
+	[ "$(cat printed)" = '0 1 there is no 2 there is no 0 there is no ' ]
+	result $? "by source line"
+	"$yore" frame pie.tf line 3 >printed 2>&1
+	[ $? = 2 ] && grep -q "frame line: the program's lines are not known: --program FILE\$" printed
+	result $? "a line of no program"
+else
+	echo "SKIP: frames of a relocated program: no compiler or binutils"
+fi
 "$yore" events trace.tf --program trace.tf --count >printed 2>&1
 [ "$(cat printed)" = 4 ]
 result $? "a program that is not asked about"

@@ -50,6 +50,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	" integer { size = 32; align = 32; signed = true; } z; }; };"                            \
 	"event { name = e3; id = 3; stream_id = 0; };"
 
+/* CTF 2, with ' for ", which build() puts back. */
+#define CTF2                                  \
+	"\x1e{'type':'preamble','version':2}" \
+	"\x1e{'type':'clock-class','id':'c','frequency':1000000000}"
+#define FIXED(kind, bits, order)                                                               \
+	"'field-class':{'type':'fixed-length-" kind "','length':" bits ",'byte-order':'" order \
+	"-endian'"
+#define LEB(kind) "'field-class':{'type':'variable-length-" kind "-integer'"
+#define U8 FIXED("unsigned-integer", "8", "little")
+#define AT(key, name) ",'" key "-field-location':{'path':['" name "']}"
+#define EVENT2(id)                                                                    \
+	"\x1e{'type':'event-record-class','id':" id ",'payload-field-class':{'type':" \
+	"'structure','member-classes':["
+
 static const char *const descriptions[] = {
 	/* LTTng, compact, a version whose packet ends are wrong */
 	TRACE("le") CLOCK
@@ -107,6 +121,60 @@ static const char *const descriptions[] = {
 	"stream { id = 0; packet.context := struct { u32 packet_size; u32"
 	" content_size; t32 timestamp_begin; t32 timestamp_end; u8 events_discarded;"
 	" }; event.header := struct { u8 id; t32 timestamp; }; };" EVENTS,
+	/* clang-format off */
+	/* CTF 2: LEB128 stamps and numbers, texts, blobs, optionals, variants, nested arrays */
+	CTF2 "\x1e{'type':'trace-class','packet-header-field-class':{'type':'structure',"
+	"'member-classes':[{'name':'stream'," U8 ",'roles':['data-stream-class-id']}}]}}"
+	"\x1e{'type':'data-stream-class','default-clock-class-id':'c',"
+	"'packet-context-field-class':{'type':'structure','member-classes':["
+	"{'name':'size'," FIXED("unsigned-integer", "32", "little")
+	",'roles':['packet-total-length']}},"
+	"{'name':'content'," LEB("unsigned") ",'roles':['packet-content-length']}},"
+	"{'name':'begin'," LEB("unsigned") ",'roles':['default-clock-timestamp']}},"
+	"{'name':'end'," LEB("unsigned") ",'roles':['packet-end-default-clock-timestamp']}},"
+	"{'name':'lost'," LEB("unsigned") ",'roles':['discarded-event-record-counter-snapshot']}},"
+	"{'name':'number'," U8 ",'roles':['packet-sequence-number']}}]},"
+	"'event-record-header-field-class':{'type':'structure','member-classes':["
+	"{'name':'id'," U8 ",'roles':['event-record-class-id']}},"
+	"{'name':'t'," LEB("unsigned") ",'roles':['default-clock-timestamp']}}]}}"
+	EVENT2("0") "{'name':'a'," LEB("signed") "}},"
+	"{'name':'b'," LEB("unsigned") ",'mappings':{'x':[[0,5]],'y':[[3,9]]}}},"
+	"{'name':'c'," FIXED("bit-map", "12", "big") ",'flags':{'f':[[0,3]],'g':[[11,11]]}}},"
+	"{'name':'d'," FIXED("signed-integer", "13", "big") ",'bit-order':'last-to-first'}},"
+	"{'name':'e'," FIXED("bit-array", "7", "big") ",'alignment':16}},"
+	"{'name':'f','field-class':{'type':'null-terminated-string','encoding':'utf-16be'}}]}}"
+	EVENT2("1") "{'name':'n'," U8 "}},"
+	"{'name':'s','field-class':{'type':'dynamic-length-string','encoding':'utf-16le'"
+	AT("length", "n") "}},"
+	"{'name':'b','field-class':{'type':'dynamic-length-blob'" AT("length", "n") "}},"
+	"{'name':'t','field-class':{'type':'static-length-string','length':3}},"
+	"{'name':'x','field-class':{'type':'static-length-blob','length':5}}]}}"
+	EVENT2("2") "{'name':'n'," LEB("unsigned") "}},"
+	"{'name':'is'," FIXED("boolean", "8", "little") "}},"
+	"{'name':'o','field-class':{'type':'optional'," U8 "}" AT("selector", "is") "}},"
+	"{'name':'v','field-class':{'type':'variant'" AT("selector", "n") ",'options':[{"
+	LEB("signed") "},'selector-field-ranges':[[0,3]]},"
+	"{'field-class':{'type':'structure','member-classes':[{'name':'k'," U8 "}},"
+	"{'name':'i','field-class':{'type':'null-terminated-string'}}]},"
+	"'selector-field-ranges':[[4,9]]}]}},"
+	"{'name':'deep','field-class':{'type':'dynamic-length-array'" AT("length", "n")
+	",'element-field-class':{'type':'structure','member-classes':[{'name':'m'," U8 "}},"
+	"{'name':'w','field-class':{'type':'optional','selector-field-ranges':[[1,7]]"
+	AT("selector", "m") ",'field-class':{'type':'null-terminated-string'}}},"
+	"{'name':'e','field-class':{'type':'static-length-array','length':2,"
+	"'element-field-class':{'type':'dynamic-length-blob'" AT("length", "m") "}}}]}}}]}}"
+	EVENT2("3") "]}}",
+	/* CTF 2: one big-endian event after the other, bits at any place */
+	CTF2 "\x1e{'type':'data-stream-class'}"
+	EVENT2("0") "{'name':'n'," FIXED("unsigned-integer", "5", "big") "}},"
+	"{'name':'f'," FIXED("floating-point-number", "16", "big") "}},"
+	"{'name':'a','field-class':{'type':'dynamic-length-array'" AT("length", "n")
+	",'element-field-class':{'type':'fixed-length-signed-integer','length':3,"
+	"'byte-order':'big-endian'}}},"
+	"{'name':'r','field-class':{'type':'static-length-array','length':2,'minimum-alignment':8,"
+	"'element-field-class':{'type':'fixed-length-unsigned-integer','length':11,"
+	"'byte-order':'little-endian','bit-order':'last-to-first'}}}]}}",
+	/* clang-format on */
 };
 enum { DESCRIPTIONS = sizeof descriptions / sizeof *descriptions };
 
@@ -122,6 +190,20 @@ static void require(bool promise, const char *what)
 	abort();
 }
 
+static bool describe(struct trace *trace, const char *written, struct ctf_description *out,
+		     struct error *err)
+{
+	char *text = arena_strdup(trace->arena, written);
+	size_t size = strlen(text);
+
+	if (*text != '\x1e')
+		return tsdl_parse("metadata", text, size, false, trace->arena, &trace->notices, out,
+				  err);
+	for (char *quote = text; (quote = strchr(quote, '\''));)
+		*quote = '"';
+	return ctf2_parse("metadata", text, size, trace->arena, &trace->notices, out, NULL, err);
+}
+
 static void build(size_t which)
 {
 	struct trace *trace = traces[which] = mem_new(sizeof *trace);
@@ -131,8 +213,7 @@ static void build(size_t which)
 
 	trace->arena = arena_new();
 	trace->path = "";
-	if (tsdl_parse("metadata", descriptions[which], strlen(descriptions[which]), false,
-		       trace->arena, &trace->notices, &description, &err))
+	if (describe(trace, descriptions[which], &description, &err))
 		parts[which] = ctf_part_add(trace, "", &description, identity, &err);
 	require(parts[which] != NULL, err.text);
 	struct stream *stream = trace_add_stream(trace, trace->parts[0], "stream");

@@ -1,11 +1,19 @@
 /*
- * fuzz_tsdl.c - any bytes as a metadata file: refused, or a description that keeps its promises
+ * fuzz_tsdl.c - any bytes as a metadata file, and those behind a byte 0xFF as a packet of it
  *
- * Promises: those of check_description.h, and that tags are enumerations.
+ * Metadata in packets, which may hold any byte, has no packet of events behind it. Promises: it is
+ * refused with a message, or it keeps those of check_description.h, tags are enumerations, and
+ * decoding ends, whatever the data.
  */
+#include "engine/base/cursor.h"
 #include "tests/fuzz/check_description.h"
+#include "tests/fuzz/description.h"
+
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { METADATA_MAGIC = 0x75d11d57 };
 
 static void check(const struct field_class *node)
 {
@@ -15,8 +23,17 @@ static void check(const struct field_class *node)
 		require(node->ref->is_enum);
 }
 
+static bool in_packets(const uint8_t *data, size_t size)
+{
+	return size >= 4 &&
+	       (load_le(data, 4) == METADATA_MAGIC || load_be(data, 4) == METADATA_MAGIC);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const uint8_t *packet =
+		size && !in_packets(data, size) ? memchr(data, PACKET_SEPARATOR, size) : NULL;
+	size_t metadata = packet ? (size_t)(packet - data) : size;
 	struct arena *arena = arena_new();
 	struct notices notices = {0};
 	struct ctf_description description;
@@ -25,11 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length;
 
 	bool done =
-		metadata_text("metadata", data, size, arena, &notices, &text, &length, &err) &&
+		metadata_text("metadata", data, metadata, arena, &notices, &text, &length, &err) &&
 		tsdl_parse("metadata", text, length, false, arena, &notices, &description, &err);
 	require(done || err.text[0]);
-	if (done)
+	if (done) {
 		check_description(&description, check);
+		try_description(&description, packet ? packet + 1 : NULL,
+				packet ? size - metadata - 1 : 0);
+	}
 	arena_free(arena);
 	return 0;
 }

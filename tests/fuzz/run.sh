@@ -34,16 +34,21 @@ traces | while read -r file; do
 	name=$(printf %s "$file" | cksum | tr ' ' -)
 	case $file in
 	*/metadata)
+		# a packet of each stream behind metadata, but not where the metadata is in packets
 		case $(head -c 1 "$file" | od -An -tx1) in
-		*1e) # and a packet behind it
+		*1e) kind=ctf2 ;;
+		*) kind=tsdl ;;
+		esac
+		cp "$file" "$work/$kind/$name"
+		case $(head -c 4 "$file" | od -An -tx1) in
+		*"57 1d d1 75" | *"75 d1 1d 57") ;;
+		*)
 			{
-				cat "$file"
 				printf '\377'
 				find "$(dirname "$file")" -maxdepth 1 -type f ! -name metadata -exec \
-					head -c 4096 {} +
-			} >"$work/ctf2/$name"
+					head -q -c 4096 {} +
+			} >>"$work/$kind/$name"
 			;;
-		*) cp "$file" "$work/tsdl/$name" ;;
 		esac
 		;;
 	*.idx | *.txt | *.gz | *.tsv | *.md) ;;

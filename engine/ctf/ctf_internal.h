@@ -111,6 +111,12 @@ struct ctf_part {
 	size_t first_stream, end_stream; /* its streams stand together */
 };
 
+/* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */
+static inline const struct timebase *ctf_timebase(const struct ctf_stream_class *class)
+{
+	return &class->part->trace->clocks[class->clock].base;
+}
+
 struct ctf_index_entry { /* of an LTTng index file, in bytes and cycles */
 	uint64_t off, len, content_bits, begin, end, discarded, seq;
 };

@@ -30,10 +30,8 @@ struct decoder *ctf_decoder_new(const struct stream *stream)
 		d->header_slots =
 			mem_new_array(layout_slots(class->header) + 1, sizeof(struct slot));
 	d->registers = mem_new_array(class->part->registers + 1, sizeof *d->registers);
-	if (class->has_clock) {
-		d->base = &class->part->trace->clocks[class->clock].base;
-		d->ns.plain = timebase_is_plain(d->base, &d->ns.origin);
-	}
+	if (class->has_clock)
+		d->ns.plain = timebase_is_plain(ctf_timebase(class), &d->ns.origin);
 	return d;
 }
 

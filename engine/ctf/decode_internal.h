@@ -28,7 +28,6 @@ struct decoder {
 	uint32_t index;
 	uint32_t used; /* slots of the batch that was filled last */
 	nstime ordinal; /* time of event 0 of a stream without clock */
-	const struct timebase *base; /* NULL: no clock */
 	struct ns_clock ns;
 	struct slot *packet_slots, *event_slots, *header_slots;
 	uint64_t *registers;

@@ -28,7 +28,7 @@ struct walk {
 static __attribute__((noinline)) bool convert_anchored(struct decoder *d, uint64_t cycles,
 						       nstime *out)
 {
-	const struct timebase *base = d->base;
+	const struct timebase *base = ctf_timebase(d->class);
 	struct ns_clock *ns = &d->ns;
 	struct error ignored;
 

@@ -36,9 +36,7 @@ _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored
 
 static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
 {
-	const struct ctf_stream_class *class = stream_state(stream)->class;
-
-	return timebase_to_ns_clamped(&class->part->trace->clocks[class->clock].base, cycles);
+	return timebase_to_ns_clamped(ctf_timebase(stream_state(stream)->class), cycles);
 }
 
 /* What decoding showed of a packet or piece. */

@@ -1,55 +1,42 @@
 /*
- * yore.c - the public C interface over the rooms below
+ * yore.c - opening a trace, and the tables of what it consists of
  *
- * A handle keeps trace, index, rules and state, the last error, and the text of the last value, so
- * that callers free nothing but handles. Options carry their size: a program that was compiled
- * against an older header passes a shorter structure, and the rest counts as zero.
+ * The public types of streams, clocks and classes are the engine's, under names that a program only
+ * knows pointers to. Options carry their size: a program that was compiled with an older header
+ * passes a shorter structure, and the rest counts as zero.
  */
-#include "yore.h"
+#include "lib/lib_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/reader.h"
-#include "index/events.h"
 #include "index/location.h"
-#include "state/state.h"
 
-#include <fnmatch.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+_Static_assert((int)YORE_ERROR_QUERY == (int)ERR_QUERY, "kinds of errors are the engine's");
+_Static_assert((int)YORE_DAMAGE == (int)NOTICE_DAMAGE, "kinds of notices are the engine's");
+_Static_assert(sizeof(((struct yore_error *)0)->text) == sizeof(((struct error *)0)->text),
+	       "a message fits");
 
-struct yore {
-	struct yore_options options;
-	struct trace *trace;
-	struct index *index;
-	struct rules *rules;
-	struct state *state;
-	struct buf text; /* of the last value */
-	struct error err;
-};
-
-struct yore_events {
-	struct yore *yore;
-	struct events *events;
-	struct event event;
-	struct fields fields;
-	uint64_t *classes;
-	bool on, decoded; /* there is an event; its fields were decoded */
-};
-
-EXPORT const char *yore_version(void)
+const char *yore_version(void)
 {
 	return YORE_VERSION;
 }
 
-EXPORT const char *yore_error(const struct yore *yore)
+int lib_fail(struct yore_error *to, const struct error *err)
 {
-	return yore->err.text;
+	if (to) {
+		to->kind = (enum yore_error_kind)err->kind;
+		memcpy(to->text, err->text, sizeof to->text);
+	}
+	return -1;
 }
 
-static int result(bool ok)
+void lib_take_options(void *to, size_t known, const void *from, size_t size)
 {
-	return ok ? 0 : -1;
+	if (from)
+		memcpy(to, from, size < known ? size : known);
 }
 
 static void say(void *arg, enum notice_kind kind, const char *text)
@@ -60,365 +47,320 @@ static void say(void *arg, enum notice_kind kind, const char *text)
 		yore->options.say(yore->options.arg, (enum yore_notice)kind, text);
 }
 
-/* Copies what the caller knows of the options; the rest stays zero. */
-static void take_options(void *to, size_t known, const void *from, size_t size)
+struct notices lib_notices(struct yore *yore)
 {
-	if (from)
-		memcpy(to, from, size < known ? size : known);
+	return (struct notices){.say = say, .arg = yore};
 }
 
-static bool open_rules(struct yore *yore)
+static bool open_trace(struct yore *yore, const char *path, const struct index_options *index,
+		       struct error *err)
 {
-	bool ok = true;
+	const struct yore_options *asked = &yore->options;
+	size_t count = 1 + asked->nmore;
+	const char **paths = mem_new_array(count, sizeof *paths);
+	char *spill_dir = index_folder(index);
+	struct trace_options open = {.paths = paths,
+				     .offsets = asked->offsets,
+				     .npaths = count,
+				     .input = asked->input,
+				     .strict = asked->strict != 0,
+				     .mode = asked->no_map ? SOURCE_READ : SOURCE_AUTO,
+				     .spill_dir = spill_dir,
+				     .notices = lib_notices(yore)};
 
-	yore->rules = rules_new();
-	for (size_t i = 0; i < yore->options.nrules && ok; i++)
-		ok = rules_add_named(yore->rules, yore->options.rules[i], &yore->err);
-	if (ok && !yore->options.nrules)
-		ok = rules_add_builtins(yore->rules, yore->trace, &yore->err);
-	return ok && rules_check(yore->rules, &yore->err);
+	paths[0] = path;
+	for (size_t i = 0; i < asked->nmore; i++)
+		paths[1 + i] = asked->more[i];
+	bool ok = trace_open(&open, &yore->trace, err);
+	mem_free(spill_dir);
+	mem_free(paths);
+	return ok;
 }
 
-EXPORT int yore_open(const char *path, const struct yore_options *options, struct yore **out)
+int yore_open(const char *path, const struct yore_options *options, struct yore **out,
+	      struct yore_error *err)
 {
 	struct yore *yore = mem_new(sizeof *yore);
-	struct notices notices = {.say = say, .arg = yore};
-	struct trace_options open = {.paths = &path, .npaths = 1, .notices = notices};
-
-	*out = yore;
-	take_options(&yore->options, sizeof yore->options, options, options ? options->size : 0);
-	struct index_options index = {.dir = yore->options.index_dir,
-				      .none = yore->options.no_index != 0,
-				      .notices = notices};
-	char *spill_dir = index_folder(&index);
-	open.spill_dir = spill_dir;
-	bool opened = trace_open(&open, &yore->trace, &yore->err);
-	mem_free(spill_dir);
-	if (!opened) {
-		yore->trace = NULL;
-		return -1;
-	}
-	if (!index_open(yore->trace, &index, &yore->index, &yore->err)) {
-		yore->index = NULL;
-		return -1;
-	}
-	return result(open_rules(yore));
-}
-
-EXPORT void yore_close(struct yore *yore)
-{
-	if (!yore)
-		return;
-	state_close(yore->state);
-	rules_free(yore->rules);
-	index_close(yore->index);
-	trace_close(yore->trace);
-	buf_release(&yore->text);
-	mem_free(yore);
-}
-
-/* False, with an error, when the handle did not open. */
-static bool is_open(struct yore *yore)
-{
-	return yore->index ||
-	       (yore->err.text[0] ? false : error_set(&yore->err, ERR_QUERY, "no trace is open"));
-}
-
-EXPORT int yore_range(struct yore *yore, int64_t *first, int64_t *last)
-{
-	if (!is_open(yore) || !events_range(yore->index, first, last, &yore->err))
-		return -1;
-	return result(*first <= *last ||
-		      error_set(&yore->err, ERR_RANGE, "the trace has no event"));
-}
-
-/* Events -------------------------------------------------------------------------------------- */
-
-static uint64_t *wanted_classes(const struct trace *trace, const char *const *names, size_t count)
-{
-	uint64_t *bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
-
-	for (size_t i = 0; i < trace->nclasses; i++) {
-		const char *name = trace->classes[i]->name, *tail = strrchr(name, ':');
-		for (size_t n = 0; n < count; n++)
-			if (fnmatch(names[n], name, 0) == 0 ||
-			    (tail && fnmatch(names[n], tail + 1, 0) == 0))
-				bits[i / 64] |= UINT64_C(1) << i % 64;
-	}
-	return bits;
-}
-
-EXPORT int yore_events_open(struct yore *yore, const struct yore_events_options *options,
-			    struct yore_events **out)
-{
-	struct yore_events_options own = {.begin = YORE_TIME_MIN, .end = YORE_TIME_MAX};
-	struct yore_events *events;
+	struct error cause = {0};
 
 	*out = NULL;
-	if (!is_open(yore))
-		return -1;
-	take_options(&own, sizeof own, options, options ? options->size : 0);
-	events = mem_new(sizeof *events);
-	events->yore = yore;
-	if (own.names)
-		events->classes = wanted_classes(yore->trace, own.names, own.nnames);
-	struct events_options open = {.begin = own.begin,
-				      .end = own.end,
-				      .backward = own.backward != 0,
-				      .losses = own.losses != 0,
-				      .classes = events->classes};
-	if (!events_open(yore->index, &open, &events->events, &yore->err)) {
-		mem_free(events->classes);
-		mem_free(events);
-		return -1;
+	lib_take_options(&yore->options, sizeof yore->options, options,
+			 options ? options->size : 0);
+	struct index_options index = {.dir = yore->options.index_dir,
+				      .none = yore->options.no_index != 0,
+				      .jobs = 1, /* no thread is started */
+				      .notices = lib_notices(yore)};
+	if (!open_trace(yore, path, &index, &cause)) {
+		mem_free(yore);
+		return lib_fail(err, &cause);
 	}
-	*out = events;
+	if (!index_open(yore->trace, &index, &yore->index, &cause)) {
+		trace_close(yore->trace);
+		mem_free(yore);
+		return lib_fail(err, &cause);
+	}
+	*out = yore;
 	return 0;
 }
 
-EXPORT void yore_events_close(struct yore_events *events)
+void yore_close(struct yore *yore)
 {
-	if (!events)
+	if (!yore)
 		return;
-	events_close(events->events);
-	mem_free(events->classes);
-	mem_free(events);
+	index_close(yore->index);
+	trace_close(yore->trace);
+	mem_free(yore);
 }
 
-EXPORT int yore_events_next(struct yore_events *events)
+int yore_range(struct yore *yore, int64_t *first, int64_t *last, struct yore_error *err)
 {
-	enum step step = events_next(events->events, &events->event, &events->yore->err);
+	struct error cause = {0};
 
-	events->on = step == STEP_ITEM;
-	events->decoded = false;
-	return step == STEP_ITEM ? 1 : step == STEP_END ? 0 : -1;
+	if (!events_range(yore->index, first, last, &cause))
+		return lib_fail(err, &cause);
+	return *first <= *last;
 }
 
-EXPORT int64_t yore_event_time(const struct yore_events *events)
+uint64_t yore_damaged(const struct yore *yore)
 {
-	return events->on ? events->event.time : YORE_TIME_MIN;
+	return atomic_load(&yore->trace->damaged);
 }
 
-EXPORT const char *yore_event_name(const struct yore_events *events)
+int yore_absorb_fault(const void *address)
 {
-	return events->on && events->event.class ? events->event.class->name : NULL;
+	return source_absorb_fault(address);
 }
 
-EXPORT const char *yore_event_stream(const struct yore_events *events)
+/* Parts --------------------------------------------------------------------------------------- */
+
+static const struct part *part_of(const struct yore_part *part)
 {
-	return events->on ? events->event.stream->name : NULL;
+	return (const void *)part;
 }
 
-EXPORT int yore_event_cpu(const struct yore_events *events)
+static const void *part_at(const struct yore *yore, size_t i)
 {
-	return events->on ? events->event.cpu : -1;
+	return i < yore->trace->nparts ? yore->trace->parts[i] : NULL;
 }
 
-EXPORT uint64_t yore_event_lost(const struct yore_events *events, int64_t *until)
+size_t yore_part_count(const struct yore *yore)
 {
-	const struct event *event = &events->event;
-	bool loss = events->on && !event->class;
-
-	if (until)
-		*until = loss ? event->until : YORE_TIME_MIN;
-	return !loss ? 0 : event->lost_unknown ? UINT64_MAX : event->lost;
+	return yore->trace->nparts;
 }
 
-static void keep_text(struct yore *yore, const void *bytes, size_t len, struct yore_value *out)
+const struct yore_part *yore_part(const struct yore *yore, size_t i)
 {
-	buf_clear(&yore->text);
-	buf_add(&yore->text, bytes, len);
-	out->kind = YORE_STRING;
-	out->text = buf_text(&yore->text);
-	out->len = len;
+	return part_at(yore, i);
 }
 
-static void field_value(struct yore *yore, const struct field *field, struct yore_value *out)
+const char *yore_part_path(const struct yore_part *part)
 {
-	const struct field_class *class = field->class;
-	struct buf scratch = {0};
-	size_t len;
-
-	*out = (struct yore_value){.kind = YORE_OTHER};
-	if (class->kind == FIELD_INT) {
-		out->u = field->slot.u;
-		out->kind = class->is_signed || out->u <= INT64_MAX ? YORE_INT : YORE_UINT;
-	} else if (class->kind == FIELD_FLOAT) {
-		out->f = field->slot.f;
-		out->kind = YORE_FLOAT;
-	} else if (field_is_text(field)) {
-		const uint8_t *bytes = field_bytes(field, &scratch, &len);
-		keep_text(yore, bytes, len, out);
-	}
-	buf_release(&scratch);
+	return part_of(part)->path;
 }
 
-/* Cuts "a/b/0" in place. */
-enum { NAMES_MAX = 16 };
-static size_t split(char *name, const char *names[NAMES_MAX])
+const char *yore_part_format(const struct yore_part *part)
 {
-	size_t n = 0;
-
-	for (char *rest = NULL, *at = strtok_r(name, "/", &rest); at && n < NAMES_MAX;
-	     at = strtok_r(NULL, "/", &rest))
-		names[n++] = at;
-	return n;
+	return part_of(part)->reader->format;
 }
 
-static bool decode(struct yore_events *events)
+const char *yore_part_version(const struct yore_part *part)
 {
-	struct error *err = &events->yore->err;
-
-	if (!events->on || !events->event.class)
-		return error_set(err, ERR_QUERY, "there is no event");
-	if (!events->decoded)
-		events->decoded =
-			events_fields(events->events, &events->event, &events->fields, err);
-	return events->decoded;
+	return part_of(part)->version;
 }
 
-EXPORT int yore_event_field(struct yore_events *events, const char *name, struct yore_value *out)
+const char *yore_part_host(const struct yore_part *part)
 {
-	struct yore *yore = events->yore;
-	const char *names[NAMES_MAX];
-	unsigned scopes = (1u << SCOPE_COUNT) - 1;
-	struct field field;
-
-	*out = (struct yore_value){.kind = YORE_UNKNOWN};
-	if (!decode(events))
-		return -1;
-	char *copy = mem_strdup(name);
-	size_t n = split(copy, names);
-	bool found = fields_get(&events->fields, scopes, names, n, &field);
-	if (found)
-		field_value(yore, &field, out);
-	else
-		error_set(&yore->err, ERR_QUERY, "%s has no field %s", events->event.class->name,
-			  name);
-	mem_free(copy);
-	return result(found);
+	return part_host(part_of(part));
 }
 
-EXPORT const char *yore_event_text(struct yore_events *events)
+const char *yore_part_domain(const struct yore_part *part)
 {
-	const struct trace *trace = events->yore->trace;
-	struct buf *text = &events->yore->text;
+	return part_of(part)->domain;
+}
 
-	if (!decode(events))
+const uint8_t *yore_part_uuid(const struct yore_part *part)
+{
+	return part_of(part)->has_uuid ? part_of(part)->uuid : NULL;
+}
+
+size_t yore_part_environment(const struct yore_part *part)
+{
+	return part_of(part)->nenv;
+}
+
+const char *yore_part_variable(const struct yore_part *part, size_t i, const char **text,
+			       int64_t *number)
+{
+	if (i >= part_of(part)->nenv)
 		return NULL;
-	const struct reader *reader = trace->parts[events->event.class->part]->reader;
-	buf_clear(text);
-	return reader->text && reader->text(&events->fields, text) ? buf_text(text) : NULL;
+	const struct env_entry *entry = &part_of(part)->env[i];
+	*text = entry->text;
+	*number = entry->text ? 0 : entry->number;
+	return entry->name;
 }
 
-/* State --------------------------------------------------------------------------------------- */
+/* Clocks -------------------------------------------------------------------------------------- */
 
-static bool open_state(struct yore *yore)
+static const struct clock *clock_of(const struct yore_clock *clock)
 {
-	struct state_options open = {.rules = yore->rules,
-				     .notices = {.say = say, .arg = yore},
-				     .no_checkpoints = yore->options.no_index != 0};
-
-	if (yore->state)
-		return true;
-	if (!is_open(yore))
-		return false;
-	if (state_open(yore->index, &open, &yore->state, &yore->err))
-		return true;
-	yore->state = NULL;
-	return false;
+	return (const void *)clock;
 }
 
-static void state_value(struct yore *yore, const struct value *value, struct yore_value *out)
+size_t yore_clock_count(const struct yore *yore)
 {
-	*out = (struct yore_value){.kind = YORE_UNKNOWN};
-	switch (value->kind) {
-	case VALUE_UNKNOWN:
-		return;
-	case VALUE_NONE:
-		out->kind = YORE_NONE;
-		return;
-	case VALUE_INT:
-		out->u = value->u;
-		out->kind = value->negative || value->u <= INT64_MAX ? YORE_INT : YORE_UINT;
-		return;
-	case VALUE_FLOAT:
-		out->kind = YORE_FLOAT;
-		out->f = value->f;
-		return;
-	case VALUE_STRING:
-		keep_text(yore, value->text, value->len, out);
-		return;
-	case VALUE_BOOL:
-		out->kind = YORE_BOOL;
-		out->i = value->b;
-		return;
-	}
+	return yore->trace->nclocks;
 }
 
-static bool at(struct yore *yore, int64_t t, const struct query *query, struct yore_value *out,
-	       int64_t *since)
+const struct yore_clock *yore_clock(const struct yore *yore, size_t i)
 {
-	struct moment moment = {.t = t};
-	struct answers answers;
-
-	if (query_has_wildcard(query))
-		return error_set(&yore->err, ERR_QUERY, "%s names more than one attribute",
-				 query_text(query));
-	if (!state_at(yore->state, &moment, 1, &query, 1, false, &answers, &yore->err))
-		return false;
-	if (answers.count) {
-		state_value(yore, &answers.items[0].value, out);
-		if (since)
-			*since = answers.items[0].since;
-	}
-	answers_release(&answers);
-	return true;
+	return i < yore->trace->nclocks ? (const void *)&yore->trace->clocks[i] : NULL;
 }
 
-EXPORT int yore_at(struct yore *yore, int64_t t, const char *path, struct yore_value *out,
-		   int64_t *since)
+const char *yore_clock_name(const struct yore_clock *clock)
 {
-	struct query *query;
-
-	*out = (struct yore_value){.kind = YORE_UNKNOWN};
-	if (since)
-		*since = YORE_TIME_MIN;
-	if (!open_state(yore) || !query_parse(path, &query, &yore->err))
-		return -1;
-	bool ok = at(yore, t, query, out, since);
-	query_free(query);
-	return result(ok);
+	return clock_of(clock)->name;
 }
 
-struct each {
-	struct yore *yore;
-	int (*call)(void *arg, const char *attribute, int64_t from, int64_t to,
-		    const struct yore_value *value);
-	void *arg;
-};
-
-static bool give(void *arg, const struct interval *interval)
+const char *yore_clock_description(const struct yore_clock *clock)
 {
-	struct each *each = arg;
-	struct yore_value value;
-
-	state_value(each->yore, &interval->value, &value);
-	return each->call(each->arg, interval->path, interval->begin, interval->end, &value) == 0;
+	return clock_of(clock)->description;
 }
 
-EXPORT int yore_intervals(struct yore *yore, int64_t begin, int64_t end, const char *path,
-			  int (*each)(void *arg, const char *attribute, int64_t from, int64_t to,
-				      const struct yore_value *value),
-			  void *arg)
+uint64_t yore_clock_frequency(const struct yore_clock *clock)
 {
-	struct each to = {yore, each, arg};
-	struct query *query;
+	return clock_of(clock)->base.frequency;
+}
 
-	if (!open_state(yore) || !query_parse(path, &query, &yore->err))
-		return -1;
-	bool ok = state_intervals(yore->state, begin, end, (const struct query *const *)&query, 1,
-				  give, &to, &yore->err);
-	query_free(query);
-	return result(ok);
+uint64_t yore_clock_precision(const struct yore_clock *clock)
+{
+	return clock_of(clock)->precision;
+}
+
+int64_t yore_clock_offset(const struct yore_clock *clock, int64_t *cycles)
+{
+	*cycles = clock_of(clock)->base.offset_cycles;
+	return clock_of(clock)->base.offset_s;
+}
+
+int yore_clock_is_epoch(const struct yore_clock *clock)
+{
+	return clock_of(clock)->epoch;
+}
+
+const uint8_t *yore_clock_uuid(const struct yore_clock *clock)
+{
+	return clock_of(clock)->has_uuid ? clock_of(clock)->uuid : NULL;
+}
+
+/* Streams ------------------------------------------------------------------------------------- */
+
+static const struct stream *stream_of(const struct yore_stream *stream)
+{
+	return (const void *)stream;
+}
+
+size_t yore_stream_count(const struct yore *yore)
+{
+	return yore->trace->nstreams;
+}
+
+const struct yore_stream *yore_stream(const struct yore *yore, size_t i)
+{
+	return i < yore->trace->nstreams ? (const void *)yore->trace->streams[i] : NULL;
+}
+
+size_t yore_stream_index(const struct yore_stream *stream)
+{
+	return stream_of(stream)->index;
+}
+
+const char *yore_stream_name(const struct yore_stream *stream)
+{
+	return stream_of(stream)->name;
+}
+
+const char *yore_stream_section(const struct yore_stream *stream)
+{
+	return stream_of(stream)->section;
+}
+
+uint64_t yore_stream_id(const struct yore_stream *stream)
+{
+	return stream_of(stream)->id;
+}
+
+int yore_stream_cpu(const struct yore_stream *stream)
+{
+	return stream_of(stream)->cpu;
+}
+
+int yore_stream_has_time(const struct yore_stream *stream)
+{
+	return stream_of(stream)->has_time;
+}
+
+uint64_t yore_stream_bytes(const struct yore_stream *stream)
+{
+	return stream_of(stream)->bytes;
+}
+
+const struct yore_clock *yore_stream_clock(const struct yore *yore,
+					   const struct yore_stream *stream)
+{
+	int32_t clock = stream_of(stream)->clock;
+
+	return clock < 0 ? NULL : yore_clock(yore, (size_t)clock);
+}
+
+const struct yore_part *yore_stream_part(const struct yore *yore, const struct yore_stream *stream)
+{
+	return part_at(yore, stream_of(stream)->part);
+}
+
+/* Event classes ------------------------------------------------------------------------------- */
+
+static const struct event_class *class_of(const struct yore_class *event_class)
+{
+	return (const void *)event_class;
+}
+
+size_t yore_class_count(const struct yore *yore)
+{
+	return yore->trace->nclasses;
+}
+
+const struct yore_class *yore_class(const struct yore *yore, size_t i)
+{
+	return i < yore->trace->nclasses ? (const void *)yore->trace->classes[i] : NULL;
+}
+
+size_t yore_class_index(const struct yore_class *event_class)
+{
+	return class_of(event_class)->index;
+}
+
+const char *yore_class_name(const struct yore_class *event_class)
+{
+	return class_of(event_class)->name;
+}
+
+uint64_t yore_class_id(const struct yore_class *event_class)
+{
+	return class_of(event_class)->id;
+}
+
+uint64_t yore_class_stream_id(const struct yore_class *event_class)
+{
+	return class_of(event_class)->stream_id;
+}
+
+int yore_class_loglevel(const struct yore_class *event_class)
+{
+	return class_of(event_class)->loglevel;
+}
+
+const struct yore_part *yore_class_part(const struct yore *yore,
+					const struct yore_class *event_class)
+{
+	return part_at(yore, class_of(event_class)->part);
 }

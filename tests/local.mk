@@ -11,6 +11,7 @@ include tests/index/local.mk
 include tests/state/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk
+include tests/lib/local.mk
 include tests/repl/local.mk
 include tests/attack/local.mk
 include tests/fuzz/local.mk

@@ -1,0 +1,37 @@
+/* lib_internal.h - what the files of libyore share */
+#ifndef LIB_LIB_INTERNAL_H
+#define LIB_LIB_INTERNAL_H
+
+#include "yore.h"
+
+#include "engine/base/arena.h"
+#include "index/events.h"
+
+struct yore {
+	struct yore_options options;
+	struct trace *trace;
+	struct index *index;
+};
+
+struct yore_events {
+	struct yore *yore;
+	struct events *events;
+	struct event event;
+	struct fields fields;
+	bool on, decoded;    /* there is an event; its fields were decoded */
+	struct arena *arena; /* what was given of the event */
+	struct buf text;
+	uint64_t *classes, *streams; /* bits, of the filter */
+};
+
+/* Copies what the caller's structure has of `to`, which is `known` bytes; the rest stays as it is.
+ */
+void lib_take_options(void *to, size_t known, const void *from, size_t size);
+/* Gives the caller an error, who may not want it. Returns -1. */
+int lib_fail(struct yore_error *to, const struct error *err);
+/* The notices of a trace; `say` of its options is called. */
+struct notices lib_notices(struct yore *yore);
+/* Decodes the fields of the event; false: it has none, or *err says what is wrong. */
+bool lib_decode(struct yore_events *events, struct error *err);
+
+#endif

@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+"""Clauses of CTF 1.8 on traces that are made here: files, packets, clocks, and what tracers write wrong.
+
+Each row writes a trace whose events and times it knows. docs/ctf.md names the rows.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+build = os.path.abspath(os.environ.get("top_builddir", "."))
+program = os.path.join(build, "yore")
+status = 0
+
+HEAD = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+typealias integer { size = 32; align = 8; } := u32;
+typealias integer { size = 64; align = 8; } := u64;
+trace { major = 1; minor = 8; byte_order = le; uuid = "%s";
+	packet.header := struct { u32 magic; u32 stream_id; u64 stream_instance_id; }; };
+env { %s };
+clock { name = c; freq = 1000000000; offset_s = 5; };
+typealias integer { size = 64; align = 8; map = clock.c.value; } := t64;
+stream { id = 0;
+	packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u32 content_size;
+		u32 packet_size; u32 packet_seq_num; u32 events_discarded; };
+	event.header := struct { u8 id; t64 timestamp; }; };
+event { name = e; id = 0; stream_id = 0; fields := struct { u32 n; }; };
+"""
+UUID = "10000000-0000-0000-0000-000000000001"
+ORIGIN = 5 * 10 ** 9
+
+
+def result(good, name, why=""):
+    global status
+    print(("PASS: " if good else "FAIL: ") + name)
+    if not good:
+        print("   ", why)
+        status = 1
+
+
+def event(time, number, class_id=0):
+    return struct.pack("<BQI", class_id, time, number)
+
+
+def packet(begin, end, events, sequence=0, discarded=0, instance=0, padding=0):
+    body = b"".join(event(time, number) for time, number in events)
+    size = 48 + len(body)
+    return struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, instance, begin, end, size * 8,
+                       (size + padding) * 8, sequence, discarded) + body + b"\0" * padding
+
+
+def write(folder, files, env="", uuid=UUID):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as out:
+        out.write(HEAD % (uuid, env))
+    for name, data in files.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        with open(os.path.join(folder, name), "wb") as out:
+            out.write(data)
+    return folder
+
+
+def run(*words):
+    """Exit status, events as (time, n), messages."""
+    done = subprocess.run([program, *words, "--format", "json", "--index-dir", index],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    said = [line for line in done.stderr.decode().splitlines() if not line.startswith("yore: note")]
+    return done.returncode, rows, said
+
+
+def events(folder, *options):
+    code, rows, said = run("events", folder, *options)
+    return code, [(row["t"] - ORIGIN, row["fields"]["n"]) for row in rows if "fields" in row], said
+
+
+def streams(folder):
+    return sorted(stream["name"] for stream in run("info", folder)[1][0]["streams"])
+
+
+def check_files(work):
+    pair = packet(10, 20, [(10, 1), (20, 2)])
+    folder = write(os.path.join(work, "hidden"), {"s": pair, ".s": pair, "sub/s": pair, "index/s": pair})
+    result(events(folder) == (0, [(10, 1), (20, 2)], []), "hidden files and folders are no streams",
+           events(folder))
+    folder = write(os.path.join(work, "empty"), {"s": pair, "t": b""})
+    result(events(folder) == (0, [(10, 1), (20, 2)], []) and streams(folder) == ["s"],
+           "a file of 0 bytes is an empty stream", events(folder))
+    odd = [packet(10 * i, 10 * i + 1, [(10 * i, i)], sequence=i, padding=i % 7) for i in range(1, 20)]
+    folder = write(os.path.join(work, "odd"), {"s": b"".join(odd)})
+    result(events(folder) == (0, [(10 * i, i) for i in range(1, 20)], []),
+           "packets begin at any byte", events(folder))
+    folder = write(os.path.join(work, "rotated"), {
+        "s_0_1": packet(30, 40, [(30, 3), (40, 4)], sequence=1, instance=7),
+        "s_0_0": packet(10, 20, [(10, 1), (20, 2)], sequence=0, instance=7),
+        "s_1_0": packet(15, 15, [(15, 9)], sequence=0, instance=8)})
+    found = events(folder)
+    result(found == (0, [(10, 1), (15, 9), (20, 2), (30, 3), (40, 4)], []) and
+           len(streams(folder)) == 2, "files of one stream instance are one stream",
+           (found, streams(folder)))
+
+
+def check_packets(work):
+    first, second = packet(10, 20, [(10, 1), (20, 2)]), packet(30, 40, [(30, 3), (40, 4)], sequence=1)
+    wrong = []
+    for cut in range(1, len(second)):
+        folder = write(os.path.join(work, "cut%d" % cut), {"s": first + second[:-cut]})
+        code, found, said = events(folder)
+        whole = max(0, (len(second) - cut - 48) // 13)
+        expected = [(10, 1), (20, 2)] + [(30, 3), (40, 4)][:whole]
+        if (code, found) != (3, expected) or len(said) != 1:
+            wrong.append((cut, code, found, said))
+    result(not wrong, "a last packet that is cut off gives its whole events and one message", wrong[:3])
+    bad = second[:48] + event(30, 3) + event(40, 4, class_id=9)
+    third = packet(50, 60, [(50, 5), (60, 6)], sequence=2)
+    folder = write(os.path.join(work, "unknown"), {"s": first + bad + third})
+    code, found, said = events(folder)
+    result((code, found) == (3, [(10, 1), (20, 2), (30, 3), (50, 5), (60, 6)]) and len(said) == 1 and
+           "/s" in said[0] and str(len(first)) in said[0],
+           "an id that no event has ends its packet, not the next", (code, found, said))
+
+
+def seeks_right(folder, times):
+    """Every moment finds what a reading of everything finds."""
+    for at in sorted({t + more for t in times for more in (-1, 0, 1)}):
+        for options, keep in ((("--begin", "@%d" % (ORIGIN + at)), lambda t: t >= at),
+                              (("--end", "@%d" % (ORIGIN + at)), lambda t: t < at)):
+            _, found, said = events(folder, *options)
+            if [t for t, _ in found] != [t for t in times if keep(t)] or said:
+                return (options, found, said)
+    return None
+
+
+def check_tracers(work):
+    late = packet(10, 20, [(10, 1), (20, 2), (25, 3)]) + packet(30, 40, [(30, 4), (45, 5)], sequence=1)
+    for name, env in (("lttng-ust", "2, 10, 0"), ("lttng-modules", "2, 9, 12"), ("lttng-modules", "2, 10, 9")):
+        env = 'tracer_name = "%s"; tracer_major = %s; tracer_minor = %s; tracer_patch = %s;' % (
+            (name,) + tuple(env.split(", ")))
+        folder = write(os.path.join(work, "late" + env.replace(" ", "")), {"s": late}, env)
+        found = events(folder)
+        wrong = seeks_right(folder, [10, 20, 25, 30, 45])
+        result(found == (0, [(10, 1), (20, 2), (25, 3), (30, 4), (45, 5)], []) and not wrong,
+               "events later than the end of their packet: " + env, (found, wrong))
+    env = 'tracer_name = "lttng-ust"; tracer_major = 2; tracer_minor = 13;'
+    crashed = packet(10, 0, [(10, 1), (25, 2)]) + packet(30, 0, [(30, 3), (45, 4)], sequence=1)
+    folder = write(os.path.join(work, "crash"), {"s": crashed}, env)
+    found = events(folder)
+    wrong = seeks_right(folder, [10, 25, 30, 45])
+    result(found == (0, [(10, 1), (25, 2), (30, 3), (45, 4)], []) and not wrong,
+           "packets of a crash without an end", (found, wrong))
+    env = 'tracer_name = "barectf"; tracer_major = 2; tracer_minor = 3; tracer_patch = 0;'
+    early = packet(12, 20, [(10, 1), (20, 2)]) + packet(33, 40, [(30, 3), (40, 4)], sequence=1)
+    folder = write(os.path.join(work, "early"), {"s": early}, env)
+    found = events(folder)
+    wrong = seeks_right(folder, [10, 20, 30, 40])
+    result(found == (0, [(10, 1), (20, 2), (30, 3), (40, 4)], []) and not wrong,
+           "a first event before the begin of its packet", (found, wrong))
+    overlapping = packet(10, 33, [(10, 1), (33, 4)]) + packet(30, 50, [(30, 3), (50, 5)], sequence=1)
+    folder = write(os.path.join(work, "overlap"), {"s": overlapping})
+    found = events(folder)
+    wrong = seeks_right(folder, [10, 30, 33, 50])
+    result(found == (0, [(10, 1), (30, 3), (33, 4), (50, 5)], []) and not wrong,
+           "packets of a stream that overlap", (found, wrong))
+
+
+def check_index(work):
+    """LTTng's index: with the right one, with a wrong one and without one the trace is the same."""
+    packets = [packet(10 * i, 10 * i + 5, [(10 * i, i), (10 * i + 5, 100 + i)], sequence=i, padding=16)
+               for i in range(1, 9)]
+    size = len(packets[0])
+    expected = (0, [(t, n) for i in range(1, 9) for t, n in ((10 * i, i), (10 * i + 5, 100 + i))])
+    head = struct.pack(">IIII", 0xc1f1dcc1, 1, 1, 72)
+    def entry(i, offset, begin):
+        return struct.pack(">9Q", offset, size * 8, (size - 16) * 8, begin, begin + 5, 0, 0, 0, i)
+    right = head + b"".join(entry(i, (i - 1) * size, 10 * i) for i in range(1, 9))
+    indexes = {"right": right, "short": right[:-72], "odd": right[:-3],
+               "gap": head + b"".join(entry(i, (i - 1) * size + (i > 4), 10 * i) for i in range(1, 9)),
+               "times": head + b"".join(entry(i, (i - 1) * size, 7 * i) for i in range(1, 9)),
+               "magic": b"\0\0\0\0" + right[4:]}
+    wrong = []
+    for name, data in indexes.items():
+        folder = write(os.path.join(work, name), {"s_0": b"".join(packets), "index/s_0.idx": data})
+        found = events(folder)
+        part = events(folder, "--begin", "@%d" % (ORIGIN + 30), "--end", "@%d" % (ORIGIN + 50))
+        said = ["does not fit its stream file" in line for line in found[2]]
+        if found[:2] != expected or part[1] != [(30, 3), (35, 103), (40, 4), (45, 104)] or \
+                said != ([True] if name in ("short", "odd", "gap", "magic") else []):
+            wrong.append((name, found, part))
+    result(not wrong, "LTTng's index where it fits, and none where it does not", wrong)
+
+
+def check_clocks(work):
+    narrow = HEAD.replace("event.header := struct { u8 id; t64 timestamp; }",
+                          "event.header := struct { u8 id; integer { size = 8; align = 8; "
+                          "map = clock.c.value; } timestamp; }")
+    folder = os.path.join(work, "narrow")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as out:
+        out.write(narrow % (UUID, ""))
+    times = [1000, 1000, 1023, 1024, 1279, 1534, 1535, 1700]
+    body = b"".join(struct.pack("<BBI", 0, t & 255, i) for i, t in enumerate(times))
+    size = 48 + len(body)
+    with open(os.path.join(folder, "s"), "wb") as out:
+        out.write(struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, 0, 1000, 1700, size * 8, size * 8, 0, 0) + body)
+    found = events(folder)
+    result(found == (0, [(t, i) for i, t in enumerate(times)], []),
+           "stamps of 8 bits wrap once, and equal ones do not", found)
+    folder = os.path.join(work, "epoch")
+    for absolute in ("true", "false"):
+        write(folder + absolute, {"s": packet(10, 10, [(10, 1)])})
+        path = os.path.join(folder + absolute, "metadata")
+        with open(path, encoding="utf-8") as text:
+            metadata = text.read().replace("offset_s = 5;", "offset_s = 5; absolute = %s;" % absolute)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(metadata)
+    clocks = [run("info", folder + absolute)[1][0]["clocks"][0]["epoch"] for absolute in ("true", "false")]
+    result(clocks == [True, False], "absolute = true is the Unix epoch", clocks)
+
+
+with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
+    index = os.path.join(top, "index-folder")
+    check_files(os.path.join(top, "files"))
+    check_packets(os.path.join(top, "packets"))
+    check_tracers(os.path.join(top, "tracers"))
+    check_index(os.path.join(top, "index"))
+    check_clocks(os.path.join(top, "clocks"))
+sys.exit(status)

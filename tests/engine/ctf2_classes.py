@@ -2,6 +2,7 @@
 """Random traces of all field classes of CTF 2, whose values are known, read by yore.
 
     ctf2_classes.py [YORE [FIRST_SEED LAST_SEED]]
+    ctf2_classes.py --write FOLDER FIRST_SEED LAST_SEED    the traces alone, seeds of fuzzers
 
 Each seed makes a trace: event record classes of random nested field classes in either byte and bit
 order, packed and aligned, with lengths and selectors of every kind, in the same scope and in others,
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+to_write = sys.argv[1] if len(sys.argv) > 4 and sys.argv.pop(1) == "--write" else None
 yore = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.environ.get("top_builddir", "."), "yore")
 first, last = (int(a) for a in sys.argv[2:4]) if len(sys.argv) > 3 else (1, 12)
 failed = 0
@@ -735,14 +737,27 @@ def check_locations(work):
                   [], "does not fit in 64 bits")
 
 
+def write_tsdl(folder, text):
+    with open(folder + "/metadata", "w") as out:
+        out.write(text)
+
+
+def write_seeds(to, seeds):
+    os.makedirs(to, exist_ok=True)
+    for seed in seeds:
+        if os.path.isdir("%s/o%d" % (to, seed)):
+            continue
+        make_trace(seed, False, "%s/n%d" % (to, seed))
+        write_tsdl("%s/o%d" % (to, seed), make_trace(1000 + seed, True, "%s/o%d" % (to, seed))[1])
+
+
 def check_old(seed, work):
     folder = "%s/o%d" % (work, seed)
     truth, text, _ = make_trace(1000 + seed, True, folder)
     ours, p = events_of(folder)
     why = differs(ours, truth) or (p.stderr.decode() if p.returncode else None)
     result(why is None, "%d events of classes that 1.8 has, seed %d" % (len(truth), seed), why or "")
-    with open(folder + "/metadata", "w") as out:
-        out.write(text)
+    write_tsdl(folder, text)
     twin, p = events_of(folder)
     why = (p.stderr.decode() if p.returncode else None) or differs(twin, ours)
     result(why is None, "the same with TSDL, seed %d" % seed, why or "")
@@ -786,6 +801,9 @@ def check_corpus(corpus):
         result(good, "%s, %s events as babeltrace2 has them" % (row["path"], row["events"]), p.stderr.decode())
 
 
+if to_write:
+    write_seeds(to_write, range(first, last + 1))
+    sys.exit()
 with tempfile.TemporaryDirectory() as work:
     for seed in range(first, last + 1):
         check_seed(seed, work)

@@ -30,6 +30,8 @@ if [ -x "$gen" ]; then
 		"$gen" --out "$work/made/t$(echo "$more" | tr -d " ")" --size 12K --packet-size 4096 --cpus 1 --no-truth $more
 	done
 fi
+# Field classes of every kind, in both languages.
+python3 "$source/tests/engine/ctf2_classes.py" --write "$work/made/classes" 1 12 || :
 traces | while read -r file; do
 	name=$(printf %s "$file" | cksum | tr ' ' -)
 	case $file in
@@ -60,6 +62,10 @@ traces | while read -r file; do
 		;;
 	esac
 done
+# A packet of each of the CTF 2 descriptions of fuzz_packet.
+printf '\013\000\070\001\000\000\270\002\001\011\000\000\001\001\002a\000bcdefghijk\003\002\002\003\001\001\011\005\001q\000xy' \
+	>"$work/packet/ctf2"
+printf '\014\030abcdefghijkl' >"$work/packet/ctf2-bits"
 for file in "$source"/state/rules/*.rules; do
 	[ ! -f "$file" ] || cp "$file" "$work/rules/"
 done

@@ -37,7 +37,7 @@ int yore_events_open(struct yore *yore, const struct yore_events_options *option
 {
 	struct yore_events_options own = YORE_EVENTS_ALL;
 	struct yore_events *events = mem_new(sizeof *events);
-	struct error cause = {0};
+	struct error cause;
 
 	*out = NULL;
 	lib_take_options(&own, sizeof own, options, options ? options->size : 0);
@@ -87,7 +87,7 @@ static void leave_event(struct yore_events *events)
 
 int yore_events_seek(struct yore_events *events, int64_t begin, int64_t end, struct yore_error *err)
 {
-	struct error cause = {0};
+	struct error cause;
 
 	leave_event(events);
 	return events_seek(events->events, begin, end, &cause) ? 0 : lib_fail(err, &cause);
@@ -95,7 +95,7 @@ int yore_events_seek(struct yore_events *events, int64_t begin, int64_t end, str
 
 int yore_events_next(struct yore_events *events, struct yore_error *err)
 {
-	struct error cause = {0};
+	struct error cause;
 
 	leave_event(events);
 	enum step step = events_next(events->events, &events->event, &cause);

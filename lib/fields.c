@@ -60,20 +60,33 @@ static enum yore_kind kind_of(const struct field_class *class)
 	return field_is_text(&field) ? YORE_STRING : class->is_blob ? YORE_BYTES : YORE_ARRAY;
 }
 
+/* SCOPE_COUNT: YORE_CONTEXT, which is two of them, and what is none. */
+static enum scope scope_of(enum yore_scope scope)
+{
+	switch (scope) {
+	case YORE_PACKET_HEADER:
+		return SCOPE_PACKET_HEADER;
+	case YORE_PACKET_CONTEXT:
+		return SCOPE_PACKET_CONTEXT;
+	case YORE_STREAM_CONTEXT:
+		return SCOPE_STREAM_EVENT_CONTEXT;
+	case YORE_EVENT_CONTEXT:
+		return SCOPE_EVENT_CONTEXT;
+	case YORE_PAYLOAD:
+		return SCOPE_PAYLOAD;
+	case YORE_CONTEXT:
+		break;
+	}
+	return SCOPE_COUNT;
+}
+
 const struct yore_field_class *yore_class_scope(const struct yore_class *event_class,
 						enum yore_scope scope)
 {
-	static const enum scope scopes[] = {[YORE_PACKET_HEADER] = SCOPE_PACKET_HEADER,
-					    [YORE_PACKET_CONTEXT] = SCOPE_PACKET_CONTEXT,
-					    [YORE_STREAM_CONTEXT] = SCOPE_STREAM_EVENT_CONTEXT,
-					    [YORE_EVENT_CONTEXT] = SCOPE_EVENT_CONTEXT,
-					    [YORE_CONTEXT] = SCOPE_COUNT,
-					    [YORE_PAYLOAD] = SCOPE_PAYLOAD};
 	const struct event_class *class = (const void *)event_class;
+	enum scope own = scope_of(scope);
 
-	if ((size_t)scope >= sizeof scopes / sizeof *scopes || scopes[scope] == SCOPE_COUNT)
-		return NULL;
-	return (const void *)class->scope[scopes[scope]];
+	return own == SCOPE_COUNT ? NULL : (const void *)class->scope[own];
 }
 
 enum yore_kind yore_field_class_kind(const struct yore_field_class *field_class)
@@ -295,17 +308,12 @@ static const struct yore_field *find_context(struct yore_events *events)
 
 static const struct yore_field *find_scope(struct yore_events *events, enum yore_scope scope)
 {
-	static const enum scope scopes[] = {[YORE_PACKET_HEADER] = SCOPE_PACKET_HEADER,
-					    [YORE_PACKET_CONTEXT] = SCOPE_PACKET_CONTEXT,
-					    [YORE_STREAM_CONTEXT] = SCOPE_STREAM_EVENT_CONTEXT,
-					    [YORE_EVENT_CONTEXT] = SCOPE_EVENT_CONTEXT,
-					    [YORE_PAYLOAD] = SCOPE_PAYLOAD};
+	enum scope own = scope_of(scope);
 	struct field field;
 
 	if (scope == YORE_CONTEXT)
 		return find_context(events);
-	if ((size_t)scope >= sizeof scopes / sizeof *scopes ||
-	    !fields_scope(&events->fields, scopes[scope], &field))
+	if (own == SCOPE_COUNT || !fields_scope(&events->fields, own, &field))
 		return NULL;
 	return new_field(events, &field);
 }
@@ -314,7 +322,7 @@ const struct yore_field *yore_event_scope(struct yore_events *events, enum yore_
 					  struct yore_error *err)
 {
 	const struct yore_field *found = NULL;
-	struct error cause = {0};
+	struct error cause;
 
 	if (lib_decode(events, &cause)) {
 		found = find_scope(events, scope);
@@ -346,7 +354,7 @@ const struct yore_field *yore_event_field(struct yore_events *events, const char
 					  struct yore_error *err)
 {
 	const struct yore_field *found = NULL;
-	struct error cause = {0};
+	struct error cause;
 
 	if (lib_decode(events, &cause)) {
 		found = find_field(events, name);
@@ -362,7 +370,7 @@ const struct yore_field *yore_event_field(struct yore_events *events, const char
 const char *yore_event_text(struct yore_events *events, struct yore_error *err)
 {
 	const struct trace *trace = events->yore->trace;
-	struct error cause = {0};
+	struct error cause;
 
 	if (!lib_decode(events, &cause)) {
 		lib_fail(err, &cause);

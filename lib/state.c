@@ -30,7 +30,7 @@ int yore_state_open(struct yore *yore, const struct yore_state_options *options,
 {
 	struct yore_state_options asked = {0};
 	struct yore_state *own = mem_new(sizeof *own);
-	struct error cause = {0};
+	struct error cause;
 
 	*out = NULL;
 	lib_take_options(&asked, sizeof asked, options, options ? options->size : 0);
@@ -116,7 +116,7 @@ static bool at(struct yore_state *own, int64_t t, const struct query *query, str
 int yore_state_at(struct yore_state *state, int64_t t, const char *path, struct yore_value *out,
 		  int64_t *since, struct yore_error *err)
 {
-	struct error cause = {0};
+	struct error cause;
 	struct query *query;
 
 	*out = (struct yore_value){.kind = YORE_VALUE_UNKNOWN};
@@ -151,7 +151,7 @@ int yore_state_intervals(struct yore_state *state, int64_t begin, int64_t end, c
 			 void *arg, struct yore_error *err)
 {
 	struct each to = {state, each, arg};
-	struct error cause = {0};
+	struct error cause;
 	struct query *query;
 
 	if (!query_parse(path, &query, &cause))

@@ -81,7 +81,7 @@ int yore_open(const char *path, const struct yore_options *options, struct yore 
 	      struct yore_error *err)
 {
 	struct yore *yore = mem_new(sizeof *yore);
-	struct error cause = {0};
+	struct error cause;
 
 	*out = NULL;
 	lib_take_options(&yore->options, sizeof yore->options, options,
@@ -114,7 +114,7 @@ void yore_close(struct yore *yore)
 
 int yore_range(struct yore *yore, int64_t *first, int64_t *last, struct yore_error *err)
 {
-	struct error cause = {0};
+	struct error cause;
 
 	if (!events_range(yore->index, first, last, &cause))
 		return lib_fail(err, &cause);

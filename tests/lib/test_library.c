@@ -761,6 +761,36 @@ static void a_file_is_cut_short_while_it_is_read(void **state)
 
 /* Threads ------------------------------------------------------------------------------------- */
 
+static unsigned threads_of_this_process(void)
+{
+	unsigned count = 0;
+	char line[256];
+	FILE *status = fopen("/proc/self/status", "r");
+
+	assert_non_null(status);
+	while (fgets(line, sizeof line, status))
+		sscanf(line, "Threads: %u", &count);
+	fclose(status);
+	return count;
+}
+
+static void no_thread_is_started(void **state)
+{
+	unsigned before = threads_of_this_process();
+	struct yore *yore = open_trace(made_ticks(NULL), (struct yore_options){0});
+	struct yore_events *events = open_events(yore, all);
+	int64_t first, last;
+
+	(void)state;
+	assert_true(before > 0);
+	assert_int_equal(api.range(yore, &first, &last, &err), 1);
+	while (api.events_next(events, &err) == 1)
+		assert_int_equal(threads_of_this_process(), before);
+	api.events_close(events);
+	api.close(yore);
+	made_remove();
+}
+
 struct reading {
 	struct yore *yore;
 	uint64_t sum, count;
@@ -830,6 +860,7 @@ int main(void)
 		cmocka_unit_test(a_shorter_structure),
 		cmocka_unit_test(damage_is_told_and_not_printed),
 		cmocka_unit_test(a_file_is_cut_short_while_it_is_read),
+		cmocka_unit_test(no_thread_is_started),
 		cmocka_unit_test(cursors_of_several_threads),
 	};
 

@@ -155,7 +155,10 @@ corpus_traces() {
 	find "$corpus/ovni" -maxdepth 2 -name ovni
 	find "$corpus/sel4" -name 'log.*' -size -400k
 }
-corpus_traces | sort >"$work/traces"
+# Under a sanitizer a quarter of them: processes that end after few events take most of the time.
+every=1
+[ -z "$sanitize" ] || every=4
+corpus_traces | sort | awk -v every=$every 'NR % every == 0' >"$work/traces"
 all=0 good=0
 while read -r trace; do
 	[ "$(du -sk "$trace" | cut -f 1)" -le 400 ] || continue
@@ -168,6 +171,6 @@ while read -r trace; do
 	fi
 done <"$work/traces" >"$work/differ"
 mv "$work/differ" "$work/printed"
-[ $all -gt 200 ] && [ $good = $all ]
+[ $all -gt $((200 / every)) ] && [ $good = $all ]
 result $? "the corpus: $good of $all traces give the lines and the status of yore"
 exit $status

@@ -54,6 +54,14 @@ static struct yore_events *open_events(struct yore *yore, struct yore_events_opt
 
 static const struct yore_events_options all = YORE_EVENTS_ALL;
 
+/* Of a trace that was made. */
+static void end(struct yore *yore, struct yore_events *events)
+{
+	api.events_close(events);
+	api.close(yore);
+	made_remove();
+}
+
 static uint64_t count_events(struct yore_events *events)
 {
 	uint64_t count = 0;
@@ -203,9 +211,7 @@ static void backward_is_the_reverse(void **state)
 			for (int stream = MADE_STREAMS - 1; stream >= 0; stream--)
 				assert_event(events, stream, packet, event);
 	assert_int_equal(api.events_next(events, &err), 0);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void from_every_moment(void **state)
@@ -226,9 +232,7 @@ static void from_every_moment(void **state)
 			assert_int_equal(api.events_seek(events, time + 2, time + 3, &err), 0);
 			assert_int_equal(api.events_next(events, &err), 0);
 		}
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void of_one_stream_and_of_one_name(void **state)
@@ -261,9 +265,7 @@ static void of_one_stream_and_of_one_name(void **state)
 	options.nnames = 0;
 	events = open_events(yore, options);
 	assert_int_equal(count_events(events), 0);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void places_of_events(void **state)
@@ -281,9 +283,7 @@ static void places_of_events(void **state)
 	assert_int_equal(packet, 3 * MADE_PACKET_BYTES);
 	assert_int_equal(bits, (56 + 2 * 13) * 8);
 	assert_int_equal(api.event_cpu(events), -1);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void several_traces_with_offsets(void **state)
@@ -409,9 +409,7 @@ static void numbers(void **state)
 	assert_true(api.field_double(field_of(events, "real", YORE_DOUBLE)) == -0.25);
 	assert_int_equal(api.field_uint(field_of(events, "real", YORE_DOUBLE)), 0);
 	assert_int_equal(api.field_int(field_of(events, "leb", YORE_INT)), -128);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void labels(void **state)
@@ -438,9 +436,7 @@ static void labels(void **state)
 	assert_string_equal(api.field_label(bits, 2), "high");
 	assert_null(api.field_label(bits, 3));
 	assert_null(api.field_label(field_of(events, "text", YORE_STRING), 0));
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void texts_and_bytes(void **state)
@@ -458,9 +454,7 @@ static void texts_and_bytes(void **state)
 	assert_null(api.field_text(blob, NULL));
 	assert_null(api.field_bytes(field_of(events, "small", YORE_INT), &len));
 	assert_int_equal(len, 0);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void structures_and_arrays(void **state)
@@ -490,9 +484,7 @@ static void structures_and_arrays(void **state)
 	assert_null(api.event_field(events, "list/", &err));
 	assert_int_equal(err.kind, YORE_ERROR_QUERY);
 	assert_string_equal(err.text, "all has no field list/");
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 /* What is inside of elements is right in any order, though it is decoded by what came before. */
@@ -522,9 +514,7 @@ static void elements_in_any_order(void **state)
 		}
 	assert_null(api.event_field(events, "deep/1/words/0/0", &err));
 	assert_int_equal(api.field_uint(field_of(events, "deep/2/m", YORE_UINT)), 3);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void optionals_and_variants(void **state)
@@ -554,9 +544,7 @@ static void optionals_and_variants(void **state)
 		YORE_STRING);
 	assert_string_equal(name, "two");
 	assert_int_equal(api.field_class_count(api.field_class(there)), 1);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 static void scopes(void **state)
@@ -587,9 +575,7 @@ static void scopes(void **state)
 	assert_int_equal(api.event_time(events), 0);
 	assert_int_equal(api.events_next(events, NULL), 0);
 	assert_null(api.event_scope(events, YORE_PAYLOAD, NULL));
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 /* What goes wrong ----------------------------------------------------------------------------- */
@@ -786,9 +772,7 @@ static void no_thread_is_started(void **state)
 	assert_int_equal(api.range(yore, &first, &last, &err), 1);
 	while (api.events_next(events, &err) == 1)
 		assert_int_equal(threads_of_this_process(), before);
-	api.events_close(events);
-	api.close(yore);
-	made_remove();
+	end(yore, events);
 }
 
 struct reading {

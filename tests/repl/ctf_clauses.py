@@ -134,36 +134,34 @@ def seeks_right(folder, times):
     return None
 
 
+def check_read(work, row, env, packets, expected):
+    """All events in order of time, and from and up to every moment."""
+    folder = write(os.path.join(work, str(len(os.listdir(work)))), {"s": b"".join(packets)}, env)
+    found = events(folder)
+    wrong = seeks_right(folder, [time for time, _ in expected])
+    result(found == (0, expected, []) and not wrong, row, (found, wrong))
+
+
+def tracer(name, major, minor, patch=0):
+    return 'tracer_name = "%s"; tracer_major = %d; tracer_minor = %d; tracer_patch = %d;' % (
+        name, major, minor, patch)
+
+
 def check_tracers(work):
-    late = packet(10, 20, [(10, 1), (20, 2), (25, 3)]) + packet(30, 40, [(30, 4), (45, 5)], sequence=1)
-    for name, env in (("lttng-ust", "2, 10, 0"), ("lttng-modules", "2, 9, 12"), ("lttng-modules", "2, 10, 9")):
-        env = 'tracer_name = "%s"; tracer_major = %s; tracer_minor = %s; tracer_patch = %s;' % (
-            (name,) + tuple(env.split(", ")))
-        folder = write(os.path.join(work, "late" + env.replace(" ", "")), {"s": late}, env)
-        found = events(folder)
-        wrong = seeks_right(folder, [10, 20, 25, 30, 45])
-        result(found == (0, [(10, 1), (20, 2), (25, 3), (30, 4), (45, 5)], []) and not wrong,
-               "events later than the end of their packet: " + env, (found, wrong))
-    env = 'tracer_name = "lttng-ust"; tracer_major = 2; tracer_minor = 13;'
-    crashed = packet(10, 0, [(10, 1), (25, 2)]) + packet(30, 0, [(30, 3), (45, 4)], sequence=1)
-    folder = write(os.path.join(work, "crash"), {"s": crashed}, env)
-    found = events(folder)
-    wrong = seeks_right(folder, [10, 25, 30, 45])
-    result(found == (0, [(10, 1), (25, 2), (30, 3), (45, 4)], []) and not wrong,
-           "packets of a crash without an end", (found, wrong))
-    env = 'tracer_name = "barectf"; tracer_major = 2; tracer_minor = 3; tracer_patch = 0;'
-    early = packet(12, 20, [(10, 1), (20, 2)]) + packet(33, 40, [(30, 3), (40, 4)], sequence=1)
-    folder = write(os.path.join(work, "early"), {"s": early}, env)
-    found = events(folder)
-    wrong = seeks_right(folder, [10, 20, 30, 40])
-    result(found == (0, [(10, 1), (20, 2), (30, 3), (40, 4)], []) and not wrong,
-           "a first event before the begin of its packet", (found, wrong))
-    overlapping = packet(10, 33, [(10, 1), (33, 4)]) + packet(30, 50, [(30, 3), (50, 5)], sequence=1)
-    folder = write(os.path.join(work, "overlap"), {"s": overlapping})
-    found = events(folder)
-    wrong = seeks_right(folder, [10, 30, 33, 50])
-    result(found == (0, [(10, 1), (30, 3), (33, 4), (50, 5)], []) and not wrong,
-           "packets of a stream that overlap", (found, wrong))
+    os.makedirs(work)
+    late = [packet(10, 20, [(10, 1), (20, 2), (25, 3)]), packet(30, 40, [(30, 4), (45, 5)], sequence=1)]
+    for env in (tracer("lttng-ust", 2, 10), tracer("lttng-modules", 2, 9, 12), tracer("lttng-modules", 2, 10, 9)):
+        check_read(work, "events later than the end of their packet: " + env, env, late,
+                   [(10, 1), (20, 2), (25, 3), (30, 4), (45, 5)])
+    check_read(work, "packets of a crash without an end", tracer("lttng-ust", 2, 13),
+               [packet(10, 0, [(10, 1), (25, 2)]), packet(30, 0, [(30, 3), (45, 4)], sequence=1)],
+               [(10, 1), (25, 2), (30, 3), (45, 4)])
+    check_read(work, "a first event before the begin of its packet", tracer("barectf", 2, 3),
+               [packet(12, 20, [(10, 1), (20, 2)]), packet(33, 40, [(30, 3), (40, 4)], sequence=1)],
+               [(10, 1), (20, 2), (30, 3), (40, 4)])
+    check_read(work, "packets of a stream that overlap", "",
+               [packet(10, 33, [(10, 1), (33, 4)]), packet(30, 50, [(30, 3), (50, 5)], sequence=1)],
+               [(10, 1), (30, 3), (33, 4), (50, 5)])
 
 
 def check_index(work):

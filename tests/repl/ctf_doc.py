@@ -15,7 +15,7 @@ corpus = os.environ.get("YORE_CORPUS") or os.path.join(top, "../shared/corpus")
 manifest = os.path.join(corpus, "ctf/testsuite-1.8/MANIFEST.tsv")
 # Words of the text for a whole test program.
 WORDS = {"random classes": "engine/ctf2_classes.py", "scene": "engine/ctf2_scene.sh"}
-TELLING = ("result", "check_written")  # functions of Python tests that are called with a row's name
+TELLING = ("result", "check_read", "check_written")  # functions of Python tests that are called with a row's name
 WORD = re.compile("|".join(WORDS))
 
 

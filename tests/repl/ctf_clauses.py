@@ -10,9 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-build = os.path.abspath(os.environ.get("top_builddir", "."))
-program = os.path.join(build, "yore")
-status = 0
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from results import finish, result, write, yore
 
 HEAD = """/* CTF 1.8 */
 typealias integer { size = 8; align = 8; } := u8;
@@ -33,14 +32,6 @@ UUID = "10000000-0000-0000-0000-000000000001"
 ORIGIN = 5 * 10 ** 9
 
 
-def result(good, name, why=""):
-    global status
-    print(("PASS: " if good else "FAIL: ") + name)
-    if not good:
-        print("   ", why)
-        status = 1
-
-
 def event(time, number, class_id=0):
     return struct.pack("<BQI", class_id, time, number)
 
@@ -52,20 +43,15 @@ def packet(begin, end, events, sequence=0, discarded=0, instance=0, padding=0):
                        (size + padding) * 8, sequence, discarded) + body + b"\0" * padding
 
 
-def write(folder, files, env="", uuid=UUID):
-    os.makedirs(folder)
-    with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as out:
-        out.write(HEAD % (uuid, env))
-    for name, data in files.items():
+def make(folder, files, env="", head=HEAD):
+    for name in files:
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
-        with open(os.path.join(folder, name), "wb") as out:
-            out.write(data)
-    return folder
+    return write(folder, head % (UUID, env), files)
 
 
 def run(*words):
     """Exit status, events as (time, n), messages."""
-    done = subprocess.run([program, *words, "--format", "json", "--index-dir", index],
+    done = subprocess.run([yore, *words, "--format", "json", "--index-dir", index],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     said = [line for line in done.stderr.decode().splitlines() if not line.startswith("yore: note")]
@@ -83,17 +69,17 @@ def streams(folder):
 
 def check_files(work):
     pair = packet(10, 20, [(10, 1), (20, 2)])
-    folder = write(os.path.join(work, "hidden"), {"s": pair, ".s": pair, "sub/s": pair, "index/s": pair})
+    folder = make(os.path.join(work, "hidden"), {"s": pair, ".s": pair, "sub/s": pair, "index/s": pair})
     result(events(folder) == (0, [(10, 1), (20, 2)], []), "hidden files and folders are no streams",
            events(folder))
-    folder = write(os.path.join(work, "empty"), {"s": pair, "t": b""})
+    folder = make(os.path.join(work, "empty"), {"s": pair, "t": b""})
     result(events(folder) == (0, [(10, 1), (20, 2)], []) and streams(folder) == ["s"],
            "a file of 0 bytes is an empty stream", events(folder))
     odd = [packet(10 * i, 10 * i + 1, [(10 * i, i)], sequence=i, padding=i % 7) for i in range(1, 20)]
-    folder = write(os.path.join(work, "odd"), {"s": b"".join(odd)})
+    folder = make(os.path.join(work, "odd"), {"s": b"".join(odd)})
     result(events(folder) == (0, [(10 * i, i) for i in range(1, 20)], []),
            "packets begin at any byte", events(folder))
-    folder = write(os.path.join(work, "rotated"), {
+    folder = make(os.path.join(work, "rotated"), {
         "s_0_1": packet(30, 40, [(30, 3), (40, 4)], sequence=1, instance=7),
         "s_0_0": packet(10, 20, [(10, 1), (20, 2)], sequence=0, instance=7),
         "s_1_0": packet(15, 15, [(15, 9)], sequence=0, instance=8)})
@@ -107,7 +93,7 @@ def check_packets(work):
     first, second = packet(10, 20, [(10, 1), (20, 2)]), packet(30, 40, [(30, 3), (40, 4)], sequence=1)
     wrong = []
     for cut in range(1, len(second)):
-        folder = write(os.path.join(work, "cut%d" % cut), {"s": first + second[:-cut]})
+        folder = make(os.path.join(work, "cut%d" % cut), {"s": first + second[:-cut]})
         code, found, said = events(folder)
         whole = max(0, (len(second) - cut - 48) // 13)
         expected = [(10, 1), (20, 2)] + [(30, 3), (40, 4)][:whole]
@@ -116,7 +102,7 @@ def check_packets(work):
     result(not wrong, "a last packet that is cut off gives its whole events and one message", wrong[:3])
     bad = second[:48] + event(30, 3) + event(40, 4, class_id=9)
     third = packet(50, 60, [(50, 5), (60, 6)], sequence=2)
-    folder = write(os.path.join(work, "unknown"), {"s": first + bad + third})
+    folder = make(os.path.join(work, "unknown"), {"s": first + bad + third})
     code, found, said = events(folder)
     result((code, found) == (3, [(10, 1), (20, 2), (30, 3), (50, 5), (60, 6)]) and len(said) == 1 and
            "/s" in said[0] and str(len(first)) in said[0],
@@ -136,7 +122,7 @@ def seeks_right(folder, times):
 
 def check_read(work, row, env, packets, expected):
     """All events in order of time, and from and up to every moment."""
-    folder = write(os.path.join(work, str(len(os.listdir(work)))), {"s": b"".join(packets)}, env)
+    folder = make(os.path.join(work, str(len(os.listdir(work)))), {"s": b"".join(packets)}, env)
     found = events(folder)
     wrong = seeks_right(folder, [time for time, _ in expected])
     result(found == (0, expected, []) and not wrong, row, (found, wrong))
@@ -180,7 +166,7 @@ def check_index(work):
                "magic": b"\0\0\0\0" + right[4:]}
     wrong = []
     for name, data in indexes.items():
-        folder = write(os.path.join(work, name), {"s_0": b"".join(packets), "index/s_0.idx": data})
+        folder = make(os.path.join(work, name), {"s_0": b"".join(packets), "index/s_0.idx": data})
         found = events(folder)
         part = events(folder, "--begin", "@%d" % (ORIGIN + 30), "--end", "@%d" % (ORIGIN + 50))
         said = ["does not fit its stream file" in line for line in found[2]]
@@ -194,27 +180,19 @@ def check_clocks(work):
     narrow = HEAD.replace("event.header := struct { u8 id; t64 timestamp; }",
                           "event.header := struct { u8 id; integer { size = 8; align = 8; "
                           "map = clock.c.value; } timestamp; }")
-    folder = os.path.join(work, "narrow")
-    os.makedirs(folder)
-    with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as out:
-        out.write(narrow % (UUID, ""))
     times = [1000, 1000, 1023, 1024, 1279, 1534, 1535, 1700]
     body = b"".join(struct.pack("<BBI", 0, t & 255, i) for i, t in enumerate(times))
     size = 48 + len(body)
-    with open(os.path.join(folder, "s"), "wb") as out:
-        out.write(struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, 0, 1000, 1700, size * 8, size * 8, 0, 0) + body)
+    head = struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, 0, 1000, 1700, size * 8, size * 8, 0, 0)
+    folder = make(os.path.join(work, "narrow"), {"s": head + body}, head=narrow)
     found = events(folder)
     result(found == (0, [(t, i) for i, t in enumerate(times)], []),
            "stamps of 8 bits wrap once, and equal ones do not", found)
-    folder = os.path.join(work, "epoch")
+    clocks = []
     for absolute in ("true", "false"):
-        write(folder + absolute, {"s": packet(10, 10, [(10, 1)])})
-        path = os.path.join(folder + absolute, "metadata")
-        with open(path, encoding="utf-8") as text:
-            metadata = text.read().replace("offset_s = 5;", "offset_s = 5; absolute = %s;" % absolute)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(metadata)
-    clocks = [run("info", folder + absolute)[1][0]["clocks"][0]["epoch"] for absolute in ("true", "false")]
+        head = HEAD.replace("offset_s = 5;", "offset_s = 5; absolute = %s;" % absolute)
+        folder = make(os.path.join(work, absolute), {"s": packet(10, 10, [(10, 1)])}, head=head)
+        clocks.append(run("info", folder)[1][0]["clocks"][0]["epoch"])
     result(clocks == [True, False], "absolute = true is the Unix epoch", clocks)
 
 
@@ -225,4 +203,4 @@ with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     check_tracers(os.path.join(top, "tracers"))
     check_index(os.path.join(top, "index"))
     check_clocks(os.path.join(top, "clocks"))
-sys.exit(status)
+finish()

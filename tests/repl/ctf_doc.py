@@ -10,7 +10,9 @@ import os
 import re
 import sys
 
-top = os.path.abspath(os.environ.get("srcdir", "."))
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from results import finish, result, top
+
 corpus = os.environ.get("YORE_CORPUS") or os.path.join(top, "../shared/corpus")
 manifest = os.path.join(corpus, "ctf/testsuite-1.8/MANIFEST.tsv")
 # Words of the text for a whole test program.
@@ -75,11 +77,9 @@ def main():
                     not is_case and name not in known and \
                     not os.path.exists(os.path.join(top, "tests", name)):
                 wrong.append("line %d: no test is called %s" % (number, name))
-    for line in wrong:
-        print("docs/ctf.md: " + line)
-    good = not wrong and count > 150
-    print("%s: docs/ctf.md names %d tests, and all of them exist" % ("PASS" if good else "FAIL", count))
-    sys.exit(not good)
+    result(not wrong and count > 150, "docs/ctf.md names %d tests, and all of them exist" % count,
+           "; ".join(wrong))
+    finish()
 
 
 main()

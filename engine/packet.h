@@ -12,7 +12,7 @@
  *      32  u64     lost     raw counter; its meaning is stream->lost_kind; PACKET_NONE: unknown
  *      40  u32     len      bytes of the first extent; all ones: long, see packet_info.long_len
  *      44  u32     events   count when known, else all ones
- *      48  u32     source   which of the stream's sources
+ *      48  u32     source   which of the stream's sources, modulo their number: see stream_source()
  *      52  s32     cpu      -1 unknown
  *      56  u32     flags    enum packet_flag
  *      60  u32     side     used by the table: 1 + place in its side list, 0 nothing there
@@ -40,7 +40,9 @@ enum packet_flag {
 	PACKET_LOST_UNKNOWN = 1 << 11, /* something was lost before its first event, count unknown */
 	PACKET_EMPTY = 1 << 12,	      /* no event: kept for counters and range, never decoded */
 	PACKET_OPEN = 1 << 13,	      /* last of a stream in a file that may grow */
-	PACKET_DAMAGED = 1 << 14      /* decoding stopped before its end */
+	PACKET_DAMAGED = 1 << 14,     /* decoding stopped before its end */
+	PACKET_DOUBLED = 1 << 15,     /* a copy of another packet; EMPTY, too */
+	PACKET_OTHER = 1 << 16	      /* of another session; EMPTY and BEFORE_ALL, too */
 };
 
 #define PACKET_NONE UINT64_MAX
@@ -69,6 +71,18 @@ struct packet_info {
 	uint8_t ncarried;
 	uint8_t carried[PACKET_CARRIED_MAX];
 };
+
+/*
+ * Steps from one sequence number to another, modulo 2^bits (0: 64), in the direction in which they
+ * are fewer; 0 when that is none.
+ */
+static inline int64_t packet_steps(uint64_t from, uint64_t to, unsigned bits)
+{
+	unsigned unused = bits == 0 || bits > 64 ? 0 : 64 - bits;
+	int64_t steps = (int64_t)((to - from) << unused);
+
+	return steps == INT64_MIN ? 0 : steps >> unused;
+}
 
 static inline uint64_t packet_bytes(const struct packet_info *info)
 {

@@ -184,8 +184,8 @@ static bool is_told(struct trace *trace, const char *where)
 void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t source,
 		     uint64_t offset, const struct error *cause)
 {
-	const char *file =
-		source < stream->nsources ? source_name(stream->sources[source]) : stream->name;
+	const struct source *of = stream_source(stream, source);
+	const char *file = of ? source_name(of) : stream->name;
 	char where[512];
 
 	snprintf(where, sizeof where, "%s: packet at offset %llu", file,

@@ -127,6 +127,17 @@ struct stream {
 	void *priv;		     /* the reader's */
 };
 
+/*
+ * The source that a record or position names. Where packets do not lie in their order, numbers rise
+ * by nsources with each step back, so that (source, offset) is the order of packets.
+ */
+static inline struct source *stream_source(const struct stream *stream, uint32_t number)
+{
+	if (number >= stream->nsources)
+		number = stream->nsources ? number % stream->nsources : 0;
+	return stream->nsources ? stream->sources[number] : NULL;
+}
+
 struct event_class {
 	uint32_t index;	   /* into trace->classes */
 	uint32_t part;

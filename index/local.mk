@@ -1,5 +1,5 @@
 noinst_LTLIBRARIES += libindex.la
-libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/corrections.c %D%/corrections.h \
+libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/delivery.c %D%/delivery.h %D%/corrections.c %D%/corrections.h \
 	%D%/identity.c %D%/identity.h %D%/index.c %D%/index.h %D%/index_internal.h \
 	%D%/location.c %D%/location.h %D%/pages.c %D%/pages.h %D%/pages_internal.h \
 	%D%/pages_write.c %D%/reach.c %D%/reach.h %D%/rows.c %D%/rows.h %D%/scan.c %D%/scan.h \

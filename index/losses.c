@@ -15,7 +15,7 @@
  * nanosecond before a loss is over, and before a stream begins later than others; and what somebody
  * infers from the events (struct inferred), a moment each.
  *
- * Differences are taken modulo the counter's width, sequence numbers that do not rise say nothing,
+ * Differences are taken modulo the counter's width, sequence numbers that step back say nothing,
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
  *
@@ -24,7 +24,7 @@
  *
  * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
  * [min, max] of the record, so the search for rows is that for records; where a loss is over, in
- * the next one, so the search begins one record earlier.
+ * the next one, so the search begins one record earlier. Copies of packets are passed over.
  */
 #include "index/losses.h"
 
@@ -205,7 +205,7 @@ static nstime end_of(const struct packet *rec)
 }
 
 /* What was lost before the first record, or inside a record. */
-static void add_own_rows(struct losses *losses, uint64_t i, const struct packet *rec)
+static void add_own_rows(struct losses *losses, uint64_t i, bool first, const struct packet *rec)
 {
 	bool unknown = rec->flags & PACKET_LOST_UNKNOWN;
 	uint64_t lost = rec->lost == PACKET_NONE ? 0 : rec->lost;
@@ -216,7 +216,7 @@ static void add_own_rows(struct losses *losses, uint64_t i, const struct packet 
 		row.kind = ROW_INSIDE;
 		row.unknown = unknown;
 		add_row(losses, row, rec);
-	} else if (i == 0 && kind != LOST_NONE && (lost || unknown)) {
+	} else if (first && kind != LOST_NONE && (lost || unknown)) {
 		row.kind = ROW_FIRST;
 		row.unknown = unknown || is_counter(kind);
 		if (kind != LOST_AT_END)
@@ -254,29 +254,59 @@ static void add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 {
 	nstime p_end = end_of(p), q_end = end_of(q);
 
-	if (!losses->stream->seq_bits || p->seq == PACKET_NONE || q->seq == PACKET_NONE ||
-	    q->seq <= p->seq + 1 || q->seq <= p->seq)
+	if (!losses->stream->seq_bits || p->seq == PACKET_NONE || q->seq == PACKET_NONE)
+		return;
+	int64_t steps = packet_steps(p->seq, q->seq, losses->stream->seq_bits);
+	if (steps <= 1)
 		return;
 	add_row(losses,
 		(struct loss){.time = p_end < q_end ? p_end : q_end,
 			      .until = q->min,
-			      .lost_packets = q->seq - p->seq - 1,
+			      .lost_packets = (uint64_t)steps - 1,
+			      .after = p->seq,
 			      .record = i,
 			      .kind = ROW_PACKETS},
 		q);
 }
 
+/* From *i to the next record that is no copy of another; losses->count when there is none. */
+static bool next_record(struct losses *losses, uint64_t *i, struct packet *next, struct error *err)
+{
+	while (++*i < losses->count) {
+		if (!table_listed(losses->table, *i, next, err))
+			return false;
+		if (!(next->flags & PACKET_DOUBLED))
+			break;
+	}
+	return true;
+}
+
+/* From *i to the record before it that is no copy; 0 when there is none. */
+static bool record_before(struct losses *losses, uint64_t *i, struct error *err)
+{
+	struct packet rec = {.flags = PACKET_DOUBLED};
+
+	while (*i > 0 && rec.flags & PACKET_DOUBLED)
+		if (!table_listed(losses->table, --*i, &rec, err))
+			return false;
+	return true;
+}
+
 static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
 {
-	struct packet rec, next;
+	struct packet rec, next, last = {0};
+	uint64_t behind = i;
 
-	if (!table_listed(losses->table, i, &rec, err))
+	if (!table_listed(losses->table, i, &rec, err) ||
+	    (i > 0 && !table_listed(losses->table, i - 1, &last, err)))
 		return false;
-	add_own_rows(losses, i, &rec);
-	if (i + 1 >= losses->count)
+	if (rec.flags & (PACKET_OTHER | PACKET_DOUBLED)) /* the former come before all others */
 		return true;
-	if (!table_listed(losses->table, i + 1, &next, err))
+	add_own_rows(losses, i, i == 0 || last.flags & PACKET_OTHER, &rec);
+	if (!next_record(losses, &behind, &next, err))
 		return false;
+	if (behind >= losses->count)
+		return true;
 	add_packet_gap(losses, i, &rec, &next);
 	add_event_gap(losses, i, &rec, &next);
 	return true;
@@ -326,7 +356,7 @@ static nstime both_reached(const struct losses *losses)
 
 bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
 {
-	uint64_t lb = 0, ub, reach = table_reach(losses->table) + losses->ends;
+	uint64_t lb = 0, ub, reach = table_reach(losses->table);
 	bool watched = losses->inferred &&
 		       losses->inferred->watches(losses->inferred->arg, losses->stream);
 
@@ -349,6 +379,8 @@ bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error 
 	if (end < NSTIME_MAX && !table_lower_bound(losses->table, end, &ub, err))
 		return false;
 	lb = lb > reach ? lb - reach : 0;
+	if (losses->ends && !record_before(losses, &lb, err))
+		return false;
 	losses->next = losses->backward ? ub : lb;
 	losses->counted = losses->backward ? NSTIME_MAX : NSTIME_MIN;
 	losses->reached = both_reached(losses);
@@ -376,11 +408,14 @@ static bool read_forward(struct losses *losses, nstime horizon, struct error *er
 /* A plain record ends before the begin of the one `reach` places on; a row is before its end. */
 static bool read_backward(struct losses *losses, nstime horizon, struct error *err)
 {
-	uint64_t reach = table_reach(losses->table) + losses->ends;
+	uint64_t reach = table_reach(losses->table);
 	struct packet rec;
 
 	while (losses->next > 0) {
-		uint64_t bound = losses->next - 1 + reach;
+		uint64_t bound = losses->next - 1;
+		if (losses->ends && !next_record(losses, &bound, &rec, err))
+			return false;
+		bound += reach;
 		losses->counted = NSTIME_MAX;
 		while (bound < losses->count && is_wide(losses, bound))
 			bound++;

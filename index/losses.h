@@ -12,6 +12,7 @@
 struct loss {
 	nstime time, until;
 	uint64_t lost, lost_packets;
+	uint64_t after; /* lost_packets: sequence number of the packet before them */
 	bool unknown; /* `lost` is a guess: the counter's value when the trace began, or 0 */
 	int32_t cpu;
 	uint32_t source; /* of the packet after the loss */

@@ -204,7 +204,7 @@ static inline void ask_for(const struct lot *lot, const struct lot_stretch *stre
 	const struct lot_packet *packet = &lot->packets[stretch->packet];
 	const struct packet *rec = &packet->info.rec;
 
-	source_hint(packet->stream->sources[rec->source],
+	source_hint(stream_source(packet->stream, rec->source),
 		    rec->off + lot->heads->at[stretch->first] / 8);
 }
 

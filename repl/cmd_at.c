@@ -83,9 +83,9 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 		const struct stream *stream = trace->streams[why->stream];
 		sink_text(out, ",\"stream\":");
 		json_text(out, stream->name);
-		if (answer->why_class && why->source < stream->nsources) {
+		if (answer->why_class && stream->nsources) {
 			sink_text(out, ",\"file\":");
-			json_text(out, source_name(stream->sources[why->source]));
+			json_text(out, source_name(stream_source(stream, why->source)));
 			sink_printf(out, ",\"packet\":%llu,\"index\":%u,\"bit\":%llu",
 				    (unsigned long long)why->offset, why->index,
 				    (unsigned long long)why->at);
@@ -156,9 +156,9 @@ static void text_why(struct at *at, struct sink *out, const struct answer *answe
 	}
 	if (answer->why_time != NSTIME_MIN && why->stream < trace->nstreams) {
 		const struct stream *stream = trace->streams[why->stream];
-		if (answer->why_class && why->source < stream->nsources)
+		if (answer->why_class && stream->nsources)
 			sink_printf(out, " (%s, packet at %llu, event %u)",
-				    source_name(stream->sources[why->source]),
+				    source_name(stream_source(stream, why->source)),
 				    (unsigned long long)why->offset, why->index);
 		else
 			sink_printf(out, " (%s)", stream->name);

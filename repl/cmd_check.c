@@ -42,9 +42,8 @@ static void odd_packet(struct check *check, const struct stream *stream, const c
 
 	check->odd++;
 	begin_row(check, kind, stream);
-	const char *file = packet->source < stream->nsources
-				   ? source_name(stream->sources[packet->source])
-				   : "";
+	const char *file =
+		stream->nsources ? source_name(stream_source(stream, packet->source)) : "";
 	if (check->options->format == FORMAT_JSON) {
 		sink_text(out, ",\"file\":");
 		json_text(out, file);

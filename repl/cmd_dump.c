@@ -39,6 +39,8 @@ static const struct {
 	{PACKET_LOST_UNKNOWN, "lost-unknown"},
 	{PACKET_OPEN, "open"},
 	{PACKET_DAMAGED, "damaged"},
+	{PACKET_DOUBLED, "doubled"},
+	{PACKET_OTHER, "other-session"},
 };
 
 static void put_kind(struct sink *out, uint32_t flags)
@@ -78,8 +80,7 @@ static bool holds(const struct packet_info *info, uint64_t offset)
 
 static const char *file_of(const struct stream *stream, const struct packet *packet)
 {
-	return packet->source < stream->nsources ? source_name(stream->sources[packet->source])
-						 : "";
+	return stream->nsources ? source_name(stream_source(stream, packet->source)) : "";
 }
 
 static bool packet_json(struct dump *dump, const struct stream *stream,
@@ -235,8 +236,8 @@ static bool one_packet(struct dump *dump, const struct stream *stream,
 	dump->found++;
 	if (!packet_row(dump, stream, info))
 		return true;
-	if (!json && packet->source < stream->nsources) {
-		struct source *source = stream->sources[packet->source];
+	if (!json && stream->nsources) {
+		struct source *source = stream_source(stream, packet->source);
 		if (!hex_extent(dump, source, packet->off, packet_bytes(info), err))
 			return false;
 		for (uint32_t i = 0; i < info->nextents; i++)

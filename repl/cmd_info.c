@@ -7,6 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
+#include "index/delivery.h"
 #include "index/losses.h"
 #include "index/recorded.h"
 #include "repl/capabilities.h"
@@ -19,6 +20,9 @@
 struct stream_info {
 	uint64_t packets, bytes, lost, lost_packets, places;
 	bool lost_unknown;
+	struct loss *losses; /* in order of time */
+	size_t nlosses, losses_capacity;
+	struct delivery delivery;
 	nstime begin, end; /* what was recorded, or its events; NSTIME_MIN: nothing */
 	struct contradicted contradicted; /* when they are counted */
 };
@@ -73,6 +77,9 @@ static bool stream_losses(const struct stream *stream, struct table *table, stru
 		  losses_read(&losses, NSTIME_MAX, err);
 	while (ok && (loss = losses_head(&losses))) {
 		out->places++;
+		out->losses = mem_grow(out->losses, out->nlosses, &out->losses_capacity,
+				       sizeof *out->losses);
+		out->losses[out->nlosses++] = *loss;
 		out->lost_packets += loss->lost_packets;
 		out->lost_unknown = out->lost_unknown || loss->unknown;
 		out->lost += loss->unknown ? 0 : loss->lost;
@@ -124,7 +131,11 @@ static bool gather_stream(struct info *info, size_t i, struct error *err)
 	    !edge(info, stream, true, &out->end, err) ||
 	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
 		return false;
-	out->packets = table_count(table);
+	/* a table that is computed may turn out to be irregular only here */
+	if (!stream_losses(stream, table, out, err) ||
+	    !delivery_find(stream, table, &out->delivery, err))
+		return false;
+	out->packets = table_count(table) - out->delivery.doubled - out->delivery.other;
 	out->bytes = stream->bytes;
 	if (info->shared && !packets_bytes(table, &out->bytes, err))
 		return false;
@@ -132,7 +143,7 @@ static bool gather_stream(struct info *info, size_t i, struct error *err)
 		info->begin = out->begin;
 	if (out->end != NSTIME_MIN && (info->end == NSTIME_MIN || out->end > info->end))
 		info->end = out->end;
-	return stream_losses(stream, table, out, err);
+	return true;
 }
 
 /* To count contradictions, all switches are read: of larger traces `check` and `index` do that. */
@@ -394,6 +405,38 @@ static void json_recording(const struct trace *trace, struct sink *out)
 	sink_text(out, "]}");
 }
 
+/* Sequence numbers of the packets that are missing. */
+static void missing_numbers(const struct stream *stream, const struct loss *loss, uint64_t *first,
+			    uint64_t *last)
+{
+	unsigned unused = stream->seq_bits < 64 ? 64U - stream->seq_bits : 0;
+
+	*first = (loss->after + 1) << unused >> unused;
+	*last = (loss->after + loss->lost_packets) << unused >> unused;
+}
+
+static void json_loss(const struct stream *stream, const struct loss *loss, struct sink *out)
+{
+	uint64_t first, last;
+
+	sink_text(out, "{\"t\":");
+	json_time(out, loss->time);
+	sink_text(out, ",\"until\":");
+	json_time(out, loss->until);
+	sink_text(out, ",\"events\":");
+	if (loss->unknown)
+		sink_text(out, "null");
+	else
+		sink_u64(out, loss->lost);
+	if (loss->lost_packets) {
+		missing_numbers(stream, loss, &first, &last);
+		sink_printf(out, ",\"packets\":%llu,\"first\":%llu,\"last\":%llu",
+			    (unsigned long long)loss->lost_packets, (unsigned long long)first,
+			    (unsigned long long)last);
+	}
+	sink_char(out, '}');
+}
+
 static void json_streams(const struct info *info, struct sink *out)
 {
 	sink_text(out, ",\"streams\":[");
@@ -417,7 +460,17 @@ static void json_streams(const struct info *info, struct sink *out)
 		json_time(out, own->end);
 		sink_text(out, ",\"lost\":");
 		sink_u64(out, own->lost);
-		sink_text(out, ",\"contradictions\":");
+		sink_printf(out, ",\"lost_packets\":%llu,\"late\":%llu,\"doubled\":%llu,"
+				 "\"other_session\":%llu,\"losses\":[",
+			    (unsigned long long)own->lost_packets,
+			    (unsigned long long)own->delivery.late,
+			    (unsigned long long)own->delivery.doubled,
+			    (unsigned long long)own->delivery.other);
+		for (size_t k = 0; k < own->nlosses; k++) {
+			sink_text(out, k ? "," : "");
+			json_loss(stream, &own->losses[k], out);
+		}
+		sink_text(out, "],\"contradictions\":");
 		if (info->counted)
 			sink_u64(out, own->contradicted.count);
 		else
@@ -764,7 +817,39 @@ static void text_classes(const struct trace *trace, struct sink *out)
 	}
 }
 
-static void text_losses(const struct info *info, struct sink *out)
+enum { LOSSES_SHOWN = 20 };
+
+static void text_loss(struct info *info, const struct stream *stream, const struct loss *loss,
+		      struct sink *out)
+{
+	uint64_t first, last;
+
+	sink_text(out, "           ");
+	sink_name(out, stream->name);
+	if (loss->unknown)
+		sink_text(out, ": events, it is not known how many");
+	else if (loss->lost)
+		sink_printf(out, ": %llu event%s", (unsigned long long)loss->lost,
+			    loss->lost == 1 ? "" : "s");
+	if (loss->lost_packets) {
+		missing_numbers(stream, loss, &first, &last);
+		sink_printf(out, "%s %llu packet%s, number", loss->lost || loss->unknown ? "," : ":",
+			    (unsigned long long)loss->lost_packets,
+			    loss->lost_packets == 1 ? "" : "s");
+		if (loss->lost_packets == 1)
+			sink_printf(out, " %llu", (unsigned long long)first);
+		else
+			sink_printf(out, "s %llu to %llu", (unsigned long long)first,
+				    (unsigned long long)last);
+	}
+	sink_text(out, ", ");
+	put_time(info, out, loss->time);
+	sink_text(out, " to ");
+	put_time(info, out, loss->until);
+	sink_char(out, '\n');
+}
+
+static void text_losses(struct info *info, struct sink *out)
 {
 	uint64_t events = 0, packets = 0, places = 0;
 
@@ -780,6 +865,31 @@ static void text_losses(const struct info *info, struct sink *out)
 	sink_printf(out, "losses     %llu events, %llu packets at %llu place%s\n",
 		    (unsigned long long)events, (unsigned long long)packets,
 		    (unsigned long long)places, places == 1 ? "" : "s");
+	uint64_t left = places < LOSSES_SHOWN ? places : LOSSES_SHOWN;
+	for (size_t i = 0; i < info->trace->nstreams && left; i++)
+		for (size_t k = 0; k < info->streams[i].nlosses && left; k++, left--)
+			text_loss(info, info->trace->streams[i], &info->streams[i].losses[k], out);
+	if (places > LOSSES_SHOWN)
+		sink_printf(out, "           and %llu more: --format json lists all\n",
+			    (unsigned long long)places - LOSSES_SHOWN);
+}
+
+/* Nothing where all packets came once and in their order. */
+static void text_delivery(const struct info *info, struct sink *out)
+{
+	struct delivery sum = {0};
+
+	for (size_t i = 0; i < info->trace->nstreams; i++) {
+		const struct delivery *own = &info->streams[i].delivery;
+		sum.late += own->late;
+		sum.doubled += own->doubled;
+		sum.other += own->other;
+	}
+	if (sum.late || sum.doubled || sum.other)
+		sink_printf(out,
+			    "packets    %llu came late, %llu twice, %llu of another session\n",
+			    (unsigned long long)sum.late, (unsigned long long)sum.doubled,
+			    (unsigned long long)sum.other);
 }
 
 /* The first place of each stream that has any. */
@@ -830,6 +940,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_clocks(info->trace, out);
 	text_range(info, out);
 	text_losses(info, out);
+	text_delivery(info, out);
 	text_contradictions(info, out);
 	text_capabilities(info, can, out);
 	text_streams(info, out);
@@ -855,6 +966,8 @@ static bool run_info(struct session *session, const struct options *options, str
 	else if (ok)
 		print_text(&info, &can, sink);
 	capabilities_release(&can);
+	for (size_t i = 0; info.streams && i < info.trace->nstreams; i++)
+		mem_free(info.streams[i].losses);
 	mem_free(info.streams);
 	return ok;
 }

@@ -523,7 +523,7 @@ static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum c
 	const struct run *run = &cursor->run;
 
 	if (kind == COLUMN_FILE)
-		put_text(out, source_name(run->stream->sources[run->packet->rec.source]));
+		put_text(out, source_name(stream_source(run->stream, run->packet->rec.source)));
 	else if (kind == COLUMN_OFFSET)
 		sqlite3_result_int64(out, (int64_t)run->packet->rec.off);
 	else if (kind == COLUMN_INDEX)

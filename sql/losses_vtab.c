@@ -36,8 +36,8 @@ static struct cell *add(struct row_list *list, const char *what, const char *sev
 	cell_text(&row[AT_WHAT], what);
 	cell_text(&row[AT_SEVERITY], severity);
 	cell_text(&row[AT_STREAM], stream->name);
-	if (source < stream->nsources)
-		cell_text(&row[AT_FILE], source_name(stream->sources[source]));
+	if (stream->nsources)
+		cell_text(&row[AT_FILE], source_name(stream_source(stream, source)));
 	cell_integer(&row[AT_OFFSET], (int64_t)offset);
 	return row;
 }

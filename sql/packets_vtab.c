@@ -348,7 +348,8 @@ static void put_flags(sqlite3_context *out, uint32_t flags)
 	static const char *const names[] = {"unsorted", "descending", "spill",      "compressed",
 					    "foreign",  "piece",      "before_all", NULL,
 					    NULL,       "mended",     "suspect",    "lost",
-					    "empty",    "open",       "damaged"};
+					    "empty",    "open",       "damaged",    "doubled",
+					    "other_session"};
 	struct buf text = {0};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -402,7 +403,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	else if (i == AT_FLAGS)
 		put_flags(out, rec->flags);
 	else if (i == AT_FILE)
-		sqlite3_result_text(out, source_name(stream->sources[rec->source]), -1,
+		sqlite3_result_text(out, source_name(stream_source(stream, rec->source)), -1,
 				    SQLITE_STATIC);
 	else if (i == AT_OFFSET)
 		put_number(out, true, rec->off);

@@ -6,7 +6,7 @@
  *     roles.c       what values are used for
  *     packet_head.c header and context of one packet → sizes, times, counters
  *     cpus.c        streams whose events say their CPU → a stream per CPU
- *     doubled.c     packets that are in two files
+ *     order.c       packets that do not lie in their order, or twice
  *     sections.c    the channel of each stream
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
@@ -127,10 +127,23 @@ struct ctf_source { /* LTTng's index of one stream file */
 	uint64_t nentries;
 };
 
-struct ctf_doubled { /* a packet that is in an earlier file, too */
-	uint32_t source;
-	uint64_t off, len; /* bytes */
+enum ctf_place_kind {
+	PLACE_PACKET,
+	PLACE_DOUBLED, /* a copy of a packet that is listed before it */
+	PLACE_OTHER,   /* a packet of another session */
+	PLACE_DAMAGED  /* up to where the next packet can be trusted; len 0: none follows */
 };
+
+struct ctf_place {	   /* of a packet, in a stream whose packets do not lie in order */
+	uint64_t off, len; /* bytes of the source */
+	uint64_t begin;	   /* cycles */
+	int64_t number;	   /* its sequence number, counted on where the counter wraps */
+	uint32_t source;
+	uint32_t round; /* how often the list has stepped back in the sources */
+	enum ctf_place_kind kind;
+};
+
+struct ctf_order;
 
 /* A stream's priv. */
 struct ctf_stream_state {
@@ -139,9 +152,9 @@ struct ctf_stream_state {
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
-	bool by_cpu;		     /* only the events of stream->cpu are its own: cpus.c */
-	struct ctf_doubled *doubled; /* by source and offset */
-	size_t ndoubled;
+	uint64_t first_number;	    /* when they are equal: of the first packet */
+	bool by_cpu;		    /* only the events of stream->cpu are its own: cpus.c */
+	struct ctf_order *order;    /* streams by CPU share that of the first */
 };
 
 struct packet_head {
@@ -152,6 +165,7 @@ struct packet_head {
 	int32_t cpu;
 	unsigned begin_bits; /* of timestamp_begin */
 	bool has_begin, has_end, has_size;
+	bool other; /* CTF 1.8: its UUID is not the metadata's */
 };
 
 static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
@@ -197,11 +211,26 @@ void ctf_split_by_cpu(struct trace *trace, struct stream *stream);
 uint64_t ctf_event_cpu(const struct ctf_stream_class *class, const struct column_input *in,
 		       const struct batch *batch, uint32_t i);
 
-/* doubled.c: fills `doubled` of a stream whose sources are known. */
-void ctf_find_doubled(const struct stream *stream, struct ctf_stream_state *state,
-		      struct arena *arena);
-/* Bytes of the packet there when it is to be passed over, else 0. */
-uint64_t ctf_doubled_at(const struct stream *stream, uint32_t source, uint64_t off);
+/* order.c: what is known of the order of a stream's packets; found when it is asked for. */
+struct ctf_order *ctf_order_new(void);
+void ctf_order_free(struct ctf_order *order);
+/* The packets in their order; NULL: they lie in it. Thread-safe; lives as long as the trace. */
+const struct ctf_place *ctf_places(const struct stream *stream, size_t *count);
+/* Packets that two of the stream's files have, when their times overlap. */
+size_t ctf_doubled_in_files(const struct stream *stream);
+
+/*
+ * scan.c, for order.c: the head of the packet at `off`, from LTTng's index where one is usable,
+ * else from the packet. *entry and *prefetched are 0 at the source's begin, then the function's.
+ */
+bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
+		 uint64_t *prefetched, struct packet_head *out, struct error *err);
+/* The first packet at or behind `from` that can be trusted; false: there is none. */
+bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from,
+		       uint64_t *found, struct packet_head *head);
+/* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
+bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
+		     struct packet_head *head);
 
 /* sections.c: names the sections of all streams of the part. */
 void ctf_name_sections(struct ctf_part *part);
@@ -225,8 +254,11 @@ void ctf_close(struct part *part);
 
 enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
 		   struct error *err);
-/* Bytes of each packet when all seem to have one size; 0 otherwise. Called once, by open. */
-uint64_t ctf_equal_size(const struct stream *stream);
+/*
+ * Bytes of each packet when all seem to have one size, and *number of the first; 0 otherwise.
+ * Called once, by open.
+ */
+uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number);
 bool ctf_computed(const struct stream *stream, uint64_t *count);
 bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
 		   struct error *err);

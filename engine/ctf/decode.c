@@ -57,14 +57,14 @@ void ctf_decoder_free(struct decoder *d)
 static bool fail(const struct decoder *d, struct error *err)
 {
 	return error_while(err, "%s: packet at offset %" PRIu64,
-			   source_name(d->stream->sources[d->info.rec.source]), d->packet_off);
+			   source_name(stream_source(d->stream, d->info.rec.source)), d->packet_off);
 }
 
 /* Header and context of the packet that a piece belongs to: their values hold for the piece too. */
 static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct packet_head *head,
 			       struct error *err)
 {
-	struct source *source = d->stream->sources[d->info.rec.source];
+	struct source *source = stream_source(d->stream, d->info.rec.source);
 
 	for (size_t most = HEAD_READ;; most = HEAD_MOST) {
 		uint64_t left = whole - d->packet_off;
@@ -86,7 +86,7 @@ static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct packet_
 
 static bool open_piece(struct decoder *d, const struct ctf_carried *carried, struct error *err)
 {
-	struct source *source = d->stream->sources[d->info.rec.source];
+	struct source *source = stream_source(d->stream, d->info.rec.source);
 	uint64_t whole = source_size(source), off = carried->packet_off;
 	uint64_t inside = d->info.rec.off - off;
 	struct packet_head head;
@@ -114,7 +114,7 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 
 static bool open_packet(struct decoder *d, const struct ctf_carried *carried, struct error *err)
 {
-	struct source *source = d->stream->sources[d->info.rec.source];
+	struct source *source = stream_source(d->stream, d->info.rec.source);
 	uint64_t whole = source_size(source), off = d->info.rec.off;
 	uint64_t len = packet_bytes(&d->info);
 	struct packet_head head;
@@ -149,7 +149,7 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 	d->cut = false;
 	d->ordinal = info->rec.min;
 	d->ns.anchored = false;
-	if (info->rec.source >= d->stream->nsources)
+	if (!d->stream->nsources)
 		return error_set(err, ERR_FORMAT, "%s: a packet of a file that is not there",
 				 d->stream->name);
 	ctf_carried_read(info, &carried);
@@ -165,7 +165,7 @@ bool ctf_decoder_open(struct decoder *d, const struct packet_info *info, struct 
 /* Sought only where it is needed: it lies apart, and thousands of decoders may take turns. */
 static struct source *source_of(const struct decoder *d)
 {
-	return d->stream->sources[d->info.rec.source];
+	return stream_source(d->stream, d->info.rec.source);
 }
 
 /* Of entries from `first` on, leaves the events of the stream's own CPU. */

@@ -87,7 +87,7 @@ static __attribute__((cold, noinline)) bool stopped(struct decoder *d, struct ba
 						    struct error *err)
 {
 	uint64_t byte = (d->shift + at) / 8;
-	const char *file = source_name(d->stream->sources[d->info.rec.source]);
+	const char *file = source_name(stream_source(d->stream, d->info.rec.source));
 	uint64_t packet = d->packet_off;
 
 	leave(d, b, w);

@@ -385,8 +385,8 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 		if (members[i]->cpu != stream->cpu)
 			stream->cpu = -1;
 	}
-	ctf_find_doubled(stream, state, trace->arena);
-	state->equal_size = ctf_equal_size(stream);
+	state->order = ctf_order_new();
+	state->equal_size = ctf_equal_size(stream, &state->first_number);
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		stream->pieces |= source_size(stream->sources[i]) > 1 << 20 && !state->equal_size;
 	ctf_split_by_cpu(trace, stream);
@@ -398,7 +398,7 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 	unsigned long long doubled = 0;
 
 	for (size_t i = part->first_stream; i < part->end_stream; i++)
-		doubled += stream_state(trace->streams[i])->ndoubled;
+		doubled += ctf_doubled_in_files(trace->streams[i]);
 	if (doubled)
 		notice(&trace->notices, NOTICE_INFO,
 		       "%s: %llu packet%s in two of its folders, as snapshots that overlap have "
@@ -545,11 +545,16 @@ bool ctf_open(struct trace *trace, const char *path, const char *settings, enum 
 void ctf_close(struct part *part)
 {
 	const struct ctf_part *ctf = part->priv;
+	struct ctf_order *order = NULL;
 
 	for (size_t i = ctf ? ctf->first_stream : 0; ctf && i < ctf->end_stream; i++) {
 		const struct stream *stream = ctf->trace->streams[i];
 		const struct ctf_stream_state *state = stream_state(stream);
 		for (uint32_t k = 0; k < stream->nsources; k++)
 			source_close(state->sources[k].index);
+		if (state->order != order) /* streams by CPU, which share it, stand together */
+			ctf_order_free(order);
+		order = state->order;
 	}
+	ctf_order_free(order);
 }

@@ -14,27 +14,39 @@
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
 
+static bool is_uuid(const struct ctf_description *d, const struct member *member)
+{
+	const struct field_class *class = member->class;
+
+	if (class->kind != FIELD_ARRAY)
+		return false;
+	if (d->major >= 2)
+		return class->roles & ROLE_UUID;
+	return d->has_uuid && !strcmp(member->name, "uuid") && class->length == sizeof d->uuid &&
+	       class->element->kind == FIELD_INT && class->element->bits == 8;
+}
+
 /*
  * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 another one is no damage: files
- * that were cut together have one.
+ * that were cut together have one, and packets of another session may lie among a stream's own.
  */
 static bool check_uuid(const struct ctf_description *d, const struct slot *slots,
-		       const uint8_t *data, struct error *err)
+		       const uint8_t *data, bool *other, struct error *err)
 {
 	const struct field_class *header = d->packet_header;
 
-	for (uint32_t i = 0; d->major >= 2 && header && i < header->nmembers; i++) {
+	for (uint32_t i = 0; header && i < header->nmembers; i++) {
 		const struct field_class *class = header->members[i].class;
-		if (class->kind == FIELD_ARRAY && class->roles & ROLE_UUID &&
-		    memcmp(data + slots[class->slot].at / 8, d->uuid, sizeof d->uuid) != 0)
-			return error_set(err, ERR_FORMAT,
-					 "the packet has the UUID of another metadata stream");
+		uint64_t at = is_uuid(d, &header->members[i]) ? slots[class->slot].at : 1;
+		if (at % 8 == 0 && memcmp(data + at / 8, d->uuid, sizeof d->uuid) != 0)
+			*other = true;
 	}
-	return true;
+	return !*other || d->major < 2 ||
+	       error_set(err, ERR_FORMAT, "the packet has the UUID of another metadata stream");
 }
 
 static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
-			 const uint8_t *data, struct error *err)
+			 const uint8_t *data, bool *other, struct error *err)
 {
 	const struct ctf_description *d = &stream->part->description;
 	const struct field_class *header = d->packet_header;
@@ -50,7 +62,7 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 				 "the packet has stream id %" PRIu64
 				 ", the file's first one %" PRIu64,
 				 value, stream->description->id);
-	if (!check_uuid(d, slots, data, err))
+	if (!check_uuid(d, slots, data, other, err))
 		return false;
 	for (uint32_t i = 0; d->major < 2 && i < header->nmembers; i++) {
 		const struct member *member = &header->members[i];
@@ -117,7 +129,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
-	if (!check_header(class, slots, data, err))
+	if (!check_header(class, slots, data, &out->other, err))
 		return false;
 	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits, &bits);
 	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits, &bits);

@@ -10,6 +10,8 @@
  *     a packet over 1 MB                cut into pieces, so that a moment inside costs a piece
  *     no clock at all                   times are ordinals, so events must be counted
  *
+ * Packets that do not lie in their order are scanned as order.c lists them.
+ *
  * A packet whose header is damaged gets a record up to the next magic number behind which all is
  * well; decoding it tells of the damage. Where there is none the scan stays and tries again when
  * the file has grown, as it does with a last packet that is cut off (its record is OPEN).
@@ -29,7 +31,7 @@ struct scan_state {          /* in scan->priv */
 	uint64_t piece_at;   /* bits of it already given */
 	uint64_t piece_len;  /* bytes of the packet */
 	uint64_t prefetched; /* of the source: asked for up to here */
-	uint64_t entry;      /* next in LTTng's index of the source */
+	uint64_t entry;      /* next in LTTng's index of the source, or in the list of places */
 	uint64_t stuck;      /* size of the source when nothing more could be found in it */
 };
 _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
@@ -150,13 +152,31 @@ static bool times_from_events(const struct stream *stream, const struct packet_h
 	return true;
 }
 
-/* The time at which the packet behind this one begins, in the same source. */
-static bool next_begin(const struct stream *stream, const struct packet_info *info, nstime *out)
+/* The next packet of the list behind `entry`; NULL: none, or there is no list. */
+static const struct ctf_place *next_place(const struct stream *stream, uint64_t entry)
 {
+	size_t count;
+	const struct ctf_place *places = ctf_places(stream, &count);
+
+	while (places && ++entry < count)
+		if (places[entry].kind == PLACE_PACKET)
+			return &places[entry];
+	return NULL;
+}
+
+/* The time at which the packet behind this one begins, in the same source. */
+static bool next_begin(const struct stream *stream, const struct scan_state *state,
+		       const struct packet_info *info, nstime *out)
+{
+	const struct ctf_place *place = next_place(stream, state->entry);
 	uint64_t next = info->rec.off + packet_bytes(info);
 	struct packet_head head;
 	struct error ignored;
 
+	if (place) {
+		*out = cycles_to_ns(stream, place->begin);
+		return true;
+	}
 	if (next >= source_size(stream->sources[info->rec.source]) ||
 	    !packet_head_read(stream, info->rec.source, next, &head, &ignored) || !head.has_begin)
 		return false;
@@ -165,7 +185,8 @@ static bool next_begin(const struct stream *stream, const struct packet_info *in
 }
 
 /* Ends that a known tracer writes wrong: not later than the next begin; else the last event. */
-static void mend(const struct stream *stream, struct packet_info *out)
+static void mend(const struct stream *stream, const struct scan_state *state,
+		 struct packet_info *out)
 {
 	unsigned quirks = stream_state(stream)->class->part->quirks;
 	struct packet *rec = &out->rec;
@@ -191,7 +212,7 @@ static void mend(const struct stream *stream, struct packet_info *out)
 			rec->max = rec->min;
 		return;
 	}
-	if (next_begin(stream, out, &next) && next >= rec->min) {
+	if (next_begin(stream, state, out, &next) && next >= rec->min) {
 		rec->flags |= next != rec->max ? PACKET_MENDED : 0;
 		rec->max = next;
 		return;
@@ -230,6 +251,17 @@ static bool walk_piece(const struct stream *stream, const struct scan_state *sta
 	}
 }
 
+/* Bytes from the packet's first, which is at `off`, to where it must have ended. */
+static uint64_t room_at(const struct stream *stream, const struct scan *scan,
+			const struct scan_state *state, uint64_t off)
+{
+	size_t count;
+	const struct ctf_place *places = ctf_places(stream, &count);
+
+	return places ? places[state->entry].len
+		      : source_size(stream->sources[scan->source]) - off;
+}
+
 /* The next piece of a huge packet. */
 static bool next_piece(const struct stream *stream, struct scan *scan, struct scan_state *state,
 		       struct packet_info *out, struct error *err)
@@ -241,7 +273,7 @@ static bool next_piece(const struct stream *stream, struct scan *scan, struct sc
 
 	if (!packet_head_read(stream, scan->source, state->piece_off, &head, err))
 		return false;
-	uint64_t room = source_size(stream->sources[scan->source]) - state->piece_off;
+	uint64_t room = room_at(stream, scan, state, state->piece_off);
 	state->piece_len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room; /* may grow */
 	fill(stream, &head, scan->source, state->piece_off + from / 8, state->piece_len - from / 8,
 	     out);
@@ -303,43 +335,51 @@ static void head_from_entry(const struct stream *stream, const struct ctf_index_
 	};
 }
 
-/* From LTTng's index where one is usable, else from the packet itself. */
-static bool find_head(const struct stream *stream, struct scan *scan, struct scan_state *state,
-		      struct packet_head *out, struct error *err)
+bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
+		 uint64_t *prefetched, struct packet_head *out, struct error *err)
 {
 	const struct ctf_stream_state *ss = stream_state(stream);
-	const struct ctf_source *beside = &ss->sources[scan->source];
-	struct ctf_index_entry entry;
+	const struct ctf_source *beside = &ss->sources[source];
+	struct ctf_index_entry found;
 
 	if (beside->index && ss->class->head_bytes && stream->cpu >= 0 && ss->class->has_clock &&
-	    !ss->class->short_begin && lttng_index_entry(beside, state->entry, &entry) &&
-	    entry.off == scan->next) {
-		state->entry++;
-		head_from_entry(stream, &entry, out);
+	    !ss->class->short_begin && lttng_index_entry(beside, *entry, &found) &&
+	    found.off == off) {
+		++*entry;
+		head_from_entry(stream, &found, out);
 		return true;
 	}
-	state->entry = UINT64_MAX; /* the index and the file went apart: it is not asked again */
-	if (!packet_head_read(stream, scan->source, scan->next, out, err))
+	*entry = UINT64_MAX; /* the index and the file went apart: it is not asked again */
+	if (!packet_head_read(stream, source, off, out, err))
 		return false;
 	/* packets of a stream are mostly of one size: ask for the next headers in one go */
 	uint64_t bytes = out->packet_bits / 8;
-	if (bytes >= 65536 && scan->next >= state->prefetched) {
+	if (bytes >= 65536 && off >= *prefetched) {
 		for (uint64_t i = 1; i <= PREFETCHED; i++)
-			source_prefetch(stream->sources[scan->source], scan->next + i * bytes, 512);
-		state->prefetched = scan->next + PREFETCHED * bytes;
+			source_prefetch(stream->sources[source], off + i * bytes, 512);
+		*prefetched = off + PREFETCHED * bytes;
 	}
 	return true;
 }
 
-/* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
-static bool packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
-			const uint8_t magic[4], struct packet_head *head)
+/* False: there are none, or they do not stand in front. */
+static bool magic_bytes(const struct stream *stream, uint8_t out[4])
+{
+	const struct field_class *magic = stream_state(stream)->class->magic;
+
+	for (unsigned i = 0; magic && i < 4; i++)
+		out[i] = (uint8_t)(CTF_MAGIC >> (magic->big_endian ? 3 - i : i) * 8);
+	return magic;
+}
+
+bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
+		     struct packet_head *head)
 {
 	uint64_t room = source_size(stream->sources[source]) - off;
 	struct error ignored;
-	uint8_t next[4];
+	uint8_t magic[4], next[4];
 
-	if (!packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
+	if (!magic_bytes(stream, magic) || !packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
 	    head->packet_bits / 8 > room)
 		return false;
 	return head->packet_bits / 8 == room ||
@@ -348,19 +388,17 @@ static bool packet_fits(const struct stream *stream, uint32_t source, uint64_t o
 		!memcmp(next, magic, sizeof next));
 }
 
-/* The first packet behind `from` that can be trusted. */
-static bool search_packet(const struct stream *stream, uint32_t source, uint64_t from,
-			  uint64_t *found, struct packet_head *head)
+bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from,
+		       uint64_t *found, struct packet_head *head)
 {
-	const struct field_class *magic = stream_state(stream)->class->magic;
 	uint64_t size = source_size(stream->sources[source]);
 	uint8_t bytes[4];
 	struct block block;
 	struct error ignored;
 
-	for (unsigned i = 0; magic && i < sizeof bytes; i++)
-		bytes[i] = (uint8_t)(CTF_MAGIC >> (magic->big_endian ? 3 - i : i) * 8);
-	for (uint64_t at = from; magic && at < size && size - at > sizeof bytes; at += HUGE) {
+	if (!magic_bytes(stream, bytes))
+		return false;
+	for (uint64_t at = from; at < size && size - at > sizeof bytes; at += HUGE) {
 		/* windows overlap by what a magic number needs */
 		size_t n = size - at < HUGE + 3 ? (size_t)(size - at) : HUGE + 3;
 		if (!source_get(stream->sources[source], at, n, &block, &ignored))
@@ -368,7 +406,7 @@ static bool search_packet(const struct stream *stream, uint32_t source, uint64_t
 		const uint8_t *hit = block.data, *end = block.data + n;
 		while ((hit = memmem(hit, (size_t)(end - hit), bytes, sizeof bytes))) {
 			*found = at + (uint64_t)(hit - block.data);
-			if (packet_fits(stream, source, *found, bytes, head)) {
+			if (ctf_packet_fits(stream, source, *found, head)) {
 				source_put(&block);
 				return true;
 			}
@@ -379,16 +417,11 @@ static bool search_packet(const struct stream *stream, uint32_t source, uint64_t
 	return false;
 }
 
-/* A record of what lies between a header that cannot be read and the next good packet. */
-static bool pass_damage(const struct stream *stream, struct scan *scan,
-			const struct scan_state *state, struct packet_info *out)
+/* A record of what lies between a header that cannot be read and `found`, a good packet. */
+static void put_damage(const struct stream *stream, struct scan *scan,
+		       const struct scan_state *state, uint64_t found, bool has_begin,
+		       uint64_t begin, struct packet_info *out)
 {
-	struct packet_head next;
-	uint64_t found;
-
-	if (!stream->has_time ||
-	    !search_packet(stream, scan->source, scan->next + 1, &found, &next))
-		return false;
 	*out = (struct packet_info){.rec = {.off = scan->next,
 					    .seq = PACKET_NONE,
 					    .lost = PACKET_NONE,
@@ -398,41 +431,157 @@ static bool pass_damage(const struct stream *stream, struct scan *scan,
 					    .flags = PACKET_DAMAGED}};
 	set_length(out, found - scan->next);
 	out->rec.min = cycles_to_ns(stream, state->clock);
-	out->rec.max = next.has_begin ? cycles_to_ns(stream, next.begin) : out->rec.min;
+	out->rec.max = has_begin ? cycles_to_ns(stream, begin) : out->rec.min;
 	if (out->rec.max < out->rec.min || !state->clock)
 		out->rec.min = out->rec.max;
 	scan->next = found;
+}
+
+static bool pass_damage(const struct stream *stream, struct scan *scan,
+			const struct scan_state *state, struct packet_info *out)
+{
+	struct packet_head next;
+	uint64_t found;
+
+	if (!stream->has_time ||
+	    !ctf_search_packet(stream, scan->source, scan->next + 1, &found, &next))
+		return false;
+	put_damage(stream, scan, state, found, next.has_begin, next.begin, out);
+	return true;
+}
+
+/* `head` is of the packet at scan->next. */
+static bool put_packet(const struct stream *stream, struct packet_head *head, struct scan *scan,
+		       struct scan_state *state, struct packet_info *out, struct error *err)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+	uint64_t room = room_at(stream, scan, state, scan->next);
+
+	if (class->short_begin && head->has_begin) {
+		uint64_t begin = clock_update(state->clock, head->begin, head->begin_bits);
+		head->end += begin - head->begin;
+		head->begin = begin;
+	}
+	uint64_t len = head->packet_bits / 8 < room ? head->packet_bits / 8 : room;
+	if (len > HUGE && head->content_bits > HUGE * UINT64_C(8) && !class->uncut)
+		return begin_pieces(stream, head, scan, state, len, out, err);
+	fill(stream, head, scan->source, scan->next, len, out);
+	if (head->packet_bits / 8 > room) { /* to be decoded, if only to tell of it */
+		out->rec.flags = (out->rec.flags & ~(uint32_t)PACKET_EMPTY) | PACKET_DAMAGED;
+		out->rec.events = UINT32_MAX;
+	}
+	scan->next += len;
+	if (!stream->has_time || !head->has_begin || !head->has_end || class->short_begin)
+		return times_from_events(stream, head, state, out, err);
+	state->clock = head->end >= head->begin ? head->end : head->begin;
+	mend(stream, state, out);
 	return true;
 }
 
 static bool next_packet(const struct stream *stream, struct scan *scan, struct scan_state *state,
 			struct packet_info *out, struct error *err)
 {
-	const struct ctf_stream_class *class = stream_state(stream)->class;
-	uint64_t room = source_size(stream->sources[scan->source]) - scan->next;
 	struct packet_head head;
 
-	if (!find_head(stream, scan, state, &head, err))
+	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &state->prefetched,
+			 &head, err))
 		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
-	if (class->short_begin && head.has_begin) {
-		uint64_t begin = clock_update(state->clock, head.begin, head.begin_bits);
-		head.end += begin - head.begin;
-		head.begin = begin;
+	return put_packet(stream, &head, scan, state, out, err);
+}
+
+static void finish(struct scan *scan, const struct scan_state *state, bool last,
+		   struct packet_info *out)
+{
+	out->rec.flags |= last ? PACKET_OPEN : 0;
+	scan->emitted++;
+	memcpy(scan->priv, state, sizeof *state);
+}
+
+/* Places of packets that do not lie in their order */
+
+/* A copy tells nothing that the packet before it did not, and is there to be counted. */
+static void put_copy(const struct stream *stream, const struct packet_head *head,
+		     const struct ctf_place *place, const struct scan_state *state,
+		     struct packet_info *out)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+
+	fill(stream, head, place->source, place->off, place->len, out);
+	out->rec.flags = PACKET_EMPTY | PACKET_DOUBLED;
+	out->rec.events = 0;
+	if (!stream->has_time)
+		out->rec.min = out->rec.max = (nstime)state->ordinal;
+	else if (!head->has_begin || class->short_begin)
+		out->rec.min = out->rec.max = cycles_to_ns(stream, state->clock);
+	else if (out->rec.max < out->rec.min)
+		out->rec.max = out->rec.min;
+}
+
+/* Its times are of another clock. */
+static void put_other(const struct stream *stream, const struct ctf_place *place,
+		      struct packet_info *out)
+{
+	*out = (struct packet_info){
+		.rec = {.min = NSTIME_MIN,
+			.max = NSTIME_MIN,
+			.off = place->off,
+			.seq = PACKET_NONE,
+			.lost = PACKET_NONE,
+			.source = place->source,
+			.cpu = stream->cpu,
+			.flags = PACKET_EMPTY | PACKET_BEFORE_ALL | PACKET_OTHER}};
+	set_length(out, place->len);
+}
+
+static bool scan_place(const struct stream *stream, const struct ctf_place *place,
+		       struct scan *scan, struct scan_state *state, struct packet_info *out,
+		       struct error *err)
+{
+	const struct ctf_place *next;
+	struct packet_head head;
+
+	if (state->piece_at)
+		return next_piece(stream, scan, state, out, err);
+	scan->source = place->source;
+	scan->next = place->off;
+	if (place->kind == PLACE_OTHER) {
+		put_other(stream, place, out);
+		return true;
 	}
-	uint64_t len = head.packet_bits / 8 < room ? head.packet_bits / 8 : room;
-	if (len > HUGE && head.content_bits > HUGE * UINT64_C(8) && !class->uncut)
-		return begin_pieces(stream, &head, scan, state, len, out, err);
-	fill(stream, &head, scan->source, scan->next, len, out);
-	if (head.packet_bits / 8 > room) { /* to be decoded, if only to tell of it */
-		out->rec.flags = (out->rec.flags & ~(uint32_t)PACKET_EMPTY) | PACKET_DAMAGED;
-		out->rec.events = UINT32_MAX;
+	if (packet_head_read(stream, place->source, place->off, &head, err)) {
+		if (place->kind == PLACE_PACKET)
+			return put_packet(stream, &head, scan, state, out, err);
+		put_copy(stream, &head, place, state, out);
+		return true;
 	}
-	scan->next += len;
-	if (!stream->has_time || !head.has_begin || !head.has_end || class->short_begin)
-		return times_from_events(stream, &head, state, out, err);
-	state->clock = head.end >= head.begin ? head.end : head.begin;
-	mend(stream, out);
+	if (!stream->has_time || !place->len)
+		return false;
+	next = next_place(stream, state->entry);
+	put_damage(stream, scan, state, place->off + place->len, next, next ? next->begin : 0, out);
 	return true;
+}
+
+static enum step scan_places(const struct stream *stream, const struct ctf_place *places,
+			     size_t count, struct scan *scan, struct packet_info *out,
+			     struct error *err)
+{
+	struct scan_state state;
+
+	memcpy(&state, scan->priv, sizeof state);
+	if (state.entry >= count)
+		return STEP_END;
+	const struct ctf_place *place = &places[state.entry];
+	bool ok = scan_place(stream, place, scan, &state, out, err);
+	if (!ok)
+		state.piece_at = 0;
+	state.entry += !state.piece_at;
+	if (!ok) {
+		memcpy(scan->priv, &state, sizeof state);
+		return STEP_ERROR;
+	}
+	out->rec.source = place->source + place->round * stream->nsources;
+	finish(scan, &state, state.entry == count, out);
+	return STEP_ITEM;
 }
 
 enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
@@ -440,16 +589,14 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 {
 	struct scan_state state;
 	uint64_t size = 0;
+	size_t count;
+	const struct ctf_place *places = ctf_places(stream, &count);
 
+	if (places)
+		return scan_places(stream, places, count, scan, out, err);
 	memcpy(&state, scan->priv, sizeof state);
 	for (; scan->source < stream->nsources; scan->source++) {
-		uint64_t doubled;
 		size = source_size(stream->sources[scan->source]);
-		while (!state.piece_at &&
-		       (doubled = ctf_doubled_at(stream, scan->source, scan->next))) {
-			scan->next += doubled;
-			state.entry += state.entry != UINT64_MAX;
-		}
 		if (scan->next < size && state.stuck != size)
 			break;
 		if (scan->source + 1 == stream->nsources)
@@ -463,26 +610,26 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
 				 : next_packet(stream, scan, &state, out, err);
 	if (ok) {
-		bool last = scan->source + 1 == stream->nsources && scan->next >= size;
-		out->rec.flags |= last ? PACKET_OPEN : 0;
-		scan->emitted++;
-	} else { /* nothing says where the next packet begins */
-		state.stuck = size;
+		finish(scan, &state, scan->source + 1 == stream->nsources && scan->next >= size,
+		       out);
+		return STEP_ITEM;
 	}
+	state.stuck = size; /* nothing says where the next packet begins */
 	memcpy(scan->priv, &state, sizeof state);
-	return ok ? STEP_ITEM : STEP_ERROR;
+	return STEP_ERROR;
 }
 
 /*
- * A table without a scan: one file, all packets of the first one's size, the tracer not one that
- * lies. First and last packet are looked at while opening; those between when somebody hops there.
+ * A table without a scan: one file, all packets of the first one's size and numbered one by one,
+ * the tracer not one that lies. First and last packet are looked at while opening; those between
+ * when somebody hops there.
  */
-uint64_t ctf_equal_size(const struct stream *stream)
+uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 {
 	struct packet_head first, last;
 	struct error ignored;
 
-	if (stream->nsources != 1 || !stream->has_time ||
+	if (stream->nsources != 1 || !stream->has_time || !stream->seq_bits ||
 	    stream_state(stream)->class->short_begin ||
 	    stream_state(stream)->class->context_varies ||
 	    stream_state(stream)->class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
@@ -495,8 +642,10 @@ uint64_t ctf_equal_size(const struct stream *stream)
 	if (bytes > HUGE || size % bytes || size / bytes < 8) /* fewer: a scan is as quick */
 		return 0;
 	if (!packet_head_read(stream, 0, size - bytes, &last, &ignored) ||
-	    last.packet_bits != first.packet_bits)
+	    last.packet_bits != first.packet_bits || first.other || last.other ||
+	    packet_steps(first.seq, last.seq, stream->seq_bits) != (int64_t)(size / bytes - 1))
 		return 0;
+	*number = first.seq;
 	return bytes;
 }
 
@@ -519,6 +668,9 @@ bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *
 		return false;
 	if (head.packet_bits != bytes * 8)
 		return error_set(err, ERR_FORMAT, "packets differ in size");
+	if (head.other || packet_steps(stream_state(stream)->first_number, head.seq,
+				       stream->seq_bits) != (int64_t)i)
+		return error_set(err, ERR_FORMAT, "a packet does not lie where its number says");
 	fill(stream, &head, 0, i * bytes, bytes, out);
 	if (out->rec.max < out->rec.min)
 		return error_set(err, ERR_FORMAT, "a packet ends before it begins");

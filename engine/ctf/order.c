@@ -1,0 +1,413 @@
+/*
+ * order.c - in which order a stream's packets are, when its files do not have them so
+ *
+ * Networks and relays deliver packets late, twice, or not at all, and snapshots of a session
+ * overlap where the ring buffers still held packets of the one before. All headers are looked at
+ * once, before the first record is made. Where sequence numbers (or begins) never step back there is
+ * nothing to do: that is every trace that a tracer wrote to a file. Else packets are listed:
+ *
+ *     in the file   5  6  8  9  7  9  10        places as they are found
+ *     listed        5  6  7  8  9  9' 10        by begin and number; by number where begins say
+ *     round         0  0  0  1  1  1  1         nothing. 9' is a copy of 9
+ *
+ * A packet is told by its number, its times and its sizes: where all are equal, and the first
+ * bytes, too, only the first counts. Events of equal time are ordered by the source and offset of
+ * their packets. So the number of a record's source grows by nsources with each round, which is
+ * when the order steps back in the files.
+ */
+#include "engine/base/mem.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPARED = 4096 /* bytes of a packet */, COPIES_TRIED = 8 };
+
+struct listed {
+	struct packet_head head;
+	struct ctf_place place;
+};
+
+struct listing {
+	struct listed *items;
+	size_t count, capacity;
+};
+
+struct ctf_order {
+	pthread_mutex_t lock;
+	_Atomic bool known; /* what follows is final */
+	bool needed;
+	struct ctf_place *places;
+	size_t count;
+};
+
+struct ctf_order *ctf_order_new(void)
+{
+	struct ctf_order *order = mem_new(sizeof *order);
+
+	pthread_mutex_init(&order->lock, NULL);
+	return order;
+}
+
+void ctf_order_free(struct ctf_order *order)
+{
+	if (!order)
+		return;
+	pthread_mutex_destroy(&order->lock);
+	mem_free(order->places);
+	mem_free(order);
+}
+
+/* Walking over headers */
+
+struct head_walk {
+	const struct stream *stream;
+	uint32_t source;
+	uint64_t next, entry, prefetched;
+};
+
+/*
+ * The next packet of the source, or what lies between a header that cannot be read and the next
+ * good packet. False: the source has ended, or nothing more can be found in it; a place of kind
+ * PLACE_DAMAGED and length 0 then stands for the rest.
+ */
+static bool walk_next(struct head_walk *walk, struct listed *out)
+{
+	const struct stream *stream = walk->stream;
+	uint64_t size = source_size(stream->sources[walk->source]), found;
+	struct packet_head next;
+	struct error ignored; /* the scan meets it again, and tells */
+
+	*out = (struct listed){.place = {.source = walk->source, .off = walk->next}};
+	if (walk->next >= size)
+		return false;
+	bool good = ctf_head_at(stream, walk->source, walk->next, &walk->entry, &walk->prefetched,
+				&out->head, &ignored);
+	uint64_t room = size - walk->next, len = out->head.packet_bits / 8;
+	bool other = good && out->head.other;
+	out->place.kind = other ? PLACE_OTHER : good ? PLACE_PACKET : PLACE_DAMAGED;
+	/* another session's packets may have another header: their sizes are not believed */
+	if (good && (!other || ctf_packet_fits(stream, walk->source, walk->next, &next))) {
+		out->place.len = len < room ? len : room;
+		out->place.begin = out->head.begin;
+		walk->next += out->place.len;
+		return true;
+	}
+	if (!ctf_search_packet(stream, walk->source, walk->next + 1, &found, &next)) {
+		walk->next = size;
+		return true;
+	}
+	out->place.len = found - walk->next;
+	walk->next = found;
+	return true;
+}
+
+static bool has_numbers(const struct stream *stream)
+{
+	return stream_state(stream)->class->member[MEMBER_SEQUENCE];
+}
+
+/* Headers tell times that are those of the whole clock. */
+static bool has_times(const struct stream *stream)
+{
+	const struct ctf_stream_class *class = stream_state(stream)->class;
+
+	return stream->has_time && class->member[MEMBER_BEGIN] && class->member[MEMBER_END] &&
+	       !class->short_begin;
+}
+
+/* Does a packet come after one that it should come before? */
+static bool steps_back(const struct stream *stream, const struct packet_head *last,
+		       const struct packet_head *head)
+{
+	if (has_numbers(stream) && head->seq != PACKET_NONE && last->seq != PACKET_NONE)
+		return head->seq == last->seq
+			       ? has_times(stream) && head->begin <= last->begin
+			       : packet_steps(last->seq, head->seq, stream->seq_bits) < 0;
+	return has_times(stream) && head->begin < last->begin;
+}
+
+/* Must packets be listed? Only headers are read, and none is kept. */
+static bool is_out_of_order(const struct stream *stream)
+{
+	struct packet_head last = {.seq = PACKET_NONE};
+	bool any = false;
+
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		struct head_walk walk = {.stream = stream, .source = i};
+		bool own = false, other = false;
+		struct listed one;
+		while (walk_next(&walk, &one)) {
+			other |= one.place.kind == PLACE_OTHER;
+			own |= one.place.kind == PLACE_PACKET;
+			if (own && other)
+				return true;
+			if (one.place.kind != PLACE_PACKET)
+				continue;
+			if (any && steps_back(stream, &last, &one.head))
+				return true;
+			any = true;
+			last = one.head;
+		}
+	}
+	return false;
+}
+
+/* Listing */
+
+/* A file whose packets are all of another session than its metadata is read as if they were not. */
+static void take_others(struct listing *all, size_t first)
+{
+	bool own = false;
+
+	for (size_t i = first; i < all->count && !own; i++)
+		own = all->items[i].place.kind == PLACE_PACKET;
+	for (size_t i = first; i < all->count && !own; i++)
+		if (all->items[i].place.kind == PLACE_OTHER)
+			all->items[i].place.kind = PLACE_PACKET;
+}
+
+static void list_source(const struct stream *stream, uint32_t source, struct listing *out)
+{
+	struct head_walk walk = {.stream = stream, .source = source};
+	size_t first = out->count;
+	struct listed one;
+
+	while (walk_next(&walk, &one)) {
+		out->items =
+			mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+		out->items[out->count++] = one;
+	}
+	take_others(out, first);
+}
+
+/* Numbers go on where the counter wraps; what has none goes with the packet in front of it. */
+static void count_on(const struct stream *stream, struct listing *all)
+{
+	const struct listed *last = NULL;
+	bool numbers = has_numbers(stream);
+
+	for (size_t i = 0; i < all->count; i++) {
+		struct listed *one = &all->items[i];
+		bool is_packet = one->place.kind == PLACE_PACKET;
+		one->place.number = last ? last->place.number : 0;
+		if (!is_packet) {
+			one->place.begin = last ? last->place.begin : 0;
+			continue;
+		}
+		if (last && numbers && one->head.seq != PACKET_NONE &&
+		    last->head.seq != PACKET_NONE)
+			one->place.number += packet_steps(last->head.seq, one->head.seq,
+							  stream->seq_bits);
+		last = one;
+	}
+}
+
+static int by_place(const struct ctf_place *x, const struct ctf_place *y)
+{
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct ctf_place *x = &((const struct listed *)a)->place;
+	const struct ctf_place *y = &((const struct listed *)b)->place;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return by_place(x, y);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct ctf_place *x = &((const struct listed *)a)->place;
+	const struct ctf_place *y = &((const struct listed *)b)->place;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return by_number(a, b);
+}
+
+static bool same_bytes(const struct stream *stream, const struct listed *a, const struct listed *b)
+{
+	uint64_t size = a->place.len;
+	size_t n = size < COMPARED ? (size_t)size : COMPARED;
+	uint8_t x[COMPARED], y[COMPARED];
+	struct error ignored;
+
+	return source_peek(stream->sources[a->place.source], a->place.off, x, n, &ignored) &&
+	       source_peek(stream->sources[b->place.source], b->place.off, y, n, &ignored) &&
+	       !memcmp(x, y, n);
+}
+
+static bool same_packet(const struct stream *stream, const struct listed *a, const struct listed *b)
+{
+	return a->place.kind == PLACE_PACKET && b->place.kind == PLACE_PACKET &&
+	       a->head.seq == b->head.seq && a->head.begin == b->head.begin &&
+	       a->head.end == b->head.end && a->head.packet_bits == b->head.packet_bits &&
+	       a->head.content_bits == b->head.content_bits &&
+	       a->head.discarded == b->head.discarded && same_bytes(stream, a, b);
+}
+
+/* Copies stand near each other once the list is sorted. */
+static void mark_copies(const struct stream *stream, struct listing *all)
+{
+	if (!has_numbers(stream) && !has_times(stream))
+		return;
+	for (size_t i = 1; i < all->count; i++)
+		for (size_t k = i; k-- > 0 && i - k <= COPIES_TRIED;) {
+			const struct listed *first = &all->items[k];
+			if (first->place.number != all->items[i].place.number ||
+			    first->place.begin != all->items[i].place.begin)
+				break;
+			if (!same_packet(stream, first, &all->items[i]))
+				continue;
+			all->items[i].place.kind = PLACE_DOUBLED;
+			break;
+		}
+}
+
+/* Two packets of one number that are no copies: the numbers are no order. */
+static bool has_doubtful_numbers(const struct listing *all)
+{
+	const struct listed *last = NULL;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct listed *one = &all->items[i];
+		if (one->place.kind != PLACE_PACKET)
+			continue;
+		if (last && last->place.number == one->place.number)
+			return true;
+		last = one;
+	}
+	return false;
+}
+
+static void forget_numbers(struct listing *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		all->items[i].place.number = 0;
+	qsort(all->items, all->count, sizeof *all->items, by_number);
+}
+
+/* False: there are so many rounds that sources cannot be numbered. */
+static bool count_rounds(const struct stream *stream, struct ctf_order *order)
+{
+	const struct ctf_place *last = NULL;
+	uint64_t round = 0;
+
+	for (size_t i = 0; i < order->count; i++) {
+		struct ctf_place *place = &order->places[i];
+		if (place->kind == PLACE_PACKET) {
+			round += last && by_place(last, place) > 0;
+			last = place;
+		}
+		if ((round + 1) * stream->nsources > UINT32_MAX)
+			return false;
+		place->round = (uint32_t)round;
+	}
+	return true;
+}
+
+static void order_list(const struct stream *stream, struct ctf_order *order, struct listing *all)
+{
+	bool timed = has_times(stream);
+
+	count_on(stream, all);
+	if (all->count)
+		qsort(all->items, all->count, sizeof *all->items, timed ? by_time : by_number);
+	mark_copies(stream, all);
+	if (!timed && has_doubtful_numbers(all))
+		forget_numbers(all);
+	order->places = mem_new_array(all->count + 1, sizeof *order->places);
+	order->count = all->count;
+	for (size_t i = 0; i < all->count; i++)
+		order->places[i] = all->items[i].place;
+	order->needed = count_rounds(stream, order);
+}
+
+static void build(const struct stream *stream, struct ctf_order *order)
+{
+	struct listing all = {0};
+
+	for (uint32_t i = 0; i < stream->nsources; i++)
+		list_source(stream, i, &all);
+	order_list(stream, order, &all);
+	mem_free(all.items);
+}
+
+const struct ctf_place *ctf_places(const struct stream *stream, size_t *count)
+{
+	struct ctf_order *order = stream_state(stream)->order;
+
+	if (!atomic_load(&order->known)) {
+		pthread_mutex_lock(&order->lock);
+		if (!order->known && is_out_of_order(stream))
+			build(stream, order);
+		atomic_store(&order->known, true);
+		pthread_mutex_unlock(&order->lock);
+	}
+	*count = order->needed ? order->count : 0;
+	return order->needed ? order->places : NULL;
+}
+
+/* Files of one stream */
+
+/* When a source's last packet ends, cycles. */
+static uint64_t last_end(const struct stream *stream, uint32_t source)
+{
+	const struct ctf_source *beside = &stream_state(stream)->sources[source];
+	uint64_t size = source_size(stream->sources[source]), end = 0;
+	struct ctf_index_entry entry;
+	struct packet_head head;
+	struct error ignored;
+
+	if (beside->index && beside->nentries &&
+	    lttng_index_entry(beside, beside->nentries - 1, &entry))
+		return entry.end;
+	if (packet_head_read(stream, source, 0, &head, &ignored) && head.has_size &&
+	    size % (head.packet_bits / 8) == 0 &&
+	    packet_head_read(stream, source, size - head.packet_bits / 8, &head, &ignored))
+		return head.end;
+	struct head_walk walk = {.stream = stream, .source = source};
+	for (struct listed one; walk_next(&walk, &one);)
+		end = one.head.end > end ? one.head.end : end;
+	return end;
+}
+
+/* Does a file begin before all files in front of it have ended? */
+static bool overlap(const struct stream *stream)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		struct packet_head head;
+		struct error ignored;
+		if (!packet_head_read(stream, i, 0, &head, &ignored))
+			continue;
+		if (head.begin < end)
+			return true;
+		if (i + 1 < stream->nsources) {
+			uint64_t own = last_end(stream, i);
+			end = own > end ? own : end;
+		}
+	}
+	return false;
+}
+
+size_t ctf_doubled_in_files(const struct stream *stream)
+{
+	const struct ctf_place *places;
+	size_t count, doubled = 0;
+
+	if (stream->nsources < 2 || !has_numbers(stream) || !has_times(stream) ||
+	    !overlap(stream))
+		return 0;
+	places = ctf_places(stream, &count);
+	for (size_t i = 0; i < count; i++)
+		doubled += places[i].kind == PLACE_DOUBLED;
+	return doubled;
+}

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""What a lossy relay does to a trace: packets come late, twice, or not at all.
+
+A generated trace is written a second time with its packets shuffled, delayed, doubled and dropped. It must answer as the
+trace without the dropped packets, and `yore info` must tell just what was done.
+"""
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+TOP = os.environ.get("top_builddir", ".")
+YORE = os.path.join(TOP, "yore")
+GEN = os.path.join(TOP, "fixtures", "yore-gen")
+failed = 0
+
+
+def result(good, name):
+    global failed
+    print(("ok   " if good else "FAIL ") + name)
+    failed += not good
+
+
+def yore(*words):
+    done = subprocess.run([YORE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+class Packet:
+    """Of the layout in fixtures/ctf_writer.c."""
+
+    def __init__(self, data, order):
+        self.data = data
+        self.begin, self.end = struct.unpack_from(order + "QQ", data, 32)
+        self.number, self.discarded = struct.unpack_from(order + "QQ", data, 64)
+
+
+def packets_of(path, order):
+    data, at, out = open(path, "rb").read(), 0, []
+    while at < len(data):
+        size = struct.unpack_from(order + "Q", data, at + 56)[0] // 8
+        out.append(Packet(data[at : at + size], order))
+        at += size
+    return out
+
+
+def streams_of(folder):
+    return sorted(name for name in os.listdir(folder) if name.startswith("channel"))
+
+
+def write(folder, source, streams):
+    os.makedirs(folder)
+    shutil.copy(os.path.join(source, "metadata"), folder)
+    for name, packets in streams.items():
+        with open(os.path.join(folder, name), "wb") as out:
+            out.write(b"".join(p.data for p in packets))
+
+
+def relay(rng, packets, far=True):
+    """What arrives, and what was not dropped. The first and the last packet are not: nothing would tell."""
+    if rng.random() < 0.15:  # only late ones, inside: the file's size, begin and end say that all is well
+        inner = packets[1:-1]
+        at = rng.randint(10, len(inner) - 1)
+        inner.insert(rng.randint(0, at) if far else at - 9, inner.pop(at))
+        return [packets[0], *inner, packets[-1]], packets
+    dropped = {i for i in range(1, len(packets) - 1) if rng.random() < 0.1}
+    kept = [p for i, p in enumerate(packets) if i not in dropped]
+    arrive = []
+    for i, packet in enumerate(kept):
+        arrive.append((i + (rng.randint(2, 9) + 0.5 if rng.random() < 0.2 else 0), rng.random(), packet))
+        if rng.random() < 0.15:
+            arrive.append((i + rng.randint(0, 9) + 0.25, rng.random(), packet))
+    if far and rng.random() < 0.2:
+        rng.shuffle(arrive)
+    else:
+        arrive.sort(key=lambda item: item[:2])
+    return [item[2] for item in arrive], kept
+
+
+def delivery(arrived):
+    """Late and doubled packets of one stream."""
+    late, doubled, seen = 0, 0, []
+    for packet in arrived:
+        if packet.number in seen:
+            doubled += 1
+            continue
+        late += bool(seen) and packet.number < max(seen)
+        seen.append(packet.number)
+    return late, doubled
+
+
+def gaps(kept):
+    return [
+        (a.number + 1, b.number - 1, b.number - a.number - 1)
+        for a, b in zip(kept, kept[1:])
+        if b.number != a.number + 1
+    ]
+
+
+def told(folder, *words):
+    status, out, said = yore("info", folder, "--format", "json", *words)
+    if status:
+        return None
+    return {
+        stream["name"]: (
+            stream["late"],
+            stream["doubled"],
+            stream["packets"],
+            [(l["first"], l["last"], l["packets"]) for l in stream["losses"] if "packets" in l],
+        )
+        for stream in json.loads(out)["streams"]
+    }
+
+
+QUESTIONS = (
+    ("events", "--format", "json"),
+    ("events", "--format", "json", "--reverse"),
+    ("events", "--count"),
+    ("stats", "--format", "json"),
+    ("timeline", "cpu[*]/thread", "--format", "json"),
+    ("sql", "SELECT what, ts, until, stream, events, packets FROM losses ORDER BY 1, 2, 4"),
+)
+
+
+def ask(question, folder, *words):
+    status, out, said = yore(question[0], folder, *question[1:], *words)
+    return status, out
+
+
+def check(work, seed, options):
+    rng = random.Random(seed)
+    whole, lossy, without = (os.path.join(work, name) for name in ("whole", "lossy", "without"))
+    for folder in (whole, lossy, without, os.path.join(work, "index")):
+        shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(
+        [GEN, "--out", whole, "--seed", str(seed), "--size", "200K", "--packet-size", "2K", "--cpus", "3",
+         "--no-truth", *options],
+        check=True, stdout=subprocess.DEVNULL)
+    order = ">" if "--big-endian" in options else "<"
+    arrived, kept = {}, {}
+    for name in streams_of(whole):
+        arrived[name], kept[name] = relay(rng, packets_of(os.path.join(whole, name), order))
+    write(lossy, whole, arrived)
+    write(without, whole, kept)
+    name = "seed %d %s" % (seed, " ".join(options))
+    wanted = {n: (*delivery(arrived[n]), len(kept[n]), gaps(kept[n])) for n in arrived}
+    index = os.path.join(work, "index")
+    ways = (("--no-index", "--jobs", "1"), ("--no-index", "--jobs", "4"), ("--index-dir", index, "--jobs", "1"),
+            ("--index-dir", index, "--jobs", "4"))
+    good = True
+    for way in ways:
+        if way == ways[2]:
+            yore("index", lossy, "--timelines", "--index-dir", index)
+        if told(lossy, *way) != wanted:
+            print("  info", way, told(lossy, *way), "wanted", wanted)
+            good = False
+        for question in QUESTIONS:
+            if ask(question, lossy, *way) != ask(question, without, "--no-index", "--jobs", "1"):
+                print("  differs:", " ".join(question), way)
+                good = False
+    begin, end = min(p[0].begin for p in kept.values()), max(p[-1].end for p in kept.values())
+    span = (end - begin) / 1e9
+    for k in range(6):
+        at = "+%.9fs" % (span * rng.random())
+        for question in (("at", at, "cpu[*]/thread", "--format", "json"), ("events", "--around", at, "--format", "json")):
+            for way in (ways[0], ways[3]):
+                if ask(question, lossy, *way) != ask(question, without, "--no-index"):
+                    print("  differs:", " ".join(question), way)
+                    good = False
+    result(good, name)
+
+
+# Streams that a tracer with little room writes: no clock at all, clocks and counters that wrap, a clock of few ticks
+
+SCENES = {
+    # name: type of timestamp_begin and _end, of an event's time, of the number; ticks of a packet
+    "no clock": (None, None, "u8", 0),
+    "a clock of 16 bits": ("u16", "u16", "u8", 300),
+    "no times of packets": (None, "u16", "u16", 300),
+    "ten ticks a second": ("u64", "u64", "u16", 1),
+    "numbers of 8 bits": ("u64", "u64", "u8", 300),
+}
+WIDTH = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
+UUID = bytes(range(16))
+
+
+def small_metadata(begin, time, number, ticks):
+    plain, types = "".join("typealias integer { size = %d; align = 8; } := u%d;\n" % (n, n) for n in (8, 16, 32, 64)), ""
+    clock = ""
+    if time:
+        clock = "clock { name = c; freq = %d; };\n" % (10 if ticks == 1 else 1000000000)
+        types = "".join(
+            "typealias integer { size = %d; align = 8; map = clock.c.value; } := t%d;\n" % (n, n) for n in (16, 64))
+    times = "t%s timestamp_begin; t%s timestamp_end; " % (begin[1:], begin[1:]) if begin else ""
+    header = "event.header := struct { t%s timestamp; }; " % time[1:] if time else ""
+    uuid = "-".join(UUID.hex()[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
+    return (
+        "/* CTF 1.8 */\n" + plain + 'trace { major = 1; minor = 8; byte_order = le; uuid = "%s"; '
+        "packet.header := struct { u32 magic; u8 uuid[16]; }; };\n" % uuid
+        + clock + types
+        + "stream { packet.context := struct { u32 packet_size; u32 content_size; %s%s packet_seq_num; }; %s};\n"
+        % (times, number, header)
+        + "event { name = e; fields := struct { u32 n; }; };\n"
+    )
+
+
+def small_packets(rng, begin, time, number, ticks, uuid=UUID):
+    out, n, clock = [], 0, 40000
+
+    def put(kind, value):
+        return (value % (1 << 8 * WIDTH[kind])).to_bytes(WIDTH[kind], "little")
+
+    for k in range(600):
+        first, events, values = clock, b"", []
+        for _ in range(rng.randint(1, 4)):
+            clock += rng.randint(0, ticks // 5)
+            events += (put(time, clock) if time else b"") + put("u32", n)
+            values.append((clock, n))
+            n += 1
+        if ticks == 1:
+            clock += rng.random() < 0.2
+        head = put("u32", 0xC1FC1FC1) + uuid
+        times = (put(begin, first) + put(begin, clock)) if begin else b""
+        size = len(head) + 8 + len(times) + WIDTH[number] + len(events)
+        pad = rng.randint(0, 5)
+        packet = Packet.__new__(Packet)
+        packet.data = (head + put("u32", (size + pad) * 8) + put("u32", size * 8) + times + put(number, k) + events
+                       + bytes(pad))
+        packet.number, packet.values = k, values
+        out.append(packet)
+    return out
+
+
+def modulo(gap, width):
+    return gap[0] % (1 << 8 * width), gap[1] % (1 << 8 * width), gap[2]
+
+
+def check_small(work, seed, scene, others):
+    rng = random.Random(seed)
+    begin, time, number, ticks = SCENES[scene]
+    folder, index = os.path.join(work, "small"), os.path.join(work, "index")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(index, ignore_errors=True)
+    os.makedirs(folder)
+    arrived, kept = relay(rng, small_packets(rng, begin, time, number, ticks), False)
+    strangers = small_packets(rng, begin, time, number, ticks, bytes(16))[:others]
+    for stranger in strangers:
+        arrived.insert(rng.randint(0, len(arrived)), stranger)
+    with open(os.path.join(folder, "metadata"), "w") as out:
+        out.write(small_metadata(begin, time, number, ticks))
+    with open(os.path.join(folder, "s"), "wb") as out:
+        out.write(b"".join(p.data for p in arrived))
+    own = [p for p in arrived if p not in strangers]
+    wanted = [value for packet in kept for value in packet.values]
+    scale = 100000000 if ticks == 1 else 1
+    good = True
+    for way in (("--no-index",), ("--index-dir", index), ("--index-dir", index)):
+        status, out, said = yore("events", folder, "--format", "json", *way)
+        rows = [json.loads(line) for line in out.splitlines()]
+        events = [(row["t"], row["fields"]["n"]) for row in rows if "lost" not in row]
+        expected = [(t * scale, n) for t, n in wanted] if time else [(i, n) for i, (t, n) in enumerate(wanted)]
+        if status or events != expected:
+            print("  events", way, said, next((x for x in zip(events, expected) if x[0] != x[1]), "count"))
+            good = False
+        stream = json.loads(yore("info", folder, "--format", "json", *way)[1])["streams"][0]
+        lost = sorted((l["first"], l["last"], l["packets"]) for l in stream["losses"] if "packets" in l)
+        if lost != sorted(modulo(gap, WIDTH[number]) for gap in gaps(kept)):
+            print("  losses", way, lost, gaps(kept))
+            good = False
+        if (stream["late"], stream["doubled"], stream["other_session"]) != (*delivery(own), others):
+            print("  delivery", way, stream, delivery(own))
+            good = False
+    result(good, "%s, seed %d, %d packets of another session" % (scene, seed, others))
+
+
+def main():
+    seeds = int(os.environ.get("RELAY_SEEDS", "6"))
+    variants = ([], ["--flush", "0.3"], ["--lose", "0.1"], ["--overlap"], ["--big-endian", "--large-headers"],
+                ["--ctf2", "--late-losses", "--lose", "0.2"])
+    with tempfile.TemporaryDirectory() as work:
+        for seed in range(1, seeds + 1):
+            check(work, seed, variants[seed % len(variants)])
+            for scene in SCENES:
+                check_small(work, seed, scene, 0 if seed % 2 else 3)
+    return 1 if failed else 0
+
+
+sys.exit(main())

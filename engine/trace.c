@@ -233,7 +233,7 @@ static const struct reader *reader_asked_for(struct trace *trace, const char *in
 	const char *format = arena_strndup(trace->arena, input, len);
 	const struct reader *reader = reader_named(format);
 
-	*settings = input[len] ? input + len + 1 : NULL;
+	*settings = input[len] ? arena_strdup(trace->arena, input + len + 1) : NULL;
 	if (!reader)
 		no_format(format, err);
 	return reader;
@@ -273,6 +273,8 @@ static bool open_one(struct trace *trace, const struct trace_options *options, s
 
 	if (!reader || !reader->open(trace, options->paths[i], settings, options->mode, err))
 		return false;
+	for (size_t p = parts; p < trace->nparts; p++)
+		trace->parts[p]->settings = settings;
 	return !has_offset(options, i) ||
 	       shift_clocks(trace, clocks, parts, options->offsets[i], err);
 }

@@ -82,6 +82,8 @@ struct part {
 	size_t nenv;
 	nstime offset; /* asked for by --offset; already in all times */
 	nstime origin; /* of its streams' clock, where that is one that counts ns; else 0 */
+	const char *settings; /* how to read it, of --input; NULL: content says it */
+	uint64_t others; /* packets of other sessions that opening it passed over */
 	enum recording recording;
 	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
 	size_t ntasks;

@@ -106,6 +106,8 @@ void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
 		XXH3_128bits_update(state, part->reader->format, strlen(part->reader->format) + 1);
 		XXH3_128bits_update(state, &part->offset, sizeof part->offset);
 		XXH3_128bits_update(state, &inode, sizeof inode);
+		if (part->settings)
+			XXH3_128bits_update(state, part->settings, strlen(part->settings) + 1);
 		if (part->has_uuid)
 			XXH3_128bits_update(state, part->uuid, sizeof part->uuid);
 		else /* its description stands in */

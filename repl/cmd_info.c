@@ -879,6 +879,8 @@ static void text_delivery(const struct info *info, struct sink *out)
 {
 	struct delivery sum = {0};
 
+	for (size_t i = 0; i < info->trace->nparts; i++)
+		sum.other += info->trace->parts[i]->others;
 	for (size_t i = 0; i < info->trace->nstreams; i++) {
 		const struct delivery *own = &info->streams[i].delivery;
 		sum.late += own->late;

@@ -2,6 +2,8 @@
  * ctf_internal.h - what the files of the CTF reader share
  *
  *     open.c        folders → parts and streams
+ *     input.c       what --input says of where packets are
+ *     gather.c      files that hold packets of any stream, or something else between them
  *     part.c        one description → clocks, event classes, layouts
  *     roles.c       what values are used for
  *     packet_head.c header and context of one packet → sizes, times, counters
@@ -165,7 +167,8 @@ struct packet_head {
 	int32_t cpu;
 	unsigned begin_bits; /* of timestamp_begin */
 	bool has_begin, has_end, has_size;
-	bool other; /* CTF 1.8: its UUID is not the metadata's */
+	bool other; /* CTF 1.8: its UUID is not the metadata's, but */
+	uint8_t uuid[16];
 };
 
 static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
@@ -191,8 +194,13 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 			uint64_t whole, struct slot *slots, uint64_t *registers,
 			struct packet_head *out, struct error *err);
 /* The same from a source, reading as little as it can. `offset`: of the packet. */
+bool packet_head_of(const struct ctf_stream_class *class, struct source *source, uint64_t offset,
+		    struct packet_head *out, struct error *err);
 bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
 		      struct packet_head *out, struct error *err);
+
+enum { UUID_TEXT = 37 };
+void uuid_put(const uint8_t uuid[16], char out[UUID_TEXT]);
 
 /* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
 const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
@@ -231,6 +239,40 @@ bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t fr
 /* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 		     struct packet_head *head);
+
+/* Packets of one stream, in the order in which they were found, for ctf_order_list(). */
+struct ctf_listed {
+	struct packet_head head;
+	struct ctf_place place;
+};
+
+struct ctf_listing {
+	struct ctf_listed *items;
+	size_t count, capacity;
+};
+void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item);
+/* Puts the packets of a stream in order; ctf_places() gives them. Sorts *listing. */
+void ctf_order_list(const struct stream *stream, struct ctf_listing *listing);
+/* Has the source a packet with the metadata's UUID, or one that says none? */
+bool ctf_has_own(const struct stream *stream, uint32_t source);
+
+/* input.c: what follows "ctf," in --input. */
+struct ctf_input {
+	const char *metadata; /* NULL: the file of that name in each folder */
+	uint64_t prefix;      /* bytes before each packet */
+	bool has_prefix, scan;
+};
+bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
+		     struct error *err);
+
+/*
+ * gather.c: makes streams of the packets of all `count` sources, which the trace has taken. `names`
+ * are shown. What lies between packets is passed over, what cannot be read is told.
+ */
+bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char *const *names,
+		size_t count, const struct ctf_input *input, struct error *err);
+/* open.c: fills a stream of this class, but for its sources. */
+void ctf_describe(struct stream *stream, const struct ctf_stream_class *class);
 
 /* sections.c: names the sections of all streams of the part. */
 void ctf_name_sections(struct ctf_part *part);

@@ -109,6 +109,9 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 	uint64_t there = (whole - off) * 8;
 	d->cut = head.packet_bits > there &&
 		 carried->end_bit >= (head.content_bits < there ? head.content_bits : there);
+	/* the last piece of a packet in which another one begins */
+	d->cut |= d->info.rec.flags & PACKET_DAMAGED && carried->end_bit < head.content_bits &&
+		  carried->end_bit == (end - off) * 8;
 	return true;
 }
 
@@ -128,7 +131,9 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 	    !packet_head_decode(d->class, d->block.data, (size_t)len, len, d->packet_slots,
 				d->registers, &head, err))
 		return false;
-	d->cut = head.packet_bits > len * 8;
+	/* another packet may begin in its padding */
+	d->cut = head.packet_bits > len * 8 &&
+		 (len == whole - off || head.content_bits > len * 8);
 	d->content = head.content_bits < len * 8 ? head.content_bits : len * 8;
 	d->at = head.events_at;
 	if (!head.has_begin)
@@ -202,6 +207,19 @@ static bool next_heads(struct decoder *d, struct batch *b, struct error *err)
 	return good;
 }
 
+/* Of the record that is open, in its file. */
+static uint64_t end_of(const struct decoder *d)
+{
+	uint64_t size = source_size(source_of(d)), end = d->info.rec.off + packet_bytes(&d->info);
+
+	return end < size ? end : size;
+}
+
+bool ctf_decoder_ends_file(const struct decoder *d)
+{
+	return end_of(d) == source_size(source_of(d));
+}
+
 enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
@@ -219,10 +237,9 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	if (!d->cut)
 		return STEP_END;
 	d->cut = false; /* said once */
-	error_set(err, ERR_FORMAT,
-		  "%s: packet at offset %" PRIu64 " is cut off: the file ends at "
-		  "%" PRIu64,
-		  source_name(source_of(d)), d->packet_off, source_size(source_of(d)));
+	error_set(err, ERR_FORMAT, "%s: packet at offset %" PRIu64 " is cut off: %s at %" PRIu64,
+		  source_name(source_of(d)), d->packet_off,
+		  ctf_decoder_ends_file(d) ? "the file ends" : "another packet begins", end_of(d));
 	return STEP_ERROR;
 }
 

@@ -21,7 +21,7 @@ struct decoder {
 	struct block head_block;     /* PIECE: the packet's header and context */
 	struct fields packet_fields; /* PIECE: what their slots count in */
 	uint64_t packet_off;
-	bool open, cut; /* cut: the file ends before the packet does, and not told yet */
+	bool open, cut; /* cut: it ends before its header says, and not told yet */
 	uint64_t at, content;
 	uint64_t shift; /* bits from the packet's start to the block's */
 	uint64_t clock;
@@ -40,5 +40,8 @@ static inline uint64_t aligned(uint64_t at, uint64_t to)
 
 /* Fills the batch, behind what it holds, from where the decoder stands; false: damage, *err is set. */
 bool ctf_heads(struct decoder *d, struct batch *b, struct error *err);
+
+/* Of a packet that is cut: does its file end there? Else another packet begins. */
+bool ctf_decoder_ends_file(const struct decoder *d);
 
 #endif

@@ -92,7 +92,9 @@ static __attribute__((cold, noinline)) bool stopped(struct decoder *d, struct ba
 
 	leave(d, b, w);
 	if (d->cut)
-		what = "is cut off: the file ends inside its packet";
+		what = ctf_decoder_ends_file(d)
+			       ? "is cut off: the file ends inside its packet"
+			       : "is cut off: another packet begins inside its packet";
 	if (class)
 		return error_set(err, ERR_FORMAT,
 				 "%s: packet at offset %" PRIu64 ": event %u (%s) at byte %" PRIu64

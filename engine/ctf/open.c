@@ -17,6 +17,14 @@
 
 enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20 };
 
+/* What is opened, and how. */
+struct opening {
+	struct trace *trace;
+	const char *root;
+	enum source_mode mode;
+	struct ctf_input input;
+};
+
 struct folder {
 	char *path;
 	uint8_t group[16]; /* folders that have one here are one trace */
@@ -25,6 +33,7 @@ struct folder {
 	uint64_t identity[2];
 	struct source_stamp metadata;
 	bool taken; /* its group was opened */
+	bool is_file; /* it is one file of packets */
 	size_t next; /* the next folder of the same group; NONE: this is the last */
 };
 
@@ -131,11 +140,13 @@ static void find_group(struct folder *folder)
 	buf_release(&text);
 }
 
-static bool read_metadata(struct trace *trace, struct folder *folder, struct error *err)
+static bool read_metadata(const struct opening *opening, struct folder *folder, struct error *err)
 {
+	const char *apart = opening->input.metadata;
+	struct trace *trace = opening->trace;
 	struct buf kept = {0};
 	const struct notices notices = {keep_notice, &kept};
-	char *path = folder_join(folder->path, "metadata");
+	char *path = apart ? mem_strdup(apart) : folder_join(folder->path, "metadata");
 	struct ctf_description *d = &folder->description;
 	struct source *source = NULL;
 	struct block block;
@@ -232,6 +243,7 @@ struct files {
 	size_t count, capacity;
 };
 
+/* Where packets follow one another, the first one says of which stream they are. */
 static bool look_at_file(struct ctf_part *part, struct file *file, struct error *err)
 {
 	uint8_t head[4096];
@@ -244,53 +256,106 @@ static bool look_at_file(struct ctf_part *part, struct file *file, struct error 
 	return file->class || error_while(err, "%s: packet at offset 0", source_name(file->source));
 }
 
-static bool add_files(struct ctf_part *part, const struct folder *folder, const char *root,
-		      enum source_mode mode, struct files *out, struct error *err)
+static bool gathers(const struct opening *opening)
 {
-	struct trace *trace = part->trace;
-	size_t skip = strlen(root);
-	struct folder_names names;
+	return opening->input.has_prefix || opening->input.scan;
+}
+
+/* Metadata from elsewhere must be that of the file: its packets say it, where they have a UUID. */
+static bool check_metadata(const struct opening *opening, struct ctf_part *part,
+			   const struct file *file, struct error *err)
+{
+	struct ctf_stream_state state = {.class = file->class,
+					 .sources = &(struct ctf_source){0}};
+	struct source *source = file->source;
+	const struct stream stream = {.sources = &source, .nsources = 1, .cpu = -1, .priv = &state};
+	char said[UUID_TEXT], wanted[UUID_TEXT];
+	struct packet_head head;
+	struct error ignored; /* the scan tells of it */
+
+	if (!opening->input.metadata || !packet_head_read(&stream, 0, 0, &head, &ignored) ||
+	    !head.other || ctf_has_own(&stream, 0))
+		return true;
+	uuid_put(head.uuid, said);
+	uuid_put(part->description.uuid, wanted);
+	return error_set(err, ERR_FORMAT, "%s: its packets are of UUID %s, and %s is of %s",
+			 source_name(source), said, opening->input.metadata, wanted);
+}
+
+/* False: the file was told to be damaged. */
+static bool open_file(const struct opening *opening, struct ctf_part *part,
+		      const struct folder *folder, const char *path, struct file *out)
+{
+	struct error cause;
+
+	*out = (struct file){.cpu = -1};
+	if (source_open(path, opening->mode, &out->source, &cause)) {
+		source_beside(out->source, &folder->metadata);
+		if (gathers(opening) || (look_at_file(part, out, &cause) &&
+					 check_metadata(opening, part, out, &cause)))
+			return true;
+		source_close(out->source);
+	}
+	trace_damage(opening->trace, "", &cause);
+	return false;
+}
+
+static void add_file(const struct opening *opening, struct ctf_part *part,
+		     const struct folder *folder, const char *name, const char *path,
+		     struct files *out)
+{
+	struct trace *trace = opening->trace;
+	size_t skip = strlen(opening->root);
+	const char *slash = strrchr(path, '/');
+	struct file file;
+
+	if (!open_file(opening, part, folder, path, &file))
+		return;
+	if (!gathers(opening))
+		lttng_index_open(folder->path, name, source_size(file.source), &trace->notices,
+				 &file.beside);
+	if (file.beside.index) {
+		struct source_stamp stamp;
+		source_stamp(file.beside.index, &stamp);
+		source_beside(file.source, &stamp);
+	}
+	while (path[skip] == '/')
+		skip++;
+	file.name = arena_strdup(trace->arena, path[skip] ? path + skip : slash ? slash + 1 : path);
+	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+	out->items[out->count++] = file;
+}
+
+static bool is_stream_file(const char *name, const char *path)
+{
 	struct stat st;
 
+	return strcmp(name, "metadata") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size > 0;
+}
+
+static bool add_files(const struct opening *opening, struct ctf_part *part,
+		      const struct folder *folder, struct files *out, struct error *err)
+{
+	struct folder_names names;
+
+	if (folder->is_file) {
+		add_file(opening, part, folder, folder->path, folder->path, out);
+		return true;
+	}
 	if (!folder_list(folder->path, &names, err))
 		return false;
 	for (size_t i = 0; i < names.count; i++) {
 		char *path = folder_join(folder->path, names.items[i]);
-		while (path[skip] == '/')
-			skip++;
-		struct file file = {.cpu = -1};
-		struct error cause;
-		if (strcmp(names.items[i], "metadata") && stat(path, &st) == 0 &&
-		    S_ISREG(st.st_mode) && st.st_size > 0) {
-			if (!source_open(path, mode, &file.source, &cause)) {
-				trace_damage(trace, "", &cause);
-			} else if (!look_at_file(part, &file, &cause)) {
-				trace_damage(trace, "", &cause);
-				source_close(file.source);
-			} else {
-				lttng_index_open(folder->path, names.items[i],
-						 source_size(file.source), &trace->notices,
-						 &file.beside);
-				source_beside(file.source, &folder->metadata);
-				if (file.beside.index) {
-					struct source_stamp stamp;
-					source_stamp(file.beside.index, &stamp);
-					source_beside(file.source, &stamp);
-				}
-				file.name = arena_strdup(trace->arena,
-							 strlen(path) > skip ? path + skip : path);
-				out->items = mem_grow(out->items, out->count, &out->capacity,
-						      sizeof *out->items);
-				out->items[out->count++] = file;
-			}
-		}
+		if (is_stream_file(names.items[i], path))
+			add_file(opening, part, folder, names.items[i], path, out);
 		mem_free(path);
 	}
 	folder_release(&names);
 	return true;
 }
 
-static void describe(struct stream *stream, const struct ctf_stream_class *class)
+void ctf_describe(struct stream *stream, const struct ctf_stream_class *class)
 {
 	const struct field_class *const *member = class->member;
 
@@ -358,7 +423,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	state->instance = lead->instance;
 	state->has_instance = lead->has_instance;
 	stream->priv = state;
-	describe(stream, lead->class);
+	ctf_describe(stream, lead->class);
 	for (size_t i = first; i != NONE; i = files->items[i].next)
 		members[n++] = &files->items[i];
 	stream->sources = arena_array(trace->arena, n, sizeof(struct source *));
@@ -407,11 +472,43 @@ static void tell_doubled(const struct ctf_part *part, const char *root)
 		       doubled == 1 ? "it is" : "they are");
 }
 
+/* Each file has the packets of one stream. */
+static void add_streams(struct ctf_part *part, struct files *files)
+{
+	struct file **members = mem_new_array(files->count, sizeof(struct file *));
+
+	chain_files(files);
+	for (size_t i = 0; i < files->count; i++)
+		if (files->items[i].source)
+			add_stream(part, files, i, members);
+	mem_free(members);
+}
+
+/* They have packets of all streams. */
+static bool gather_streams(const struct opening *opening, struct ctf_part *part,
+			   struct files *files, struct error *err)
+{
+	struct source **sources = mem_new_array(files->count + 1, sizeof(struct source *));
+	const char **names = mem_new_array(files->count + 1, sizeof *names);
+
+	for (size_t i = 0; i < files->count; i++) {
+		sources[i] = files->items[i].source;
+		names[i] = files->items[i].name;
+		trace_add_source(opening->trace, sources[i]);
+		files->items[i].source = NULL; /* taken */
+	}
+	bool good = ctf_gather(part, sources, names, files->count, &opening->input, err);
+	mem_free(names);
+	mem_free(sources);
+	return good;
+}
+
 /* Folder `first` and those behind it that are of its group; `speaker` is one of them. */
-static bool open_group(struct trace *trace, struct folders *folders, size_t first, size_t speaker,
-		       const char *root, enum source_mode mode, struct error *err)
+static bool open_group(const struct opening *opening, struct folders *folders, size_t first,
+		       size_t speaker, struct error *err)
 {
 	const struct ctf_description *d = &folders->items[speaker].description;
+	struct trace *trace = opening->trace;
 	struct ctf_part *part = ctf_part_add(trace, folders->items[speaker].path, d,
 					     folders->items[speaker].identity, err);
 	struct files files = {0};
@@ -422,25 +519,23 @@ static bool open_group(struct trace *trace, struct folders *folders, size_t firs
 		if (folder->taken)
 			continue;
 		folder->taken = true;
-		ok = add_files(part, folder, root, mode, &files, err);
+		ok = add_files(opening, part, folder, &files, err);
 	}
-	struct file **members = mem_new_array(files.count, sizeof(struct file *));
-	chain_files(&files);
-	for (size_t i = 0; ok && i < files.count; i++)
-		if (files.items[i].source)
-			add_stream(part, &files, i, members);
+	if (ok && gathers(opening))
+		ok = gather_streams(opening, part, &files, err);
+	else if (ok)
+		add_streams(part, &files);
 	if (part)
 		part->end_stream = trace->nstreams;
 	if (ok)
 		ctf_name_sections(part);
-	if (ok)
-		tell_doubled(part, root);
+	if (ok && !gathers(opening))
+		tell_doubled(part, opening->root);
 	for (size_t i = 0; i < files.count; i++) {
 		if (files.items[i].source)
 			source_close(files.items[i].beside.index);
 		source_close(files.items[i].source);
 	}
-	mem_free(members);
 	mem_free(files.items);
 	return ok;
 }
@@ -491,31 +586,59 @@ static void chain_folders(struct folders *folders)
 	mem_free(sorted);
 }
 
-static bool open_folders(struct trace *trace, struct folders *folders, const char *root,
-			 enum source_mode mode, struct error *err)
+static bool open_folders(const struct opening *opening, struct folders *folders,
+			 struct error *err)
 {
 	size_t good = 0;
 
 	for (size_t i = 0; i < folders->count; i++) {
 		struct error cause;
-		if (read_metadata(trace, &folders->items[i], &cause)) {
+		if (read_metadata(opening, &folders->items[i], &cause)) {
 			good++;
 			continue;
 		}
 		folders->items[i].taken = true;
 		*err = cause;
 		if (folders->count > 1)
-			trace_damage(trace, "", &cause);
+			trace_damage(opening->trace, "", &cause);
 	}
 	if (!good)
 		return false;
 	chain_folders(folders);
 	for (size_t i = 0; i < folders->count; i++)
 		while (!folders->items[i].taken)
-			if (!open_group(trace, folders, i, choose_speaker(folders, i), root, mode,
-					err))
+			if (!open_group(opening, folders, i, choose_speaker(folders, i), err))
 				return false;
 	return true;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || S_ISDIR(st.st_mode);
+}
+
+/* Where packets are: in each folder that has metadata, or where the metadata is given, in `root`. */
+static bool find_packets(const struct opening *opening, struct folders *out, struct error *err)
+{
+	bool is_file = !is_folder(opening->root);
+
+	if (opening->input.metadata) {
+		out->items = mem_grow(out->items, 0, &out->capacity, sizeof *out->items);
+		out->items[out->count++] =
+			(struct folder){.path = mem_strdup(opening->root), .is_file = is_file};
+		return true;
+	}
+	if (is_file)
+		return error_set(err, ERR_FORMAT,
+				 "%s: no folder with a file named metadata; a file of packets alone "
+				 "needs --input ctf,metadata=FILE",
+				 opening->root);
+	if (!find_folders(opening->root, 0, out, err))
+		return false;
+	return out->count ||
+	       error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");
 }
 
 bool ctf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
@@ -524,17 +647,14 @@ bool ctf_open(struct trace *trace, const char *path, const char *settings, enum 
 	struct folders folders = {0};
 	size_t len = strlen(path);
 	char *root = mem_strdup(path);
-	bool ok;
+	struct opening opening = {.trace = trace, .root = root, .mode = mode};
+	bool ok = ctf_input_parse(settings, trace->arena, &opening.input, err);
 
-	(void)settings; /* content says everything */
 	if (len >= 9 && !strcmp(path + len - 9, "/metadata"))
 		root[len - 9] = 0;
 	else if (!strcmp(path, "metadata"))
 		strcpy(root, ".");
-	ok = find_folders(root, 0, &folders, err);
-	if (ok && !folders.count)
-		ok = error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");
-	ok = ok && open_folders(trace, &folders, root, mode, err);
+	ok = ok && find_packets(&opening, &folders, err) && open_folders(&opening, &folders, err);
 	for (size_t i = 0; i < folders.count; i++)
 		mem_free(folders.items[i].path);
 	mem_free(folders.items);

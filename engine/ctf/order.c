@@ -24,16 +24,6 @@
 
 enum { COMPARED = 4096 /* bytes of a packet */, COPIES_TRIED = 8 };
 
-struct listed {
-	struct packet_head head;
-	struct ctf_place place;
-};
-
-struct listing {
-	struct listed *items;
-	size_t count, capacity;
-};
-
 struct ctf_order {
 	pthread_mutex_t lock;
 	_Atomic bool known; /* what follows is final */
@@ -72,14 +62,14 @@ struct head_walk {
  * good packet. False: the source has ended, or nothing more can be found in it; a place of kind
  * PLACE_DAMAGED and length 0 then stands for the rest.
  */
-static bool walk_next(struct head_walk *walk, struct listed *out)
+static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 {
 	const struct stream *stream = walk->stream;
 	uint64_t size = source_size(stream->sources[walk->source]), found;
 	struct packet_head next;
 	struct error ignored; /* the scan meets it again, and tells */
 
-	*out = (struct listed){.place = {.source = walk->source, .off = walk->next}};
+	*out = (struct ctf_listed){.place = {.source = walk->source, .off = walk->next}};
 	if (walk->next >= size)
 		return false;
 	bool good = ctf_head_at(stream, walk->source, walk->next, &walk->entry, &walk->prefetched,
@@ -137,7 +127,7 @@ static bool is_out_of_order(const struct stream *stream)
 	for (uint32_t i = 0; i < stream->nsources; i++) {
 		struct head_walk walk = {.stream = stream, .source = i};
 		bool own = false, other = false;
-		struct listed one;
+		struct ctf_listed one;
 		while (walk_next(&walk, &one)) {
 			other |= one.place.kind == PLACE_OTHER;
 			own |= one.place.kind == PLACE_PACKET;
@@ -157,7 +147,7 @@ static bool is_out_of_order(const struct stream *stream)
 /* Listing */
 
 /* A file whose packets are all of another session than its metadata is read as if they were not. */
-static void take_others(struct listing *all, size_t first)
+static void take_others(struct ctf_listing *all, size_t first)
 {
 	bool own = false;
 
@@ -168,28 +158,32 @@ static void take_others(struct listing *all, size_t first)
 			all->items[i].place.kind = PLACE_PACKET;
 }
 
-static void list_source(const struct stream *stream, uint32_t source, struct listing *out)
+void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item)
+{
+	listing->items =
+		mem_grow(listing->items, listing->count, &listing->capacity, sizeof *item);
+	listing->items[listing->count++] = *item;
+}
+
+static void list_source(const struct stream *stream, uint32_t source, struct ctf_listing *out)
 {
 	struct head_walk walk = {.stream = stream, .source = source};
 	size_t first = out->count;
-	struct listed one;
+	struct ctf_listed one;
 
-	while (walk_next(&walk, &one)) {
-		out->items =
-			mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] = one;
-	}
+	while (walk_next(&walk, &one))
+		ctf_listing_add(out, &one);
 	take_others(out, first);
 }
 
 /* Numbers go on where the counter wraps; what has none goes with the packet in front of it. */
-static void count_on(const struct stream *stream, struct listing *all)
+static void count_on(const struct stream *stream, struct ctf_listing *all)
 {
-	const struct listed *last = NULL;
+	const struct ctf_listed *last = NULL;
 	bool numbers = has_numbers(stream);
 
 	for (size_t i = 0; i < all->count; i++) {
-		struct listed *one = &all->items[i];
+		struct ctf_listed *one = &all->items[i];
 		bool is_packet = one->place.kind == PLACE_PACKET;
 		one->place.number = last ? last->place.number : 0;
 		if (!is_packet) {
@@ -213,8 +207,8 @@ static int by_place(const struct ctf_place *x, const struct ctf_place *y)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct ctf_place *x = &((const struct listed *)a)->place;
-	const struct ctf_place *y = &((const struct listed *)b)->place;
+	const struct ctf_place *x = &((const struct ctf_listed *)a)->place;
+	const struct ctf_place *y = &((const struct ctf_listed *)b)->place;
 
 	if (x->number != y->number)
 		return x->number < y->number ? -1 : 1;
@@ -223,15 +217,15 @@ static int by_number(const void *a, const void *b)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct ctf_place *x = &((const struct listed *)a)->place;
-	const struct ctf_place *y = &((const struct listed *)b)->place;
+	const struct ctf_place *x = &((const struct ctf_listed *)a)->place;
+	const struct ctf_place *y = &((const struct ctf_listed *)b)->place;
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	return by_number(a, b);
 }
 
-static bool same_bytes(const struct stream *stream, const struct listed *a, const struct listed *b)
+static bool same_bytes(const struct stream *stream, const struct ctf_listed *a, const struct ctf_listed *b)
 {
 	uint64_t size = a->place.len;
 	size_t n = size < COMPARED ? (size_t)size : COMPARED;
@@ -243,7 +237,7 @@ static bool same_bytes(const struct stream *stream, const struct listed *a, cons
 	       !memcmp(x, y, n);
 }
 
-static bool same_packet(const struct stream *stream, const struct listed *a, const struct listed *b)
+static bool same_packet(const struct stream *stream, const struct ctf_listed *a, const struct ctf_listed *b)
 {
 	return a->place.kind == PLACE_PACKET && b->place.kind == PLACE_PACKET &&
 	       a->head.seq == b->head.seq && a->head.begin == b->head.begin &&
@@ -253,13 +247,13 @@ static bool same_packet(const struct stream *stream, const struct listed *a, con
 }
 
 /* Copies stand near each other once the list is sorted. */
-static void mark_copies(const struct stream *stream, struct listing *all)
+static void mark_copies(const struct stream *stream, struct ctf_listing *all)
 {
 	if (!has_numbers(stream) && !has_times(stream))
 		return;
 	for (size_t i = 1; i < all->count; i++)
 		for (size_t k = i; k-- > 0 && i - k <= COPIES_TRIED;) {
-			const struct listed *first = &all->items[k];
+			const struct ctf_listed *first = &all->items[k];
 			if (first->place.number != all->items[i].place.number ||
 			    first->place.begin != all->items[i].place.begin)
 				break;
@@ -271,12 +265,12 @@ static void mark_copies(const struct stream *stream, struct listing *all)
 }
 
 /* Two packets of one number that are no copies: the numbers are no order. */
-static bool has_doubtful_numbers(const struct listing *all)
+static bool has_doubtful_numbers(const struct ctf_listing *all)
 {
-	const struct listed *last = NULL;
+	const struct ctf_listed *last = NULL;
 
 	for (size_t i = 0; i < all->count; i++) {
-		const struct listed *one = &all->items[i];
+		const struct ctf_listed *one = &all->items[i];
 		if (one->place.kind != PLACE_PACKET)
 			continue;
 		if (last && last->place.number == one->place.number)
@@ -286,15 +280,15 @@ static bool has_doubtful_numbers(const struct listing *all)
 	return false;
 }
 
-static void forget_numbers(struct listing *all)
+static void forget_numbers(struct ctf_listing *all)
 {
 	for (size_t i = 0; i < all->count; i++)
 		all->items[i].place.number = 0;
 	qsort(all->items, all->count, sizeof *all->items, by_number);
 }
 
-/* False: there are so many rounds that sources cannot be numbered. */
-static bool count_rounds(const struct stream *stream, struct ctf_order *order)
+/* Where sources cannot be numbered for so many rounds, packets of equal time stay as they lie. */
+static void count_rounds(const struct stream *stream, struct ctf_order *order)
 {
 	const struct ctf_place *last = NULL;
 	uint64_t round = 0;
@@ -305,14 +299,13 @@ static bool count_rounds(const struct stream *stream, struct ctf_order *order)
 			round += last && by_place(last, place) > 0;
 			last = place;
 		}
-		if ((round + 1) * stream->nsources > UINT32_MAX)
-			return false;
 		place->round = (uint32_t)round;
 	}
-	return true;
+	for (size_t i = 0; (round + 1) * stream->nsources >= UINT32_MAX && i < order->count; i++)
+		order->places[i].round = 0;
 }
 
-static void order_list(const struct stream *stream, struct ctf_order *order, struct listing *all)
+static void order_list(const struct stream *stream, struct ctf_order *order, struct ctf_listing *all)
 {
 	bool timed = has_times(stream);
 
@@ -326,12 +319,13 @@ static void order_list(const struct stream *stream, struct ctf_order *order, str
 	order->count = all->count;
 	for (size_t i = 0; i < all->count; i++)
 		order->places[i] = all->items[i].place;
-	order->needed = count_rounds(stream, order);
+	order->needed = true;
+	count_rounds(stream, order);
 }
 
 static void build(const struct stream *stream, struct ctf_order *order)
 {
-	struct listing all = {0};
+	struct ctf_listing all = {0};
 
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		list_source(stream, i, &all);
@@ -354,6 +348,27 @@ const struct ctf_place *ctf_places(const struct stream *stream, size_t *count)
 	return order->needed ? order->places : NULL;
 }
 
+void ctf_order_list(const struct stream *stream, struct ctf_listing *listing)
+{
+	struct ctf_order *order = stream_state(stream)->order;
+
+	order_list(stream, order, listing);
+	atomic_store(&order->known, true);
+}
+
+bool ctf_has_own(const struct stream *stream, uint32_t source)
+{
+	struct head_walk walk = {.stream = stream, .source = source};
+	bool other = false;
+
+	for (struct ctf_listed one; walk_next(&walk, &one);) {
+		if (one.place.kind == PLACE_PACKET)
+			return true;
+		other |= one.place.kind == PLACE_OTHER;
+	}
+	return !other;
+}
+
 /* Files of one stream */
 
 /* When a source's last packet ends, cycles. */
@@ -373,7 +388,7 @@ static uint64_t last_end(const struct stream *stream, uint32_t source)
 	    packet_head_read(stream, source, size - head.packet_bits / 8, &head, &ignored))
 		return head.end;
 	struct head_walk walk = {.stream = stream, .source = source};
-	for (struct listed one; walk_next(&walk, &one);)
+	for (struct ctf_listed one; walk_next(&walk, &one);)
 		end = one.head.end > end ? one.head.end : end;
 	return end;
 }

@@ -10,9 +10,17 @@
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
+
+void uuid_put(const uint8_t uuid[16], char out[UUID_TEXT])
+{
+	for (int i = 0; i < 16; i++)
+		out += sprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			       uuid[i]);
+}
 
 static bool is_uuid(const struct ctf_description *d, const struct member *member)
 {
@@ -31,22 +39,30 @@ static bool is_uuid(const struct ctf_description *d, const struct member *member
  * that were cut together have one, and packets of another session may lie among a stream's own.
  */
 static bool check_uuid(const struct ctf_description *d, const struct slot *slots,
-		       const uint8_t *data, bool *other, struct error *err)
+		       const uint8_t *data, struct packet_head *out, struct error *err)
 {
 	const struct field_class *header = d->packet_header;
+	char said[UUID_TEXT], wanted[UUID_TEXT];
 
 	for (uint32_t i = 0; header && i < header->nmembers; i++) {
 		const struct field_class *class = header->members[i].class;
 		uint64_t at = is_uuid(d, &header->members[i]) ? slots[class->slot].at : 1;
-		if (at % 8 == 0 && memcmp(data + at / 8, d->uuid, sizeof d->uuid) != 0)
-			*other = true;
+		if (at % 8 != 0 || !memcmp(data + at / 8, d->uuid, sizeof d->uuid))
+			continue;
+		out->other = true;
+		memcpy(out->uuid, data + at / 8, sizeof out->uuid);
 	}
-	return !*other || d->major < 2 ||
-	       error_set(err, ERR_FORMAT, "the packet has the UUID of another metadata stream");
+	if (!out->other || d->major < 2)
+		return true;
+	uuid_put(out->uuid, said);
+	uuid_put(d->uuid, wanted);
+	return error_set(err, ERR_FORMAT,
+			 "the packet has the UUID of another metadata stream, %s; this one has %s",
+			 said, wanted);
 }
 
 static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
-			 const uint8_t *data, bool *other, struct error *err)
+			 const uint8_t *data, struct packet_head *out, struct error *err)
 {
 	const struct ctf_description *d = &stream->part->description;
 	const struct field_class *header = d->packet_header;
@@ -62,7 +78,7 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 				 "the packet has stream id %" PRIu64
 				 ", the file's first one %" PRIu64,
 				 value, stream->description->id);
-	if (!check_uuid(d, slots, data, other, err))
+	if (!check_uuid(d, slots, data, out, err))
 		return false;
 	for (uint32_t i = 0; d->major < 2 && i < header->nmembers; i++) {
 		const struct member *member = &header->members[i];
@@ -129,7 +145,7 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	if (!layout_decode(class->packet, &in, slots))
 		return size < whole ? error_set(err, ERR_RANGE, "more bytes are needed")
 				    : error_set(err, ERR_FORMAT, "packet header cut short");
-	if (!check_header(class, slots, data, &out->other, err))
+	if (!check_header(class, slots, data, out, err))
 		return false;
 	bool content = member_value(class, slots, MEMBER_CONTENT_SIZE, &out->content_bits, &bits);
 	out->has_size = member_value(class, slots, MEMBER_PACKET_SIZE, &out->packet_bits, &bits);
@@ -154,11 +170,11 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 }
 
 /* A small buffer first; doubled when the context turns out to be longer. */
-static bool read_growing(const struct stream *stream, uint32_t source, uint64_t offset,
-			 uint8_t *bytes, size_t size, struct packet_head *out, struct error *err)
+static bool read_growing(const struct ctf_stream_class *class, struct source *source,
+			 uint64_t offset, uint8_t *bytes, size_t size, struct packet_head *out,
+			 struct error *err)
 {
-	const struct ctf_stream_class *class = stream_state(stream)->class;
-	uint64_t whole = source_size(stream->sources[source]) - offset;
+	uint64_t whole = source_size(source) - offset;
 	struct slot *slots = mem_new_array(layout_slots(class->packet) + 1, sizeof *slots);
 	uint64_t *registers = mem_new_array(class->part->registers + 1, sizeof *registers);
 	uint8_t *grown = NULL;
@@ -169,7 +185,7 @@ static bool read_growing(const struct stream *stream, uint32_t source, uint64_t 
 			size = (size_t)whole;
 		if (size > FIRST_READ)
 			bytes = grown = mem_resize(grown, size, 1);
-		ok = source_peek(stream->sources[source], offset, bytes, size, err) &&
+		ok = source_peek(source, offset, bytes, size, err) &&
 		     packet_head_decode(class, bytes, size, whole, slots, registers, out, err);
 		if (ok || err->kind != ERR_RANGE || size >= MOST_READ)
 			break;
@@ -181,21 +197,26 @@ static bool read_growing(const struct stream *stream, uint32_t source, uint64_t 
 	return ok;
 }
 
-bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
-		      struct packet_head *out, struct error *err)
+bool packet_head_of(const struct ctf_stream_class *class, struct source *source, uint64_t offset,
+		    struct packet_head *out, struct error *err)
 {
-	const struct ctf_stream_class *class = stream_state(stream)->class;
 	uint8_t bytes[FIRST_READ];
 	size_t size = class->head_bytes && class->head_bytes < FIRST_READ
 			      ? (size_t) class->head_bytes
 			      : FIRST_READ;
 
-	if (read_growing(stream, source, offset, bytes, size, out, err))
+	if (read_growing(class, source, offset, bytes, size, out, err))
 		return true;
 	if (err->kind == ERR_RANGE)
 		err->kind = ERR_FORMAT;
-	return error_while(err, "%s: packet at offset %" PRIu64,
-			   source_name(stream->sources[source]), offset);
+	return error_while(err, "%s: packet at offset %" PRIu64, source_name(source), offset);
+}
+
+bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
+		      struct packet_head *out, struct error *err)
+{
+	return packet_head_of(stream_state(stream)->class, stream->sources[source], offset, out,
+			      err);
 }
 
 void ctf_carried_write(const struct ctf_carried *from, bool piece, struct packet_info *info)

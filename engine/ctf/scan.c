@@ -549,6 +549,8 @@ static bool scan_place(const struct stream *stream, const struct ctf_place *plac
 		return true;
 	}
 	if (packet_head_read(stream, place->source, place->off, &head, err)) {
+		if (place->len < head.packet_bits / 8 && place->len * 8 >= head.content_bits)
+			head.packet_bits = place->len * 8; /* the next begins in its padding */
 		if (place->kind == PLACE_PACKET)
 			return put_packet(stream, &head, scan, state, out, err);
 		put_copy(stream, &head, place, state, out);

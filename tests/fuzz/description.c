@@ -91,8 +91,10 @@ static void decode_stream(struct trace *trace, struct ctf_part *part, const uint
 	stream->clock = state->class->clock;
 	stream->has_time = state->class->has_clock;
 	stream->sources[0] = source_over("fuzz", data, size);
-	state->equal_size = ctf_equal_size(stream);
+	state->order = ctf_order_new();
+	state->equal_size = ctf_equal_size(stream, &state->first_number);
 	decode(stream);
+	ctf_order_free(state->order);
 	source_close(stream->sources[0]);
 }
 

@@ -7,6 +7,7 @@ trace without the dropped packets, and `yore info` must tell just what was done.
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -28,6 +29,9 @@ def result(good, name):
 def yore(*words):
     done = subprocess.run([YORE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr.decode()
+
+
+HEADER = 84  # bytes of a packet's header and context
 
 
 class Packet:
@@ -162,6 +166,15 @@ def check(work, seed, options):
             if ask(question, lossy, *way) != ask(question, without, "--no-index", "--jobs", "1"):
                 print("  differs:", " ".join(question), way)
                 good = False
+    # places where packets are missing stand in the flow, and count with --strict
+    lines = yore("events", lossy, "--no-index")[1].decode().splitlines()
+    missing = sum(gap[2] for packets in kept.values() for gap in gaps(packets))
+    shown = sum(int(line.split(" packet")[0].split()[-1]) for line in lines if re.search(r" packets? lost", line))
+    strict = yore("events", lossy, "--no-index", "--strict", "--count")[0]
+    lost = any("lost" in line for line in lines)
+    if shown != missing or strict != (3 if lost else 0):
+        print("  markers of %d packets, %d are missing, --strict ends with %d" % (shown, missing, strict))
+        good = False
     begin, end = min(p[0].begin for p in kept.values()), max(p[-1].end for p in kept.values())
     span = (end - begin) / 1e9
     for k in range(6):
@@ -277,6 +290,115 @@ def check_small(work, seed, scene, others):
     result(good, "%s, seed %d, %d packets of another session" % (scene, seed, others))
 
 
+# Files that hold packets of several streams
+
+
+def all_packets(rng, folder, order):
+    """Of all streams, as they arrive in one place: in the order of their ends."""
+    packets = [p for name in streams_of(folder) for p in packets_of(os.path.join(folder, name), order)]
+    return sorted(packets, key=lambda p: (p.end, rng.random()))
+
+
+def without_names(out):
+    """Streams of one file are called after it."""
+    rows = [json.loads(line) for line in out.splitlines()]
+    for row in rows:
+        row.pop("stream", None)
+    return rows
+
+
+def same_events(name, whole, path, settings, work):
+    """All events of the folder, by all ways of reading the file."""
+    index = os.path.join(work, "index")
+    shutil.rmtree(index, ignore_errors=True)
+    wanted = {q: ask(q, whole, "--no-index") for q in (QUESTIONS[0], QUESTIONS[2], QUESTIONS[4])}
+    good = True
+    for way in (("--no-index", "--jobs", "1"), ("--index-dir", index), ("--index-dir", index, "--jobs", "4")):
+        if len(way) == 2:
+            yore("index", path, "--timelines", "--input", settings, *way)
+        for question, (status, out) in wanted.items():
+            got, said = ask(question, path, "--input", settings, *way)
+            same = without_names(said) == without_names(out) if question == QUESTIONS[0] else said == out
+            if got or status or not same:
+                print("  differs:", " ".join(question), way, got, status, said[:200])
+                good = False
+    result(good, name)
+
+
+def check_files(work, seed, options):
+    rng = random.Random(seed)
+    whole, old, lossy = (os.path.join(work, name) for name in ("whole", "old", "lossy"))
+    for folder in (whole, old, lossy):
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder, number in ((whole, seed), (old, seed + 1000)):
+        subprocess.run(
+            [GEN, "--out", folder, "--seed", str(number), "--size", "120K", "--packet-size", "2K", "--cpus", "3",
+             "--no-truth", *options], check=True, stdout=subprocess.DEVNULL)
+    order = ">" if "--big-endian" in options else "<"
+    metadata = os.path.join(whole, "metadata")
+    packets = all_packets(rng, whole, order)
+    others = all_packets(rng, old, order)[:7]
+    name = "seed %d %s" % (seed, " ".join(options))
+
+    capture = os.path.join(work, "capture")
+    for prefix in (0, 42):
+        mixed = [[i, p.data] for i, p in enumerate(packets)]
+        mixed += [[rng.randint(0, len(packets)) - 0.5, p.data] for p in others]
+        mixed += [[i + 3.5, p.data] for i, p in enumerate(packets) if rng.random() < 0.1]
+        for item in mixed:
+            item[0] += 4 * (rng.random() < 0.1)
+        with open(capture, "wb") as out:
+            out.write(b"".join(rng.randbytes(prefix) + data for _, data in sorted(mixed)))
+        settings = "ctf,metadata=%s,prefix=%d" % (metadata, prefix)
+        same_events("prefix of %d bytes, %s" % (prefix, name), whole, capture, settings, work)
+        said = yore("info", capture, "--no-index", "--input", settings)
+        result("%d packets of another session are left out" % len(others) in said[2]
+               and b" twice, %d of another session" % len(others) in said[1], "and what was left out is told")
+
+    image = os.path.join(work, "image")
+    mixed = [p.data for p in packets + others]
+    rng.shuffle(mixed)
+    magic = struct.pack(order + "I", 0xC1FC1FC1)
+    with open(image, "wb") as out:
+        for data in mixed:
+            noise = rng.randbytes(rng.randint(0, 999))
+            if rng.random() < 0.3:  # what is no header, and one that was overwritten
+                noise += magic + rng.randbytes(rng.randint(0, 99)) + rng.choice(packets).data[: rng.randint(0, 60)]
+            out.write(noise + data)
+        out.write(rng.randbytes(333))
+    settings = "ctf,scan,metadata=" + metadata
+    same_events("RAM image, " + name, whole, image, settings, work)
+    said = yore("info", image, "--no-index", "--input", settings)
+    result("%d packets of another session are left out" % len(others) in said[2], "and what was left out is told")
+
+    # one packet that another one was written over: its events up to there, and damage
+    first, second = packets[0].data, packets[1].data
+    with open(image, "wb") as out:
+        content = struct.unpack_from(order + "Q", first, 48)[0] // 8
+        out.write(bytes(5) + first[: (HEADER + content) // 2] + second + bytes(7))
+    status, out, said = yore("events", image, "--no-index", "--input", settings, "--count")
+    all_two = yore("events", image, "--no-index", "--input", settings, "--format", "json")[1].splitlines()
+    result(status == 3 and ": packet at offset 5" in said and "is cut off: another packet begins" in said
+           and 0 < int(out) == len(all_two), "an overwritten packet, " + name)
+
+    # metadata of another trace
+    name = streams_of(whole)[0]
+    status, out, said = yore("info", os.path.join(whole, name), "--input", "ctf,metadata=%s/metadata" % old)
+    uuids = [yore("info", folder, "--format", "json", "--no-index")[1] for folder in (whole, old)]
+    result(status != 0 and all(json.loads(u)["uuid"] in said for u in uuids), "metadata of another trace is told apart")
+    same_events("one stream, its metadata apart", one_stream(work, whole, name), os.path.join(whole, name),
+                "ctf,metadata=" + metadata, work)
+
+
+def one_stream(work, whole, name):
+    folder = os.path.join(work, "one")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    shutil.copy(os.path.join(whole, name), folder)
+    shutil.copy(os.path.join(whole, "metadata"), folder)
+    return folder
+
+
 def main():
     seeds = int(os.environ.get("RELAY_SEEDS", "6"))
     variants = ([], ["--flush", "0.3"], ["--lose", "0.1"], ["--overlap"], ["--big-endian", "--large-headers"],
@@ -284,6 +406,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for seed in range(1, seeds + 1):
             check(work, seed, variants[seed % len(variants)])
+            check_files(work, seed, variants[seed % len(variants)])
             for scene in SCENES:
                 check_small(work, seed, scene, 0 if seed % 2 else 3)
     return 1 if failed else 0

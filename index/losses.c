@@ -194,6 +194,8 @@ static uint64_t counter_steps(uint64_t from, uint64_t to, uint8_t bits)
 	return steps;
 }
 
+enum { NUMBERS_NEAR = 8 };
+
 static bool is_counter(enum lost_kind kind)
 {
 	return kind == LOST_AT_END || kind == LOST_AT_FIRST;
@@ -249,24 +251,56 @@ static void add_event_gap(struct losses *losses, uint64_t i, const struct packet
 		add_row(losses, row, q);
 }
 
-static void add_packet_gap(struct losses *losses, uint64_t i, const struct packet *p,
-			   const struct packet *q)
+/*
+ * Of q, behind record i: steps from the number that comes next before its own, among the records
+ * near it, which differ from those beside it where times and numbers are not in one order. *seq is
+ * that number; 0: it is not known.
+ */
+static bool steps_before(struct losses *losses, uint64_t i, const struct packet *q, uint64_t *seq,
+			 int64_t *steps, struct error *err)
+{
+	uint8_t bits = losses->stream->seq_bits;
+	uint64_t left = losses->count - i;
+	uint64_t to = left > NUMBERS_NEAR ? i + NUMBERS_NEAR : losses->count;
+	struct packet rec;
+
+	*steps = 0;
+	for (uint64_t k = i > NUMBERS_NEAR ? i - NUMBERS_NEAR : 0; k < to; k++) {
+		if (!table_listed(losses->table, k, &rec, err))
+			return false;
+		int64_t own = rec.seq == PACKET_NONE ? 0 : packet_steps(rec.seq, q->seq, bits);
+		if (own <= 0 || (*steps && own >= *steps))
+			continue;
+		*steps = own;
+		*seq = rec.seq;
+	}
+	return true;
+}
+
+static bool add_packet_gap(struct losses *losses, uint64_t i, const struct packet *p,
+			   const struct packet *q, struct error *err)
 {
 	nstime p_end = end_of(p), q_end = end_of(q);
+	uint64_t after = p->seq;
 
 	if (!losses->stream->seq_bits || p->seq == PACKET_NONE || q->seq == PACKET_NONE)
-		return;
+		return true;
 	int64_t steps = packet_steps(p->seq, q->seq, losses->stream->seq_bits);
+	if (steps == 0 || steps == 1)
+		return true;
+	if (!steps_before(losses, i, q, &after, &steps, err))
+		return false;
 	if (steps <= 1)
-		return;
+		return true;
 	add_row(losses,
 		(struct loss){.time = p_end < q_end ? p_end : q_end,
 			      .until = q->min,
 			      .lost_packets = (uint64_t)steps - 1,
-			      .after = p->seq,
+			      .after = after,
 			      .record = i,
 			      .kind = ROW_PACKETS},
 		q);
+	return true;
 }
 
 /* From *i to the next record that is no copy of another; losses->count when there is none. */
@@ -307,7 +341,8 @@ static bool add_rows_of(struct losses *losses, uint64_t i, struct error *err)
 		return false;
 	if (behind >= losses->count)
 		return true;
-	add_packet_gap(losses, i, &rec, &next);
+	if (!add_packet_gap(losses, i, &rec, &next, err))
+		return false;
 	add_event_gap(losses, i, &rec, &next);
 	return true;
 }

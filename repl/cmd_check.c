@@ -81,6 +81,8 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 			*err = (struct error){0};
 			continue;
 		}
+		if (packet->flags & (PACKET_DOUBLED | PACKET_OTHER))
+			continue;
 		check->packets++;
 		if (packet->source != source)
 			before = NSTIME_MIN;

@@ -22,7 +22,7 @@ struct found { /* a packet */
 	const struct ctf_stream_class *class;
 	uint64_t instance;
 	bool has_instance;
-	size_t number; /* in the order in which they are found */
+	size_t number;          /* in the order in which they are found */
 	struct ctf_listed item; /* the source's number is that of the file */
 };
 
@@ -48,8 +48,8 @@ static bool look(const struct gather *gather, uint64_t off, struct found *out, s
 	*out = (struct found){.item.place = {.off = off, .source = (uint32_t)gather->file}};
 	if (!source_peek(source, off, bytes, n, err))
 		return false;
-	out->class = ctf_stream_class_of(gather->part, bytes, n, &out->instance,
-					 &out->has_instance, err);
+	out->class = ctf_stream_class_of(gather->part, bytes, n, &out->instance, &out->has_instance,
+					 err);
 	if (!out->class)
 		return error_while(err, "%s: packet at offset %" PRIu64, source_name(source), off);
 	if (!packet_head_of(out->class, source, off, head, err))
@@ -75,8 +75,8 @@ static bool is_plausible(const struct gather *gather, const struct found *found)
 
 static void keep(struct gather *gather, const struct found *found)
 {
-	gather->items = mem_grow(gather->items, gather->count, &gather->capacity,
-				 sizeof *gather->items);
+	gather->items =
+		mem_grow(gather->items, gather->count, &gather->capacity, sizeof *gather->items);
 	gather->items[gather->count] = *found;
 	gather->items[gather->count].number = gather->count;
 	gather->count++;
@@ -143,7 +143,7 @@ static void walk_prefixed(struct gather *gather)
 			found.item.place.len = size - at;
 		keep(gather, &found);
 		at += found.item.place.len;
-		/* another session's packets may have another header: their sizes are not believed */
+		/* sizes of another session's packets, whose header may be another, are doubted */
 		if (found.item.place.kind == PLACE_OTHER && at < size &&
 		    (size - at <= prefix || next_magic(gather, at + prefix) != at + prefix)) {
 			if (!search(gather, found.item.place.off + 1, &found))
@@ -205,7 +205,8 @@ static void drop_others(struct gather *gather)
 	gather->count = kept;
 	if (part->others)
 		notice(&gather->part->trace->notices, NOTICE_WARNING,
-		       "%s: %" PRIu64 " packet%s of another session %s left out, the first of UUID %s",
+		       "%s: %" PRIu64
+		       " packet%s of another session %s left out, the first of UUID %s",
 		       part->path, part->others, part->others == 1 ? "" : "s",
 		       part->others == 1 ? "is" : "are", uuid);
 }
@@ -237,9 +238,9 @@ static const char *name_of(const struct gather *gather, const struct found *firs
 
 	if (count == gather->count)
 		return file;
-	return first->has_instance ? arena_printf(arena, "%s/%" PRIu64 ".%" PRIu64, file, id,
-						  first->instance)
-				   : arena_printf(arena, "%s/%" PRIu64, file, id);
+	return first->has_instance
+		       ? arena_printf(arena, "%s/%" PRIu64 ".%" PRIu64, file, id, first->instance)
+		       : arena_printf(arena, "%s/%" PRIu64, file, id);
 }
 
 /* Numbers of files become numbers of the stream's sources; packets stand file by file. */
@@ -323,8 +324,8 @@ bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char
 	if (gather.count)
 		qsort(gather.items, gather.count, sizeof *gather.items, by_stream);
 	for (size_t i = 0, n; i < gather.count; i += n) {
-		for (n = 1; i + n < gather.count &&
-			    same_stream(&gather.items[i], &gather.items[i + n]);)
+		for (n = 1;
+		     i + n < gather.count && same_stream(&gather.items[i], &gather.items[i + n]);)
 			n++;
 		add_stream(&gather, &gather.items[i], n, names);
 	}

@@ -12,8 +12,8 @@ static bool take_prefix(const char *value, struct ctf_input *out, struct error *
 	out->prefix = strtoull(value, &end, 10);
 	out->has_prefix = true;
 	if (*value < '0' || *value > '9' || *end || out->prefix > INT32_MAX)
-		return error_set(err, ERR_QUERY,
-				 "ctf: prefix=%s: a number of bytes is expected", value);
+		return error_set(err, ERR_QUERY, "ctf: prefix=%s: a number of bytes is expected",
+				 value);
 	return true;
 }
 

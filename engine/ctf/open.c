@@ -619,7 +619,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) != 0 || S_ISDIR(st.st_mode);
 }
 
-/* Where packets are: in each folder that has metadata, or where the metadata is given, in `root`. */
+/* Where packets are: beside each metadata, or in `root` when its metadata is elsewhere. */
 static bool find_packets(const struct opening *opening, struct folders *out, struct error *err)
 {
 	bool is_file = !is_folder(opening->root);

@@ -3,8 +3,8 @@
  *
  * Networks and relays deliver packets late, twice, or not at all, and snapshots of a session
  * overlap where the ring buffers still held packets of the one before. All headers are looked at
- * once, before the first record is made. Where sequence numbers (or begins) never step back there is
- * nothing to do: that is every trace that a tracer wrote to a file. Else packets are listed:
+ * once, before the first record is made. Where sequence numbers (or begins) never step back there
+ * is nothing to do: that is every trace that a tracer wrote to a file. Else packets are listed:
  *
  *     in the file   5  6  8  9  7  9  10        places as they are found
  *     listed        5  6  7  8  9  9' 10        by begin and number; by number where begins say
@@ -160,8 +160,7 @@ static void take_others(struct ctf_listing *all, size_t first)
 
 void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item)
 {
-	listing->items =
-		mem_grow(listing->items, listing->count, &listing->capacity, sizeof *item);
+	listing->items = mem_grow(listing->items, listing->count, &listing->capacity, sizeof *item);
 	listing->items[listing->count++] = *item;
 }
 
@@ -192,8 +191,8 @@ static void count_on(const struct stream *stream, struct ctf_listing *all)
 		}
 		if (last && numbers && one->head.seq != PACKET_NONE &&
 		    last->head.seq != PACKET_NONE)
-			one->place.number += packet_steps(last->head.seq, one->head.seq,
-							  stream->seq_bits);
+			one->place.number +=
+				packet_steps(last->head.seq, one->head.seq, stream->seq_bits);
 		last = one;
 	}
 }
@@ -225,7 +224,8 @@ static int by_time(const void *a, const void *b)
 	return by_number(a, b);
 }
 
-static bool same_bytes(const struct stream *stream, const struct ctf_listed *a, const struct ctf_listed *b)
+static bool same_bytes(const struct stream *stream, const struct ctf_listed *a,
+		       const struct ctf_listed *b)
 {
 	uint64_t size = a->place.len;
 	size_t n = size < COMPARED ? (size_t)size : COMPARED;
@@ -237,7 +237,8 @@ static bool same_bytes(const struct stream *stream, const struct ctf_listed *a, 
 	       !memcmp(x, y, n);
 }
 
-static bool same_packet(const struct stream *stream, const struct ctf_listed *a, const struct ctf_listed *b)
+static bool same_packet(const struct stream *stream, const struct ctf_listed *a,
+			const struct ctf_listed *b)
 {
 	return a->place.kind == PLACE_PACKET && b->place.kind == PLACE_PACKET &&
 	       a->head.seq == b->head.seq && a->head.begin == b->head.begin &&
@@ -305,7 +306,8 @@ static void count_rounds(const struct stream *stream, struct ctf_order *order)
 		order->places[i].round = 0;
 }
 
-static void order_list(const struct stream *stream, struct ctf_order *order, struct ctf_listing *all)
+static void order_list(const struct stream *stream, struct ctf_order *order,
+		       struct ctf_listing *all)
 {
 	bool timed = has_times(stream);
 
@@ -418,8 +420,7 @@ size_t ctf_doubled_in_files(const struct stream *stream)
 	const struct ctf_place *places;
 	size_t count, doubled = 0;
 
-	if (stream->nsources < 2 || !has_numbers(stream) || !has_times(stream) ||
-	    !overlap(stream))
+	if (stream->nsources < 2 || !has_numbers(stream) || !has_times(stream) || !overlap(stream))
 		return 0;
 	places = ctf_places(stream, &count);
 	for (size_t i = 0; i < count; i++)

@@ -379,7 +379,8 @@ bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 	struct error ignored;
 	uint8_t magic[4], next[4];
 
-	if (!magic_bytes(stream, magic) || !packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
+	if (!magic_bytes(stream, magic) ||
+	    !packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
 	    head->packet_bits / 8 > room)
 		return false;
 	return head->packet_bits / 8 == room ||

@@ -227,7 +227,7 @@ static int by_time(const void *a, const void *b)
 static bool same_bytes(const struct stream *stream, const struct ctf_listed *a,
 		       const struct ctf_listed *b)
 {
-	uint64_t size = a->place.len;
+	uint64_t size = a->place.len < b->place.len ? a->place.len : b->place.len;
 	size_t n = size < COMPARED ? (size_t)size : COMPARED;
 	uint8_t x[COMPARED], y[COMPARED];
 	struct error ignored;
@@ -247,20 +247,22 @@ static bool same_packet(const struct stream *stream, const struct ctf_listed *a,
 	       a->head.discarded == b->head.discarded && same_bytes(stream, a, b);
 }
 
-/* Copies stand near each other once the list is sorted. */
+/* Copies stand near each other once the list is sorted. One that is cut off is the copy. */
 static void mark_copies(const struct stream *stream, struct ctf_listing *all)
 {
 	if (!has_numbers(stream) && !has_times(stream))
 		return;
 	for (size_t i = 1; i < all->count; i++)
 		for (size_t k = i; k-- > 0 && i - k <= COPIES_TRIED;) {
-			const struct ctf_listed *first = &all->items[k];
-			if (first->place.number != all->items[i].place.number ||
-			    first->place.begin != all->items[i].place.begin)
+			struct ctf_listed *first = &all->items[k], *one = &all->items[i];
+			if (first->place.number != one->place.number ||
+			    first->place.begin != one->place.begin)
 				break;
-			if (!same_packet(stream, first, &all->items[i]))
+			if (!same_packet(stream, first, one))
 				continue;
-			all->items[i].place.kind = PLACE_DOUBLED;
+			if (first->place.len < one->place.len)
+				one = first;
+			one->place.kind = PLACE_DOUBLED;
 			break;
 		}
 }

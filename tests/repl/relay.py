@@ -381,6 +381,15 @@ def check_files(work, seed, options):
     result(status == 3 and ": packet at offset 5" in said and "is cut off: another packet begins" in said
            and 0 < int(out) == len(all_two), "an overwritten packet, " + name)
 
+    # the same, and the packet once more, whole: it counts, the piece is a copy
+    with open(image, "wb") as out:
+        out.write(bytes(5) + first[: (HEADER + content) // 2] + second + first)
+    two = os.path.join(work, "two")
+    with open(two, "wb") as out:
+        out.write(first + second)
+    counts = [yore("events", path, "--no-index", "--input", settings, "--count")[:2] for path in (image, two)]
+    result(counts[0] == counts[1] and counts[0][0] == 0, "a piece of a packet that is there whole, " + name)
+
     # metadata of another trace
     name = streams_of(whole)[0]
     status, out, said = yore("info", os.path.join(whole, name), "--input", "ctf,metadata=%s/metadata" % old)

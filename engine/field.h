@@ -78,6 +78,9 @@ struct field_class {
 	uint32_t align; /* bits, a power of two, at least 1 */
 	uint32_t bits;	/* INT 1..64, FLOAT 16, 32, 64 */
 	uint32_t gap;	/* whole bytes, in bits, that lie unused before it */
+	/* INT: bits, a power of two. Where it would cross a multiple of them it begins there; 0: it
+	   may cross. */
+	uint32_t unit;
 	enum field_place place; /* ARRAY of plain scalars; else PLACE_HERE */
 	bool is_signed, big_endian;
 	bool is_text; /* INT of 8 bits with an encoding: an array of it is text up to the first 0 */

@@ -153,11 +153,27 @@ static bool compile_leb128(struct compiler *c, struct field_class *class)
 	return true;
 }
 
+/* A bit-field moves to the next unit of its C type where it does not fit in the current one. */
+static void keep_in_unit(struct compiler *c, const struct field_class *class)
+{
+	if (!class->unit)
+		return;
+	if (class->unit <= c->grid.grid) {
+		if (c->grid.offset % class->unit + class->bits > class->unit)
+			align(c, class->unit);
+		return;
+	}
+	emit(c, OP_UNIT, class)->count = class->unit;
+	c->bytewise = false;
+	advance_unknown(c, 1);
+}
+
 static bool compile_scalar(struct compiler *c, struct field_class *class)
 {
 	if (class->is_variable)
 		return compile_leb128(c, class);
 	align(c, class->align);
+	keep_in_unit(c, class);
 	bool byte = at_byte(c);
 	enum op op;
 
@@ -183,7 +199,8 @@ uint64_t layout_stride(const struct field_class *element)
 {
 	if (element->kind != FIELD_INT && element->kind != FIELD_FLOAT)
 		return 0;
-	if (element->value_register || element->gap || element->is_variable || element->same)
+	if (element->value_register || element->gap || element->unit || element->is_variable ||
+	    element->same)
 		return 0;
 	uint64_t align_bits = element->align ? element->align : 1;
 	return (element->bits + align_bits - 1) / align_bits * align_bits;

@@ -386,6 +386,8 @@ static bool decode_bytes(const struct layout *layout, struct layout_input *in, s
 			}
 			break;
 		}
+		case OP_UNIT: /* its layout runs by bits */
+			goto cut;
 		case OP_NOTE:
 			in->registers[s->reg - 1] = s->count;
 			break;
@@ -563,6 +565,12 @@ static bool run_bits(const struct layout *layout, struct layout_input *in, struc
 			if (value < in->at || value > in->bits)
 				return false;
 			in->at = value;
+			continue;
+		case OP_UNIT:
+			value = s->count - in->at % s->count; /* bits left in the unit */
+			if (value < s->class->bits && value > room)
+				return false;
+			in->at += value < s->class->bits ? value : 0;
 			continue;
 		case OP_STRING: {
 			const uint8_t *text = in->data + in->at / 8;

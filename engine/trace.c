@@ -307,6 +307,8 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->notices = options->notices;
 	trace->strict = options->strict;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
+	if (options->key_file)
+		trace->key_file = arena_strdup(trace->arena, options->key_file);
 	if (options->spill_dir)
 		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);
 	struct clock_group *groups =

@@ -87,6 +87,7 @@ struct part {
 	enum recording recording;
 	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
 	size_t ntasks;
+	const char *rules;    /* that it brings along, as a text of rules; NULL: none */
 	uint64_t identity[2]; /* digest of the description: changes when its meaning may */
 	void *priv;	      /* the reader's */
 };
@@ -174,6 +175,7 @@ struct trace {
 	size_t nsources;
 	const char *spill_dir; /* as asked for by the options */
 	bool strict;           /* the same */
+	const char *key_file;  /* the same; NULL: none */
 	const char **copies;   /* files there that are this trace's, if they exist */
 	size_t ncopies;
 	struct notices notices;
@@ -196,6 +198,7 @@ struct trace_options {
 	size_t npaths;
 	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
 	bool strict;       /* refuse what known tracers are known to write wrong */
+	const char *key_file; /* the key of what is encrypted, NULL: none */
 	enum source_mode mode;
 	/* A folder, in which decompressed copies are kept for later runs. NULL: they end with the
 	   trace. */

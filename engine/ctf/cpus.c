@@ -6,6 +6,9 @@
  * so the file becomes as many streams as its events name CPUs. All have the same packets; a
  * decoder passes over what is not its own. The CPUs are found by one pass over all heads while
  * opening. A loss is told in each stream, since it is not known which CPU's events they were.
+ *
+ * In the 2010 proposal a section's event context may have a member `cpu`. It goes before the CPU of
+ * the file's name; where both agree the stream stays one.
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/decode_internal.h"
@@ -15,7 +18,9 @@ enum { CPUS_MOST = 1024 };
 void ctf_find_cpu_places(struct ctf_stream_class *class)
 {
 	const struct trace *trace = class->part->trace;
-	static const char *const name = "perf_cpu";
+	bool is_2010 = class->part->description.is_2010;
+	const char *const name = is_2010 ? "cpu" : "perf_cpu";
+	unsigned scope = is_2010 ? 1u << SCOPE_STREAM_EVENT_CONTEXT : 1u << SCOPE_PAYLOAD;
 	size_t n = trace->nclasses - class->first_class;
 
 	if (class->member[MEMBER_CPU] || !class->has_clock || !n)
@@ -24,7 +29,7 @@ void ctf_find_cpu_places(struct ctf_stream_class *class)
 	for (size_t i = 0; i < n; i++) {
 		const struct event_class *event = trace->classes[class->first_class + i];
 		struct field_path path;
-		if (!field_path_find(event, 1u << SCOPE_PAYLOAD, &name, 1, &path) ||
+		if (!field_path_find(event, scope, &name, 1, &path) ||
 		    path.class->kind != FIELD_INT || !column_place(event, &path, &places[i]))
 			return;
 	}
@@ -104,6 +109,14 @@ static void add_like(struct trace *trace, const struct stream *first, const char
 	stream->priv = state;
 }
 
+static bool is_only(const bool *seen, int32_t cpu)
+{
+	for (int32_t i = 0; i < CPUS_MOST; i++)
+		if (seen[i] && i != cpu)
+			return false;
+	return true;
+}
+
 void ctf_split_by_cpu(struct trace *trace, struct stream *stream)
 {
 	struct ctf_stream_state *state = stream->priv;
@@ -115,7 +128,7 @@ void ctf_split_by_cpu(struct trace *trace, struct stream *stream)
 		return;
 	while (first < CPUS_MOST && !seen[first])
 		first++;
-	if (first == CPUS_MOST)
+	if (first == CPUS_MOST || (first == stream->cpu && is_only(seen, first)))
 		return;
 	stream->name = arena_printf(trace->arena, "%s/cpu%d", name, first);
 	stream->cpu = first;

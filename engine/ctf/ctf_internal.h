@@ -20,6 +20,7 @@
 #include "engine/ctf/ctf.h"
 #include "engine/column.h"
 #include "engine/ctf/description.h"
+#include "engine/ctf/rfc.h"
 #include "engine/layout.h"
 
 #define CTF_MAGIC UINT32_C(0xc1fc1fc1)
@@ -46,7 +47,9 @@ enum head_shape {
 	HEAD_GENERAL, /* any tree, through its layout */
 	HEAD_FLAT,    /* whole-byte id and timestamp at constant places; either may be missing */
 	HEAD_COMPACT, /* LTTng: 5 bits of id, 27 of time, or 31 and the long forms */
-	HEAD_LARGE    /* LTTng: 16 bits of id, 32 of time, or 65535 and the long forms */
+	HEAD_LARGE,   /* LTTng: 16 bits of id, 32 of time, or 65535 and the long forms */
+	HEAD_TYPE_1,  /* 2010: 5 bits of id, 27 of time; behind id 31 the long forms */
+	HEAD_TYPE_2   /* 2010: 32 bits of time, 16 of id; behind id 65535 the long forms */
 };
 
 struct head_flat {
@@ -81,6 +84,9 @@ struct ctf_stream_class {
 	struct head_flat flat;
 	bool big_endian;	/* of the header's integers */
 	uint32_t head_align;	/* bits; of the event header */
+	uint32_t long_align;	/* bits; 2010: of a 64-bit integer in the long forms */
+	/* 2010: where the event context tells the payload's size, it alone; else NULL */
+	const struct layout *context;
 	struct layout *header; /* NULL: there is none */
 	struct field_class *header_class;
 	bool rotated;           /* its files are CHANNEL_CPU_COUNT */
@@ -111,6 +117,7 @@ struct ctf_part {
 	uint32_t registers;
 	unsigned quirks;
 	size_t first_stream, end_stream; /* its streams stand together */
+	_Atomic bool told_unknown, told_sizes; /* 2010: said once of events of unknown ids, of sizes */
 };
 
 /* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */
@@ -166,6 +173,8 @@ struct packet_head {
 	uint64_t discarded, seq;	    /* PACKET_NONE: not there */
 	int32_t cpu;
 	unsigned begin_bits; /* of timestamp_begin */
+	uint8_t seq_bits;    /* 2010: significant ones of seq; else 0 */
+	struct rfc_coding coding; /* 2010: of the content, which is then read as a whole */
 	bool has_begin, has_end, has_size;
 	bool other; /* CTF 1.8: its UUID is not the metadata's, but */
 	uint8_t uuid[16];

@@ -51,6 +51,7 @@ void ctf_decoder_free(struct decoder *d)
 	mem_free(d->event_slots);
 	mem_free(d->header_slots);
 	mem_free(d->registers);
+	rfc_room_release(&d->room);
 	mem_free(d);
 }
 
@@ -115,6 +116,26 @@ static bool open_piece(struct decoder *d, const struct ctf_carried *carried, str
 	return true;
 }
 
+/* The content of a packet of the 2010 proposal, which must be there as a whole, as it was. */
+static bool undo_coding(struct decoder *d, const struct packet_head *head, struct error *err)
+{
+	const struct rfc_key *key = d->class->part->description.key;
+	const uint8_t *plain;
+	size_t size;
+
+	if (head->content_bits > d->block.size * UINT64_C(8))
+		return error_set(err, ERR_FORMAT, "the file ends inside it");
+	if (!rfc_packet_plain(&head->coding, key, d->block.data, (size_t)head->content_bits / 8,
+			      &d->room, &plain, &size, err))
+		return false;
+	d->content = size * UINT64_C(8);
+	if (plain == d->block.data)
+		return true;
+	source_put(&d->block);
+	d->block = (struct block){.data = plain, .size = size};
+	return true;
+}
+
 static bool open_packet(struct decoder *d, const struct ctf_carried *carried, struct error *err)
 {
 	struct source *source = stream_source(d->stream, d->info.rec.source);
@@ -136,6 +157,8 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 		 (len == whole - off || head.content_bits > len * 8);
 	d->content = head.content_bits < len * 8 ? head.content_bits : len * 8;
 	d->at = head.events_at;
+	if (rfc_is_coded(&head.coding) && !undo_coding(d, &head, err))
+		return false;
 	if (!head.has_begin)
 		d->clock = carried->clock;
 	else

@@ -31,6 +31,7 @@ struct decoder {
 	struct ns_clock ns;
 	struct slot *packet_slots, *event_slots, *header_slots;
 	uint64_t *registers;
+	struct rfc_room room; /* 2010: where a packet's content was decoded to */
 };
 
 static inline uint64_t aligned(uint64_t at, uint64_t to)

@@ -39,6 +39,8 @@ static inline unsigned integer_bits(const struct field_class *class, const struc
 	return class->is_variable ? (unsigned)slot->n * 7 : class->bits;
 }
 
+struct rfc_key;
+
 struct ctf_event {
 	uint64_t id;
 	const char *name; /* NULL: not given */
@@ -55,6 +57,10 @@ struct ctf_stream {
 	int32_t clock; /* default clock, index into clocks; -1 none */
 	struct ctf_event *events;
 	size_t nevents;
+	/* 2010: 1 or 2, the event headers of the proposal, which `event_header` has the short form of */
+	uint8_t header_type;
+	/* 2010: the member of event_context that tells the bytes of a payload; NULL: there is none */
+	struct field_class *payload_size;
 };
 
 struct ctf_description {
@@ -70,6 +76,14 @@ struct ctf_description {
 	size_t nclocks;
 	struct ctf_stream *streams;
 	size_t nstreams;
+	/* of the 2010 proposal alone */
+	bool is_2010;
+	bool has_session;
+	uint32_t session; /* that packets must have */
+	uint32_t word;	  /* bits that a 64-bit integer is aligned to; 8: all is packed */
+	struct ctf_stream **by_name; /* the streams, which are sections, in order of their names */
+	const char *rules; /* what its events do to the state, in yore's rules; NULL: it says nothing */
+	const struct rfc_key *key; /* of encrypted packets; NULL: none was given */
 };
 
 /*
@@ -118,5 +132,15 @@ bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *a
  */
 bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct arena *arena,
 		   const struct notices *notices, char **text, size_t *size, struct error *err);
+
+/* Do the first bytes of a metadata file show that it is of CTF 1.8 or 2? */
+bool metadata_is_later(const uint8_t *bytes, size_t count);
+
+/* What is said of the metadata packet at byte `at`. False, and *err: it cannot be read. */
+bool metadata_refuse(const char *name, size_t at, const char *what, struct error *err);
+/* The file ends inside it: refused when it is the first, else the ones before it count. */
+bool metadata_cut_off(const char *name, size_t at, const struct notices *notices,
+		      struct error *err);
+void metadata_cut_padding(const char *name, size_t at, const struct notices *notices);
 
 #endif

@@ -15,6 +15,7 @@
 #include "engine/layout_fast.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { AHEAD = 768 /* bytes that are asked of the memory before they are read */ };
@@ -107,8 +108,8 @@ static __attribute__((cold, noinline)) bool stopped(struct decoder *d, struct ba
 				 file, packet, d->index, byte, what);
 	return error_set(err, ERR_FORMAT,
 			 "%s: packet at offset %" PRIu64 ": event %u at byte %" PRIu64
-			 " of the packet has id %" PRIu64 ", which the metadata does not know",
-			 file, packet, d->index, byte, id);
+			 " of the packet has id %" PRIu64 ", which the metadata does not know%s",
+			 file, packet, d->index, byte, id, what);
 }
 
 static const char HEADER_CUT[] = "has its header cut off";
@@ -177,6 +178,83 @@ static inline bool load_body(struct decoder *d, const struct ctf_class *class, u
 	return true;
 }
 
+/* The payload's size that the event context at bit *at tells; *at becomes the context's end. */
+static bool told_size(struct decoder *d, uint64_t *at, uint64_t *bytes)
+{
+	const struct ctf_stream_class *sc = d->class;
+	struct layout_input in = {
+		.data = d->block.data, .bits = d->content, .at = *at, .registers = d->registers};
+
+	if (!layout_decode(sc->context, &in, d->event_slots))
+		return false;
+	*bytes = d->event_slots[sc->description->payload_size->slot].u;
+	*at = in.at;
+	return *bytes <= d->content / 8;
+}
+
+/*
+ * 2010: passes over an event of no known class by the size that its context tells. That size is the
+ * payload's, without the padding before it, and of which alignment the payload is nobody says: only
+ * where all that there may be lead to the same next event is that one found.
+ */
+static __attribute__((cold, noinline)) bool pass_unknown(struct decoder *d, uint64_t id,
+							  uint64_t body_at, const char **what,
+							  uint64_t *end)
+{
+	const struct ctf_stream_class *sc = d->class;
+	struct ctf_part *part = sc->part;
+	uint64_t at = body_at, bytes, next = 0;
+
+	*what = "";
+	*end = 0;
+	if (!sc->context)
+		return false;
+	*what = ", and its size does not fit in the packet";
+	if (!told_size(d, &at, &bytes))
+		return false;
+	for (uint64_t unit = at % 8 ? 1 : 8; unit <= sc->long_align; unit *= unit == 1 ? 8 : 2) {
+		uint64_t last = aligned(at, unit) + bytes * 8;
+		if (last > d->content)
+			continue;
+		if (next && aligned(last, sc->head_align) != next) {
+			*what = ", and whose alignment, so that the next event may be in two places";
+			return false;
+		}
+		next = aligned(last, sc->head_align);
+		*end = last;
+	}
+	if (!next)
+		return false;
+	if (!atomic_exchange(&part->told_unknown, true))
+		notice(&part->trace->notices, NOTICE_WARNING,
+		       "%s: events of section %s have the id %" PRIu64
+		       ", which the metadata does not know: they are passed over",
+		       part->part->path, sc->description->name, id);
+	return true;
+}
+
+/* 2010: the size that a context tells is for those who do not know the event; so it must be right. */
+static void check_told_size(struct decoder *d, const struct ctf_class *class, uint64_t body_at,
+			    uint64_t end)
+{
+	const struct ctf_stream_class *sc = d->class;
+	const struct field_class *payload = class->class->scope[SCOPE_PAYLOAD];
+	struct ctf_part *part = sc->part;
+	uint64_t at = body_at, bytes;
+
+	if (atomic_load_explicit(&part->told_sizes, memory_order_relaxed))
+		return;
+	if (told_size(d, &at, &bytes)) {
+		at = payload ? aligned(at, payload->align) : at;
+		if ((end - at + 7) / 8 == bytes)
+			return;
+	}
+	if (!atomic_exchange(&part->told_sizes, true))
+		notice(&part->trace->notices, NOTICE_WARNING,
+		       "%s: events %s of section %s tell another size than they have",
+		       part->part->path, class->class->name, sc->description->name);
+}
+
 /*
  * Common end of every head loop: class by id, body passed over or decoded, head stored. `w->at` is
  * where the event begins, `body_at` where its header ended. False ends the packet with *err set.
@@ -193,8 +271,12 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 	uint64_t end = body_at;
 	const char *what;
 
-	if (__builtin_expect(!class || !class->class, 0))
-		return stopped(d, b, *w, NULL, id, head_at, "", err);
+	if (__builtin_expect(!class || !class->class, 0)) {
+		if (!pass_unknown(d, id, body_at, &what, &end))
+			return stopped(d, b, *w, NULL, id, head_at, what, err);
+		w->at = end;
+		return true;
+	}
 	if (values && takes_values(&b->values, class, w->used))
 		slots = b->slots + w->used;
 	if (!slots && class->constant) {
@@ -209,6 +291,8 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 		slots = decoded;
 		end = at;
 	}
+	if (__builtin_expect(sc->context != NULL, 0))
+		check_told_size(d, class, body_at, end);
 	if (__builtin_expect(!sc->has_clock, 0))
 		b->time[n] = d->ordinal + b->first + n;
 	else if (__builtin_expect(!to_ns(d, w->clock, &b->time[n]), 0))
@@ -255,12 +339,34 @@ static inline uint64_t load(const uint8_t *bytes, unsigned count, bool swap)
 	}
 }
 
-/* LTTng: a short id and time stamp, or an escape id followed by 32 bits of id and 64 of time. */
-static inline __attribute__((always_inline)) bool lttng_heads(struct decoder *d, struct batch *b,
-							      bool compact, bool swap, bool values,
-							      struct error *err)
+/* 2010: 96 bits behind the short form, from bit *body on. False: they are cut off. */
+static inline bool long_form_2010(const struct decoder *d, bool first, bool swap, uint64_t *id,
+				  uint64_t *clock, uint64_t *body)
 {
+	/* type 1 is not realigned for its 64-bit integer, but ends as if it were (6.1.2) */
+	uint64_t at = first ? *body : aligned(*body, d->class->long_align);
+	const uint8_t *p = d->block.data + at / 8;
+
+	if (at > d->content || (d->content - at) / 8 < 12)
+		return false;
+	*id = get32(first ? p : p + 8, swap);
+	*clock = get64(first ? p + 4 : p, swap);
+	*body = first ? aligned(at + 96, d->class->long_align) : at + 96;
+	return true;
+}
+
+/*
+ * A short id and time stamp, or an escape id followed by 32 bits of id and 64 of time: in place of
+ * the time (LTTng), or behind the short form (the 2010 proposal).
+ */
+static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *d, struct batch *b,
+								enum head_shape shape, bool swap,
+								bool values, struct error *err)
+{
+	const bool compact = shape == HEAD_COMPACT || shape == HEAD_TYPE_1;
+	const bool is_2010 = shape == HEAD_TYPE_1 || shape == HEAD_TYPE_2;
 	const unsigned short_bytes = compact ? 4 : 6, id_bytes = compact ? 1 : 2;
+	const unsigned id_at = shape == HEAD_TYPE_2 ? 4 : 0, time_at = shape == HEAD_TYPE_2 ? 0 : 2;
 	const uint64_t escape = compact ? 31 : 65535, unit = d->class->head_align;
 	const uint64_t content = d->content;
 	const uint8_t *data = d->block.data;
@@ -279,14 +385,18 @@ static inline __attribute__((always_inline)) bool lttng_heads(struct decoder *d,
 		__builtin_prefetch(p + AHEAD);
 		if (__builtin_expect(room < short_bytes, 0))
 			return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
-		uint64_t word = load(p, compact ? 4 : 2, swap);
+		uint64_t word = load(p + id_at, compact ? 4 : 2, swap);
 		id = !compact ? word : swap ? word >> 27 : word & 31;
 		if (__builtin_expect(id != escape, 1)) {
-			uint64_t time = !compact ? load(p + 2, 4, swap)
+			uint64_t time = !compact ? load(p + time_at, 4, swap)
 					: swap   ? word & 0x7ffffff
 						 : word >> 5;
 			w.clock = clock_update(w.clock, time, compact ? 27 : 32);
 			body = at + short_bytes * 8;
+		} else if (is_2010) {
+			body = at + short_bytes * 8;
+			if (!long_form_2010(d, compact, swap, &id, &w.clock, &body))
+				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
 		} else {
 			if (room < id_bytes + 12)
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
@@ -394,14 +504,24 @@ bool ctf_heads(struct decoder *d, struct batch *b, struct error *err)
 	switch (d->class->shape) {
 	case HEAD_COMPACT:
 		if (swap)
-			return lttng_heads(d, b, true, true, values, err);
-		return values ? lttng_heads(d, b, true, false, true, err)
-			      : lttng_heads(d, b, true, false, false, err);
+			return escaped_heads(d, b, HEAD_COMPACT, true, values, err);
+		return values ? escaped_heads(d, b, HEAD_COMPACT, false, true, err)
+			      : escaped_heads(d, b, HEAD_COMPACT, false, false, err);
 	case HEAD_LARGE:
 		if (swap)
-			return lttng_heads(d, b, false, true, values, err);
-		return values ? lttng_heads(d, b, false, false, true, err)
-			      : lttng_heads(d, b, false, false, false, err);
+			return escaped_heads(d, b, HEAD_LARGE, true, values, err);
+		return values ? escaped_heads(d, b, HEAD_LARGE, false, true, err)
+			      : escaped_heads(d, b, HEAD_LARGE, false, false, err);
+	case HEAD_TYPE_1:
+		if (swap)
+			return escaped_heads(d, b, HEAD_TYPE_1, true, values, err);
+		return values ? escaped_heads(d, b, HEAD_TYPE_1, false, true, err)
+			      : escaped_heads(d, b, HEAD_TYPE_1, false, false, err);
+	case HEAD_TYPE_2:
+		if (swap)
+			return escaped_heads(d, b, HEAD_TYPE_2, true, values, err);
+		return values ? escaped_heads(d, b, HEAD_TYPE_2, false, true, err)
+			      : escaped_heads(d, b, HEAD_TYPE_2, false, false, err);
 	case HEAD_FLAT:
 		return values ? flat_heads(d, b, true, err) : flat_heads(d, b, false, err);
 	case HEAD_GENERAL:

@@ -6,3 +6,5 @@ libengine_la_SOURCES += %D%/ctf2.h %D%/json_class.c %D%/json_fragments.c %D%/jso
 libengine_la_SOURCES += %D%/metadata.c %D%/tsdl.c %D%/tsdl.h %D%/tsdl_attribute.c \
 	%D%/tsdl_block.c %D%/tsdl_build.c %D%/tsdl_check.c %D%/tsdl_lex.c %D%/tsdl_lex.h \
 	%D%/tsdl_names.c %D%/tsdl_names.h %D%/tsdl_parse.c %D%/tsdl_type.c
+libengine_la_SOURCES += %D%/rfc.h %D%/rfc_build.c %D%/rfc_language.h %D%/rfc_metadata.c \
+	%D%/rfc_packet.c %D%/rfc_parse.c %D%/rfc_type.c

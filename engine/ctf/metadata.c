@@ -41,10 +41,14 @@ struct metadata {
 	struct error *err;
 };
 
+bool metadata_refuse(const char *name, size_t at, const char *what, struct error *err)
+{
+	return error_set(err, ERR_FORMAT, "%s: metadata packet at byte %zu: %s", name, at, what);
+}
+
 static bool refuse(const struct metadata *m, size_t at, const char *what)
 {
-	return error_set(m->err, ERR_FORMAT, "%s: metadata packet at byte %zu: %s", m->name, at,
-			 what);
+	return metadata_refuse(m->name, at, what, m->err);
 }
 
 static bool read_header(const struct metadata *m, size_t at, struct packet_header *out)
@@ -75,15 +79,20 @@ static bool read_header(const struct metadata *m, size_t at, struct packet_heade
 	return true;
 }
 
-/* Tells of what is left of a packet at the end of the file; the ones before it count. */
-static bool cut_off(const struct metadata *m, size_t at)
+bool metadata_cut_off(const char *name, size_t at, const struct notices *notices, struct error *err)
 {
 	if (!at)
-		return refuse(m, at, "the file ends inside it");
-	notice(m->notices, NOTICE_DAMAGE,
-	       "%s: the file ends inside the metadata packet at byte %zu, which is left out",
-	       m->name, at);
+		return metadata_refuse(name, at, "the file ends inside it", err);
+	notice(notices, NOTICE_DAMAGE,
+	       "%s: the file ends inside the metadata packet at byte %zu, which is left out", name,
+	       at);
 	return true;
+}
+
+void metadata_cut_padding(const char *name, size_t at, const struct notices *notices)
+{
+	notice(notices, NOTICE_DAMAGE,
+	       "%s: the file ends inside the padding of the metadata packet at byte %zu", name, at);
 }
 
 static bool join_packets(const struct metadata *m, char *text, size_t *size)
@@ -93,7 +102,7 @@ static bool join_packets(const struct metadata *m, char *text, size_t *size)
 	for (size_t at = 0; at < m->count; at += header.packet) {
 		size_t left = m->count - at;
 		if (left < HEADER_BYTES)
-			return cut_off(m, at);
+			return metadata_cut_off(m->name, at, m->notices, m->err);
 		if (!read_header(m, at, &header))
 			return false;
 		if (!at)
@@ -101,35 +110,49 @@ static bool join_packets(const struct metadata *m, char *text, size_t *size)
 		if (memcmp(header.uuid, first.uuid, 16) != 0)
 			return refuse(m, at, "its UUID differs from the first packet's");
 		if (header.content > left)
-			return cut_off(m, at);
+			return metadata_cut_off(m->name, at, m->notices, m->err);
 		memcpy(text + *size, m->bytes + at + HEADER_BYTES, header.content - HEADER_BYTES);
 		*size += header.content - HEADER_BYTES;
 		if (header.packet > left) {
-			notice(m->notices, NOTICE_DAMAGE,
-			       "%s: the file ends inside the padding of the metadata packet at "
-			       "byte %zu",
-			       m->name, at);
+			metadata_cut_padding(m->name, at, m->notices);
 			break;
 		}
 	}
 	return true;
 }
 
+static const char magic_comment[] = "/* CTF ";
+
+static bool is_packet(const uint8_t *bytes, size_t count)
+{
+	return count >= 4 && (load_le(bytes, 4) == MAGIC || load_be(bytes, 4) == MAGIC);
+}
+
+static bool has_magic_comment(const uint8_t *bytes, size_t count)
+{
+	size_t len = sizeof magic_comment - 1;
+
+	return count >= len && !memcmp(bytes, magic_comment, len);
+}
+
+bool metadata_is_later(const uint8_t *bytes, size_t count)
+{
+	return is_packet(bytes, count) || has_magic_comment(bytes, count) ||
+	       ctf2_is_metadata((const char *)bytes, count);
+}
+
 bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct arena *arena,
 		   const struct notices *notices, char **text, size_t *size, struct error *err)
 {
-	static const char magic_comment[] = "/* CTF ";
 	struct metadata m = {name, bytes, count, false, notices, err};
-	size_t len = sizeof magic_comment - 1;
 
 	*size = 0;
-	if (count >= 4 && (load_le(bytes, 4) == MAGIC || load_be(bytes, 4) == MAGIC)) {
+	if (is_packet(bytes, count)) {
 		m.big_endian = load_be(bytes, 4) == MAGIC;
 		*text = arena_alloc(arena, count + 1);
 		return join_packets(&m, *text, size);
 	}
-	if ((count < len || memcmp(bytes, magic_comment, len) != 0) &&
-	    !ctf2_is_metadata((const char *)bytes, count))
+	if (!metadata_is_later(bytes, count))
 		notice(notices, NOTICE_WARNING, "%s: does not begin with \"%s1.8\"", name,
 		       magic_comment);
 	*text = count ? arena_strndup(arena, (const char *)bytes, count) : arena_alloc(arena, 1);

@@ -140,6 +140,64 @@ static void find_group(struct folder *folder)
 	buf_release(&text);
 }
 
+/* Bare text does not show its byte order; packets do. */
+static void find_byte_order(const char *folder, struct ctf_description *d)
+{
+	struct folder_names names;
+	struct error ignored;
+	bool found = false;
+
+	if (!folder_list(folder, &names, &ignored))
+		return;
+	for (size_t i = 0; i < names.count && !found; i++) {
+		char *path = folder_join(folder, names.items[i]);
+		struct source *source = NULL;
+		uint8_t bytes[RFC_HEADER_BYTES];
+		struct rfc_head head;
+		struct stat st;
+		found = strcmp(names.items[i], "metadata") != 0 && stat(path, &st) == 0 &&
+			S_ISREG(st.st_mode) && source_open(path, SOURCE_READ, &source, &ignored) &&
+			source_peek(source, 0, bytes, sizeof bytes, &ignored) &&
+			rfc_head_read(bytes, &head);
+		if (found)
+			d->big_endian = head.big_endian;
+		source_close(source);
+		mem_free(path);
+	}
+	folder_release(&names);
+}
+
+/* The text of a metadata file; of the 2010 proposal *d says so, and what packets tell. */
+static bool read_text(struct trace *trace, struct folder *folder, const char *path,
+		      const struct block *block, const struct notices *notices, char **text,
+		      size_t *size, struct error *err)
+{
+	struct ctf_description *d = &folder->description;
+	const char *bytes = (const char *)block->data;
+	bool packets = rfc_is_packet(block->data, block->size);
+
+	*d = (struct ctf_description){0};
+	d->is_2010 = packets || (!metadata_is_later(block->data, block->size) &&
+				 rfc_is_text(bytes, block->size));
+	if (!d->is_2010)
+		return metadata_text(path, block->data, block->size, trace->arena, notices, text,
+				     size, err);
+	if (trace->key_file) {
+		struct rfc_key *key = arena_alloc(trace->arena, sizeof *key);
+		if (!rfc_key_read(trace->key_file, key, err))
+			return false;
+		d->key = key;
+	}
+	d->has_session = packets;
+	if (packets)
+		return rfc_metadata_text(path, block->data, block->size, d->key, trace->arena,
+					 notices, text, size, &d->session, &d->big_endian, err);
+	find_byte_order(folder->path, d);
+	*text = arena_strndup(trace->arena, block->size ? bytes : "", block->size);
+	*size = block->size;
+	return true;
+}
+
 static bool read_metadata(const struct opening *opening, struct folder *folder, struct error *err)
 {
 	const char *apart = opening->input.metadata;
@@ -158,18 +216,23 @@ static bool read_metadata(const struct opening *opening, struct folder *folder, 
 		ok = error_set(err, ERR_FORMAT, "%s: over 256 MB of metadata", path);
 	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
 	if (ok) {
-		ok = metadata_text(path, block.data, block.size, trace->arena, &notices, &text,
-				   &size, err);
+		ok = read_text(trace, folder, path, &block, &notices, &text, &size, err);
 		source_put(&block);
 	}
-	if (ok && ctf2_is_metadata(text, size))
+	if (ok && d->is_2010)
+		ok = rfc_parse(path, text, size, trace->arena, &notices, d, err);
+	else if (ok && ctf2_is_metadata(text, size))
 		ok = ctf2_parse(path, text, size, trace->arena, &notices, d, &head, err);
 	else if (ok)
 		ok = tsdl_parse(path, text, size, trace->strict, trace->arena, &notices, d, err);
-	if (ok && d->major >= 2)
+	if (ok && d->is_2010)
+		head = size; /* sections may stand behind events */
+	else if (ok && d->major < 2)
+		head = tsdl_head(text, size);
+	if (ok)
 		identify(text, head, folder->identity);
-	else if (ok)
-		identify(text, tsdl_head(text, size), folder->identity);
+	if (ok && d->key) /* answers without it, or with another one, are others */
+		folder->identity[0] ^= d->key->identity;
 	if (ok)
 		find_group(folder);
 	if (ok)
@@ -243,13 +306,29 @@ struct files {
 	size_t count, capacity;
 };
 
+/* Files of the 2010 proposal are sections by their names. */
+static bool take_section(struct ctf_part *part, const char *name, struct file *file,
+			 struct error *err)
+{
+	size_t index;
+
+	if (!rfc_section_of(&part->description, name, &index, &file->cpu))
+		return error_set(err, ERR_FORMAT, "%s: the metadata has no section of this name",
+				 source_name(file->source));
+	file->class = &part->classes[index];
+	return true;
+}
+
 /* Where packets follow one another, the first one says of which stream they are. */
-static bool look_at_file(struct ctf_part *part, struct file *file, struct error *err)
+static bool look_at_file(struct ctf_part *part, const char *name, struct file *file,
+			 struct error *err)
 {
 	uint8_t head[4096];
 	uint64_t size = source_size(file->source);
 	size_t n = size < sizeof head ? (size_t)size : sizeof head;
 
+	if (part->description.is_2010)
+		return take_section(part, name, file, err);
 	if (!source_peek(file->source, 0, head, n, err))
 		return false;
 	file->class = ctf_stream_class_of(part, head, n, &file->instance, &file->has_instance, err);
@@ -286,12 +365,14 @@ static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 static bool open_file(const struct opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *path, struct file *out)
 {
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
 	struct error cause;
 
 	*out = (struct file){.cpu = -1};
 	if (source_open(path, opening->mode, &out->source, &cause)) {
 		source_beside(out->source, &folder->metadata);
-		if (gathers(opening) || (look_at_file(part, out, &cause) &&
+		if (gathers(opening) || (look_at_file(part, name, out, &cause) &&
 					 check_metadata(opening, part, out, &cause)))
 			return true;
 		source_close(out->source);
@@ -363,7 +444,10 @@ void ctf_describe(struct stream *stream, const struct ctf_stream_class *class)
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
 	stream->tells_end = class->has_clock && member[MEMBER_END] && !class->context_varies;
-	stream->lost_kind = member[MEMBER_DISCARDED] ? LOST_AT_END : LOST_NONE;
+	stream->lost_kind = !member[MEMBER_DISCARDED]		    ? LOST_NONE
+			    : class->part->description.is_2010 ? LOST_AT_FIRST
+							       : LOST_AT_END;
+	stream->shared = class->context; /* events of unknown ids may lie between */
 	if (member[MEMBER_DISCARDED])
 		stream->lost_bits = (uint8_t)member[MEMBER_DISCARDED]->bits;
 	if (member[MEMBER_SEQUENCE])
@@ -436,7 +520,10 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 		if (!packet_head_read(stream, (uint32_t)i, 0, &head, &ignored))
 			continue;
 		members[i]->begin = head.has_begin ? head.begin : 0;
-		members[i]->cpu = head.cpu;
+		if (head.cpu >= 0)
+			members[i]->cpu = head.cpu;
+		if (head.seq_bits)
+			stream->seq_bits = head.seq_bits;
 	}
 	if (n > 1)
 		qsort(members, n, sizeof *members, by_begin);
@@ -514,6 +601,11 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 	struct files files = {0};
 	bool ok = part;
 
+	if (ok && d->is_2010 && gathers(opening))
+		ok = error_set(err, ERR_FORMAT,
+			       "%s: streams of the 2010 proposal are files of their own, which "
+			       "prefix=N and scan do not find",
+			       folders->items[speaker].path);
 	for (size_t i = first; ok && i != NONE; i = folders->items[i].next) {
 		struct folder *folder = &folders->items[i];
 		if (folder->taken)

@@ -61,6 +61,18 @@ static bool check_uuid(const struct ctf_description *d, const struct slot *slots
 			 said, wanted);
 }
 
+/* Packets of the 2010 proposal have the session id of their metadata. */
+static bool check_session(const struct ctf_description *d, const uint8_t *data, struct error *err)
+{
+	struct rfc_head head;
+
+	if (!rfc_head_read(data, &head) || !d->has_session || head.session == d->session)
+		return true;
+	return error_set(err, ERR_FORMAT,
+			 "the packet has session id %" PRIu32 ", the metadata %" PRIu32,
+			 head.session, d->session);
+}
+
 static bool check_header(const struct ctf_stream_class *stream, const struct slot *slots,
 			 const uint8_t *data, struct packet_head *out, struct error *err)
 {
@@ -80,6 +92,8 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 				 value, stream->description->id);
 	if (!check_uuid(d, slots, data, out, err))
 		return false;
+	if (d->is_2010)
+		return check_session(d, data, err);
 	for (uint32_t i = 0; d->major < 2 && i < header->nmembers; i++) {
 		const struct member *member = &header->members[i];
 		const struct field_class *class = member->class;
@@ -133,6 +147,18 @@ static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, s
 	return true;
 }
 
+/* What the header of a packet of the 2010 proposal says besides; its sizes are in bytes. */
+static void take_rfc_head(const uint8_t *data, struct packet_head *out)
+{
+	struct rfc_head head;
+
+	rfc_head_read(data, &head);
+	out->content_bits *= 8;
+	out->packet_bits *= 8;
+	out->seq_bits = head.sequence_bits;
+	out->coding = head.coding;
+}
+
 bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data, size_t size,
 			uint64_t whole, struct slot *slots, uint64_t *registers,
 			struct packet_head *out, struct error *err)
@@ -153,6 +179,8 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 		out->packet_bits = content ? out->content_bits : whole * 8;
 	if (!content)
 		out->content_bits = out->packet_bits;
+	if (class->part->description.is_2010)
+		take_rfc_head(data, out);
 	out->events_at = in.at;
 	if (!check_sizes(out, in.at, whole, err))
 		return false;

@@ -189,6 +189,11 @@ static void choose_shape(struct ctf_stream_class *class)
 				       referred_from(stream->events[i].payload, header);
 	const struct field_class *first = first_integer(header);
 	class->big_endian = first && first->big_endian;
+	class->long_align = class->part->description.word;
+	if (stream->header_type) {
+		class->shape = stream->header_type == 1 ? HEAD_TYPE_1 : HEAD_TYPE_2;
+		return;
+	}
 	if (header->align < 8 || class->header_needed || !one_byte_order(header, class->big_endian))
 		return;
 	class->shape = lttng_shape(header);
@@ -306,6 +311,20 @@ static void order_classes(struct ctf_stream_class *class, struct arena *arena)
 	class->dense = true;
 }
 
+/* Of events that no class is of, this is all that can be decoded. */
+static bool compile_context(struct ctf_stream_class *class, struct layout_grid grid,
+			    struct error *err)
+{
+	struct field_class *const root = class->description->event_context;
+	struct layout *layout;
+
+	if (!layout_compile(&root, 1, NULL, &grid, class->part->trace->arena, &layout, err))
+		return false;
+	class->context = layout;
+	class->event_slots = layout_slots(layout);
+	return true;
+}
+
 static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class,
 			   int32_t first_clock, struct error *err)
 {
@@ -328,6 +347,13 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 	choose_shape(class);
 	if (stream->event_header && !layout_compile(&class->header_class, 1, NULL, &grid,
 						    trace->arena, &class->header, err))
+		return false;
+	if (stream->header_type) /* the long forms end elsewhere, but at such a multiple, too */
+		grid = (struct layout_grid){class->head_align < 16 || stream->header_type == 1
+						    ? class->head_align
+						    : 16,
+					    0};
+	if (stream->payload_size && !compile_context(class, grid, err))
 		return false;
 	class->by_id = arena_array(trace->arena, stream->nevents + 1, sizeof *class->by_id);
 	class->first_class = (uint32_t)trace->nclasses;
@@ -411,9 +437,11 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->part->priv = part;
 	part->first_stream = part->end_stream = trace->nstreams;
 	*d = *description;
-	if (d->major < 2)
+	if (d->major < 2 && !d->is_2010)
 		ctf_name_roles(d);
-	part->part->version = arena_printf(trace->arena, "%u.%u", d->major, d->minor);
+	part->part->version = d->is_2010 ? "2010" : arena_printf(trace->arena, "%u.%u", d->major,
+								  d->minor);
+	part->part->rules = d->rules;
 	memcpy(part->part->uuid, d->uuid, sizeof d->uuid);
 	part->part->has_uuid = d->has_uuid;
 	part->part->full_name = d->full_name;
@@ -421,7 +449,7 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->part->nenv = d->nenv;
 	memcpy(part->part->identity, identity, sizeof part->part->identity);
 	take_env(part->part, d);
-	part->quirks = ctf_quirks(d);
+	part->quirks = d->is_2010 ? 0 : ctf_quirks(d);
 	ctf_mend_types(d);
 	int32_t first_clock = add_clocks(part);
 	allot_registers(part);

@@ -33,6 +33,13 @@ static bool has_metadata(const char *path, unsigned depth)
 	return found;
 }
 
+static bool is_named_metadata(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strcmp(slash ? slash + 1 : path, "metadata");
+}
+
 static int probe(const struct probe *probe)
 {
 	static const uint8_t magic_le[] = {0x57, 0x1d, 0xd1, 0x75};
@@ -43,10 +50,17 @@ static int probe(const struct probe *probe)
 	if (probe->nhead >= 4 &&
 	    (!memcmp(probe->head, magic_le, 4) || !memcmp(probe->head, magic_be, 4)))
 		return 90;
+	if (rfc_is_packet(probe->head, probe->nhead)) /* streams begin so, too */
+		return is_named_metadata(probe->path) ? 90 : 0;
 	if (probe->nhead >= 2 && probe->head[0] == 0x1e &&
 	    memchr("{ \t\r\n\x1e", probe->head[1], 6))
 		return 80;
-	return probe->nhead >= 6 && !memcmp(probe->head, "/* CTF", 6) ? 80 : 0;
+	if (probe->nhead >= 6 && !memcmp(probe->head, "/* CTF", 6))
+		return 80;
+	return is_named_metadata(probe->path) &&
+			       rfc_is_text((const char *)probe->head, probe->nhead)
+		       ? 80
+		       : 0;
 }
 
 const struct reader ctf_reader = {

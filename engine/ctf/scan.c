@@ -100,6 +100,8 @@ static void fill(const struct stream *stream, const struct packet_head *head, ui
 			.cpu = head->cpu >= 0 ? head->cpu : stream->cpu},
 	};
 	set_length(out, len);
+	if (head->coding.compression)
+		out->rec.flags |= PACKET_COMPRESSED;
 	if (head->content_bits <= head->events_at) {
 		out->rec.flags |= PACKET_EMPTY;
 		out->rec.events = 0;
@@ -464,7 +466,8 @@ static bool put_packet(const struct stream *stream, struct packet_head *head, st
 		head->begin = begin;
 	}
 	uint64_t len = head->packet_bits / 8 < room ? head->packet_bits / 8 : room;
-	if (len > HUGE && head->content_bits > HUGE * UINT64_C(8) && !class->uncut)
+	if (len > HUGE && head->content_bits > HUGE * UINT64_C(8) && !class->uncut &&
+	    !rfc_is_coded(&head->coding))
 		return begin_pieces(stream, head, scan, state, len, out, err);
 	fill(stream, head, scan->source, scan->next, len, out);
 	if (head->packet_bits / 8 > room) { /* to be decoded, if only to tell of it */

@@ -1,0 +1,118 @@
+/* rfc_language.h - what the files that read the language of the 2010 proposal share */
+#ifndef ENGINE_CTF_RFC_LANGUAGE_H
+#define ENGINE_CTF_RFC_LANGUAGE_H
+
+#include "engine/base/buf.h"
+#include "engine/ctf/rfc.h"
+#include "engine/ctf/tsdl.h"
+
+/* How deep types may be nested, by braces or by names; bounds every recursion. */
+enum { RFC_MAX_DEPTH = 64, RFC_PACKED = 8 };
+
+enum rfc_kind {
+	RFC_INTEGER,
+	RFC_BITFIELD, /* gcc_bitfield */
+	RFC_FLOAT,
+	RFC_ENUM,
+	RFC_STRING,
+	RFC_STRUCT,
+	RFC_ARRAY,
+	RFC_SEQUENCE
+};
+
+struct rfc_label {
+	const char *name;
+	uint64_t value; /* two's complement when negative */
+	bool negative;
+	uint32_t at;
+};
+
+struct rfc_member {
+	const char *name;
+	const struct rfc_type *type;
+};
+
+/* A type as it was declared, with all that it inherits; never changed afterwards. */
+struct rfc_type {
+	enum rfc_kind kind;
+	bool is_abstract;
+	bool is_signed, big_endian;
+	bool is_text; /* char: arrays of it are text */
+	uint64_t size, unit_size, exp_dig, mant_dig; /* bits; 0: not given */
+	uint32_t align;				     /* bits; 0: not given */
+	uint32_t boundary;			     /* bits: it begins at a multiple of them */
+	const struct rfc_label *labels;
+	uint32_t nlabels;
+	const struct rfc_member *members;
+	uint32_t nmembers;
+	bool has_length;
+	uint64_t length; /* of an array */
+	const struct rfc_type *element, *length_type;
+	uint32_t depth;
+	size_t first, end; /* its tokens: two declarations of one name must be alike */
+};
+
+struct rfc_section {
+	const char *name;
+	uint8_t header_type; /* 0: not given */
+	bool has_size;	     /* event_size = true */
+	struct rfc_member *context;
+	size_t ncontext, context_capacity;
+	struct buf rules;
+	uint32_t at;
+	size_t nevents;
+	uint64_t most; /* greatest id */
+};
+
+struct rfc_event {
+	const char *name, *section; /* name NULL: not given */
+	uint64_t id;
+	bool has_id;
+	const struct rfc_type *fields; /* NULL: no payload */
+	struct buf rules;
+	uint32_t at;
+	size_t index; /* of its section */
+};
+
+struct rfc {
+	struct tsdl t; /* text, tokens, names, messages */
+	uint32_t word; /* bits that a 64-bit value is aligned to by default */
+	uint64_t major, minor, frequency;
+	int64_t offset; /* ns */
+	bool has_offset;
+	unsigned depth; /* of braces */
+	struct rfc_section **sections; /* their addresses are name spaces of their contexts */
+	size_t nsections, section_capacity;
+	struct rfc_event *events;
+	size_t nevents, event_capacity;
+	uint64_t nodes;
+	char types, predeclared, section_names; /* their addresses are name spaces */
+};
+
+static inline const char *rfc_word(const struct token *token)
+{
+	return token->kind == TOKEN_NAME || token->kind == TOKEN_KEYWORD ? token->text : "";
+}
+
+/* A word: a name, or a text in quotes. */
+bool rfc_parse_word(struct rfc *r, const char *what, const char **out);
+/* Passes over a value of any shape, up to its ';' or the '}' behind it. */
+bool rfc_skip_value(struct rfc *r);
+/* The ';' behind a value, which may be missing behind and before a closing brace. */
+bool rfc_end_value(struct rfc *r);
+
+/* rfc_type.c */
+void rfc_find_word(struct rfc *r);	   /* sets r->word by what the text declares */
+bool rfc_declare_type(struct rfc *r);	   /* at `type` or `abstract_type` */
+/* A name or `type { ... }` that has a binary representation. */
+bool rfc_parse_type(struct rfc *r, const struct rfc_type **out);
+/* `{ TYPE, NAME }` */
+bool rfc_parse_member(struct rfc *r, struct rfc_member *out);
+const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name); /* NULL: it is none */
+/* What a whole number of so many bits is aligned to where nothing is said. */
+uint32_t rfc_natural(const struct rfc *r, uint64_t bits);
+
+/* rfc_build.c */
+bool rfc_build(struct rfc *r);
+
+#endif

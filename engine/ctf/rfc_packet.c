@@ -1,0 +1,329 @@
+/*
+ * rfc_packet.c - what was done to the content of a packet of the 2010 proposal, undone
+ *
+ * A writer compresses, then encrypts, then sums up (proposal, 5); so the checksum is compared
+ * first. The proposal names AES and no more. What yore reads is AES-GCM, which tells a wrong key and
+ * a changed byte for certain:
+ *
+ *     12 bytes of nonce, what was encrypted, 16 bytes of tag; no additional data
+ */
+#include "engine/ctf/rfc.h"
+
+#include "engine/base/cursor.h"
+#include "engine/base/expansion.h"
+#include "engine/base/mem.h"
+#include "engine/base/source.h"
+#include "engine/ctf/ctf_internal.h"
+
+#include <bzlib.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { COMPRESSION_BZIP2 = 1, COMPRESSION_GZIP = 2, ENCRYPTION_AES = 1 };
+enum { SUM_MD5 = 1, SUM_SHA1 = 2 };
+enum { NONCE_BYTES = 12, TAG_BYTES = 16, FIRST_ROOM = 64 << 10, KEY_FILE_MAX = 4096 };
+
+bool rfc_head_read(const uint8_t *bytes, struct rfc_head *out)
+{
+	bool big_endian = load_be(bytes, 4) == CTF_MAGIC;
+	struct cursor in = cursor_over(bytes, RFC_HEADER_BYTES);
+
+	if (!big_endian && load_le(bytes, 4) != CTF_MAGIC)
+		return false;
+	*out = (struct rfc_head){.big_endian = big_endian};
+	cursor_bytes(&in, 4);
+	out->session = (uint32_t)cursor_number(&in, 4, big_endian);
+	out->content = (uint32_t)cursor_number(&in, 4, big_endian);
+	out->packet = (uint32_t)cursor_number(&in, 4, big_endian);
+	out->coding.checksum = (uint32_t)cursor_number(&in, 4, big_endian);
+	cursor_bytes(&in, 24);
+	out->sequence_bits = cursor_u8(&in);
+	if (!out->sequence_bits || out->sequence_bits > 32)
+		out->sequence_bits = 32;
+	out->coding.compression = cursor_u8(&in);
+	out->coding.encryption = cursor_u8(&in);
+	out->coding.checksum_scheme = cursor_u8(&in);
+	return true;
+}
+
+static int digit_of(uint8_t c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool is_key_size(size_t size)
+{
+	return size == 16 || size == 24 || size == 32;
+}
+
+/* Hexadecimal digits, with a newline behind them. */
+static bool key_from_digits(const uint8_t *text, size_t count, struct rfc_key *out)
+{
+	while (count && (text[count - 1] == '\n' || text[count - 1] == '\r'))
+		count--;
+	if (count % 2 || !is_key_size(count / 2))
+		return false;
+	for (size_t i = 0; i < count; i += 2) {
+		int high = digit_of(text[i]), low = digit_of(text[i + 1]);
+		if (high < 0 || low < 0)
+			return false;
+		out->bytes[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	out->size = (unsigned)(count / 2);
+	return true;
+}
+
+static void identify_key(struct rfc_key *key)
+{
+	uint8_t digest[EVP_MAX_MD_SIZE] = {0};
+
+	if (EVP_Digest(key->bytes, key->size, digest, NULL, EVP_sha256(), NULL))
+		key->identity = load_be(digest, 8);
+}
+
+bool rfc_key_read(const char *path, struct rfc_key *out, struct error *err)
+{
+	struct source *source;
+	struct block block;
+	bool ok = false;
+
+	if (!source_open(path, SOURCE_READ, &source, err))
+		return false;
+	uint64_t size = source_size(source);
+	if (size > KEY_FILE_MAX)
+		size = KEY_FILE_MAX; /* no key is as long */
+	if (source_get(source, 0, (size_t)size, &block, err)) {
+		ok = key_from_digits(block.data, block.size, out);
+		if (!ok && is_key_size(block.size)) {
+			memcpy(out->bytes, block.data, block.size);
+			out->size = (unsigned)block.size;
+			ok = true;
+		}
+		if (ok)
+			identify_key(out);
+		else
+			error_set(err, ERR_FORMAT,
+				  "%s: no key of AES: want 16, 24 or 32 bytes, or as many in "
+				  "hexadecimal digits",
+				  path);
+		source_put(&block);
+	}
+	source_close(source);
+	return ok;
+}
+
+void rfc_room_release(struct rfc_room *room)
+{
+	for (int i = 0; i < 2; i++)
+		mem_free(room->bytes[i]);
+	*room = (struct rfc_room){0};
+}
+
+static uint8_t *room_for(struct rfc_room *room, int which, size_t size)
+{
+	if (size > room->capacity[which]) {
+		room->bytes[which] = mem_resize(room->bytes[which], size, 1);
+		room->capacity[which] = size;
+	}
+	return room->bytes[which];
+}
+
+/* The digest of the stored content; its first four bytes must be the header's number. */
+static bool check_sum(const struct rfc_coding *coding, const uint8_t *content, size_t size,
+		      struct error *err)
+{
+	const EVP_MD *scheme = coding->checksum_scheme == SUM_MD5    ? EVP_md5()
+			       : coding->checksum_scheme == SUM_SHA1 ? EVP_sha1()
+								     : NULL;
+	uint8_t digest[EVP_MAX_MD_SIZE];
+
+	if (!coding->checksum_scheme)
+		return true;
+	if (!scheme)
+		return error_set(err, ERR_FORMAT, "checksum scheme %u is not known",
+				 coding->checksum_scheme);
+	if (!EVP_Digest(content, size, digest, NULL, scheme, NULL))
+		return error_set(err, ERR_FORMAT, "libcrypto has no %s",
+				 coding->checksum_scheme == SUM_MD5 ? "md5" : "sha1");
+	uint32_t sum = (uint32_t)load_be(digest, 4);
+	if (sum == coding->checksum)
+		return true;
+	return error_set(err, ERR_FORMAT, "its content has the checksum 0x%08x, its header 0x%08x",
+			 sum, coding->checksum);
+}
+
+static bool open_sealed(EVP_CIPHER_CTX *context, const struct rfc_key *key, const uint8_t *sealed,
+			size_t size, uint8_t *out)
+{
+	const EVP_CIPHER *cipher = key->size == 16   ? EVP_aes_128_gcm()
+				   : key->size == 24 ? EVP_aes_192_gcm()
+						     : EVP_aes_256_gcm();
+	uint8_t tag[TAG_BYTES];
+	int n, rest;
+
+	memcpy(tag, sealed + NONCE_BYTES + size, sizeof tag);
+	return context && EVP_DecryptInit_ex(context, cipher, NULL, key->bytes, sealed) == 1 &&
+	       EVP_DecryptUpdate(context, out, &n, sealed + NONCE_BYTES, (int)size) == 1 &&
+	       EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, sizeof tag, tag) == 1 &&
+	       EVP_DecryptFinal_ex(context, out + n, &rest) == 1;
+}
+
+/* *content is replaced by what it was before, in the room behind a place for the header. */
+static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key,
+		    struct rfc_room *room, const uint8_t **content, size_t *size, struct error *err)
+{
+	if (!coding->encryption)
+		return true;
+	if (coding->encryption != ENCRYPTION_AES)
+		return error_set(err, ERR_FORMAT, "encryption scheme %u is not known",
+				 coding->encryption);
+	if (!key)
+		return error_set(err, ERR_FORMAT, "it is encrypted: --key-file gives its key");
+	if (*size < NONCE_BYTES + TAG_BYTES || *size > INT32_MAX)
+		return error_set(err, ERR_FORMAT,
+				 "%zu bytes are no content that AES-GCM encrypted", *size);
+	size_t plain = *size - NONCE_BYTES - TAG_BYTES;
+	uint8_t *out = room_for(room, 0, RFC_HEADER_BYTES + plain) + RFC_HEADER_BYTES;
+	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+	bool good = open_sealed(context, key, *content, plain, out);
+
+	EVP_CIPHER_CTX_free(context);
+	if (!good)
+		return error_set(err, ERR_FORMAT,
+				 "it does not decrypt: the key is another one, or bytes changed");
+	*content = out;
+	*size = plain;
+	return true;
+}
+
+struct expansion { /* one stream of compressed bytes, all of a content */
+	const uint8_t *in;
+	size_t size;
+	struct rfc_room *room;
+	size_t plain; /* bytes so far, behind the place for the header */
+	struct error *err;
+};
+
+/* Room for more plain bytes, twice what there was; false: more than anybody would have written. */
+static bool expansion_grow(struct expansion *e, uint8_t **next, unsigned *more)
+{
+	size_t had = e->room->capacity[1];
+	size_t want = had < FIRST_ROOM ? FIRST_ROOM : had;
+
+	if (RFC_HEADER_BYTES + e->plain == had)
+		want = had * 2;
+	if (!expansion_fits(e->size, e->plain))
+		return error_set(e->err, ERR_FORMAT,
+				 "over %zu bytes come out of %zu: more than any recording",
+				 e->plain, e->size);
+	uint8_t *bytes = room_for(e->room, 1, want);
+	size_t left = want - RFC_HEADER_BYTES - e->plain;
+	*more = left < INT32_MAX ? (unsigned)left : INT32_MAX;
+	*next = bytes + RFC_HEADER_BYTES + e->plain;
+	return true;
+}
+
+static bool expand_gzip(struct expansion *e)
+{
+	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)e->in, .avail_in = (uInt)e->size};
+	enum { GZIP_ONLY = 16 + MAX_WBITS };
+	int code = inflateInit2(&z, GZIP_ONLY);
+	unsigned more;
+
+	if (code != Z_OK)
+		return error_set(e->err, ERR_FORMAT, "zlib cannot begin");
+	while (code == Z_OK) {
+		if (!expansion_grow(e, &z.next_out, &more)) {
+			inflateEnd(&z);
+			return false;
+		}
+		z.avail_out = more;
+		code = inflate(&z, Z_NO_FLUSH);
+		e->plain += more - z.avail_out;
+	}
+	bool whole = code == Z_STREAM_END && !z.avail_in;
+	if (!whole)
+		error_set(e->err, ERR_FORMAT, "gzip: %s",
+			  code == Z_STREAM_END ? "bytes behind the end"
+			  : z.msg              ? z.msg
+					       : "the data ends too soon");
+	inflateEnd(&z);
+	return whole;
+}
+
+static bool expand_bzip2(struct expansion *e)
+{
+	bz_stream bz = {.next_in = (char *)(uintptr_t)e->in, .avail_in = (unsigned)e->size};
+	int code = BZ2_bzDecompressInit(&bz, 0, 0);
+	unsigned more;
+	uint8_t *next;
+
+	if (code != BZ_OK)
+		return error_set(e->err, ERR_FORMAT, "libbz2 cannot begin");
+	while (code == BZ_OK) {
+		if (!expansion_grow(e, &next, &more)) {
+			BZ2_bzDecompressEnd(&bz);
+			return false;
+		}
+		bz.next_out = (char *)next;
+		bz.avail_out = more;
+		code = BZ2_bzDecompress(&bz);
+		e->plain += more - bz.avail_out;
+		if (code == BZ_OK && bz.avail_out && !bz.avail_in)
+			code = BZ_UNEXPECTED_EOF;
+	}
+	bool whole = code == BZ_STREAM_END && !bz.avail_in;
+	if (code == BZ_UNEXPECTED_EOF)
+		error_set(e->err, ERR_FORMAT, "bzip2: the data ends too soon");
+	else if (!whole)
+		error_set(e->err, ERR_FORMAT,
+			  code == BZ_STREAM_END ? "bzip2: bytes behind the end"
+						: "bzip2: the data is damaged");
+	BZ2_bzDecompressEnd(&bz);
+	return whole;
+}
+
+static bool expand(const struct rfc_coding *coding, struct rfc_room *room, const uint8_t **content,
+		   size_t *size, struct error *err)
+{
+	struct expansion e = {.in = *content, .size = *size, .room = room, .err = err};
+	bool good;
+
+	if (!coding->compression)
+		return true;
+	if (coding->compression == COMPRESSION_GZIP)
+		good = expand_gzip(&e);
+	else if (coding->compression == COMPRESSION_BZIP2)
+		good = expand_bzip2(&e);
+	else
+		good = error_set(err, ERR_FORMAT, "compression scheme %u is not known",
+				 coding->compression);
+	if (!good)
+		return false;
+	*content = room->bytes[1] + RFC_HEADER_BYTES;
+	*size = e.plain;
+	return true;
+}
+
+bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
+		      const uint8_t *packet, size_t content, struct rfc_room *room,
+		      const uint8_t **out, size_t *size, struct error *err)
+{
+	const uint8_t *inner = packet + RFC_HEADER_BYTES;
+	size_t n = content - RFC_HEADER_BYTES;
+
+	if (!check_sum(coding, inner, n, err) ||
+	    (n && (!decrypt(coding, key, room, &inner, &n, err) ||
+		   !expand(coding, room, &inner, &n, err))))
+		return false;
+	*out = inner - RFC_HEADER_BYTES;
+	*size = RFC_HEADER_BYTES + n;
+	for (int i = 0; i < 2; i++)
+		if (*out == room->bytes[i] && *out)
+			memcpy(room->bytes[i], packet, RFC_HEADER_BYTES);
+	return true;
+}

@@ -88,6 +88,7 @@ static const struct option table[] = {
 	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(with)},
 	{{"--offset", "TRACE=+-TIME", "shift a trace's times (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(offsets)},
 	{{"--input", "FORMAT[,key=value...]", "read it as FORMATS; what content cannot say", OPT_TRACE}, TAKE_TEXT, AT(input)},
+	{{"--key-file", "FILE", "the key of packets that are encrypted (CTF of 2010)", OPT_TRACE}, TAKE_TEXT, AT(key_file)},
 	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
 	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
 	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},

@@ -20,7 +20,7 @@ struct cmd;
 
 enum option_group {
 	OPT_COMMON = 1 << 0,   /* any command: --help --stats --color --strict ... */
-	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --index-dir --no-index --jobs
+	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --key-file --index-dir --no-index --jobs
 				--program */
 	OPT_RANGE = 1 << 2,    /* --begin --end */
 	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
@@ -63,7 +63,7 @@ struct options {
 	bool help, version, stats, strict, progress, quiet;
 	enum when color;
 	struct words with, offsets, rules;
-	const char *input, *index_dir;
+	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
 

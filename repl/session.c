@@ -286,6 +286,7 @@ struct trace *session_trace(struct session *session, struct error *err)
 				     .npaths = npaths,
 				     .input = options->input,
 				     .strict = options->strict,
+				     .key_file = options->key_file,
 				     .spill_dir = spill_dir,
 				     .notices = session_notices(session)};
 	if (!trace_open(&open, &session->trace, err))

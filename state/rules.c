@@ -337,12 +337,31 @@ static bool is_for(const struct rules_builtin *set, const struct trace *trace)
 	return !trace || !*set->format;
 }
 
+/* The rules that the parts bring along. *all: each has some. */
+static bool add_own(struct rules *rules, const struct trace *trace, bool *all, struct error *err)
+{
+	*all = trace && trace->nparts;
+	for (size_t i = 0; trace && i < trace->nparts; i++) {
+		const struct part *part = trace->parts[i];
+		*all = *all && part->rules;
+		if (!part->rules)
+			continue;
+		const char *name = arena_printf(rules->arena, "rules in %s/metadata", part->path);
+		if (!rules_add(rules, name, part->rules, strlen(part->rules), err))
+			return false;
+	}
+	return true;
+}
+
 bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err)
 {
 	size_t n;
 	const struct rules_builtin *sets = rules_builtins(&n);
+	bool all;
 
-	for (size_t i = 0; i < n; i++)
+	if (!add_own(rules, trace, &all, err))
+		return false;
+	for (size_t i = 0; !all && i < n; i++)
 		if (is_for(&sets[i], trace) && !add_builtin(rules, sets[i].name, NULL, err))
 			return false;
 	return true;

@@ -368,6 +368,7 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 	const unsigned short_bytes = compact ? 4 : 6, id_bytes = compact ? 1 : 2;
 	const unsigned id_at = shape == HEAD_TYPE_2 ? 4 : 0, time_at = shape == HEAD_TYPE_2 ? 0 : 2;
 	const uint64_t escape = compact ? 31 : 65535, unit = d->class->head_align;
+	const uint64_t slack = is_2010 ? 7 : 0; /* its content is told in bytes */
 	const uint64_t content = d->content;
 	const uint8_t *data = d->block.data;
 	const uint32_t enough = slots_enough(d, b);
@@ -376,7 +377,7 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 	while (has_room(b, w, enough)) {
 		uint64_t at = aligned(w.at, unit), id, body;
 		if (__builtin_expect(at >= content, 0)) {
-			if (w.at < content)
+			if (w.at + slack < content)
 				return stopped(d, b, w, NULL, UINT64_MAX, w.at, HEADER_CUT, err);
 			break;
 		}

@@ -196,6 +196,8 @@ static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, i
 		index.dir = lua_tostring(L, -1);
 		lua_getfield(L, i, "input");
 		trace.input = lua_tostring(L, -1);
+		lua_getfield(L, i, "key_file");
+		trace.key_file = lua_tostring(L, -1);
 	}
 	char *spill_dir = index_folder(&index);
 	trace.spill_dir = spill_dir;
@@ -212,7 +214,7 @@ static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, i
 	return read_rules(L, i, bound, err);
 }
 
-/* yore.open(path [, {no_index=, index_dir=, input=, rules=}]) */
+/* yore.open(path [, {no_index=, index_dir=, input=, key_file=, rules=}]) */
 static int yore_open(lua_State *L)
 {
 	static const char *const known[] = {"no_index", "index_dir", "input", "rules", NULL};

@@ -81,7 +81,8 @@ static bool parse_rule(struct rfc *r, struct buf *out)
 	for (; *rule; rule++)
 		buf_add_char(out, *rule == '\n' || *rule == '\r' ? ' ' : *rule);
 	buf_add_char(out, '\n');
-	return rfc_end_value(r);
+	accept_token(&r->t, ';');
+	return true;
 }
 
 static bool is_rule(const char *key)
@@ -440,7 +441,12 @@ static void release(struct rfc *r)
 bool rfc_parse(const char *name, const char *text, size_t size, struct arena *arena,
 	       const struct notices *notices, struct ctf_description *out, struct error *err)
 {
-	struct rfc r = {.t = {.name = name, .arena = arena, .notices = notices, .out = out, .err = err},
+	struct rfc r = {.t = {.name = name,
+			      .broken_strings = true, /* rules are broken before their '=' */
+			      .arena = arena,
+			      .notices = notices,
+			      .out = out,
+			      .err = err},
 			.minor = 1,
 			.frequency = 1000000000};
 

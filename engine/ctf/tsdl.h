@@ -98,6 +98,7 @@ struct tsdl {
 	const char *text;
 	size_t size;
 	bool strict;           /* LTTng's known faults are errors */
+	bool broken_strings;   /* newlines may stand in them */
 	struct arena *arena;   /* of the description */
 	struct arena *scratch; /* of this reading */
 	const struct notices *notices;

@@ -217,7 +217,7 @@ static bool lex_quoted(struct tsdl *t, uint32_t *at)
 	bool done = true;
 
 	while (done && t->text[i] != quote) {
-		if (t->text[i] == '\n' || (!t->text[i] && i >= t->size))
+		if ((t->text[i] == '\n' && !t->broken_strings) || (!t->text[i] && i >= t->size))
 			done = tsdl_fail(t, start, "this %s is never closed",
 					 quote == '"' ? "string" : "character");
 		else if (!t->text[i])

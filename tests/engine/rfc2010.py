@@ -408,7 +408,7 @@ class Scene:
 
     def header_18(self, out, section, now, last, ident):
         w = self.world
-        out.align(w.natural(32))
+        out.align(w.natural(64))
         out.put(ident, 32, w.big)
         out.align(w.natural(64))
         out.put(now, 64, w.big)
@@ -575,7 +575,9 @@ class Scene:
         os.makedirs(path)
         (self.write_metadata_18 if self.args.ctf18 else self.write_metadata_2010)(path)
         for section, cpu, events in self.streams.values():
-            self.write_stream(path, "%s_%d" % (section.name, cpu), section, cpu, events)
+            name = "%s_%d" % (section.name, cpu)
+            if self.args.only in (None, name):
+                self.write_stream(path, name, section, cpu, events)
         with open(path + ".truth", "w") as file:
             for row in sorted(self.truth, key=lambda row: row["t"]):
                 file.write(json.dumps(row) + "\n")
@@ -612,6 +614,7 @@ def main():
     parser.add_argument("--events", type=int, default=1500)
     parser.add_argument("--seq-bits", type=int, default=4)
     parser.add_argument("--first-seq", type=int, default=13)
+    parser.add_argument("--only", help="the one stream that is written")
     parser.add_argument("--forget", type=int, help="an id that the metadata leaves out")
     for flag in ("ctf18", "rich", "twin-only", "context", "event-size", "cpu-context", "text",
                  "rules", "pages"):

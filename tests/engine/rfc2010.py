@@ -364,9 +364,8 @@ class Scene:
         if args.cpu_context:
             context.append(("cpu", Int(16)))
         context = Struct(*context) if context else None
-        self.sections = [Section("sched", 1, SCHED, context)]
-        events = {**SCHED} if args.twin_only else (RICH if args.rich else APP)
-        self.sections.append(Section("app_like", 2, events, context))
+        self.sections = [Section("s" if args.short_names else "sched", 1, SCHED, context)]
+        self.sections.append(Section("app_like", 2, RICH if args.rich else APP, context))
         self.streams = {}
         self.truth = []
         ids = [k for k in self.sections[1].events]
@@ -477,6 +476,7 @@ class Scene:
     def write_stream(self, path, name, section, cpu, events):
         start = 64 if self.args.ctf18 else HEADER
         data, number, first = bytearray(), self.args.first_seq, 0
+        lost = 0xfffffff0 if self.args.discard else 0  # wraps
         rng = random.Random(len(events))
         while first < len(events):
             n = min(len(events) - first, rng.randrange(20, 200))
@@ -494,8 +494,9 @@ class Scene:
             content = bytes(out.data)
             if self.args.ctf18:
                 data += self.packet_18(content, number, begin, end, 0, section, cpu)
-            else:
-                data += self.packet_2010(content, number, begin, end, 0)
+            elif number - self.args.first_seq != self.args.drop:
+                data += self.packet_2010(content, number, begin, end, lost)
+            lost = lost + self.args.discard & 0xffffffff
             number, first = number + 1, first + n
         with open(os.path.join(path, name), "wb") as file:
             file.write(data)
@@ -614,9 +615,11 @@ def main():
     parser.add_argument("--events", type=int, default=1500)
     parser.add_argument("--seq-bits", type=int, default=4)
     parser.add_argument("--first-seq", type=int, default=13)
+    parser.add_argument("--discard", type=int, default=0, help="events lost before each packet")
+    parser.add_argument("--drop", type=int, help="the number of a packet that is not written")
     parser.add_argument("--only", help="the one stream that is written")
     parser.add_argument("--forget", type=int, help="an id that the metadata leaves out")
-    for flag in ("ctf18", "rich", "twin-only", "context", "event-size", "cpu-context", "text",
+    for flag in ("ctf18", "rich", "short-names", "context", "event-size", "cpu-context", "text",
                  "rules", "pages"):
         parser.add_argument("--" + flag, action="store_true")
     Scene(parser.parse_args()).write()

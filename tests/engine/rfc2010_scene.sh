@@ -158,4 +158,17 @@ rm -rf trace trace.truth
 $scene write trace --events 3000 --only sched_0
 "$yore" info trace >printed && grep -q 'losses *none' printed
 result $? "sequence numbers that wrap"
+
+# What was discarded before packets (a counter that wraps, too), and a packet that is missing
+rm -rf trace trace.truth
+$scene write trace --events 1000 --only sched_0 --discard 9
+packets=$("$yore" sql trace 'SELECT count(*) FROM packets')
+"$yore" check trace >printed 2>&1
+grep -q " $((9 * (packets - 1))) events lost at $((packets - 1)) places" printed
+result $? "events discarded before packets"
+rm -rf trace trace.truth
+$scene write trace --events 1000 --only sched_0 --drop 2 --seq-bits 8
+"$yore" check trace >printed 2>&1
+[ "$(grep -c '^lost: sched_0: from .*, 1 packets$' printed)" = 1 ]
+result $? "a packet that is missing"
 exit $status

@@ -6,6 +6,7 @@
  */
 #include "tests/engine/decoded.h"
 
+#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 #include "index/events.h"
@@ -404,6 +405,89 @@ static void cut_metadata(const char *path, size_t step)
 	mem_free(file);
 }
 
+/* A trace of the 2010 proposal, of one stream; NULL without Python. */
+static char *proposal(const char *folder, const char *more)
+{
+	const char *top = getenv("srcdir");
+	struct buf command = {0};
+	char *path = path_join(folder, "trace");
+
+	buf_printf(&command,
+		   "python3 %s/tests/engine/rfc2010.py write %s --events 60 --only sched_0 %s",
+		   top ? top : ".", path, more);
+	if (system("command -v python3 >/dev/null") == 0) {
+		assert_int_equal(system(buf_text(&command)), 0);
+	} else {
+		print_message("no python3: nothing of the 2010 proposal was cut\n");
+		mem_free(path);
+		path = NULL;
+	}
+	buf_release(&command);
+	return path;
+}
+
+/* Does a packet of a little-endian stream end there? */
+static bool is_packet_end(const uint8_t *bytes, size_t size, size_t cut)
+{
+	size_t at = 0;
+
+	while (at < cut && size - at >= RFC_HEADER_BYTES)
+		at += load_le(bytes + at + 12, 4);
+	return at == cut;
+}
+
+static void proposal_cut_at_every_byte(void **state)
+{
+	static const char *const kinds[] = {"", "--compress gzip --sum sha1",
+					    "--compress bzip2 --word 64 --event-size --context"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		char *folder = scratch_folder(), *path = proposal(folder, kinds[i]);
+		struct told whole, told;
+		if (!path) {
+			scratch_remove(folder);
+			skip();
+		}
+		char *file = path_join(path, "sched_0");
+		size_t size;
+		uint8_t *bytes = read_file(file, &size);
+		assert_true(tell(path, DIGEST_ALL, &whole));
+		assert_int_equal(whole.messages, 0);
+		assert_true(whole.events.count > 20);
+		for (size_t cut = size; cut-- > 0;) {
+			assert_int_equal(truncate(file, (off_t)cut), 0);
+			assert_true(tell(path, DIGEST_ALL, &told));
+			assert_int_equal(told.messages, !is_packet_end(bytes, size, cut));
+			if (told.messages)
+				check_message(told.last, "sched_0");
+			assert_true(told.events.count <= whole.events.count);
+			assert_true(decoded_same(told.events.events, whole.events.events,
+						 told.events.count));
+			decoded_release(&told.events);
+		}
+		decoded_release(&whole.events);
+		mem_free(bytes);
+		mem_free(file);
+		mem_free(path);
+		scratch_remove(folder);
+	}
+}
+
+static void proposal_metadata_cut(void **state)
+{
+	static const char *const kinds[] = {"", "--text", "--compress gzip --sum md5"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		char *folder = scratch_folder(), *path = proposal(folder, kinds[i]);
+		if (path)
+			cut_metadata(path, 5);
+		mem_free(path);
+		scratch_remove(folder);
+	}
+}
+
 static void text_metadata_cut(void **state)
 {
 	char *folder = scratch_folder(), *path = fixture(folder, "--text-metadata");
@@ -493,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fixture_cut_at_every_byte), cmocka_unit_test(text_metadata_cut),
+		cmocka_unit_test(proposal_cut_at_every_byte), cmocka_unit_test(proposal_metadata_cut),
 		cmocka_unit_test(packetized_metadata_cut),   cmocka_unit_test(corpus_cut_in_place),
 		cmocka_unit_test(corpus_cut_and_reopened),
 	};

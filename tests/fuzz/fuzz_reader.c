@@ -1,7 +1,7 @@
 /*
  * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
  *
- * Compiled once per format (FUZZ_FORMAT). The file is opened as the program opens it, packets are
+ * Compiled once per format (FUZZ_FORMAT), and for the 2010 proposal (FUZZ_RFC). The file is opened as the program opens it, packets are
  * found, decoded alone, walked field by field and written as text; maps and hardware trace are
  * read; then all goes through the index once more, merged.
  *
@@ -272,11 +272,23 @@ static void put_file(const char *folder, const char *name, const uint8_t *data, 
 		abort();
 }
 
-/* A folder of two files: the first one's text ends with a zero. */
+#ifdef FUZZ_RFC /* metadata of the 2010 proposal, bare or in packets, and a stream of its section s */
+static const char *const files[] = {"metadata", "s_0"};
+static const char separator[] = "\xff\xff\xff\xff";
+enum { SEPARATOR = sizeof separator - 1 };
+#else /* ovni: a JSON text, which ends with a zero, and events */
+static const char *const files[] = {"stream.json", "stream.obs"};
+static const char separator[] = "";
+enum { SEPARATOR = 1 };
+#endif
+
+/* A folder of two files, which the separator parts. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char folder[64];
-	size_t first = strnlen((const char *)data, size);
+	const uint8_t *found = size ? memmem(data, size, separator, SEPARATOR) : NULL;
+	size_t first = found ? (size_t)(found - data) : size;
+	size_t second = found ? first + SEPARATOR : size;
 
 	if (!*folder) {
 		const char *memory = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
@@ -284,9 +296,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!mkdtemp(folder))
 			abort();
 	}
-	put_file(folder, "stream.json", data, first);
-	put_file(folder, "stream.obs", data + first + (first < size),
-		 size - first - (first < size));
+	put_file(folder, files[0], data, first);
+	put_file(folder, files[1], data + second, size - second);
 	open_and_check(folder);
 	return 0;
 }

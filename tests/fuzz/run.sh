@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -109,6 +109,18 @@ if [ -d "${YORE_CORPUS-}" ]; then
 		cp "$file" "$work/sel4/$(printf %s "$file" | cksum | tr ' ' -)"
 	done
 fi
+# Scenes of the 2010 proposal, metadata and one stream of each.
+for more in "" "--order be --word 64 --rich" "--word 32 --rich --text --event-size" \
+	"--compress gzip --sum md5" "--compress bzip2 --sum sha1 --text" "--cpu-context --text --rules"; do
+	rm -rf "$work/scene" "$work/scene.truth"
+	# shellcheck disable=SC2086
+	python3 "$source/tests/engine/rfc2010.py" write "$work/scene" --events 60 --short-names $more || continue
+	{
+		cat "$work/scene/metadata"
+		printf '\377\377\377\377'
+		cat "$work/scene/s_0"
+	} > "$work/rfc/$(echo "made$more" | tr -d ' ')"
+done
 # Trace files of GDB: one of two frames, and the corpus'.
 printf '\177TRACE0\nR 4\nstatus 0;tstop::0;tframes:2;notes:61\ntsv 2:5:0:61\ntp T1:40:E:1:0\ntp Z1:40:at:0:1:61\ntdesc <reg name="pc" bitsize="32" type="code_ptr"/>\n\n\001\0\044\0\0\0Rabcd' > "$work/gdb/made"
 printf 'M\001\0\0\0\0\0\0\0\001\0xV\002\0\0\0\001\0\0\0\0\0\0\0S\001\0\0\0a\001\0\0\0\0\0\0\0\0\0' >> "$work/gdb/made"
@@ -179,7 +191,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

@@ -13,6 +13,7 @@
  *     scan.c        a stream's packets → packet records, mended; pieces of huge ones
  *     decode.c      one packet, opened; fields
  *     heads.c       event headers → heads, with values where they are wanted
+ *     rfc_*.c       what only the proposal of 2010 has: rfc.h
  */
 #ifndef ENGINE_CTF_CTF_INTERNAL_H
 #define ENGINE_CTF_CTF_INTERNAL_H

@@ -1,9 +1,9 @@
 /*
  * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
  *
- * Compiled once per format (FUZZ_FORMAT), and for the 2010 proposal (FUZZ_RFC). The file is opened as the program opens it, packets are
- * found, decoded alone, walked field by field and written as text; maps and hardware trace are
- * read; then all goes through the index once more, merged.
+ * Compiled once per format (FUZZ_FORMAT), and for the 2010 proposal (FUZZ_RFC). The file is opened
+ * as the program opens it, packets are found, decoded alone, walked field by field and written as
+ * text; maps and hardware trace are read; then all goes through the index once more, merged.
  *
  * Promises: packets lie in their sources, batches fit, a mark leads back, an event lies within the
  * bounds that its packet calls exact (where a walk over all events says so: perf; pages are looked

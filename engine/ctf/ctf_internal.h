@@ -118,7 +118,8 @@ struct ctf_part {
 	uint32_t registers;
 	unsigned quirks;
 	size_t first_stream, end_stream; /* its streams stand together */
-	_Atomic bool told_unknown, told_sizes; /* 2010: said once of events of unknown ids, of sizes */
+	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
+	_Atomic bool told_unknown, told_sizes;
 };
 
 /* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */

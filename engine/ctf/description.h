@@ -57,9 +57,8 @@ struct ctf_stream {
 	int32_t clock; /* default clock, index into clocks; -1 none */
 	struct ctf_event *events;
 	size_t nevents;
-	/* 2010: 1 or 2, the event headers of the proposal, which `event_header` has the short form of */
-	uint8_t header_type;
-	/* 2010: the member of event_context that tells the bytes of a payload; NULL: there is none */
+	uint8_t header_type; /* 2010: 1 or 2; `event_header` is its short form */
+	/* 2010: the member of event_context that tells the bytes of a payload; NULL: none */
 	struct field_class *payload_size;
 };
 
@@ -80,9 +79,9 @@ struct ctf_description {
 	bool is_2010;
 	bool has_session;
 	uint32_t session; /* that packets must have */
-	uint32_t word;	  /* bits that a 64-bit integer is aligned to; 8: all is packed */
+	uint32_t word;    /* bits that a 64-bit integer is aligned to; 8: all is packed */
 	struct ctf_stream **by_name; /* the streams, which are sections, in order of their names */
-	const char *rules; /* what its events do to the state, in yore's rules; NULL: it says nothing */
+	const char *rules;         /* in yore's language, what events do to the state; NULL: none */
 	const struct rfc_key *key; /* of encrypted packets; NULL: none was given */
 };
 

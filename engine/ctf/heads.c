@@ -193,13 +193,12 @@ static bool told_size(struct decoder *d, uint64_t *at, uint64_t *bytes)
 }
 
 /*
- * 2010: passes over an event of no known class by the size that its context tells. That size is the
- * payload's, without the padding before it, and of which alignment the payload is nobody says: only
- * where all that there may be lead to the same next event is that one found.
+ * 2010: passes over an event of no known class by the size that its context tells. That size leaves
+ * out the padding before the payload, whose alignment is not known. Where the alignments that there
+ * may be lead to different next events, none is found.
  */
-static __attribute__((cold, noinline)) bool pass_unknown(struct decoder *d, uint64_t id,
-							  uint64_t body_at, const char **what,
-							  uint64_t *end)
+static __attribute__((cold, noinline)) bool
+pass_unknown(struct decoder *d, uint64_t id, uint64_t body_at, const char **what, uint64_t *end)
 {
 	const struct ctf_stream_class *sc = d->class;
 	struct ctf_part *part = sc->part;
@@ -217,7 +216,7 @@ static __attribute__((cold, noinline)) bool pass_unknown(struct decoder *d, uint
 		if (last > d->content)
 			continue;
 		if (next && aligned(last, sc->head_align) != next) {
-			*what = ", and whose alignment, so that the next event may be in two places";
+			*what = ", and its size leaves two places for the next event";
 			return false;
 		}
 		next = aligned(last, sc->head_align);
@@ -233,7 +232,7 @@ static __attribute__((cold, noinline)) bool pass_unknown(struct decoder *d, uint
 	return true;
 }
 
-/* 2010: the size that a context tells is for those who do not know the event; so it must be right. */
+/* 2010: readers that do not know the event go by the size that its context tells. */
 static void check_told_size(struct decoder *d, const struct ctf_class *class, uint64_t body_at,
 			    uint64_t end)
 {

@@ -444,7 +444,7 @@ void ctf_describe(struct stream *stream, const struct ctf_stream_class *class)
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
 	stream->tells_end = class->has_clock && member[MEMBER_END] && !class->context_varies;
-	stream->lost_kind = !member[MEMBER_DISCARDED]		    ? LOST_NONE
+	stream->lost_kind = !member[MEMBER_DISCARDED]          ? LOST_NONE
 			    : class->part->description.is_2010 ? LOST_AT_FIRST
 							       : LOST_AT_END;
 	stream->shared = class->context; /* events of unknown ids may lie between */

@@ -349,10 +349,9 @@ static bool compile_stream(struct ctf_part *part, struct ctf_stream_class *class
 						    trace->arena, &class->header, err))
 		return false;
 	if (stream->header_type) /* the long forms end elsewhere, but at such a multiple, too */
-		grid = (struct layout_grid){class->head_align < 16 || stream->header_type == 1
-						    ? class->head_align
-						    : 16,
-					    0};
+		grid = (struct layout_grid){
+			class->head_align < 16 || stream->header_type == 1 ? class->head_align : 16,
+			0};
 	if (stream->payload_size && !compile_context(class, grid, err))
 		return false;
 	class->by_id = arena_array(trace->arena, stream->nevents + 1, sizeof *class->by_id);
@@ -439,8 +438,8 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	*d = *description;
 	if (d->major < 2 && !d->is_2010)
 		ctf_name_roles(d);
-	part->part->version = d->is_2010 ? "2010" : arena_printf(trace->arena, "%u.%u", d->major,
-								  d->minor);
+	part->part->version =
+		d->is_2010 ? "2010" : arena_printf(trace->arena, "%u.%u", d->major, d->minor);
 	part->part->rules = d->rules;
 	memcpy(part->part->uuid, d->uuid, sizeof d->uuid);
 	part->part->has_uuid = d->has_uuid;

@@ -50,7 +50,7 @@ struct rfc_coding { /* what was done to a packet's content */
 struct rfc_head {
 	bool big_endian;
 	uint32_t session, content, packet; /* bytes */
-	uint8_t sequence_bits;		   /* 1..32 */
+	uint8_t sequence_bits;             /* 1..32 */
 	struct rfc_coding coding;
 };
 
@@ -64,7 +64,7 @@ static inline bool rfc_is_coded(const struct rfc_coding *coding)
 
 struct rfc_key { /* of AES */
 	uint8_t bytes[32];
-	unsigned size;	   /* bytes: 16, 24, 32 */
+	unsigned size;     /* bytes: 16, 24, 32 */
 	uint64_t identity; /* tells it from other keys, and does not tell the key */
 };
 
@@ -98,8 +98,8 @@ bool rfc_is_text(const char *text, size_t size);
  */
 bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
 		       const struct rfc_key *key, struct arena *arena,
-		       const struct notices *notices, char **text, size_t *size,
-		       uint32_t *session, bool *big_endian, struct error *err);
+		       const struct notices *notices, char **text, size_t *size, uint32_t *session,
+		       bool *big_endian, struct error *err);
 
 /*
  * The text to a description whose memory is `arena`'s; *out has big_endian, session and key

@@ -228,8 +228,8 @@ static struct field_class *build_packet_context(struct rfc *r)
 	struct field_class *context = field_make_struct(r->t.arena, COUNT);
 
 	for (size_t i = 0; i < COUNT; i++) {
-		struct field_class *node = add_native(r, context, members[i].name, members[i].bits,
-						      members[i].roles);
+		struct field_class *node =
+			add_native(r, context, members[i].name, members[i].bits, members[i].roles);
 		if (members[i].roles & (ROLE_BEGIN | ROLE_END))
 			node->clock = 0;
 	}
@@ -274,7 +274,8 @@ static void add_rules(struct rfc *r, struct buf *out)
 		if (is_quotable(section->name))
 			buf_printf(out, "section \"%s\"\n%s", section->name, section->rules.data);
 		else
-			tsdl_warn(&r->t, section->at, "rules of a section of this name are not used");
+			tsdl_warn(&r->t, section->at,
+				  "rules of a section of this name are not used");
 	}
 	for (size_t i = 0; i < r->nevents; i++) {
 		const struct rfc_event *event = &r->events[i];
@@ -313,7 +314,7 @@ static bool build_section(struct rfc *r, const struct rfc_section *section, size
 			  struct ctf_stream *out)
 {
 	*out = (struct ctf_stream){.id = id, .has_id = true, .name = section->name, .clock = 0};
-	out->header_type = section->header_type ? section->header_type
+	out->header_type = section->header_type         ? section->header_type
 			   : section->most < TYPE_1_IDS ? 1
 							: 2;
 	out->packet_context = build_packet_context(r);

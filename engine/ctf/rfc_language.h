@@ -37,10 +37,10 @@ struct rfc_type {
 	enum rfc_kind kind;
 	bool is_abstract;
 	bool is_signed, big_endian;
-	bool is_text; /* char: arrays of it are text */
+	bool is_text;                                /* char: arrays of it are text */
 	uint64_t size, unit_size, exp_dig, mant_dig; /* bits; 0: not given */
-	uint32_t align;				     /* bits; 0: not given */
-	uint32_t boundary;			     /* bits: it begins at a multiple of them */
+	uint32_t align;                              /* bits; 0: not given */
+	uint32_t boundary;                           /* bits: it begins at a multiple of them */
 	const struct rfc_label *labels;
 	uint32_t nlabels;
 	const struct rfc_member *members;
@@ -55,7 +55,7 @@ struct rfc_type {
 struct rfc_section {
 	const char *name;
 	uint8_t header_type; /* 0: not given */
-	bool has_size;	     /* event_size = true */
+	bool has_size;       /* event_size = true */
 	struct rfc_member *context;
 	size_t ncontext, context_capacity;
 	struct buf rules;
@@ -80,7 +80,7 @@ struct rfc {
 	uint64_t major, minor, frequency;
 	int64_t offset; /* ns */
 	bool has_offset;
-	unsigned depth; /* of braces */
+	unsigned depth;                /* of braces */
 	struct rfc_section **sections; /* their addresses are name spaces of their contexts */
 	size_t nsections, section_capacity;
 	struct rfc_event *events;
@@ -102,8 +102,8 @@ bool rfc_skip_value(struct rfc *r);
 bool rfc_end_value(struct rfc *r);
 
 /* rfc_type.c */
-void rfc_find_word(struct rfc *r);	   /* sets r->word by what the text declares */
-bool rfc_declare_type(struct rfc *r);	   /* at `type` or `abstract_type` */
+void rfc_find_word(struct rfc *r);    /* sets r->word by what the text declares */
+bool rfc_declare_type(struct rfc *r); /* at `type` or `abstract_type` */
 /* A name or `type { ... }` that has a binary representation. */
 bool rfc_parse_type(struct rfc *r, const struct rfc_type **out);
 /* `{ TYPE, NAME }` */

@@ -25,7 +25,8 @@ static bool is_blank(char c)
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 /* Behind the blanks and comments at text[at]. */
@@ -35,7 +36,8 @@ static size_t skip_blanks(const char *text, size_t size, size_t at)
 		const char *end;
 		while (at < size && is_blank(text[at]))
 			at++;
-		if (size - at < 2 || text[at] != '/' || (text[at + 1] != '*' && text[at + 1] != '/'))
+		if (size - at < 2 || text[at] != '/' ||
+		    (text[at + 1] != '*' && text[at + 1] != '/'))
 			return at;
 		if (text[at + 1] == '*')
 			end = memmem(text + at + 2, size - at - 2, "*/", 2);
@@ -143,8 +145,8 @@ static bool join_packets(const struct metadata *m, struct rfc_head *first, struc
 
 bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
 		       const struct rfc_key *key, struct arena *arena,
-		       const struct notices *notices, char **text, size_t *size,
-		       uint32_t *session, bool *big_endian, struct error *err)
+		       const struct notices *notices, char **text, size_t *size, uint32_t *session,
+		       bool *big_endian, struct error *err)
 {
 	const struct metadata m = {name, bytes, count, key, notices, err};
 	struct rfc_room room = {0};

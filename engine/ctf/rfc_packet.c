@@ -2,8 +2,8 @@
  * rfc_packet.c - what was done to the content of a packet of the 2010 proposal, undone
  *
  * A writer compresses, then encrypts, then sums up (proposal, 5); so the checksum is compared
- * first. The proposal names AES and no more. What yore reads is AES-GCM, which tells a wrong key and
- * a changed byte for certain:
+ * first. The proposal names AES and no more. What yore reads is AES-GCM, which tells a wrong key
+ * and a changed byte for certain:
  *
  *     12 bytes of nonce, what was encrypted, 16 bytes of tag; no additional data
  */
@@ -184,8 +184,8 @@ static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key,
 	if (!key)
 		return error_set(err, ERR_FORMAT, "it is encrypted: --key-file gives its key");
 	if (*size < NONCE_BYTES + TAG_BYTES || *size > INT32_MAX)
-		return error_set(err, ERR_FORMAT,
-				 "%zu bytes are no content that AES-GCM encrypted", *size);
+		return error_set(err, ERR_FORMAT, "%zu bytes are no content that AES-GCM encrypted",
+				 *size);
 	size_t plain = *size - NONCE_BYTES - TAG_BYTES;
 	uint8_t *out = room_for(room, 0, RFC_HEADER_BYTES + plain) + RFC_HEADER_BYTES;
 	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();

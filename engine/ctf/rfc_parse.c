@@ -146,8 +146,7 @@ static bool parse_trace(struct rfc *r)
 	while (!accept_token(t, '}')) {
 		const char *key;
 		if (!rfc_parse_word(r, "a name", &key) || !expect_token(t, '=', "'='") ||
-		    !parse_value(t, &value) || !set_trace_key(r, key, &value) ||
-		    !rfc_end_value(r))
+		    !parse_value(t, &value) || !set_trace_key(r, key, &value) || !rfc_end_value(r))
 			return false;
 	}
 	return true;
@@ -323,10 +322,8 @@ static bool parse_id(struct rfc *r, struct rfc_event *event)
 	struct value value;
 
 	event->has_id = true;
-	return parse_value(&r->t, &value) &&
-	       value_unsigned(&r->t, &value, "an id", &event->id) &&
-	       (event->id <= UINT32_MAX ||
-		tsdl_fail(&r->t, value.at, "an id has up to 32 bits")) &&
+	return parse_value(&r->t, &value) && value_unsigned(&r->t, &value, "an id", &event->id) &&
+	       (event->id <= UINT32_MAX || tsdl_fail(&r->t, value.at, "an id has up to 32 bits")) &&
 	       rfc_end_value(r);
 }
 
@@ -453,7 +450,8 @@ bool rfc_parse(const char *name, const char *text, size_t size, struct arena *ar
 	if (size > UINT32_MAX / 2)
 		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	r.t.scratch = arena_new();
-	char *copy = arena_strndup(r.t.scratch, text, size); /* ended by a zero, which the lexer needs */
+	char *copy =
+		arena_strndup(r.t.scratch, text, size); /* ended by a zero, which the lexer needs */
 	for (char *zero = copy; (zero = memchr(zero, 0, size - (size_t)(zero - copy)));)
 		*zero = '\n';
 	r.t.text = copy;

@@ -87,8 +87,8 @@ static void find_boundary(const struct rfc *r, struct rfc_type *type)
 		boundary = type->align ? type->align : 1;
 		break;
 	case RFC_FLOAT:
-		boundary = type->align ? type->align
-				       : rfc_natural(r, type->exp_dig + type->mant_dig);
+		boundary =
+			type->align ? type->align : rfc_natural(r, type->exp_dig + type->mant_dig);
 		break;
 	case RFC_STRING:
 		boundary = 8;
@@ -137,8 +137,8 @@ static uint64_t bits_of_name(const char *name, bool *is_signed)
 static struct rfc_type *predeclare(struct rfc *r, const char *name)
 {
 	static const char *const abstract[] = {"integer", "gcc_bitfield", "floating_point",
-					       "enum",	  "string",	  "struct",
-					       "array",	  "sequence",	  NULL};
+					       "enum",    "string",       "struct",
+					       "array",   "sequence",     NULL};
 	static const char *const concrete[] = {"int", "uint", "char", "float", "double", NULL};
 	enum { INT, UINT, CHAR, FLOAT, DOUBLE };
 	int i = attribute_index(abstract, name);
@@ -184,8 +184,8 @@ const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name)
 /* At the name of a type, which is passed; NULL and the error: there is none. */
 static const struct rfc_type *find_type(struct rfc *r)
 {
-	static const char *const undefined[] = {"vector", "complex", "_Complex", "_Fract", "_Accum",
-						NULL};
+	static const char *const undefined[] = {"vector", "complex", "_Complex",
+						"_Fract", "_Accum",  NULL};
 	const struct token *token = peek(&r->t);
 	const char *name = rfc_word(token);
 	const struct rfc_type *type;
@@ -362,8 +362,7 @@ static bool set_attribute(struct rfc *r, enum attribute attribute, struct rfc_ty
 
 	switch (attribute) {
 	case ATTRIBUTE_SIGNED:
-		return parse_value(&r->t, &value) &&
-		       value_bool(&r->t, &value, &type->is_signed);
+		return parse_value(&r->t, &value) && value_bool(&r->t, &value, &type->is_signed);
 	case ATTRIBUTE_BYTE_ORDER:
 		return set_byte_order(r, type);
 	case ATTRIBUTE_SIZE:
@@ -469,8 +468,8 @@ static bool check_integer(struct rfc *r, const struct rfc_type *type, uint32_t a
 		return tsdl_fail(&r->t, at, "unit_size must be a power of two up to %d bits",
 				 INTEGER_BITS_MAX);
 	return type->size <= unit ||
-	       tsdl_fail(&r->t, at, "%" PRIu64 " bits do not fit in a unit of %" PRIu64,
-			 type->size, unit);
+	       tsdl_fail(&r->t, at, "%" PRIu64 " bits do not fit in a unit of %" PRIu64, type->size,
+			 unit);
 }
 
 static bool check_float(struct rfc *r, const struct rfc_type *type, uint32_t at)
@@ -497,8 +496,7 @@ static bool check_list(struct rfc *r, const struct rfc_type *type, uint32_t at)
 		return tsdl_fail(&r->t, at, "length_type is missing");
 	if (!(OF_INTEGERS >> length->kind & 1) || length->is_signed ||
 	    length->size > INTEGER_BITS_MAX)
-		return tsdl_fail(&r->t, at,
-				 "a length is an unsigned integer of up to %d bits",
+		return tsdl_fail(&r->t, at, "a length is an unsigned integer of up to %d bits",
 				 INTEGER_BITS_MAX);
 	return true;
 }
@@ -565,10 +563,10 @@ bool rfc_parse_type(struct rfc *r, const struct rfc_type **out)
 		return parse_body(r, NULL, false, out);
 	}
 	*out = find_type(r);
-	return *out && (!(*out)->is_abstract ||
-			tsdl_fail(t, token->at,
-				  "%.100s is abstract: a type is to be derived from it",
-				  rfc_word(token)));
+	return *out &&
+	       (!(*out)->is_abstract ||
+		tsdl_fail(t, token->at, "%.100s is abstract: a type is to be derived from it",
+			  rfc_word(token)));
 }
 
 /* Word by word. */

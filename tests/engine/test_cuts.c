@@ -576,9 +576,12 @@ static void corpus_cut_and_reopened(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fixture_cut_at_every_byte), cmocka_unit_test(text_metadata_cut),
-		cmocka_unit_test(proposal_cut_at_every_byte), cmocka_unit_test(proposal_metadata_cut),
-		cmocka_unit_test(packetized_metadata_cut),   cmocka_unit_test(corpus_cut_in_place),
+		cmocka_unit_test(fixture_cut_at_every_byte),
+		cmocka_unit_test(text_metadata_cut),
+		cmocka_unit_test(proposal_cut_at_every_byte),
+		cmocka_unit_test(proposal_metadata_cut),
+		cmocka_unit_test(packetized_metadata_cut),
+		cmocka_unit_test(corpus_cut_in_place),
 		cmocka_unit_test(corpus_cut_and_reopened),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,10 +29,12 @@ struct row {
 static const struct row rows[] = {
 	/* blocks */
 	{"nothing else", "", NULL},
-	{"blanks are newlines, zeros and comments", "\n// one\n/* two */ trace { major = 0; }", NULL},
+	{"blanks are newlines, zeros and comments", "\n// one\n/* two */ trace { major = 0; }",
+	 NULL},
 	{"semicolons behind braces", "trace { major = 1; minor = 3; };;", NULL},
 	{"another version", "trace { major = 2; }", "metadata:2:17: version 2 of the format"},
-	{"own keys of the trace are its environment", "trace { hostname = \"h\"; pages = -4; }", NULL},
+	{"own keys of the trace are its environment", "trace { hostname = \"h\"; pages = -4; }",
+	 NULL},
 	{"a clock of 0 Hz", "trace { clock_freq = 0; }", "clock_freq must not be 0"},
 	{"an alignment of machines that are not", "trace { arch_align = natural16; }",
 	 "expected natural32, natural64 or packed"},
@@ -42,63 +44,87 @@ static const struct row rows[] = {
 	{"a quoted name", "section { name = \"a:b\"; }", NULL},
 	{"a header of no type", "section { name = t; event { header_type = type3; } }",
 	 "expected type1 or type2"},
-	{"a context of a type", "type c { parent = struct; fields = { { uint, pid } } }\n"
-				"section { name = t; event { context = c; } }", NULL},
+	{"a context of a type",
+	 "type c { parent = struct; fields = { { uint, pid } } }\n"
+	 "section { name = t; event { context = c; } }",
+	 NULL},
 	{"a context that is no struct", "section { name = t; event { context = uint; } }",
 	 "a context is a struct"},
-	{"a context of members", "section { name = t; event { context { event_size = true; "
-				 "{ uint16_t, x }, { uint16_t, y }; } } }", NULL},
-	{"a context member twice", "section { name = t; event { context { { int, x } { int, x } } } }",
+	{"a context of members",
+	 "section { name = t; event { context { event_size = true; "
+	 "{ uint16_t, x }, { uint16_t, y }; } } }",
+	 NULL},
+	{"a context member twice",
+	 "section { name = t; event { context { { int, x } { int, x } } } }",
 	 "a field x is there already"},
-	{"event_size behind another", "section { name = t; event { context { { int, x } "
-				      "event_size = true; } } }", "event_size stands before"},
+	{"event_size behind another",
+	 "section { name = t; event { context { { int, x } "
+	 "event_size = true; } } }",
+	 "event_size stands before"},
 	{"an unknown attribute of a section", "section { name = t; colour = { 1, { 2 } } }",
 	 "!unknown attribute colour"},
 	{"an event of no section", "event { name = e; id = 1; }", "this event has no section"},
 	{"an event of an unknown section", "event { name = e; id = 1; section = t; }",
 	 "there is no section t"},
-	{"an event before its section", "event { id = 1; section = t; } section { name = t; }", NULL},
+	{"an event before its section", "event { id = 1; section = t; } section { name = t; }",
+	 NULL},
 	{"an event without id", "event { name = e; section = s; }", "this event has no id"},
 	{"an id twice", "event { id = 1; section = s; } event { id = 0x1; section = s; }",
 	 "the section s has an event 1 already"},
-	{"one id in two sections", "event { id = 1; section = s; } section { name = t; } "
-				   "event { id = 1; section = t; }", NULL},
+	{"one id in two sections",
+	 "event { id = 1; section = s; } section { name = t; } "
+	 "event { id = 1; section = t; }",
+	 NULL},
 	{"an id of 33 bits", "event { id = 4294967296; section = s; }", "an id has up to 32 bits"},
 	{"fields that are no struct", EVENT("uint32_t"), "the fields of an event are a struct"},
 	{"fields that are a struct type", "type f { parent = struct; } " EVENT("f;"), NULL},
-	{"rules alone and named", "event { id = 1; section = s; name = e; "
-				  "\"a/b = field/x\"; rule = \"c\n = 1\"; }", NULL},
+	{"rules alone and named",
+	 "event { id = 1; section = s; name = e; "
+	 "\"a/b = field/x\"; rule = \"c\n = 1\"; }",
+	 NULL},
 	/* types: names and inheritance */
-	{"all that is predeclared", EVENT(STRUCT("{ uint5_t, a }, { int64_t, b } { uint, c }, "
-		"{ int, d }, { float, e }, { double, f }, { char, g, }, { string, h }")), NULL},
+	{"all that is predeclared",
+	 EVENT(STRUCT("{ uint5_t, a }, { int64_t, b } { uint, c }, "
+		      "{ int, d }, { float, e }, { double, f }, { char, g, }, { string, h }")),
+	 NULL},
 	{"an unknown type", EVENT1("uint65_t"), "2:86: no type uint65_t is declared before this"},
 	{"a type declared later", EVENT1("late") "type late { parent = integer; size = 8; }",
 	 "no type late is declared before this"},
-	{"a vector", EVENT1("vector"), "the requirements name the type vector, and nothing defines it"},
+	{"a vector", EVENT1("vector"),
+	 "the requirements name the type vector, and nothing defines it"},
 	{"a parent twice", EVENT1(TYPE("parent = integer;")), "parent is given twice"},
 	{"a complex float", EVENT1("_Complex"), "the requirements name the type _Complex"},
-	{"a fixed-point type", "type f { parent = _Fract; }", "the requirements name the type _Fract"},
+	{"a fixed-point type", "type f { parent = _Fract; }",
+	 "the requirements name the type _Fract"},
 	{"an abstract type as a field", EVENT1("integer"), "integer is abstract"},
 	{"an own abstract type as a field",
 	 "abstract_type a { parent = integer; size = 4; } " EVENT1("a"), "a is abstract"},
 	{"an abstract type of an abstract one",
 	 "abstract_type a { parent = integer; size = 4; } abstract_type b { parent = a; } "
-	 "type c { parent = b; signed = 1; } " EVENT1("c"), NULL},
+	 "type c { parent = b; signed = 1; } " EVENT1("c"),
+	 NULL},
 	{"an abstract type of a concrete one", "abstract_type a { parent = uint8_t; }",
 	 "inherits from abstract types alone"},
 	{"a type that is its own parent", "type a { parent = a; }", "no type a is declared"},
-	{"a type twice, alike", "type a { parent = integer; size = 8; } type a { parent = integer; "
-				"size = 8; }", NULL},
-	{"a type twice, otherwise", "type a { parent = integer; size = 8; } type a { parent = integer; "
-				    "size = 9; }", "the type a is declared otherwise"},
-	{"a type without parent", "type a { size = 8; }", "a type needs a parent"},
-	{"the proposal's own float", "type float { exp_dig = 8; mant_dig = 24; byte_order = native; }",
+	{"a type twice, alike",
+	 "type a { parent = integer; size = 8; } type a { parent = integer; "
+	 "size = 8; }",
 	 NULL},
+	{"a type twice, otherwise",
+	 "type a { parent = integer; size = 8; } type a { parent = integer; "
+	 "size = 9; }",
+	 "the type a is declared otherwise"},
+	{"a type without parent", "type a { size = 8; }", "a type needs a parent"},
+	{"the proposal's own float",
+	 "type float { exp_dig = 8; mant_dig = 24; byte_order = native; }", NULL},
 	{"the proposal's own abstract types",
 	 "abstract_type enum { .parent = integer; .map = { { 1, one }, }; } "
-	 "abstract_type gcc_bitfield { parent = integer; unit_size = 8; }", "!unknown attribute"},
-	{"the proposal's own uint32_t", "type uint32_t { parent = integer; size = 8; signed = false; "
-					"align = 32; }", "!uint32_t has 8 bits"},
+	 "abstract_type gcc_bitfield { parent = integer; unit_size = 8; }",
+	 "!unknown attribute"},
+	{"the proposal's own uint32_t",
+	 "type uint32_t { parent = integer; size = 8; signed = false; "
+	 "align = 32; }",
+	 "!uint32_t has 8 bits"},
 	{"types nested too deep by names", NULL, "nested over 64 deep"},
 	{"types nested too deep by braces", NULL, "nested over 64 deep"},
 	{"types that double at each step", NULL, "too large"},
@@ -106,35 +132,43 @@ static const struct row rows[] = {
 	{"an integer without size", EVENT1(TYPE("")), "this integer has no size"},
 	{"an integer of 0 bits", EVENT1(TYPE("size = 0;")), "this integer has no size"},
 	{"an integer of 65 bits", EVENT1(TYPE("size = 65;")), NULL},
-	{"an integer of a million bits and one", EVENT1(TYPE("size = 1048577;")), "over 1048576 bits"},
+	{"an integer of a million bits and one", EVENT1(TYPE("size = 1048577;")),
+	 "over 1048576 bits"},
 	{"an alignment of 24", EVENT1(TYPE("size = 8; align = 24;")), "a power of two"},
 	{"a byte order of none", EVENT1(TYPE("size = 8; byte_order = pdp;")),
 	 "expected native, network, be or le"},
 	{"an attribute twice", EVENT1(TYPE("size = 8; size = 8;")), "size is given twice"},
-	{"an attribute of others", EVENT1(TYPE("size = 8; length = 3;")), "!unknown attribute length"},
+	{"an attribute of others", EVENT1(TYPE("size = 8; length = 3;")),
+	 "!unknown attribute length"},
 	{"a missing semicolon before a brace", EVENT1(TYPE("size = 8; align = 32")), NULL},
 	{"a missing semicolon", EVENT1(TYPE("size = 8 align = 32")), "expected ';', found align"},
 	{"an encoding of UTF-16", EVENT1("type { parent = string; encoding = UTF16; }"),
 	 "expected UTF8 or ASCII"},
 	{"a float of 80 bits", "type f { parent = floating_point; exp_dig = 15; mant_dig = 65; }",
 	 "no format of IEEE 754 has exp_dig 15 and mant_dig 65"},
-	{"a float of 128 bits", "type f { parent = floating_point; exp_dig = 15; mant_dig = 113; } "
-	 EVENT1("f"), NULL},
+	{"a float of 128 bits",
+	 "type f { parent = floating_point; exp_dig = 15; mant_dig = 113; } " EVENT1("f"), NULL},
 	{"a bit-field without unit", EVENT1("type { parent = gcc_bitfield; size = 3; }"),
 	 "unit_size must be"},
-	{"a bit-field over its unit", EVENT1("type { parent = gcc_bitfield; size = 9; unit_size = 8; }"),
+	{"a bit-field over its unit",
+	 EVENT1("type { parent = gcc_bitfield; size = 9; unit_size = 8; }"),
 	 "9 bits do not fit in a unit of 8"},
-	{"a label that does not fit", EVENT1("type { parent = enum; size = 8; map = { { 256, x } } }"),
+	{"a label that does not fit",
+	 EVENT1("type { parent = enum; size = 8; map = { { 256, x } } }"),
 	 "!x is a value that the integer cannot have"},
 	{"a negative label of an unsigned enum",
 	 EVENT1("type { parent = enum; size = 8; map = { { -1, x } } }"), "!it never matches"},
-	{"labels of 64 bits", EVENT1("type { parent = enum; size = 64; signed = true; map = { "
-	 "{ -9223372036854775808, low }, { 0x7fffffffffffffff \"high\" }, } }"), NULL},
+	{"labels of 64 bits",
+	 EVENT1("type { parent = enum; size = 64; signed = true; map = { "
+		"{ -9223372036854775808, low }, { 0x7fffffffffffffff \"high\" }, } }"),
+	 NULL},
 	{"a bracket for a brace", EVENT("type { parent = struct; fields = { [ uint8_t, a } } }"),
 	 "expected '{' before a field's type and name, found ["},
 	{"a field twice", EVENT(STRUCT("{ int, a } { int, a }")), "a field a is there already"},
-	{"a field of the parent again", "type p { parent = struct; fields = { { int, a } } } "
-	 "type c { parent = p; fields = { { int, a } } }", "a field a is there already"},
+	{"a field of the parent again",
+	 "type p { parent = struct; fields = { { int, a } } } "
+	 "type c { parent = p; fields = { { int, a } } }",
+	 "a field a is there already"},
 	{"an array without length", EVENT1("type { parent = array; elem_type = int; }"),
 	 "length is missing"},
 	{"an array without elements", EVENT1("type { parent = array; length = 2; }"),
@@ -143,10 +177,13 @@ static const struct row rows[] = {
 	 "must not be negative"},
 	{"a sequence without length", EVENT1("type { parent = sequence; elem_type = int; }"),
 	 "length_type is missing"},
-	{"a signed length", EVENT1("type { parent = sequence; elem_type = int; length_type = int; }"),
+	{"a signed length",
+	 EVENT1("type { parent = sequence; elem_type = int; length_type = int; }"),
 	 "a length is an unsigned integer"},
-	{"a length that is text", EVENT1("type { parent = sequence; elem_type = int; "
-	 "length_type = string; }"), "a length is an unsigned integer"},
+	{"a length that is text",
+	 EVENT1("type { parent = sequence; elem_type = int; "
+		"length_type = string; }"),
+	 "a length is an unsigned integer"},
 	{"the end inside of a block", "section {", "expected a name, found the end of the text"},
 };
 
@@ -237,7 +274,8 @@ static void cut_at_every_byte(void **state)
 			struct ctf_description d;
 			struct error err = {0};
 			struct heard heard;
-			if (!parse(arena_strndup(arena, rows[i].text, size), arena, &heard, &d, &err))
+			if (!parse(arena_strndup(arena, rows[i].text, size), arena, &heard, &d,
+				   &err))
 				assert_non_null(strstr(err.text, "metadata:"));
 			arena_free(arena);
 		}
@@ -273,27 +311,34 @@ static void alignment_is_natural_or_packed(void **state)
 	assert_int_equal(align_of("trace { arch_align = natural64; }", "uint16_t"), 16);
 	assert_int_equal(align_of("trace { arch_align = natural64; }", "uint24_t"), 8);
 	assert_int_equal(align_of("trace { arch_align = natural64; }", "uint27_t"), 1);
-	assert_int_equal(align_of("trace { arch_align = natural64; }",
-				  TYPE("size = 32; align = 16;")), 16);
+	assert_int_equal(
+		align_of("trace { arch_align = natural64; }", TYPE("size = 32; align = 16;")), 16);
 	assert_int_equal(align_of(wide, "uint64_t"), 64);
 	assert_int_equal(align_of(word, "uint64_t"), 32);
-	assert_int_equal(align_of("trace { arch_align = packed; } type w { parent = integer; size = 8; "
-				  "align = 64; }", "uint64_t"), 8);
+	assert_int_equal(
+		align_of("trace { arch_align = packed; } type w { parent = integer; size = 8; "
+			 "align = 64; }",
+			 "uint64_t"),
+		8);
 	assert_int_equal(align_of("trace { arch_align = natural64; }",
-				  STRUCT("{ uint8_t, x } { uint32_t, y }")), 32);
+				  STRUCT("{ uint8_t, x } { uint32_t, y }")),
+			 32);
 	assert_int_equal(align_of("trace { arch_align = natural64; }",
-				  "type { parent = gcc_bitfield; unit_size = 32; size = 3; }"), 1);
+				  "type { parent = gcc_bitfield; unit_size = 32; size = 3; }"),
+			 1);
 }
 
 static void what_is_told(void **state)
 {
 	static const char text[] =
 		"trace { clock_freq = 2000; clock_offset = -500000000; hostname = h; n = -3; }"
-		"section { name = u; \"section/pid = field/pid\" event { context { event_size = 1; } } }"
+		"section { name = u; \"section/pid = field/pid\" event { context { event_size = 1; "
+		"} } }"
 		"event { id = 30; section = s; name = \"a b\"; rule = \"x\n = 1\" }"
 		"event { id = 31; section = u; }"
 		"type p { parent = struct; fields = { { uint8_t, a } } }"
-		"type c { parent = p; fields = { { type { parent = sequence; length_type = uint16_t;"
+		"type c { parent = p; fields = { { type { parent = sequence; length_type = "
+		"uint16_t;"
 		" elem_type = char; }, b } } }"
 		"event { id = 3; section = s; name = e; fields = c; }";
 	struct arena *arena = arena_new();
@@ -331,16 +376,18 @@ static void files_are_sections_by_name(void **state)
 		const char *file;
 		int section; /* -1: there is none */
 		int32_t cpu;
-	} files[] = {{"s_0", 0, 0},   {"s_12", 0, 12}, {"s", 0, -1},	 {"s_1_2", 2, 2},
-		     {"s_1", 0, 1},   {"t_0", 1, 0},   {"s_", -1, -1},	 {"s_x", -1, -1},
-		     {"_0", -1, -1},  {"ss_0", -1, -1}, {"s_2147483648", -1, -1}};
+	} files[] = {{"s_0", 0, 0},    {"s_12", 0, 12},         {"s", 0, -1},
+		     {"s_1_2", 2, 2},  {"s_1", 0, 1},           {"t_0", 1, 0},
+		     {"s_", -1, -1},   {"s_x", -1, -1},         {"_0", -1, -1},
+		     {"ss_0", -1, -1}, {"s_2147483648", -1, -1}};
 	struct arena *arena = arena_new();
 	struct ctf_description d;
 	struct error err = {0};
 	struct heard heard;
 
 	(void)state; /* s_1 is a section, and CPU 1 of s: a CPU goes first (R1) */
-	assert_true(parse("section { name = t; } section { name = s_1; }", arena, &heard, &d, &err));
+	assert_true(
+		parse("section { name = t; } section { name = s_1; }", arena, &heard, &d, &err));
 	for (size_t i = 0; i < COUNT(files); i++) {
 		size_t index = 0;
 		int32_t cpu = 7;
@@ -354,9 +401,14 @@ static void files_are_sections_by_name(void **state)
 
 static void only_its_own_text(void **state)
 {
-	static const char *const others[] = {"", "/* CTF 1.8 */ trace { };", "section = 1;",
-					     "event { name = \"section {\"; };", "// section {\n",
-					     "/* section { */", "mysection {", "\"\\\" section {\""};
+	static const char *const others[] = {"",
+					     "/* CTF 1.8 */ trace { };",
+					     "section = 1;",
+					     "event { name = \"section {\"; };",
+					     "// section {\n",
+					     "/* section { */",
+					     "mysection {",
+					     "\"\\\" section {\""};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(others); i++)

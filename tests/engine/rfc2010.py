@@ -479,7 +479,7 @@ class Scene:
         lost = 0xfffffff0 if self.args.discard else 0  # wraps
         rng = random.Random(len(events))
         while first < len(events):
-            n = min(len(events) - first, rng.randrange(20, 200))
+            n = min(len(events) - first, rng.randrange(20, self.args.packet_events))
             out, last = Bits(start), events[first][0]
             begin, end = last, events[first + n - 1][0]
             for event in events[first:first + n]:
@@ -615,6 +615,7 @@ def main():
     parser.add_argument("--events", type=int, default=1500)
     parser.add_argument("--seq-bits", type=int, default=4)
     parser.add_argument("--first-seq", type=int, default=13)
+    parser.add_argument("--packet-events", type=int, default=200, help="fewer than these")
     parser.add_argument("--discard", type=int, default=0, help="events lost before each packet")
     parser.add_argument("--drop", type=int, help="the number of a packet that is not written")
     parser.add_argument("--only", help="the one stream that is written")

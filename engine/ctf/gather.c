@@ -200,7 +200,7 @@ static void drop_others(struct gather *gather)
 			continue;
 		}
 		if (!part->others++)
-			uuid_put(found->item.head.uuid, uuid);
+			ctf_uuid_put(found->item.head.uuid, uuid);
 	}
 	gather->count = kept;
 	if (part->others)

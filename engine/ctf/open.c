@@ -355,8 +355,8 @@ static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 	if (!opening->input.metadata || !packet_head_read(&stream, 0, 0, &head, &ignored) ||
 	    !head.other || ctf_has_own(&stream, 0))
 		return true;
-	uuid_put(head.uuid, said);
-	uuid_put(part->description.uuid, wanted);
+	ctf_uuid_put(head.uuid, said);
+	ctf_uuid_put(part->description.uuid, wanted);
 	return error_set(err, ERR_FORMAT, "%s: its packets are of UUID %s, and %s is of %s",
 			 source_name(source), said, opening->input.metadata, wanted);
 }

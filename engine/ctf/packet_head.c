@@ -15,7 +15,7 @@
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
 
-void uuid_put(const uint8_t uuid[16], char out[UUID_TEXT])
+void ctf_uuid_put(const uint8_t uuid[16], char out[UUID_TEXT])
 {
 	for (int i = 0; i < 16; i++)
 		out += sprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
@@ -54,8 +54,8 @@ static bool check_uuid(const struct ctf_description *d, const struct slot *slots
 	}
 	if (!out->other || d->major < 2)
 		return true;
-	uuid_put(out->uuid, said);
-	uuid_put(d->uuid, wanted);
+	ctf_uuid_put(out->uuid, said);
+	ctf_uuid_put(d->uuid, wanted);
 	return error_set(err, ERR_FORMAT,
 			 "the packet has the UUID of another metadata stream, %s; this one has %s",
 			 said, wanted);

@@ -164,7 +164,7 @@ rm -rf trace trace.truth
 $scene write trace --events 1000 --only sched_0 --discard 9
 packets=$("$yore" sql trace 'SELECT count(*) FROM packets')
 "$yore" check trace >printed 2>&1
-grep -q " $((9 * (packets - 1))) events lost at $((packets - 1)) places" printed
+[ "$packets" -gt 3 ] && [ "$(grep -c '^lost: sched_0: .*, 9 events$' printed)" = $((packets - 1)) ]
 result $? "events discarded before packets"
 rm -rf trace trace.truth
 $scene write trace --events 1000 --only sched_0 --drop 2 --seq-bits 8

@@ -6,6 +6,7 @@
  */
 #include "engine/base/temporary.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -45,8 +46,26 @@ void temporary_forget(int number)
 		atomic_store(&slots[number].state, EMPTY);
 }
 
+enum { DEPTH = 16 }; /* of folders in folders */
+
+static void remove_entries(int fd, int depth);
+
+static void remove_entry(int fd, const char *name, int depth)
+{
+	bool is_dots = name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+
+	if (is_dots || unlinkat(fd, name, 0) == 0 || errno != EISDIR || depth == DEPTH)
+		return;
+	int inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (inner < 0)
+		return;
+	remove_entries(inner, depth + 1);
+	close(inner);
+	unlinkat(fd, name, AT_REMOVEDIR);
+}
+
 /* readdir() takes memory, which a handler may not: the system call does not. */
-static void empty_folder(int fd)
+static void remove_entries(int fd, int depth)
 {
 	struct entry { /* getdents64(2) */
 		uint64_t inode;
@@ -61,7 +80,7 @@ static void empty_folder(int fd)
 	while ((got = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0)
 		for (long at = 0; at < got;) {
 			const struct entry *entry = (const void *)(bytes + at);
-			unlinkat(fd, entry->name, 0); /* of "." and ".." it fails */
+			remove_entry(fd, entry->name, depth);
 			at += entry->len;
 		}
 }
@@ -73,7 +92,7 @@ static void remove_folder(const char *path)
 		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return;
-		empty_folder(fd);
+		remove_entries(fd, 0);
 		close(fd);
 	}
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /*
- * Notes a file, or a folder with the files in it; the path is copied. Returns a number for
+ * Notes a file, or a folder with all that is in it; the path is copied. Returns a number for
  * temporary_forget(); -1: the list is full or the path is too long, and nothing is noted.
  */
 int temporary_note(const char *path, bool folder);

@@ -37,15 +37,6 @@ bool fields_scope(const struct fields *fields, enum scope scope, struct field *o
 	return true;
 }
 
-/* A leaf's slot is its own; a struct's members stand where the struct stands. */
-static void view(const struct field_class *class, const struct fields *in,
-		 const struct slot *inside, struct field *out)
-{
-	*out = (struct field){.class = class, .in = in, .inside = inside};
-	if (class->kind != FIELD_STRUCT)
-		out->slot = inside[class->slot];
-}
-
 static const enum scope search_order[] = {SCOPE_PAYLOAD, SCOPE_EVENT_CONTEXT,
 					  SCOPE_STREAM_EVENT_CONTEXT, SCOPE_PACKET_CONTEXT,
 					  SCOPE_PACKET_HEADER};
@@ -98,7 +89,7 @@ void fields_at(const struct fields *fields, const struct field_path *path, struc
 		inside = fields->packet_header;
 	else
 		inside = fields->slots + fields->class->slot_base[path->scope];
-	view(path->class, holder(fields, path->scope), inside, out);
+	field_view(path->class, holder(fields, path->scope), inside, out);
 }
 
 /* The element whose decimal number is `text`, or the member of that name. False: none. */
@@ -118,7 +109,7 @@ static bool step_into(struct field *field, const char *text, struct slot **scrat
 	if (field->class->kind == FIELD_VARIANT) { /* the chosen option, then the name in it */
 		const struct member *option = &field->class->members[field->slot.n];
 		struct field inner;
-		view(option->class, field->in, field->inside, &inner);
+		field_view(option->class, field->in, field->inside, &inner);
 		*field = inner;
 		if (!strcmp(option->name, text) || !strcmp(option->written, text))
 			return true;
@@ -130,7 +121,7 @@ static bool step_into(struct field *field, const char *text, struct slot **scrat
 		struct field inner;
 		if (!member)
 			return false;
-		view(member->class, field->in, field->inside, &inner);
+		field_view(member->class, field->in, field->inside, &inner);
 		*field = inner;
 		return true;
 	}
@@ -164,7 +155,7 @@ bool fields_get(const struct fields *fields, unsigned scopes, const char *const 
 		    !(first = scope_member(fields->class, search_order[i], names[0])))
 			continue;
 		found = true;
-		view(first->class, scope.in, scope.inside, out);
+		field_view(first->class, scope.in, scope.inside, out);
 		for (size_t k = 1; k < n && found; k++)
 			found = step_into(out, names[k], &scratch);
 		break;
@@ -216,7 +207,7 @@ static bool next_element(struct field_iter *iter)
 	if (!layout_decode(of->class->element_layout, &in, iter->scratch))
 		return false; /* cannot happen: decoding the event passed over it */
 	iter->at = in.at;
-	view(element, of->in, iter->scratch, &iter->item);
+	field_view(element, of->in, iter->scratch, &iter->item);
 	return true;
 }
 
@@ -235,7 +226,7 @@ bool field_iter_next(struct field_iter *iter)
 	const struct member *member =
 		&of->class->members[of->class->kind == FIELD_STRUCT ? i : of->slot.n];
 	iter->name = member->name;
-	view(member->class, of->in, of->inside, &iter->item);
+	field_view(member->class, of->in, of->inside, &iter->item);
 	return true;
 }
 

@@ -48,6 +48,18 @@ struct field {
 	const struct slot *inside; /* slots that this field's members stand in */
 };
 
+/*
+ * The field of that class among `inside`, the slots of its scope or element: a leaf's slot is its
+ * own; a struct's members stand where the struct stands.
+ */
+static inline void field_view(const struct field_class *class, const struct fields *in,
+			      const struct slot *inside, struct field *out)
+{
+	*out = (struct field){.class = class, .in = in, .inside = inside};
+	if (class->kind != FIELD_STRUCT)
+		out->slot = inside[class->slot];
+}
+
 /* A whole scope as a struct field; false when the event has no such scope. */
 bool fields_scope(const struct fields *fields, enum scope scope, struct field *out);
 

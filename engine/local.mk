@@ -4,7 +4,7 @@ libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFL
 libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(JSON_LIBS) $(CRYPTO_LIBS) $(BZIP2_LIBS) \
 	$(IPT_LIBS) $(IBERTY_LIBS)
-libengine_la_SOURCES = %D%/aux.c %D%/aux.h \
+libengine_la_SOURCES = %D%/aux.c %D%/aux.h %D%/ctf_own.c %D%/ctf_own.h \
 	%D%/base/arena.c %D%/base/arena.h %D%/base/ask.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \

@@ -7,6 +7,7 @@
  *     part.c        one description → clocks, event classes, layouts
  *     roles.c       what values are used for
  *     packet_head.c header and context of one packet → sizes, times, counters
+ *     own.c         what yore itself wrote
  *     cpus.c        streams whose events say their CPU → a stream per CPU
  *     order.c       packets that do not lie in their order, or twice
  *     sections.c    the channel of each stream
@@ -79,6 +80,7 @@ struct ctf_stream_class {
 	bool short_begin;    /* timestamp_begin has fewer than 64 bits: the clock is carried */
 	bool context_varies; /* members may be missing in some packets, or stand there twice */
 	bool uncut;	     /* some alignment is above PIECE_ALIGN_MAX */
+	const struct field_class *before_all; /* of yore's own: packets say so; NULL: none does */
 	const struct field_class *magic; /* the header's first member of that name, NULL none */
 	uint64_t head_bytes; /* that reading a packet's head takes when that is constant, else 0 */
 	enum head_shape shape;
@@ -117,6 +119,7 @@ struct ctf_part {
 	struct ctf_stream_class *classes; /* parallel to description.streams */
 	uint32_t registers;
 	unsigned quirks;
+	bool is_own; /* yore wrote it */
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
 	_Atomic bool told_unknown, told_sizes;
@@ -180,6 +183,7 @@ struct packet_head {
 	bool has_begin, has_end, has_size;
 	bool other; /* CTF 1.8: its UUID is not the metadata's, but */
 	uint8_t uuid[16];
+	bool before_all; /* its events hold from the start */
 };
 
 static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
@@ -218,6 +222,12 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
 						   const uint8_t *data, size_t size,
 						   uint64_t *instance, bool *has_instance,
 						   struct error *err);
+
+/* own.c: did yore write the trace? Then its names mean what engine/ctf_own.h says: */
+bool ctf_is_own(const struct ctf_description *description);
+void ctf_mend_own(struct ctf_description *description, struct arena *arena);
+/* The name that the stream of this instance id had; NULL: that of its file. */
+const char *ctf_own_name(const struct ctf_description *description, uint64_t instance);
 
 /* cpus.c: finds where events say their CPU, once the classes are compiled. */
 void ctf_find_cpu_places(struct ctf_stream_class *class);

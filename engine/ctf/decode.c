@@ -243,13 +243,24 @@ bool ctf_decoder_ends_file(const struct decoder *d)
 	return end_of(d) == source_size(source_of(d));
 }
 
+/* Events that hold from the start have a time for other readers alone. */
+static void take_times(const struct decoder *d, struct batch *b)
+{
+	for (uint32_t i = 0; d->info.rec.flags & PACKET_BEFORE_ALL && i < b->count; i++) {
+		b->time[i] = NSTIME_MIN;
+		b->flags[i] |= HEAD_NO_TIME;
+	}
+}
+
 enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	if (!next_heads(d, b, err)) {
+	bool good = next_heads(d, b, err);
+	take_times(d, b);
+	if (!good) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
 		source_intact(source_of(d), err);

@@ -1,5 +1,5 @@
 libengine_la_SOURCES += %D%/ctf.h %D%/ctf_internal.h %D%/description.h \
-	%D%/decode.c %D%/decode_internal.h %D%/cpus.c %D%/gather.c %D%/heads.c %D%/input.c %D%/lttng_index.c %D%/open.c %D%/order.c %D%/packet_head.c %D%/part.c \
+	%D%/decode.c %D%/decode_internal.h %D%/cpus.c %D%/own.c %D%/gather.c %D%/heads.c %D%/input.c %D%/lttng_index.c %D%/open.c %D%/order.c %D%/packet_head.c %D%/part.c \
 	%D%/quirks.c %D%/reader.c %D%/roles.c %D%/scan.c %D%/sections.c
 libengine_la_SOURCES += %D%/ctf2.h %D%/json_class.c %D%/json_fragments.c %D%/json_item.c \
 	%D%/json_location.c %D%/json_parse.c

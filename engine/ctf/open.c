@@ -474,6 +474,16 @@ static int by_stream(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* yore numbers streams in their order in the trace that it converted. */
+static int by_instance(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+
+	if (x->instance != y->instance)
+		return x->instance < y->instance ? -1 : 1;
+	return strverscmp(x->name, y->name);
+}
+
 /* Files of one stream: of one stream class, where packets say the same instance of it. */
 static void chain_files(struct files *files)
 {
@@ -499,7 +509,10 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 {
 	struct trace *trace = part->trace;
 	const struct file *lead = &files->items[first];
-	struct stream *stream = trace_add_stream(trace, part->part, lead->name);
+	const char *name = part->is_own && lead->has_instance
+				   ? ctf_own_name(&part->description, lead->instance)
+				   : NULL;
+	struct stream *stream = trace_add_stream(trace, part->part, name ? name : lead->name);
 	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
 	size_t n = 0;
 
@@ -564,6 +577,8 @@ static void add_streams(struct ctf_part *part, struct files *files)
 {
 	struct file **members = mem_new_array(files->count, sizeof(struct file *));
 
+	if (part->is_own && files->count)
+		qsort(files->items, files->count, sizeof *files->items, by_instance);
 	chain_files(files);
 	for (size_t i = 0; i < files->count; i++)
 		if (files->items[i].source)

@@ -192,6 +192,8 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 		out->end = clock_update(out->begin, out->end, bits);
 	member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);
 	member_value(class, slots, MEMBER_SEQUENCE, &out->seq, &bits);
+	out->before_all = class->before_all && class->before_all->kind == FIELD_INT &&
+			  slots[class->context_base + class->before_all->slot].u;
 	if (member_value(class, slots, MEMBER_CPU, &cpu, &bits) && cpu <= INT32_MAX)
 		out->cpu = (int32_t)cpu;
 	return true;

@@ -6,6 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
+#include "engine/ctf_own.h"
 #include "engine/layout_internal.h"
 
 #include <stdlib.h>
@@ -216,7 +217,11 @@ static bool compile_packet(struct ctf_part *part, struct ctf_stream_class *class
 	/* the grid began at the packet's start: constant sizes include the padding inside */
 	if (layout_constant_bits(class->packet, &bits))
 		class->head_bytes = (bits + 7) / 8;
-	find_members(class, class->description->packet_context, true);
+	find_members(class, stream->packet_context, true);
+	for (uint32_t i = 0; part->is_own && stream->packet_context &&
+			     i < stream->packet_context->nmembers; i++)
+		if (!strcmp(stream->packet_context->members[i].written, OWN_BEFORE_ALL))
+			class->before_all = stream->packet_context->members[i].class;
 	const struct field_class *header = part->description.packet_header;
 	if (header && header->nmembers && is_unsigned(header->members[0].class) &&
 	    header->members[0].class->bits == 32 &&
@@ -448,7 +453,10 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	part->part->nenv = d->nenv;
 	memcpy(part->part->identity, identity, sizeof part->part->identity);
 	take_env(part->part, d);
-	part->quirks = d->is_2010 ? 0 : ctf_quirks(d);
+	part->is_own = ctf_is_own(d);
+	part->quirks = part->is_own || d->is_2010 ? 0 : ctf_quirks(d);
+	if (part->is_own)
+		ctf_mend_own(d, trace->arena);
 	ctf_mend_types(d);
 	int32_t first_clock = add_clocks(part);
 	allot_registers(part);

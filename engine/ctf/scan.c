@@ -110,6 +110,10 @@ static void fill(const struct stream *stream, const struct packet_head *head, ui
 		out->rec.min = out->rec.max = cycles_to_ns(stream, head->begin);
 	if (head->has_begin && head->has_end)
 		out->rec.max = cycles_to_ns(stream, head->end);
+	if (head->before_all) {
+		out->rec.min = out->rec.max = NSTIME_MIN;
+		out->rec.flags |= PACKET_BEFORE_ALL;
+	}
 }
 
 static void take_walked(const struct walked *walked, bool exact_min, struct packet_info *out)
@@ -344,8 +348,8 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 	const struct ctf_source *beside = &ss->sources[source];
 	struct ctf_index_entry found;
 
-	if (beside->index && ss->class->head_bytes && stream->cpu >= 0 && ss->class->has_clock &&
-	    !ss->class->short_begin && lttng_index_entry(beside, *entry, &found) &&
+	if (beside->index && ss->class->head_bytes && !ss->class->before_all && stream->cpu >= 0 &&
+	    ss->class->has_clock && !ss->class->short_begin && lttng_index_entry(beside, *entry, &found) &&
 	    found.off == off) {
 		++*entry;
 		head_from_entry(stream, &found, out);

@@ -4,6 +4,7 @@
  * Names of types are looked up where they stand, from the innermost scope out. A name of several
  * words ("unsigned long", "struct page *") is one name, its words joined by single blanks.
  */
+#include "engine/ctf_own.h"
 #include "engine/ctf/tsdl.h"
 
 #include "engine/base/buf.h"
@@ -624,6 +625,26 @@ static bool parse_alias_name(struct tsdl *t, struct specifier *out)
 	return true;
 }
 
+/* Types that yore itself declares mean what their names say: engine/ctf_own.h. */
+static const struct type *with_meaning(struct tsdl *t, const char *name, const struct type *type)
+{
+	static const char *const prefixes[] = {
+		[FORM_BOOL] = OWN_BOOL, [FORM_BITS] = OWN_BITS, [FORM_FLAGS] = OWN_FLAGS};
+	struct type *copy;
+
+	if (strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) != 0 || type->shape.kind != FIELD_INT)
+		return type;
+	copy = arena_alloc(t->scratch, sizeof *copy);
+	*copy = *type;
+	copy->shape.is_blob = strncmp(name, OWN_BLOB, strlen(OWN_BLOB)) == 0;
+	for (int form = FORM_BOOL; form <= FORM_FLAGS; form++)
+		if (strncmp(name, prefixes[form], strlen(prefixes[form])) == 0)
+			copy->shape.form = (enum int_form)form;
+	if (copy->shape.form == FORM_FLAGS)
+		copy->shape.labels_rise = false;
+	return copy;
+}
+
 static bool parse_typealias(struct tsdl *t)
 {
 	struct specifier spec, alias;
@@ -634,7 +655,7 @@ static bool parse_typealias(struct tsdl *t)
 	return parse_specifier(t, &spec) && parse_declarator(t, true, &d) &&
 	       apply_declarator(t, spec, &d, NULL, &type) &&
 	       expect_token(t, TOKEN_TYPE_ASSIGN, "':='") && parse_alias_name(t, &alias) &&
-	       declare(t, WORD_NONE, alias.name, type, alias.at);
+	       declare(t, WORD_NONE, alias.name, with_meaning(t, alias.name, type), alias.at);
 }
 
 static bool starts_tagged(const struct tsdl *t)

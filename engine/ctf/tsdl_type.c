@@ -235,6 +235,7 @@ bool type_array(struct tsdl *t, const struct type *element, uint64_t length, uin
 
 	type->shape.align = element->shape.align;
 	type->shape.length = length;
+	type->shape.is_blob = element->shape.kind == FIELD_INT && element->shape.is_blob;
 	type->element = element;
 	*out = type;
 	return type_deeper(t, type, element, at);
@@ -264,6 +265,7 @@ bool type_sequence(struct tsdl *t, const struct type *element, struct path *path
 		       type_array(t, element, length, path->at, out);
 	struct type *type = type_new(t, FIELD_SEQUENCE);
 	type->shape.align = element->shape.align;
+	type->shape.is_blob = element->shape.kind == FIELD_INT && element->shape.is_blob;
 	type->element = element;
 	type->path = path;
 	*out = type;

@@ -13,8 +13,7 @@ struct convert {
 
 static const struct convert_format *const formats[] = {
 	&convert_csv, &convert_sqlite, &convert_chrome, &convert_folded, &convert_parquet,
-	&convert_prv,
-	&convert_tracedat};
+	&convert_prv, &convert_tracedat, &convert_ctf, &convert_ctf2};
 
 const struct convert_kind *convert_kind(size_t i)
 {
@@ -24,7 +23,8 @@ const struct convert_kind *convert_kind(size_t i)
 static const struct convert_format *format_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-		if (strcmp(formats[i]->kind.name, name) == 0)
+		if (strcmp(formats[i]->kind.name, name) == 0 ||
+		    (formats[i]->kind.also && strcmp(formats[i]->kind.also, name) == 0))
 			return formats[i];
 	return NULL;
 }
@@ -94,6 +94,12 @@ bool convert_learn(struct convert *convert, const struct interval *interval, str
 bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err)
 {
 	return convert->format->interval(convert->self, interval, err);
+}
+
+bool convert_carry(struct convert *convert, nstime t, const char *path, const struct value *value,
+		   nstime since, struct error *err)
+{
+	return convert->format->carry(convert->self, t, path, value, since, err);
 }
 
 bool convert_closed(const struct convert *convert)

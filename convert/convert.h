@@ -23,15 +23,20 @@ struct convert_options {
 	unsigned jobs; /* threads at most */
 	nstime begin, end;       /* what was asked for; NSTIME_MIN, _MAX: all */
 	nstime first, last;      /* times of the trace's first and last event */
+	struct index *index;     /* of the trace; NULL: not at hand */
+	bool all_streams;        /* no stream is left out */
+	bool whole;              /* and no event */
 	struct symbols *symbols; /* names of functions; may be NULL */
 };
 
 /* A format by name; ended by NULL. */
 struct convert_kind {
-	const char *name;
+	const char *name, *also; /* also: another name, NULL: none */
 	const char *endings; /* of paths that mean it, ".sqlite .db"; "" none */
 	bool folder;         /* the path becomes a folder of files */
 	bool has_state;      /* it takes intervals */
+	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
+	bool all_losses;     /* it takes losses even where events are chosen one by one */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
 	const char *const *names;
 	/* Which intervals it takes by default; NULL: all. */
@@ -49,6 +54,12 @@ bool convert_event(struct convert *convert, nstime t, const struct stream *strea
 bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
 /* Before all else: an interval of the kind's `names`. */
 bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err);
+/*
+ * Before all events: what an attribute was at `t`, the beginning. `since`: of the last write,
+ * NSTIME_MIN unknown. Only for kinds that carry state.
+ */
+bool convert_carry(struct convert *convert, nstime t, const char *path, const struct value *value,
+		   nstime since, struct error *err);
 bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err);
 /* The reader has gone: work may end, and that is no error. */
 bool convert_closed(const struct convert *convert);

@@ -16,14 +16,15 @@ struct convert_format {
 		      struct error *err); /* may be NULL */
 	bool (*interval)(void *self, const struct interval *interval,
 			 struct error *err); /* NULL: takes none */
+	bool (*carry)(void *self, nstime t, const char *path, const struct value *value,
+		      nstime since, struct error *err); /* may be NULL */
 	bool (*closed)(const void *self);    /* NULL: never */
 	bool (*finish)(void *self, struct error *err);
 	void (*close)(void *self);
 };
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
-	convert_folded, convert_prv;
-extern const struct convert_format convert_tracedat;
+	convert_folded, convert_prv, convert_tracedat, convert_ctf, convert_ctf2;
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

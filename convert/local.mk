@@ -25,6 +25,11 @@ CLEANFILES += %D%/prv_values.c
 # ftrace
 libconvert_la_SOURCES += %D%/ring.c %D%/ring.h %D%/tracedat.c %D%/tracepoints.c %D%/tracepoints.h
 
+# CTF
+libconvert_la_SOURCES += %D%/ctf.c %D%/ctf_internal.h %D%/ctf_stream.c %D%/ctf_wire.c \
+	%D%/ctf_wire.h %D%/ctf_names.c %D%/ctf_names.h %D%/ctf_encode.c %D%/ctf_encode.h \
+	%D%/ctf_tsdl.c %D%/ctf_json.c
+
 # Parquet
 libconvert_la_SOURCES += %D%/parquet.c %D%/parquet_column.c %D%/parquet_encode.c \
 	%D%/parquet_internal.h %D%/thrift.c %D%/thrift.h

@@ -173,6 +173,18 @@ bool out_write(struct out *out, const void *bytes, size_t count, struct error *e
 	return ok;
 }
 
+bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count, struct error *err)
+{
+	int fd = out->fd >= 0 ? out->fd : open(out->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool ok = fd >= 0 && pwrite(fd, bytes, count, (off_t)at) == (ssize_t)count;
+
+	if (!ok)
+		error_set(err, ERR_IO, "%s: %s", out->path, strerror(errno));
+	if (fd >= 0 && fd != out->fd)
+		close(fd);
+	return ok;
+}
+
 static bool close_file(struct out *out)
 {
 	int fd = out->fd;
@@ -269,6 +281,26 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 	return false;
 }
 
+bool out_folder_make(struct out_folder *folder, const char *name, struct error *err)
+{
+	char *path = folder_join(folder->temporary, name);
+	size_t at = strlen(folder->temporary) + 1;
+	bool ok = true;
+
+	while (ok && path[at]) {
+		at += strcspn(path + at, "/");
+		char slash = path[at];
+		path[at] = 0;
+		ok = mkdir(path, 0777) == 0 || errno == EEXIST;
+		if (!ok)
+			error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+		path[at] = slash;
+		at += slash != 0;
+	}
+	mem_free(path);
+	return ok;
+}
+
 bool out_folder_finish(struct out_folder *folder, struct error *err)
 {
 	if (rename(folder->temporary, folder->path) != 0)
@@ -280,20 +312,28 @@ bool out_folder_finish(struct out_folder *folder, struct error *err)
 	return true;
 }
 
-void out_folder_drop(struct out_folder *folder)
+/* Folders in it are those of out_folder_make(), a few deep. */
+static void remove_folder(const char *path)
 {
 	struct folder_names names = {0};
 	struct error ignored;
 
-	if (folder->temporary && folder_list(folder->temporary, &names, &ignored)) {
-		for (size_t i = 0; i < names.count; i++) {
-			char *path = folder_join(folder->temporary, names.items[i]);
-			unlink(path);
-			mem_free(path);
-		}
-		folder_release(&names);
-		rmdir(folder->temporary);
+	if (!folder_list(path, &names, &ignored))
+		return;
+	for (size_t i = 0; i < names.count; i++) {
+		char *inner = folder_join(path, names.items[i]);
+		if (unlink(inner) != 0 && errno == EISDIR)
+			remove_folder(inner);
+		mem_free(inner);
 	}
+	folder_release(&names);
+	rmdir(path);
+}
+
+void out_folder_drop(struct out_folder *folder)
+{
+	if (folder->temporary)
+		remove_folder(folder->temporary);
 	if (folder->path)
 		temporary_forget(folder->noted);
 	mem_free(folder->temporary);

@@ -43,12 +43,16 @@ bool out_open_named(struct out *out, const char *path, struct error *err);
 bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,
 		     struct error *err);
 bool out_write(struct out *out, const void *bytes, size_t count, struct error *err);
+/* Writes over bytes that were written, of a file of out_open_inside(). */
+bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count, struct error *err);
 /* Closes it and gives it its name. */
 bool out_finish(struct out *out, struct error *err);
 void out_drop(struct out *out); /* after out_finish() only frees */
 
 /* ERR_IO when `path` is there and no empty folder. */
 bool out_folder_open(struct out_folder *folder, const char *path, struct error *err);
+/* A folder inside of it, "a/b" with all on the way; it may be there. Only before it is finished. */
+bool out_folder_make(struct out_folder *folder, const char *name, struct error *err);
 bool out_folder_finish(struct out_folder *folder, struct error *err);
 void out_folder_drop(struct out_folder *folder); /* removes all in it, unless it was finished */
 

@@ -20,6 +20,7 @@
 struct work {
 	struct session *session;
 	struct filter *filter;
+	const struct convert_kind *kind;
 	struct convert *convert;
 	struct error failed; /* of a callback that can only stop */
 	uint64_t events;     /* that were converted */
@@ -52,7 +53,8 @@ static bool convert_head(struct work *work, const struct run *run, uint32_t i, s
 static bool meet_loss(struct work *work, const struct event *loss, struct error *err)
 {
 	work->session->lost++;
-	return filter_selects(work->filter) || convert_loss(work->convert, loss, err);
+	return (filter_selects(work->filter) && !work->kind->all_losses) ||
+	       convert_loss(work->convert, loss, err);
 }
 
 static bool convert_runs(struct work *work, struct events *events, struct error *err)
@@ -238,6 +240,57 @@ static bool convert_names(struct work *work, const struct convert_kind *kind, st
 	return ask(work, &paths, true, false, err);
 }
 
+/* ---- the state at the beginning ---- */
+
+static bool carry_answers(struct work *work, const struct answers *answers, struct error *err)
+{
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answer *answer = &answers->items[i];
+		if (answer->value.kind != VALUE_UNKNOWN &&
+		    !convert_carry(work->convert, answer->t, answer->path, &answer->value,
+				   answer->since, err))
+			return false;
+	}
+	return true;
+}
+
+static bool carry_wanted(struct work *work, const struct wanteds *wanteds, struct error *err)
+{
+	struct state *state = session_state(work->session, err);
+	struct moment moment = {.before = true};
+	struct answers answers;
+	nstime first, last, end;
+
+	if (!state || !session_range(work->session, &moment.t, &end, err) ||
+	    !session_bounds(work->session, &first, &last, err))
+		return false;
+	moment.t = moment.t > first ? moment.t : first;
+	if (!state_at(state, &moment, 1, wanteds->queries, wanteds->count, false, &answers, err))
+		return false;
+	bool ok = carry_answers(work, &answers, err);
+	answers_release(&answers);
+	return ok;
+}
+
+/* Of the paths of the command's words behind OUT, else of all. */
+static bool carry_state(struct work *work, struct error *err)
+{
+	static const char *const everything[] = {"**", NULL};
+	const struct options *options = work->session->options;
+	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
+	bool own = paths.count > 0;
+	struct wanteds wanteds;
+
+	if (!own)
+		paths = listed(everything);
+	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
+		return false;
+	bool ok = (!own || asked_paths(work->session, &wanteds, err)) &&
+		  carry_wanted(work, &wanteds, err);
+	wanteds_release(&wanteds);
+	return ok;
+}
+
 /* ---- the command ---- */
 
 static const struct convert_kind *kind_of(const struct options *options, struct error *err)
@@ -271,7 +324,10 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 
 static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
 {
-	if (options->words.count > 1 && !kind->has_state)
+	if (options->with_state && !kind->carries_state)
+		return error_set(err, ERR_QUERY, "--with-state is for ctf and ctf2: %s %s", kind->name,
+				 kind->has_state ? "has intervals" : "has no events of it");
+	if (options->words.count > 1 && !kind->has_state && !options->with_state)
 		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
 				 options->words.items[1]);
 	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
@@ -292,7 +348,18 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)
 		return false;
 	out->symbols = session_symbols(session);
-	return true;
+	out->index = session_index(session, err);
+	return out->index != NULL;
+}
+
+static void describe_filter(const struct filter *filter, struct convert_options *out)
+{
+	struct events_options open = {0};
+
+	filter_fill(filter, &open);
+	out->all_streams = !open.streams && !open.ncpus;
+	out->whole = !filter_hides(filter) && !filter_selects(filter) &&
+		     out->begin == NSTIME_MIN && out->end == NSTIME_MAX;
 }
 
 enum { RETRIES = 4 };
@@ -302,7 +369,7 @@ enum { RETRIES = 4 };
  * reading is not.
  */
 static bool attempt(struct work *work, const struct convert_kind *kind,
-		    const struct convert_options *describes, bool may_retry, bool *again,
+		    struct convert_options *describes, bool may_retry, bool *again,
 		    struct error *err)
 {
 	const struct options *options = work->session->options;
@@ -313,9 +380,11 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 	*again = false;
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
+	describe_filter(work->filter, describes);
 	bool ok = convert_open(describes, &work->convert, err) &&
 		  (options->no_state || convert_names(work, kind, err)) &&
-		  convert_events(work, err) && (!state || convert_state(work, kind, err));
+		  (!options->with_state || carry_state(work, err)) && convert_events(work, err) &&
+		  (!state || convert_state(work, kind, err));
 	*again = ok && may_retry && atomic_load(&describes->trace->late) != late;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
@@ -331,7 +400,7 @@ static bool run_convert(struct session *session, const struct options *options, 
 			struct error *err)
 {
 	const struct convert_kind *kind = kind_of(options, err);
-	struct work work = {.session = session};
+	struct work work = {.session = session, .kind = kind};
 	struct convert_options describes;
 	bool ok, again;
 
@@ -352,7 +421,7 @@ static bool run_convert(struct session *session, const struct options *options, 
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "OUT [PATH...]",
-	.summary = "other tools' formats: Parquet, CSV, SQLite, Perfetto, flame graphs, Paraver",
+	.summary = "other formats: CTF, Parquet, CSV, SQLite, Perfetto, flame graphs, Paraver",
 	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending "
 		"says.\n"
 		"\n"
@@ -362,6 +431,7 @@ const struct cmd cmd_convert = {
 		"  folded            stacks of samples (.folded) for flame graphs\n"
 		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
 		"  trace.dat         a file (.dat) for trace-cmd and KernelShark\n"
+		"  ctf, ctf2         a trace: a folder of CTF 1.8, for any tool, or of CTF 2\n"
 		"\n"
 		"Filters say which events. PATHs say of which attributes the intervals are "
 		"written,\n"
@@ -374,7 +444,9 @@ const struct cmd cmd_convert = {
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo --to parquet\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.db --end +10ms\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.json --cpu 0\n"
-		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n",
+		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/part --to ctf --end "
+		"+10ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS |
 		   OPT_CONVERT,
 	.words = WORD_FILE | WORD_PATH,

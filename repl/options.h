@@ -40,7 +40,7 @@ enum option_group {
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
-	OPT_CONVERT = 1 << 20, /* --to --no-state */
+	OPT_CONVERT = 1 << 20, /* --to --no-state --with-state */
 	OPT_CHECK = 1 << 21,   /* --check */
 	OPT_STATE = 1 << 22    /* --state */
 };
@@ -93,7 +93,7 @@ struct options {
 	const char *program; /* of a trace that does not tell what was mapped; NULL: none */
 	const char *at_offset; /* dump --at */
 	const char *to;        /* convert: the format; NULL: by the path's ending */
-	bool no_state;
+	bool no_state, with_state;
 	char *memory;          /* what commas were cut out of; options_release() */
 };
 

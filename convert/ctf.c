@@ -1,0 +1,664 @@
+/*
+ * ctf.c - CTF: data streams as they are read, metadata in the end
+ *
+ * Events are decoded and encoded again, so the source may be any format. Each stream of the source
+ * becomes a file with packets of its own; what the source's packets had in their contexts is kept,
+ * what a reader finds out by itself (sizes, times, counters) is made anew.
+ *
+ *     OUT/metadata  OUT/channel0_0  OUT/index/channel0_0.idx       of several parts a folder each
+ *
+ * Streams of one part share a stream class when packets have the same numbers in their contexts.
+ * Clocks keep frequency and offset; one that does not fit the times is one of nanoseconds.
+ */
+#include "convert/ctf_internal.h"
+
+#include "convert/ctf_names.h"
+#include "engine/base/mem.h"
+#include "engine/field_make.h"
+#include "index/recorded.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { WAIT_ALL = 64 << 20, WAIT_MOST = 256 << 10, WAIT_LEAST = 4 << 10 };
+
+/* ---- names of folders and files ---- */
+
+/* Is the stream's name the path of one of its files, from the folder that was opened? */
+static bool is_path(const struct stream *stream)
+{
+	size_t len = strlen(stream->name);
+
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		const char *file = source_name(stream->sources[i]);
+		size_t all = strlen(file);
+		if (all > len && file[all - len - 1] == '/' &&
+		    !strcmp(file + all - len, stream->name))
+			return true;
+	}
+	return false;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Letters, digits and a few signs; no file that the format or a shell takes for something else. */
+static void add_plain(struct buf *out, const char *name)
+{
+	for (const char *c = name; *c; c++) {
+		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			     (*c >= '0' && *c <= '9') || strchr("_-+", *c) ||
+			     (*c == '.' && c > name);
+		buf_add_char(out, plain ? *c : *c == ':' || *c == '/' ? '.' : '_');
+	}
+	if (out->len > 200)
+		out->len = 200;
+}
+
+static char *file_of(struct ctf_folder *folder, const struct stream *stream)
+{
+	struct buf name = {0}, path = {0};
+
+	add_plain(&name, is_path(stream) ? base_of(stream->name) : stream->name);
+	buf_add_char(&name, 0);
+	name.len--;
+	if (!name.len || !strcmp(name.data, "metadata") || !strcmp(name.data, "index"))
+		buf_add_text(&name, "_");
+	nameset_make_free(&folder->files, &name, 0, "-");
+	nameset_add(&folder->files, name.data, 2);
+	buf_printf(&path, "%s%s%s", folder->path, *folder->path ? "/" : "", name.data);
+	buf_release(&name);
+	return path.data;
+}
+
+/* The folder that all streams of a part are named into, else the part's own name. */
+static const char *folder_of(struct ctf_writer *writer, const struct part *part)
+{
+	const struct trace *trace = writer->options.trace;
+	struct buf name = {0};
+	const char *kept;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		const char *slash = strrchr(stream->name, '/');
+		if (stream->part != part->index)
+			continue;
+		if (!slash || !is_path(stream))
+			break;
+		return arena_strndup(writer->arena, stream->name, (size_t)(slash - stream->name));
+	}
+	add_plain(&name, base_of(part->path));
+	kept = arena_strdup(writer->arena, buf_text(&name));
+	buf_release(&name);
+	return kept;
+}
+
+/* Names of folders as readers order them: folder by folder, numbers by their value. */
+static bool rises(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == '/' || *b == '/')
+		return !*a || (*a == '/' && *b);
+	return strverscmp(a, b) < 0;
+}
+
+static bool make_folders(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+	bool plain = true;
+
+	bool ok = true;
+
+	if (trace->nparts < 2)
+		return true;
+	for (size_t i = 0; i < trace->nparts; i++) {
+		struct ctf_folder *folder = &writer->folders[i];
+		folder->path = folder_of(writer, trace->parts[i]);
+		plain = plain && *folder->path && strcmp(folder->path, ".") &&
+			(!i || rises(folder[-1].path, folder->path));
+	}
+	for (size_t i = 0; !plain && i < trace->nparts; i++) {
+		struct buf name = {0};
+		buf_printf(&name, "%06zu-", i);
+		add_plain(&name, base_of(writer->folders[i].path));
+		writer->folders[i].path = arena_strdup(writer->arena, buf_text(&name));
+		buf_release(&name);
+	}
+	for (size_t i = 0; ok && i < trace->nparts; i++)
+		ok = out_folder_make(&writer->out, writer->folders[i].path, err);
+	return ok;
+}
+
+/* ---- clocks ---- */
+
+static void name_clocks(struct ctf_writer *writer)
+{
+	const struct trace *trace = writer->options.trace;
+	struct ctf_names names = {.arena = writer->arena, .identifiers = true};
+
+	for (size_t i = 0; i <= trace->nclocks; i++) {
+		struct ctf_clock *clock = &writer->clocks[i];
+		const struct clock *from = i < trace->nclocks ? &trace->clocks[i] : NULL;
+		const char *name = from && *from->name ? from->name : "time";
+		*clock = (struct ctf_clock){
+			.from = from,
+			.base = {.frequency = 1000000000},
+			.name = ctf_member_name(&names, name, name),
+		};
+		if (from)
+			clock->base = from->base;
+	}
+	ctf_names_release(&names);
+}
+
+/*
+ * The clock by which the stream's times are written. One whose origin lies behind the first event,
+ * or which readers of other formats do not count in, counts nanoseconds instead.
+ */
+static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
+{
+	const struct trace *trace = writer->options.trace;
+	bool exact = strcmp(trace->parts[stream->part]->reader->format, "ctf") == 0;
+	int32_t index = stream->clock >= 0 ? stream->clock : (int32_t)trace->nclocks;
+	struct timebase *base = &writer->clocks[index].base;
+	nstime origin;
+	struct error ignored;
+
+	if (!stream->has_time)
+		return -1;
+	if (!exact && base->frequency != 1000000000)
+		*base = (struct timebase){.frequency = 1000000000};
+	if (!timebase_to_ns(base, 0, &origin, &ignored) || origin > writer->options.first) {
+		nstime second = writer->options.first / 1000000000;
+		base->offset_s = second - (writer->options.first % 1000000000 < 0);
+		base->offset_cycles = 0;
+	}
+	return index;
+}
+
+bool *ctf_clocks_used(const struct ctf_folder *folder)
+{
+	bool *used = mem_new_array(folder->writer->options.trace->nclocks + 1, sizeof *used);
+
+	for (size_t i = 0; i < folder->nclasses; i++)
+		if (folder->classes[i]->clock >= 0)
+			used[folder->classes[i]->clock] = true;
+	return used;
+}
+
+void ctf_add_uuid(struct buf *out, const uint8_t uuid[16])
+{
+	for (int i = 0; i < 16; i++)
+		buf_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			   (unsigned)uuid[i]);
+}
+
+/* ---- classes ---- */
+
+/* Do all classes of that stream class have one stream event context? Else each has its own. */
+static bool has_one_common(const struct trace *trace, const struct event_class *of)
+{
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		if (class->part == of->part && class->stream_id == of->stream_id &&
+		    class->scope[SCOPE_STREAM_EVENT_CONTEXT] !=
+			    of->scope[SCOPE_STREAM_EVENT_CONTEXT])
+			return false;
+	}
+	return true;
+}
+
+/* A class of the stream's, for what all of them have. NULL: the part has none. */
+static const struct event_class *any_class(const struct trace *trace, const struct stream *stream)
+{
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (trace->classes[i]->part == stream->part &&
+		    trace->classes[i]->stream_id == stream->id)
+			return trace->classes[i];
+	return NULL;
+}
+
+static unsigned numbers_of(const struct stream *stream, int32_t clock, int32_t cpu, bool before_all)
+{
+	unsigned numbers = 1u << NUMBER_CONTENT | 1u << NUMBER_PACKET | 1u << NUMBER_DISCARDED |
+			   1u << NUMBER_SEQUENCE;
+
+	if (clock >= 0)
+		numbers |= 1u << NUMBER_BEGIN | 1u << NUMBER_END;
+	numbers |= (cpu >= 0 ? 1u : 0u) << NUMBER_CPU;
+	numbers |= (before_all ? 1u : 0u) << NUMBER_BEFORE_ALL;
+	numbers |= (stream->tid >= 0 ? 1u : 0u) << NUMBER_TID;
+	numbers |= (stream->pid >= 0 ? 1u : 0u) << NUMBER_PID;
+	numbers |= (stream->rank >= 0 ? 1u : 0u) << NUMBER_RANK;
+	numbers |= (stream->app >= 0 ? 1u : 0u) << NUMBER_APP;
+	return numbers;
+}
+
+/* Only where a file's name does not tell it: engine/ctf/sections.c takes it from there. */
+static const char *class_name(const struct stream *stream)
+{
+	const char *section = stream->section, *base = base_of(stream->name);
+
+	return *section && strncmp(base, section, strlen(section)) != 0 ? section : NULL;
+}
+
+static void set_scopes(struct ctf_writer *writer, struct ctf_stream_class *class,
+		       const struct event_class *from)
+{
+	static const enum scope packet = SCOPE_PACKET_CONTEXT, common = SCOPE_STREAM_EVENT_CONTEXT;
+	const struct field_class *tree = from ? from->scope[packet] : NULL;
+
+	class->wires = wires_new(writer->arena, &writer->language->means);
+	class->context = wires_add(class->wires, packet, &tree, &packet, 1);
+	class->own_common = from && has_one_common(writer->options.trace, from);
+	class->common_from = class->own_common ? from->scope[common] : NULL;
+	class->common = wires_add(class->wires, common, &class->common_from, &common, 1);
+	writer->wrapped += wires_wrapped(class->wires);
+}
+
+static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const struct stream *stream,
+					     int32_t cpu, bool before_all,
+					     const struct event_class *event)
+{
+	struct ctf_folder *folder = &writer->folders[stream->part];
+	int32_t clock = clock_of(writer, stream);
+	unsigned numbers = numbers_of(stream, clock, cpu, before_all);
+	struct ctf_stream_class *class;
+	struct buf key = {0};
+	uint32_t known;
+
+	buf_printf(&key, "%llu/%d/%x", (unsigned long long)stream->id, clock, numbers);
+	bool found = nameset_find(&folder->keys, key.data, &known);
+	if (!found)
+		nameset_add(&folder->keys, key.data, (uint32_t)folder->nclasses);
+	buf_release(&key);
+	if (found)
+		return folder->classes[known];
+	class = arena_alloc(writer->arena, sizeof *class);
+	class->folder = folder;
+	class->id = (uint32_t)folder->nclasses;
+	class->clock = clock;
+	class->numbers = numbers;
+	class->name = class_name(stream);
+	class->wide_ids = writer->options.trace->nclasses > UINT16_MAX;
+	set_scopes(writer, class, event ? event : any_class(writer->options.trace, stream));
+	folder->classes = mem_grow(folder->classes, folder->nclasses, &folder->capacity,
+				   sizeof(struct ctf_stream_class *));
+	folder->classes[folder->nclasses++] = class;
+	return class;
+}
+
+static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
+				   const struct event_class *from)
+{
+	struct wires *wires = wires_after(writer->arena, stream->wires);
+	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class);
+
+	class->from = from;
+	class->stream = stream;
+	class->id = stream->nclasses++;
+	wires_add_event(wires, from, stream->own_common, &class->context, &class->payload);
+	writer->wrapped += wires_wrapped(wires);
+	class->other = writer->classes[from->index];
+	writer->classes[from->index] = class;
+	if (stream->last)
+		stream->last->next = class;
+	else
+		stream->first = class;
+	stream->last = class;
+	return class;
+}
+
+/* NULL: an event of another stream class, with a context that this one has no room for. */
+static struct ctf_class *find_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
+				    const struct event_class *from)
+{
+	struct ctf_class *class = writer->classes[from->index];
+
+	while (class && class->stream != stream)
+		class = class->other;
+	if (class)
+		return class;
+	if (stream->own_common && stream->common_from != from->scope[SCOPE_STREAM_EVENT_CONTEXT])
+		return NULL;
+	return new_class(writer, stream, from);
+}
+
+/* ---- streams ---- */
+
+/* What the stream covers of what was asked for; *end NSTIME_MIN: it says nothing. */
+static bool covered(struct ctf_writer *writer, const struct stream *stream, nstime *begin,
+		    nstime *end, struct error *err)
+{
+	const struct convert_options *options = &writer->options;
+	struct recorded recorded;
+	nstime first, last;
+
+	*begin = *end = NSTIME_MIN;
+	if (!options->index || !stream->has_time)
+		return true;
+	if (!index_recorded(options->index, &first, &last, err))
+		return false;
+	if (stream == &writer->state_stream)
+		recorded = (struct recorded){.begin = first, .end = last};
+	else if (!stream_recorded(options->index, stream, &recorded, err))
+		return false;
+	if (recorded.end == NSTIME_MIN || recorded.begin == NSTIME_MIN)
+		return true;
+	*begin = recorded.begin > options->begin ? recorded.begin : options->begin;
+	*end = recorded.ended ? recorded.end : last;
+	if (options->end != NSTIME_MAX && *end >= options->end)
+		*end = options->end - 1;
+	if (*end < *begin)
+		*begin = *end = NSTIME_MIN;
+	return true;
+}
+
+static struct ctf_stream *stream_of(struct ctf_writer *writer, const struct stream *from,
+				    int32_t cpu, bool before_all, const struct event_class *event,
+				    struct error *err)
+{
+	struct ctf_stream *stream = writer->streams[from->index];
+	nstime begin, end;
+
+	if (stream)
+		return stream;
+	if (!covered(writer, from, &begin, &end, err))
+		return NULL;
+	stream = mem_new(sizeof *stream);
+	writer->streams[from->index] = stream;
+	cpu = from->cpu >= 0 ? from->cpu : cpu;
+	stream->from = from;
+	stream->class = stream_class(writer, from, cpu, before_all, event);
+	stream->file = file_of(&writer->folders[from->part], from);
+	bool same = is_path(from) ? !strcmp(base_of(stream->file), base_of(from->name))
+				  : !strcmp(stream->file, from->name);
+	stream->shown = same ? NULL : from->name;
+	stream->cpu = cpu;
+	stream->begin = before_all ? NSTIME_MIN : begin;
+	stream->first = stream->last = begin != NSTIME_MIN ? begin : writer->options.first;
+	stream->end = NSTIME_MAX;
+	stream->covers = end;
+	stream->before_all = before_all;
+	return stream;
+}
+
+/* ---- the format ---- */
+
+static bool make_uuids(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i < trace->nparts; i++) {
+		struct ctf_folder *folder = &writer->folders[i];
+		const struct part *part = trace->parts[i];
+		folder->part = part;
+		folder->writer = writer;
+		folder->path = "";
+		if (writer->options.whole && part->has_uuid) {
+			memcpy(folder->uuid, part->uuid, sizeof folder->uuid);
+			continue;
+		}
+		if (getrandom(folder->uuid, sizeof folder->uuid, 0) != sizeof folder->uuid)
+			return error_set(err, ERR_IO, "random numbers: %s", strerror(errno));
+		folder->uuid[6] = (uint8_t)((folder->uuid[6] & 0x0f) | 0x40); /* RFC 4122, 4.4 */
+		folder->uuid[8] = (uint8_t)((folder->uuid[8] & 0x3f) | 0x80);
+	}
+	return true;
+}
+
+static void ctf_close(void *self)
+{
+	struct ctf_writer *writer = self;
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i <= trace->nstreams; i++) {
+		if (writer->streams[i])
+			ctf_stream_release(writer->streams[i]);
+		mem_free(writer->streams[i]);
+	}
+	for (size_t i = 0; i < trace->nparts; i++) {
+		nameset_release(&writer->folders[i].keys);
+		nameset_release(&writer->folders[i].files);
+		mem_free(writer->folders[i].classes);
+	}
+	mem_free(writer->streams);
+	mem_free(writer->folders);
+	mem_free(writer->classes);
+	mem_free(writer->clocks);
+	encoder_release(&writer->scratch);
+	out_folder_drop(&writer->out);
+	arena_free(writer->arena);
+	mem_free(writer);
+}
+
+static void *open_language(const struct ctf_language *language,
+			   const struct convert_options *options, struct error *err)
+{
+	const struct trace *trace = options->trace;
+	struct ctf_writer *writer = mem_new(sizeof *writer);
+	size_t share = WAIT_ALL / (trace->nstreams + 1);
+
+	writer->language = language;
+	writer->options = *options;
+	if (options->first > options->last || options->first == NSTIME_MIN) /* none has a time */
+		writer->options.first = writer->options.last = 0;
+	writer->arena = arena_new();
+	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
+	/* one behind them for the state */
+	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct ctf_stream *));
+	writer->classes = mem_new_array(trace->nclasses + 1, sizeof(struct ctf_class *));
+	writer->clocks = mem_new_array(trace->nclocks + 1, sizeof *writer->clocks);
+	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
+	name_clocks(writer);
+	if (out_folder_open(&writer->out, options->path, err) && make_uuids(writer, err) &&
+	    make_folders(writer, err))
+		return writer;
+	ctf_close(writer);
+	return NULL;
+}
+
+static void *tsdl_open(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_tsdl, options, err);
+}
+
+static void *json_open(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_json, options, err);
+}
+
+static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t cpu,
+		      const struct event_class *event, const struct fields *fields,
+		      struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct ctf_stream *stream = stream_of(writer, from, cpu, t == NSTIME_MIN, event, err);
+	const struct ctf_class *class;
+
+	if (!stream)
+		return false;
+	if (!fields) { /* it was told as damage; here it is a lost one */
+		stream->discarded++;
+		return true;
+	}
+	class = find_class(writer, stream->class, event);
+	if (!class)
+		return error_set(err, ERR_FORMAT, "%s: %s has another context than the stream's",
+				 from->name, event->name);
+	return ctf_stream_event(writer, stream, class, t, cpu, fields, err);
+}
+
+static bool ctf_loss(void *self, const struct event *loss, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct ctf_stream *stream = stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
+
+	return stream && ctf_stream_loss(writer, stream, loss, err);
+}
+
+/* ---- state ---- */
+
+enum { STATE_PATH, STATE_VALUE, STATE_SINCE, STATE_SLOTS };
+
+/* A stream and a class beside the source's. False: no stream has time. */
+static bool describe_state(struct ctf_writer *writer)
+{
+	const struct trace *trace = writer->options.trace;
+	struct event_class *class = &writer->state_class;
+	struct stream *stream = &writer->state_stream;
+	struct arena *arena = writer->arena;
+	struct field_class *fields = field_make_struct(arena, STATE_SLOTS);
+
+	for (size_t i = 0; i < trace->nstreams && !stream->name; i++)
+		if (trace->streams[i]->has_time)
+			*stream = *trace->streams[i];
+	if (!stream->name)
+		return false;
+	stream->index = (uint32_t)trace->nstreams;
+	stream->id = UINT64_MAX;
+	stream->name = stream->section = "yore_state";
+	stream->cpu = -1;
+	stream->tid = stream->pid = stream->rank = stream->app = -1;
+	stream->nsources = 0;
+	field_make_member(fields, "path", field_make(arena, FIELD_STRING));
+	field_make_member(fields, "value", field_make(arena, FIELD_STRING));
+	field_make_member(fields, "since", field_make_int(arena, 64, true));
+	for (uint32_t i = 0; i < STATE_SLOTS; i++)
+		fields->members[i].class->slot = i;
+	*class = (struct event_class){.index = (uint32_t)trace->nclasses,
+				      .part = stream->part,
+				      .stream_id = UINT64_MAX,
+				      .name = "yore:state",
+				      .loglevel = -1,
+				      .nslots = STATE_SLOTS};
+	class->scope[SCOPE_PAYLOAD] = fields;
+	return true;
+}
+
+static bool ctf_carry(void *self, nstime t, const char *path, const struct value *value,
+		      nstime since, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct slot slots[STATE_SLOTS];
+	const struct fields fields = {.class = &writer->state_class, .slots = slots};
+	struct buf text = {0};
+
+	if (!writer->state_stream.name && !describe_state(writer))
+		return error_set(err, ERR_QUERY, "--with-state: no stream of the trace has time");
+	value_add_json(value, &text);
+	slots[STATE_PATH] = (struct slot){.bytes = (const uint8_t *)path, .n = strlen(path)};
+	slots[STATE_VALUE] = (struct slot){.bytes = (const uint8_t *)text.data, .n = text.len};
+	slots[STATE_SINCE] = (struct slot){.s = since};
+	bool ok = ctf_event(writer, t > writer->options.first ? t : writer->options.first,
+			    &writer->state_stream, -1, &writer->state_class, &fields, err);
+	buf_release(&text);
+	return ok;
+}
+
+/* Streams without events say what they cover, where their packets need nothing else. */
+static bool add_silent(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct ctf_stream *stream;
+		nstime begin, end;
+		if (writer->streams[i])
+			continue;
+		if (!covered(writer, trace->streams[i], &begin, &end, err))
+			return false;
+		if (end == NSTIME_MIN)
+			continue;
+		stream = stream_of(writer, trace->streams[i], -1, false, NULL, err);
+		if (!stream)
+			return false;
+		stream->unsaid = stream->class->context != NULL;
+	}
+	return true;
+}
+
+static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder, struct error *err)
+{
+	struct buf text = {0}, name = {0};
+	struct out out;
+
+	buf_printf(&name, "%s%smetadata", folder->path, *folder->path ? "/" : "");
+	writer->language->metadata(folder, &text);
+	bool ok = out_open_inside(&out, &writer->out, name.data, err);
+	if (ok) {
+		ok = out_write(&out, text.data, text.len, err) && out_finish(&out, err);
+		out_drop(&out);
+	}
+	buf_release(&text);
+	buf_release(&name);
+	return ok;
+}
+
+static void tell(const struct ctf_writer *writer)
+{
+	const struct notices *notices = &writer->options.trace->notices;
+
+	if (writer->wrapped)
+		notice(notices, NOTICE_WARNING,
+		       "%llu field%s in arrays or variants became a structure of a length or "
+		       "option and a value, since CTF has no other place for these",
+		       (unsigned long long)writer->wrapped, writer->wrapped == 1 ? "" : "s");
+}
+
+static bool ctf_finish(void *self, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	const struct trace *trace = writer->options.trace;
+
+	if (writer->options.all_streams && !add_silent(writer, err))
+		return false;
+	for (size_t i = 0; i <= trace->nstreams; i++) {
+		struct ctf_stream *stream = writer->streams[i];
+		if (stream && !stream->unsaid &&
+		    !ctf_stream_finish(writer, stream, stream->covers, err))
+			return false;
+	}
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (!write_metadata(writer, &writer->folders[i], err))
+			return false;
+	tell(writer);
+	return out_folder_finish(&writer->out, err);
+}
+
+const struct convert_format convert_ctf = {
+	.kind = {.name = "ctf",
+		 .also = "ctf1.8",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true},
+	.open = tsdl_open,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};
+
+const struct convert_format convert_ctf2 = {
+	.kind = {.name = "ctf2",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true},
+	.open = json_open,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};

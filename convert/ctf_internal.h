@@ -1,0 +1,161 @@
+/*
+ * ctf_internal.h - what the files of the CTF writer share
+ *
+ *     ctf.c          source streams → streams of the output; the format's functions
+ *     ctf_stream.c   packets of one stream, its file and its index
+ *     ctf_wire.c     field classes as they are written; ctf_names.c their names
+ *     ctf_encode.c   values
+ *     ctf_tsdl.c, ctf_json.c   metadata in the languages: a writer of another one is a third file
+ *
+ * A folder of the output is what one part of the source becomes. Classes are made when their first
+ * event comes, so metadata is written last, and holds what the data streams hold.
+ */
+#ifndef CONVERT_CTF_INTERNAL_H
+#define CONVERT_CTF_INTERNAL_H
+
+#include "convert/convert_internal.h"
+#include "convert/ctf_encode.h"
+#include "convert/out.h"
+#include "engine/base/arena.h"
+
+struct ctf_folder;
+struct ctf_stream_class;
+
+/* A language of metadata. */
+struct ctf_language {
+	struct ctf_means means;
+	/* The whole of the metadata file. */
+	void (*metadata)(const struct ctf_folder *folder, struct buf *out);
+};
+extern const struct ctf_language ctf_tsdl, ctf_json;
+
+struct ctf_class {
+	const struct event_class *from;
+	struct ctf_stream_class *stream;
+	struct wire *context, *payload; /* NULL: nothing in it */
+	uint32_t id;
+	struct ctf_class *other; /* the same class in another stream class */
+	struct ctf_class *next;  /* of the stream class, by id */
+};
+
+/* Numbers that packets of a stream class have in their contexts, in this order, where they do. */
+enum ctf_number {
+	NUMBER_BEGIN,
+	NUMBER_END,
+	NUMBER_CONTENT,
+	NUMBER_PACKET,
+	NUMBER_DISCARDED,
+	NUMBER_SEQUENCE,
+	NUMBER_CPU,
+	NUMBER_BEFORE_ALL,
+	NUMBER_TID,
+	NUMBER_PID,
+	NUMBER_RANK,
+	NUMBER_APP,
+	NUMBERS
+};
+struct ctf_number_kind {
+	const char *name, *role; /* role: of CTF 2; NULL: none */
+	uint32_t bits;
+	bool is_signed, is_time;
+};
+extern const struct ctf_number_kind ctf_numbers[NUMBERS];
+
+struct ctf_stream_class {
+	struct ctf_folder *folder;
+	uint32_t id;
+	unsigned numbers;              /* bit per enum ctf_number */
+	bool wide_ids;                 /* of 32 bits, else 16 */
+	int32_t clock;                 /* into trace->clocks; -1: none, events have no time */
+	struct wire *context, *common; /* of packets; of all events. NULL: nothing in it */
+	struct wires *wires;           /* what events' own classes refer to */
+	bool own_common;               /* `common` is all classes' own one, which is common_from */
+	const struct field_class *common_from;
+	struct ctf_class *first, *last;
+	uint32_t nclasses;
+	const char *name; /* NULL: it is in the names of files */
+};
+
+struct ctf_clock {
+	const char *name; /* an identifier, which no other clock has */
+	struct timebase base;
+	const struct clock *from; /* NULL: the one of nanoseconds */
+};
+
+struct ctf_folder {
+	const struct part *part;
+	const char *path; /* inside the output, "" its top */
+	struct ctf_writer *writer;
+	uint8_t uuid[16];
+	struct nameset keys, files;        /* of stream classes; of streams */
+	struct ctf_stream_class **classes; /* by number in `keys` */
+	size_t nclasses, capacity;
+};
+
+/* One data stream file. */
+struct ctf_stream {
+	const struct stream *from;
+	struct ctf_stream_class *class;
+	char *file;        /* inside the output */
+	const char *shown; /* the source's name, where the file's is another; else NULL */
+	struct out out, index;
+	bool has_file, has_index;
+	struct encoder encoder;
+	struct buf entries; /* of the index, that wait */
+	uint64_t packet_at; /* bytes in the file */
+	bool open;          /* a packet is */
+	bool any;           /* some packet was written */
+	bool before_all;    /* its events hold from the start */
+	int32_t cpu;
+	nstime first, last; /* times of the packet that is open; last: of the packet before it */
+	uint64_t clock;     /* cycles of the last event */
+	uint64_t discarded, sequence;
+	nstime begin,
+		end;   /* what a loss asks of the next packet; NSTIME_MIN, NSTIME_MAX: nothing */
+	nstime covers; /* until then; NSTIME_MIN: it says nothing */
+	bool unsaid;   /* without an event its packets' contexts have no values: it is left out */
+	bool owed;     /* a loss is told by the next packet, which there must be */
+	struct buf context; /* the source's members of the packet's context */
+	uint64_t context_bits;
+};
+
+struct ctf_writer {
+	const struct ctf_language *language;
+	struct convert_options options;
+	struct arena *arena;
+	struct out_folder out;
+	struct ctf_folder *folders; /* by part */
+	/* By source stream, and the state's behind them; NULL: nothing of it was written. */
+	struct ctf_stream **streams;
+	struct ctf_class **classes; /* likewise, chained by `other` */
+	struct ctf_clock *clocks;   /* by source clock, and one of nanoseconds behind them */
+	size_t flush_at;            /* bytes that wait in a stream */
+	struct encoder scratch;
+	uint64_t wrapped;
+	struct stream state_stream; /* of the values that the beginning has; no name: none yet */
+	struct event_class state_class;
+};
+
+/* ctf.c, for the languages: bytes as 8-4-4-4-12 digits; a flag for each of writer->clocks, which
+   the caller frees. */
+void ctf_add_uuid(struct buf *out, const uint8_t uuid[16]);
+bool *ctf_clocks_used(const struct ctf_folder *folder);
+
+/* ctf_stream.c */
+bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
+		      const struct ctf_class *class, nstime t, int32_t cpu,
+		      const struct fields *fields, struct error *err);
+bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream, const struct event *loss,
+		     struct error *err);
+/* Closes the last packet at `until`, or at its last event where that is later. */
+bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nstime until,
+		       struct error *err);
+void ctf_stream_release(struct ctf_stream *stream);
+
+/* What both languages print of a clock: the base that times were written with. */
+static inline const struct ctf_clock *ctf_clock_of(const struct ctf_stream_class *class)
+{
+	return class->clock < 0 ? NULL : &class->folder->writer->clocks[class->clock];
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* ctf_names.c - see ctf_names.h */
+#include "convert/ctf_names.h"
+
+#include "engine/base/buf.h"
+#include "engine/ctf_own.h"
+
+#include <string.h>
+
+/* CTF 1.8.3, C.1.2, and the words of the C types. */
+static const char *const keywords[] = {
+	"_Bool",  "_Complex", "_Imaginary", "align",   "callsite", "char",    "clock",
+	"const",  "double",   "enum",       "env",     "event",    "float",   "floating_point",
+	"int",    "integer",  "long",       "short",   "signed",   "stream",  "string",
+	"struct", "trace",    "typealias",  "typedef", "unsigned", "variant", "void"};
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool ctf_is_identifier(const char *text)
+{
+	if (!is_letter(*text))
+		return false;
+	for (const char *c = text; *c; c++)
+		if (!is_letter(*c) && (*c < '0' || *c > '9'))
+			return false;
+	for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+		if (strcmp(keywords[i], text) == 0)
+			return false;
+	return true;
+}
+
+bool ctf_name_stays(const char *name, const char *written)
+{
+	return ctf_is_identifier(written) && strcmp(written + (*written == '_'), name) == 0 &&
+	       strncmp(written, OWN_PREFIX, strlen(OWN_PREFIX)) != 0;
+}
+
+static void add_identifier(struct buf *out, const char *name, const char *written)
+{
+	if (ctf_name_stays(name, written)) {
+		buf_add_text(out, written);
+		return;
+	}
+	buf_add_char(out, '_');
+	buf_add_text(out, name);
+	if (*name && ctf_name_stays(name, out->data))
+		return;
+	buf_clear(out);
+	buf_add_text(out, OWN_NAME);
+	own_name_write(out, name);
+}
+
+const char *ctf_member_name(struct ctf_names *names, const char *name, const char *written)
+{
+	struct buf text = {0};
+
+	if (names->identifiers)
+		add_identifier(&text, name, written);
+	else
+		buf_add_text(&text, name);
+	nameset_make_free(&names->taken, &text, 0, "_");
+	nameset_add(&names->taken, buf_text(&text), 2);
+	const char *kept = arena_strdup(names->arena, buf_text(&text));
+	buf_release(&text);
+	return kept;
+}
+
+void ctf_names_release(struct ctf_names *names)
+{
+	nameset_release(&names->taken);
+}

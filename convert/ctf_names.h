@@ -1,0 +1,23 @@
+/* ctf_names.h - names of members, as a CTF language can write them */
+#ifndef CONVERT_CTF_NAMES_H
+#define CONVERT_CTF_NAMES_H
+
+#include "engine/base/arena.h"
+#include "engine/base/nameset.h"
+#include "engine/field.h"
+
+/* The names of one structure or variant. */
+struct ctf_names {
+	struct arena *arena;
+	bool identifiers; /* the language takes identifiers alone, of which keywords are none */
+	struct nameset taken;
+};
+
+void ctf_names_release(struct ctf_names *names);
+/* A name that no earlier member has. Readers drop its first underscore where it has one to drop. */
+const char *ctf_member_name(struct ctf_names *names, const char *name, const char *written);
+/* Is what the source wrote an identifier which shows the same name again? */
+bool ctf_name_stays(const char *name, const char *written);
+bool ctf_is_identifier(const char *text); /* and no keyword of TSDL */
+
+#endif

@@ -145,6 +145,75 @@ says "attributes" 0 "" "$yore" convert "$trace" attributes --to csv --name 'none
 is "attributes: as many as state has" "$("$yore" state "$trace" 'cpu[0]/**' --format json | wc -l)" \
 	"$(($(wc -l <attributes/state.csv) - 1))"
 
+# ---- CTF ----
+events() # what a trace says, without what a writer of packets makes anew
+{
+	"$yore" events "$@" --format json --no-index 2>said |
+		sed -e 's/"packet":{[^}]*},//' -e '/"name":"yore:state"/d'
+	grep damaged said
+}
+equal() # NAME TRACE OUT [FILTERS...]: OUT has the events that the filters leave of TRACE
+{
+	name=$1 of=$2 out=$3
+	shift 3
+	events "$of" "$@" >want
+	events "$out" >got
+	cmp -s want got && [ -s want ]
+	is "$name: each event" 0 $?
+}
+for to in ctf ctf2; do
+	says "$to" 0 "" "$yore" convert "$trace" $to --to $to
+	equal $to "$trace" $to
+	says "$to: again" 0 "" "$yore" convert $to $to-again --to ctf1.8
+	equal "$to: again" "$trace" $to-again
+	says "$to: filtered" 0 "" "$yore" convert "$trace" $to-few --to $to --begin +5ms --end +9ms \
+		--name '*sched_switch' --where 'next_pid != 0'
+	equal "$to: filtered" "$trace" $to-few --begin +5ms --end +9ms --name '*sched_switch' \
+		--where 'next_pid != 0'
+	says "$to: a CPU" 0 "" "$yore" convert "$trace" $to-cpu --to $to --cpu 1
+	equal "$to: a CPU" "$trace" $to-cpu --cpu 1
+	is "$to: a CPU is a file" "perf_stream_1" "$(cd $to-cpu && ls perf_stream_*)"
+	says "$to: with state" 0 "" "$yore" convert "$trace" $to-state --to $to --begin +5ms --end +9ms \
+		--with-state
+	is "$to: with state, the state at the beginning" "$("$yore" at "$trace" +5ms '**' --before --format json |
+		python3 -c 'import json,sys
+for line in sys.stdin:
+    a = json.loads(line)
+    if a.get("known", True): print(a["path"], json.dumps(a["value"]), a["since"])')" \
+		"$("$yore" events $to-state --stream yore_state --format json | python3 -c 'import json,sys
+for line in sys.stdin:
+    e = json.loads(line)["fields"]
+    print(e["path"], json.dumps(json.loads(e["value"])), e["since"] if e["since"] > -2**63 else None)')"
+	equal "$to: with state" "$trace" $to-state --begin +5ms --end +9ms
+done
+is "ctf: lossless copies keep the UUID" "$("$yore" info "$trace" | grep ^uuid)" "$("$yore" info ctf | grep ^uuid)"
+is "ctf: parts do not" 0 "$("$yore" info "$trace" | grep -c "$("$yore" info ctf-few | grep ^uuid)")"
+if command -v babeltrace2 >/dev/null; then
+	babeltrace2 --clock-seconds "$trace" | sed 's/ {.*//' >want
+	babeltrace2 --clock-seconds ctf | sed 's/ {.*//' >got
+	cmp -s want got
+	is "ctf: babeltrace2 reads the same" 0 $?
+else
+	echo "SKIP: ctf: babeltrace2 is not installed"
+fi
+"$build/fixtures/yore-gen" --out lossy --size 2M --lose 0.5 --packet-size 16384 --no-truth >/dev/null || exit 99
+for to in ctf ctf2; do
+	says "$to: losses" 0 "" "$yore" convert lossy lossy-$to --to $to --no-index
+	equal "$to: losses" lossy lossy-$to
+	is "$to: losses, packets are not the source's" 1 "$("$yore" info lossy-$to | grep -c '^losses')"
+done
+(ulimit -n 16 && "$yore" convert lossy lossy-narrow --to ctf --no-index) 2>err &&
+	diff -r lossy-ctf lossy-narrow >/dev/null
+is "ctf: more files than descriptors" 0 $?
+mkdir merged
+"$yore" convert "$trace" merged/out --with lossy --to ctf --no-index 2>err
+is "ctf: of two traces a folder each" 2 "$(find merged/out -name metadata | wc -l)"
+is "ctf: of two traces all events" "$("$yore" events "$trace" --with lossy --count --no-index 2>err)" \
+	"$("$yore" events merged/out --count --no-index 2>err)"
+says "ctf has no intervals" 2 "no place for attributes" "$yore" convert "$trace" what 'cpu[0]/**' --to ctf
+says "csv has no events of state" 2 "--with-state is for ctf" "$yore" convert "$trace" what --to csv \
+	--with-state
+
 # ---- names, and what is left ----
 says "a folder that is not empty" 1 "there is something already" "$yore" convert "$trace" csv --to csv
 mkdir empty
@@ -163,7 +232,7 @@ is "a closed pipe is no error" 0 "$( ("$yore" convert "$trace" - --to chrome; ec
 is "nothing is left" 0 "$(left)"
 
 "$build/fixtures/yore-gen" --out large --size 60M --seed 6 --no-truth >/dev/null || exit 99
-for to in parquet sqlite chrome csv; do
+for to in parquet sqlite chrome csv ctf; do
 	"$yore" convert large interrupted --to $to >/dev/null 2>err &
 	pid=$!
 	sleep 0.3

@@ -10,7 +10,8 @@ by absolute and relative locations. The encoder here knows nothing of yore. What
 must be the values that were written, to the last one; a byte less must be told as damage.
 
 Classes that CTF 1.8 has, too, are written a second time with TSDL metadata beside the same streams,
-and must give the same events. The corpus' CTF 2 traces (YORE_CORPUS) must give the values of their
+and must give the same events. Each trace is converted to CTF 2 and to CTF 1.8, too, and must read back as
+what was written. The corpus' CTF 2 traces (YORE_CORPUS) must give the values of their
 expected texts, which are babeltrace2's.
 """
 import base64
@@ -640,12 +641,24 @@ def differs(ours, truth):
     return None if len(ours) == len(truth) else "%d events, not %d" % (len(ours), len(truth))
 
 
+def check_converted(folder, truth, what):
+    for language in ("ctf2", "ctf"):
+        out = folder + "." + language
+        done = subprocess.run([yore, "convert", folder, out, "--to", language, "--no-index"],
+                              stderr=subprocess.PIPE, check=False)
+        ours, p = events_of(out)
+        said = (done.stderr + p.stderr).decode()
+        result(not said and differs(ours, truth) is None, "%s, converted to %s" % (what, language),
+               "%s %s" % (differs(ours, truth), said))
+
+
 def check_seed(seed, work):
     folder = "%s/t%d" % (work, seed)
     truth, _, stream = make_trace(seed, False, folder)
     ours, p = events_of(folder)
     why = differs(ours, truth) or (p.stderr.decode() if p.returncode else None)
     result(why is None, "%d events of random field classes, seed %d" % (len(truth), seed), why or "")
+    check_converted(folder, truth, "random field classes, seed %d" % seed)
     with open(folder + "/stream", "wb") as out:
         out.write(stream[:-9])  # more than the last packet's padding
     ours, p = events_of(folder)
@@ -757,6 +770,7 @@ def check_old(seed, work):
     ours, p = events_of(folder)
     why = differs(ours, truth) or (p.stderr.decode() if p.returncode else None)
     result(why is None, "%d events of classes that 1.8 has, seed %d" % (len(truth), seed), why or "")
+    check_converted(folder, truth, "classes that 1.8 has, seed %d" % seed)
     write_tsdl(folder, text)
     twin, p = events_of(folder)
     why = (p.stderr.decode() if p.returncode else None) or differs(twin, ours)

@@ -222,7 +222,7 @@ def match(item, key):
 def in_order(theirs, ours):
     """The same events, one stream of one file each, in the same order."""
     for i, ((time, key), item) in enumerate(zip(theirs, ours)):
-        if time is not None and item["t"] != time:
+        if time is not None and item["t"] is not None and item["t"] != time:
             return "event %d is at %d, not %d" % (i, item["t"], time)
         wrong = match(item, key)
         if wrong:
@@ -236,9 +236,11 @@ def by_moment(theirs, ours):
     for item in ours:
         left[item["t"]].append(item)
     for time, key in theirs:
-        for i, item in enumerate(left[time]):
-            if match(item, key) is None:
-                del left[time][i]
+        # ours has null for what holds from the start, theirs None for a stream without clock
+        for items in list(left.values()) if time is None else (left[time], left[None]):
+            i = next((i for i, item in enumerate(items) if match(item, key) is None), None)
+            if i is not None:
+                del items[i]
                 break
         else:
             return "no event equals %s at %s" % (key[0], time)
@@ -269,7 +271,7 @@ def compare(program, path):
     if len(events) < total or (seen.stopped is None and len(events) != total):
         return "%d events, not %d%s" % (
             len(events), total, " " + process.stderr.decode()[:300] if process.stderr else "")
-    times = [item["t"] for item in events]
+    times = [item["t"] for item in events if item["t"] is not None]  # null: from the start
     timed = all(time is not None for items in seen.streams.values() for time, _ in items)
     if timed and any(a > b for a, b in zip(times, times[1:])):
         return "times fall"

@@ -41,6 +41,7 @@ ctf()
 {
 	say "$top/tests/oracle/events_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/stats_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/ctf_written.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 		'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
@@ -58,6 +59,7 @@ ctf()
 	rm -rf "$work/t"*
 
 	if [ -d "$corpus/ctf" ]; then
+		say "$top/tests/oracle/ctf_written.py" "$yore" --corpus "$corpus"
 		list=$(awk -F'\t' -v top="$corpus/ctf/real" 'NR > 1 && $2 == "1.8" && $3 == "pass" {print top "/" $1}' \
 			"$corpus/ctf/real/MANIFEST.tsv")
 		# shellcheck disable=SC2086

@@ -78,7 +78,7 @@ interrupted() # TO SIGNAL: whether nothing is left; a machine that is faster is 
 	echo "it was never interrupted" >>"$work/printed"
 	false
 }
-for to in csv parquet sqlite chrome; do
+for to in csv parquet sqlite chrome ctf; do
 	"$yore" convert "$work/large" "$work/whole-$to" --to $to --no-state --no-index >"$work/printed" 2>&1
 	for signal in TERM HUP INT; do
 		interrupted $to $signal

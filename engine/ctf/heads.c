@@ -204,7 +204,6 @@ pass_unknown(struct decoder *d, uint64_t id, uint64_t body_at, const char **what
 	struct ctf_part *part = sc->part;
 	uint64_t at = body_at, bytes, next = 0;
 
-	*what = "";
 	*end = 0;
 	if (!sc->context)
 		return false;
@@ -256,11 +255,12 @@ static void check_told_size(struct decoder *d, const struct ctf_class *class, ui
 
 /*
  * Common end of every head loop: class by id, body passed over or decoded, head stored. `w->at` is
- * where the event begins, `body_at` where its header ended. False ends the packet with *err set.
+ * where the event begins, `body_at` where its header ended. `is_2010`: events may tell their size,
+ * and those of no known class are passed over by it. False ends the packet with *err set.
  */
 static inline __attribute__((always_inline)) bool
 finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uint64_t head_at,
-	    uint64_t body_at, bool has_time, bool values, struct error *err)
+	    uint64_t body_at, bool has_time, bool is_2010, bool values, struct error *err)
 {
 	const struct ctf_stream_class *sc = d->class;
 	const struct ctf_class *class =
@@ -271,7 +271,8 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 	const char *what;
 
 	if (__builtin_expect(!class || !class->class, 0)) {
-		if (!pass_unknown(d, id, body_at, &what, &end))
+		what = "";
+		if (!is_2010 || !pass_unknown(d, id, body_at, &what, &end))
 			return stopped(d, b, *w, NULL, id, head_at, what, err);
 		w->at = end;
 		return true;
@@ -290,7 +291,7 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 		slots = decoded;
 		end = at;
 	}
-	if (__builtin_expect(sc->context != NULL, 0))
+	if (is_2010 && sc->context)
 		check_told_size(d, class, body_at, end);
 	if (__builtin_expect(!sc->has_clock, 0))
 		b->time[n] = d->ordinal + b->first + n;
@@ -404,7 +405,8 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 			w.clock = load(p + id_bytes + 4, 8, swap);
 			body = at + (id_bytes + 12) * 8;
 		}
-		if (__builtin_expect(!finish_head(d, b, &w, id, at, body, true, values, err), 0))
+		if (__builtin_expect(
+			    !finish_head(d, b, &w, id, at, body, true, is_2010, values, err), 0))
 			return false;
 	}
 	leave(d, b, w);
@@ -435,8 +437,8 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 			w.clock =
 				clock_update(w.clock, load(p + flat.time_at, flat.time_bytes, swap),
 					     flat.time_bytes * 8u);
-		if (!finish_head(d, b, &w, id, at, at + flat.bytes * 8u, flat.time_bytes, values,
-				 err))
+		if (!finish_head(d, b, &w, id, at, at + flat.bytes * 8u, flat.time_bytes, false,
+				 values, err))
 			return false;
 	}
 	leave(d, b, w);
@@ -473,8 +475,10 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 	struct walk w = {d->at, d->clock, b->count, b->count ? d->used : 0};
 
 	while (has_room(b, w, enough) && w.at < d->content) {
-		struct layout_input in = {
-		.data = d->block.data, .bits = d->content, .at = w.at, .registers = d->registers};
+		struct layout_input in = {.data = d->block.data,
+					  .bits = d->content,
+					  .at = w.at,
+					  .registers = d->registers};
 		uint64_t id = 0, at = w.at, clock = w.clock;
 		bool has_time = false;
 		if (d->class->header) {
@@ -486,7 +490,7 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 		if (in.at - at > UINT16_MAX)
 			return stopped(d, b, w, NULL, UINT64_MAX, at, "has a header over 8 KB",
 				       err);
-		if (!finish_head(d, b, &w, id, at, in.at, has_time, values, err))
+		if (!finish_head(d, b, &w, id, at, in.at, has_time, false, values, err))
 			return false;
 		if (w.at == at) {
 			w.n--;

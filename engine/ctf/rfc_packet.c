@@ -16,7 +16,8 @@
 #include "engine/ctf/ctf_internal.h"
 
 #include <bzlib.h>
-#include <openssl/evp.h>
+#include <nettle/memops.h>
+#include <nettle/nettle-meta.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -77,12 +78,24 @@ static bool key_from_digits(const uint8_t *text, size_t count, struct rfc_key *o
 	return true;
 }
 
+/* The first `nout` bytes of the digest, which has as many. */
+static void digest_of(const struct nettle_hash *hash, const uint8_t *bytes, size_t size,
+		      uint8_t *out, size_t nout)
+{
+	void *context = mem_new(hash->context_size);
+
+	hash->init(context);
+	hash->update(context, size, bytes);
+	hash->digest(context, nout, out);
+	mem_free(context);
+}
+
 static void identify_key(struct rfc_key *key)
 {
-	uint8_t digest[EVP_MAX_MD_SIZE] = {0};
+	uint8_t digest[8];
 
-	if (EVP_Digest(key->bytes, key->size, digest, NULL, EVP_sha256(), NULL))
-		key->identity = load_be(digest, 8);
+	digest_of(&nettle_sha256, key->bytes, key->size, digest, sizeof digest);
+	key->identity = load_be(digest, sizeof digest);
 }
 
 bool rfc_key_read(const char *path, struct rfc_key *out, struct error *err)
@@ -136,40 +149,39 @@ static uint8_t *room_for(struct rfc_room *room, int which, size_t size)
 static bool check_sum(const struct rfc_coding *coding, const uint8_t *content, size_t size,
 		      struct error *err)
 {
-	const EVP_MD *scheme = coding->checksum_scheme == SUM_MD5    ? EVP_md5()
-			       : coding->checksum_scheme == SUM_SHA1 ? EVP_sha1()
-								     : NULL;
-	uint8_t digest[EVP_MAX_MD_SIZE];
+	const struct nettle_hash *scheme = coding->checksum_scheme == SUM_MD5    ? &nettle_md5
+					   : coding->checksum_scheme == SUM_SHA1 ? &nettle_sha1
+										 : NULL;
+	uint8_t digest[4];
 
 	if (!coding->checksum_scheme)
 		return true;
 	if (!scheme)
 		return error_set(err, ERR_FORMAT, "checksum scheme %u is not known",
 				 coding->checksum_scheme);
-	if (!EVP_Digest(content, size, digest, NULL, scheme, NULL))
-		return error_set(err, ERR_FORMAT, "libcrypto has no %s",
-				 coding->checksum_scheme == SUM_MD5 ? "md5" : "sha1");
-	uint32_t sum = (uint32_t)load_be(digest, 4);
+	digest_of(scheme, content, size, digest, sizeof digest);
+	uint32_t sum = (uint32_t)load_be(digest, sizeof digest);
 	if (sum == coding->checksum)
 		return true;
 	return error_set(err, ERR_FORMAT, "its content has the checksum 0x%08x, its header 0x%08x",
 			 sum, coding->checksum);
 }
 
-static bool open_sealed(EVP_CIPHER_CTX *context, const struct rfc_key *key, const uint8_t *sealed,
-			size_t size, uint8_t *out)
+/* False: the tag is not that of these bytes and this key. */
+static bool open_sealed(const struct rfc_key *key, const uint8_t *sealed, size_t size, uint8_t *out)
 {
-	const EVP_CIPHER *cipher = key->size == 16   ? EVP_aes_128_gcm()
-				   : key->size == 24 ? EVP_aes_192_gcm()
-						     : EVP_aes_256_gcm();
+	const struct nettle_aead *cipher = key->size == 16   ? &nettle_gcm_aes128
+					   : key->size == 24 ? &nettle_gcm_aes192
+							     : &nettle_gcm_aes256;
+	void *context = mem_new(cipher->context_size);
 	uint8_t tag[TAG_BYTES];
-	int n, rest;
 
-	memcpy(tag, sealed + NONCE_BYTES + size, sizeof tag);
-	return context && EVP_DecryptInit_ex(context, cipher, NULL, key->bytes, sealed) == 1 &&
-	       EVP_DecryptUpdate(context, out, &n, sealed + NONCE_BYTES, (int)size) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, sizeof tag, tag) == 1 &&
-	       EVP_DecryptFinal_ex(context, out + n, &rest) == 1;
+	cipher->set_decrypt_key(context, key->bytes);
+	cipher->set_nonce(context, sealed);
+	cipher->decrypt(context, size, out, sealed + NONCE_BYTES);
+	cipher->digest(context, sizeof tag, tag);
+	mem_free(context);
+	return memeql_sec(tag, sealed + NONCE_BYTES + size, sizeof tag);
 }
 
 /* *content is replaced by what it was before, in the room behind a place for the header. */
@@ -183,16 +195,13 @@ static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key,
 				 coding->encryption);
 	if (!key)
 		return error_set(err, ERR_FORMAT, "it is encrypted: --key-file gives its key");
-	if (*size < NONCE_BYTES + TAG_BYTES || *size > INT32_MAX)
+	if (*size < NONCE_BYTES + TAG_BYTES)
 		return error_set(err, ERR_FORMAT, "%zu bytes are no content that AES-GCM encrypted",
 				 *size);
 	size_t plain = *size - NONCE_BYTES - TAG_BYTES;
 	uint8_t *out = room_for(room, 0, RFC_HEADER_BYTES + plain) + RFC_HEADER_BYTES;
-	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-	bool good = open_sealed(context, key, *content, plain, out);
 
-	EVP_CIPHER_CTX_free(context);
-	if (!good)
+	if (!open_sealed(key, *content, plain, out))
 		return error_set(err, ERR_FORMAT,
 				 "it does not decrypt: the key is another one, or bytes changed");
 	*content = out;

@@ -92,7 +92,9 @@ struct yore_options {
 	/* FORMAT[,KEY=VALUE...] as of the program's option --input; NULL: found out by content */
 	const char *input;
 	/* Further traces that are merged with the first one, and nanoseconds that are added to the
-	   times of each: 1 + nmore offsets, or NULL. */
+	   times of each: 1 + nmore offsets, or NULL. INT64_MIN: none for that trace. Clocks that
+	   are known to be one are aligned where no offset is given; clocks without a known
+	   relation are merged as their times are. */
 	const char *const *more;
 	size_t nmore;
 	const int64_t *offsets;

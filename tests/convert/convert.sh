@@ -206,9 +206,9 @@ done
 	diff -r lossy-ctf lossy-narrow >/dev/null
 is "ctf: more files than descriptors" 0 $?
 mkdir merged
-"$yore" convert "$trace" merged/out --with lossy --to ctf --no-index 2>err
+"$yore" convert "$trace" merged/out --with lossy --offset lossy=+0s --to ctf --no-index 2>err
 is "ctf: of two traces a folder each" 2 "$(find merged/out -name metadata | wc -l)"
-is "ctf: of two traces all events" "$("$yore" events "$trace" --with lossy --count --no-index 2>err)" \
+is "ctf: of two traces all events" "$("$yore" events "$trace" --with lossy --offset lossy=+0s --count --no-index 2>err)" \
 	"$("$yore" events merged/out --count --no-index 2>err)"
 says "ctf has no intervals" 2 "no place for attributes" "$yore" convert "$trace" what 'cpu[0]/**' --to ctf
 says "csv has no events of state" 2 "--with-state is for ctf" "$yore" convert "$trace" what --to csv \

@@ -115,7 +115,7 @@ for what in "4 002 session id" "45 011 compression scheme 9 is not known" \
 	shift 2
 	"$yore" events trace >rows 2>printed
 	[ $? = 3 ] && grep -q "offset 0: .*$*" printed && [ "$(wc -l <rows)" -gt 50 ]
-	result $? "a packet with another $*"
+	result $? "a header that is refused: $*"
 done
 if [ $cypher = 1 ]; then
 	rm -rf trace trace.truth
@@ -171,4 +171,11 @@ $scene write trace --events 1000 --only sched_0 --drop 2 --seq-bits 8
 "$yore" check trace >printed 2>&1
 [ "$(grep -c '^lost: sched_0: from .*, 1 packets$' printed)" = 1 ]
 result $? "a packet that is missing"
+
+# It is read in pieces.
+rm -rf trace trace.truth
+$scene write trace --events 60000 --packet-events 200000 --only sched_0 &&
+	[ "$("$yore" sql trace "SELECT sum(bytes) FROM packets WHERE flags LIKE 'piece%'")" -gt 1048576 ] &&
+	"$yore" events trace --format json >rows 2>printed && $scene compare trace.truth <rows
+result $? "a packet of more than a megabyte"
 exit $status

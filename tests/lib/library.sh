@@ -80,7 +80,7 @@ same() { # TRACE...: lines and status of the example and of yore
 	first=$1
 	shift
 	for more in "$@"; do
-		set -- "$@" --with "$more"
+		set -- "$@" --with "$more" --offset "$more=+0s"
 		shift
 	done
 	"$yore" events "$first" "$@" --format json --no-index --no-symbols >"$work/theirs" 2>>"$work/printed"

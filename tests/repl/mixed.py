@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True  # the source tree may be read-only, and stays cl
 from results import finish, result, yore
 
 build = os.path.abspath(os.environ.get("top_builddir", "."))
+os.environ["YORE_LUA_DIR"] = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "lua-lib")
 generator = os.path.join(build, "fixtures", "yore-gen")
 CLOCK_OFFSET = 1700000000000000000  # fixtures/ctf_writer.h
 CLOCK_UUID = "5ca1ab1e-0000-4000-8000-00c0ffee0000"

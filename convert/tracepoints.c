@@ -292,6 +292,7 @@ static void make_class(struct tracepoints *all, const struct event_class *class)
 	find_thread(made);
 	if (!free_id(all, &all->ids[class->index])) {
 		leave_out(all, class->name, "too many classes");
+		shape_free(made->shape);
 		return;
 	}
 	all->made[class->index] = made;
@@ -352,6 +353,9 @@ void tracepoints_free(struct tracepoints *all)
 	mem_free(all->tried);
 	buf_release(&all->told);
 	mem_free(all->ids);
+	for (size_t i = 0; i < all->trace->nclasses; i++)
+		if (all->made[i])
+			shape_free(all->made[i]->shape);
 	mem_free(all->made);
 	mem_free(all->order);
 	mem_free(all->used);

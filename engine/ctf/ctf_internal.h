@@ -120,6 +120,7 @@ struct ctf_part {
 	uint32_t registers;
 	unsigned quirks;
 	bool is_own; /* yore wrote it */
+	bool gathered; /* its packets come from a capture or an image: see gather.c */
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
 	_Atomic bool told_unknown, told_sizes;

@@ -616,7 +616,9 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 	struct files files = {0};
 	bool ok = part;
 
-	if (ok && d->is_2010 && gathers(opening))
+	if (ok)
+		part->gathered = gathers(opening);
+	if (ok && d->is_2010 && part->gathered)
 		ok = error_set(err, ERR_FORMAT,
 			       "%s: streams of the 2010 proposal are files of their own, which "
 			       "prefix=N and scan do not find",

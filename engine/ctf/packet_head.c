@@ -36,11 +36,13 @@ static bool is_uuid(const struct ctf_description *d, const struct member *member
 
 /*
  * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 another one is no damage: files
- * that were cut together have one, and packets of another session may lie among a stream's own.
+ * that were cut together have one, and packets of another session may lie among a stream's own, as
+ * they may wherever packets are gathered from.
  */
-static bool check_uuid(const struct ctf_description *d, const struct slot *slots,
-		       const uint8_t *data, struct packet_head *out, struct error *err)
+static bool check_uuid(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
+		       struct packet_head *out, struct error *err)
 {
+	const struct ctf_description *d = &part->description;
 	const struct field_class *header = d->packet_header;
 	char said[UUID_TEXT], wanted[UUID_TEXT];
 
@@ -52,7 +54,7 @@ static bool check_uuid(const struct ctf_description *d, const struct slot *slots
 		out->other = true;
 		memcpy(out->uuid, data + at / 8, sizeof out->uuid);
 	}
-	if (!out->other || d->major < 2)
+	if (!out->other || d->major < 2 || part->gathered)
 		return true;
 	ctf_uuid_put(out->uuid, said);
 	ctf_uuid_put(d->uuid, wanted);
@@ -90,7 +92,7 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 				 "the packet has stream id %" PRIu64
 				 ", the file's first one %" PRIu64,
 				 value, stream->description->id);
-	if (!check_uuid(d, slots, data, out, err))
+	if (!check_uuid(stream->part, slots, data, out, err))
 		return false;
 	if (d->is_2010)
 		return check_session(d, data, err);

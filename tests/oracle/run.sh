@@ -87,6 +87,7 @@ if /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
 else
 	echo "oracles: CTF skipped: python3-bt2 is not installed"
 fi
+srcdir=$top top_builddir=$build say "$top/tests/repl/relay.py"
 srcdir=$top top_builddir=$build YORE_KILLS=50 say "$top/tests/repl/kills.sh"
 wait "$other" || failed=$((failed + $?))
 cat "$work/other"

@@ -376,7 +376,7 @@ bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
 	struct encoder *e = &stream->encoder;
 	bool timed = stream->class->clock >= 0, before_all = t == NSTIME_MIN;
 
-	if (before_all || !timed) /* the first moment that there is, for those who need one */
+	if (before_all || !timed) /* other readers need a time: the first that there is */
 		t = writer->options.first <= writer->options.last ? writer->options.first : 0;
 	if (!find_packet(writer, stream, t, cpu, before_all, fields, err))
 		return false;
@@ -401,7 +401,7 @@ bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
 
 /*
  * A packet without events before a loss: what was lost is told from the end of the packet before.
- * The first packet's counter is of a trace that began in mid-count, which is a count of nobody.
+ * The first packet's counter is of a trace that began in mid-count, which says nothing.
  */
 static bool mark_begin(struct ctf_writer *writer, struct ctf_stream *stream,
 		       const struct event *loss, nstime time, struct error *err)
@@ -429,7 +429,7 @@ bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream, const
 	stream->discarded += loss->lost;
 	stream->sequence += loss->lost_packets;
 	bool packets = loss->lost_packets || !loss->lost;
-	if (!loss->lost && !loss->lost_packets) /* nobody counted: some packet is missing */
+	if (!loss->lost && !loss->lost_packets) /* no counter told it: a packet is missing */
 		stream->sequence++;
 	stream->owed = true;
 	stream->begin = packets ? until : stream->any ? NSTIME_MIN : time;

@@ -280,8 +280,7 @@ static void make_class(struct tracepoints *all, const struct event_class *class)
 	made->name = colon ? colon + 1 : class->name;
 	made->name = word_of(all, made->name, strlen(made->name), NULL);
 	buf_printf(&whole, "%s:%s", made->system, made->name);
-	/* classes of one name keep it; it is names that differ in other characters which must not
-	 */
+	/* classes of one name share it; names that become alike do not */
 	if (nameset_find(&all->names, buf_text(&whole), &first) &&
 	    strcmp(all->trace->classes[first]->name, class->name) != 0)
 		nameset_make_free(&all->taken, &whole, 0, "_");

@@ -27,10 +27,10 @@ enum op {
 	OP_LOCATED, /* a 32-bit word that says where the elements are, `class->place` from where */
 	OP_REST,    /* elements up to the end of the data */
 	OP_ALIGN,   /* to `count` bits */
-	OP_UNIT,    /* to `count` bits where the class would cross a multiple of them; by bits only */
-	OP_SKIP,    /* `count` bits: gaps; in skip lists also fields that nothing refers to */
-	OP_NOTE,    /* the register becomes `count` */
-	OP_THERE,   /* fails when the register is 0: what is referred to is not there */
+	OP_UNIT,  /* to `count` bits where the class would cross a multiple of them; by bits only */
+	OP_SKIP,  /* `count` bits: gaps; in skip lists also fields that nothing refers to */
+	OP_NOTE,  /* the register becomes `count` */
+	OP_THERE, /* fails when the register is 0: what is referred to is not there */
 	OP_VARIANT, /* jump to the option that the register selects, or behind them all */
 	OP_JUMP     /* to step `jump` */
 };

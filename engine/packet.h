@@ -26,23 +26,23 @@
 #include <stdint.h>
 
 enum packet_flag {
-	PACKET_UNSORTED = 1 << 0,     /* times inside fall at least once */
-	PACKET_DESCENDING = 1 << 1,   /* newest first: logical order is the reverse of the file's */
-	PACKET_SPILL = 1 << 2,	      /* extents are in a decompressed copy */
-	PACKET_COMPRESSED = 1 << 3,   /* each extent is a unit that decompresses alone */
-	PACKET_FOREIGN = 1 << 4,      /* extents hold records of others too; the decoder skips them */
-	PACKET_PIECE = 1 << 5,	      /* part of a longer packet; carried bytes say how to start */
-	PACKET_BEFORE_ALL = 1 << 6,   /* events without a time that hold from the start */
-	PACKET_EXACT_MIN = 1 << 7,    /* min is an event's time, seen by decoding */
-	PACKET_EXACT_MAX = 1 << 8,    /* likewise max */
-	PACKET_MENDED = 1 << 9,	      /* min or max is not what the file says */
-	PACKET_SUSPECT = 1 << 10,     /* times known wrong and not mendable yet */
-	PACKET_LOST_UNKNOWN = 1 << 11, /* something was lost before its first event, count unknown */
-	PACKET_EMPTY = 1 << 12,	      /* no event: kept for counters and range, never decoded */
-	PACKET_OPEN = 1 << 13,	      /* last of a stream in a file that may grow */
-	PACKET_DAMAGED = 1 << 14,     /* decoding stopped before its end */
-	PACKET_DOUBLED = 1 << 15,     /* a copy of another packet; EMPTY, too */
-	PACKET_OTHER = 1 << 16	      /* of another session; EMPTY and BEFORE_ALL, too */
+	PACKET_UNSORTED = 1 << 0,   /* times inside fall at least once */
+	PACKET_DESCENDING = 1 << 1, /* newest first: logical order is the reverse of the file's */
+	PACKET_SPILL = 1 << 2,      /* extents are in a decompressed copy */
+	PACKET_COMPRESSED = 1 << 3, /* each extent is a unit that decompresses alone */
+	PACKET_FOREIGN = 1 << 4,    /* extents hold records of others too; the decoder skips them */
+	PACKET_PIECE = 1 << 5,      /* part of a longer packet; carried bytes say how to start */
+	PACKET_BEFORE_ALL = 1 << 6, /* events without a time that hold from the start */
+	PACKET_EXACT_MIN = 1 << 7,  /* min is an event's time, seen by decoding */
+	PACKET_EXACT_MAX = 1 << 8,  /* likewise max */
+	PACKET_MENDED = 1 << 9,     /* min or max is not what the file says */
+	PACKET_SUSPECT = 1 << 10,   /* times known wrong and not mendable yet */
+	PACKET_LOST_UNKNOWN = 1 << 11, /* a loss before its first event, of unknown count */
+	PACKET_EMPTY = 1 << 12,        /* no event: kept for counters and range, never decoded */
+	PACKET_OPEN = 1 << 13,         /* last of a stream in a file that may grow */
+	PACKET_DAMAGED = 1 << 14,      /* decoding stopped before its end */
+	PACKET_DOUBLED = 1 << 15,      /* a copy of another packet; EMPTY, too */
+	PACKET_OTHER = 1 << 16         /* of another session; EMPTY and BEFORE_ALL, too */
 };
 
 #define PACKET_NONE UINT64_MAX

@@ -311,8 +311,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		trace->key_file = arena_strdup(trace->arena, options->key_file);
 	if (options->spill_dir)
 		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);
-	struct clock_group *groups =
-		arena_array(trace->arena, options->npaths + 1, sizeof *groups);
+	struct clock_group *groups = arena_array(trace->arena, options->npaths + 1, sizeof *groups);
 	for (size_t i = 0; i < options->npaths; i++) {
 		bool good = open_one(trace, options, i, err);
 		groups[i] = (struct clock_group){trace->nclocks, has_offset(options, i)};

@@ -32,11 +32,11 @@ struct full_name {
 
 /* How a clock is known to be on one line of time with those of the first trace: engine/clocks.h. */
 enum clock_relation {
-	CLOCK_FIRST,	    /* it is of the first trace, or no stream uses it */
+	CLOCK_FIRST,        /* it is of the first trace, or no stream uses it */
 	CLOCK_SAME_UUID,    /* it is the clock `same_as` */
 	CLOCK_SAME_COUNTER, /* likewise: the same clock of the kernel of the same host */
 	CLOCK_SAME_ORIGIN,  /* both count from the Unix epoch, or what CTF 2 names as origin */
-	CLOCK_SHIFTED,	    /* by --offset */
+	CLOCK_SHIFTED,      /* by --offset */
 	CLOCK_UNRELATED
 };
 
@@ -53,8 +53,8 @@ struct clock {
 	struct timebase base;
 	enum clock_relation relation;
 	int32_t same_as; /* into trace->clocks, -1: no earlier one is the same */
-	uint32_t path;	 /* that brought it: number of --with, 0 the trace itself */
-	bool moved;	 /* it got the origin of a clock that is the same */
+	uint32_t path;   /* that brought it: number of --with, 0 the trace itself */
+	bool moved;      /* it got the origin of a clock that is the same */
 };
 
 struct env_entry {
@@ -83,7 +83,7 @@ struct part {
 	nstime offset; /* asked for by --offset; already in all times */
 	nstime origin; /* of its streams' clock, where that is one that counts ns; else 0 */
 	const char *settings; /* how to read it, of --input; NULL: content says it */
-	uint64_t others; /* packets of other sessions that opening it passed over */
+	uint64_t others;      /* packets of other sessions that opening it passed over */
 	enum recording recording;
 	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
 	size_t ntasks;
@@ -194,7 +194,7 @@ struct trace {
 
 struct trace_options {
 	const char *const *paths; /* the trace, then what is merged to it */
-	const nstime *offsets;	  /* per path, NSTIME_MIN: not given; NULL: none is */
+	const nstime *offsets;    /* per path, NSTIME_MIN: not given; NULL: none is */
 	size_t npaths;
 	const char *input; /* --input FORMAT[,key=value...], NULL: by content */
 	bool strict;       /* refuse what known tracers are known to write wrong */

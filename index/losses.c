@@ -19,8 +19,8 @@
  * and neither does a counter of 32 bits or more that steps back. An end that lies beyond the next
  * packet's end is taken to be that.
  *
- * Times are those that headers claim, whether the packet was decoded meanwhile or not: the rows of a
- * trace do not depend on what was read before.
+ * Times are those that headers claim, whether the packet was decoded meanwhile or not: the rows of
+ * a trace do not depend on what was read before.
  *
  * A record's rows are those of the gap behind it (and the first row, the sums): their times lie in
  * [min, max] of the record, so the search for rows is that for records; where a loss is over, in

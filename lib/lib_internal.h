@@ -27,7 +27,7 @@ struct yore_events {
 /* Copies what the caller's structure has of `to`, which is `known` bytes; the rest stays as it is.
  */
 void lib_take_options(void *to, size_t known, const void *from, size_t size);
-/* Gives the caller an error, who may not want it. Returns -1. */
+/* Fills the caller's error, which may be NULL. Returns -1. */
 int lib_fail(struct yore_error *to, const struct error *err);
 /* The notices of a trace; `say` of its options is called. */
 struct notices lib_notices(struct yore *yore);

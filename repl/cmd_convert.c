@@ -325,7 +325,8 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
 {
 	if (options->with_state && !kind->carries_state)
-		return error_set(err, ERR_QUERY, "--with-state is for ctf and ctf2: %s %s", kind->name,
+		return error_set(err, ERR_QUERY, "--with-state is for ctf and ctf2: %s %s",
+				 kind->name,
 				 kind->has_state ? "has intervals" : "has no events of it");
 	if (options->words.count > 1 && !kind->has_state && !options->with_state)
 		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
@@ -358,8 +359,8 @@ static void describe_filter(const struct filter *filter, struct convert_options 
 
 	filter_fill(filter, &open);
 	out->all_streams = !open.streams && !open.ncpus;
-	out->whole = !filter_hides(filter) && !filter_selects(filter) &&
-		     out->begin == NSTIME_MIN && out->end == NSTIME_MAX;
+	out->whole = !filter_hides(filter) && !filter_selects(filter) && out->begin == NSTIME_MIN &&
+		     out->end == NSTIME_MAX;
 }
 
 enum { RETRIES = 4 };

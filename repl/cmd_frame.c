@@ -85,8 +85,9 @@ static bool parse_line(struct session *session, const char *word, struct search 
 	if (*number < '0' || *number > '9' || *end)
 		return error_set(err, ERR_QUERY, "frame line: '%s' is neither N nor FILE:N", word);
 	return session->options->program ||
-	       error_set(err, ERR_QUERY, "frame line: the program's lines are not known: "
-					 "--program FILE");
+	       error_set(err, ERR_QUERY,
+			 "frame line: the program's lines are not known: "
+			 "--program FILE");
 }
 
 static bool parse_words(struct session *session, const struct words *words, struct search *out,
@@ -153,8 +154,9 @@ static bool is_in_line(struct session *session, const struct search *search, nst
 	struct symbols *symbols = session_symbols(session);
 	struct symbol symbol;
 
-	if (!symbols || !symbols_find(symbols, fields->class->part, number, SYMBOLS_PROGRAM, false,
-				      pc, SYMBOLS_LINES, &symbol) ||
+	if (!symbols ||
+	    !symbols_find(symbols, fields->class->part, number, SYMBOLS_PROGRAM, false, pc,
+			  SYMBOLS_LINES, &symbol) ||
 	    !symbol.file || symbol.line != search->line)
 		return false;
 	size_t len = strlen(symbol.file), n = search->nfile;
@@ -467,7 +469,8 @@ static bool run_frame(struct session *session, const struct options *options, st
 
 const struct cmd cmd_frame = {
 	.name = "frame",
-	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line [FILE:]N]",
+	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line "
+		"[FILE:]N]",
 	.summary = "a trace frame of GDB in full: registers, memory, variables",
 	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
 		"N, the\n"

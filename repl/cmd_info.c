@@ -301,8 +301,8 @@ static void json_full_name(const char *key, const struct full_name *name, struct
 /* How it is known to be on one line of time with the first trace's. */
 static void json_relation(const struct clock *clock, struct sink *out)
 {
-	static const char *const words[] = {NULL,	   "same UUID", "same clock, same host",
-					    "same origin", "offset",	"none"};
+	static const char *const words[] = {NULL,          "same UUID", "same clock, same host",
+					    "same origin", "offset",    "none"};
 
 	if (clock->counter) {
 		sink_text(out, ",\"counter\":");
@@ -460,8 +460,9 @@ static void json_streams(const struct info *info, struct sink *out)
 		json_time(out, own->end);
 		sink_text(out, ",\"lost\":");
 		sink_u64(out, own->lost);
-		sink_printf(out, ",\"lost_packets\":%llu,\"late\":%llu,\"doubled\":%llu,"
-				 "\"other_session\":%llu,\"losses\":[",
+		sink_printf(out,
+			    ",\"lost_packets\":%llu,\"late\":%llu,\"doubled\":%llu,"
+			    "\"other_session\":%llu,\"losses\":[",
 			    (unsigned long long)own->lost_packets,
 			    (unsigned long long)own->delivery.late,
 			    (unsigned long long)own->delivery.doubled,
@@ -833,9 +834,9 @@ static void text_loss(struct info *info, const struct stream *stream, const stru
 			    loss->lost == 1 ? "" : "s");
 	if (loss->lost_packets) {
 		missing_numbers(stream, loss, &first, &last);
-		sink_printf(out, "%s %llu packet%s, number", loss->lost || loss->unknown ? "," : ":",
-			    (unsigned long long)loss->lost_packets,
-			    loss->lost_packets == 1 ? "" : "s");
+		sink_printf(
+			out, "%s %llu packet%s, number", loss->lost || loss->unknown ? "," : ":",
+			(unsigned long long)loss->lost_packets, loss->lost_packets == 1 ? "" : "s");
 		if (loss->lost_packets == 1)
 			sink_printf(out, " %llu", (unsigned long long)first);
 		else
@@ -888,8 +889,7 @@ static void text_delivery(const struct info *info, struct sink *out)
 		sum.other += own->other;
 	}
 	if (sum.late || sum.doubled || sum.other)
-		sink_printf(out,
-			    "packets    %llu came late, %llu twice, %llu of another session\n",
+		sink_printf(out, "packets    %llu came late, %llu twice, %llu of another session\n",
 			    (unsigned long long)sum.late, (unsigned long long)sum.doubled,
 			    (unsigned long long)sum.other);
 }

@@ -19,9 +19,10 @@
 struct cmd;
 
 enum option_group {
-	OPT_COMMON = 1 << 0,   /* any command: --help --stats --color --strict ... */
-	OPT_TRACE = 1 << 1,    /* opening: --with --offset --input --key-file --index-dir --no-index --jobs
-				--program */
+	OPT_COMMON = 1 << 0, /* any command: --help --stats --color --strict ... */
+	OPT_TRACE =
+		1 << 1, /* opening: --with --offset --input --key-file --index-dir --no-index --jobs
+			 --program */
 	OPT_RANGE = 1 << 2,    /* --begin --end */
 	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
 	OPT_FORMAT = 1 << 4,   /* --format --time --utc */

@@ -12,7 +12,7 @@
 
 struct span {
 	nstime first, last; /* first > last: no packet says a time */
-	bool one;	    /* its clock is the first trace's, by UUID */
+	bool one;           /* its clock is the first trace's, by UUID */
 };
 
 static bool add_stream(struct session *session, const struct stream *stream, struct span *span)

@@ -345,11 +345,10 @@ static int eof(sqlite3_vtab_cursor *base)
 
 static void put_flags(sqlite3_context *out, uint32_t flags)
 {
-	static const char *const names[] = {"unsorted", "descending", "spill",      "compressed",
-					    "foreign",  "piece",      "before_all", NULL,
-					    NULL,       "mended",     "suspect",    "lost",
-					    "empty",    "open",       "damaged",    "doubled",
-					    "other_session"};
+	static const char *const names[] = {
+		"unsorted",   "descending", "spill",   "compressed", "foreign",      "piece",
+		"before_all", NULL,         NULL,      "mended",     "suspect",      "lost",
+		"empty",      "open",       "damaged", "doubled",    "other_session"};
 	struct buf text = {0};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -44,8 +44,8 @@ bool rules_add_builtin(struct rules *rules, const char *name, struct error *err)
 bool rules_add_named(struct rules *rules, const char *word, struct error *err);
 /*
  * Those in force where none are named: the rules that parts of `trace` bring along and, for parts
- * without any, those that come with yore. Of these, what is for traces of one format only where a part
- * is of it; all of them when `trace` is NULL.
+ * without any, those that come with yore. Of these, what is for traces of one format only where a
+ * part is of it; all of them when `trace` is NULL.
  */
 bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err);
 /*

@@ -19,8 +19,8 @@
 #ifndef ENGINE_CTF_CTF_INTERNAL_H
 #define ENGINE_CTF_CTF_INTERNAL_H
 
-#include "engine/ctf/ctf.h"
 #include "engine/column.h"
+#include "engine/ctf/ctf.h"
 #include "engine/ctf/description.h"
 #include "engine/ctf/rfc.h"
 #include "engine/layout.h"
@@ -87,7 +87,7 @@ struct ctf_stream_class {
 	struct head_flat flat;
 	bool big_endian;	/* of the header's integers */
 	uint32_t head_align;	/* bits; of the event header */
-	uint32_t long_align;	/* bits; 2010: of a 64-bit integer in the long forms */
+	uint32_t long_align;    /* bits; 2010: of a 64-bit integer in the long forms */
 	/* 2010: where the event context tells the payload's size, it alone; else NULL */
 	const struct layout *context;
 	struct layout *header; /* NULL: there is none */
@@ -119,7 +119,7 @@ struct ctf_part {
 	struct ctf_stream_class *classes; /* parallel to description.streams */
 	uint32_t registers;
 	unsigned quirks;
-	bool is_own; /* yore wrote it */
+	bool is_own;   /* yore wrote it */
 	bool gathered; /* its packets come from a capture or an image: see gather.c */
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
@@ -149,10 +149,10 @@ enum ctf_place_kind {
 	PLACE_DAMAGED  /* up to where the next packet can be trusted; len 0: none follows */
 };
 
-struct ctf_place {	   /* of a packet, in a stream whose packets do not lie in order */
+struct ctf_place {         /* of a packet, in a stream whose packets do not lie in order */
 	uint64_t off, len; /* bytes of the source */
-	uint64_t begin;	   /* cycles */
-	int64_t number;	   /* its sequence number, counted on where the counter wraps */
+	uint64_t begin;    /* cycles */
+	int64_t number;    /* its sequence number, counted on where the counter wraps */
 	uint32_t source;
 	uint32_t round; /* how often the list has stepped back in the sources */
 	enum ctf_place_kind kind;
@@ -167,8 +167,8 @@ struct ctf_stream_state {
 	bool has_instance;
 	struct ctf_source *sources; /* parallel to stream->sources */
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
-	uint64_t first_number;	    /* when they are equal: of the first packet */
-	bool by_cpu;		    /* only the events of stream->cpu are its own: cpus.c */
+	uint64_t first_number;      /* when they are equal: of the first packet */
+	bool by_cpu;                /* only the events of stream->cpu are its own: cpus.c */
 	struct ctf_order *order;    /* streams by CPU share that of the first */
 };
 
@@ -256,8 +256,8 @@ size_t ctf_doubled_in_files(const struct stream *stream);
 bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
 		 uint64_t *prefetched, struct packet_head *out, struct error *err);
 /* The first packet at or behind `from` that can be trusted; false: there is none. */
-bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from,
-		       uint64_t *found, struct packet_head *head);
+bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
+		       struct packet_head *head);
 /* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 		     struct packet_head *head);

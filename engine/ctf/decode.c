@@ -58,7 +58,8 @@ void ctf_decoder_free(struct decoder *d)
 static bool fail(const struct decoder *d, struct error *err)
 {
 	return error_while(err, "%s: packet at offset %" PRIu64,
-			   source_name(stream_source(d->stream, d->info.rec.source)), d->packet_off);
+			   source_name(stream_source(d->stream, d->info.rec.source)),
+			   d->packet_off);
 }
 
 /* Header and context of the packet that a piece belongs to: their values hold for the piece too. */
@@ -153,8 +154,7 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 				d->registers, &head, err))
 		return false;
 	/* another packet may begin in its padding */
-	d->cut = head.packet_bits > len * 8 &&
-		 (len == whole - off || head.content_bits > len * 8);
+	d->cut = head.packet_bits > len * 8 && (len == whole - off || head.content_bits > len * 8);
 	d->content = head.content_bits < len * 8 ? head.content_bits : len * 8;
 	d->at = head.events_at;
 	if (rfc_is_coded(&head.coding) && !undo_coding(d, &head, err))

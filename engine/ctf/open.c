@@ -344,8 +344,7 @@ static bool gathers(const struct opening *opening)
 static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 			   const struct file *file, struct error *err)
 {
-	struct ctf_stream_state state = {.class = file->class,
-					 .sources = &(struct ctf_source){0}};
+	struct ctf_stream_state state = {.class = file->class, .sources = &(struct ctf_source){0}};
 	struct source *source = file->source;
 	const struct stream stream = {.sources = &source, .nsources = 1, .cpu = -1, .priv = &state};
 	char said[UUID_TEXT], wanted[UUID_TEXT];
@@ -695,8 +694,7 @@ static void chain_folders(struct folders *folders)
 	mem_free(sorted);
 }
 
-static bool open_folders(const struct opening *opening, struct folders *folders,
-			 struct error *err)
+static bool open_folders(const struct opening *opening, struct folders *folders, struct error *err)
 {
 	size_t good = 0;
 
@@ -740,10 +738,11 @@ static bool find_packets(const struct opening *opening, struct folders *out, str
 		return true;
 	}
 	if (is_file)
-		return error_set(err, ERR_FORMAT,
-				 "%s: no folder with a file named metadata; a file of packets alone "
-				 "needs --input ctf,metadata=FILE",
-				 opening->root);
+		return error_set(
+			err, ERR_FORMAT,
+			"%s: no folder with a file named metadata; a file of packets alone "
+			"needs --input ctf,metadata=FILE",
+			opening->root);
 	if (!find_folders(opening->root, 0, out, err))
 		return false;
 	return out->count ||

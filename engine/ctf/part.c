@@ -218,8 +218,8 @@ static bool compile_packet(struct ctf_part *part, struct ctf_stream_class *class
 	if (layout_constant_bits(class->packet, &bits))
 		class->head_bytes = (bits + 7) / 8;
 	find_members(class, stream->packet_context, true);
-	for (uint32_t i = 0; part->is_own && stream->packet_context &&
-			     i < stream->packet_context->nmembers; i++)
+	for (uint32_t i = 0;
+	     part->is_own && stream->packet_context && i < stream->packet_context->nmembers; i++)
 		if (!strcmp(stream->packet_context->members[i].written, OWN_BEFORE_ALL))
 			class->before_all = stream->packet_context->members[i].class;
 	const struct field_class *header = part->description.packet_header;

@@ -264,8 +264,7 @@ static uint64_t room_at(const struct stream *stream, const struct scan *scan,
 	size_t count;
 	const struct ctf_place *places = ctf_places(stream, &count);
 
-	return places ? places[state->entry].len
-		      : source_size(stream->sources[scan->source]) - off;
+	return places ? places[state->entry].len : source_size(stream->sources[scan->source]) - off;
 }
 
 /* The next piece of a huge packet. */
@@ -349,8 +348,8 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 	struct ctf_index_entry found;
 
 	if (beside->index && ss->class->head_bytes && !ss->class->before_all && stream->cpu >= 0 &&
-	    ss->class->has_clock && !ss->class->short_begin && lttng_index_entry(beside, *entry, &found) &&
-	    found.off == off) {
+	    ss->class->has_clock && !ss->class->short_begin &&
+	    lttng_index_entry(beside, *entry, &found) && found.off == off) {
 		++*entry;
 		head_from_entry(stream, &found, out);
 		return true;
@@ -385,9 +384,8 @@ bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 	struct error ignored;
 	uint8_t magic[4], next[4];
 
-	if (!magic_bytes(stream, magic) ||
-	    !packet_head_read(stream, source, off, head, &ignored) || !head->has_size ||
-	    head->packet_bits / 8 > room)
+	if (!magic_bytes(stream, magic) || !packet_head_read(stream, source, off, head, &ignored) ||
+	    !head->has_size || head->packet_bits / 8 > room)
 		return false;
 	return head->packet_bits / 8 == room ||
 	       (source_peek(stream->sources[source], off + head->packet_bits / 8, next, sizeof next,
@@ -395,8 +393,8 @@ bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 		!memcmp(next, magic, sizeof next));
 }
 
-bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from,
-		       uint64_t *found, struct packet_head *head)
+bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
+		       struct packet_head *head)
 {
 	uint64_t size = source_size(stream->sources[source]);
 	uint8_t bytes[4];
@@ -491,8 +489,8 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 {
 	struct packet_head head;
 
-	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &state->prefetched,
-			 &head, err))
+	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &state->prefetched, &head,
+			 err))
 		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
 	return put_packet(stream, &head, scan, state, out, err);
 }

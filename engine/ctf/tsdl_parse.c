@@ -4,8 +4,8 @@
  * Names of types are looked up where they stand, from the innermost scope out. A name of several
  * words ("unsigned long", "struct page *") is one name, its words joined by single blanks.
  */
-#include "engine/ctf_own.h"
 #include "engine/ctf/tsdl.h"
+#include "engine/ctf_own.h"
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

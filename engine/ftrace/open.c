@@ -107,7 +107,7 @@ static const char *clock_counter(const struct ftrace_file *file, const char *nam
 {
 	static const char *const known[][2] = {
 		{"local", "sched_clock"},      {"global", "sched_clock"}, {"perf", "sched_clock"},
-		{"mono", "monotonic"},	       {"boot", "boottime"},	  {"tai", "tai"},
+		{"mono", "monotonic"},         {"boot", "boottime"},      {"tai", "tai"},
 		{"mono_raw", "monotonic_raw"}, {"x86-tsc", "tsc"},
 	};
 

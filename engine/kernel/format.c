@@ -336,8 +336,8 @@ static void add_declaration(const struct kernel_field *field, struct buf *out)
 	if (!bracket)
 		buf_printf(out, "%s %s", field->type, field->name);
 	else if (field->array_length)
-		buf_printf(out, "%.*s %s%s", (int)(bracket - field->type), field->type,
-			   field->name, bracket);
+		buf_printf(out, "%.*s %s%s", (int)(bracket - field->type), field->type, field->name,
+			   bracket);
 	else
 		buf_printf(out, "%.*s %s[]", (int)(bracket - field->type), field->type,
 			   field->name);
@@ -352,8 +352,8 @@ void tracing_format_text(const struct tracing_format *format, uint32_t id, struc
 		const struct kernel_field *field = &text->fields[i];
 		buf_add_text(out, i == text->ncommon ? "\n\tfield:" : "\tfield:");
 		add_declaration(field, out);
-		buf_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n", field->offset,
-			   field->size, field->is_signed);
+		buf_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n", field->offset, field->size,
+			   field->is_signed);
 	}
 	buf_printf(out, "\nprint fmt: %s\n", text->print);
 }

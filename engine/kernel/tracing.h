@@ -90,7 +90,7 @@ void tracing_set_resolver(struct tracing *tracing, tracing_resolver *resolver, v
 const char *tracing_symbol(const struct tracing *tracing, uint64_t address, uint64_t *start);
 /* Symbols in order of address. False after the last. */
 bool tracing_symbol_at(const struct tracing *tracing, size_t i, uint64_t *start, const char **name);
-/* Texts of trace_printk() by address, as printk_formats has them, in order. False after the last. */
+/* Texts of trace_printk() by address, as printk_formats has them. False after the last. */
 bool tracing_printk_at(const struct tracing *tracing, size_t i, uint64_t *address,
 		       const char **text);
 /* Saved names: pid → comm, in order of pid. False after the last. */

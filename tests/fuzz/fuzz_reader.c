@@ -272,7 +272,8 @@ static void put_file(const char *folder, const char *name, const uint8_t *data, 
 		abort();
 }
 
-#ifdef FUZZ_RFC /* metadata of the 2010 proposal, bare or in packets, and a stream of its section s */
+#ifdef FUZZ_RFC /* metadata of the 2010 proposal, bare or in packets, and a stream of its section \
+		   s */
 static const char *const files[] = {"metadata", "s_0"};
 static const char separator[] = "\xff\xff\xff\xff";
 enum { SEPARATOR = sizeof separator - 1 };

@@ -678,7 +678,7 @@ static void damage_is_told_and_not_printed(void **state)
 	api.events_close(events);
 	uint64_t damaged = api.damaged(yore);
 	api.close(yore);
-	yore = open_trace(path, (struct yore_options){0}); /* nobody is told */
+	yore = open_trace(path, (struct yore_options){0}); /* without options.say */
 	events = open_events(yore, all);
 	uint64_t again = count_events(events);
 	api.events_close(events);

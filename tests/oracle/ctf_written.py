@@ -121,7 +121,7 @@ def difference(ours, theirs):
 
 
 def loss_key(loss):
-    """A loss that nobody counted is a packet that is missing."""
+    """A loss that no counter told is a packet that is missing."""
     unknown = loss["lost"] is None
     return (loss["t"], loss["lost"] or 0, loss.get("packets", 1 if unknown else 0), loss["until"])
 

@@ -3,7 +3,7 @@ libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFL
 	$(ZSTD_CFLAGS) $(DW_CFLAGS) $(JSON_CFLAGS) $(NETTLE_CFLAGS)
 libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(JSON_LIBS) $(NETTLE_LIBS) $(BZIP2_LIBS) \
-	$(IPT_LIBS) $(IBERTY_LIBS)
+	$(IPT_LIBS) $(IBERTY_LIBS) -lm
 libengine_la_SOURCES = %D%/aux.c %D%/aux.h %D%/ctf_own.c %D%/ctf_own.h \
 	%D%/base/arena.c %D%/base/arena.h %D%/base/ask.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \

@@ -33,7 +33,7 @@ CLEANFILES += yore.pc yore-state.pc
 lib_pc = sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \
 	-e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' \
 	-e 's|@VERSION[@]|$(PACKAGE_VERSION)|' \
-	-e 's|@PRIVATE[@]|$(libindex_la_LIBADD) $(libengine_la_LIBADD) -lm|'
+	-e 's|@PRIVATE[@]|$(libindex_la_LIBADD) $(libengine_la_LIBADD)|'
 yore.pc: %D%/yore.pc.in Makefile
 	$(AM_V_GEN)$(lib_pc) $(srcdir)/%D%/yore.pc.in >$@
 yore-state.pc: %D%/yore-state.pc.in Makefile

@@ -25,6 +25,7 @@ except ImportError:
     bt2 = None
 
 failed = 0
+CLOCK = ""  # no event's name: UUID and origin of the clock
 
 
 def differ(trace, what):
@@ -97,8 +98,11 @@ class Streams:
                 message = next(self._messages)
                 if type(message) is not bt2._EventMessageConst:
                     return
-                time = message.default_clock_snapshot.ns_from_origin \
-                    if message.event.cls.stream_class.default_clock_class else None
+                clock = message.event.cls.stream_class.default_clock_class
+                time = message.default_clock_snapshot.ns_from_origin if clock else None
+                if clock and clock.uuid:
+                    origin = clock.offset.seconds * 10**9 + clock.offset.cycles * 10**9 // clock.frequency
+                    self._seen[CLOCK] = (str(clock.uuid), origin)
                 count, first, last = self._seen.get(message.event.name, (0, None, None))
                 if time is not None:
                     first = time if first is None else min(first, time)
@@ -128,11 +132,16 @@ def seen_by_babeltrace2(folder):
 
 
 def ctf(yore, trace):
-    folders = [folder for folder, _, files in os.walk(trace) if "metadata" in files]
-    theirs = {}
+    folders = sorted(folder for folder, _, files in os.walk(trace) if "metadata" in files)
+    theirs, origins = {}, {}
     try:
         for folder in folders:
-            for name, (count, first, last) in seen_by_babeltrace2(folder).items():
+            seen = seen_by_babeltrace2(folder)
+            # traces with one clock, but each its own measurement of its origin: ours is the first one's
+            clock, origin = seen.pop(CLOCK, (None, 0))
+            shift = origins.setdefault(clock, origin) - origin if clock else 0
+            for name, (count, first, last) in seen.items():
+                first, last = (time if time is None else time + shift for time in (first, last))
                 old = theirs.get(name, (0, None, None))
                 theirs[name] = (old[0] + count, min(filter(None, (old[1], first)), default=None),
                                 max(filter(None, (old[2], last)), default=None))

@@ -18,11 +18,11 @@
  *
  * Times are of the process, medians, everything warm.
  */
-#include "state/timelines.h"
+#include "state/timelines/timelines.h"
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/stored.h"
+#include "state/timelines/stored.h"
 
 #include <stdio.h>
 #include <stdlib.h>

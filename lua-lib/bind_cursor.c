@@ -10,7 +10,7 @@
 
 #include "engine/base/mem.h"
 #include "state/known.h"
-#include "state/lookup.h"
+#include "state/program/lookup.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
-#include "state/lookup.h"
-#include "state/rule.h"
+#include "state/program/lookup.h"
+#include "state/rules/rules.h"
 
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void look_up_paths(lua_State *L, struct question *question, struct state 
 
 	for (size_t i = 0; i < question->count && ok; i++) {
 		buf_clear(&note);
-		ok = lookup_path(state, question->queries[i], &note, &err);
+		ok = state_lookup(state, question->queries[i], NULL, &note, &err);
 		if (ok && note.len)
 			notice(notices, NOTICE_INFO, "%s", buf_text(&note));
 	}

@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "index/location.h"
-#include "state/rule.h"
+#include "state/rules/rules.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "repl/filter.h"
-#include "state/lookup.h"
+#include "state/program/lookup.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -23,8 +23,7 @@ bool asked_path(struct session *session, const struct query *query, const struct
 {
 	struct state *state = session_state(session, err);
 	struct buf note = {0};
-	bool ok = state && lookup_path(state, query, &note, err) &&
-		  (!value || lookup_value(state, query, value, &note, err));
+	bool ok = state && state_lookup(state, query, value, &note, err);
 
 	if (ok && note.len)
 		session_note(session, "%s", buf_text(&note));

@@ -1,7 +1,7 @@
 /*
  * asked.h - is there what a command asks for, and why is its answer empty?
  *
- * Names are looked up before the question (state/lookup.h); reasons are looked for when the answer
+ * Names are looked up before the question (state/program/lookup.h); reasons are looked for when the answer
  * turned out to be empty, by a few bounded looks at events. Notes are said by session_note().
  */
 #ifndef REPL_ASKED_H

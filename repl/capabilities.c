@@ -7,7 +7,7 @@
 #include "repl/capabilities.h"
 
 #include "engine/base/mem.h"
-#include "state/program.h"
+#include "state/program/program.h"
 
 #include <string.h>
 

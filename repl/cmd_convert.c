@@ -11,7 +11,7 @@
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/intervals.h"
-#include "state/stretches.h"
+#include "state/intervals/stretches.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

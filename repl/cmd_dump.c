@@ -5,7 +5,7 @@
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
-#include "state/lookup.h"
+#include "state/program/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
 #include "repl/cmds.h"
-#include "state/shards.h"
+#include "state/timelines/shards.h"
 
 static bool drop(struct session *session, struct error *err)
 {

@@ -3,7 +3,7 @@
 #include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/render.h"
-#include "state/program.h"
+#include "state/program/program.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 #include "repl/picture_draw.h"
-#include "state/timelines.h"
+#include "state/timelines/timelines.h"
 
 #include <errno.h>
 #include <fcntl.h>

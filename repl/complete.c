@@ -11,7 +11,7 @@
 #include "engine/base/quote.h"
 #include "engine/reader.h"
 #include "repl/cmd.h"
-#include "state/program.h"
+#include "state/program/program.h"
 
 #include <stdio.h> /* before readline's headers, which need FILE */
 

@@ -3,7 +3,7 @@
 #ifndef REPL_CONTRADICTED_H
 #define REPL_CONTRADICTED_H
 
-#include "state/contradictions.h"
+#include "state/replay/contradictions.h"
 
 struct state;
 

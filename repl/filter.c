@@ -1,14 +1,14 @@
 /*
  * filter.c - which events were asked for
  *
- * --tid, --pid, --comm and --where are one condition (state/where.h). What of it needs no state is
+ * --tid, --pid, --comm and --where are one condition (state/filter/where.h). What of it needs no state is
  * selected inside the cursor, before streams are merged; the rest as events come, in order of time.
  */
 #include "repl/filter.h"
 
 #include "engine/base/mem.h"
 #include "state/known.h"
-#include "state/lookup.h"
+#include "state/program/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "index/events.h"
 #include "repl/session.h"
-#include "state/where.h"
+#include "state/filter/where.h"
 
 struct filter;
 

@@ -1,7 +1,7 @@
 /* index_timelines.c - `yore index --timelines`: whole, by threads, or chunk by chunk */
 #include "repl/cmds.h"
 #include "repl/contradicted.h"
-#include "state/shards.h"
+#include "state/timelines/shards.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #define REPL_PICTURE_H
 
 #include "engine/base/arena.h"
-#include "state/sums.h"
+#include "state/intervals/sums.h"
 
 struct picture_cell {
 	uint32_t value; /* 1 + place in the row's values; 0: none is known */
@@ -65,7 +65,7 @@ void picture_part(struct picture *picture, uint32_t first, uint32_t end);
  */
 void picture_add(struct picture *picture, const struct interval *interval);
 /*
- * Sums in place of intervals (state/sums.h), of what lies in one column. A cell that they leave
+ * Sums in place of intervals (state/intervals/sums.h), of what lies in one column. A cell that they leave
  * open is to be filled by all intervals of its column, as a part.
  */
 void picture_add_sums(struct picture *picture, const char *path, const struct sums *sums);

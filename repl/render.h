@@ -16,7 +16,7 @@
 #include "repl/options.h"
 #include "repl/sink.h"
 #include "repl/times.h"
-#include "state/value.h"
+#include "state/model/value.h"
 
 /* A string between its quotes; of json_text(), NULL is null. */
 static inline void json_string(struct sink *out, const void *bytes, size_t len)

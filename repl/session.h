@@ -11,7 +11,7 @@
 #include "index/index.h"
 #include "repl/options.h"
 #include "repl/times.h"
-#include "state/rule.h"
+#include "state/rules/rules.h"
 #include "state/state.h"
 
 #include <signal.h>

@@ -6,7 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "repl/sql_shell_internal.h"
-#include "state/lookup.h"
+#include "state/program/lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
-#include "state/stretches.h"
+#include "state/intervals/stretches.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #include "sql/extension.h"
 #include "sql/lookup.h"
 #include "sql/rows.h"
-#include "state/lookup.h"
-#include "state/rule.h"
+#include "state/program/lookup.h"
+#include "state/rules/rules.h"
 
 #include <string.h>
 
@@ -142,7 +142,7 @@ bool sql_host_look_up(const struct sql_host *host, struct state *state, const st
 		      struct error *err)
 {
 	struct buf note = {0};
-	bool ok = lookup_path(state, query, &note, err);
+	bool ok = state_lookup(state, query, NULL, &note, err);
 
 	if (ok && note.len)
 		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));

@@ -23,7 +23,7 @@
 #include "sql/rows.h"
 
 #include "engine/base/mem.h"
-#include "state/stretches.h"
+#include "state/intervals/stretches.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* changes.c - a replay whose watcher is somebody else */
 #include "state/changes.h"
 
-#include "state/program_internal.h"
-#include "state/replay.h"
-#include "state/state_internal.h"
+#include "state/program/internal.h"
+#include "state/replay/replay.h"
+#include "state/context/run.h"
 
 struct telling {
 	const struct changes_sink *sink;

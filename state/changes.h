@@ -6,7 +6,7 @@
 #ifndef STATE_CHANGES_H
 #define STATE_CHANGES_H
 
-#include "state/attr.h"
+#include "state/model/attr.h"
 #include "state/state.h"
 
 struct change_place { /* of the event */

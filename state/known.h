@@ -10,7 +10,7 @@
 #define STATE_KNOWN_H
 
 #include "state/state.h"
-#include "state/where.h"
+#include "state/filter/where.h"
 
 struct known;
 

@@ -1,68 +1,83 @@
 noinst_LTLIBRARIES += libstate.la
 libstate_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
 libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS) -lm
-libstate_la_SOURCES = %D%/state.h %D%/value.h
 
-# The rule language
-libstate_la_SOURCES += %D%/ast.h %D%/attr.c %D%/attr.h %D%/expr.c %D%/expr.h \
-	%D%/expr_compile.c %D%/expr_field.c %D%/expr_ops.c %D%/glob.c %D%/path.c \
-	%D%/program.c %D%/program.h %D%/program_internal.h %D%/rule.h %D%/rule_compile.c \
-	%D%/rule_check.c %D%/rule_lex.c %D%/rule_lex.h %D%/rule_mirror.c %D%/rule_parse.c %D%/rule_parse_expr.c \
-	%D%/rule_lint.c %D%/rule_reads.c %D%/rule_reads.h %D%/rule_strata.c %D%/rules.c %D%/value.c \
-	%D%/cpus.c %D%/cpus.h %D%/explain.c %D%/lookup.c %D%/lookup.h %D%/lookup_path.c \
-	%D%/lookup_value.c %D%/query.c %D%/where.c %D%/where.h %D%/where_internal.h \
-	%D%/where_node.c %D%/where_select.c %D%/where_thread.c
+# The door: what other rooms ask
+libstate_la_SOURCES = %D%/changes.c %D%/changes.h %D%/comms.c %D%/comms.h %D%/known.c %D%/known.h \
+	%D%/state.c %D%/state.h
+
+# Rooms, from the lowest up
+libstate_la_SOURCES += %D%/model/attr.c %D%/model/attr.h %D%/model/glob.c %D%/model/glob.h \
+	%D%/model/moment.h %D%/model/number_map.c %D%/model/number_map.h %D%/model/value.c \
+	%D%/model/value.h
+libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%/rules/lex.c \
+	%D%/rules/lex.h %D%/rules/line.h %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
+	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h \
+	%D%/rules/strata.c
+libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
+	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
+	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h \
+	%D%/program/lint.c %D%/program/lookup.c %D%/program/lookup.h %D%/program/lookup_path.c \
+	%D%/program/lookup_value.c %D%/program/path.c %D%/program/plain.c %D%/program/plain.h \
+	%D%/program/plain_internal.h %D%/program/plain_load.c %D%/program/plain_load.h \
+	%D%/program/program.c %D%/program/program.h %D%/program/subset.c %D%/program/tellers.c \
+	%D%/program/tellers.h
+libstate_la_SOURCES += %D%/filter/internal.h %D%/filter/node.c %D%/filter/select.c \
+	%D%/filter/thread.c %D%/filter/where.c %D%/filter/where.h
+libstate_la_SOURCES += %D%/events/capture.c %D%/events/capture.h %D%/events/closure.c \
+	%D%/events/closure.h %D%/events/feed.c %D%/events/feed.h %D%/events/feed_index.c \
+	%D%/events/line_key.c %D%/events/line_key.h %D%/events/sieve.c %D%/events/sieve.h \
+	%D%/events/sieve_internal.h %D%/events/sieve_packets.c
+libstate_la_SOURCES += %D%/replay/cells.c %D%/replay/cells.h %D%/replay/cells_bytes.c \
+	%D%/replay/cells_internal.h %D%/replay/checkpoint.c %D%/replay/checkpoint.h \
+	%D%/replay/contradictions.c %D%/replay/contradictions.h %D%/replay/replay.c \
+	%D%/replay/replay.h %D%/replay/walk.c %D%/replay/walk.h %D%/replay/writes.c \
+	%D%/replay/writes.h
+libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backward/claims.c \
+	%D%/backward/claims_prune.c %D%/backward/internal.h %D%/backward/questions.c \
+	%D%/backward/settle.c
+libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
+	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/builder_internal.h \
+	%D%/slices/column_get.c %D%/slices/column_put.c %D%/slices/direct.c %D%/slices/direct.h \
+	%D%/slices/followers.c %D%/slices/followers.h %D%/slices/gaps.h %D%/slices/gathered.c \
+	%D%/slices/gathered.h %D%/slices/lines.c %D%/slices/names.c %D%/slices/names.h \
+	%D%/slices/numbers.c %D%/slices/numbers.h %D%/slices/numbers_internal.h \
+	%D%/slices/numbers_store.c %D%/slices/part.h %D%/slices/resume.c %D%/slices/shard.c \
+	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_moment.c \
+	%D%/slices/shard_names.c %D%/slices/shard_side.c %D%/slices/slice.h \
+	%D%/slices/slice_get.c %D%/slices/slice_moment.c %D%/slices/slice_put.c \
+	%D%/slices/slice_walk.c %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/tops.c \
+	%D%/slices/tops.h
+libstate_la_SOURCES += %D%/context/answers.c %D%/context/answers.h %D%/context/context.h \
+	%D%/context/run.c %D%/context/run.h %D%/context/wanted.c %D%/context/wanted.h
+libstate_la_SOURCES += %D%/answer/ahead.c %D%/answer/ahead.h %D%/answer/ask.c %D%/answer/ask.h \
+	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/look.c %D%/answer/look.h \
+	%D%/answer/planner.c %D%/answer/planner.h
+libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines/digest.c \
+	%D%/timelines/digest.h %D%/timelines/digest_bytes.c %D%/timelines/join.c \
+	%D%/timelines/join.h %D%/timelines/shard_files.c %D%/timelines/shards.c \
+	%D%/timelines/shards.h %D%/timelines/shards_internal.h %D%/timelines/shards_plan.c \
+	%D%/timelines/shards_threads.c %D%/timelines/stored.c %D%/timelines/stored.h \
+	%D%/timelines/timelines.c %D%/timelines/timelines.h
+libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
+	%D%/intervals/needs.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
+	%D%/intervals/stored_tracks.h %D%/intervals/stored_walk.c %D%/intervals/stretches.c \
+	%D%/intervals/stretches.h %D%/intervals/sums.h %D%/intervals/views.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules
 dist_rules_DATA = %D%/rules/linux.rules %D%/rules/sel4.rules
-nodist_libstate_la_SOURCES = %D%/rules_builtin.c
+nodist_libstate_la_SOURCES = %D%/rules/builtin.c
 # its subsystems are in the tables that its reader is made of
 nodist_rules_DATA = %D%/rules/ovni.rules
-EXTRA_DIST += %D%/embed.awk %D%/rules/ovni.rules.in
-CLEANFILES += %D%/rules_builtin.c %D%/rules/ovni.rules
+EXTRA_DIST += %D%/rules/embed.awk %D%/rules/ovni.rules.in
+CLEANFILES += %D%/rules/builtin.c %D%/rules/ovni.rules
 %D%/rules/ovni.rules: %D%/rules/ovni.rules.in $(ovni_models) engine/ovni/models.awk
 	$(AM_V_GEN)$(MKDIR_P) %D%/rules && { cat $(srcdir)/%D%/rules/ovni.rules.in && \
 	$(AWK) -v rules=1 -f $(srcdir)/engine/ovni/models.awk \
 		$(ovni_models:%=$(srcdir)/%); } > $@.tmp && mv $@.tmp $@
-%D%/rules_builtin.c: $(dist_rules_DATA) $(nodist_rules_DATA) %D%/embed.awk
-	$(AM_V_GEN)$(MKDIR_P) %D% && \
+%D%/rules/builtin.c: $(dist_rules_DATA) $(nodist_rules_DATA) %D%/rules/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) %D%/rules && \
 	files=; for file in $(dist_rules_DATA) $(nodist_rules_DATA); do \
 		if test -f $$file; then files="$$files $$file"; else files="$$files $(srcdir)/$$file"; fi; \
-	done; $(AWK) -f $(srcdir)/%D%/embed.awk $$files > $@.tmp && mv $@.tmp $@
-
-# Evaluation
-libstate_la_SOURCES += %D%/ahead.c %D%/ahead.h %D%/answers.c %D%/ask.c %D%/known.c \
-	%D%/known.h %D%/backward.c %D%/backward.h \
-	%D%/backward_internal.h %D%/capture.c %D%/capture.h %D%/cells.c %D%/cells.h \
-	%D%/cells_bytes.c %D%/cells_internal.h %D%/changes.c %D%/changes.h %D%/checkpoint.c %D%/checkpoint.h %D%/claims.c \
-	%D%/claims_prune.c %D%/closure.c %D%/closure.h %D%/comms.c %D%/comms.h %D%/contradictions.c %D%/contradictions.h %D%/tellers.c %D%/tellers.h %D%/feed.c %D%/feed.h %D%/feed_index.c \
-	%D%/forward.c %D%/gaps.c %D%/gaps.h %D%/intervals.c %D%/intervals.h %D%/intervals_near.c \
-	%D%/intervals_needs.c %D%/intervals_views.c %D%/line_key.c %D%/line_key.h %D%/look.c \
-	%D%/number_map.c %D%/number_map.h \
-	%D%/plain.c %D%/plain.h %D%/plain_internal.h %D%/plain_load.c %D%/plain_load.h %D%/planner.c \
-	%D%/questions.c %D%/replay.c %D%/replay.h %D%/run.c \
-	%D%/settle.c %D%/sieve.c %D%/sieve.h %D%/sieve_internal.h %D%/sieve_packets.c %D%/state.c \
-	%D%/state_internal.h %D%/walk.c %D%/walk.h %D%/wanted.c %D%/writes.c %D%/writes.h
-
-# Shards
-libstate_la_SOURCES += %D%/digest.c %D%/digest.h %D%/digest_bytes.c %D%/join.c %D%/join.h \
-	%D%/shard_files.c %D%/shards.c %D%/shards.h %D%/shards_internal.h %D%/shards_plan.c \
-	%D%/shards_threads.c %D%/stretches.c %D%/stretches.h %D%/subset.c
-
-# Timelines
-libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
-	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/builder_internal.h \
-	%D%/slices/column_get.c %D%/slices/lines.c \
-	%D%/slices/column_put.c %D%/slices/direct.c %D%/slices/direct.h %D%/slices/followers.c \
-	%D%/slices/followers.h %D%/slices/gaps.h %D%/slices/gathered.c %D%/slices/gathered.h \
-	%D%/slices/names.c %D%/slices/names.h \
-	%D%/slices/numbers.c %D%/slices/numbers.h \
-	%D%/slices/numbers_internal.h %D%/slices/numbers_store.c %D%/slices/resume.c %D%/slices/shard.c \
-	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_names.c %D%/slices/shard_side.c \
-	%D%/slices/slice.h %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/slice_get.c \
-	%D%/slices/slice_moment.c %D%/slices/shard_moment.c %D%/slices/slice_put.c \
-	%D%/slices/slice_walk.c %D%/slices/tops.c %D%/slices/tops.h %D%/stored.c %D%/stored.h \
-	%D%/stored_sums.c %D%/stored_tracks.c %D%/stored_tracks.h \
-	%D%/stored_walk.c %D%/timelines.c \
-	%D%/sums.h %D%/timelines.h
+	done; $(AWK) -f $(srcdir)/%D%/rules/embed.awk $$files > $@.tmp && mv $@.tmp $@

@@ -1,9 +1,14 @@
 /* state.c - the door to the room: opening, and questions at moments */
-#include "state/state_internal.h"
+#include "state/state.h"
 
 #include "engine/base/mem.h"
-#include "state/stored.h"
-
+#include "state/answer/ask.h"
+#include "state/answer/forward.h"
+#include "state/answer/planner.h"
+#include "state/context/run.h"
+#include "state/program/lookup.h"
+#include "state/timelines/again.h"
+#include "state/timelines/stored.h"
 
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
@@ -124,35 +129,6 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 		ok = forward_at(state, moments, nmoments, wanted, records, err);
 	choice_release(&choice);
 	return ok;
-}
-
-enum { AGAIN_MOST = 4 };
-
-struct again again_begin(const struct state *state)
-{
-	return (struct again){.disorder = trace_disorder(state->feed->trace)};
-}
-
-/* What earlier readings left behind may have been made out of order, too. */
-static void forget(struct state *state)
-{
-	checkpoints_forget(state->checkpoints);
-	runs_forget(state->runs);
-	cells_free(state->floor);
-	state->floor = NULL;
-}
-
-bool again_wanted(struct state *state, struct again *again)
-{
-	uint64_t disorder = trace_disorder(state->feed->trace);
-
-	if (stored_drop_damaged(state))
-		return true;
-	if (disorder == again->disorder)
-		return false;
-	forget(state);
-	again->disorder = disorder;
-	return again->tries++ < AGAIN_MOST;
 }
 
 /* Outside of the recording nothing is known: what was asked for by name is unknown there. */
@@ -285,6 +261,40 @@ bool state_explain(struct state *state, const struct moment *moment,
 	choice_release(&choice);
 	wanted_release(&wanted);
 	return ok;
+}
+
+/* Scripts and joins ask for the same few paths again and again. */
+static void remember(struct state *state, uint32_t attr)
+{
+	uint32_t room = attr + attr / 2 + 64;
+
+	if (attr >= state->nlooked) {
+		state->looked = mem_resize_zeroed(state->looked, state->nlooked, room, 1);
+		state->nlooked = room;
+	}
+	state->looked[attr] = 1;
+}
+
+static bool look_up_path(struct state *state, const struct query *query, struct buf *note,
+			 struct error *err)
+{
+	uint32_t attr = query_attr(query, state->attrs);
+	size_t said = note ? note->len : 0;
+
+	if (attr < state->nlooked && state->looked[attr])
+		return true;
+	if (!lookup_path(state->program, state->index, query, note, err))
+		return false;
+	if (attr != ATTR_ABSENT && note && note->len == said)
+		remember(state, attr);
+	return true;
+}
+
+bool state_lookup(struct state *state, const struct query *query, const struct value *value,
+		  struct buf *note, struct error *err)
+{
+	return look_up_path(state, query, note, err) &&
+	       (!value || lookup_value(state->program, query, value, note, err));
 }
 
 static void add_failure(const struct state *state, uint32_t id, enum failure failure,

@@ -9,10 +9,11 @@
 
 #include "index/events.h"
 #include "index/index.h"
-#include "state/contradictions.h"
-#include "state/rule.h"
-#include "state/value.h"
+#include "state/model/moment.h"
+#include "state/replay/contradictions.h"
+#include "state/rules/rules.h"
 
+struct feed;
 struct state;
 
 struct state_options {
@@ -27,6 +28,9 @@ struct state_options {
 
 bool state_open(struct index *index, const struct state_options *options, struct state **out,
 		struct error *err);
+/* As state_open(), over any source of events (borrowed). */
+bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
+		     struct error *err);
 void state_close(struct state *state);
 struct index *state_index(const struct state *state); /* both are borrowed */
 struct rules *state_rules(const struct state *state);
@@ -54,17 +58,6 @@ struct answers {
 };
 void answers_release(struct answers *answers);
 
-struct moment {
-	nstime t;
-	bool before; /* just before t instead of after all events of t */
-};
-
-/* The last time whose events count at the moment. */
-static inline nstime moment_time(const struct moment *moment)
-{
-	return moment->t - (moment->before && moment->t > NSTIME_MIN);
-}
-
 /*
  * Values at each moment (in any order; answered in that order) of all attributes that match any of
  * the queries; no queries: the whole state. A query without wildcards always gives an answer
@@ -88,12 +81,6 @@ bool state_contradictions(struct state *state, const struct stream *stream,
 			  void (*each)(void *arg, const struct contradiction *found), void *arg,
 			  struct error *err);
 
-struct interval {
-	const char *path;
-	nstime begin, end; /* NSTIME_MIN: not known; end NSTIME_MAX: not known (goes on) */
-	struct value value;
-};
-
 /*
  * Intervals that overlap [begin, end), with their true beginnings and ends, neighbours of equal
  * value joined; ordered by (path, begin). `each` is borrowed data; false from it ends the work
@@ -112,6 +99,13 @@ bool state_intervals_within(struct state *state, nstime begin, nstime end,
 			    const struct query *const *queries, size_t nqueries,
 			    bool (*each)(void *arg, const struct interval *interval), void *arg,
 			    struct error *err);
+
+/*
+ * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as
+ * lookup_path() and lookup_value() of lookup.h.
+ */
+bool state_lookup(struct state *state, const struct query *query, const struct value *value,
+		  struct buf *note, struct error *err);
 
 /* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
 const char *state_evaluation(const struct state *state);

@@ -382,7 +382,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	return ok && *spoilt == SPOILT_NOT;
 }
 
-/* What was built while events came late is out of order; see state_internal.h, `struct again`. */
+/* What was built while events came late is out of order; see state/timelines/again.h. */
 bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
 			  struct error *err)
 {

@@ -3,10 +3,10 @@
 #define STATE_SLICES_BUILD_H
 
 #include "index/store.h"
-#include "state/replay.h"
+#include "state/replay/replay.h"
 #include "state/slices/builder.h"
 #include "state/slices/numbers.h"
-#include "state/timelines.h"
+#include "state/slices/part.h"
 
 enum { TIMELINES_FORMAT = 4 };
 

@@ -6,8 +6,8 @@
  * nothing in between. All lines see the state before the event: what they read is loaded before
  * the first one writes. Any other event is left to the replay, before anything is written.
  */
-#include "state/cells_internal.h"
-#include "state/plain_load.h"
+#include "state/replay/cells_internal.h"
+#include "state/program/plain_load.h"
 #include "state/slices/build.h"
 #include "state/slices/builder_internal.h"
 #include "state/slices/numbers_internal.h"

@@ -7,8 +7,8 @@
 #define STATE_SLICES_NAMES_H
 
 #include "index/store.h"
-#include "state/attr.h"
-#include "state/program.h"
+#include "state/model/attr.h"
+#include "state/program/program.h"
 #include "state/slices/numbers.h"
 
 enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K', KEY_NAMES = 'N' };

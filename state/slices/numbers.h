@@ -14,7 +14,7 @@
 #define STATE_SLICES_NUMBERS_H
 
 #include "index/store.h"
-#include "state/program.h"
+#include "state/program/program.h"
 #include "state/slices/slice.h"
 
 enum { CHUNK = 256 };

@@ -3,7 +3,7 @@
 #define STATE_SLICES_NUMBERS_INTERNAL_H
 
 #include "state/slices/names.h"
-#include "state/number_map.h"
+#include "state/model/number_map.h"
 #include "state/slices/numbers.h"
 
 struct class

@@ -13,7 +13,7 @@
 #include "state/slices/build.h"
 
 #include "engine/base/mem.h"
-#include "state/cells_internal.h"
+#include "state/replay/cells_internal.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
 #include "state/slices/shard.h"

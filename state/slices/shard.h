@@ -8,8 +8,8 @@
 #define STATE_SLICES_SHARD_H
 
 #include "index/store.h"
-#include "state/attr.h"
-#include "state/program.h"
+#include "state/model/attr.h"
+#include "state/program/program.h"
 #include "state/slices/builder.h"
 #include "state/slices/names.h"
 #include "state/slices/slice.h"

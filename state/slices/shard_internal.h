@@ -2,7 +2,7 @@
 #ifndef STATE_SLICES_SHARD_INTERNAL_H
 #define STATE_SLICES_SHARD_INTERNAL_H
 
-#include "state/number_map.h"
+#include "state/model/number_map.h"
 #include "state/slices/shard.h"
 
 struct reader_class {

@@ -2,7 +2,7 @@
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "state/where.h"
+#include "state/filter/where.h"
 
 #include <string.h>
 

@@ -15,9 +15,9 @@
  */
 #include "engine/base/mem.h"
 #include "index/events.h"
-#include "state/shards.h"
+#include "state/timelines/shards.h"
 #include "state/state.h"
-#include "state/timelines.h"
+#include "state/timelines/timelines.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "tests/harness.h"
 #include "tests/sql/world.h"
 
-#include "state/state_internal.h"
+#include "state/context/context.h"
 
 #include <string.h>
 

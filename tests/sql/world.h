@@ -4,7 +4,7 @@
 
 #include "engine/base/buf.h"
 #include "sql/sql.h"
-#include "state/rule.h"
+#include "state/rules/rules.h"
 
 struct world {
 	struct trace *trace;

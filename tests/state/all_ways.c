@@ -1,7 +1,7 @@
 /* all_ways.c - see all_ways.h */
 #include "tests/state/all_ways.h"
 
-#include "state/state_internal.h"
+#include "state/context/context.h"
 #include "tests/harness.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_STATE_ALL_WAYS_H
 #define TESTS_STATE_ALL_WAYS_H
 
-#include "state/rule.h"
+#include "state/rules/rules.h"
 #include "tests/state/fake_trace.h"
 
 enum { SINCE_NEVER = -1 /* since is null */ };

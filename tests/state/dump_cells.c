@@ -2,7 +2,7 @@
 #include "tests/state/dump_cells.h"
 
 #include "engine/base/mem.h"
-#include "state/cells_internal.h"
+#include "state/replay/cells_internal.h"
 
 #include <stdlib.h>
 

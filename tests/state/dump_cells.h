@@ -2,7 +2,7 @@
 #ifndef TESTS_STATE_DUMP_CELLS_H
 #define TESTS_STATE_DUMP_CELLS_H
 
-#include "state/cells.h"
+#include "state/replay/cells.h"
 
 void dump_value(const struct value *value, struct buf *out);
 /* Cells by path, tombs by age, section values, ends of losses. */

@@ -2,7 +2,7 @@
 #include "tests/state/fake_trace.h"
 
 #include "engine/base/mem.h"
-#include "state/sieve.h"
+#include "state/events/sieve.h"
 
 #include <stdlib.h>
 #include <string.h>

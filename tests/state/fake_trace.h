@@ -6,7 +6,7 @@
 #ifndef TESTS_STATE_FAKE_TRACE_H
 #define TESTS_STATE_FAKE_TRACE_H
 
-#include "state/feed.h"
+#include "state/events/feed.h"
 
 enum { FAKE_FIELDS = 6 };
 

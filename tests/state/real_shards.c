@@ -10,8 +10,8 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/join.h"
-#include "state/replay.h"
+#include "state/timelines/join.h"
+#include "state/replay/replay.h"
 #include "tests/state/dump_cells.h"
 
 #include <stdio.h>

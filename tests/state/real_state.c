@@ -9,8 +9,8 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/state_internal.h"
-#include "state/timelines.h"
+#include "state/context/context.h"
+#include "state/timelines/timelines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_STATE_SUMS_CHECK_H
 #define TESTS_STATE_SUMS_CHECK_H
 
-#include "state/sums.h"
+#include "state/intervals/sums.h"
 
 /*
  * Asks `state` for sums, and `truth` for all intervals: between the edges both say the same of each

@@ -1,7 +1,7 @@
 /* test_attr.c - interned paths: text, order, shapes */
 #include "tests/harness.h"
 
-#include "state/attr.h"
+#include "state/model/attr.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include "tests/harness.h"
 
 #include "engine/reader.h"
-#include "state/program.h"
-#include "state/where.h"
+#include "state/program/program.h"
+#include "state/filter/where.h"
 
 #include <stdio.h>
 #include <string.h>

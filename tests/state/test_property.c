@@ -8,8 +8,8 @@
  */
 #include "engine/base/mem.h"
 #include "index/store.h"
-#include "state/shards.h"
-#include "state/state_internal.h"
+#include "state/timelines/shards.h"
+#include "state/context/context.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 #include "tests/state/sums_check.h"

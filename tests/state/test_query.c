@@ -1,7 +1,7 @@
 /* test_query.c - PATH of the command line */
 #include "tests/harness.h"
 
-#include "state/rule.h"
+#include "state/rules/rules.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* test_rule_parse.c - what is a rule file, and where it is not, at which character */
 #include "tests/harness.h"
 
-#include "state/rule.h"
+#include "state/rules/rules.h"
 
 #include <string.h>
 

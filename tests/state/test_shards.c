@@ -8,8 +8,8 @@
  * all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
  */
 #include "engine/base/mem.h"
-#include "state/join.h"
-#include "state/replay.h"
+#include "state/timelines/join.h"
+#include "state/replay/replay.h"
 #include "tests/harness.h"
 #include "tests/state/dump_cells.h"
 #include "tests/state/random_rules.h"

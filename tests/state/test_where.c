@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/where.h"
+#include "state/filter/where.h"
 #include "tests/harness.h"
 
 #include <stdio.h>

@@ -1,0 +1,249 @@
+/*
+ * ask.c - answers at moments by the backward pass
+ *
+ * Attributes become roots. Computed ones become what they read, again and again until they can be
+ * computed. A list whose attributes can be told becomes these, and each is listed when a write
+ * named it: where the last write was `unknown`, the search goes on below it.
+ */
+#include "engine/base/mem.h"
+#include "state/answer/ask.h"
+#include "state/answer/look.h"
+
+struct order moment_order(const struct moment *moment)
+{
+	return moment->before ? order_before(moment->t) : order_after(moment->t);
+}
+
+struct asking {
+	struct state *state;
+	struct backward *pass;
+	const struct moment *moment;
+	struct error *err;
+	struct looker *looker;
+	bool asked;   /* something that is not known yet, */
+	bool looking; /* or a later event may tell */
+};
+
+/* The fact at the moment, filled by what comes later. */
+static bool get_asked(void *arg, uint32_t attr, struct fact *out)
+{
+	struct asking *asking = arg;
+	struct order key = moment_order(asking->moment);
+	struct question *question = backward_ask(asking->pass, attr, &key);
+
+	if (!backward_answer(asking->pass, question, out)) {
+		asking->asked = true;
+		return false;
+	}
+	if (out->value.kind != VALUE_UNKNOWN)
+		return true;
+	if (look_answer(asking->looker, attr, asking->moment, out))
+		return true;
+	asking->looking = true;
+	return false;
+}
+
+/* Is the attribute, unknown by its last write, named by an older one? */
+static bool named_below(struct asking *asking, uint32_t attr, struct fact fact, bool *named)
+{
+	bool bottom = false;
+
+	while (!bottom && !fact.named && fact.written && fact.value.kind == VALUE_UNKNOWN) {
+		struct order key = fact.low;
+		struct question *question = backward_ask(asking->pass, attr, &key);
+
+		if (!backward_answer(asking->pass, question, &fact)) {
+			asking->asked = true;
+			return false;
+		}
+		bottom = order_compare(&fact.low, &key) >= 0; /* a checkpoint knows no older one */
+	}
+	*named = fact.named;
+	return true;
+}
+
+struct job {
+	const struct moment *moments;
+	size_t nmoments;
+	struct wanted *wanted;
+	const struct listed *listed;
+	size_t nlisted;
+	struct records *out;
+};
+
+static void collect_one(struct asking *asking, const struct job *job, uint32_t moment,
+			uint32_t attr)
+{
+	struct fact fact;
+
+	if (fact_compute(asking->state, attr, get_asked, asking, &fact).open)
+		return;
+	attrs_keep(asking->state->attrs, &fact.value); /* the pass owned its text */
+	records_add(job->out, moment, attr, &fact);
+}
+
+/* A list shows what a write named and is not none; a computed attribute when it is known, too. */
+static void collect_listed(struct asking *asking, const struct job *job, uint32_t moment,
+			   const struct listed *listed)
+{
+	bool computed = listed->source != ATTR_ABSENT;
+	struct fact fact;
+	bool named;
+
+	if (wanted_by_name(job->wanted, listed->attr) ||
+	    !get_asked(asking, computed ? listed->source : listed->attr, &fact) ||
+	    fact.value.kind == VALUE_NONE ||
+	    !named_below(asking, computed ? listed->source : listed->attr, fact, &named) || !named)
+		return;
+	if (computed && (fact_compute(asking->state, listed->attr, get_asked, asking, &fact).open ||
+			 fact.value.kind <= VALUE_NONE))
+		return;
+	attrs_keep(asking->state->attrs, &fact.value);
+	records_add(job->out, moment, listed->attr, &fact);
+}
+
+/* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
+static void collect(struct asking *asking, const struct job *job)
+{
+	job->out->count = 0;
+	asking->asked = asking->looking = false;
+	for (uint32_t m = 0; m < job->nmoments; m++) {
+		asking->moment = &job->moments[m];
+		for (size_t i = 0; i < job->wanted->nattrs; i++)
+			collect_one(asking, job, m, job->wanted->attrs[i]);
+		for (size_t i = 0; i < job->nlisted; i++)
+			collect_listed(asking, job, m, &job->listed[i]);
+	}
+}
+
+static enum outcome ask_all(struct asking *asking, const struct job *job)
+{
+	for (;;) {
+		enum outcome outcome;
+
+		collect(asking, job);
+		if (!asking->asked && !asking->looking)
+			return OUTCOME_DONE;
+		outcome = asking->asked ? backward_run(asking->pass, asking->err)
+					: look_run(asking->looker, asking->err);
+		if (outcome != OUTCOME_DONE)
+			return outcome;
+	}
+}
+
+static void collect_places(struct asking *asking, const struct ask_place *places, size_t count,
+			   struct fact *facts)
+{
+	asking->asked = asking->looking = false;
+	for (size_t i = 0; i < count; i++) {
+		asking->moment = &places[i].moment;
+		get_asked(asking, places[i].attr, &facts[i]);
+	}
+}
+
+static const struct cells *load_floor(void *arg, nstime t)
+{
+	struct state *state = arg;
+	nstime found;
+
+	if (!state->floor)
+		state->floor = cells_new(state->program, state->feed->trace->nstreams);
+	else if (state->floor_time == t)
+		return state->floor;
+	if (!checkpoints_get(state->checkpoints, t, state->floor, &found) || found != t)
+		return NULL;
+	state->floor_time = t;
+	return state->floor;
+}
+
+struct sketches *state_sketches(struct state *state)
+{
+	if (!state->sketches && state->index)
+		state->sketches = sketches_of_lines(state->index, state->catalog);
+	return state->sketches;
+}
+
+struct sieve *state_sieve(struct state *state, const struct closure *closure)
+{
+	struct sieve *sieve;
+
+	sieve = sieve_new(closure, state->feed, state->index, state_sketches(state));
+	if (state->patience)
+		sieve_patience(sieve, state->patience);
+	return sieve;
+}
+
+struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)
+{
+	struct backward_options options = {.feed = state->feed,
+					   .closure = closure,
+					   .sieve = state_sieve(state, closure),
+					   .limits = state->limits,
+					   .floor = load_floor,
+					   .arg = state};
+
+	options.has_floor = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
+			    checkpoints_before(state->checkpoints, t, &options.floor_time);
+	return backward_new(&options);
+}
+
+static nstime earliest(const struct moment *moments, size_t count)
+{
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		nstime own = moment_time(&moments[i]);
+		t = own < t ? own : t;
+	}
+	return t;
+}
+
+enum outcome ask_at(struct state *state, const struct closure *closure,
+		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
+		    const struct listed *listed, size_t nlisted, struct records *out,
+		    struct error *err)
+{
+	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
+	struct asking asking = {.state = state, .err = err};
+	enum outcome outcome;
+
+	state->evaluation = "backward";
+	asking.pass = pass_over(state, closure, earliest(moments, nmoments));
+	asking.looker = looker_new(state, closure, earliest(moments, nmoments));
+	outcome = ask_all(&asking, &job);
+	state->last_pass = backward_statistics(asking.pass);
+	looker_free(asking.looker);
+	backward_free(asking.pass);
+	return outcome;
+}
+
+enum outcome ask_places(struct state *state, const struct closure *closure,
+			const struct ask_place *places, size_t count, struct fact *facts,
+			struct error *err)
+{
+	struct asking asking = {.state = state, .err = err};
+	enum outcome outcome = OUTCOME_DONE;
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		nstime own = earliest(&places[i].moment, 1);
+		t = own < t ? own : t;
+	}
+	asking.pass = pass_over(state, closure, t);
+	asking.looker = looker_new(state, closure, t);
+	for (;;) {
+		collect_places(&asking, places, count, facts);
+		if (!asking.asked && !asking.looking)
+			break;
+		outcome = asking.asked ? backward_run(asking.pass, err)
+				       : look_run(asking.looker, err);
+		if (outcome != OUTCOME_DONE)
+			break;
+	}
+	for (size_t i = 0; i < count && outcome == OUTCOME_DONE; i++)
+		attrs_keep(state->attrs, &facts[i].value); /* the pass owned its text */
+	state->last_pass = backward_statistics(asking.pass);
+	looker_free(asking.looker);
+	backward_free(asking.pass);
+	return outcome;
+}

@@ -1,0 +1,397 @@
+/*
+ * forward.c - answers by replay, from the start or from the newest checkpoint before the moments
+ *
+ * At each moment the state is there to be read. What is unknown then may still be filled by a `was`
+ * of a later event, so the run goes on past the last moment until nothing can be filled any more: a
+ * stream is out of it when a loss of it ends after that moment. Or until a checkpoint of which it
+ * is stored what later events fill: an earlier run saw them.
+ */
+#include "engine/base/mem.h"
+#include "state/answer/forward.h"
+#include "state/context/run.h"
+
+#include <stdlib.h>
+
+struct place { /* a moment, and where it was asked */
+	struct moment moment;
+	uint32_t asked;
+};
+
+struct fill {
+	uint32_t place, attr;
+	struct fact fact;
+};
+
+struct forward {
+	struct state *state;
+	struct wanted *wanted;
+	struct records *out;
+	struct replay *replay;
+	struct place *places; /* rising */
+	size_t nplaces, taken;
+	struct fill *fills, *overlay;
+	size_t nfills, fills_capacity, noverlay;
+	bool *unknown_view; /* by place: a computed attribute read something unknown */
+	nstime told;  /* once all are taken: from here on stored fills tell; NSTIME_MAX: none do */
+	bool stopped; /* before the trace's end */
+	bool second;  /* the run that knows the fills: computed attributes are right */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct moment *x = &((const struct place *)a)->moment;
+	const struct moment *y = &((const struct place *)b)->moment;
+
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return (int)y->before - (int)x->before;
+}
+
+static bool get_now(void *arg, uint32_t attr, struct fact *out)
+{
+	struct forward *forward = arg;
+	struct cell cell;
+
+	cells_get(replay_cells(forward->replay), attr, &cell);
+	fact_of_cell(&cell, out);
+	for (size_t i = 0; i < forward->noverlay; i++)
+		if (forward->overlay[i].attr == attr && forward->overlay[i].place == forward->taken)
+			*out = forward->overlay[i].fact;
+	return true;
+}
+
+static struct fact take(struct forward *forward, uint32_t attr)
+{
+	struct fact fact;
+
+	if (fact_compute(forward->state, attr, get_now, forward, &fact).read_unknown)
+		forward->unknown_view[forward->taken] = true;
+	return fact;
+}
+
+static void record(struct forward *forward, uint32_t attr, const struct fact *fact)
+{
+	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
+}
+
+static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
+		      struct value *values);
+
+/* The variable as the attribute has it. */
+static void bind(struct forward *forward, const struct view *view, uint32_t variable,
+		 struct value *values, uint32_t attr, uint32_t atom)
+{
+	struct attrs *attrs = forward->state->attrs;
+
+	while (attr_depth(attrs, attr) > atom + 1)
+		attr = attr_parent(attrs, attr);
+	values[variable] = *attr_atom(attrs, attr);
+	list_view(forward, view, variable + 1, values);
+}
+
+/* A list shows what is known and not none. */
+static void list_bound(struct forward *forward, const struct view *view, const struct value *values)
+{
+	uint32_t attr = view_attr(forward->state->attrs, view, values);
+	struct fact fact;
+
+	if (!wanted_lists(forward->state, forward->wanted, attr))
+		return;
+	fact = take(forward, attr);
+	if (value_exists(&fact.value))
+		record(forward, attr, &fact);
+}
+
+/* All bindings of variables from `variable` on, to what is listed or filled. */
+static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
+		      struct value *values)
+{
+	struct attrs *attrs = forward->state->attrs;
+	struct cells *cells = replay_cells(forward->replay);
+	uint32_t shape, atom;
+	struct cell cell;
+
+	if (variable == view->nvariables) {
+		list_bound(forward, view, values);
+		return;
+	}
+	if (!view_source(view, variable, &shape, &atom))
+		return;
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (attr_shape(attrs, a) != shape)
+			continue;
+		cells_get(cells, a, &cell);
+		if (cell.named && cell.value.kind != VALUE_NONE)
+			bind(forward, view, variable, values, a, atom);
+	}
+	for (size_t i = 0; i < forward->noverlay; i++) {
+		const struct fill *fill = &forward->overlay[i];
+
+		if (fill->place == forward->taken && attr_shape(attrs, fill->attr) == shape &&
+		    fill->fact.value.kind != VALUE_NONE)
+			bind(forward, view, variable, values, fill->attr, atom);
+	}
+}
+
+static void list_now(struct forward *forward)
+{
+	struct state *state = forward->state;
+	struct cells *cells = replay_cells(forward->replay);
+	struct value values[ENV_VARIABLES];
+	struct cell cell;
+	struct fact fact;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (!wanted_lists(state, forward->wanted, a))
+			continue;
+		cells_get(cells, a, &cell);
+		if (!cell.named || cell.value.kind == VALUE_NONE)
+			continue;
+		fact_of_cell(&cell, &fact);
+		record(forward, a, &fact);
+	}
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+		if (wanted_lists_shape(state, forward->wanted, view->path.shape))
+			list_view(forward, view, 0, values);
+	}
+}
+
+/* The state is that of place `taken`. */
+static void take_place(struct forward *forward)
+{
+	const struct wanted *wanted = forward->wanted;
+
+	for (size_t i = 0; i < wanted->nattrs; i++) {
+		struct fact fact = take(forward, wanted->attrs[i]);
+		record(forward, wanted->attrs[i], &fact);
+	}
+	if (wanted->lists)
+		list_now(forward);
+}
+
+static bool lies_before(const struct moment *moment, nstime next)
+{
+	return moment->before ? moment->t <= next : moment->t < next;
+}
+
+/* Of the last place, of what holds then. */
+static nstime last_time(const struct forward *forward)
+{
+	const struct moment *last = &forward->places[forward->nplaces - 1].moment;
+
+	return moment_time(last);
+}
+
+/* May some stream's `was` still reach back to the last moment? */
+static bool may_fill(const struct forward *forward)
+{
+	size_t ends;
+
+	if (forward->second || !catalog_has_was(forward->state->catalog))
+		return false;
+	program_end(forward->state->program, &ends);
+	if (ends)
+		return true; /* @end is of no stream: nothing that was lost limits it */
+	for (size_t i = 0; i < forward->state->feed->trace->nstreams; i++)
+		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <= last_time(forward))
+			return true;
+	return false;
+}
+
+static bool attrs_may_fill(const struct forward *forward)
+{
+	struct cell cell;
+
+	if (forward->wanted->lists || forward->unknown_view[forward->nplaces - 1])
+		return true;
+	for (size_t i = 0; i < forward->wanted->nattrs; i++) {
+		cells_get(replay_cells(forward->replay), forward->wanted->attrs[i], &cell);
+		if (cell.value.kind == VALUE_UNKNOWN)
+			return true;
+	}
+	return false;
+}
+
+static void add_fill(struct forward *forward, size_t place, uint32_t attr, const struct cell *cell)
+{
+	forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
+				  sizeof *forward->fills);
+	forward->fills[forward->nfills].place = (uint32_t)place;
+	forward->fills[forward->nfills].attr = attr;
+	fact_of_cell(cell, &forward->fills[forward->nfills++].fact);
+}
+
+/* A fill reaches back over the places at and behind its beginning. */
+static void fill_places(struct forward *forward, uint32_t attr, const struct cell *cell)
+{
+	for (size_t i = forward->taken; i-- > 0;) {
+		const struct moment *moment = &forward->places[i].moment;
+
+		if (cell->since > moment_time(moment))
+			return;
+		add_fill(forward, i, attr, cell);
+	}
+}
+
+/* All is taken, and what comes from `told` on was seen by an earlier run. False: it was not. */
+static bool fill_by_store(struct forward *forward)
+{
+	struct cells *cells;
+	struct cell cell;
+
+	if (!run_fills(forward->state, forward->told, &cells))
+		return false;
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		fill_places(forward, a, &cell);
+	}
+	cells_free(cells);
+	return true;
+}
+
+static bool at_moment(void *arg, nstime next)
+{
+	struct forward *forward = arg;
+	bool all = forward->taken == forward->nplaces;
+
+	while (forward->taken < forward->nplaces &&
+	       lies_before(&forward->places[forward->taken].moment, next)) {
+		take_place(forward);
+		forward->taken++;
+	}
+	run_passes(forward->state, forward->replay, next);
+	if (forward->taken < forward->nplaces)
+		return true;
+	if (!may_fill(forward)) {
+		run_seals(forward->state, last_time(forward));
+		return !(forward->stopped = true);
+	}
+	if (!all)
+		forward->told = run_told(forward->state, last_time(forward));
+	forward->stopped =
+		!attrs_may_fill(forward) || (next >= forward->told && fill_by_store(forward));
+	return !forward->stopped;
+}
+
+static void at_change(void *arg, const struct change *change)
+{
+	struct forward *forward = arg;
+
+	run_changes(forward->state, change);
+	if (change->fill && !forward->second)
+		fill_places(forward, change->attr, change->after);
+}
+
+static bool run(struct forward *forward, struct error *err)
+{
+	struct state *state = forward->state;
+	struct replay_options options = {.feed = state->feed,
+					 .program = state->program,
+					 .change = at_change,
+					 .moment = at_moment,
+					 .arg = forward};
+	struct order from, to = order_after(NSTIME_MAX);
+	nstime first = forward->places[0].moment.t;
+	bool ok;
+
+	forward->taken = 0;
+	forward->stopped = false;
+	forward->replay =
+		run_begin(state, &options,
+			  first - (first > NSTIME_MIN && forward->places[0].moment.before), &from);
+	ok = replay_run(forward->replay, &from, &to, err);
+	if (ok && !forward->stopped)
+		run_seals(state, NSTIME_MAX);
+	for (; ok && forward->taken < forward->nplaces; forward->taken++)
+		take_place(forward);
+	run_end(state, forward->replay);
+	forward->replay = NULL;
+	return ok;
+}
+
+static int by_moment_and_attr(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->moment != y->moment)
+		return x->moment < y->moment ? -1 : 1;
+	return (x->attr > y->attr) - (x->attr < y->attr);
+}
+
+/* Puts fills in the place of unknown values; lists gain what only a fill names. */
+static void apply_fills(struct forward *forward)
+{
+	struct records *records = forward->out;
+	size_t count = records->count;
+
+	if (count && forward->nfills)
+		qsort(records->items, count, sizeof *records->items, by_moment_and_attr);
+	for (size_t i = 0; i < forward->nfills; i++) {
+		const struct fill *fill = &forward->fills[i];
+		struct record key = {.moment = forward->places[fill->place].asked,
+				     .attr = fill->attr};
+		struct record *found =
+			count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr)
+			      : NULL;
+
+		if (found)
+			found->fact = fill->fact;
+		else if (wanted_lists(forward->state, forward->wanted, fill->attr) &&
+			 fill->fact.value.kind != VALUE_NONE)
+			records_add(records, key.moment, fill->attr, &fill->fact);
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < records->count; i++) /* a list leaves out what is none */
+		if (records->items[i].fact.value.kind != VALUE_NONE ||
+		    wanted_by_name(forward->wanted, records->items[i].attr))
+			records->items[kept++] = records->items[i];
+	records->count = kept;
+}
+
+static bool views_need_fills(const struct forward *forward)
+{
+	const struct program *program = forward->state->program;
+
+	for (uint32_t i = 0; i < program_views(program) && forward->nfills; i++)
+		if (wanted_lists_shape(forward->state, forward->wanted,
+				       program_view(program, i)->path.shape))
+			return true;
+	for (size_t i = 0; i < forward->nfills; i++)
+		if (forward->unknown_view[forward->fills[i].place])
+			return true;
+	return false;
+}
+
+/* Lists of computed attributes come from what is listed, fills included: then all is run again. */
+static bool run_again(struct forward *forward, struct error *err)
+{
+	forward->overlay = forward->fills;
+	forward->noverlay = forward->nfills;
+	forward->second = true;
+	forward->out->count = 0;
+	return run(forward, err);
+}
+
+bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
+		struct wanted *wanted, struct records *out, struct error *err)
+{
+	struct forward forward = {
+		.state = state, .wanted = wanted, .out = out, .nplaces = nmoments};
+	bool ok;
+
+	forward.places = mem_new_array(nmoments, sizeof *forward.places);
+	forward.unknown_view = mem_new_array(nmoments, sizeof *forward.unknown_view);
+	for (size_t i = 0; i < nmoments; i++)
+		forward.places[i] = (struct place){moments[i], (uint32_t)i};
+	qsort(forward.places, nmoments, sizeof *forward.places, by_place);
+	ok = run(&forward, err);
+	if (ok && views_need_fills(&forward))
+		ok = run_again(&forward, err);
+	if (ok)
+		apply_fills(&forward);
+	mem_free(forward.places);
+	mem_free(forward.unknown_view);
+	mem_free(forward.fills);
+	return ok;
+}

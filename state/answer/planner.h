@@ -1,0 +1,19 @@
+/* planner.h - which way to answer */
+#ifndef STATE_ANSWER_PLANNER_H
+#define STATE_ANSWER_PLANNER_H
+
+#include "state/context/wanted.h"
+
+struct choice {
+	bool backward;
+	const char *reason;
+	struct listed *listed; /* to be freed, as is the closure */
+	size_t nlisted;
+	struct closure *closure;
+};
+bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err);
+void choice_release(struct choice *choice);
+/* Can each line that may write them be decided by looking back? */
+bool looks_back(const struct closure *closure);
+
+#endif

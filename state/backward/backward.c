@@ -1,0 +1,384 @@
+/*
+ * backward.c - see backward.h; the reading down, round by round
+ *
+ * One round reads down from the newest question that has not begun. Questions that come up above
+ * the place where it stands, and are not the same as an open one, wait for the next round. A round
+ * ends when nothing is open, when all roots are answered, or at the bottom.
+ */
+#include "state/backward/internal.h"
+
+#include "engine/base/mem.h"
+#include "state/events/sieve.h"
+
+#include <string.h>
+
+enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
+
+const struct backward_limits backward_usual_limits = {
+	.visits = 1000000, .claims = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
+
+static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+{
+	struct backward *pass = arg;
+	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
+
+	if (!fact)
+		return EVAL_OPEN;
+	*out = fact->value;
+	return EVAL_VALUE;
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	struct backward *pass = arg;
+	uint32_t attr =
+		catalog_section(pass->closure->catalog, pass->reading->stream->index, section);
+	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
+
+	if (!fact)
+		return EVAL_OPEN;
+	*out = fact->value;
+	*written = fact->written;
+	return EVAL_VALUE;
+}
+
+/* Only asked for where the pass stands: what is kept has its fields. */
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	struct backward *pass = arg;
+	struct error ignored; /* damage: told where it was found; the fields are missing */
+
+	(void)event;
+	pass->decoded = pass->reading == &pass->item && pass->item.kind == FEED_EVENT &&
+			feed_fields(&pass->feed, &pass->item, &pass->fields, &ignored);
+	return pass->decoded ? &pass->fields : NULL;
+}
+
+struct backward *backward_new(const struct backward_options *options)
+{
+	struct backward *pass = mem_new(sizeof *pass);
+	const struct closure *closure = options->closure;
+
+	pass->options = *options;
+	pass->closure = closure;
+	pass->program = catalog_program(closure->catalog);
+	pass->attrs = program_attrs(pass->program);
+	pass->arena = arena_new();
+	pass->env = (struct env){
+		.program = pass->program,
+		.decode = decode,
+		.read = read_value,
+		.section = read_section,
+		.arg = pass,
+		.scratch = arena_new(),
+	};
+	pass->open_per_bit = mem_new_array(closure->nshapes + 1, sizeof *pass->open_per_bit);
+	pass->open_bits = mem_new_array(closure->nwords, sizeof *pass->open_bits);
+	pass->opened = mem_new_array(closure->nshapes + 1, sizeof *pass->opened);
+	pass->reached = pass->stood = order_after(NSTIME_MAX);
+	return pass;
+}
+
+void backward_free(struct backward *pass)
+{
+	if (!pass)
+		return;
+	feed_close(&pass->feed);
+	sieve_free(pass->options.sieve);
+	questions_release(pass);
+	arena_free(pass->arena);
+	arena_free(pass->env.scratch);
+	mem_free(pass);
+}
+
+struct question *backward_ask(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	struct question *question = question_ask(pass, attr, key);
+
+	pass->roots = mem_grow(pass->roots, pass->nroots, &pass->roots_capacity,
+			       sizeof(struct question *));
+	pass->roots[pass->nroots++] = question;
+	return question;
+}
+
+bool backward_answer(const struct backward *pass, const struct question *question, struct fact *out)
+{
+	(void)pass;
+	while (question->state == QUESTION_MERGED)
+		question = question->merged;
+	if (question->state != QUESTION_DONE)
+		return false;
+	*out = question->fact;
+	return true;
+}
+
+struct backward_statistics backward_statistics(const struct backward *pass)
+{
+	return pass->statistics;
+}
+
+static bool answered(struct backward *pass)
+{
+	while (pass->roots_done < pass->nroots &&
+	       question_final(pass->roots[pass->roots_done])->state == QUESTION_DONE)
+		pass->roots_done++;
+	return pass->roots_done == pass->nroots;
+}
+
+static bool writes_open(const struct backward *pass, const uint64_t *writes)
+{
+	for (uint32_t i = 0; i < pass->closure->nwords; i++)
+		if (writes[i] & pass->open_bits[i])
+			return true;
+	return false;
+}
+
+static void event_lines_done(struct backward *pass)
+{
+	pass->merging = true;
+	questions_merge_fresh(pass);
+	claims_prune(pass);
+	settle_all(pass);
+}
+
+static void look_at_lines(struct backward *pass, const struct plan *plan)
+{
+	pass->merging = false;
+	pass->merge_slot = plan->base + SLOT_READ;
+	for (uint32_t i = 0; i < plan->nsteps; i++) {
+		const struct step_of *step = &plan->steps[i];
+
+		if (i == plan->nevent)
+			event_lines_done(pass);
+		pass->slot = step->slot;
+		if (!writes_open(pass, step->writes))
+			continue;
+		claim_look(pass, step);
+		settle_all(pass);
+	}
+	event_lines_done(pass);
+}
+
+static void look_at_item(struct backward *pass)
+{
+	const struct plan *plan;
+
+	pass->standing = true;
+	pass->decoded = false;
+	pass->captured = NULL;
+	pass->slot = UINT32_MAX;
+	arena_reset(pass->env.scratch);
+	for (size_t i = 0; (plan = closure_plan(pass->closure, &pass->item, i)); i++)
+		if (plan->nsteps && writes_open(pass, plan->writes))
+			look_at_lines(pass, plan);
+	pass->standing = false;
+	pass->reached = pass->item.order;
+}
+
+/* Questions whose keys lie above `order` begin. */
+static void begin_above(struct backward *pass, const struct order *order)
+{
+	while (pass->nlater && order_compare(&pass->later[0]->key, order) > 0) {
+		struct question *question = question_take(pass);
+
+		if (question->state == QUESTION_LATER)
+			question_begin(pass, question);
+	}
+	settle_all(pass);
+}
+
+static bool over_limits(struct backward *pass)
+{
+	const struct backward_limits *limits = &pass->options.limits;
+
+	return pass->gave_up || pass->statistics.visits > limits->visits ||
+	       arena_used(pass->arena) > limits->bytes ||
+	       pass->nlive + pass->nlater + pass->nmissed > limits->questions;
+}
+
+static struct order floor_order(const struct backward *pass)
+{
+	return order_before(pass->options.has_floor ? pass->options.floor_time : NSTIME_MIN);
+}
+
+/* Nothing below: what is open has no write above the bottom. */
+static void reach_bottom(struct backward *pass)
+{
+	struct order bottom = floor_order(pass);
+
+	if (pass->options.has_floor && !pass->floor)
+		pass->floor = pass->options.floor(pass->options.arg, pass->options.floor_time);
+	if (pass->options.has_floor && !pass->floor) {
+		pass->gave_up = true;
+		return;
+	}
+	pass->reached = bottom;
+	while (pass->nlater)
+		question_begin(pass, question_take(pass));
+	for (size_t i = 0; i < pass->nlive; i++)
+		if (pass->live[i]->state == QUESTION_OPEN)
+			question_close(pass, pass->live[i], NULL);
+	settle_all(pass);
+}
+
+/* What may answer a question that is open, or that will be in this round. */
+static void set_sieve(struct backward *pass, struct feed_range *range)
+{
+	struct sieve *sieve = pass->options.sieve;
+
+	pass->wider = false;
+	range->sieve = pass->widened > WIDENED_MAX ? NULL : sieve;
+	if (!range->sieve)
+		return;
+	pass->sieved = pass->nopen + pass->nlater;
+	sieve_clear(sieve);
+	for (size_t i = 0; i < pass->nlive; i++)
+		if (pass->live[i]->state == QUESTION_OPEN)
+			sieve_add(sieve, pass->live[i]->attr);
+	for (size_t i = 0; i < pass->nlater; i++)
+		sieve_add(sieve, pass->later[i]->attr);
+}
+
+/* The events below the item in hand, with a sieve that lets through what more was asked. */
+static bool open_below(struct backward *pass)
+{
+	struct feed_range range = pass->feed.range;
+
+	range.to = pass->item.order;
+	pass->widened++;
+	set_sieve(pass, &range);
+	feed_close(&pass->feed);
+	return feed_open(pass->options.feed, &range, &pass->feed, pass->err);
+}
+
+static enum outcome read_down(struct backward *pass)
+{
+	for (;;) {
+		enum step step = feed_next(&pass->feed, &pass->item, pass->err);
+
+		if (step == STEP_ERROR)
+			return OUTCOME_ERROR;
+		if (step == STEP_END)
+			break;
+		pass->statistics.visits++;
+		pass->entering = true;
+		begin_above(pass, &pass->item.order);
+		pass->entering = false;
+		if (pass->nopen)
+			look_at_item(pass);
+		else
+			pass->reached = pass->item.order;
+		pass->nfresh = 0;
+		if (pass->failed)
+			return OUTCOME_ERROR;
+		if (over_limits(pass))
+			return OUTCOME_GAVE_UP;
+		if (pass->nopen == 0 || answered(pass))
+			return OUTCOME_DONE;
+		if (pass->wider && !open_below(pass))
+			return OUTCOME_ERROR;
+		/* what asks for answers that come often is answered soon, and the rest is rare */
+		if (pass->feed.range.sieve && pass->nopen + pass->nlater <= pass->sieved / 2)
+			set_sieve(pass, &pass->feed.range);
+	}
+	reach_bottom(pass);
+	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
+}
+
+/* The CPU whose streams alone can answer; NULL: all may. */
+static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
+{
+	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
+
+	if (!pass->closure->cpu_depth || bit == ATTR_ABSENT || !pass->closure->cpu_depth[bit])
+		return NULL;
+	while (attr_depth(pass->attrs, attr) > pass->closure->cpu_depth[bit])
+		attr = attr_parent(pass->attrs, attr);
+	const struct value *key = attr_atom(pass->attrs, attr);
+	return key->kind == VALUE_INT && !key->negative && key->u <= INT32_MAX ? key : NULL;
+}
+
+/*
+ * When questions concern one CPU each, a round is one CPU's: the newest question's. The others
+ * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events.
+ */
+static const uint64_t *keep_one_cpu(struct backward *pass)
+{
+	const struct trace *trace = pass->options.feed->trace;
+	const struct value *key = cpu_of(pass, pass->later[0]->attr);
+	size_t n = pass->nlater;
+
+	if (!key)
+		return NULL;
+	uint64_t cpu = key->u;
+	struct question **all = mem_new_array(n, sizeof(struct question *));
+	memcpy(all, pass->later, n * sizeof(struct question *));
+	pass->nlater = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct value *own = cpu_of(pass, all[i]->attr);
+		if (own && own->u != cpu) {
+			pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
+						sizeof(struct question *));
+			pass->missed[pass->nmissed++] = all[i];
+		} else {
+			question_later(pass, all[i]);
+		}
+	}
+	mem_free(all);
+	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
+	for (size_t s = 0; s < trace->nstreams; s++)
+		if (trace->streams[s]->cpu < 0 || (uint64_t)trace->streams[s]->cpu == cpu)
+			streams[s / 64] |= UINT64_C(1) << s % 64;
+	return streams;
+}
+
+static enum outcome read_round(struct backward *pass)
+{
+	const uint64_t *streams = keep_one_cpu(pass);
+	struct feed_range range = {
+		.from = floor_order(pass),
+		.to = pass->later[0]->key,
+		.backward = true,
+		.losses = pass->closure->losses,
+		.infers = pass->closure->infers,
+		.start = pass->closure->start && !pass->options.has_floor,
+		.end = pass->closure->end,
+		.classes = pass->closure->classes,
+		.streams = streams,
+	};
+	enum outcome outcome = OUTCOME_ERROR;
+
+	pass->round++;
+	if (!streams && order_compare(&range.to, &pass->stood) > 0)
+		pass->statistics.rounds++;
+	pass->reached = range.to;
+	for (uint32_t i = 0; i < pass->closure->nshapes; i++)
+		pass->opened[i] = order_after(NSTIME_MAX);
+	set_sieve(pass, &range);
+	if (feed_open(pass->options.feed, &range, &pass->feed, pass->err))
+		outcome = read_down(pass);
+	pass->stood = pass->reached;
+	questions_suspend(pass);
+	feed_close(&pass->feed);
+	return outcome;
+}
+
+enum outcome backward_run(struct backward *pass, struct error *err)
+{
+	pass->err = err;
+	for (;;) {
+		enum outcome outcome;
+
+		pass->reached = order_after(NSTIME_MAX);
+		for (size_t i = 0; i < pass->nmissed; i++)
+			question_later(pass, pass->missed[i]);
+		pass->nmissed = 0;
+		if (answered(pass))
+			return OUTCOME_DONE;
+		if (pass->nlater == 0 || pass->statistics.rounds > pass->options.limits.rounds)
+			return OUTCOME_GAVE_UP;
+		outcome = read_round(pass);
+		if (outcome != OUTCOME_DONE)
+			return outcome;
+	}
+}

@@ -1,0 +1,71 @@
+/*
+ * backward.h - what was it at T? Answered by reading back from T, for a set of questions at once
+ *
+ *     struct backward *pass = backward_new(&options);
+ *     q = backward_ask(pass, attr, &key); ...            roots, at any moments
+ *     backward_run(pass, &outcome, &err);                reads until all are answered
+ *     backward_answer(pass, q, &fact);                   and more may be asked
+ *
+ * Facts found on the way stay with the pass: asking again nearby is cheap.
+ */
+#ifndef STATE_BACKWARD_BACKWARD_H
+#define STATE_BACKWARD_BACKWARD_H
+
+#include "state/replay/cells.h"
+#include "state/events/closure.h"
+
+struct backward;
+struct question; /* lives as long as its pass */
+
+struct backward_limits {
+	uint64_t visits; /* events passed over */
+	uint32_t claims, questions, rounds;
+	size_t bytes; /* of all questions and claims that there were */
+};
+extern const struct backward_limits backward_usual_limits;
+
+struct backward_options {
+	struct feed *feed;
+	const struct closure *closure; /* of all that will be asked */
+	struct sieve *sieve;           /* the pass takes it; NULL: it looks at all events */
+	struct backward_limits limits;
+	/* Read no further down than the state before floor_time, which floor() gives when needed.
+	 */
+	bool has_floor;
+	nstime floor_time;
+	const struct cells *(*floor)(void *arg, nstime t); /* NULL: it cannot be had */
+	void *arg;
+};
+
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_GAVE_UP, /* a limit: nothing is answered */
+	OUTCOME_ERROR    /* reading failed or was interrupted: *err */
+};
+
+struct fact {
+	struct value value;
+	nstime since;
+	bool written; /* false: `initial` or never */
+	bool named;   /* what wrote it is = or was */
+	struct writer writer;
+	struct order low; /* it was that since just after this */
+};
+
+struct backward *backward_new(const struct backward_options *options);
+void backward_free(struct backward *pass); /* NULL is fine */
+
+/* The value that stands below `key`. Keys must not lie below the floor. */
+struct question *backward_ask(struct backward *pass, uint32_t attr, const struct order *key);
+enum outcome backward_run(struct backward *pass, struct error *err);
+/* False: not answered yet. The value's text lives as long as the pass. */
+bool backward_answer(const struct backward *pass, const struct question *question,
+		     struct fact *out);
+
+struct backward_statistics {
+	uint64_t visits;
+	uint32_t rounds, questions, most_open, most_claims;
+};
+struct backward_statistics backward_statistics(const struct backward *pass);
+
+#endif

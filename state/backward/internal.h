@@ -1,0 +1,172 @@
+/*
+ * internal.h - questions, claims and the pass that owns them
+ *
+ * question: an attribute just below a key. It is OPEN while the pass reads down from its key, until
+ *           a certain write (its `best`) is met; then it only waits for claims in between and for
+ *           the value.
+ * claim:    one line at one event. It waits while its target, condition or failure is not known.
+ */
+#ifndef STATE_BACKWARD_INTERNAL_H
+#define STATE_BACKWARD_INTERNAL_H
+
+#include "engine/base/arena.h"
+#include "state/backward/backward.h"
+#include "state/events/capture.h"
+
+enum question_state {
+	QUESTION_LATER, /* above the place where the pass stands: the next round's */
+	QUESTION_OPEN,
+	QUESTION_CLOSED, /* has its best */
+	QUESTION_DONE,
+	QUESTION_MERGED /* is the same as another */
+};
+
+struct waiter {
+	struct question *question; /* one of the two */
+	struct claim *claim;
+	struct waiter *next;
+};
+
+struct question {
+	uint32_t attr, bit;
+	enum question_state state;
+	bool queued;
+	uint32_t round; /* in which it was opened */
+	uint32_t place; /* in pass->live */
+	struct order key;
+	struct claim *best; /* CLOSED: NULL is the bottom */
+	struct claim *was;  /* the oldest of those that need nothing more */
+	struct question *merged;
+	struct question *same; /* next of the attribute, of a greater key */
+	struct waiter *waiters;
+	struct order
+		closed;   /* of its best, when that is no `was`: no line below matters any more */
+	struct fact fact; /* fact.low is right as soon as it is CLOSED */
+};
+
+enum claim_state { CLAIM_OPEN, CLAIM_PROVED, CLAIM_DEAD };
+
+struct claim {
+	const struct step_of *step;
+	struct order key, read_key;
+	enum claim_state state;
+	uint32_t round; /* in which it was made */
+	bool queued, has_value;
+	uint32_t attr; /* ATTR_ABSENT: `pattern` */
+	struct pattern *pattern;
+	struct capture *event; /* NULL: it is the event where the pass stands */
+	struct value value;
+	const struct stream *stream; /* of its event */
+	bool prunes;                 /* only its keys are open, and each is one question: */
+	struct question **keys;
+	uint32_t nkeys;
+	struct waiter *watchers; /* questions that look again when it is decided or has its value */
+	struct claim *newer, *older; /* CLAIMS */
+	struct writer writer;
+};
+
+struct work { /* things to look at again */
+	struct waiter *items;
+	size_t count, capacity;
+};
+
+struct backward {
+	struct backward_options options;
+	const struct closure *closure;
+	struct program *program;
+	struct attrs *attrs;
+	struct arena *arena;
+	struct env env;
+	struct feed_pass feed;
+	struct error *err;
+	bool failed, gave_up;
+	const struct cells *floor; /* once it was needed */
+
+	/* attribute → its questions: an open-addressing table */
+	struct asked **table;
+	size_t ntable, nused;
+	struct question **live; /* OPEN and CLOSED */
+	size_t nlive, live_capacity;
+	struct question **later; /* LATER and below `reached`: a heap, greatest key first */
+	size_t nlater, later_capacity;
+	struct question **missed; /* LATER and above it: the next round's */
+	size_t nmissed, missed_capacity;
+	struct question **fresh; /* opened at this event, to be merged when its lines are done */
+	size_t nfresh, fresh_capacity;
+	struct question **roots;
+	size_t nroots, roots_capacity, roots_done;
+	size_t nopen;
+	uint32_t *open_per_bit;
+	uint32_t *open_below; /* by attribute: open questions at it or below */
+	uint32_t nopen_below;
+	uint64_t *open_bits;
+	struct order *opened; /* per bit: the least key opened in this round */
+	struct claim *newest, *oldest;
+	uint32_t nclaims;
+	uint32_t round; /* from 1 */
+	struct work work;
+	struct claim **new_claims; /* of the event where the pass stands */
+	size_t nnew_claims, new_claims_capacity;
+
+	/* where the pass stands */
+	struct feed_item item;
+	struct fields fields;
+	bool decoded;             /* `fields` are the item's */
+	struct pattern pattern;   /* of the line being looked at */
+	struct capture *captured; /* the item, once a claim needs it */
+	bool standing;            /* at item, its lines at `slot` and above done or being done */
+	bool entering;            /* about to stand at item */
+	bool merging;             /* all event lines of this program are done */
+	uint32_t slot;
+	struct order reached; /* everything at or above it was looked at */
+	struct order stood;   /* where the last round ended */
+	uint32_t merge_slot;  /* questions of the item below this one are not merged */
+	bool wider;           /* a question came up whose events do not pass the sieve */
+	uint32_t widened;     /* how often that was so */
+	size_t sieved;        /* questions for which the sieve was set last */
+
+	/* whose line is being evaluated */
+	const struct feed_item *reading;
+	struct order read_key;
+	struct waiter asker; /* who waits for what it reads */
+
+	struct backward_statistics statistics;
+};
+
+/* questions.c */
+struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key);
+const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
+struct question *question_final(struct question *question);
+void question_wait(struct backward *pass, struct question *question, struct waiter who);
+void question_close(struct backward *pass, struct question *question, struct claim *best);
+void question_done(struct backward *pass, struct question *question);
+void question_later(struct backward *pass, struct question *question);
+struct question *question_take(struct backward *pass);
+void question_begin(struct backward *pass, struct question *question);
+struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key);
+void questions_suspend(struct backward *pass);
+void questions_merge_fresh(struct backward *pass);
+void questions_release(struct backward *pass);
+void work_add(struct backward *pass, struct waiter who);
+void wake(struct backward *pass, struct waiter **list);
+
+bool same_event(const struct order *a, const struct order *b);
+
+/* claims.c */
+bool claim_may_write(const struct backward *pass, const struct claim *claim, uint32_t attr);
+struct claim *claim_between(const struct backward *pass, const struct question *question,
+			    const struct order *low);
+void claim_look(struct backward *pass, const struct step_of *step);
+void claims_remove(struct backward *pass, struct claim *claim);
+void claim_again(struct backward *pass, struct claim *claim);
+bool claim_value(struct backward *pass, struct claim *claim);
+
+/* claims_prune.c */
+void claim_keys(struct backward *pass, struct claim *claim);
+void claims_prune(struct backward *pass);
+
+/* settle.c */
+void settle(struct backward *pass, struct question *question);
+void settle_all(struct backward *pass);
+
+#endif

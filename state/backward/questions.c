@@ -1,0 +1,483 @@
+/*
+ * questions.c - the table of what was asked, and when two questions are one
+ *
+ * Questions of one attribute stand in order of their keys. As the pass reads down, new ones have
+ * the least keys, so most work is done at one end.
+ */
+#include "engine/base/mem.h"
+#include "state/backward/internal.h"
+#include "state/events/sieve.h"
+
+#include <string.h>
+
+/* All questions of one attribute, by falling key: the next one usually has the least. */
+struct asked {
+	uint32_t attr;
+	struct question **items;
+	size_t count, capacity;
+};
+
+static size_t place_of(const struct backward *pass, uint32_t attr)
+{
+	size_t i = (size_t)(attr * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (pass->ntable - 1);
+
+	while (pass->table[i] && pass->table[i]->attr != attr)
+		i = (i + 1) & (pass->ntable - 1);
+	return i;
+}
+
+static void table_double(struct backward *pass)
+{
+	struct asked **old = pass->table;
+	size_t count = pass->ntable;
+
+	pass->ntable = count ? count * 2 : 256;
+	pass->table = mem_new_array(pass->ntable, sizeof(struct asked *));
+	for (size_t i = 0; i < count; i++)
+		if (old[i])
+			pass->table[place_of(pass, old[i]->attr)] = old[i];
+	mem_free(old);
+}
+
+/* How many have a key of at least `key`: these come first. */
+static size_t at_or_above(const struct asked *asked, const struct order *key)
+{
+	size_t low = 0, high = asked->count;
+
+	if (high && order_compare(&asked->items[high - 1]->key, key) >= 0)
+		return high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order_compare(&asked->items[middle]->key, key) >= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The one of the least key that is at least `key`; the others follow by ->same. */
+struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	const struct asked *asked = pass->ntable ? pass->table[place_of(pass, attr)] : NULL;
+	size_t count = asked ? at_or_above(asked, key) : 0;
+
+	return count ? asked->items[count - 1] : NULL;
+}
+
+static void chain(struct backward *pass, struct question *question)
+{
+	struct asked **place, *asked;
+	size_t i;
+
+	if (pass->nused * 2 >= pass->ntable)
+		table_double(pass);
+	place = &pass->table[place_of(pass, question->attr)];
+	if (!*place) {
+		*place = mem_new(sizeof **place);
+		(*place)->attr = question->attr;
+		pass->nused++;
+	}
+	asked = *place;
+	asked->items =
+		mem_grow(asked->items, asked->count, &asked->capacity, sizeof(struct question *));
+	i = at_or_above(asked, &question->key);
+	memmove(&asked->items[i + 1], &asked->items[i],
+		(asked->count - i) * sizeof(struct question *));
+	asked->items[i] = question;
+	asked->count++;
+	question->same = i ? asked->items[i - 1] : NULL;
+	if (i + 1 < asked->count)
+		asked->items[i + 1]->same = question;
+}
+
+struct question *question_final(struct question *question)
+{
+	while (question->state == QUESTION_MERGED)
+		question = question->merged;
+	return question;
+}
+
+/* Looking up from `key`, this question shows a write at or above `key`: none further up helps. */
+static bool is_wall(const struct question *question, const struct order *key)
+{
+	return (question->state == QUESTION_CLOSED || question->state == QUESTION_DONE) &&
+	       order_compare(&question->fact.low, key) >= 0;
+}
+
+const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
+		if (is_wall(q, key))
+			return NULL;
+		if (q->state == QUESTION_DONE)
+			return &q->fact;
+	}
+	return NULL;
+}
+
+void work_add(struct backward *pass, struct waiter who)
+{
+	struct work *work = &pass->work;
+	bool *queued = who.question ? &who.question->queued : &who.claim->queued;
+
+	if (*queued)
+		return;
+	*queued = true;
+	work->items = mem_grow(work->items, work->count, &work->capacity, sizeof *work->items);
+	work->items[work->count++] = who;
+}
+
+void wake(struct backward *pass, struct waiter **list)
+{
+	for (struct waiter *w = *list; w; w = w->next)
+		work_add(pass, *w);
+	*list = NULL;
+}
+
+void question_wait(struct backward *pass, struct question *question, struct waiter who)
+{
+	struct waiter *waiter;
+
+	if (question->waiters && question->waiters->claim == who.claim &&
+	    question->waiters->question == who.question)
+		return;
+	waiter = arena_alloc(pass->arena, sizeof *waiter);
+	*waiter = who;
+	waiter->next = question->waiters;
+	question->waiters = waiter;
+}
+
+/* Counts open questions at each attribute that stands above them: a delete asks for it. */
+static void count_below(struct backward *pass, uint32_t attr, int more)
+{
+	uint32_t count = attrs_count(pass->attrs);
+
+	if (attr >= pass->nopen_below) {
+		pass->open_below = mem_resize_zeroed(pass->open_below, pass->nopen_below,
+						     count + count / 4, sizeof *pass->open_below);
+		pass->nopen_below = count + count / 4;
+	}
+	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))
+		pass->open_below[attr] += (uint32_t)more;
+}
+
+static void bit_open(struct backward *pass, const struct question *question)
+{
+	uint32_t bit = question->bit;
+
+	count_below(pass, question->attr, 1);
+	if (pass->open_per_bit[bit]++ == 0)
+		pass->open_bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	pass->nopen++;
+}
+
+static void bit_close(struct backward *pass, const struct question *question)
+{
+	uint32_t bit = question->bit;
+
+	count_below(pass, question->attr, -1);
+	if (--pass->open_per_bit[bit] == 0)
+		pass->open_bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+	pass->nopen--;
+}
+
+/* For pruning: the least key of a question that stays open. */
+static void note_opened(struct backward *pass, const struct question *question)
+{
+	struct order *least = &pass->opened[question->bit];
+
+	if (order_compare(&question->key, least) < 0)
+		*least = question->key;
+}
+
+static void live_add(struct backward *pass, struct question *question)
+{
+	pass->live =
+		mem_grow(pass->live, pass->nlive, &pass->live_capacity, sizeof(struct question *));
+	question->place = (uint32_t)pass->nlive;
+	pass->live[pass->nlive++] = question;
+}
+
+static void live_remove(struct backward *pass, struct question *question)
+{
+	struct question *last = pass->live[--pass->nlive];
+
+	pass->live[question->place] = last;
+	last->place = question->place;
+}
+
+static void question_open(struct backward *pass, struct question *question)
+{
+	question->state = QUESTION_OPEN;
+	question->round = pass->round;
+	live_add(pass, question);
+	bit_open(pass, question);
+	if (pass->nopen > pass->statistics.most_open)
+		pass->statistics.most_open = (uint32_t)pass->nopen;
+}
+
+/* The pass leaves before they were closed: they begin again if there is another round. */
+void questions_suspend(struct backward *pass)
+{
+	for (size_t i = pass->nlive; i-- > 0;) {
+		struct question *question = pass->live[i];
+
+		if (question->state != QUESTION_OPEN)
+			continue;
+		bit_close(pass, question);
+		live_remove(pass, question);
+		question->state = QUESTION_LATER;
+		question->was = NULL;
+		question_later(pass, question);
+	}
+}
+
+void question_close(struct backward *pass, struct question *question, struct claim *best)
+{
+	if (question->state == QUESTION_OPEN)
+		bit_close(pass, question);
+	question->state = QUESTION_CLOSED;
+	question->best = best;
+	if (best)
+		question->fact.low = best->key;
+	else
+		question->fact.low = order_before(pass->options.has_floor ? pass->options.floor_time
+									  : NSTIME_MIN);
+	question->closed = order_before(NSTIME_MIN);
+	if (best && best->step->line->verb != VERB_WAS)
+		question->closed = best->key;
+	work_add(pass, (struct waiter){.question = question});
+}
+
+void question_done(struct backward *pass, struct question *question)
+{
+	live_remove(pass, question);
+	question->state = QUESTION_DONE;
+	wake(pass, &question->waiters);
+}
+
+/*
+ * An older question that is open still, and from which nothing may have been written down to `key`:
+ * both have one answer.
+ */
+static struct question *open_above(struct backward *pass, uint32_t attr, const struct order *key,
+				   const struct question *but)
+{
+	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
+		if (q == but)
+			continue;
+		if (is_wall(q, key))
+			return NULL;
+		if (q->state == QUESTION_OPEN)
+			return q->was || claim_between(pass, q, key) ? NULL : q;
+	}
+	return NULL;
+}
+
+static void merge_into(struct backward *pass, struct question *question, struct question *into)
+{
+	while (question->waiters) {
+		struct waiter *waiter = question->waiters;
+
+		question->waiters = waiter->next;
+		question_wait(pass, into, *waiter);
+	}
+	question->merged = into;
+	question->state = QUESTION_MERGED;
+}
+
+/* Of the event where the pass stands: lines above it may still have to be looked at. */
+static void open_fresh(struct backward *pass, struct question *question)
+{
+	question_open(pass, question);
+	pass->fresh = mem_grow(pass->fresh, pass->nfresh, &pass->fresh_capacity,
+			       sizeof(struct question *));
+	pass->fresh[pass->nfresh++] = question;
+}
+
+/* A question whose turn has come: the pass stands just above its key. */
+void question_begin(struct backward *pass, struct question *question)
+{
+	struct question *q;
+
+	if (pass->entering && same_event(&question->key, &pass->item.order)) {
+		open_fresh(pass, question);
+		return;
+	}
+	for (q = question->same; q; q = q->same) {
+		if (is_wall(q, &question->key))
+			break;
+		if (q->state == QUESTION_DONE) {
+			merge_into(pass, question, q);
+			wake(pass, &q->waiters);
+			return;
+		}
+	}
+	q = open_above(pass, question->attr, &question->key, question);
+	if (q) {
+		merge_into(pass, question, q);
+		return;
+	}
+	question_open(pass, question);
+	note_opened(pass, question);
+}
+
+void questions_merge_fresh(struct backward *pass)
+{
+	for (size_t i = 0; i < pass->nfresh; i++) {
+		struct question *question = pass->fresh[i];
+		struct question *into;
+
+		into = NULL;
+		if (question->state == QUESTION_OPEN && !question->was &&
+		    question->key.slot >= pass->merge_slot)
+			into = open_above(pass, question->attr, &question->key, question);
+		if (!into) {
+			note_opened(pass, question);
+			continue;
+		}
+		bit_close(pass, question);
+		live_remove(pass, question);
+		merge_into(pass, question, into);
+	}
+	pass->nfresh = 0;
+}
+
+bool same_event(const struct order *a, const struct order *b)
+{
+	return a->time == b->time && a->rank == b->rank && a->source == b->source &&
+	       a->offset == b->offset && a->index == b->index;
+}
+
+/* Inside the event where the pass stands, above the lines still to be looked at. */
+static bool begins_here(const struct backward *pass, const struct order *key)
+{
+	return pass->standing && same_event(key, &pass->item.order) && key->slot <= pass->slot;
+}
+
+/* Was everything that may have been written above `key` looked at? */
+static bool looked_above(const struct backward *pass, const struct order *key)
+{
+	if (pass->standing && same_event(key, &pass->item.order))
+		return pass->merging;
+	return order_compare(key, &pass->reached) >= 0;
+}
+
+static bool above(const struct question *a, const struct question *b)
+{
+	return order_compare(&a->key, &b->key) > 0;
+}
+
+static void swap(struct question **a, struct question **b)
+{
+	struct question *c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+void question_later(struct backward *pass, struct question *question)
+{
+	struct question **heap;
+	size_t i;
+
+	if (order_compare(&question->key, pass->standing ? &pass->item.order : &pass->reached) >
+	    0) {
+		pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
+					sizeof(struct question *));
+		pass->missed[pass->nmissed++] = question;
+		return;
+	}
+	heap = pass->later = mem_grow(pass->later, pass->nlater, &pass->later_capacity,
+				      sizeof(struct question *));
+	i = pass->nlater++;
+	heap[i] = question;
+	for (; i && above(heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+/* The one of the greatest key. */
+struct question *question_take(struct backward *pass)
+{
+	struct question **heap = pass->later;
+	struct question *first = heap[0];
+	size_t i = 0, child;
+
+	heap[0] = heap[--pass->nlater];
+	while ((child = 2 * i + 1) < pass->nlater) {
+		if (child + 1 < pass->nlater && above(heap[child + 1], heap[child]))
+			child++;
+		if (!above(heap[child], heap[i]))
+			break;
+		swap(&heap[i], &heap[child]);
+		i = child;
+	}
+	return first;
+}
+
+static struct question *question_new(struct backward *pass, uint32_t attr, uint32_t bit,
+				     const struct order *key)
+{
+	struct question *question = arena_alloc(pass->arena, sizeof *question);
+
+	question->attr = attr;
+	if (bit == ATTR_ABSENT)
+		pass->gave_up = true; /* outside of what the pass was made for */
+	else
+		question->bit = bit;
+	question->key = *key;
+	chain(pass, question);
+	pass->statistics.questions++;
+	pass->wider = pass->wider || (pass->feed.range.sieve && pass->feed.cursor &&
+				      !sieve_has(pass->feed.range.sieve, attr));
+	if (begins_here(pass, key)) {
+		open_fresh(pass, question);
+		return question;
+	}
+	question_later(pass, question);
+	return question;
+}
+
+struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
+	struct question *q;
+
+	for (q = question_from(pass, attr, key); q; q = q->same) {
+		if (order_compare(&q->key, key) == 0)
+			return question_final(q);
+		if (is_wall(q, key))
+			break;
+		if (q->state == QUESTION_DONE)
+			return q;
+	}
+	if (looked_above(pass, key)) {
+		q = open_above(pass, attr, key, NULL);
+		if (q)
+			return q;
+	}
+	return question_new(pass, attr, bit, key);
+}
+
+void questions_release(struct backward *pass)
+{
+	for (size_t i = 0; i < pass->ntable; i++)
+		if (pass->table[i]) {
+			mem_free(pass->table[i]->items);
+			mem_free(pass->table[i]);
+		}
+	mem_free(pass->table);
+	mem_free(pass->open_below);
+	mem_free(pass->live);
+	mem_free(pass->later);
+	mem_free(pass->missed);
+	mem_free(pass->fresh);
+	mem_free(pass->roots);
+	mem_free(pass->new_claims);
+	mem_free(pass->work.items);
+	mem_free(pass->open_per_bit);
+	mem_free(pass->open_bits);
+	mem_free(pass->opened);
+}

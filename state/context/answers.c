@@ -1,0 +1,208 @@
+/* answers.c - what was found, sorted and copied for the caller; and computed attributes */
+#include "engine/base/mem.h"
+#include "index/recorded.h"
+#include "state/context/answers.h"
+
+#include <stdlib.h>
+
+void fact_of_cell(const struct cell *cell, struct fact *out)
+{
+	*out = (struct fact){.value = cell->value,
+			     .since = cell->since,
+			     .written = cell->written,
+			     .named = cell->named,
+			     .writer = cell->writer};
+}
+
+void records_add(struct records *records, uint32_t moment, uint32_t attr, const struct fact *fact)
+{
+	records->items = mem_grow(records->items, records->count, &records->capacity,
+				  sizeof *records->items);
+	records->items[records->count++] = (struct record){moment, attr, *fact};
+}
+
+/* qsort has no argument for it; a struct state belongs to one thread. */
+static _Thread_local const struct attrs *sorting;
+
+static int by_moment_and_path(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->moment != y->moment)
+		return x->moment < y->moment ? -1 : 1;
+	return x->attr == y->attr ? 0 : attr_compare(sorting, x->attr, y->attr);
+}
+
+/* How the loss at why_time is known. */
+static void explain_loss(const struct state *state, struct answer *out)
+{
+	const struct stream *stream = state->feed->trace->streams[out->why.stream];
+	struct recorded recorded;
+	struct error ignored; /* then it is a loss like others */
+
+	if (contradictions_at(state->found, stream, out->why_time, &out->why_between))
+		out->why_loss = out->why_between.lone ? LOSS_ENDED : LOSS_INFERRED;
+	else if (state->index && stream_recorded(state->index, stream, &recorded, &ignored) &&
+		 recorded.ended && recorded.end < out->why_time)
+		out->why_loss = LOSS_ENDED;
+}
+
+static void explain_writer(const struct state *state, const struct writer *writer,
+			   struct answer *out)
+{
+	const struct trace *trace = state->feed->trace;
+
+	out->has_why = true;
+	out->why = (struct position){.source = writer->order.source,
+				     .offset = writer->order.offset,
+				     .index = writer->order.index,
+				     .at = writer->at};
+	if (writer->order.rank > RANK_START && writer->order.rank < RANK_END)
+		out->why.stream = writer->order.rank - 1;
+	out->why_time = writer->order.time;
+	if (writer->class_index < trace->nclasses)
+		out->why_class = trace->classes[writer->class_index];
+	if (writer->line < program_statements(state->program) &&
+	    program_statement(state->program, writer->line))
+		out->why_file = program_place(state->program, writer->line, &out->why_line);
+	if (writer->order.source == UINT32_MAX && writer->order.rank > RANK_START &&
+	    writer->order.rank < RANK_END)
+		explain_loss(state, out);
+}
+
+static void finish_one(struct state *state, const struct record *record, const char *path,
+		       const struct moment *moments, bool why, struct answers *out)
+{
+	struct answer *answer = &out->items[out->count++];
+
+	answer->t = moments[record->moment].t;
+	answer->path = path;
+	answer->value = record->fact.value;
+	answer->since = record->fact.since;
+	if (answer->value.kind == VALUE_STRING)
+		answer->value.text =
+			arena_strndup(out->arena, answer->value.text, answer->value.len);
+	if (why && (record->fact.written || answer->value.kind != VALUE_UNKNOWN))
+		explain_writer(state, &record->fact.writer, answer);
+}
+
+void records_finish(struct state *state, struct records *records, const struct moment *moments,
+		    bool why, struct answers *out)
+{
+	const char **paths = mem_new_array(attrs_count(state->attrs), sizeof(char *));
+	struct buf text = {0};
+
+	sorting = state->attrs;
+	if (records->count)
+		qsort(records->items, records->count, sizeof *records->items, by_moment_and_path);
+	*out = (struct answers){.arena = arena_new()};
+	out->items = arena_array(out->arena, records->count + 1, sizeof *out->items);
+	for (size_t i = 0; i < records->count; i++) {
+		uint32_t attr = records->items[i].attr;
+
+		if (i && attr == records->items[i - 1].attr &&
+		    records->items[i].moment == records->items[i - 1].moment)
+			continue;
+		if (!paths[attr]) {
+			buf_clear(&text);
+			attr_add_text(state->attrs, attr, &text);
+			paths[attr] = arena_strdup(out->arena, buf_text(&text));
+		}
+		finish_one(state, &records->items[i], paths[attr], moments, why, out);
+	}
+	buf_release(&text);
+	mem_free(paths);
+	mem_free(records->items);
+	*records = (struct records){0};
+}
+
+void answers_release(struct answers *answers)
+{
+	arena_free(answers->arena);
+	*answers = (struct answers){0};
+}
+
+/* ---- computed attributes ---- */
+
+struct computing {
+	get_fact *get;
+	void *arg;
+	struct fact *fact; /* since and writer: of the newest operand */
+	struct view_result result;
+};
+
+static enum eval read_operand(void *arg, uint32_t attr, struct value *out)
+{
+	struct computing *computing = arg;
+	struct fact fact;
+
+	if (!computing->get(computing->arg, attr, &fact)) {
+		computing->result.open = true;
+		return EVAL_OPEN;
+	}
+	*out = fact.value;
+	if (fact.value.kind == VALUE_UNKNOWN)
+		computing->result.read_unknown = true;
+	if (fact.since > computing->fact->since) {
+		computing->fact->since = fact.since;
+		computing->fact->writer = fact.writer;
+	}
+	return EVAL_VALUE;
+}
+
+struct view_result fact_compute(struct state *state, uint32_t attr, get_fact *get, void *arg,
+				struct fact *out)
+{
+	struct computing computing = {.get = get, .arg = arg, .fact = out};
+	struct value variables[ENV_VARIABLES];
+	struct env env = {.program = state->program, .read = read_operand, .arg = &computing};
+	enum failure why;
+	enum eval eval;
+
+	if (!program_view_of(state->program, attr, variables)) {
+		computing.result.open = !get(arg, attr, out);
+		return computing.result;
+	}
+	*out = (struct fact){.since = NSTIME_MIN};
+	out->writer.class_index = out->writer.line = UINT32_MAX;
+	env.scratch = state->scratch ? state->scratch : arena_new();
+	state->scratch = NULL;
+	eval = attr_eval(&env, attr, &out->value, &why);
+	if (eval != EVAL_VALUE)
+		out->value = (struct value){.kind = VALUE_UNKNOWN};
+	else
+		attrs_keep(state->attrs, &out->value);
+	computing.result.open = eval == EVAL_OPEN;
+	arena_free(state->scratch); /* of one inside this one */
+	arena_reset(env.scratch);
+	state->scratch = env.scratch;
+	return computing.result;
+}
+
+bool view_source(const struct view *view, uint32_t variable, uint32_t *shape, uint32_t *atom)
+{
+	for (uint32_t i = 0; i < view->nsources; i++)
+		if (view->sources[i].variable == variable) {
+			*shape = view->sources[i].shape;
+			*atom = view->sources[i].atom;
+			return true;
+		}
+	return false;
+}
+
+uint32_t view_attr(struct attrs *attrs, const struct view *view, const struct value *values)
+{
+	uint32_t attr = ATTR_ROOT;
+
+	for (uint32_t i = 0; i < view->path.natoms; i++) {
+		const struct atom *atom = &view->path.atoms[i];
+
+		if (atom->kind == ATOM_NAME)
+			attr = attr_name(attrs, attr, atom->value.text, atom->value.len);
+		else
+			attr = attr_key(attrs, attr,
+					atom->kind == ATOM_VARIABLE ? &values[atom->variable]
+								    : &atom->value);
+	}
+	return attr;
+}

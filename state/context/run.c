@@ -1,0 +1,259 @@
+/*
+ * run.c - a run of replay: where it begins, and what it leaves behind
+ *
+ *     C0 ────────── C1 ───────── C2 ────────── end
+ *          x <────── fill ───────────── o            stored with C1 and with C2
+ *                        y <─ fill ─ o               stored with C2
+ *
+ * Checkpoints are whole states, so that the next run begins nearby. What is unknown at one may be
+ * filled by a `was` of an event behind it. A run that saw all such events stores with each
+ * checkpoint what they fill: the next run need not read on beyond it. Fills are true of the
+ * trace's length, checkpoints also of a trace that has grown.
+ */
+#include "engine/base/mem.h"
+#include "state/context/run.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { FILLS_MAX = 1 << 20 };
+
+struct run_fill {
+	nstime time; /* of the event */
+	uint32_t attr;
+	struct cell cell;
+};
+
+struct runs {
+	struct checkpoints *fills; /* keys are ~t: the nearest above is found by going down */
+	nstime *passed;            /* checkpoints of this run, rising */
+	size_t npassed, passed_capacity;
+	struct run_fill *items; /* the first `settled` reach over one of them, others may */
+	size_t nitems, capacity, settled;
+	nstime pruned; /* fills of earlier events that reach over nothing were dropped */
+	bool lost;     /* there were more than FILLS_MAX */
+	nstime sealed; /* no event unseen fills what is at or before it */
+};
+
+struct runs *runs_new(struct index *index, const uint64_t identity[2])
+{
+	struct runs *runs = mem_new(sizeof *runs);
+	uint64_t own[2] = {identity[0], ~identity[1]};
+
+	if (index) {
+		const struct trace *trace = index_trace(index);
+		for (size_t i = 0; i < trace->nsources; i++)
+			own[0] = own[0] * 31 + source_size(trace->sources[i]);
+	}
+	runs->fills = checkpoints_new(index, own);
+	return runs;
+}
+
+void runs_free(struct runs *runs)
+{
+	if (!runs)
+		return;
+	checkpoints_free(runs->fills);
+	mem_free(runs->passed);
+	mem_free(runs->items);
+	mem_free(runs);
+}
+
+void runs_forget(struct runs *runs)
+{
+	checkpoints_forget(runs->fills);
+}
+
+static void pass(struct runs *runs, nstime t)
+{
+	runs->passed =
+		mem_grow(runs->passed, runs->npassed, &runs->passed_capacity, sizeof *runs->passed);
+	runs->passed[runs->npassed++] = t;
+}
+
+static void restart(struct runs *runs, nstime begin)
+{
+	runs->npassed = runs->nitems = runs->settled = 0;
+	runs->lost = false;
+	runs->pruned = runs->sealed = NSTIME_MIN;
+	if (begin > NSTIME_MIN)
+		pass(runs, begin);
+}
+
+/* A checkpoint at t was left or met, before the events from `next` on. */
+static void prune(struct runs *runs, nstime t, nstime next)
+{
+	nstime last = runs->npassed ? runs->passed[runs->npassed - 1] : NSTIME_MIN;
+	size_t kept = runs->settled;
+
+	if (t < runs->pruned)
+		return;
+	for (size_t i = runs->settled; i < runs->nitems; i++) {
+		const struct run_fill *item = &runs->items[i];
+
+		if (item->cell.since < last || (item->cell.since < t && item->time >= t))
+			runs->items[kept++] = *item;
+	}
+	runs->nitems = runs->settled = kept;
+	runs->pruned = next;
+	pass(runs, t);
+}
+
+/* ---- checkpoints, spaced by what it costs to replay from one to the next ---- */
+
+/* Measured on generated traces, linux.rules: a head, and an event with its values and lines. */
+enum { HEAD_NS = 10, EVENT_NS = 300, LOOKS = 16 /* while the spacing goes by */ };
+
+static struct run_cost cost_of(const struct state *state, const struct replay *replay)
+{
+	const struct trace *trace = state->feed->trace;
+
+	return (struct run_cost){
+		.events = replay_events(replay),
+		.heads = atomic_load_explicit(&trace->events_decoded, memory_order_relaxed),
+		.bytes = trace_bytes_read(trace),
+	};
+}
+
+struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
+			 struct order *from)
+{
+	struct replay_options own = *options;
+	struct replay *replay;
+	nstime begin = NSTIME_MIN;
+
+	own.by_tree = state->force == FORCE_REPLAY;
+	replay = replay_new(&own);
+	state->evaluation = "replay";
+	if (!state->options.replay_only && state->force != FORCE_REPLAY &&
+	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))
+		state->evaluation = "checkpoint";
+	else
+		begin = NSTIME_MIN;
+	*from = order_before(begin);
+	state->checkpoint_time = begin;
+	state->checkpoint_cost = cost_of(state, replay);
+	state->checkpoint_due = 0;
+	restart(state->runs, begin);
+	return replay;
+}
+
+/* Far enough from the last one, and what it takes is little beside what was read since then. */
+static bool is_due(const struct state *state, struct replay *replay, const struct run_cost *cost)
+{
+	const struct run_cost *last = &state->checkpoint_cost;
+	size_t size = cells_count(replay_cells(replay)) * sizeof(struct cell) / 8;
+
+	size = size > state->checkpoint_size ? size : state->checkpoint_size;
+	return (cost->events - last->events) * EVENT_NS + (cost->heads - last->heads) * HEAD_NS >=
+		       state->spacing &&
+	       cost->bytes - last->bytes >= size * state->share;
+}
+
+/* One that is there already will do. */
+void run_passes(struct state *state, struct replay *replay, nstime next)
+{
+	struct run_cost cost;
+	nstime found;
+
+	if (next == NSTIME_MIN || replay_events(replay) < state->checkpoint_due ||
+	    state->options.replay_only || state->options.no_checkpoints)
+		return;
+	state->checkpoint_due = replay_events(replay) + state->spacing / EVENT_NS / LOOKS;
+	cost = cost_of(state, replay);
+	if (!is_due(state, replay, &cost))
+		return;
+	state->checkpoint_cost = cost;
+	if (!checkpoints_before(state->checkpoints, next, &found) ||
+	    found <= state->checkpoint_time) {
+		state->checkpoint_size =
+			checkpoints_put(state->checkpoints, next, replay_cells(replay));
+		found = next;
+	}
+	state->checkpoint_time = found;
+	prune(state->runs, found, next);
+}
+
+static bool keeps_fills(const struct state *state)
+{
+	return !state->options.replay_only && !state->options.no_checkpoints &&
+	       state->force != FORCE_REPLAY;
+}
+
+void run_changes(struct state *state, const struct change *change)
+{
+	struct runs *runs = state->runs;
+
+	if (!change->fill || runs->lost || !keeps_fills(state))
+		return;
+	runs->lost = runs->nitems == FILLS_MAX;
+	if (runs->lost)
+		return;
+	runs->items = mem_grow(runs->items, runs->nitems, &runs->capacity, sizeof *runs->items);
+	runs->items[runs->nitems++] = (struct run_fill){change->time, change->attr, *change->after};
+}
+
+void run_seals(struct state *state, nstime t)
+{
+	state->runs->sealed = t;
+}
+
+/*
+ * What events at t and later fill from before t. Of an attribute that is one fill at most: it is
+ * unknown all the way.
+ */
+static void store_fills(struct state *state, nstime t)
+{
+	const struct runs *runs = state->runs;
+	struct cells *cells;
+	nstime found;
+
+	if (checkpoints_before(runs->fills, ~t, &found) && found == ~t)
+		return;
+	cells = cells_new(state->program, state->feed->trace->nstreams);
+	for (size_t i = 0; i < runs->nitems; i++)
+		if (runs->items[i].cell.since < t && runs->items[i].time >= t)
+			cells_set(cells, runs->items[i].attr, &runs->items[i].cell);
+	checkpoints_put(runs->fills, ~t, cells);
+	cells_free(cells);
+}
+
+nstime run_told(struct state *state, nstime t)
+{
+	nstime found;
+
+	if (t == NSTIME_MAX || !keeps_fills(state) ||
+	    !checkpoints_before(state->runs->fills, ~(t + 1), &found))
+		return NSTIME_MAX;
+	return ~found;
+}
+
+bool run_fills(struct state *state, nstime t, struct cells **out)
+{
+	nstime found;
+
+	*out = cells_new(state->program, state->feed->trace->nstreams);
+	if (checkpoints_get(state->runs->fills, ~t, *out, &found) && found == ~t)
+		return true;
+	cells_free(*out);
+	return false;
+}
+
+void run_end(struct state *state, struct replay *replay)
+{
+	size_t count = (size_t)program_statements(state->program) * FAILURE_COUNT;
+	const struct runs *runs = state->runs;
+
+	for (size_t i = 0; i < runs->npassed && !runs->lost && keeps_fills(state); i++)
+		if (runs->passed[i] <= runs->sealed)
+			store_fills(state, runs->passed[i]);
+	checkpoints_store(state->checkpoints);
+	checkpoints_store(runs->fills);
+	state->last_run = replay_events(replay);
+	if (replay_events(replay) >= state->failures_events) {
+		memcpy(state->failures, replay_failures(replay), count * sizeof *state->failures);
+		state->failures_events = replay_events(replay);
+		state->contradictions = replay_contradictions(replay);
+	}
+	replay_free(replay);
+}

@@ -1,0 +1,26 @@
+/* run.h - a run of replay: where it begins, and what it leaves behind */
+#ifndef STATE_CONTEXT_RUN_H
+#define STATE_CONTEXT_RUN_H
+
+#include "state/context/context.h"
+#include "state/replay/replay.h"
+
+struct runs *runs_new(struct index *index, const uint64_t identity[2]);
+void runs_free(struct runs *runs); /* NULL is fine */
+void runs_forget(struct runs *runs); /* what it left behind */
+/* A replay whose state is the newest checkpoint at or before t, or empty. */
+struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
+			 struct order *from);
+void run_end(struct state *state, struct replay *replay); /* counts failures, frees */
+/* To be called from moment(): leaves checkpoints behind. */
+void run_passes(struct state *state, struct replay *replay, nstime next);
+/* To be called from change(): remembers fills. */
+void run_changes(struct state *state, const struct change *change);
+/* No event that the run has not seen fills what is at or before t. */
+void run_seals(struct state *state, nstime t);
+/* The first time behind t of which it is stored what later events fill; NSTIME_MAX: none. */
+nstime run_told(struct state *state, nstime t);
+/* What events at such a time or later fill from before it; to be freed. */
+bool run_fills(struct state *state, nstime t, struct cells **out);
+
+#endif

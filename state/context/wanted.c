@@ -1,0 +1,262 @@
+/* wanted.c - what a set of queries names: attributes at once, lists when attributes are known */
+#include "engine/base/mem.h"
+#include "state/program/cpus.h"
+#include "state/program/expr.h"
+#include "state/context/wanted.h"
+#include "state/context/answers.h"
+
+#include <string.h>
+
+bool wanted_by_name(const struct wanted *wanted, uint32_t attr)
+{
+	return attr < wanted->nnamed && wanted->named[attr];
+}
+
+void wanted_add(struct wanted *wanted, uint32_t attr)
+{
+	uint32_t room = attr + attr / 2 + 64;
+
+	if (wanted_by_name(wanted, attr))
+		return;
+	if (attr >= wanted->nnamed) {
+		wanted->named = mem_resize_zeroed(wanted->named, wanted->nnamed, room, 1);
+		wanted->nnamed = room;
+	}
+	wanted->named[attr] = 1;
+	wanted->attrs =
+		mem_grow(wanted->attrs, wanted->nattrs, &wanted->capacity, sizeof *wanted->attrs);
+	wanted->attrs[wanted->nattrs++] = attr;
+}
+
+void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
+		 struct wanted *out)
+{
+	*out = (struct wanted){.queries = queries, .nqueries = nqueries, .lists = nqueries == 0};
+	for (size_t i = 0; i < nqueries; i++) {
+		if (query_has_wildcard(queries[i]))
+			out->lists = true;
+		else
+			wanted_add(out, query_attr(queries[i], state->attrs));
+	}
+}
+
+void wanted_release(struct wanted *wanted)
+{
+	mem_free(wanted->attrs);
+	mem_free(wanted->matches);
+	mem_free(wanted->named);
+}
+
+static bool matches_some(struct state *state, const struct wanted *wanted, uint32_t attr)
+{
+	if (wanted->nqueries == 0)
+		return true;
+	for (size_t i = 0; i < wanted->nqueries; i++)
+		if (query_has_wildcard(wanted->queries[i]) &&
+		    query_matches(wanted->queries[i], state->attrs, attr))
+			return true;
+	return false;
+}
+
+bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
+{
+	uint32_t count = attrs_count(state->attrs);
+
+	if (!wanted->lists)
+		return false;
+	if (attr >= wanted->nmatches) {
+		wanted->matches =
+			mem_resize_zeroed(wanted->matches, wanted->nmatches, count + count / 2, 1);
+		wanted->nmatches = count + count / 2;
+	}
+	if (wanted->matches[attr] == 0)
+		wanted->matches[attr] = 1 + matches_some(state, wanted, attr);
+	return wanted->matches[attr] == 2;
+}
+
+bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape)
+{
+	if (!wanted->lists)
+		return false;
+	if (wanted->nqueries == 0)
+		return true;
+	for (size_t i = 0; i < wanted->nqueries; i++)
+		if (query_has_wildcard(wanted->queries[i]) &&
+		    query_matches_shape(wanted->queries[i], state->attrs, shape))
+			return true;
+	return false;
+}
+
+/* ---- lists that can be told without reading ---- */
+
+struct list {
+	struct state *state;
+	struct wanted wanted; /* the attributes found so far */
+	struct cpus cpus;
+	bool known;
+	uint32_t cpu_section;
+	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
+	const struct query
+		*query; /* that names what is expanded; NULL: none does, or all is wanted */
+};
+
+static bool is_cpu_key(const struct list *list, const struct atom *atom)
+{
+	return atom->kind == ATOM_EXPR && atom->expr->kind == EXPR_SECTION_OWN &&
+	       atom->expr->index == list->cpu_section;
+}
+
+static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr);
+
+/* All attributes of the path: as keys what the query says, or every CPU in place of section/cpu. */
+static void expand(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
+{
+	struct attrs *attrs = list->state->attrs;
+	const struct atom *atom = &path->atoms[i];
+	const struct value *key = list->query ? query_key(list->query, i) : NULL;
+
+	if (i == path->natoms) {
+		wanted_add(&list->wanted, attr);
+		return;
+	}
+	if (atom->kind == ATOM_NAME)
+		expand(list, path, i + 1,
+		       attr_name(attrs, attr, atom->value.text, atom->value.len));
+	else if (atom->kind == ATOM_KEY)
+		expand(list, path, i + 1, attr_key(attrs, attr, &atom->value));
+	else if (is_cpu_key(list, atom))
+		expand_cpus(list, path, i, attr);
+	else if (key)
+		expand(list, path, i + 1, attr_key(attrs, attr, key));
+	else
+		list->known = false;
+}
+
+static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
+{
+	for (size_t c = 0; c < list->cpus.count; c++) {
+		struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus.items[c]};
+		expand(list, path, i + 1, attr_key(list->state->attrs, attr, &key));
+	}
+}
+
+/* Once for each query that lists attributes of the target's shape. */
+static void expand_target(struct list *list, const struct path *target)
+{
+	const struct wanted *wanted = &list->wanted;
+
+	if (list->shape != ATTR_ABSENT || wanted->nqueries == 0) {
+		expand(list, target, 0, ATTR_ROOT);
+		return;
+	}
+	for (size_t i = 0; i < wanted->nqueries; i++) {
+		list->query = wanted->queries[i];
+		if (query_has_wildcard(list->query) &&
+		    query_matches_shape(list->query, list->state->attrs, target->shape))
+			expand(list, target, 0, ATTR_ROOT);
+	}
+	list->query = NULL;
+}
+
+static void expand_line(void *arg, const struct line *line)
+{
+	struct list *list = arg;
+	bool names = line->verb == VERB_SET || line->verb == VERB_WAS || line->verb == VERB_ADD ||
+		     line->verb == VERB_PUSH;
+
+	if (!list->known || !names || line->flags & (LINE_SECTION | LINE_FAILS))
+		return;
+	if (list->shape == ATTR_ABSENT
+		    ? !wanted_lists_shape(list->state, &list->wanted, line->target.shape)
+		    : list->shape != line->target.shape)
+		return;
+	if (line->verb == VERB_PUSH)
+		list->known = false;
+	else
+		expand_target(list, &line->target);
+}
+
+struct listing {
+	struct listed *items;
+	size_t count, capacity;
+};
+
+/* Turns what was expanded into items of the listing; with a view, into what it computes. */
+static void take_expanded(struct list *list, struct wanted *wanted, const struct view *view,
+			  uint32_t atom, struct listing *out)
+{
+	struct attrs *attrs = list->state->attrs;
+
+	for (size_t i = 0; i < list->wanted.nattrs; i++) {
+		struct listed item = {list->wanted.attrs[i], ATTR_ABSENT};
+		struct value values[ENV_VARIABLES];
+		uint32_t up = item.attr;
+
+		if (view) {
+			while (attr_depth(attrs, up) > atom + 1)
+				up = attr_parent(attrs, up);
+			values[0] = *attr_atom(attrs, up);
+			item.source = item.attr;
+			item.attr = view_attr(attrs, view, values);
+		}
+		if (!wanted_lists(list->state, wanted, item.attr))
+			continue;
+		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+		out->items[out->count++] = item;
+	}
+	mem_free(list->wanted.attrs);
+	mem_free(list->wanted.named);
+	list->wanted.attrs = NULL;
+	list->wanted.named = NULL;
+	list->wanted.nattrs = list->wanted.capacity = list->wanted.nnamed = 0;
+}
+
+static void expand_views(struct list *list, struct wanted *wanted, struct listing *out)
+{
+	struct state *state = list->state;
+	uint32_t atom;
+
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+
+		if (!wanted_lists_shape(state, wanted, view->path.shape))
+			continue;
+		if (view->nvariables != 1 || !view_source(view, 0, &list->shape, &atom)) {
+			list->known = false;
+			return;
+		}
+		catalog_lines(state->catalog, expand_line, list);
+		take_expanded(list, wanted, view, atom, out);
+	}
+}
+
+bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
+		      size_t *count, struct error *err)
+{
+	struct list list = {.state = state, .known = true, .shape = ATTR_ABSENT};
+	struct listing listing = {0};
+	bool ok;
+
+	list.wanted.queries = wanted->queries;
+	list.wanted.nqueries = wanted->nqueries;
+	list.wanted.lists = wanted->lists;
+	for (uint32_t i = 0; i < program_sections(state->program); i++)
+		if (!strcmp(program_section_name(state->program, i), "cpu"))
+			list.cpu_section = i;
+	ok = cpus_find(state->feed->trace, state->index, &list.cpus, err);
+	list.known = !list.cpus.many;
+	if (ok) {
+		catalog_lines(state->catalog, expand_line, &list);
+		take_expanded(&list, wanted, NULL, 0, &listing);
+		expand_views(&list, wanted, &listing);
+	}
+	cpus_release(&list.cpus);
+	*out = listing.items;
+	*count = listing.count;
+	if (ok && list.known)
+		return true;
+	mem_free(listing.items);
+	*out = NULL;
+	*count = 0;
+	return false;
+}

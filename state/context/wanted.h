@@ -1,0 +1,39 @@
+/* wanted.h - queries to attributes and lists */
+#ifndef STATE_CONTEXT_WANTED_H
+#define STATE_CONTEXT_WANTED_H
+
+#include "state/context/context.h"
+
+struct wanted {
+	uint32_t *attrs; /* asked for by name: always answered; without repetition */
+	size_t nattrs, capacity;
+	uint8_t *named; /* by attribute: it is among them */
+	uint32_t nnamed;
+	const struct query *const *queries; /* all of them */
+	size_t nqueries;
+	bool lists;       /* some query has wildcards, or there is none: the whole state */
+	uint8_t *matches; /* by attribute: 0 not looked at, 1 no, 2 yes */
+	uint32_t nmatches;
+};
+
+void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
+		 struct wanted *out);
+void wanted_release(struct wanted *wanted);
+/* One more by name. */
+void wanted_add(struct wanted *wanted, uint32_t attr);
+bool wanted_by_name(const struct wanted *wanted, uint32_t attr);
+/* Does a query with wildcards (or the whole state) name it? */
+bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
+bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);
+struct listed {
+	uint32_t attr;
+	uint32_t source; /* of a computed one: what must be listed for it; else ATTR_ABSENT */
+};
+/*
+ * All attributes that its lists may name, when they can be told without reading: keys that are
+ * constants, in the rules or in the query, or section/cpu. False: they cannot. *out is to be freed.
+ */
+bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
+		      size_t *count, struct error *err);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * closure.h - what a set of questions may need: shapes, the lines that write them, their classes
+ *
+ * A question about a shape needs every line that may write it, and these lines' reads in turn. What
+ * is outside this closure is never looked at, not even decoded.
+ */
+#ifndef STATE_EVENTS_CLOSURE_H
+#define STATE_EVENTS_CLOSURE_H
+
+#include "state/events/feed.h"
+#include "state/program/program.h"
+
+/* Slots of the order inside one event; @start and @end run several programs one after the other. */
+enum {
+	SLOT_SECTION = 0,
+	SLOT_READ = 1 << 18,
+	SLOT_WAS = 1 << 19,
+	SLOT_LINE = 1 << 20,
+	SLOT_PROGRAM = 1 << 22
+};
+
+/* Every program of a class on a kind of stream, once; made once per compiled program. */
+struct catalog;
+
+struct catalog *catalog_new(struct program *program, const struct trace *trace);
+void catalog_free(struct catalog *catalog); /* NULL is fine */
+struct program *catalog_program(const struct catalog *catalog);
+/* The attribute that stands for section/x of a stream, and its shape. */
+uint32_t catalog_section(const struct catalog *catalog, uint32_t stream, uint32_t section);
+/* The reverse; false: it is an attribute of the state. */
+bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *stream,
+			uint32_t *section);
+bool catalog_has_was(const struct catalog *catalog);
+/* Every line of every class, event and section lines. */
+void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
+		   void *arg);
+
+/* The same of event lines, with their classes; a line of several classes comes once for each. */
+void catalog_class_lines(const struct catalog *catalog,
+			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
+			 void *arg);
+
+struct step_of { /* one line of a plan */
+	const struct line *line;
+	uint32_t slot, read_slot;
+	uint64_t *writes; /* bit per shape of the closure */
+};
+
+struct plan { /* the lines of one class that count, highest slot first */
+	struct step_of *steps;
+	uint32_t base;           /* slot of its first section line */
+	uint32_t nsteps, nevent; /* steps before nevent are event lines, the others section lines */
+	uint64_t *writes;        /* of all steps */
+};
+
+struct closure {
+	const struct catalog *catalog;
+	struct arena *arena;
+	uint32_t *number; /* shape → its bit; ATTR_ABSENT: outside */
+	uint32_t nnumber;
+	uint32_t *shapes; /* bit → shape */
+	uint32_t nshapes, nwords;
+	struct plan *plans; /* by number in the catalog */
+	uint64_t *classes;  /* bit per class with a plan */
+	bool losses, start, end;
+	bool infers; /* contradictions matter */
+	bool cumulative, cyclic; /* some line is */
+	uint64_t *was;           /* bit per shape: some line is a `was` of it */
+	uint32_t depth;          /* deepest nested read */
+	/*
+	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every
+	 * line that writes it, 0 when no line does. NULL unless that holds for all shapes, no line
+	 * reads state and none sets section values: then a question concerns the streams of its CPU
+	 * alone.
+	 */
+	uint32_t *cpu_depth;
+};
+
+struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots);
+void closure_free(struct closure *closure); /* NULL is fine */
+
+/* Bit of a shape; ATTR_ABSENT when it is outside. */
+uint32_t closure_bit(const struct closure *closure, uint32_t shape);
+bool closure_was(const struct closure *closure, uint32_t bit);
+/* Classes with lines that may write one of the shapes whose bits are set. */
+void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
+/* Every step of every class; a step of several classes comes once for each. */
+void closure_steps(const struct closure *closure,
+		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
+		   void *arg);
+/* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
+const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
+				size_t i); /* i from 0; NULL: no more */
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * internal.h - a condition as nodes that run over many events of one class
+ *
+ *     prev_prio > 20 && (next_comm ~ "k*" || t < 5) && cpu[cpu]/thread == 42
+ *       RANGES           EACH           ·  RANGES       READS: in `late`
+ *
+ * A node gives one outcome per event. Comparisons of numbers with constants are loops over columns;
+ * what depends on stream and CPU alone is evaluated once per run; anything else is given, event by
+ * event, to the evaluator of expr.h.
+ */
+#ifndef STATE_FILTER_INTERNAL_H
+#define STATE_FILTER_INTERNAL_H
+
+#include "index/run_column.h"
+#include "state/program/expr.h"
+#include "state/filter/where.h"
+
+/* Three-valued logic, and failure. Only YES passes. */
+enum { OUTCOME_NO, OUTCOME_YES, OUTCOME_UNKNOWN, OUTCOME_FAILED, OUTCOMES };
+#define POSSIBLE_ALL ((1u << OUTCOMES) - 1)
+
+enum node_kind {
+	NODE_FIXED,   /* `outcome` */
+	NODE_RUN,     /* `expr`: the same for all events of a run */
+	NODE_RANGES,  /* an integer column lies in one of `ranges` */
+	NODE_DOUBLES, /* a column of floats against `number` */
+	NODE_PAIR,    /* two integer columns */
+	NODE_EACH,    /* `expr`, event by event */
+	NODE_NOT,     /* of nodes[0] */
+	NODE_AND,
+	NODE_OR
+};
+
+struct node_column {
+	bool is_time, is_signed;
+	struct run_field of; /* unless is_time */
+	uint64_t mask;
+};
+
+struct node_range { /* value - low <= span, all in 64 bits: signed values, too */
+	uint64_t low, span;
+};
+
+struct node {
+	enum node_kind kind;
+	uint8_t outcome;
+	bool negated; /* RANGES */
+	bool reads;   /* the state */
+	uint8_t cost; /* a rank: what is cheap comes first */
+	enum ast_op op;
+	struct node_column column, other;
+	uint32_t n; /* ranges, nodes */
+	const struct node_range *ranges;
+	double number;
+	const struct expr *expr;
+	const struct node **nodes;
+};
+
+/* What of a condition one class leaves to be done. */
+struct class_test {
+	const struct node *early, *late; /* both must hold; `late` reads the state */
+};
+
+struct class_test node_compile(struct arena *arena, const struct event_class *class,
+			       const struct expr *expr);
+/* Bit per outcome that an event of env->event's stream may have; no event: of any stream. */
+unsigned node_possible(const struct node *node, struct env *env);
+/* Outcome of `left && right` (and OR's), as expr.h's evaluator has it. */
+extern const uint8_t node_and[OUTCOMES][OUTCOMES], node_or[OUTCOMES][OUTCOMES];
+uint8_t node_outcome(const struct expr *expr, struct env *env);
+
+struct where {
+	struct rules *rules;            /* holds the trees */
+	const struct ast **asts;        /* all must hold */
+	const struct rule_file **files; /* what each was read from */
+	size_t nasts, capacity, files_capacity;
+	struct rules *empty; /* what an own program is made of */
+	struct program *own; /* when no program was given */
+	struct program *program;
+	const struct trace *trace;
+	const struct expr **classes;
+	struct class_test *tests; /* by class */
+	struct arena *arena;      /* their nodes */
+	uint8_t *refs;            /* by path in the trees: was its field found? */
+	uint8_t *passes;          /* by class: may an event pass? */
+	bool early, late;         /* some class has events to be looked at */
+};
+
+#endif

@@ -1,0 +1,438 @@
+/*
+ * select.c - which events of a run pass: nodes over columns, class by class
+ *
+ * Conditions that must all hold shrink the selection one after the other, so that the dear ones
+ * see what the cheap ones left. Inside `||` and `!` each event keeps its outcome, and an operand is
+ * evaluated only for events that are not decided yet.
+ */
+#include "state/filter/internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct group { /* entries of one class in a run, as a list */
+	uint32_t class_index;
+	uint32_t first, last, n;
+};
+
+/* What a read gives that is none or unknown. */
+enum guess { GUESS_UNKNOWN, GUESS_NONE, GUESS_NOTHING };
+
+struct where_pass {
+	const struct where *where;
+	const struct where_reads *reads;
+	struct arena *scratch;
+	/* of the run being looked at */
+	const struct run *run;
+	bool late;
+	/* of the event being evaluated */
+	struct event event;
+	uint32_t entry;
+	struct fields fields;
+	struct error ignored;
+	enum guess guess;
+	uint32_t gap, ngaps; /* attributes that were guessed: one of them, and how many */
+	/* by class: 1 + its group */
+	uint16_t *group_of;
+	struct group groups[BATCH_MAX];
+	uint16_t next[BATCH_MAX];
+	uint16_t entries[BATCH_MAX];
+	bool picked[BATCH_MAX];
+	uint64_t values[BATCH_MAX], others[BATCH_MAX];
+	uint16_t bad[BATCH_MAX]; /* places in a column whose events could not be decoded */
+	uint32_t nbad;
+};
+
+struct where_pass *where_pass_new(const struct where *where, const struct where_reads *reads)
+{
+	struct where_pass *pass = mem_new(sizeof *pass);
+
+	pass->where = where;
+	pass->reads = reads;
+	pass->scratch = arena_new();
+	pass->group_of = mem_new_array(where->trace->nclasses + 1, sizeof *pass->group_of);
+	return pass;
+}
+
+void where_pass_free(struct where_pass *pass)
+{
+	if (!pass)
+		return;
+	arena_free(pass->scratch);
+	mem_free(pass->group_of);
+	mem_free(pass);
+}
+
+/* ---- event by event ---- */
+
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	struct where_pass *pass = arg;
+	const struct run *run = pass->run;
+
+	(void)event;
+	return run->reader->decoder_fields(run->decoder, run->batch, pass->entry, &pass->fields,
+					   &pass->ignored)
+		       ? &pass->fields
+		       : NULL;
+}
+
+static enum eval read_state(void *arg, uint32_t attr, struct value *out)
+{
+	struct where_pass *pass = arg;
+	const struct where_reads *reads = pass->reads;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (!reads || reads->read(reads->arg, attr, &pass->event, pass->scratch, out))
+		return EVAL_VALUE;
+	if (pass->guess == GUESS_NOTHING) {
+		reads->settle(reads->arg, attr, &pass->event, out);
+		return EVAL_VALUE;
+	}
+	pass->ngaps += !pass->ngaps || attr != pass->gap;
+	pass->gap = attr;
+	out->kind = pass->guess == GUESS_NONE ? VALUE_NONE : VALUE_UNKNOWN;
+	return EVAL_VALUE;
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	(void)arg;
+	(void)section;
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	*written = false;
+	return EVAL_VALUE;
+}
+
+static uint8_t evaluate(struct where_pass *pass, const struct expr *expr, uint32_t entry)
+{
+	struct env env = {.program = pass->where->program,
+			  .event = &pass->event,
+			  .decode = decode,
+			  .read = read_state,
+			  .section = read_section,
+			  .arg = pass,
+			  .scratch = pass->scratch};
+
+	pass->entry = entry;
+	run_event(pass->where->trace, pass->run, entry, &pass->event);
+	arena_reset(pass->scratch);
+	return node_outcome(expr, &env);
+}
+
+/* Right in that it is YES or not, which is all that counts where the state is read. */
+static uint8_t evaluate_reads(struct where_pass *pass, const struct expr *expr, uint32_t entry)
+{
+	uint8_t outcome, other;
+
+	pass->guess = GUESS_UNKNOWN;
+	pass->ngaps = 0;
+	outcome = evaluate(pass, expr, entry);
+	if (!pass->ngaps)
+		return outcome;
+	pass->guess = GUESS_NONE;
+	other = evaluate(pass, expr, entry);
+	if (pass->ngaps == 1 && (outcome == OUTCOME_YES) == (other == OUTCOME_YES))
+		return outcome;
+	pass->guess = GUESS_NOTHING;
+	return evaluate(pass, expr, entry);
+}
+
+/* ---- columns ---- */
+
+static void load_column(struct where_pass *pass, const struct node_column *column,
+			const uint16_t *entries, uint32_t n, uint64_t *values)
+{
+	const nstime *time = pass->run->batch->time;
+
+	pass->nbad = 0;
+	if (column->is_time)
+		for (uint32_t k = 0; k < n; k++)
+			values[k] = (uint64_t)time[entries[k]];
+	else
+		pass->nbad = run_column(pass->run, &column->of, entries, n, values, pass->bad);
+	if (column->mask != UINT64_MAX)
+		for (uint32_t k = 0; k < n; k++)
+			values[k] &= column->mask;
+}
+
+static void run_ranges(const struct node *node, const uint64_t *values, uint32_t n, uint8_t *out)
+{
+	uint64_t low, span;
+
+	if (node->n == 0) {
+		memset(out, node->negated, n);
+		return;
+	}
+	low = node->ranges[0].low;
+	span = node->ranges[0].span;
+	for (uint32_t k = 0; k < n; k++)
+		out[k] = (values[k] - low <= span) ^ node->negated;
+	for (uint32_t i = 1; i < node->n; i++) {
+		low = node->ranges[i].low;
+		span = node->ranges[i].span;
+		for (uint32_t k = 0; k < n; k++)
+			out[k] |= values[k] - low <= span;
+	}
+}
+
+static inline double double_of(uint64_t bits)
+{
+	double f;
+
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
+#define EACH_DOUBLE(OP)                  \
+	for (uint32_t k = 0; k < n; k++) \
+		out[k] = double_of(values[k]) OP number;
+
+/* What NaN gives is what the rules say: nothing but != is true. */
+static void run_doubles(const struct node *node, const uint64_t *values, uint32_t n, uint8_t *out)
+{
+	const double number = node->number;
+
+	switch (node->op) {
+	case OP_EQ:
+		EACH_DOUBLE(==)
+		break;
+	case OP_NE:
+		EACH_DOUBLE(!=)
+		break;
+	case OP_LT:
+		EACH_DOUBLE(<)
+		break;
+	case OP_LE:
+		EACH_DOUBLE(<=)
+		break;
+	case OP_GT:
+		EACH_DOUBLE(>)
+		break;
+	default:
+		EACH_DOUBLE(>=)
+		break;
+	}
+}
+#undef EACH_DOUBLE
+
+/* < 0, 0, > 0; a number of 65 bits: sign, then the value's own. */
+static inline int compare_pair(uint64_t a, bool a_signed, uint64_t b, bool b_signed)
+{
+	bool a_minus = a_signed && (int64_t)a < 0, b_minus = b_signed && (int64_t)b < 0;
+
+	if (a_minus != b_minus)
+		return a_minus ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static void run_pair(const struct node *node, const uint64_t *a, const uint64_t *b, uint32_t n,
+		     uint8_t *out)
+{
+	bool a_signed = node->column.is_signed, b_signed = node->other.is_signed;
+	bool less = node->op == OP_LT || node->op == OP_LE || node->op == OP_NE;
+	bool same = node->op == OP_EQ || node->op == OP_LE || node->op == OP_GE;
+	bool more = node->op == OP_GT || node->op == OP_GE || node->op == OP_NE;
+
+	for (uint32_t k = 0; k < n; k++) {
+		int order = compare_pair(a[k], a_signed, b[k], b_signed);
+		out[k] = order < 0 ? less : order > 0 ? more : same;
+	}
+}
+
+static void run_columns(struct where_pass *pass, const struct node *node, const uint16_t *entries,
+			uint32_t n, uint8_t *out)
+{
+	load_column(pass, &node->column, entries, n, pass->values);
+	if (node->kind == NODE_RANGES)
+		run_ranges(node, pass->values, n, out);
+	else if (node->kind == NODE_DOUBLES)
+		run_doubles(node, pass->values, n, out);
+	for (uint32_t i = 0; i < pass->nbad; i++)
+		out[pass->bad[i]] = OUTCOME_FAILED;
+	if (node->kind != NODE_PAIR)
+		return;
+	load_column(pass, &node->other, entries, n, pass->others);
+	run_pair(node, pass->values, pass->others, n, out);
+	for (uint32_t i = 0; i < pass->nbad; i++)
+		out[pass->bad[i]] = OUTCOME_FAILED;
+}
+
+/* ---- nodes ---- */
+
+static void run_node(struct where_pass *pass, const struct node *node, const uint16_t *entries,
+		     uint32_t n, uint8_t *out);
+
+/* One more operand of && or ||, for the events that those before it have not decided. */
+static void run_operand(struct where_pass *pass, const struct node *chain, const struct node *node,
+			const uint16_t *entries, uint32_t n, uint8_t *out)
+{
+	const uint8_t(*table)[OUTCOMES] = chain->kind == NODE_AND ? node_and : node_or;
+	const uint8_t decided = chain->kind == NODE_AND ? OUTCOME_NO : OUTCOME_YES;
+	uint16_t places[BATCH_MAX], left[BATCH_MAX];
+	uint8_t more[BATCH_MAX];
+	uint32_t count = 0;
+
+	left[0] = entries[0];
+	for (uint32_t k = 0; k < n; k++) {
+		places[count] = (uint16_t)k;
+		left[count] = entries[k];
+		count += out[k] != decided && out[k] != OUTCOME_FAILED;
+	}
+	run_node(pass, node, left, count, more);
+	for (uint32_t i = 0; i < count; i++)
+		out[places[i]] = table[out[places[i]]][more[i]];
+}
+
+static void run_node(struct where_pass *pass, const struct node *node, const uint16_t *entries,
+		     uint32_t n, uint8_t *out)
+{
+	if (!n)
+		return;
+	switch (node->kind) {
+	case NODE_FIXED:
+		memset(out, node->outcome, n);
+		return;
+	case NODE_RUN:
+		memset(out, evaluate(pass, node->expr, entries[0]), n);
+		return;
+	case NODE_RANGES:
+	case NODE_DOUBLES:
+	case NODE_PAIR:
+		run_columns(pass, node, entries, n, out);
+		return;
+	case NODE_EACH:
+		for (uint32_t k = 0; k < n; k++)
+			out[k] = node->reads ? evaluate_reads(pass, node->expr, entries[k])
+					     : evaluate(pass, node->expr, entries[k]);
+		return;
+	case NODE_NOT:
+		run_node(pass, node->nodes[0], entries, n, out);
+		for (uint32_t k = 0; k < n; k++)
+			out[k] ^= out[k] <= OUTCOME_YES;
+		return;
+	case NODE_AND:
+	case NODE_OR:
+		run_node(pass, node->nodes[0], entries, n, out);
+		for (uint32_t i = 1; i < node->n; i++)
+			run_operand(pass, node, node->nodes[i], entries, n, out);
+		return;
+	}
+}
+
+/* Leaves the entries that pass, in place. */
+static uint32_t keep_passing(struct where_pass *pass, const struct node *node, uint16_t *entries,
+			     uint32_t n)
+{
+	uint8_t out[BATCH_MAX];
+	uint32_t kept = 0;
+
+	if (node->kind == NODE_AND) {
+		for (uint32_t i = 0; i < node->n && n; i++)
+			n = keep_passing(pass, node->nodes[i], entries, n);
+		return n;
+	}
+	if (node->kind == NODE_FIXED)
+		return node->outcome == OUTCOME_YES ? n : 0;
+	run_node(pass, node, entries, n, out);
+	for (uint32_t k = 0; k < n; k++) {
+		entries[kept] = entries[k];
+		kept += out[k] == OUTCOME_YES;
+	}
+	return kept;
+}
+
+/* ---- runs ---- */
+
+static const struct node *test_of(const struct where_pass *pass, uint32_t class_index)
+{
+	const struct class_test *test = &pass->where->tests[class_index];
+
+	return pass->late ? test->late : test->early;
+}
+
+static bool one_class(const struct run *run)
+{
+	const uint32_t *classes = run->batch->class_index;
+
+	for (uint32_t i = run->first + 1; i < run->first + run->count; i++)
+		if (classes[i] != classes[run->first])
+			return false;
+	return true;
+}
+
+static void add_to_group(struct where_pass *pass, uint32_t class_index, uint32_t i,
+			 uint32_t *ngroups)
+{
+	uint16_t *number = &pass->group_of[class_index];
+	struct group *group;
+
+	if (*number == 0) {
+		pass->groups[*ngroups] = (struct group){class_index, i, i, 1};
+		*number = (uint16_t)++ * ngroups;
+		return;
+	}
+	group = &pass->groups[*number - 1];
+	pass->next[group->last] = (uint16_t)i;
+	group->last = i;
+	group->n++;
+}
+
+static void run_group(struct where_pass *pass, const struct group *group)
+{
+	uint32_t n = group->n, i = group->first;
+
+	for (uint32_t k = 0; k < n; k++, i = pass->next[i])
+		pass->entries[k] = (uint16_t)i;
+	n = keep_passing(pass, test_of(pass, group->class_index), pass->entries, n);
+	for (uint32_t k = 0; k < n; k++)
+		pass->picked[pass->entries[k]] = true;
+}
+
+static uint32_t select_mixed(struct where_pass *pass, const struct run *run, uint16_t *entries)
+{
+	const uint32_t *classes = run->batch->class_index;
+	uint32_t ngroups = 0, n = 0;
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		const struct node *node = test_of(pass, classes[i]);
+		pass->picked[i] = node->kind == NODE_FIXED && node->outcome == OUTCOME_YES;
+		if (node->kind != NODE_FIXED)
+			add_to_group(pass, classes[i], i, &ngroups);
+	}
+	for (uint32_t g = 0; g < ngroups; g++) {
+		run_group(pass, &pass->groups[g]);
+		pass->group_of[pass->groups[g].class_index] = 0;
+	}
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		entries[n] = (uint16_t)i;
+		n += pass->picked[i];
+	}
+	return n;
+}
+
+static uint32_t select_from(struct where_pass *pass, const struct run *run, bool late,
+			    uint16_t *entries)
+{
+	pass->run = run;
+	pass->late = late;
+	if (!run->count)
+		return 0;
+	if (!one_class(run))
+		return select_mixed(pass, run, entries);
+	for (uint32_t k = 0; k < run->count; k++)
+		entries[k] = (uint16_t)(run->first + k);
+	return keep_passing(pass, test_of(pass, run->batch->class_index[run->first]), entries,
+			    run->count);
+}
+
+uint32_t where_select(void *pass, const struct run *run, uint16_t *entries)
+{
+	return select_from(pass, run, false, entries);
+}
+
+uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, uint16_t *entries)
+{
+	return select_from(pass, run, true, entries);
+}

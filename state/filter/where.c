@@ -1,0 +1,426 @@
+/* where.c - --where: expressions that must all hold, compiled per class like a rule's lines */
+#include "state/filter/internal.h"
+
+#include "engine/base/mem.h"
+#include "state/program/lookup.h"
+#include "state/program/internal.h"
+#include "state/rules/lex.h"
+
+#include <string.h>
+
+static bool begins_character(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* Bytes of the first `count` characters. */
+static size_t characters(const char *text, size_t count)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (begins_character(text[i]) && count-- == 0)
+			break;
+	return i;
+}
+
+/* What is wrong, and the place in the text, of which a long one is shown in part. */
+static bool complain(const struct rule_error *error, struct error *err)
+{
+	enum { BEFORE = 60, SHOWN = 76 };
+	size_t column = error->column ? error->column - 1 : 0;
+	size_t left = column > SHOWN - 16 ? column - BEFORE : 0;
+	const char *from = error->source + characters(error->source, left);
+	size_t len = characters(from, SHOWN);
+	struct buf lines = {0};
+
+	buf_printf(&lines, "condition: column %u: %s\n  %s", error->column, error->text,
+		   left ? "..." : "");
+	buf_add(&lines, from, len);
+	buf_add_text(&lines, from[len] ? "...\n  " : "\n  ");
+	for (size_t i = left ? left - 3 : 0; i < column; i++) {
+		size_t at = i < left ? 0 : characters(from, i - left);
+		buf_add_char(&lines, i >= left && from[at] == '\t' ? '\t' : ' ');
+	}
+	buf_add_char(&lines, '^');
+	error_set(err, ERR_QUERY, "%s", buf_text(&lines));
+	buf_release(&lines);
+	return false;
+}
+
+bool where_add(struct where *where, const char *text, struct error *err)
+{
+	struct rule_file file = {.name = "--where", .text = text, .len = strlen(text)};
+	struct rule_file *kept;
+	const struct ast *ast;
+	size_t n;
+
+	kept = arena_alloc(where->rules->arena, sizeof *kept);
+	*kept = file;
+	kept->text = arena_strdup(where->rules->arena, text);
+	ast = parse_expr_text(where->rules, kept);
+	if (ast)
+		ast_check(where->rules, kept, NULL, ast, false);
+	const struct rule_error *errors = rules_errors(where->rules, &n);
+	if (n)
+		return complain(&errors[0], err);
+	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
+	where->files = mem_grow(where->files, where->nasts, &where->files_capacity,
+				sizeof(struct rule_file *));
+	where->files[where->nasts] = kept;
+	where->asts[where->nasts++] = ast;
+	return true;
+}
+
+bool where_parse(const char *text, struct where **out, struct error *err)
+{
+	struct where *where = mem_new(sizeof *where);
+
+	where->rules = rules_new();
+	if (!where_add(where, text, err)) {
+		where_free(where);
+		return false;
+	}
+	*out = where;
+	return true;
+}
+
+static void forget(struct where *where)
+{
+	program_free(where->own);
+	arena_free(where->arena);
+	mem_free(where->classes);
+	mem_free(where->tests);
+	mem_free(where->passes);
+	mem_free(where->refs);
+	where->refs = NULL;
+	where->own = NULL;
+	where->arena = NULL;
+	where->classes = NULL;
+	where->tests = NULL;
+	where->passes = NULL;
+}
+
+void where_free(struct where *where)
+{
+	if (!where)
+		return;
+	forget(where);
+	rules_free(where->empty);
+	rules_free(where->rules);
+	mem_free(where->asts);
+	mem_free(where->files);
+	mem_free(where);
+}
+
+static bool reads_state(const struct ast *ast);
+
+static bool path_reads_state(const struct ast_path *path)
+{
+	if (ast_root(path) == ROOT_STATE && path->natoms > 1)
+		return true;
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].key && reads_state(path->atoms[i].key))
+			return true;
+	return false;
+}
+
+static bool reads_state(const struct ast *ast)
+{
+	if (ast->kind == AST_PATH)
+		return path_reads_state(ast->path);
+	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_TOP)
+		return true;
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		if (reads_state(ast->args[i]))
+			return true;
+	return false;
+}
+
+bool where_reads_state(const struct where *where)
+{
+	for (size_t i = 0; i < where->nasts; i++)
+		if (reads_state(where->asts[i]))
+			return true;
+	return false;
+}
+
+/* The call of what is neither a map nor a function; NULL: there is none. */
+static const struct ast *unknown_map(const struct ast *ast, const struct rules *rules)
+{
+	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE) {
+		if (!rules || !rules_map(rules, ast->name))
+			return ast;
+	}
+	for (uint32_t i = 0; i < ast->nargs; i++) {
+		const struct ast *found = unknown_map(ast->args[i], rules);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool know_maps(const struct where *where, const struct rules *rules, struct error *err)
+{
+	for (size_t i = 0; i < where->nasts; i++) {
+		const struct ast *call = unknown_map(where->asts[i], rules);
+		size_t n;
+		if (!call)
+			continue;
+		rules_error(where->rules, where->files[i], call->at,
+			    "no map or function is named '%s'", call->name);
+		return complain(&rules_errors(where->rules, &n)[0], err);
+	}
+	return true;
+}
+
+/* All conditions of one class, as one. */
+static const struct expr *compile_class(const struct where *where, const struct rules *rules,
+					const struct event_class *class, uint8_t *refs)
+{
+	const struct trace *trace = where->trace;
+	struct compile compile = {.program = where->program,
+				  .names = rules,
+				  .on = ON_WHERE,
+				  .class = class,
+				  .part = class->part < trace->nparts ? trace->parts[class->part]
+								      : NULL,
+				  .refs = refs};
+	const struct expr *all = NULL;
+
+	for (size_t i = 0; i < where->nasts; i++) {
+		const struct expr *expr = compile_expr(&compile, where->asts[i]);
+		all = all ? compile_and(&compile, all, expr) : expr;
+	}
+	return all;
+}
+
+static bool may_pass(const struct where *where, size_t i, struct env *env)
+{
+	const struct class_test *test = &where->tests[i];
+
+	return node_possible(test->early, env) & node_possible(test->late, env) & 1u << OUTCOME_YES;
+}
+
+static bool is_open(const struct node *node)
+{
+	return node->kind != NODE_FIXED;
+}
+
+static void compile_classes(struct where *where, const struct rules *rules, uint8_t *refs)
+{
+	const struct trace *trace = where->trace;
+	struct env env = {.program = where->program};
+
+	where->arena = arena_new();
+	where->classes = mem_new_array(trace->nclasses, sizeof(struct expr *));
+	where->tests = mem_new_array(trace->nclasses, sizeof *where->tests);
+	where->passes = mem_new_array(trace->nclasses, 1);
+	where->early = where->late = false;
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		where->classes[i] = compile_class(where, rules, trace->classes[i], refs);
+		where->tests[i] = node_compile(where->arena, trace->classes[i], where->classes[i]);
+		where->passes[i] = may_pass(where, i, &env);
+		where->early |= where->passes[i] && is_open(where->tests[i].early);
+		where->late |= where->passes[i] && is_open(where->tests[i].late);
+	}
+}
+
+/* The place in the text, before what is wrong. Returns false. */
+static bool complain_at(const struct where *where, size_t i, uint32_t at, struct error *err)
+{
+	uint32_t line, column;
+
+	rule_file_place(where->files[i], at, &line, &column, NULL, NULL);
+	return error_while(err, "condition: column %u", column);
+}
+
+/* The first name behind a root such as field/ or context/. */
+static const char *member_of(const struct ast_path *path)
+{
+	uint32_t i = ast_root(path) == ROOT_STATE ? 0 : 1;
+
+	return i < path->natoms ? path->atoms[i].name : NULL;
+}
+
+static bool lookup_member(const struct where *where, size_t i, const struct ast_path *path,
+			  struct error *err)
+{
+	const char *name = member_of(path);
+
+	if (!name || lookup_field(where->trace, name, err))
+		error_set(err, ERR_RANGE,
+			  "no event of the trace has %s%s there: 'yore info %s' lists fields",
+			  name ? "a field " : "it", name ? name : "", where->trace->path);
+	return complain_at(where, i, path->at, err);
+}
+
+/* A path of the state, by its names. */
+static bool lookup_state(const struct where *where, size_t i, const struct ast_path *path,
+			 struct error *err)
+{
+	struct buf text = {0};
+	struct query *query;
+	bool ok = true;
+
+	buf_add_text(&text, where->program->hosts ? "host[*]" : "");
+	for (uint32_t n = 0; n < path->natoms; n++)
+		if (path->atoms[n].kind == ATOM_NAME)
+			buf_printf(&text, "%s%s", text.len ? "/" : "", path->atoms[n].name);
+		else
+			buf_add_text(&text, "[*]");
+	if (query_parse(buf_text(&text), &query, err)) {
+		ok = lookup_path(where->program, NULL, query, NULL, err) ||
+		     complain_at(where, i, path->at, err);
+		query_free(query);
+	}
+	buf_release(&text);
+	return ok;
+}
+
+static bool lookup_names(const struct where *where, size_t i, const struct ast *ast,
+			 struct error *err)
+{
+	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+
+	if (path && where->refs[path->ref] == REF_MISSING)
+		return lookup_member(where, i, path, err);
+	if (path && path->natoms > 1 && ast_root(path) == ROOT_STATE &&
+	    !lookup_state(where, i, path, err))
+		return false;
+	for (uint32_t n = 0; path && n < path->natoms; n++)
+		if (path->atoms[n].key && !lookup_names(where, i, path->atoms[n].key, err))
+			return false;
+	for (uint32_t n = 0; n < ast->nargs; n++)
+		if (!lookup_names(where, i, ast->args[n], err))
+			return false;
+	return true;
+}
+
+bool where_lookup(const struct where *where, struct error *err)
+{
+	for (size_t i = 0; i < where->nasts; i++)
+		if (!lookup_names(where, i, where->asts[i], err))
+			return false;
+	return true;
+}
+
+bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
+		   struct program *program, struct error *err)
+{
+	if (!know_maps(where, rules, err))
+		return false;
+	if (!program && where_reads_state(where))
+		return error_set(err, ERR_QUERY,
+				 "condition: it reads the state, which is not evaluated here");
+	forget(where);
+	if (!where->empty)
+		where->empty = rules_new();
+	if (!program)
+		where->own = program_new(where->empty, trace);
+	where->program = program ? program : where->own;
+	where->trace = trace;
+	where->refs = mem_new_array(where->rules->nrefs, 1);
+	compile_classes(where, rules, where->refs);
+	return true;
+}
+
+/* ---- times ---- */
+
+static bool is_time(const struct ast *ast)
+{
+	return ast->kind == AST_PATH && ast->path->natoms == 1 && !ast->path->below &&
+	       ast->path->atoms[0].kind == ATOM_NAME && !strcmp(ast->path->atoms[0].name, "t");
+}
+
+static bool is_moment(const struct ast *ast)
+{
+	return ast->kind == AST_CONST && ast->value.kind == VALUE_INT &&
+	       (ast->value.negative ? (int64_t)ast->value.u > NSTIME_MIN
+				    : ast->value.u < NSTIME_MAX);
+}
+
+/* `t OP moment` */
+static void narrow(enum ast_op op, nstime moment, nstime *begin, nstime *end)
+{
+	nstime from = op == OP_GT ? moment + 1 : moment;
+	nstime until = op == OP_LT ? moment : moment + 1;
+
+	if ((op == OP_GT || op == OP_GE || op == OP_EQ) && from > *begin)
+		*begin = from;
+	if ((op == OP_LT || op == OP_LE || op == OP_EQ) && until < *end)
+		*end = until;
+}
+
+static void narrow_by(const struct ast *ast, nstime *begin, nstime *end)
+{
+	static const enum ast_op turned[] = {[OP_EQ] = OP_EQ,
+					     [OP_LT] = OP_GT,
+					     [OP_LE] = OP_GE,
+					     [OP_GT] = OP_LT,
+					     [OP_GE] = OP_LE};
+
+	if (ast->kind != AST_BINARY)
+		return;
+	if (ast->op == OP_AND) {
+		narrow_by(ast->args[0], begin, end);
+		narrow_by(ast->args[1], begin, end);
+	} else if (ast->op >= OP_EQ && ast->op <= OP_GE) {
+		if (is_time(ast->args[0]) && is_moment(ast->args[1]))
+			narrow(ast->op, (nstime)ast->args[1]->value.u, begin, end);
+		else if (is_moment(ast->args[0]) && is_time(ast->args[1]))
+			narrow(turned[ast->op], (nstime)ast->args[0]->value.u, begin, end);
+	}
+}
+
+void where_range(const struct where *where, nstime *begin, nstime *end)
+{
+	for (size_t i = 0; i < where->trace->nstreams; i++)
+		if (!where->trace->streams[i]->has_time)
+			return; /* its events have times to conditions that they have not to a range
+				 */
+	for (size_t i = 0; i < where->nasts; i++)
+		narrow_by(where->asts[i], begin, end);
+}
+
+bool where_class(const struct where *where, const struct event_class *class)
+{
+	return where->passes[class->index];
+}
+
+bool where_stream(const struct where *where, const struct stream *stream)
+{
+	const struct trace *trace = where->trace;
+	struct event event = {.stream = stream, .cpu = stream->cpu};
+	struct env env = {.program = where->program, .event = &event, .scratch = arena_new()};
+	bool may = false;
+
+	for (size_t i = 0; i < trace->nclasses && !may; i++) {
+		event.class = trace->classes[i];
+		may = event.class->part == stream->part && where->passes[i] &&
+		      may_pass(where, i, &env);
+	}
+	arena_free(env.scratch);
+	return may;
+}
+
+bool where_selects(const struct where *where)
+{
+	return where->early;
+}
+
+bool where_selects_by_state(const struct where *where)
+{
+	return where->late;
+}
+
+bool where_test(const struct where *where, struct env *env)
+{
+	enum failure failure;
+	const struct event_class *class = env->event->class;
+
+	if (!class || !where->passes[class->index])
+		return false;
+	env->program = where->program;
+	return expr_truth(where->classes[class->index], env, &failure) == TRUTH_YES;
+}

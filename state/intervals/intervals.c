@@ -1,0 +1,659 @@
+/*
+ * intervals.c - values over a range, by a forward run that keeps what it sees
+ *
+ * Each attribute that is wanted has a track: a chain of spans that touch, the last one open. A
+ * write at t cuts it there: spans that would be empty go, and a span of the same value simply goes
+ * on, so neighbours of equal value are joined. A fill cuts an unknown span before the event that
+ * says it. The run goes on past the end of the range until every span that reaches over it has
+ * ended:
+ *
+ *     ....|== range ==|..........|                      the run itself: until events can be told
+ *                                |. . . .    . .    .   by their keys; then only those that may
+ *                     told: fills ^                     write what goes on (near.c)
+ *
+ * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
+ * stored what they fill, with its checkpoints.
+ */
+#include "state/context/run.h"
+#include "state/intervals/intervals.h"
+#include "engine/base/mem.h"
+#include "state/intervals/stored_tracks.h"
+#include "state/timelines/again.h"
+#include "state/timelines/stored.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRY_AGAIN = 1 << 17 /* events */ };
+
+struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
+{
+	uint32_t place = number_map_get(&tracks->places, attr);
+
+	return place ? &tracks->items[place - 1] : NULL;
+}
+
+void track_push(struct track *track, nstime begin, const struct value *value)
+{
+	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
+	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+}
+
+struct track *tracks_add(struct tracks *tracks, uint32_t attr)
+{
+	struct track *track;
+
+	tracks->items =
+		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
+	track = &tracks->items[tracks->count++];
+	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
+	*track = (struct track){
+		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
+	return track;
+}
+
+static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
+{
+	struct track *track = tracks_add(tracks, attr);
+
+	if (cell->named)
+		track->named = cell->named_at;
+	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
+		track_push(track, cell->last_run, &cell->last);
+		track->spans[0].end = cell->since;
+	}
+	track_push(track, cell->run, &cell->value);
+	return track;
+}
+
+static bool is_wanted(struct tracks *tracks, uint32_t attr)
+{
+	uint32_t shape;
+
+	if (wanted_lists(tracks->state, tracks->wanted, attr))
+		return true;
+	shape = attr_shape(tracks->state->attrs, attr);
+	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+}
+
+/* The last span now is `value`, since `at`. */
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
+{
+	struct span *last;
+
+	while (track->count && track->spans[track->count - 1].begin >= at)
+		track->count--;
+	if (track->count == 0) {
+		track_push(track, at, value);
+		return;
+	}
+	last = &track->spans[track->count - 1];
+	last->end = NSTIME_MAX;
+	if (value_equal(&last->value, value))
+		return;
+	last->end = at;
+	if (track->count > 1 && track->spans[track->count - 2].end <= keep) {
+		/* it lies before the range, and is too far back to be joined */
+		memmove(&track->spans[0], last, sizeof *last);
+		track->count = 1;
+	}
+	track_push(track, at, value);
+}
+
+/*
+ * What lies over the end now: a value that goes on; a value that ended when it was not known any
+ * more, which a fill may join to what comes later; or something that will not change any more.
+ */
+static void settle_track(struct tracks *tracks, struct track *track)
+{
+	const struct span *last = &track->spans[track->count - 1], *over = last;
+
+	while (over > track->spans && over->begin >= tracks->end)
+		over--;
+	tracks->open -= track->open;
+	tracks->unknown -= track->unknown;
+	track->open = !tracks->within && over == last && value_exists(&over->value) &&
+		      over->begin < tracks->end;
+	track->unknown = over + 1 == last && value_exists(&over->value) &&
+			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
+	if (track->unknown)
+		track->ended = last->begin; /* touched again, it stays unknown from there on */
+	tracks->open += track->open;
+	tracks->unknown += track->unknown;
+	if (track->unknown && last->begin >= tracks->fills)
+		tracks->fills = last->begin + 1;
+}
+
+/* After a nanosecond is over: does what reached over the end go on? */
+void tracks_settle(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->ntouched; i++) {
+		struct track *track = &tracks->items[tracks->touched[i]];
+
+		track->touched = false;
+		settle_track(tracks, track);
+	}
+	tracks->ntouched = 0;
+}
+
+void tracks_touch(struct tracks *tracks, struct track *track)
+{
+	if (track->touched || (!track->open && !track->unknown))
+		return;
+	track->touched = true;
+	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
+				   sizeof *tracks->touched);
+	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
+}
+
+static void see_change(struct tracks *tracks, const struct change *change)
+{
+	struct track *track = tracks_find(tracks, change->attr);
+
+	if (!track) {
+		if ((tracks->past && (!change->fill || tracks->is_told)) ||
+		    !is_wanted(tracks, change->attr))
+			return;
+		track = track_new(tracks, change->attr, change->before);
+		track->unknown = tracks->past;
+		tracks->unknown += tracks->past;
+	}
+	track_cut(track, change->after->since, &change->after->value, tracks->begin);
+	if (change->after->named && change->after->named_at < track->named)
+		track->named = change->after->named_at;
+	if (tracks->past)
+		tracks_touch(tracks, track);
+}
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct tracks *tracks = arg;
+
+	run_changes(tracks->state, change);
+	see_change(tracks, change);
+}
+
+/* Every attribute that is wanted and was not touched yet. */
+static void track_all(struct tracks *tracks)
+{
+	struct cells *cells = replay_cells(tracks->replay);
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (tracks_find(tracks, a) || !is_wanted(tracks, a))
+			continue;
+		cells_get(cells, a, &cell);
+		track_new(tracks, a, &cell);
+	}
+}
+
+void tracks_pass_end(struct tracks *tracks)
+{
+	tracks->past = true;
+	tracks->fills = tracks->end;
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct track *track = &tracks->items[i];
+		const struct span *last = &track->spans[track->count - 1];
+
+		track->open = !tracks->within && value_exists(&last->value);
+		track->unknown = last->value.kind == VALUE_UNKNOWN;
+		tracks->open += track->open;
+		tracks->unknown += track->unknown;
+	}
+}
+
+static bool may_fill(const struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	size_t ends;
+
+	if (!tracks->has_was || ((tracks->all_known || tracks->is_told) && tracks->unknown == 0))
+		return false;
+	program_end(state->program, &ends);
+	for (size_t i = 0; i < state->feed->trace->nstreams && !ends; i++)
+		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->fills)
+			return true;
+	return ends > 0;
+}
+
+/* Once the run is there: fills what an earlier run found to be filled by what is to come. */
+static void take_told(struct tracks *tracks, nstime next)
+{
+	struct change change = {.fill = true};
+	struct cell before, after;
+	struct cells *fills;
+
+	if (next < tracks->told)
+		return;
+	if (run_fills(tracks->state, tracks->told, &fills)) {
+		for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
+			cells_get(replay_cells(tracks->replay), a, &before);
+			cells_get(fills, a, &after);
+			change.attr = a;
+			change.before = &before;
+			change.after = &after;
+			see_change(tracks, &change);
+		}
+		tracks_settle(tracks);
+		for (size_t i = 0; i < tracks->count; i++)
+			tracks->items[i].unknown = false;
+		tracks->unknown = 0;
+		tracks->is_told = true;
+		cells_free(fills);
+	}
+	tracks->told = NSTIME_MAX;
+}
+
+/* Can what goes on be looked for without the run? That is tried when there is less of it. */
+static bool hands_over(struct tracks *tracks, nstime next)
+{
+	uint64_t events = replay_events(tracks->replay);
+	size_t left = tracks->open + tracks->unknown;
+
+	if (!tracks->all_known && !tracks->is_told && may_fill(tracks))
+		return false; /* also attributes that were not named yet */
+	if (left > tracks->tried / 2 && events < tracks->try_again)
+		return false;
+	tracks->tried = left;
+	tracks->try_again = events + TRY_AGAIN;
+	tracks->rest = tracks_rest(tracks);
+	tracks->rest_from = next;
+	return tracks->rest != NULL;
+}
+
+static bool on_moment(void *arg, nstime next)
+{
+	struct tracks *tracks = arg;
+
+	if (!tracks->past && next >= tracks->end) {
+		track_all(tracks);
+		tracks_pass_end(tracks);
+		tracks->told = run_told(tracks->state, tracks->end - 1);
+	}
+	tracks_settle(tracks);
+	run_passes(tracks->state, tracks->replay, next);
+	if (!tracks->past)
+		return true;
+	take_told(tracks, next);
+	tracks->stopped = (!tracks->open && !may_fill(tracks)) || hands_over(tracks, next);
+	return !tracks->stopped;
+}
+
+static void track_named(struct tracks *tracks, const uint32_t *attrs, size_t count)
+{
+	struct cell cell;
+
+	for (size_t i = 0; i < count; i++) {
+		if (tracks_find(tracks, attrs[i]))
+			continue;
+		cells_get(replay_cells(tracks->replay), attrs[i], &cell);
+		cells_set(replay_cells(tracks->replay), attrs[i], &cell);
+		track_new(tracks, attrs[i], &cell);
+	}
+}
+
+static void find_was(void *arg, const struct line *line)
+{
+	struct tracks *tracks = arg;
+	const struct state *state = tracks->state;
+	uint32_t shape = line->target.shape;
+
+	if (line->verb != VERB_WAS || tracks->has_was)
+		return;
+	tracks->has_was = wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
+			  (shape < tracks->nshapes && tracks->operand_shapes[shape]);
+	for (size_t i = 0; i < tracks->wanted->nattrs && !tracks->has_was; i++)
+		tracks->has_was = attr_shape(state->attrs, tracks->wanted->attrs[i]) == shape;
+}
+
+/* hands: what goes on past the range may be looked for in another way, which may give up. */
+static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
+{
+	struct state *state = tracks->state;
+	struct replay_options options = {.feed = state->feed,
+					 .program = state->program,
+					 .change = on_change,
+					 .moment = on_moment,
+					 .arg = tracks};
+	struct order from, to = order_after(NSTIME_MAX);
+	enum outcome outcome = OUTCOME_ERROR;
+
+	tracks->told = NSTIME_MAX;
+	tracks->tried = hands ? SIZE_MAX : 0;
+	tracks->try_again = hands ? 0 : UINT64_MAX;
+	catalog_lines(state->catalog, find_was, tracks);
+	tracks->replay = run_begin(state, &options, tracks->begin, &from);
+	track_named(tracks, tracks->wanted->attrs, tracks->wanted->nattrs);
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source == ATTR_ABSENT)
+			track_named(tracks, &tracks->listed[i].attr, 1);
+	track_named(tracks, tracks->followed->attrs, tracks->followed->count);
+	if (replay_run(tracks->replay, &from, &to, err))
+		outcome = OUTCOME_DONE;
+	if (outcome == OUTCOME_DONE && !tracks->past)
+		track_all(tracks);
+	if (outcome == OUTCOME_DONE && !tracks->stopped)
+		run_seals(state, NSTIME_MAX);
+	if (outcome == OUTCOME_DONE && tracks->rest)
+		outcome = tracks_read_rest(tracks, err);
+	run_end(state, tracks->replay);
+	tracks->replay = NULL;
+	return outcome;
+}
+
+bool tracks_run(struct tracks *tracks, struct error *err)
+{
+	const struct state *state = tracks->state;
+	bool hands = state->force == FORCE_NONE && !state->options.replay_only;
+	enum outcome outcome = run_over(tracks, hands, err);
+
+	if (outcome == OUTCOME_GAVE_UP) {
+		tracks_forget(tracks);
+		outcome = run_over(tracks, false, err);
+	}
+	return outcome == OUTCOME_DONE;
+}
+
+static void free_items(const struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++) {
+		mem_free(tracks->items[i].spans);
+		mem_free(tracks->items[i].sums);
+	}
+}
+
+void tracks_forget(struct tracks *tracks)
+{
+	free_items(tracks);
+	for (size_t i = 0; i < tracks->count; i++)
+		number_map_set(&tracks->places, tracks->items[i].attr, 0);
+	closure_free(tracks->rest);
+	tracks->rest = NULL;
+	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
+	tracks->past = tracks->stopped = tracks->is_told = false;
+}
+
+void tracks_release(struct tracks *tracks)
+{
+	free_items(tracks);
+	mem_free(tracks->items);
+	mem_free(tracks->places.items);
+	mem_free(tracks->listed);
+	mem_free(tracks->operand_shapes);
+	mem_free(tracks->touched);
+	closure_free(tracks->rest);
+}
+
+/* ---- giving them out ---- */
+
+struct giving {
+	struct sums_sink sink;
+	nstime begin, end;
+	bool within;
+};
+
+/* Sums from *at on that begin before t. False: enough. */
+static bool give_sums(const struct giving *giving, const char *path, const struct track *track,
+		      nstime t, size_t *at)
+{
+	for (; *at < track->nsums && track->sums[*at].sums.begin < t; ++*at) {
+		struct sums sums = track->sums[*at].sums;
+
+		sums.values = track->sums[*at].values;
+		if (!giving->sink.sums(giving->sink.arg, path, &sums))
+			return false;
+	}
+	return true;
+}
+
+/* False: enough. */
+static bool give(const struct giving *giving, const char *path, const struct track *track,
+		 nstime named)
+{
+	size_t sums = 0;
+
+	for (size_t i = 0; i < track->count; i++) {
+		const struct span *span = &track->spans[i];
+		struct interval interval = {path, span->begin, span->end, span->value};
+
+		if (!value_exists(&span->value) || span->begin >= giving->end ||
+		    span->end <= giving->begin || span->end <= named)
+			continue;
+		if (interval.begin < named)
+			interval.begin = named;
+		if (interval.begin >= giving->end)
+			continue;
+		if (giving->within && interval.end > giving->end)
+			interval.end = giving->end;
+		if (!give_sums(giving, path, track, span->begin, &sums) ||
+		    !giving->sink.interval(giving->sink.arg, &interval))
+			return false;
+	}
+	return give_sums(giving, path, track, NSTIME_MAX, &sums);
+}
+
+static bool is_asked(struct tracks *tracks, const struct track *track)
+{
+	if (wanted_by_name(tracks->wanted, track->attr))
+		return true;
+	return (track->named < tracks->end || track->computed) &&
+	       wanted_lists(tracks->state, tracks->wanted, track->attr);
+}
+
+/* Lists do not show what an attribute was before it was named. */
+static nstime listed_since(const struct tracks *tracks, const struct track *track)
+{
+	return track->computed || wanted_by_name(tracks->wanted, track->attr) ? NSTIME_MIN
+									      : track->named;
+}
+
+static _Thread_local const struct attrs *sorting;
+
+static int by_path(const void *a, const void *b)
+{
+	return attr_compare(sorting, ((const struct track *)a)->attr,
+			    ((const struct track *)b)->attr);
+}
+
+static void give_all(struct tracks *tracks, const struct giving *giving)
+{
+	struct buf path = {0};
+	bool more = true;
+
+	sorting = tracks->state->attrs;
+	if (tracks->count)
+		qsort(tracks->items, tracks->count, sizeof *tracks->items, by_path);
+	for (size_t i = 0; i < tracks->count && more; i++) {
+		uint32_t attr = tracks->items[i].attr;
+		struct value variables[ENV_VARIABLES];
+
+		if (!is_asked(tracks, &tracks->items[i]) ||
+		    (!tracks->items[i].computed &&
+		     program_view_of(tracks->state->program, attr, variables)))
+			continue;
+		buf_clear(&path);
+		attr_add_text(tracks->state->attrs, attr, &path);
+		more = give(giving, buf_text(&path), &tracks->items[i],
+			    listed_since(tracks, &tracks->items[i]));
+	}
+	buf_release(&path);
+}
+
+/* ---- the ways to fill them ---- */
+
+static struct stored *timelines_of(const struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+
+	if ((state->force != FORCE_NONE && state->force != FORCE_SLICES) ||
+	    state->options.replay_only)
+		return NULL;
+	return stored_of(state);
+}
+
+enum outcome tracks_read(struct tracks *tracks, struct error *err)
+{
+	struct stored *stored = timelines_of(tracks);
+
+	if (!stored)
+		return tracks_near(tracks, err);
+	return tracks_stored(tracks, stored, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+}
+
+/* Is something wanted that is not computed? */
+static bool wants_stored(const struct tracks *tracks)
+{
+	const struct program *program = tracks->state->program;
+	struct value values[ENV_VARIABLES];
+
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		if (!program_view_of(program, tracks->wanted->attrs[i], values))
+			return true;
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (tracks->listed[i].source == ATTR_ABSENT)
+			return true;
+	return tracks->wanted->lists && !tracks->all_known;
+}
+
+bool tracks_make(struct tracks *tracks, struct error *err)
+{
+	enum outcome outcome = OUTCOME_DONE;
+	size_t followed;
+
+	if (!tracks->by_need)
+		tracks_add_operands(tracks);
+	do {
+		followed = tracks->followed->count;
+		tracks_forget(tracks);
+		if (!tracks->by_need || wants_stored(tracks))
+			outcome = tracks_read(tracks, err);
+		if (outcome == OUTCOME_GAVE_UP)
+			outcome = tracks_run(tracks, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+		if (outcome == OUTCOME_DONE)
+			tracks_compute(tracks);
+	} while (outcome == OUTCOME_DONE && tracks->followed->count > followed);
+	return outcome == OUTCOME_DONE;
+}
+
+static bool tracks_fill(struct tracks *tracks, struct error *err)
+{
+	enum outcome outcome = OUTCOME_GAVE_UP;
+
+	err->kind = ERR_NONE;
+	tracks->all_known =
+		!tracks->wanted->lists || wanted_enumerate(tracks->state, tracks->wanted,
+							   &tracks->listed, &tracks->nlisted, err);
+	if (err->kind != ERR_NONE)
+		return false;
+	if (tracks->all_known)
+		outcome = tracks_by_need(tracks, err);
+	if (outcome == OUTCOME_ERROR)
+		return false;
+	tracks->by_need = outcome == OUTCOME_DONE;
+	return tracks_make(tracks, err) && (tracks->within || tracks_extend(tracks, err));
+}
+
+struct question {
+	nstime begin, end;
+	const nstime *edges; /* see sums.h */
+	size_t nedges;
+	bool within; /* ends that reach over the range may be cut */
+	const struct query *const *queries;
+	size_t nqueries;
+};
+
+/* True: it is to be asked once more. */
+static bool ask_once(struct state *state, const struct question *question,
+		     const struct sums_sink *sink, struct again *again, bool *ok, struct error *err)
+{
+	struct giving giving = {*sink, question->begin, question->end, question->within};
+	struct followed followed = {0};
+	struct wanted wanted;
+	struct tracks tracks = {.state = state,
+				.wanted = &wanted,
+				.followed = &followed,
+				.begin = question->begin,
+				.end = question->end,
+				.edges = question->edges,
+				.nedges = question->nedges,
+				.within = question->within};
+	bool more;
+
+	*ok = true;
+	wanted_init(state, question->queries, question->nqueries, &wanted);
+	if (question->begin < question->end)
+		*ok = tracks_fill(&tracks, err);
+	more = again_wanted(state, again);
+	if (*ok && !more)
+		give_all(&tracks, &giving);
+	tracks_release(&tracks);
+	mem_free(followed.attrs);
+	wanted_release(&wanted);
+	return more;
+}
+
+static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
+		struct error *err)
+{
+	struct again again = again_begin(state);
+	bool ok;
+
+	while (ask_once(state, question, sink, &again, &ok, err))
+		;
+	return ok;
+}
+
+/* Outside of the recording nothing holds, whatever held at its end. */
+static bool ask_recorded(struct state *state, struct question *question, const struct sums_sink *to,
+			 struct error *err)
+{
+	nstime begin, end;
+
+	if (!feed_recorded(state->feed, &begin, &end, err))
+		return false;
+	if (question->begin > end || question->end <= begin)
+		return true;
+	return ask(state, question, to, err);
+}
+
+bool state_intervals(struct state *state, nstime begin, nstime end,
+		     const struct query *const *queries, size_t nqueries,
+		     bool (*each)(void *arg, const struct interval *interval), void *arg,
+		     struct error *err)
+{
+	struct question question = {
+		.begin = begin, .end = end, .queries = queries, .nqueries = nqueries};
+
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
+}
+
+bool state_intervals_within(struct state *state, nstime begin, nstime end,
+			    const struct query *const *queries, size_t nqueries,
+			    bool (*each)(void *arg, const struct interval *interval), void *arg,
+			    struct error *err)
+{
+	struct question question = {.begin = begin,
+				    .end = end,
+				    .within = true,
+				    .queries = queries,
+				    .nqueries = nqueries};
+
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
+}
+
+bool state_sums(struct state *state, const nstime *edges, size_t nedges,
+		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
+		struct error *err)
+{
+	struct question question = {.begin = edges[0],
+				    .end = edges[nedges - 1],
+				    .edges = edges,
+				    .nedges = nedges,
+				    .within = true,
+				    .queries = queries,
+				    .nqueries = nqueries};
+
+	return ask(state, &question, sink, err);
+}

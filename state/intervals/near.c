@@ -1,0 +1,545 @@
+/*
+ * near.c - values over a range, read where they are
+ *
+ *          seed                 one backward pass: what each attribute is just below the range
+ *     ......|== range ==|...    then forward, only events that may write one of them; past the
+ *                               range only what may write one that still reaches over its end,
+ *                               until all have ended
+ *     begin <-                  then down from the seed, as long as the value was the same
+ *
+ * Lines that read state are decided by a backward pass for their own events: where one is open the
+ * scan reads on over a window, asks for all of it at once, and starts again from there with a
+ * window twice as wide.
+ */
+#include "engine/base/mem.h"
+#include "state/answer/ahead.h"
+#include "state/answer/ask.h"
+#include "state/answer/look.h"
+#include "state/answer/planner.h"
+#include "state/intervals/intervals.h"
+
+#include <string.h>
+
+enum { STEPS_DOWN = 64 };
+
+struct hit { /* a line of the item in hand writes an attribute that has a track */
+	uint32_t track;
+	bool was;
+	struct value value;
+};
+
+struct near {
+	struct ahead ahead;
+	struct tracks *tracks;
+	struct sieve *sieve;
+	uint64_t *classes;
+	nstime *since; /* by track: of its last write */
+	nstime *until; /* by stream: of its last loss in what was read */
+	struct hit *hits;
+	size_t nhits, capacity;
+	size_t nopen;
+	size_t looked_for; /* tracks, when the sieve was narrowed last */
+	uint64_t visits;
+	nstime time; /* of the item before */
+	struct error *err;
+};
+
+static uint32_t bit_of(const struct near *near, uint32_t attr)
+{
+	return closure_bit(near->ahead.closure, attr_shape(near->ahead.state->attrs, attr));
+}
+
+/* Past the range: nothing that is still to come changes what it was in the range. */
+static bool is_settled(const struct near *near, const struct track *track)
+{
+	return near->tracks->past && !track->open &&
+	       !(track->unknown && closure_was(near->ahead.closure, bit_of(near, track->attr)));
+}
+
+/* Tracks that begin later do so with what holds at the end of that nanosecond. */
+static bool begins_later(const struct near *near, const struct track *track)
+{
+	return track->from > near->tracks->begin;
+}
+
+static bool is_concerned(const struct near *near, const struct track *track)
+{
+	return !is_settled(near, track) &&
+	       !(begins_later(near, track) && near->ahead.item.event.time <= track->from);
+}
+
+/* ---- the item in hand ---- */
+
+/* The condition and the right side; EVAL_FAIL: nothing is written. */
+static enum eval judge(struct near *near, const struct line *line, struct value *value)
+{
+	enum failure why;
+	enum truth truth = expr_truth(line->when, &near->ahead.env, &why);
+	enum eval eval = EVAL_VALUE;
+
+	if (truth == TRUTH_NO)
+		return EVAL_FAIL;
+	value->kind = line->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN;
+	if (line->value)
+		eval = expr_eval(line->value, &near->ahead.env, value, &why);
+	if (eval == EVAL_VALUE && truth == TRUTH_OPEN)
+		return EVAL_OPEN;
+	return eval;
+}
+
+static void add_hit(struct near *near, uint32_t track, const struct line *line,
+		    const struct value *value)
+{
+	near->hits = mem_grow(near->hits, near->nhits, &near->capacity, sizeof *near->hits);
+	near->hits[near->nhits++] = (struct hit){track, line->verb == VERB_WAS, *value};
+}
+
+static bool look_at_line(void *arg, const struct step_of *step)
+{
+	struct near *near = arg;
+	const struct line *line = step->line;
+	const struct pattern *pattern = &near->ahead.pattern;
+	const struct tracks *tracks = near->tracks;
+	bool buries = verb_buries(line->verb);
+	const struct track *only = NULL;
+	size_t before = near->nhits;
+	struct value value;
+	enum eval eval;
+
+	if (pattern->attr != ATTR_ABSENT && !buries) {
+		only = tracks_find(tracks, pattern->attr);
+		if (!only || !is_concerned(near, only))
+			return true;
+	}
+	eval = judge(near, line, &value);
+	if (eval == EVAL_FAIL)
+		return true;
+	if (only)
+		add_hit(near, (uint32_t)(only - tracks->items), line, &value);
+	for (size_t i = 0; i < tracks->count && !only; i++) {
+		uint32_t attr = tracks->items[i].attr;
+		enum cover cover = COVER_NO;
+
+		if (is_concerned(near, &tracks->items[i]) &&
+		    has_bit(step->writes, bit_of(near, attr)))
+			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
+		if (cover == COVER_MAYBE)
+			eval = EVAL_OPEN;
+		if (cover != COVER_NO)
+			add_hit(near, (uint32_t)i, line, &value);
+	}
+	if (eval == EVAL_OPEN && near->nhits > before)
+		near->nopen++;
+	return true;
+}
+
+/* Fills near->hits in the order in which they apply; near->nopen counts what is not decided. */
+static void look_at_item(struct near *near)
+{
+	near->nhits = near->nopen = 0;
+	ahead_lines(&near->ahead, look_at_line, near);
+}
+
+static bool apply(struct near *near)
+{
+	for (size_t i = 0; i < near->nhits; i++) {
+		struct hit *hit = &near->hits[i];
+		struct track *track = &near->tracks->items[hit->track];
+		nstime at = near->ahead.item.event.time;
+
+		if (hit->was) {
+			if (hit->value.kind == VALUE_UNKNOWN ||
+			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
+				continue;
+			if (!ahead_fill_begin(&near->ahead, near->since[hit->track], &at,
+					      near->err))
+				return false;
+			if (at < track->named)
+				track->named = at;
+		}
+		attrs_keep(near->ahead.state->attrs, &hit->value);
+		track_cut(track, at, &hit->value, NSTIME_MIN);
+		near->since[hit->track] = at;
+		if (near->tracks->past)
+			tracks_touch(near->tracks, track);
+	}
+	if (near->ahead.item.kind == FEED_LOSS &&
+	    near->ahead.item.event.loss_kind != LOSS_INFERRED)
+		near->until[near->ahead.item.stream->index] = near->ahead.item.event.until;
+	return true;
+}
+
+/* ---- what is looked for ---- */
+
+/* From now on only events pass that may write a track which is not settled. */
+static void look_for(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	size_t nclasses = near->ahead.state->feed->trace->nclasses;
+
+	memset(near->ahead.bits, 0, near->ahead.closure->nwords * sizeof *near->ahead.bits);
+	memset(near->classes, 0, (nclasses / 64 + 1) * sizeof *near->classes);
+	sieve_clear(near->sieve);
+	for (size_t i = 0; i < tracks->count; i++) {
+		uint32_t bit = bit_of(near, tracks->items[i].attr);
+
+		if (is_settled(near, &tracks->items[i]))
+			continue;
+		near->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		sieve_add(near->sieve, tracks->items[i].attr);
+	}
+	closure_writers(near->ahead.closure, near->ahead.bits, near->classes);
+	near->looked_for = tracks->open + tracks->unknown;
+}
+
+/* ---- forward ---- */
+
+/* May a later `was` say what is unknown at the end of the range? */
+static bool may_fill(const struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	bool unknown = false;
+
+	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
+		unknown = unknown ||
+			  (tracks->items[i].unknown &&
+			   closure_was(near->ahead.closure, bit_of(near, tracks->items[i].attr)));
+	if (!unknown || near->ahead.closure->end)
+		return unknown;
+	for (size_t i = 0; i < near->ahead.state->feed->trace->nstreams; i++)
+		if (near->until[i] < tracks->fills)
+			return true;
+	return false;
+}
+
+/* Before the first item of a later time; true: nothing more can matter. */
+static bool is_over(struct near *near, nstime next)
+{
+	struct tracks *tracks = near->tracks;
+
+	if (!tracks->past && next >= tracks->end)
+		tracks_pass_end(tracks);
+	tracks_settle(tracks);
+	if (tracks->past && tracks->open + tracks->unknown <= near->looked_for / 2)
+		look_for(near);
+	return tracks->past && !tracks->open && !may_fill(near);
+}
+
+enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
+
+/* Reads from *from on; SCAN_OPEN: an item that is not decided stands at *from. */
+static enum scanned scan(struct near *near, struct order *from, size_t width)
+{
+	size_t open = 0;
+	enum step step;
+
+	while ((step = feed_next(&near->ahead.feed, &near->ahead.item, near->err)) == STEP_ITEM) {
+		nstime time = near->ahead.item.event.time;
+
+		if (open && time >= near->tracks->end && from->time < near->tracks->end)
+			return SCAN_OPEN;
+		if (!open && time != near->time) {
+			near->time = time;
+			if (is_over(near, time))
+				return SCAN_OVER;
+		}
+		near->visits++;
+		look_at_item(near);
+		if (near->nopen && !open)
+			*from = near->ahead.item.order;
+		open += near->nopen;
+		if (open >= width)
+			return SCAN_OPEN;
+		if (!open && !apply(near))
+			return SCAN_ERROR;
+	}
+	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
+}
+
+static enum outcome read_part(struct near *near, struct feed_range *range)
+{
+	near->time = NSTIME_MIN;
+	for (size_t width = 16;; width *= 2) {
+		enum scanned scanned = SCAN_ERROR;
+		enum outcome outcome;
+
+		if (feed_open(near->ahead.state->feed, range, &near->ahead.feed, near->err))
+			scanned = scan(near, &range->from, width);
+		feed_close(&near->ahead.feed);
+		if (scanned != SCAN_OPEN)
+			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
+		if (near->visits > near->ahead.state->limits.visits)
+			return OUTCOME_GAVE_UP;
+		outcome = backward_run(near->ahead.pass, near->err);
+		if (outcome != OUTCOME_DONE)
+			return outcome;
+	}
+}
+
+/* From there on, past the range, until all that reaches over its end has ended. */
+static enum outcome read_rest(struct near *near, nstime from)
+{
+	struct feed_range range = {.from = order_before(from),
+				   .to = order_after(NSTIME_MAX),
+				   .losses = true,
+				   .infers = near->ahead.closure->infers,
+				   .end = near->ahead.closure->end,
+				   .classes = near->classes,
+				   .sieve = near->sieve};
+
+	look_for(near);
+	return read_part(near, &range);
+}
+
+/* Up to the range's end; then, when something goes on there, until it has ended. */
+static enum outcome read_range(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	struct feed_range range = {.from = order_before(tracks->begin),
+				   .to = order_before(tracks->end),
+				   .losses = true,
+				   .infers = near->ahead.closure->infers,
+				   .end = near->ahead.closure->end,
+				   .classes = near->classes,
+				   .sieve = near->sieve};
+	enum outcome outcome;
+
+	if (tracks->end == NSTIME_MAX)
+		range.to = order_after(NSTIME_MAX);
+	outcome = read_part(near, &range);
+	if (outcome != OUTCOME_DONE || tracks->end == NSTIME_MAX || is_over(near, tracks->end))
+		return outcome;
+	return read_rest(near, tracks->end);
+}
+
+/* ---- seeds, and true beginnings ---- */
+
+/* What the tracks are just before their moments. */
+static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
+			struct fact *facts)
+{
+	return ask_places(near->ahead.state, near->ahead.closure, places, count, facts, near->err);
+}
+
+static enum outcome seed(struct near *near)
+{
+	struct tracks *tracks = near->tracks;
+	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
+	enum outcome outcome;
+
+	for (size_t i = 0; i < tracks->count; i++) {
+		const struct track *track = &tracks->items[i];
+		bool before = track->from > NSTIME_MIN && !begins_later(near, track);
+
+		places[i] = (struct ask_place){{track->from, before}, track->attr};
+	}
+	outcome = ask(near, places, tracks->count, facts);
+	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
+		track_push(&tracks->items[i], facts[i].since, &facts[i].value);
+		near->since[i] = facts[i].since;
+	}
+	mem_free(places);
+	mem_free(facts);
+	return outcome;
+}
+
+/* Its first span is of a value, overlaps the range, and may have been the same below. */
+static bool reaches_down(const struct tracks *tracks, const struct track *track)
+{
+	const struct span *first = &track->spans[0];
+
+	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
+	       first->begin < tracks->end && first->end > tracks->begin;
+}
+
+/* Of those tracks whose value was the same just below; *left says how many that may still be. */
+static void step_down(struct near *near, const struct fact *facts, uint32_t *which, size_t *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *left; i++) {
+		struct span *first = &near->tracks->items[which[i]].spans[0];
+
+		if (!value_equal(&facts[i].value, &first->value))
+			continue;
+		first->begin = facts[i].since;
+		if (first->begin > NSTIME_MIN)
+			which[kept++] = which[i];
+	}
+	*left = kept;
+}
+
+static enum outcome find_beginnings(struct near *near)
+{
+	const struct tracks *tracks = near->tracks;
+	uint32_t *which = mem_new_array(tracks->count + 1, sizeof *which);
+	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
+	enum outcome outcome = OUTCOME_DONE;
+	size_t left = 0;
+
+	for (size_t i = 0; i < tracks->count; i++)
+		if (reaches_down(tracks, &tracks->items[i]))
+			which[left++] = (uint32_t)i;
+	for (int step = 0; left && outcome == OUTCOME_DONE; step++) {
+		for (size_t i = 0; i < left; i++) {
+			const struct track *track = &tracks->items[which[i]];
+			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
+		}
+		outcome = step < STEPS_DOWN ? ask(near, places, left, facts) : OUTCOME_GAVE_UP;
+		if (outcome == OUTCOME_DONE)
+			step_down(near, facts, which, &left);
+	}
+	mem_free(which);
+	mem_free(places);
+	mem_free(facts);
+	return outcome;
+}
+
+/* ---- which tracks ---- */
+
+static bool add_track(struct tracks *tracks, uint32_t attr, bool listed)
+{
+	struct value values[ENV_VARIABLES];
+
+	if (program_view_of(tracks->state->program, attr, values))
+		return tracks->by_need;
+	/* when an initial value came to be listed is not looked for */
+	if (listed && program_initial(tracks->state->program, attr, values))
+		return false;
+	if (!tracks_find(tracks, attr))
+		tracks_add(tracks, attr)->named = NSTIME_MIN;
+	return true;
+}
+
+/* False: some are computed, or must be followed from the start. */
+static bool add_tracks(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		if (!add_track(tracks, tracks->wanted->attrs[i], false))
+			return false;
+	for (size_t i = 0; i < tracks->count && tracks->from; i++)
+		tracks->items[i].from = tracks->from[i];
+	for (size_t i = 0; i < tracks->nlisted; i++)
+		if (!add_track(tracks, tracks->listed[i].attr, true))
+			return false;
+	return tracks->followed->count == 0;
+}
+
+static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
+		      struct error *err)
+{
+	const struct trace *trace = tracks->state->feed->trace;
+	const nstime *begins;
+
+	*near = (struct near){.tracks = tracks, .err = err};
+	ahead_begin(&near->ahead, tracks->state, closure, tracks->begin);
+	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
+	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
+	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
+	if (!feed_begins(tracks->state->feed, &begins, err))
+		begins = NULL; /* what reads the streams will say so: `until` only ends it sooner */
+	for (size_t i = 0; i < trace->nstreams; i++)
+		near->until[i] = begins ? begins[i] : NSTIME_MIN;
+	near->sieve = state_sieve(tracks->state, closure);
+}
+
+static void near_release(struct near *near)
+{
+	ahead_end(&near->ahead);
+	sieve_free(near->sieve);
+	mem_free(near->classes);
+	mem_free(near->since);
+	mem_free(near->until);
+	mem_free(near->hits);
+}
+
+static enum outcome run(struct near *near)
+{
+	enum outcome outcome;
+
+	look_for(near);
+	outcome = seed(near);
+	if (outcome == OUTCOME_DONE)
+		outcome = read_range(near);
+	if (outcome == OUTCOME_DONE && !near->tracks->within)
+		outcome = find_beginnings(near);
+	return outcome;
+}
+
+enum outcome tracks_near(struct tracks *tracks, struct error *err)
+{
+	struct feed *feed = tracks->state->feed;
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct choice choice;
+	nstime first, last;
+	struct near near;
+
+	if (!feed->ops->span(feed, &first, &last, err))
+		return OUTCOME_ERROR;
+	if (tracks->begin == NSTIME_MIN && tracks->end > first) /* a run reads the same */
+		return OUTCOME_GAVE_UP;
+	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
+		return OUTCOME_ERROR;
+	if (choice.backward && add_tracks(tracks)) {
+		near_init(&near, tracks, choice.closure, err);
+		outcome = run(&near);
+		near_release(&near);
+	}
+	if (outcome == OUTCOME_DONE)
+		tracks->state->evaluation = "backward";
+	else
+		tracks_forget(tracks);
+	choice_release(&choice);
+	return outcome;
+}
+
+/* ---- what a run leaves open ---- */
+
+struct closure *tracks_rest(struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+	uint32_t *shapes = mem_new_array(tracks->count + 1, sizeof *shapes);
+	struct closure *closure;
+	struct sieve *sieve;
+	size_t count = 0;
+	bool keyed;
+
+	for (size_t i = 0; i < tracks->count; i++)
+		if (tracks->items[i].open || tracks->items[i].unknown)
+			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
+	closure = closure_new(state->catalog, shapes, count);
+	sieve = sieve_new(closure, state->feed, NULL, NULL);
+	sieve_clear(sieve);
+	for (size_t i = 0; i < tracks->count; i++)
+		if (tracks->items[i].open || tracks->items[i].unknown)
+			sieve_add(sieve, tracks->items[i].attr);
+	keyed = sieve_is_keyed(sieve);
+	sieve_free(sieve);
+	mem_free(shapes);
+	if (keyed && looks_back(closure))
+		return closure;
+	closure_free(closure);
+	return NULL;
+}
+
+enum outcome tracks_read_rest(struct tracks *tracks, struct error *err)
+{
+	const struct cells *cells = replay_cells(tracks->replay);
+	enum outcome outcome;
+	struct near near;
+
+	near_init(&near, tracks, tracks->rest, err);
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct cell cell;
+		cells_get(cells, tracks->items[i].attr, &cell);
+		near.since[i] = cell.since;
+	}
+	for (uint32_t i = 0; i < tracks->state->feed->trace->nstreams; i++)
+		near.until[i] = cells_until(cells, i);
+	outcome = read_rest(&near, tracks->rest_from);
+	tracks->state->handed += outcome == OUTCOME_DONE;
+	near_release(&near);
+	return outcome;
+}

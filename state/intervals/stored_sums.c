@@ -1,0 +1,158 @@
+/*
+ * stored_sums.c - slices whose sums are taken in place of their changes
+ *
+ *     columns   |                         |
+ *     slices      s0  |  s1  |  s2  |  s3  |  s4
+ *     taken           [sums  |  sums]
+ *
+ * A slice lasts until the next one begins. One that lies in one column, and is neither the first of
+ * the range nor the last, is not fed of the attributes of which it has sums: their tracks have none
+ * there. The first slice behind such ones feeds what its snapshot has.
+ */
+#include "state/intervals/stored_tracks.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+void summing_release(struct summing *summing)
+{
+	mem_free(summing->in);
+	mem_free(summing->open);
+	*summing = (struct summing){0};
+}
+
+/* May its sums stand for it? Nothing else reads the track then, and it has no `initial` value. */
+static bool is_summable(const struct feeding *feeding, uint32_t number)
+{
+	const struct tracks *tracks = feeding->tracks;
+	uint32_t shape = shard_shape(feeding->shard, number);
+
+	return shape != ATTR_ABSENT && !(shape < tracks->nshapes && tracks->operand_shapes[shape]);
+}
+
+/* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */
+static bool is_within(const struct feeding *feeding, uint32_t s)
+{
+	if (s == 0)
+		return false;
+
+	const struct tracks *tracks = feeding->tracks;
+	nstime begin = shard_record(feeding->shard, s)->begin;
+	nstime end = shard_record(feeding->shard, s + 1)->begin;
+	size_t at = nstime_last(tracks->edges, tracks->nedges, sizeof *tracks->edges, begin);
+
+	return tracks->edges[at] <= begin && at + 1 < tracks->nedges &&
+	       end <= tracks->edges[at + 1];
+}
+
+static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
+		     const struct top *top)
+{
+	const struct slice_record *record = shard_record(feeding->shard, s);
+	struct track_sums *out;
+
+	track->sums =
+		mem_grow(track->sums, track->nsums, &track->sums_capacity, sizeof *track->sums);
+	out = &track->sums[track->nsums];
+	*out = (struct track_sums){.sums = {.begin = record->begin,
+					    .end = record[1].begin,
+					    .count = top->count,
+					    .none = top->none,
+					    .others = top->others,
+					    .most = top->most}};
+	for (uint32_t i = 0; i < top->count; i++) {
+		if (!shard_value_of(feeding->shard, top->values[i].value, &out->values[i].value))
+			return false;
+		out->values[i].time = top->values[i].time;
+	}
+	if (top->count == 1 && !top->none && !top->others)
+		out->values[0].time = (uint64_t)out->sums.end - (uint64_t)out->sums.begin;
+	else /* times are rounded, and what follows the last tick is not counted */
+		out->sums.slack = (uint64_t)record[1].begin - (uint64_t)record->end + top->unit;
+	track->nsums++;
+	return true;
+}
+
+static void take(struct feeding *feeding, uint32_t s, const struct top *top)
+{
+	struct summing *summing = &feeding->summing;
+	struct value none = {.kind = VALUE_NONE};
+	struct track *track;
+
+	if (!is_summable(feeding, top->number))
+		return;
+	track = feed_track(feeding, top->number);
+	if (!track || !add_sums(feeding, track, s, top))
+		return;
+	feed_value(feeding, track, shard_record(feeding->shard, s)->begin, &none, true);
+	if (summing->in[top->number] != s) {
+		summing->open = mem_grow(summing->open, summing->nopen, &summing->capacity,
+					 sizeof *summing->open);
+		summing->open[summing->nopen++] = top->number;
+	}
+	summing->in[top->number] = s + 1;
+}
+
+/* Of the numbers that are asked for by name. */
+static void take_named(struct feeding *feeding, uint32_t s, const struct tops *tops)
+{
+	struct top top;
+
+	for (size_t i = 0; i < feeding->nnamed; i++)
+		if (tops_find(tops, feeding->named[i], &top) == SLICE_FOUND)
+			take(feeding, s, &top);
+}
+
+void summing_begin(struct feeding *feeding)
+{
+	struct summing *summing = &feeding->summing;
+
+	summing_release(summing);
+	if (feeding->tracks->nedges)
+		summing->in = mem_new_array((size_t)shard_numbers(feeding->shard) + 1,
+					    sizeof *summing->in);
+}
+
+bool summing_slice(struct feeding *feeding, uint32_t s)
+{
+	struct tops tops;
+	struct top top;
+	size_t left = feeding->nnamed;
+
+	if (!is_within(feeding, s) || !shard_tops(feeding->shard, s, &tops))
+		return false;
+	if (feeding->all)
+		while (tops_next(&tops, &top) == SLICE_FOUND && !feeding->failed)
+			if (feed_takes(feeding, top.number))
+				take(feeding, s, &top);
+	if (feeding->all)
+		return false;
+	take_named(feeding, s, &tops);
+	for (size_t i = 0; i < feeding->nnamed; i++)
+		left -= summing_has(feeding, feeding->named[i], s);
+	return left == 0;
+}
+
+void summing_resume(struct feeding *feeding, uint32_t s)
+{
+	struct summing *summing = &feeding->summing;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < summing->nopen && !feeding->failed; i++) {
+		uint32_t number = summing->open[i];
+		struct slice_value value;
+		uint64_t age;
+
+		if (summing_has(feeding, number, s)) {
+			summing->open[kept++] = number;
+			continue;
+		}
+		struct track *track = feed_track(feeding, number);
+		if (!track || slice_before(feeding->slice, number, &value, &age) != SLICE_FOUND)
+			feeding->failed = true;
+		else
+			feed_stored(feeding, track, feeding->slice->begin, value);
+	}
+	summing->nopen = kept;
+}

@@ -1,0 +1,295 @@
+/* stretches.c - see stretches.h */
+#include "state/intervals/stretches.h"
+
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "state/intervals/intervals.h"
+#include "state/answer/planner.h"
+#include "state/context/wanted.h"
+#include "state/timelines/timelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* Of the trace, per stretch: what intervals take is about five times that. */
+enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
+
+/* ---- timelines for these questions alone ---- */
+
+static bool build(struct state *state, struct error *err)
+{
+	struct timelines_built built;
+
+	return timelines_build(state, index_jobs(state->index), &built, err);
+}
+
+/* The files have no names any more when this is done; closing the state ends them. */
+static bool build_in(struct state *state, const char *folder, struct error *err)
+{
+	char *path = folder_join(folder, "t");
+	struct error ignored;
+
+	state->timelines = path;
+	bool ok = build(state, err);
+	if (ok)
+		timelines_there(state);
+	timelines_remove(path, &ignored);
+	rmdir(folder);
+	state->timelines = NULL;
+	mem_free(path);
+	return ok;
+}
+
+/* Where there is no room for them: true, and there are none. */
+static bool build_unnamed(struct state *state, struct error *err)
+{
+	const char *folder = state->feed->trace->spill_dir;
+	struct buf name = {0};
+	bool ok = true;
+
+	folder = folder ? folder : getenv("TMPDIR");
+	buf_printf(&name, "%s/yore-timelines-XXXXXX", folder && *folder ? folder : "/tmp");
+	if (mkdtemp(name.data))
+		ok = build_in(state, name.data, err);
+	buf_release(&name);
+	return ok || err->kind == ERR_IO;
+}
+
+/* ---- how many ---- */
+
+/* Can each stretch be asked by looking at its events and at what its ends need? */
+static bool is_near(struct state *state, const struct query *const *queries, size_t nqueries,
+		    bool *near, struct error *err)
+{
+	struct listed *listed = NULL;
+	struct wanted wanted;
+	size_t count;
+
+	err->kind = ERR_NONE;
+	wanted_init(state, queries, nqueries, &wanted);
+	*near = !wanted.lists || wanted_enumerate(state, &wanted, &listed, &count, err);
+	mem_free(listed);
+	wanted_release(&wanted);
+	return err->kind == ERR_NONE;
+}
+
+static unsigned count_of(const struct stretches *stretches, nstime first, nstime last)
+{
+	uint64_t bytes = trace_bytes(stretches->state->feed->trace);
+	double share = (double)time_span(stretches->from, stretches->to) / ((double)time_span(first, last) + 1);
+	uint64_t each = stretches->state->stretch ? stretches->state->stretch : STRETCH_BYTES;
+	double count = (double)bytes * share / (double)each;
+
+	return count < 2 ? 1 : count < STRETCHES_MAX ? (unsigned)count : STRETCHES_MAX;
+}
+
+bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin, nstime end,
+		     const struct query *const *queries, size_t nqueries, struct error *err)
+{
+	nstime first, last;
+
+	*stretches = (struct stretches){.state = state,
+					.queries = queries,
+					.nqueries = nqueries,
+					.begin = begin,
+					.end = end,
+					.count = begin < end,
+					.cut = NSTIME_MIN};
+	if (begin >= end || !state->index || state->options.replay_only)
+		return true;
+	if (!state->feed->ops->span(state->feed, &first, &last, err))
+		return false;
+	stretches->from = begin > first ? begin : first;
+	stretches->to = end < last ? end : last;
+	if (first > last || stretches->from >= stretches->to)
+		return true;
+	stretches->count = count_of(stretches, first, last);
+	if (stretches->count == 1 || timelines_there(state))
+		return true;
+	bool near;
+	if (!is_near(state, queries, nqueries, &near, err) || (!near && !build_unnamed(state, err)))
+		return false;
+	if (!near && !timelines_there(state))
+		stretches->count = 1;
+	return true;
+}
+
+/* ---- what reaches over a cut ---- */
+
+struct held_interval {
+	char *path; /* NULL: it is free */
+	struct interval interval;
+	unsigned seen; /* the last stretch that had the path, counted from 1 */
+	bool open;     /* it may go on; else it was given */
+};
+
+struct held { /* by path; open addressing, never more than half full */
+	struct held_interval *items;
+	size_t count, size; /* a power of two */
+};
+
+static struct held_interval *held_place(const struct held *held, const char *path)
+{
+	size_t at = XXH3_64bits(path, strlen(path));
+
+	for (;; at++) {
+		struct held_interval *item = &held->items[at & (held->size - 1)];
+		if (!item->path || !strcmp(item->path, path))
+			return item;
+	}
+}
+
+static void held_free(struct held *held)
+{
+	for (size_t i = 0; held && i < held->size; i++)
+		mem_free(held->items[i].path);
+	mem_free(held ? held->items : NULL);
+	mem_free(held);
+}
+
+static struct held *held_new(size_t size)
+{
+	struct held *held = mem_new(sizeof *held);
+
+	held->size = size;
+	held->items = mem_new_array(size, sizeof *held->items);
+	return held;
+}
+
+static void hold(struct stretches *stretches, const struct interval *interval, unsigned seen)
+{
+	struct held *held = stretches->held;
+
+	if (!held)
+		held = stretches->held = held_new(1024);
+	if (2 * held->count >= held->size) { /* paths move along */
+		struct held *larger = held_new(4 * held->size);
+		for (size_t i = 0; i < held->size; i++)
+			if (held->items[i].path)
+				*held_place(larger, held->items[i].path) = held->items[i];
+		larger->count = held->count;
+		memset(held->items, 0, held->size * sizeof *held->items);
+		held_free(held);
+		held = stretches->held = larger;
+	}
+	struct held_interval *item = held_place(held, interval->path);
+	if (!item->path) {
+		item->path = mem_strdup(interval->path);
+		held->count++;
+	}
+	item->interval = *interval;
+	item->interval.path = item->path;
+	item->seen = seen;
+	item->open = true;
+}
+
+/* ---- one ---- */
+
+/* Did the answer take a run over more than its range? */
+static bool is_pass(const char *evaluation)
+{
+	return strcmp(evaluation, "slices") != 0 && strcmp(evaluation, "backward") != 0;
+}
+
+struct giving {
+	struct stretches *stretches;
+	nstime cut; /* NSTIME_MAX: there is none, this is the last stretch */
+	bool stopped;
+	bool (*each)(void *arg, const struct interval *interval);
+	void *arg;
+};
+
+static bool give_one(struct giving *giving, const struct interval *interval)
+{
+	giving->stopped = !giving->each(giving->arg, interval);
+	return !giving->stopped;
+}
+
+/* Of one path in order of time; the first may go on with what is held. */
+static bool give(void *arg, const struct interval *interval)
+{
+	struct giving *giving = arg;
+	struct stretches *stretches = giving->stretches;
+	struct interval whole = *interval;
+	struct held_interval *item =
+		stretches->held ? held_place(stretches->held, interval->path) : NULL;
+
+	if (item && item->path && item->seen < stretches->next) {
+		item->seen = stretches->next;
+		item->open = false;
+		if (whole.begin <= item->interval.end &&
+		    value_equal(&whole.value, &item->interval.value))
+			whole.begin = item->interval.begin;
+		else if (!give_one(giving, &item->interval))
+			return false;
+	}
+	if (whole.end < giving->cut)
+		return give_one(giving, &whole);
+	hold(stretches, &whole, stretches->next);
+	return true;
+}
+/* What this stretch did not go on with; behind the last one, all. Others are held on. */
+static void give_ended(struct giving *giving)
+{
+	struct stretches *stretches = giving->stretches;
+	struct held *old = stretches->held;
+
+	stretches->held = NULL;
+	for (size_t i = 0; old && i < old->size; i++) {
+		const struct held_interval *item = &old->items[i];
+		bool last = giving->cut == NSTIME_MAX;
+		if (!item->path || !item->open || giving->stopped)
+			continue;
+		if (last || item->seen < stretches->next)
+			give_one(giving, &item->interval);
+		else
+			hold(stretches, &item->interval, item->seen);
+	}
+	held_free(old);
+}
+
+/* Whether what reaches over an end of all that is asked for must be followed beyond it. */
+static bool is_at_end(const struct stretches *stretches)
+{
+	return (stretches->next == 1 && stretches->begin > NSTIME_MIN) ||
+	       (stretches->next == stretches->count && stretches->end < NSTIME_MAX);
+}
+
+bool stretches_next(struct stretches *stretches,
+		    bool (*each)(void *arg, const struct interval *interval), void *arg,
+		    struct error *err)
+{
+	struct giving giving = {stretches, NSTIME_MAX, false, each, arg};
+	nstime begin = stretches->next ? stretches->cut : stretches->begin, cut = stretches->end;
+	unsigned next = ++stretches->next;
+	bool ok = true;
+
+	if (stretches->count == 1)
+		return state_intervals(stretches->state, begin, cut, stretches->queries,
+				       stretches->nqueries, each, arg, err);
+	if (next < stretches->count)
+		cut = giving.cut =
+			(nstime)(stretches->from +
+				 (__int128)time_span(stretches->from, stretches->to) * next /
+					 stretches->count);
+	stretches->cut = cut;
+	if (begin < cut)
+		ok = (is_at_end(stretches) ? state_intervals : state_intervals_within)(
+			stretches->state, begin, cut, stretches->queries, stretches->nqueries, give,
+			&giving, err);
+	if (ok && !giving.stopped)
+		give_ended(&giving);
+	if (giving.stopped)
+		stretches->count = next;
+	else if (is_pass(state_evaluation(stretches->state)) && next + 1 < stretches->count)
+		stretches->count = next + 1; /* the next one would begin from far, too */
+	return ok;
+}
+
+void stretches_end(struct stretches *stretches)
+{
+	held_free(stretches->held);
+	stretches->held = NULL;
+}

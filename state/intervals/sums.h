@@ -1,0 +1,48 @@
+/*
+ * sums.h - values over a range, where only the one that held longest in each part counts
+ *
+ *     columns        |                  |                  |
+ *     given     ---- a ---[ sums ][ sums ]-- b --- a --[ sums ]- a ---
+ *
+ * Where timelines have sums of a stretch that lies in one column, these are given in place of its
+ * intervals: the values that held longest, with how long, and bounds for all others. Where
+ * these do not decide, the column's intervals are asked for.
+ */
+#ifndef STATE_INTERVALS_SUMS_H
+#define STATE_INTERVALS_SUMS_H
+
+#include "state/state.h"
+
+struct summed_value {
+	struct value value; /* not none; it held for some time */
+	uint64_t time;      /* ns at least, */
+};
+
+/* [begin, end) of an attribute that is known all the time. */
+struct sums {
+	nstime begin, end;
+	const struct summed_value *values;
+	size_t count;
+	uint64_t slack; /* and so many more at most: of each value */
+	bool none;      /* for some of the time it is none */
+	bool others;    /* there are values that are not listed: */
+	uint64_t most;  /* each held so long at most, and `slack` */
+};
+
+struct sums_sink {
+	/* As state_intervals(), but ends may be cut where they reach over the range. */
+	bool (*interval)(void *arg, const struct interval *interval);
+	/* In order of time with the intervals of the path; false ends the work. */
+	bool (*sums)(void *arg, const char *path, const struct sums *sums);
+	void *arg;
+};
+
+/*
+ * All of [edges[0], edges[nedges - 1]): edges are rising, two at least, and columns lie between
+ * them. A stretch that is neither in an interval nor in sums is unknown or none.
+ */
+bool state_sums(struct state *state, const nstime *edges, size_t nedges,
+		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
+		struct error *err);
+
+#endif

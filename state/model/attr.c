@@ -1,0 +1,462 @@
+/*
+ * attr.c - the table of attributes
+ *
+ * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and an
+ * open-addressed hash of node numbers finds it again. A shape is a node as well: the same names,
+ * and a key of kind none for `*`, which no attribute can have. So the shape tree costs nothing of
+ * its own, and a node knows its shape when it is made:
+ *
+ *     node   root   thread   thread[42]   thread[42]/name   thread[*]   thread[*]/name
+ *     shape  root   thread   thread[*]    thread[*]/name
+ */
+#include "state/model/attr.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
+
+struct node {
+	struct value atom; /* a name is a string */
+	uint32_t parent;
+	uint32_t shape;
+	uint32_t depth;
+	bool is_key;
+	uint32_t hash;
+};
+
+struct text {
+	const char *text;
+	uint32_t len;
+	uint32_t hash;
+};
+
+enum { RECALL_MAX = 1 << 18 }; /* keys below */
+
+struct attrs {
+	struct node *nodes;
+	size_t count, capacity;
+	uint32_t *slots; /* 1 + node, 0 free; a power of two of them, at most half full */
+	size_t nslots;
+	uint32_t *shapes; /* shape → its node */
+	size_t nshapes, shapes_capacity;
+	struct text *texts; /* open-addressed; text NULL: free */
+	size_t ntexts, texts_capacity;
+	struct arena *arena;        /* texts */
+	struct number_map **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
+	size_t nby_key;
+	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
+};
+
+static uint32_t atom_hash(uint32_t parent, const struct value *atom, bool is_key)
+{
+	uint64_t hash = value_hash(atom) ^ ((uint64_t)parent << 1 | is_key);
+
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(hash >> 32);
+}
+
+/* The slot that holds the node, or the free one where it would go. */
+static uint32_t *find_slot(const struct attrs *attrs, uint32_t parent, const struct value *atom,
+			   bool is_key, uint32_t hash)
+{
+	size_t mask = attrs->nslots - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		uint32_t *slot = &attrs->slots[i];
+		if (!*slot)
+			return slot;
+		const struct node *node = &attrs->nodes[*slot - 1];
+		if (node->hash == hash && node->parent == parent && node->is_key == is_key &&
+		    value_equal(&node->atom, atom))
+			return slot;
+	}
+}
+
+static void grow_slots(struct attrs *attrs)
+{
+	size_t mask = attrs->nslots * 2 - 1;
+
+	mem_free(attrs->slots);
+	attrs->nslots *= 2;
+	attrs->slots = mem_new_array(attrs->nslots, sizeof *attrs->slots);
+	for (size_t n = 1; n < attrs->count; n++) { /* the root is not looked up */
+		size_t i = attrs->nodes[n].hash & mask;
+		while (attrs->slots[i])
+			i = (i + 1) & mask;
+		attrs->slots[i] = (uint32_t)n + 1;
+	}
+}
+
+static uint32_t node_append(struct attrs *attrs, const struct node *node)
+{
+	attrs->nodes = mem_grow(attrs->nodes, attrs->count, &attrs->capacity, sizeof *attrs->nodes);
+	attrs->nodes[attrs->count] = *node;
+	return (uint32_t)attrs->count++;
+}
+
+static uint32_t shape_append(struct attrs *attrs, uint32_t node)
+{
+	attrs->shapes = mem_grow(attrs->shapes, attrs->nshapes, &attrs->shapes_capacity,
+				 sizeof *attrs->shapes);
+	attrs->shapes[attrs->nshapes] = node;
+	return (uint32_t)attrs->nshapes++;
+}
+
+struct attrs *attrs_new(void)
+{
+	struct attrs *attrs = mem_new(sizeof *attrs);
+	struct node root = {.parent = ATTR_ABSENT};
+
+	attrs->arena = arena_new();
+	attrs->nslots = 256;
+	attrs->slots = mem_new_array(attrs->nslots, sizeof *attrs->slots);
+	attrs->texts_capacity = 64;
+	attrs->texts = mem_new_array(attrs->texts_capacity, sizeof *attrs->texts);
+	node_append(attrs, &root);
+	shape_append(attrs, ATTR_ROOT);
+	return attrs;
+}
+
+void attrs_free(struct attrs *attrs)
+{
+	if (!attrs)
+		return;
+	arena_free(attrs->arena);
+	for (size_t i = 0; i < attrs->nby_key; i++) {
+		if (attrs->by_key[i])
+			mem_free(attrs->by_key[i]->items);
+		mem_free(attrs->by_key[i]);
+	}
+	mem_free(attrs->by_key);
+	mem_free(attrs->nodes);
+	mem_free(attrs->slots);
+	mem_free(attrs->shapes);
+	mem_free(attrs->texts);
+	mem_free(attrs);
+}
+
+uint32_t attrs_count(const struct attrs *attrs)
+{
+	return (uint32_t)attrs->count;
+}
+
+/* ---- texts ---- */
+
+static struct text *find_text(const struct attrs *attrs, const char *text, size_t len,
+			      uint32_t hash)
+{
+	size_t mask = attrs->texts_capacity - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		struct text *slot = &attrs->texts[i];
+		if (!slot->text)
+			return slot;
+		if (slot->hash == hash && slot->len == len && !memcmp(slot->text, text, len))
+			return slot;
+	}
+}
+
+static void grow_texts(struct attrs *attrs)
+{
+	struct text *old = attrs->texts;
+	size_t n = attrs->texts_capacity;
+
+	attrs->texts_capacity *= 2;
+	attrs->texts = mem_new_array(attrs->texts_capacity, sizeof *attrs->texts);
+	for (size_t i = 0; i < n; i++)
+		if (old[i].text)
+			*find_text(attrs, old[i].text, old[i].len, old[i].hash) = old[i];
+	mem_free(old);
+}
+
+const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
+{
+	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? text : ""};
+	uint32_t hash = (uint32_t)(value_hash(&value) >> 16);
+	struct text *slot = find_text(attrs, value.text, len, hash);
+
+	if (slot->text)
+		return slot->text;
+	*slot = (struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len, hash};
+	const char *kept = slot->text;
+	if (++attrs->ntexts * 2 > attrs->texts_capacity)
+		grow_texts(attrs);
+	return kept;
+}
+
+void attrs_keep(struct attrs *attrs, struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		value->text = attrs_text(attrs, value->text, value->len);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key);
+static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
+			       bool is_key);
+
+/* The shape of the child: its node is made too, unless the child is that node itself. */
+static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct value *atom,
+			    bool is_key)
+{
+	static const struct value any = {.kind = VALUE_NONE};
+	uint32_t above = attrs->shapes[attrs->nodes[parent].shape];
+
+	if (above == parent && (!is_key || atom->kind == VALUE_NONE))
+		return shape_append(attrs, (uint32_t)attrs->count); /* the node to be made */
+	uint32_t twin = child(attrs, above, is_key ? &any : atom, is_key);
+	return attrs->nodes[twin].shape;
+}
+
+/*
+ * Rules ask for the same few hundred nodes again and again: by the address of a line's name, or by
+ * a number. What stands in the place is compared, so that any address will do.
+ */
+static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct value *atom)
+{
+	uint64_t mark = atom->u + (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &attrs->recent[mark * UINT64_C(0xd6e8feb86659fd93) >> (64 - RECENT_BITS)];
+}
+
+static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key)
+{
+	uint32_t *recent = recent_place(attrs, parent, atom);
+	const struct node *node = &attrs->nodes[*recent];
+
+	if (*recent && node->parent == parent && node->is_key == is_key &&
+	    value_equal(&node->atom, atom))
+		return *recent;
+	*recent = child_interned(attrs, parent, atom, is_key);
+	return *recent;
+}
+
+static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
+			       bool is_key)
+{
+	uint32_t hash = atom_hash(parent, atom, is_key);
+	uint32_t *slot = find_slot(attrs, parent, atom, is_key, hash);
+
+	if (*slot)
+		return *slot - 1;
+	struct node node = {.atom = *atom,
+			    .parent = parent,
+			    .depth = attrs->nodes[parent].depth + 1,
+			    .is_key = is_key,
+			    .hash = hash};
+	node.shape = child_shape(attrs, parent, atom, is_key);
+	attrs_keep(attrs, &node.atom);
+	if ((attrs->count + 1) * 2 > attrs->nslots)
+		grow_slots(attrs);
+	slot = find_slot(attrs, parent, atom, is_key, hash);
+	*slot = (uint32_t)attrs->count + 1;
+	return node_append(attrs, &node);
+}
+
+static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
+{
+	size_t count = attrs->nshapes;
+
+	if (shape >= attrs->nby_key) {
+		attrs->by_key = mem_resize_zeroed(attrs->by_key, attrs->nby_key, count,
+						  sizeof(struct number_map *));
+		attrs->nby_key = count;
+	}
+	if (!attrs->by_key[shape])
+		attrs->by_key[shape] = mem_new(sizeof(struct number_map));
+	return attrs->by_key[shape];
+}
+
+const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
+{
+	return keys_of(attrs, shape);
+}
+
+void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr)
+{
+	if (key < RECALL_MAX)
+		number_map_set(keys_of(attrs, shape), key, attr);
+}
+
+static struct value name_value(const char *name, size_t len)
+{
+	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? name : ""};
+}
+
+uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
+{
+	struct value atom = name_value(name, len);
+
+	return child(attrs, parent, &atom, false);
+}
+
+uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
+{
+	return child(attrs, parent, key, true);
+}
+
+static uint32_t find(const struct attrs *attrs, uint32_t parent, const struct value *atom,
+		     bool is_key)
+{
+	uint32_t hash = atom_hash(parent, atom, is_key);
+
+	return *find_slot(attrs, parent, atom, is_key, hash) - 1; /* 0 wraps to ATTR_ABSENT */
+}
+
+uint32_t attr_find_name(const struct attrs *attrs, uint32_t parent, const char *name, size_t len)
+{
+	struct value atom = name_value(name, len);
+
+	return find(attrs, parent, &atom, false);
+}
+
+uint32_t attr_find_key(const struct attrs *attrs, uint32_t parent, const struct value *key)
+{
+	return find(attrs, parent, key, true);
+}
+
+uint32_t attr_parent(const struct attrs *attrs, uint32_t attr)
+{
+	return attrs->nodes[attr].parent;
+}
+
+uint32_t attr_depth(const struct attrs *attrs, uint32_t attr)
+{
+	return attrs->nodes[attr].depth;
+}
+
+bool attr_is_key(const struct attrs *attrs, uint32_t attr)
+{
+	return attrs->nodes[attr].is_key;
+}
+
+const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
+{
+	return &attrs->nodes[attr].atom;
+}
+
+bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above)
+{
+	while (attrs->nodes[attr].depth > attrs->nodes[above].depth)
+		attr = attrs->nodes[attr].parent;
+	return attr == above;
+}
+
+/* ---- text and order ---- */
+
+static bool is_ident(const struct value *name)
+{
+	for (uint32_t i = 0; i < name->len; i++) {
+		char c = name->text[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+		if (!letter && (i == 0 || c < '0' || c > '9'))
+			return false;
+	}
+	return name->len > 0;
+}
+
+static void add_atom(const struct node *node, struct buf *out)
+{
+	if (!node->is_key) {
+		if (node->depth > 1)
+			buf_add_char(out, '/');
+		if (is_ident(&node->atom))
+			buf_add(out, node->atom.text, node->atom.len);
+		else
+			value_add_key(&node->atom, out);
+		return;
+	}
+	buf_add_char(out, '[');
+	if (node->atom.kind == VALUE_NONE)
+		buf_add_char(out, '*');
+	else
+		value_add_key(&node->atom, out);
+	buf_add_char(out, ']');
+}
+
+void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out)
+{
+	const struct node *node = &attrs->nodes[attr];
+
+	if (node->depth == 0)
+		return;
+	attr_add_text(attrs, node->parent, out); /* as deep as the path: bounded by the grammar */
+	add_atom(node, out);
+}
+
+int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
+{
+	uint32_t depth_a = attrs->nodes[a].depth, depth_b = attrs->nodes[b].depth;
+
+	for (uint32_t d = depth_a; d > depth_b; d--)
+		a = attrs->nodes[a].parent;
+	for (uint32_t d = depth_b; d > depth_a; d--)
+		b = attrs->nodes[b].parent;
+	if (a == b)
+		return (depth_a > depth_b) - (depth_a < depth_b);
+	while (attrs->nodes[a].parent != attrs->nodes[b].parent) {
+		a = attrs->nodes[a].parent;
+		b = attrs->nodes[b].parent;
+	}
+	if (attrs->nodes[a].is_key != attrs->nodes[b].is_key)
+		return attrs->nodes[a].is_key ? 1 : -1;
+	return value_compare(&attrs->nodes[a].atom, &attrs->nodes[b].atom);
+}
+
+/* ---- shapes ---- */
+
+uint32_t attr_shape(const struct attrs *attrs, uint32_t attr)
+{
+	return attrs->nodes[attr].shape;
+}
+
+uint32_t shape_count(const struct attrs *attrs)
+{
+	return (uint32_t)attrs->nshapes;
+}
+
+uint32_t shape_parent(const struct attrs *attrs, uint32_t shape)
+{
+	uint32_t parent = attrs->nodes[attrs->shapes[shape]].parent;
+
+	return parent == ATTR_ABSENT ? ATTR_ABSENT : attrs->nodes[parent].shape;
+}
+
+uint32_t shape_attr(const struct attrs *attrs, uint32_t shape)
+{
+	return attrs->shapes[shape];
+}
+
+bool shape_is_key(const struct attrs *attrs, uint32_t shape)
+{
+	return attrs->nodes[attrs->shapes[shape]].is_key;
+}
+
+bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above)
+{
+	return attr_is_within(attrs, attrs->shapes[shape], attrs->shapes[above]);
+}
+
+uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
+{
+	uint32_t node = attr_name(attrs, attrs->shapes[parent], name, len); /* moves the nodes */
+
+	return attrs->nodes[node].shape;
+}
+
+uint32_t shape_key(struct attrs *attrs, uint32_t parent)
+{
+	struct value any = {.kind = VALUE_NONE};
+	uint32_t node = child(attrs, attrs->shapes[parent], &any, true);
+
+	return attrs->nodes[node].shape;
+}
+
+void shape_add_text(const struct attrs *attrs, uint32_t shape, struct buf *out)
+{
+	attr_add_text(attrs, attrs->shapes[shape], out);
+}

@@ -1,0 +1,73 @@
+/*
+ * attr.h - attributes: nodes of the state tree, interned to small numbers
+ *
+ * Each name and each key is its own level: thread[42]/name is root → thread → 42 → name. Equal
+ * paths have equal ids for as long as the table lives. A shape is a path with `*` in place of every
+ * key; shapes are numbered densely, so that "may this line write that attribute" is a comparison.
+ */
+#ifndef STATE_MODEL_ATTR_H
+#define STATE_MODEL_ATTR_H
+
+#include "engine/base/buf.h"
+#include "state/model/number_map.h"
+#include "state/model/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ATTR_ROOT 0
+#define ATTR_ABSENT UINT32_MAX
+
+struct attrs; /* the table; belongs to one thread */
+
+struct attrs *attrs_new(void);
+void attrs_free(struct attrs *attrs);            /* NULL is fine */
+uint32_t attrs_count(const struct attrs *attrs); /* ids are 0 .. count-1; the root is 0 */
+
+/* The child by name or key, made when it is new. Text is copied. Keys: integer, string, boolean. */
+uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
+uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key);
+/* The same without making it: ATTR_ABSENT when it was never interned. */
+uint32_t attr_find_name(const struct attrs *attrs, uint32_t parent, const char *name, size_t len);
+uint32_t attr_find_key(const struct attrs *attrs, uint32_t parent, const struct value *key);
+
+uint32_t attr_parent(const struct attrs *attrs, uint32_t attr); /* of the root: ATTR_ABSENT */
+uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 0 */
+bool attr_is_key(const struct attrs *attrs, uint32_t attr);     /* a key, not a name */
+/* Its own step: the key, or the name as a string; the text lives as long as the table. */
+const struct value *attr_atom(const struct attrs *attrs, uint32_t attr);
+/* True when `attr` is `above` or stands below it. */
+bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above);
+
+/*
+ * Of a shape with one key: attributes by that key, where it is a small integer and the attribute
+ * was asked for; lives as long as the table. A rule asks for the same few thousand again and again.
+ */
+const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);
+void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr);
+
+/* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
+void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);
+/* Path order, step by step: names by bytes, then keys by value_compare(); a node before what is
+ * below. */
+int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b);
+
+/* Shapes: 0 is the root's. */
+uint32_t attr_shape(const struct attrs *attrs, uint32_t attr);
+uint32_t shape_count(const struct attrs *attrs);
+uint32_t shape_parent(const struct attrs *attrs, uint32_t shape); /* of the root: ATTR_ABSENT */
+uint32_t shape_attr(const struct attrs *attrs,
+		    uint32_t shape); /* the node it is: keys of kind none */
+bool shape_is_key(const struct attrs *attrs, uint32_t shape); /* ends in [*] */
+bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above);
+uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
+uint32_t shape_key(struct attrs *attrs, uint32_t parent);                        /* parent[*] */
+void shape_add_text(const struct attrs *attrs, uint32_t shape, struct buf *out); /* cpu[*]/thread */
+
+/* A copy of the bytes, one per different text, that lives as long as the table. */
+const char *attrs_text(struct attrs *attrs, const char *text, size_t len);
+/* Makes value->text such a copy when it is a string. */
+void attrs_keep(struct attrs *attrs, struct value *value);
+
+#endif

@@ -1,0 +1,15 @@
+/* number_map.c - see number_map.h */
+#include "state/model/number_map.h"
+
+#include "engine/base/mem.h"
+
+void number_map_set(struct number_map *map, size_t key, uint32_t value)
+{
+	if (key >= map->count) {
+		size_t count = key + key / 2 + 64;
+
+		map->items = mem_resize_zeroed(map->items, map->count, count, sizeof *map->items);
+		map->count = count;
+	}
+	map->items[key] = value;
+}

@@ -1,0 +1,182 @@
+/* value.c - values compared, hashed and written as keys */
+#include "state/model/value.h"
+
+#include "engine/base/quote.h"
+#include "engine/json.h"
+
+#include <string.h>
+
+bool value_equal(const struct value *a, const struct value *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return true;
+	case VALUE_INT:
+		return a->u == b->u && a->negative == b->negative;
+	case VALUE_FLOAT: /* as bits: identity, so that NaN is itself */
+		return a->u == b->u;
+	case VALUE_STRING:
+		return a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len));
+	case VALUE_BOOL:
+		return a->b == b->b;
+	}
+	return false;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_int(const struct value *a, const struct value *b)
+{
+	if (a->negative != b->negative)
+		return a->negative ? -1 : 1;
+	return compare_u64(a->u, b->u); /* two's complement keeps the order of negatives */
+}
+
+static int compare_float(const struct value *a, const struct value *b)
+{
+	if (a->f < b->f)
+		return -1;
+	if (a->f > b->f)
+		return 1;
+	return compare_u64(a->u, b->u); /* zeros and NaNs still need an order */
+}
+
+static int compare_text(const struct value *a, const struct value *b)
+{
+	uint32_t common = a->len < b->len ? a->len : b->len;
+	int order = common ? memcmp(a->text, b->text, common) : 0;
+
+	return order ? order : compare_u64(a->len, b->len);
+}
+
+int value_compare(const struct value *a, const struct value *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	switch (a->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return 0;
+	case VALUE_INT:
+		return compare_int(a, b);
+	case VALUE_FLOAT:
+		return compare_float(a, b);
+	case VALUE_STRING:
+		return compare_text(a, b);
+	case VALUE_BOOL:
+		return (int)a->b - (int)b->b;
+	}
+	return 0;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+static uint64_t hash_text(const char *text, size_t len)
+{
+	uint64_t hash = len * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t word;
+
+	for (; len >= 8; len -= 8, text += 8) {
+		memcpy(&word, text, 8);
+		hash = mix(hash ^ word);
+	}
+	word = 0;
+	if (len)
+		memcpy(&word, text, len);
+	return mix(hash ^ word);
+}
+
+uint64_t value_hash(const struct value *value)
+{
+	uint64_t kind = (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative);
+
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return mix(kind);
+	case VALUE_INT:
+	case VALUE_FLOAT:
+		return mix(value->u + kind * UINT64_C(0x9e3779b97f4a7c15));
+	case VALUE_STRING:
+		return hash_text(value->text, value->len) + kind;
+	case VALUE_BOOL:
+		return mix(kind << 1 | value->b);
+	}
+	return 0;
+}
+
+static void add_quoted(const char *text, uint32_t len, struct buf *out)
+{
+	buf_add_char(out, '"');
+	for (uint32_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c == '"' || c == '\\')
+			buf_printf(out, "\\%c", c);
+		else if (c == '\n')
+			buf_add_text(out, "\\n");
+		else if (c == '\t')
+			buf_add_text(out, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			buf_printf(out, "\\x%02x", c);
+		else
+			buf_add_char(out, (char)c);
+	}
+	buf_add_char(out, '"');
+}
+
+void value_add_key(const struct value *value, struct buf *out)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+		buf_add_text(out, "unknown");
+		break;
+	case VALUE_NONE:
+		buf_add_text(out, "none");
+		break;
+	case VALUE_INT:
+		if (value->negative)
+			buf_add_i64(out, (int64_t)value->u);
+		else
+			buf_add_u64(out, value->u);
+		break;
+	case VALUE_FLOAT:
+		buf_printf(out, "%.17g", value->f);
+		break;
+	case VALUE_STRING:
+		add_quoted(value->text, value->len, out);
+		break;
+	case VALUE_BOOL:
+		buf_add_text(out, value->b ? "true" : "false");
+		break;
+	}
+}
+
+void value_add_json(const struct value *value, struct buf *out)
+{
+	switch (value->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		buf_add_text(out, "null");
+		break;
+	case VALUE_FLOAT:
+		json_add_float(out, value->f);
+		break;
+	case VALUE_STRING:
+		quote_json(out, value->text, value->len);
+		break;
+	case VALUE_INT:
+	case VALUE_BOOL:
+		value_add_key(value, out);
+		break;
+	}
+}

@@ -1,0 +1,47 @@
+/* value.h - the values of attributes: unknown, none, integer, float, string, boolean */
+#ifndef STATE_MODEL_VALUE_H
+#define STATE_MODEL_VALUE_H
+
+#include "engine/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum value_kind {
+	VALUE_UNKNOWN, /* nothing written yet, or lost */
+	VALUE_NONE,    /* written so */
+	VALUE_INT,     /* -2^63 .. 2^64-1: `negative` tells how to read u */
+	VALUE_FLOAT,
+	VALUE_STRING,
+	VALUE_BOOL
+};
+
+struct value {
+	enum value_kind kind;
+	bool negative; /* VALUE_INT: s < 0; then u holds its two's complement */
+	uint32_t len;  /* VALUE_STRING: bytes */
+	union {
+		uint64_t u;
+		double f;
+		bool b;
+		const char *text; /* not ended by zero; owner depends on where the value stands */
+	};
+};
+
+/* Neither unknown nor none. */
+static inline bool value_exists(const struct value *value)
+{
+	return value->kind > VALUE_NONE;
+}
+
+/* 5 and "5" differ, true is not 1; unknown equals unknown here (identity, not the rules' ==). */
+bool value_equal(const struct value *a, const struct value *b);
+/* Total order for sorting and printing: kind, then value. */
+int value_compare(const struct value *a, const struct value *b);
+uint64_t value_hash(const struct value *value);
+/* As a key in a canonical path: 42, "name", true. */
+void value_add_key(const struct value *value, struct buf *out);
+/* As JSON; unknown and none are null. */
+void value_add_json(const struct value *value, struct buf *out);
+
+#endif

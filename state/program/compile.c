@@ -1,0 +1,894 @@
+/*
+ * compile.c - a rule set and a trace to a program
+ *
+ * Every class is compiled at opening, so that what is warned about is known then. Section lines
+ * depend on the stream's section as well: streams of one part and one section name are a group.
+ */
+#include "state/program/internal.h"
+
+#include "engine/base/mem.h"
+#include "state/program/plain.h"
+
+#include <string.h>
+
+/* ---- patterns ---- */
+
+static bool matches_name(const struct head_pattern *pattern, const char *name,
+			 struct captures *captures)
+{
+	if (pattern->kind == HEAD_LITERAL)
+		return !strcmp(pattern->text, name);
+	return pattern->kind == HEAD_GLOB &&
+	       glob_match(pattern->text, strlen(pattern->text), name, strlen(name), captures);
+}
+
+static const char *last_part(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon && colon[1] ? colon + 1 : NULL;
+}
+
+/* The full name, or what stands behind its last colon. */
+static bool matches_event(const struct head_pattern *pattern, const char *name,
+			  struct captures *captures)
+{
+	const char *last = last_part(name);
+
+	captures->n = 0;
+	return matches_name(pattern, name, captures) ||
+	       (last && matches_name(pattern, last, captures));
+}
+
+static bool matches_alias(const struct rules *rules, const struct head_pattern *pattern,
+			  const char *name)
+{
+	const char *last = last_part(name);
+	const struct alias_def *alias =
+		pattern->kind > HEAD_LITERAL ? NULL : rules_alias(rules, true, pattern->text);
+
+	for (; alias; alias = alias->before) {
+		for (size_t n = 0; n < alias->nnames; n++)
+			if (!strcmp(alias->names[n], name) ||
+			    (last && !strcmp(alias->names[n], last)))
+				return true;
+	}
+	return false;
+}
+
+bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name)
+{
+	struct captures captures;
+
+	return matches_event(pattern, name, &captures) || matches_alias(rules, pattern, name);
+}
+
+static bool block_matches_event(const struct rules *rules, const struct rule_block *block,
+				const char *name, struct captures *captures)
+{
+	captures->n = 0;
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (matches_event(&block->patterns[i], name, captures) ||
+		    matches_alias(rules, &block->patterns[i], name))
+			return true;
+	return false;
+}
+
+static bool block_matches_section(const struct rule_block *block, const char *section,
+				  struct captures *captures)
+{
+	captures->n = 0;
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (matches_name(&block->patterns[i], section, captures))
+			return true;
+	return false;
+}
+
+static bool block_has(const struct rule_block *block, enum pattern_kind kind)
+{
+	for (size_t i = 0; i < block->npatterns; i++)
+		if (block->patterns[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* ---- lines ---- */
+
+static const struct expr *compile_when(struct compile *compile, const struct statement *statement)
+{
+	const struct ast *head = statement->block->when, *own = statement->when;
+	struct ast *args[2];
+	struct ast both = {.kind = AST_BINARY, .op = OP_AND, .args = args, .nargs = 2};
+	const struct expr *first;
+
+	if (!head && !own)
+		return NULL;
+	if (!head || !own)
+		return compile_expr(compile, head ? head : own);
+	first = compile_expr(compile, head);
+	if (expr_is_const(first, VALUE_BOOL)) /* most heads are decided by the trace */
+		return first->value.b ? compile_expr(compile, own) : first;
+	args[0] = statement->block->when;
+	args[1] = statement->when;
+	return compile_expr(compile, &both);
+}
+
+static bool surely_fails(const struct line *line)
+{
+	if (line->value && line->value->kind == EXPR_FAIL)
+		return true;
+	if (line->when && line->when->kind == EXPR_FAIL)
+		return true;
+	for (uint32_t i = 0; i < line->target.natoms; i++)
+		if (line->target.atoms[i].expr && line->target.atoms[i].expr->kind == EXPR_FAIL)
+			return true;
+	return false;
+}
+
+/* Fields that a kept part of the flags says nothing about: of this class. */
+static void set_flags(struct line *line, const struct statement_info *info)
+{
+	line->flags = info->flags;
+	if (expr_uses_fields(line->when) || expr_uses_fields(line->value) ||
+	    path_uses_fields(&line->target))
+		line->flags |= LINE_FIELDS;
+	if (surely_fails(line))
+		line->flags |= LINE_FAILS;
+	if (line->value && line->value->kind == EXPR_CONST)
+		line->flags |= LINE_KEPT;
+	if (line->flags & LINE_FAILS)
+		line->flags &= ~(uint32_t)LINE_FIELDS;
+}
+
+/*
+ * Of losses: @contradiction is for those that are inferred, @lost for all others; and of a loss that is
+ * over only what makes things unknown runs again, since events of others may have told the
+ * opposite meanwhile.
+ */
+static const struct expr *loss_condition(struct compile *compile, const struct statement *statement,
+					 const struct expr *when)
+{
+	bool lost = block_has(statement->block, HEAD_LOST);
+	bool inferred = block_has(statement->block, HEAD_CONTRADICTION);
+	const struct expr *kind;
+
+	if (compile->on != ON_LOSS)
+		return when;
+	if (lost != inferred && compile->program->rules->nmirrors) {
+		kind = compile_loss_kind(compile, LOSS_INFERRED, inferred);
+		when = when ? compile_and(compile, kind, when) : kind;
+	}
+	if (lost && statement->verb != VERB_UNKNOWN) {
+		kind = compile_loss_kind(compile, LOSS_OVER, false);
+		when = when ? compile_and(compile, kind, when) : kind;
+	}
+	return when;
+}
+
+/* False: on this class the line does nothing. */
+static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
+{
+	struct program *program = compile->program;
+	const struct statement *statement = program->rules->statements[id];
+	const struct statement_info *info = &program->analysis->statements[id];
+
+	*out = (struct line){.id = id,
+			     .verb = statement->verb,
+			     .section = info->section,
+			     .stratum = info->stratum,
+			     .reads = info->reads,
+			     .nreads = (uint32_t)info->nreads};
+	out->when = compile_when(compile, statement);
+	if (expr_is_const(out->when, VALUE_BOOL)) {
+		if (!out->when->value.b)
+			return false;
+		out->when = NULL;
+	}
+	out->when = loss_condition(compile, statement, out->when);
+	if (!(info->flags & LINE_SECTION))
+		compile_path(compile, statement->target, &out->target);
+	if (statement->value)
+		out->value = compile_expr(compile, statement->value);
+	set_flags(out, info);
+	if (block_has(statement->block, HEAD_CONTRADICTION))
+		out->flags |= LINE_INFERRED;
+	/* `section *` is silent where a field is missing */
+	return !((out->flags & LINE_SECTION) && (out->flags & LINE_FAILS));
+}
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
+{
+	lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof *lines->items);
+	if (compile_line(compile, id, &lines->items[lines->count]))
+		lines->count++;
+}
+
+/* Moves the lines into the program's arena. */
+static const struct line *keep_lines(struct program *program, struct lines *lines, uint32_t *count)
+{
+	struct line *kept = arena_array(program->arena, lines->count, sizeof *kept);
+
+	if (lines->count)
+		memcpy(kept, lines->items, lines->count * sizeof *kept);
+	for (size_t i = 0; i < lines->count; i++)
+		program->statements[kept[i].id] = &kept[i];
+	*count = (uint32_t)lines->count;
+	mem_free(lines->items);
+	return kept;
+}
+
+static bool lines_use_fields(const struct line *lines, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (lines[i].flags & LINE_FIELDS)
+			return true;
+	return false;
+}
+
+/* ---- which blocks name which classes ---- */
+
+/* The statements [first, end) of one block, which stand together. */
+struct stretch {
+	const struct rule_block *block;
+	uint32_t first, end;
+};
+
+/* Per class the stretches of events that name it, in their order; and the stretches of sections. */
+struct naming {
+	struct stretch *stretches;
+	uint32_t count;
+	struct named_stretch {
+		uint32_t stretch, next; /* next: 1 + the class's next one */
+	} * named;
+	size_t nnamed, named_capacity;
+	uint32_t *first, *last; /* by class: 1 + number among `named` */
+	uint32_t *sections; /* stretches of sections */
+	uint32_t nsections;
+	struct nameset names, last_parts;
+	uint32_t *same_name, *same_last; /* by class: 1 + the next class of that name, last part */
+};
+
+static void find_stretches(struct naming *naming, const struct rules *rules)
+{
+	size_t capacity = 0;
+
+	for (uint32_t i = 0; i < rules->nstatements; i++) {
+		const struct rule_block *block = rules->statements[i]->block;
+		if (!naming->count || naming->stretches[naming->count - 1].block != block) {
+			naming->stretches = mem_grow(naming->stretches, naming->count, &capacity,
+						     sizeof *naming->stretches);
+			naming->stretches[naming->count++] = (struct stretch){block, i, i};
+		}
+		naming->stretches[naming->count - 1].end = i + 1;
+	}
+}
+
+/* The first class of a name is what the set has; the others follow from the last one back. */
+static void chain_class(struct nameset *set, uint32_t *same, const char *name, uint32_t class)
+{
+	uint32_t before;
+
+	if (nameset_add(set, name, class))
+		return;
+	nameset_find(set, name, &before);
+	same[class] = before + 1;
+	nameset_set(set, name, class);
+}
+
+static void name_classes(struct naming *naming, const struct trace *trace)
+{
+	naming->same_name = mem_new_array(trace->nclasses + 1, sizeof *naming->same_name);
+	naming->same_last = mem_new_array(trace->nclasses + 1, sizeof *naming->same_last);
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		const char *name = trace->classes[c]->name, *last = last_part(name);
+		chain_class(&naming->names, naming->same_name, name, c);
+		if (last)
+			chain_class(&naming->last_parts, naming->same_last, last, c);
+	}
+}
+
+static void name_stretch(struct naming *naming, uint32_t stretch, uint32_t class)
+{
+	uint32_t last = naming->last[class];
+
+	if (last && naming->named[last - 1].stretch == stretch)
+		return;
+	naming->named = mem_grow(naming->named, naming->nnamed, &naming->named_capacity,
+				 sizeof *naming->named);
+	naming->named[naming->nnamed++] = (struct named_stretch){stretch, 0};
+	naming->last[class] = (uint32_t)naming->nnamed;
+	if (last)
+		naming->named[last - 1].next = (uint32_t)naming->nnamed;
+	else
+		naming->first[class] = (uint32_t)naming->nnamed;
+}
+
+static void name_by_text(struct naming *naming, uint32_t stretch, const char *text)
+{
+	uint32_t class;
+
+	if (nameset_find(&naming->names, text, &class))
+		for (uint32_t i = class + 1; i; i = naming->same_name[i - 1])
+			name_stretch(naming, stretch, i - 1);
+	if (nameset_find(&naming->last_parts, text, &class))
+		for (uint32_t i = class + 1; i; i = naming->same_last[i - 1])
+			name_stretch(naming, stretch, i - 1);
+}
+
+static void name_by_pattern(struct naming *naming, const struct rules *rules,
+			    const struct trace *trace, uint32_t stretch,
+			    const struct head_pattern *pattern)
+{
+	struct captures captures;
+
+	if (pattern->kind > HEAD_LITERAL)
+		return;
+	if (pattern->kind == HEAD_LITERAL || !strpbrk(pattern->text, "*?[\\"))
+		name_by_text(naming, stretch, pattern->text);
+	else
+		for (uint32_t c = 0; c < trace->nclasses; c++)
+			if (matches_event(pattern, trace->classes[c]->name, &captures))
+				name_stretch(naming, stretch, c);
+	for (const struct alias_def *alias = rules_alias(rules, true, pattern->text); alias;
+	     alias = alias->before)
+		for (size_t n = 0; n < alias->nnames; n++)
+			name_by_text(naming, stretch, alias->names[n]);
+}
+
+static void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace)
+{
+	*naming = (struct naming){0};
+	find_stretches(naming, rules);
+	name_classes(naming, trace);
+	naming->first = mem_new_array(trace->nclasses + 1, sizeof *naming->first);
+	naming->last = mem_new_array(trace->nclasses + 1, sizeof *naming->last);
+	naming->sections = mem_new_array(naming->count + 1, sizeof *naming->sections);
+	for (uint32_t i = 0; i < naming->count; i++) {
+		const struct rule_block *block = naming->stretches[i].block;
+		if (block->is_section)
+			naming->sections[naming->nsections++] = i;
+		for (size_t p = 0; p < block->npatterns && !block->is_section; p++)
+			name_by_pattern(naming, rules, trace, i, &block->patterns[p]);
+	}
+}
+
+static void naming_release(struct naming *naming)
+{
+	mem_free(naming->stretches);
+	mem_free(naming->sections);
+	mem_free(naming->named);
+	mem_free(naming->first);
+	mem_free(naming->last);
+	mem_free(naming->same_name);
+	mem_free(naming->same_last);
+	nameset_release(&naming->names);
+	nameset_release(&naming->last_parts);
+}
+
+/* ---- classes ---- */
+
+static const struct part *part_of(const struct program *program, uint32_t part)
+{
+	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
+}
+
+static void compile_event_lines(struct program *program, const struct naming *naming,
+				const struct event_class *class, struct class_program *out)
+{
+	struct lines lines = {0};
+	struct captures captures;
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EVENT,
+				  .class = class,
+				  .part = part_of(program, class->part),
+				  .captures = &captures,
+				  .refs = program->refs};
+
+	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
+		const struct stretch *stretch = &naming->stretches[naming->named[n - 1].stretch];
+		if (!block_matches_event(program->rules, stretch->block, class->name, &captures))
+			continue;
+		for (uint32_t i = stretch->first; i < stretch->end; i++)
+			add_line(&compile, i, &lines);
+	}
+	out->event = keep_lines(program, &lines, &out->nevent);
+	out->plain = plain_new(program->arena, class, out->event, out->nevent);
+}
+
+static void compile_section_lines(struct program *program, const struct naming *naming,
+				  const struct group *group, const struct event_class *class,
+				  struct class_program *out)
+{
+	struct lines lines = {0};
+	struct captures captures;
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EVENT,
+				  .class = class,
+				  .part = part_of(program, class->part),
+				  .captures = &captures,
+				  .refs = program->refs};
+
+	for (uint32_t s = 0; s < naming->nsections; s++) {
+		const struct stretch *stretch = &naming->stretches[naming->sections[s]];
+		if (!block_matches_section(stretch->block, group->section, &captures))
+			continue;
+		for (uint32_t i = stretch->first; i < stretch->end; i++)
+			add_line(&compile, i, &lines);
+	}
+	out->section = keep_lines(program, &lines, &out->nsection);
+}
+
+static bool has_section_blocks(const struct rules *rules)
+{
+	for (size_t i = 0; i < rules->nblocks; i++)
+		if (rules->blocks[i]->is_section)
+			return true;
+	return false;
+}
+
+static uint32_t find_group(struct program *program, const struct stream *stream, bool sections)
+{
+	struct group group = {sections && stream->section ? stream->section : "",
+			      sections ? stream->part : 0};
+
+	for (size_t i = program->ngroups; i-- > 0;) /* streams of a part stand together, mostly */
+		if (program->groups[i].part == group.part &&
+		    !strcmp(program->groups[i].section, group.section))
+			return (uint32_t)i;
+	program->groups = mem_grow(program->groups, program->ngroups, &program->groups_capacity,
+				   sizeof *program->groups);
+	program->groups[program->ngroups] = group;
+	return (uint32_t)program->ngroups++;
+}
+
+/* Group 0 has a row of all classes, since others ask it what lines any class has. */
+static void make_rows(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	struct row *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	size_t at = trace->nclasses;
+
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		struct row *part = &parts[trace->classes[c]->part];
+		part->first = part->end ? part->first : c;
+		part->end = c + 1;
+	}
+	program->rows = mem_new_array(program->ngroups + 1, sizeof *program->rows);
+	program->rows[0] = (struct row){0, 0, (uint32_t)trace->nclasses};
+	for (size_t g = 1; g < program->ngroups; g++) {
+		struct row *row = &program->rows[g];
+		*row = parts[program->groups[g].part];
+		row->at = at - row->first; /* rows before it have as many classes */
+		at += row->end - row->first;
+	}
+	program->nclass_programs = program->ngroups ? at : 0;
+	program->classes = mem_new_array(program->nclass_programs, sizeof *program->classes);
+	program->of_part = parts;
+}
+
+static void compile_row(struct program *program, const struct naming *naming, size_t group,
+			const struct event_class *class, const struct class_program *common)
+{
+	struct class_program *own = &program->classes[program->rows[group].at + class->index];
+
+	*own = *common;
+	compile_section_lines(program, naming, &program->groups[group], class, own);
+	own->fields = own->fields || lines_use_fields(own->section, own->nsection);
+}
+
+static void compile_classes(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	bool sections = has_section_blocks(program->rules);
+	struct class_program common;
+	struct naming naming;
+
+	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
+	naming_make(&naming, program->rules, trace);
+	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		program->stream_group[i] = find_group(program, trace->streams[i], sections);
+	make_rows(program);
+	next_group = mem_new_array(program->ngroups + 1, sizeof *next_group);
+	for (size_t g = program->ngroups; g-- > 0 && sections;) { /* of each part */
+		next_group[g] = groups_of[program->groups[g].part];
+		groups_of[program->groups[g].part] = g + 1;
+	}
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct event_class *class = trace->classes[c];
+		common = (struct class_program){0};
+		compile_event_lines(program, &naming, class, &common);
+		common.fields = lines_use_fields(common.event, common.nevent);
+		if (program->ngroups)
+			program->classes[c] = common;
+		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1])
+			compile_row(program, &naming, g - 1, class, &common);
+	}
+	mem_free(groups_of);
+	mem_free(next_group);
+	naming_release(&naming);
+}
+
+/* ---- losses, start and end ---- */
+
+static void finish_special(struct program *program, struct lines *lines, struct class_program *out)
+{
+	out->event = keep_lines(program, lines, &out->nevent);
+	out->plain = plain_new(program->arena, NULL, out->event, out->nevent);
+}
+
+static void compile_edge(struct program *program, enum pattern_kind kind, const struct part *part,
+			 struct class_program *out)
+{
+	struct lines lines = {0};
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EDGE,
+				  .part = part,
+				  .refs = program->refs};
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++)
+		if (block_has(program->rules->statements[i]->block, kind))
+			add_line(&compile, i, &lines);
+	finish_special(program, &lines, out);
+}
+
+/* Do events of the group write what the line makes unknown, or what is above it? */
+static bool group_writes(const struct program *program, const struct lost_group *group,
+			 const struct line *line)
+{
+	const struct trace *trace = program->trace;
+
+	const struct row *part = &program->of_part[group->part];
+	for (size_t c = part->first; c < part->end; c++) {
+		const struct class_program *class = &program->classes[c];
+
+		if (trace->classes[c]->part != group->part ||
+		    trace->classes[c]->stream_id != group->id)
+			continue;
+		if (class->nsection)
+			return true; /* whose events these are may have been lost, too */
+		for (uint32_t i = 0; i < class->nevent; i++)
+			if (line_may_write(line, program->attrs, class->event[i].target.shape) ||
+			    line_may_write(&class->event[i], program->attrs, line->target.shape))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * The lines of a loss of one of the group's streams. What no event of these streams could have
+ * written did not change unseen: a lost event of a user-space stream says nothing of a CPU's thread.
+ */
+static void compile_lost(struct program *program, const struct lost_group *group,
+			 struct class_program *out)
+{
+	struct lines lines = {0};
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_LOSS,
+				  .part = part_of(program, group->part),
+				  .refs = program->refs};
+
+	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
+		const struct rule_block *block = program->rules->statements[i]->block;
+		size_t before = lines.count;
+
+		if (!block_has(block, HEAD_LOST) && !block_has(block, HEAD_CONTRADICTION))
+			continue;
+		add_line(&compile, i, &lines);
+		if (lines.count > before && lines.items[before].verb == VERB_UNKNOWN &&
+		    !group_writes(program, group, &lines.items[before]))
+			lines.count = before;
+	}
+	finish_special(program, &lines, out);
+}
+
+/* Streams of a part stand together, mostly. */
+static uint32_t find_lost_group(struct program *program, const struct stream *stream)
+{
+	struct lost_group group = {stream->part, stream->id};
+
+	for (size_t i = program->nlost_groups; i-- > 0;) {
+		if (program->lost_groups[i].part != group.part)
+			break;
+		if (program->lost_groups[i].id == group.id)
+			return (uint32_t)i;
+	}
+	program->lost_groups =
+		mem_grow(program->lost_groups, program->nlost_groups,
+			 &program->lost_groups_capacity, sizeof *program->lost_groups);
+	program->lost_groups[program->nlost_groups] = group;
+	return (uint32_t)program->nlost_groups++;
+}
+
+static void compile_losses(struct program *program)
+{
+	const struct trace *trace = program->trace;
+
+	program->stream_lost = mem_new_array(trace->nstreams + 1, sizeof *program->stream_lost);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		program->stream_lost[i] = find_lost_group(program, trace->streams[i]);
+	program->lost = mem_new_array(program->nlost_groups + 1, sizeof *program->lost);
+	for (size_t i = 0; i < program->nlost_groups; i++)
+		compile_lost(program, &program->lost_groups[i], &program->lost[i]);
+}
+
+bool trace_has_hosts(const struct trace *trace)
+{
+	for (size_t i = 1; i < trace->nparts; i++)
+		if (strcmp(part_host(trace->parts[0]), part_host(trace->parts[i])) != 0)
+			return true;
+	return false;
+}
+
+static void compile_specials(struct program *program)
+{
+	const struct trace *trace = program->trace;
+	size_t parts = trace->nparts ? trace->nparts : 1;
+	struct nameset hosts = {0};
+
+	compile_losses(program);
+	program->start = mem_new_array(parts, sizeof *program->start);
+	program->end = mem_new_array(parts, sizeof *program->end);
+	for (size_t i = 0; i < parts; i++) {
+		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
+		if (part && !nameset_add(&hosts, part_host(part), 0))
+			continue;
+		compile_edge(program, HEAD_START, part, &program->start[program->nstart]);
+		compile_edge(program, HEAD_END, part, &program->end[program->nstart++]);
+	}
+	nameset_release(&hosts);
+}
+
+/* ---- initial values and views ---- */
+
+static void any_keys(const struct ast_path *from, struct ast_path *to, struct arena *arena)
+{
+	*to = *from;
+	to->atoms = arena_array(arena, from->natoms, sizeof *to->atoms);
+	memcpy(to->atoms, from->atoms, from->natoms * sizeof *to->atoms);
+	for (uint32_t i = 0; i < to->natoms; i++)
+		if (to->atoms[i].kind != ATOM_NAME)
+			to->atoms[i].kind = ATOM_ANY;
+}
+
+/* A stack starts empty; an `initial` of the same path, which comes later, counts before that. */
+static void add_stacks(struct compile *compile)
+{
+	struct program *program = compile->program;
+	const struct rules *rules = program->rules;
+
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement *statement = rules->statements[i];
+		struct initial *initial = &program->initials[program->ninitials];
+		struct ast_path any;
+		if (statement->verb != VERB_PUSH && statement->verb != VERB_POP)
+			continue;
+		any_keys(statement->target, &any, program->arena);
+		compile_path(compile, &any, &initial->path);
+		initial->value = value_s64(0);
+		program->ninitials++;
+	}
+}
+
+static void compile_initials(struct program *program)
+{
+	const struct rules *rules = program->rules;
+	struct compile compile = {
+		.program = program, .names = rules, .on = ON_EDGE, .host_any = true};
+
+	program->initials =
+		mem_new_array(rules->ninitials + rules->nstatements, sizeof *program->initials);
+	add_stacks(&compile);
+	for (size_t i = 0; i < rules->ninitials; i++) {
+		struct initial *initial = &program->initials[program->ninitials++];
+		compile_path(&compile, rules->initials[i]->path, &initial->path);
+		initial->value = rules->initials[i]->value;
+		attrs_keep(program->attrs, &initial->value);
+	}
+}
+
+static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n);
+
+/* Keys that are a variable, in the paths of the expression and inside their keys. */
+static void add_path_sources(const struct path *path, struct view_source *sources, uint32_t *n)
+{
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct expr *key = path->atoms[i].expr;
+		if (!key)
+			continue;
+		if (key->kind == EXPR_VARIABLE && sources)
+			sources[*n] = (struct view_source){key->index, path->shape, i};
+		*n += key->kind == EXPR_VARIABLE;
+		add_source(key, sources, n);
+	}
+}
+
+static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n)
+{
+	if (!expr)
+		return;
+	if (expr->kind == EXPR_READ)
+		add_path_sources(&expr->path, sources, n);
+	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+		add_source(expr->args[i], sources, n);
+	add_source(expr->left, sources, n);
+	add_source(expr->right, sources, n);
+}
+
+static void compile_view(struct program *program, size_t i)
+{
+	const struct view_def *from = program->rules->views[i];
+	const struct view_info *info = &program->analysis->views[i];
+	struct view *view = &program->views[i];
+	struct compile compile = {.program = program,
+				  .names = program->rules,
+				  .on = ON_EDGE, /* its path binds the host */
+				  .part = part_of(program, 0),
+				  .host_variable = true,
+				  .variable = from->nvariables};
+	struct view_source *sources;
+
+	compile_path(&compile, from->path, &view->path);
+	compile.on = ON_VIEW;
+	view->value = compile_expr(&compile, from->value);
+	view->nvariables = from->nvariables + program->hosts;
+	view->reads = info->reads;
+	view->nreads = (uint32_t)info->nreads;
+	add_source(view->value, NULL, &view->nsources);
+	sources = arena_array(program->arena, view->nsources, sizeof *sources);
+	view->nsources = 0;
+	add_source(view->value, sources, &view->nsources);
+	view->sources = sources;
+}
+
+/* ---- shapes ---- */
+
+static void mark_shapes(struct program *program)
+{
+	const struct analysis *analysis = program->analysis;
+	const struct rules *rules = program->rules;
+
+	program->nshapes = shape_count(program->attrs);
+	program->views_shape = mem_new_array(program->nshapes, sizeof *program->views_shape);
+	program->writes_shape = mem_new_array(program->nshapes, sizeof *program->writes_shape);
+	for (size_t i = 0; i < rules->nviews; i++)
+		program->views_shape[analysis->views[i].shape] = true;
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement_info *info = &analysis->statements[i];
+		enum verb verb = rules->statements[i]->verb;
+		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
+			continue;
+		program->writes_shape[info->shape] = true;
+		if (verb == VERB_PUSH || verb == VERB_POP) /* made when strata were */
+			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
+	}
+}
+
+static struct by_shape by_shape_new(const struct program *program, size_t n)
+{
+	struct by_shape by = {.nshapes = shape_count(program->attrs)};
+
+	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
+	by.before = mem_new_array(n + 1, sizeof *by.before);
+	return by;
+}
+
+static void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
+{
+	by->before[i] = by->last[shape];
+	by->last[shape] = i + 1;
+}
+
+/* An initial value of all that is below a path may be of any shape: then each has all before it. */
+static void number_initials(struct program *program)
+{
+	struct by_shape *by = &program->initials_by;
+	bool below = false;
+
+	*by = by_shape_new(program, program->ninitials);
+	for (uint32_t i = 0; i < program->ninitials; i++)
+		below = below || program->initials[i].path.below;
+	for (uint32_t i = 0; i < program->ninitials && !below; i++)
+		by_shape_add(by, program->initials[i].path.shape, i);
+	for (uint32_t i = 0; i < program->ninitials && below; i++)
+		by->before[i] = i;
+	for (uint32_t s = 0; s < by->nshapes && below; s++)
+		by->last[s] = (uint32_t)program->ninitials;
+	by->otherwise = below ? (uint32_t)program->ninitials : 0;
+}
+
+static void number_views(struct program *program)
+{
+	program->views_by = by_shape_new(program, program->nviews);
+	for (uint32_t i = 0; i < program->nviews; i++)
+		by_shape_add(&program->views_by, program->views[i].path.shape, i);
+}
+
+/*
+ * What a view reads may be a view again: its variables are listed where that one's are. False: they
+ * are not.
+ */
+static bool resolve_source(struct program *program, struct view_source *source, unsigned depth)
+{
+	if (!program->views_shape[source->shape])
+		return true;
+	for (uint32_t i = program->views_by.last[source->shape]; i-- && depth < VIEW_DEPTH;
+	     i = program->views_by.before[i]) {
+		const struct view *inner = &program->views[i];
+		const struct atom *atom = &inner->path.atoms[source->atom];
+
+		for (uint32_t k = 0; atom->kind == ATOM_VARIABLE && k < inner->nsources; k++) {
+			struct view_source found = inner->sources[k];
+
+			if (found.variable != atom->variable ||
+			    !resolve_source(program, &found, depth + 1))
+				continue;
+			source->shape = found.shape;
+			source->atom = found.atom;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void resolve_sources(struct program *program, struct view *view)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < view->nsources; k++)
+		if (resolve_source(program, &view->sources[k], 0))
+			view->sources[n++] = view->sources[k];
+	view->nsources = n;
+}
+
+/* ---- the whole ---- */
+
+struct program *program_new(struct rules *rules, const struct trace *trace)
+{
+	struct program *program = mem_new(sizeof *program);
+
+	program->rules = rules;
+	program->trace = trace;
+	program->arena = arena_new();
+	program->attrs = attrs_new();
+	program->hosts = trace_has_hosts(trace);
+	program->analysis = analysis_new(rules, program->attrs, program->hosts);
+	program->statements = mem_new_array(rules->nstatements, sizeof(struct line *));
+	program->refs = mem_new_array(rules->nrefs, sizeof *program->refs);
+	program->views = mem_new_array(rules->nviews, sizeof *program->views);
+	program->nviews = rules->nviews;
+	mark_shapes(program);
+	return program;
+}
+
+bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
+		     struct program **out, struct error *err)
+{
+	struct program *program;
+
+	if (!rules_check(rules, err))
+		return false;
+	program = program_new(rules, trace);
+	compile_initials(program);
+	for (size_t i = 0; i < rules->nviews; i++)
+		compile_view(program, i);
+	number_initials(program);
+	number_views(program);
+	for (size_t i = 0; i < program->nviews; i++)
+		resolve_sources(program, &program->views[i]);
+	compile_classes(program);
+	compile_specials(program);
+	if (notices)
+		program_warn(program, notices);
+	*out = program;
+	return true;
+}

@@ -1,0 +1,132 @@
+/*
+ * expr.h - expressions compiled for one event class: trees with fields found and names interned
+ */
+#ifndef STATE_PROGRAM_EXPR_H
+#define STATE_PROGRAM_EXPR_H
+
+#include "state/rules/ast.h"
+#include "state/program/program.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum expr_kind {
+	EXPR_CONST,
+	EXPR_FAIL,      /* `failure`: known when it was compiled */
+	EXPR_FIELD,     /* one slot */
+	EXPR_FIELD_GET, /* through variants and elements: `names` */
+	EXPR_SECTION,   /* some line writes it */
+	EXPR_SECTION_OWN,
+	EXPR_TIME,
+	EXPR_CPU, /* of --where: the event's, whatever section lines say */
+	EXPR_STREAM,
+	EXPR_LOST_COUNT,
+	EXPR_LOST_UNTIL,
+	EXPR_LOST_CLAIMED,
+	EXPR_LOST_TOLD,
+	EXPR_GAP,       /* does some stream lack events at this time? */
+	EXPR_LOST_KIND, /* is this loss of kind `index`? */
+	EXPR_READ, /* `path` of the state */
+	EXPR_VARIABLE,
+	EXPR_NOT,
+	EXPR_AND,
+	EXPR_OR,
+	EXPR_EQUAL, /* op EQ, NE */
+	EXPR_ORDER, /* op LT, LE, GT, GE */
+	EXPR_ARITH, /* + - * / % & | ^ << >>, and unary: left alone */
+	EXPR_IN,    /* left in values */
+	EXPR_MATCH, /* op GLOB, REGEX */
+	EXPR_MAP,
+	EXPR_LABEL,   /* left is a field */
+	EXPR_HAS,     /* left is a field, section value or read */
+	EXPR_TOP,     /* left is a read */
+	EXPR_CONVERT, /* function INT, STR, HEX */
+	EXPR_LEAST    /* function MIN, MAX over args */
+};
+
+struct field_name {
+	const char *name;       /* NULL: `key` gives it */
+	const struct expr *key; /* of an array element */
+};
+
+struct expr {
+	enum expr_kind kind;
+	enum ast_op op;
+	enum function function;
+	enum failure failure;
+	bool may_view;   /* READ: some attribute of the shape is computed */
+	bool total;      /* MAP: has a result for all that `left` can be */
+	uint32_t index;  /* SECTION, VARIABLE */
+	uint32_t n;      /* names, values or args */
+	unsigned scopes; /* FIELD_GET */
+	struct value value;
+	const struct expr *left, *right;
+	union {
+		struct field_path field;
+		const struct field_name *names;
+		struct path path;
+		const struct value *values;
+		const struct expr *const *args;
+		const struct map_def *map;
+		pcre2_code *regex; /* MATCH: NULL when the pattern is not a constant */
+	};
+};
+
+/* expr_ops.c: operators and functions on plain values; both operands are known */
+bool values_same(const struct value *a, const struct value *b); /* 1 == 1.0, 5 != "5" */
+enum eval op_order(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+		   enum failure *failure);
+enum eval op_arith(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+		   enum failure *failure); /* b NULL: unary */
+enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
+		     struct value *out, enum failure *failure);
+enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,
+		 enum failure *failure);
+enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
+		   struct value *out, enum failure *failure);
+
+static inline enum eval eval_fail(enum failure *failure, enum failure why)
+{
+	*failure = why;
+	return EVAL_FAIL;
+}
+
+static inline struct value value_bool(bool b)
+{
+	return (struct value){.kind = VALUE_BOOL, .b = b};
+}
+
+static inline struct value value_s64(int64_t s)
+{
+	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
+}
+
+static inline struct value value_text(const char *text, size_t len)
+{
+	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
+}
+
+void expr_find_gap(struct env *env);
+/* Is there a gap at the time of env->event (gaps.h)? */
+static inline bool expr_gap(struct env *env)
+{
+	const struct event *event = env->event;
+
+	if (!event || !event->stream)
+		return false;
+	if (event->time < env->gap.from || event->time >= env->gap.until ||
+	    env->gap_part != event->stream->part)
+		expr_find_gap(env);
+	return env->gap.open;
+}
+
+/* expr_field.c: a field of the event as a value */
+enum eval field_value(const struct field *field, struct env *env, struct value *out,
+		      enum failure *failure);
+/* The same for a number of the event's own scopes, which most are; false: it is something else. */
+bool expr_int_field(const struct expr *expr, struct env *env, struct value *out);
+/* The field itself; false: this event has none, or its key is not known: *failure, or open. */
+enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
+		     enum failure *failure);
+
+#endif

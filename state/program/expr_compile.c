@@ -1,0 +1,762 @@
+/*
+ * expr_compile.c - the tree of an expression, compiled for one event class
+ *
+ * What the class decides becomes a constant here: captures, the environment, the event's name,
+ * which alias it has, a field that it lacks. Operators on constants are evaluated at once.
+ */
+#include "state/program/internal.h"
+
+#include "engine/base/mem.h"
+#include "engine/reader.h"
+
+#include <string.h>
+
+static struct expr *expr_new(struct compile *compile, enum expr_kind kind)
+{
+	struct expr *expr = arena_alloc(compile->program->arena, sizeof *expr);
+
+	expr->kind = kind;
+	return expr;
+}
+
+static struct expr *constant(struct compile *compile, struct value value)
+{
+	struct expr *expr = expr_new(compile, EXPR_CONST);
+
+	expr->value = value;
+	attrs_keep(compile->program->attrs, &expr->value);
+	return expr;
+}
+
+static struct expr *failing(struct compile *compile, enum failure failure)
+{
+	struct expr *expr = expr_new(compile, EXPR_FAIL);
+
+	expr->failure = failure;
+	return expr;
+}
+
+bool expr_is_const(const struct expr *expr, enum value_kind kind)
+{
+	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
+}
+
+/* ---- fields ---- */
+
+enum way { WAY_NONE, WAY_PLAIN, WAY_DYNAMIC };
+
+/* May an event of this class have it? `names[i]` NULL: an element by a key. */
+static bool may_have(const struct field_class *class, const struct field_name *names, size_t n)
+{
+	if (n == 0)
+		return true;
+	if (class->kind == FIELD_STRUCT) {
+		const struct member *member =
+			names[0].name ? field_member(class, names[0].name) : NULL;
+		return member && may_have(member->class, names + 1, n - 1);
+	}
+	if (class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE)
+		return class->element && may_have(class->element, names + 1, n - 1);
+	if (class->kind != FIELD_VARIANT)
+		return false;
+	for (uint32_t i = 0; i < class->nmembers; i++) {
+		const struct member *option = &class->members[i];
+		if (names[0].name && (!strcmp(option->name, names[0].name) ||
+				      !strcmp(option->written, names[0].name)))
+			return true;
+		if (may_have(option->class, names, n))
+			return true;
+	}
+	return false;
+}
+
+static enum way find_way(const struct event_class *class, unsigned scopes,
+			 const struct field_name *names, uint32_t n, struct field_path *out)
+{
+	static const enum scope order[] = {SCOPE_PAYLOAD, SCOPE_EVENT_CONTEXT,
+					   SCOPE_STREAM_EVENT_CONTEXT, SCOPE_PACKET_CONTEXT,
+					   SCOPE_PACKET_HEADER};
+	const char *plain[PATH_ATOMS];
+	bool keys = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		plain[i] = names[i].name;
+		keys = keys || !names[i].name;
+	}
+	if (!keys && field_path_find(class, scopes, plain, n, out))
+		return WAY_PLAIN;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		const struct field_class *scope = class->scope[order[i]];
+		if ((scopes & 1u << order[i]) && scope && names[0].name &&
+		    field_member(scope, names[0].name)) /* the first that has it counts */
+			return may_have(scope, names, n) ? WAY_DYNAMIC : WAY_NONE;
+	}
+	return WAY_NONE;
+}
+
+unsigned root_scopes(enum root root)
+{
+	switch (root) {
+	case ROOT_PAYLOAD:
+		return 1u << SCOPE_PAYLOAD;
+	case ROOT_CONTEXT:
+		return 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
+	case ROOT_PACKET:
+		return 1u << SCOPE_PACKET_CONTEXT | 1u << SCOPE_PACKET_HEADER;
+	default:
+		return 1u << SCOPE_PAYLOAD | 1u << SCOPE_EVENT_CONTEXT |
+		       1u << SCOPE_STREAM_EVENT_CONTEXT;
+	}
+}
+
+static const struct alias_def *find_alias(const struct rules *names, const char *name)
+{
+	return names ? rules_alias(names, false, name) : NULL;
+}
+
+/* Does the class have a field of this very name in these scopes, whatever is below it? */
+static bool has_field(const struct event_class *class, unsigned scopes, const char *name)
+{
+	struct field_name names[1] = {{.name = name}};
+	struct field_path found = {0};
+
+	return find_way(class, scopes, names, 1, &found) != WAY_NONE;
+}
+
+static bool lists_itself(const struct alias_def *alias)
+{
+	for (size_t i = 0; i < alias->nnames; i++)
+		if (!strcmp(alias->names[i], alias->name))
+			return true;
+	return false;
+}
+
+/*
+ * The way to the field: the class's own field of that name, else the first name of its alias that
+ * the class has. An alias that lists its own name says itself where that one comes.
+ */
+static enum way find_aliased(struct compile *compile, unsigned scopes, struct field_name *names,
+			     uint32_t n, struct field_path *out)
+{
+	const struct alias_def *alias =
+		names[0].name ? find_alias(compile->names, names[0].name) : NULL;
+	enum way way;
+
+	if (!alias || (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
+		return find_way(compile->class, scopes, names, n, out);
+	for (size_t i = 0; i < alias->nnames; i++) {
+		names[0].name = alias->names[i];
+		way = find_way(compile->class, scopes, names, n, out);
+		if (way != WAY_NONE)
+			return way;
+	}
+	return WAY_NONE;
+}
+
+static void note_ref(struct compile *compile, const struct ast_path *path, uint8_t found)
+{
+	if (compile->refs && !compile->quiet)
+		compile->refs[path->ref] |= found;
+}
+
+static const struct expr *lost_field(struct compile *compile, const struct ast_path *path)
+{
+	if (ast_root(path) == ROOT_FIELD && path->natoms == 2 && path->atoms[1].kind == ATOM_NAME) {
+		if (!strcmp(path->atoms[1].name, "count"))
+			return expr_new(compile, EXPR_LOST_COUNT);
+		if (!strcmp(path->atoms[1].name, "until"))
+			return expr_new(compile, EXPR_LOST_UNTIL);
+		if (!strcmp(path->atoms[1].name, "claimed"))
+			return expr_new(compile, EXPR_LOST_CLAIMED);
+		if (!strcmp(path->atoms[1].name, "told"))
+			return expr_new(compile, EXPR_LOST_TOLD);
+	}
+	note_ref(compile, path, REF_MISSING);
+	return failing(compile, FAILURE_FIELD);
+}
+
+/* Constant keys of a way are names as well: a[0] is a/0. */
+static void field_names(struct compile *compile, const struct ast_path *path, uint32_t first,
+			struct field_name *names)
+{
+	for (uint32_t i = first; i < path->natoms; i++) {
+		const struct ast_atom *atom = &path->atoms[i];
+		struct field_name *name = &names[i - first];
+		*name = (struct field_name){.name = atom->name};
+		if (atom->kind == ATOM_NAME)
+			continue;
+		name->key = compile_expr(compile, atom->key);
+		if (name->key->kind != EXPR_CONST || name->key->value.kind != VALUE_INT)
+			continue;
+		struct buf text = {0};
+		value_add_key(&name->key->value, &text);
+		name->name = attrs_text(compile->program->attrs, text.data, text.len);
+		buf_release(&text);
+	}
+}
+
+/* `first`: the atom that names the field. */
+static const struct expr *compile_field(struct compile *compile, const struct ast_path *path,
+					enum root root, uint32_t first)
+{
+	struct field_name names[PATH_ATOMS];
+	struct field_path found = {0};
+	uint32_t n = path->natoms - first;
+	struct field_name *kept;
+	struct expr *expr;
+
+	if (!compile->class)
+		return lost_field(compile, path);
+	field_names(compile, path, first, names);
+	switch (find_aliased(compile, root_scopes(root), names, n, &found)) {
+	case WAY_NONE:
+		note_ref(compile, path, REF_MISSING);
+		return failing(compile, FAILURE_FIELD);
+	case WAY_PLAIN:
+		note_ref(compile, path, REF_FOUND);
+		expr = expr_new(compile, EXPR_FIELD);
+		expr->field = found;
+		return expr;
+	case WAY_DYNAMIC:
+		break;
+	}
+	note_ref(compile, path, REF_FOUND);
+	expr = expr_new(compile, EXPR_FIELD_GET);
+	kept = arena_array(compile->program->arena, n, sizeof *kept);
+	memcpy(kept, names, n * sizeof *kept);
+	expr->names = kept;
+	expr->n = n;
+	expr->scopes = root_scopes(root);
+	return expr;
+}
+
+/* ---- other roots ---- */
+
+static const struct expr *compile_env(struct compile *compile, const char *name)
+{
+	for (size_t i = 0; compile->part && i < compile->part->nenv; i++) {
+		const struct env_entry *entry = &compile->part->env[i];
+		if (strcmp(entry->name, name) != 0)
+			continue;
+		if (entry->text)
+			return constant(compile, value_text(entry->text, strlen(entry->text)));
+		return constant(compile, value_s64(entry->number));
+	}
+	return failing(compile, FAILURE_FIELD);
+}
+
+static const struct expr *event_name(struct compile *compile)
+{
+	const char *name = compile->class           ? compile->class->name
+			   : compile->on == ON_LOSS ? "@lost"
+						    : NULL;
+
+	if (!name)
+		return failing(compile, FAILURE_FIELD);
+	return constant(compile, value_text(name, strlen(name)));
+}
+
+static const struct expr *compile_event(struct compile *compile, const char *name)
+{
+	if (!strcmp(name, "name"))
+		return event_name(compile);
+	if (!strcmp(name, "time"))
+		return expr_new(compile, EXPR_TIME);
+	if (!compile->class)
+		return failing(compile, FAILURE_FIELD);
+	return constant(compile, (struct value){.kind = VALUE_INT, .u = compile->class->id});
+}
+
+static const struct expr *compile_section(struct compile *compile, const char *name)
+{
+	struct analysis *analysis = compile->program->analysis;
+	struct expr *expr = expr_new(compile, EXPR_SECTION_OWN);
+
+	expr->index = analysis_section(analysis, name);
+	if (expr->index < analysis->nsection_written && analysis->section_written[expr->index])
+		expr->kind = EXPR_SECTION;
+	return expr;
+}
+
+/* Names that --where gives of the event itself. */
+static const struct expr *compile_where_name(struct compile *compile, const struct ast_path *path)
+{
+	const char *name = path->atoms[0].name;
+
+	if (!strcmp(name, "t"))
+		return expr_new(compile, EXPR_TIME);
+	if (!strcmp(name, "name"))
+		return event_name(compile);
+	if (!strcmp(name, "cpu"))
+		return expr_new(compile, EXPR_CPU);
+	if (!strcmp(name, "stream"))
+		return expr_new(compile, EXPR_STREAM);
+	return compile_field(compile, path, ROOT_FIELD, 0);
+}
+
+static const struct expr *compile_read(struct compile *compile, const struct ast_path *path)
+{
+	struct expr *expr = expr_new(compile, EXPR_READ);
+
+	compile_path(compile, path, &expr->path);
+	expr->may_view = program_views_shape(compile->program, expr->path.shape);
+	return expr;
+}
+
+static const struct expr *compile_path_read(struct compile *compile, const struct ast_path *path)
+{
+	enum root root = ast_root(path);
+
+	if (root == ROOT_STATE && compile->on == ON_WHERE && path->natoms == 1)
+		return compile_where_name(compile, path);
+	switch (root) {
+	case ROOT_STATE:
+		return compile_read(compile, path);
+	case ROOT_FIELD:
+	case ROOT_PAYLOAD:
+	case ROOT_CONTEXT:
+	case ROOT_PACKET:
+		return compile_field(compile, path, root, 1);
+	case ROOT_SECTION:
+		return compile_section(compile, path->atoms[1].name);
+	case ROOT_EVENT:
+		return compile_event(compile, path->atoms[1].name);
+	case ROOT_ENV:
+		return compile_env(compile, path->atoms[1].name);
+	case ROOT_RECORDING: /* has() knows it, all else was refused */
+		break;
+	}
+	return failing(compile, FAILURE_FIELD);
+}
+
+/* ---- paths of the state ---- */
+
+static void add_host(struct compile *compile, struct atom *atoms)
+{
+	const char *host = compile->part ? compile->part->host : "";
+
+	atoms[0] = (struct atom){.kind = ATOM_NAME, .value = value_text("host", 4)};
+	atoms[1] = (struct atom){.kind = ATOM_KEY, .value = value_text(host, strlen(host))};
+	if (compile->host_variable)
+		atoms[1] = (struct atom){.kind = ATOM_VARIABLE, .variable = compile->variable};
+	if (compile->host_any)
+		atoms[1] = (struct atom){.kind = ATOM_ANY};
+}
+
+static void compile_atom(struct compile *compile, const struct ast_atom *from, struct atom *to)
+{
+	*to = (struct atom){.kind = from->kind, .variable = from->variable};
+	if (from->kind == ATOM_NAME)
+		to->value = value_text(from->name, strlen(from->name));
+	if (from->kind != ATOM_EXPR)
+		return;
+	to->expr = compile_expr(compile, from->key);
+	if (expr_is_const(to->expr, VALUE_INT) || expr_is_const(to->expr, VALUE_STRING) ||
+	    expr_is_const(to->expr, VALUE_BOOL)) {
+		to->kind = ATOM_KEY;
+		to->value = to->expr->value;
+		to->expr = NULL;
+	}
+}
+
+/* In a view's expression the host's variable is read, in its path it is bound. */
+static void bind_host(struct compile *compile, struct atom *atom)
+{
+	struct expr *variable;
+
+	if (atom->kind != ATOM_VARIABLE || compile->on != ON_VIEW)
+		return;
+	variable = expr_new(compile, EXPR_VARIABLE);
+	variable->index = atom->variable;
+	*atom = (struct atom){.kind = ATOM_EXPR, .expr = variable};
+}
+
+static void find_base(struct attrs *attrs, struct path *path)
+{
+	bool leading = true;
+	uint32_t keys = 0;
+
+	path->base = ATTR_ROOT;
+	path->shape = 0;
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct atom *atom = &path->atoms[i];
+		bool name = atom->kind == ATOM_NAME;
+		keys += !name;
+		if (!name)
+			path->only_key = keys == 1 && atom->kind == ATOM_EXPR ? i : 0;
+		leading = leading && (name || atom->kind == ATOM_KEY);
+		path->shape =
+			name ? shape_name(attrs, path->shape, atom->value.text, atom->value.len)
+			     : shape_key(attrs, path->shape);
+		if (!leading)
+			continue;
+		path->base = name ? attr_name(attrs, path->base, atom->value.text, atom->value.len)
+				  : attr_key(attrs, path->base, &atom->value);
+		path->nbase = i + 1;
+	}
+	if (path->only_key)
+		path->keys = attrs_keys(attrs, path->shape);
+}
+
+void compile_path(struct compile *compile, const struct ast_path *path, struct path *out)
+{
+	struct program *program = compile->program;
+	uint32_t host = program->hosts ? 2 : 0;
+	struct atom *atoms = arena_array(program->arena, path->natoms + host, sizeof *atoms);
+
+	if (host) {
+		add_host(compile, atoms);
+		bind_host(compile, &atoms[1]);
+	}
+	for (uint32_t i = 0; i < path->natoms; i++)
+		compile_atom(compile, &path->atoms[i], &atoms[host + i]);
+	for (uint32_t i = 0; i < path->natoms + host; i++)
+		attrs_keep(program->attrs, &atoms[i].value);
+	*out = (struct path){.natoms = path->natoms + host, .atoms = atoms, .below = path->below};
+	find_base(program->attrs, out);
+}
+
+/* ---- operators and calls ---- */
+
+static const struct map_def *find_map(struct compile *compile, const char *name)
+{
+	const struct rules *names = compile->names;
+	const char *format = compile->part ? compile->part->reader->format : "";
+	const struct map_def *plain = NULL;
+
+	for (const struct map_def *map = names ? rules_map(names, name) : NULL; map;
+	     map = map->before) {
+		if (map->format && !strcmp(map->format, format))
+			return map;
+		if (!map->format && !plain)
+			plain = map;
+	}
+	return plain;
+}
+
+/* Is there an event class of that name, or with that last part, in the traces of this host? */
+static bool has_class(const struct compile *compile, const char *name)
+{
+	const struct trace *trace = compile->program->trace;
+
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const char *colon = strrchr(class->name, ':');
+		if (strcmp(class->name, name) != 0 && (!colon || strcmp(colon + 1, name) != 0))
+			continue;
+		if (!compile->part || !compile->program->hosts ||
+		    strcmp(trace->parts[class->part]->host, compile->part->host) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An enumeration has labels, else it is known at once that there is none. */
+static bool never_labelled(const struct expr *left)
+{
+	return left->kind == EXPR_LABEL && left->left->kind == EXPR_FIELD &&
+	       !left->left->field.class->nlabels;
+}
+
+static bool asks_for_class(const struct ast *arg)
+{
+	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_EVENT &&
+	       strcmp(arg->path->atoms[1].name, "name") != 0 &&
+	       strcmp(arg->path->atoms[1].name, "id") != 0 &&
+	       strcmp(arg->path->atoms[1].name, "time") != 0;
+}
+
+static bool asks_for_recording(const struct ast *arg, const char *what)
+{
+	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_RECORDING &&
+	       !strcmp(arg->path->atoms[1].name, what);
+}
+
+/* Does the event's part have the events of some threads only? Without a part: does any? */
+static bool is_of_tasks(const struct compile *compile)
+{
+	const struct trace *trace = compile->program->trace;
+
+	if (compile->part)
+		return compile->part->recording == RECORDING_TASKS;
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->recording == RECORDING_TASKS)
+			return true;
+	return false;
+}
+
+static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
+{
+	bool quiet = compile->quiet;
+	struct expr *expr = expr_new(compile, EXPR_HAS);
+
+	if (asks_for_class(ast->args[0]))
+		return constant(compile,
+				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
+	if (asks_for_recording(ast->args[0], "tasks"))
+		return constant(compile, value_bool(is_of_tasks(compile)));
+	if (asks_for_recording(ast->args[0], "gap"))
+		return compile->on == ON_EVENT ? expr_new(compile, EXPR_GAP)
+					       : constant(compile, value_bool(false));
+	compile->quiet = true;
+	expr->left = compile_expr(compile, ast->args[0]);
+	compile->quiet = quiet;
+	if (never_labelled(expr->left))
+		return constant(compile, value_bool(false));
+	if (expr->left->kind == EXPR_FIELD && expr->left->field.scope != SCOPE_PACKET_CONTEXT &&
+	    expr->left->field.scope != SCOPE_PACKET_HEADER)
+		return constant(compile, value_bool(true));
+	return expr;
+}
+
+static const struct expr *compile_least(struct compile *compile, const struct ast *ast,
+					enum function function)
+{
+	struct expr *expr = expr_new(compile, EXPR_LEAST);
+	const struct expr **args =
+		arena_array(compile->program->arena, ast->nargs, sizeof(struct expr *));
+
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		args[i] = compile_expr(compile, ast->args[i]);
+	expr->function = function;
+	expr->args = args;
+	expr->n = ast->nargs;
+	return expr;
+}
+
+static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, EXPR_LABEL);
+
+	expr->left = compile_expr(compile, ast->args[0]);
+	if (expr->left->kind == EXPR_FAIL)
+		return expr->left;
+	if (expr->left->kind != EXPR_FIELD && expr->left->kind != EXPR_FIELD_GET)
+		return failing(compile, FAILURE_TYPE);
+	return expr;
+}
+
+static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
+{
+	enum function function = ast_function(ast->name);
+	struct expr *expr;
+
+	if (function == FUNCTION_HAS)
+		return compile_has(compile, ast);
+	if (function == FUNCTION_LABEL)
+		return compile_label(compile, ast);
+	if (function == FUNCTION_MIN || function == FUNCTION_MAX)
+		return compile_least(compile, ast, function);
+	expr = expr_new(compile, function == FUNCTION_NONE  ? EXPR_MAP
+				 : function == FUNCTION_TOP ? EXPR_TOP
+							    : EXPR_CONVERT);
+	expr->function = function;
+	if (function == FUNCTION_TOP) {
+		expr->left = compile_read(compile, ast->args[0]->path);
+		return expr;
+	}
+	expr->left = compile_expr(compile, ast->args[0]);
+	if (function == FUNCTION_NONE) {
+		expr->map = find_map(compile, ast->name);
+		if (!expr->map)
+			return failing(compile, FAILURE_MAP);
+		expr->total = map_is_total(expr->map, expr->left->kind == EXPR_EQUAL ||
+							      expr->left->kind == EXPR_IN ||
+							      expr->left->kind == EXPR_HAS);
+	}
+	return expr;
+}
+
+static void compile_regex(struct compile *compile, struct expr *expr)
+{
+	struct program *program = compile->program;
+	PCRE2_SIZE offset;
+	int code;
+
+	if (expr->op != OP_REGEX || !expr_is_const(expr->right, VALUE_STRING))
+		return;
+	expr->regex = pcre2_compile((PCRE2_SPTR)expr->right->value.text, expr->right->value.len,
+				    PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+	if (!expr->regex)
+		return;
+	pcre2_jit_compile(expr->regex, PCRE2_JIT_COMPLETE); /* without it matching is slower */
+	program->regexes = mem_grow(program->regexes, program->nregexes, &program->regexes_capacity,
+				    sizeof *program->regexes);
+	program->regexes[program->nregexes++] = expr->regex;
+}
+
+static enum expr_kind binary_kind(enum ast_op op)
+{
+	switch (op) {
+	case OP_AND:
+		return EXPR_AND;
+	case OP_OR:
+		return EXPR_OR;
+	case OP_EQ:
+	case OP_NE:
+		return EXPR_EQUAL;
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+		return EXPR_ORDER;
+	case OP_GLOB:
+	case OP_REGEX:
+		return EXPR_MATCH;
+	case OP_NOT:
+		return EXPR_NOT;
+	default:
+		return EXPR_ARITH;
+	}
+}
+
+static const struct expr *compile_operator(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, binary_kind(ast->op));
+
+	expr->op = ast->op;
+	expr->left = compile_expr(compile, ast->args[0]);
+	if (expr->kind == EXPR_AND && expr_is_const(expr->left, VALUE_BOOL) && !expr->left->value.b)
+		return expr->left; /* the right side is not read, nor its fields missed */
+	if (ast->nargs > 1)
+		expr->right = compile_expr(compile, ast->args[1]);
+	if (expr->kind == EXPR_MATCH)
+		compile_regex(compile, expr);
+	return expr;
+}
+
+const struct expr *compile_and(struct compile *compile, const struct expr *left,
+			       const struct expr *right)
+{
+	struct expr *expr = expr_new(compile, EXPR_AND);
+
+	expr->op = OP_AND;
+	expr->left = left;
+	expr->right = right;
+	return expr;
+}
+
+const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is)
+{
+	struct expr *expr = expr_new(compile, EXPR_LOST_KIND), *is_not;
+
+	expr->index = kind;
+	if (is)
+		return expr;
+	is_not = expr_new(compile, EXPR_NOT);
+	is_not->op = OP_NOT;
+	is_not->left = expr;
+	return is_not;
+}
+
+static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, EXPR_IN);
+
+	expr->left = compile_expr(compile, ast->args[0]);
+	expr->values = ast->values;
+	expr->n = ast->nvalues;
+	return expr;
+}
+
+/* Operands that are all constants make a constant. */
+static const struct expr *fold(struct compile *compile, const struct expr *expr)
+{
+	struct env env = {.program = compile->program, .scratch = compile->program->arena};
+	enum failure failure;
+	struct value value;
+
+	if (expr->kind < EXPR_NOT || expr->kind == EXPR_TOP || expr->kind == EXPR_LABEL)
+		return expr;
+	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+		if (expr->args[i]->kind != EXPR_CONST)
+			return expr;
+	if ((expr->left && expr->left->kind != EXPR_CONST &&
+	     !(expr->kind == EXPR_HAS && expr->left->kind == EXPR_FAIL)) ||
+	    (expr->right && expr->right->kind != EXPR_CONST))
+		return expr;
+	switch (expr_eval(expr, &env, &value, &failure)) {
+	case EVAL_VALUE:
+		return constant(compile, value);
+	case EVAL_FAIL:
+		return failing(compile, failure);
+	case EVAL_OPEN:
+		break;
+	}
+	return expr;
+}
+
+static const struct expr *compile_capture(struct compile *compile, const struct ast *ast)
+{
+	const struct captures *captures = compile->captures;
+	uint32_t i = ast->index - 1;
+
+	if (!captures || i >= captures->n)
+		return failing(compile, FAILURE_FIELD);
+	return constant(compile, value_text(captures->text[i], captures->len[i]));
+}
+
+const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
+{
+	struct expr *variable;
+
+	switch (ast->kind) {
+	case AST_CONST:
+		return constant(compile, ast->value);
+	case AST_CAPTURE:
+		return compile_capture(compile, ast);
+	case AST_VARIABLE:
+		variable = expr_new(compile, EXPR_VARIABLE);
+		variable->index = ast->index;
+		return variable;
+	case AST_PATH:
+		return compile_path_read(compile, ast->path);
+	case AST_CALL:
+		return fold(compile, compile_call(compile, ast));
+	case AST_UNARY:
+	case AST_BINARY:
+		return fold(compile, compile_operator(compile, ast));
+	case AST_IN:
+		return fold(compile, compile_in(compile, ast));
+	}
+	return failing(compile, FAILURE_TYPE);
+}
+
+/* ---- what a compiled expression needs ---- */
+
+bool path_uses_fields(const struct path *path)
+{
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].expr && expr_uses_fields(path->atoms[i].expr))
+			return true;
+	return false;
+}
+
+bool expr_uses_fields(const struct expr *expr)
+{
+	if (!expr)
+		return false;
+	if (expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_GET)
+		return true;
+	if (expr->kind == EXPR_READ && path_uses_fields(&expr->path))
+		return true;
+	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+		if (expr_uses_fields(expr->args[i]))
+			return true;
+	return expr_uses_fields(expr->left) || expr_uses_fields(expr->right);
+}
+
+bool expr_reads_state(const struct expr *expr)
+{
+	if (!expr)
+		return false;
+	if (expr->kind == EXPR_READ)
+		return true;
+	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+		if (expr_reads_state(expr->args[i]))
+			return true;
+	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)
+		if (expr_reads_state(expr->names[i].key))
+			return true;
+	return expr_reads_state(expr->left) || expr_reads_state(expr->right);
+}

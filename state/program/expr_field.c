@@ -1,0 +1,134 @@
+/* expr_field.c - fields of the event as values; decoded when the first of them is asked for */
+#include "state/program/expr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum eval text_value(const struct field *field, struct env *env, struct value *out)
+{
+	struct buf scratch = {0};
+	size_t len;
+	const uint8_t *bytes = field_bytes(field, &scratch, &len);
+
+	if (len > UINT32_MAX)
+		len = UINT32_MAX;
+	*out = value_text((const char *)bytes, len);
+	if (scratch.data) /* not whole bytes in the packet: the copy must outlive this call */
+		out->text = arena_strndup(env->scratch, (const char *)bytes, len);
+	if (!out->text)
+		out->text = "";
+	buf_release(&scratch);
+	return EVAL_VALUE;
+}
+
+static enum eval option_value(const struct field *variant, struct env *env, struct value *out,
+			      enum failure *failure)
+{
+	struct field_iter iter;
+	enum eval result = eval_fail(failure, FAILURE_FIELD);
+
+	field_iter_begin(&iter, variant);
+	if (field_iter_next(&iter)) /* options inside options: metadata bounds the depth */
+		result = field_value(&iter.item, env, out, failure);
+	field_iter_end(&iter);
+	return result;
+}
+
+enum eval field_value(const struct field *field, struct env *env, struct value *out,
+		      enum failure *failure)
+{
+	switch (field->class->kind) {
+	case FIELD_INT:
+		*out = (struct value){.kind = VALUE_INT, .u = field->slot.u};
+		out->negative = field->class->is_signed && field->slot.s < 0;
+		return EVAL_VALUE;
+	case FIELD_FLOAT:
+		*out = (struct value){.kind = VALUE_FLOAT, .f = field->slot.f};
+		return EVAL_VALUE;
+	case FIELD_STRING:
+		return text_value(field, env, out);
+	case FIELD_ARRAY:
+	case FIELD_SEQUENCE:
+		if (field_is_text(field))
+			return text_value(field, env, out);
+		return eval_fail(failure, FAILURE_TYPE);
+	case FIELD_VARIANT:
+		return option_value(field, env, out, failure);
+	case FIELD_STRUCT:
+		break;
+	}
+	return eval_fail(failure, FAILURE_TYPE);
+}
+
+/* Names of a way through arrays: a key is the decimal number of an element. */
+static enum eval key_names(const struct expr *expr, struct env *env, const char **names,
+			   char (*texts)[24], enum failure *failure)
+{
+	struct value key;
+
+	for (uint32_t i = 0; i < expr->n; i++) {
+		names[i] = expr->names[i].name;
+		if (names[i])
+			continue;
+		enum eval result = expr_eval(expr->names[i].key, env, &key, failure);
+		if (result != EVAL_VALUE)
+			return result;
+		if (key.kind == VALUE_UNKNOWN || key.kind == VALUE_NONE)
+			return eval_fail(failure, FAILURE_KEY);
+		if (key.kind != VALUE_INT)
+			return eval_fail(failure, FAILURE_TYPE);
+		if (key.negative)
+			return eval_fail(failure, FAILURE_FIELD);
+		snprintf(texts[i], sizeof texts[i], "%llu", (unsigned long long)key.u);
+		names[i] = texts[i];
+	}
+	return EVAL_VALUE;
+}
+
+static enum eval get_field(const struct expr *expr, struct env *env, struct field *out,
+			   enum failure *failure)
+{
+	const char *names[PATH_ATOMS];
+	char texts[PATH_ATOMS][24];
+	enum eval result = key_names(expr, env, names, texts, failure);
+
+	if (result != EVAL_VALUE)
+		return result;
+	if (!fields_get(env->fields, expr->scopes, names, expr->n, out))
+		return eval_fail(failure, FAILURE_FIELD);
+	return EVAL_VALUE;
+}
+
+bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
+{
+	const struct field_class *class = expr->field.class;
+	const struct slot *slot;
+
+	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER ||
+	    class->kind != FIELD_INT)
+		return false;
+	if (!env->fields && env->event && env->decode)
+		env->fields = env->decode(env->arg, env->event);
+	if (!env->fields)
+		return false;
+	slot = env->fields->slots + env->fields->class->slot_base[expr->field.scope] + class->slot;
+	*out = (struct value){.kind = VALUE_INT, .u = slot->u};
+	out->negative = class->is_signed && slot->s < 0;
+	return true;
+}
+
+enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
+		     enum failure *failure)
+{
+	if (!env->fields && env->event && env->decode)
+		env->fields = env->decode(env->arg, env->event);
+	if (!env->fields)
+		return eval_fail(failure, FAILURE_FIELD);
+	if (expr->kind == EXPR_FIELD_GET)
+		return get_field(expr, env, out, failure);
+	if ((expr->field.scope == SCOPE_PACKET_CONTEXT && !env->fields->packet_context) ||
+	    (expr->field.scope == SCOPE_PACKET_HEADER && !env->fields->packet_header))
+		return eval_fail(failure, FAILURE_FIELD);
+	fields_at(env->fields, &expr->field, out);
+	return EVAL_VALUE;
+}

@@ -1,0 +1,332 @@
+/*
+ * expr_ops.c - operators and functions on known values
+ *
+ * Integers lie in [-2^63, 2^64): every operation is done in 128 bits and must fit afterwards.
+ */
+#include "state/program/expr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+__extension__ typedef __int128 wide;
+
+static wide widen(const struct value *value)
+{
+	return value->negative ? (wide)(int64_t)value->u : (wide)value->u;
+}
+
+static enum eval narrow(wide number, struct value *out, enum failure *failure)
+{
+	if (number < (wide)INT64_MIN || number > (wide)UINT64_MAX)
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	*out = (struct value){.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+	return EVAL_VALUE;
+}
+
+static bool is_number(const struct value *value)
+{
+	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
+}
+
+static double as_float(const struct value *value)
+{
+	if (value->kind == VALUE_FLOAT)
+		return value->f;
+	return value->negative ? (double)(int64_t)value->u : (double)value->u;
+}
+
+/* ---- comparison ---- */
+
+/* Integer against float without rounding; 2: not comparable (NaN). */
+static int compare_mixed(const struct value *integer, double f)
+{
+	wide number = widen(integer);
+
+	if (isnan(f))
+		return 2;
+	if (f >= 18446744073709551616.0)
+		return -1;
+	if (f < -9223372036854775808.0)
+		return 1;
+	double whole = floor(f);
+	wide below = (wide)whole;
+	if (number != below)
+		return number < below ? -1 : 1;
+	return f > whole ? -1 : 0;
+}
+
+static int compare_numbers(const struct value *a, const struct value *b)
+{
+	int order;
+
+	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
+		return (widen(a) > widen(b)) - (widen(a) < widen(b));
+	if (a->kind == VALUE_INT)
+		return compare_mixed(a, b->f);
+	if (b->kind == VALUE_INT) {
+		order = compare_mixed(b, a->f);
+		return order == 2 ? 2 : -order;
+	}
+	if (isnan(a->f) || isnan(b->f))
+		return 2;
+	return (a->f > b->f) - (a->f < b->f);
+}
+
+bool values_same(const struct value *a, const struct value *b)
+{
+	if (is_number(a) && is_number(b))
+		return compare_numbers(a, b) == 0;
+	return value_equal(a, b);
+}
+
+enum eval op_order(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+		   enum failure *failure)
+{
+	int order;
+
+	if (is_number(a) && is_number(b))
+		order = compare_numbers(a, b);
+	else if (a->kind == VALUE_STRING && b->kind == VALUE_STRING)
+		order = value_compare(a, b);
+	else
+		return eval_fail(failure, FAILURE_TYPE);
+	if (order == 2)
+		*out = value_bool(false);
+	else if (op == OP_LT || op == OP_LE)
+		*out = value_bool(op == OP_LT ? order < 0 : order <= 0);
+	else
+		*out = value_bool(op == OP_GT ? order > 0 : order >= 0);
+	return EVAL_VALUE;
+}
+
+/* ---- arithmetic ---- */
+
+static enum eval shift(enum ast_op op, wide a, wide b, struct value *out, enum failure *failure)
+{
+	if (b < 0)
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	if (op == OP_SHR)
+		return narrow(b > 127 ? (a < 0 ? -1 : 0) : a >> (int)b, out, failure);
+	if (a == 0)
+		return narrow(0, out, failure);
+	if (b > 63) /* even 1 << 64 does not fit; -1 << 63 does */
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	return narrow(a * ((wide)1 << (int)b), out, failure);
+}
+
+static enum eval integers(enum ast_op op, wide a, wide b, struct value *out, enum failure *failure)
+{
+	wide product;
+
+	switch (op) {
+	case OP_ADD:
+		return narrow(a + b, out, failure);
+	case OP_SUB:
+		return narrow(a - b, out, failure);
+	case OP_MUL:
+		if (__builtin_mul_overflow(a, b, &product))
+			return eval_fail(failure, FAILURE_OVERFLOW);
+		return narrow(product, out, failure);
+	case OP_DIV:
+	case OP_MOD:
+		if (b == 0)
+			return eval_fail(failure, FAILURE_OVERFLOW);
+		return narrow(op == OP_DIV ? a / b : a % b, out, failure);
+	case OP_BIT_AND:
+		return narrow(a & b, out, failure);
+	case OP_BIT_OR:
+		return narrow(a | b, out, failure);
+	case OP_BIT_XOR:
+		return narrow(a ^ b, out, failure);
+	default:
+		return shift(op, a, b, out, failure);
+	}
+}
+
+static enum eval floats(enum ast_op op, double a, double b, struct value *out,
+			enum failure *failure)
+{
+	*out = (struct value){.kind = VALUE_FLOAT};
+	switch (op) {
+	case OP_ADD:
+		out->f = a + b;
+		return EVAL_VALUE;
+	case OP_SUB:
+		out->f = a - b;
+		return EVAL_VALUE;
+	case OP_MUL:
+		out->f = a * b;
+		return EVAL_VALUE;
+	case OP_DIV:
+	case OP_MOD:
+		if (b == 0)
+			return eval_fail(failure, FAILURE_OVERFLOW);
+		out->f = op == OP_DIV ? a / b : fmod(a, b);
+		return EVAL_VALUE;
+	default:
+		return eval_fail(failure, FAILURE_TYPE);
+	}
+}
+
+static enum eval unary(enum ast_op op, const struct value *a, struct value *out,
+		       enum failure *failure)
+{
+	if (a->kind == VALUE_INT)
+		return narrow(op == OP_NEG ? -widen(a) : ~widen(a), out, failure);
+	if (a->kind != VALUE_FLOAT || op != OP_NEG)
+		return eval_fail(failure, FAILURE_TYPE);
+	*out = (struct value){.kind = VALUE_FLOAT, .f = -a->f};
+	return EVAL_VALUE;
+}
+
+enum eval op_arith(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+		   enum failure *failure)
+{
+	if (!b)
+		return unary(op, a, out, failure);
+	if (!is_number(a) || !is_number(b))
+		return eval_fail(failure, FAILURE_TYPE);
+	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
+		return integers(op, widen(a), widen(b), out, failure);
+	return floats(op, as_float(a), as_float(b), out, failure);
+}
+
+/* ---- functions ---- */
+
+static enum eval text_to_int(const struct value *a, struct value *out, enum failure *failure)
+{
+	bool minus = a->len && a->text[0] == '-';
+	uint64_t base = 10, number = 0;
+	uint32_t i = minus;
+
+	if (a->len >= i + 2 && a->text[i] == '0' && (a->text[i + 1] | 0x20) == 'x') {
+		base = 16;
+		i += 2;
+	}
+	if (i == a->len)
+		return eval_fail(failure, FAILURE_TYPE);
+	for (; i < a->len; i++) {
+		char c = a->text[i];
+		uint64_t digit = c >= '0' && c <= '9' ? (uint64_t)(c - '0')
+				 : (c | 0x20) >= 'a' && (c | 0x20) <= 'f'
+					 ? (uint64_t)((c | 0x20) - 'a' + 10)
+					 : 16;
+		if (digit >= base)
+			return eval_fail(failure, FAILURE_TYPE);
+		if (__builtin_mul_overflow(number, base, &number) ||
+		    __builtin_add_overflow(number, digit, &number))
+			return eval_fail(failure, FAILURE_OVERFLOW);
+	}
+	return narrow(minus ? -(wide)number : (wide)number, out, failure);
+}
+
+static enum eval to_int(const struct value *a, struct value *out, enum failure *failure)
+{
+	if (a->kind == VALUE_STRING)
+		return text_to_int(a, out, failure);
+	if (a->kind == VALUE_BOOL) {
+		*out = value_s64(a->b);
+		return EVAL_VALUE;
+	}
+	if (a->kind == VALUE_FLOAT) {
+		if (!(a->f >= -9223372036854775808.0 && a->f < 18446744073709551616.0))
+			return eval_fail(failure, FAILURE_OVERFLOW);
+		return narrow((wide)a->f, out, failure);
+	}
+	*out = *a;
+	return EVAL_VALUE;
+}
+
+static enum eval keep_text(const char *text, size_t len, struct arena *scratch, struct value *out)
+{
+	*out = value_text(arena_strndup(scratch, text, len), len);
+	return EVAL_VALUE;
+}
+
+enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
+		     struct value *out, enum failure *failure)
+{
+	char text[64];
+	int len;
+
+	if (a->kind == VALUE_NONE)
+		return eval_fail(failure, FAILURE_TYPE);
+	if (function == FUNCTION_INT)
+		return to_int(a, out, failure);
+	if (function == FUNCTION_HEX) {
+		if (a->kind != VALUE_INT)
+			return eval_fail(failure, FAILURE_TYPE);
+		len = snprintf(text, sizeof text, "0x%llx", (unsigned long long)a->u);
+		return keep_text(text, (size_t)len, scratch, out);
+	}
+	if (a->kind == VALUE_STRING) {
+		*out = *a;
+		return EVAL_VALUE;
+	}
+	struct buf buf = {0};
+	value_add_key(a, &buf);
+	keep_text(buf_text(&buf), buf.len, scratch, out);
+	buf_release(&buf);
+	return EVAL_VALUE;
+}
+
+enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,
+		 enum failure *failure)
+{
+	for (size_t i = 0; i < map->nentries; i++) {
+		const struct map_entry *entry = &map->entries[i];
+		if ((entry->kind == ENTRY_VALUE && values_same(&entry->match, key)) ||
+		    (entry->kind == ENTRY_MASK && key->kind == VALUE_INT &&
+		     (key->u & entry->match.u) != 0)) {
+			*out = entry->result;
+			return EVAL_VALUE;
+		}
+	}
+	for (size_t i = 0; i < map->nentries; i++) {
+		if (map->entries[i].kind != ENTRY_REST)
+			continue;
+		*out = map->entries[i].result;
+		return EVAL_VALUE;
+	}
+	return eval_fail(failure, FAILURE_MAP);
+}
+
+/* ---- regular expressions ---- */
+
+enum { REGEX_STEPS = 1000000 }; /* a pattern that needs more is refused, not waited for */
+
+static enum eval run_regex(pcre2_code *regex, const struct value *text, struct value *out,
+			   enum failure *failure)
+{
+	pcre2_match_context *limits = pcre2_match_context_create(NULL);
+	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+	int result;
+
+	pcre2_set_match_limit(limits, REGEX_STEPS);
+	result = pcre2_match(regex, (PCRE2_SPTR)text->text, text->len, 0, 0, data, limits);
+	pcre2_match_data_free(data);
+	pcre2_match_context_free(limits);
+	if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	*out = value_bool(result >= 0);
+	return EVAL_VALUE;
+}
+
+enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
+		   struct value *out, enum failure *failure)
+{
+	PCRE2_SIZE offset;
+	enum eval result;
+	int code;
+
+	if (regex)
+		return run_regex(regex, text, out, failure);
+	regex = pcre2_compile((PCRE2_SPTR)pattern->text, pattern->len, PCRE2_NEVER_BACKSLASH_C,
+			      &code, &offset, NULL);
+	if (!regex)
+		return eval_fail(failure, FAILURE_TYPE);
+	result = run_regex(regex, text, out, failure);
+	pcre2_code_free(regex);
+	return result;
+}

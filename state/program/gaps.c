@@ -1,0 +1,121 @@
+/* gaps.c - see gaps.h */
+#include "state/program/gaps.h"
+
+#include "engine/base/mem.h"
+#include "index/losses.h"
+#include "state/program/internal.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct gap_stream {
+	const struct stream *stream;
+	struct lack lack; /* nothing is known at first: until is from */
+};
+
+struct gap_host {
+	struct gap_stream *streams;
+	size_t count, capacity;
+	struct gap gap; /* asked for last */
+};
+
+struct gaps {
+	struct index *index;
+	pthread_mutex_t lock; /* of what hosts remember */
+	struct gap_host *hosts;
+	size_t nhosts;
+	uint32_t *host_of; /* by part */
+};
+
+static uint32_t find_host(const struct gaps *gaps, const struct trace *trace, size_t part)
+{
+	for (size_t i = 0; i < part; i++)
+		if (!strcmp(part_host(trace->parts[i]), part_host(trace->parts[part])))
+			return gaps->host_of[i];
+	return (uint32_t)gaps->nhosts;
+}
+
+static void add_stream(struct gap_host *host, const struct stream *stream)
+{
+	host->streams =
+		mem_grow(host->streams, host->count, &host->capacity, sizeof *host->streams);
+	host->streams[host->count++] = (struct gap_stream){.stream = stream};
+}
+
+struct gaps *gaps_new(struct index *index, const struct program *program)
+{
+	const struct trace *trace = program->trace;
+	struct gaps *gaps = mem_new(sizeof *gaps);
+	bool any = false;
+
+	gaps->index = index;
+	pthread_mutex_init(&gaps->lock, NULL);
+	gaps->host_of = mem_new_array(trace->nparts + 1, sizeof *gaps->host_of);
+	gaps->hosts = mem_new_array(trace->nparts + 1, sizeof *gaps->hosts);
+	for (size_t i = 0; i < trace->nparts; i++) {
+		gaps->host_of[i] = find_host(gaps, trace, i);
+		gaps->nhosts += gaps->host_of[i] == gaps->nhosts;
+	}
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+
+		if (!stream->has_time || !program->lost[program->stream_lost[i]].nevent)
+			continue;
+		add_stream(&gaps->hosts[gaps->host_of[stream->part]], stream);
+		any = true;
+	}
+	if (any)
+		return gaps;
+	gaps_free(gaps);
+	return NULL;
+}
+
+void gaps_free(struct gaps *gaps)
+{
+	if (!gaps)
+		return;
+	for (size_t i = 0; i < gaps->nhosts; i++)
+		mem_free(gaps->hosts[i].streams);
+	mem_free(gaps->hosts);
+	mem_free(gaps->host_of);
+	pthread_mutex_destroy(&gaps->lock);
+	mem_free(gaps);
+}
+
+/* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
+static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
+{
+	struct gap gap = {.from = NSTIME_MIN, .until = NSTIME_MAX};
+	struct error ignored; /* the cursor that reads the stream reports it */
+
+	for (size_t i = 0; i < host->count; i++) {
+		struct gap_stream *own = &host->streams[i];
+		struct lack *lack = &own->lack;
+
+		if ((t < lack->from || t >= lack->until) &&
+		    !losses_at(gaps->index, own->stream, t, lack, &ignored))
+			*lack = (struct lack){true, t, t + 1};
+		if (lack->lacks) {
+			gap = (struct gap){true, lack->from, lack->until};
+			break;
+		}
+		gap.from = lack->from > gap.from ? lack->from : gap.from;
+		gap.until = lack->until < gap.until ? lack->until : gap.until;
+	}
+	host->gap = gap;
+}
+
+void gaps_at(struct gaps *gaps, uint32_t part, nstime t, struct gap *out)
+{
+	struct gap_host *host;
+
+	*out = (struct gap){.from = NSTIME_MIN, .until = NSTIME_MAX};
+	if (!gaps)
+		return;
+	host = &gaps->hosts[gaps->host_of[part]];
+	pthread_mutex_lock(&gaps->lock);
+	if (t < host->gap.from || t >= host->gap.until)
+		find_gap(gaps, host, t);
+	*out = host->gap;
+	pthread_mutex_unlock(&gaps->lock);
+}

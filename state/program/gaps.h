@@ -1,0 +1,36 @@
+/*
+ * gaps.h - at which moments some stream lacks events that could have changed the state unseen
+ *
+ *     stream 0   ──────●··············●──────    a loss, counted by neighbouring packets
+ *     stream 1   ·········●──────────────────    it begins late
+ *                      └── a gap ─────┘          what stream 1 says of a thread that sleeps
+ *                                                may be changed there by stream 0, untold
+ *
+ * has(recording/gap) asks for it. Answers come from packet records alone, and are remembered per
+ * stream for as long as they hold.
+ */
+#ifndef STATE_PROGRAM_GAPS_H
+#define STATE_PROGRAM_GAPS_H
+
+#include "index/index.h"
+
+struct program;
+struct gaps;
+
+/* Both are borrowed and must outlive it. NULL: no loss of any stream changes the state. */
+struct gaps *gaps_new(struct index *index, const struct program *program);
+void gaps_free(struct gaps *gaps); /* NULL is fine */
+
+struct gap {
+	bool open;
+	nstime from, until; /* that is so in [from, until); nothing where from >= until */
+};
+
+/*
+ * At time t, of the streams recorded on the same host as the part. What cannot be read counts as a
+ * gap; the cursor that reads the stream reports the error. Any thread may ask. NULL: no gap at any
+ * time.
+ */
+void gaps_at(struct gaps *gaps, uint32_t part, nstime t, struct gap *out);
+
+#endif

@@ -1,0 +1,107 @@
+/* internal.h - a program's insides, and how expressions are compiled for a class */
+#ifndef STATE_PROGRAM_INTERNAL_H
+#define STATE_PROGRAM_INTERNAL_H
+
+#include "state/model/glob.h"
+#include "state/program/expr.h"
+#include "state/rules/reads.h"
+
+struct group { /* streams with the same section lines */
+	const char *section;
+	uint32_t part;
+};
+
+struct lost_group { /* streams with the same event classes */
+	uint32_t part;
+	uint64_t id; /* of the stream class */
+};
+
+struct initial {
+	struct path path;
+	struct value value;
+};
+
+struct program {
+	struct rules *rules;
+	const struct trace *trace;
+	struct arena *arena;
+	struct attrs *attrs;
+	struct analysis *analysis;
+	bool hosts; /* paths are below host["NAME"] */
+	struct group *groups;
+	size_t ngroups, groups_capacity;
+	uint32_t *stream_group;
+	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
+	struct row {
+		size_t at;           /* where class 0 would be in `classes` */
+		uint32_t first, end; /* classes that the row has */
+	} * rows;
+	struct row *of_part; /* the classes of each part; `at` is 0 */
+	size_t nclass_programs;
+	struct lost_group *lost_groups;
+	size_t nlost_groups, lost_groups_capacity;
+	uint32_t *stream_lost;         /* the group of each stream */
+	struct class_program *lost;    /* [lost group] */
+	struct class_program *start, *end;
+	size_t nstart;
+	const struct line **statements; /* any compiled form of each */
+	struct initial *initials;
+	size_t ninitials;
+	struct view *views;
+	size_t nviews;
+	bool *views_shape, *writes_shape;
+	uint32_t nshapes; /* of the two above */
+	pcre2_code **regexes;
+	size_t nregexes, regexes_capacity;
+	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
+	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
+	struct by_shape {
+		uint32_t *last;     /* by shape: 1 + the last one of it; 0: there is none */
+		uint32_t *before;   /* by number: 1 + the one before it that may be of its shape */
+		uint32_t nshapes;
+		uint32_t otherwise; /* of a shape that is not there: the last that has any below */
+	} views_by, initials_by;
+};
+
+enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
+
+enum { REF_FOUND = 1, REF_MISSING = 2 };
+
+enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE };
+
+/* What an expression is compiled for. */
+struct compile {
+	struct program *program;
+	const struct rules *names; /* maps and aliases; NULL: none */
+	enum compile_on on;
+	const struct event_class *class; /* ON_EVENT, ON_WHERE */
+	const struct part *part;         /* NULL: none */
+	const struct captures *captures; /* NULL: none */
+	bool host_variable;              /* views: host[?] stands before every path */
+	bool host_any;                   /* initial values: host[*] */
+	uint32_t variable;               /* number of that variable */
+	uint8_t *refs;                   /* NULL: nothing is warned about */
+	bool quiet;                      /* inside has() */
+};
+
+const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
+const struct expr *compile_and(struct compile *compile, const struct expr *left,
+			       const struct expr *right);
+/* Of a loss: it is, or is not, of that kind. */
+const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is);
+void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
+bool expr_is_const(const struct expr *expr, enum value_kind kind);
+bool expr_uses_fields(const struct expr *expr);
+bool path_uses_fields(const struct path *path);
+bool expr_reads_state(const struct expr *expr);
+
+struct program *program_new(struct rules *rules, const struct trace *trace);
+bool trace_has_hosts(const struct trace *trace);
+/* Does a pattern of an event head name events of that name? */
+bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
+/* Scopes in which fields below a root are looked for. */
+unsigned root_scopes(enum root root);
+/* Says what rules_lint() finds, a line each. */
+void program_warn(const struct program *program, const struct notices *notices);
+
+#endif

@@ -1,0 +1,502 @@
+/*
+ * lookup_path.c - attributes by PATH, in what the rules can write; see lookup.h
+ *
+ * The steps of a path are compared with those of every shape that a rule gives a value, as far as
+ * both agree. Where the path goes on and no shape does, the names that stand there are proposed.
+ */
+#include "state/program/lookup.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+#include "state/program/internal.h"
+
+#include <string.h>
+
+enum { NAMES_MOST = 16, EVENTS_MOST = 4 };
+
+struct look {
+	const struct program *program;
+	struct index *index; /* NULL: CPUs are not looked up */
+	const struct attrs *attrs;
+	const struct query *query;
+	const char *text;       /* of the path, canonical */
+	uint32_t steps, agreed; /* of the path; as many as some shape agrees with */
+	bool found, beyond;     /* a shape is the path, or goes on behind it */
+};
+
+bool lookup_has_shape(const struct program *program, uint32_t shape)
+{
+	if (program_writes_shape(program, shape) || program_views_shape(program, shape))
+		return true;
+	for (size_t i = 0; i < program->ninitials; i++)
+		if (program->initials[i].path.shape == shape)
+			return true;
+	return false;
+}
+
+void lookup_rules_hint(const struct rules *rules, struct buf *out)
+{
+	size_t count;
+	const struct rules_builtin *sets = rules_builtins(&count);
+
+	for (size_t i = 0; i < count && rules->nfiles == 1; i++)
+		if (!strcmp(rules->files[0]->text, sets[i].text)) {
+			buf_printf(out, "'yore rules %s' lists all", sets[i].name);
+			return;
+		}
+	for (size_t i = 0; i < rules->nfiles; i++)
+		buf_printf(out, "%s%s", i ? ", " : "all stand in ", rules->files[i]->name);
+}
+
+/* The shape that the first `steps` steps of a shape are. */
+static uint32_t beginning(const struct attrs *attrs, uint32_t shape, uint32_t steps)
+{
+	while (attr_depth(attrs, shape_attr(attrs, shape)) > steps)
+		shape = shape_parent(attrs, shape);
+	return shape;
+}
+
+static bool step_agrees(const struct look *look, uint32_t shape, uint32_t i)
+{
+	const char *name = query_name(look->query, i);
+	uint32_t node = shape_attr(look->attrs, beginning(look->attrs, shape, i + 1));
+	const struct value *atom = attr_atom(look->attrs, node);
+
+	if (attr_is_key(look->attrs, node))
+		return !name;
+	return name && strlen(name) == atom->len && !memcmp(name, atom->text, atom->len);
+}
+
+static uint32_t shape_depth(const struct look *look, uint32_t shape)
+{
+	return attr_depth(look->attrs, shape_attr(look->attrs, shape));
+}
+
+/* How many steps of the path, from its first, the shape agrees with. */
+static uint32_t agree(const struct look *look, uint32_t shape)
+{
+	uint32_t depth = shape_depth(look, shape), i = 0;
+
+	while (i < depth && i < look->steps && step_agrees(look, shape, i))
+		i++;
+	return i;
+}
+
+static bool is_found(const struct look *look, uint32_t shape)
+{
+	uint32_t depth = shape_depth(look, shape);
+
+	return agree(look, shape) == look->steps &&
+	       (query_is_below(look->query) ? depth > look->steps : depth == look->steps);
+}
+
+static void compare(struct look *look)
+{
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+		if (!lookup_has_shape(look->program, shape))
+			continue;
+		uint32_t same = agree(look, shape);
+		if (same > look->agreed)
+			look->agreed = same;
+		look->found |= is_found(look, shape);
+		look->beyond |= same == look->steps && shape_depth(look, shape) > same;
+	}
+}
+
+static void look_begin(struct look *look, const struct program *program, struct index *index,
+		       const struct query *query)
+{
+	*look = (struct look){.program = program,
+			      .index = index,
+			      .attrs = program->attrs,
+			      .query = query,
+			      .text = query_text(query),
+			      .steps = query_steps(query)};
+	compare(look);
+}
+
+/* ---- what stands where the path leaves the rules ---- */
+
+struct names {
+	const struct value *items[NAMES_MOST];
+	size_t count;
+	bool key; /* a key stands there, too */
+	bool more;
+};
+
+static void add_name(struct names *names, const struct value *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (value_equal(names->items[i], name))
+			return;
+	if (names->count == NAMES_MOST)
+		names->more = true;
+	else
+		names->items[names->count++] = name;
+}
+
+/* The steps that follow the first `agreed` ones. */
+static void names_behind(const struct look *look, struct names *out)
+{
+	*out = (struct names){0};
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->agreed ||
+		    shape_depth(look, shape) <= look->agreed)
+			continue;
+		uint32_t node =
+			shape_attr(look->attrs, beginning(look->attrs, shape, look->agreed + 1));
+		if (attr_is_key(look->attrs, node))
+			out->key = true;
+		else
+			add_name(out, attr_atom(look->attrs, node));
+	}
+}
+
+static void names_words(const struct names *names, struct buf *out)
+{
+	for (size_t i = 0; i < names->count; i++)
+		buf_printf(out, "%s%.*s", i ? ", " : "", (int)names->items[i]->len,
+			   names->items[i]->text);
+	buf_add_text(out, names->more ? ", ..." : "");
+}
+
+/* The steps that agree, as shapes are written; "" at the root. */
+static void agreed_words(const struct look *look, struct buf *out)
+{
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++)
+		if (look->agreed && lookup_has_shape(look->program, shape) &&
+		    agree(look, shape) == look->agreed) {
+			shape_add_text(look->attrs, beginning(look->attrs, shape, look->agreed),
+				       out);
+			return;
+		}
+}
+
+static bool unknown_name(const struct look *look, const struct names *names, const char *where,
+			 struct error *err)
+{
+	const char *name = query_name(look->query, look->agreed);
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	struct buf list = {0}, rules = {0};
+
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < names->count; i++)
+		nearest_offer(&nearest, names->items[i]->text);
+	nearest_hint(&nearest, near, sizeof near);
+	names_words(names, &list);
+	lookup_rules_hint(look->program->rules, &rules);
+	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
+		  where, *where ? " has " : "", name, near, names->count == 1 ? "is" : "are",
+		  buf_text(&list), buf_text(&rules));
+	buf_release(&list);
+	buf_release(&rules);
+	return false;
+}
+
+/* The path with another beginning is one of the rules: '%s' is that path. */
+static bool is_path(const struct program *program, const char *text)
+{
+	struct query *query;
+	struct error ignored;
+	struct look look;
+
+	if (!query_parse(text, &query, &ignored))
+		return false;
+	look_begin(&look, program, NULL, query);
+	bool found = look.found || (look.agreed == look.steps && look.beyond);
+	query_free(query);
+	return found;
+}
+
+/* Paths stand below host["NAME"] where the trace is of several hosts, and only there. */
+static bool wrong_host(const struct look *look, struct error *err)
+{
+	const struct trace *trace = look->program->trace;
+	struct buf text = {0};
+	bool wrong;
+
+	if (look->program->hosts) {
+		buf_printf(&text, "host[*]/%s", look->text);
+		wrong = is_path(look->program, buf_text(&text));
+		if (wrong)
+			error_set(err, ERR_RANGE,
+				  "path '%s': the trace is of several hosts, and paths are below "
+				  "host[NAME]/: did you mean '%s'? 'yore info %s' lists hosts",
+				  look->text, buf_text(&text), trace->path);
+	} else {
+		const char *rest = strstr(look->text, "]/");
+		wrong = !strncmp(look->text, "host[", 5) && rest &&
+			is_path(look->program, rest + 2);
+		if (wrong)
+			error_set(
+				err, ERR_RANGE,
+				"path '%s': the trace is of one host, and paths do not begin with "
+				"it: did you mean '%s'? 'yore info %s' says the host",
+				look->text, rest + 2, trace->path);
+	}
+	buf_release(&text);
+	return wrong;
+}
+
+static bool unknown_step(const struct look *look, struct error *err)
+{
+	struct names names;
+	struct buf where = {0}, list = {0}, rules = {0};
+
+	names_behind(look, &names);
+	agreed_words(look, &where);
+	names_words(&names, &list);
+	lookup_rules_hint(look->program->rules, &rules);
+	if (look->agreed == look->steps || (!names.count && !names.key))
+		error_set(err, ERR_RANGE, "path '%s': nothing is below %s: ask for '%s'; %s",
+			  look->text, buf_text(&where), buf_text(&where), buf_text(&rules));
+	else if (!names.count)
+		error_set(err, ERR_RANGE, "path '%s': %s needs a key: %s[N], or %s[*] for all; %s",
+			  look->text, buf_text(&where), buf_text(&where), buf_text(&where),
+			  buf_text(&rules));
+	else if (!query_name(look->query, look->agreed))
+		error_set(err, ERR_RANGE, "path '%s': %s takes no key: below it are %s; %s",
+			  look->text, buf_text(&where), buf_text(&list), buf_text(&rules));
+	else
+		unknown_name(look, &names, buf_text(&where), err);
+	buf_release(&where);
+	buf_release(&list);
+	buf_release(&rules);
+	return false;
+}
+
+/* ---- CPUs in keys ---- */
+
+static bool gives_value(const struct line *line)
+{
+	return !verb_buries(line->verb) && line->verb != VERB_POP &&
+	       !(line->flags & (LINE_SECTION | LINE_FAILS));
+}
+
+/* Lines of all classes of events that give attributes of the shape a value; NULL at the end. */
+static const struct line *next_writer(const struct program *program, uint32_t shape, size_t *class,
+				      uint32_t *at)
+{
+	for (; *class < program->trace->nclasses && program->ngroups; ++*class, *at = 0) {
+		const struct class_program *lines = &program->classes[*class];
+		while (*at < lines->nevent) {
+			const struct line *line = &lines->event[(*at)++];
+			if (gives_value(line) && line_may_write(line, program->attrs, shape))
+				return line;
+		}
+	}
+	return NULL;
+}
+
+static bool is_cpu_atom(const struct line *line, uint32_t i)
+{
+	const struct path *path = &line->target;
+
+	return i < path->natoms && path->atoms[i].kind == ATOM_EXPR &&
+	       path->atoms[i].expr->kind == EXPR_SECTION_OWN &&
+	       path->atoms[i].expr->index == SECTION_CPU;
+}
+
+/* Is step i of the shape's attributes a CPU of the trace in whatever is written? */
+static bool is_cpu_written(const struct program *program, uint32_t shape, uint32_t i)
+{
+	size_t class = 0, lines = 0;
+	const struct line *line;
+	uint32_t at = 0;
+
+	for (; (line = next_writer(program, shape, &class, &at)); lines++)
+		if (!is_cpu_atom(line, i))
+			return false;
+	return lines > 0;
+}
+
+static bool is_cpu_computed(const struct program *program, const struct view *view, uint32_t i)
+{
+	const struct atom *atom = i < view->path.natoms ? &view->path.atoms[i] : NULL;
+
+	if (!atom || atom->kind != ATOM_VARIABLE)
+		return false;
+	for (uint32_t s = 0; s < view->nsources; s++)
+		if (view->sources[s].variable == atom->variable &&
+		    is_cpu_written(program, view->sources[s].shape, view->sources[s].atom))
+			return true;
+	return false;
+}
+
+static bool is_cpu(const struct program *program, uint32_t shape, uint32_t i)
+{
+	for (size_t v = 0; v < program->nviews; v++)
+		if (program->views[v].path.shape == shape)
+			return is_cpu_computed(program, &program->views[v], i);
+	return is_cpu_written(program, shape, i);
+}
+
+/* Is step i a CPU in all that the path may be, as far as the trace's events write it? */
+static bool all_cpu(const struct look *look, uint32_t i)
+{
+	bool some = false;
+
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+		size_t class = 0;
+		uint32_t at = 0;
+		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->steps)
+			continue;
+		if (is_cpu(look->program, shape, i))
+			some = true;
+		else if (next_writer(look->program, shape, &class, &at))
+			return false;
+	}
+	return some;
+}
+
+static bool check_cpus(const struct look *look, struct error *err)
+{
+	for (uint32_t i = 0; i < look->steps; i++) {
+		const struct value *key = query_key(look->query, i);
+		if (!key || key->kind != VALUE_INT || !look->index || !all_cpu(look, i))
+			continue;
+		if (key->negative)
+			return error_set(
+				err, ERR_RANGE,
+				"path '%s': a CPU is a number from 0 on; 'yore info %s' lists "
+				"streams and CPUs",
+				look->text, look->program->trace->path);
+		if (!lookup_cpu(look->index, key->u, key->u, NULL, err))
+			return error_while(err, "path '%s'", look->text);
+	}
+	return true;
+}
+
+/* ---- attributes that no event writes ---- */
+
+static bool is_written(const struct program *program, uint32_t shape)
+{
+	size_t class = 0;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < program->ninitials; i++)
+		if (program->initials[i].path.shape == shape)
+			return true;
+	for (size_t i = 0; i < program->nstart; i++)
+		for (uint32_t n = 0; n < program->start[i].nevent; n++)
+			if (line_may_write(&program->start[i].event[n], program->attrs, shape))
+				return true;
+	for (size_t i = 0; i < program->trace->nparts; i++)
+		for (uint32_t n = 0; n < program->lost[i].nevent; n++)
+			if (gives_value(&program->lost[i].event[n]) &&
+			    line_may_write(&program->lost[i].event[n], program->attrs, shape))
+				return true;
+	return next_writer(program, shape, &class, &at) != NULL;
+}
+
+/* A computed one as far as what it reads is written. */
+static bool can_be_known(const struct program *program, uint32_t shape)
+{
+	for (size_t v = 0; v < program->nviews; v++) {
+		const struct view *view = &program->views[v];
+		if (view->path.shape != shape)
+			continue;
+		for (uint32_t i = 0; i < view->nreads; i++)
+			if (view->reads[i].shape != ATTR_ABSENT &&
+			    !program_views_shape(program, view->reads[i].shape) &&
+			    !is_written(program, view->reads[i].shape))
+				return false;
+		return true;
+	}
+	return is_written(program, shape);
+}
+
+/* Names of events on which rules write the shape, or what a view of it reads. */
+static void add_heads(const struct program *program, uint32_t shape, struct buf *out, size_t *count)
+{
+	const struct rule_block *last = NULL;
+
+	for (size_t i = 0; i < program->rules->nstatements; i++) {
+		const struct statement *statement = program->rules->statements[i];
+		const struct rule_block *block = statement->block;
+		if (program->analysis->statements[i].shape != shape || block == last ||
+		    verb_buries(statement->verb) || block->is_section)
+			continue;
+		last = block;
+		for (size_t p = 0; p < block->npatterns; p++) {
+			if (block->patterns[p].kind > HEAD_LITERAL)
+				continue;
+			if (++*count <= EVENTS_MOST)
+				buf_printf(out, "%s%s", *count > 1 ? ", " : "",
+					   block->patterns[p].text);
+		}
+	}
+}
+
+static void note_unwritten(const struct look *look, struct buf *note)
+{
+	const struct program *program = look->program;
+	struct buf heads = {0};
+	size_t count = 0;
+
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+		if (!lookup_has_shape(program, shape) || !is_found(look, shape))
+			continue;
+		if (can_be_known(program, shape)) {
+			buf_release(&heads);
+			return;
+		}
+		add_heads(program, shape, &heads, &count);
+		for (size_t v = 0; v < program->nviews; v++)
+			for (uint32_t i = 0;
+			     program->views[v].path.shape == shape && i < program->views[v].nreads;
+			     i++)
+				if (program->views[v].reads[i].shape != ATTR_ABSENT &&
+				    !is_written(program, program->views[v].reads[i].shape))
+					add_heads(program, program->views[v].reads[i].shape, &heads,
+						  &count);
+	}
+	buf_printf(note, "%s never has a value: no event of the trace gives it one", look->text);
+	if (heads.len)
+		buf_printf(note, ", rules do on %s%s", buf_text(&heads),
+			   count > EVENTS_MOST ? ", ..." : "");
+	buf_printf(note, "; 'yore info %s' says what can be asked", program->trace->path);
+	buf_release(&heads);
+}
+
+static void note_inner(const struct look *look, struct buf *note)
+{
+	struct names names;
+	struct buf list = {0};
+
+	names_behind(look, &names);
+	names_words(&names, &list);
+	if (names.count)
+		buf_printf(note, "%s has no value of its own, below it are %s: ask for '%s/**'",
+			   look->text, buf_text(&list), look->text);
+	else
+		buf_printf(note, "%s has no value of its own, it takes keys: ask for '%s[*]'",
+			   look->text, look->text);
+	buf_release(&list);
+}
+
+static bool look_up(const struct look *look, struct buf *note, struct error *err)
+{
+	if (!look->steps)
+		return true; /* `**` is all there is */
+	if (!look->found &&
+	    !(look->agreed == look->steps && look->beyond && !query_is_below(look->query)))
+		return wrong_host(look, err) ? false : unknown_step(look, err);
+	if (!check_cpus(look, err))
+		return false;
+	if (note && look->found)
+		note_unwritten(look, note);
+	else if (note)
+		note_inner(look, note);
+	return true;
+}
+
+bool lookup_path(const struct program *program, struct index *index, const struct query *query,
+		 struct buf *note, struct error *err)
+{
+	struct look look;
+
+	look_begin(&look, program, index, query);
+	return look_up(&look, note, err);
+}

@@ -1,0 +1,167 @@
+/*
+ * lookup_value.c - may an attribute ever have that value? See lookup.h
+ *
+ * The constants that lines, maps, views and initial values can write are gathered from the rules'
+ * trees. Where something else is written, a field or a sum, any value may come.
+ */
+#include "state/program/lookup.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+#include "state/program/internal.h"
+
+#include <string.h>
+
+enum { SHOWN_MOST = 16, VIEWS_DEEP = 8 };
+
+struct constants {
+	const struct program *program;
+	const struct value **items;
+	size_t count, capacity;
+	bool open; /* other values may come */
+	unsigned depth;
+};
+
+static void add(struct constants *all, const struct value *value)
+{
+	if (value->kind <= VALUE_NONE)
+		return;
+	for (size_t i = 0; i < all->count; i++)
+		if (values_same(all->items[i], value))
+			return;
+	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(struct value *));
+	all->items[all->count++] = value;
+}
+
+static void add_map(struct constants *all, const char *name)
+{
+	const struct rules *rules = all->program->rules;
+
+	for (size_t m = 0; m < rules->nmaps; m++)
+		for (size_t i = 0;
+		     !strcmp(rules->maps[m]->name, name) && i < rules->maps[m]->nentries; i++)
+			add(all, &rules->maps[m]->entries[i].result);
+}
+
+static void gather(struct constants *all, uint32_t shape);
+
+static void add_expr(struct constants *all, const struct ast *ast)
+{
+	if (ast->kind == AST_CONST)
+		add(all, &ast->value);
+	else if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE)
+		add_map(all, ast->name);
+	else
+		all->open = true;
+}
+
+/* A view of one attribute has the values of that attribute. */
+static void add_view(struct constants *all, size_t i)
+{
+	const struct program *program = all->program;
+	const struct ast *value = program->rules->views[i]->value;
+	uint32_t prefix = program->analysis->prefix;
+
+	if (value->kind == AST_PATH && ast_root(value->path) == ROOT_STATE &&
+	    all->depth++ < VIEWS_DEEP)
+		gather(all, ast_path_shape(value->path, program->attrs, prefix));
+	else
+		add_expr(all, value);
+}
+
+static void gather(struct constants *all, uint32_t shape)
+{
+	const struct program *program = all->program;
+	const struct rules *rules = program->rules;
+	bool any = false;
+
+	for (size_t i = 0; i < rules->nviews; i++)
+		if (program->analysis->views[i].shape == shape) {
+			add_view(all, i);
+			return;
+		}
+	for (size_t i = 0; i < program->ninitials; i++)
+		if (program->initials[i].path.shape == shape) {
+			add(all, &program->initials[i].value);
+			any = true;
+		}
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement *statement = rules->statements[i];
+		if (program->analysis->statements[i].shape != shape || verb_buries(statement->verb))
+			continue;
+		any = true;
+		if (statement->verb == VERB_SET || statement->verb == VERB_WAS)
+			add_expr(all, statement->value);
+		else
+			all->open = true;
+	}
+	all->open |= !any;
+}
+
+static void value_words(const struct value *value, struct buf *out)
+{
+	if (value->kind == VALUE_STRING)
+		buf_add(out, value->text, value->len);
+	else
+		value_add_key(value, out);
+}
+
+static bool never(const struct constants *all, const struct query *query, const struct value *value,
+		  struct error *err)
+{
+	struct buf wanted = {0}, list = {0}, names = {0};
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	size_t at = 0;
+
+	value_words(value, &wanted);
+	nearest_begin(&nearest, buf_text(&wanted));
+	for (size_t i = 0; i < all->count; i++) {
+		value_words(all->items[i], &names);
+		buf_add_char(&names, 0);
+		if (i < SHOWN_MOST)
+			buf_add_text(&list, i ? ", " : "");
+		if (i < SHOWN_MOST)
+			value_words(all->items[i], &list);
+	}
+	for (size_t i = 0; i < all->count; i++, at += strlen(names.data + at) + 1)
+		nearest_offer(&nearest, names.data + at);
+	nearest_hint(&nearest, near, sizeof near);
+	error_set(err, ERR_RANGE, "path '%s': its value is never '%s': %sthe rules write %s%s",
+		  query_text(query), buf_text(&wanted), near, buf_text(&list),
+		  all->count > SHOWN_MOST ? ", ..." : "");
+	buf_release(&wanted);
+	buf_release(&list);
+	buf_release(&names);
+	return false;
+}
+
+bool lookup_value(const struct program *program, const struct query *query,
+		  const struct value *value, struct buf *note, struct error *err)
+{
+	const struct attrs *attrs = program_attrs(program);
+	struct constants all = {.program = program};
+	bool ok = true;
+
+	if (value->kind == VALUE_NONE) {
+		if (note)
+			buf_printf(
+				note,
+				"intervals in which %s was none are not listed: 'state' lists the "
+				"others, and 'at' says none at a moment",
+				query_text(query));
+		return true;
+	}
+	for (uint32_t shape = 1, n = shape_count(attrs); shape < n; shape++)
+		if (lookup_has_shape(program, shape) &&
+		    query_matches_shape(query, attrs, shape))
+			gather(&all, shape);
+	if (!all.open && all.count) {
+		bool known = false;
+		for (size_t i = 0; i < all.count && !known; i++)
+			known = values_same(all.items[i], value);
+		ok = known || never(&all, query, value, err);
+	}
+	mem_free(all.items);
+	return ok;
+}

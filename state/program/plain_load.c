@@ -1,0 +1,214 @@
+/* plain_load.c - see plain_load.h */
+#include "state/program/plain_load.h"
+
+#include "state/program/expr.h"
+#include "state/program/plain_internal.h"
+
+#include <string.h>
+
+/*
+ * Member by member, as they are read: a value made elsewhere and copied would wait for its parts to
+ * arrive in memory.
+ */
+static inline void set_integer(struct value *out, uint64_t u, bool negative)
+{
+	out->kind = VALUE_INT;
+	out->negative = negative;
+	out->u = u;
+}
+
+static inline void set_text(struct value *out, const char *text, uint64_t len)
+{
+	out->kind = VALUE_STRING;
+	out->negative = false;
+	out->len = (uint32_t)len;
+	out->text = len ? text : "";
+}
+
+/* The memo's result for the key, which `number` stands for. */
+static bool look_up(const struct plain_input *input, struct memo *memo, uint64_t number,
+		    const struct value *key, struct env *env, struct value *out)
+{
+	enum failure ignored;
+
+	if (!memo->set || memo->key != number) {
+		if (op_map(input->map, key, out, &ignored) != EVAL_VALUE)
+			return false;
+		attrs_keep(program_attrs(env->program), out);
+		*memo = (struct memo){true, number, *out};
+	}
+	*out = memo->result;
+	return true;
+}
+
+/* A map of whether an attribute is an integer of the event; of one that is unknown: unknown. */
+static bool load_map_of_equal(const struct plain_input *input, const struct plain_loaded *event,
+			      struct env *env, struct value *out)
+{
+	const struct value *a = &event->values[input->of], *b = &event->values[input->with];
+	struct value key;
+
+	if (!(event->had >> input->with & 1))
+		return false;
+	if (a->kind == VALUE_UNKNOWN) {
+		*out = *a;
+		return true;
+	}
+	key = value_bool(values_same(a, b) != input->unlike);
+	return look_up(input, &input->memos[key.b], key.b, &key, env, out);
+}
+
+static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
+		     struct value *out)
+{
+	if (key->kind != VALUE_INT || key->negative)
+		return false;
+	return look_up(input,
+		       &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],
+		       key->u, key, env, out);
+}
+
+static bool load_read(const struct plain_input *input, const struct plain_loaded *event,
+		      struct env *env, struct value *out)
+{
+	uint32_t attr = input->base;
+
+	if (input->of != PLAIN_NONE) {
+		const struct value *key = &event->values[input->of];
+
+		if (key->kind != VALUE_INT)
+			return false;
+		attr = path_attr(input->path, program_attrs(env->program), key);
+	}
+	return env->read && env->read(env->arg, attr, out) == EVAL_VALUE;
+}
+
+/* Bytes before the first zero; names of threads take 16. */
+static size_t text_length(const uint8_t *bytes, uint64_t most)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; most - i >= sizeof word; i += sizeof word) {
+		memcpy(&word, bytes + i, sizeof word);
+		word = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+		if (word)
+			return i + (size_t)__builtin_ctzll(word) / 8;
+	}
+	while (i < most && bytes[i])
+		i++;
+	return i;
+}
+
+static bool load_text(const uint8_t *bytes, uint64_t most, struct value *out)
+{
+	size_t len = text_length(bytes, most);
+
+	set_text(out, (const char *)bytes, len);
+	return len <= UINT32_MAX;
+}
+
+static bool load_cpu(const struct event *event, struct value *out)
+{
+	int32_t cpu = event->cpu >= 0 ? event->cpu : event->stream->cpu;
+
+	set_integer(out, (uint64_t)(int64_t)cpu, cpu < 0);
+	return cpu >= 0;
+}
+
+static void load_integers(const struct plain *plain, const struct slot *slots, struct value *values)
+{
+	for (uint32_t i = 0; i < plain->nintegers; i++) {
+		const struct plain_integer *integer = &plain->integers[i];
+		const struct slot *slot = &slots[integer->slot];
+
+		set_integer(&values[integer->input], slot->u, integer->is_signed & (slot->s < 0));
+	}
+}
+
+static bool load_text_of(const struct plain_input *input, const struct fields *fields,
+			 struct value *out)
+{
+	const struct slot *slot = &fields->slots[input->slot];
+
+	if (input->kind == INPUT_BYTES)
+		return slot->at % 8 == 0 && load_text(fields->data + slot->at / 8, slot->n, out);
+	set_text(out, (const char *)slot->bytes, slot->n);
+	return slot->n <= UINT32_MAX;
+}
+
+void plain_load_event(const struct plain *plain, struct env *env, struct plain_loaded *out)
+{
+	const struct slot *slots = env->slots;
+
+	out->had = out->yes = 0;
+	if (plain->cpu != PLAIN_NONE)
+		out->had |= (uint32_t)load_cpu(env->event, &out->values[plain->cpu]) << plain->cpu;
+	if (plain->gap != PLAIN_NONE) {
+		set_integer(&out->values[plain->gap], expr_gap(env), false);
+		out->had |= 1u << plain->gap;
+	}
+	if (!plain->fields)
+		return;
+	if (!env->fields && (!slots || plain->ntexts) && env->event && env->decode)
+		env->fields = env->decode(env->arg, env->event);
+	if (env->fields)
+		slots = env->fields->slots;
+	if (!slots)
+		return;
+	load_integers(plain, slots, out->values);
+	out->had |= plain->integer_bits;
+	if (!env->fields)
+		return;
+	for (uint32_t k = 0; k < plain->ntexts; k++) {
+		const struct plain_input *input = &plain->texts[k];
+
+		out->had |= (uint32_t)load_text_of(input, env->fields, &out->values[input->i])
+			    << input->i;
+	}
+}
+
+void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env,
+		     struct plain_loaded *out)
+{
+	for (uint32_t k = 0; k < plain->nmaps; k++) {
+		const struct plain_input *input = &plain->maps[k];
+
+		if (!(wanted >> input->i & out->had >> input->of & 1))
+			continue;
+		if (input->with == PLAIN_NONE)
+			out->had |= (uint32_t)load_map(input, &out->values[input->of], env,
+						       &out->values[input->i])
+				    << input->i;
+		else
+			out->had |=
+				(uint32_t)load_map_of_equal(input, out, env, &out->values[input->i])
+				<< input->i;
+	}
+}
+
+/* What lines need whose tests hold: bit per input. */
+static uint32_t needs(const struct plain *plain, const struct plain_loaded *event)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < plain->nlines; i++)
+		if ((event->yes & plain->lines[i].tests) == plain->lines[i].tests)
+			bits |= plain->lines[i].needs;
+	return bits;
+}
+
+void plain_load(const struct plain *plain, struct env *env, struct plain_loaded *out)
+{
+	plain_load_event(plain, env, out);
+	for (uint32_t k = 0; k < plain->nreads; k++) {
+		const struct plain_input *input = &plain->reads[k];
+
+		if (input->of == PLAIN_NONE || out->had >> input->of & 1)
+			out->had |= (uint32_t)load_read(input, out, env, &out->values[input->i])
+				    << input->i;
+	}
+	plain_load_tests(plain, out);
+	if (plain->nmaps)
+		plain_load_maps(plain, needs(plain, out), env, out);
+}

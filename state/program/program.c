@@ -1,0 +1,322 @@
+/* program.c - questions about a compiled program: lines of a class, initial values, views */
+#include "state/program/internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+void program_free(struct program *program)
+{
+	if (!program)
+		return;
+	for (size_t i = 0; i < program->nregexes; i++)
+		pcre2_code_free(program->regexes[i]);
+	mem_free(program->regexes);
+	mem_free(program->groups);
+	mem_free(program->stream_group);
+	mem_free(program->classes);
+	mem_free(program->rows);
+	mem_free(program->of_part);
+	mem_free(program->lost_groups);
+	mem_free(program->stream_lost);
+	mem_free(program->lost);
+	mem_free(program->start);
+	mem_free(program->end);
+	mem_free(program->statements);
+	mem_free(program->initials);
+	mem_free(program->initials_by.last);
+	mem_free(program->initials_by.before);
+	mem_free(program->views_by.last);
+	mem_free(program->views_by.before);
+	mem_free(program->views);
+	mem_free(program->views_shape);
+	mem_free(program->writes_shape);
+	mem_free(program->refs);
+	analysis_free(program->analysis);
+	attrs_free(program->attrs);
+	arena_free(program->arena);
+	mem_free(program);
+}
+
+void program_set_gaps(struct program *program, struct gaps *gaps)
+{
+	program->gaps = gaps;
+}
+
+struct attrs *program_attrs(const struct program *program)
+{
+	return program->attrs;
+}
+
+uint32_t program_statements(const struct program *program)
+{
+	return (uint32_t)program->rules->nstatements;
+}
+
+const struct line *program_statement(const struct program *program, uint32_t id)
+{
+	return program->statements[id];
+}
+
+const char *program_place(const struct program *program, uint32_t id, uint32_t *line)
+{
+	const struct statement *statement = program->rules->statements[id];
+	const struct rule_file *file = statement->block->file;
+	uint32_t column;
+
+	rule_file_place(file, statement->at, line, &column, NULL, NULL);
+	return file->name;
+}
+
+void program_line(const struct program *program, uint32_t id, struct rule_error *out)
+{
+	const struct statement *statement = program->rules->statements[id];
+	const struct rule_file *file = statement->block->file;
+	const char *source;
+	size_t len;
+
+	*out = (struct rule_error){.file = file->name};
+	rule_file_place(file, statement->at, &out->line, &out->column, &source, &len);
+	out->source = arena_strndup(program->arena, source, len);
+}
+
+const struct class_program *program_row(const struct program *program, const struct stream *stream)
+{
+	return &program->classes[program->rows[program->stream_group[stream->index]].at];
+}
+
+void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
+		       size_t *end)
+{
+	const struct row *row = &program->rows[program->stream_group[stream->index]];
+
+	*first = row->first;
+	*end = row->end;
+}
+
+const struct class_program *program_class(const struct program *program,
+					  const struct stream *stream,
+					  const struct event_class *class)
+{
+	if (!class)
+		return &program->lost[program->stream_lost[stream->index]];
+	return &program_row(program, stream)[class->index];
+}
+
+const struct class_program *program_start(const struct program *program, size_t *count)
+{
+	*count = program->nstart;
+	return program->start;
+}
+
+const struct class_program *program_end(const struct program *program, size_t *count)
+{
+	*count = program->nstart;
+	return program->end;
+}
+
+bool line_may_write(const struct line *line, const struct attrs *attrs, uint32_t shape)
+{
+	if (line->flags & (LINE_SECTION | LINE_FAILS))
+		return false;
+	return shape_written(attrs, line->target.shape, line->verb, line->target.below, shape);
+}
+
+bool program_writes_shape(const struct program *program, uint32_t shape)
+{
+	return shape < program->nshapes && program->writes_shape[shape];
+}
+
+bool program_views_shape(const struct program *program, uint32_t shape)
+{
+	return shape < program->nshapes && program->views_shape[shape];
+}
+
+/* ---- section values ---- */
+
+uint32_t program_sections(const struct program *program)
+{
+	return (uint32_t)program->analysis->nsections;
+}
+
+const char *program_section_name(const struct program *program, uint32_t section)
+{
+	return program->analysis->sections[section];
+}
+
+static void text_or_unknown(const char *text, struct value *out)
+{
+	if (text && *text)
+		*out = value_text(text, strlen(text));
+}
+
+static void number_or_unknown(int64_t number, struct value *out)
+{
+	if (number >= 0)
+		*out = value_s64(number);
+}
+
+void section_own(const struct program *program, const struct event *event, uint32_t section,
+		 struct value *out)
+{
+	const struct stream *stream = event->stream;
+	int32_t cpu = event->cpu >= 0 ? event->cpu : stream->cpu;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	switch (section) {
+	case SECTION_CPU:
+		if (cpu >= 0)
+			*out = value_s64(cpu);
+		return;
+	case SECTION_NAME:
+		text_or_unknown(stream->section, out);
+		return;
+	case SECTION_ID:
+		*out = (struct value){.kind = VALUE_INT, .u = stream->id};
+		return;
+	case SECTION_HOST:
+		if (stream->part < program->trace->nparts)
+			text_or_unknown(program->trace->parts[stream->part]->host, out);
+		return;
+	case SECTION_TID:
+		number_or_unknown(stream->tid, out);
+		return;
+	case SECTION_PID:
+		number_or_unknown(stream->pid, out);
+		return;
+	case SECTION_LOOM:
+		text_or_unknown(stream->loom, out);
+		return;
+	case SECTION_RANK:
+		number_or_unknown(stream->rank, out);
+		return;
+	case SECTION_APP:
+		number_or_unknown(stream->app, out);
+		return;
+	default:
+		return;
+	}
+}
+
+/* ---- patterns against attributes ---- */
+
+/*
+ * Does the path name the attribute, or with `below` something above it? Variables are bound.
+ * Shapes were compared before, so that only keys are left to look at.
+ */
+static bool path_matches(const struct path *path, const struct attrs *attrs, uint32_t attr,
+			 struct value values[ENV_VARIABLES])
+{
+	uint32_t bound = 0;
+
+	for (uint32_t depth = attr_depth(attrs, attr); depth > path->natoms; depth--)
+		attr = attr_parent(attrs, attr);
+	for (uint32_t i = path->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
+		const struct atom *atom = &path->atoms[i];
+		const struct value *key = attr_atom(attrs, attr);
+		if (atom->kind == ATOM_KEY && !value_equal(&atom->value, key))
+			return false;
+		if (atom->kind != ATOM_VARIABLE)
+			continue;
+		if ((bound & 1u << atom->variable) && !value_equal(&values[atom->variable], key))
+			return false;
+		bound |= 1u << atom->variable;
+		values[atom->variable] = *key;
+	}
+	return true;
+}
+
+/* 1 + the last one that may be of the shape, 0: none is. */
+static uint32_t by_shape(const struct by_shape *by, uint32_t shape)
+{
+	return shape < by->nshapes ? by->last[shape] : by->otherwise;
+}
+
+bool program_initial(const struct program *program, uint32_t attr, struct value *out)
+{
+	const struct attrs *attrs = program->attrs;
+	uint32_t shape = attr_shape(attrs, attr);
+
+	for (uint32_t i = by_shape(&program->initials_by, shape); i--;
+	     i = program->initials_by.before[i]) {
+		const struct initial *initial = &program->initials[i];
+		bool fits = initial->path.below
+				    ? shape != initial->path.shape &&
+					      shape_is_within(attrs, shape, initial->path.shape)
+				    : shape == initial->path.shape;
+		if (!fits || !path_matches(&initial->path, attrs, attr, NULL))
+			continue;
+		*out = initial->value;
+		return true;
+	}
+	return false;
+}
+
+uint32_t program_views(const struct program *program)
+{
+	return (uint32_t)program->nviews;
+}
+
+const struct view *program_view(const struct program *program, uint32_t i)
+{
+	return &program->views[i];
+}
+
+const struct view *program_view_of(const struct program *program, uint32_t attr,
+				   struct value values[ENV_VARIABLES])
+{
+	uint32_t shape = attr_shape(program->attrs, attr);
+
+	if (!program_views_shape(program, shape))
+		return NULL;
+	for (uint32_t i = by_shape(&program->views_by, shape); i--;
+	     i = program->views_by.before[i]) {
+		const struct view *view = &program->views[i];
+		if (path_matches(&view->path, program->attrs, attr, values))
+			return view;
+	}
+	return NULL;
+}
+
+enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure)
+{
+	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
+	const struct view *view = program_view_of(env->program, attr, bound);
+	enum eval result;
+
+	if (!view && env->read)
+		return env->read(env->arg, attr, out);
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (!view || env->depth >= VIEW_DEPTH)
+		return EVAL_VALUE;
+	memcpy(saved, env->variables, sizeof saved);
+	memcpy(env->variables, bound, sizeof bound);
+	env->depth++;
+	result = expr_eval(view->value, env, out, failure);
+	env->depth--;
+	memcpy(env->variables, saved, sizeof saved);
+	if (result != EVAL_FAIL)
+		return result;
+	*out = (struct value){.kind = VALUE_UNKNOWN}; /* a view that cannot be computed */
+	return EVAL_VALUE;
+}
+
+bool attr_reads(struct env *env, uint32_t attr,
+		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
+{
+	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
+	const struct view *view = program_view_of(env->program, attr, bound);
+	bool result;
+
+	if (!view)
+		return visit(arg, attr, 0);
+	if (env->depth >= VIEW_DEPTH)
+		return true;
+	memcpy(saved, env->variables, sizeof saved);
+	memcpy(env->variables, bound, sizeof bound);
+	env->depth++;
+	result = expr_reads(view->value, env, visit, arg);
+	env->depth--;
+	memcpy(env->variables, saved, sizeof saved);
+	return result;
+}

@@ -1,0 +1,203 @@
+/*
+ * subset.c - a program with some of its statements only
+ *
+ * All else is the program's own: attributes, views, initial values. What one of the statements
+ * reads is decided by other statements, and so on; subset_close() adds them.
+ */
+#include "state/program/internal.h"
+
+#include "engine/base/mem.h"
+#include "state/program/plain.h"
+
+#include <string.h>
+
+struct subset {
+	struct program program; /* first: a subset is a program */
+	struct line **lines;    /* to be freed */
+	size_t nlines, capacity;
+	struct arena *arena; /* plain forms of lines */
+};
+
+static bool has(const uint64_t *statements, uint32_t id)
+{
+	return statements[id / 64] >> id % 64 & 1;
+}
+
+static const struct line *take(struct subset *subset, const struct line *from, uint32_t n,
+			       const uint64_t *statements, uint32_t *count)
+{
+	struct line *lines;
+
+	*count = 0;
+	for (uint32_t i = 0; i < n; i++)
+		*count += has(statements, from[i].id);
+	if (*count == 0 || *count == n)
+		return from;
+	lines = mem_new_array(*count, sizeof *lines);
+	subset->lines =
+		mem_grow(subset->lines, subset->nlines, &subset->capacity, sizeof *subset->lines);
+	subset->lines[subset->nlines++] = lines;
+	for (uint32_t i = 0, to = 0; i < n; i++)
+		if (has(statements, from[i].id))
+			lines[to++] = from[i];
+	return lines;
+}
+
+static struct class_program *take_all(struct subset *subset, const struct class_program *from,
+				      size_t n, const uint64_t *statements)
+{
+	struct class_program *classes = mem_new_array(n, sizeof *classes);
+
+	for (size_t i = 0; i < n; i++) {
+		struct class_program *to = &classes[i];
+
+		*to = from[i];
+		to->section =
+			take(subset, from[i].section, from[i].nsection, statements, &to->nsection);
+		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
+		if (to->nevent != from[i].nevent)
+			to->plain =
+				plain_again(from[i].plain, subset->arena, to->event, to->nevent);
+		to->fields = false;
+		for (uint32_t l = 0; l < to->nsection; l++)
+			to->fields = to->fields || to->section[l].flags & LINE_FIELDS;
+		for (uint32_t l = 0; l < to->nevent; l++)
+			to->fields = to->fields || to->event[l].flags & LINE_FIELDS;
+	}
+	return classes;
+}
+
+struct program *program_subset(const struct program *program, const uint64_t *statements)
+{
+	struct subset *subset = mem_new(sizeof *subset);
+
+	subset->arena = arena_new();
+	subset->program = *program;
+	subset->program.classes =
+		take_all(subset, program->classes, program->nclass_programs, statements);
+	subset->program.lost =
+		take_all(subset, program->lost, program->nlost_groups, statements);
+	subset->program.start = take_all(subset, program->start, program->nstart, statements);
+	subset->program.end = take_all(subset, program->end, program->nstart, statements);
+	return &subset->program;
+}
+
+void program_subset_free(struct program *program)
+{
+	struct subset *subset = (struct subset *)program;
+
+	if (!subset)
+		return;
+	for (size_t i = 0; i < subset->nlines; i++)
+		mem_free(subset->lines[i]);
+	mem_free(subset->lines);
+	arena_free(subset->arena);
+	mem_free(program->classes);
+	mem_free(program->lost);
+	mem_free(program->start);
+	mem_free(program->end);
+	mem_free(subset);
+}
+
+uint64_t *program_classes(const struct program *program)
+{
+	size_t nclasses = program->trace->nclasses;
+	uint64_t *bits = mem_new_array(nclasses / 64 + 1, sizeof *bits);
+
+	for (size_t g = 0; g < program->ngroups; g++)
+		for (uint32_t c = program->rows[g].first; c < program->rows[g].end; c++) {
+			const struct class_program *class =
+				&program->classes[program->rows[g].at + c];
+
+			if (class->nsection || class->nevent)
+				bits[c / 64] |= UINT64_C(1) << c % 64;
+		}
+	return bits;
+}
+
+/* ---- what statements rest on ---- */
+
+struct close {
+	const struct rules *rules;
+	const struct analysis *analysis;
+	uint64_t *statements;
+	bool more;
+};
+
+static void add(struct close *close, size_t id)
+{
+	if (has(close->statements, (uint32_t)id))
+		return;
+	close->statements[id / 64] |= UINT64_C(1) << id % 64;
+	close->more = true;
+}
+
+static void add_section_writers(struct close *close, uint32_t section)
+{
+	for (size_t i = 0; i < close->rules->nstatements; i++)
+		if (close->analysis->statements[i].flags & LINE_SECTION &&
+		    close->analysis->statements[i].section == section)
+			add(close, i);
+}
+
+/* Those that may write an attribute of the shape; with `below`, of one below it. */
+static void add_writers(struct close *close, uint32_t shape, bool below)
+{
+	const struct analysis *analysis = close->analysis;
+
+	for (size_t i = 0; i < close->rules->nstatements; i++) {
+		const struct statement *statement = close->rules->statements[i];
+		const struct statement_info *info = &analysis->statements[i];
+		bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+
+		if (info->flags & LINE_SECTION)
+			continue;
+		if (shape_written(analysis->attrs, info->shape, statement->verb,
+				  statement->target->below, shape) ||
+		    (below && (shape_is_within(analysis->attrs, info->shape, shape) ||
+			       (stack && shape_is_within(analysis->attrs, shape, info->shape)))))
+			add(close, i);
+	}
+}
+
+/* What the outcome of a statement depends on: what it reads, and what a value was before. */
+static void add_below(struct close *close, size_t id)
+{
+	const struct statement *statement = close->rules->statements[id];
+	const struct statement_info *info = &close->analysis->statements[id];
+	bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+
+	for (size_t r = 0; r < info->nreads; r++) {
+		if (info->reads[r].shape == ATTR_ABSENT)
+			add_section_writers(close, info->reads[r].section);
+		else
+			add_writers(close, info->reads[r].shape, false);
+	}
+	if (info->flags & LINE_SECTION)
+		add_section_writers(close, info->section);
+	else if (stack || statement->verb == VERB_ADD || statement->verb == VERB_WAS)
+		add_writers(close, info->shape, stack);
+}
+
+void program_close(const struct program *program, uint64_t *statements)
+{
+	const struct rules *rules = program->rules;
+	struct close close = {rules, program->analysis, statements, true};
+	size_t words = rules->nstatements / 64 + 1;
+	uint64_t *roots = mem_new_array(words, sizeof *roots);
+
+	memcpy(roots, statements, words * sizeof *roots);
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		enum verb verb = rules->statements[i]->verb;
+
+		if (has(roots, (uint32_t)i) && verb_buries(verb))
+			add_writers(&close, program->analysis->statements[i].shape, true);
+	}
+	while (close.more) {
+		close.more = false;
+		for (size_t i = 0; i < rules->nstatements; i++)
+			if (has(statements, (uint32_t)i))
+				add_below(&close, i);
+	}
+	mem_free(roots);
+}

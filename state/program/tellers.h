@@ -1,0 +1,49 @@
+/*
+ * tellers.h - which event classes tell of the attribute that a `mirror` names, and what one event
+ * tells
+ *
+ * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
+ * tell all. Other lines are evaluated in their plain form (plain.h), which needs nothing that
+ * belongs to one thread. A class with a line that is not plain tells only that something ends.
+ */
+#ifndef STATE_PROGRAM_TELLERS_H
+#define STATE_PROGRAM_TELLERS_H
+
+#include "index/run_column.h"
+#include "state/program/plain.h"
+
+struct mirror_def;
+
+struct teller {                    /* an event class */
+	const struct plain *plain; /* its lines that tell; NULL: it tells nothing */
+	bool ends;                 /* it makes the attribute unknown: what was said ends */
+	bool columns;              /* it always tells both: these integers */
+	struct run_field before, after;
+	const struct expr *evidence; /* what the value is at such an event; NULL: it does not say */
+};
+
+struct tellers {
+	struct arena *arena;
+	struct program *program;
+	const struct mirror_def *mirror;
+	uint32_t shape;                 /* of what is mirrored */
+	struct teller *of;              /* by class */
+	uint64_t *telling, *supporting; /* bit per class: it tells, it has evidence */
+};
+
+/* The program and its rules, which have the mirror, must outlive it. */
+void tellers_init(struct tellers *tellers, struct program *program,
+		  const struct mirror_def *mirror);
+void tellers_release(struct tellers *tellers);
+
+struct told { /* by one event */
+	bool was, is, ends;
+	int64_t before, after;
+};
+
+/* By the event that `env` has. */
+struct told teller_told(const struct teller *teller, struct env *env);
+/* Does the event say what the value is there? Then *out is that. */
+bool teller_evidence(const struct teller *teller, struct env *env, int64_t *out);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * cells.c - see cells.h
+ *
+ * Cells stand in an array by attribute id. Children are chained, so that a delete finds what is
+ * below without looking at the whole table. Tombs of exact paths hang at their attribute; tombs of
+ * paths with `*` are a short list that is only looked at where no cell is.
+ */
+#include "state/replay/cells.h"
+
+#include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
+
+#include <string.h>
+
+struct cells *cells_new(struct program *program, size_t nstreams)
+{
+	struct cells *cells = mem_new(sizeof *cells);
+
+	cells->program = program;
+	cells->attrs = program_attrs(program);
+	cells->nstreams = nstreams;
+	cells->nsections = program_sections(program);
+	cells->sections = mem_new_array(nstreams * cells->nsections, sizeof *cells->sections);
+	cells->until = mem_new_array(nstreams, sizeof *cells->until);
+	for (size_t i = 0; i < nstreams; i++)
+		cells->until[i] = NSTIME_MIN;
+	return cells;
+}
+
+static void free_patterns(struct cells *cells)
+{
+	for (size_t i = 0; i < cells->ntombs; i++)
+		mem_free(cells->tombs[i].pattern);
+	cells->ntombs = 0;
+}
+
+void cells_free(struct cells *cells)
+{
+	if (!cells)
+		return;
+	free_patterns(cells);
+	mem_free(cells->slots);
+	mem_free(cells->tombs);
+	mem_free(cells->sections);
+	mem_free(cells->until);
+	mem_free(cells->cells);
+	mem_free(cells->free);
+	mem_free(cells->dying);
+	mem_free(cells);
+}
+
+void cells_clear(struct cells *cells)
+{
+	for (uint32_t i = 0; i < cells->nslots; i++)
+		cells->slots[i].cell = cells->slots[i].tomb = NOWHERE;
+	free_patterns(cells);
+	cells->ncells = cells->nfree = cells->ndying = 0;
+	cells->patterns = NOWHERE;
+	cells->started = false;
+	memset(cells->sections, 0, cells->nstreams * cells->nsections * sizeof *cells->sections);
+	for (size_t i = 0; i < cells->nstreams; i++)
+		cells->until[i] = NSTIME_MIN;
+}
+
+/* Attributes are interned by others too: chains what came since the last time. */
+void cells_sync(struct cells *cells)
+{
+	uint32_t count = attrs_count(cells->attrs);
+
+	if (!cells->started) {
+		cells->patterns = NOWHERE;
+		cells->started = true;
+	}
+	if (count <= cells->nslots)
+		return;
+	if (count > cells->slots_capacity) {
+		cells->slots_capacity = count + count / 2 + 64;
+		cells->slots =
+			mem_resize(cells->slots, cells->slots_capacity, sizeof *cells->slots);
+	}
+	for (uint32_t i = cells->nslots; i < count; i++) {
+		uint32_t parent = attr_parent(cells->attrs, i);
+
+		cells->slots[i] = (struct slot_of){NOWHERE, NOWHERE, NOWHERE, NOWHERE};
+		if (parent == ATTR_ABSENT)
+			continue;
+		cells->slots[i].next = cells->slots[parent].child;
+		cells->slots[parent].child = i;
+	}
+	cells->nslots = count;
+}
+
+static const struct tomb *newer(const struct tomb *a, const struct tomb *b)
+{
+	return a && (!b || a->seq > b->seq) ? a : b;
+}
+
+/* The newest tomb that covers the attribute; NULL when there is none. */
+static const struct tomb *tomb_over(const struct cells *cells, uint32_t attr)
+{
+	const struct tomb *best = NULL;
+	uint32_t i;
+
+	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a)) {
+		for (i = a < cells->nslots ? cells->slots[a].tomb : NOWHERE; i != NOWHERE;
+		     i = cells->tombs[i].next)
+			if (a != attr || !cells->tombs[i].below)
+				best = newer(&cells->tombs[i], best);
+	}
+	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE; i = cells->tombs[i].next)
+		if (pattern_covers(cells->tombs[i].pattern, cells->attrs, attr, true) == COVER_YES)
+			best = newer(&cells->tombs[i], best);
+	return best;
+}
+
+/* Takes a tomb's word for what was there just before `limit`, when it is newer than *out's. */
+static void take_older(const struct tomb *tomb, nstime limit, struct cell *out)
+{
+	nstime since = tomb->since;
+	enum value_kind kind = tomb->kind;
+
+	if (since >= limit && tomb->again) {
+		since = tomb->again_since;
+		kind = tomb->again_kind;
+	}
+	if (since >= limit || since < out->last_run)
+		return;
+	out->last = (struct value){.kind = kind};
+	out->last_run = since;
+}
+
+/* What an attribute without a cell was just before the tomb over it: an older tomb, or `initial`.
+ */
+static void look_below_tomb(const struct cells *cells, uint32_t attr, nstime limit,
+			    struct cell *out)
+{
+	if (!program_initial(cells->program, attr, &out->last))
+		out->last.kind = VALUE_UNKNOWN;
+	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
+		for (uint32_t i = a < cells->nslots ? cells->slots[a].tomb : NOWHERE; i != NOWHERE;
+		     i = cells->tombs[i].next)
+			if (a != attr || !cells->tombs[i].below)
+				take_older(&cells->tombs[i], limit, out);
+	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombs[i].next)
+		if (pattern_covers(cells->tombs[i].pattern, cells->attrs, attr, true) == COVER_YES)
+			take_older(&cells->tombs[i], limit, out);
+}
+
+void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
+{
+	const struct cell *cell = cells_find(cells, attr);
+	struct cell absent;
+
+	if (!cell) {
+		cells_get(cells, attr, &absent);
+		cell = &absent;
+	}
+	*out = cell->value;
+}
+
+void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
+{
+	const struct cell *cell = cells_find(cells, attr);
+	const struct tomb *tomb;
+
+	if (cell) {
+		*out = *cell;
+		return;
+	}
+	*out = (struct cell){.since = NSTIME_MIN,
+			     .run = NSTIME_MIN,
+			     .last_run = NSTIME_MIN,
+			     .named_at = NSTIME_MAX};
+	out->writer.class_index = out->writer.line = UINT32_MAX;
+	tomb = tomb_over(cells, attr);
+	if (tomb) {
+		out->value.kind = tomb->kind;
+		out->since = out->run = tomb->since;
+		out->writer = tomb->writer;
+		out->written = true;
+		look_below_tomb(cells, attr, tomb->since, out);
+		return;
+	}
+	if (!program_initial(cells->program, attr, &out->value))
+		out->value.kind = VALUE_UNKNOWN;
+}
+
+void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
+{
+	struct slot_of *slot;
+
+	cells_sync(cells);
+	slot = &cells->slots[attr];
+	if (slot->cell == NOWHERE) {
+		if (cells->nfree) {
+			slot->cell = cells->free[--cells->nfree];
+		} else {
+			cells->cells = mem_grow(cells->cells, cells->ncells, &cells->cells_capacity,
+						sizeof *cells->cells);
+			slot->cell = (uint32_t)cells->ncells++;
+		}
+	}
+	cells->cells[slot->cell] = *cell;
+}
+
+void cells_drop(struct cells *cells, uint32_t attr)
+{
+	struct slot_of *slot = &cells->slots[attr];
+
+	if (slot->cell != NOWHERE) {
+		cells->free = mem_grow(cells->free, cells->nfree, &cells->free_capacity,
+				       sizeof *cells->free);
+		cells->free[cells->nfree++] = slot->cell;
+		slot->cell = NOWHERE;
+	}
+}
+
+struct burial {
+	struct cells *cells;
+	enum value_kind kind;
+	nstime since;
+	const struct writer *writer;
+	cells_each *each;
+	void *arg;
+};
+
+/*
+ * Cells made unknown stay, since lists go on naming them. Deleted ones stay for the nanosecond, so
+ * that a write of the same time still knows what was there before.
+ */
+static void bury_cell(const struct burial *burial, uint32_t attr)
+{
+	struct cells *cells = burial->cells;
+	struct cell *cell = cells_find(cells, attr);
+	struct value value = {.kind = burial->kind};
+	struct cell before;
+
+	if (!cell)
+		return;
+	before = *cell;
+	cell_put(cell, &value, burial->since, burial->writer);
+	cell->named = cell->named && burial->kind != VALUE_NONE;
+	if (burial->each)
+		burial->each(burial->arg, attr, &before, cell);
+	if (burial->kind != VALUE_NONE)
+		return;
+	cells->dying =
+		mem_grow(cells->dying, cells->ndying, &cells->dying_capacity, sizeof *cells->dying);
+	cells->dying[cells->ndying++] = attr;
+}
+
+void cells_settle(struct cells *cells)
+{
+	for (size_t i = 0; i < cells->ndying; i++) {
+		const struct cell *cell = cells_find(cells, cells->dying[i]);
+
+		if (cell && cell->value.kind == VALUE_NONE && !cell->named)
+			cells_drop(cells, cells->dying[i]);
+	}
+	cells->ndying = 0;
+}
+
+void cell_put(struct cell *cell, const struct value *value, nstime since,
+	      const struct writer *writer)
+{
+	if (since > cell->since) {
+		cell->last = cell->value;
+		cell->last_run = cell->run;
+	}
+	cell->run = value_equal(&cell->last, value) ? cell->last_run : since;
+	cell->value = *value;
+	cell->since = since;
+	cell->writer = *writer;
+	cell->written = true;
+}
+
+/* All below `top`, and `top` itself unless `**`; children before they are left. */
+static void bury_below(const struct burial *burial, uint32_t top, bool itself)
+{
+	const struct cells *cells = burial->cells;
+	uint32_t at = top;
+
+	if (itself)
+		bury_cell(burial, top);
+	for (;;) {
+		if (cells->slots[at].child != NOWHERE) {
+			at = cells->slots[at].child;
+		} else {
+			while (at != top && cells->slots[at].next == NOWHERE)
+				at = attr_parent(cells->attrs, at);
+			if (at == top)
+				return;
+			at = cells->slots[at].next;
+		}
+		bury_cell(burial, at);
+	}
+}
+
+static void bury_matching(const struct burial *burial, const struct pattern *pattern)
+{
+	struct cells *cells = burial->cells;
+
+	for (uint32_t a = 0; a < cells->nslots; a++)
+		if (cells->slots[a].cell != NOWHERE &&
+		    pattern_covers(pattern, cells->attrs, a, true) == COVER_YES)
+			bury_cell(burial, a);
+}
+
+/* The tomb of this very pattern in the list that begins at *head; made when it is new. */
+struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern)
+{
+	struct tomb *tomb;
+	uint32_t *head;
+
+	cells_sync(cells);
+	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tomb;
+	for (uint32_t i = *head; i != NOWHERE; i = cells->tombs[i].next)
+		if (pattern->any ? pattern_equal(cells->tombs[i].pattern, pattern)
+				 : cells->tombs[i].below == pattern->below)
+			return &cells->tombs[i];
+	cells->tombs =
+		mem_grow(cells->tombs, cells->ntombs, &cells->tombs_capacity, sizeof *cells->tombs);
+	tomb = &cells->tombs[cells->ntombs];
+	*tomb = (struct tomb){.below = pattern->below, .next = *head};
+	if (pattern->any) {
+		tomb->pattern = mem_new(sizeof *tomb->pattern);
+		*tomb->pattern = *pattern;
+	}
+	*head = (uint32_t)cells->ntombs++;
+	return tomb;
+}
+
+void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_kind kind,
+		nstime since, const struct writer *writer, cells_each *each, void *arg)
+{
+	struct burial burial = {cells, kind, since, writer, each, arg};
+	struct tomb *tomb = cells_tomb(cells, pattern);
+
+	if (pattern->any)
+		bury_matching(&burial, pattern);
+	else
+		bury_below(&burial, pattern->attr, !pattern->below);
+	if (tomb->seq && tomb->since < since) {
+		tomb->again = true;
+		tomb->again_kind = tomb->kind;
+		tomb->again_since = tomb->since;
+	}
+	tomb->kind = kind;
+	tomb->since = since;
+	tomb->seq = ++cells->seq;
+	tomb->writer = *writer;
+}
+
+size_t cells_count(const struct cells *cells)
+{
+	return cells->ncells - cells->nfree;
+}
+
+bool cells_next(const struct cells *cells, uint32_t *attr)
+{
+	while (++*attr < cells->nslots)
+		if (cells->slots[*attr].cell != NOWHERE)
+			return true;
+	return false;
+}
+
+void cells_section(const struct cells *cells, uint32_t stream, uint32_t section, struct value *out,
+		   bool *written)
+{
+	const struct section_value *value = &cells->sections[stream * cells->nsections + section];
+
+	*out = value->value;
+	*written = value->written;
+}
+
+void cells_set_section(struct cells *cells, uint32_t stream, uint32_t section,
+		       const struct value *value)
+{
+	cells->sections[stream * cells->nsections + section] = (struct section_value){*value, true};
+}
+
+nstime cells_until(const struct cells *cells, uint32_t stream)
+{
+	return cells->until[stream];
+}
+
+void cells_set_until(struct cells *cells, uint32_t stream, nstime until)
+{
+	cells->until[stream] = until;
+}

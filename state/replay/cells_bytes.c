@@ -1,0 +1,461 @@
+/*
+ * cells_bytes.c - a state as bytes: what a checkpoint holds
+ *
+ * All numbers are LEB128, signed ones zigzag. A time is its difference from another that is near:
+ * `since` from that of the cell or tomb before, all others from `since`. In this order:
+ *
+ *     MEANING
+ *     version, names (statements, sections, streams) that must be equal when read
+ *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
+ *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
+ *     tombs      count; each: flags (TOMB_*), since, seq less that of the one before, writer, then
+ *                node or pattern
+ *     sections   per stream and section: 0, or 1 and a value
+ *     until      per stream
+ *
+ * Nodes come with parents first, so that reading interns them in one go.
+ */
+#include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
+
+#include <string.h>
+
+enum { CELLS_VERSION = 2 };
+
+enum {
+	HAS_WRITTEN = 1,   /* it was */
+	HAS_NAMED = 2,     /* it is */
+	HAS_RUN = 4,       /* a time; else `since` */
+	HAS_LAST_RUN = 8,  /* a time; else NSTIME_MIN */
+	HAS_NAMED_AT = 16, /* a time; else `since` */
+	HAS_PLACE = 32     /* of its writer; else its event is that of the cell before */
+};
+
+enum { TOMB_BELOW = 1, TOMB_PATTERN = 2, TOMB_NONE = 4, TOMB_PLACE = 8 /* as HAS_PLACE */ };
+
+/* ---- writing ---- */
+
+static void put(struct buf *out, uint64_t number)
+{
+	char *room = buf_room(out, 10);
+
+	do {
+		*room++ = (char)((number & 127) | (number > 127 ? 128 : 0));
+		out->len++;
+		number >>= 7;
+	} while (number);
+}
+
+static void put_signed(struct buf *out, int64_t number)
+{
+	put(out, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+}
+
+static void put_value(struct buf *out, const struct value *value)
+{
+	put(out, (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative));
+	switch (value->kind) {
+	case VALUE_INT:
+	case VALUE_FLOAT:
+		put(out, value->u);
+		break;
+	case VALUE_STRING:
+		put(out, value->len);
+		buf_add(out, value->text, value->len);
+		break;
+	case VALUE_BOOL:
+		put(out, value->b);
+		break;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		break;
+	}
+}
+
+/* Differences wrap: every pair of times has one. */
+static void put_time(struct buf *out, nstime t, nstime near)
+{
+	put_signed(out, (int64_t)((uint64_t)t - (uint64_t)near));
+}
+
+static void put_writer(struct buf *out, const struct writer *writer, nstime since)
+{
+	put_time(out, writer->order.time, since);
+	put(out, writer->order.rank);
+	put(out, writer->order.source);
+	put(out, writer->order.offset);
+	put(out, writer->order.index);
+	put(out, writer->at);
+	put(out, writer->class_index);
+}
+
+/* Marks the attribute and what it stands below. */
+static void need(const struct cells *cells, uint32_t *nodes, uint32_t attr)
+{
+	while (attr != ATTR_ROOT && !nodes[attr]) {
+		nodes[attr] = 1;
+		attr = attr_parent(cells->attrs, attr);
+	}
+}
+
+static void put_nodes(const struct cells *cells, uint32_t *nodes, struct buf *out)
+{
+	uint32_t count = 0;
+
+	for (uint32_t a = 1; a < cells->nslots; a++) {
+		if (cells->slots[a].cell != NOWHERE || cells->slots[a].tomb != NOWHERE)
+			need(cells, nodes, a);
+	}
+	for (uint32_t a = 1; a < cells->nslots; a++)
+		if (nodes[a])
+			nodes[a] = ++count;
+	put(out, count);
+	for (uint32_t a = 1; a < cells->nslots; a++) {
+		if (!nodes[a])
+			continue;
+		put(out, nodes[attr_parent(cells->attrs, a)]);
+		put(out, attr_is_key(cells->attrs, a));
+		put_value(out, attr_atom(cells->attrs, a));
+	}
+}
+
+static bool is_same_event(const struct writer *a, const struct writer *b)
+{
+	return !order_compare(&a->order, &b->order) && a->at == b->at &&
+	       a->class_index == b->class_index;
+}
+
+static void put_cell(const struct cell *cell, const struct cell *before, struct buf *out)
+{
+	bool place = !is_same_event(&cell->writer, &before->writer);
+	unsigned flags = (cell->written ? HAS_WRITTEN : 0) | (cell->named ? HAS_NAMED : 0) |
+			 (cell->run != cell->since ? HAS_RUN : 0) |
+			 (cell->last_run != NSTIME_MIN ? HAS_LAST_RUN : 0) |
+			 (cell->named_at != cell->since ? HAS_NAMED_AT : 0) |
+			 (place ? HAS_PLACE : 0);
+
+	put(out, flags);
+	put_time(out, cell->since, before->since);
+	put_value(out, &cell->value);
+	put_value(out, &cell->last);
+	if (flags & HAS_RUN)
+		put_time(out, cell->run, cell->since);
+	if (flags & HAS_LAST_RUN)
+		put_time(out, cell->last_run, cell->since);
+	if (flags & HAS_NAMED_AT)
+		put_time(out, cell->named_at, cell->since);
+	if (place)
+		put_writer(out, &cell->writer, cell->since);
+	put(out, cell->writer.line);
+}
+
+static void put_cells(const struct cells *cells, const uint32_t *nodes, struct buf *out)
+{
+	static const struct cell none;
+	const struct cell *before = &none;
+
+	put(out, cells_count(cells));
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		const struct cell *cell = &cells->cells[cells->slots[a].cell];
+
+		put(out, nodes[a]);
+		put_cell(cell, before, out);
+		before = cell;
+	}
+}
+
+static void put_pattern(const struct pattern *pattern, struct buf *out)
+{
+	put(out, pattern->natoms);
+	for (uint32_t i = 0; i < pattern->natoms; i++) {
+		put(out, pattern->atoms[i].kind);
+		if (pattern->atoms[i].kind != PATTERN_ANY)
+			put_value(out, &pattern->atoms[i].value);
+	}
+}
+
+static void put_tomb(const struct tomb *tomb, const struct tomb *before, uint32_t node,
+		     struct buf *out)
+{
+	bool place = !is_same_event(&tomb->writer, &before->writer);
+
+	put(out, (tomb->below ? TOMB_BELOW : 0) | (tomb->pattern ? TOMB_PATTERN : 0) |
+			 (tomb->kind == VALUE_NONE ? TOMB_NONE : 0) | (place ? TOMB_PLACE : 0));
+	put_time(out, tomb->since, before->since);
+	put_signed(out, (int64_t)(tomb->seq - before->seq));
+	if (place)
+		put_writer(out, &tomb->writer, tomb->since);
+	put(out, tomb->writer.line);
+	if (tomb->pattern)
+		put_pattern(tomb->pattern, out);
+	else
+		put(out, node);
+}
+
+static void put_tombs(const struct cells *cells, const uint32_t *nodes, struct buf *out)
+{
+	static const struct tomb none;
+	const struct tomb *before = &none;
+
+	put(out, cells->ntombs);
+	for (uint32_t a = 0; a < cells->nslots; a++)
+		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = before->next) {
+			put_tomb(&cells->tombs[t], before, nodes[a], out);
+			before = &cells->tombs[t];
+		}
+	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
+	     t = before->next) {
+		put_tomb(&cells->tombs[t], before, 0, out);
+		before = &cells->tombs[t];
+	}
+}
+
+void cells_write(const struct cells *cells, struct buf *out)
+{
+	uint32_t *nodes = mem_new_array((size_t)cells->nslots + 1, sizeof *nodes);
+
+	put(out, CELLS_VERSION);
+	put(out, program_statements(cells->program));
+	put(out, cells->nsections);
+	put(out, cells->nstreams);
+	put_nodes(cells, nodes, out);
+	put_cells(cells, nodes, out);
+	put_tombs(cells, nodes, out);
+	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++) {
+		put(out, cells->sections[i].written);
+		if (cells->sections[i].written)
+			put_value(out, &cells->sections[i].value);
+	}
+	for (size_t i = 0; i < cells->nstreams; i++)
+		put_signed(out, cells->until[i]);
+	mem_free(nodes);
+}
+
+/* ---- reading: sticky failure, then zeros ---- */
+
+struct in {
+	const uint8_t *at, *end;
+	bool failed;
+};
+
+static uint64_t get(struct in *in)
+{
+	uint64_t number = 0;
+
+	for (unsigned shift = 0; in->at < in->end && shift < 64; shift += 7) {
+		uint8_t byte = *in->at++;
+
+		number |= (uint64_t)(byte & 127) << shift;
+		if (byte < 128)
+			return number;
+	}
+	in->failed = true;
+	return 0;
+}
+
+static int64_t get_signed(struct in *in)
+{
+	uint64_t number = get(in);
+
+	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
+}
+
+/* A count of things that take at least a byte each. */
+static size_t get_count(struct in *in)
+{
+	uint64_t count = get(in);
+
+	if (count > (uint64_t)(in->end - in->at)) {
+		in->failed = true;
+		return 0;
+	}
+	return (size_t)count;
+}
+
+static struct value get_value(struct in *in, struct attrs *attrs)
+{
+	uint64_t head = get(in);
+	struct value value = {.kind = VALUE_UNKNOWN};
+
+	if (head >> 1 > VALUE_BOOL)
+		in->failed = true;
+	if (in->failed)
+		return value;
+	value.kind = (enum value_kind)(head >> 1);
+	value.negative = head & 1;
+	if (value.kind == VALUE_STRING) {
+		value.len = (uint32_t)get_count(in);
+		value.text = attrs_text(attrs, (const char *)in->at, value.len);
+		in->at += value.len;
+	} else if (value.kind == VALUE_BOOL) {
+		value.b = get(in) != 0;
+	} else if (value.kind == VALUE_INT || value.kind == VALUE_FLOAT) {
+		value.u = get(in);
+	}
+	return value;
+}
+
+static nstime get_time(struct in *in, nstime near)
+{
+	return (nstime)((uint64_t)get_signed(in) + (uint64_t)near);
+}
+
+/* All but the line. */
+static struct writer get_writer(struct in *in, nstime since)
+{
+	struct writer writer = {.order.time = get_time(in, since)};
+
+	writer.order.rank = (uint32_t)get(in);
+	writer.order.source = (uint32_t)get(in);
+	writer.order.offset = get(in);
+	writer.order.index = (uint32_t)get(in);
+	writer.at = get(in);
+	writer.class_index = (uint32_t)get(in);
+	return writer;
+}
+
+static uint32_t *get_nodes(struct in *in, struct cells *cells, size_t *count)
+{
+	uint32_t *nodes;
+
+	*count = get_count(in);
+	nodes = mem_new_array(*count + 1, sizeof *nodes);
+	nodes[0] = ATTR_ROOT;
+	for (size_t i = 1; i <= *count && !in->failed; i++) {
+		uint64_t parent = get(in);
+		bool key = get(in) != 0;
+		struct value atom = get_value(in, cells->attrs);
+
+		if (parent >= i || atom.kind < VALUE_INT || (!key && atom.kind != VALUE_STRING)) {
+			in->failed = true;
+			break;
+		}
+		nodes[i] = key ? attr_key(cells->attrs, nodes[parent], &atom)
+			       : attr_name(cells->attrs, nodes[parent], atom.text, atom.len);
+	}
+	return nodes;
+}
+
+static uint32_t get_node(struct in *in, const uint32_t *nodes, size_t count)
+{
+	uint64_t i = get(in);
+
+	if (i <= count && !in->failed)
+		return nodes[i];
+	in->failed = true;
+	return ATTR_ROOT;
+}
+
+static struct cell get_cell(struct in *in, const struct cell *before, struct attrs *attrs)
+{
+	uint64_t flags = get(in);
+	struct cell cell = {.named = flags & HAS_NAMED, .written = flags & HAS_WRITTEN};
+
+	cell.since = get_time(in, before->since);
+	cell.value = get_value(in, attrs);
+	cell.last = get_value(in, attrs);
+	cell.run = flags & HAS_RUN ? get_time(in, cell.since) : cell.since;
+	cell.last_run = flags & HAS_LAST_RUN ? get_time(in, cell.since) : NSTIME_MIN;
+	cell.named_at = flags & HAS_NAMED_AT ? get_time(in, cell.since) : cell.since;
+	cell.writer = flags & HAS_PLACE ? get_writer(in, cell.since) : before->writer;
+	cell.writer.line = (uint32_t)get(in);
+	return cell;
+}
+
+static void get_cells(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
+{
+	size_t count = get_count(in);
+	struct cell cell = {0};
+
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		uint32_t attr = get_node(in, nodes, nnodes);
+
+		cell = get_cell(in, &cell, cells->attrs);
+		if (!in->failed)
+			cells_set(cells, attr, &cell);
+	}
+}
+
+static void get_pattern(struct in *in, struct cells *cells, struct pattern *pattern)
+{
+	size_t natoms = get_count(in);
+
+	if (natoms > PATH_ATOMS)
+		in->failed = true;
+	pattern->any = true;
+	pattern->attr = ATTR_ABSENT;
+	for (size_t i = 0; i < natoms && !in->failed; i++) {
+		uint64_t kind = get(in);
+
+		if (kind > PATTERN_ANY)
+			in->failed = true;
+		pattern->natoms++;
+		pattern->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
+					 : kind == PATTERN_KEY ? PATTERN_KEY
+							       : PATTERN_ANY;
+		if (kind != PATTERN_ANY)
+			pattern->atoms[i].value = get_value(in, cells->attrs);
+	}
+}
+
+static void get_tombs(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
+{
+	size_t count = get_count(in);
+	struct pattern *pattern = mem_new(sizeof *pattern);
+	struct tomb read = {0};
+
+	for (size_t i = 0; i < count && !in->failed; i++) {
+		uint64_t flags = get(in);
+		struct tomb *tomb;
+
+		read.kind = flags & TOMB_NONE ? VALUE_NONE : VALUE_UNKNOWN;
+		read.since = get_time(in, read.since);
+		read.seq += (uint64_t)get_signed(in);
+		if (flags & TOMB_PLACE)
+			read.writer = get_writer(in, read.since);
+		read.writer.line = (uint32_t)get(in);
+		*pattern = (struct pattern){.below = flags & TOMB_BELOW};
+		if (flags & TOMB_PATTERN)
+			get_pattern(in, cells, pattern);
+		else
+			pattern->attr = get_node(in, nodes, nnodes);
+		if (in->failed)
+			break;
+		tomb = cells_tomb(cells, pattern);
+		tomb->kind = read.kind;
+		tomb->since = read.since;
+		tomb->seq = read.seq;
+		tomb->writer = read.writer;
+		if (read.seq > cells->seq)
+			cells->seq = read.seq;
+	}
+	mem_free(pattern);
+}
+
+bool cells_read(struct cells *cells, const void *bytes, size_t len)
+{
+	struct in in = {.at = bytes, .end = (const uint8_t *)bytes + len};
+	uint32_t *nodes;
+	size_t nnodes;
+
+	cells_clear(cells);
+	if (get(&in) != CELLS_VERSION || get(&in) != program_statements(cells->program) ||
+	    get(&in) != cells->nsections || get(&in) != cells->nstreams)
+		return false;
+	nodes = get_nodes(&in, cells, &nnodes);
+	get_cells(&in, cells, nodes, nnodes);
+	get_tombs(&in, cells, nodes, nnodes);
+	mem_free(nodes);
+	for (size_t i = 0; i < cells->nstreams * cells->nsections && !in.failed; i++) {
+		cells->sections[i].written = get(&in) != 0;
+		if (cells->sections[i].written)
+			cells->sections[i].value = get_value(&in, cells->attrs);
+	}
+	for (size_t i = 0; i < cells->nstreams; i++)
+		cells->until[i] = get_signed(&in);
+	if (in.failed || in.at != in.end) {
+		cells_clear(cells);
+		return false;
+	}
+	return true;
+}

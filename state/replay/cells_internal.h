@@ -1,0 +1,93 @@
+/* cells_internal.h - the insides of struct cells: for code that writes them down or changes them in
+ * place
+ */
+#ifndef STATE_REPLAY_CELLS_INTERNAL_H
+#define STATE_REPLAY_CELLS_INTERNAL_H
+
+#include "state/replay/cells.h"
+
+#include <string.h>
+
+#define NOWHERE UINT32_MAX
+
+struct slot_of {              /* of one attribute */
+	uint32_t cell, tomb;  /* into cells; first of its tombs */
+	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
+};
+
+struct tomb {
+	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs */
+	bool below;              /* `**`: not the attribute itself */
+	enum value_kind kind;
+	nstime since;
+	uint64_t seq; /* order among tombs; 0: not placed yet */
+	struct writer writer;
+	uint32_t next;
+	/* what it was before `since`, when it had been placed before: for a write at `since` too */
+	bool again;
+	enum value_kind again_kind;
+	nstime again_since;
+};
+
+struct section_value {
+	struct value value;
+	bool written;
+};
+
+struct cells {
+	struct program *program;
+	struct attrs *attrs;
+	struct slot_of *slots; /* by attribute */
+	uint32_t nslots;
+	size_t slots_capacity;
+	struct cell *cells;
+	size_t ncells, cells_capacity;
+	uint32_t *free; /* cells to be used again */
+	size_t nfree, free_capacity;
+	uint32_t *dying; /* attributes deleted at the newest time */
+	size_t ndying, dying_capacity;
+	struct tomb *tombs;
+	size_t ntombs, tombs_capacity;
+	uint32_t patterns; /* first tomb with `*` */
+	bool started;
+	uint64_t seq;
+	struct section_value *sections; /* [stream][section] */
+	uint32_t nsections;
+	nstime *until; /* [stream] */
+	size_t nstreams;
+};
+
+/* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
+static inline struct cell *cells_find(const struct cells *cells, uint32_t attr)
+{
+	if (attr >= cells->nslots || cells->slots[attr].cell == NOWHERE)
+		return NULL;
+	return &cells->cells[cells->slots[attr].cell];
+}
+
+/* The same, made when there is none. */
+static inline struct cell *cells_make(struct cells *cells, uint32_t attr)
+{
+	static const struct cell fresh = {.written = true};
+
+	if (!cells_find(cells, attr))
+		cells_set(cells, attr, &fresh);
+	return cells_find(cells, attr);
+}
+
+/* Makes the value's text one of the attribute table: most often the cell's own. */
+static inline void cell_keep(const struct cell *cell, struct value *value, struct attrs *attrs)
+{
+	if (value->kind == VALUE_STRING && cell->value.kind == VALUE_STRING &&
+	    cell->value.len == value->len && !memcmp(cell->value.text, value->text, value->len))
+		value->text = cell->value.text;
+	else
+		attrs_keep(attrs, value);
+}
+
+/* There is no cell any more; what it is, tombs and `initial` say. */
+void cells_drop(struct cells *cells, uint32_t attr);
+void cells_sync(struct cells *cells);
+struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern);
+
+#endif

@@ -1,0 +1,415 @@
+/* replay.c - see replay.h: a walk that keeps the whole state, and tells of what changes */
+#include "state/replay/replay.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
+#include "state/replay/walk.h"
+
+#include <string.h>
+
+struct replay {
+	struct replay_options options;
+	struct walk walk;
+	struct attrs *attrs;
+	struct cells *cells;
+	uint64_t *failures;
+	uint64_t contradictions;
+};
+
+static __int128 value_integer(const struct value *value)
+{
+	return value->negative ? (__int128)(int64_t)value->u : (__int128)value->u;
+}
+
+static double value_number(const struct value *value)
+{
+	return (double)value_integer(value);
+}
+
+static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+{
+	const struct cells *cells = ((struct replay *)arg)->cells;
+	const struct cell *cell = cells_find(cells, attr);
+
+	if (cell)
+		*out = cell->value;
+	else
+		cells_value(cells, attr, out);
+	return EVAL_VALUE;
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	struct replay *replay = arg;
+
+	cells_section(replay->cells, replay->walk.stream->index, section, out, written);
+	return EVAL_VALUE;
+}
+
+void replay_free(struct replay *replay)
+{
+	if (!replay)
+		return;
+	walk_release(&replay->walk);
+	cells_free(replay->cells);
+	mem_free(replay->failures);
+	mem_free(replay);
+}
+
+struct cells *replay_cells(struct replay *replay)
+{
+	return replay->cells;
+}
+
+nstime replay_time(const struct replay *replay)
+{
+	return replay->walk.time;
+}
+
+uint64_t replay_events(const struct replay *replay)
+{
+	return replay->walk.events;
+}
+
+const uint64_t *replay_failures(const struct replay *replay)
+{
+	return replay->failures;
+}
+
+uint64_t replay_contradictions(const struct replay *replay)
+{
+	return replay->contradictions;
+}
+
+static void fail(struct replay *replay, const struct line *line, enum failure why)
+{
+	replay->failures[(size_t)line->id * FAILURE_COUNT + why]++;
+}
+
+static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
+{
+	struct replay *replay = arg;
+
+	(void)eval; /* nothing is open here */
+	attrs_keep(replay->attrs, value);
+	cells_set_section(replay->cells, replay->walk.stream->index, line->section, value);
+}
+
+static void tell(struct replay *replay, uint32_t attr, const struct cell *before,
+		 const struct cell *after, bool fill)
+{
+	struct change change = {attr, before, after, fill, replay->walk.time, {0}, NULL};
+
+	if (!replay->options.change)
+		return;
+	change.item = walk_item(&replay->walk);
+	change.order = change.item->order;
+	replay->options.change(replay->options.arg, &change);
+}
+
+/* Deleted in the same nanosecond, it never ceased to be named. */
+static void name(struct cell *cell, const struct cell *before)
+{
+	if (!cell->named && (before->since != cell->since || cell->named_at > cell->since))
+		cell->named_at = cell->since;
+	cell->named = true;
+}
+
+/* In place, and without what will not be asked of it. */
+static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
+{
+	struct cell *cell = cells_make(replay->cells, attr);
+
+	if (!kept)
+		cell_keep(cell, value, replay->attrs);
+	cell->value = *value;
+	cell->since = replay->walk.time;
+	cell->named = true;
+	replay->options.put(replay->options.arg, attr, value, cell->since);
+}
+
+/* kept: its text is the attribute table's already. */
+static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
+			struct value *value, bool kept)
+{
+	struct cell before, cell;
+
+	if (replay->options.put) {
+		put_value(replay, attr, value, kept);
+		return;
+	}
+	if (!kept)
+		attrs_keep(replay->attrs, value);
+	cells_get(replay->cells, attr, &before);
+	cell = before;
+	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, line));
+	name(&cell, &before);
+	cells_set(replay->cells, attr, &cell);
+	tell(replay, attr, &before, &cell, false);
+}
+
+static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
+		       const struct value *says)
+{
+	replay->contradictions++;
+	if (replay->options.contradiction)
+		replay->options.contradiction(replay->options.arg, attr, had, says,
+					      walk_item(&replay->walk));
+}
+
+/*
+ * Fills unknown time back to the last write, no further than the stream's last loss and its begin.
+ */
+static void was(struct replay *replay, const struct write *write)
+{
+	const struct cell *now = cells_find(replay->cells, write->attr);
+	struct value value = write->value;
+	struct cell before, cell;
+	nstime begin = NSTIME_MIN;
+
+	if (value.kind == VALUE_UNKNOWN ||
+	    (replay->options.put && now && now->value.kind != VALUE_UNKNOWN))
+		return; /* a build asks for no contradictions */
+	cells_value(replay->cells, write->attr, &before.value);
+	if (before.value.kind != VALUE_UNKNOWN) {
+		if (!value_equal(&before.value, &value))
+			contradict(replay, write->attr, &before.value, &value);
+		return;
+	}
+	attrs_keep(replay->attrs, &value);
+	cells_get(replay->cells, write->attr, &before);
+	if (replay->walk.stream)
+		begin = cells_until(replay->cells, replay->walk.stream->index);
+	if (begin > replay->walk.time)
+		begin = replay->walk.time;
+	if (begin < before.since)
+		begin = before.since;
+	cell = before;
+	cell_put(&cell, &value, begin, walk_writer(&replay->walk, write->line));
+	name(&cell, &before);
+	cells_set(replay->cells, write->attr, &cell);
+	tell(replay, write->attr, &before, &cell, true);
+}
+
+static void add(struct replay *replay, const struct write *write)
+{
+	enum failure why = FAILURE_NONE;
+	struct value now, sum;
+
+	cells_value(replay->cells, write->attr, &now);
+	if (value_add(&now, &write->value, &sum, &why) == EVAL_VALUE)
+		write_value(replay, write->line, write->attr, &sum, false);
+	else
+		fail(replay, write->line, why);
+}
+
+static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
+{
+	tell(arg, attr, before, after, false);
+}
+
+static void bury(struct replay *replay, const struct line *line, const struct pattern *pattern,
+		 enum value_kind kind)
+{
+	cells_bury(replay->cells, pattern, kind, replay->walk.time,
+		   walk_writer(&replay->walk, line), buried, replay);
+	if (replay->options.bury)
+		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
+}
+
+/* The depth of a stack; false: it is none. */
+static bool depth_of(struct replay *replay, const struct write *write, uint64_t *out)
+{
+	struct value depth;
+
+	cells_value(replay->cells, write->attr, &depth);
+	*out = depth.u;
+	if (depth.kind == VALUE_INT && !depth.negative)
+		return true;
+	fail(replay, write->line, FAILURE_TYPE);
+	return false;
+}
+
+static void push(struct replay *replay, struct write *write)
+{
+	struct value key = {.kind = VALUE_INT};
+
+	if (!depth_of(replay, write, &key.u))
+		return;
+	key.u++;
+	write_value(replay, write->line, attr_key(replay->attrs, write->attr, &key), &write->value,
+		    false);
+	write_value(replay, write->line, write->attr, &key, false);
+}
+
+static void pop(struct replay *replay, const struct write *write)
+{
+	struct value key = {.kind = VALUE_INT};
+	struct pattern top = {0};
+
+	if (!depth_of(replay, write, &key.u))
+		return;
+	if (key.u == 0) {
+		fail(replay, write->line, FAILURE_EMPTY);
+		return;
+	}
+	top.attr = attr_key(replay->attrs, write->attr, &key);
+	bury(replay, write->line, &top, VALUE_NONE);
+	key.u--;
+	write_value(replay, write->line, write->attr, &key, false);
+}
+
+static void apply(void *arg, struct write *write)
+{
+	struct replay *replay = arg;
+
+	switch (write->verb) {
+	case VERB_SET:
+		write_value(replay, write->line, write->attr, &write->value, write->kept);
+		break;
+	case VERB_ADD:
+		add(replay, write);
+		break;
+	case VERB_WAS:
+		was(replay, write);
+		break;
+	case VERB_DELETE:
+		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
+		     VALUE_NONE);
+		break;
+	case VERB_UNKNOWN:
+		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
+		     VALUE_UNKNOWN);
+		break;
+	case VERB_PUSH:
+		push(replay, write);
+		break;
+	case VERB_POP:
+		pop(replay, write);
+		break;
+	}
+}
+
+static bool lines(void *arg, const struct plain *plain)
+{
+	struct replay *replay = arg;
+	enum replay_lines how = replay->options.lines(replay->options.arg, plain, &replay->walk.env,
+						      replay->walk.time);
+
+	replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
+	return how != REPLAY_LEFT;
+}
+
+static struct value value_of_thread(int64_t tid)
+{
+	return (struct value){.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid};
+}
+
+static void tell_inferred(struct replay *replay, const struct event *event)
+{
+	struct value claimed = value_of_thread(event->claimed);
+	struct value told = value_of_thread(event->told);
+
+	if (replay->options.contradiction)
+		replay->options.contradiction(replay->options.arg, ATTR_ABSENT, &claimed, &told,
+					      walk_item(&replay->walk));
+}
+
+static void loss(void *arg, const struct event *event)
+{
+	struct replay *replay = arg;
+
+	if (event->loss_kind == LOSS_INFERRED)
+		tell_inferred(replay, event);
+	else
+		cells_set_until(replay->cells, event->stream->index, event->until);
+}
+
+static bool moment(void *arg, nstime next)
+{
+	struct replay *replay = arg;
+
+	cells_settle(replay->cells);
+	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
+}
+
+static const struct walk_ops ops_of_lines = {.read = read_value,
+					     .section = read_section,
+					     .set_section = set_section,
+					     .apply = apply,
+					     .lines = lines,
+					     .loss = loss,
+					     .moment = moment};
+
+static const struct walk_ops ops = {.read = read_value,
+				    .section = read_section,
+				    .set_section = set_section,
+				    .apply = apply,
+				    .loss = loss,
+				    .moment = moment};
+
+struct replay *replay_new(const struct replay_options *options)
+{
+	struct replay *replay = mem_new(sizeof *replay);
+
+	replay->options = *options;
+	walk_init(&replay->walk, options->feed, options->program,
+		  options->lines ? &ops_of_lines : &ops, replay);
+	replay->walk.helper = options->helper;
+	replay->attrs = program_attrs(options->program);
+	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
+	replay->failures =
+		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
+			      sizeof *replay->failures);
+	replay->walk.writes.failures = replay->failures;
+	replay->walk.writes.by_tree = options->by_tree;
+	return replay;
+}
+
+/* What a stream knows nothing of: all before its last loss, and before its begin. */
+static bool begin_streams(struct replay *replay, struct error *err)
+{
+	size_t count = replay->walk.feed->trace->nstreams;
+	const nstime *begins;
+
+	if (!feed_begins(replay->walk.feed, &begins, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (cells_until(replay->cells, i) < begins[i])
+			cells_set_until(replay->cells, i, begins[i]);
+	return true;
+}
+
+bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
+		struct error *err)
+{
+	return begin_streams(replay, err) && walk_run(&replay->walk, from, to, err);
+}
+
+enum eval value_add(const struct value *a, const struct value *b, struct value *out,
+		    enum failure *failure)
+{
+	__int128 sum;
+
+	*out = (struct value){.kind = a->kind};
+	*failure = FAILURE_TYPE;
+	if (a->kind == VALUE_FLOAT && (b->kind == VALUE_FLOAT || b->kind == VALUE_INT)) {
+		out->f = a->f + (b->kind == VALUE_FLOAT ? b->f : value_number(b));
+		return EVAL_VALUE;
+	}
+	if (a->kind == VALUE_INT && b->kind == VALUE_FLOAT) {
+		out->kind = VALUE_FLOAT;
+		out->f = value_number(a) + b->f;
+		return EVAL_VALUE;
+	}
+	if (a->kind != VALUE_INT || b->kind != VALUE_INT)
+		return EVAL_FAIL;
+	sum = value_integer(a) + value_integer(b);
+	*failure = FAILURE_OVERFLOW;
+	if (sum < INT64_MIN || sum > UINT64_MAX)
+		return EVAL_FAIL;
+	out->u = (uint64_t)sum;
+	out->negative = sum < 0;
+	return EVAL_VALUE;
+}

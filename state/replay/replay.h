@@ -1,0 +1,88 @@
+/*
+ * replay.h - forward evaluation: every event in order, from the start or from a stored position
+ *
+ * It keeps the whole state, tells a watcher about each change, and counts the statements that fail.
+ * With `by_tree` it is the oracle, obvious and slow. Questions use the plain forms of lines, which
+ * saves a quarter of the time; tests that ask in all ways compare both.
+ */
+#ifndef STATE_REPLAY_REPLAY_H
+#define STATE_REPLAY_REPLAY_H
+
+#include "state/replay/cells.h"
+#include "state/events/feed.h"
+#include "state/program/program.h"
+
+struct replay;
+
+struct change {
+	uint32_t attr;
+	const struct cell *before, *after;
+	bool fill;          /* a `was`: `after` holds from after->since on, before the event */
+	nstime time;        /* of the event */
+	struct order order; /* of the event */
+	const struct feed_item *item; /* the event */
+};
+
+enum replay_lines {
+	REPLAY_LEFT,    /* nothing is written: they are to be evaluated one by one */
+	REPLAY_WRITTEN, /* and the next moment need not be told */
+	REPLAY_DUE      /* and moment() is to be called before the next */
+};
+
+struct replay_options {
+	struct feed *feed;
+	struct program *program;
+	struct helper *helper; /* as in struct feed_range */
+	bool by_tree; /* no line by its plain form (plain.h): what all else is compared with */
+	/*
+	 * Called for each write of a value, in place of change(); it then keeps of a cell only what
+	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.
+	 */
+	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
+	/* Called for each change; may be NULL. */
+	void (*change)(void *arg, const struct change *change);
+	/*
+	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
+	 * each loss that was inferred from what two events say of the thread on the stream's CPU.
+	 * May be NULL.
+	 */
+	void (*contradiction)(void *arg, uint32_t attr, const struct value *had,
+			      const struct value *says, const struct feed_item *item);
+	/*
+	 * Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
+	 */
+	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);
+	/* Called before the first event of a later time than the last; false: stop here. */
+	bool (*moment)(void *arg, nstime next);
+	/*
+	 * Writes what the lines of an event say, where it can do so better than one by one with
+	 * put(): to cells and wherever it goes; may be NULL, as put() then is.
+	 */
+	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
+				   nstime time);
+	void *arg;
+};
+
+struct replay *replay_new(const struct replay_options *options);
+void replay_free(struct replay *replay); /* NULL is fine */
+/* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
+struct cells *replay_cells(struct replay *replay);
+
+/*
+ * Evaluates everything in [from, to); moment() may end it earlier. `from` is order_before(t) of a
+ * checkpoint or order_before(NSTIME_MIN).
+ */
+bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
+		struct error *err);
+nstime replay_time(const struct replay *replay);     /* of the newest event */
+uint64_t replay_events(const struct replay *replay); /* seen so far */
+/* Statements that failed: counts[id * FAILURE_COUNT + failure]. */
+const uint64_t *replay_failures(const struct replay *replay);
+/* Writes of `was` that differed from what was known. */
+uint64_t replay_contradictions(const struct replay *replay);
+
+/* Arithmetic of `+=`. */
+enum eval value_add(const struct value *a, const struct value *b, struct value *out,
+		    enum failure *failure);
+
+#endif

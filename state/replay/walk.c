@@ -1,0 +1,259 @@
+/*
+ * walk.c - see walk.h
+ *
+ * Of most events only time, class and values count. Their place, which is what order and writers
+ * are made of, is looked up when it is asked for.
+ */
+#include "state/replay/walk.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/ask.h"
+#include "engine/base/mem.h"
+#include "state/program/plain.h"
+
+static const struct fields *decode(void *arg, const struct event *event)
+{
+	struct walk *walk = arg;
+	const struct run *run = &walk->run;
+	struct error ignored; /* damage: told where it was found; the fields are missing */
+	bool good;
+
+	(void)event;
+	if (run->count)
+		good = run->reader->decoder_fields(run->decoder, run->batch, walk->entry,
+						   &walk->fields, &ignored);
+	else
+		good = feed_fields(&walk->pass, &walk->item, &walk->fields, &ignored);
+	return good ? &walk->fields : NULL;
+}
+
+static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+{
+	struct walk *walk = arg;
+
+	return walk->ops->read(walk->arg, attr, out);
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	struct walk *walk = arg;
+
+	return walk->ops->section(walk->arg, section, out, written);
+}
+
+void walk_init(struct walk *walk, struct feed *feed, struct program *program,
+	       const struct walk_ops *ops, void *arg)
+{
+	*walk = (struct walk){
+		.feed = feed,
+		.program = program,
+		.attrs = program_attrs(program),
+		.ops = ops,
+		.arg = arg,
+		.env = {.program = program,
+			.decode = decode,
+			.read = read_value,
+			.section = read_section,
+			.arg = walk,
+			.scratch = arena_new()},
+	};
+}
+
+void walk_release(struct walk *walk)
+{
+	feed_close(&walk->pass);
+	arena_free(walk->env.scratch);
+	writes_release(&walk->writes);
+}
+
+const struct feed_item *walk_item(struct walk *walk)
+{
+	if (!walk->placed)
+		feed_run_item(walk->feed->trace, &walk->run, walk->entry, &walk->item);
+	walk->placed = true;
+	return &walk->item;
+}
+
+struct writer writer_of(const struct feed_item *item)
+{
+	return (struct writer){
+		.order = item->order,
+		.at = item->event.position.at,
+		.class_index = item->class ? item->class->index : UINT32_MAX,
+		.line = UINT32_MAX,
+	};
+}
+
+const struct writer *walk_writer(struct walk *walk, const struct line *line)
+{
+	if (!walk->has_writer)
+		walk->writer = writer_of(walk_item(walk));
+	walk->has_writer = true;
+	walk->writer.line = line->id;
+	return &walk->writer;
+}
+
+static void section_lines(struct walk *walk, const struct class_program *class)
+{
+	struct value value;
+
+	for (uint32_t i = 0; i < class->nsection; i++) {
+		const struct line *line = &class->section[i];
+		enum eval eval = writes_value(&walk->writes, line, &walk->env, &value);
+
+		if (eval != EVAL_FAIL)
+			walk->ops->set_section(walk->arg, line, eval, &value);
+	}
+}
+
+static inline void reset_scratch(struct walk *walk)
+{
+	if (walk->scratched)
+		arena_reset(walk->env.scratch);
+	walk->scratched = false;
+}
+
+static inline void run_class(struct walk *walk, const struct class_program *class)
+{
+	if (class->nsection == 0 && class->nevent == 0)
+		return;
+	walk->env.fields = NULL;
+	if (class->nsection == 0 && walk->ops->lines && walk->ops->lines(walk->arg, class->plain))
+		return;
+	walk->calm = false;
+	walk->scratched = true;
+	section_lines(walk, class);
+	writes_evaluate(&walk->writes, class, &walk->env);
+	for (size_t i = 0; i < walk->writes.count; i++)
+		walk->ops->apply(walk->arg, &walk->writes.items[i]);
+}
+
+static void run_item(struct walk *walk)
+{
+	const struct feed_item *item = &walk->item;
+	const struct class_program *classes;
+	size_t count;
+
+	reset_scratch(walk);
+	walk->env.slots = NULL;
+	walk->stream = item->stream;
+	if (item->stream) {
+		walk->env.event = &item->event;
+		run_class(walk, program_class(walk->program, item->stream, item->class));
+		if (item->kind == FEED_LOSS)
+			walk->ops->loss(walk->arg, &item->event);
+		return;
+	}
+	walk->env.event = NULL;
+	classes = item->kind == FEED_START ? program_start(walk->program, &count)
+					   : program_end(walk->program, &count);
+	for (size_t i = 0; i < count; i++)
+		run_class(walk, &classes[i]);
+}
+
+/*
+ * False: it was told to stop. A late event (see state_asks_again()) happens now: time goes on.
+ */
+static inline bool turn_to(struct walk *walk, nstime time, bool placed)
+{
+	if (time < walk->time && walk->events != walk->first)
+		time = walk->time;
+	if ((walk->events == walk->first || (time > walk->time && !walk->calm)) &&
+	    !walk->ops->moment(walk->arg, time))
+		return false;
+	walk->time = time;
+	walk->placed = placed;
+	walk->has_writer = false;
+	walk->events++;
+	return true;
+}
+
+/* What all events of the run have. */
+static void begin_run(struct walk *walk)
+{
+	const struct run *run = &walk->run;
+	struct feed_item *item = &walk->item;
+
+	reset_scratch(walk); /* texts of one run are few */
+	walk->stream = item->stream = item->event.stream = run->stream;
+	item->kind = FEED_EVENT;
+	item->event.cpu = run->cpu;
+	walk->env.event = &item->event;
+}
+
+/* The stream's next event, which mostly comes after runs of others: its values and lines. */
+ASKING void prefetch(const struct batch *batch, uint32_t i, const struct class_program *classes)
+{
+	const struct slot *slots;
+
+	if (i >= batch->count)
+		return;
+	slots = batch_slots(batch, i);
+	if (slots) {
+		__builtin_prefetch(slots);
+		__builtin_prefetch(slots + 4);
+	}
+	if (classes[batch->class_index[i]].plain)
+		ask_for_bytes(classes[batch->class_index[i]].plain, PLAIN_NEAR);
+}
+
+static bool run_entries(struct walk *walk)
+{
+	const struct class_program *classes = program_row(walk->program, walk->run.stream);
+	const struct batch *batch = walk->run.batch;
+	struct feed_item *item = &walk->item;
+
+	begin_run(walk);
+	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
+		if (!turn_to(walk, batch->time[i], false))
+			return false;
+		prefetch(batch, i + 1, classes);
+		walk->entry = i;
+		item->event.time = batch->time[i];
+		walk->env.slots = batch_slots(batch, i);
+		run_class(walk, &classes[batch->class_index[i]]);
+	}
+	return true;
+}
+
+static bool run_pass(struct walk *walk, struct error *err)
+{
+	enum step step;
+
+	walk->first = walk->events;
+	while ((step = feed_next_run(&walk->pass, &walk->run, &walk->item, err)) == STEP_ITEM) {
+		if (walk->run.count) {
+			if (!run_entries(walk))
+				return true;
+			continue;
+		}
+		if (!turn_to(walk, walk->item.event.time, true))
+			return true;
+		run_item(walk);
+	}
+	return step != STEP_ERROR;
+}
+
+bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
+	      struct error *err)
+{
+	uint64_t *classes = program_classes(walk->program);
+	struct feed_range range = {.from = *from,
+				   .to = *to,
+				   .losses = true,
+				   .infers = true,
+				   .values = true,
+				   .classes = classes,
+				   .helper = walk->helper};
+	size_t starts, ends;
+	bool ok;
+
+	program_start(walk->program, &starts);
+	program_end(walk->program, &ends);
+	range.start = starts > 0;
+	range.end = ends > 0;
+	ok = feed_open(walk->feed, &range, &walk->pass, err) && run_pass(walk, err);
+	feed_close(&walk->pass);
+	mem_free(classes);
+	return ok;
+}

@@ -1,0 +1,75 @@
+/*
+ * walk.h - rules over events in order: what every forward evaluation does with its events
+ *
+ *     feed ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it is
+ *
+ * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
+ * event lines are evaluated against the state before the event, and only then what they write is
+ * applied: first `was` lines, then the others in file order.
+ */
+#ifndef STATE_REPLAY_WALK_H
+#define STATE_REPLAY_WALK_H
+
+#include "state/replay/cells.h"
+#include "state/events/feed.h"
+#include "state/replay/writes.h"
+
+struct walk_ops {
+	/* As struct env has them. */
+	enum eval (*read)(void *arg, uint32_t attr, struct value *out);
+	enum eval (*section)(void *arg, uint32_t section, struct value *out, bool *written);
+	/* A section line of the event that is not FAIL: VALUE sets *value, OPEN does not. */
+	void (*set_section)(void *arg, const struct line *line, enum eval eval,
+			    struct value *value);
+	void (*apply)(void *arg, struct write *write);
+	/*
+	 * Evaluates and applies all event lines at once, where it can; false: it cannot, and wrote
+	 * nothing. NULL: it never can.
+	 */
+	bool (*lines)(void *arg, const struct plain *plain);
+	/* After the lines of a loss. */
+	void (*loss)(void *arg, const struct event *loss);
+	/* Before the first event of a later time than the last; false: stop here. */
+	bool (*moment)(void *arg, nstime next);
+};
+
+struct walk {
+	struct feed *feed;
+	struct program *program;
+	struct attrs *attrs;
+	const struct walk_ops *ops;
+	void *arg;
+	struct helper *helper; /* as in struct feed_range; NULL after walk_init() */
+	struct env env;
+	struct writes writes;
+	uint64_t events; /* seen so far */
+	/* of the event that is being evaluated; walk_item() for its place */
+	const struct stream *stream; /* NULL: @start, @end */
+	nstime time;
+	/* the walk's own */
+	struct feed_pass pass;
+	struct run run;
+	uint32_t entry; /* of run, when run.count is not 0 */
+	struct feed_item item;
+	uint64_t first; /* event of this run */
+	bool scratched; /* env.scratch may hold something */
+	bool calm;      /* the next moment need not be told; only ops->lines says so */
+	bool placed;    /* `item` has its order */
+	bool has_writer;
+	struct writer writer;
+	struct fields fields;
+};
+
+/* Feed, program, ops and arg are borrowed. */
+void walk_init(struct walk *walk, struct feed *feed, struct program *program,
+	       const struct walk_ops *ops, void *arg);
+void walk_release(struct walk *walk);
+bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
+	      struct error *err);
+
+/* The event that is being evaluated, with its place. */
+const struct feed_item *walk_item(struct walk *walk);
+/* The writer: a line of that event. */
+const struct writer *walk_writer(struct walk *walk, const struct line *line);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * writes.c - see writes.h
+ *
+ * Lines are evaluated in the order in which they are applied: all see the state before the event,
+ * so that it makes no difference to them. Plain forms (plain.h) say nothing of failures: where
+ * something may fail, an input is not there, and the tree says what failed.
+ */
+#include "state/replay/writes.h"
+
+#include "engine/base/mem.h"
+#include "state/program/expr.h"
+#include "state/program/plain_load.h"
+
+#include <string.h>
+
+void writes_release(struct writes *writes)
+{
+	mem_free(writes->items);
+	mem_free(writes->patterns);
+}
+
+static void fail(struct writes *writes, const struct line *line, enum failure why)
+{
+	if (writes->failures && why != FAILURE_NONE)
+		writes->failures[(size_t)line->id * FAILURE_COUNT + why]++;
+}
+
+/* FAIL: it does not hold. */
+static enum eval condition(struct writes *writes, const struct line *line, struct env *env)
+{
+	enum failure why = FAILURE_NONE;
+	enum truth truth = expr_truth(line->when, env, &why);
+
+	if (truth == TRUTH_NO)
+		fail(writes, line, why);
+	return truth == TRUTH_YES ? EVAL_VALUE : truth == TRUTH_OPEN ? EVAL_OPEN : EVAL_FAIL;
+}
+
+/* Where the condition is open, all that counts is whether the right side fails. */
+static enum eval right_side(struct writes *writes, const struct line *line, struct env *env,
+			    enum eval condition, struct value *out)
+{
+	enum failure why = FAILURE_NONE;
+	enum eval result = EVAL_VALUE;
+
+	*out = (struct value){.kind = VALUE_NONE};
+	if (line->value && condition == EVAL_VALUE)
+		result = expr_eval(line->value, env, out, &why);
+	else if (line->value)
+		result = expr_check(line->value, env, &why);
+	if (result == EVAL_FAIL)
+		fail(writes, line, why);
+	return result == EVAL_VALUE ? condition : result;
+}
+
+enum eval writes_value(struct writes *writes, const struct line *line, struct env *env,
+		       struct value *out)
+{
+	enum eval holds = condition(writes, line, env);
+
+	return holds == EVAL_FAIL ? holds : right_side(writes, line, env, holds, out);
+}
+
+static enum eval target(struct writes *writes, const struct line *line, struct env *env,
+			struct write *out)
+{
+	enum failure why = FAILURE_NONE;
+	enum eval result;
+
+	out->attr = ATTR_ABSENT;
+	if (!verb_buries(line->verb)) {
+		result = path_eval(&line->target, env, &out->attr, &why);
+		if (result != EVAL_VALUE)
+			out->attr = ATTR_ABSENT;
+	} else {
+		writes->patterns = mem_grow(writes->patterns, writes->npatterns,
+					    &writes->patterns_capacity, sizeof *writes->patterns);
+		out->pattern = (uint32_t)writes->npatterns;
+		result = path_pattern(&line->target, env, &writes->patterns[out->pattern], &why);
+		writes->npatterns += result == EVAL_VALUE;
+	}
+	if (result == EVAL_FAIL)
+		fail(writes, line, why);
+	return result;
+}
+
+/* By the line's tree. False: it does nothing. */
+static bool by_tree(struct writes *writes, const struct line *line, struct env *env,
+		    struct write *out)
+{
+	enum eval holds, where, what;
+
+	if (line->flags & LINE_FAILS && !writes->failures)
+		return false;
+	*out = (struct write){.line = line, .verb = line->verb, .kept = line->flags & LINE_KEPT};
+	holds = condition(writes, line, env);
+	where = holds == EVAL_FAIL ? holds : target(writes, line, env, out);
+	what = where == EVAL_FAIL ? where : right_side(writes, line, env, holds, &out->value);
+	out->open = what == EVAL_OPEN || where == EVAL_OPEN;
+	return what != EVAL_FAIL;
+}
+
+/* ---- lines ---- */
+
+/* Are the line's inputs there? Else the tree is to be asked. */
+static inline bool has_inputs(const struct plain_line *line, const struct plain_loaded *event)
+{
+	return line->is_plain && (event->had & line->needs) == line->needs;
+}
+
+/* Does its condition not hold? False where an input of a test is not there, too. */
+static inline bool is_out(const struct plain_line *line, const struct plain_loaded *event)
+{
+	return line->is_plain && (event->had & line->tested) == line->tested &&
+	       (event->yes & line->tests) != line->tests;
+}
+
+/* The attribute of a line with a key; false: this value is no key. */
+static inline bool attr_of(const struct plain_line *line, const struct value *key,
+			   struct attrs *attrs, uint32_t *attr)
+{
+	bool small = key->kind == VALUE_INT && !key->negative;
+
+	*attr = small ? number_map_get(line->keys, key->u) : 0;
+	if (*attr)
+		return true;
+	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
+		return false;
+	*attr = path_attr_new(&line->line->target, attrs, key);
+	return true;
+}
+
+/* By its plain form; false: the tree is to be asked. */
+static inline bool by_inputs(const struct plain_line *line, const struct plain_loaded *event,
+			     struct attrs *attrs, struct write *out)
+{
+	out->attr = line->attr;
+	if (line->key != PLAIN_NONE && !attr_of(line, &event->values[line->key], attrs, &out->attr))
+		return false;
+	out->line = line->line;
+	out->verb = line->verb;
+	out->open = false;
+	out->kept = line->kept;
+	out->value = *(line->value == PLAIN_NONE ? &line->constant : &event->values[line->value]);
+	return true;
+}
+
+void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
+{
+	struct attrs *attrs = program_attrs(env->program);
+	const struct plain *plain = class->plain;
+	struct plain_loaded event;
+
+	writes->count = writes->npatterns = 0;
+	if (!plain)
+		return;
+	if (plain->nlines > writes->capacity) {
+		writes->capacity = plain->nlines * 2;
+		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
+	}
+	if (writes->by_tree)
+		event.had = 0;
+	else
+		plain_load(plain, env, &event);
+	for (uint32_t i = 0; i < plain->nlines; i++) {
+		const struct plain_line *line = &plain->lines[i];
+		struct write *write = &writes->items[writes->count];
+		bool has = !writes->by_tree && has_inputs(line, &event);
+
+		if (!writes->by_tree && is_out(line, &event))
+			continue;
+		writes->count += (has && by_inputs(line, &event, attrs, write)) ||
+				 by_tree(writes, line->line, env, write);
+	}
+}

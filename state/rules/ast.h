@@ -1,0 +1,276 @@
+/*
+ * ast.h - the tree of a rule set, as parser, checks, compiler and report see it
+ *
+ * Everything stands in the set's arena. A place is an offset into the text of a rule file.
+ */
+#ifndef STATE_RULES_AST_H
+#define STATE_RULES_AST_H
+
+#include "engine/base/arena.h"
+#include "engine/base/nameset.h"
+#include "state/rules/line.h"
+#include "state/rules/rules.h"
+
+enum {
+	RULE_KEY_DEPTH = 8, /* keys inside keys */
+	RULE_NODES = 1000,  /* nodes of one statement: bounds every recursion over its tree */
+	RULE_VARIABLES = 7, /* of one view; the host takes one more */
+	RULE_BRACKETS = 64  /* brackets inside brackets */
+};
+
+struct rule_file {
+	const char *name;
+	const char *text;
+	size_t len;
+	bool builtin;                     /* it comes with yore */
+	const char *path;                 /* without links; NULL: its text was no file */
+	const struct rule_file *includer; /* NULL: it was given */
+	uint32_t *lines;                  /* offsets at which the second and later lines begin */
+	uint32_t nlines;
+};
+
+enum ast_op {
+	OP_NONE,
+	OP_OR,
+	OP_AND,
+	OP_NOT,
+	OP_EQ,
+	OP_NE,
+	OP_LT,
+	OP_LE,
+	OP_GT,
+	OP_GE,
+	OP_GLOB,
+	OP_REGEX,
+	OP_BIT_AND,
+	OP_BIT_OR,
+	OP_BIT_XOR,
+	OP_SHL,
+	OP_SHR,
+	OP_ADD,
+	OP_SUB,
+	OP_MUL,
+	OP_DIV,
+	OP_MOD,
+	OP_NEG,
+	OP_BIT_NOT
+};
+
+enum ast_kind {
+	AST_CONST,
+	AST_CAPTURE,  /* $1: `index` is 1 */
+	AST_VARIABLE, /* ?c: `index` into the view's variables */
+	AST_PATH,
+	AST_CALL,  /* name(args): a function or a map */
+	AST_UNARY, /* op, args[0] */
+	AST_BINARY,
+	AST_IN /* args[0] in values */
+};
+
+struct ast_path;
+
+struct ast {
+	enum ast_kind kind;
+	enum ast_op op;
+	uint32_t at;
+	uint32_t index;
+	struct value value;
+	const char *name;
+	struct ast_path *path;
+	struct ast **args;
+	uint32_t nargs;
+	struct value *values;
+	uint32_t nvalues;
+};
+
+struct ast_atom {
+	enum atom_kind kind; /* ATOM_KEY does not occur: a constant key is an expression */
+	uint32_t at;
+	const char *name; /* ended by zero; a zero inside ends it early, which the lexer refuses */
+	struct ast *key;
+	uint32_t variable;
+};
+
+struct ast_path {
+	uint32_t at;
+	struct ast_atom *atoms;
+	uint32_t natoms;
+	bool below;
+	uint32_t ref; /* number of this path in the set: for warnings given once */
+};
+
+enum pattern_kind {
+	HEAD_GLOB,
+	HEAD_LITERAL,
+	HEAD_START,
+	HEAD_LOST,
+	HEAD_CONTRADICTION,
+	HEAD_END
+};
+
+struct head_pattern {
+	enum pattern_kind kind;
+	const char *text;
+	uint32_t at;
+	uint32_t stars; /* captures of a glob */
+};
+
+struct rule_block {
+	const struct rule_file *file;
+	uint32_t at;
+	bool is_section;
+	struct head_pattern *patterns;
+	size_t npatterns, patterns_capacity;
+	struct ast *when;             /* with what `in section` asks for */
+	bool has_when;                /* it was written, too */
+	struct head_pattern *section; /* of `in section`, NULL: none */
+};
+
+struct statement {
+	const struct rule_block *block;
+	uint32_t at;
+	enum verb verb;
+	struct ast_path *target;
+	struct ast *value, *when;
+};
+
+struct map_entry {
+	enum { ENTRY_VALUE, ENTRY_MASK, ENTRY_REST } kind;
+	struct value match, result;
+};
+
+struct map_def {
+	const struct rule_file *file;
+	uint32_t at;
+	const char *name, *format; /* format NULL: of any */
+	struct map_entry *entries;
+	size_t nentries, entries_capacity;
+	const struct map_def *before; /* the one of its name before it; NULL: none */
+};
+
+struct alias_def {
+	const struct rule_file *file;
+	uint32_t at;
+	bool is_event;
+	const char *name;
+	const char **names;
+	size_t nnames, names_capacity;
+	const struct alias_def *before; /* of its name and kind; NULL: none */
+};
+
+struct initial_def {
+	const struct rule_file *file;
+	struct ast_path *path; /* keys are constants or ANY */
+	struct value value;
+};
+
+struct view_def {
+	const struct rule_file *file;
+	struct ast_path *path;
+	struct ast *value;
+	const char *variables[RULE_VARIABLES];
+	uint32_t nvariables;
+};
+
+enum { MIRROR_EVIDENCE = 4 };
+
+struct mirror_def {
+	const struct rule_file *file;
+	struct ast_path *path;                 /* whose `was` and `=` lines must agree */
+	struct ast *evidence[MIRROR_EVIDENCE]; /* any of these equal to its value supports it */
+	uint32_t nevidence;
+	bool has_except; /* this value needs no later event to hold until the end */
+	struct value except;
+};
+
+struct rules {
+	struct arena *arena;
+	struct rule_file **files;
+	size_t nfiles, files_capacity;
+	struct rule_error *errors;
+	size_t nerrors, errors_capacity;
+	struct rule_block **blocks;
+	size_t nblocks, blocks_capacity;
+	struct statement **statements; /* in file order; the index is the statement's id */
+	size_t nstatements, statements_capacity;
+	struct map_def **maps;
+	size_t nmaps, maps_capacity;
+	struct alias_def **aliases;
+	size_t naliases, aliases_capacity;
+	struct initial_def **initials;
+	size_t ninitials, initials_capacity;
+	struct view_def **views;
+	size_t nviews, views_capacity;
+	struct mirror_def **mirrors;
+	size_t nmirrors, mirrors_capacity;
+	uint32_t nrefs;
+	struct nameset map_names, event_aliases, field_aliases; /* to the last of each name */
+	size_t checked; /* files that rules_check() has seen */
+};
+
+/* Adds a copy of *file, whose text is copied, too. */
+bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
+/*
+ * What an include line at an offset of `from` names: a file (else a set that comes with yore). One
+ * that the rules have already is left out. Errors are noted at that place.
+ */
+void rules_include(struct rules *rules, const struct rule_file *from, uint32_t at, const char *name,
+		   bool is_file);
+
+/* The last one of that name, or NULL; ->before goes on. */
+const struct map_def *rules_map(const struct rules *rules, const char *name);
+const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
+/* With the definition that was added last. */
+void rules_name_map(struct rules *rules);
+void rules_name_alias(struct rules *rules);
+
+/* Notes an error at an offset of a file. */
+void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
+/* Line and column (characters), from 1, of an offset; *source, when wanted, is the line. */
+void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
+		     const char **source, size_t *source_len);
+/* *err from the first error since error number `from`. Returns false. */
+bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
+
+/* Appends *item to a growing array of pointers. */
+#define RULES_APPEND(rules, list, item)                                                       \
+	((rules)->list = mem_grow((rules)->list, (rules)->n##list, &(rules)->list##_capacity, \
+				  sizeof *(rules)->list),                                     \
+	 (void)((rules)->list[(rules)->n##list++] = (item)))
+
+/* Roots of paths that are not the state tree. */
+enum root {
+	ROOT_STATE,
+	ROOT_FIELD,
+	ROOT_PAYLOAD,
+	ROOT_CONTEXT,
+	ROOT_PACKET,
+	ROOT_SECTION,
+	ROOT_EVENT,
+	ROOT_ENV,
+	ROOT_RECORDING
+};
+/* A lone name is always of the state. */
+enum root ast_root(const struct ast_path *path);
+
+enum function {
+	FUNCTION_NONE, /* no such function: a map's name */
+	FUNCTION_LABEL,
+	FUNCTION_INT,
+	FUNCTION_STR,
+	FUNCTION_HEX,
+	FUNCTION_TOP,
+	FUNCTION_HAS,
+	FUNCTION_MIN,
+	FUNCTION_MAX
+};
+enum function ast_function(const char *name);
+/* Has the map a result for every value, or (`of_boolean`) for true and false? */
+bool map_is_total(const struct map_def *map, bool of_boolean);
+
+/* Checks what needs no other file, of one expression; `block` NULL: of a view or a condition. */
+void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,
+	       const struct ast *ast, bool in_view);
+
+#endif

@@ -1,0 +1,351 @@
+/* check.c - errors that grammar does not find: names, arguments, places of use */
+#include "state/rules/reads.h"
+
+#include "engine/base/nearest.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <string.h>
+
+enum root ast_root(const struct ast_path *path)
+{
+	static const char *const names[] = {NULL,      "field", "payload", "context",  "packet",
+					    "section", "event", "env",     "recording"};
+
+	if (path->natoms < 2 && !path->below)
+		return ROOT_STATE;
+	for (unsigned i = ROOT_FIELD; i <= ROOT_RECORDING; i++)
+		if (path->natoms && !strcmp(path->atoms[0].name, names[i]))
+			return (enum root)i;
+	return ROOT_STATE;
+}
+
+static const struct function_info {
+	const char *name;
+	enum function function;
+	uint32_t least, most;
+	const char *takes;
+} functions[] = {
+	{"label", FUNCTION_LABEL, 1, 1, "a field"},
+	{"int", FUNCTION_INT, 1, 1, "one value"},
+	{"str", FUNCTION_STR, 1, 1, "one value"},
+	{"hex", FUNCTION_HEX, 1, 1, "one value"},
+	{"top", FUNCTION_TOP, 1, 1, "a path of the state"},
+	{"has", FUNCTION_HAS, 1, 1, "a path or label()"},
+	{"min", FUNCTION_MIN, 2, 16, "two or more values"},
+	{"max", FUNCTION_MAX, 2, 16, "two or more values"},
+};
+
+static const struct function_info *find_function(const char *name)
+{
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (!strcmp(functions[i].name, name))
+			return &functions[i];
+	return NULL;
+}
+
+enum function ast_function(const char *name)
+{
+	const struct function_info *info = find_function(name);
+
+	return info ? info->function : FUNCTION_NONE;
+}
+
+bool map_is_total(const struct map_def *map, bool of_boolean)
+{
+	bool has[2] = {false, false};
+
+	for (size_t i = 0; i < map->nentries; i++) {
+		const struct map_entry *entry = &map->entries[i];
+		if (entry->kind == ENTRY_REST)
+			return true;
+		if (entry->kind == ENTRY_VALUE && entry->match.kind == VALUE_BOOL)
+			has[entry->match.b] = true;
+	}
+	return of_boolean && has[false] && has[true];
+}
+
+struct check {
+	struct rules *rules;
+	const struct rule_file *file;
+	const struct rule_block *block;
+	bool in_view;
+};
+
+static void check(const struct check *at, const struct ast *ast);
+
+static void check_capture(const struct check *at, const struct ast *ast)
+{
+	if (!at->block) {
+		rules_error(at->rules, at->file, ast->at,
+			    "$%u stands only in the lines of an event or section block",
+			    ast->index);
+		return;
+	}
+	for (size_t i = 0; i < at->block->npatterns; i++) {
+		const struct head_pattern *pattern = &at->block->patterns[i];
+		if (pattern->kind == HEAD_GLOB && pattern->stars >= ast->index)
+			continue;
+		rules_error(at->rules, at->file, ast->at,
+			    "$%u is the text of star number %u, and the pattern %s has %u",
+			    ast->index, ast->index, pattern->text ? pattern->text : "",
+			    pattern->kind == HEAD_GLOB ? pattern->stars : 0);
+		return;
+	}
+}
+
+static bool takes_path(const struct function_info *info, const struct ast *arg)
+{
+	enum root root;
+
+	if (info->function != FUNCTION_LABEL && info->function != FUNCTION_TOP &&
+	    info->function != FUNCTION_HAS)
+		return true;
+	if (info->function == FUNCTION_HAS && arg->kind == AST_CALL)
+		return ast_function(arg->name) == FUNCTION_LABEL;
+	if (arg->kind != AST_PATH)
+		return false;
+	root = ast_root(arg->path);
+	if (info->function == FUNCTION_TOP)
+		return root == ROOT_STATE;
+	return info->function == FUNCTION_HAS || (root >= ROOT_FIELD && root <= ROOT_PACKET) ||
+	       (root == ROOT_STATE && arg->path->natoms == 1);
+}
+
+/* has(event/NAME): is there such an event class? Any name may stand there. */
+static bool asks_for_class(const struct function_info *info, const struct ast *ast)
+{
+	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
+
+	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
+	       ast_root(arg->path) == ROOT_EVENT && arg->path->natoms == 2 &&
+	       arg->path->atoms[1].kind == ATOM_NAME;
+}
+
+static bool asks_for_recording(const struct function_info *info, const struct ast *ast)
+{
+	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
+
+	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
+	       ast_root(arg->path) == ROOT_RECORDING && arg->path->natoms == 2 &&
+	       !arg->path->below && arg->path->atoms[1].kind == ATOM_NAME &&
+	       (!strcmp(arg->path->atoms[1].name, "tasks") ||
+		!strcmp(arg->path->atoms[1].name, "gap"));
+}
+
+static void check_call(const struct check *at, const struct ast *ast)
+{
+	const struct function_info *info = find_function(ast->name);
+
+	if ((asks_for_class(info, ast) || asks_for_recording(info, ast)) && !at->in_view)
+		return;
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		check(at, ast->args[i]);
+	if (!info) {
+		if (ast->nargs != 1)
+			rules_error(at->rules, at->file, ast->at,
+				    "expected one value as the argument of the map '%.60s'",
+				    ast->name);
+		return;
+	}
+	if (ast->nargs < info->least || ast->nargs > info->most || !takes_path(info, ast->args[0]))
+		rules_error(at->rules, at->file, ast->at, "expected %s as argument of %s()",
+			    info->takes, info->name);
+}
+
+static const char *wrong_root(const struct ast_path *path, enum root root, bool in_view)
+{
+	if (root == ROOT_STATE)
+		return NULL;
+	if (in_view && root != ROOT_ENV)
+		return "a view reads the state only: it is asked between events";
+	if (root == ROOT_RECORDING)
+		return "expected has(recording/tasks) or has(recording/gap)";
+	if (path->natoms < 2 || path->atoms[1].kind != ATOM_NAME)
+		return "expected '/' and a name after this word";
+	if ((root == ROOT_SECTION || root == ROOT_EVENT || root == ROOT_ENV) && path->natoms != 2)
+		return "expected one name behind section/, event/ or env/";
+	if (root == ROOT_EVENT && strcmp(path->atoms[1].name, "name") != 0 &&
+	    strcmp(path->atoms[1].name, "id") != 0 && strcmp(path->atoms[1].name, "time") != 0)
+		return "expected event/name, event/id or event/time";
+	return NULL;
+}
+
+static void check_path(const struct check *at, const struct ast_path *path)
+{
+	const char *what = wrong_root(path, ast_root(path), at->in_view);
+
+	if (what)
+		rules_error(at->rules, at->file, path->at, "%s", what);
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct ast *key = path->atoms[i].key;
+		if (!key)
+			continue;
+		check(at, key);
+		if (key->kind == AST_CONST &&
+		    (key->value.kind == VALUE_NONE || key->value.kind == VALUE_FLOAT))
+			rules_error(at->rules, at->file, key->at,
+				    "expected an integer, a string or a boolean as key");
+	}
+}
+
+static void check_regex(const struct check *at, const struct ast *ast)
+{
+	const struct ast *right = ast->args[1];
+	PCRE2_SIZE offset;
+	PCRE2_UCHAR text[120];
+	int code;
+
+	if (right->kind != AST_CONST || right->value.kind != VALUE_STRING)
+		return;
+	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)right->value.text, right->value.len,
+					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+	if (!regex) {
+		pcre2_get_error_message(code, text, sizeof text);
+		rules_error(at->rules, at->file, right->at, "bad regular expression: %s (byte %zu)",
+			    (const char *)text, (size_t)offset);
+	}
+	pcre2_code_free(regex);
+}
+
+static void check(const struct check *at, const struct ast *ast)
+{
+	switch (ast->kind) {
+	case AST_CONST:
+	case AST_VARIABLE:
+		return;
+	case AST_CAPTURE:
+		check_capture(at, ast);
+		return;
+	case AST_PATH:
+		check_path(at, ast->path);
+		return;
+	case AST_CALL:
+		check_call(at, ast);
+		return;
+	case AST_UNARY:
+	case AST_BINARY:
+	case AST_IN:
+		for (uint32_t i = 0; i < ast->nargs; i++)
+			check(at, ast->args[i]);
+		if (ast->op == OP_REGEX)
+			check_regex(at, ast);
+		return;
+	}
+}
+
+void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,
+	       const struct ast *ast, bool in_view)
+{
+	struct check at = {rules, file, block, in_view};
+
+	check(&at, ast);
+}
+
+/* ---- over all files ---- */
+
+static void unknown_call(struct rules *rules, const struct rule_file *file, const struct ast *ast)
+{
+	struct nearest nearest;
+	char words[320];
+
+	nearest_begin(&nearest, ast->name);
+	for (size_t i = 0; i < rules->nmaps; i++)
+		nearest_offer(&nearest, rules->maps[i]->name);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		nearest_offer(&nearest, functions[i].name);
+	rules_error(rules, file, ast->at,
+		    "no map or function is named '%.60s'%s%s (functions: label int str hex top "
+		    "has min max)",
+		    ast->name, nearest_words(&nearest, words, sizeof words) ? "; " : "", words);
+}
+
+static void check_maps(struct rules *rules, const struct rule_file *file, const struct ast *ast);
+
+static void check_path_maps(struct rules *rules, const struct rule_file *file,
+			    const struct ast_path *path)
+{
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].key)
+			check_maps(rules, file, path->atoms[i].key);
+}
+
+static void check_maps(struct rules *rules, const struct rule_file *file, const struct ast *ast)
+{
+	if (!ast)
+		return;
+	if (ast->kind == AST_PATH)
+		check_path_maps(rules, file, ast->path);
+	if (ast->kind == AST_CALL && !find_function(ast->name) && !rules_map(rules, ast->name))
+		unknown_call(rules, file, ast);
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		check_maps(rules, file, ast->args[i]);
+}
+
+static bool same_format(const struct map_def *a, const struct map_def *b)
+{
+	return a->format && b->format ? !strcmp(a->format, b->format) : a->format == b->format;
+}
+
+/* No earlier map has the name and the format of this one. */
+static void check_only_map(struct rules *rules, size_t i)
+{
+	const struct map_def *map = rules->maps[i];
+	const struct map_def *first = NULL;
+	uint32_t line, column;
+
+	for (const struct map_def *other = map->before; other; other = other->before)
+		if (same_format(other, map))
+			first = other;
+	if (first) {
+		rule_file_place(first->file, first->at, &line, &column, NULL, NULL);
+		rules_error(rules, map->file, map->at,
+			    "a map '%.60s'%s%s is there already, at %.100s:%u", map->name,
+			    map->format ? " for " : "", map->format ? map->format : "",
+			    first->file->name, line);
+	}
+}
+
+static void check_map_names(struct rules *rules)
+{
+	for (size_t i = 0; i < rules->nmaps; i++) {
+		const struct map_def *map = rules->maps[i];
+		if (find_function(map->name))
+			rules_error(rules, map->file, map->at,
+				    "'%.60s' is a function: expected another name for the map",
+				    map->name);
+		else
+			check_only_map(rules, i);
+	}
+}
+
+bool rules_check(struct rules *rules, struct error *err)
+{
+	const struct view_def *view;
+	bool deep;
+
+	if (rules->nerrors)
+		return rules_first_error(rules, 0, err);
+	if (rules->checked == rules->nfiles)
+		return true;
+	check_map_names(rules);
+	for (size_t i = 0; i < rules->nblocks; i++)
+		check_maps(rules, rules->blocks[i]->file, rules->blocks[i]->when);
+	for (size_t i = 0; i < rules->nstatements; i++) {
+		const struct statement *statement = rules->statements[i];
+		check_path_maps(rules, statement->block->file, statement->target);
+		check_maps(rules, statement->block->file, statement->value);
+		check_maps(rules, statement->block->file, statement->when);
+	}
+	for (size_t i = 0; i < rules->nviews; i++)
+		check_maps(rules, rules->views[i]->file, rules->views[i]->value);
+	view = views_find_cycle(rules, &deep);
+	if (view)
+		rules_error(rules, view->file, view->path->at,
+			    deep ? "over 64 views are inside one another here"
+				 : "this view uses itself, directly or through other views");
+	if (rules->nerrors)
+		return rules_first_error(rules, 0, err);
+	rules->checked = rules->nfiles;
+	return true;
+}

@@ -1,0 +1,380 @@
+/* lex.c - text to words, one at a time, with what stands around them */
+#include "state/rules/lex.h"
+
+#include "engine/base/mem.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool is_ident_start(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool is_ident_char(char c)
+{
+	return is_ident_start(c) || is_digit(c);
+}
+
+bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int hex_digit(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* ---- errors ---- */
+
+uint32_t parser_place(const struct parser *parser, size_t at)
+{
+	return parser->map ? parser->map[at] : (uint32_t)at;
+}
+
+void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (parser->failed)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	rules_error(parser->rules, parser->file, parser_place(parser, at), "%s", text);
+	parser->failed = true;
+	parser->pos = at;
+}
+
+void parse_expected(struct parser *parser, const char *what)
+{
+	const struct token *token = &parser->token;
+	int shown = token->end - token->at > 40 ? 40 : (int)(token->end - token->at);
+
+	if (token->kind == TOKEN_END)
+		parse_error(parser, token->at, "expected %s, found the end of the %s", what,
+			    parser->map ? "quoted statement" : "text");
+	else if (token->kind == TOKEN_NEWLINE)
+		parse_error(parser, token->at, "expected %s, found the end of the line", what);
+	else if (token->kind == TOKEN_STRING)
+		parse_error(parser, token->at, "expected %s, found %.*s", what, shown,
+			    parser->text + token->at);
+	else
+		parse_error(parser, token->at, "expected %s, found '%.*s'", what, shown,
+			    parser->text + token->at);
+}
+
+/* ---- numbers and strings ---- */
+
+static bool lex_hex(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
+{
+	uint64_t number = 0;
+	size_t first = *pos;
+
+	*out = (struct value){.kind = VALUE_INT};
+	for (; *pos < len && hex_digit(text[*pos]) >= 0; ++*pos) {
+		if (number >> 60) {
+			*what = "the number does not fit in 64 bits";
+			return false;
+		}
+		number = number << 4 | (unsigned)hex_digit(text[*pos]);
+	}
+	if (*pos == first) {
+		*what = "expected hexadecimal digits after 0x";
+		return false;
+	}
+	out->u = number;
+	return true;
+}
+
+/* strtod() reads the decimal point of the user's language: rules are the same everywhere. */
+static bool parse_float(const char *text, size_t len, double *out)
+{
+	char copy[64];
+	locale_t plain;
+
+	if (len >= sizeof copy)
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	*out = strtod_l(copy, NULL, plain);
+	freelocale(plain);
+	return true;
+}
+
+static void skip_digits(const char *text, size_t len, size_t *pos)
+{
+	while (*pos < len && is_digit(text[*pos]))
+		++*pos;
+}
+
+/* Behind the whole digits: a fraction, an exponent? */
+static bool skip_float(const char *text, size_t len, size_t *pos)
+{
+	size_t p = *pos;
+	bool found = false;
+
+	if (p + 1 < len && text[p] == '.' && is_digit(text[p + 1])) {
+		p++;
+		skip_digits(text, len, &p);
+		found = true;
+	}
+	if (p < len && (text[p] == 'e' || text[p] == 'E')) {
+		size_t e = p + 1;
+		if (e < len && (text[e] == '+' || text[e] == '-'))
+			e++;
+		if (e < len && is_digit(text[e])) {
+			skip_digits(text, len, &e);
+			p = e;
+			found = true;
+		}
+	}
+	*pos = p;
+	return found;
+}
+
+static bool lex_decimal(const char *text, size_t len, size_t *pos, struct value *out,
+			const char **what)
+{
+	size_t first = *pos;
+	uint64_t number = 0;
+
+	skip_digits(text, len, pos);
+	size_t whole = *pos;
+	if (skip_float(text, len, pos)) {
+		*out = (struct value){.kind = VALUE_FLOAT};
+		*what = "the number is too long";
+		return parse_float(text + first, *pos - first, &out->f);
+	}
+	for (size_t i = first; i < whole; i++) {
+		if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number)) {
+			*what = "the number does not fit in 64 bits";
+			return false;
+		}
+	}
+	*out = (struct value){.kind = VALUE_INT, .u = number};
+	return true;
+}
+
+bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
+{
+	bool ok;
+
+	if (*pos + 1 < len && text[*pos] == '0' && (text[*pos + 1] | 0x20) == 'x') {
+		*pos += 2;
+		ok = lex_hex(text, len, pos, out, what);
+	} else {
+		ok = lex_decimal(text, len, pos, out, what);
+	}
+	if (ok && *pos < len && is_ident_char(text[*pos])) {
+		*what = "a name cannot begin with a digit";
+		return false;
+	}
+	return ok;
+}
+
+/* The escape whose backslash is at text[*pos]. */
+static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
+{
+	char c = *pos + 1 < len ? text[*pos + 1] : 0;
+
+	if (c == 'x' && *pos + 3 < len && hex_digit(text[*pos + 2]) >= 0 &&
+	    hex_digit(text[*pos + 3]) >= 0) {
+		*out = (char)(hex_digit(text[*pos + 2]) << 4 | hex_digit(text[*pos + 3]));
+		*pos += 4;
+		return true;
+	}
+	if (c == 'n')
+		*out = '\n';
+	else if (c == 't')
+		*out = '\t';
+	else if (c == '"' || c == '\\')
+		*out = c;
+	else
+		return false;
+	*pos += 2;
+	return true;
+}
+
+bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
+		size_t *bad, const char **what)
+{
+	size_t open = (*pos)++;
+	struct buf content = {0};
+	bool ok = false;
+
+	while (*pos < len && text[*pos] != '"' && text[*pos] != '\n') {
+		char c = text[*pos];
+		if (c == '\\') {
+			*bad = *pos;
+			*what = "expected one of the escapes \\\" \\\\ \\n \\t \\xHH";
+			if (!lex_escape(text, len, pos, &c))
+				goto out;
+		} else {
+			++*pos;
+		}
+		buf_add_char(&content, c);
+	}
+	*bad = open;
+	*what = "the string is not closed: expected '\"' before the end of the line";
+	if (*pos < len && text[*pos] == '"') {
+		++*pos;
+		out->kind = VALUE_STRING;
+		out->len = (uint32_t)content.len;
+		out->text = arena_strndup(arena, buf_text(&content), content.len);
+		ok = true;
+	}
+out:
+	buf_release(&content);
+	return ok;
+}
+
+/* ---- words ---- */
+
+/* Behind blanks, comments and empty lines from `pos`. */
+static size_t skip_lines(const struct parser *parser, size_t pos)
+{
+	while (pos < parser->len) {
+		char c = parser->text[pos];
+		if (c == '#')
+			while (pos < parser->len && parser->text[pos] != '\n')
+				pos++;
+		else if (is_blank(c) || c == '\n')
+			pos++;
+		else
+			break;
+	}
+	return pos;
+}
+
+/* Skips blanks, comments, and newlines that mean nothing. */
+static void skip_blank(struct parser *parser)
+{
+	for (;;) {
+		while (parser->pos < parser->len && is_blank(parser->text[parser->pos]))
+			parser->pos++;
+		if (parser->pos < parser->len && parser->text[parser->pos] == '#')
+			while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
+				parser->pos++;
+		if (parser->pos >= parser->len || parser->text[parser->pos] != '\n')
+			return;
+		size_t next = skip_lines(parser, parser->pos);
+		bool goes_on = parser->brackets ||
+			       (next < parser->len && parser->text[next] == '=' && parser->pos);
+		if (!goes_on)
+			return;
+		parser->pos = next;
+	}
+}
+
+static void lex_op(struct parser *parser)
+{
+	static const char *const ops[] = {
+		"||", "&&", "==", "!=", "<=", ">=", "=~", "<<", ">>", "+=", "~~", "**"};
+	const char *at = parser->text + parser->pos;
+	size_t left = parser->len - parser->pos;
+	size_t n = 1;
+
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (left >= 2 && !memcmp(at, ops[i], 2))
+			n = 2;
+	memcpy(parser->token.op, at, n);
+	parser->token.kind = TOKEN_OP;
+	parser->pos += n;
+	/* a character of several bytes is shown whole in messages */
+	while (n == 1 && (unsigned char)at[0] >= 0xc0 && parser->pos < parser->len &&
+	       ((unsigned char)parser->text[parser->pos] & 0xc0) == 0x80)
+		parser->pos++;
+}
+
+static void lex_ident(struct parser *parser)
+{
+	size_t first = parser->pos;
+
+	while (parser->pos < parser->len && is_ident_char(parser->text[parser->pos]))
+		parser->pos++;
+	parser->token.kind = TOKEN_IDENT;
+	parser->token.value = (struct value){.kind = VALUE_STRING,
+					     .len = (uint32_t)(parser->pos - first),
+					     .text = parser->text + first};
+}
+
+static void lex_word(struct parser *parser)
+{
+	struct token *token = &parser->token;
+	char c = parser->text[parser->pos];
+	const char *what = NULL;
+	size_t bad = parser->pos;
+
+	if (c == '\n') {
+		token->kind = TOKEN_NEWLINE;
+		parser->pos++;
+	} else if (is_ident_start(c)) {
+		lex_ident(parser);
+	} else if (is_digit(c)) {
+		token->kind = TOKEN_NUMBER;
+		if (!lex_number(parser->text, parser->len, &parser->pos, &token->value, &what))
+			parse_error(parser, token->at, "%s", what);
+	} else if (c == '"') {
+		token->kind = TOKEN_STRING;
+		if (!lex_string(parser->text, parser->len, &parser->pos, parser->rules->arena,
+				&token->value, &bad, &what))
+			parse_error(parser, bad, "%s", what);
+	} else {
+		lex_op(parser);
+	}
+}
+
+void lex_next(struct parser *parser)
+{
+	size_t before = parser->pos;
+
+	if (!parser->failed)
+		skip_blank(parser);
+	parser->token = (struct token){.kind = TOKEN_END,
+				       .at = parser->pos,
+				       .blank_before = parser->pos > before || !before};
+	if (!parser->failed && parser->pos < parser->len)
+		lex_word(parser);
+	if (parser->failed)
+		parser->token.kind = TOKEN_END;
+	parser->token.end = parser->pos;
+}
+
+bool lex_is_op(const struct parser *parser, const char *op)
+{
+	return parser->token.kind == TOKEN_OP && !strcmp(parser->token.op, op);
+}
+
+bool lex_is_word(const struct parser *parser, const char *word)
+{
+	const struct token *token = &parser->token;
+
+	return token->kind == TOKEN_IDENT && token->value.len == strlen(word) &&
+	       !memcmp(token->value.text, word, token->value.len);
+}
+
+bool lex_is_keyword(const struct parser *parser, const char *word)
+{
+	size_t end = parser->token.end;
+
+	return lex_is_word(parser, word) &&
+	       (end == parser->len || is_blank(parser->text[end]) || parser->text[end] == '\n');
+}

@@ -1,0 +1,81 @@
+/*
+ * lex.h - words of the rule language; where blanks stand is part of the grammar
+ *
+ * A statement wholly inside double quotes is read as its content: then `map` says where in the
+ * file each byte of the content stood.
+ */
+#ifndef STATE_RULES_LEX_H
+#define STATE_RULES_LEX_H
+
+#include "state/rules/ast.h"
+
+enum token_kind {
+	TOKEN_END, /* of the text */
+	TOKEN_NEWLINE,
+	TOKEN_IDENT,
+	TOKEN_NUMBER, /* `value` */
+	TOKEN_STRING, /* `value` */
+	TOKEN_OP      /* `op`: its characters */
+};
+
+struct token {
+	enum token_kind kind;
+	size_t at, end; /* in the parser's text */
+	bool blank_before;
+	char op[3];
+	struct value value; /* IDENT: its text as a string */
+};
+
+struct parser {
+	struct rules *rules;
+	const struct rule_file *file;
+	const char *text;
+	size_t len, pos;
+	const uint32_t *map; /* NULL: text is the file's */
+	struct token token;  /* the one that is looked at; pos stands behind it */
+	unsigned brackets;   /* open: newlines mean nothing */
+	unsigned key_depth, nodes;
+	bool failed;           /* an error was noted: every word is END until it is cleared */
+	struct view_def *view; /* whose variables are in scope */
+	bool declares;         /* ?x in a key makes a new variable */
+	struct rule_block *block;
+	uint32_t statement_at;
+};
+
+void lex_next(struct parser *parser);
+bool lex_is_op(const struct parser *parser, const char *op);
+/* The current word is this one. */
+bool lex_is_word(const struct parser *parser, const char *word);
+/* Is it that word, with a blank (or the line's end) behind it? */
+bool lex_is_keyword(const struct parser *parser, const char *word);
+/* Notes "expected WHAT, found ..." at the current word. */
+void parse_expected(struct parser *parser, const char *what);
+void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint32_t parser_place(const struct parser *parser, size_t at); /* offset in the file */
+
+bool is_ident_start(char c);
+bool is_ident_char(char c);
+bool is_blank(char c);
+
+/*
+ * A number at text[*pos]: moves *pos behind it. False: it is malformed or too large, and *what
+ * says which. `text` need not be ended by zero.
+ */
+bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, const char **what);
+/* A string whose opening quote is at text[*pos], unescaped into the arena. */
+bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
+		size_t *bad, const char **what);
+
+/* mirror.c; behind the keyword */
+void parse_mirror(struct parser *parser);
+
+/* parse_expr.c */
+struct ast *parse_expr(struct parser *parser);
+enum path_use { PATH_PLAIN, PATH_TARGET /* `*` and `**` allowed */ };
+struct ast_path *parse_path(struct parser *parser, enum path_use use);
+bool parse_constant(struct parser *parser, struct value *out);
+/* The whole of `text` as one expression; errors are noted in `rules`. */
+struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file);
+
+#endif

@@ -1,0 +1,55 @@
+/* line.h - what a line of rules is made of, as a tree and compiled */
+#ifndef STATE_RULES_LINE_H
+#define STATE_RULES_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PATH_ATOMS = 64 /* of a path at most */ };
+
+enum verb {
+	VERB_SET, /* = */
+	VERB_ADD, /* += */
+	VERB_WAS,
+	VERB_DELETE,  /* the path and all below become none */
+	VERB_UNKNOWN, /* the same, unknown */
+	VERB_PUSH,    /* the path is the depth, path[1] .. path[depth] the values */
+	VERB_POP
+};
+
+static inline bool verb_buries(enum verb verb) /* all below the path, too */
+{
+	return verb == VERB_DELETE || verb == VERB_UNKNOWN;
+}
+
+enum atom_kind {
+	ATOM_NAME,
+	ATOM_KEY,     /* constant key */
+	ATOM_EXPR,    /* key to be evaluated */
+	ATOM_ANY,     /* `*`, any key (delete, unknown, initial, queries) */
+	ATOM_VARIABLE /* ?c (views) */
+};
+
+enum line_flags {
+	LINE_SECTION = 1 << 0,    /* of a section block: writes section/x, `section` says which */
+	LINE_CUMULATIVE = 1 << 1, /* +=, push, pop */
+	LINE_CYCLIC = 1 << 2,     /* in a cycle of statements, or reads what it writes */
+	LINE_KEY_READS = 1 << 3,  /* the target's keys read state or written section values */
+	LINE_WHEN_READS = 1 << 4, /* the condition does */
+	LINE_VALUE_READS = 1 << 5,
+	/* the right side may fail depending on what it reads; a path fails only by its keys */
+	LINE_VALUE_MAY_FAIL = 1 << 6,
+	LINE_FIELDS = 1 << 7, /* evaluating it needs fields */
+	LINE_FAILS = 1 << 8,  /* it can only fail on this class (no such field) */
+	LINE_INFERRED = 1 << 10, /* of @contradiction */
+	LINE_KEPT = 1 << 9    /* the right side is a constant: its text is the attribute table's */
+};
+
+struct line_read {
+	uint32_t shape; /* of the attribute read; ATTR_ABSENT: section value `section` */
+	uint32_t section;
+	uint32_t depth; /* reads inside its keys, nested: 0 its keys read nothing */
+	enum { READ_BY_KEY, READ_BY_WHEN, READ_BY_VALUE } by;
+};
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * mirror.c - `mirror`: attributes that say the same, and what a contradiction makes unknown
+ *
+ *     mirror cpu[section/cpu]/thread with thread[*]/state, idle[section/cpu]/state by field/self
+ * except 0
+ *
+ * `was` and `=` lines of the first path tell what runs until an event and from it on. The next
+ * `was` must agree with the last `=`; where it does not, events are missing. What follows from that
+ * is written as a user would write it, so that every evaluation knows how to do it:
+ *
+ *     event @contradiction
+ *         unknown cpu[section/cpu]/thread
+ *         unknown thread[field/claimed]/state
+ *         unknown thread[field/told]/state
+ *         unknown idle[section/cpu]/state
+ */
+#include "state/rules/lex.h"
+
+#include "engine/base/mem.h"
+
+static struct ast_path *field_path(struct parser *parser, uint32_t at, const char *name)
+{
+	struct arena *arena = parser->rules->arena;
+	struct ast_path *path = arena_alloc(arena, sizeof *path);
+
+	path->at = at;
+	path->ref = parser->rules->nrefs++;
+	path->natoms = 2;
+	path->atoms = arena_array(arena, 2, sizeof *path->atoms);
+	path->atoms[0] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = "field"};
+	path->atoms[1] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = name};
+	return path;
+}
+
+/* The path with field/NAME in place of each `*`. */
+static struct ast_path *with_field(struct parser *parser, const struct ast_path *from,
+				   const char *name)
+{
+	struct arena *arena = parser->rules->arena;
+	struct ast_path *path = arena_alloc(arena, sizeof *path);
+
+	*path = *from;
+	path->atoms = arena_array(arena, from->natoms, sizeof *path->atoms);
+	for (uint32_t i = 0; i < from->natoms; i++) {
+		struct ast_atom *atom = &path->atoms[i];
+
+		*atom = from->atoms[i];
+		if (atom->kind != ATOM_ANY)
+			continue;
+		atom->kind = ATOM_EXPR;
+		atom->key = arena_alloc(arena, sizeof *atom->key);
+		*atom->key = (struct ast){.kind = AST_PATH, .at = atom->at};
+		atom->key->path = field_path(parser, atom->at, name);
+	}
+	return path;
+}
+
+static bool has_any(const struct ast_path *path)
+{
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].kind == ATOM_ANY)
+			return true;
+	return false;
+}
+
+/* `unknown PATH` of the block. */
+static void add_unknown(struct parser *parser, const struct rule_block *block,
+			struct ast_path *path)
+{
+	struct statement *statement = arena_alloc(parser->rules->arena, sizeof *statement);
+
+	*statement = (struct statement){
+		.block = block, .at = path->at, .verb = VERB_UNKNOWN, .target = path};
+	RULES_APPEND(parser->rules, statements, statement);
+}
+
+static void add_mirrored(struct parser *parser, const struct rule_block *block,
+			 struct ast_path *path)
+{
+	if (!has_any(path)) {
+		add_unknown(parser, block, path);
+		return;
+	}
+	add_unknown(parser, block, with_field(parser, path, "claimed"));
+	add_unknown(parser, block, with_field(parser, path, "told"));
+}
+
+/* A path of the state whose keys read the section alone; `any`: or are `*`. */
+static struct ast_path *parse_side(struct parser *parser, bool any)
+{
+	struct ast_path *path = parse_path(parser, PATH_TARGET);
+
+	if (parser->failed)
+		return path;
+	if (ast_root(path) != ROOT_STATE)
+		parse_error(parser, parser->token.at, "expected a path of the state before this");
+	else if (path->below)
+		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
+	else if (!any && has_any(path))
+		parse_error(parser, parser->token.at,
+			    "expected keys without '*' in the path that is mirrored");
+	return path;
+}
+
+static struct rule_block *contradiction_block(struct parser *parser)
+{
+	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
+
+	*block = (struct rule_block){.file = parser->file, .at = parser->statement_at};
+	block->patterns = mem_grow(NULL, 0, &block->patterns_capacity, sizeof *block->patterns);
+	block->patterns[block->npatterns++] = (struct head_pattern){
+		.kind = HEAD_CONTRADICTION, .text = "@contradiction", .at = parser->statement_at};
+	RULES_APPEND(parser->rules, blocks, block);
+	return block;
+}
+
+static void parse_evidence(struct parser *parser, struct mirror_def *mirror)
+{
+	do {
+		struct ast *evidence;
+
+		lex_next(parser);
+		evidence = parse_expr(parser);
+		if (parser->failed)
+			return;
+		ast_check(parser->rules, parser->file, NULL, evidence, false);
+		if (mirror->nevidence == MIRROR_EVIDENCE)
+			parse_error(parser, parser->token.at, "at most %d expressions stand here",
+				    MIRROR_EVIDENCE);
+		else
+			mirror->evidence[mirror->nevidence++] = evidence;
+	} while (!parser->failed && lex_is_op(parser, ","));
+}
+
+void parse_mirror(struct parser *parser)
+{
+	struct mirror_def *mirror = arena_alloc(parser->rules->arena, sizeof *mirror);
+	const struct rule_block *block = contradiction_block(parser);
+
+	if (parser->rules->nmirrors) {
+		rules_error(parser->rules, parser->file, parser->statement_at,
+			    "expected one mirror in all rule files together: %s has one",
+			    parser->rules->mirrors[0]->file->name);
+		parser->failed = true;
+		return;
+	}
+	mirror->file = parser->file;
+	mirror->path = parse_side(parser, false);
+	if (!parser->failed)
+		add_unknown(parser, block, mirror->path);
+	if (lex_is_keyword(parser, "with")) {
+		do {
+			struct ast_path *path;
+
+			lex_next(parser);
+			path = parse_side(parser, true);
+			if (!parser->failed)
+				add_mirrored(parser, block, path);
+		} while (!parser->failed && lex_is_op(parser, ","));
+	}
+	if (lex_is_keyword(parser, "by"))
+		parse_evidence(parser, mirror);
+	if (!parser->failed && lex_is_keyword(parser, "except")) {
+		lex_next(parser);
+		mirror->has_except = parse_constant(parser, &mirror->except);
+	}
+	if (!parser->failed && parser->token.kind != TOKEN_NEWLINE &&
+	    parser->token.kind != TOKEN_END)
+		parse_expected(parser,
+			       "with PATH, by EXPRESSION, except CONSTANT or the end of the line");
+	if (!parser->failed)
+		RULES_APPEND(parser->rules, mirrors, mirror);
+}

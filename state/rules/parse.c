@@ -1,0 +1,848 @@
+/*
+ * parse.c - rule files to trees: heads, statements, maps, aliases, views
+ *
+ * After an error the parser goes on at the next line (behind a map's bracket, behind a quoted
+ * statement), so that one reading finds every error of a file.
+ */
+#include "state/rules/lex.h"
+
+#include "engine/base/mem.h"
+#include "engine/reader.h"
+
+#include <string.h>
+
+static char *keep_name(struct parser *parser)
+{
+	return arena_strndup(parser->rules->arena, parser->token.value.text,
+			     parser->token.value.len);
+}
+
+/* A statement's end is looked at; inside quotes that is the end of the content. */
+static bool at_end(const struct parser *parser)
+{
+	return parser->token.kind == TOKEN_NEWLINE || parser->token.kind == TOKEN_END;
+}
+
+static void expect_end(struct parser *parser, const char *what)
+{
+	if (!at_end(parser))
+		parse_expected(parser, what);
+}
+
+static bool expect_op(struct parser *parser, const char *op, const char *what)
+{
+	if (!lex_is_op(parser, op)) {
+		parse_expected(parser, what);
+		return false;
+	}
+	lex_next(parser);
+	return true;
+}
+
+static struct ast *parse_when(struct parser *parser)
+{
+	if (!lex_is_keyword(parser, "when"))
+		return NULL;
+	lex_next(parser);
+	return parse_expr(parser);
+}
+
+/* After an error that was found behind the line: reading goes on behind it, not one line later. */
+static void fail_line(struct parser *parser)
+{
+	parser->failed = true;
+	parser->pos = parser->token.at;
+}
+
+/* ---- heads ---- */
+
+static struct head_pattern *add_pattern(struct parser *parser, struct rule_block *block, size_t at)
+{
+	block->patterns = mem_grow(block->patterns, block->npatterns, &block->patterns_capacity,
+				   sizeof *block->patterns);
+	struct head_pattern *pattern = &block->patterns[block->npatterns++];
+	*pattern = (struct head_pattern){.kind = HEAD_GLOB, .at = parser_place(parser, at)};
+	return pattern;
+}
+
+/* A glob goes up to a blank, or to a comma outside [..]. */
+static size_t glob_end(const struct parser *parser, size_t pos)
+{
+	bool in_class = false;
+
+	for (; pos < parser->len; pos++) {
+		char c = parser->text[pos];
+		if (is_blank(c) || c == '\n' || c == '"' || (c == ',' && !in_class))
+			break;
+		if (c == '[')
+			in_class = true;
+		else if (c == ']')
+			in_class = false;
+	}
+	return pos;
+}
+
+static void special_pattern(struct parser *parser, struct head_pattern *pattern, size_t at)
+{
+	if (!strcmp(pattern->text, "@start"))
+		pattern->kind = HEAD_START;
+	else if (!strcmp(pattern->text, "@lost"))
+		pattern->kind = HEAD_LOST;
+	else if (!strcmp(pattern->text, "@contradiction"))
+		pattern->kind = HEAD_CONTRADICTION;
+	else if (!strcmp(pattern->text, "@end"))
+		pattern->kind = HEAD_END;
+	else
+		parse_error(parser, at,
+			    "expected @start, @lost, @contradiction or @end, found '%.40s'",
+			    pattern->text);
+}
+
+static void parse_glob(struct parser *parser, struct rule_block *block, size_t at)
+{
+	size_t end = glob_end(parser, at);
+	struct head_pattern *pattern;
+
+	if (end == at || parser->text[at] == '#') {
+		lex_next(parser);
+		parse_expected(parser, block->is_section ? "a pattern of section names"
+							 : "a pattern of event names");
+		return;
+	}
+	pattern = add_pattern(parser, block, at);
+	pattern->text = arena_strndup(parser->rules->arena, parser->text + at, end - at);
+	for (const char *c = pattern->text; *c; c++)
+		pattern->stars += *c == '*';
+	parser->pos = end;
+	if (*pattern->text == '@' && block->is_section)
+		parse_error(parser, at, "sections have no @start, @lost or @end");
+	else if (*pattern->text == '@')
+		special_pattern(parser, pattern, at);
+}
+
+/* parser->pos stands behind the keyword or a comma. */
+static void parse_pattern(struct parser *parser, struct rule_block *block)
+{
+	while (parser->pos < parser->len && is_blank(parser->text[parser->pos]))
+		parser->pos++;
+	size_t at = parser->pos;
+	if (at < parser->len && parser->text[at] == '"') {
+		lex_next(parser);
+		if (parser->failed)
+			return;
+		struct head_pattern *pattern = add_pattern(parser, block, at);
+		pattern->kind = HEAD_LITERAL;
+		pattern->text = keep_name(parser);
+	} else {
+		parse_glob(parser, block, at);
+	}
+}
+
+static struct ast *section_name(struct parser *parser, uint32_t at)
+{
+	static const char *const names[] = {"section", "name"};
+	struct arena *arena = parser->rules->arena;
+	struct ast *ast = arena_alloc(arena, sizeof *ast);
+	struct ast_path *path = arena_alloc(arena, sizeof *path);
+
+	path->natoms = 2;
+	path->at = at;
+	path->atoms = arena_array(arena, 2, sizeof *path->atoms);
+	for (int i = 0; i < 2; i++)
+		path->atoms[i] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = names[i]};
+	path->ref = parser->rules->nrefs++;
+	*ast = (struct ast){.kind = AST_PATH, .at = at, .path = path};
+	return ast;
+}
+
+static struct ast *binary(struct parser *parser, enum ast_op op, uint32_t at, struct ast *a,
+			  struct ast *b)
+{
+	struct ast *ast = arena_alloc(parser->rules->arena, sizeof *ast);
+
+	*ast = (struct ast){.kind = AST_BINARY, .op = op, .at = at, .nargs = 2};
+	ast->args = arena_array(parser->rules->arena, 2, sizeof(struct ast *));
+	ast->args[0] = a;
+	ast->args[1] = b;
+	return ast;
+}
+
+/*
+ * `in section GLOB` is the condition section/name ~ GLOB; the section is that of the stream, which
+ * the class does not say. Captures stay those of the event's pattern.
+ */
+static struct ast *parse_in_section(struct parser *parser, struct rule_block *block)
+{
+	struct rule_block found = {0};
+	struct ast *constant;
+
+	if (!lex_is_keyword(parser, "in"))
+		return NULL;
+	lex_next(parser);
+	if (!lex_is_keyword(parser, "section")) {
+		parse_expected(parser, "section");
+		return NULL;
+	}
+	found.is_section = true; /* messages speak of sections */
+	parser->pos = parser->token.end;
+	parse_pattern(parser, &found);
+	lex_next(parser);
+	if (!found.npatterns || parser->failed) {
+		mem_free(found.patterns);
+		return NULL;
+	}
+	struct head_pattern *pattern = arena_alloc(parser->rules->arena, sizeof *pattern);
+	*pattern = found.patterns[0];
+	mem_free(found.patterns);
+	block->section = pattern;
+	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
+		return NULL; /* also streams without one */
+	constant = arena_alloc(parser->rules->arena, sizeof *constant);
+	*constant = (struct ast){.kind = AST_CONST,
+				 .at = pattern->at,
+				 .value = {.kind = VALUE_STRING,
+					   .len = (uint32_t)strlen(pattern->text),
+					   .text = pattern->text}};
+	return binary(parser, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
+		      section_name(parser, pattern->at), constant);
+}
+
+static void parse_head(struct parser *parser, bool is_section)
+{
+	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
+
+	block->file = parser->file;
+	block->at = parser->statement_at;
+	block->is_section = is_section;
+	RULES_APPEND(parser->rules, blocks, block);
+	parser->block = block; /* also when it is wrong: its lines are not "outside" */
+	do {
+		parse_pattern(parser, block);
+		lex_next(parser);
+	} while (lex_is_op(parser, ","));
+	struct ast *section = is_section ? NULL : parse_in_section(parser, block);
+	block->when = parse_when(parser);
+	block->has_when = block->when != NULL;
+	expect_end(parser, block->when      ? "an operator or the end of the line"
+			   : block->section ? "when or the end of the line"
+			   : is_section     ? "',', when or the end of the line"
+					    : "',', in section, when or the end of the line");
+	if (section)
+		block->when = block->when
+				      ? binary(parser, OP_AND, section->at, section, block->when)
+				      : section;
+	if (block->when && !parser->failed)
+		ast_check(parser->rules, parser->file, block, block->when, false);
+}
+
+/* ---- statements ---- */
+
+static void check_wild(struct parser *parser, const struct ast_path *path)
+{
+	for (uint32_t i = 0; i < path->natoms && !parser->failed; i++) {
+		if (path->atoms[i].kind != ATOM_ANY)
+			continue;
+		rules_error(parser->rules, parser->file, path->atoms[i].at,
+			    "expected a key: only delete and unknown take '*'");
+		fail_line(parser);
+	}
+}
+
+static void check_target(struct parser *parser, const struct statement *statement)
+{
+	const struct ast_path *path = statement->target;
+	enum root root = ast_root(path);
+	bool section_path = root == ROOT_SECTION && path->natoms == 2 &&
+			    path->atoms[1].kind == ATOM_NAME && !path->below;
+	const char *what = NULL;
+
+	if (parser->failed)
+		return;
+	if (parser->block->is_section && (!section_path || statement->verb != VERB_SET))
+		what = "a section block holds only lines section/NAME = EXPRESSION";
+	else if (!parser->block->is_section && root == ROOT_SECTION)
+		what = "section/ is written in section blocks only";
+	else if (root != ROOT_STATE && root != ROOT_SECTION)
+		what = "expected a path of the state: this is part of the event and only read";
+	if (what) {
+		rules_error(parser->rules, parser->file, path->at, "%s", what);
+		fail_line(parser);
+	}
+}
+
+static void add_statement(struct parser *parser, struct statement *statement)
+{
+	struct rules *rules = parser->rules;
+
+	if (parser->failed)
+		return;
+	if (!parser->block) {
+		rules_error(rules, parser->file, statement->at,
+			    "expected a head (event PATTERN or section PATTERN) before this line");
+		fail_line(parser);
+		return;
+	}
+	statement->block = parser->block;
+	check_target(parser, statement);
+	if (parser->failed)
+		return;
+	for (uint32_t i = 0; i < statement->target->natoms; i++)
+		if (statement->target->atoms[i].key)
+			ast_check(rules, parser->file, parser->block,
+				  statement->target->atoms[i].key, false);
+	if (statement->value)
+		ast_check(rules, parser->file, parser->block, statement->value, false);
+	if (statement->when)
+		ast_check(rules, parser->file, parser->block, statement->when, false);
+	RULES_APPEND(rules, statements, statement);
+}
+
+static struct statement *statement_new(struct parser *parser, enum verb verb)
+{
+	struct statement *statement = arena_alloc(parser->rules->arena, sizeof *statement);
+
+	statement->at = parser->statement_at;
+	statement->verb = verb;
+	return statement;
+}
+
+static void end_statement(struct parser *parser, struct statement *statement)
+{
+	statement->when = parse_when(parser);
+	expect_end(parser, statement->value || statement->when
+				   ? "an operator, when or the end of the line"
+				   : "when or the end of the line");
+	add_statement(parser, statement);
+}
+
+/* was P = e, push P = e: the path is looked at. */
+static void parse_value_of(struct parser *parser, enum verb verb)
+{
+	struct statement *statement = statement_new(parser, verb);
+
+	statement->target = parse_path(parser, PATH_TARGET);
+	if (statement->target->below)
+		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
+	check_wild(parser, statement->target);
+	if (expect_op(parser, "=", "'='"))
+		statement->value = parse_expr(parser);
+	end_statement(parser, statement);
+}
+
+/* delete, unknown, pop */
+static void parse_target_of(struct parser *parser, enum verb verb)
+{
+	struct statement *statement = statement_new(parser, verb);
+
+	statement->target = parse_path(parser, PATH_TARGET);
+	if (verb == VERB_POP && statement->target->below)
+		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
+	if (verb == VERB_POP)
+		check_wild(parser, statement->target);
+	end_statement(parser, statement);
+}
+
+static void parse_assignment(struct parser *parser)
+{
+	struct statement *statement = statement_new(parser, VERB_SET);
+
+	statement->target = parse_path(parser, PATH_TARGET);
+	if (statement->target->below)
+		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
+	check_wild(parser, statement->target);
+	if (lex_is_op(parser, "+="))
+		statement->verb = VERB_ADD;
+	else if (!lex_is_op(parser, "="))
+		parse_expected(parser, "'=' or '+=' after the path");
+	lex_next(parser);
+	statement->value = parse_expr(parser);
+	end_statement(parser, statement);
+}
+
+/* ---- initial, view, alias, map ---- */
+
+static void parse_initial(struct parser *parser)
+{
+	struct initial_def *initial = arena_alloc(parser->rules->arena, sizeof *initial);
+
+	initial->file = parser->file;
+	initial->path = parse_path(parser, PATH_TARGET);
+	for (uint32_t i = 0; i < initial->path->natoms && !parser->failed; i++) {
+		const struct ast_atom *atom = &initial->path->atoms[i];
+		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
+			rules_error(parser->rules, parser->file, atom->at,
+				    "expected a constant or '*' as the key of an initial value");
+			fail_line(parser);
+		}
+	}
+	if (!parser->failed && ast_root(initial->path) != ROOT_STATE) {
+		rules_error(parser->rules, parser->file, initial->path->at,
+			    "expected a path of the state");
+		fail_line(parser);
+	}
+	if (expect_op(parser, "=", "'='"))
+		parse_constant(parser, &initial->value);
+	expect_end(parser, "the end of the line");
+	if (!parser->failed)
+		RULES_APPEND(parser->rules, initials, initial);
+}
+
+static void parse_view(struct parser *parser)
+{
+	struct view_def *view = arena_alloc(parser->rules->arena, sizeof *view);
+
+	view->file = parser->file;
+	parser->view = view;
+	parser->declares = true;
+	view->path = parse_path(parser, PATH_PLAIN);
+	parser->declares = false;
+	for (uint32_t i = 0; i < view->path->natoms && !parser->failed; i++) {
+		const struct ast_atom *atom = &view->path->atoms[i];
+		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
+			rules_error(parser->rules, parser->file, atom->at,
+				    "expected a constant or a variable ?NAME as the key of a view");
+			fail_line(parser);
+		}
+	}
+	if (!parser->failed && ast_root(view->path) != ROOT_STATE) {
+		rules_error(parser->rules, parser->file, view->path->at,
+			    "expected a path of the state");
+		fail_line(parser);
+	}
+	if (expect_op(parser, "=", "'='"))
+		view->value = parse_expr(parser);
+	expect_end(parser, "an operator or the end of the line");
+	parser->view = NULL;
+	if (parser->failed)
+		return;
+	ast_check(parser->rules, parser->file, NULL, view->value, true);
+	RULES_APPEND(parser->rules, views, view);
+}
+
+static void parse_alias(struct parser *parser)
+{
+	struct alias_def *alias = arena_alloc(parser->rules->arena, sizeof *alias);
+
+	alias->file = parser->file;
+	alias->at = parser->statement_at;
+	alias->is_event = lex_is_word(parser, "event");
+	if (!alias->is_event && !lex_is_word(parser, "field"))
+		parse_expected(parser, "event or field after alias");
+	lex_next(parser);
+	if (parser->token.kind != TOKEN_IDENT)
+		parse_expected(parser, "the name of the alias");
+	alias->name = parser->failed ? "" : keep_name(parser);
+	lex_next(parser);
+	expect_op(parser, "=", "'='");
+	while (!parser->failed) {
+		if (parser->token.kind != TOKEN_IDENT && parser->token.kind != TOKEN_STRING) {
+			parse_expected(parser, "a name");
+			break;
+		}
+		alias->names = mem_grow(alias->names, alias->nnames, &alias->names_capacity,
+					sizeof *alias->names);
+		alias->names[alias->nnames++] = keep_name(parser);
+		lex_next(parser);
+		if (!lex_is_op(parser, ","))
+			break;
+		lex_next(parser);
+	}
+	expect_end(parser, "',' or the end of the line");
+	RULES_APPEND(parser->rules, aliases, alias); /* also when wrong: it owns its names */
+	rules_name_alias(parser->rules);
+}
+
+/* Of a map: a constant, or `unknown`. */
+static void parse_result(struct parser *parser, struct value *out)
+{
+	if (!lex_is_word(parser, "unknown")) {
+		parse_constant(parser, out);
+		return;
+	}
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	lex_next(parser);
+}
+
+static void parse_entry(struct parser *parser, struct map_def *map)
+{
+	struct map_entry entry = {.kind = ENTRY_VALUE};
+
+	if (lex_is_op(parser, "*")) {
+		entry.kind = ENTRY_REST;
+		lex_next(parser);
+	} else if (lex_is_op(parser, "&")) {
+		entry.kind = ENTRY_MASK;
+		lex_next(parser);
+		if (parser->token.kind != TOKEN_NUMBER || parser->token.value.kind != VALUE_INT)
+			parse_expected(parser, "an integer after '&'");
+		entry.match = parser->token.value;
+		lex_next(parser);
+	} else if (parser->token.kind == TOKEN_NUMBER || parser->token.kind == TOKEN_STRING ||
+		   parser->token.kind == TOKEN_IDENT || lex_is_op(parser, "-")) {
+		parse_constant(parser, &entry.match);
+	} else {
+		parse_expected(parser, "an entry (CONSTANT, & INTEGER or *) or '}'");
+	}
+	expect_op(parser, "=", "'='");
+	parse_result(parser, &entry.result);
+	if (parser->failed)
+		return;
+	map->entries =
+		mem_grow(map->entries, map->nentries, &map->entries_capacity, sizeof *map->entries);
+	map->entries[map->nentries++] = entry;
+}
+
+static void skip_newlines(struct parser *parser)
+{
+	while (parser->token.kind == TOKEN_NEWLINE)
+		lex_next(parser);
+}
+
+static void parse_entries(struct parser *parser, struct map_def *map)
+{
+	skip_newlines(parser);
+	while (!parser->failed && !lex_is_op(parser, "}")) {
+		parse_entry(parser, map);
+		if (lex_is_op(parser, ",") || parser->token.kind == TOKEN_NEWLINE) {
+			lex_next(parser);
+			skip_newlines(parser);
+		} else if (!lex_is_op(parser, "}")) {
+			parse_expected(parser, "',', the end of the line or '}'");
+		}
+	}
+	lex_next(parser);
+}
+
+static void expected_format(struct parser *parser)
+{
+	struct buf text = {0};
+
+	buf_add_text(&text, "a format (");
+	reader_names(&text, " or ");
+	buf_add_char(&text, ')');
+	parse_expected(parser, buf_text(&text));
+	buf_release(&text);
+}
+
+static void parse_map(struct parser *parser)
+{
+	struct map_def *map = arena_alloc(parser->rules->arena, sizeof *map);
+
+	map->file = parser->file;
+	map->at = parser->statement_at;
+	if (parser->token.kind != TOKEN_IDENT)
+		parse_expected(parser, "the name of the map");
+	map->name = parser->failed ? "" : keep_name(parser);
+	lex_next(parser);
+	if (lex_is_keyword(parser, "for")) {
+		lex_next(parser);
+		map->format = parser->token.kind == TOKEN_IDENT ? keep_name(parser) : "";
+		if (!reader_named(map->format))
+			expected_format(parser);
+		lex_next(parser);
+	}
+	if (expect_op(parser, "{", map->format ? "'{'" : "for or '{'"))
+		parse_entries(parser, map);
+	expect_end(parser, "the end of the line");
+	RULES_APPEND(parser->rules, maps, map); /* also when wrong: it owns its entries */
+	rules_name_map(parser->rules);
+}
+
+/* ---- include ---- */
+
+/* Lines behind it need a head of their own. */
+static void parse_include(struct parser *parser)
+{
+	size_t at = parser->token.at;
+	bool is_file = parser->token.kind == TOKEN_STRING;
+	const char *name = "";
+
+	if (parser->token.kind != TOKEN_IDENT && !is_file)
+		parse_expected(parser, "the name of a rule set, or a file in double quotes");
+	else
+		name = keep_name(parser);
+	if (!parser->failed && (!*name || strlen(name) != parser->token.value.len))
+		parse_error(parser, at, "expected the name of a file");
+	lex_next(parser);
+	expect_end(parser, "the end of the line");
+	if (parser->failed)
+		return;
+	parser->block = NULL;
+	rules_include(parser->rules, parser->file, parser_place(parser, at), name, is_file);
+}
+
+/* ---- lines ---- */
+
+/*
+ * A keyword counts as the first word followed by a blank; when `=` or `+=` comes next, the word
+ * is a path all the same.
+ */
+static bool starts_with(struct parser *parser, const char *word)
+{
+	size_t pos = parser->token.end;
+
+	if (!lex_is_keyword(parser, word))
+		return false;
+	while (pos < parser->len && (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
+		pos++;
+	if (pos < parser->len && parser->text[pos] == '+' && pos + 1 < parser->len)
+		return parser->text[pos + 1] != '=';
+	return pos == parser->len || parser->text[pos] != '=';
+}
+
+static bool parse_head_line(struct parser *parser)
+{
+	if (starts_with(parser, "event") || starts_with(parser, "section")) {
+		parse_head(parser, lex_is_word(parser, "section"));
+		return true;
+	}
+	return false;
+}
+
+static bool parse_definition(struct parser *parser)
+{
+	static const struct {
+		const char *word;
+		void (*parse)(struct parser *parser);
+	} lines[] = {{"initial", parse_initial},
+		     {"view", parse_view},
+		     {"alias", parse_alias},
+		     {"map", parse_map},
+		     {"include", parse_include},
+		     {"mirror", parse_mirror}};
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		if (!starts_with(parser, lines[i].word))
+			continue;
+		lex_next(parser);
+		lines[i].parse(parser);
+		return true;
+	}
+	return false;
+}
+
+static bool parse_verb(struct parser *parser)
+{
+	static const struct {
+		const char *word;
+		enum verb verb;
+		void (*parse)(struct parser *parser, enum verb verb);
+	} verbs[] = {{"was", VERB_WAS, parse_value_of},
+		     {"push", VERB_PUSH, parse_value_of},
+		     {"delete", VERB_DELETE, parse_target_of},
+		     {"unknown", VERB_UNKNOWN, parse_target_of},
+		     {"pop", VERB_POP, parse_target_of}};
+
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		if (!starts_with(parser, verbs[i].word))
+			continue;
+		lex_next(parser);
+		verbs[i].parse(parser, verbs[i].verb);
+		return true;
+	}
+	return false;
+}
+
+/* The first word of a line is looked at. */
+static void parse_line(struct parser *parser)
+{
+	parser->statement_at = parser_place(parser, parser->token.at);
+	parser->nodes = 0;
+	if (parse_head_line(parser) || parse_definition(parser) || parse_verb(parser))
+		return;
+	if (parser->token.kind == TOKEN_IDENT || parser->token.kind == TOKEN_STRING)
+		parse_assignment(parser);
+	else
+		parse_expected(parser, "a statement or a head (event, section, map, alias, "
+				       "initial, view, include, mirror)");
+}
+
+/* ---- quoted statements ---- */
+
+/* The quote that ends the one at `open`, or the text's end. */
+static size_t closing_quote(const struct parser *parser, size_t open)
+{
+	size_t pos = open + 1;
+
+	while (pos < parser->len && parser->text[pos] != '"')
+		pos += parser->text[pos] == '\\' ? 2 : 1;
+	return pos < parser->len ? pos : parser->len;
+}
+
+/* Does a statement inside quotes begin at `open`? Nothing but a comment stands behind it. */
+static bool is_quoted(const struct parser *parser, size_t open, size_t *close)
+{
+	size_t pos;
+
+	*close = closing_quote(parser, open);
+	pos = *close + 1;
+	if (*close == parser->len)
+		return false;
+	while (pos < parser->len && is_blank(parser->text[pos]))
+		pos++;
+	return pos >= parser->len || parser->text[pos] == '\n' || parser->text[pos] == '#';
+}
+
+/* The content without its escapes, parsed as one line; errors stand where they are in the file. */
+static void parse_quoted(struct parser *outer, size_t open, size_t close)
+{
+	char *text = arena_alloc(outer->rules->arena, close - open);
+	uint32_t *map = arena_array(outer->rules->arena, close - open + 1, sizeof *map);
+	size_t n = 0;
+
+	for (size_t i = open + 1; i < close; i++) {
+		if (outer->text[i] == '\\' &&
+		    (outer->text[i + 1] == '"' || outer->text[i + 1] == '\\'))
+			i++;
+		map[n] = (uint32_t)i;
+		text[n++] = outer->text[i];
+	}
+	map[n] = (uint32_t)close;
+	struct parser inner = {.rules = outer->rules,
+			       .file = outer->file,
+			       .text = text,
+			       .len = n,
+			       .map = map,
+			       .block = outer->block};
+	lex_next(&inner);
+	while (inner.token.kind == TOKEN_NEWLINE)
+		lex_next(&inner);
+	parse_line(&inner);
+	while (!inner.failed && inner.token.kind == TOKEN_NEWLINE)
+		lex_next(&inner);
+	if (inner.token.kind != TOKEN_END)
+		parse_expected(&inner, "the closing quote: one statement stands inside quotes");
+	outer->block = inner.block;
+	outer->pos = close + 1;
+}
+
+/* ---- files ---- */
+
+/* To the end of the line on which the error is. */
+static void recover(struct parser *parser)
+{
+	parser->failed = false;
+	parser->brackets = 0;
+	parser->key_depth = 0;
+	parser->declares = false;
+	parser->view = NULL;
+	while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
+		parser->pos++;
+	while (parser->pos < parser->len) { /* lines that begin with `=` belong to it */
+		size_t pos = parser->pos;
+		while (pos < parser->len &&
+		       (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
+			pos++;
+		if (pos == parser->len || parser->text[pos] != '=')
+			return;
+		while (pos < parser->len && parser->text[pos] != '\n')
+			pos++;
+		parser->pos = pos;
+	}
+}
+
+/* A map goes on to its bracket, which stands on a line that is no statement. */
+static void recover_map(struct parser *parser, size_t from)
+{
+	size_t pos = parser->pos;
+
+	if (!memchr(parser->text + from, '{', pos - from))
+		return;
+	while (pos < parser->len && parser->text[pos] != '}')
+		pos++;
+	if (pos < parser->len)
+		parser->pos = pos;
+}
+
+static size_t line_start(const struct parser *parser)
+{
+	size_t pos = parser->pos;
+
+	while (pos < parser->len && (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
+		pos++;
+	if (pos < parser->len && parser->text[pos] == '#') {
+		while (pos < parser->len && parser->text[pos] != '\n')
+			pos++;
+	}
+	return pos;
+}
+
+static void parse_file(struct parser *parser)
+{
+	while ((parser->pos = line_start(parser)) < parser->len) {
+		size_t at = parser->pos, close;
+		if (parser->text[at] == '\n' || parser->text[at] == '#')
+			continue;
+		if (parser->text[at] == '"' && is_quoted(parser, at, &close)) {
+			parse_quoted(parser, at, close);
+			continue;
+		}
+		lex_next(parser);
+		bool map = starts_with(parser, "map");
+		parse_line(parser);
+		if (parser->failed) {
+			if (map)
+				recover_map(parser, at);
+			recover(parser);
+		} else if (parser->token.kind == TOKEN_NEWLINE) {
+			parser->pos = parser->token.at;
+		}
+	}
+}
+
+/* Bytes that no editor shows would make every column a riddle. */
+static bool check_text(struct rules *rules, const struct rule_file *file)
+{
+	const char *zero = memchr(file->text, 0, file->len);
+
+	if (file->len > UINT32_MAX / 2) {
+		rules_error(rules, file, 0, "the file is too large");
+		return false;
+	}
+	if (zero) {
+		rules_error(rules, file, (uint32_t)(zero - file->text),
+			    "a zero byte: expected UTF-8 text");
+		return false;
+	}
+	return true;
+}
+
+static void find_lines(struct rule_file *file)
+{
+	size_t capacity = 0;
+
+	file->lines = NULL;
+	file->nlines = 0;
+	for (size_t i = 0; i < file->len; i++)
+		if (file->text[i] == '\n') {
+			file->lines = mem_grow(file->lines, file->nlines, &capacity,
+					       sizeof *file->lines);
+			file->lines[file->nlines++] = (uint32_t)i + 1;
+		}
+}
+
+bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)
+{
+	struct rule_file *file = arena_alloc(rules->arena, sizeof *file);
+	size_t errors = rules->nerrors;
+
+	*file = *given;
+	file->name = arena_strdup(rules->arena, given->name);
+	file->text = arena_strndup(rules->arena, given->text, given->len);
+	find_lines(file);
+	RULES_APPEND(rules, files, file);
+	if (check_text(rules, file)) {
+		struct parser parser = {
+			.rules = rules, .file = file, .text = file->text, .len = file->len};
+		if (file->len >= 3 && !memcmp(file->text, "\xef\xbb\xbf", 3))
+			parser.pos = 3;
+		parse_file(&parser);
+	}
+	return rules->nerrors == errors || rules_first_error(rules, errors, err);
+}
+
+bool rules_add(struct rules *rules, const char *name, const char *text, size_t len,
+	       struct error *err)
+{
+	return rules_parse(rules, &(struct rule_file){.name = name, .text = text, .len = len}, err);
+}

@@ -1,0 +1,570 @@
+/*
+ * parse_expr.c - paths, expressions and constants, by recursive descent
+ *
+ * An error makes every further word END, so the functions return straight up; trees that hold an
+ * error are never used. RULE_NODES, RULE_BRACKETS and RULE_KEY_DEPTH bound the recursion.
+ */
+#include "state/rules/lex.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at)
+{
+	struct ast *ast = arena_alloc(parser->rules->arena, sizeof *ast);
+
+	ast->kind = kind;
+	ast->at = parser_place(parser, at);
+	if (++parser->nodes > RULE_NODES)
+		parse_error(parser, at, "the statement is too long: expected at most %d operands",
+			    RULE_NODES);
+	return ast;
+}
+
+static void set_args(struct parser *parser, struct ast *ast, struct ast *a, struct ast *b)
+{
+	ast->nargs = b ? 2 : 1;
+	ast->args = arena_array(parser->rules->arena, ast->nargs, sizeof(struct ast *));
+	ast->args[0] = a;
+	if (b)
+		ast->args[1] = b;
+}
+
+static bool open_bracket(struct parser *parser)
+{
+	if (++parser->brackets > RULE_BRACKETS)
+		parse_error(parser, parser->token.at, "more than %d brackets inside brackets",
+			    RULE_BRACKETS);
+	lex_next(parser);
+	return !parser->failed;
+}
+
+/* The bracket that was opened last; the word behind it is read outside. */
+static void close_bracket(struct parser *parser, const char *op, const char *expected)
+{
+	if (!lex_is_op(parser, op)) {
+		parse_expected(parser, expected);
+		return;
+	}
+	parser->brackets--;
+}
+
+/* ---- constants ---- */
+
+static void negate(struct parser *parser, size_t at, struct value *value)
+{
+	if (value->kind == VALUE_FLOAT) {
+		value->f = -value->f;
+	} else if (value->u > UINT64_C(1) << 63) {
+		parse_error(parser, at, "the number does not fit in 64 bits");
+	} else if (value->u) {
+		value->u = -value->u;
+		value->negative = true;
+	}
+}
+
+static bool word_constant(const struct parser *parser, struct value *out)
+{
+	*out = (struct value){.kind = VALUE_BOOL};
+	if (lex_is_word(parser, "none"))
+		out->kind = VALUE_NONE;
+	else if (lex_is_word(parser, "true"))
+		out->b = true;
+	else if (!lex_is_word(parser, "false"))
+		return false;
+	return true;
+}
+
+bool parse_constant(struct parser *parser, struct value *out)
+{
+	bool minus = lex_is_op(parser, "-");
+	size_t at = parser->token.at;
+
+	if (minus)
+		lex_next(parser);
+	if (parser->token.kind == TOKEN_NUMBER || (parser->token.kind == TOKEN_STRING && !minus)) {
+		*out = parser->token.value;
+		if (minus)
+			negate(parser, at, out);
+	} else if (minus || !word_constant(parser, out)) {
+		parse_expected(parser, minus ? "a number" : "a constant");
+		return false;
+	}
+	lex_next(parser);
+	return !parser->failed;
+}
+
+/* ---- paths ---- */
+
+static char char_at(const struct parser *parser, size_t pos)
+{
+	return pos < parser->len ? parser->text[pos] : 0;
+}
+
+struct path_builder {
+	struct ast_atom atoms[PATH_ATOMS];
+	uint32_t natoms;
+};
+
+static struct ast_atom *add_atom(struct parser *parser, struct path_builder *builder,
+				 enum atom_kind kind)
+{
+	struct ast_atom *atom = &builder->atoms[builder->natoms];
+
+	if (builder->natoms == PATH_ATOMS - 4) { /* room for host["NAME"] and a stack's depth */
+		parse_error(parser, parser->token.at, "a path has at most %d names and keys",
+			    PATH_ATOMS - 4);
+		return atom;
+	}
+	*atom = (struct ast_atom){.kind = kind, .at = parser_place(parser, parser->token.at)};
+	builder->natoms++;
+	return atom;
+}
+
+static void add_name(struct parser *parser, struct path_builder *builder)
+{
+	const struct token *token = &parser->token;
+	struct ast_atom *atom;
+
+	if (token->kind != TOKEN_IDENT && token->kind != TOKEN_STRING) {
+		parse_expected(parser, "a name");
+		return;
+	}
+	if (token->value.len == 0 || memchr(token->value.text, 0, token->value.len)) {
+		parse_error(parser, token->at,
+			    "expected a name, found one that is empty or holds "
+			    "a zero byte");
+		return;
+	}
+	atom = add_atom(parser, builder, ATOM_NAME);
+	atom->name = arena_strndup(parser->rules->arena, token->value.text, token->value.len);
+}
+
+static uint32_t find_variable(struct parser *parser)
+{
+	struct view_def *view = parser->view;
+	const struct token *token = &parser->token;
+
+	if (!view) {
+		parse_error(parser, token->at, "a variable ?NAME stands only in a view");
+		return 0;
+	}
+	if (token->kind != TOKEN_IDENT || token->blank_before) {
+		parse_expected(parser, "the name of a variable right after '?'");
+		return 0;
+	}
+	for (uint32_t i = 0; i < view->nvariables; i++)
+		if (lex_is_word(parser, view->variables[i]))
+			return i;
+	if (!parser->declares) {
+		parse_expected(parser, "a variable of the view's path");
+		return 0;
+	}
+	if (view->nvariables == RULE_VARIABLES) {
+		parse_error(parser, token->at, "a view has at most %d variables", RULE_VARIABLES);
+		return 0;
+	}
+	view->variables[view->nvariables] =
+		arena_strndup(parser->rules->arena, token->value.text, token->value.len);
+	return view->nvariables++;
+}
+
+/* Inside `[`: the bracket is open and its first word is looked at. */
+static void parse_key(struct parser *parser, struct path_builder *builder, enum path_use use)
+{
+	struct ast_atom *atom;
+
+	if (use == PATH_TARGET && lex_is_op(parser, "*")) {
+		add_atom(parser, builder, ATOM_ANY);
+		lex_next(parser);
+	} else if (parser->declares && lex_is_op(parser, "?")) {
+		atom = add_atom(parser, builder, ATOM_VARIABLE);
+		lex_next(parser);
+		atom->variable = find_variable(parser);
+		lex_next(parser);
+	} else {
+		atom = add_atom(parser, builder, ATOM_EXPR);
+		if (++parser->key_depth > RULE_KEY_DEPTH)
+			parse_error(parser, parser->token.at, "keys nest at most %d deep",
+				    RULE_KEY_DEPTH);
+		bool declares = parser->declares;
+		parser->declares = false;
+		atom->key = parse_expr(parser);
+		parser->declares = declares;
+		parser->key_depth--;
+	}
+	close_bracket(parser, "]", "']'");
+}
+
+/* Keys behind a name: `[` follows at once. The path goes on at parser->pos. */
+static void parse_keys(struct parser *parser, struct path_builder *builder, enum path_use use)
+{
+	while (!parser->failed && char_at(parser, parser->pos) == '[') {
+		lex_next(parser); /* the bracket */
+		if (open_bracket(parser))
+			parse_key(parser, builder, use);
+	}
+}
+
+/* Is there one more step? Its first word is then looked at. */
+static bool next_step(struct parser *parser, enum path_use use, bool *below)
+{
+	char next = char_at(parser, parser->pos + 1);
+
+	if (parser->failed || char_at(parser, parser->pos) != '/')
+		return false;
+	parser->pos++;
+	if (use == PATH_TARGET && next == '*' && char_at(parser, parser->pos + 1) == '*') {
+		parser->pos += 2;
+		*below = true;
+		return false;
+	}
+	if (!is_ident_start(next) && next != '"') {
+		size_t at = parser->pos;
+		lex_next(parser);
+		parse_error(parser, at,
+			    "expected a name right after '/' (a division needs blanks "
+			    "on both sides)");
+		return false;
+	}
+	lex_next(parser);
+	return true;
+}
+
+struct ast_path *parse_path(struct parser *parser, enum path_use use)
+{
+	struct ast_path *path = arena_alloc(parser->rules->arena, sizeof *path);
+	struct path_builder builder;
+
+	builder.natoms = 0;
+	path->at = parser_place(parser, parser->token.at);
+	path->ref = parser->rules->nrefs++;
+	if (parser->token.kind == TOKEN_STRING && char_at(parser, parser->pos) != '/' &&
+	    char_at(parser, parser->pos) != '[') {
+		parser->token.at = parser->token.end;
+		parse_error(parser, parser->pos, "expected '/' or '[' right after a quoted name");
+	}
+	do {
+		add_name(parser, &builder);
+		parse_keys(parser, &builder, use);
+	} while (next_step(parser, use, &path->below));
+	lex_next(parser);
+	path->natoms = builder.natoms;
+	path->atoms = arena_array(parser->rules->arena, builder.natoms, sizeof *path->atoms);
+	memcpy(path->atoms, builder.atoms, builder.natoms * sizeof *path->atoms);
+	return path;
+}
+
+/* ---- expressions ---- */
+
+static struct ast *parse_call(struct parser *parser)
+{
+	struct ast *ast = node_new(parser, AST_CALL, parser->token.at);
+	struct ast *args[16];
+	uint32_t n = 0;
+
+	ast->name = arena_strndup(parser->rules->arena, parser->token.value.text,
+				  parser->token.value.len);
+	lex_next(parser); /* the bracket */
+	if (!open_bracket(parser))
+		return ast;
+	while (!parser->failed && !lex_is_op(parser, ")")) {
+		if (n == sizeof args / sizeof *args) {
+			parse_error(parser, parser->token.at, "a call has at most 16 arguments");
+			return ast;
+		}
+		args[n++] = parse_expr(parser);
+		if (!lex_is_op(parser, ","))
+			break;
+		lex_next(parser);
+		if (lex_is_op(parser, ")"))
+			parse_expected(parser, "an expression");
+	}
+	close_bracket(parser, ")", "',' or ')'");
+	lex_next(parser);
+	ast->nargs = n;
+	ast->args = arena_array(parser->rules->arena, n, sizeof *args);
+	if (n)
+		memcpy(ast->args, args, n * sizeof *args);
+	return ast;
+}
+
+static struct ast *parse_capture(struct parser *parser)
+{
+	struct ast *ast = node_new(parser, AST_CAPTURE, parser->token.at);
+
+	lex_next(parser);
+	if (parser->token.kind != TOKEN_NUMBER || parser->token.blank_before ||
+	    parser->token.value.kind != VALUE_INT || parser->token.value.u < 1 ||
+	    parser->token.value.u > 9)
+		parse_expected(parser, "a digit from 1 to 9 right after '$'");
+	ast->index = (uint32_t)parser->token.value.u;
+	lex_next(parser);
+	return ast;
+}
+
+static struct ast *parse_variable(struct parser *parser)
+{
+	struct ast *ast = node_new(parser, AST_VARIABLE, parser->token.at);
+
+	if (parser->view)
+		lex_next(parser);
+	ast->index = find_variable(parser);
+	lex_next(parser);
+	return ast;
+}
+
+/* A name, a string or a number is looked at. */
+static struct ast *parse_word(struct parser *parser)
+{
+	size_t at = parser->token.at;
+	char next = char_at(parser, parser->pos);
+	bool path = next == '/' || next == '[';
+	struct value value;
+
+	if (parser->token.kind == TOKEN_IDENT && next == '(')
+		return parse_call(parser);
+	if (parser->token.kind == TOKEN_NUMBER || (parser->token.kind == TOKEN_STRING && !path) ||
+	    (!path && word_constant(parser, &value))) {
+		struct ast *ast = node_new(parser, AST_CONST, at);
+		parse_constant(parser, &ast->value);
+		return ast;
+	}
+	struct ast *ast = node_new(parser, AST_PATH, at);
+	ast->path = parse_path(parser, PATH_PLAIN);
+	return ast;
+}
+
+static struct ast *parse_primary(struct parser *parser)
+{
+	if (parser->token.kind == TOKEN_IDENT || parser->token.kind == TOKEN_NUMBER ||
+	    parser->token.kind == TOKEN_STRING)
+		return parse_word(parser);
+	if (lex_is_op(parser, "$"))
+		return parse_capture(parser);
+	if (lex_is_op(parser, "?"))
+		return parse_variable(parser);
+	if (lex_is_op(parser, "(")) {
+		struct ast *inside;
+		if (!open_bracket(parser))
+			return node_new(parser, AST_CONST, parser->token.at);
+		inside = parse_expr(parser);
+		close_bracket(parser, ")", "')' or an operator");
+		lex_next(parser);
+		return inside;
+	}
+	parse_expected(parser, "a value (a constant, a path, a function or a bracket)");
+	return node_new(parser, AST_CONST, parser->token.at);
+}
+
+static struct ast *parse_unary(struct parser *parser)
+{
+	size_t at = parser->token.at;
+	enum ast_op op = lex_is_op(parser, "-")    ? OP_NEG
+			 : lex_is_op(parser, "~~") ? OP_BIT_NOT
+						   : OP_NONE;
+	struct ast *inside;
+
+	if (op == OP_NONE)
+		return parse_primary(parser);
+	lex_next(parser);
+	inside = parse_primary(parser);
+	if (op == OP_NEG && inside->kind == AST_CONST &&
+	    (inside->value.kind == VALUE_FLOAT ||
+	     (inside->value.kind == VALUE_INT && !inside->value.negative))) {
+		negate(parser, at, &inside->value);
+		inside->at = parser_place(parser, at);
+		return inside;
+	}
+	struct ast *ast = node_new(parser, AST_UNARY, at);
+	ast->op = op;
+	set_args(parser, ast, inside, NULL);
+	return ast;
+}
+
+struct op_name {
+	const char *text;
+	enum ast_op op;
+};
+
+static enum ast_op find_op(const struct parser *parser, const struct op_name *ops)
+{
+	for (; ops->text; ops++)
+		if (lex_is_op(parser, ops->text))
+			return ops->op;
+	return OP_NONE;
+}
+
+static struct ast *binary(struct parser *parser, enum ast_op op, size_t at, struct ast *left,
+			  struct ast *right)
+{
+	struct ast *ast = node_new(parser, AST_BINARY, at);
+
+	ast->op = op;
+	set_args(parser, ast, left, right);
+	return ast;
+}
+
+/* A division needs blanks on both sides, else it would be a path. */
+static void check_division(struct parser *parser)
+{
+	char next = char_at(parser, parser->pos);
+
+	if (lex_is_op(parser, "/") &&
+	    (!parser->token.blank_before || !(is_blank(next) || next == '\n')))
+		parse_error(parser, parser->token.at,
+			    "a division needs blanks on both sides, a path has none");
+}
+
+static struct ast *parse_term(struct parser *parser)
+{
+	static const struct op_name ops[] = {
+		{"*", OP_MUL}, {"/", OP_DIV}, {"%", OP_MOD}, {NULL, OP_NONE}};
+	struct ast *left = parse_unary(parser);
+	enum ast_op op;
+
+	while ((op = find_op(parser, ops)) != OP_NONE) {
+		size_t at = parser->token.at;
+		check_division(parser);
+		lex_next(parser);
+		left = binary(parser, op, at, left, parse_unary(parser));
+	}
+	return left;
+}
+
+static struct ast *parse_sum(struct parser *parser)
+{
+	static const struct op_name ops[] = {{"+", OP_ADD}, {"-", OP_SUB}, {NULL, OP_NONE}};
+	struct ast *left = parse_term(parser);
+	enum ast_op op;
+
+	while ((op = find_op(parser, ops)) != OP_NONE) {
+		size_t at = parser->token.at;
+		lex_next(parser);
+		left = binary(parser, op, at, left, parse_term(parser));
+	}
+	return left;
+}
+
+static struct ast *parse_bits(struct parser *parser)
+{
+	static const struct op_name ops[] = {{"&", OP_BIT_AND}, {"|", OP_BIT_OR}, {"^", OP_BIT_XOR},
+					     {"<<", OP_SHL},    {">>", OP_SHR},   {NULL, OP_NONE}};
+	struct ast *left = parse_sum(parser);
+	enum ast_op first = OP_NONE, op;
+
+	while ((op = find_op(parser, ops)) != OP_NONE) {
+		size_t at = parser->token.at;
+		if (first != OP_NONE && op != first)
+			parse_error(parser, at,
+				    "mixing & | ^ << >> needs brackets to say which goes first");
+		first = op;
+		lex_next(parser);
+		left = binary(parser, op, at, left, parse_sum(parser));
+	}
+	return left;
+}
+
+static struct ast *parse_in(struct parser *parser, struct ast *left)
+{
+	struct ast *ast = node_new(parser, AST_IN, parser->token.at);
+	struct value *values = NULL;
+	size_t n = 0, capacity = 0;
+
+	set_args(parser, ast, left, NULL);
+	lex_next(parser);
+	if (!lex_is_op(parser, "(")) {
+		parse_expected(parser, "'(' after in");
+		return ast;
+	}
+	open_bracket(parser);
+	while (!parser->failed) {
+		values = mem_grow(values, n, &capacity, sizeof *values);
+		if (!parse_constant(parser, &values[n]))
+			break;
+		n++;
+		if (!lex_is_op(parser, ","))
+			break;
+		lex_next(parser);
+	}
+	close_bracket(parser, ")", "',' or ')'");
+	lex_next(parser);
+	ast->nvalues = (uint32_t)n;
+	ast->values = arena_array(parser->rules->arena, n, sizeof *values);
+	if (n)
+		memcpy(ast->values, values, n * sizeof *values);
+	mem_free(values);
+	return ast;
+}
+
+static struct ast *parse_compare(struct parser *parser)
+{
+	static const struct op_name ops[] = {{"==", OP_EQ},  {"!=", OP_NE},    {"<", OP_LT},
+					     {"<=", OP_LE},  {">", OP_GT},     {">=", OP_GE},
+					     {"~", OP_GLOB}, {"=~", OP_REGEX}, {NULL, OP_NONE}};
+	struct ast *left = parse_bits(parser);
+	enum ast_op op = find_op(parser, ops);
+	size_t at = parser->token.at;
+
+	if (lex_is_word(parser, "in"))
+		return parse_in(parser, left);
+	if (op == OP_NONE)
+		return left;
+	lex_next(parser);
+	left = binary(parser, op, at, left, parse_bits(parser));
+	if (find_op(parser, ops) != OP_NONE)
+		parse_error(parser, parser->token.at,
+			    "expected '&&', '||' or the end: comparisons do not chain");
+	return left;
+}
+
+static struct ast *parse_not(struct parser *parser)
+{
+	size_t at = parser->token.at;
+
+	if (!lex_is_op(parser, "!"))
+		return parse_compare(parser);
+	lex_next(parser);
+	struct ast *inside = parse_compare(parser);
+	struct ast *ast = node_new(parser, AST_UNARY, at);
+	ast->op = OP_NOT;
+	set_args(parser, ast, inside, NULL);
+	return ast;
+}
+
+static struct ast *parse_and(struct parser *parser)
+{
+	struct ast *left = parse_not(parser);
+
+	while (lex_is_op(parser, "&&")) {
+		size_t at = parser->token.at;
+		lex_next(parser);
+		left = binary(parser, OP_AND, at, left, parse_not(parser));
+	}
+	return left;
+}
+
+struct ast *parse_expr(struct parser *parser)
+{
+	struct ast *left = parse_and(parser);
+
+	while (lex_is_op(parser, "||")) {
+		size_t at = parser->token.at;
+		lex_next(parser);
+		left = binary(parser, OP_OR, at, left, parse_and(parser));
+	}
+	return left;
+}
+
+struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
+{
+	struct parser parser = {
+		.rules = rules, .file = file, .text = file->text, .len = file->len, .brackets = 1};
+
+	lex_next(&parser);
+	struct ast *ast = parse_expr(&parser);
+	if (parser.token.kind != TOKEN_END)
+		parse_expected(&parser, "an operator or the end");
+	return parser.failed ? NULL : ast;
+}

@@ -1,0 +1,358 @@
+/*
+ * query.c - PATH of the command line: names, constant keys, `*`, and `**` at the end
+ *
+ * Unlike in rules, a bare word as a key is a string: thread[bash] is thread["bash"].
+ */
+#include "state/rules/lex.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct query_atom {
+	enum { QUERY_NAME, QUERY_KEY, QUERY_ANY } kind;
+	struct value value;
+};
+
+struct query {
+	struct arena *arena;
+	struct query_atom atoms[PATH_ATOMS];
+	uint32_t natoms;
+	bool below, wild;
+	struct buf text;
+};
+
+struct scan_path {
+	const char *text;
+	size_t len, pos;
+	struct query *query;
+	struct error *err;
+};
+
+static bool expected(struct scan_path *in, size_t at, const char *what)
+{
+	size_t column = 1;
+
+	for (size_t i = 0; i < at && i < in->len; i++)
+		column += ((unsigned char)in->text[i] & 0xc0) != 0x80;
+	return error_set(in->err, ERR_QUERY, "path '%.200s': column %zu: %s", in->text, column,
+			 what);
+}
+
+static char peek(const struct scan_path *in)
+{
+	return in->pos < in->len ? in->text[in->pos] : 0;
+}
+
+static void skip_blanks(struct scan_path *in)
+{
+	while (is_blank(peek(in)))
+		in->pos++;
+}
+
+static bool scan_string(struct scan_path *in, struct value *out)
+{
+	const char *what = NULL;
+	size_t bad = in->pos;
+
+	if (lex_string(in->text, in->len, &in->pos, in->query->arena, out, &bad, &what))
+		return true;
+	return expected(in, bad, what);
+}
+
+static struct value word_value(struct scan_path *in, size_t from, size_t to)
+{
+	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)(to - from)};
+
+	value.text = arena_strndup(in->query->arena, in->text + from, to - from);
+	return value;
+}
+
+static bool scan_name(struct scan_path *in, struct query_atom *atom)
+{
+	size_t first = in->pos;
+
+	atom->kind = QUERY_NAME;
+	if (peek(in) == '"') {
+		if (!scan_string(in, &atom->value))
+			return false;
+		if (!atom->value.len)
+			return expected(in, first, "expected a name, found an empty one");
+		return true;
+	}
+	if (!is_ident_start(peek(in)))
+		return expected(in, first, "expected a name");
+	while (is_ident_char(peek(in)))
+		in->pos++;
+	atom->value = word_value(in, first, in->pos);
+	return true;
+}
+
+/* A number with its sign, true, false, none; else the word itself as a string. */
+static bool constant_word(struct scan_path *in, size_t from, size_t to, struct value *out)
+{
+	size_t pos = from + (in->text[from] == '-');
+	const char *what = NULL;
+	const char *text = in->text + from;
+
+	*out = word_value(in, from, to);
+	if (pos < to && in->text[pos] >= '0' && in->text[pos] <= '9') {
+		struct value number;
+		if (!lex_number(in->text, to, &pos, &number, &what) || pos != to)
+			return expected(in, from, what ? what : "expected a number or a word");
+		*out = number;
+		if (text[0] != '-' || (number.kind == VALUE_INT && !number.u))
+			return true;
+		if (number.kind == VALUE_FLOAT)
+			out->f = -number.f;
+		else if (number.u > UINT64_C(1) << 63)
+			return expected(in, from, "the number does not fit in 64 bits");
+		else
+			*out = (struct value){.kind = VALUE_INT, .negative = true, .u = -number.u};
+		return true;
+	}
+	if (to - from == 4 && !memcmp(text, "true", 4))
+		*out = (struct value){.kind = VALUE_BOOL, .b = true};
+	else if (to - from == 5 && !memcmp(text, "false", 5))
+		*out = (struct value){.kind = VALUE_BOOL};
+	else if (to - from == 4 && !memcmp(text, "none", 4))
+		*out = (struct value){.kind = VALUE_NONE};
+	return true;
+}
+
+static bool scan_word_key(struct scan_path *in, struct query_atom *atom)
+{
+	size_t first = in->pos, end;
+
+	while (in->pos < in->len && peek(in) != ']')
+		in->pos++;
+	for (end = in->pos; end > first && is_blank(in->text[end - 1]); end--)
+		;
+	if (end == first)
+		return expected(in, first, "expected a key: a number, a word, a string or '*'");
+	if (end - first == 1 && in->text[first] == '*') {
+		atom->kind = QUERY_ANY;
+		in->query->wild = true;
+		return true;
+	}
+	if (!constant_word(in, first, end, &atom->value))
+		return false;
+	if (atom->value.kind == VALUE_FLOAT || atom->value.kind == VALUE_NONE)
+		return expected(in, first, "expected an integer, a string or a boolean as key");
+	return true;
+}
+
+static struct query_atom *next_atom(struct scan_path *in)
+{
+	struct query *query = in->query;
+
+	if (query->natoms == PATH_ATOMS - 2) {
+		expected(in, in->pos, "the path is too long");
+		return NULL;
+	}
+	return &query->atoms[query->natoms++];
+}
+
+static bool scan_keys(struct scan_path *in)
+{
+	while (peek(in) == '[') {
+		struct query_atom *atom = next_atom(in);
+		if (!atom)
+			return false;
+		atom->kind = QUERY_KEY;
+		in->pos++;
+		skip_blanks(in);
+		if (!(peek(in) == '"' ? scan_string(in, &atom->value) : scan_word_key(in, atom)))
+			return false;
+		skip_blanks(in);
+		if (peek(in) != ']')
+			return expected(in, in->pos, "expected ']'");
+		in->pos++;
+	}
+	return true;
+}
+
+/* Up to the text's end or a `=` outside brackets. */
+static bool scan_steps(struct scan_path *in)
+{
+	skip_blanks(in);
+	for (;;) {
+		if (peek(in) == '*' && in->pos + 1 < in->len && in->text[in->pos + 1] == '*') {
+			in->pos += 2;
+			in->query->below = in->query->wild = true;
+			break;
+		}
+		struct query_atom *atom = next_atom(in);
+		if (!atom || !scan_name(in, atom) || !scan_keys(in))
+			return false;
+		if (peek(in) != '/')
+			break;
+		in->pos++;
+	}
+	skip_blanks(in);
+	return true;
+}
+
+static void write_text(struct query *query)
+{
+	struct attrs *attrs = attrs_new();
+	uint32_t attr = ATTR_ROOT;
+	struct value any = {.kind = VALUE_NONE}; /* shown as * */
+
+	for (uint32_t i = 0; i < query->natoms; i++) {
+		const struct query_atom *atom = &query->atoms[i];
+		attr = atom->kind == QUERY_NAME
+			       ? attr_name(attrs, attr, atom->value.text, atom->value.len)
+			       : attr_key(attrs, attr,
+					  atom->kind == QUERY_ANY ? &any : &atom->value);
+	}
+	attr_add_text(attrs, attr, &query->text);
+	if (query->below)
+		buf_add_text(&query->text, query->natoms ? "/**" : "**");
+	attrs_free(attrs);
+}
+
+static bool scan_value(struct scan_path *in, struct value *out)
+{
+	size_t first, end = in->len;
+
+	in->pos++;
+	skip_blanks(in);
+	first = in->pos;
+	while (end > first && is_blank(in->text[end - 1]))
+		end--;
+	if (first == end)
+		return expected(in, first, "expected a value after '='");
+	if (peek(in) == '=')
+		return expected(
+			in, first,
+			"expected one '=' only; a text that begins with it stands in quotes");
+	if (peek(in) != '"')
+		return constant_word(in, first, end, out);
+	if (!scan_string(in, out))
+		return false;
+	return in->pos == end || expected(in, in->pos, "expected the end after the string");
+}
+
+static bool parse(const char *text, struct query **out, bool *has_value, struct value *value,
+		  struct error *err)
+{
+	struct query *query = mem_new(sizeof *query);
+	struct scan_path in = {text, strlen(text), 0, query, err};
+	bool ok;
+
+	query->arena = arena_new();
+	ok = scan_steps(&in);
+	if (ok && has_value)
+		*has_value = peek(&in) == '=';
+	if (ok && has_value && *has_value)
+		ok = scan_value(&in, value);
+	else if (ok && in.pos != in.len)
+		ok = expected(&in, in.pos,
+			      has_value ? "expected '/', '[', '=' or the end"
+					: "expected '/', '[' or the end");
+	if (!ok) {
+		query_free(query);
+		return false;
+	}
+	write_text(query);
+	*out = query;
+	return true;
+}
+
+bool query_parse(const char *text, struct query **out, struct error *err)
+{
+	return parse(text, out, NULL, NULL, err);
+}
+
+bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
+		       struct error *err)
+{
+	return parse(text, out, has_value, value, err);
+}
+
+void query_free(struct query *query)
+{
+	if (!query)
+		return;
+	buf_release(&query->text);
+	arena_free(query->arena);
+	mem_free(query);
+}
+
+const char *query_text(const struct query *query)
+{
+	return buf_text(&query->text);
+}
+
+bool query_has_wildcard(const struct query *query)
+{
+	return query->wild;
+}
+
+uint32_t query_attr(const struct query *query, struct attrs *attrs)
+{
+	uint32_t attr = ATTR_ROOT;
+
+	if (query->wild)
+		return ATTR_ABSENT;
+	for (uint32_t i = 0; i < query->natoms; i++) {
+		const struct query_atom *atom = &query->atoms[i];
+		attr = atom->kind == QUERY_NAME
+			       ? attr_name(attrs, attr, atom->value.text, atom->value.len)
+			       : attr_key(attrs, attr, &atom->value);
+	}
+	return attr;
+}
+
+const struct value *query_key(const struct query *query, uint32_t i)
+{
+	const struct query_atom *atom = &query->atoms[i];
+
+	return i < query->natoms && atom->kind == QUERY_KEY ? &atom->value : NULL;
+}
+
+uint32_t query_steps(const struct query *query)
+{
+	return query->natoms;
+}
+
+const char *query_name(const struct query *query, uint32_t i)
+{
+	return query->atoms[i].kind == QUERY_NAME ? query->atoms[i].value.text : NULL;
+}
+
+bool query_is_below(const struct query *query)
+{
+	return query->below;
+}
+
+/* `keys`: they must have the values asked for, else only be there. */
+static bool matches(const struct query *query, const struct attrs *attrs, uint32_t attr, bool keys)
+{
+	uint32_t depth = attr_depth(attrs, attr);
+
+	if (query->below ? depth <= query->natoms : depth != query->natoms)
+		return false;
+	for (; depth > query->natoms; depth--)
+		attr = attr_parent(attrs, attr);
+	for (uint32_t i = query->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
+		const struct query_atom *atom = &query->atoms[i];
+		bool compared = keys ? atom->kind != QUERY_ANY : atom->kind == QUERY_NAME;
+		if (attr_is_key(attrs, attr) == (atom->kind == QUERY_NAME))
+			return false;
+		if (compared && !value_equal(&atom->value, attr_atom(attrs, attr)))
+			return false;
+	}
+	return true;
+}
+
+bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
+{
+	return matches(query, attrs, attr, true);
+}
+
+bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape)
+{
+	return matches(query, attrs, shape_attr(attrs, shape), false);
+}

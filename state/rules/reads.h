@@ -1,0 +1,69 @@
+/*
+ * reads.h - what every statement of a rule set reads and writes, by shape, and its stratum
+ *
+ * Captures and fields only ever stand in keys, and keys are `*` in a shape: so this is the same
+ * for every event class, and known before there is a trace.
+ */
+#ifndef STATE_RULES_READS_H
+#define STATE_RULES_READS_H
+
+#include "state/rules/ast.h"
+
+enum {
+	SECTION_CPU,
+	SECTION_NAME,
+	SECTION_ID,
+	SECTION_TID,
+	SECTION_PID,
+	SECTION_HOST,
+	SECTION_LOOM,
+	SECTION_RANK,
+	SECTION_APP,
+	SECTION_OWN /* how many the formats know */
+};
+extern const char *const section_names[SECTION_OWN];
+
+struct statement_info {
+	uint32_t shape;   /* ATTR_ABSENT: a section value */
+	uint32_t section; /* of a section line */
+	uint32_t stratum, flags;
+	struct line_read *reads;
+	size_t nreads, reads_capacity;
+};
+
+struct view_info {
+	uint32_t shape;
+	uint32_t before; /* 1 + the next view of this shape */
+	struct line_read *reads;
+	size_t nreads, reads_capacity;
+};
+
+struct analysis {
+	const struct rules *rules;
+	struct attrs *attrs;
+	uint32_t prefix; /* shape below which the rules' paths are: the root, or host[*] */
+	struct statement_info *statements;
+	struct view_info *views;
+	uint32_t *view_of, nview_shapes; /* by shape: 1 + its first view */
+	const char **sections; /* names; the formats' own first */
+	size_t nsections, sections_capacity;
+	bool *section_written; /* by some section line; of the first nsection_written sections */
+	size_t nsection_written;
+};
+
+/* The rules must have passed rules_check(). `hosts`: paths are below host["NAME"]. */
+struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts);
+void analysis_free(struct analysis *analysis);
+/* Number of a section value by name, made when new. */
+uint32_t analysis_section(struct analysis *analysis, const char *name);
+
+uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
+/* The first view among those that use one another in a circle; NULL: none does. */
+const struct view_def *views_find_cycle(const struct rules *rules, bool *deep);
+
+/* strata.c */
+void analysis_strata(struct analysis *analysis);
+bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, bool below,
+		   uint32_t shape);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * strata.c - which statements must be known before which
+ *
+ * A statement depends on every statement that may write what it reads. Tarjan's algorithm, with a
+ * stack of its own because rule files may be long, gives the circles, dependencies first:
+ *
+ *     stratum 0   cpu[section/cpu]/thread = field/next_tid                 reads no state
+ *     stratum 1   thread[cpu[section/cpu]/thread]/syscall = field/id       reads stratum 0
+ *
+ * Between the lines that read an attribute and those that may write it stands a vertex of its own,
+ * so that a hundred of each are two hundred edges and not ten thousand. Its stratum is what a line
+ * has at least that reads it.
+ */
+#include "state/rules/reads.h"
+
+#include "engine/base/mem.h"
+
+bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, bool below,
+		   uint32_t shape)
+{
+	if (verb_buries(verb))
+		return shape_is_within(attrs, shape, target) && !(below && shape == target);
+	if (shape == target)
+		return true;
+	if (verb != VERB_PUSH && verb != VERB_POP)
+		return false;
+	/* target[*] */
+	return shape != 0 && shape_parent(attrs, shape) == target && shape_is_key(attrs, shape);
+}
+
+struct writer {
+	uint32_t statement, next; /* 1 + index of the next writer of that shape */
+};
+
+struct vertex {
+	uint32_t order, low; /* order 0: not seen */
+	bool on_stack;
+	size_t first_edge, nedges, at_edge;
+	uint32_t stratum; /* of what is read */
+};
+
+struct graph {
+	struct analysis *analysis;
+	uint32_t *by_shape, *by_section; /* 1 + first writer, 0 none */
+	struct writer *writers;
+	size_t nwriters, writers_capacity;
+	uint32_t *edges;
+	size_t nedges, edges_capacity;
+	uint32_t nstatements;     /* vertices: statements, shapes that are read, section values */
+	uint32_t nshapes;
+	struct vertex *vertices;
+	uint32_t *stack, *path;
+	size_t nstack, npath;
+	uint32_t order;
+};
+
+static void add_writer(struct graph *graph, uint32_t *first, uint32_t statement)
+{
+	graph->writers = mem_grow(graph->writers, graph->nwriters, &graph->writers_capacity,
+				  sizeof *graph->writers);
+	graph->writers[graph->nwriters] = (struct writer){statement, *first};
+	*first = (uint32_t)++graph->nwriters;
+}
+
+static void index_writers(struct graph *graph)
+{
+	struct analysis *analysis = graph->analysis;
+	size_t n = analysis->rules->nstatements;
+
+	for (size_t i = 0; i < n; i++) { /* shapes of a stack's values are made first */
+		enum verb verb = analysis->rules->statements[i]->verb;
+		if (verb == VERB_PUSH || verb == VERB_POP)
+			shape_key(analysis->attrs, analysis->statements[i].shape);
+	}
+	graph->by_shape = mem_new_array(shape_count(analysis->attrs), sizeof *graph->by_shape);
+	graph->by_section = mem_new_array(analysis->nsections, sizeof *graph->by_section);
+	for (size_t i = 0; i < n; i++) {
+		const struct statement_info *info = &analysis->statements[i];
+		enum verb verb = analysis->rules->statements[i]->verb;
+		if (info->flags & LINE_SECTION) {
+			add_writer(graph, &graph->by_section[info->section], (uint32_t)i);
+			continue;
+		}
+		add_writer(graph, &graph->by_shape[info->shape], (uint32_t)i);
+		if (verb == VERB_PUSH || verb == VERB_POP)
+			add_writer(graph, &graph->by_shape[shape_key(analysis->attrs, info->shape)],
+				   (uint32_t)i);
+	}
+}
+
+static void add_edge(struct graph *graph, uint32_t to)
+{
+	graph->edges = mem_grow(graph->edges, graph->nedges, &graph->edges_capacity,
+				sizeof *graph->edges);
+	graph->edges[graph->nedges++] = to;
+}
+
+static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)
+{
+	const struct analysis *analysis = graph->analysis;
+
+	for (uint32_t w = first; w; w = graph->writers[w - 1].next) {
+		uint32_t to = graph->writers[w - 1].statement;
+		const struct statement *statement = analysis->rules->statements[to];
+		if (shape != ATTR_ABSENT &&
+		    !shape_written(analysis->attrs, analysis->statements[to].shape, statement->verb,
+				   statement->target->below, shape))
+			continue;
+		add_edge(graph, to);
+	}
+}
+
+static uint32_t vertex_of_read(const struct graph *graph, const struct line_read *read)
+{
+	return graph->nstatements + (read->shape == ATTR_ABSENT ? graph->nshapes + read->section
+								: read->shape);
+}
+
+/* Writers of the shape itself, and deletes from above. */
+static void add_read_edges(struct graph *graph, const struct line_read *read)
+{
+	struct vertex *vertex = &graph->vertices[vertex_of_read(graph, read)];
+
+	if (vertex->nedges)
+		return; /* another line reads it, too */
+	vertex->first_edge = graph->nedges;
+	if (read->shape == ATTR_ABSENT)
+		add_edges(graph, graph->by_section[read->section], ATTR_ABSENT);
+	for (uint32_t above = read->shape; above != ATTR_ABSENT;
+	     above = shape_parent(graph->analysis->attrs, above))
+		add_edges(graph, graph->by_shape[above], read->shape);
+	vertex->nedges = graph->nedges - vertex->first_edge;
+}
+
+static void index_edges(struct graph *graph)
+{
+	struct analysis *analysis = graph->analysis;
+
+	for (size_t i = 0; i < analysis->rules->nstatements; i++) {
+		const struct statement_info *info = &analysis->statements[i];
+		for (size_t r = 0; r < info->nreads; r++)
+			add_read_edges(graph, &info->reads[r]);
+		graph->vertices[i].first_edge = graph->nedges;
+		for (size_t r = 0; r < info->nreads; r++)
+			add_edge(graph, vertex_of_read(graph, &info->reads[r]));
+		graph->vertices[i].nedges = graph->nedges - graph->vertices[i].first_edge;
+	}
+}
+
+/* What a line has at least that reads this; `to` is a line, or what is read already. */
+static uint32_t stratum_above(const struct graph *graph, uint32_t to)
+{
+	if (to >= graph->nstatements)
+		return graph->vertices[to].stratum;
+	const struct statement_info *line = &graph->analysis->statements[to];
+	return line->stratum + !(line->flags & LINE_SECTION);
+}
+
+/* The greatest that stands behind the vertex; of its circle, or only outside of it. */
+static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outside)
+{
+	const struct vertex *vertex = &graph->vertices[v];
+	uint32_t stratum = 0;
+
+	for (size_t e = 0; e < vertex->nedges; e++) {
+		uint32_t to = graph->edges[vertex->first_edge + e];
+		uint32_t above = stratum_above(graph, to);
+		if (outside && graph->vertices[to].on_stack)
+			continue;
+		stratum = above > stratum ? above : stratum;
+	}
+	return stratum;
+}
+
+/* What the members read outside their circle decides; a read of state is one above it. */
+static uint32_t stratum_of(const struct graph *graph, const uint32_t *members, size_t n)
+{
+	const struct analysis *analysis = graph->analysis;
+	uint32_t stratum = 0;
+
+	for (size_t m = 0; m < n; m++) {
+		uint32_t above = stratum_behind(graph, members[m], true);
+		stratum = above > stratum ? above : stratum;
+		if (members[m] >= graph->nstatements)
+			continue;
+		const struct statement_info *info = &analysis->statements[members[m]];
+		for (size_t r = 0; r < info->nreads && stratum < 1; r++)
+			stratum = info->reads[r].shape != ATTR_ABSENT;
+	}
+	return stratum;
+}
+
+static void close_circle(struct graph *graph, uint32_t root)
+{
+	size_t first = graph->nstack;
+	uint32_t stratum;
+
+	while (graph->stack[--first] != root)
+		;
+	size_t n = graph->nstack - first;
+	stratum = stratum_of(graph, graph->stack + first, n);
+	for (size_t i = first; i < graph->nstack; i++) {
+		uint32_t member = graph->stack[i];
+		if (member >= graph->nstatements)
+			continue;
+		struct statement_info *info = &graph->analysis->statements[member];
+		info->stratum = stratum;
+		if (n > 1) /* a line that reads itself has what it reads beside it */
+			info->flags |= LINE_CYCLIC;
+	}
+	for (size_t i = first; i < graph->nstack; i++)
+		if (graph->stack[i] >= graph->nstatements)
+			graph->vertices[graph->stack[i]].stratum =
+				stratum_behind(graph, graph->stack[i], false);
+	for (size_t i = first; i < graph->nstack; i++)
+		graph->vertices[graph->stack[i]].on_stack = false;
+	graph->nstack = first;
+}
+
+static void enter(struct graph *graph, uint32_t v)
+{
+	struct vertex *vertex = &graph->vertices[v];
+
+	vertex->order = vertex->low = ++graph->order;
+	vertex->on_stack = true;
+	graph->stack[graph->nstack++] = v;
+	graph->path[graph->npath++] = v;
+}
+
+static void leave(struct graph *graph)
+{
+	uint32_t v = graph->path[--graph->npath];
+	struct vertex *vertex = &graph->vertices[v];
+
+	if (vertex->low == vertex->order)
+		close_circle(graph, v);
+	if (graph->npath) {
+		struct vertex *parent = &graph->vertices[graph->path[graph->npath - 1]];
+		parent->low = vertex->low < parent->low ? vertex->low : parent->low;
+	}
+}
+
+static void walk(struct graph *graph, uint32_t start)
+{
+	enter(graph, start);
+	while (graph->npath) {
+		struct vertex *vertex = &graph->vertices[graph->path[graph->npath - 1]];
+		if (vertex->at_edge == vertex->nedges) {
+			leave(graph);
+			continue;
+		}
+		uint32_t to = graph->edges[vertex->first_edge + vertex->at_edge++];
+		struct vertex *next = &graph->vertices[to];
+		if (!next->order)
+			enter(graph, to);
+		else if (next->on_stack && next->order < vertex->low)
+			vertex->low = next->order;
+	}
+}
+
+void analysis_strata(struct analysis *analysis)
+{
+	size_t n = analysis->rules->nstatements;
+	struct graph graph = {.analysis = analysis};
+
+	index_writers(&graph);
+	graph.nstatements = (uint32_t)n;
+	graph.nshapes = shape_count(analysis->attrs);
+	size_t all = n + graph.nshapes + analysis->nsections;
+	graph.vertices = mem_new_array(all, sizeof *graph.vertices);
+	graph.stack = mem_new_array(all, sizeof *graph.stack);
+	graph.path = mem_new_array(all, sizeof *graph.path);
+	index_edges(&graph);
+	for (size_t i = 0; i < n; i++)
+		if (!graph.vertices[i].order)
+			walk(&graph, (uint32_t)i);
+	mem_free(graph.vertices);
+	mem_free(graph.stack);
+	mem_free(graph.path);
+	mem_free(graph.by_shape);
+	mem_free(graph.by_section);
+	mem_free(graph.writers);
+	mem_free(graph.edges);
+}

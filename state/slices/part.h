@@ -1,0 +1,44 @@
+/* part.h - a store of slices to be built: of what, and between which moments */
+#ifndef STATE_SLICES_PART_H
+#define STATE_SLICES_PART_H
+
+#include "state/events/feed.h"
+#include "state/program/program.h"
+
+/* What a store is of; another one is made anew. */
+struct timelines_key {
+	uint64_t rules[2]; /* rules_identity() and the version of the language */
+	uint64_t extent;   /* of the files: a trace that grew is caught up */
+	uint64_t bytes;    /* of all files: one that is shorter now is another */
+};
+
+struct timelines_part {
+	struct feed *feed;       /* borrowed */
+	struct program *program; /* likewise; it and its attributes belong to the calling thread */
+	const char *path;
+	struct timelines_key key;
+	uint32_t shard, of; /* 0 of 1: the whole */
+	nstime begin, end;  /* [begin, end); NSTIME_MIN, NSTIME_MAX: with @start, with @end */
+	const void *start;  /* what cells_write() wrote of all before begin; NULL: nothing was */
+	size_t nstart;
+	/* Called once per slice; false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, nstime at);
+	void *progress_arg;
+	bool thread;    /* a second one reads ahead, encodes slices and stores them */
+	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
+};
+
+struct timelines_built {
+	uint64_t events, changes; /* of the whole store, also what was there already */
+	uint64_t bytes;           /* of its slices */
+	uint32_t slices;
+};
+
+/*
+ * Builds, goes on with, or catches up the slices of [begin, end) at `path`; nothing to do is done
+ * at once. Interrupted or failed, what was committed stays.
+ */
+bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
+			  struct error *err);
+
+#endif

@@ -1,0 +1,272 @@
+/* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
+#include "engine/base/mem.h"
+#include "state/timelines/join.h"
+#include "state/timelines/shards_internal.h"
+#include "state/context/context.h"
+
+#include <string.h>
+
+struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
+{
+	return (struct shards_work){
+		.state = state, .plan = plan, .feed = state->feed, .program = state->program};
+}
+
+/* ---- events that stray ---- */
+
+static bool is_strayed(const struct shards_plan *plan)
+{
+	struct shard_note note;
+
+	return shard_file_read(plan, SHARD_STRAYED, 0, &note, NULL);
+}
+
+/* Other processes may have read their parts without such events, or will. */
+static bool note_strayed(const struct shards_work *work, struct error *err)
+{
+	const struct shard_note note = {0};
+
+	return work->one_process || !trace_disorder(work->feed->trace) ||
+	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
+}
+
+/* ---- pass 1 ---- */
+
+/* The join begins with the first start that is missing, or damaged: it needs all digests from there. */
+static bool is_joined(const struct shards_plan *plan, uint32_t i)
+{
+	struct shard_note note;
+	uint32_t k = 1;
+
+	while (k <= i + 1 && k < plan->n && shard_file_read(plan, SHARD_START, k, &note, NULL))
+		k++;
+	return k > i + 1 || k == plan->n;
+}
+
+bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct digest_part part = {.feed = work->feed,
+				   .program = work->program,
+				   .begin = plan->cuts[i],
+				   .end = plan->cuts[i + 1]};
+	struct shard_note note = {0};
+	struct buf bytes = {0};
+	bool ok = true;
+
+	if (shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) || is_joined(plan, i))
+		return true;
+	note = (struct shard_note){0};
+	if (i + 1 < plan->n)
+		ok = digest_make(&part, &bytes, &note.events, err);
+	ok = ok && shard_file_write(plan, SHARD_DIGEST, i, &note, &bytes, err) &&
+	     note_strayed(work, err);
+	buf_release(&bytes);
+	return ok;
+}
+
+/* ---- join ---- */
+
+static bool join_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
+{
+	return error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
+			 plan->n);
+}
+
+/* Goes on with the newest start that is there. */
+static uint32_t first_missing(const struct shards_plan *plan, struct shard_note *note)
+{
+	for (uint32_t i = 1; i < plan->n; i++)
+		if (!shard_file_read(plan, SHARD_START, i, note, NULL))
+			return i;
+	return plan->n;
+}
+
+static bool write_start(const struct shards_plan *plan, struct join *join, uint32_t i,
+			uint64_t events, struct error *err)
+{
+	struct shard_note note = {.events = events, .hash = cells_hash(join_state(join))};
+	struct buf bytes = {0};
+	bool ok;
+
+	join_forget(join);
+	cells_write(join_state(join), &bytes);
+	ok = shard_file_write(plan, SHARD_START, i, &note, &bytes, err);
+	buf_release(&bytes);
+	return ok;
+}
+
+static bool join_one(const struct shards_plan *plan, struct join *join, uint32_t i,
+		     uint64_t *events, struct error *err)
+{
+	struct buf bytes = {0};
+	struct shard_note note;
+	bool ok =
+		shard_file_read(plan, SHARD_DIGEST, i, &note, &bytes) || join_missing(plan, i, err);
+
+	ok = ok && join_add(join, plan->cuts[i], bytes.data, bytes.len, err);
+	buf_release(&bytes);
+	if (!ok)
+		return false;
+	*events += note.events;
+	return write_start(plan, join, i + 1, *events, err);
+}
+
+bool shards_join(const struct shards_work *work, uint64_t *replayed, struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct shard_note note = {0};
+	uint32_t first = first_missing(plan, &note);
+	struct join *join = join_new(work->feed, work->program);
+	struct buf bytes = {0};
+	uint64_t events = 0;
+	bool ok = true;
+
+	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
+		ok = shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) ||
+		     join_missing(plan, i, err);
+	if (ok && first > 1 && first < plan->n) {
+		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
+		     join_set_state(join, bytes.data, bytes.len);
+		events = note.events;
+		if (!ok)
+			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
+	}
+	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
+		ok = join_one(plan, join, i, &events, err);
+	for (uint32_t i = 0; i < plan->n && ok; i++)
+		shard_file_remove(plan, SHARD_DIGEST, i);
+	*replayed = join_replayed(join);
+	join_free(join);
+	buf_release(&bytes);
+	return ok && note_strayed(work, err);
+}
+
+/* ---- pass 2 ---- */
+
+static void add_built(const struct shard_note *note, struct timelines_built *out)
+{
+	out->events = note->events;
+	out->changes += note->changes;
+	out->slices += (uint32_t)note->slices;
+	out->bytes += note->bytes;
+}
+
+void shards_built(const struct shards_plan *plan, struct timelines_built *out)
+{
+	struct shard_note note;
+
+	*out = (struct timelines_built){0};
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (shard_file_read(plan, SHARD_BUILT, i, &note, NULL))
+			add_built(&note, out);
+}
+
+/* The name alone: the manifest stands in the same folder. */
+static char *shard_name(const struct shards_plan *plan, uint32_t i, bool whole)
+{
+	const char *slash = whole ? NULL : strrchr(plan->path, '/');
+	struct buf name = {0};
+
+	buf_printf(&name, "%s.%u", slash ? slash + 1 : plan->path, i);
+	return name.data;
+}
+
+bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
+			struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct timelines_part part = {.feed = work->feed,
+				      .program = work->program,
+				      .of = 1,
+				      .begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .path = plan->path,
+				      .thread = work->one_process,
+				      .progress = work->progress,
+				      .progress_arg = work->progress_arg,
+				      .least = work->state->timelines_least};
+
+	notice(&work->state->options.notices, NOTICE_INFO,
+	       "events lie outside of what their packets claim: timelines are made in one part");
+	timelines_key_of(work->state->options.rules, work->feed->trace, &part.key);
+	*out = (struct timelines_built){0};
+	return timelines_remove(plan->path, err) && timelines_build_part(&part, out, err);
+}
+
+/* When all shards are built. Two that end at once both write it: it is the same. */
+static bool write_manifest(const struct shards_work *work, struct timelines_built *out,
+			   struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct timelines_shard *shards = mem_new_array(plan->n, sizeof *shards);
+	struct timelines_key key;
+	bool all = true, ok = true;
+
+	timelines_key_of(work->state->options.rules, work->feed->trace, &key);
+	for (uint32_t i = 0; i < plan->n && all; i++) {
+		struct shard_note start = {0}, built;
+
+		all = shard_file_read(plan, SHARD_BUILT, i, &built, NULL) &&
+		      built.hash == key.extent &&
+		      (i == 0 || shard_file_read(plan, SHARD_START, i, &start, NULL));
+		shards[i] = (struct timelines_shard){.path = shard_name(plan, i, false),
+						     .begin = plan->cuts[i],
+						     .end = plan->cuts[i + 1],
+						     .first_event = start.events,
+						     .changes = built.changes,
+						     .slices = (uint32_t)built.slices,
+						     .start_hash = start.hash};
+		if (i > 0)
+			shards[i - 1].end_hash = start.hash;
+	}
+	if (all && is_strayed(plan))
+		ok = work->one_process || shards_build_whole(work, out, err);
+	else if (all)
+		ok = timelines_write_manifest(plan->path, &key, shards, plan->n, err);
+	for (uint32_t i = 0; i < plan->n; i++)
+		mem_free((void *)(uintptr_t)shards[i].path);
+	mem_free(shards);
+	return ok;
+}
+
+bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
+		  struct error *err)
+{
+	const struct shards_plan *plan = work->plan;
+	struct timelines_part part = {.feed = work->feed,
+				      .program = work->program,
+				      .shard = i,
+				      .of = plan->n,
+				      .begin = plan->cuts[i],
+				      .end = plan->cuts[i + 1],
+				      .progress = work->progress,
+				      .progress_arg = work->progress_arg,
+				      .least = work->state->timelines_least};
+	struct shard_note note = {0};
+	struct buf start = {0};
+	char *path = shard_name(plan, i, true);
+	bool ok = true;
+
+	if (i > 0 && !shard_file_read(plan, SHARD_START, i, &note, &start))
+		ok = error_set(err, ERR_QUERY,
+			       "the start of chunk %u/%u is not known yet: run --join first", i,
+			       plan->n);
+	timelines_key_of(work->state->options.rules, work->feed->trace, &part.key);
+	part.path = path;
+	part.start = i > 0 ? start.data : NULL;
+	part.nstart = start.len;
+	ok = ok && timelines_build_part(&part, out, err);
+	if (ok) {
+		note = (struct shard_note){.events = note.events + out->events,
+					   .hash = part.key.extent,
+					   .changes = out->changes,
+					   .slices = out->slices,
+					   .bytes = out->bytes};
+		ok = shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err) &&
+		     note_strayed(work, err) && write_manifest(work, out, err);
+	}
+	buf_release(&start);
+	mem_free(path);
+	return ok;
+}

@@ -1,0 +1,65 @@
+/*
+ * shards.h - timelines of a trace in parts: by threads, or by commands that run anywhere
+ *
+ *     plan ──> pass 1 of each shard ──> join ──> pass 2 of each shard ──> manifest
+ *
+ * Each step leaves a file beside the timelines and is skipped when its file is there, so whatever
+ * is killed is started again. The plan says where shards begin; files of another plan do not count.
+ * docs/shards.md tells why it is exact.
+ */
+#ifndef STATE_TIMELINES_SHARDS_H
+#define STATE_TIMELINES_SHARDS_H
+
+#include "state/timelines/timelines.h"
+
+enum { SHARDS_MAX = 4096 };
+
+struct shards_plan {
+	uint32_t n;
+	nstime *cuts; /* [0] NSTIME_MIN, rising, [n] NSTIME_MAX */
+	uint64_t id;  /* of all this and the rules */
+	char *path;   /* of the timelines */
+};
+
+/*
+ * The plan of n shards, stored for all processes that work on it; n = 0: the one that is stored.
+ * `ahead` is how much work the first shard is, the others being 1: its start need not be waited
+ * for.
+ */
+bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
+		 struct error *err);
+void shards_plan_release(struct shards_plan *plan);
+/* Is a plan stored? Then timelines are in parts. */
+bool shards_planned(struct state *state);
+/* Was one store of the whole trace begun? It is not cut any more. */
+bool shards_whole(struct state *state);
+
+/* What a step works with: its thread's own. */
+struct shards_work {
+	struct state *state;
+	const struct shards_plan *plan;
+	struct feed *feed;
+	struct program *program;
+	bool one_process; /* all steps run in it, and it looks for strayed events after them */
+	bool (*progress)(void *arg, nstime at); /* pass 2: once per slice; may be NULL */
+	void *progress_arg;
+};
+
+/* By the state's own feed and program. */
+struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);
+
+/* Pass 1 of shard i. The last one's is empty: no shard needs it. */
+bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err);
+/* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
+bool shards_join(const struct shards_work *work, uint64_t *replayed, struct error *err);
+/* Pass 2 of shard i; the last of them makes the shards one store. */
+bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
+		  struct error *err);
+/* All that was built so far. */
+void shards_built(const struct shards_plan *plan, struct timelines_built *out);
+
+/* Everything, by n threads. */
+bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
+		      struct error *err);
+
+#endif

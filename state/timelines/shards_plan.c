@@ -1,0 +1,277 @@
+/*
+ * shards_plan.c - where shards begin
+ *
+ * Cuts are chosen by how many bytes of packets begin before a time, which the tables tell without
+ * reading events. The plan is stored, as text, so that all who work on it cut alike, also when the
+ * trace grows meanwhile: the last shard has no end.
+ *
+ *     yore-shards 1
+ *     rules HASH HASH
+ *     cut NANOSECONDS        for each shard but the first
+ */
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "state/timelines/shards_internal.h"
+#include "state/context/context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { TICK_MS = 20, WAIT_MS = 10000 };
+
+static const char first_line[] = "yore-shards 1\n";
+
+static void plan_path(const struct shards_plan *plan, struct buf *out)
+{
+	buf_printf(out, "%s.plan", plan->path);
+}
+
+static bool set_path(struct state *state, struct shards_plan *plan, struct error *err)
+{
+	*plan = (struct shards_plan){.path = timelines_path(state)};
+	return plan->path || error_set(err, ERR_IO, "timelines need an index that is kept");
+}
+
+void shards_plan_release(struct shards_plan *plan)
+{
+	mem_free(plan->cuts);
+	mem_free(plan->path);
+	*plan = (struct shards_plan){0};
+}
+
+/* ---- choosing cuts ---- */
+
+struct weights {
+	struct table **tables;
+	double *each; /* bytes of a packet, of each stream */
+	size_t n;
+};
+
+static bool weigh(struct index *index, struct weights *out, struct error *err)
+{
+	const struct trace *trace = index_trace(index);
+
+	*out = (struct weights){.tables = mem_new_array(trace->nstreams, sizeof(struct table *)),
+				.each = mem_new_array(trace->nstreams, sizeof(double)),
+				.n = trace->nstreams};
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct packet_info info;
+		uint64_t count;
+
+		if (!index_table(index, trace->streams[i], &out->tables[i], err))
+			return false;
+		count = table_count(out->tables[i]);
+		if (count == 0)
+			continue;
+		if (!table_get(out->tables[i], count / 2, &info, err))
+			return false;
+		out->each[i] = (double)packet_bytes(&info) + 1;
+	}
+	return true;
+}
+
+/* Bytes of packets that begin before t. */
+static bool weight_at(const struct weights *weights, nstime t, double *out, struct error *err)
+{
+	*out = 0;
+	for (size_t i = 0; i < weights->n; i++) {
+		uint64_t before;
+
+		if (!table_lower_bound(weights->tables[i], t, &before, err))
+			return false;
+		*out += (double)before * weights->each[i];
+	}
+	return true;
+}
+
+static bool find_cut(const struct weights *weights, nstime first, nstime last, double wanted,
+		     nstime *out, struct error *err)
+{
+	double weight;
+
+	while (first < last) {
+		nstime middle = first + (nstime)(((uint64_t)last - (uint64_t)first) / 2);
+
+		if (!weight_at(weights, middle, &weight, err))
+			return false;
+		if (weight < wanted)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	*out = first;
+	return true;
+}
+
+/* Without an index there are no packets: stretches of equal length. */
+static bool cut_evenly(struct state *state, struct shards_plan *plan, struct error *err)
+{
+	nstime first, last;
+
+	if (!state->feed->ops->span(state->feed, &first, &last, err))
+		return false;
+	for (uint32_t i = 1; i < plan->n; i++)
+		plan->cuts[i] = (nstime)(first + (__int128)time_span(first, last) * i / plan->n);
+	return true;
+}
+
+static bool choose_cuts(struct state *state, double ahead, struct shards_plan *plan,
+			struct error *err)
+{
+	struct weights weights = {0};
+	nstime first, last;
+	double all = 0;
+	bool ok;
+
+	if (!state->index)
+		return cut_evenly(state, plan, err);
+
+	ok = events_range(state->index, &first, &last, err) && weigh(state->index, &weights, err) &&
+	     weight_at(&weights, last, &all, err);
+	for (uint32_t i = 1; i < plan->n && ok; i++) {
+		double share = (ahead + i - 1) / (ahead + plan->n - 1);
+
+		ok = find_cut(&weights, plan->cuts[i - 1] > first ? plan->cuts[i - 1] : first, last,
+			      all * share, &plan->cuts[i], err);
+	}
+	mem_free(weights.tables);
+	mem_free(weights.each);
+	return ok;
+}
+
+/* ---- as text ---- */
+
+static void plan_text(struct state *state, const struct shards_plan *plan, struct buf *out)
+{
+	struct timelines_key key;
+
+	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	buf_printf(out, "%srules %016" PRIx64 " %016" PRIx64 "\n", first_line, key.rules[0],
+		   key.rules[1]);
+	for (uint32_t i = 1; i < plan->n; i++)
+		buf_printf(out, "cut %" PRId64 "\n", plan->cuts[i]);
+}
+
+static void begin_plan(struct shards_plan *plan, uint32_t n)
+{
+	plan->n = n;
+	plan->cuts = mem_new_array((size_t)n + 1, sizeof *plan->cuts);
+	plan->cuts[0] = NSTIME_MIN;
+	plan->cuts[n] = NSTIME_MAX;
+}
+
+static bool parse_cuts(const char *text, struct shards_plan *plan)
+{
+	uint32_t count = 0;
+	const char *at;
+
+	for (at = text; (at = strstr(at, "\ncut ")); at++)
+		count++;
+	if (count >= SHARDS_MAX)
+		return false;
+	begin_plan(plan, count + 1);
+	at = text;
+	for (uint32_t i = 1; i <= count; i++) {
+		at = strstr(at, "\ncut ") + 1;
+		if (sscanf(at, "cut %" SCNd64, &plan->cuts[i]) != 1 ||
+		    plan->cuts[i] < plan->cuts[i - 1])
+			return false;
+	}
+	return true;
+}
+
+/* The stored plan, if it is of these rules and made like this. */
+static bool read_plan(struct state *state, struct shards_plan *plan)
+{
+	struct buf path = {0}, text = {0}, again = {0};
+	bool ok;
+
+	plan_path(plan, &path);
+	ok = file_read(path.data, &text);
+	if (ok) {
+		buf_add_char(&text, '\0');
+		text.len--;
+		ok = parse_cuts(text.data, plan);
+	}
+	if (ok)
+		plan_text(state, plan, &again);
+	ok = ok && text.len == again.len && !memcmp(text.data, again.data, text.len);
+	if (ok)
+		plan->id = XXH3_64bits(text.data, text.len);
+	buf_release(&path);
+	buf_release(&text);
+	buf_release(&again);
+	return ok;
+}
+
+static bool write_plan(struct state *state, struct shards_plan *plan, struct error *err)
+{
+	struct buf path = {0}, text = {0};
+	bool ok;
+
+	plan_path(plan, &path);
+	plan_text(state, plan, &text);
+	plan->id = XXH3_64bits(text.data, text.len);
+	ok = file_write(path.data, &text, err);
+	buf_release(&path);
+	buf_release(&text);
+	return ok;
+}
+
+/*
+ * Of commands that begin at once only one may write the index, and prepares for all: the others
+ * wait for that, and must not remove what it makes.
+ */
+static bool prepare(struct state *state, const char *path, struct error *err)
+{
+	struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
+
+	if (!state->index || index_writable(state->index))
+		return timelines_prepare(state, path, err);
+	for (int i = 0; i < WAIT_MS / TICK_MS; i++) {
+		if (timelines_prepared(state))
+			return true;
+		nanosleep(&tick, NULL);
+	}
+	return error_set(err, ERR_IO, "another process writes the index: run it again afterwards");
+}
+
+bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
+		 struct error *err)
+{
+	if (!set_path(state, out, err) || !prepare(state, out->path, err))
+		return false;
+	if (read_plan(state, out) && (n == 0 || out->n == n))
+		return true;
+	if (n == 0)
+		return error_set(err, ERR_QUERY,
+				 "no shards were begun: run --chunk I/N --pass 1 first");
+	if (n > SHARDS_MAX)
+		return error_set(err, ERR_QUERY, "at most %d chunks", SHARDS_MAX);
+	mem_free(out->cuts);
+	begin_plan(out, n);
+	return choose_cuts(state, ahead, out, err) && write_plan(state, out, err);
+}
+
+bool shards_planned(struct state *state)
+{
+	struct shards_plan plan;
+	struct error ignored;
+	bool planned = set_path(state, &plan, &ignored) && read_plan(state, &plan);
+
+	shards_plan_release(&plan);
+	return planned;
+}
+
+bool shards_whole(struct state *state)
+{
+	char *path = timelines_path(state);
+	bool whole = path && access(path, F_OK) == 0 && !timelines_is_manifest(path);
+
+	mem_free(path);
+	return whole;
+}

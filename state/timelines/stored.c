@@ -1,0 +1,447 @@
+/*
+ * stored.c - values at moments from timelines
+ *
+ * An attribute is what its newest change says. Where it has none, or was deleted since, the newest
+ * tomb above it counts, then `initial`. What is unknown may be filled by an event further on, in
+ * this shard or one of the next: fills say how far back they reach, so that the search ends soon.
+ */
+#include "state/timelines/stored.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, int64_t *order,
+		  struct fact *out, bool *any)
+{
+	struct slice_value value;
+	nstime since;
+	enum slice_found found = pattern ? shard_at(shard, number, t, &value, &since)
+					 : shard_tomb_at(shard, number, t, &value, &since);
+
+	if (found != SLICE_FOUND ||
+	    (*any && (since < out->since || (since == out->since && value.number < *order))))
+		return;
+	*any = true;
+	*order = value.number;
+	out->since = since;
+	out->value = (struct value){.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE};
+}
+
+bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
+{
+	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
+	const struct attrs *attrs = stored->state->attrs;
+	const struct pattern *pattern;
+	int64_t order = 0;
+	bool any = false;
+	uint32_t number;
+
+	*out = (struct fact){.since = NSTIME_MIN, .written = true};
+	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a))
+		for (int below = 0; below < 2; below++) {
+			number = a == attr && below ? NUMBER_ABSENT
+						    : shard_tomb(shard, a, below != 0);
+			if (number != NUMBER_ABSENT)
+				newer(shard, number, t, false, &order, out, &any);
+		}
+	for (size_t i = 0; (pattern = shard_pattern(shard, i, &number)); i++)
+		if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
+			newer(shard, number, t, true, &order, out, &any);
+	return any;
+}
+
+bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out)
+{
+	struct slice_fill fill;
+
+	for (size_t i = stored_shard_at(stored, t); i < stored->count; i++) {
+		struct shard *shard = stored->items[i].shard;
+		uint32_t number;
+
+		if (!shard_reaches(shard, shard_slice_at(shard, t), t))
+			continue;
+		number = shard_number(shard, attr);
+		if (number == NUMBER_ABSENT ||
+		    shard_fill(shard, number, t, &out->until, &fill) != SLICE_FOUND)
+			continue;
+		out->from = fill.from;
+		out->final = fill.final;
+		return shard_value_of(shard, fill.value, &out->value);
+	}
+	return false;
+}
+
+static void no_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
+{
+	if (stored_tomb(stored, attr, t, out))
+		return;
+	*out = (struct fact){.since = NSTIME_MIN};
+	if (!program_initial(stored->state->program, attr, &out->value))
+		out->value.kind = VALUE_UNKNOWN;
+}
+
+bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
+{
+	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
+	uint32_t number = shard_number(shard, attr);
+	enum slice_found found = SLICE_ABSENT;
+	struct slice_value value;
+	struct stored_fill fill;
+
+	*out = (struct fact){.since = NSTIME_MIN, .written = true, .named = true};
+	if (number != NUMBER_ABSENT)
+		found = shard_at(shard, number, t, &value, &out->since);
+	if (found == SLICE_DAMAGED ||
+	    (found == SLICE_FOUND && !shard_value_of(shard, value, &out->value)))
+		return false;
+	if (found == SLICE_ABSENT || value.kind == SLICE_DELETED)
+		no_fact(stored, attr, t, out);
+	if (out->value.kind == VALUE_UNKNOWN && stored_fill(stored, attr, t, &fill)) {
+		out->value = fill.value;
+		out->since = fill.from;
+		out->named = true;
+	}
+	out->writer.line = out->writer.class_index = UINT32_MAX;
+	return true;
+}
+
+/* ---- lists ---- */
+
+struct listing {
+	struct stored *stored;
+	nstime t;
+	const uint8_t *shapes;
+	uint32_t nshapes;
+	bool since;
+	uint8_t *marks; /* by attribute: listed; made when fills are looked at */
+	size_t nmarks;
+	struct stored_list *out;
+};
+
+static bool is_of_shape(const struct listing *listing, const struct shard *shard, uint32_t number)
+{
+	uint32_t shape = shard_shape(shard, number);
+
+	return shape < listing->nshapes && listing->shapes[shape];
+}
+
+/* Leaves what lists name; numbers of a chunk have one shape. False: damage. */
+static bool keep_listed(const struct listing *listing, const struct shard *shard,
+			struct slice_items *items)
+{
+	uint32_t chunk = UINT32_MAX;
+	bool listed = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < items->count; i++) {
+		uint32_t number = items->items[i].number;
+
+		if (number >= shard_numbers(shard))
+			return false;
+		if (number / CHUNK != chunk)
+			listed = is_of_shape(listing, shard, number);
+		chunk = number / CHUNK;
+		items->items[count] = items->items[i];
+		count += listed && items->items[i].kind > SLICE_NONE;
+	}
+	items->count = count;
+	return true;
+}
+
+/* What lives, with values; what is not known may be told by a fill. */
+static bool list_items(struct listing *listing, struct shard *shard,
+		       const struct slice_items *items, const nstime *since)
+{
+	struct stored_list *out = listing->out;
+
+	if (out->capacity < items->count) {
+		out->capacity = items->count;
+		out->items = mem_resize(out->items, out->capacity, sizeof *out->items);
+	}
+	for (size_t i = 0; i < items->count; i++) {
+		const struct slice_item *item = &items->items[i];
+		struct slice_value value = {item->value, item->kind};
+		struct stored_item *listed = &out->items[i];
+
+		listed->attr = shard_attr(shard, item->number);
+		listed->known = item->kind != SLICE_UNKNOWN;
+		listed->since = since ? since[i] : NSTIME_MIN;
+		if (listed->attr == ATTR_ABSENT || !shard_value_of(shard, value, &listed->value))
+			return false;
+	}
+	out->count = items->count;
+	return true;
+}
+
+static bool list_alive(struct listing *listing, struct shard *shard)
+{
+	struct slice_items items = {0};
+	nstime *since = NULL;
+	bool ok = shard_moment(shard, listing->t, &items) && keep_listed(listing, shard, &items);
+
+	if (ok && listing->since) {
+		since = mem_new_array(items.count + 1, sizeof *since);
+		ok = shard_moment_since(shard, listing->t, &items, since);
+	}
+	ok = ok && list_items(listing, shard, &items, since);
+	mem_free(since);
+	mem_free(items.items);
+	return ok;
+}
+
+static void mark(struct listing *listing, uint32_t attr)
+{
+	if (attr >= listing->nmarks) {
+		size_t count = (size_t)attr + attr / 2 + 64;
+
+		listing->marks = mem_resize_zeroed(listing->marks, listing->nmarks, count, 1);
+		listing->nmarks = count;
+	}
+	listing->marks[attr] = 1;
+}
+
+/* One of which a fill tells, unless it is listed. */
+static void list_filled(struct listing *listing, uint32_t attr)
+{
+	struct stored_list *out = listing->out;
+
+	for (size_t i = 0; !listing->marks && i < out->count; i++)
+		mark(listing, out->items[i].attr);
+	if (attr < listing->nmarks && listing->marks[attr])
+		return;
+	mark(listing, attr);
+	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+	out->items[out->count++] = (struct stored_item){.attr = attr};
+}
+
+/* Fills of events behind t in one slice that reach over t. */
+static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
+{
+	uint64_t keys[SLICE_BLOCK], mask = bits_mask(slice->tick_bits);
+	uint32_t tick = 0;
+	struct slice_block block;
+	bool all = listing->t < slice->begin;
+
+	if (!all && !slice_tick_at(slice, listing->t, &tick))
+		return false;
+	for (uint32_t j = 0; j < slice->fills.nblocks; j++) {
+		if (!slice_block_open(&slice->fills, j, &block) || !slice_block_keys(&block, keys))
+			return false;
+		for (uint32_t i = 0; i < block.count; i++) {
+			uint64_t number = keys[i] >> slice->tick_bits;
+			uint64_t from = slice_block_extra(&block, i) >> 1;
+			uint32_t attr;
+
+			if (from >= slice->nfroms || number >= shard_numbers(shard))
+				return false;
+			if ((!all && (keys[i] & mask) <= tick) ||
+			    slice_from(slice, (uint32_t)from) > listing->t ||
+			    slice_block_value(&block, i).kind <= SLICE_NONE ||
+			    !is_of_shape(listing, shard, (uint32_t)number))
+				continue;
+			attr = shard_attr(shard, (uint32_t)number);
+			if (attr == ATTR_ABSENT)
+				return false;
+			list_filled(listing, attr);
+		}
+	}
+	return true;
+}
+
+static bool list_fills(struct listing *listing, size_t first)
+{
+	for (size_t i = first; i < listing->stored->count; i++) {
+		struct shard *shard = listing->stored->items[i].shard;
+		struct error ignored;
+
+		for (uint32_t s = shard_slice_at(shard, listing->t);
+		     shard_reaches(shard, s, listing->t); s++) {
+			const struct slice *slice;
+
+			if (shard_record(shard, s)->least_from > listing->t)
+				continue;
+			slice = shard_slice(shard, s, &ignored);
+			if (!slice || !list_fills_of(listing, shard, slice))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
+		 bool since, struct stored_list *out)
+{
+	struct listing listing = {.stored = stored,
+				  .t = t,
+				  .shapes = shapes,
+				  .nshapes = nshapes,
+				  .since = since,
+				  .out = out};
+	size_t at = stored_shard_at(stored, t);
+	bool ok;
+
+	out->count = 0;
+	ok = list_alive(&listing, stored->items[at].shard) && list_fills(&listing, at);
+
+	mem_free(listing.marks);
+	return ok;
+}
+
+/* ---- answers ---- */
+
+struct asking {
+	struct stored *stored;
+	struct state *state;
+	struct wanted *wanted;
+	struct records *out;
+	uint32_t moment; /* as asked */
+	nstime t;
+	struct stored_list list;
+	bool failed;
+};
+
+static bool get(void *arg, uint32_t attr, struct fact *out)
+{
+	struct asking *asking = arg;
+
+	if (!stored_fact(asking->stored, attr, asking->t, out))
+		asking->failed = true;
+	return !asking->failed;
+}
+
+static bool get_item(struct asking *asking, const struct stored_item *item, struct fact *out)
+{
+	if (!item->known)
+		return get(asking, item->attr, out);
+	*out = (struct fact){
+		.value = item->value, .since = item->since, .written = true, .named = true};
+	out->writer.line = out->writer.class_index = UINT32_MAX;
+	return true;
+}
+
+static void record(struct asking *asking, uint32_t attr)
+{
+	struct fact fact;
+
+	fact_compute(asking->state, attr, get, asking, &fact);
+	if (!asking->failed)
+		records_add(asking->out, asking->moment, attr, &fact);
+}
+
+static void record_view(struct asking *asking, const struct view *view, const struct value *values)
+{
+	uint32_t attr = view_attr(asking->state->attrs, view, values);
+	struct fact fact;
+
+	if (!wanted_lists(asking->state, asking->wanted, attr))
+		return;
+	fact_compute(asking->state, attr, get, asking, &fact);
+	if (!asking->failed && value_exists(&fact.value))
+		records_add(asking->out, asking->moment, attr, &fact);
+}
+
+static void list_view(struct asking *asking, const struct view *view, uint32_t variable,
+		      struct value *values)
+{
+	struct attrs *attrs = asking->state->attrs;
+	uint32_t shape, atom;
+
+	if (variable == view->nvariables) {
+		record_view(asking, view, values);
+		return;
+	}
+	if (!view_source(view, variable, &shape, &atom))
+		return;
+	for (size_t i = 0; i < asking->list.count && !asking->failed; i++) {
+		uint32_t up = asking->list.items[i].attr;
+
+		if (attr_shape(attrs, up) != shape)
+			continue;
+		while (attr_depth(attrs, up) > atom + 1)
+			up = attr_parent(attrs, up);
+		values[variable] = *attr_atom(attrs, up);
+		list_view(asking, view, variable + 1, values);
+	}
+}
+
+/* Shapes that lists name, and those in which the variables of listed views are found. */
+static uint8_t *listed_shapes(struct asking *asking, uint32_t *count)
+{
+	struct state *state = asking->state;
+	uint8_t *shapes;
+
+	*count = shape_count(state->attrs);
+	shapes = mem_new((size_t)*count + 1);
+	for (uint32_t s = 0; s < *count; s++)
+		shapes[s] = wanted_lists_shape(state, asking->wanted, s);
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+
+		if (!wanted_lists_shape(state, asking->wanted, view->path.shape))
+			continue;
+		for (uint32_t s = 0; s < view->nsources; s++)
+			if (view->sources[s].shape < *count)
+				shapes[view->sources[s].shape] = 1;
+	}
+	return shapes;
+}
+
+static void record_lists(struct asking *asking)
+{
+	struct state *state = asking->state;
+	struct value values[ENV_VARIABLES];
+	uint32_t nshapes;
+	uint8_t *shapes = listed_shapes(asking, &nshapes);
+
+	asking->failed =
+		!stored_list(asking->stored, asking->t, shapes, nshapes, true, &asking->list);
+	mem_free(shapes);
+	for (size_t i = 0; i < asking->list.count && !asking->failed; i++) {
+		const struct stored_item *item = &asking->list.items[i];
+		struct fact fact;
+
+		/* lists name what is stored, even where a view computes it */
+		if (!wanted_lists(state, asking->wanted, item->attr) ||
+		    !get_item(asking, item, &fact))
+			continue;
+		if (fact.value.kind != VALUE_NONE)
+			records_add(asking->out, asking->moment, item->attr, &fact);
+	}
+	for (uint32_t i = 0; i < program_views(state->program) && !asking->failed; i++) {
+		const struct view *view = program_view(state->program, i);
+
+		if (wanted_lists_shape(state, asking->wanted, view->path.shape))
+			list_view(asking, view, 0, values);
+	}
+}
+
+bool stored_takes(const struct moment *moments, size_t nmoments)
+{
+	for (size_t i = 0; i < nmoments; i++)
+		if (moments[i].before && moments[i].t == NSTIME_MIN)
+			return false;
+	return true;
+}
+
+bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
+	       struct wanted *wanted, struct records *out, struct error *err)
+{
+	struct asking asking = {
+		.stored = stored, .state = stored->state, .wanted = wanted, .out = out};
+
+	if (!stored_begin(stored, err))
+		return false;
+	for (size_t m = 0; m < nmoments && !asking.failed; m++) {
+		asking.moment = (uint32_t)m;
+		asking.t = moments[m].t - moments[m].before;
+		for (size_t i = 0; i < wanted->nattrs && !asking.failed; i++)
+			record(&asking, wanted->attrs[i]);
+		if (wanted->lists && !asking.failed)
+			record_lists(&asking);
+	}
+	stored_end(stored);
+	mem_free(asking.list.items);
+	stored->state->evaluation = "slices";
+	stored->damaged |= asking.failed;
+	return !asking.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
+}

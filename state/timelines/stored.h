@@ -1,0 +1,74 @@
+/*
+ * stored.h - answers from timelines: what was stored of all changes, over all its shards
+ *
+ * Opened when the first question comes, kept until the state is closed.
+ */
+#ifndef STATE_TIMELINES_STORED_H
+#define STATE_TIMELINES_STORED_H
+
+#include "state/context/answers.h"
+#include "state/context/wanted.h"
+#include "state/slices/shard.h"
+
+struct stored_shard {
+	nstime begin; /* NSTIME_MIN: of the first */
+	char *path;
+	struct store *store;
+	struct shard *shard;
+};
+
+struct stored {
+	struct state *state;
+	struct stored_shard *items; /* rising; never none */
+	size_t count;
+	char *manifest; /* NULL: there is none */
+	bool damaged;	/* was met: what was answered from it is not to be believed */
+};
+
+/* NULL: there is none that is complete and of this trace and rules. Borrowed. */
+struct stored *stored_of(struct state *state);
+void stored_close(struct stored *stored); /* NULL is fine */
+/* False: it is damaged. */
+bool stored_begin(struct stored *stored, struct error *err);
+void stored_end(struct stored *stored);
+/*
+ * After a question: if its timelines were damaged, says so and drops them. True: they were, and it
+ * is to be asked again, of the trace.
+ */
+bool stored_drop_damaged(struct state *state);
+/* The shard that holds t. */
+size_t stored_shard_at(const struct stored *stored, nstime t);
+
+/* What an attribute that is not computed was at t. False: damage. */
+bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
+/* The fill of an event behind t that covers t. False: there is none. */
+struct stored_fill {
+	nstime from, until;
+	bool final;
+	struct value value;
+};
+bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out);
+/* The newest delete or unknown that covers it, at or before t. */
+bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
+
+/* All that is listed at t of shapes with a mark: attributes with what they are. */
+struct stored_item {
+	uint32_t attr;
+	bool known; /* false: stored_fact() tells what it is and since when */
+	struct value value;
+	nstime since; /* if asked for */
+};
+struct stored_list {
+	struct stored_item *items; /* to be freed */
+	size_t count, capacity;
+};
+bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_t nshapes,
+		 bool since, struct stored_list *out);
+
+/* Answers as the other ways do. */
+bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
+	       struct wanted *wanted, struct records *out, struct error *err);
+/* Can these moments be asked of it? */
+bool stored_takes(const struct moment *moments, size_t nmoments);
+
+#endif

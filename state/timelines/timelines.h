@@ -1,0 +1,55 @@
+/*
+ * timelines.h - all state changes of a trace, stored once: building, and where they are kept
+ *
+ * A store is one file, or several (shards, each of a stretch of time) and a manifest that lists
+ * them. Building may be killed at any moment: what was committed is kept, and the next build goes
+ * on from there, to the same bytes. docs/timelines.md has the format.
+ */
+#ifndef STATE_TIMELINES_TIMELINES_H
+#define STATE_TIMELINES_TIMELINES_H
+
+#include "state/slices/part.h"
+#include "state/state.h"
+
+void timelines_key_of(const struct rules *rules, const struct trace *trace,
+		      struct timelines_key *out);
+
+struct timelines_shard {
+	const char *path; /* relative to the manifest, or absolute; without blanks */
+	nstime begin, end;
+	uint64_t first_event, changes;
+	uint32_t slices;
+	uint64_t start_hash, end_hash; /* of the states at both ends */
+};
+
+/* Makes the shards one store; atomically. */
+bool timelines_write_manifest(const char *path, const struct timelines_key *key,
+			      const struct timelines_shard *shards, size_t count,
+			      struct error *err);
+bool timelines_is_manifest(const char *path);
+
+/* ---- of an opened state ---- */
+
+/* Where its timelines are; to be freed with mem_free(). NULL: the index is in memory only. */
+char *timelines_path(struct state *state);
+/*
+ * To be called before anything is built for it: makes sure that files at that path are of this
+ * trace, and removes them where they cannot be.
+ */
+bool timelines_prepare(struct state *state, const char *path, struct error *err);
+/* Was that done, by this process or another? */
+bool timelines_prepared(struct state *state);
+/*
+ * Of the whole trace: one store by one thread or two, which is what a second one gains most by;
+ * shards (shards.h) by more.
+ */
+bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
+		     struct error *err);
+/* Removes the timelines of a trace, of all rules. */
+bool timelines_drop(struct trace *trace, const struct index_options *options, struct error *err);
+/* Removes the files at `path` and all whose names begin so. */
+bool timelines_remove(const char *path, struct error *err);
+/* Are there any, complete and of these files? */
+bool timelines_there(struct state *state);
+
+#endif

@@ -9,7 +9,7 @@
  * and those of the thread that worked most. On a machine that others use, too, the last is what the
  * first would be.
  */
-#include "index/sweep.h"
+#include "index/sweep/sweep.h"
 #include "engine/base/mem.h"
 
 #include <stdio.h>

@@ -21,7 +21,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 
 #include <stdlib.h>
 #include <string.h>

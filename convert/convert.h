@@ -9,7 +9,7 @@
 #ifndef CONVERT_CONVERT_H
 #define CONVERT_CONVERT_H
 
-#include "engine/symbols.h"
+#include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "state/state.h"
 

@@ -15,7 +15,7 @@
 #include "convert/ctf_names.h"
 #include "engine/base/mem.h"
 #include "engine/field_make.h"
-#include "index/recorded.h"
+#include "index/tables/recorded.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * An event header is its class, 16 or 32 bits, and the low 32 bits of its time.
  *
  * A loss of the source lasts from `time` to `until`. events_discarded is a counter, read at the
- * ends of packets: the packet in which the loss falls has to end at `until` (tests: index/losses.c
+ * ends of packets: the packet in which the loss falls has to end at `until` (tests: index/tables/losses.c
  * has the table). Lost packets leave a gap in packet_seq_num between a packet that ends at `time`
  * and one that begins at `until`.
  */

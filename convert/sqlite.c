@@ -11,7 +11,7 @@
 #include "convert/values_text.h"
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
-#include "engine/shape.h"
+#include "engine/columns/shape.h"
 
 #include <sqlite3.h>
 

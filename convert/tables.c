@@ -8,7 +8,7 @@
 
 #include "convert/tables_internal.h"
 #include "engine/base/mem.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 
 enum {
 	ROWS_MAX = 1 << 20,

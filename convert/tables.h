@@ -1,7 +1,7 @@
 /*
  * tables.h - the tables of a trace: one per name of event classes, `state`, `losses`
  *
- * Columns are those of SQL's tables (engine/shape.h): ts, stream, cpu, then the fields, nested ones
+ * Columns are those of SQL's tables (engine/columns/shape.h): ts, stream, cpu, then the fields, nested ones
  * as a_b, an enumeration's labels as x_label. Rows gather here until they are worth writing.
  */
 #ifndef CONVERT_TABLES_H

@@ -6,7 +6,7 @@
  */
 #include "convert/tables_internal.h"
 #include "engine/base/mem.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 #include "engine/layout.h"
 
 struct type {

@@ -4,7 +4,7 @@
 
 #include "convert/sheet.h"
 #include "engine/base/arena.h"
-#include "engine/shape.h"
+#include "engine/columns/shape.h"
 
 enum { COLUMNS_OWN = 3 }; /* ts, stream, cpu stand before the fields */
 

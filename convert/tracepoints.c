@@ -11,10 +11,10 @@
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 #include "engine/kernel/tracing.h"
 #include "engine/reader.h"
-#include "engine/shape.h"
+#include "engine/columns/shape.h"
 
 #include <ctype.h>
 #include <inttypes.h>

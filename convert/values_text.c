@@ -1,7 +1,7 @@
 /* values_text.c - a value of a column as text */
 #include "convert/values_text.h"
 
-#include "engine/json.h"
+#include "engine/columns/json.h"
 
 bool values_are_numbers(const struct values *values)
 {

@@ -4,17 +4,16 @@ libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFL
 libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(JSON_LIBS) $(NETTLE_LIBS) $(BZIP2_LIBS) \
 	$(IPT_LIBS) $(IBERTY_LIBS) -lm
-libengine_la_SOURCES = %D%/aux.c %D%/aux.h %D%/ctf_own.c %D%/ctf_own.h \
+libengine_la_SOURCES = %D%/ctf_own.c %D%/ctf_own.h \
 	%D%/base/arena.c %D%/base/arena.h %D%/base/ask.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
 	%D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/quote.c %D%/base/quote.h %D%/base/source.c %D%/base/source.h \
 	%D%/base/temporary.c %D%/base/temporary.h \
-	%D%/batch.c %D%/batch.h %D%/clocks.c %D%/clocks.h %D%/column.c %D%/column.h %D%/detect.c %D%/event.c %D%/event.h \
+	%D%/batch.c %D%/batch.h %D%/clocks.c %D%/clocks.h %D%/detect.c %D%/event.c %D%/event.h \
 	%D%/field.c %D%/field.h %D%/field_make.c %D%/field_make.h \
-	%D%/intel_pt.c %D%/intel_pt.h %D%/json.c %D%/json.h \
 	%D%/layout.c %D%/layout.h %D%/layout_fast.h %D%/layout_internal.h %D%/layout_run.c \
-	%D%/packet.h %D%/reader.h %D%/shape.c %D%/shape.h %D%/symbols.h %D%/timebase.c %D%/timebase.h \
+	%D%/packet.h %D%/reader.h %D%/timebase.c %D%/timebase.h \
 	%D%/timetext.c %D%/timetext.h %D%/trace.c %D%/trace.h
 include %D%/ctf/local.mk
 include %D%/kernel/local.mk
@@ -23,8 +22,15 @@ include %D%/ftrace/local.mk
 include %D%/ovni/local.mk
 include %D%/sel4/local.mk
 include %D%/gdb/local.mk
-# symbols: which function is at an address
-libengine_la_SOURCES += %D%/symbols.c %D%/symbols_cache.c %D%/symbols_cfi.c \
-	%D%/symbols_elf.c %D%/symbols_inline.c %D%/symbols_internal.h %D%/symbols_kernel.c \
-	%D%/symbols_lines.c %D%/symbols_object.c %D%/symbols_space.c %D%/symbols_table.c \
-	%D%/symbols_texts.c %D%/symbols_unwind.c
+# rows of events, for other programs: columns and JSON
+libengine_la_SOURCES += %D%/columns/column.c %D%/columns/column.h %D%/columns/json.c \
+	%D%/columns/json.h %D%/columns/shape.c %D%/columns/shape.h
+# raw hardware traces
+libengine_la_SOURCES += %D%/hwtrace/aux.c %D%/hwtrace/aux.h %D%/hwtrace/intel_pt.c \
+	%D%/hwtrace/intel_pt.h
+# which function is at an address
+libengine_la_SOURCES += %D%/symbols/symbols.c %D%/symbols/symbols.h %D%/symbols/symbols_cache.c \
+	%D%/symbols/symbols_cfi.c %D%/symbols/symbols_elf.c %D%/symbols/symbols_inline.c \
+	%D%/symbols/symbols_internal.h %D%/symbols/symbols_kernel.c %D%/symbols/symbols_lines.c \
+	%D%/symbols/symbols_object.c %D%/symbols/symbols_space.c %D%/symbols/symbols_table.c \
+	%D%/symbols/symbols_texts.c %D%/symbols/symbols_unwind.c

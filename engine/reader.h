@@ -12,7 +12,7 @@
 #define ENGINE_READER_H
 
 #include "engine/batch.h"
-#include "engine/column.h"
+#include "engine/columns/column.h"
 #include "engine/event.h"
 #include "engine/packet.h"
 #include "engine/trace.h"

@@ -2,12 +2,12 @@
 #include "index/index.h"
 
 #include "engine/base/mem.h"
-#include "index/build.h"
-#include "index/kept.h"
-#include "index/location.h"
-#include "index/packet_cache.h"
-#include "index/sketch.h"
-#include "index/write.h"
+#include "index/tables/build.h"
+#include "index/packets/kept.h"
+#include "index/tables/location.h"
+#include "index/packets/packet_cache.h"
+#include "index/filters/sketch.h"
+#include "index/tables/write.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,20 +1,32 @@
 noinst_LTLIBRARIES += libindex.la
-libindex_la_SOURCES = %D%/build.c %D%/build.h %D%/delivery.c %D%/delivery.h %D%/corrections.c %D%/corrections.h \
-	%D%/identity.c %D%/identity.h %D%/index.c %D%/index.h %D%/index_internal.h \
-	%D%/location.c %D%/location.h %D%/pages.c %D%/pages.h %D%/pages_internal.h \
-	%D%/pages_write.c %D%/reach.c %D%/reach.h %D%/rows.c %D%/rows.h %D%/scan.c %D%/scan.h \
-	%D%/store.c %D%/store.h \
-	%D%/store_file.c %D%/store_internal.h %D%/tree.c %D%/tree_write.c %D%/table.c %D%/table.h %D%/tables.c %D%/team.c %D%/values.c %D%/write.c %D%/write.h
 libindex_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) -pthread
 libindex_la_LIBADD = $(XXHASH_LIBS) -lpthread
-libindex_la_SOURCES += %D%/run_column.c %D%/run_column.h %D%/sketch.h %D%/sketch_internal.h \
-	%D%/sketcher.c %D%/sketches.c %D%/sketching.c
-libindex_la_SOURCES += %D%/events.c %D%/events.h %D%/loser.c %D%/loser.h %D%/losses.c %D%/losses.h \
-	%D%/merge.c %D%/merge.h \
-	%D%/open_packet.c %D%/open_packet.h %D%/open_packet_internal.h %D%/open_packet_sorted.c \
-	%D%/packet_cache.c %D%/packet_cache.h \
-	%D%/packet_heads.c %D%/packet_heads.h %D%/lot.c %D%/lot.h \
-	%D%/read_ahead.c %D%/read_ahead.h \
-	%D%/keeper.c %D%/kept.c %D%/kept.h %D%/kept_internal.h %D%/range.c %D%/record_map.c %D%/record_map.h %D%/recorded.c %D%/recorded.h \
-	%D%/stream_backward.c %D%/stream_cursor.c %D%/stream_cursor.h %D%/stream_cursor_internal.h %D%/stream_forward.c \
-	%D%/sweep.c %D%/sweep.h %D%/sweep_internal.h %D%/sweep_packet.c %D%/sweep_records.c
+
+# The door
+libindex_la_SOURCES = %D%/events.h %D%/index.c %D%/index.h
+
+# Rooms, from the lowest up
+libindex_la_SOURCES += %D%/store/file.c %D%/store/internal.h %D%/store/store.c %D%/store/store.h \
+	%D%/store/tree.c %D%/store/tree_write.c
+libindex_la_SOURCES += %D%/tables/build.c %D%/tables/build.h %D%/tables/corrections.c \
+	%D%/tables/corrections.h %D%/tables/delivery.c %D%/tables/delivery.h %D%/tables/identity.c \
+	%D%/tables/identity.h %D%/tables/internal.h %D%/tables/location.c %D%/tables/location.h \
+	%D%/tables/losses.c %D%/tables/losses.h %D%/tables/pages.c %D%/tables/pages.h \
+	%D%/tables/pages_internal.h %D%/tables/pages_write.c %D%/tables/reach.c %D%/tables/reach.h \
+	%D%/tables/record_map.c %D%/tables/record_map.h %D%/tables/recorded.c %D%/tables/recorded.h \
+	%D%/tables/rows.c %D%/tables/rows.h %D%/tables/scan.c %D%/tables/scan.h %D%/tables/table.c \
+	%D%/tables/table.h %D%/tables/tables.c %D%/tables/team.c %D%/tables/values.c %D%/tables/write.c \
+	%D%/tables/write.h
+libindex_la_SOURCES += %D%/filters/run_column.c %D%/filters/run_column.h %D%/filters/sketch.h \
+	%D%/filters/sketch_internal.h %D%/filters/sketcher.c %D%/filters/sketches.c \
+	%D%/filters/sketching.c
+libindex_la_SOURCES += %D%/packets/keeper.c %D%/packets/kept.c %D%/packets/kept.h \
+	%D%/packets/kept_internal.h %D%/packets/open_packet.c %D%/packets/open_packet.h \
+	%D%/packets/open_packet_internal.h %D%/packets/open_packet_sorted.c %D%/packets/packet_cache.c \
+	%D%/packets/packet_cache.h %D%/packets/packet_heads.c %D%/packets/packet_heads.h
+libindex_la_SOURCES += %D%/cursor/events.c %D%/cursor/loser.c %D%/cursor/loser.h %D%/cursor/lot.c \
+	%D%/cursor/lot.h %D%/cursor/merge.c %D%/cursor/merge.h %D%/cursor/range.c %D%/cursor/read_ahead.c \
+	%D%/cursor/read_ahead.h %D%/cursor/stream_backward.c %D%/cursor/stream_cursor.c \
+	%D%/cursor/stream_cursor.h %D%/cursor/stream_cursor_internal.h %D%/cursor/stream_forward.c
+libindex_la_SOURCES += %D%/sweep/sketch_range.c %D%/sweep/sketch_range.h %D%/sweep/sweep.c \
+	%D%/sweep/sweep.h %D%/sweep/sweep_internal.h %D%/sweep/sweep_packet.c %D%/sweep/sweep_records.c

@@ -9,7 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/reader.h"
-#include "index/location.h"
+#include "index/tables/location.h"
 
 #include <stdatomic.h>
 #include <string.h>

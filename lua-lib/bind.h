@@ -6,7 +6,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "engine/event.h"
-#include "engine/symbols.h"
+#include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "lua-lib/script.h"
 #include "state/state.h"

@@ -9,7 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
-#include "index/location.h"
+#include "index/tables/location.h"
 #include "state/rules/rules.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "repl/check_state.h"
 
 #include "engine/base/mem.h"
-#include "index/recorded.h"
+#include "index/tables/recorded.h"
 #include "repl/render.h"
 #include "state/changes.h"
 

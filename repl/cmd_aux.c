@@ -8,9 +8,9 @@
  * With --decode the files' packets are listed instead of the pieces; they are read back from the
  * files, so that what is listed is what was written.
  */
-#include "engine/aux.h"
+#include "engine/hwtrace/aux.h"
 #include "engine/base/mem.h"
-#include "engine/intel_pt.h"
+#include "engine/hwtrace/intel_pt.h"
 #include "repl/cmds.h"
 #include "repl/render.h"
 

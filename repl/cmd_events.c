@@ -6,7 +6,7 @@
  * nothing but the table.
  */
 #include "engine/base/mem.h"
-#include "index/sweep.h"
+#include "index/sweep/sweep.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/event_rows.h"

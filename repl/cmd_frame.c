@@ -6,7 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/event.h"
-#include "engine/symbols.h"
+#include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "repl/cmds.h"
 #include "repl/render.h"

@@ -7,9 +7,9 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
-#include "index/delivery.h"
-#include "index/losses.h"
-#include "index/recorded.h"
+#include "index/tables/delivery.h"
+#include "index/tables/losses.h"
+#include "index/tables/recorded.h"
 #include "repl/capabilities.h"
 #include "repl/cmds.h"
 #include "repl/contradicted.h"

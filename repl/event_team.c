@@ -17,7 +17,7 @@
 #include "repl/event_team.h"
 
 #include "engine/base/mem.h"
-#include "index/lot.h"
+#include "index/cursor/lot.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

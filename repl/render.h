@@ -10,8 +10,8 @@
 
 #include "engine/base/quote.h"
 #include "engine/event.h"
-#include "engine/json.h"
-#include "engine/symbols.h"
+#include "engine/columns/json.h"
+#include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "repl/options.h"
 #include "repl/sink.h"

@@ -8,8 +8,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
-#include "engine/symbols.h"
-#include "index/location.h"
+#include "engine/symbols/symbols.h"
+#include "index/tables/location.h"
 #include "repl/overlap.h"
 #include "repl/progress.h"
 #include "repl/sql_shell.h"

@@ -7,7 +7,7 @@
 #include "repl/summary.h"
 
 #include "engine/base/mem.h"
-#include "index/sweep.h"
+#include "index/sweep/sweep.h"
 
 enum { LOOK_EVERY = 1024 };
 

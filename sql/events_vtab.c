@@ -12,7 +12,7 @@
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 #include "sql/scan_numbers.h"
 #include "sql/sources.h"
 

@@ -8,7 +8,7 @@
 #include "sql/fold_internal.h"
 
 #include "engine/base/mem.h"
-#include "index/sweep.h"
+#include "index/sweep/sweep.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
-#include "index/location.h"
+#include "index/tables/location.h"
 #include "sql/comms.h"
 #include "sql/extension.h"
 #include "sql/lookup.h"

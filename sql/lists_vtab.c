@@ -7,7 +7,7 @@
  *
  * Nothing is pushed down; no event is read, but info looks for the first and the last.
  */
-#include "engine/json.h"
+#include "engine/columns/json.h"
 #include "engine/reader.h"
 #include "sql/rows.h"
 

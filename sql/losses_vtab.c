@@ -12,7 +12,7 @@
  * index's records: no packet is read, and a packet that was not decoded yet is not known to be
  * damaged. Nothing is pushed down.
  */
-#include "index/losses.h"
+#include "index/tables/losses.h"
 #include "sql/rows.h"
 
 enum {

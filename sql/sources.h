@@ -4,7 +4,7 @@
 #ifndef SQL_SOURCES_H
 #define SQL_SOURCES_H
 
-#include "engine/column.h"
+#include "engine/columns/column.h"
 #include "sql/plan.h"
 
 struct source { /* of a field's values in one class */

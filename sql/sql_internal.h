@@ -14,7 +14,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/nameset.h"
-#include "engine/shape.h"
+#include "engine/columns/shape.h"
 #include "engine/timetext.h"
 #include "index/events.h"
 #include "index/index.h"

@@ -19,7 +19,7 @@
 #ifndef ENGINE_CTF_CTF_INTERNAL_H
 #define ENGINE_CTF_CTF_INTERNAL_H
 
-#include "engine/column.h"
+#include "engine/columns/column.h"
 #include "engine/ctf/ctf.h"
 #include "engine/ctf/description.h"
 #include "engine/ctf/rfc.h"

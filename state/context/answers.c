@@ -1,6 +1,6 @@
 /* answers.c - what was found, sorted and copied for the caller; and computed attributes */
 #include "engine/base/mem.h"
-#include "index/recorded.h"
+#include "index/tables/recorded.h"
 #include "state/context/answers.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "state/events/feed.h"
 
 #include "engine/base/mem.h"
-#include "index/read_ahead.h"
-#include "index/recorded.h"
+#include "index/cursor/read_ahead.h"
+#include "index/tables/recorded.h"
 #include "state/events/sieve.h"
 
 struct index_feed {

@@ -8,7 +8,7 @@
 #ifndef STATE_EVENTS_LINE_KEY_H
 #define STATE_EVENTS_LINE_KEY_H
 
-#include "index/sketch.h"
+#include "index/filters/sketch.h"
 #include "state/events/closure.h"
 
 struct line_key {

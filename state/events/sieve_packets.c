@@ -11,6 +11,7 @@
  */
 #include "engine/base/mem.h"
 #include "index/index.h"
+#include "index/sweep/sketch_range.h"
 #include "state/events/feed.h"
 #include "state/events/sieve_internal.h"
 

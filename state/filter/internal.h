@@ -11,7 +11,7 @@
 #ifndef STATE_FILTER_INTERNAL_H
 #define STATE_FILTER_INTERNAL_H
 
-#include "index/run_column.h"
+#include "index/filters/run_column.h"
 #include "state/program/expr.h"
 #include "state/filter/where.h"
 

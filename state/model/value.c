@@ -2,7 +2,7 @@
 #include "state/model/value.h"
 
 #include "engine/base/quote.h"
-#include "engine/json.h"
+#include "engine/columns/json.h"
 
 #include <string.h>
 

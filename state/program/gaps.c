@@ -2,7 +2,7 @@
 #include "state/program/gaps.h"
 
 #include "engine/base/mem.h"
-#include "index/losses.h"
+#include "index/tables/losses.h"
 #include "state/program/internal.h"
 
 #include <pthread.h>

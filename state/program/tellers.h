@@ -9,7 +9,7 @@
 #ifndef STATE_PROGRAM_TELLERS_H
 #define STATE_PROGRAM_TELLERS_H
 
-#include "index/run_column.h"
+#include "index/filters/run_column.h"
 #include "state/program/plain.h"
 
 struct mirror_def;

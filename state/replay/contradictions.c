@@ -13,8 +13,8 @@
 #include "state/replay/contradictions.h"
 
 #include "engine/base/mem.h"
-#include "index/recorded.h"
-#include "index/sketch.h"
+#include "index/tables/recorded.h"
+#include "index/filters/sketch.h"
 #include "state/program/internal.h"
 #include "state/program/tellers.h"
 

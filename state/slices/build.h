@@ -2,7 +2,7 @@
 #ifndef STATE_SLICES_BUILD_H
 #define STATE_SLICES_BUILD_H
 
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/replay/replay.h"
 #include "state/slices/builder.h"
 #include "state/slices/numbers.h"

@@ -8,7 +8,7 @@
 #define STATE_SLICES_BUILDER_H
 
 #include "engine/base/helper.h"
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
 

@@ -13,7 +13,7 @@
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
 
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/program/program.h"
 #include "state/slices/slice.h"
 

@@ -7,7 +7,7 @@
 #ifndef STATE_SLICES_SHARD_H
 #define STATE_SLICES_SHARD_H
 
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/model/attr.h"
 #include "state/program/program.h"
 #include "state/slices/builder.h"

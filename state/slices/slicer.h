@@ -9,7 +9,7 @@
 #define STATE_SLICES_SLICER_H
 
 #include "engine/base/helper.h"
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/slices/gathered.h"
 
 struct slicer;

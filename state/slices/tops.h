@@ -9,7 +9,7 @@
 #ifndef STATE_SLICES_TOPS_H
 #define STATE_SLICES_TOPS_H
 
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/slices/slice.h"
 
 enum { TOPS_LEAST = 128, TOPS_VALUES = 8 };

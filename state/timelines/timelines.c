@@ -12,8 +12,8 @@
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
-#include "index/identity.h"
-#include "index/location.h"
+#include "index/tables/identity.h"
+#include "index/tables/location.h"
 #include "state/timelines/shards.h"
 #include "state/slices/build.h"
 #include "state/timelines/stored.h"
@@ -311,7 +311,7 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	return ok;
 }
 
-/* A file that is damaged lost its name when that was found: see index/store.c. */
+/* A file that is damaged lost its name when that was found: see index/store/store.c. */
 static void drop(struct stored *stored)
 {
 	struct state *state = stored->state;

@@ -2,10 +2,10 @@
  * Hardware traces: chunks are laid end to end, one row per way in which they come; Intel PT packets
  * as libipt's own listing has them (the corpus' synthetic case), over windows and damage.
  */
-#include "engine/aux.h"
+#include "engine/hwtrace/aux.h"
 
 #include "engine/base/mem.h"
-#include "engine/intel_pt.h"
+#include "engine/hwtrace/intel_pt.h"
 #include "tests/engine/decoded.h"
 #include "tests/harness.h"
 

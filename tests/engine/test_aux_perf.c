@@ -2,7 +2,7 @@
  * The AUX area of perf.data files made here, in both byte orders: where regions that the kernel
  * filled meet chunks that the recorder copied, one row per case; and what is said of their kind.
  */
-#include "engine/aux.h"
+#include "engine/hwtrace/aux.h"
 
 #include "engine/base/mem.h"
 #include "tests/engine/decoded.h"

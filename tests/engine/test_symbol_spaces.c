@@ -1,5 +1,5 @@
 /* Address spaces in time, against a naive replay of the same changes. */
-#include "engine/symbols_internal.h"
+#include "engine/symbols/symbols_internal.h"
 #include "tests/harness.h"
 
 #include <stdlib.h>

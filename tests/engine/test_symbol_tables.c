@@ -2,7 +2,7 @@
  * Tables of symbols: searched, damaged at every byte; names demangled.
  */
 #include "engine/base/mem.h"
-#include "engine/symbols_internal.h"
+#include "engine/symbols/symbols_internal.h"
 #include "tests/harness.h"
 
 #include <string.h>

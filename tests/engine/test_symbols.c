@@ -3,7 +3,7 @@
  * addr2line as well; the same files cut short and damaged.
  */
 #include "engine/base/mem.h"
-#include "engine/symbols_internal.h"
+#include "engine/symbols/symbols_internal.h"
 #include "tests/engine/decoded.h"
 #include "tests/engine/symbols_told.h"
 #include "tests/harness.h"

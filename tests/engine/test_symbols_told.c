@@ -3,7 +3,7 @@
  * chains, code that a process made itself.
  */
 #include "engine/base/buf.h"
-#include "engine/symbols_internal.h"
+#include "engine/symbols/symbols_internal.h"
 #include "tests/engine/symbols_told.h"
 #include "tests/harness.h"
 

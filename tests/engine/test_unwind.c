@@ -4,7 +4,7 @@
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "engine/symbols_internal.h"
+#include "engine/symbols/symbols_internal.h"
 
 #include "tests/harness.h"
 

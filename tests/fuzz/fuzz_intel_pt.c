@@ -8,8 +8,8 @@
  * Promises: pieces lie end to end and in the file, no byte is written twice in a run, every byte of
  * a stream is in one row.
  */
-#include "engine/aux.h"
-#include "engine/intel_pt.h"
+#include "engine/hwtrace/aux.h"
+#include "engine/hwtrace/intel_pt.h"
 
 #include <stdlib.h>
 #include <string.h>

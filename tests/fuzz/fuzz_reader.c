@@ -12,7 +12,7 @@
  *
  * With replay.c it is a plain program that is given files.
  */
-#include "engine/aux.h"
+#include "engine/hwtrace/aux.h"
 #include "engine/base/mem.h"
 #include "engine/reader.h"
 #include "index/events.h"

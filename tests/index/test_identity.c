@@ -1,8 +1,8 @@
 /* test_identity.c - what counts as the same trace; and where its index may go */
-#include "index/identity.h"
+#include "index/tables/identity.h"
 
 #include "engine/base/mem.h"
-#include "index/location.h"
+#include "index/tables/location.h"
 #include "tests/harness.h"
 #include "tests/index/fake_reader.h"
 

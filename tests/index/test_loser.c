@@ -1,7 +1,7 @@
 /* test_loser.c - the tree's winner, and how far it may go, are those of a look at all leaves */
 #include "tests/harness.h"
 
-#include "index/loser.h"
+#include "index/cursor/loser.h"
 
 #include <stdlib.h>
 

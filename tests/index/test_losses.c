@@ -3,7 +3,7 @@
 
 #include "tests/index/scene.h"
 
-#include "index/losses.h"
+#include "index/tables/losses.h"
 
 #include <stdlib.h>
 

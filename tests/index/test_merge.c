@@ -3,7 +3,7 @@
 
 #include "engine/batch.h"
 #include "engine/event.h"
-#include "index/merge.h"
+#include "index/cursor/merge.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  */
 #include "tests/harness.h"
 
-#include "index/read_ahead.h"
+#include "index/cursor/read_ahead.h"
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

@@ -7,8 +7,8 @@
  */
 #include "tests/harness.h"
 
-#include "index/sketch.h"
-#include "index/sweep.h"
+#include "index/filters/sketch.h"
+#include "index/sweep/sweep.h"
 #include "tests/index/scene.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * Whatever happens to the file, a value that is got is the one that was put, and one that is not
  * found was not put, or the store says that it is not sound. Oracle: what was put.
  */
-#include "index/store.h"
+#include "index/store/store.h"
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"

@@ -6,8 +6,8 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "index/index_internal.h"
-#include "index/sweep.h"
+#include "index/tables/internal.h"
+#include "index/sweep/sweep.h"
 #include "tests/index/scene.h"
 
 #include <stdlib.h>

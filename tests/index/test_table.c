@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
-#include "index/index_internal.h"
+#include "index/tables/internal.h"
 #include "tests/harness.h"
 #include "tests/index/fake_reader.h"
 

@@ -8,7 +8,7 @@
 
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "index/index_internal.h"
+#include "index/tables/internal.h"
 #include "tests/index/fake_reader.h"
 
 enum { STREAMS = 3, PACKETS = 3000 };

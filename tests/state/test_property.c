@@ -7,7 +7,7 @@
  * its number. YORE_PROPERTY_SETS says how many rule sets are tried.
  */
 #include "engine/base/mem.h"
-#include "index/store.h"
+#include "index/store/store.h"
 #include "state/timelines/shards.h"
 #include "state/context/context.h"
 #include "tests/harness.h"

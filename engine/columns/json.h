@@ -1,0 +1,17 @@
+/*
+ * json.h - fields as JSON text: integers exact whatever their size, bytes that are not UTF-8 as
+ * \u00XX, NaN and infinities as strings, an enumeration as {"value":...,"labels":[...]}
+ */
+#ifndef ENGINE_COLUMNS_JSON_H
+#define ENGINE_COLUMNS_JSON_H
+
+#include "engine/base/buf.h"
+#include "engine/event.h"
+
+void json_add_text(struct buf *out, const char *text); /* with its quotes */
+void json_add_float(struct buf *out, double number);
+void json_add_field(struct buf *out, const struct field *field);
+/* Members of the structs `scopes` names (bits 1 << scope) that the event has, as one object. */
+void json_add_scopes(struct buf *out, const struct fields *fields, unsigned scopes);
+
+#endif

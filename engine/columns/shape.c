@@ -1,0 +1,406 @@
+/*
+ * shape.c - from field class trees to columns
+ *
+ * A leaf's column is named by its way through structures and options of variants, a_b. Payload
+ * fields come first and have the plain name; one that is taken gets its scope before it
+ * (field_name, context_pid), then a number. SQL's names are one whatever their case.
+ */
+#include "engine/columns/shape.h"
+
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool shape_same_name(const char *a, const char *b)
+{
+	for (; *a && lower(*a) == lower(*b); a++)
+		b++;
+	return lower(*a) == lower(*b);
+}
+
+void shape_add_name(struct buf *out, const char *name)
+{
+	buf_add_char(out, '"');
+	for (; *name; name++) {
+		if (*name == '"')
+			buf_add_char(out, '"');
+		buf_add_char(out, *name);
+	}
+	buf_add_char(out, '"');
+}
+
+/* ---- groups ---- */
+
+static const char *bare_name(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon && colon != name && colon[1] ? colon + 1 : NULL;
+}
+
+/* Groups by name; traces have hundreds of classes and more. */
+struct groups {
+	struct class_group *items;
+	size_t count, capacity;
+	uint32_t *slots; /* 1 + number of a group, 0 free; a power of two, never half full */
+	size_t nslots;
+};
+
+/* The slot of the group of that name, or the free one where it would be. */
+static uint32_t *slot_of(const struct groups *groups, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (uint8_t)lower(*c)) * 0x100000001b3;
+	for (size_t i = hash ^ hash >> 32;; i++) {
+		uint32_t *slot = &groups->slots[i & (groups->nslots - 1)];
+		if (!*slot || shape_same_name(groups->items[*slot - 1].name, name))
+			return slot;
+	}
+}
+
+static void group_add(struct groups *groups, const char *name, const struct event_class *class)
+{
+	uint32_t *slot = slot_of(groups, name);
+
+	if (!*slot) {
+		groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
+					 sizeof *groups->items);
+		groups->items[groups->count++] = (struct class_group){.name = name};
+		*slot = (uint32_t)groups->count;
+	}
+	struct class_group *group = &groups->items[*slot - 1];
+	group->classes = mem_resize(group->classes, group->count + 1, sizeof(struct event_class *));
+	group->classes[group->count++] = class;
+}
+
+void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count)
+{
+	struct groups groups = {.nslots = 16};
+	size_t whole;
+
+	while (groups.nslots < 4 * trace->nclasses) /* a class may have two names */
+		groups.nslots *= 2;
+	groups.slots = mem_new_array(groups.nslots, sizeof *groups.slots);
+	for (size_t i = 0; i < trace->nclasses; i++)
+		group_add(&groups, trace->classes[i]->name, trace->classes[i]);
+	whole = groups.count;
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const char *bare = bare_name(trace->classes[i]->name);
+		uint32_t found = bare ? *slot_of(&groups, bare) : 0;
+		if (bare && (!found || found > whole))
+			group_add(&groups, bare, trace->classes[i]);
+	}
+	mem_free(groups.slots);
+	*out = groups.items;
+	*count = groups.count;
+}
+
+void class_groups_free(struct class_group *groups, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		mem_free(groups[i].classes);
+	mem_free(groups);
+}
+
+/* ---- columns ---- */
+
+struct leaf {
+	const char *name; /* way through its scope */
+	enum scope scope;
+	const struct field_class *class;
+	const struct chosen *chosen;
+	uint32_t nchosen;
+};
+
+/* Where the columns of one class are found; rows of places follow when all are known. */
+struct build {
+	struct shape *shape;
+	struct known {
+		enum scope scope;
+		const char *way;
+		size_t column;
+	} * known; /* one per field */
+	size_t nknown, known_capacity;
+	struct found {
+		uint32_t row, field;
+		struct place place;
+	} * found;
+	size_t nfound, found_capacity;
+	uint32_t row;
+};
+
+static struct column *column_add(struct shape *shape, const struct column *column)
+{
+	shape->columns = mem_grow(shape->columns, shape->ncolumns, &shape->columns_capacity,
+				  sizeof *shape->columns);
+	shape->columns[shape->ncolumns] = *column;
+	return &shape->columns[shape->ncolumns++];
+}
+
+static bool has_column(const struct shape *shape, const char *name)
+{
+	for (size_t i = 0; i < shape->ncolumns; i++)
+		if (shape_same_name(shape->columns[i].name, name))
+			return true;
+	return false;
+}
+
+static const char *free_name(struct shape *shape, const char *way, enum scope scope)
+{
+	static const char *const before[SCOPE_COUNT] = {[SCOPE_PACKET_CONTEXT] = "packet_",
+							[SCOPE_STREAM_EVENT_CONTEXT] = "context_",
+							[SCOPE_EVENT_CONTEXT] = "context_",
+							[SCOPE_PAYLOAD] = "field_"};
+	const char *name = arena_strdup(shape->arena, way);
+
+	if (!*name)
+		name = "_";
+	if (has_column(shape, name) || scope == SCOPE_PACKET_CONTEXT)
+		name = arena_printf(shape->arena, "%s%s", before[scope], way);
+	for (unsigned n = 2; has_column(shape, name); n++)
+		name = arena_printf(shape->arena, "%s%s_%u", before[scope], way, n);
+	return name;
+}
+
+static bool is_enum(const struct field_class *class)
+{
+	return class->kind == FIELD_INT && (class->is_enum || class->nlabels);
+}
+
+static bool is_text(const struct field_class *class)
+{
+	return class->kind == FIELD_STRING || class->is_wide ||
+	       ((class->kind == FIELD_ARRAY || class->kind == FIELD_SEQUENCE) &&
+		class->element->kind == FIELD_INT && class->element->is_text);
+}
+
+static const char *type_of(const struct field_class *class)
+{
+	if (class->kind == FIELD_INT)
+		return "INTEGER";
+	if (class->kind == FIELD_FLOAT)
+		return "REAL";
+	return class->is_blob && !is_text(class) ? "BLOB" : "TEXT";
+}
+
+/* The field's number; its column is there afterwards. */
+static uint32_t field_column(struct build *build, const struct leaf *leaf)
+{
+	struct shape *shape = build->shape;
+	const char *type = type_of(leaf->class);
+
+	for (size_t i = 0; i < build->nknown; i++) {
+		struct known *known = &build->known[i];
+		struct column *column = &shape->columns[known->column];
+		if (known->scope != leaf->scope || strcmp(known->way, leaf->name) != 0)
+			continue;
+		if (strcmp(column->type, type) != 0)
+			column->type = "";
+		column->whole_number &= leaf->class->kind == FIELD_INT;
+		return (uint32_t)i;
+	}
+	struct column column = {.kind = COLUMN_FIELD,
+				.name = free_name(shape, leaf->name, leaf->scope),
+				.type = type,
+				.hidden = leaf->scope == SCOPE_PACKET_CONTEXT,
+				.whole_number = leaf->class->kind == FIELD_INT,
+				.field = (uint32_t)build->nknown};
+	column_add(shape, &column);
+	build->known =
+		mem_grow(build->known, build->nknown, &build->known_capacity, sizeof *build->known);
+	build->known[build->nknown++] =
+		(struct known){leaf->scope, leaf->name, shape->ncolumns - 1};
+	if (is_enum(leaf->class)) {
+		const char *way = arena_printf(shape->arena, "%s_label", leaf->name);
+		column.kind = COLUMN_LABEL;
+		column.name = free_name(shape, way, leaf->scope);
+		column.type = "TEXT";
+		column.whole_number = false;
+		column_add(shape, &column);
+	}
+	return (uint32_t)build->nknown - 1;
+}
+
+static void add_leaf(struct build *build, const struct leaf *leaf)
+{
+	struct place place = {leaf->class, leaf->scope, leaf->class->slot, leaf->chosen,
+			      leaf->nchosen};
+
+	build->found =
+		mem_grow(build->found, build->nfound, &build->found_capacity, sizeof *build->found);
+	build->found[build->nfound++] =
+		(struct found){build->row, field_column(build, leaf), place};
+}
+
+enum { DEPTH_MAX = 16 }; /* structures deeper than that are shown as one JSON text */
+
+static void add_tree(struct build *build, const struct leaf *at, unsigned depth)
+{
+	const struct field_class *class = at->class;
+	struct arena *arena = build->shape->arena;
+
+	if ((class->kind != FIELD_STRUCT && class->kind != FIELD_VARIANT) || depth > DEPTH_MAX) {
+		if (class->kind != FIELD_STRUCT)
+			add_leaf(build, at);
+		return;
+	}
+	for (uint32_t i = 0; i < class->nmembers; i++) {
+		const struct member *member = &class->members[i];
+		struct leaf leaf = *at;
+		if (member->hidden)
+			continue;
+		leaf.class = member->class;
+		if (!class->is_optional)
+			leaf.name = *at->name ? arena_printf(arena, "%s_%s", at->name, member->name)
+					      : arena_strdup(arena, member->name);
+		if (class->kind == FIELD_VARIANT) {
+			struct chosen *chosen = arena_array(arena, at->nchosen + 1, sizeof *chosen);
+			for (uint32_t k = 0; k < at->nchosen; k++)
+				chosen[k] = at->chosen[k];
+			chosen[leaf.nchosen++] = (struct chosen){class->slot, i};
+			leaf.chosen = chosen;
+		}
+		add_tree(build, &leaf, depth + 1);
+	}
+}
+
+static void add_scope(struct build *build, const struct class_group *group, enum scope scope)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		struct leaf root = {"", scope, group->classes[i]->scope[scope], NULL, 0};
+		build->row = (uint32_t)i;
+		if (root.class)
+			add_tree(build, &root, 0);
+	}
+}
+
+static int by_class(const void *a, const void *b)
+{
+	const struct shape_row *x = a, *y = b;
+
+	return x->class < y->class ? -1 : x->class > y->class;
+}
+
+static void add_rows(struct shape *shape, const struct class_group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		uint32_t class = group->classes[i]->index;
+		if (shape->row)
+			shape->row[class] = (uint32_t)i + 1;
+		else
+			shape->sparse[i] = (struct shape_row){class, (uint32_t)i + 1};
+	}
+	if (!shape->row)
+		qsort(shape->sparse, group->count, sizeof *shape->sparse, by_class);
+}
+
+uint32_t shape_row_sparse(const struct shape *shape, uint32_t class)
+{
+	const struct shape_row wanted = {.class = class};
+	const struct shape_row *found = bsearch(&wanted, shape->sparse, shape->group->count,
+						sizeof wanted, by_class);
+
+	return found ? found->row : 0;
+}
+
+static void add_places(struct build *build, const struct class_group *group)
+{
+	struct shape *shape = build->shape;
+
+	shape->nfields = build->nknown;
+	shape->places =
+		arena_array(shape->arena, group->count * shape->nfields + 1, sizeof *shape->places);
+	add_rows(shape, group);
+	for (size_t i = 0; i < build->nfound; i++) {
+		const struct found *found = &build->found[i];
+		shape->places[found->row * shape->nfields + found->field] = found->place;
+	}
+}
+
+static void add_fields(struct shape *shape, const struct class_group *group)
+{
+	struct build build = {.shape = shape};
+
+	add_scope(&build, group, SCOPE_PAYLOAD);
+	add_scope(&build, group, SCOPE_EVENT_CONTEXT);
+	add_scope(&build, group, SCOPE_STREAM_EVENT_CONTEXT);
+	add_scope(&build, group, SCOPE_PACKET_CONTEXT);
+	add_places(&build, group);
+	mem_free(build.known);
+	mem_free(build.found);
+}
+
+/* A row by class for each of many tables would be a square of them. */
+enum { DENSE_MOST = 4096 };
+
+struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
+			struct arena *arena)
+{
+	static const struct column own[] = {{COLUMN_TS, "ts", "INTEGER", false, true, 0},
+					    {COLUMN_STREAM, "stream", "TEXT", false, false, 0},
+					    {COLUMN_CPU, "cpu", "INTEGER", false, true, 0},
+					    {COLUMN_NAME, "name", "TEXT", false, false, 0},
+					    {COLUMN_CONTEXT, "context", "TEXT", false, false, 0},
+					    {COLUMN_FIELDS, "fields", "TEXT", false, false, 0},
+					    {COLUMN_PACKET, "packet", "TEXT", true, false, 0},
+					    {COLUMN_FILE, "at_file", "TEXT", true, false, 0},
+					    {COLUMN_OFFSET, "at_offset", "INTEGER", true, true, 0},
+					    {COLUMN_INDEX, "at_index", "INTEGER", true, true, 0}};
+	static const struct column path = {COLUMN_TRACE, "trace", "TEXT", true, false, 0};
+	struct shape *shape = mem_new(sizeof *shape);
+
+	shape->own_arena = !arena;
+	shape->arena = arena ? arena : arena_new();
+	shape->group = group;
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+		struct column column = own[i];
+		column.hidden |= group && i >= COLUMN_NAME;
+		if (told && column.hidden) { /* an argument in brackets is the first hidden one */
+			column_add(shape, &path);
+			told = false;
+		}
+		column_add(shape, &column);
+	}
+	if (group) {
+		if (trace->nclasses <= DENSE_MOST)
+			shape->row = arena_array(shape->arena, trace->nclasses + 1,
+						 sizeof *shape->row);
+		else
+			shape->sparse = arena_array(shape->arena, group->count + 1,
+						    sizeof *shape->sparse);
+		add_fields(shape, group);
+	}
+	return shape;
+}
+
+void shape_free(struct shape *shape)
+{
+	if (!shape)
+		return;
+	if (shape->own_arena)
+		arena_free(shape->arena);
+	mem_free(shape->columns);
+	mem_free(shape);
+}
+
+bool place_field(const struct place *place, const struct fields *fields, struct field *out)
+{
+	const struct slot *slot = place_slot(place, fields);
+	bool packet = place->scope == SCOPE_PACKET_CONTEXT;
+
+	if (!slot)
+		return false;
+	*out = (struct field){.class = place->class,
+			      .in = packet && fields->packet ? fields->packet : fields,
+			      .slot = *slot,
+			      .inside = slot - place->slot};
+	return true;
+}

@@ -1,0 +1,518 @@
+/* symbols.c - see symbols.h; gathers what readers tell, and sends each address where it belongs */
+#include "engine/symbols/symbols.h"
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/event.h"
+#include "engine/symbols/symbols_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one part: its processes and its kernel. */
+struct part_symbols {
+	struct spaces *spaces;
+	struct kernel *kernel;
+	struct objects *objects; /* borrowed */
+	int64_t jit_pid;         /* the process whose memory without a file was mapped last... */
+	struct object *jit;      /* ...and what code there is told by; NULL: none yet */
+};
+
+/* Where members of a class' event context are that are looked for in every sample. */
+struct class_places {
+	bool made, has_ip, has_pid, has_chain;
+	bool of_program; /* ip is class->address */
+	uint32_t ip, pid; /* slots */
+	struct field_path chain;
+};
+
+struct symbols {
+	const struct trace *trace;
+	struct class_places *classes;
+	struct arena *arena;
+	char *cache;
+	struct objects objects;
+	struct part_symbols *parts; /* NULL until the first question */
+	struct symbol other;        /* what was asked for last, if it is of no file */
+	struct frame *frames;
+	size_t frames_capacity;
+	struct text_names **texts; /* per part; NULL: texts go without */
+	char *program;		   /* of parts without maps; NULL: none */
+	uint64_t program_base;
+};
+
+struct symbols *symbols_new(const struct trace *trace, const char *cache)
+{
+	struct symbols *symbols = mem_new(sizeof *symbols);
+
+	symbols->trace = trace;
+	symbols->classes = mem_new_array(trace->nclasses + 1, sizeof *symbols->classes);
+	symbols->arena = arena_new();
+	symbols->cache = cache ? mem_strdup(cache) : NULL;
+	symbols->objects.arena = symbols->arena;
+	symbols->objects.cache = symbols->cache;
+	return symbols;
+}
+
+struct symbols *symbols_new_beside(const struct trace *trace, const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	struct symbols *symbols;
+	struct buf cache = {0};
+
+	if (slash)
+		buf_add(&cache, file, (size_t)(slash + 1 - file));
+	buf_add_text(&cache, "symbols");
+	symbols = symbols_new(trace, file ? buf_text(&cache) : NULL);
+	buf_release(&cache);
+	return symbols;
+}
+
+void symbols_name_texts(struct symbols *symbols)
+{
+	const struct trace *trace = symbols->trace;
+
+	if (symbols->texts)
+		return;
+	symbols->texts = mem_new_array(trace->nparts, sizeof *symbols->texts);
+	for (size_t i = 0; i < trace->nparts; i++)
+		symbols->texts[i] = text_names_new(trace->parts[i], symbols->cache);
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; symbols->texts && i < symbols->trace->nparts; i++)
+		text_names_free(symbols->texts[i]);
+	mem_free(symbols->texts);
+	for (size_t i = 0; symbols->parts && i < symbols->trace->nparts; i++) {
+		spaces_free(symbols->parts[i].spaces);
+		kernel_free(symbols->parts[i].kernel);
+	}
+	objects_release(&symbols->objects);
+	mem_free(symbols->parts);
+	mem_free(symbols->frames);
+	mem_free(symbols->classes);
+	mem_free(symbols->cache);
+	mem_free(symbols->program);
+	arena_free(symbols->arena);
+	mem_free(symbols);
+}
+
+/* Gathering ----------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Memory that no file is behind: code there was made by the process itself. */
+static bool is_anonymous(const char *name)
+{
+	if (name[0] == '/' && !strchr("/daS", name[1])) /* nearly all */
+		return false;
+	return begins(name, "//anon") || begins(name, "/dev/zero") ||
+	       begins(name, "/anon_hugepage") || begins(name, "[stack") || begins(name, "/SYSV") ||
+	       !strcmp(name, "[heap]");
+}
+
+/* The file that names the code which a process has made: each has one of its own. */
+static struct object *jit_of(struct part_symbols *part, int64_t pid)
+{
+	char name[64];
+
+	if (!part->jit || part->jit_pid != pid) {
+		snprintf(name, sizeof name, "/tmp/perf-%lld.map", (long long)pid);
+		part->jit = objects_get(part->objects, name, NULL, pid);
+		part->jit_pid = pid;
+	}
+	return part->jit;
+}
+
+static void tell_map(struct part_symbols *part, const struct map_event *event)
+{
+	struct range range = {.start = event->start,
+			      .end = event->start + event->len,
+			      .file_offset = event->file_offset};
+	struct build_id id = {0};
+
+	if (!event->name || !event->len)
+		return;
+	if (range.end < range.start)
+		range.end = UINT64_MAX;
+	if (is_anonymous(event->name)) {
+		range.file_offset = range.start;
+		range.object = jit_of(part, event->pid);
+	} else {
+		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
+			id.n = event->nbuild_id;
+			memcpy(id.bytes, event->build_id, id.n);
+		}
+		range.object = objects_get(part->objects, event->name, &id, 0);
+	}
+	spaces_map(part->spaces, event->t, event->pid, &range);
+}
+
+static void tell(void *arg, const struct map_event *event)
+{
+	struct part_symbols *part = arg;
+
+	if (event->kind == MAP_KERNEL_SYMBOL || event->pid == -1)
+		kernel_tell(part->kernel, event);
+	else if (event->kind == MAP_ADD)
+		tell_map(part, event);
+	else if (event->kind == MAP_FORK)
+		spaces_fork(part->spaces, event->t, event->pid, event->parent);
+	else if (event->kind == MAP_EXEC)
+		spaces_exec(part->spaces, event->t, event->pid);
+}
+
+bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
+			 struct error *err)
+{
+	struct unwind_tables *elf = unwind_tables_new(file);
+	bool good = elf && elf->nloads;
+	char whole[PATH_MAX]; /* a name without a folder is no file of a map */
+
+	unwind_tables_free(elf);
+	if (!good)
+		return error_set(err, ERR_QUERY, "%s: no ELF program that can be read", file);
+	mem_free(symbols->program);
+	symbols->program = mem_strdup(realpath(file, whole) ? whole : file);
+	symbols->program_base = base;
+	return true;
+}
+
+/* What the program's loadable segments are, as far above where it was linked as was said. */
+static void tell_program(struct symbols *symbols, struct part_symbols *part)
+{
+	struct unwind_tables *elf = unwind_tables_new(symbols->program);
+	struct object *object = objects_get(part->objects, symbols->program, NULL, 0);
+
+	for (size_t i = 0; elf && i < elf->nloads; i++) {
+		const struct unwind_load *load = &elf->loads[i];
+		struct range range = {.start = load->address + symbols->program_base,
+				      .end = load->address + symbols->program_base + load->size,
+				      .file_offset = load->offset,
+				      .object = object};
+		if (range.end > range.start)
+			spaces_map(part->spaces, NSTIME_MIN, SYMBOLS_PROGRAM, &range);
+	}
+	unwind_tables_free(elf);
+}
+
+static void gather(struct symbols *symbols)
+{
+	const struct trace *trace = symbols->trace;
+	struct error err;
+
+	symbols->parts = mem_new_array(trace->nparts, sizeof *symbols->parts);
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const struct part *part = trace->parts[i];
+		struct part_symbols *own = &symbols->parts[i];
+		own->spaces = spaces_new();
+		own->kernel = kernel_new(part, &symbols->objects);
+		own->objects = &symbols->objects;
+		if (part->reader->maps && !part->reader->maps(part, tell, own, &err))
+			notice(&trace->notices, NOTICE_WARNING, "%s: symbols: maps end early: %s",
+			       part->path, err.text);
+		if (!part->reader->maps && symbols->program)
+			tell_program(symbols, own);
+	}
+}
+
+/* Asking -------------------------------------------------------------------------------------- */
+
+/* Borrowed until the next question. */
+static const struct symbol *find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
+				 bool kernel, uint64_t address, unsigned want)
+{
+	const struct range *range = NULL;
+
+	if (!symbols->parts)
+		gather(symbols);
+	if (!kernel)
+		range = spaces_find(symbols->parts[part].spaces, t, pid, address);
+	if (range) {
+		address += range->file_offset - range->start;
+		return object_find(&symbols->objects, range->object, address, want);
+	}
+	symbols->other = (struct symbol){.file_offset = address};
+	if (kernel)
+		kernel_find(symbols->parts[part].kernel, t, address, &symbols->other);
+	return &symbols->other;
+}
+
+bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
+		  uint64_t address, unsigned want, struct symbol *out)
+{
+	*out = (struct symbol){.file_offset = address};
+	if (part < symbols->trace->nparts)
+		*out = *find(symbols, part, t, pid, kernel, address, want);
+	return out->object || out->function;
+}
+
+/* Call chains --------------------------------------------------------------------------------- */
+
+/* Values of a call chain from here on say whose addresses follow (perf_event_open(2)). */
+#define MARK_FIRST (-UINT64_C(4095))
+
+enum whose { OF_PROCESS, OF_KERNEL, OF_OTHERS, OF_NOBODY };
+
+/* OF_OTHERS: hypervisor and guests, whose maps are not told; OF_NOBODY: there is no such mark. */
+static enum whose mark_meaning(uint64_t mark)
+{
+	switch ((int64_t)mark) {
+	case -512:
+		return OF_PROCESS;
+	case -128:
+		return OF_KERNEL;
+	case -32:
+	case -2048:
+	case -2176:
+	case -2560:
+		return OF_OTHERS;
+	default:
+		return OF_NOBODY;
+	}
+}
+
+const struct field_class *symbols_chain(const struct event_class *class)
+{
+	const struct field_class *context = class->scope[SCOPE_EVENT_CONTEXT];
+	const struct member *member = context ? field_member(context, "callchain") : NULL;
+
+	if (!member || member->class->kind != FIELD_SEQUENCE ||
+	    member->class->element->kind != FIELD_INT)
+		return NULL;
+	return member->class;
+}
+
+static bool context_member(const struct event_class *class, const char *name,
+			   struct field_path *out)
+{
+	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
+}
+
+static bool context_integer(const struct event_class *class, const char *name, uint32_t *slot)
+{
+	struct field_path path;
+
+	if (!context_member(class, name, &path) || path.class->kind != FIELD_INT)
+		return false;
+	*slot = class->slot_base[SCOPE_EVENT_CONTEXT] + path.slot;
+	return true;
+}
+
+static __attribute__((noinline)) void make_places(const struct event_class *class,
+						  struct class_places *places)
+{
+	struct field_path path;
+
+	places->made = true;
+	places->has_ip = context_integer(class, "ip", &places->ip);
+	if (class->address &&
+	    field_path_find(class, 1 << SCOPE_PAYLOAD, &class->address, 1, &path)) {
+		places->has_ip = places->of_program = true;
+		places->ip = class->slot_base[SCOPE_PAYLOAD] + path.slot;
+	}
+	places->has_pid = context_integer(class, "pid", &places->pid);
+	places->has_chain =
+		symbols_chain(class) && context_member(class, "callchain", &places->chain);
+}
+
+static inline const struct class_places *places_of(struct symbols *symbols,
+						   const struct event_class *class)
+{
+	struct class_places *places = &symbols->classes[class->index];
+
+	if (!places->made)
+		make_places(class, places);
+	return places;
+}
+
+static int64_t pid_of(const struct fields *fields, const struct class_places *places)
+{
+	if (places->of_program)
+		return SYMBOLS_PROGRAM;
+	return places->has_pid ? fields->slots[places->pid].s : -1;
+}
+
+bool symbols_names_place(const struct symbols *symbols, const struct event_class *class)
+{
+	return symbols->program && class->address &&
+	       !symbols->trace->parts[class->part]->reader->maps;
+}
+
+bool symbols_has_address(const struct event_class *class)
+{
+	struct field_path path;
+
+	return context_member(class, "ip", &path) && path.class->kind == FIELD_INT &&
+	       !symbols_chain(class) && !class->scope[SCOPE_STREAM_EVENT_CONTEXT];
+}
+
+const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
+				     unsigned want, uint64_t *address)
+{
+	const struct class_places *places = places_of(symbols, fields->class);
+
+	*address = places->has_ip ? fields->slots[places->ip].u : 0;
+	/* the kernel has the upper half, wherever words have 64 bits */
+	return find(symbols, fields->class->part, t, pid_of(fields, places),
+		    !places->of_program && (int64_t)*address < 0, *address, want);
+}
+
+static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)
+{
+	struct frame *frame;
+
+	symbols->frames = mem_grow(symbols->frames, count, &symbols->frames_capacity,
+				   sizeof *symbols->frames);
+	frame = &symbols->frames[count];
+	*frame = (struct frame){
+		.address = address, .kernel = kernel, .symbol = {.file_offset = address}};
+	return frame;
+}
+
+/* Copied stacks ------------------------------------------------------------------------------- */
+
+static uint64_t context_number(const struct fields *fields, const char *name)
+{
+	struct field_path path;
+	struct field field;
+
+	if (!context_member(fields->class, name, &path) || path.class->kind != FIELD_INT)
+		return 0;
+	fields_at(fields, &path, &field);
+	return field.slot.u;
+}
+
+static bool copied_registers(const struct fields *fields, struct user_stack *out)
+{
+	enum { POINTER = 7, ABI_64 = 2 }; /* PERF_REG_X86_SP, PERF_SAMPLE_REGS_ABI_64 */
+	struct field_path path;
+	struct field field;
+	struct field_iter iter;
+	size_t n = 0;
+
+	if (context_number(fields, "regs_user_abi") != ABI_64 ||
+	    !context_member(fields->class, "regs_user", &path) ||
+	    path.class->kind != FIELD_SEQUENCE || path.class->element->kind != FIELD_INT)
+		return false;
+	fields_at(fields, &path, &field);
+	if (field.slot.n != X86_REGISTERS)
+		return false; /* another machine's */
+	field_iter_begin(&iter, &field);
+	while (n < X86_REGISTERS && field_iter_next(&iter))
+		out->registers[n++] = iter.item.slot.u;
+	field_iter_end(&iter);
+	out->pointer = out->registers[POINTER];
+	return n == X86_REGISTERS;
+}
+
+/* What was copied of the process' stack; false: nothing, or not as unwinding needs it. */
+static bool copied_stack(const struct fields *fields, struct buf *scratch, struct user_stack *out)
+{
+	struct field_path path;
+	struct field field;
+	uint64_t used = context_number(fields, "stack_user_used");
+
+	*out = (struct user_stack){.size = 0};
+	if (!used || !context_member(fields->class, "stack_user", &path) || !path.class->is_blob ||
+	    !copied_registers(fields, out))
+		return false;
+	fields_at(fields, &path, &field);
+	out->bytes = field_bytes(&field, scratch, &out->size);
+	if (used < out->size)
+		out->size = (size_t)used;
+	return out->size != 0;
+}
+
+/* Functions that were put into others are frames at the same address. */
+static size_t add_inlined(struct symbols *symbols, nstime t, int64_t pid,
+			  const struct fields *fields, size_t count)
+{
+	struct frame first = symbols->frames[count - 1];
+	const struct range *range =
+		spaces_find(symbols->parts[fields->class->part].spaces, t, pid, first.address);
+	const char *const *names;
+	size_t n = object_inlined(&symbols->objects, range->object, &first.symbol, &names);
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame *frame = i ? add_frame(symbols, count++, first.address, false)
+					: &symbols->frames[count - 1];
+		*frame = first;
+		frame->symbol.is_inlined = names[i] != NULL;
+		if (names[i])
+			frame->symbol.function = names[i];
+		if (i) /* the line is the innermost function's */
+			frame->symbol.file = NULL;
+	}
+	return count;
+}
+
+enum { UNWOUND_MAX = 127 /* as perf */ };
+
+static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
+			  const struct fields *fields, unsigned want, size_t count)
+{
+	uint64_t addresses[UNWOUND_MAX];
+	struct user_stack stack;
+	struct buf scratch = {0};
+	size_t n = 0;
+
+	if (copied_stack(fields, &scratch, &stack)) {
+		if (!symbols->parts)
+			gather(symbols);
+		n = unwind(&symbols->objects, symbols->parts[fields->class->part].spaces, t, pid,
+			   &stack, addresses, UNWOUND_MAX);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct frame *frame = add_frame(symbols, count++, addresses[i], false);
+		symbols_find(symbols, fields->class->part, t, pid, false, addresses[i], want,
+			     &frame->symbol);
+		if (frame->symbol.function)
+			count = add_inlined(symbols, t, pid, fields, count);
+	}
+	buf_release(&scratch);
+	return count;
+}
+
+size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
+		      const struct frame **out)
+{
+	const struct class_places *places = places_of(symbols, fields->class);
+	struct field chain;
+	struct field_iter iter;
+	size_t count = 0;
+	enum whose whose = OF_PROCESS;
+
+	*out = NULL;
+	if (!places->has_chain)
+		return 0;
+	fields_at(fields, &places->chain, &chain);
+	int64_t pid = pid_of(fields, places);
+	field_iter_begin(&iter, &chain);
+	while (whose != OF_NOBODY && field_iter_next(&iter)) {
+		uint64_t value = iter.item.slot.u;
+		if (value >= MARK_FIRST) {
+			whose = mark_meaning(value);
+			continue;
+		}
+		struct frame *frame = add_frame(symbols, count++, value, whose == OF_KERNEL);
+		if (whose != OF_OTHERS)
+			symbols_find(symbols, fields->class->part, t, pid, frame->kernel, value,
+				     want, &frame->symbol);
+	}
+	field_iter_end(&iter);
+	if (whose == OF_NOBODY)
+		count = 0; /* as perf: such a chain is damaged */
+	else
+		count = add_unwound(symbols, t, pid, fields, want, count);
+	*out = symbols->frames;
+	return count;
+}

@@ -1,0 +1,420 @@
+/*
+ * symbols_kernel.c - functions of the recorded kernel
+ *
+ * Three sources, asked in this order: what the trace says changed while it was recorded (programs
+ * of BPF, trampolines), what it says of the start (kallsyms of trace.dat), and kallsyms of a
+ * machine, which must be that of the recording:
+ *
+ *     the kernel's build id is known     /proc/kallsyms when it runs here now, else the copy that
+ *                                        perf record keeps in ~/.debug/.build-id
+ *     it is not                          /proc/kallsyms when host name and release are the same
+ *
+ * A kernel is placed anew at each boot: perf notes where one symbol was, and all others are moved
+ * by as much as that one. Modules have no such anchor and are dropped when something moved.
+ */
+#include "engine/symbols/symbols_internal.h"
+
+#include "engine/base/buf.h"
+#include "engine/base/cursor.h"
+#include "engine/base/mem.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static const char kernel_name[] = "[kernel.kallsyms]";
+
+/* A table with the names that were asked for, as they are shown; NULL not yet. */
+struct named_table {
+	struct symbol_table table;
+	const char **functions, **objects;
+};
+
+struct kernel {
+	const struct part *part;
+	struct objects *objects;
+	struct spaces *maps;    /* kernel and modules, as mapped */
+	struct spaces *changes; /* functions that came and went */
+	struct raw_symbols raw; /* those of the start, until `own` is made */
+	struct named_table own, kallsyms;
+	bool made;
+	struct build_id id;
+	char *anchor; /* name of a symbol, NULL none */
+	uint64_t anchor_at;
+};
+
+static void named_make(struct named_table *named)
+{
+	named->functions = mem_new_array(named->table.count, sizeof *named->functions);
+	named->objects = mem_new_array(named->table.count, sizeof *named->objects);
+}
+
+static void named_release(struct named_table *named)
+{
+	symbol_table_release(&named->table);
+	mem_free(named->functions);
+	mem_free(named->objects);
+}
+
+struct kernel *kernel_new(const struct part *part, struct objects *objects)
+{
+	struct kernel *kernel = mem_new(sizeof *kernel);
+
+	kernel->part = part;
+	kernel->objects = objects;
+	kernel->maps = spaces_new();
+	kernel->changes = spaces_new();
+	return kernel;
+}
+
+void kernel_free(struct kernel *kernel)
+{
+	if (!kernel)
+		return;
+	spaces_free(kernel->maps);
+	spaces_free(kernel->changes);
+	raw_symbols_release(&kernel->raw);
+	named_release(&kernel->own);
+	named_release(&kernel->kallsyms);
+	mem_free(kernel->anchor);
+	mem_free(kernel);
+}
+
+/* What the trace says ------------------------------------------------------------------------- */
+
+static void tell_symbol(struct kernel *kernel, const struct map_event *event)
+{
+	struct range range = {.start = event->start, .end = event->start + event->len};
+
+	if (!event->name || !*event->name)
+		return;
+	if (event->t == NSTIME_MIN) {
+		if (event->len)
+			raw_symbols_add(&kernel->raw, event->start, event->len, event->name,
+					strlen(event->name), false, true);
+		return;
+	}
+	if (!event->len) { /* gone: its length is not told again */
+		const struct range *old = spaces_find(kernel->changes, event->t, 0, event->start);
+		if (old)
+			spaces_unmap(kernel->changes, event->t, 0, old->start, old->end);
+		return;
+	}
+	range.object = objects_get(kernel->objects, event->name, NULL, 0);
+	spaces_map(kernel->changes, event->t, 0, &range);
+}
+
+/* "/lib/modules/6.1/kernel/fs/nfs-v4.ko.xz" is shown as "[nfs_v4]"; others as they are. */
+static void shown_map(const char *name, struct buf *out)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	const char *end = strstr(base, ".ko");
+
+	if (!slash || !end || (end[3] && end[3] != '.')) {
+		buf_add_text(out, name);
+		return;
+	}
+	buf_add_char(out, '[');
+	for (const char *c = base; c < end; c++)
+		buf_add_char(out, *c == '-' ? '_' : *c);
+	buf_add_char(out, ']');
+}
+
+static void tell_map(struct kernel *kernel, const struct map_event *event)
+{
+	static const size_t prefix = sizeof kernel_name - 1;
+	struct range range = {.start = event->start, .end = event->start + event->len};
+	struct buf name = {0};
+
+	if (!event->name)
+		return;
+	if (range.end < range.start)
+		range.end = UINT64_MAX;
+	if (!strncmp(event->name, kernel_name, prefix)) {
+		buf_add_text(&name, kernel_name);
+		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {
+			kernel->id.n = event->nbuild_id;
+			memcpy(kernel->id.bytes, event->build_id, event->nbuild_id);
+		}
+		if (event->name[prefix] && !kernel->anchor) {
+			kernel->anchor = mem_strdup(event->name + prefix);
+			kernel->anchor_at = event->file_offset;
+		}
+	} else {
+		shown_map(event->name, &name);
+	}
+	range.object = objects_get(kernel->objects, buf_text(&name), NULL, 0);
+	spaces_map(kernel->maps, event->t, 0, &range);
+	buf_release(&name);
+}
+
+void kernel_tell(struct kernel *kernel, const struct map_event *event)
+{
+	if (event->kind == MAP_KERNEL_SYMBOL)
+		tell_symbol(kernel, event);
+	else if (event->kind == MAP_ADD)
+		tell_map(kernel, event);
+}
+
+/* What this machine says ---------------------------------------------------------------------- */
+
+static uint32_t host_u32(struct cursor *in)
+{
+	const uint8_t *bytes = cursor_bytes(in, 4);
+	uint32_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, sizeof value);
+	return value;
+}
+
+static bool running_id(struct build_id *out)
+{
+	uint8_t bytes[4096];
+	FILE *file = fopen("/sys/kernel/notes", "re");
+	size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+	struct cursor in = cursor_over(bytes, size);
+
+	*out = (struct build_id){0};
+	if (file)
+		fclose(file);
+	while (in.pos < in.size &&
+	       !out->n) { /* notes: sizes of name and bytes, type, both padded */
+		uint32_t nname = host_u32(&in), nbytes = host_u32(&in), type = host_u32(&in);
+		const uint8_t *name = cursor_bytes(&in, ((size_t)nname + 3) & ~(size_t)3);
+		const uint8_t *id = cursor_bytes(&in, ((size_t)nbytes + 3) & ~(size_t)3);
+		if (in.failed)
+			return false;
+		if (type == 3 && nname == 4 && !memcmp(name, "GNU", 4) && nbytes <= BUILD_ID_MAX) {
+			out->n = nbytes;
+			memcpy(out->bytes, id, nbytes);
+		}
+	}
+	return out->n != 0;
+}
+
+static const char *env_text(const struct part *part, const char *name)
+{
+	for (size_t i = 0; i < part->nenv; i++)
+		if (!strcmp(part->env[i].name, name) && part->env[i].text)
+			return part->env[i].text;
+	return NULL;
+}
+
+/* Is the part a recording of this machine and of the kernel that runs on it? */
+static bool recorded_here(const struct part *part)
+{
+	static const char *const names[] = {"kernel_release", "os_release", "osrelease", "release"};
+	const char *release = NULL;
+	struct utsname here;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && !release; i++)
+		release = env_text(part, names[i]);
+	return release && part->host && *part->host && uname(&here) == 0 &&
+	       !strcmp(here.release, release) && !strcmp(here.nodename, part->host);
+}
+
+/*
+ * Lines of "ADDRESS TYPE NAME[\t[MODULE]]"; functions and data, as perf takes them. `anchor`:
+ * *anchor_at is where that symbol is, 0 none. False when addresses are hidden from this user.
+ */
+static bool read_kallsyms(const char *path, const char *anchor, struct raw_symbols *out,
+			  uint64_t *anchor_at)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	bool seen = false;
+
+	*anchor_at = 0;
+	if (!file)
+		return false;
+	while ((n = getline(&line, &room, file)) > 0) {
+		char *at;
+		uint64_t start = strtoull(line, &at, 16);
+		while (n > 0 && line[n - 1] == '\n')
+			line[--n] = 0;
+		if (at == line || at[0] != ' ' || !at[1] || at[2] != ' ' || !at[3] || at[3] == '$')
+			continue;
+		char type = at[1], *name = at + 3;
+		seen = seen || start;
+		if (anchor && !*anchor_at && !strcmp(name, anchor))
+			*anchor_at = start;
+		if (strchr("TWDB", toupper((unsigned char)type)))
+			raw_symbols_add(out, start, 0, name, strlen(name), type == 'W',
+					isupper((unsigned char)type));
+	}
+	mem_free(line);
+	fclose(file);
+	return seen;
+}
+
+static bool kept_kallsyms(const struct kernel *kernel, struct raw_symbols *out, uint64_t *at)
+{
+	char text[2 * BUILD_ID_MAX + 1];
+	const char *home = getenv("HOME");
+	struct buf path = {0};
+	bool found;
+
+	if (!home || kernel->id.n < 2)
+		return false;
+	build_id_text(&kernel->id, text);
+	buf_printf(&path, "%s/.debug/.build-id/%.2s/%s/kallsyms", home, text, text + 2);
+	found = read_kallsyms(buf_text(&path), kernel->anchor, out, at);
+	buf_release(&path);
+	return found;
+}
+
+/* Moves all by what the anchor moved between the reading and the recording. */
+static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint64_t anchor_at)
+{
+	uint64_t moved = kernel->anchor_at - anchor_at;
+	size_t kept = 0;
+
+	if (!kernel->anchor || !anchor_at || !moved)
+		return;
+	for (size_t i = 0; i < raw->count; i++) {
+		struct raw_symbol symbol = raw->items[i];
+		if (strchr(raw->text + symbol.name, '\t'))
+			continue; /* a module's */
+		symbol.start += moved;
+		raw->items[kept++] = symbol;
+	}
+	raw->count = kept;
+}
+
+static void add_file(struct buf *out, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	size_t n = 1;
+
+	while (file && n) {
+		n = fread(buf_room(out, 4096), 1, 4096, file);
+		out->len += n;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* What the symbols of the kernel that runs depend on: its boot, modules, and where they are moved.
+ */
+static uint64_t running_stamp(const struct kernel *kernel)
+{
+	struct buf text = {0};
+	uint64_t stamp;
+
+	buf_printf(&text, "%u %s %llx ", (unsigned)geteuid(), kernel->anchor ? kernel->anchor : "",
+		   (unsigned long long)kernel->anchor_at);
+	add_file(&text, "/proc/sys/kernel/random/boot_id");
+	add_file(&text, "/proc/modules");
+	stamp = XXH3_64bits(text.data, text.len);
+	buf_release(&text);
+	return stamp | !stamp;
+}
+
+static void read_running_or_kept(struct kernel *kernel, bool running, const char *name,
+				 uint64_t stamp)
+{
+	struct raw_symbols raw = {0};
+	uint64_t at = 0;
+	bool found = false;
+
+	if (running)
+		found = read_kallsyms("/proc/kallsyms", kernel->anchor, &raw, &at);
+	if (!found) {
+		raw_symbols_release(&raw);
+		found = kept_kallsyms(kernel, &raw, &at);
+		stamp = 0;
+	}
+	if (found) {
+		relocate(kernel, &raw, at);
+		raw_symbols_settle(&raw, true);
+		symbol_table_make(&raw, stamp, &kernel->kallsyms.table);
+		if (stamp)
+			symbol_cache_store(kernel->objects->cache, name, &kernel->kallsyms.table);
+	}
+	raw_symbols_release(&raw);
+}
+
+static void make_kallsyms(struct kernel *kernel)
+{
+	char name[2 * BUILD_ID_MAX + 32], id_text[2 * BUILD_ID_MAX + 1];
+	struct build_id here;
+	uint64_t stamp = 0;
+	bool running;
+
+	if (kernel->id.n)
+		running = running_id(&here) && build_id_equal(&here, &kernel->id);
+	else
+		running = recorded_here(kernel->part);
+	snprintf(name, sizeof name, "kernel-%s.symbols",
+		 kernel->id.n ? build_id_text(&kernel->id, id_text) : "here");
+	if (running && kernel->objects->cache)
+		stamp = running_stamp(kernel);
+	if (!stamp ||
+	    !symbol_cache_load(kernel->objects->cache, name, stamp, &kernel->kallsyms.table))
+		read_running_or_kept(kernel, running, name, stamp);
+}
+
+/* Looking ------------------------------------------------------------------------------------- */
+
+/* "name\t[module]": the object is the module; else what perf calls the program, or the kernel. */
+static void name_symbol(struct arena *arena, struct named_table *named, uint64_t i)
+{
+	const char *name = symbol_table_name(&named->table, i), *tab = strchr(name, '\t');
+
+	named->functions[i] = name;
+	named->objects[i] = kernel_name;
+	if (tab) {
+		named->functions[i] = arena_strndup(arena, name, (size_t)(tab - name));
+		named->objects[i] = tab + 1;
+	} else if (!strncmp(name, "bpf_prog_", 9) && isxdigit((unsigned char)name[9])) {
+		named->objects[i] = name;
+	}
+}
+
+static bool find_in(struct kernel *kernel, struct named_table *named, uint64_t address,
+		    struct symbol *out)
+{
+	uint64_t i;
+
+	if (!memo_find(&kernel->objects->memo, &named->table, address, &i))
+		return false;
+	if (!named->functions[i])
+		name_symbol(kernel->objects->arena, named, i);
+	out->function = named->functions[i];
+	out->offset = address - named->table.starts[i];
+	if (!out->object)
+		out->object = named->objects[i];
+	return true;
+}
+
+bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out)
+{
+	const struct range *range;
+
+	if (!kernel->made) {
+		kernel->made = true;
+		raw_symbols_settle(&kernel->raw, true);
+		symbol_table_make(&kernel->raw, 0, &kernel->own.table);
+		raw_symbols_release(&kernel->raw);
+		make_kallsyms(kernel);
+		named_make(&kernel->own);
+		named_make(&kernel->kallsyms);
+	}
+	out->file_offset = address;
+	if ((range = spaces_find(kernel->changes, t, 0, address))) {
+		out->function = out->object = range->object->name;
+		out->offset = range->file_offset + (address - range->start);
+		return true;
+	}
+	if ((range = spaces_find(kernel->maps, t, 0, address)))
+		out->object = range->object->name;
+	return find_in(kernel, &kernel->own, address, out) ||
+	       find_in(kernel, &kernel->kallsyms, address, out) || out->object;
+}

@@ -1,0 +1,468 @@
+/*
+ * symbols_object.c - the file that was mapped, wherever it is now, and its table of symbols
+ *
+ * Where symbols are looked for, as perf does; a file whose build id is another one is not taken:
+ *
+ *     the file's .gnu_debuglink      beside it, in .debug beside it, in /usr/lib/debug/<its folder>
+ *     ~/.debug/.build-id/ab/cdef     `elf` (a copy that perf record keeps), `debug`, `vdso`
+ *     /usr/lib/debug/<path>[.debug]
+ *     /usr/lib/debug/.build-id/ab/cdef.debug
+ *     the file itself
+ *
+ * The first of them with a full symbol table gives the symbols; the file itself, or its copy, gives
+ * program headers and the procedure linkage table.
+ */
+#include "engine/symbols/symbols_internal.h"
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* Rises when tables are made in another way. */
+enum { TABLE_VERSION = 1 };
+
+bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->n == b->n && !memcmp(a->bytes, b->bytes, a->n);
+}
+
+char *build_id_text(const struct build_id *id, char text[2 * BUILD_ID_MAX + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < id->n; i++) {
+		text[2 * i] = digits[id->bytes[i] >> 4];
+		text[2 * i + 1] = digits[id->bytes[i] & 15];
+	}
+	text[2 * id->n] = 0;
+	return text;
+}
+
+void objects_release(struct objects *objects)
+{
+	for (size_t i = 0; i < sizeof objects->hash / sizeof *objects->hash; i++)
+		for (struct object *object = objects->hash[i]; object; object = object->next) {
+			symbol_table_release(&object->table);
+			line_reader_free(object->lines);
+			inline_reader_free(object->inlines);
+			unwind_tables_free(object->unwind);
+			mem_free(object->file);
+			mem_free(object->debug);
+			mem_free(object->shown);
+		}
+	mem_free(objects->memo.entries);
+	mem_free(objects->found);
+}
+
+struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,
+			   int64_t jit)
+{
+	uint64_t hash = XXH3_64bits(name, strlen(name));
+	struct object **head = &objects->hash[hash % 256], *object;
+	static const struct build_id none;
+
+	id = id ? id : &none;
+	for (object = *head; object; object = object->next)
+		if (!strcmp(object->name, name) && build_id_equal(&object->id, id))
+			return object;
+	object = arena_alloc(objects->arena, sizeof *object);
+	object->name = arena_strdup(objects->arena, name);
+	object->id = *id;
+	object->plain = jit > 0;
+	object->next = *head;
+	*head = object;
+	return object;
+}
+
+/* Finding files ------------------------------------------------------------------------------- */
+
+struct place { /* an opened file */
+	int fd;
+	char *path;
+	struct stat st;
+};
+
+static void place_close(struct place *place)
+{
+	if (place->fd >= 0)
+		close(place->fd);
+	mem_free(place->path);
+	*place = (struct place){.fd = -1};
+}
+
+/* Opens regular files alone: a trace can name anything. */
+static bool place_open(struct place *place, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &place->st) != 0 || !S_ISREG(place->st.st_mode)) {
+		close(fd);
+		return false;
+	}
+	place->fd = fd;
+	place->path = mem_strdup(path);
+	return true;
+}
+
+/* As place_open(), when the file has that build id, or when none is known. */
+static bool place_try(struct place *place, const char *path, const struct build_id *id)
+{
+	struct build_id its;
+
+	if (!place_open(place, path))
+		return false;
+	if (!id->n || (elf_build_id(place->fd, &its) && build_id_equal(&its, id)))
+		return true;
+	place_close(place);
+	return false;
+}
+
+/* ~/.debug/.build-id/ab/cdef.../WHAT */
+static bool kept_by_perf(struct place *place, const struct build_id *id, const char *what)
+{
+	char text[2 * BUILD_ID_MAX + 1];
+	const char *home = getenv("HOME");
+	struct buf path = {0};
+	bool found;
+
+	if (!home || id->n < 2)
+		return false;
+	build_id_text(id, text);
+	buf_printf(&path, "%s/.debug/.build-id/%.2s/%s/%s", home, text, text + 2, what);
+	found = place_try(place, buf_text(&path), id);
+	buf_release(&path);
+	return found;
+}
+
+static void find_runtime(const struct object *object, struct place *out)
+{
+	if (object->name[0] == '/' && place_try(out, object->name, &object->id))
+		return;
+	if (kept_by_perf(out, &object->id, "elf"))
+		return;
+	kept_by_perf(out, &object->id, "vdso");
+}
+
+/* A file that was found is good for something only with a full table. */
+static bool with_symtab(struct place *out, bool found)
+{
+	if (found && !elf_has_symtab(out->fd)) {
+		place_close(out);
+		found = false;
+	}
+	return found;
+}
+
+static bool try_debug(struct place *out, struct buf *path, const struct build_id *id)
+{
+	bool found = with_symtab(out, place_try(out, buf_text(path), id));
+
+	buf_clear(path);
+	return found;
+}
+
+static bool by_link(const struct object *object, const struct place *runtime,
+		    const struct build_id *id, struct place *out)
+{
+	char *link = runtime->fd >= 0 ? elf_debug_link(runtime->fd) : NULL;
+	const char *slash = strrchr(object->name, '/');
+	int folder = slash ? (int)(slash - object->name) : 0;
+	struct buf path = {0};
+	bool found = false;
+
+	if (link && slash && object->name[0] == '/') {
+		buf_printf(&path, "%.*s/%s", folder, object->name, link);
+		found = strcmp(buf_text(&path), runtime->path) != 0 && try_debug(out, &path, id);
+		buf_clear(&path);
+		buf_printf(&path, "%.*s/.debug/%s", folder, object->name, link);
+		found = found || try_debug(out, &path, id);
+		buf_clear(&path);
+		buf_printf(&path, "/usr/lib/debug%.*s/%s", folder, object->name, link);
+		found = found || try_debug(out, &path, id);
+	}
+	buf_release(&path);
+	mem_free(link);
+	return found;
+}
+
+static bool by_place(const struct object *object, const struct build_id *id, struct place *out)
+{
+	char text[2 * BUILD_ID_MAX + 1];
+	struct buf path = {0};
+	bool found = false;
+
+	if (object->name[0] == '/') {
+		buf_printf(&path, "/usr/lib/debug%s.debug", object->name);
+		found = try_debug(out, &path, id);
+		buf_printf(&path, "/usr/lib/debug%s", object->name);
+		found = found || try_debug(out, &path, id);
+		buf_clear(&path);
+	}
+	if (id->n >= 2) {
+		build_id_text(id, text);
+		buf_printf(&path, "/usr/lib/debug/.build-id/%.2s/%s.debug", text, text + 2);
+		found = found || try_debug(out, &path, id);
+	}
+	buf_release(&path);
+	return found;
+}
+
+static void find_debug(const struct object *object, const struct place *runtime,
+		       const struct build_id *id, struct place *out)
+{
+	if (by_link(object, runtime, id, out))
+		return;
+	if (with_symtab(out, kept_by_perf(out, id, "elf")) ||
+	    with_symtab(out, kept_by_perf(out, id, "debug")))
+		return;
+	by_place(object, id, out);
+}
+
+/* Loading ------------------------------------------------------------------------------------- */
+
+static uint64_t stamp_of(const struct place *debug, const struct place *runtime)
+{
+	const struct place *both[] = {debug, runtime};
+	struct buf text = {0};
+	uint64_t stamp;
+
+	buf_printf(&text, "%d", TABLE_VERSION);
+	for (size_t i = 0; i < 2; i++)
+		if (both[i]->fd >= 0)
+			buf_printf(&text, " %zu %s %llu %lld.%09ld", i, both[i]->path,
+				   (unsigned long long)both[i]->st.st_size,
+				   (long long)both[i]->st.st_mtim.tv_sec,
+				   both[i]->st.st_mtim.tv_nsec);
+	stamp = XXH3_64bits(text.data, text.len);
+	buf_release(&text);
+	return stamp | !stamp;
+}
+
+static void cache_name(const struct object *object, const struct build_id *id, struct buf *out)
+{
+	char text[2 * BUILD_ID_MAX + 1];
+
+	if (id->n)
+		buf_printf(out, "%s.symbols", build_id_text(id, text));
+	else
+		buf_printf(out, "path-%016llx.symbols",
+			   (unsigned long long)XXH3_64bits(object->name, strlen(object->name)));
+}
+
+/* What the process has mapped of the kernel, when it is what the trace means. */
+static bool running_vdso(const struct object *object, struct raw_symbols *out)
+{
+	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct build_id id;
+
+	if (!image || !object->id.n || strcmp(object->name, "[vdso]") != 0)
+		return false;
+	/* the section table is its end */
+	elf_symbols_memory(image, image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, out,
+			   &id);
+	if (!build_id_equal(&id, &object->id))
+		raw_symbols_release(out);
+	return out->count != 0;
+}
+
+static void make_table(struct objects *objects, struct object *object, const struct buf *name,
+		       uint64_t stamp, const struct place *debug, const struct place *runtime)
+{
+	struct raw_symbols raw = {0};
+
+	if (debug->fd >= 0 || runtime->fd >= 0)
+		elf_symbols(debug->fd >= 0 ? debug->fd : runtime->fd, runtime->fd, &raw);
+	else
+		running_vdso(object, &raw);
+	symbol_table_make(&raw, stamp, &object->table);
+	if (objects->cache && raw.count)
+		symbol_cache_store(objects->cache, buf_text(name), &object->table);
+	raw_symbols_release(&raw);
+}
+
+static void load_file(struct objects *objects, struct object *object)
+{
+	struct place runtime = {.fd = -1}, debug = {.fd = -1};
+	struct build_id id = object->id;
+	struct buf name = {0};
+	uint64_t stamp = 0;
+
+	find_runtime(object, &runtime);
+	if (!id.n && runtime.fd >= 0)
+		elf_build_id(runtime.fd, &id);
+	if (runtime.fd >= 0 || id.n)
+		find_debug(object, &runtime, &id, &debug);
+	if (runtime.fd >= 0 || debug.fd >= 0) /* else any table of that build id will do */
+		stamp = stamp_of(&debug, &runtime);
+	cache_name(object, &id, &name);
+	if (!objects->cache || (!stamp && !id.n) ||
+	    !symbol_cache_load(objects->cache, buf_text(&name), stamp, &object->table))
+		make_table(objects, object, &name, stamp, &debug, &runtime);
+	object->file = runtime.path ? mem_strdup(runtime.path) : NULL;
+	object->debug = debug.path ? mem_strdup(debug.path) : NULL;
+	place_close(&runtime);
+	place_close(&debug);
+	buf_release(&name);
+}
+
+/* Lines of "START SIZE name" in hex, which programs with a compiler of their own write. */
+static void load_map_file(struct object *object)
+{
+	struct place place = {.fd = -1};
+	struct raw_symbols raw = {0};
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (!place_open(&place, object->name))
+		return;
+	if (place.st.st_uid != geteuid() && place.st.st_uid != 0) {
+		place_close(&place);
+		return;
+	}
+	FILE *file = fdopen(place.fd, "r");
+	while (file && (n = getline(&line, &room, file)) > 0) {
+		char *at, *from = line;
+		while (n > 0 && isspace((unsigned char)line[n - 1]))
+			line[--n] = 0;
+		uint64_t start = strtoull(from, &at, 16), len;
+		if (at == from || *at != ' ')
+			continue;
+		len = strtoull(from = at, &at, 16);
+		if (at == from || *at != ' ' || !at[1])
+			continue;
+		raw_symbols_add(&raw, start, len, at + 1, strlen(at + 1), false, true);
+	}
+	mem_free(line);
+	if (file) {
+		fclose(file);
+		place.fd = -1;
+	}
+	place_close(&place);
+	raw_symbols_settle(&raw, false);
+	symbol_table_make(&raw, 0, &object->table);
+	raw_symbols_release(&raw);
+}
+
+static void load(struct objects *objects, struct object *object)
+{
+	object->loaded = true;
+	if (object->plain)
+		load_map_file(object);
+	else if (object->name[0] == '/' || object->id.n)
+		load_file(objects, object);
+	object->shown = mem_new_array(object->table.count, sizeof *object->shown);
+}
+
+/* Looking ------------------------------------------------------------------------------------- */
+
+static const char *shown_name(struct objects *objects, struct object *object, uint64_t index)
+{
+	if (!object->shown[index]) {
+		const char *name = symbol_table_name(&object->table, index);
+		char *demangled = symbol_demangle(name);
+		object->shown[index] = demangled ? arena_strdup(objects->arena, demangled) : name;
+		mem_free(demangled);
+	}
+	return object->shown[index];
+}
+
+static void add_line(struct object *object, struct symbol *out)
+{
+	if (!object->lines_tried) {
+		object->lines_tried = true;
+		if (object->file)
+			object->lines = line_reader_new(object->file, object->debug);
+		else if (object->debug)
+			object->lines = line_reader_new(object->debug, NULL);
+	}
+	if (object->lines)
+		line_reader_find(object->lines, out->file_offset, &out->file, &out->line);
+}
+
+static void look(struct objects *objects, struct object *object, uint64_t at, unsigned want,
+		 struct symbol *out)
+{
+	uint64_t index;
+
+	if (!object->loaded)
+		load(objects, object);
+	*out = (struct symbol){.object = object->name, .file_offset = at};
+	if (want & SYMBOLS_LINES)
+		add_line(object, out);
+	if (!symbol_table_find(&object->table, at, &index))
+		return;
+	out->function = shown_name(objects, object, index);
+	out->offset = at - object->table.starts[index];
+}
+
+enum { FOUND_BITS = 10 };
+
+const struct symbol *object_find(struct objects *objects, struct object *object, uint64_t at,
+				 unsigned want)
+{
+	uint64_t hash = (at ^ (uintptr_t)object) * UINT64_C(0x9e3779b97f4a7c15);
+
+	if (!objects->found)
+		objects->found = mem_new_array(1 << FOUND_BITS, sizeof *objects->found);
+	struct found *found = &objects->found[hash >> (64 - FOUND_BITS)];
+	if (found->object != object || found->symbol.file_offset != at || found->want != want) {
+		look(objects, object, at, want, &found->symbol);
+		found->object = object;
+		found->want = want;
+	}
+	return &found->symbol;
+}
+
+/* Unwinding ----------------------------------------------------------------------------------- */
+
+const struct unwind_tables *object_unwind_tables(struct objects *objects, struct object *object)
+{
+	if (!object->loaded)
+		load(objects, object);
+	if (!object->unwind_tried) {
+		object->unwind_tried = true;
+		if (object->file)
+			object->unwind = unwind_tables_new(object->file);
+	}
+	return object->unwind;
+}
+
+bool object_read(struct objects *objects, struct object *object, uint64_t file_offset,
+		 uint64_t *out)
+{
+	const struct unwind_tables *tables = object_unwind_tables(objects, object);
+
+	return tables && unwind_word(tables, file_offset, out);
+}
+
+size_t object_inlined(struct objects *objects, struct object *object, const struct symbol *symbol,
+		      const char *const **names)
+{
+	const struct unwind_tables *tables = object_unwind_tables(objects, object);
+	uint64_t address;
+
+	if (!tables || object->name[0] != '/' ||
+	    !unwind_address(tables, symbol->file_offset, &address))
+		return 0;
+	if (!object->inlines_tried) {
+		const char *path = object->debug ? object->debug : object->file;
+		object->inlines_tried = true;
+		object->inlines = inline_reader_new(path, objects->arena);
+	}
+	if (!object->inlines)
+		return 0;
+	return inline_reader_find(object->inlines, address, symbol->function, names);
+}

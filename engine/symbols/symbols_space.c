@@ -1,0 +1,482 @@
+/*
+ * symbols_space.c - what was mapped where, in each process, at any time
+ *
+ *     changes of pid 42    fork of 7 + map a + map b + exec + map c + map d (over c) ...
+ *     ranges of 7 ─────────────┘
+ *
+ * A process keeps its changes and, to look at, its ranges after the first `applied` of them, in
+ * order of address and free of overlap. Going forward applies changes; going back starts again at
+ * the fork that made the process. What a fork copies is kept once for all forks between two changes
+ * of the parent.
+ *
+ * After exec the kernel still runs on the stack of the program before: a sample then shows who
+ * called exec. So its maps stay, as the older ones, until others cover them.
+ */
+#include "engine/symbols/symbols_internal.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+struct ranges {
+	struct range *items;
+	size_t count, capacity;
+};
+
+enum change_kind { CHANGE_MAP, CHANGE_UNMAP, CHANGE_EXEC, CHANGE_FORK };
+
+/*
+ * Busy machines map millions of times, the same files at the same addresses: 16 bytes each, and
+ * what differs once.
+ */
+struct change {
+	nstime t;
+	uint32_t from;      /* the latest fork at or before it, which forgets all before; NO_FORK */
+	uint32_t kind : 2;  /* enum change_kind */
+	uint32_t what : 30; /* MAP, UNMAP: of the known; FORK: 1 + of the kept, 0 nothing */
+};
+_Static_assert(sizeof(struct change) == 16, "there are millions of them");
+
+enum { WHAT_MOST = (1 << 30) - 1, HASH = 1024, NEAR_CHANGES = 16 };
+#define NO_FORK UINT32_MAX
+
+struct space {
+	int64_t pid;
+	struct space *next; /* of the same hash */
+	struct change *changes;
+	size_t count, capacity;
+	size_t applied;
+	struct ranges now;
+	size_t found; /* in `now`, the range that was asked for last... */
+	size_t held;  /* ...which stands through all changes up to here, too; at least `applied` */
+	nstime begin, end; /* from change `held` - 1 to change `held` */
+	uint32_t frozen; /* 1 + of the kept: a copy of what `now` was after all changes; 0: none */
+};
+
+struct spaces {
+	struct arena *arena;
+	struct space *hash[HASH];
+	struct space *latest;  /* that was asked for; NULL: none */
+	struct ranges known;   /* all that were ever mapped, each once */
+	uint32_t *known_slots; /* 1 + place in `known`, by hash; a power of two of them */
+	size_t nknown_slots;
+	struct ranges *kept; /* all frozen ones, each once */
+	size_t nkept, kept_capacity;
+	uint32_t *kept_slots; /* 1 + place in `kept`, by hash; a power of two of them */
+	size_t nkept_slots;
+};
+
+struct spaces *spaces_new(void)
+{
+	struct spaces *spaces = mem_new(sizeof *spaces);
+
+	spaces->arena = arena_new();
+	return spaces;
+}
+
+void spaces_free(struct spaces *spaces)
+{
+	if (!spaces)
+		return;
+	for (size_t i = 0; i < HASH; i++)
+		for (struct space *space = spaces->hash[i]; space; space = space->next) {
+			mem_free(space->changes);
+			mem_free(space->now.items);
+		}
+	for (size_t i = 0; i < spaces->nkept; i++)
+		mem_free(spaces->kept[i].items);
+	mem_free(spaces->kept);
+	mem_free(spaces->kept_slots);
+	mem_free(spaces->known.items);
+	mem_free(spaces->known_slots);
+	arena_free(spaces->arena);
+	mem_free(spaces);
+}
+
+static struct space *find(struct spaces *spaces, int64_t pid)
+{
+	struct space *space = spaces->latest;
+
+	if (space && space->pid == pid)
+		return space;
+	space = spaces->hash[(uint64_t)pid % HASH];
+	while (space && space->pid != pid)
+		space = space->next;
+	spaces->latest = space;
+	return space;
+}
+
+static struct space *get(struct spaces *spaces, int64_t pid)
+{
+	struct space *space = find(spaces, pid);
+	struct space **head = &spaces->hash[(uint64_t)pid % HASH];
+
+	if (space)
+		return space;
+	space = arena_alloc(spaces->arena, sizeof *space);
+	space->pid = pid;
+	space->next = *head;
+	*head = space;
+	return space;
+}
+
+/* Ranges -------------------------------------------------------------------------------------- */
+
+/* The first range that ends after the address; no branch depends on where that is. */
+static size_t first_after(const struct ranges *ranges, uint64_t address)
+{
+	const struct range *low = ranges->items;
+	size_t count = ranges->count;
+
+	if (!count)
+		return 0;
+	while (count > 1) {
+		size_t half = count / 2;
+		low += low[half - 1].end <= address ? half : 0;
+		count -= half;
+	}
+	return (size_t)(low - ranges->items) + (low->end <= address);
+}
+
+static void insert(struct ranges *ranges, size_t at, const struct range *range)
+{
+	ranges->items =
+		mem_grow(ranges->items, ranges->count, &ranges->capacity, sizeof *ranges->items);
+	memmove(ranges->items + at + 1, ranges->items + at,
+		(ranges->count - at) * sizeof *ranges->items);
+	ranges->items[at] = *range;
+	ranges->count++;
+}
+
+/* Takes [start, end) out; returns where a range that begins at `start` goes. */
+static size_t cut(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	size_t at = first_after(ranges, start), last;
+
+	if (at == ranges->count)
+		return at; /* beyond all */
+	if (ranges->items[at].start < start) {
+		struct range right = ranges->items[at];
+		ranges->items[at].end = start;
+		at++;
+		if (right.end > end) {
+			right.file_offset += end - right.start;
+			right.start = end;
+			insert(ranges, at, &right);
+			return at;
+		}
+	}
+	for (last = at; last < ranges->count && ranges->items[last].end <= end; last++)
+		;
+	memmove(ranges->items + at, ranges->items + last,
+		(ranges->count - last) * sizeof *ranges->items);
+	ranges->count -= last - at;
+	if (at < ranges->count && ranges->items[at].start < end) {
+		struct range *rest = &ranges->items[at];
+		rest->file_offset += end - rest->start;
+		rest->start = end;
+	}
+	return at;
+}
+
+static void copy(struct ranges *to, const struct ranges *from)
+{
+	to->count = 0;
+	if (!from || !from->count)
+		return;
+	if (to->capacity < from->count) {
+		to->items = mem_resize(to->items, from->count, sizeof *to->items);
+		to->capacity = from->count;
+	}
+	memcpy(to->items, from->items, from->count * sizeof *to->items);
+	to->count = from->count;
+}
+
+static void grow_old(struct ranges *ranges)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		if (!ranges->items[i].old) {
+			ranges->items[kept] = ranges->items[i];
+			ranges->items[kept++].old = 1;
+		}
+	ranges->count = kept;
+}
+
+/* Changes ------------------------------------------------------------------------------------- */
+
+static void apply(const struct spaces *spaces, struct ranges *ranges, const struct change *change)
+{
+	const struct range *range = &spaces->known.items[change->what];
+
+	switch ((enum change_kind)change->kind) {
+	case CHANGE_MAP:
+		insert(ranges, cut(ranges, range->start, range->end), range);
+		break;
+	case CHANGE_UNMAP:
+		cut(ranges, range->start, range->end);
+		break;
+	case CHANGE_EXEC:
+		grow_old(ranges);
+		break;
+	case CHANGE_FORK:
+		copy(ranges, change->what ? &spaces->kept[change->what - 1] : NULL);
+		break;
+	}
+}
+
+static void hold(struct space *space, size_t n)
+{
+	space->held = n;
+	space->begin = n ? space->changes[n - 1].t : NSTIME_MIN;
+	space->end = n < space->count ? space->changes[n].t : NSTIME_MAX;
+}
+
+/* Brings `now` to what it was after the first n changes. */
+static void turn(const struct spaces *spaces, struct space *space, size_t n)
+{
+	uint32_t from = n ? space->changes[n - 1].from : NO_FORK;
+
+	if (n < space->applied || (from != NO_FORK && from >= space->applied)) {
+		space->applied = from == NO_FORK ? 0 : from;
+		space->now.count = 0;
+	}
+	while (space->applied < n)
+		apply(spaces, &space->now, &space->changes[space->applied++]);
+	hold(space, n);
+}
+
+static uint64_t hash_of(const struct range *range)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (range->start ^ range->file_offset << 20) * odd;
+
+	hash = (hash ^ hash >> 32 ^ range->end) * odd;
+	hash = (hash ^ hash >> 32 ^ (uintptr_t)range->object) * odd;
+	return hash ^ hash >> 32;
+}
+
+static bool same_range(const struct range *a, const struct range *b)
+{
+	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
+	       a->object == b->object;
+}
+
+static uint32_t *known_slot(const struct spaces *spaces, const struct range *range)
+{
+	size_t i = (size_t)hash_of(range) & (spaces->nknown_slots - 1);
+
+	while (spaces->known_slots[i] &&
+	       !same_range(&spaces->known.items[spaces->known_slots[i] - 1], range))
+		i = (i + 1) & (spaces->nknown_slots - 1);
+	return &spaces->known_slots[i];
+}
+
+static void widen_known(struct spaces *spaces)
+{
+	mem_free(spaces->known_slots);
+	spaces->nknown_slots = spaces->nknown_slots ? 2 * spaces->nknown_slots : 256;
+	spaces->known_slots = mem_new_array(spaces->nknown_slots, sizeof *spaces->known_slots);
+	for (size_t i = 0; i < spaces->known.count; i++)
+		*known_slot(spaces, &spaces->known.items[i]) = (uint32_t)i + 1;
+}
+
+/* False: too many differ. */
+static bool know(struct spaces *spaces, const struct range *range, uint32_t *what)
+{
+	struct ranges *known = &spaces->known;
+
+	if (2 * known->count >= spaces->nknown_slots)
+		widen_known(spaces);
+	uint32_t *slot = known_slot(spaces, range);
+	if (!*slot) {
+		if (known->count == WHAT_MOST)
+			return false;
+		insert(known, known->count, range);
+		*slot = (uint32_t)known->count;
+	}
+	*what = *slot - 1;
+	return true;
+}
+
+static void add(struct space *space, nstime t, enum change_kind kind, uint32_t what)
+{
+	struct change *added;
+
+	if (space->count == NO_FORK)
+		return; /* more than four thousand million of one process */
+	space->changes =
+		mem_grow(space->changes, space->count, &space->capacity, sizeof *space->changes);
+	added = &space->changes[space->count];
+	*added = (struct change){.t = t, .kind = kind & 3, .what = what & WHAT_MOST};
+	if (kind == CHANGE_FORK)
+		added->from = (uint32_t)space->count;
+	else
+		added->from = space->count ? added[-1].from : NO_FORK;
+	if (space->count && added->t < added[-1].t) /* told late: it counts from then on */
+		added->t = added[-1].t;
+	space->count++;
+	space->frozen = 0;
+	space->end = space->begin;
+}
+
+void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range)
+{
+	uint32_t what;
+
+	if (range->end > range->start && know(spaces, range, &what))
+		add(get(spaces, pid), t, CHANGE_MAP, what);
+}
+
+void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end)
+{
+	const struct range range = {.start = start, .end = end};
+	uint32_t what;
+
+	if (end > start && know(spaces, &range, &what))
+		add(get(spaces, pid), t, CHANGE_UNMAP, what);
+}
+
+void spaces_exec(struct spaces *spaces, nstime t, int64_t pid)
+{
+	add(get(spaces, pid), t, CHANGE_EXEC, 0);
+}
+
+static bool same_ranges(const struct ranges *a, const struct ranges *b)
+{
+	return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
+}
+
+static uint32_t *kept_slot(const struct spaces *spaces, const struct ranges *ranges)
+{
+	uint64_t hash = XXH3_64bits(ranges->items, ranges->count * sizeof *ranges->items);
+	size_t i = (size_t)hash & (spaces->nkept_slots - 1);
+
+	while (spaces->kept_slots[i] &&
+	       !same_ranges(&spaces->kept[spaces->kept_slots[i] - 1], ranges))
+		i = (i + 1) & (spaces->nkept_slots - 1);
+	return &spaces->kept_slots[i];
+}
+
+static void widen_kept(struct spaces *spaces)
+{
+	mem_free(spaces->kept_slots);
+	spaces->nkept_slots = spaces->nkept_slots ? 2 * spaces->nkept_slots : 256;
+	spaces->kept_slots = mem_new_array(spaces->nkept_slots, sizeof *spaces->kept_slots);
+	for (size_t i = 0; i < spaces->nkept; i++)
+		*kept_slot(spaces, &spaces->kept[i]) = (uint32_t)i + 1;
+}
+
+/* What the process has mapped after all its changes: 1 + place among the kept ones, 0 nothing. */
+static uint32_t freeze(struct spaces *spaces, struct space *space)
+{
+	if (space->frozen || spaces->nkept == WHAT_MOST)
+		return space->frozen;
+	turn(spaces, space, space->count);
+	if (!space->now.count)
+		return 0;
+	if (2 * spaces->nkept >= spaces->nkept_slots)
+		widen_kept(spaces);
+	uint32_t *slot = kept_slot(spaces, &space->now);
+	if (!*slot) {
+		spaces->kept = mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity,
+					sizeof *spaces->kept);
+		spaces->kept[spaces->nkept] = (struct ranges){0};
+		copy(&spaces->kept[spaces->nkept++], &space->now);
+		*slot = (uint32_t)spaces->nkept;
+	}
+	space->frozen = *slot;
+	return space->frozen;
+}
+
+void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
+{
+	struct space *from = find(spaces, parent);
+
+	if (pid != parent) /* else a thread */
+		add(get(spaces, pid), t, CHANGE_FORK, from ? freeze(spaces, from) : 0);
+}
+
+/* Asking -------------------------------------------------------------------------------------- */
+
+/* How many changes came at or before t. */
+static size_t changes_until(const struct space *space, nstime t)
+{
+	size_t low = 0, high = space->count;
+
+	if (space->held && space->changes[space->held - 1].t <= t) {
+		low = space->held; /* most questions are of soon after the one before */
+		for (size_t i = 0; i < NEAR_CHANGES; i++, low++)
+			if (low == space->count || space->changes[low].t > t)
+				return low;
+	}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (space->changes[middle].t > t)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* No matter which the change is of those that follow `applied`. */
+static bool leaves(const struct spaces *spaces, const struct change *change,
+		   const struct range *range)
+{
+	const struct range *changed = &spaces->known.items[change->what];
+
+	return change->kind <= CHANGE_UNMAP &&
+	       (changed->end <= range->start || changed->start >= range->end);
+}
+
+static bool is_in(const struct space *space, uint64_t address)
+{
+	const struct range *range = &space->now.items[space->found];
+
+	return space->found < space->now.count &&
+	       address - range->start < range->end - range->start;
+}
+
+/*
+ * Whether the range that was found last still holds the address after the first n changes. Then
+ * these are not applied: a process that maps and unmaps runs the same code all the while.
+ */
+static bool holds(const struct spaces *spaces, struct space *space, size_t n, uint64_t address)
+{
+	size_t held = space->held;
+
+	if (n < space->applied || !is_in(space, address))
+		return false;
+	while (held < n && leaves(spaces, &space->changes[held], &space->now.items[space->found]))
+		held++;
+	if (held >= n)
+		hold(space, n);
+	return held >= n;
+}
+
+static const struct range *find_after(const struct spaces *spaces, struct space *space, size_t n,
+				      uint64_t address)
+{
+	if (!holds(spaces, space, n, address)) {
+		turn(spaces, space, n);
+		size_t at = first_after(&space->now, address);
+		if (at == space->now.count || space->now.items[at].start > address)
+			return NULL;
+		space->found = at;
+	}
+	return &space->now.items[space->found];
+}
+
+const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, uint64_t address)
+{
+	struct space *space = find(spaces, pid);
+
+	if (!space)
+		return NULL;
+	if (t >= space->begin && t < space->end && is_in(space, address))
+		return &space->now.items[space->found];
+	return find_after(spaces, space, changes_until(space, t), address);
+}

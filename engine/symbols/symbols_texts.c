@@ -1,0 +1,79 @@
+/*
+ * symbols_texts.c - kernel functions in the texts of events
+ *
+ * A print format names functions (%ps) that the tracing data of perf.data do not bring along. They
+ * are asked for here, one part at a time, by threads that know no moment: what held when the
+ * recording began answers, so that nothing behind the first sample is read for a text. It is
+ * gathered, and kallsyms read, when the first address is asked for.
+ */
+#include "engine/base/mem.h"
+#include "engine/symbols/symbols_internal.h"
+
+#include <pthread.h>
+
+struct text_names {
+	struct part *part;
+	pthread_mutex_t lock;
+	struct objects objects;
+	struct kernel *kernel; /* NULL until the first address */
+};
+
+static void tell(void *arg, const struct map_event *event)
+{
+	if (event->kind == MAP_KERNEL_SYMBOL || event->pid == -1)
+		kernel_tell(arg, event);
+}
+
+static struct kernel *gather(struct text_names *names)
+{
+	const struct reader *reader = names->part->reader;
+	struct kernel *kernel = kernel_new(names->part, &names->objects);
+	struct error ignored; /* decoding the events reports it */
+
+	if (reader->first_maps)
+		(void)!reader->first_maps(names->part, tell, kernel, &ignored);
+	return kernel;
+}
+
+static const char *name_of(void *arg, uint64_t address, uint64_t *start)
+{
+	struct text_names *names = arg;
+	struct symbol symbol = {0};
+
+	pthread_mutex_lock(&names->lock);
+	if (!names->kernel)
+		names->kernel = gather(names);
+	bool found = kernel_find(names->kernel, NSTIME_MAX, address, &symbol) && symbol.function;
+	pthread_mutex_unlock(&names->lock);
+	if (!found)
+		return NULL;
+	*start = address - symbol.offset;
+	return symbol.function;
+}
+
+struct text_names *text_names_new(struct part *part, const char *cache)
+{
+	struct text_names *names;
+
+	if (!part->reader->set_resolver)
+		return NULL;
+	names = mem_new(sizeof *names);
+	names->part = part;
+	names->objects.arena = arena_new();
+	names->objects.cache = cache;
+	pthread_mutex_init(&names->lock, NULL);
+	part->reader->set_resolver(part, name_of, names);
+	return names;
+}
+
+void text_names_free(struct text_names *names)
+{
+	if (!names)
+		return;
+	names->part->reader->set_resolver(names->part, NULL, NULL);
+	kernel_free(names->kernel);
+	objects_release(&names->objects);
+	arena_free(names->objects.arena);
+	pthread_mutex_destroy(&names->lock);
+	mem_free(names);
+}

@@ -1,0 +1,323 @@
+/*
+ * read_ahead.c - see read_ahead.h
+ *
+ * The helper has other duties, too, which may keep it for as long as the owner takes for many
+ * lots. When none is left the owner takes the cursor and reads from it directly, until the
+ * helper asks for it again. So neither waits for longer than a lot takes, and the one
+ * that has more other work reads less.
+ *
+ * The lot that was emptied last is filled next: as few are in use as the two are apart. Values stay
+ * where they are: the 16 bytes of a slot would be dearer to hand from one core's cache to another's
+ * than what the trace has of them, and the thread that evaluates decodes them.
+ */
+#include "index/cursor/read_ahead.h"
+
+#include "engine/base/mem.h"
+#include "index/index.h"
+#include "index/cursor/lot.h"
+
+#include <stdatomic.h>
+
+enum {
+	RING = 64,   /* lots */
+	RESTED = 48, /* a full ring has emptied enough for the helper to go on */
+};
+
+enum turn {
+	TURN_OWNER,  /* until the helper asks */
+	TURN_HELPER, /* until it has filled a lot */
+	TURN_NOBODY
+};
+
+struct read_ahead {
+	struct helper *helper;
+	struct duty duty;
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* NULL: not reported */
+	void *progress_arg;
+
+	/* whose turn it is: */
+	struct events *events;
+	struct lot_filler *filler;
+	struct run rest; /* of the cursor's run, what did not fit; count 0: nothing */
+
+	/* under the helper's lock: */
+	enum turn turn;
+	_Atomic bool asked;     /* the helper wants the turn; looked at without the lock */
+	struct lot *ring[RING]; /* full ones */
+	size_t oldest, full;
+	struct lot *idle[RING + 1];
+	size_t nidle;
+	bool rests; /* the ring was full, and has not emptied enough since */
+	bool ended; /* behind the full ones comes `end` */
+	enum step end;
+	struct error error;
+	bool stop;
+	bool news; /* not reported yet: */
+	nstime at, first, last;
+
+	/* the owner's */
+	bool mine;       /* the turn is */
+	struct lot *lot; /* being read; NULL: none is */
+	size_t stretch;  /* the next of it */
+	struct lot_opener *opener;
+};
+
+/* ---- filling ---- */
+
+/* Where the cursor is. The helper leaves it to the owner to say so. */
+static bool at_boundary(void *arg, nstime at, nstime first, nstime last)
+{
+	struct read_ahead *ahead = arg;
+	bool stop;
+
+	if (ahead->turn == TURN_OWNER)
+		return ahead->progress(ahead->progress_arg, at, first, last);
+	helper_lock(ahead->helper);
+	ahead->at = at;
+	ahead->first = first;
+	ahead->last = last;
+	ahead->news = true;
+	stop = ahead->stop;
+	helper_changed(ahead->helper);
+	helper_unlock(ahead->helper);
+	return !stop;
+}
+
+/* As much as there is room for. STEP_ITEM: there is more. */
+static enum step fill(struct read_ahead *ahead, struct lot *lot, struct error *err)
+{
+	struct run *rest = &ahead->rest;
+	enum step step;
+	uint32_t taken;
+
+	lot_begin(ahead->filler, lot);
+	for (;;) {
+		if (!rest->count) {
+			step = events_next_run(ahead->events, rest, err);
+			if (step != STEP_ITEM) {
+				rest->count = 0;
+				return step;
+			}
+			if (!rest->count && !lot_add_loss(lot, &rest->loss))
+				return STEP_ITEM;
+			if (!rest->count)
+				continue;
+		}
+		taken = lot_add(ahead->filler, lot, rest, rest->first, rest->count);
+		rest->first += taken;
+		rest->count -= taken;
+		if (rest->count)
+			return STEP_ITEM;
+	}
+}
+
+static bool is_due(void *arg)
+{
+	const struct read_ahead *ahead = arg;
+
+	return !ahead->ended && !ahead->stop && !ahead->rests &&
+	       !(ahead->turn == TURN_OWNER && ahead->asked);
+}
+
+/* Asks for the turn, or fills one lot. */
+static void do_duty(void *arg)
+{
+	struct read_ahead *ahead = arg;
+	struct lot *lot;
+	struct error err;
+	enum step step;
+
+	if (ahead->turn == TURN_OWNER) {
+		ahead->asked = true;
+		return;
+	}
+	ahead->turn = TURN_HELPER;
+	lot = ahead->nidle ? ahead->idle[--ahead->nidle] : NULL;
+	helper_unlock(ahead->helper);
+	if (!lot)
+		lot = lot_new();
+	step = fill(ahead, lot, &err);
+	helper_lock(ahead->helper);
+	ahead->turn = TURN_NOBODY;
+	ahead->ring[(ahead->oldest + ahead->full++) % RING] = lot;
+	ahead->rests = ahead->full == RING;
+	ahead->ended = step != STEP_ITEM;
+	ahead->end = step;
+	if (step == STEP_ERROR)
+		ahead->error = err;
+}
+
+/* ---- the owner: lots ---- */
+
+/* Under the lock, which is given up meanwhile. */
+static bool report(struct read_ahead *ahead)
+{
+	nstime at = ahead->at, first = ahead->first, last = ahead->last;
+	bool goes_on;
+
+	ahead->news = false;
+	helper_unlock(ahead->helper);
+	goes_on = ahead->progress(ahead->progress_arg, at, first, last);
+	helper_lock(ahead->helper);
+	ahead->stop = !goes_on;
+	return goes_on;
+}
+
+/* The one that was read has room for others. Under the lock. */
+static void give_back(struct read_ahead *ahead)
+{
+	if (!ahead->lot)
+		return;
+	ahead->idle[ahead->nidle++] = ahead->lot;
+	ahead->lot = NULL;
+	if (ahead->rests && ahead->full <= RESTED) {
+		ahead->rests = false;
+		helper_changed(ahead->helper);
+	}
+}
+
+static void take_oldest(struct read_ahead *ahead)
+{
+	ahead->lot = ahead->ring[ahead->oldest];
+	ahead->stretch = 0;
+	ahead->oldest = (ahead->oldest + 1) % RING;
+	ahead->full--;
+}
+
+/* STEP_ITEM: there is a lot, or it is the owner's turn. Under the lock. */
+static enum step go_on(struct read_ahead *ahead, struct error *err)
+{
+	for (;;) {
+		if (ahead->news && !report(ahead)) {
+			error_set(err, ERR_INTERRUPTED, "interrupted");
+			return STEP_ERROR;
+		}
+		if (ahead->full) {
+			take_oldest(ahead);
+			return STEP_ITEM;
+		}
+		if (ahead->ended) {
+			if (ahead->end == STEP_ERROR)
+				*err = ahead->error;
+			return ahead->end;
+		}
+		if (ahead->turn != TURN_HELPER) {
+			ahead->turn = TURN_OWNER;
+			ahead->mine = true;
+			ahead->asked = false;
+			return STEP_ITEM;
+		}
+		helper_wait(ahead->helper);
+	}
+}
+
+static enum step next_lot(struct read_ahead *ahead, struct error *err)
+{
+	enum step step;
+
+	helper_lock(ahead->helper);
+	give_back(ahead);
+	step = go_on(ahead, err);
+	helper_unlock(ahead->helper);
+	return step;
+}
+
+static enum step next_stretch(struct read_ahead *ahead, struct run *out, struct error *err)
+{
+	struct lot *lot = ahead->lot;
+	const struct lot_stretch *stretch = &lot->stretches[ahead->stretch++];
+
+	if (stretch->packet == LOT_NO_PACKET) {
+		out->count = 0;
+		out->loss = lot->losses[stretch->loss];
+		return STEP_ITEM;
+	}
+	return lot_run(ahead->opener, lot, stretch, out, err) ? STEP_ITEM : STEP_ERROR;
+}
+
+/* ---- the owner: its own turn ---- */
+
+/* Unless the helper, which asked, has something else to do now. */
+static void hand_over(struct read_ahead *ahead)
+{
+	helper_lock(ahead->helper);
+	ahead->turn = TURN_NOBODY;
+	ahead->mine = !helper_is_next(ahead->helper, &ahead->duty);
+	ahead->turn = ahead->mine ? TURN_OWNER : TURN_HELPER;
+	ahead->asked = false;
+	helper_changed(ahead->helper);
+	helper_unlock(ahead->helper);
+}
+
+static enum step next_of_cursor(struct read_ahead *ahead, struct run *out, struct error *err)
+{
+	if (!ahead->rest.count)
+		return events_next_run(ahead->events, out, err);
+	*out = ahead->rest;
+	ahead->rest.count = 0;
+	return STEP_ITEM;
+}
+
+enum step read_ahead_next_run(struct read_ahead *ahead, struct run *out, struct error *err)
+{
+	if (ahead->mine && atomic_load_explicit(&ahead->asked, memory_order_relaxed))
+		hand_over(ahead);
+	while (!ahead->lot || ahead->stretch == ahead->lot->nstretches) {
+		enum step step;
+
+		if (ahead->mine)
+			return next_of_cursor(ahead, out, err);
+		step = next_lot(ahead, err);
+		if (step != STEP_ITEM)
+			return step;
+	}
+	return next_stretch(ahead, out, err);
+}
+
+/* ---- the whole ---- */
+
+bool read_ahead_open(struct index *index, const struct events_options *options,
+		     struct helper *helper, struct read_ahead **out, struct error *err)
+{
+	struct read_ahead *ahead = mem_new(sizeof *ahead);
+	struct events_options own = *options;
+
+	ahead->helper = helper;
+	ahead->progress = options->progress;
+	ahead->progress_arg = options->progress_arg;
+	if (own.progress)
+		own.progress = at_boundary;
+	own.progress_arg = ahead;
+	own.values = false;
+	ahead->turn = TURN_OWNER;
+	ahead->mine = true;
+	if (!events_open(index, &own, &ahead->events, err)) {
+		mem_free(ahead);
+		return false;
+	}
+	ahead->filler = lot_filler_new(index_trace(index), false);
+	ahead->opener = lot_opener_new(index_trace(index));
+	ahead->duty = (struct duty){.due = is_due, .work = do_duty, .arg = ahead};
+	helper_give(helper, &ahead->duty);
+	*out = ahead;
+	return true;
+}
+
+void read_ahead_close(struct read_ahead *ahead)
+{
+	if (!ahead)
+		return;
+	helper_lock(ahead->helper);
+	ahead->stop = true;
+	helper_unlock(ahead->helper);
+	helper_end(ahead->helper, &ahead->duty);
+	events_close(ahead->events);
+	for (size_t i = 0; i < ahead->full; i++)
+		lot_free(ahead->ring[(ahead->oldest + i) % RING]);
+	for (size_t i = 0; i < ahead->nidle; i++)
+		lot_free(ahead->idle[i]);
+	lot_free(ahead->lot);
+	lot_filler_free(ahead->filler);
+	lot_opener_free(ahead->opener);
+	mem_free(ahead);
+}

@@ -1,0 +1,27 @@
+/*
+ * read_ahead.h - a cursor that a helper reads ahead of its owner, forward
+ *
+ *     helper   cursor ── lots ──> full ones, in order ──┐
+ *                                                           ├──> the owner
+ *     owner    cursor, when there is none ──────────────────┘
+ *
+ * What the owner gets is what the cursor gives: events, losses, the error or the end behind them.
+ * The thread that reads tells of damage, in the cursor's order. Progress is reported by the owner's
+ * thread alone.
+ */
+#ifndef INDEX_CURSOR_READ_AHEAD_H
+#define INDEX_CURSOR_READ_AHEAD_H
+
+#include "engine/base/helper.h"
+#include "index/events.h"
+
+struct read_ahead; /* belongs to one thread */
+
+/* `helper` is borrowed until read_ahead_close(), and so is what the options point to. */
+bool read_ahead_open(struct index *index, const struct events_options *options,
+		     struct helper *helper, struct read_ahead **out, struct error *err);
+void read_ahead_close(struct read_ahead *ahead); /* NULL is fine */
+/* As events_next_run(); *out is borrowed until the next call. */
+enum step read_ahead_next_run(struct read_ahead *ahead, struct run *out, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * stream_cursor.h - the events and losses of one stream in order, forward or backward
+ *
+ * Headers lie: what a packet's record says is a bound to start from, and the packets beside the
+ * answer are looked at until decoded events prove that nothing lies between.
+ */
+#ifndef INDEX_CURSOR_STREAM_CURSOR_H
+#define INDEX_CURSOR_STREAM_CURSOR_H
+
+#include "index/events.h"
+#include "index/tables/losses.h"
+#include "index/packets/open_packet.h"
+
+/* What all streams of one cursor share. */
+struct stream_setup {
+	struct index *index;
+	struct trace *trace;
+	const struct events_options *options;
+	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
+	uint32_t batch_limit, value_slots;
+	struct batch_store *store; /* NULL: few streams */
+	struct batch *scratch;
+	struct sketch_room *room; /* NULL: no sketches are made */
+	/* Called before a packet is opened; false: interrupted. */
+	bool (*boundary)(void *arg, nstime at, struct error *err);
+	void *arg;
+	uint64_t compared; /* open packets with one another: the cost of what overlaps */
+};
+
+struct stream_cursor;
+
+/* *setup is borrowed. */
+struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream);
+void stream_cursor_free(struct stream_cursor *cursor);
+/* Turns to [begin, end); then settle. */
+bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err);
+
+/* Finds the head; STEP_END: nothing is left. */
+enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
+/*
+ * Takes the head and all that follows it in the same batch and is known to come next. *run is
+ * borrowed until the next settle, which asks for all of it to have been given.
+ */
+void stream_cursor_take(struct stream_cursor *cursor, struct run *run);
+
+/*
+ * Asks the memory for what settling will look at, when 5, 4, 3, 2 and 1 entries are left of what was
+ * taken: each time for what the places that were asked for before lead to.
+ */
+void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left);
+
+#endif

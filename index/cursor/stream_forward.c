@@ -1,0 +1,176 @@
+/*
+ * stream_forward.c - which packets must be open for a stream's least head to be right
+ *
+ *                 begin
+ *     ----- ------|----- ------ ------ ----- records by listed begin
+ *       ^ left      ^ top  ^ guard  ^ next
+ *
+ * At the start: records that may reach `begin`, and going down from there those that are not
+ * proved, until one has an event before `begin`. Then record `next` is opened when the head gets to
+ * its listed begin, and one more is open than that, until a packet that is listed as later was seen
+ * to have an event after the head.
+ */
+#include "index/cursor/stream_cursor_internal.h"
+
+static bool open_at_begin(struct stream_cursor *cursor, uint64_t record, bool *before,
+			  struct error *err)
+{
+	struct opened opened;
+
+	if (!stream_open(cursor, record, &opened, err))
+		return false;
+	*before = opened.any && opened.least < cursor->view.begin;
+	return true;
+}
+
+/* Wide records: those that may reach into the range wait for their begin. */
+static bool wait_for_wide(struct stream_cursor *cursor, struct error *err)
+{
+	struct packet_info info;
+
+	for (size_t i = 0; i < cursor->nwide; i++) {
+		uint64_t record = cursor->wide[i];
+		if (!stream_get(cursor, record, &info, err))
+			return false;
+		nstime min;
+		bool proved = stream_proved(cursor, record, &info.rec, &min);
+		bool suspect = info.rec.flags & PACKET_SUSPECT && !proved;
+		if (!stream_wants(cursor, &info.rec) ||
+		    (info.rec.max < cursor->view.begin && !suspect))
+			continue;
+		pending_push(cursor, (struct pending){.key = suspect ? NSTIME_MIN : info.rec.min,
+						      .min = min,
+						      .record = record,
+						      .proved = proved});
+	}
+	return true;
+}
+
+/*
+ * Goes down from the last record that begins before the range. Within the table's reach each that
+ * may have events in the range is opened; beyond it only what the proof needs.
+ */
+static bool open_left(struct stream_cursor *cursor, struct error *err)
+{
+	nstime begin = cursor->view.begin;
+	uint64_t reach = table_reach(cursor->table), below = 0;
+	bool shown = false; /* a proved packet has an event before the range */
+	struct packet_info info;
+
+	for (uint64_t i = cursor->next; i-- > 0 && !(shown && below >= reach); below++) {
+		if (!stream_get(cursor, i, &info, err))
+			return false;
+		if (!stream_wants(cursor, &info.rec))
+			continue;
+		nstime min;
+		bool proved = stream_proved(cursor, i, &info.rec, &min), before = false;
+		struct pending taken;
+		bool waits = stream_is_wide(cursor, i) && pending_take(cursor, i, &taken);
+		if (waits || info.rec.max >= begin || (!proved && !shown)) {
+			if (!open_at_begin(cursor, i, &before, err))
+				return false;
+		} else if (proved) {
+			before = min < begin;
+		}
+		shown |= before;
+	}
+	return true;
+}
+
+bool forward_begin(struct stream_cursor *cursor, struct error *err)
+{
+	cursor->next = 0;
+	if (cursor->view.begin > NSTIME_MIN &&
+	    !table_lower_bound(cursor->table, cursor->view.begin, &cursor->next, err))
+		return error_while(err, "stream %s", cursor->stream->name);
+	return wait_for_wide(cursor, err) && open_left(cursor, err);
+}
+
+/* Looks the next record of the walk up, once. */
+static bool look_ahead(struct stream_cursor *cursor, struct error *err)
+{
+	struct packet_info info;
+
+	if (cursor->ahead)
+		return true;
+	cursor->ahead_some = false;
+	for (; cursor->next < cursor->count; cursor->next++) {
+		if (!stream_get(cursor, cursor->next, &info, err))
+			return false;
+		if (stream_wants(cursor, &info.rec) && !stream_is_wide(cursor, cursor->next))
+			break;
+	}
+	cursor->ahead = true;
+	cursor->ahead_some = cursor->next < cursor->count;
+	if (!cursor->ahead_some)
+		return true;
+	cursor->ahead_time = info.rec.min;
+	cursor->ahead_exact =
+		info.rec.flags & PACKET_EXACT_MIN || table_proved(cursor->table, cursor->next);
+	return true;
+}
+
+static nstime before(nstime t)
+{
+	return t > NSTIME_MIN ? t - 1 : t;
+}
+
+/* Whether nothing more has to be opened while the head is at most *limit. */
+static bool is_proved(const struct stream_cursor *cursor, nstime head, nstime *limit)
+{
+	const struct guard *guard = &cursor->guard;
+
+	*limit = NSTIME_MAX;
+	if (!cursor->ahead_some)
+		return true;
+	*limit = before(cursor->ahead_time);
+	if (cursor->ahead_time <= head)
+		return false;
+	if (cursor->ahead_exact)
+		return true;
+	if (!guard->set || guard->listed <= head || guard->seen <= head)
+		return false;
+	if (before(guard->listed) < *limit)
+		*limit = before(guard->listed);
+	if (before(guard->seen) < *limit)
+		*limit = before(guard->seen);
+	return true;
+}
+
+static bool open_next(struct stream_cursor *cursor, struct error *err)
+{
+	uint64_t record = cursor->next++;
+	struct opened opened;
+
+	cursor->ahead = false;
+	if (!stream_open(cursor, record, &opened, err))
+		return false;
+	if (opened.any)
+		cursor->guard = (struct guard){true, record, cursor->ahead_time, opened.greatest};
+	return true;
+}
+
+bool forward_settle(struct stream_cursor *cursor, struct error *err)
+{
+	struct opened opened;
+
+	for (;;) {
+		const struct open_packet *top = stream_top(cursor);
+		nstime head = top ? open_packet_time(top) : cursor->view.end - 1;
+		if (cursor->npending && cursor->pending[0].key <= head) {
+			if (!stream_open(cursor, pending_pop(cursor).record, &opened, err))
+				return false;
+			continue;
+		}
+		if (!look_ahead(cursor, err))
+			return false;
+		if (!is_proved(cursor, head, &cursor->limit)) {
+			if (!open_next(cursor, err))
+				return false;
+			continue;
+		}
+		if (cursor->npending && before(cursor->pending[0].key) < cursor->limit)
+			cursor->limit = before(cursor->pending[0].key);
+		return true;
+	}
+}

@@ -1,0 +1,632 @@
+/*
+ * open_packet.c - see open_packet.h
+ *
+ *     segments   32 | 64 | 128 | 256 | 256 | ...          each with its mark and times
+ *     forward         ^ segment of `begin` ------>          those behind the last one are new
+ *     backward        <------------ ^ segment of `end`      survey: new ones until `end` is passed
+ *     sorted     all heads, sorted by (time, place); then slices of them
+ *
+ * Segments without a wanted class, or known to lie outside the range, are not decoded again.
+ */
+#include "engine/base/mem.h"
+#include "index/packets/open_packet_internal.h"
+
+#include <stdatomic.h>
+
+#define STANDS_NOWHERE SIZE_MAX /* its decoder has to be turned to a mark first */
+
+enum {
+	SEGMENT = 256,       /* events between two marks, backward */
+	LOOKED_ON = 64 << 10 /* bytes of a packet that is read to its end */
+};
+
+struct open_packet *open_packet_new(const struct packet_view *view)
+{
+	struct open_packet *packet = mem_new(sizeof *packet);
+
+	packet->view = view;
+	packet->batch = batch_new(BATCH_MIN, view->value_slots, view->classes);
+	if (view->store)
+		batch_store_use(view->store, packet->batch);
+	return packet;
+}
+
+void open_packet_free(struct open_packet *packet)
+{
+	if (!packet)
+		return;
+	if (packet->known)
+		open_packet_leave(packet);
+	known_packet_free(packet->spare);
+	sketching_free(packet->sketching);
+	batch_free(packet->batch);
+	keeper_free(packet->keeper);
+	mem_free(packet->index);
+	mem_free(packet->heads);
+	mem_free(packet);
+}
+
+/* False: none of its events has a wanted class. True says nothing. */
+static bool may_be_wanted(const struct packet_view *view, const struct segment *segment)
+{
+	uint64_t wanted = 0;
+
+	if (!view->classes)
+		return true;
+	for (size_t i = 0; i * 64 < view->trace->nclasses; i++)
+		wanted |= view->classes[i];
+	return wanted & segment->classes;
+}
+
+/* Looks at the times of a batch in file order: range, and whether they ever fall. */
+static void note_times(struct open_packet *packet, const struct batch *batch)
+{
+	struct packet_facts *facts = &packet->facts;
+	const struct batch_times times = batch_times(batch);
+
+	facts->fell |= times.fall || (facts->any && batch->time[0] < packet->known->last);
+	packet->known->last = batch->time[batch->count - 1];
+	if (!facts->any || times.least < facts->least)
+		facts->least = times.least;
+	if (!facts->any || times.greatest > facts->greatest)
+		facts->greatest = times.greatest;
+	facts->any = true;
+}
+
+/* ---- the packet's sketch, made on the way ---- */
+
+static void sketch_begin(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+
+	if (!view->room || packet->kept) /* then nothing of it is decoded */
+		return;
+	if (!packet->sketching)
+		packet->sketching = sketching_new(view->room);
+	packet->sketched = sketching_begin(packet->sketching, view->stream, &packet->info);
+}
+
+static void sketch_batch(struct open_packet *packet, const struct batch *batch)
+{
+	const struct run run = {
+		.stream = packet->view->stream,
+		.batch = batch,
+		.count = batch->count,
+		.decoder = packet->decoder,
+		.reader = packet->view->reader,
+		.packet = &packet->info,
+	};
+
+	if (packet->sketched && batch->count)
+		sketching_add(packet->sketching, &run);
+}
+
+static void sketch_end(struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+	const struct packet_range range = {facts->least, facts->greatest};
+
+	if (packet->sketched && facts->whole && facts->any && !packet->known->damaged)
+		sketching_end(packet->sketching, &range);
+	packet->sketched = false;
+}
+
+/* False: no event came. Damage ends the packet as its end does. */
+static bool decode(struct open_packet *packet, struct batch *batch, uint32_t capacity)
+{
+	const struct packet_view *view = packet->view;
+	struct error err;
+
+	batch_room(batch, capacity);
+	batch->count = 0;
+	batch->capacity = capacity;
+	enum step step = view->reader->decoder_next(packet->decoder, batch, &err);
+	batch_no_values(batch, view->reader->values);
+	if (step == STEP_ERROR) {
+		packet->known->damaged = true;
+		view->damaged(view->arg, packet->record, &packet->info, &err);
+	}
+	if (step != STEP_ITEM)
+		packet->facts.whole = true;
+	sketch_batch(packet, batch);
+	atomic_fetch_add_explicit(&view->trace->events_decoded, batch->count, memory_order_relaxed);
+	return batch->count > 0;
+}
+
+/* Decodes segment i of those that are known once more. */
+static bool decode_known(struct open_packet *packet, size_t i)
+{
+	struct known_packet *known = packet->known;
+	const struct segment *segment = &known->segments[i];
+
+	if (known->stands != i)
+		packet->view->reader->decoder_seek(packet->decoder, &segment->mark);
+	known->stands = i + 1;
+	if (packet->batch->slots) /* exactly those of the segment */
+		packet->batch->values.ends = false;
+	return decode(packet, packet->batch, segment->count);
+}
+
+/*
+ * Decodes events not seen before and makes them a segment, unless their times fall: then all must
+ * be sorted.
+ */
+static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t capacity)
+{
+	struct known_packet *known = packet->known;
+	const struct reader *reader = packet->view->reader;
+
+	if (known->stands != known->nsegments)
+		reader->decoder_seek(packet->decoder, &known->end);
+	known->stands = STANDS_NOWHERE;
+	if (batch->slots)
+		batch->values.ends = true;
+	if (!decode(packet, batch, capacity))
+		return false;
+	note_times(packet, batch);
+	if (packet->facts.fell)
+		return true;
+	known->segments = mem_grow(known->segments, known->nsegments, &known->segments_capacity,
+				   sizeof *known->segments);
+	struct segment *segment = &known->segments[known->nsegments];
+	*segment = (struct segment){.mark = known->end,
+				    .first = batch->time[0],
+				    .last = batch->time[batch->count - 1],
+				    .count = batch->count};
+	for (uint32_t i = 0; i < batch->count; i++)
+		segment->classes |= UINT64_C(1) << batch->class_index[i] % 64;
+	known->stands = ++known->nsegments;
+	reader->decoder_mark(packet->decoder, &known->end);
+	return true;
+}
+
+/* Cuts [pos, end) to the range; the batch is in order. True when something lies at or after it. */
+static bool trim(struct open_packet *packet, uint32_t count)
+{
+	const struct packet_view *view = packet->view;
+	const nstime *time = packet->batch->time;
+
+	packet->pos = 0;
+	packet->end = count;
+	if (count && time[0] < view->begin)
+		packet->pos = times_lower_bound(time, 0, count, view->begin);
+	if (!count || time[count - 1] < view->end)
+		return false;
+	packet->end = times_lower_bound(time, packet->pos, count, view->end);
+	return true;
+}
+
+void open_packet_index_room(struct open_packet *packet)
+{
+	packet->indexed = true;
+	if (!packet->index)
+		packet->index = mem_new_array(BATCH_MAX, sizeof *packet->index);
+}
+
+/* Moves these of the batch's entries, which rise, to its front; they are [pos, end) then. */
+static void keep_entries(struct open_packet *packet, const uint16_t *entries, uint32_t n)
+{
+	struct batch *batch = packet->batch;
+	bool indexed = packet->indexed;
+
+	open_packet_index_room(packet);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = entries[k];
+		packet->index[k] = indexed ? packet->index[i] : batch->first + i;
+		batch_move(batch, k, i);
+	}
+	packet->pos = 0;
+	packet->end = batch->count = n;
+}
+
+void open_packet_select(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+	struct batch *batch = packet->batch;
+	int32_t cpu = packet->info.rec.cpu;
+	uint16_t entries[BATCH_MAX];
+	uint32_t n;
+
+	if (!view->select || packet->pos == packet->end)
+		return;
+	const struct run run = {
+		.stream = view->stream,
+		.cpu = cpu >= 0 ? cpu : view->stream->cpu,
+		.batch = batch,
+		.first = packet->pos,
+		.count = packet->end - packet->pos,
+		.decoder = packet->decoder,
+		.reader = view->reader,
+		.packet = &packet->info,
+		.index = packet->indexed ? packet->index : NULL,
+	};
+	n = view->select(view->select_arg, &run, entries);
+	keep_entries(packet, entries, n);
+}
+
+/* Moves the wanted entries of [pos, end) to the front. */
+static void keep_wanted(struct open_packet *packet)
+{
+	struct batch *batch = packet->batch;
+	const uint64_t *wanted = packet->view->classes;
+	uint16_t entries[BATCH_MAX];
+
+	packet->indexed = false;
+	if (wanted) {
+		uint32_t n = batch_of_classes(batch, packet->pos, packet->end, wanted, entries);
+
+		keep_entries(packet, entries, n);
+	}
+	open_packet_select(packet);
+}
+
+/* Sorted packets: all heads first */
+
+/* Decodes what is left, behind `given` (a batch in hand, or NULL), and puts all in order. */
+static void sort_rest(struct open_packet *packet, const struct batch *given, uint32_t first)
+{
+	packet->nheads = 0;
+	if (given)
+		sorted_packet_add(packet, given);
+	while (!packet->facts.whole)
+		if (decode(packet, packet->batch, BATCH_MAX)) {
+			note_times(packet, packet->batch);
+			sorted_packet_add(packet, packet->batch);
+		}
+	packet->known->stands = STANDS_NOWHERE;
+	sorted_packet_end(packet, first);
+}
+
+static void sort_all(struct open_packet *packet)
+{
+	struct known_packet *known = packet->known;
+
+	if (known->stands)
+		packet->view->reader->decoder_seek(packet->decoder, &known->start);
+	known->nsegments = 0;
+	known->end = known->start;
+	known->last = NSTIME_MIN;
+	packet->facts.whole = false;
+	sort_rest(packet, NULL, 0);
+}
+
+/* Forward */
+
+static uint32_t next_capacity(const struct open_packet *packet, uint32_t limit)
+{
+	size_t n = packet->known->nsegments;
+	uint32_t capacity = n < 6 ? (uint32_t)BATCH_MIN << n : BATCH_MAX;
+
+	return capacity < limit ? capacity : limit;
+}
+
+/* The first segment that has an event of the range, as far as is known. */
+static size_t segment_of_begin(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	size_t low = 0, high = known->nsegments;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known->segments[middle].last < packet->view->begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Where a range ends inside of a packet, an event of the range may stand behind it, if times fall.
+ * What a walk has seen tells so by its flags; of others small packets are read to their end.
+ */
+static bool looks_on(const struct open_packet *packet)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+
+	return packet->view->reader->falls && !packet->facts.whole && !packet->facts.fell &&
+	       (packet->info.rec.flags & exact) != exact &&
+	       packet_bytes(&packet->info) <= LOOKED_ON;
+}
+
+/* Behind the range's end; true: times fall there, and the first that do are in packet->batch. */
+static bool look_on(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+	struct batch *batch = *view->scratch;
+
+	while (looks_on(packet))
+		if (decode_new(packet, batch, next_capacity(packet, SEGMENT)) &&
+		    packet->facts.fell) {
+			*view->scratch = packet->batch;
+			packet->batch = batch;
+			return true;
+		}
+	return false;
+}
+
+/* Fills the window from segment i; false: the range or the packet has ended. */
+static bool read_forward(struct open_packet *packet, size_t i)
+{
+	const struct packet_view *view = packet->view;
+	struct known_packet *known = packet->known;
+
+	packet->batch->count = 0;
+	if (i && known->segments[i - 1].last >= view->end)
+		return look_on(packet);
+	if (i == known->nsegments)
+		return !packet->facts.whole &&
+		       decode_new(packet, packet->batch, next_capacity(packet, *view->batch_limit));
+	if (known->segments[i].first >= view->end)
+		return look_on(packet);
+	return !may_be_wanted(view, &known->segments[i]) || decode_known(packet, i);
+}
+
+/* Finds what is to be kept of a segment; the batch is empty where it has no wanted class. */
+static void keep_segment(struct open_packet *packet, const struct segment *segment)
+{
+	const struct batch *batch = packet->batch;
+	uint16_t entries[BATCH_MAX];
+
+	if (!packet->keeping)
+		return;
+	if (!batch->count)
+		keeper_pass(packet->keeper, segment->first, segment->last, segment->count);
+	else
+		keeper_add(
+			packet->keeper, batch, entries,
+			batch_of_classes(batch, 0, batch->count, packet->view->classes, entries));
+}
+
+static void end_keeping(struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+
+	if (packet->keeping && packet->facts.whole && !known->damaged &&
+	    packet->segment == known->nsegments)
+		keeper_end(packet->keeper);
+	packet->keeping = false;
+}
+
+static bool more_forward(struct open_packet *packet)
+{
+	while (read_forward(packet, packet->segment)) {
+		if (packet->facts.fell) {
+			sort_rest(packet, packet->batch, packet->batch->first);
+			return sorted_packet_next(packet);
+		}
+		keep_segment(packet, &packet->known->segments[packet->segment++]);
+		trim(packet, packet->batch->count);
+		keep_wanted(packet);
+		if (packet->pos < packet->end)
+			return true;
+	}
+	end_keeping(packet);
+	return false;
+}
+
+static bool begin_forward(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+
+	packet->segment = segment_of_begin(packet);
+	packet->keeping = view->kept && packet->segment == 0;
+	if (packet->keeping && !packet->keeper)
+		packet->keeper = keeper_new(view->kept);
+	if (packet->keeping)
+		keeper_begin(packet->keeper, view->stream, &packet->info);
+	return more_forward(packet);
+}
+
+/* Backward */
+
+/* True when new segments were seen, the last of which is in packet->batch. */
+static bool survey(struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+	const struct known_packet *known = packet->known;
+	bool any = false;
+
+	while (!packet->facts.whole && !packet->facts.fell) {
+		struct batch *batch = *view->scratch;
+		size_t n = known->nsegments;
+		if (n && known->segments[n - 1].last >= view->end && !looks_on(packet))
+			break;
+		if (!decode_new(packet, batch, next_capacity(packet, SEGMENT)))
+			break;
+		*view->scratch = packet->batch;
+		packet->batch = batch;
+		any = true;
+	}
+	return any;
+}
+
+/* How many segments begin in front of the range's end. */
+static size_t segments_before_end(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	size_t low = 0, high = known->nsegments;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known->segments[middle].first < packet->view->end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The window is in packet->batch. */
+static bool cut(struct open_packet *packet)
+{
+	trim(packet, packet->batch->count);
+	keep_wanted(packet);
+	return packet->pos < packet->end;
+}
+
+static bool more_backward(struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+
+	while (packet->segment > 0) {
+		const struct segment *segment = &known->segments[packet->segment - 1];
+		if (segment->last < packet->view->begin)
+			break;
+		packet->segment--;
+		if (may_be_wanted(packet->view, segment) && decode_known(packet, packet->segment) &&
+		    cut(packet))
+			return true;
+	}
+	return false;
+}
+
+static bool begin_backward(struct open_packet *packet)
+{
+	bool in_hand = survey(packet);
+
+	if (packet->facts.fell) {
+		sort_all(packet);
+		return sorted_packet_next(packet);
+	}
+	packet->segment = segments_before_end(packet);
+	if (in_hand && packet->segment == packet->known->nsegments) {
+		packet->segment--;
+		if (cut(packet))
+			return true;
+	}
+	return more_backward(packet);
+}
+
+/* Takes the packet as somebody left it, or opens it. */
+static bool find_known(struct open_packet *packet, const struct packet_info *info)
+{
+	const struct packet_view *view = packet->view;
+	struct error err;
+
+	packet->known = packet_cache_take(view->cache, view->stream, info);
+	packet->owned = !packet->known;
+	if (packet->known)
+		return true;
+	packet->known =
+		packet->spare ? packet->spare : known_packet_new(view->stream, view->reader);
+	packet->spare = NULL;
+	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
+	if (known_packet_open(packet->known, info, &err)) {
+		sketch_begin(packet);
+		return true;
+	}
+	packet->known->facts.whole = true;
+	view->damaged(view->arg, packet->record, info, &err);
+	return false;
+}
+
+static bool is_to_be_sorted(const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+
+	if (packet->info.rec.flags & (PACKET_UNSORTED | PACKET_DESCENDING) || facts->fell)
+		return true;
+	/* it was, for somebody who had seen times fall elsewhere: there are no segments */
+	if (facts->whole && facts->any && !packet->known->nsegments)
+		return true;
+	return packet->view->falls && !facts->whole;
+}
+
+bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
+{
+	const struct packet_view *view = packet->view;
+	const struct kept_packet *kept =
+		view->kept ? kept_find(view->kept, view->stream, info) : NULL;
+
+	packet->record = record;
+	packet->pos = packet->end = 0;
+	packet->sorted = packet->indexed = packet->keeping = false;
+	packet->info = *info;
+	packet->kept = kept != NULL;
+	if (kept && !sorted_packet_take(packet, kept))
+		return false;
+	bool some = find_known(packet, info);
+	packet->decoder = packet->known->decoder;
+	packet->info.extents = packet->known->extents;
+	if (!kept)
+		packet->facts = packet->known->facts;
+	if (kept) {
+		some = some && sorted_packet_next(packet);
+	} else if (some && is_to_be_sorted(packet)) {
+		sort_all(packet);
+		some = sorted_packet_next(packet);
+	} else if (some) {
+		some = view->backward ? begin_backward(packet) : begin_forward(packet);
+	}
+	if (!some)
+		open_packet_leave(packet);
+	return some;
+}
+
+/* True when the range begins or ends in it, or may. */
+static bool is_cut(const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+
+	return !facts->whole || (facts->any && (facts->least < packet->view->begin ||
+						facts->greatest >= packet->view->end));
+}
+
+/* Used up by a pass over the whole trace, it is one of many that no question was about. */
+static bool is_passed(const struct open_packet *packet)
+{
+	const struct packet_view *view = packet->view;
+
+	return packet->owned && !packet->spare && view->begin == NSTIME_MIN &&
+	       view->end == NSTIME_MAX && packet->facts.whole;
+}
+
+static void leave(struct open_packet *packet, bool used_up)
+{
+	struct known_packet *known = packet->known;
+
+	sketch_end(packet);
+	packet->pos = packet->end = 0;
+	packet->known = NULL;
+	packet->info.extents = NULL;
+	if (!packet->kept)
+		known->facts = packet->facts;
+	if (used_up && is_passed(packet))
+		known->reader->decoder_leave(known->decoder);
+	else
+		known = packet_cache_give(packet->view->cache, known, is_cut(packet));
+	if (packet->spare)
+		known_packet_free(known);
+	else
+		packet->spare = known;
+}
+
+void open_packet_leave(struct open_packet *packet)
+{
+	leave(packet, false);
+}
+
+void open_packet_ask(const struct open_packet *packet)
+{
+	const struct known_packet *known = packet->known;
+	const struct reader *reader = packet->view->reader;
+
+	if (!known || packet->sorted)
+		return;
+	if (known->nsegments < known->segments_capacity)
+		__builtin_prefetch(&known->segments[known->nsegments], 1);
+	if (reader->decoder_ask)
+		reader->decoder_ask(packet->decoder);
+}
+
+bool open_packet_more(struct open_packet *packet)
+{
+	bool some = packet->sorted           ? sorted_packet_next(packet)
+		    : packet->view->backward ? more_backward(packet)
+					     : more_forward(packet);
+
+	if (!some)
+		leave(packet, true);
+	return some;
+}

@@ -1,0 +1,91 @@
+/*
+ * sweep_internal.h - what the files of a sweep share
+ *
+ *     sweep_records.c   which records of a stream can have events of the range
+ *     sweep_packet.c    a record → its packet → runs
+ *     sweep.c           pieces of records, threads, and the end
+ */
+#ifndef INDEX_SWEEP_SWEEP_INTERNAL_H
+#define INDEX_SWEEP_SWEEP_INTERNAL_H
+
+#include "index/packets/kept.h"
+#include "index/filters/sketch.h"
+#include "index/sweep/sweep.h"
+
+#include <pthread.h>
+
+/*
+ * The records of one stream: [low, high), of which those below `sure` only when they are listed to
+ * end in the range, and a few more.
+ */
+struct sweep_stream {
+	const struct stream *stream;
+	struct table *table;
+	uint32_t generation;
+	nstime begin, end;
+	uint64_t low, sure, high;
+	uint64_t *more; /* wide records elsewhere */
+	size_t nmore;
+};
+
+struct sweep_damage { /* of a packet; told at the end */
+	const struct stream *stream;
+	uint32_t source;
+	uint64_t offset;
+	char *text;
+	enum error_kind kind;
+};
+
+struct sweeper { /* one sweep, shared by its workers */
+	struct index *index;
+	struct trace *trace;
+	const struct sweep *sweep;
+	const struct events_options *options;
+	struct sweep_stream *streams;
+	size_t nstreams;
+	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
+	struct sweep_piece *pieces;
+	size_t npieces, pieces_capacity;
+	uint64_t all;
+	_Atomic size_t next; /* piece */
+	_Atomic uint64_t done;
+	_Atomic bool stop;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	unsigned working;
+	bool failed, again; /* again: records have other numbers now */
+	struct error error;
+	struct sweep_damage *damages;
+	size_t ndamages, damages_capacity;
+};
+
+/* Whatever reads packets one after the other: a worker has one. */
+struct sweep_hands {
+	struct sweeper *sweeper;
+	void *own;
+	struct decoder *decoder; /* of `stream` */
+	const struct stream *stream;
+	struct batch *batch;
+	struct keeper *keeper; /* NULL: nothing is kept */
+	uint64_t *bits;
+	uint32_t *index;
+	struct sketch_room *room; /* NULL: none are made */
+	struct sketching *sketching;
+};
+
+/* False: it cannot have an event that is asked for. */
+bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
+		 const struct packet *rec);
+bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+		   struct error *err);
+
+void sweep_hands_release(struct sweep_hands *hands);
+/* All of a packet that was asked for, to the worker. */
+bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
+		  const struct packet_info *info, struct error *err);
+/* Least and greatest time of a packet, by decoding; false: it has no event. */
+bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
+		const struct packet_info *info, nstime *least, nstime *greatest);
+
+#endif

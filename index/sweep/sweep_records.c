@@ -1,0 +1,136 @@
+/*
+ * sweep_records.c - which records of a stream can have events of the range
+ *
+ *                begin                  end
+ *     ---- ------|----- ------ ------ --|-- -----      records by listed begin
+ *      ^ low     ^ sure                      ^ high
+ *
+ * Headers lie. As for a cursor (stream_forward.c), what is listed outside of the range is looked at
+ * until decoded events prove that nothing lies between. Events are compared with the range one by
+ * one later, so that a record too many costs time and nothing else.
+ */
+#include "index/sweep/sweep_internal.h"
+
+#include "engine/base/mem.h"
+
+bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
+		 const struct packet *rec)
+{
+	const struct events_options *options = sweeper->options;
+	int32_t cpu = rec->cpu >= 0 ? rec->cpu : stream->cpu;
+
+	if (rec->flags & PACKET_EMPTY)
+		return false;
+	for (size_t i = 0; i < options->ncpus; i++)
+		if (options->cpus[i] == cpu)
+			return true;
+	return options->ncpus == 0;
+}
+
+static bool is_proved(const struct sweep_stream *of, uint64_t i, const struct packet *rec,
+		      nstime *least)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	nstime greatest;
+
+	*least = rec->min;
+	return (rec->flags & exact) == exact || table_true_range(of->table, i, least, &greatest);
+}
+
+static bool get(const struct sweep_stream *of, uint64_t i, struct packet_info *out,
+		struct error *err)
+{
+	return table_get(of->table, i, out, err) || error_while(err, "stream %s", of->stream->name);
+}
+
+/* Down from the first record that begins in the range, until one has an event in front of it. */
+static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+		     struct error *err)
+{
+	uint64_t reach = table_reach(of->table), below = 0, i = of->sure;
+	bool shown = false;
+	struct packet_info info;
+
+	for (; i > 0 && !(shown && below >= reach); i--, below++) {
+		nstime least, greatest;
+		if (!get(of, i - 1, &info, err))
+			return false;
+		if (shown || !sweep_wants(sweeper, of->stream, &info.rec))
+			continue;
+		of->sure = i - 1;
+		if (is_proved(of, i - 1, &info.rec, &least) ||
+		    sweep_look(hands, of->stream, &info, &least, &greatest))
+			shown = least < of->begin;
+	}
+	of->low = i;
+	return true;
+}
+
+/* Up from the first record that begins behind the range, until one has an event there. */
+static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+		      struct error *err)
+{
+	uint64_t count = table_count(of->table);
+	struct packet_info info;
+
+	for (bool shown = false; !shown && of->high < count; of->high++) {
+		nstime least, greatest;
+		if (!get(of, of->high, &info, err))
+			return false;
+		if (!sweep_wants(sweeper, of->stream, &info.rec))
+			continue;
+		if (info.rec.flags & PACKET_EXACT_MIN || is_proved(of, of->high, &info.rec, &least))
+			return true;
+		shown = sweep_look(hands, of->stream, &info, &least, &greatest) &&
+			greatest >= of->end && info.rec.min >= of->end;
+	}
+	return true;
+}
+
+/* Wide records elsewhere that may reach into the range. */
+static bool find_more(struct sweeper *sweeper, struct sweep_stream *of, struct error *err)
+{
+	size_t nwide;
+	const uint64_t *wide = table_wide(of->table, &nwide);
+	struct packet_info info;
+
+	of->more = mem_new_array(nwide + 1, sizeof *of->more);
+	for (size_t i = 0; i < nwide; i++) {
+		nstime least;
+		if (wide[i] >= of->low && wide[i] < of->high)
+			continue;
+		if (!get(of, wide[i], &info, err))
+			return false;
+		bool suspect = info.rec.flags & PACKET_SUSPECT &&
+			       !is_proved(of, wide[i], &info.rec, &least);
+		if (sweep_wants(sweeper, of->stream, &info.rec) &&
+		    (suspect || (info.rec.max >= of->begin && info.rec.min < of->end)))
+			of->more[of->nmore++] = wide[i];
+	}
+	return true;
+}
+
+bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+		   struct error *err)
+{
+	uint64_t count = table_count(of->table);
+
+	of->low = of->sure = 0;
+	of->high = count;
+	if (of->begin >= of->end)
+		of->high = 0;
+	if (of->high && of->begin > NSTIME_MIN &&
+	    !table_lower_bound(of->table, of->begin, &of->sure, err))
+		return false;
+	if (of->high && of->end < NSTIME_MAX &&
+	    !table_lower_bound(of->table, of->end, &of->high, err))
+		return false;
+	of->low = of->sure;
+	if (!count || of->begin >= of->end)
+		return true;
+	if (of->begin > NSTIME_MIN && !find_low(sweeper, of, hands, err))
+		return false;
+	if (of->end < NSTIME_MAX && !find_high(sweeper, of, hands, err))
+		return false;
+	return find_more(sweeper, of, err);
+}

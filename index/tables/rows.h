@@ -1,0 +1,39 @@
+/*
+ * rows.h - packet records in memory, with what rides beside them packed into a side list
+ *
+ * An entry of the side list, all numbers LEB128: mask of what follows (enum side_kind), then per
+ * kind, in this order: count of further extents and (gap, length) of each, gap counted from the
+ * end of the extent before; count of carried bytes and the bytes; long length; plain size.
+ */
+#ifndef INDEX_TABLES_ROWS_H
+#define INDEX_TABLES_ROWS_H
+
+#include "engine/base/buf.h"
+#include "engine/packet.h"
+
+struct rows {
+	struct packet *recs;
+	size_t count, capacity;
+	struct buf side; /* rec.side is 1 + the entry's place here */
+};
+
+enum side_kind { SIDE_EXTENTS = 1, SIDE_CARRIED = 2, SIDE_LONG = 4, SIDE_PLAIN = 8 };
+
+void rows_release(struct rows *rows);
+void rows_add(struct rows *rows, const struct packet_info *info); /* copies all */
+void rows_sort(struct rows *rows);                                /* by packet_order() */
+/* `extents` has room for PACKET_EXTENTS_MAX; *out points into it. */
+void rows_get(const struct rows *rows, uint64_t i, struct packet_info *out, struct extent *extents);
+/* First with min >= t. */
+uint64_t rows_lower_bound(const struct rows *rows, nstime t);
+
+/* < 0, 0, > 0: the order of tables, (min, source, off). */
+int packet_order(const struct packet *a, const struct packet *b);
+
+/* Fills what rides beside out->rec; false when the entry is not whole. */
+bool side_unpack(const uint8_t *bytes, size_t size, struct packet_info *out,
+		 struct extent *extents);
+/* Bytes of the entry that begins at `bytes`; 0 when it is not whole. */
+size_t side_size(const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+/* scan.c - see scan.h */
+#include "index/tables/scan.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { TELL_EVERY = 1024 };
+
+void scanner_init(struct scanner *scanner, struct index *index, const struct stream *stream,
+		  const struct stored *stored)
+{
+	*scanner = (struct scanner){
+		.index = index,
+		.stream = stream,
+		.reader = index->trace->parts[stream->part]->reader,
+		.id = identity_stream(index->trace, stream),
+		.fresh = !stored,
+		.nmarks = stream->nsources,
+	};
+	scanner->marks = mem_new_array(scanner->nmarks, sizeof *scanner->marks);
+	if (stored) {
+		const struct table_head *head = &stored->head;
+		for (uint32_t i = 0; i < head->nerrors; i++)
+			scanner->texts += stored->errors[i] == 0;
+		scanner->version = head->version;
+		scanner->at = head->scan;
+	}
+	for (uint32_t i = 0; i < scanner->nmarks; i++)
+		mark_source(stream, i, &scanner->marks[i]);
+}
+
+void scanner_release(struct scanner *scanner)
+{
+	mem_free(scanner->marks);
+	scanner->marks = NULL;
+}
+
+void step_release(struct build_step *step)
+{
+	rows_release(&step->rows);
+	mem_free(step->marks);
+	buf_release(&step->errors);
+}
+
+/* How many of the stream's bytes are behind; its share, where it has its files with others. */
+static uint64_t position(const struct scanner *scanner)
+{
+	const struct stream *stream = scanner->stream;
+	uint64_t behind = scanner->at.next, all = 0;
+
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		behind += i < scanner->at.source ? source_size(stream->sources[i]) : 0;
+		all += source_size(stream->sources[i]);
+	}
+	if (all <= stream->bytes)
+		return behind;
+	return (uint64_t)((double)behind / (double)all * (double)stream->bytes);
+}
+
+static bool tell(struct scanner *scanner, struct error *err)
+{
+	struct index *index = scanner->index;
+	uint64_t now = position(scanner);
+
+	if (now > scanner->told) {
+		index->scanned += now - scanner->told;
+		scanner->told = now;
+	}
+	uint64_t done = index->scanned < index->all ? index->scanned : index->all;
+	if (scanner->alone && !index->quiet && index->options.progress &&
+	    !index->options.progress(index->options.progress_arg, done, index->all))
+		index->stop = 1;
+	return !index->stop || error_set(err, ERR_INTERRUPTED, "interrupted");
+}
+
+void damage_tell(struct index *index, const struct stream *stream, uint32_t number,
+		 const struct error *cause)
+{
+	struct index_slot *slot = &index->slots[stream->index];
+
+	if (number < slot->told)
+		return;
+	slot->told = number + 1;
+	trace_damage(index->trace, stream->name, cause);
+}
+
+/* True when the scan may go on with another source. */
+static bool note_failure(struct scanner *scanner, struct build_step *out, const struct error *cause)
+{
+	damage_tell(scanner->index, scanner->stream, scanner->texts++, cause);
+	buf_add(&out->errors, cause->text, strlen(cause->text) + 1);
+	return ++scanner->failures <= scanner->stream->nsources;
+}
+
+static void finish(struct scanner *scanner, struct build_step *out)
+{
+	rows_sort(&out->rows);
+	out->to = scanner->at;
+	out->nmarks = scanner->nmarks;
+	out->marks = mem_new_array(scanner->nmarks, sizeof *out->marks);
+	memcpy(out->marks, scanner->marks, scanner->nmarks * sizeof *out->marks);
+	scanner->version++;
+	scanner->fresh = false;
+}
+
+bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out, struct error *err)
+{
+	const struct part *part = scanner->index->trace->parts[scanner->stream->part];
+	struct packet_info info;
+	struct error cause;
+
+	*out = (struct build_step){.stream = scanner->stream,
+				   .id = scanner->id,
+				   .fresh = scanner->fresh,
+				   .version = scanner->version,
+				   .from = scanner->at};
+	memcpy(out->identity, part->identity, sizeof out->identity);
+	out->complete = scanner->stream->nsources == 0;
+	while (!out->complete && out->rows.count < limit) {
+		enum step step =
+			scanner->reader->scan(scanner->stream, &scanner->at, &info, &cause);
+		if (step == STEP_ITEM) {
+			rows_add(&out->rows, &info);
+		} else {
+			out->complete = step == STEP_END || !note_failure(scanner, out, &cause);
+		}
+		if (out->rows.count % TELL_EVERY == 0 && !tell(scanner, err)) {
+			step_release(out);
+			return false;
+		}
+	}
+	finish(scanner, out);
+	return tell(scanner, err) || (step_release(out), false);
+}

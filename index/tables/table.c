@@ -1,0 +1,643 @@
+/* table.c - see table.h */
+#include "index/tables/table.h"
+
+#include "engine/base/mem.h"
+#include "index/tables/build.h"
+#include "index/tables/corrections.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEN_MAX = 1024, SAMPLES = 12, REBUILD_MAX = 1 << 20, WIDE_MAX = 256, NEAR = 64 };
+
+struct scratch { /* extents of the record that a thread got last */
+	struct scratch *next;
+	pthread_t owner;
+	struct extent *extents;
+	uint32_t capacity;
+};
+
+struct retired { /* a wide list that somebody may still hold */
+	struct retired *next;
+	uint64_t *wide;
+};
+
+struct seen { /* a record of a computed table that was looked at */
+	uint64_t i;
+	nstime min, max;
+};
+
+/*
+ * Record i, without a side, at i % NEAR: walks look at the same few records again and again. They
+ * are those of the table as it was opened, whatever a writer has moved since.
+ */
+struct near {
+	uint64_t number[NEAR]; /* 1 + i; 0: none */
+	struct packet recs[NEAR];
+};
+
+struct table {
+	struct index *index;
+	const struct stream *stream;
+	struct table *older;
+	uint64_t id, version; /* stored */
+	unsigned store;	      /* the store's generation then */
+	_Atomic uint64_t count;
+	_Atomic(struct rows *) rows; /* in memory */
+	bool computed;               /* unless in memory */
+	pthread_mutex_t lock;        /* of all below */
+	struct reach reach;
+	struct corrections corrections;
+	uint64_t *wide; /* what table_wide() gave out */
+	size_t nwide;
+	bool wide_changed;
+	struct retired *retired;
+	struct scratch *scratch;
+	struct seen *seen;
+	size_t nseen;
+	struct near *near; /* unless in memory; made when something is got */
+	_Atomic uint32_t generation;
+};
+
+static struct table *table_new(struct index *index, const struct stream *stream)
+{
+	struct table *table = mem_new(sizeof *table);
+
+	table->index = index;
+	table->stream = stream;
+	table->reach.d = REACH_FIRST;
+	table->wide_changed = true;
+	pthread_mutex_init(&table->lock, NULL);
+	return table;
+}
+
+static void say_damaged(const struct table *table)
+{
+	notice(&table->index->options.notices, NOTICE_WARNING,
+	       "%s: the times of its packets overlap without order, each search reads all of it",
+	       table->stream->name);
+}
+
+struct table *table_new_stored(struct index *index, const struct stream *stream, uint64_t id,
+			       struct stored *taken)
+{
+	struct table *table = table_new(index, stream);
+
+	table->id = id;
+	table->version = taken->head.version;
+	table->store = taken->store;
+	table->count = taken->head.count;
+	table->reach = taken->reach;
+	taken->reach = (struct reach){0};
+	if (!table->reach.d)
+		table->reach.d = REACH_FIRST;
+	if (table->reach.damaged)
+		say_damaged(table);
+	return table;
+}
+
+static bool row_at(void *arg, uint64_t i, struct packet *out, struct error *err)
+{
+	const struct rows *rows = arg;
+
+	(void)err;
+	*out = rows->recs[i];
+	return true;
+}
+
+/* From now on the table is these rows. */
+static void adopt_rows(struct table *table, struct rows *taken)
+{
+	struct rows *rows = mem_new(sizeof *rows);
+	struct error err;
+
+	*rows = *taken;
+	*taken = (struct rows){0};
+	struct reach_from from = {row_at, rows, rows->count};
+	struct reach reach = {.d = REACH_FIRST}, old = table->reach;
+	reach_update(&reach, 0, &from, &err);
+	table->reach = reach;
+	reach_release(&old);
+	if (table->reach.damaged)
+		say_damaged(table);
+	table->wide_changed = true;
+	table->count = rows->count;
+	table->rows = rows;
+}
+
+struct table *table_new_rows(struct index *index, const struct stream *stream, struct rows *taken)
+{
+	struct table *table = table_new(index, stream);
+
+	adopt_rows(table, taken);
+	return table;
+}
+
+const struct rows *table_rows(const struct table *table)
+{
+	return table->rows;
+}
+
+void table_free(struct table *table)
+{
+	while (table) {
+		struct table *older = table->older;
+		struct rows *rows = table->rows;
+		if (rows)
+			rows_release(rows);
+		mem_free(rows);
+		reach_release(&table->reach);
+		corrections_release(&table->corrections);
+		mem_free(table->wide);
+		for (struct retired *next, *old = table->retired; old; old = next) {
+			next = old->next;
+			mem_free(old->wide);
+			mem_free(old);
+		}
+		for (struct scratch *next, *old = table->scratch; old; old = next) {
+			next = old->next;
+			mem_free(old->extents);
+			mem_free(old);
+		}
+		mem_free(table->seen);
+		mem_free(table->near);
+		pthread_mutex_destroy(&table->lock);
+		mem_free(table);
+		table = older;
+	}
+}
+
+/*
+ * The table's first way of being failed: the file is not regular, or a writer moved what it had
+ * stored. A scan gives the same records, as this process sees the file, in memory.
+ */
+static bool become_rows(struct table *table, struct error *err)
+{
+	bool good = true;
+
+	pthread_mutex_lock(&table->lock);
+	if (!table->rows) {
+		struct rows rows = {0};
+		good = build_rows(table->index, table->stream, &rows, err);
+		if (good) {
+			corrections_release(&table->corrections);
+			adopt_rows(table, &rows);
+			table->generation++;
+		}
+	}
+	pthread_mutex_unlock(&table->lock);
+	return good;
+}
+
+/* Do two records that were seen, the earlier first, fit a table in order with the usual reach? */
+static bool pair_fits(const struct seen *early, const struct seen *late)
+{
+	return early->min <= late->min &&
+	       (late->i - early->i < REACH_FIRST || early->max <= late->min);
+}
+
+/* Against its neighbours, two to each side, among the first SEEN_MAX that were looked at. */
+static bool fits_what_was_seen(struct table *table, const struct seen *now)
+{
+	size_t at = table->nseen;
+
+	while (at && table->seen[at - 1].i >= now->i)
+		at--;
+	bool known = at < table->nseen && table->seen[at].i == now->i;
+	for (size_t k = at > 2 ? at - 2 : 0; k < at; k++)
+		if (!pair_fits(&table->seen[k], now))
+			return false;
+	for (size_t k = at + known; k < table->nseen && k < at + known + 2; k++)
+		if (!pair_fits(now, &table->seen[k]))
+			return false;
+	if (known || table->nseen == SEEN_MAX)
+		return true;
+	if (!table->seen)
+		table->seen = mem_new_array(SEEN_MAX, sizeof *table->seen);
+	memmove(table->seen + at + 1, table->seen + at, (table->nseen - at) * sizeof *table->seen);
+	table->seen[at] = *now;
+	table->nseen++;
+	return true;
+}
+
+static bool in_order(struct table *table, uint64_t i, const struct packet *rec)
+{
+	/* an empty packet's end reaches nothing */
+	struct seen now = {i, rec->min, rec->flags & PACKET_EMPTY ? rec->min : rec->max};
+
+	pthread_mutex_lock(&table->lock);
+	bool good = fits_what_was_seen(table, &now);
+	pthread_mutex_unlock(&table->lock);
+	return good;
+}
+
+static bool computed_get(struct table *table, uint64_t i, struct packet_info *out)
+{
+	const struct reader *reader = table->index->trace->parts[table->stream->part]->reader;
+	struct error ignored;
+
+	*out = (struct packet_info){0};
+	if (!reader->packet_at(table->stream, i, out, &ignored))
+		return false;
+	if (out->rec.flags & PACKET_SUSPECT) /* only a whole list of them can be searched */
+		return false;
+	return in_order(table, i, &out->rec);
+}
+
+struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count)
+{
+	struct table *table = table_new(index, stream);
+	struct packet_info info;
+
+	table->computed = true;
+	table->count = count;
+	for (uint64_t k = 0; count && k <= SAMPLES; k++) {
+		if (computed_get(table, (uint64_t)((unsigned __int128)(count - 1) * k / SAMPLES),
+				 &info))
+			continue;
+		table_free(table);
+		return NULL;
+	}
+	return table;
+}
+
+static struct extent *scratch_room(struct table *table, uint32_t count)
+{
+	struct scratch *mine;
+
+	pthread_mutex_lock(&table->lock);
+	for (mine = table->scratch; mine; mine = mine->next)
+		if (pthread_equal(mine->owner, pthread_self()))
+			break;
+	if (!mine) {
+		mine = mem_new(sizeof *mine);
+		mine->owner = pthread_self();
+		mine->next = table->scratch;
+		table->scratch = mine;
+	}
+	pthread_mutex_unlock(&table->lock);
+	if (mine->capacity < count) {
+		mine->extents = mem_resize(mine->extents, count, sizeof *mine->extents);
+		mine->capacity = count;
+	}
+	return mine->extents;
+}
+
+/* `found` points to memory of the caller; what outlives it is the thread's. */
+static void keep_extents(struct table *table, struct packet_info *found)
+{
+	if (!found->nextents)
+		return;
+	struct extent *room = scratch_room(table, found->nextents);
+	memcpy(room, found->extents, found->nextents * sizeof *room);
+	found->extents = room;
+}
+
+/* With the lock. */
+static bool near_get(const struct table *table, uint64_t i, struct packet_info *out)
+{
+	const struct near *near = table->near;
+
+	if (!near || near->number[i % NEAR] != i + 1)
+		return false;
+	*out = (struct packet_info){.rec = near->recs[i % NEAR]};
+	return true;
+}
+
+static void near_put(struct table *table, uint64_t i, const struct packet *recs, uint32_t count)
+{
+	pthread_mutex_lock(&table->lock);
+	if (!table->near)
+		table->near = mem_new(sizeof *table->near);
+	for (uint32_t k = 0; k < count; k++) {
+		table->near->number[(i + k) % NEAR] = recs[k].side ? 0 : i + k + 1;
+		table->near->recs[(i + k) % NEAR] = recs[k];
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+/* The records around i: those that the next look-ups want. */
+static void near_fill(struct table *table, struct store_txn *txn, uint64_t i)
+{
+	uint64_t from = i - i % NEAR, left = table->count - from;
+	struct packet recs[NEAR];
+	uint32_t n = pages_run(txn, table->id, table->version, from,
+			       left < NEAR ? (uint32_t)left : NEAR, recs);
+
+	if (from + n <= i) /* i is in the chunk behind */
+		n = pages_run(txn, table->id, table->version, from = i, 1, recs);
+	near_put(table, from, recs, n);
+}
+
+static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
+		       struct extent *extents)
+{
+	struct store_txn *txn;
+	struct error ignored;
+
+	*out = (struct packet_info){0};
+	if (!store_read(table->index->store, &txn, &ignored))
+		return false;
+	bool good = store_txn_generation(txn) == table->store &&
+		    pages_get(txn, table->id, table->version, i, &out->rec) == PAGE_FOUND &&
+		    (!out->rec.side || pages_side(txn, table->id, out, extents));
+	if (good && !out->rec.side)
+		near_fill(table, txn, i);
+	store_read_end(txn);
+	return good;
+}
+
+/* It is all in its record. */
+static bool is_plain(const struct packet_info *info)
+{
+	return !info->nextents && !info->ncarried && !info->plain_size &&
+	       info->rec.len != UINT32_MAX;
+}
+
+static bool is_near(struct table *table, uint64_t i, struct packet_info *out)
+{
+	pthread_mutex_lock(&table->lock);
+	bool found = near_get(table, i, out);
+	pthread_mutex_unlock(&table->lock);
+	return found;
+}
+
+/* As listed, without what decoding proved. */
+static bool listed_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
+{
+	struct extent extents[PACKET_EXTENTS_MAX];
+
+	for (;;) {
+		const struct rows *rows = table->rows;
+		if (i >= table->count)
+			return error_set(err, ERR_RANGE, "%s: no packet %llu", table->stream->name,
+					 (unsigned long long)i);
+		bool good = true;
+		if (rows)
+			rows_get(rows, i, out, extents);
+		else if (is_near(table, i, out))
+			return true;
+		else
+			good = table->computed ? computed_get(table, i, out)
+					       : stored_get(table, i, out, extents);
+		if (good && !rows && table->computed && is_plain(out))
+			near_put(table, i, &out->rec, 1);
+		if (good) {
+			keep_extents(table, out);
+			out->rec.side = 0;
+			return true;
+		}
+		if (!become_rows(table, err))
+			return false;
+	}
+}
+
+uint64_t table_count(const struct table *table)
+{
+	return table->count;
+}
+
+uint32_t table_generation(const struct table *table)
+{
+	return table->generation;
+}
+
+/* The order of the table rests on listed begins, so a begin only ever moves down. */
+static void apply_correction(const struct correction *known, struct packet *rec)
+{
+	if (known->min < rec->min || known->max > rec->max)
+		rec->flags |= PACKET_MENDED;
+	if (known->min <= rec->min) {
+		rec->min = known->min;
+		rec->flags |= PACKET_EXACT_MIN;
+	}
+	rec->max = known->max;
+	rec->flags |= PACKET_EXACT_MAX;
+	rec->flags &= ~(uint32_t)PACKET_SUSPECT;
+}
+
+bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
+{
+	if (!listed_get(table, i, out, err))
+		return false;
+	pthread_mutex_lock(&table->lock);
+	const struct correction *known = corrections_find(&table->corrections, i);
+	if (known)
+		apply_correction(known, &out->rec);
+	pthread_mutex_unlock(&table->lock);
+	return true;
+}
+
+bool table_listed(struct table *table, uint64_t i, struct packet *out, struct error *err)
+{
+	struct packet_info info;
+
+	if (!listed_get(table, i, &info, err))
+		return false;
+	*out = info.rec;
+	return true;
+}
+
+/* -1: it must become rows */
+static int computed_lower_bound(struct table *table, nstime t, uint64_t *out)
+{
+	struct packet_info info;
+	uint64_t low = 0, high = table->count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		if (!computed_get(table, middle, &info))
+			return -1;
+		if (info.rec.min < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*out = low;
+	return 0;
+}
+
+static int stored_lower_bound(struct table *table, nstime t, uint64_t *out)
+{
+	struct store_txn *txn;
+	struct error ignored;
+
+	if (!store_read(table->index->store, &txn, &ignored))
+		return -1;
+	enum page_state state = PAGE_STALE;
+	if (store_txn_generation(txn) == table->store)
+		state = pages_lower_bound(txn, table->id, table->version, table->count, t, out);
+	store_read_end(txn);
+	return state == PAGE_FOUND ? 0 : -1;
+}
+
+bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err)
+{
+	for (;;) {
+		const struct rows *rows = table->rows;
+		if (rows) {
+			*out = rows_lower_bound(rows, t);
+			return true;
+		}
+		int failed = table->computed ? computed_lower_bound(table, t, out)
+					     : stored_lower_bound(table, t, out);
+		if (!failed)
+			return true;
+		if (!become_rows(table, err))
+			return false;
+	}
+}
+
+uint32_t table_reach(const struct table *table)
+{
+	struct table *own = (struct table *)(uintptr_t)table; /* for its lock */
+
+	pthread_mutex_lock(&own->lock);
+	uint64_t reach = own->reach.damaged ? (uint64_t)own->count : own->reach.d;
+	pthread_mutex_unlock(&own->lock);
+	return reach < UINT32_MAX ? (uint32_t)reach : UINT32_MAX;
+}
+
+const uint64_t *table_wide(const struct table *table, size_t *count)
+{
+	/* the list that is given out is a cache: it changes nothing that can be asked */
+	struct table *own = (struct table *)(uintptr_t)table;
+
+	pthread_mutex_lock(&own->lock);
+	if (own->wide_changed) {
+		if (own->wide) {
+			struct retired *old = mem_new(sizeof *old);
+			*old = (struct retired){own->retired, own->wide};
+			own->retired = old;
+		}
+		own->nwide = own->reach.nwide;
+		own->wide = mem_new_array(own->nwide, sizeof *own->wide);
+		if (own->nwide)
+			memcpy(own->wide, own->reach.wide, own->nwide * sizeof *own->wide);
+		own->wide_changed = false;
+	}
+	const uint64_t *wide = own->wide;
+	*count = own->nwide;
+	pthread_mutex_unlock(&own->lock);
+	return wide;
+}
+
+/* Does the search, as it is, miss the true range of record i? */
+static bool out_of_reach(struct table *table, uint64_t i, const struct packet *listed,
+			 nstime true_min, nstime true_max)
+{
+	struct packet_info later;
+	struct error ignored;
+
+	pthread_mutex_lock(&table->lock);
+	uint32_t d = table->reach.d;
+	pthread_mutex_unlock(&table->lock);
+	if (true_min < listed->min)
+		return true;
+	if (true_max <= listed->max || table->count - i <= d)
+		return false;
+	return !listed_get(table, i + d, &later, &ignored) || true_max > later.rec.min;
+}
+
+static void note_wrong(struct table *table, uint64_t i, bool wide)
+{
+	table->corrections.wrong++;
+	if (!wide || table->reach.damaged)
+		return;
+	atomic_fetch_add(&index_trace(table->index)->strayed, 1);
+	reach_add(&table->reach, i);
+	table->wide_changed = true;
+	if (table->reach.nwide <= WIDE_MAX + REACH_SUSPECT)
+		return;
+	table->reach.damaged = true;
+	table->reach.nwide = 0;
+	say_damaged(table);
+}
+
+void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	struct packet_info info;
+	struct error ignored;
+
+	pthread_mutex_lock(&table->lock);
+	bool known = corrections_find(&table->corrections, i) != NULL;
+	pthread_mutex_unlock(&table->lock);
+	if (known || true_min > true_max || i >= table->count ||
+	    !listed_get(table, i, &info, &ignored))
+		return;
+	const struct packet *rec = &info.rec;
+	if ((rec->flags & exact) == exact && rec->min == true_min && rec->max == true_max)
+		return;
+	bool wrong = true_min < rec->min || true_max > rec->max || rec->flags & PACKET_SUSPECT;
+	bool wide = wrong && out_of_reach(table, i, rec, true_min, true_max);
+	pthread_mutex_lock(&table->lock);
+	if (!corrections_find(&table->corrections, i) &&
+	    (wrong || table->corrections.count < CORRECTIONS_EXACT)) {
+		corrections_put(&table->corrections, i, true_min, true_max);
+		if (wrong)
+			note_wrong(table, i, wide);
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	struct packet_info info;
+	struct error ignored;
+
+	pthread_mutex_lock(&table->lock);
+	const struct correction *known = corrections_find(&table->corrections, i);
+	if (known) {
+		*min = known->min;
+		*max = known->max;
+	}
+	pthread_mutex_unlock(&table->lock);
+	if (known)
+		return true;
+	if (!listed_get(table, i, &info, &ignored) || (info.rec.flags & exact) != exact)
+		return false;
+	*min = info.rec.min;
+	*max = info.rec.max;
+	return true;
+}
+
+bool table_proved(struct table *table, uint64_t i)
+{
+	nstime min, max;
+
+	return table_true_range(table, i, &min, &max);
+}
+
+struct table *table_rebuilt(struct table *old, struct error *err)
+{
+	struct rows rows = {0};
+	struct packet_info info;
+
+	pthread_mutex_lock(&old->lock);
+	bool time_for_it = old->corrections.wrong > CORRECTIONS_WRONG && old->count <= REBUILD_MAX;
+	pthread_mutex_unlock(&old->lock);
+	if (!time_for_it)
+		return NULL;
+	for (uint64_t i = 0; i < old->count; i++) {
+		if (!listed_get(old, i, &info, err)) {
+			rows_release(&rows);
+			return NULL;
+		}
+		pthread_mutex_lock(&old->lock);
+		const struct correction *known = corrections_find(&old->corrections, i);
+		if (known) {
+			info.rec.min = known->min;
+			apply_correction(known, &info.rec);
+		}
+		pthread_mutex_unlock(&old->lock);
+		rows_add(&rows, &info);
+	}
+	rows_sort(&rows);
+	struct table *table = table_new_rows(old->index, old->stream, &rows);
+	table->older = old;
+	return table;
+}

@@ -1,9 +1,10 @@
 /*
  * layout_run.c - the loops that run steps over a packet
  *
- * Four loops, of two kinds and two widths: decode and skip, by bytes and by bits. The byte loops
- * are what real tracers' classes run through. All compare every read with what remains; none of
- * them moves backwards, and a loop over elements that take no bits counts those after the first.
+ * take_step() takes one step of any kind at any bit. Layouts whose steps all begin on a byte, as
+ * those of real tracers do, have loops of their own, one that decodes and one that skips: these
+ * take the frequent steps themselves. All compare every read with what remains; none moves
+ * backwards, and a loop over elements that take no bits counts those after the first.
  */
 #include "engine/base/cursor.h"
 #include "engine/layout_fast.h"
@@ -243,293 +244,13 @@ static inline bool is_there(const struct layout_step *step, struct layout_input 
 	return false;
 }
 
-#define ROOM(count)                                                               \
-	do {                                                                      \
-		if (__builtin_expect((uint64_t)(end - p) < (uint64_t)(count), 0)) \
-			goto cut;                                                 \
-	} while (0)
-#define KEEP(value)                                          \
-	do {                                                 \
-		slots[s->slot].u = (value);                  \
-		if (s->reg)                                  \
-			in->registers[s->reg - 1] = (value); \
-	} while (0)
+/* One step of each kind, at any bit: in->at moves behind it. False: it does not fit. */
 
-/* False when an array's word points out of the data. `at`: of the layout's first byte, bits. */
-static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
-				 const struct layout_input *in, struct slot *slots)
+static void keep(const struct layout_step *step, struct layout_input *in, uint64_t value)
 {
-	layout_load(prefix, p, at, in->registers, slots);
-	for (uint32_t i = 0; i < prefix->nlocated; i++) {
-		const struct layout_located *located = &prefix->located[i];
-		if (!find_located(located->step, in, at, at + located->offset * UINT64_C(8),
-				  &slots[located->step->slot]))
-			return false;
-	}
-	return true;
+	if (step->reg)
+		in->registers[step->reg - 1] = value;
 }
-
-static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
-{
-	const uint8_t *data = in->data, *end = data + in->bits / 8;
-	const uint8_t *p = data + (in->at + 7) / 8;
-	const struct layout_step *s = layout->steps;
-	const uint64_t begin = (uint64_t)(p - data) * 8;
-	uint64_t value, count, bits;
-
-	if (p > end)
-		return false;
-	if ((uint64_t)(end - p) >= layout->prefix.need) {
-		if (!decode_prefix(&layout->prefix, p, begin, in, slots))
-			goto cut;
-		p += layout->prefix.bytes;
-		s = layout->prefix.rest;
-	}
-	for (;; s++) {
-		switch ((enum op)s->op) {
-		case OP_END:
-			in->at = (uint64_t)(p - data) * 8;
-			return true;
-		case OP_U8:
-			ROOM(1);
-			KEEP((uint64_t)*p);
-			p += 1;
-			break;
-		case OP_S8:
-			ROOM(1);
-			KEEP((uint64_t)(int64_t)(int8_t)*p);
-			p += 1;
-			break;
-		case OP_U16:
-			ROOM(2);
-			KEEP(load_native(p, 2));
-			p += 2;
-			break;
-		case OP_S16:
-			ROOM(2);
-			KEEP(sign_extend(load_native(p, 2), 16));
-			p += 2;
-			break;
-		case OP_U32:
-			ROOM(4);
-			KEEP(load_native(p, 4));
-			p += 4;
-			break;
-		case OP_S32:
-			ROOM(4);
-			KEEP(sign_extend(load_native(p, 4), 32));
-			p += 4;
-			break;
-		case OP_64:
-		case OP_F64:
-			ROOM(8);
-			KEEP(load_native(p, 8));
-			p += 8;
-			break;
-		case OP_F32:
-			ROOM(4);
-			slots[s->slot].u = float_bits(load_native(p, 4), 32);
-			p += 4;
-			break;
-		case OP_INT:
-		case OP_FLOAT:
-			ROOM(s->bytes);
-			value = layout_scalar(s->class, p, 0);
-			KEEP(value);
-			p += s->bytes;
-			break;
-		case OP_STRING: {
-			const uint8_t *zero = find_zero(p, (size_t)(end - p));
-			if (!zero)
-				goto cut;
-			slots[s->slot] = (struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
-			p = zero + 1;
-			break;
-		}
-		case OP_LEB128:
-			count = load_leb128(s->class, p, (uint64_t)(end - p), in, &value);
-			if (!count)
-				goto cut;
-			slots[s->slot] = (struct slot){.u = value, .n = count};
-			if (s->reg)
-				in->registers[s->reg - 1] = value;
-			p += count;
-			break;
-		case OP_ENDED:
-			if (!find_ended(p, (uint64_t)(end - p), s->bytes, &count))
-				goto cut;
-			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
-			p += count + s->bytes;
-			break;
-		case OP_ARRAY:
-		case OP_SEQUENCE:
-			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
-			if (!elements_fit(s, count, (uint64_t)(end - p) * 8, &bits))
-				goto cut;
-			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
-			p += bits / 8;
-			break;
-		case OP_ARRAY_OF:
-		case OP_SEQUENCE_OF:
-			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
-			in->at = (uint64_t)(p - data) * 8;
-			slots[s->slot] = (struct slot){.at = in->at, .n = count};
-			if (!pass_elements(s, count, in))
-				return false;
-			p = data + in->at / 8;
-			break;
-		case OP_ALIGN: {
-			size_t unit = (size_t)s->count / 8, over = (size_t)(p - data) & (unit - 1);
-			if (unit > 1 && over) {
-				ROOM(unit - over);
-				p += unit - over;
-			}
-			break;
-		}
-		case OP_UNIT: /* its layout runs by bits */
-			goto cut;
-		case OP_NOTE:
-			in->registers[s->reg - 1] = s->count;
-			break;
-		case OP_THERE:
-			if (!is_there(s, in))
-				goto cut;
-			break;
-		case OP_VARIANT: {
-			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
-			if (option == s->class->nmembers && !s->class->is_optional)
-				goto cut;
-			slots[s->slot].n = option;
-			s = layout->steps + s->options[option] - 1;
-			break;
-		}
-		case OP_JUMP:
-			s = layout->steps + s->jump - 1;
-			break;
-		case OP_SKIP:
-			ROOM(s->count / 8);
-			p += s->count / 8;
-			break;
-		case OP_LOCATED:
-			ROOM(4);
-			if (!find_located(s, in, begin, (uint64_t)(p - data) * 8, &slots[s->slot]))
-				goto cut;
-			p += 4;
-			break;
-		case OP_REST:
-			count = (uint64_t)(end - p) / (s->stride / 8);
-			slots[s->slot] = (struct slot){.at = (uint64_t)(p - data) * 8, .n = count};
-			p += count * (s->stride / 8);
-			break;
-		}
-	}
-cut:
-	in->at = (uint64_t)(p - data) * 8;
-	return false;
-}
-
-static bool skip_bytes(const struct layout *layout, struct layout_input *in)
-{
-	const uint8_t *data = in->data, *end = data + in->bits / 8;
-	const uint8_t *p = data + (in->at + 7) / 8;
-	const struct layout_step *s = layout->skips;
-	const uint64_t begin = (uint64_t)(p - data) * 8;
-	uint64_t count, bits;
-	struct slot located;
-
-	if (p > end)
-		return false;
-	for (;; s++) {
-		switch ((enum op)s->op) {
-		case OP_END:
-			in->at = (uint64_t)(p - data) * 8;
-			return true;
-		case OP_SKIP:
-			ROOM(s->count / 8);
-			p += s->count / 8;
-			break;
-		case OP_STRING: {
-			const uint8_t *zero = find_zero(p, (size_t)(end - p));
-			if (!zero)
-				goto cut;
-			p = zero + 1;
-			break;
-		}
-		case OP_LEB128:
-			count = load_leb128(s->class, p, (uint64_t)(end - p), in, &bits);
-			if (!count)
-				goto cut;
-			if (s->reg)
-				in->registers[s->reg - 1] = bits;
-			p += count;
-			break;
-		case OP_ENDED:
-			if (!find_ended(p, (uint64_t)(end - p), s->bytes, &count))
-				goto cut;
-			p += count + s->bytes;
-			break;
-		case OP_SEQUENCE:
-			count = in->registers[s->reg - 1];
-			if (!elements_fit(s, count, (uint64_t)(end - p) * 8, &bits))
-				goto cut;
-			p += bits / 8;
-			break;
-		case OP_ARRAY_OF:
-		case OP_SEQUENCE_OF:
-			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
-			in->at = (uint64_t)(p - data) * 8;
-			if (!pass_elements(s, count, in))
-				return false;
-			p = data + in->at / 8;
-			break;
-		case OP_ALIGN: {
-			size_t unit = (size_t)s->count / 8, over = (size_t)(p - data) & (unit - 1);
-			if (unit > 1 && over) {
-				ROOM(unit - over);
-				p += unit - over;
-			}
-			break;
-		}
-		case OP_NOTE:
-			in->registers[s->reg - 1] = s->count;
-			break;
-		case OP_THERE:
-			if (!is_there(s, in))
-				goto cut;
-			break;
-		case OP_VARIANT: {
-			uint32_t option = layout_option(s->class, in->registers[s->reg - 1]);
-			if (option == s->class->nmembers && !s->class->is_optional)
-				goto cut;
-			s = layout->skips + s->options[option] - 1;
-			break;
-		}
-		case OP_JUMP:
-			s = layout->skips + s->jump - 1;
-			break;
-		case OP_LOCATED:
-			ROOM(4);
-			if (!find_located(s, in, begin, (uint64_t)(p - data) * 8, &located))
-				goto cut;
-			p += 4;
-			break;
-		case OP_REST:
-			p += (uint64_t)(end - p) / (s->stride / 8) * (s->stride / 8);
-			break;
-		default: /* an integer that something refers to */
-			ROOM(s->bytes);
-			in->registers[s->reg - 1] = layout_scalar(s->class, p, 0);
-			p += s->bytes;
-			break;
-		}
-	}
-cut:
-	in->at = (uint64_t)(p - data) * 8;
-	return false;
-}
-
-#undef ROOM
-#undef KEEP
 
 /*
  * A field that begins inside a byte must have the byte order of the one before it (CTF 1.8,
@@ -548,119 +269,329 @@ static bool follow_order(struct layout_input *in, bool big_endian)
 	return true;
 }
 
-/* The general loop. `slots` NULL: only pass over. */
+static bool step_align(const struct layout_step *step, struct layout_input *in)
+{
+	uint64_t to = (in->at + step->count - 1) & ~(step->count - 1);
+
+	if (to < in->at || to > in->bits)
+		return false;
+	in->at = to;
+	return true;
+}
+
+static bool step_unit(const struct layout_step *step, struct layout_input *in)
+{
+	uint64_t left = step->count - in->at % step->count; /* bits of the unit */
+
+	if (left >= step->class->bits)
+		return true;
+	if (left > in->bits - in->at)
+		return false;
+	in->at += left;
+	return true;
+}
+
+static bool step_string(struct layout_input *in, struct slot *out)
+{
+	const uint8_t *text = in->data + in->at / 8;
+	const uint8_t *zero = find_zero(text, (size_t)((in->bits - in->at) / 8));
+
+	if (!zero)
+		return false;
+	*out = (struct slot){.bytes = text, .n = (uint64_t)(zero - text)};
+	in->at += (out->n + 1) * 8;
+	return true;
+}
+
+static bool step_leb128(const struct layout_step *step, struct layout_input *in, struct slot *out)
+{
+	out->n = load_leb128(step->class, in->data + in->at / 8, (in->bits - in->at) / 8, in,
+			     &out->u);
+	if (!out->n)
+		return false;
+	keep(step, in, out->u);
+	in->at += out->n * 8;
+	return true;
+}
+
+static bool step_ended(const struct layout_step *step, struct layout_input *in, struct slot *out)
+{
+	out->at = in->at;
+	if (!find_ended(in->data + in->at / 8, (in->bits - in->at) / 8, step->bytes, &out->n))
+		return false;
+	in->at += (out->n + step->bytes) * 8;
+	return true;
+}
+
+static bool step_elements(const struct layout_step *step, uint64_t count, struct layout_input *in,
+			  struct slot *out)
+{
+	uint64_t bits;
+
+	*out = (struct slot){.at = in->at, .n = count};
+	if (!elements_fit(step, count, in->bits - in->at, &bits))
+		return false;
+	if (count && !follow_order(in, step->class->element->big_endian))
+		return false;
+	in->at += bits;
+	return true;
+}
+
+static bool step_scalar(const struct layout_step *step, struct layout_input *in, struct slot *out)
+{
+	if (step->class->bits > in->bits - in->at || !follow_order(in, step->class->big_endian))
+		return false;
+	out->u = layout_scalar(step->class, in->data, in->at);
+	keep(step, in, out->u);
+	in->at += step->class->bits;
+	return true;
+}
+
+/* The option that the tag selects; false: there is none. */
+static inline bool find_option(const struct layout_step *step, const struct layout_input *in,
+			       uint32_t *out)
+{
+	*out = layout_option(step->class, in->registers[step->reg - 1]);
+	return *out < step->class->nmembers || step->class->is_optional;
+}
+
+/*
+ * The step at *at of `list`, which belongs to a layout that began at bit `begin`; *at is then the
+ * next one. `slots` NULL: only pass over.
+ */
+static bool take_step(const struct layout_step **at, const struct layout_step *list,
+		      struct layout_input *in, uint64_t begin, struct slot *slots)
+{
+	const struct layout_step *s = (*at)++;
+	struct slot slot = {0};
+	uint32_t option;
+	bool ok = true;
+
+	switch ((enum op)s->op) {
+	case OP_ALIGN:
+		return step_align(s, in);
+	case OP_UNIT:
+		return step_unit(s, in);
+	case OP_SKIP:
+		in->at += s->count;
+		return s->count <= in->bits - (in->at - s->count);
+	case OP_NOTE:
+		in->registers[s->reg - 1] = s->count;
+		return true;
+	case OP_THERE:
+		return is_there(s, in);
+	case OP_JUMP:
+		*at = list + s->jump;
+		return true;
+	case OP_VARIANT:
+		ok = find_option(s, in, &option);
+		if (ok)
+			*at = list + s->options[option];
+		slot.n = option;
+		break;
+	case OP_STRING:
+		ok = step_string(in, &slot);
+		break;
+	case OP_LEB128:
+		ok = step_leb128(s, in, &slot);
+		break;
+	case OP_ENDED:
+		ok = step_ended(s, in, &slot);
+		break;
+	case OP_ARRAY:
+		ok = step_elements(s, s->count, in, &slot);
+		break;
+	case OP_SEQUENCE:
+		ok = step_elements(s, in->registers[s->reg - 1], in, &slot);
+		break;
+	case OP_ARRAY_OF:
+	case OP_SEQUENCE_OF:
+		slot = (struct slot){.at = in->at, .n = s->count};
+		if (s->op == OP_SEQUENCE_OF)
+			slot.n = in->registers[s->reg - 1];
+		ok = pass_elements(s, slot.n, in);
+		break;
+	case OP_LOCATED:
+		ok = in->bits - in->at >= 32 && find_located(s, in, begin, in->at, &slot);
+		in->at += ok ? 32 : 0;
+		break;
+	case OP_REST:
+		slot = (struct slot){.at = in->at, .n = (in->bits - in->at) / s->stride};
+		in->at += slot.n * s->stride;
+		break;
+	default:
+		ok = step_scalar(s, in, &slot);
+		break;
+	}
+	if (ok && slots)
+		slots[s->slot] = slot;
+	return ok;
+}
+
 static bool run_bits(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {
+	const struct layout_step *s = layout->steps;
 	const uint64_t begin = in->at;
-	uint64_t value, count, bits;
 
-	for (const struct layout_step *s = layout->steps;; s++) {
-		uint64_t room = in->bits - in->at;
-		struct slot slot = {0};
+	while (s->op != OP_END)
+		if (!take_step(&s, layout->steps, in, begin, slots))
+			return false;
+	return true;
+}
+
+/* Whole bytes: frequent steps without a call, all others as above. */
+
+#define ROOM(count)                                                               \
+	do {                                                                      \
+		if (__builtin_expect((uint64_t)(end - p) < (uint64_t)(count), 0)) \
+			goto cut;                                                 \
+	} while (0)
+
+/* Other steps: by bits, from p on. */
+#define TAKE_STEP(list, slots)                              \
+	do {                                                \
+		in->at = (uint64_t)(p - data) * 8;          \
+		if (!take_step(&s, list, in, begin, slots)) \
+			return false;                       \
+		p = data + in->at / 8;                      \
+	} while (0)
+
+/* An integer of `count` bytes at p. */
+#define WORD(count, value)                                            \
+	do {                                                          \
+		ROOM(count);                                          \
+		slots[s->slot].u = (value);                           \
+		if (s->reg)                                           \
+			in->registers[s->reg - 1] = slots[s->slot].u; \
+		p += (count);                                         \
+		s++;                                                  \
+	} while (0)
+
+/* False when an array's word points out of the data. `at`: of the layout's first byte, bits. */
+static inline bool decode_prefix(const struct layout_prefix *prefix, const uint8_t *p, uint64_t at,
+				 const struct layout_input *in, struct slot *slots)
+{
+	layout_load(prefix, p, at, in->registers, slots);
+	for (uint32_t i = 0; i < prefix->nlocated; i++) {
+		const struct layout_located *located = &prefix->located[i];
+		if (!find_located(located->step, in, at, at + located->offset * UINT64_C(8),
+				  &slots[located->step->slot]))
+			return false;
+	}
+	return true;
+}
+
+static bool decode_bytes(const struct layout *layout, struct layout_input *in, struct slot *slots)
+{
+	const uint8_t *data = in->data, *end = data + in->bits / 8, *zero;
+	const uint8_t *p = data + (in->at + 7) / 8;
+	const struct layout_step *s = layout->steps;
+	const uint64_t begin = (uint64_t)(p - data) * 8;
+
+	if (p > end)
+		return false;
+	if ((uint64_t)(end - p) >= layout->prefix.need) {
+		if (!decode_prefix(&layout->prefix, p, begin, in, slots))
+			goto cut;
+		p += layout->prefix.bytes;
+		s = layout->prefix.rest;
+	}
+	for (;;) {
 		switch ((enum op)s->op) {
 		case OP_END:
+			in->at = (uint64_t)(p - data) * 8;
 			return true;
-		case OP_ALIGN:
-			value = (in->at + s->count - 1) & ~(s->count - 1);
-			if (value < in->at || value > in->bits)
-				return false;
-			in->at = value;
-			continue;
-		case OP_UNIT:
-			value = s->count - in->at % s->count; /* bits left in the unit */
-			if (value < s->class->bits && value > room)
-				return false;
-			in->at += value < s->class->bits ? value : 0;
-			continue;
-		case OP_STRING: {
-			const uint8_t *text = in->data + in->at / 8;
-			const uint8_t *zero = memchr(text, 0, (size_t)(room / 8));
+		case OP_U8:
+			WORD(1, (uint64_t)*p);
+			break;
+		case OP_S8:
+			WORD(1, (uint64_t)(int64_t)(int8_t)*p);
+			break;
+		case OP_U16:
+			WORD(2, load_native(p, 2));
+			break;
+		case OP_S16:
+			WORD(2, sign_extend(load_native(p, 2), 16));
+			break;
+		case OP_U32:
+			WORD(4, load_native(p, 4));
+			break;
+		case OP_S32:
+			WORD(4, sign_extend(load_native(p, 4), 32));
+			break;
+		case OP_64:
+		case OP_F64:
+			WORD(8, load_native(p, 8));
+			break;
+		case OP_INT:
+		case OP_FLOAT:
+			WORD(s->bytes, layout_scalar(s->class, p, 0));
+			break;
+		case OP_STRING:
+			zero = find_zero(p, (size_t)(end - p));
 			if (!zero)
-				return false;
-			slot = (struct slot){.bytes = text, .n = (uint64_t)(zero - text)};
-			in->at += (slot.n + 1) * 8;
-			break;
-		}
-		case OP_LEB128:
-			slot.n = load_leb128(s->class, in->data + in->at / 8, room / 8, in, &slot.u);
-			if (!slot.n)
-				return false;
-			if (s->reg)
-				in->registers[s->reg - 1] = slot.u;
-			in->at += slot.n * 8;
-			break;
-		case OP_ENDED:
-			slot.at = in->at;
-			if (!find_ended(in->data + in->at / 8, room / 8, s->bytes, &slot.n))
-				return false;
-			in->at += (slot.n + s->bytes) * 8;
-			break;
-		case OP_ARRAY:
-		case OP_SEQUENCE:
-			count = s->op == OP_ARRAY ? s->count : in->registers[s->reg - 1];
-			if (!elements_fit(s, count, room, &bits))
-				return false;
-			slot = (struct slot){.at = in->at, .n = count};
-			if (!count)
-				break;
-			if (!follow_order(in, s->class->element->big_endian))
-				return false;
-			in->at += bits;
-			break;
-		case OP_ARRAY_OF:
-		case OP_SEQUENCE_OF:
-			count = s->op == OP_ARRAY_OF ? s->count : in->registers[s->reg - 1];
-			slot = (struct slot){.at = in->at, .n = count};
-			if (!pass_elements(s, count, in))
-				return false;
-			break;
-		case OP_NOTE:
-			in->registers[s->reg - 1] = s->count;
-			continue;
-		case OP_THERE:
-			if (!is_there(s, in))
-				return false;
-			continue;
-		case OP_VARIANT:
-			slot.n = layout_option(s->class, in->registers[s->reg - 1]);
-			if (slot.n == s->class->nmembers && !s->class->is_optional)
-				return false;
-			if (slots)
-				slots[s->slot].n = slot.n;
-			s = layout->steps + s->options[slot.n] - 1;
-			continue;
-		case OP_JUMP:
-			s = layout->steps + s->jump - 1;
-			continue;
-		case OP_SKIP:
-			if (s->count > room)
-				return false;
-			in->at += s->count;
-			continue;
-		case OP_LOCATED:
-			if (room < 32 || !find_located(s, in, begin, in->at, &slot))
-				return false;
-			in->at += 32;
-			break;
-		case OP_REST:
-			slot = (struct slot){.at = in->at, .n = room / s->stride};
-			in->at += slot.n * s->stride;
+				goto cut;
+			slots[s->slot] = (struct slot){.bytes = p, .n = (uint64_t)(zero - p)};
+			p = zero + 1;
+			s++;
 			break;
 		default:
-			if (s->class->bits > room)
-				return false;
-			if (!follow_order(in, s->class->big_endian))
-				return false;
-			slot.u = layout_scalar(s->class, in->data, in->at);
-			if (s->reg)
-				in->registers[s->reg - 1] = slot.u;
-			in->at += s->class->bits;
+			TAKE_STEP(layout->steps, slots);
 			break;
 		}
-		if (slots)
-			slots[s->slot] = slot;
 	}
+cut:
+	in->at = (uint64_t)(p - data) * 8;
+	return false;
 }
+
+static bool skip_bytes(const struct layout *layout, struct layout_input *in)
+{
+	const uint8_t *data = in->data, *end = data + in->bits / 8, *zero;
+	const uint8_t *p = data + (in->at + 7) / 8;
+	const struct layout_step *s = layout->skips;
+	const uint64_t begin = (uint64_t)(p - data) * 8;
+	uint64_t bits;
+
+	if (p > end)
+		return false;
+	for (;;) {
+		switch ((enum op)s->op) {
+		case OP_END:
+			in->at = (uint64_t)(p - data) * 8;
+			return true;
+		case OP_SKIP:
+			ROOM(s->count / 8);
+			p += s->count / 8;
+			s++;
+			break;
+		case OP_STRING:
+			zero = find_zero(p, (size_t)(end - p));
+			if (!zero)
+				goto cut;
+			p = zero + 1;
+			s++;
+			break;
+		case OP_SEQUENCE:
+			if (!elements_fit(s, in->registers[s->reg - 1], (uint64_t)(end - p) * 8,
+					  &bits))
+				goto cut;
+			p += bits / 8;
+			s++;
+			break;
+		default:
+			TAKE_STEP(layout->skips, NULL);
+			break;
+		}
+	}
+cut:
+	in->at = (uint64_t)(p - data) * 8;
+	return false;
+}
+
+#undef ROOM
+#undef WORD
+#undef TAKE_STEP
 
 bool layout_decode(const struct layout *layout, struct layout_input *in, struct slot *slots)
 {

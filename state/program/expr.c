@@ -384,6 +384,39 @@ void expr_find_gap(struct env *env)
 	env->gap_part = env->event->stream->part;
 }
 
+/* What the event says besides fields; *out is unknown, and stays so where there is no event. */
+static void eval_place(const struct expr *expr, struct env *env, struct value *out)
+{
+	const struct event *event = env->event;
+
+	if (expr->kind == EXPR_GAP)
+		*out = value_bool(expr_gap(env));
+	else if (event && expr->kind == EXPR_TIME)
+		*out = value_s64(event->time);
+	else if (event && expr->kind == EXPR_STREAM)
+		*out = value_text(event->stream->name, strlen(event->stream->name));
+	else if (event && event->cpu >= 0)
+		*out = value_s64(event->cpu);
+}
+
+/* What a loss says; *out likewise. */
+static void eval_loss(const struct expr *expr, struct env *env, struct value *out)
+{
+	const struct event *event = env->event;
+	bool inferred = event && event->loss_kind == LOSS_INFERRED;
+
+	if (expr->kind == EXPR_LOST_KIND)
+		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
+	else if (expr->kind == EXPR_LOST_UNTIL && event)
+		*out = value_s64(event->until);
+	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)
+		*out = (struct value){.kind = VALUE_INT, .u = event->lost};
+	else if (expr->kind == EXPR_LOST_TOLD && inferred)
+		*out = value_s64(event->told);
+	else if (expr->kind == EXPR_LOST_CLAIMED && inferred)
+		*out = value_s64(event->claimed);
+}
+
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure)
 {
@@ -402,37 +435,17 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_SECTION_OWN:
 		return eval_section(expr, env, out);
 	case EXPR_TIME:
-		*out = env->event ? value_s64(env->event->time) : unknown_value;
-		return EVAL_VALUE;
 	case EXPR_CPU:
-		*out = env->event && env->event->cpu >= 0 ? value_s64(env->event->cpu)
-							  : unknown_value;
-		return EVAL_VALUE;
 	case EXPR_STREAM:
-		if (env->event)
-			*out = value_text(env->event->stream->name,
-					  strlen(env->event->stream->name));
+	case EXPR_GAP:
+		eval_place(expr, env, out);
 		return EVAL_VALUE;
 	case EXPR_LOST_COUNT:
-		if (!env->event || env->event->lost_unknown)
-			return EVAL_VALUE;
-		*out = (struct value){.kind = VALUE_INT, .u = env->event->lost};
-		return EVAL_VALUE;
 	case EXPR_LOST_CLAIMED:
 	case EXPR_LOST_TOLD:
-		if (env->event && env->event->loss_kind == LOSS_INFERRED)
-			*out = value_s64(expr->kind == EXPR_LOST_TOLD ? env->event->told
-								      : env->event->claimed);
-		return EVAL_VALUE;
-	case EXPR_GAP:
-		*out = value_bool(expr_gap(env));
-		return EVAL_VALUE;
 	case EXPR_LOST_KIND:
-		*out = (struct value){.kind = VALUE_BOOL};
-		out->b = env->event && env->event->loss_kind == (enum loss_kind)expr->index;
-		return EVAL_VALUE;
 	case EXPR_LOST_UNTIL:
-		*out = env->event ? value_s64(env->event->until) : unknown_value;
+		eval_loss(expr, env, out);
 		return EVAL_VALUE;
 	case EXPR_READ:
 		return eval_read(expr, env, out, failure);

@@ -45,6 +45,13 @@ static bool said_before(const char *text, size_t len)
 	return false;
 }
 
+static void forget_said(void)
+{
+	pthread_mutex_lock(&said_lock);
+	memset(said, 0, sizeof said);
+	pthread_mutex_unlock(&said_lock);
+}
+
 static _Thread_local struct buf *kept; /* where lines go instead, see say_into() */
 
 static void write_said(const struct buf *lines)
@@ -198,6 +205,7 @@ void session_init(struct session *session, const struct options *options, const 
 	session->arena = arena_new();
 	copy_words(session, options->rules.items, options->rules.count);
 	session->progress = progress_new(options->progress);
+	forget_said();
 }
 
 void session_release(struct session *session)

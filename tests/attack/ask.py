@@ -14,6 +14,8 @@ import time
 
 Answer = collections.namedtuple("Answer", "status out err seconds cpu mb late")
 Finding = collections.namedtuple("Finding", "kind commands note")
+# One command of a case; `question` is None where it builds and its answer is not compared.
+Step = collections.namedtuple("Step", "words stdin question")
 
 STATUSES = (0, 1, 2, 3, 130)
 LEFT_OVER = re.compile(r"\.tmp|\.new$|\.part|^\.?out\.\w|^yore-")
@@ -39,11 +41,28 @@ def digest_of(path):
     if not os.path.lexists(path):
         return b""
     total = hashlib.sha256()
+    content = {}
     for name in files_below(path):
-        total.update(os.path.relpath(name, path).encode() + b"\0")
         with open(name, "rb") as file:
-            total.update(file.read())
+            content[os.path.relpath(name, path)] = file.read()
+    drawn = [uuid for name, data in content.items() if os.path.basename(name) == "metadata"
+             for uuid in uuids_in(data)]
+    for name, data in content.items():
+        for uuid in drawn:
+            data = data.replace(uuid, b"UUID")
+        total.update(name.encode() + b"\0" + data)
     return total.hexdigest().encode()
+
+
+def uuids_in(metadata):
+    """The UUID of a CTF trace that convert wrote, as text and as bytes: it is drawn for each conversion."""
+    text = re.search(rb"^trace \{[^}]*?uuid = \"([0-9a-f-]{36})\"", metadata, re.M)
+    numbers = re.search(rb'"uuid":\[((?:\d+,){15}\d+)\]', metadata)
+    if text:
+        return [text.group(1), bytes.fromhex(text.group(1).decode().replace("-", ""))]
+    if numbers:
+        return [numbers.group(1), bytes(int(number) for number in numbers.group(1).split(b","))]
+    return []
 
 
 def files_below(path):
@@ -63,10 +82,35 @@ def remove(path):
         os.unlink(path)
 
 
+class Server:
+    """server.c: runs a case's commands in one process, forked from one that has its libraries loaded."""
+
+    def __init__(self, path, env, cpu_seconds):
+        self.child = subprocess.Popen([path, str(cpu_seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      env=env)
+
+    def run(self, folder, answers, commands):
+        """Statuses of the commands that ended; the process's wait status, peak memory in MB, CPU seconds."""
+        parts = [folder, answers, str(len(commands))]
+        for words, stdin in commands:
+            parts += [stdin.decode(), str(len(words)), *words]
+        self.child.stdin.write(b"".join(part.encode() + b"\0" for part in parts))
+        self.child.stdin.flush()
+        statuses = []
+        while not (line := self.child.stdout.readline()).startswith(b"end "):
+            if not line:
+                raise RuntimeError("tests/attack/server ended")
+            statuses.append(int(line))
+        status, kilobytes, microseconds = map(int, line.split()[1:])
+        status = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        return statuses, status, kilobytes / 1024, microseconds / 1e6
+
+
 class Asker:
     """Runs commands in a case's folder, where `trace`, `index`, `out` and `tmp` are the names of things."""
 
-    def __init__(self, yore, lua_dir, cpu_seconds, max_mb):
+    def __init__(self, yore, server, lua_dir, cpu_seconds, max_mb):
+        self.server, self.servers = server, threading.local()
         self.yore, self.cpu_seconds, self.max_mb = yore, cpu_seconds, max_mb
         self.runs = 0
         self.statuses = collections.Counter()
@@ -126,6 +170,65 @@ class Asker:
         self.largest = max(self.largest, (answer.mb, told))
         return answer
 
+    def run_all(self, folder, commands):
+        """Answers to (words, stdin) each, of one process of the server. Those after one that ended the process
+        are missing, and its status is the process's."""
+        if not hasattr(self.servers, "own"):
+            self.servers.own = Server(self.server, self.env, self.cpu_seconds)
+        answers = folder + ".answers"
+        os.makedirs(answers)
+        statuses, ended, mb, cpu = self.servers.own.run(folder, answers, commands)
+        found = []
+        for i, status in enumerate(statuses + ([ended] if ended or len(statuses) < len(commands) else [])):
+            out, err = (self.answered(answers, "%d.%s" % (min(i, len(commands) - 1), name))
+                        for name in ("out", "err"))
+            out += digest_of(os.path.join(answers, "%d.written.out" % i))
+            found.append(Answer(status, out, err, 0, 0, mb, status == -signal.SIGXCPU))
+        self.runs += len(found)
+        self.statuses.update(statuses)
+        self.slowest = max(self.slowest, (cpu, "%d commands in one process" % len(commands)))
+        self.largest = max(self.largest, (mb, "%d commands in one process" % len(commands)))
+        left = [name for name in os.listdir(answers) if ".written." in name and
+                (name.split(".written.")[1] != "out")]
+        shutil.rmtree(answers)
+        if left and found:
+            found[-1] = found[-1]._replace(status=-signal.SIGUSR1)  # judged again, command by command
+        return found
+
+    def build(self, folder, commands):
+        """Commands of which no answer is wanted."""
+        if self.server:
+            self.run_all(folder, [(words, b"") for words in commands])
+            return
+        for words in commands:
+            self.run(folder, words)
+
+    @staticmethod
+    def answered(answers, name):
+        path = os.path.join(answers, name)
+        if not os.path.exists(path):
+            return b""
+        with open(path, "rb") as file:
+            return file.read(64 << 20)
+
+    def screened(self, folder, steps, truth_of, differs):
+        """What is wrong with some step when all are taken in one process, as kind and note; None: nothing is.
+        `truth_of` is given a step's question and an answer to it, the first one if it was not asked before."""
+        answers = self.run_all(folder, [(step.words, step.stdin) for step in steps])
+        if len(answers) != len(steps):
+            words = steps[len(answers) - 1].words if answers else []
+            kind = (answers and self.judge(folder, answers[-1])) or "the process ended"
+            return "%s: %s" % (" ".join(words), kind), answers[-1].err if answers else b""
+        for step, answer in zip(steps, answers):
+            kind = self.judge(folder, answer)
+            truth = answer
+            if kind is None and step.question is not None:
+                truth = truth_of(step.question, answer)
+                kind = differs(step.question, truth, answer)
+            if kind:
+                return "%s: %s" % (" ".join(step.words), kind), note_of(truth, answer)
+        return None
+
     def judge(self, folder, answer, allowed=()):
         """What is wrong with the way a command ended; None when nothing is."""
         broke = what_broke(answer.err)
@@ -156,6 +259,10 @@ class Asker:
             if LEFT_OVER.search(name):
                 return name
         return None
+
+
+def note_of(truth, answer):
+    return b"\n=====\n".join([truth.out[:20000], answer.out[:20000], truth.err[:4000], answer.err[:4000]])
 
 
 def command_line(words, stdin=b""):

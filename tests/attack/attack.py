@@ -2,7 +2,7 @@
 """Attacks yore with damaged input for a while, and keeps what it found.
 
     attack.py YORE [--gen YORE_GEN] [--seconds 3600] [--seed N] [--attacks traces,stores,...]
-              [--jobs 1] [--keep DIR] [--case ATTACK/NUMBER] [--count N]
+              [--server SERVER] [--jobs 1] [--keep DIR] [--case ATTACK/NUMBER] [--count N]
 
 Attacks:
     traces   mutated traces through every command, with and without index and timelines, 1 and 4 threads
@@ -13,6 +13,8 @@ Attacks:
     bombs    compressed data that unfolds to much more than it is
 
 Each case is made from SEED, the attack's name and a number alone: --case ATTACK/NUMBER makes one again.
+With --server (tests/attack/server.c) the commands of a case of traces, stores and swaps run in one process. When
+something is wrong there, they are run again one by one, and what then shows it is the finding.
 A finding is printed with its seed and the commands that show it. DIR keeps the input of the first three
 of each kind, with COMMANDS, to be run in that folder, and SAID. Exit status 1: something was found.
 """
@@ -50,7 +52,7 @@ class Ground:
 
     def __init__(self, options, work):
         self.work, self.gen = work, options.gen
-        self.asker = Asker(options.yore, os.path.join(SOURCE, "lua-lib"), options.timeout, options.memory)
+        self.asker = Asker(options.yore, options.server, os.path.join(SOURCE, "lua-lib"), options.timeout, options.memory)
         self.seeds = seeds.golden(SOURCE)
         for number, (name, more) in enumerate(seeds.GEN.items() if self.gen else ()):
             out = os.path.join(work, name)
@@ -187,6 +189,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("yore")
     parser.add_argument("--gen")
+    parser.add_argument("--server")
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--seed", default=str(int(time.time())))
     parser.add_argument("--attacks", default=",".join(ATTACKS))
@@ -200,6 +203,7 @@ def main():
     options = parser.parse_args()
     options.yore = os.path.abspath(options.yore)
     options.gen = os.path.abspath(options.gen) if options.gen else None
+    options.server = os.path.abspath(options.server) if options.server else None
     if options.keep:
         options.keep = os.path.abspath(options.keep)
         os.makedirs(options.keep, exist_ok=True)

@@ -57,6 +57,9 @@ QUESTIONS = [
     q("sql  trace  SELECT * FROM streams", False), q("sql  trace", False, b".tables\n.schema\nSELECT * FROM classes;\n"),
     q("convert  trace  out  --to  parquet", True), q("convert  trace  out  --to  csv", True),
     q("convert  trace  out  --to  sqlite", True), q("convert  trace  out  --to  chrome", True),
+    q("convert  trace  out  --to  ctf", True), q("convert  trace  out  --to  ctf2", True),
+    q("convert  trace  out  --to  ctf  --name  *switch*,*wake*  --no-state"),
+    q("convert  trace  out  --to  trace.dat", True), q("convert  trace  out  --to  prv", True),
     q("convert  trace  out  --to  folded", True), q("convert  trace  -  --to  chrome  --no-state", True),
     q("aux  trace  out"), q("aux  trace  out  --decode  --format  json"),
     q("run  OPTIONS  cputop  trace"), q("run  OPTIONS  switches  trace"), q("run  OPTIONS  flamegraph  trace"),
@@ -76,6 +79,8 @@ NOT_COMPARED = ("explain",)
 
 def words_of(question, way):
     options = WAYS[way]
+    if question.words[0] == "rules":
+        return question.words  # which has none of these options
     if OPTIONS in question.words:
         at = question.words.index(OPTIONS)
         return question.words[:at] + options + question.words[at + 1:]

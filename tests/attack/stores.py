@@ -6,7 +6,7 @@ import threading
 import time
 
 import edits
-from ask import Finding, command_line, digest_of, remove
+from ask import Finding, Step, command_line, digest_of, note_of, remove
 from questions import QUESTIONS, differs, words_of
 import seeds
 from traces import BUILDS, CHUNKS, INDEX, SMALLER_SECONDS
@@ -48,8 +48,7 @@ class Stores:
     def make_base(self, seed, store):
         folder = self.ground.folder("base-%d" % len(self.bases))
         seeds.copy(self.ground.seeds[seed], os.path.join(folder, "trace"))
-        for words in STORES[store]:
-            self.asker.run(folder, words)
+        self.asker.build(folder, STORES[store])
         index = os.path.join(folder, "index")
         files = [name for name in sorted(os.listdir(index))
                  if os.path.getsize(os.path.join(index, name))] if os.path.isdir(index) else []
@@ -64,6 +63,8 @@ class Stores:
             return self.truths[key]
 
     def ask_alone(self, folder, question):
+        if self.asker.server:
+            return self.asker.run_all(folder, [(words_of(question, "alone"), question.stdin)])[0]
         answer = self.asker.run(folder, words_of(question, "alone"), question.stdin)
         out = os.path.join(folder, "out")
         answer = answer._replace(out=answer.out + digest_of(out))
@@ -79,8 +80,37 @@ class Stores:
             return []
         changes = self.damage(r, base, files)
         questions = r.sample(ASKED, QUESTIONS_EACH)
+        seen = self.screen(folder, seed, store, changes, questions) if self.asker.server else None
+        if self.asker.server and not seen:
+            return []
         found = self.attempt(folder, seed, store, changes, questions)
-        return [self.smaller(folder, seed, store, changes, questions, found)] if found else []
+        if found:
+            return [self.smaller(folder, seed, store, changes, questions, found)]
+        if seen:
+            commands = [command_line(step.words, step.stdin) for step in self.steps_of(questions)]
+            return [Finding("%s, damaged, only in one process: %s" % (store, seen[0]), commands,
+                            self.told(seed, store, changes) + seen[1])]
+        return []
+
+    @staticmethod
+    def steps_of(questions):
+        """The questions, a build after them, and the first question again."""
+        order = [*questions, None, questions[0]]
+        return [Step(words_of(question, "index, threads" if i % 2 else "index"), question.stdin, question)
+                if question else Step(BUILDS[1], b"", None) for i, question in enumerate(order)]
+
+    def screen(self, folder, seed, store, changes, questions):
+        """What is wrong when one process runs all; which commands show it is found by attempt()."""
+        self.lay_out(folder, seed, store, changes)
+        return self.asker.screened(folder, self.steps_of(questions), lambda question, _:
+                                   self.truth(seed, question), self.differs)
+
+    @staticmethod
+    def differs(question, truth, answer):
+        how = differs(question, truth, answer)
+        if how == "exit status %d and 3" % truth.status and answer.out == truth.out:
+            return None  # it told the damage of the index
+        return how
 
     def damage(self, r, base, files):
         """Locks count as files, but are hit less often."""
@@ -112,13 +142,10 @@ class Stores:
                 file.truncate()
 
     def attempt(self, folder, seed, store, changes, questions):
-        """The first finding, or None; a build after the questions, and the first question again."""
+        """The first finding, or None."""
         self.lay_out(folder, seed, store, changes)
         before = []
-        steps = [(question, None) for question in questions] + [(None, BUILDS[1]), (questions[0], None)]
-        for question, words in steps:
-            words = words or words_of(question, "index, threads" if len(before) % 2 else "index")
-            stdin = question.stdin if question else b""
+        for words, stdin, question in self.steps_of(questions):
             answer = self.asker.run(folder, words, stdin)
             kind = self.asker.judge(folder, answer)
             out = os.path.join(folder, "out")
@@ -130,12 +157,10 @@ class Stores:
             if not question:
                 continue
             truth = self.truth(seed, question)
-            how = differs(question, truth, answer)
-            if how == "exit status %d and 3" % truth.status and answer.out == truth.out:
-                continue # it told the damage of the index
+            how = self.differs(question, truth, answer)
             if how:
-                note = truth.out[:20000] + b"\n=====\n" + answer.out[:20000] + b"\n=====\n" + answer.err[:4000]
-                return Finding("%s, damaged: %s differs from --no-index: %s" % (store, words[0], how), before, note)
+                return Finding("%s, damaged: %s differs from --no-index: %s" % (store, words[0], how), before,
+                               note_of(truth, answer))
         return None
 
     def smaller(self, folder, seed, store, changes, questions, finding):
@@ -157,5 +182,9 @@ class Stores:
         trace = os.path.join(folder, "trace")
         os.unlink(trace)
         seeds.copy(self.ground.seeds[seed], trace)
+        return finding._replace(note=self.told(seed, store, changes) + finding.note)
+
+    @staticmethod
+    def told(seed, store, changes):
         told = "; ".join("%s: %d bytes at %d by %r" % (c.path, c.gone, c.at, c.put[:40]) for c in changes)
-        return finding._replace(note=("%s of %s with %s\n" % (store, seed, told)).encode() + finding.note)
+        return ("%s of %s with %s\n" % (store, seed, told)).encode()

@@ -5,7 +5,7 @@ import random
 import threading
 
 import edits
-from ask import Finding, command_line, digest_of, files_below, remove
+from ask import Finding, Step, command_line, digest_of, files_below, note_of, remove
 from questions import differs, words_of
 import seeds
 from stores import ASKED, STORES
@@ -44,6 +44,18 @@ class Swaps:
         return paths
 
     def case(self, r, folder):
+        if not self.asker.server:
+            return self.swap(r, folder, self.ask)
+        state = r.getstate()
+        seen = self.swap(r, folder, self.screen)
+        if not seen:
+            return []
+        remove(folder)
+        os.makedirs(folder)
+        r.setstate(state)
+        return self.swap(r, folder, self.ask) or seen
+
+    def swap(self, r, folder, ask):
         alike = ["switch-output"] + (sorted(seeds.GEN) if self.ground.gen else [])
         kind = r.choice(["again", "exchanged", "overwritten", "shifted", "regrown", "grown", "exchanged"])
         if kind == "again":
@@ -58,9 +70,8 @@ class Swaps:
         questions = r.sample(ASKED, QUESTIONS_EACH)
         before = []
         store = r.choice(sorted(STORES))
-        for words in STORES[store]:
-            self.asker.run(folder, words)
-            before.append(command_line(words))
+        self.asker.build(folder, STORES[store])
+        before += [command_line(words) for words in STORES[store]]
         times = os.stat(touched)
         in_place = r.random() < 0.5
         if kind == "again":
@@ -72,7 +83,22 @@ class Swaps:
             os.utime(touched, ns=(times.st_atime_ns, times.st_mtime_ns))
         before.append("# %s: %s, %s" % (os.path.relpath(touched, folder), kind,
                                         "in place" if in_place else "a new file"))
-        return self.ask(folder, questions, before, store)
+        return ask(folder, questions, before, store)
+
+    def screen(self, folder, questions, before, store):
+        """As ask(), in one process."""
+        truths = {}
+        steps = [Step(words_of(question, way), question.stdin, question)
+                 for question in questions * 2 for way in ("alone", "index")]
+
+        def truth(question, answer):
+            return truths.setdefault(id(question), answer)
+
+        seen = self.asker.screened(folder, steps, truth, differs)
+        if not seen:
+            return []
+        return [Finding("swapped, %s, only in one process: %s" % (store, seen[0]),
+                        before + [command_line(step.words, step.stdin) for step in steps], seen[1])]
 
     def ask(self, folder, questions, before, store):
         for question in questions * 2:
@@ -90,10 +116,9 @@ class Swaps:
             before = before + [command_line(words, question.stdin)]
             how = differs(question, *answers)
             if how:
-                note = b"\n=====\n".join([answers[0].out[:20000], answers[1].out[:20000], answers[1].err[:4000]])
                 kind = before[len(STORES[store])].split(": ")[1].split(",")[0]
                 return [Finding("swapped, %s, %s: %s differs: %s" % (store, kind, question.words[0], how),
-                                before, note)]
+                                before, note_of(*answers))]
         return []
 
     @staticmethod

@@ -3,7 +3,7 @@ import os
 import time
 
 import edits
-from ask import Finding, command_line, digest_of, files_below, remove
+from ask import Finding, Step, command_line, digest_of, files_below, note_of, remove
 from questions import QUESTIONS, differs, words_of
 import seeds
 
@@ -20,6 +20,20 @@ QUESTIONS_EACH = 4
 SMALLER_SECONDS = 40
 
 
+def ways_of(words):
+    """Which way of asking a command line is."""
+    return ("index" if "--index-dir" in words else "no index") + (", threads" if "4" == words[-1] else "")
+
+
+def steps_of(asked, timelines):
+    """Each question alone, in its first way, with an index in its second, with timelines in its third."""
+    steps = [Step(words_of(question, "alone"), question.stdin, question) for question, _ in asked]
+    for way, builds in enumerate(([], [BUILDS[0]], timelines)):
+        steps += [Step(words, b"", None) for words in builds]
+        steps += [Step(words_of(question, ways[way]), question.stdin, question) for question, ways in asked]
+    return steps
+
+
 class Traces:
     name = "traces"
     share = 6
@@ -31,12 +45,29 @@ class Traces:
         name = r.choice(sorted(self.ground.seeds))
         source = self.ground.seeds[name]
         changes = self.damage(r, source)
-        questions = r.sample(QUESTIONS, QUESTIONS_EACH)
+        first = r.choice(["threads", "index"])
+        asked = [(question, [first] + [r.choice(["index", "index, threads"]) for _ in range(2)])
+                 for question in r.sample(QUESTIONS, QUESTIONS_EACH)]
         timelines = r.choice(WITH_TIMELINES)
-        found = self.attempt(folder, source, changes, questions, timelines)
-        if not found:
-            return []
-        return [self.smaller(folder, source, changes, questions, timelines, found[0])]
+        seen = None
+        if self.asker.server:
+            seen = self.screen(folder, source, changes, steps_of(asked, timelines))
+            if not seen:
+                return []
+        found = self.attempt(folder, source, changes, asked, timelines)
+        if found:
+            return [self.smaller(folder, source, changes, asked, timelines, found[0])]
+        if seen:
+            commands = [command_line(step.words, step.stdin) for step in steps_of(asked, timelines)]
+            return [Finding("only in one process: " + seen[0], commands, self.told(source, changes) + seen[1])]
+        return []
+
+    def screen(self, folder, source, changes, steps):
+        """What is wrong when one process runs all; which commands show it is found by attempt()."""
+        truths = {}
+        self.lay_out(folder, source, changes)
+        return self.asker.screened(folder, steps, lambda question, answer:
+                                   truths.setdefault(id(question), answer), differs)
 
     def damage(self, r, source):
         files = [file for file in files_below(source) if "/expected/" not in file and not file.endswith(".md")]
@@ -78,73 +109,52 @@ class Traces:
             found.append(Finding("%s: %s" % (words[0], kind), before + [command_line(words, stdin)], answer.err))
         return answer
 
-    def compare(self, folder, question, ways, truth, before, found):
-        for way in ways:
-            words = words_of(question, way)
-            answer = self.step(folder, words, question.stdin, before, found)
-            how = differs(question, truth, answer) if truth else None
-            if how and not self.asker_failed(found):
-                commands = [command_line(words_of(question, "alone"), question.stdin)] + before + \
-                    [command_line(words, question.stdin)]
-                note = truth.out[:20000] + b"\n=====\n" + answer.out[:20000] + b"\n=====\n" + \
-                    truth.err[:4000] + b"\n=====\n" + answer.err[:4000]
-                found.append(Finding("%s differs, %s, %s" % (question.words[0], way, how), commands, note))
-
-    @staticmethod
-    def asker_failed(found):
-        return bool(found) and "differs" not in found[-1].kind
-
-    def attempt(self, folder, source, changes, questions, timelines, stop=True):
-        """All findings of these questions, or the first ones when `stop`."""
-        found = []
+    def attempt(self, folder, source, changes, asked, timelines):
+        """The findings of the first step that has one."""
+        found, before, truths = [], [], {}
         self.lay_out(folder, source, changes)
-        truths = []
-        for question in questions:
-            if question.words[0] == "rules":
-                self.step(folder, question.words, b"", [], found)
-                truths.append(None)
-                continue
-            truth = self.step(folder, words_of(question, "alone"), question.stdin, [], found)
-            truths.append(truth)
-            self.compare(folder, question, ["threads", "index"], truth, [], found)
-            if found and stop:
-                return found
-        before = []
-        remove(os.path.join(folder, "index"))
-        for stage in ([BUILDS[0]], timelines):
-            for words in stage:
-                self.step(folder, words, b"", before, found)
-                before = before + [command_line(words)]
-            for question, truth in zip(questions, truths):
-                if truth:
-                    self.compare(folder, question, ["index", "index, threads"], truth, before, found)
-                if found and stop:
-                    return found
+        for step in steps_of(asked, timelines):
+            answer = self.step(folder, step.words, step.stdin, before, found)
+            before = before + [command_line(step.words, step.stdin)]
+            if step.question is not None:
+                truth = truths.setdefault(id(step.question), answer)
+                how = differs(step.question, truth, answer)
+                if how and not found:
+                    stage = "timelines" if before.count(command_line(BUILDS[0])) and \
+                        command_line(timelines[-1]) in before else ways_of(step.words)
+                    found.append(Finding("%s differs, %s, %s" % (step.words[0], stage, how), before,
+                                         note_of(truth, answer)))
+            if found:
+                break
         return found
 
-    def smaller(self, folder, source, changes, questions, timelines, finding):
+    def smaller(self, folder, source, changes, asked, timelines, finding):
         """The same kind of finding with fewer questions and edits; the folder holds what shows it."""
-        def shows(changes, questions):
-            for other in self.attempt(folder, source, changes, questions, timelines):
+        def shows(changes, asked):
+            for other in self.attempt(folder, source, changes, asked, timelines):
                 if other.kind == finding.kind:
                     return other
             return None
 
         end = time.monotonic() + SMALLER_SECONDS
-        for question in questions:
-            again = shows(changes, [question]) if time.monotonic() < end else None
+        for one in asked:
+            again = shows(changes, [one]) if time.monotonic() < end else None
             if again:
-                finding, questions = again, [question]
+                finding, asked = again, [one]
                 break
         i = 0
         while i < len(changes) and len(changes) > 1 and time.monotonic() < end:
             fewer = changes[:i] + changes[i + 1:]
-            again = shows(fewer, questions)
+            again = shows(fewer, asked)
             if again:
                 finding, changes = again, fewer
             else:
                 i += 1
-        shows(changes, questions)
-        told = "; ".join("%s: %d bytes at %d by %r" % (c.path, c.gone, c.at, c.put[:40]) for c in changes)
+        shows(changes, asked)
         remove(os.path.join(folder, "index"))
-        return finding._replace(note=("%s with %s\n" % (source, told)).encode() + finding.note)
+        return finding._replace(note=self.told(source, changes) + finding.note)
+
+    @staticmethod
+    def told(source, changes):
+        told = "; ".join("%s: %d bytes at %d by %r" % (c.path, c.gone, c.at, c.put[:40]) for c in changes)
+        return ("%s with %s\n" % (source, told)).encode()

@@ -71,14 +71,6 @@ void ahead_end(struct ahead *ahead)
 	mem_free(ahead->bits);
 }
 
-static bool may_write(const struct ahead *ahead, const struct step_of *step)
-{
-	for (uint32_t w = 0; w < ahead->closure->nwords; w++)
-		if (step->writes[w] & ahead->bits[w])
-			return true;
-	return false;
-}
-
 bool ahead_lines(struct ahead *ahead, ahead_step *each, void *arg)
 {
 	enum failure why;
@@ -95,7 +87,7 @@ bool ahead_lines(struct ahead *ahead, ahead_step *each, void *arg)
 		for (uint32_t i = plan->nevent; i-- > 0;) {
 			const struct step_of *step = &plan->steps[i];
 
-			if (!may_write(ahead, step))
+			if (!shape_bits_meet(&step->writes, ahead->bits))
 				continue;
 			ahead->read_key = order_slot(ahead->item.order, step->read_slot);
 			if (path_pattern(&step->line->target, &ahead->env, &ahead->pattern, &why) !=

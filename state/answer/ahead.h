@@ -41,9 +41,4 @@ bool ahead_lines(struct ahead *ahead, ahead_step *each, void *arg);
  */
 bool ahead_fill_begin(struct ahead *ahead, nstime since, nstime *out, struct error *err);
 
-static inline bool has_bit(const uint64_t *bits, uint32_t i)
-{
-	return bits[i / 64] >> i % 64 & 1;
-}
-
 #endif

@@ -158,7 +158,7 @@ static bool touch_line(void *arg, const struct step_of *step)
 		struct look *look = &looker->looks[looker->waiting[i]];
 		enum cover cover;
 
-		if (look->done || look->blocked || !has_bit(step->writes, look->bit))
+		if (look->done || look->blocked || !shape_bits_have(&step->writes, look->bit))
 			continue;
 		cover = pattern_covers(pattern, looker->ahead.state->attrs, look->attr, buries);
 		if (cover != COVER_NO &&

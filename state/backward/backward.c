@@ -151,7 +151,7 @@ static void look_at_lines(struct backward *pass, const struct plan *plan)
 		if (i == plan->nevent)
 			event_lines_done(pass);
 		pass->slot = step->slot;
-		if (!writes_open(pass, step->writes))
+		if (!shape_bits_meet(&step->writes, pass->open_bits))
 			continue;
 		claim_look(pass, step);
 		settle_all(pass);

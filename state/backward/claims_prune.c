@@ -58,12 +58,14 @@ static bool same_target(const struct claim *a, const struct claim *b)
 /* Was a question that the claims may answer opened below the newer one? */
 static bool opened_below(const struct backward *pass, const struct claim *newer)
 {
-	const uint64_t *writes = newer->step->writes;
+	const struct shape_bits *writes = &newer->step->writes;
 
-	for (uint32_t bit = 0; bit < pass->closure->nshapes; bit++)
-		if (writes[bit / 64] & UINT64_C(1) << bit % 64 &&
-		    order_compare(&pass->opened[bit], &newer->key) <= 0)
-			return true;
+	for (uint32_t w = 0; w < writes->n; w++)
+		for (uint64_t bits = writes->words[w].bits; bits; bits &= bits - 1) {
+			uint32_t bit = writes->words[w].at * 64 + (uint32_t)__builtin_ctzll(bits);
+			if (order_compare(&pass->opened[bit], &newer->key) <= 0)
+				return true;
+		}
 	return false;
 }
 

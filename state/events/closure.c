@@ -351,35 +351,69 @@ static void set_bit(uint64_t *bits, uint32_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static bool mark_written(const struct closure *closure, struct plan *plan, struct step_of *step,
-			 uint32_t shape)
+bool shape_bits_have(const struct shape_bits *bits, uint32_t bit)
 {
-	uint32_t bit = closure_bit(closure, shape);
+	uint32_t low = 0, high = bits->n;
 
-	if (bit == ATTR_ABSENT || !writes(closure, step->line, shape))
-		return false;
-	set_bit(step->writes, bit);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (bits->words[middle].at < bit / 64)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < bits->n && bits->words[low].at == bit / 64 &&
+	       bits->words[low].bits >> bit % 64 & 1;
+}
+
+/* Bits come rising. */
+static void mark_written(struct closure *closure, struct plan *plan, struct step_of *step,
+			 uint32_t bit)
+{
+	uint32_t n = step->writes.n;
+
+	if (bit == ATTR_ABSENT || !writes(closure, step->line, closure->shapes[bit]))
+		return;
+	if (!n || closure->marked[n - 1].at != bit / 64)
+		closure->marked[step->writes.n++] = (struct shape_word){bit / 64, 0};
+	closure->marked[step->writes.n - 1].bits |= UINT64_C(1) << bit % 64;
 	set_bit(plan->writes, bit);
-	return true;
+}
+
+/* A deletion writes what is below its target, too; a stack has values below it. */
+static void mark_all_written(struct closure *closure, struct plan *plan, struct step_of *step)
+{
+	const struct line *line = step->line;
+	uint32_t target = target_of(closure, line), bit = closure_bit(closure, target);
+	uint32_t value = ATTR_ABSENT;
+
+	if (verb_buries(line->verb) && !(line->flags & LINE_SECTION)) {
+		for (uint32_t i = 0; i < closure->nshapes; i++)
+			mark_written(closure, plan, step, i);
+		return;
+	}
+	if ((line->verb == VERB_PUSH || line->verb == VERB_POP) && target != ATTR_ABSENT)
+		value = closure_bit(
+			closure, shape_key(program_attrs(closure->catalog->program), target));
+	mark_written(closure, plan, step, bit < value ? bit : value);
+	mark_written(closure, plan, step, bit < value ? value : bit);
 }
 
 static void add_step(struct closure *closure, struct plan *plan, const struct line *line,
 		     uint32_t slot, uint32_t read_slot)
 {
 	struct step_of *step = &plan->steps[plan->nsteps];
-	uint32_t target = target_of(closure, line);
-	bool stack = line->verb == VERB_PUSH || line->verb == VERB_POP;
-	bool all = verb_buries(line->verb) && !(line->flags & LINE_SECTION), any;
+	size_t bytes;
 
-	*step = (struct step_of){line, slot, read_slot, NULL};
-	step->writes = arena_array(closure->arena, closure->nwords, sizeof *step->writes);
-	any = mark_written(closure, plan, step, target);
-	if (stack && target != ATTR_ABSENT)
-		any |= mark_written(closure, plan, step,
-				    shape_key(program_attrs(closure->catalog->program), target));
-	for (uint32_t i = 0; i < closure->nshapes && all; i++)
-		any |= mark_written(closure, plan, step, closure->shapes[i]);
-	plan->nsteps += any;
+	*step = (struct step_of){line, slot, read_slot, {NULL, 0}};
+	mark_all_written(closure, plan, step);
+	if (!step->writes.n)
+		return;
+	bytes = step->writes.n * sizeof *step->writes.words;
+	step->writes.words =
+		arena_array(closure->arena, step->writes.n, sizeof *step->writes.words);
+	memcpy(step->writes.words, closure->marked, bytes);
+	plan->nsteps++;
 }
 
 static void make_plan(struct closure *closure, const struct entry *entry, struct plan *plan)
@@ -418,6 +452,7 @@ static void make_plans(struct closure *closure)
 	const struct catalog *catalog = closure->catalog;
 
 	closure->nwords = closure->nshapes / 64 + 1;
+	closure->marked = arena_array(closure->arena, closure->nwords, sizeof *closure->marked);
 	closure->plans = arena_array(closure->arena, catalog->nentries + 1, sizeof *closure->plans);
 	closure->classes = arena_array(closure->arena, catalog->trace->nclasses / 64 + 1,
 				       sizeof *closure->classes);
@@ -446,9 +481,9 @@ static void find_was(struct closure *closure)
 		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++) {
 			const struct step_of *step = &closure->plans[e].steps[i];
 
-			for (uint32_t w = 0; w < closure->nwords && step->line->verb == VERB_WAS;
+			for (uint32_t w = 0; w < step->writes.n && step->line->verb == VERB_WAS;
 			     w++)
-				closure->was[w] |= step->writes[w];
+				closure->was[step->writes.words[w].at] |= step->writes.words[w].bits;
 		}
 }
 
@@ -469,8 +504,7 @@ static uint32_t cpu_depth_of(const struct path *target, uint32_t cpu_section)
 }
 
 /* Takes a line's word for where the CPU stands; false when it has none, or another one. */
-static bool agree_on_cpu(struct closure *closure, const struct step_of *step, uint32_t cpu_section,
-			 uint32_t *depths)
+static bool agree_on_cpu(const struct step_of *step, uint32_t cpu_section, uint32_t *depths)
 {
 	uint32_t depth = cpu_depth_of(&step->line->target, cpu_section);
 
@@ -479,13 +513,14 @@ static bool agree_on_cpu(struct closure *closure, const struct step_of *step, ui
 	for (uint32_t i = 0; i < step->line->nreads; i++)
 		if (step->line->reads[i].shape != ATTR_ABSENT) /* more than section values */
 			return false;
-	for (uint32_t bit = 0; bit < closure->nshapes; bit++) {
-		if (!(step->writes[bit / 64] >> bit % 64 & 1))
-			continue;
-		if (depths[bit] && depths[bit] != depth)
-			return false;
-		depths[bit] = depth;
-	}
+	for (uint32_t w = 0; w < step->writes.n; w++)
+		for (uint64_t bits = step->writes.words[w].bits; bits; bits &= bits - 1) {
+			uint32_t bit = step->writes.words[w].at * 64 +
+				       (uint32_t)__builtin_ctzll(bits);
+			if (depths[bit] && depths[bit] != depth)
+				return false;
+			depths[bit] = depth;
+		}
 	return true;
 }
 
@@ -502,8 +537,7 @@ static void find_cpu_depths(struct closure *closure)
 			cpu_section = i;
 	for (size_t e = 0; e < catalog->nentries; e++)
 		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++)
-			if (!agree_on_cpu(closure, &closure->plans[e].steps[i], cpu_section,
-					  depths))
+			if (!agree_on_cpu(&closure->plans[e].steps[i], cpu_section, depths))
 				return;
 	closure->cpu_depth = depths;
 }

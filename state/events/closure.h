@@ -40,10 +40,22 @@ void catalog_class_lines(const struct catalog *catalog,
 			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
 			 void *arg);
 
+/*
+ * The shapes of the closure that a line may write, as a bit for each, without the words that are
+ * zero: there may be many lines, and most write one shape.
+ */
+struct shape_bits {
+	struct shape_word {
+		uint32_t at; /* word `at` of all bits; rising */
+		uint64_t bits;
+	} * words;
+	uint32_t n;
+};
+
 struct step_of { /* one line of a plan */
 	const struct line *line;
 	uint32_t slot, read_slot;
-	uint64_t *writes; /* bit per shape of the closure */
+	struct shape_bits writes;
 };
 
 struct plan { /* the lines of one class that count, highest slot first */
@@ -60,6 +72,7 @@ struct closure {
 	uint32_t nnumber;
 	uint32_t *shapes; /* bit → shape */
 	uint32_t nshapes, nwords;
+	struct shape_word *marked; /* while a step is made: its words */
 	struct plan *plans; /* by number in the catalog */
 	uint64_t *classes;  /* bit per class with a plan */
 	bool losses, start, end;
@@ -82,6 +95,15 @@ void closure_free(struct closure *closure); /* NULL is fine */
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
 bool closure_was(const struct closure *closure, uint32_t bit);
+bool shape_bits_have(const struct shape_bits *bits, uint32_t bit);
+/* Is one of them set in `all`, which has a bit for each shape of the closure? */
+static inline bool shape_bits_meet(const struct shape_bits *bits, const uint64_t *all)
+{
+	for (uint32_t i = 0; i < bits->n; i++)
+		if (bits->words[i].bits & all[bits->words[i].at])
+			return true;
+	return false;
+}
 /* Classes with lines that may write one of the shapes whose bits are set. */
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
 /* Every step of every class; a step of several classes comes once for each. */

@@ -38,7 +38,7 @@ static void add_test(void *arg, uint32_t class_index, const struct step_of *step
 		mem_grow(sieve->tests, sieve->ntests, &sieve->tests_capacity, sizeof *sieve->tests);
 	test = &sieve->tests[sieve->ntests++];
 	*test = (struct sieve_test){
-		.class_index = class_index, .writes = step->writes, .line = step->line};
+		.class_index = class_index, .writes = &step->writes, .line = step->line};
 	if (!line_key(step->line, &key))
 		return;
 	test->key = key;
@@ -170,7 +170,7 @@ static bool concerns(const struct sieve *sieve, const struct sieve_test *test, u
 {
 	uint32_t bit = closure_bit(sieve->closure, attr_shape(sieve->attrs, attr));
 
-	return bit != ATTR_ABSENT && test->writes[bit / 64] >> bit % 64 & 1;
+	return bit != ATTR_ABSENT && shape_bits_have(test->writes, bit);
 }
 
 /* Can an event of which the field is that key have the line write the attribute? */

@@ -17,7 +17,7 @@ struct sieve_column { /* a key field of a class, and which values pass */
 
 struct sieve_test { /* one line of one class */
 	uint32_t class_index;
-	const uint64_t *writes; /* bit per shape of the closure */
+	const struct shape_bits *writes;
 	const struct line *line;
 	struct line_key key; /* depth 0: it may write with any event */
 	uint32_t column;     /* of the key */

@@ -121,7 +121,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		enum cover cover = COVER_NO;
 
 		if (is_concerned(near, &tracks->items[i]) &&
-		    has_bit(step->writes, bit_of(near, attr)))
+		    shape_bits_have(&step->writes, bit_of(near, attr)))
 			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;

@@ -11,8 +11,8 @@
  * It is remembered in pieces smaller than most packets, so that packets need not share any.
  *
  * A file that is not mapped keeps a descriptor, as long as such files have a part of what the
- * process may have (files.h). Of more of them each read opens the file, and looks whether it is the
- * same one.
+ * process may have (files.h). Of more of them a read opens the file, looks whether it is the same
+ * one, and leaves the descriptor for the next read of it, until another file's takes its place.
  */
 #include "engine/base/source.h"
 
@@ -35,6 +35,7 @@
 enum {
 	MAPS_MAX = 32768,
 	MAPS_KEPT = 256,       /* of these, for what must be mapped */
+	IDLE_MAX = 64,         /* descriptors that reads left */
 	PIECE = 1 << 14,       /* bytes: what is remembered as asked for */
 	TICK_NS = 11000000,    /* of times of files, where the kernel counts 100 in a second */
 	COARSE_NS = 2000000000 /* where a file system keeps whole seconds */
@@ -71,6 +72,46 @@ struct verified {
 static _Atomic(struct source *) maps[MAPS_MAX];
 static atomic_uint maps_taken;
 static atomic_int maps_used; /* slots below this may be in use */
+
+static struct idle {
+	const struct source *of; /* NULL: the place is free */
+	int fd;
+} idle[IDLE_MAX];
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct idle *idle_place(const struct source *source)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)source * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &idle[(hash >> 32) % IDLE_MAX];
+}
+
+/* The descriptor that the last read of the source left; -1: it is gone. The caller leaves it again. */
+static int idle_take(const struct source *source)
+{
+	struct idle *place = idle_place(source);
+	int fd = -1;
+
+	pthread_mutex_lock(&idle_lock);
+	if (place->of == source) {
+		fd = place->fd;
+		place->of = NULL;
+	}
+	pthread_mutex_unlock(&idle_lock);
+	return fd;
+}
+
+static void idle_put(const struct source *source, int fd)
+{
+	struct idle *place = idle_place(source), gone;
+
+	pthread_mutex_lock(&idle_lock);
+	gone = *place;
+	*place = (struct idle){source, fd};
+	pthread_mutex_unlock(&idle_lock);
+	if (gone.of)
+		close(gone.fd);
+}
 
 /*
  * Looks on behind the place that was found last: places come free in any order. At most `most` are
@@ -324,8 +365,9 @@ void source_close(struct source *source)
 		atomic_fetch_sub(&maps_taken, 1);
 		munmap((void *)(uintptr_t)source->data, source->size);
 	}
-	if (source->fd >= 0)
-		close(source->fd);
+	int fd = source->fd >= 0 ? source->fd : idle_take(source);
+	if (fd >= 0)
+		close(fd);
 	if (source->counted)
 		files_give();
 	mem_free(source->asked);
@@ -409,11 +451,14 @@ static bool read_from(const struct source *source, int fd, uint64_t offset, void
 static bool read_fully(const struct source *source, uint64_t offset, void *to, size_t size,
 		       struct error *err)
 {
-	int fd = source->fd >= 0 ? source->fd : open_again(source, err);
+	if (source->fd >= 0)
+		return read_from(source, source->fd, offset, to, size, err);
+	int fd = idle_take(source);
+	if (fd < 0)
+		fd = open_again(source, err);
 	bool good = fd >= 0 && read_from(source, fd, offset, to, size, err);
-
-	if (fd >= 0 && fd != source->fd)
-		close(fd);
+	if (fd >= 0)
+		idle_put(source, fd);
 	return good;
 }
 

@@ -3,12 +3,14 @@
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/error.h"
+#include "engine/base/files.h"
 #include "engine/base/nearest.h"
 #include "engine/base/quote.h"
 #include "engine/base/source.h"
 
 #include "tests/harness.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +247,47 @@ static void sources_read_alike(void **state)
 	unlink(path);
 }
 
+static unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Of more files than may keep a descriptor, a few have one between two reads. */
+static void sources_without_descriptors_read_alike(void **state)
+{
+	enum { FILES = 300, ROUNDS = 3, MORE = 64 };
+	struct source *sources[FILES];
+	struct error err = {0};
+	unsigned before = open_descriptors(), taken = 0;
+
+	(void)state;
+	while (files_take())
+		taken++;
+	for (size_t i = 0; i < FILES; i++) {
+		const char *path = file_of(10 + i);
+		assert_true(source_open(path, SOURCE_READ, &sources[i], &err));
+	}
+	for (size_t round = 0; round < ROUNDS; round++)
+		for (size_t i = 0; i < FILES; i++) {
+			uint8_t last;
+			size_t at = round == 1 ? FILES - 1 - i : i;
+			assert_true(source_peek(sources[at], 9 + at, &last, 1, &err));
+			assert_int_equal(last, (uint8_t)((9 + at) * 7));
+		}
+	assert_in_range(open_descriptors(), before + 1, before + MORE);
+	for (size_t i = 0; i < FILES; i++) {
+		unlink(source_name(sources[i]));
+		source_close(sources[i]);
+	}
+	assert_int_equal(open_descriptors(), before);
+	while (taken--)
+		files_give();
+}
+
 static void a_folder_is_no_source(void **state)
 {
 	struct source *source;
@@ -369,6 +412,7 @@ int main(void)
 		cmocka_unit_test(a_count_that_would_overflow_is_refused),
 		cmocka_unit_test(arena_memory_is_zero_and_aligned),
 		cmocka_unit_test(sources_read_alike),
+		cmocka_unit_test(sources_without_descriptors_read_alike),
 		cmocka_unit_test(a_folder_is_no_source),
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),

@@ -144,9 +144,11 @@ class Asker:
             child = subprocess.Popen([self.yore] + words, stdin=given, stdout=out, stderr=err, cwd=folder,
                                      env=env, start_new_session=True, preexec_fn=limit)
             late = threading.Event()
-            timers = [threading.Timer(self.cpu_seconds * 10, lambda: (late.set(), child.kill()))]
+            # child.kill() would reap it
+            timers = [threading.Timer(self.cpu_seconds * 10,
+                                      lambda: (late.set(), os.kill(child.pid, signal.SIGKILL)))]
             if kill:
-                timers.append(threading.Timer(kill[0], lambda: child.send_signal(kill[1])))
+                timers.append(threading.Timer(kill[0], lambda: os.kill(child.pid, kill[1])))
             for timer in timers:
                 timer.start()
             # not reaped before the timers are gone: no other process can have its number

@@ -393,8 +393,8 @@ static void mark_all_written(struct closure *closure, struct plan *plan, struct 
 		return;
 	}
 	if ((line->verb == VERB_PUSH || line->verb == VERB_POP) && target != ATTR_ABSENT)
-		value = closure_bit(
-			closure, shape_key(program_attrs(closure->catalog->program), target));
+		value = closure_bit(closure,
+				    shape_key(program_attrs(closure->catalog->program), target));
 	mark_written(closure, plan, step, bit < value ? bit : value);
 	mark_written(closure, plan, step, bit < value ? value : bit);
 }
@@ -483,7 +483,8 @@ static void find_was(struct closure *closure)
 
 			for (uint32_t w = 0; w < step->writes.n && step->line->verb == VERB_WAS;
 			     w++)
-				closure->was[step->writes.words[w].at] |= step->writes.words[w].bits;
+				closure->was[step->writes.words[w].at] |=
+					step->writes.words[w].bits;
 		}
 }
 

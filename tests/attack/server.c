@@ -1,9 +1,10 @@
 /*
- * server.c - runs many command lines of yore, each case's in a process that is forked and not executed
+ * server.c - runs many command lines of yore, each case's in a process that is forked and not
+ * executed
  *
- * Loading yore's libraries takes longer than its answer about a small trace. This program is yore with
- * another main(): it is loaded once, and forks for each request. The child runs the request's commands
- * one after the other through yore's own main(), each with its standard streams in files.
+ * Loading yore's libraries takes longer than its answer about a small trace. This program is yore
+ * with another main(): it is loaded once, and forks for each request. The child runs the request's
+ * commands one after the other through yore's own main(), each with its standard streams in files.
  *
  *     request, on standard input, each part ended by a NUL byte:
  *             folder, to be worked in; folder for answers; number of commands;
@@ -11,8 +12,8 @@
  *     answer, on standard output: a line for each command: its exit status;
  *             then "end", the child's wait status, its peak memory in KB, its CPU time in us
  *
- * Command i leaves i.out and i.err in the folder for answers. What it wrote into the folder it worked in
- * is moved there, too, as i.NAME.
+ * Command i leaves i.out and i.err in the folder for answers. What it wrote into the folder it
+ * worked in is moved there, too, as i.NAME.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -85,15 +85,39 @@ static bool parse_rule(struct rfc *r, struct buf *out)
 	return true;
 }
 
-static bool is_rule(const char *key)
-{
-	return !*key || !strcmp(key, "rule");
-}
-
 static bool unknown_key(struct rfc *r, uint32_t at, const char *key)
 {
 	tsdl_warn(&r->t, at, "unknown attribute %.100s", key);
 	return rfc_skip_value(r);
+}
+
+/* A key of some kind of block; a NULL name ends a list. `parse` reads what follows the name. */
+struct block_key {
+	const char *name;
+	bool (*parse)(struct rfc *r, void *block);
+};
+
+/* `{ KEY ... }`: the keys of `block` and rules, which go to `rules`. */
+static bool parse_keys(struct rfc *r, const struct block_key *keys, void *block, struct buf *rules)
+{
+	struct tsdl *t = &r->t;
+
+	if (!expect_token(t, '{', "'{'"))
+		return false;
+	while (!accept_token(t, '}')) {
+		const struct block_key *key = keys;
+		uint32_t at = peek(t)->at;
+		const char *name;
+		if (!parse_key(r, &name))
+			return false;
+		while (key->name && strcmp(key->name, name))
+			key++;
+		if (!(key->name                         ? key->parse(r, block)
+		      : !*name || !strcmp(name, "rule") ? parse_rule(r, rules)
+							: unknown_key(r, at, name)))
+			return false;
+	}
+	return true;
 }
 
 /* ---- trace ---- */
@@ -201,8 +225,9 @@ static bool parse_event_size(struct rfc *r, struct rfc_section *section)
 }
 
 /* `context { event_size = BOOL; { TYPE, NAME } ... }` */
-static bool parse_context(struct rfc *r, struct rfc_section *section)
+static bool parse_context(struct rfc *r, void *block)
 {
+	struct rfc_section *section = block;
 	struct tsdl *t = &r->t;
 
 	if (!accept_token(t, '{'))
@@ -226,9 +251,10 @@ static bool parse_context(struct rfc *r, struct rfc_section *section)
 	return true;
 }
 
-static bool parse_header_type(struct rfc *r, struct rfc_section *section)
+static bool parse_header_type(struct rfc *r, void *block)
 {
 	static const char *const types[] = {"type1", "type2", NULL};
+	struct rfc_section *section = block;
 	uint32_t at = peek(&r->t)->at;
 	const char *word;
 
@@ -242,35 +268,35 @@ static bool parse_header_type(struct rfc *r, struct rfc_section *section)
 }
 
 /* `event { header_type = ...; context ... }` inside of a section. */
-static bool parse_section_event(struct rfc *r, struct rfc_section *section)
+static bool parse_section_event(struct rfc *r, void *block)
 {
-	struct tsdl *t = &r->t;
+	static const struct block_key keys[] = {
+		{"header_type", parse_header_type},
+		{"context", parse_context},
+		{NULL, NULL},
+	};
+	struct rfc_section *section = block;
 
-	if (!expect_token(t, '{', "'{'"))
+	if (!parse_keys(r, keys, section, &section->rules))
 		return false;
-	while (!accept_token(t, '}')) {
-		uint32_t at = peek(t)->at;
-		const char *key;
-		bool good;
-		if (!parse_key(r, &key))
-			return false;
-		if (!strcmp(key, "header_type"))
-			good = parse_header_type(r, section);
-		else if (!strcmp(key, "context"))
-			good = parse_context(r, section);
-		else if (is_rule(key))
-			good = parse_rule(r, &section->rules);
-		else
-			good = unknown_key(r, at, key);
-		if (!good)
-			return false;
-	}
-	accept_token(t, ';');
+	accept_token(&r->t, ';');
 	return true;
+}
+
+static bool parse_section_name(struct rfc *r, void *block)
+{
+	struct rfc_section *section = block;
+
+	return rfc_parse_word(r, "the section's name", &section->name) && rfc_end_value(r);
 }
 
 static bool parse_section(struct rfc *r)
 {
+	static const struct block_key keys[] = {
+		{"name", parse_section_name},
+		{"event", parse_section_event},
+		{NULL, NULL},
+	};
 	struct tsdl *t = &r->t;
 	uint32_t begin = t->tokens[t->pos - 1].at;
 
@@ -279,26 +305,8 @@ static bool parse_section(struct rfc *r)
 	struct rfc_section *section = arena_alloc(t->scratch, sizeof *section);
 	r->sections[r->nsections++] = section;
 	section->at = begin;
-	if (!expect_token(t, '{', "'{'"))
+	if (!parse_keys(r, keys, section, &section->rules))
 		return false;
-	while (!accept_token(t, '}')) {
-		uint32_t at = peek(t)->at;
-		const char *key;
-		bool good;
-		if (!parse_key(r, &key))
-			return false;
-		if (!strcmp(key, "name"))
-			good = rfc_parse_word(r, "the section's name", &section->name) &&
-			       rfc_end_value(r);
-		else if (!strcmp(key, "event"))
-			good = parse_section_event(r, section);
-		else if (is_rule(key))
-			good = parse_rule(r, &section->rules);
-		else
-			good = unknown_key(r, at, key);
-		if (!good)
-			return false;
-	}
 	if (!section->name)
 		return tsdl_fail(t, begin, "this section has no name");
 	return names_add(&t->names, &r->section_names, name_key(section->name), r->nsections - 1) ||
@@ -307,8 +315,9 @@ static bool parse_section(struct rfc *r)
 
 /* ---- event ---- */
 
-static bool parse_fields(struct rfc *r, struct rfc_event *event)
+static bool parse_fields(struct rfc *r, void *block)
 {
+	struct rfc_event *event = block;
 	uint32_t at = peek(&r->t)->at;
 
 	return rfc_parse_type(r, &event->fields) &&
@@ -317,8 +326,9 @@ static bool parse_fields(struct rfc *r, struct rfc_event *event)
 	       rfc_end_value(r);
 }
 
-static bool parse_id(struct rfc *r, struct rfc_event *event)
+static bool parse_id(struct rfc *r, void *block)
 {
+	struct rfc_event *event = block;
 	struct value value;
 
 	event->has_id = true;
@@ -327,36 +337,36 @@ static bool parse_id(struct rfc *r, struct rfc_event *event)
 	       rfc_end_value(r);
 }
 
-static bool parse_event_key(struct rfc *r, struct rfc_event *event)
+static bool parse_event_name(struct rfc *r, void *block)
 {
-	uint32_t at = peek(&r->t)->at;
-	const char *key;
+	struct rfc_event *event = block;
 
-	if (!parse_key(r, &key))
-		return false;
-	if (!strcmp(key, "name"))
-		return rfc_parse_word(r, "the event's name", &event->name) && rfc_end_value(r);
-	if (!strcmp(key, "section"))
-		return rfc_parse_word(r, "a section's name", &event->section) && rfc_end_value(r);
-	if (!strcmp(key, "id"))
-		return parse_id(r, event);
-	if (!strcmp(key, "fields"))
-		return parse_fields(r, event);
-	return is_rule(key) ? parse_rule(r, &event->rules) : unknown_key(r, at, key);
+	return rfc_parse_word(r, "the event's name", &event->name) && rfc_end_value(r);
+}
+
+static bool parse_event_section(struct rfc *r, void *block)
+{
+	struct rfc_event *event = block;
+
+	return rfc_parse_word(r, "a section's name", &event->section) && rfc_end_value(r);
 }
 
 static bool parse_event(struct rfc *r)
 {
+	static const struct block_key keys[] = {
+		{"name", parse_event_name},
+		{"section", parse_event_section},
+		{"id", parse_id},
+		{"fields", parse_fields},
+		{NULL, NULL},
+	};
 	struct tsdl *t = &r->t;
 
 	r->events = mem_grow(r->events, r->nevents, &r->event_capacity, sizeof *r->events);
 	struct rfc_event *event = &r->events[r->nevents++];
 	*event = (struct rfc_event){.at = t->tokens[t->pos - 1].at};
-	if (!expect_token(t, '{', "'{'"))
+	if (!parse_keys(r, keys, event, &event->rules))
 		return false;
-	while (!accept_token(t, '}'))
-		if (!parse_event_key(r, event))
-			return false;
 	if (!event->section)
 		return tsdl_fail(t, event->at, "this event has no section");
 	return event->has_id || tsdl_fail(t, event->at, "this event has no id");

@@ -501,31 +501,31 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 	return true;
 }
 
+/* A loop for each of swapped bytes, values and heads alone. */
+static inline __attribute__((always_inline)) bool
+shape_heads(struct decoder *d, struct batch *b, enum head_shape shape, struct error *err)
+{
+	const bool values = b->slots != NULL;
+
+	if (d->class->big_endian)
+		return escaped_heads(d, b, shape, true, values, err);
+	return values ? escaped_heads(d, b, shape, false, true, err)
+		      : escaped_heads(d, b, shape, false, false, err);
+}
+
 bool ctf_heads(struct decoder *d, struct batch *b, struct error *err)
 {
-	const bool swap = d->class->big_endian, values = b->slots != NULL;
+	const bool values = b->slots != NULL;
 
 	switch (d->class->shape) {
 	case HEAD_COMPACT:
-		if (swap)
-			return escaped_heads(d, b, HEAD_COMPACT, true, values, err);
-		return values ? escaped_heads(d, b, HEAD_COMPACT, false, true, err)
-			      : escaped_heads(d, b, HEAD_COMPACT, false, false, err);
+		return shape_heads(d, b, HEAD_COMPACT, err);
 	case HEAD_LARGE:
-		if (swap)
-			return escaped_heads(d, b, HEAD_LARGE, true, values, err);
-		return values ? escaped_heads(d, b, HEAD_LARGE, false, true, err)
-			      : escaped_heads(d, b, HEAD_LARGE, false, false, err);
+		return shape_heads(d, b, HEAD_LARGE, err);
 	case HEAD_TYPE_1:
-		if (swap)
-			return escaped_heads(d, b, HEAD_TYPE_1, true, values, err);
-		return values ? escaped_heads(d, b, HEAD_TYPE_1, false, true, err)
-			      : escaped_heads(d, b, HEAD_TYPE_1, false, false, err);
+		return shape_heads(d, b, HEAD_TYPE_1, err);
 	case HEAD_TYPE_2:
-		if (swap)
-			return escaped_heads(d, b, HEAD_TYPE_2, true, values, err);
-		return values ? escaped_heads(d, b, HEAD_TYPE_2, false, true, err)
-			      : escaped_heads(d, b, HEAD_TYPE_2, false, false, err);
+		return shape_heads(d, b, HEAD_TYPE_2, err);
 	case HEAD_FLAT:
 		return values ? flat_heads(d, b, true, err) : flat_heads(d, b, false, err);
 	case HEAD_GENERAL:

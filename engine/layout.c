@@ -614,9 +614,7 @@ static struct layout *finish(struct compiler *c)
 
 	emit(c, OP_END, NULL);
 	c->nsteps--; /* END is no step to fold */
-	struct layout_step *steps = arena_array(c->arena, c->nsteps + 1, sizeof *steps);
-	memcpy(steps, c->steps, (c->nsteps + 1) * sizeof *steps);
-	layout->steps = steps;
+	layout->steps = arena_copy(c->arena, c->steps, c->nsteps + 1, sizeof *c->steps);
 	find_prefix(c, layout);
 	layout->skips = fold(c, &nskips);
 	layout->nslots = c->slot_base + c->slot;
@@ -626,7 +624,8 @@ static struct layout *finish(struct compiler *c)
 	layout->plain =
 		c->bytewise && layout->prefix.rest->op == OP_END && !layout->prefix.nlocated;
 	for (size_t i = 0; i < c->nsteps; i++)
-		layout->lazy |= steps[i].op == OP_ARRAY_OF || steps[i].op == OP_SEQUENCE_OF;
+		layout->lazy |=
+			layout->steps[i].op == OP_ARRAY_OF || layout->steps[i].op == OP_SEQUENCE_OF;
 	return layout;
 }
 

@@ -52,12 +52,8 @@ uint8_t machine_word_bits(const char *machine)
 void part_set_recording(struct trace *trace, struct part *part, enum recording recording,
 			const int64_t *tasks, size_t ntasks)
 {
-	int64_t *kept = ntasks ? arena_array(trace->arena, ntasks, sizeof *kept) : NULL;
-
-	if (ntasks)
-		memcpy(kept, tasks, ntasks * sizeof *kept);
 	part->recording = recording;
-	part->tasks = kept;
+	part->tasks = arena_copy(trace->arena, tasks, ntasks, sizeof *tasks);
 	part->ntasks = ntasks;
 }
 

@@ -243,9 +243,7 @@ static void list_elements(const struct yore_field *of)
 	field_iter_begin(&iter, &of->field);
 	while (field_iter_next(&iter)) {
 		struct yore_field *element = &items->fields[items->count++];
-		struct slot *slots = arena_array(arena, nslots + 1, sizeof *slots);
-		memcpy(slots, iter.scratch, nslots * sizeof *slots);
-		iter.item.inside = slots;
+		iter.item.inside = arena_copy(arena, iter.scratch, nslots, sizeof *iter.scratch);
 		init_field(of->events, &iter.item, element);
 		list_all(element);
 	}

@@ -184,15 +184,6 @@ static bool is_opened_so(const struct events_cursor *cursor)
 		!memcmp(opened->cpus, wish->cpus, wish->ncpus * sizeof *wish->cpus));
 }
 
-static void *copy(struct arena *arena, const void *from, size_t count, size_t size)
-{
-	void *to = arena_array(arena, count + 1, size);
-
-	if (count)
-		memcpy(to, from, count * size);
-	return to;
-}
-
 /* Conditions on integers are tested many at a time, before streams are merged. */
 static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 {
@@ -238,10 +229,10 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 				  .backward = cursor->plan->backward,
 				  .selects = wish->nfilters > 0};
 	opened->classes =
-		copy(arena, wish->classes, trace->nclasses / 64 + 1, sizeof *wish->classes);
+		arena_copy(arena, wish->classes, trace->nclasses / 64 + 1, sizeof *wish->classes);
 	opened->streams =
-		copy(arena, wish->streams, trace->nstreams / 64 + 1, sizeof *wish->streams);
-	opened->cpus = copy(arena, wish->cpus, wish->ncpus, sizeof *wish->cpus);
+		arena_copy(arena, wish->streams, trace->nstreams / 64 + 1, sizeof *wish->streams);
+	opened->cpus = arena_copy(arena, wish->cpus, wish->ncpus, sizeof *wish->cpus);
 	struct events_options options = {.begin = wish->begin,
 					 .end = wish->end,
 					 .backward = opened->backward,

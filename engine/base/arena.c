@@ -104,6 +104,13 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 	return arena_alloc(arena, total);
 }
 
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size)
+{
+	void *to = arena_array(arena, count, size);
+
+	return count ? memcpy(to, from, count * size) : to;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
 	char *copy = arena_alloc(arena, len + 1);

@@ -13,6 +13,8 @@ void arena_reset(struct arena *arena); /* everything allocated so far is dead; m
 
 void *arena_alloc(struct arena *arena, size_t size); /* zero-filled, aligned for any type */
 void *arena_array(struct arena *arena, size_t count, size_t size);
+/* An array with the `count` elements of `from`, which may be NULL where there are none. */
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -475,27 +475,20 @@ static void set_origins(struct ctf2 *t)
 	}
 }
 
-static void *copy_table(struct ctf2 *t, const void *from, size_t count, size_t size)
-{
-	void *to = arena_array(t->arena, count, size);
-
-	return count ? memcpy(to, from, count * size) : to;
-}
-
 static void finish(struct ctf2 *t)
 {
 	struct ctf_description *out = t->out;
 
 	set_origins(t);
-	out->clocks = copy_table(t, t->clocks, t->nclocks, sizeof *t->clocks);
+	out->clocks = arena_copy(t->arena, t->clocks, t->nclocks, sizeof *t->clocks);
 	out->nclocks = t->nclocks;
 	out->streams = arena_array(t->arena, t->nstreams, sizeof *out->streams);
 	out->nstreams = t->nstreams;
 	for (size_t i = 0; i < t->nstreams; i++) {
 		struct ctf_stream *stream = &out->streams[i];
 		*stream = t->streams[i]->stream;
-		stream->events =
-			copy_table(t, stream->events, stream->nevents, sizeof *stream->events);
+		stream->events = arena_copy(t->arena, stream->events, stream->nevents,
+					    sizeof *stream->events);
 	}
 }
 

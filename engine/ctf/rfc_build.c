@@ -379,10 +379,8 @@ bool rfc_build(struct rfc *r)
 			return false;
 	sort_sections(r, out);
 	build_clock(r, out);
-	out->env = arena_array(r->t.arena, r->t.nenv, sizeof *out->env);
+	out->env = arena_copy(r->t.arena, r->t.env, r->t.nenv, sizeof *out->env);
 	out->nenv = r->t.nenv;
-	if (out->nenv)
-		memcpy(out->env, r->t.env, out->nenv * sizeof *out->env);
 	add_rules(r, &rules);
 	if (rules.len)
 		out->rules = arena_strndup(r->t.arena, rules.data, rules.len);

@@ -280,7 +280,7 @@ static bool parse_label(struct rfc *r, struct rfc_label *out)
 
 static bool set_map(struct rfc *r, struct rfc_type *type)
 {
-	struct rfc_label *labels = NULL, *kept;
+	struct rfc_label *labels = NULL;
 	size_t n = 0, capacity = 0;
 	bool done = expect_token(&r->t, '{', "'{'");
 
@@ -289,10 +289,7 @@ static bool set_map(struct rfc *r, struct rfc_type *type)
 		done = parse_label(r, &labels[n++]);
 		accept_token(&r->t, ',');
 	}
-	kept = arena_array(r->t.scratch, n, sizeof *kept);
-	if (n)
-		memcpy(kept, labels, n * sizeof *kept);
-	type->labels = kept;
+	type->labels = arena_copy(r->t.scratch, labels, n, sizeof *labels);
 	type->nlabels = (uint32_t)n;
 	mem_free(labels);
 	return done;
@@ -323,7 +320,7 @@ bool rfc_parse_member(struct rfc *r, struct rfc_member *out)
 
 static bool set_fields(struct rfc *r, struct rfc_type *type)
 {
-	struct rfc_member *members = NULL, *kept;
+	struct rfc_member *members = NULL;
 	size_t n = 0, capacity = 0;
 	bool done = expect_token(&r->t, '{', "'{'");
 
@@ -342,10 +339,7 @@ static bool set_fields(struct rfc *r, struct rfc_type *type)
 		n++;
 		accept_token(&r->t, ',');
 	}
-	kept = arena_array(r->t.scratch, n, sizeof *kept);
-	if (n)
-		memcpy(kept, members, n * sizeof *kept);
-	type->members = kept;
+	type->members = arena_copy(r->t.scratch, members, n, sizeof *members);
 	type->nmembers = (uint32_t)n;
 	mem_free(members);
 	return done;

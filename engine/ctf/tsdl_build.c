@@ -443,13 +443,6 @@ static bool check_unbound(struct tsdl *t)
 	return true;
 }
 
-static void *copy_table(struct tsdl *t, const void *from, size_t count, size_t size)
-{
-	void *to = arena_array(t->arena, count, size);
-
-	return count ? memcpy(to, from, count * size) : to;
-}
-
 bool build_description(struct tsdl *t)
 {
 	struct build *b = arena_alloc(t->scratch, sizeof *b);
@@ -469,9 +462,9 @@ bool build_description(struct tsdl *t)
 	if (!check_unbound(t))
 		return false;
 	warn_stream_id(b);
-	out->clocks = copy_table(t, t->clocks, t->nclocks, sizeof *t->clocks);
+	out->clocks = arena_copy(t->arena, t->clocks, t->nclocks, sizeof *t->clocks);
 	out->nclocks = t->nclocks;
-	out->env = copy_table(t, t->env, t->nenv, sizeof *t->env);
+	out->env = arena_copy(t->arena, t->env, t->nenv, sizeof *t->env);
 	out->nenv = t->nenv;
 	for (size_t i = 0; i < t->nstreams; i++)
 		map_stream(b, &t->streams[i]);

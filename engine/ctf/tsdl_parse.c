@@ -422,10 +422,8 @@ static bool parse_labels(struct tsdl *t, struct type *type)
 	if (done)
 		done = expect_token(t, '}', "',' or '}' after the label");
 	if (done) {
-		struct enum_label *copy = arena_array(t->arena, labels.count, sizeof *copy);
-		if (labels.count)
-			memcpy(copy, labels.items, labels.count * sizeof *copy);
-		type->shape.labels = copy;
+		type->shape.labels =
+			arena_copy(t->arena, labels.items, labels.count, sizeof *labels.items);
 		type->shape.nlabels = (uint32_t)labels.count;
 	}
 	mem_free(labels.items);

@@ -424,10 +424,9 @@ bool body_close(struct tsdl *t, struct type *type, uint32_t at)
 {
 	const struct body *body = t->body;
 	size_t count = t->npending - body->first;
-	struct type_member *members = arena_array(t->scratch, count, sizeof *members);
+	struct type_member *members =
+		arena_copy(t->scratch, t->pending + body->first, count, sizeof *members);
 
-	if (count)
-		memcpy(members, t->pending + body->first, count * sizeof *members);
 	t->npending = body->first;
 	t->body = body->parent;
 	t->depth--;

@@ -93,12 +93,9 @@ static void labels(struct parser *p, struct node *node)
 		list[count++] = (struct label){label_value(p, value), label_text(p, text)};
 	} while (parser_accept(p, ","));
 	parser_expect(p, ")");
-	struct label *kept = arena_array(p->arena, count + 1, sizeof *kept);
-	if (count)
-		memcpy(kept, list, count * sizeof *kept);
-	mem_free(list);
-	node->labels = kept;
+	node->labels = arena_copy(p->arena, list, count, sizeof *list);
 	node->nlabels = (uint32_t)count;
+	mem_free(list);
 }
 
 /* ---- helpers, from behind their opening parenthesis ---- */

@@ -254,10 +254,7 @@ void ovni_describe(struct trace *trace, struct part *part, const struct ovni_met
 		add_number(&list, one->pid, "rank", one->rank);
 		add_number(&list, one->pid, "nranks", one->nranks);
 	}
-	struct env_entry *kept = arena_array(trace->arena, list.count + 1, sizeof *kept);
-	if (list.count)
-		memcpy(kept, list.items, list.count * sizeof *kept);
-	part->env = kept;
+	part->env = arena_copy(trace->arena, list.items, list.count, sizeof *list.items);
 	part->nenv = list.count;
 	mem_free(list.items);
 }

@@ -448,8 +448,7 @@ static bool finish(struct making *m, const char *name, uint64_t id, struct perf_
 				    .tracing = part->tracing,
 				    .format = m->format,
 				    .nops = m->nops};
-	perf->ops = arena_array(arena, m->nops, sizeof *perf->ops);
-	memcpy(perf->ops, m->ops, m->nops * sizeof *perf->ops);
+	perf->ops = arena_copy(arena, m->ops, m->nops, sizeof *perf->ops);
 	bool in_context = false; /* which root a node is of says its base */
 	for (uint32_t i = 0; i < m->nops; i++) {
 		in_context |= m->ops[i].kind == ITEM_TRAILER;

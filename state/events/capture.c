@@ -86,15 +86,6 @@ static uint32_t slots_of(const struct field_class *class)
 	return count;
 }
 
-static struct slot *copy_slots(struct copy *copy, const struct slot *slots, uint32_t count)
-{
-	struct slot *kept = arena_array(copy->arena, count + 1, sizeof *kept);
-
-	if (count)
-		memcpy(kept, slots, count * sizeof *kept);
-	return kept;
-}
-
 static void copy_scopes(struct copy *copy, const struct event_class *class, struct slot *own,
 			struct slot *context)
 {
@@ -118,9 +109,10 @@ bool capture_item(const struct feed_item *item, const struct fields *fields, str
 		return true;
 	context = fields->class->scope[SCOPE_PACKET_CONTEXT];
 	copy.from = fields->data;
-	own = copy_slots(&copy, fields->slots, fields->class->nslots);
+	own = arena_copy(arena, fields->slots, fields->class->nslots, sizeof *own);
 	if (context && fields->packet_context)
-		around = copy_slots(&copy, fields->packet_context, slots_of(context));
+		around = arena_copy(arena, fields->packet_context, slots_of(context),
+				    sizeof *around);
 	copy_scopes(&copy, fields->class, own, around);
 	copy.to = arena_alloc(arena, copy.used + 8);
 	copy.used = 0;

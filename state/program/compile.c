@@ -211,10 +211,8 @@ static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
 /* Moves the lines into the program's arena. */
 static const struct line *keep_lines(struct program *program, struct lines *lines, uint32_t *count)
 {
-	struct line *kept = arena_array(program->arena, lines->count, sizeof *kept);
+	struct line *kept = arena_copy(program->arena, lines->items, lines->count, sizeof *kept);
 
-	if (lines->count)
-		memcpy(kept, lines->items, lines->count * sizeof *kept);
 	for (size_t i = 0; i < lines->count; i++)
 		program->statements[kept[i].id] = &kept[i];
 	*count = (uint32_t)lines->count;
@@ -377,18 +375,24 @@ static const struct part *part_of(const struct program *program, uint32_t part)
 	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
 }
 
+static struct compile on_event(struct program *program, const struct event_class *class,
+			       struct captures *captures)
+{
+	return (struct compile){.program = program,
+				.names = program->rules,
+				.on = ON_EVENT,
+				.class = class,
+				.part = part_of(program, class->part),
+				.captures = captures,
+				.refs = program->refs};
+}
+
 static void compile_event_lines(struct program *program, const struct naming *naming,
 				const struct event_class *class, struct class_program *out)
 {
 	struct lines lines = {0};
 	struct captures captures;
-	struct compile compile = {.program = program,
-				  .names = program->rules,
-				  .on = ON_EVENT,
-				  .class = class,
-				  .part = part_of(program, class->part),
-				  .captures = &captures,
-				  .refs = program->refs};
+	struct compile compile = on_event(program, class, &captures);
 
 	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
 		const struct stretch *stretch = &naming->stretches[naming->named[n - 1].stretch];
@@ -407,13 +411,7 @@ static void compile_section_lines(struct program *program, const struct naming *
 {
 	struct lines lines = {0};
 	struct captures captures;
-	struct compile compile = {.program = program,
-				  .names = program->rules,
-				  .on = ON_EVENT,
-				  .class = class,
-				  .part = part_of(program, class->part),
-				  .captures = &captures,
-				  .refs = program->refs};
+	struct compile compile = on_event(program, class, &captures);
 
 	for (uint32_t s = 0; s < naming->nsections; s++) {
 		const struct stretch *stretch = &naming->stretches[naming->sections[s]];
@@ -653,8 +651,7 @@ static void compile_specials(struct program *program)
 static void any_keys(const struct ast_path *from, struct ast_path *to, struct arena *arena)
 {
 	*to = *from;
-	to->atoms = arena_array(arena, from->natoms, sizeof *to->atoms);
-	memcpy(to->atoms, from->atoms, from->natoms * sizeof *to->atoms);
+	to->atoms = arena_copy(arena, from->atoms, from->natoms, sizeof *to->atoms);
 	for (uint32_t i = 0; i < to->natoms; i++)
 		if (to->atoms[i].kind != ATOM_NAME)
 			to->atoms[i].kind = ATOM_ANY;

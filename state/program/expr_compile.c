@@ -202,7 +202,6 @@ static const struct expr *compile_field(struct compile *compile, const struct as
 	struct field_name names[PATH_ATOMS];
 	struct field_path found = {0};
 	uint32_t n = path->natoms - first;
-	struct field_name *kept;
 	struct expr *expr;
 
 	if (!compile->class)
@@ -222,9 +221,7 @@ static const struct expr *compile_field(struct compile *compile, const struct as
 	}
 	note_ref(compile, path, REF_FOUND);
 	expr = expr_new(compile, EXPR_FIELD_GET);
-	kept = arena_array(compile->program->arena, n, sizeof *kept);
-	memcpy(kept, names, n * sizeof *kept);
-	expr->names = kept;
+	expr->names = arena_copy(compile->program->arena, names, n, sizeof *names);
 	expr->n = n;
 	expr->scopes = root_scopes(root);
 	return expr;

@@ -298,13 +298,8 @@ static void keep_inputs(const struct making *making, struct plain *plain)
 
 static void keep_tests(const struct making *making, struct plain *plain)
 {
-	struct plain_test *tests;
-
-	if (!making->ntests)
-		return;
-	tests = arena_array(making->arena, making->ntests, sizeof *tests);
-	memcpy(tests, making->tests, making->ntests * sizeof *tests);
-	plain->tests = tests;
+	plain->tests =
+		arena_copy(making->arena, making->tests, making->ntests, sizeof *plain->tests);
 	plain->ntests = making->ntests;
 }
 

@@ -251,8 +251,8 @@ struct ast_path *parse_path(struct parser *parser, enum path_use use)
 	} while (next_step(parser, use, &path->below));
 	lex_next(parser);
 	path->natoms = builder.natoms;
-	path->atoms = arena_array(parser->rules->arena, builder.natoms, sizeof *path->atoms);
-	memcpy(path->atoms, builder.atoms, builder.natoms * sizeof *path->atoms);
+	path->atoms = arena_copy(parser->rules->arena, builder.atoms, builder.natoms,
+				 sizeof *path->atoms);
 	return path;
 }
 
@@ -284,9 +284,7 @@ static struct ast *parse_call(struct parser *parser)
 	close_bracket(parser, ")", "',' or ')'");
 	lex_next(parser);
 	ast->nargs = n;
-	ast->args = arena_array(parser->rules->arena, n, sizeof *args);
-	if (n)
-		memcpy(ast->args, args, n * sizeof *args);
+	ast->args = arena_copy(parser->rules->arena, args, n, sizeof *args);
 	return ast;
 }
 
@@ -491,9 +489,7 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	close_bracket(parser, ")", "',' or ')'");
 	lex_next(parser);
 	ast->nvalues = (uint32_t)n;
-	ast->values = arena_array(parser->rules->arena, n, sizeof *values);
-	if (n)
-		memcpy(ast->values, values, n * sizeof *values);
+	ast->values = arena_copy(parser->rules->arena, values, n, sizeof *values);
 	mem_free(values);
 	return ast;
 }

@@ -117,17 +117,15 @@ bool file_read(const char *path, struct buf *out)
 	return fd >= 0 && got == 0;
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
+bool file_put(int fd, const void *bytes, size_t size)
 {
-	while (len) {
-		ssize_t done = write(fd, bytes, len);
-
-		if (done < 0 && errno == EINTR)
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, (const char *)bytes + done, size - done);
+		if (n < 0 && errno == EINTR)
 			continue;
-		if (done <= 0)
+		if (n <= 0)
 			return false;
-		bytes += done;
-		len -= (size_t)done;
+		done += (size_t)n;
 	}
 	return true;
 }
@@ -142,7 +140,7 @@ bool file_write(const char *path, const struct buf *bytes, struct error *err)
 	unlink(part.data); /* of a process of that number that was killed */
 	noted = temporary_note(part.data, false);
 	fd = file_open_own(part.data, O_WRONLY | O_EXCL);
-	ok = fd >= 0 && write_all(fd, bytes->data, bytes->len) && fsync(fd) == 0;
+	ok = fd >= 0 && file_put(fd, bytes->data, bytes->len) && fsync(fd) == 0;
 	if (fd >= 0)
 		ok = close(fd) == 0 && ok;
 	ok = ok && rename(part.data, path) == 0;

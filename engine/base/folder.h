@@ -38,6 +38,8 @@ int file_claim(const char *path);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 
+/* Writes all of the bytes behind one another; false: errno. */
+bool file_put(int fd, const void *bytes, size_t size);
 /* A small file, all of it, behind what *out holds. False: it cannot be read. */
 bool file_read(const char *path, struct buf *out);
 /*

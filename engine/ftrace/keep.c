@@ -215,19 +215,6 @@ void ftrace_keep_add(struct ftrace_file *file, uint64_t at, const struct chunk *
 		keep->searched += count;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)bytes + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 /* The next run searches again when this fails. */
 static void write_new(struct ftrace_keep *keep)
 {
@@ -243,7 +230,7 @@ static void write_new(struct ftrace_keep *keep)
 	uint64_t digest = XXH3_64bits(whole.data, whole.len);
 	buf_add(&whole, &digest, sizeof digest);
 	if (file_is(fd, keep->temporary) &&
-	    (!write_all(fd, whole.data, whole.len) || rename(keep->temporary, keep->path) != 0))
+	    (!file_put(fd, whole.data, whole.len) || rename(keep->temporary, keep->path) != 0))
 		unlink(keep->temporary);
 	temporary_forget(noted);
 	close(fd);

@@ -12,6 +12,7 @@
  * grows with the trace: the extents of packets.
  */
 #include "engine/base/expansion.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
 
@@ -110,15 +111,9 @@ static bool write_out(struct spill *spill, size_t size, struct error *err)
 		return false;
 	if (size && !may_grow(spill, size, err))
 		return false;
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(spill->fd, spill->out + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_set(err, ERR_IO, "writing the decompressed records: %s",
-					 strerror(errno));
-		done += (size_t)n;
-	}
+	if (!file_put(spill->fd, spill->out, size))
+		return error_set(err, ERR_IO, "writing the decompressed records: %s",
+				 strerror(errno));
 	if (spill->keep)
 		perf_keep_add(spill->keep, spill->out, size);
 	spill->size += size;

@@ -8,6 +8,7 @@
 #include "engine/symbols/symbols_internal.h"
 
 #include "engine/base/buf.h"
+#include "engine/base/folder.h"
 #include "engine/base/temporary.h"
 
 #include <errno.h>
@@ -46,20 +47,6 @@ bool symbol_cache_load(const char *folder, const char *name, uint64_t stamp,
 	return true;
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 void symbol_cache_store(const char *folder, const char *name, const struct symbol_table *table)
 {
 	struct buf path = {0}, part = {0};
@@ -73,7 +60,7 @@ void symbol_cache_store(const char *folder, const char *name, const struct symbo
 		  0600); /* kernel addresses are for their owner alone */
 	if (fd >= 0) {
 		int noted = temporary_note(buf_text(&part), false);
-		bool good = write_all(fd, table->image, table->size);
+		bool good = file_put(fd, table->image, table->size);
 		good = close(fd) == 0 && good;
 		if (!good || rename(buf_text(&part), buf_text(&path)) != 0)
 			unlink(buf_text(&part));

@@ -33,11 +33,7 @@ bool timebase_to_ns(const struct timebase *tb, uint64_t cycles, nstime *out, str
 
 nstime timebase_to_ns_clamped(const struct timebase *tb, uint64_t cycles)
 {
-	__int128 ns = to_ns(tb, cycles);
-
-	if (ns <= NSTIME_MIN)
-		return NSTIME_MIN + 1;
-	return ns >= NSTIME_MAX ? NSTIME_MAX - 1 : (nstime)ns;
+	return nstime_clamp(to_ns(tb, cycles));
 }
 
 bool timebase_is_plain(const struct timebase *tb, nstime *out)

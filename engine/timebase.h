@@ -24,6 +24,14 @@ static inline uint64_t time_span(nstime begin, nstime end)
 	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
+/* The nearest time that a moment may have. */
+static inline nstime nstime_clamp(__int128 ns)
+{
+	if (ns <= NSTIME_MIN)
+		return NSTIME_MIN + 1;
+	return ns >= NSTIME_MAX ? NSTIME_MAX - 1 : (nstime)ns;
+}
+
 struct timebase {
 	uint64_t frequency; /* cycles per second, never 0 */
 	int64_t offset_s;

@@ -92,9 +92,5 @@ bool stamp_to_ns(const struct stamp_clock *clock, uint64_t stamp, nstime *out)
 
 nstime stamp_to_ns_clamped(const struct stamp_clock *clock, uint64_t stamp)
 {
-	__int128 ns = convert(clock, stamp);
-
-	if (ns <= NSTIME_MIN)
-		return NSTIME_MIN + 1;
-	return ns >= NSTIME_MAX ? NSTIME_MAX - 1 : (nstime)ns;
+	return nstime_clamp(convert(clock, stamp));
 }

@@ -13,28 +13,6 @@
  */
 #include "index/cursor/stream_cursor_internal.h"
 
-static bool wait_for_wide(struct stream_cursor *cursor, struct error *err)
-{
-	struct packet_info info;
-
-	for (size_t i = 0; i < cursor->nwide; i++) {
-		uint64_t record = cursor->wide[i];
-		if (!stream_get(cursor, record, &info, err))
-			return false;
-		nstime min;
-		bool proved = stream_proved(cursor, record, &info.rec, &min);
-		bool suspect = info.rec.flags & PACKET_SUSPECT && !proved;
-		if (!stream_wants(cursor, &info.rec) ||
-		    (info.rec.min >= cursor->view.end && !suspect))
-			continue;
-		pending_push(cursor, (struct pending){.key = suspect ? NSTIME_MAX : info.rec.max,
-						      .min = info.rec.min,
-						      .record = record,
-						      .proved = proved});
-	}
-	return true;
-}
-
 /* Headers that claim to begin after the range, until one is seen to be right. */
 static bool open_right(struct stream_cursor *cursor, uint64_t from, struct error *err)
 {
@@ -64,7 +42,7 @@ bool backward_begin(struct stream_cursor *cursor, struct error *err)
 	    !table_lower_bound(cursor->table, cursor->view.end, &past, err))
 		return error_while(err, "stream %s", cursor->stream->name);
 	cursor->next = cursor->bracket = past;
-	return wait_for_wide(cursor, err) && open_right(cursor, past, err);
+	return stream_wait_for_wide(cursor, err) && open_right(cursor, past, err);
 }
 
 /* The walk takes record next - 1; wide ones wait already. */

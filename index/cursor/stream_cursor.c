@@ -405,6 +405,33 @@ static bool find_table(struct stream_cursor *cursor, struct error *err)
 	return true;
 }
 
+bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err)
+{
+	const struct packet_view *view = &cursor->view;
+	struct packet_info info;
+
+	for (size_t i = 0; i < cursor->nwide; i++) {
+		uint64_t record = cursor->wide[i];
+		if (!stream_get(cursor, record, &info, err))
+			return false;
+		const struct packet *rec = &info.rec;
+		nstime min, key;
+		bool proved = stream_proved(cursor, record, rec, &min);
+		bool suspect = rec->flags & PACKET_SUSPECT && !proved;
+		bool outside = view->backward ? rec->min >= view->end : rec->max < view->begin;
+		if (!stream_wants(cursor, rec) || (outside && !suspect))
+			continue;
+		if (view->backward) {
+			key = suspect ? NSTIME_MAX : rec->max;
+			min = rec->min;
+		} else {
+			key = suspect ? NSTIME_MIN : rec->min;
+		}
+		pending_push(cursor, (struct pending){key, min, record, proved});
+	}
+	return true;
+}
+
 static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err)
 {
 	close_all(cursor);
@@ -613,22 +640,7 @@ static void take_loss(struct stream_cursor *cursor, struct run *run)
 
 	run->count = 0;
 	run->cpu = loss->cpu;
-	run->loss = (struct event){
-		.time = loss->time,
-		.stream = cursor->stream,
-		.cpu = loss->cpu,
-		.position = {.stream = cursor->stream->index,
-			     .source = loss->source,
-			     .offset = loss->offset,
-			     .index = loss->kind},
-		.lost = loss->lost,
-		.lost_packets = loss->lost_packets,
-		.lost_unknown = loss->unknown,
-		.loss_kind = loss->why,
-		.claimed = loss->claimed,
-		.told = loss->told,
-		.until = loss->until,
-	};
+	run->loss = loss_event(cursor->stream, loss);
 	cursor->last_loss = place_of_loss(loss);
 	cursor->given_loss = true;
 	losses_drop(&cursor->losses);

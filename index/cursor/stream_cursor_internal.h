@@ -85,6 +85,9 @@ bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
 bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
 		 struct error *err);
 
+/* Wide records that may reach into the range wait: for their begin, backward for their end. */
+bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);
+
 static inline struct open_packet *stream_top(const struct stream_cursor *cursor)
 {
 	return cursor->nopen ? cursor->open[0] : NULL;

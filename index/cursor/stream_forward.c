@@ -23,29 +23,6 @@ static bool open_at_begin(struct stream_cursor *cursor, uint64_t record, bool *b
 	return true;
 }
 
-/* Wide records: those that may reach into the range wait for their begin. */
-static bool wait_for_wide(struct stream_cursor *cursor, struct error *err)
-{
-	struct packet_info info;
-
-	for (size_t i = 0; i < cursor->nwide; i++) {
-		uint64_t record = cursor->wide[i];
-		if (!stream_get(cursor, record, &info, err))
-			return false;
-		nstime min;
-		bool proved = stream_proved(cursor, record, &info.rec, &min);
-		bool suspect = info.rec.flags & PACKET_SUSPECT && !proved;
-		if (!stream_wants(cursor, &info.rec) ||
-		    (info.rec.max < cursor->view.begin && !suspect))
-			continue;
-		pending_push(cursor, (struct pending){.key = suspect ? NSTIME_MIN : info.rec.min,
-						      .min = min,
-						      .record = record,
-						      .proved = proved});
-	}
-	return true;
-}
-
 /*
  * Goes down from the last record that begins before the range. Within the table's reach each that
  * may have events in the range is opened; beyond it only what the proof needs.
@@ -83,7 +60,7 @@ bool forward_begin(struct stream_cursor *cursor, struct error *err)
 	if (cursor->view.begin > NSTIME_MIN &&
 	    !table_lower_bound(cursor->table, cursor->view.begin, &cursor->next, err))
 		return error_while(err, "stream %s", cursor->stream->name);
-	return wait_for_wide(cursor, err) && open_left(cursor, err);
+	return stream_wait_for_wide(cursor, err) && open_left(cursor, err);
 }
 
 /* Looks the next record of the walk up, once. */

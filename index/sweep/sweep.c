@@ -173,19 +173,7 @@ static bool give_loss(struct sweep_hands *hands, const struct stream *stream,
 			.cpu = loss->cpu,
 			.reader = hands->sweeper->trace->parts[stream->part]->reader}};
 
-	run.run.loss = (struct event){
-		.time = loss->time,
-		.stream = stream,
-		.cpu = loss->cpu,
-		.position = {.stream = stream->index,
-			     .source = loss->source,
-			     .offset = loss->offset,
-			     .index = loss->kind},
-		.lost = loss->lost,
-		.lost_packets = loss->lost_packets,
-		.lost_unknown = loss->unknown,
-		.until = loss->until,
-	};
+	run.run.loss = loss_event(stream, loss);
 	return hands->sweeper->sweep->run(hands->own, &run, err);
 }
 

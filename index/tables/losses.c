@@ -605,6 +605,24 @@ bool losses_read(struct losses *losses, nstime horizon, struct error *err)
 	return good;
 }
 
+struct event loss_event(const struct stream *stream, const struct loss *loss)
+{
+	return (struct event){.time = loss->time,
+			      .stream = stream,
+			      .cpu = loss->cpu,
+			      .position = {.stream = stream->index,
+					   .source = loss->source,
+					   .offset = loss->offset,
+					   .index = loss->kind},
+			      .lost = loss->lost,
+			      .lost_packets = loss->lost_packets,
+			      .lost_unknown = loss->unknown,
+			      .loss_kind = loss->why,
+			      .claimed = loss->claimed,
+			      .told = loss->told,
+			      .until = loss->until};
+}
+
 const struct loss *losses_head(const struct losses *losses)
 {
 	return losses->nrows ? losses->rows : NULL;

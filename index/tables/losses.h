@@ -52,6 +52,8 @@ bool losses_read(struct losses *losses, nstime horizon, struct error *err);
 /* The next row read so far, NULL: none; losses_drop() goes on. Borrowed until the next call. */
 const struct loss *losses_head(const struct losses *losses);
 void losses_drop(struct losses *losses);
+/* A row as cursors and sweeps give it. */
+struct event loss_event(const struct stream *stream, const struct loss *loss);
 /* Does a stream lack events around a moment? The same holds from `from` on, before `until`. */
 struct lack {
 	bool lacks;

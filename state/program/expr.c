@@ -212,63 +212,65 @@ static bool fits_order(const struct value *a)
 	return fits_number(a) || fits_text(a);
 }
 
+struct operands {
+	struct value left, right; /* `right` of two */
+	enum eval result;         /* of both */
+};
+
+/*
+ * The operands of an operator, one or two, of types that fit. False: in->result is the operator's;
+ * where that is EVAL_VALUE, *out is unknown.
+ */
+static inline bool eval_operands(const struct expr *expr, struct env *env,
+				 bool (*fits)(const struct value *value), struct operands *in,
+				 struct value *out, enum failure *failure)
+{
+	bool wrong = false, unknown;
+
+	in->result = expr->right ? eval_both(expr, env, &in->left, &in->right, failure)
+				 : expr_eval(expr->left, env, &in->left, failure);
+	if (in->result != EVAL_VALUE)
+		return false;
+	unknown = unknown_operand(&in->left, fits, &wrong);
+	if (expr->right)
+		unknown = unknown_operand(&in->right, fits, &wrong) || unknown;
+	if (wrong)
+		in->result = eval_fail(failure, FAILURE_TYPE);
+	else
+		*out = unknown_value;
+	return !wrong && !unknown;
+}
+
 static enum eval eval_order(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	struct value left, right;
-	enum eval result = eval_both(expr, env, &left, &right, failure);
-	bool wrong = false, unknown;
+	struct operands in;
 
-	if (result != EVAL_VALUE)
-		return result;
-	unknown = unknown_operand(&left, fits_order, &wrong);
-	unknown = unknown_operand(&right, fits_order, &wrong) || unknown;
-	if (wrong)
-		return eval_fail(failure, FAILURE_TYPE);
-	*out = unknown_value;
-	return unknown ? EVAL_VALUE : op_order(expr->op, &left, &right, out, failure);
+	if (!eval_operands(expr, env, fits_order, &in, out, failure))
+		return in.result;
+	return op_order(expr->op, &in.left, &in.right, out, failure);
 }
 
 static enum eval eval_arith(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	struct value left, right;
-	bool wrong = false, unknown;
-	enum eval result = expr->right ? eval_both(expr, env, &left, &right, failure)
-				       : expr_eval(expr->left, env, &left, failure);
+	struct operands in;
 
-	if (result != EVAL_VALUE)
-		return result;
-	unknown = unknown_operand(&left, fits_number, &wrong);
-	if (expr->right)
-		unknown = unknown_operand(&right, fits_number, &wrong) || unknown;
-	if (wrong)
-		return eval_fail(failure, FAILURE_TYPE);
-	*out = unknown_value;
-	if (unknown)
-		return EVAL_VALUE;
-	return op_arith(expr->op, &left, expr->right ? &right : NULL, out, failure);
+	if (!eval_operands(expr, env, fits_number, &in, out, failure))
+		return in.result;
+	return op_arith(expr->op, &in.left, expr->right ? &in.right : NULL, out, failure);
 }
 
 static enum eval eval_match(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	struct value left, right;
-	enum eval result = eval_both(expr, env, &left, &right, failure);
-	bool wrong = false, unknown;
+	struct operands in;
 
-	if (result != EVAL_VALUE)
-		return result;
-	unknown = unknown_operand(&left, fits_text, &wrong);
-	unknown = unknown_operand(&right, fits_text, &wrong) || unknown;
-	if (wrong)
-		return eval_fail(failure, FAILURE_TYPE);
-	*out = unknown_value;
-	if (unknown)
-		return EVAL_VALUE;
+	if (!eval_operands(expr, env, fits_text, &in, out, failure))
+		return in.result;
 	if (expr->op == OP_REGEX)
-		return op_regex(expr->regex, &left, &right, out, failure);
-	*out = value_bool(glob_match(right.text, right.len, left.text, left.len, NULL));
+		return op_regex(expr->regex, &in.left, &in.right, out, failure);
+	*out = value_bool(glob_match(in.right.text, in.right.len, in.left.text, in.left.len, NULL));
 	return EVAL_VALUE;
 }
 

@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += librepl.la
 librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities.h %D%/check_state.c %D%/check_state.h %D%/cmd.c %D%/cmd.h %D%/cmds.h \
 	%D%/contradicted.c %D%/contradicted.h %D%/cmd_at.c %D%/cmd_aux.c %D%/cmd_check.c %D%/cmd_convert.c %D%/cmd_diff.c %D%/cmd_dump.c %D%/cmd_events.c %D%/cmd_explain.c %D%/cmd_frame.c \
-	%D%/cmd_help.c %D%/cmd_index.c %D%/index_timelines.c %D%/cmd_info.c %D%/cmd_longest.c %D%/cmd_repl.c \
+	%D%/cmd_help.c %D%/cmd_index.c %D%/index_timelines.c %D%/cmd_info.c %D%/info_classes.c %D%/info_classes.h %D%/info_clocks.c %D%/info_clocks.h %D%/info_losses.c %D%/info_losses.h \
+	%D%/cmd_longest.c %D%/cmd_repl.c \
 	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_stats.c %D%/cmd_timeline.c %D%/cmd_when.c \
 	%D%/picture.c %D%/picture.h %D%/picture_axis.c %D%/picture_draw.h %D%/picture_svg.c %D%/picture_text.c \
 	%D%/event_rows.c %D%/event_rows.h %D%/event_team.c %D%/event_team.h \

@@ -13,6 +13,15 @@ static inline void time_add(struct times *times, nstime t, struct sink *out)
 	out->len += (size_t)(time_put(times, t, to) - to);
 }
 
+/* A time, or - where there is none: NSTIME_MIN. */
+static inline void time_add_any(struct times *times, nstime t, struct sink *out)
+{
+	if (t == NSTIME_MIN)
+		sink_char(out, '-');
+	else
+		time_add(times, t, out);
+}
+
 /* A span between two of these times: where they are ordinals, a number. */
 static inline void time_span_add(const struct times *times, __int128 span, struct sink *out)
 {

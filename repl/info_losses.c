@@ -1,0 +1,176 @@
+/* info_losses.c - see info_losses.h */
+#include "repl/info_losses.h"
+
+#include "engine/base/mem.h"
+#include "repl/render.h"
+
+static bool read_losses(const struct stream *stream, struct table *table, struct info_losses *out,
+			struct error *err)
+{
+	const struct loss *loss;
+	struct losses losses;
+
+	losses_init(&losses, stream, false);
+	losses.table = table;
+	bool ok = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
+		  losses_read(&losses, NSTIME_MAX, err);
+	while (ok && (loss = losses_head(&losses))) {
+		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+		out->items[out->count++] = *loss;
+		out->lost_packets += loss->lost_packets;
+		out->lost_unknown = out->lost_unknown || loss->unknown;
+		out->lost += loss->unknown ? 0 : loss->lost;
+		losses_drop(&losses);
+	}
+	losses_release(&losses);
+	return ok;
+}
+
+bool info_losses_read(const struct stream *stream, struct table *table, struct info_losses *out,
+		      struct error *err)
+{
+	*out = (struct info_losses){0};
+	return read_losses(stream, table, out, err) &&
+	       delivery_find(stream, table, &out->delivery, err);
+}
+
+void info_losses_release(struct info_losses *losses)
+{
+	mem_free(losses->items);
+}
+
+/* Sequence numbers of the packets that are missing. */
+static void missing_numbers(const struct stream *stream, const struct loss *loss, uint64_t *first,
+			    uint64_t *last)
+{
+	unsigned unused = stream->seq_bits < 64 ? 64U - stream->seq_bits : 0;
+
+	*first = (loss->after + 1) << unused >> unused;
+	*last = (loss->after + loss->lost_packets) << unused >> unused;
+}
+
+static void json_loss(const struct stream *stream, const struct loss *loss, struct sink *out)
+{
+	uint64_t first, last;
+
+	sink_text(out, "{\"t\":");
+	json_time(out, loss->time);
+	sink_text(out, ",\"until\":");
+	json_time(out, loss->until);
+	sink_text(out, ",\"events\":");
+	if (loss->unknown)
+		sink_text(out, "null");
+	else
+		sink_u64(out, loss->lost);
+	if (loss->lost_packets) {
+		missing_numbers(stream, loss, &first, &last);
+		sink_printf(out, ",\"packets\":%llu,\"first\":%llu,\"last\":%llu",
+			    (unsigned long long)loss->lost_packets, (unsigned long long)first,
+			    (unsigned long long)last);
+	}
+	sink_char(out, '}');
+}
+
+void info_json_losses(const struct stream *stream, const struct info_losses *losses,
+		      struct sink *out)
+{
+	sink_text(out, ",\"lost\":");
+	sink_u64(out, losses->lost);
+	sink_printf(out,
+		    ",\"lost_packets\":%llu,\"late\":%llu,\"doubled\":%llu,"
+		    "\"other_session\":%llu,\"losses\":[",
+		    (unsigned long long)losses->lost_packets,
+		    (unsigned long long)losses->delivery.late,
+		    (unsigned long long)losses->delivery.doubled,
+		    (unsigned long long)losses->delivery.other);
+	for (size_t i = 0; i < losses->count; i++) {
+		sink_text(out, i ? "," : "");
+		json_loss(stream, &losses->items[i], out);
+	}
+	sink_char(out, ']');
+}
+
+static void text_loss(const struct stream *stream, const struct loss *loss, struct times *times,
+		      struct sink *out)
+{
+	uint64_t first, last;
+
+	sink_text(out, "           ");
+	sink_name(out, stream->name);
+	if (loss->unknown)
+		sink_text(out, ": events, it is not known how many");
+	else if (loss->lost)
+		sink_printf(out, ": %llu event%s", (unsigned long long)loss->lost,
+			    loss->lost == 1 ? "" : "s");
+	if (loss->lost_packets) {
+		missing_numbers(stream, loss, &first, &last);
+		sink_printf(
+			out, "%s %llu packet%s, number", loss->lost || loss->unknown ? "," : ":",
+			(unsigned long long)loss->lost_packets, loss->lost_packets == 1 ? "" : "s");
+		if (loss->lost_packets == 1)
+			sink_printf(out, " %llu", (unsigned long long)first);
+		else
+			sink_printf(out, "s %llu to %llu", (unsigned long long)first,
+				    (unsigned long long)last);
+	}
+	sink_text(out, ", ");
+	time_add_any(times, loss->time, out);
+	sink_text(out, " to ");
+	time_add_any(times, loss->until, out);
+	sink_char(out, '\n');
+}
+
+enum { LOSSES_SHOWN = 20 };
+
+static void text_losses(const struct trace *trace, const struct info_losses *losses,
+			struct times *times, struct sink *out)
+{
+	uint64_t events = 0, packets = 0, places = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		events += losses[i].lost;
+		packets += losses[i].lost_packets;
+		places += losses[i].count;
+	}
+	if (!places) {
+		sink_text(out, "losses     none\n");
+		return;
+	}
+	sink_printf(out, "losses     %llu events, %llu packets at %llu place%s\n",
+		    (unsigned long long)events, (unsigned long long)packets,
+		    (unsigned long long)places, places == 1 ? "" : "s");
+	uint64_t left = places < LOSSES_SHOWN ? places : LOSSES_SHOWN;
+	for (size_t i = 0; i < trace->nstreams && left; i++)
+		for (size_t k = 0; k < losses[i].count && left; k++, left--)
+			text_loss(trace->streams[i], &losses[i].items[k], times, out);
+	if (places > LOSSES_SHOWN)
+		sink_printf(out, "           and %llu more: --format json lists all\n",
+			    (unsigned long long)places - LOSSES_SHOWN);
+}
+
+/* Nothing where all packets came once and in their order. */
+static void text_delivery(const struct trace *trace, const struct info_losses *losses,
+			  struct sink *out)
+{
+	struct delivery sum = {0};
+
+	for (size_t i = 0; i < trace->nparts; i++)
+		sum.other += trace->parts[i]->others;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct delivery *own = &losses[i].delivery;
+		sum.late += own->late;
+		sum.doubled += own->doubled;
+		sum.other += own->other;
+	}
+	if (sum.late || sum.doubled || sum.other)
+		sink_printf(out, "packets    %llu came late, %llu twice, %llu of another session\n",
+			    (unsigned long long)sum.late, (unsigned long long)sum.doubled,
+			    (unsigned long long)sum.other);
+}
+
+void info_text_losses(const struct trace *trace, const struct info_losses *losses,
+		      struct times *times, struct sink *out)
+{
+	text_losses(trace, losses, times, out);
+	text_delivery(trace, losses, out);
+}

@@ -12,8 +12,7 @@ packets overlap, where the plain command stops, are compared as well. What must 
   - times never fall over the whole output;
   - events discarded, where babeltrace2 knows a count.
 
-Where the traces of a session have one clock (its UUID) but each its own measurement of the distance to
-the epoch, babeltrace2 uses each; yore uses the first for all, and so does the comparison.
+Times of traces that share a clock are moved to the first trace's origin: see clock_origins.py.
 
 One fault of the reference is known and allowed for, narrowly: babeltrace2 2.0.4 gives an empty string
 field the text of an earlier event of the class (mended upstream: review.lttng.org/c/babeltrace/+/4528).
@@ -35,6 +34,9 @@ try:
 except ImportError:
     print("events_agree.py: skipped: python3-bt2 is not installed")
     sys.exit(77)
+
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from clock_origins import Origins, origin_of
 
 
 def plain(field):
@@ -113,19 +115,14 @@ class Seen:
         self.lost = 0
         self.lost_unknown = 0
         self.stopped = None
-        self.origins = {}  # UUID of a clock -> ns, in the first trace that has it
-
-    def origin(self, clock):
-        """How far the clock's origin is from that of the first trace with the same clock."""
-        own = clock.offset.seconds * 10**9 + clock.offset.cycles * 10**9 // clock.frequency
-        return self.origins.setdefault(clock.uuid, own) - own if clock.uuid else 0
+        self.origins = Origins()
 
     def event(self, message):
         event = message.event
         time = None
         if event.stream.cls.default_clock_class is not None:
             time = message.default_clock_snapshot.ns_from_origin
-            time += self.origin(event.stream.cls.default_clock_class)
+            time += self.origins.shift(origin_of(event.stream.cls.default_clock_class))
         packet = {}
         if event.stream.cls.supports_packets and event.packet.context_field is not None:
             packet = plain(event.packet.context_field)

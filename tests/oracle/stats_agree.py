@@ -24,8 +24,11 @@ try:
 except ImportError:
     bt2 = None
 
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+from clock_origins import Origins, origin_of
+
 failed = 0
-CLOCK = ""  # no event's name: UUID and origin of the clock
+CLOCK = ""  # no event's name: the origin of the clock
 
 
 def differ(trace, what):
@@ -100,9 +103,7 @@ class Streams:
                     return
                 clock = message.event.cls.stream_class.default_clock_class
                 time = message.default_clock_snapshot.ns_from_origin if clock else None
-                if clock and clock.uuid:
-                    origin = clock.offset.seconds * 10**9 + clock.offset.cycles * 10**9 // clock.frequency
-                    self._seen[CLOCK] = (str(clock.uuid), origin)
+                self._seen[CLOCK] = origin_of(clock)
                 count, first, last = self._seen.get(message.event.name, (0, None, None))
                 if time is not None:
                     first = time if first is None else min(first, time)
@@ -133,13 +134,11 @@ def seen_by_babeltrace2(folder):
 
 def ctf(yore, trace):
     folders = sorted(folder for folder, _, files in os.walk(trace) if "metadata" in files)
-    theirs, origins = {}, {}
+    theirs, origins = {}, Origins()
     try:
         for folder in folders:
             seen = seen_by_babeltrace2(folder)
-            # traces with one clock, but each its own measurement of its origin: ours is the first one's
-            clock, origin = seen.pop(CLOCK, (None, 0))
-            shift = origins.setdefault(clock, origin) - origin if clock else 0
+            shift = origins.shift(seen.pop(CLOCK, None))
             for name, (count, first, last) in seen.items():
                 first, last = (time if time is None else time + shift for time in (first, last))
                 old = theirs.get(name, (0, None, None))

@@ -14,20 +14,15 @@ import subprocess
 import sys
 import tempfile
 
-TOP = os.environ.get("top_builddir", ".")
-YORE = os.path.join(TOP, "yore")
-GEN = os.path.join(TOP, "fixtures", "yore-gen")
-failed = 0
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+import results
+from results import finish, result
 
-
-def result(good, name):
-    global failed
-    print(("ok   " if good else "FAIL ") + name)
-    failed += not good
+GEN = os.path.join(os.environ.get("top_builddir", "."), "fixtures", "yore-gen")
 
 
 def yore(*words):
-    done = subprocess.run([YORE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run([results.yore, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr.decode()
 
 
@@ -57,11 +52,9 @@ def streams_of(folder):
 
 
 def write(folder, source, streams):
-    os.makedirs(folder)
-    shutil.copy(os.path.join(source, "metadata"), folder)
-    for name, packets in streams.items():
-        with open(os.path.join(folder, name), "wb") as out:
-            out.write(b"".join(p.data for p in packets))
+    with open(os.path.join(source, "metadata"), "rb") as file:
+        metadata = file.read()
+    results.write(folder, metadata, {name: b"".join(p.data for p in packets) for name, packets in streams.items()})
 
 
 def relay(rng, packets, far=True):
@@ -258,15 +251,11 @@ def check_small(work, seed, scene, others):
     folder, index = os.path.join(work, "small"), os.path.join(work, "index")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(index, ignore_errors=True)
-    os.makedirs(folder)
     arrived, kept = relay(rng, small_packets(rng, begin, time, number, ticks), False)
     strangers = small_packets(rng, begin, time, number, ticks, bytes(16))[:others]
     for stranger in strangers:
         arrived.insert(rng.randint(0, len(arrived)), stranger)
-    with open(os.path.join(folder, "metadata"), "w") as out:
-        out.write(small_metadata(begin, time, number, ticks))
-    with open(os.path.join(folder, "s"), "wb") as out:
-        out.write(b"".join(p.data for p in arrived))
+    results.write(folder, small_metadata(begin, time, number, ticks), {"s": b"".join(p.data for p in arrived)})
     own = [p for p in arrived if p not in strangers]
     wanted = [value for packet in kept for value in packet.values]
     scale = 100000000 if ticks == 1 else 1
@@ -418,7 +407,7 @@ def main():
             check_files(work, seed, variants[seed % len(variants)])
             for scene in SCENES:
                 check_small(work, seed, scene, 0 if seed % 2 else 3)
-    return 1 if failed else 0
+    finish()
 
 
-sys.exit(main())
+main()

@@ -366,8 +366,8 @@ static void describe_filter(const struct filter *filter, struct convert_options 
 enum { RETRIES = 4 };
 
 /*
- * *again, where `may_retry`: events came late, so that what was written is out of order; the next
- * reading is not.
+ * *again, where `may_retry`: events came late, or lie where they were not looked for, so that what
+ * was written is out of order; the next reading is not.
  */
 static bool attempt(struct work *work, const struct convert_kind *kind,
 		    struct convert_options *describes, bool may_retry, bool *again,
@@ -375,7 +375,7 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 {
 	const struct options *options = work->session->options;
 	bool state = kind->has_state && !options->no_state;
-	uint64_t late = atomic_load(&describes->trace->late), lost = work->session->lost;
+	uint64_t disorder = trace_disorder(describes->trace), lost = work->session->lost;
 
 	work->events = 0;
 	*again = false;
@@ -386,7 +386,7 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 		  (options->no_state || convert_names(work, kind, err)) &&
 		  (!options->with_state || carry_state(work, err)) && convert_events(work, err) &&
 		  (!state || convert_state(work, kind, err));
-	*again = ok && may_retry && atomic_load(&describes->trace->late) != late;
+	*again = ok && may_retry && trace_disorder(describes->trace) != disorder;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
 	ok = ok && (*again || convert_finish(work->convert, err));

@@ -91,8 +91,11 @@ struct events_options {
 /* How often heads of open packets of one stream were compared so far: the cost of overlaps. */
 uint64_t events_compared(const struct events *events);
 
-/* May a stream hold what is asked for? A CPU may be its packets' own. */
+/* Is a stream among those that are asked for, whatever its CPU? */
 bool events_want(const struct events_options *options, const struct stream *stream);
+/* May it have events of the CPUs that are asked for? See index_may_be_of_cpu(). */
+bool events_want_cpu(struct index *index, const struct events_options *options,
+		     const struct stream *stream);
 
 /* Where an event is: unique, and the tie-break of the order. */
 struct position {

@@ -131,6 +131,19 @@ void index_close(struct index *index)
 	mem_free(index);
 }
 
+bool index_has_other_cpus(struct index *index, const struct stream *stream)
+{
+	struct table *table;
+	struct error ignored;
+
+	return !index_table(index, stream, &table, &ignored) || table_has_other_cpus(table);
+}
+
+bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu)
+{
+	return stream->cpu < 0 || stream->cpu == cpu || index_has_other_cpus(index, stream);
+}
+
 bool index_falls(const struct index *index, const struct stream *stream)
 {
 	return atomic_load(&index->slots[stream->index].falls);

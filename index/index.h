@@ -50,6 +50,15 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 
 uint64_t table_count(const struct table *table);
 /*
+ * Does some packet say another CPU than its stream, which is of one? Of a computed table with more
+ * than 32 records: some packet that was looked at.
+ */
+bool table_has_other_cpus(struct table *table);
+/* The same of a stream, whose table is found for it; true where that fails, which reading tells. */
+bool index_has_other_cpus(struct index *index, const struct stream *stream);
+/* May the stream have events of the CPU? */
+bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu);
+/*
  * Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. Of a
  * record that was decoded, max is the true one, and min too where it came before the listed one: a
  * table's order rests on listed begins, see table_true_range().

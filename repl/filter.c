@@ -178,6 +178,21 @@ static bool is_named(const struct filter *filter, const struct stream *stream)
 	return !names->count;
 }
 
+/* May --where hold for events of the stream? Its packets may say other CPUs than it does. */
+static bool may_hold(const struct filter *filter, const struct stream *stream)
+{
+	struct stream of_any_cpu = *stream;
+	struct error ignored; /* reading events reports it */
+
+	if (!filter->where || where_stream(filter->where, stream))
+		return true;
+	of_any_cpu.cpu = -1;
+	if (stream->cpu < 0 || !where_stream(filter->where, &of_any_cpu))
+		return false;
+	struct index *index = session_index(filter->session, &ignored);
+	return !index || index_has_other_cpus(index, stream);
+}
+
 static void set_streams(struct filter *filter, const struct words *globs)
 {
 	if (!globs->count && !filter->where && !filter->scoped)
@@ -187,7 +202,7 @@ static void set_streams(struct filter *filter, const struct words *globs)
 		const struct stream *stream = filter->trace->streams[i];
 		bool wanted = (!globs->count || is_wanted(filter->trace, globs, stream)) &&
 			      is_named(filter, stream);
-		if (wanted && (!filter->where || where_stream(filter->where, stream)))
+		if (wanted && may_hold(filter, stream))
 			filter->streams[i / 64] |= UINT64_C(1) << i % 64;
 	}
 }

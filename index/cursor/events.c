@@ -67,10 +67,22 @@ bool events_want(const struct events_options *options, const struct stream *stre
 		return false;
 	if (streams && !(streams[stream->index / 64] >> stream->index % 64 & 1))
 		return false;
+	return true;
+}
+
+bool events_want_cpu(struct index *index, const struct events_options *options,
+		     const struct stream *stream)
+{
 	for (size_t i = 0; i < options->ncpus; i++)
-		if (stream->cpu < 0 || options->cpus[i] == stream->cpu)
+		if (index_may_be_of_cpu(index, stream, options->cpus[i]))
 			return true;
 	return options->ncpus == 0;
+}
+
+static bool is_wanted(const struct events *events, const struct stream *stream)
+{
+	return events_want(&events->options, stream) &&
+	       events_want_cpu(events->index, &events->options, stream);
 }
 
 /* The streams [*first, *end) are those that may be wanted. */
@@ -90,7 +102,7 @@ static void add_cursors(struct events *events, bool has_time)
 	range_of_streams(events, &first, &end);
 	for (size_t i = first; i < end; i++) {
 		const struct stream *stream = trace->streams[i];
-		if (stream->has_time == has_time && events_want(&events->options, stream))
+		if (stream->has_time == has_time && is_wanted(events, stream))
 			events->cursors[events->ncursors++] =
 				stream_cursor_new(&events->setup, stream);
 	}
@@ -107,7 +119,7 @@ static bool claimed_range(struct events *events, struct error *err)
 	for (size_t i = begin_stream; i < end_stream; i++) {
 		struct packet_info info;
 		struct table *table;
-		if (!events_want(&events->options, trace->streams[i]))
+		if (!is_wanted(events, trace->streams[i]))
 			continue;
 		if (!index_table(events->index, trace->streams[i], &table, err))
 			return false;

@@ -60,6 +60,17 @@ static bool find_tables(struct sweeper *sweeper, unsigned workers, struct error 
 	return good;
 }
 
+/* Once the tables are there, which say of what CPUs packets are. */
+static void drop_other_cpus(struct sweeper *sweeper)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sweeper->nstreams; i++)
+		if (events_want_cpu(sweeper->index, sweeper->options, sweeper->streams[i].stream))
+			sweeper->streams[n++] = sweeper->streams[i];
+	sweeper->nstreams = n;
+}
+
 static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error *err)
 {
 	const struct trace *trace = sweeper->trace;
@@ -77,6 +88,7 @@ static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error
 		set_range(sweeper, of, any_timed);
 	}
 	bool good = find_tables(sweeper, workers, err);
+	drop_other_cpus(sweeper);
 	for (size_t i = 0; good && i < sweeper->nstreams; i++) {
 		struct sweep_stream *of = &sweeper->streams[i];
 		good = index_table(sweeper->index, of->stream, &of->table, err);

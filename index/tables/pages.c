@@ -76,7 +76,7 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 		return false;
 	const uint8_t *at = value.data + sizeof *head;
 	out->reach = (struct reach){.d = head->d,
-				    .damaged = head->damaged,
+				    .damaged = head->flags & TABLE_DAMAGED,
 				    .wide = mem_new_array(head->nwide, sizeof(uint64_t)),
 				    .nwide = head->nwide,
 				    .capacity = head->nwide};

@@ -24,8 +24,10 @@ struct table_head {
 	uint64_t identity[2]; /* of the part's description */
 	struct scan scan;     /* where the scan goes on */
 	uint32_t complete;    /* the scan saw the end; else the table is half built */
-	uint32_t d, damaged, nwide, nsources, nerrors; /* nerrors: bytes of text, zeros between */
+	uint32_t d, flags, nwide, nsources, nerrors; /* nerrors: bytes of text, zeros between */
 };
+
+enum table_flag { TABLE_DAMAGED = 1, TABLE_OTHER_CPUS = 2 };
 
 struct stored { /* a head with its lists, copied out of the store */
 	struct table_head head;

@@ -249,7 +249,11 @@ static bool write_head(struct merge *merge, struct error *err)
 	head->scan = step->to;
 	head->complete = step->complete;
 	head->d = stored->reach.d;
-	head->damaged = stored->reach.damaged;
+	head->flags &= TABLE_OTHER_CPUS;
+	if (stored->reach.damaged)
+		head->flags |= TABLE_DAMAGED;
+	if (rows_have_other_cpu(&step->rows, step->stream))
+		head->flags |= TABLE_OTHER_CPUS;
 	head->nwide = (uint32_t)stored->reach.nwide;
 	head->nsources = step->nmarks;
 	uint32_t old_errors = head->nerrors;

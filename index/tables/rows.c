@@ -184,6 +184,14 @@ void rows_get(const struct rows *rows, uint64_t i, struct packet_info *out, stru
 	(void)whole;
 }
 
+bool rows_have_other_cpu(const struct rows *rows, const struct stream *stream)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (packet_is_of_other_cpu(stream, &rows->recs[i]))
+			return true;
+	return false;
+}
+
 uint64_t rows_lower_bound(const struct rows *rows, nstime t)
 {
 	uint64_t low = 0, high = rows->count;

@@ -10,6 +10,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/packet.h"
+#include "engine/trace.h"
 
 struct rows {
 	struct packet *recs;
@@ -26,6 +27,17 @@ void rows_sort(struct rows *rows);                                /* by packet_o
 void rows_get(const struct rows *rows, uint64_t i, struct packet_info *out, struct extent *extents);
 /* First with min >= t. */
 uint64_t rows_lower_bound(const struct rows *rows, nstime t);
+
+/*
+ * Does a packet of a stream that is of one CPU say another one? Its events are of that CPU. A
+ * packet of another session says nothing.
+ */
+static inline bool packet_is_of_other_cpu(const struct stream *stream, const struct packet *rec)
+{
+	return stream->cpu >= 0 && rec->cpu >= 0 && rec->cpu != stream->cpu &&
+	       !(rec->flags & PACKET_OTHER);
+}
+bool rows_have_other_cpu(const struct rows *rows, const struct stream *stream);
 
 /* < 0, 0, > 0: the order of tables, (min, source, off). */
 int packet_order(const struct packet *a, const struct packet *b);

@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEN_MAX = 1024, SAMPLES = 12, REBUILD_MAX = 1 << 20, WIDE_MAX = 256, NEAR = 64 };
+enum {
+	SEEN_MAX = 1024,
+	SAMPLES = 12,
+	REBUILD_MAX = 1 << 20,
+	WIDE_MAX = 256,
+	NEAR = 64,
+	CPUS_LOOKED = 32
+};
 
 struct scratch { /* extents of the record that a thread got last */
 	struct scratch *next;
@@ -47,6 +54,8 @@ struct table {
 	_Atomic uint64_t count;
 	_Atomic(struct rows *) rows; /* in memory */
 	bool computed;               /* unless in memory */
+	_Atomic bool other_cpus;     /* some packet says another CPU than the stream's, */
+	_Atomic bool cpus_looked;    /* of a computed table: as far as was looked */
 	pthread_mutex_t lock;        /* of all below */
 	struct reach reach;
 	struct corrections corrections;
@@ -89,6 +98,7 @@ struct table *table_new_stored(struct index *index, const struct stream *stream,
 	table->version = taken->head.version;
 	table->store = taken->store;
 	table->count = taken->head.count;
+	table->other_cpus = taken->head.flags & TABLE_OTHER_CPUS;
 	table->reach = taken->reach;
 	taken->reach = (struct reach){0};
 	if (!table->reach.d)
@@ -115,6 +125,7 @@ static void adopt_rows(struct table *table, struct rows *taken)
 
 	*rows = *taken;
 	*taken = (struct rows){0};
+	table->other_cpus |= rows_have_other_cpu(rows, table->stream);
 	struct reach_from from = {row_at, rows, rows->count};
 	struct reach reach = {.d = REACH_FIRST}, old = table->reach;
 	reach_update(&reach, 0, &from, &err);
@@ -241,6 +252,8 @@ static bool computed_get(struct table *table, uint64_t i, struct packet_info *ou
 	*out = (struct packet_info){0};
 	if (!reader->packet_at(table->stream, i, out, &ignored))
 		return false;
+	if (packet_is_of_other_cpu(table->stream, &out->rec))
+		table->other_cpus = true;
 	if (out->rec.flags & PACKET_SUSPECT) /* only a whole list of them can be searched */
 		return false;
 	return in_order(table, i, &out->rec);
@@ -392,6 +405,20 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 		if (!become_rows(table, err))
 			return false;
 	}
+}
+
+bool table_has_other_cpus(struct table *table)
+{
+	struct packet_info info;
+	struct error ignored;
+
+	if (!table->computed || table->rows || table->cpus_looked)
+		return table->other_cpus;
+	for (uint64_t i = 0; table->count <= CPUS_LOOKED && i < table->count; i++)
+		if (!listed_get(table, i, &info, &ignored))
+			break;
+	table->cpus_looked = true;
+	return table->other_cpus;
 }
 
 uint64_t table_count(const struct table *table)

@@ -310,13 +310,13 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 
 	if (!key)
 		return NULL;
-	uint64_t cpu = key->u;
+	int32_t cpu = (int32_t)key->u; /* cpu_of() gives no greater one */
 	struct question **all = mem_new_array(n, sizeof(struct question *));
 	memcpy(all, pass->later, n * sizeof(struct question *));
 	pass->nlater = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct value *own = cpu_of(pass, all[i]->attr);
-		if (own && own->u != cpu) {
+		if (own && own->u != key->u) {
 			pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
 						sizeof(struct question *));
 			pass->missed[pass->nmissed++] = all[i];
@@ -327,7 +327,7 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 	mem_free(all);
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	for (size_t s = 0; s < trace->nstreams; s++)
-		if (trace->streams[s]->cpu < 0 || (uint64_t)trace->streams[s]->cpu == cpu)
+		if (feed_may_be_of_cpu(pass->options.feed, trace->streams[s], cpu))
 			streams[s / 64] |= UINT64_C(1) << s % 64;
 	return streams;
 }

@@ -118,6 +118,12 @@ bool feed_recorded(struct feed *feed, nstime *begin, nstime *end, struct error *
 	return !feed->ops->recorded || feed->ops->recorded(feed, begin, end, err);
 }
 
+bool feed_may_be_of_cpu(struct feed *feed, const struct stream *stream, int32_t cpu)
+{
+	return stream->cpu < 0 || stream->cpu == cpu ||
+	       (feed->ops->may_be_of_cpu && feed->ops->may_be_of_cpu(feed, stream, cpu));
+}
+
 bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct order *below,
 		    nstime *until, struct error *err)
 {

@@ -109,6 +109,8 @@ struct feed_ops {
 		      struct error *err);
 	/* What was recorded, both ends inclusive. NULL: all of time. */
 	bool (*recorded)(struct feed *feed, nstime *begin, nstime *end, struct error *err);
+	/* May the stream have events of the CPU? NULL: where it is of that CPU, or of none. */
+	bool (*may_be_of_cpu)(struct feed *feed, const struct stream *stream, int32_t cpu);
 	/*
 	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this feed has
 	 * items only.
@@ -165,6 +167,8 @@ bool feed_last_loss(struct feed *feed, const struct stream *stream, const struct
  * *out is borrowed until the feed ends. Belongs to the feed's thread.
  */
 bool feed_begins(struct feed *feed, const nstime **out, struct error *err);
+/* May the stream have events of the CPU? */
+bool feed_may_be_of_cpu(struct feed *feed, const struct stream *stream, int32_t cpu);
 /* What was recorded: moments outside are unknown. Both ends inclusive. */
 bool feed_recorded(struct feed *feed, nstime *begin, nstime *end, struct error *err);
 

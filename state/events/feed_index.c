@@ -178,6 +178,11 @@ static bool recorded(struct feed *feed, nstime *begin, nstime *end, struct error
 	return index_recorded(((struct index_feed *)feed)->index, begin, end, err);
 }
 
+static bool may_be_of_cpu(struct feed *feed, const struct stream *stream, int32_t cpu)
+{
+	return index_may_be_of_cpu(((struct index_feed *)feed)->index, stream, cpu);
+}
+
 static const struct feed_ops index_ops = {
 	.open = cursor_open,
 	.close = cursor_close,
@@ -187,6 +192,7 @@ static const struct feed_ops index_ops = {
 	.span = index_span,
 	.begin = index_begin,
 	.recorded = recorded,
+	.may_be_of_cpu = may_be_of_cpu,
 };
 
 struct feed *feed_over_index(struct index *index)

@@ -3,34 +3,61 @@
 
 #include "engine/base/mem.h"
 
+#include <stdlib.h>
+
 enum { FEW = 1 << 17 }; /* packets of a table that is gone through */
 
+static int rising(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sort(struct cpus *cpus)
+{
+	size_t n = 0;
+
+	if (cpus->count)
+		qsort(cpus->items, cpus->count, sizeof *cpus->items, rising);
+	for (size_t i = 0; i < cpus->count; i++)
+		if (!n || cpus->items[i] != cpus->items[n - 1])
+			cpus->items[n++] = cpus->items[i];
+	cpus->count = n;
+}
+
+/* Repetitions go whenever the list is full: it is at most twice as long as it must be. */
 static void add(struct cpus *cpus, int32_t cpu)
 {
-	for (size_t i = cpus->count; i-- > 0;)
-		if (cpus->items[i] == cpu)
-			return;
-	cpus->items = mem_grow(cpus->items, cpus->count, &cpus->capacity, sizeof *cpus->items);
+	if (cpus->count && cpus->items[cpus->count - 1] == cpu)
+		return;
+	if (cpus->count == cpus->capacity) {
+		sort(cpus);
+		if (2 * cpus->count >= cpus->capacity) {
+			cpus->capacity = cpus->capacity ? 2 * cpus->capacity : 64;
+			cpus->items = mem_resize(cpus->items, cpus->capacity, sizeof *cpus->items);
+		}
+	}
 	cpus->items[cpus->count++] = cpu;
 }
 
-/* A stream whose packets say which CPU they are of. */
-static bool of_packets(struct cpus *cpus, struct index *index, const struct stream *stream,
-		       struct error *err)
+/* What packets say, unless all are of the stream's own CPU. */
+static bool add_packets(struct cpus *cpus, struct index *index, const struct stream *stream,
+			struct error *err)
 {
 	struct packet_info info;
 	struct table *table;
 
-	if (!index) {
-		cpus->open = true;
-		return true;
-	}
 	if (!index_table(index, stream, &table, err))
 		return false;
+	if (stream->cpu >= 0 && !table_has_other_cpus(table))
+		return true;
 	cpus->many |= table_count(table) > FEW;
 	for (uint64_t i = 0; i < table_count(table) && !cpus->many; i++) {
 		if (!table_get(table, i, &info, err))
 			return false;
+		if (info.rec.flags & PACKET_OTHER)
+			continue;
 		if (info.rec.cpu >= 0)
 			add(cpus, info.rec.cpu);
 		else
@@ -41,14 +68,20 @@ static bool of_packets(struct cpus *cpus, struct index *index, const struct stre
 
 bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out, struct error *err)
 {
+	bool ok = true;
+
 	*out = (struct cpus){0};
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		if (trace->streams[i]->cpu >= 0)
-			add(out, trace->streams[i]->cpu);
-		else if (!of_packets(out, index, trace->streams[i], err))
-			return false;
+	for (size_t i = 0; i < trace->nstreams && ok; i++) {
+		const struct stream *stream = trace->streams[i];
+		if (stream->cpu >= 0)
+			add(out, stream->cpu);
+		if (index)
+			ok = add_packets(out, index, stream, err);
+		else
+			out->open |= stream->cpu < 0;
 	}
-	return true;
+	sort(out);
+	return ok;
 }
 
 void cpus_release(struct cpus *cpus)

@@ -6,15 +6,16 @@
 #include "index/index.h"
 
 struct cpus {
-	int32_t *items; /* without repetition, in no order */
+	int32_t *items; /* rising */
 	size_t count, capacity;
 	bool many; /* a table is too long to be gone through: some may be missing */
 	bool open; /* some packet of a stream with times does not say its CPU */
 };
 
 /*
- * Streams that name their CPU cost nothing; of others the packet tables are read. `index` may be
- * NULL: then these say nothing. *out is to be ended with cpus_release(), also after false.
+ * Of streams that name no CPU, or of which some packet says another one, the packet tables are
+ * read. `index` may be NULL: then packets say nothing. *out is to be ended with cpus_release(),
+ * also after false.
  */
 bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out, struct error *err);
 void cpus_release(struct cpus *cpus);

@@ -190,18 +190,9 @@ bool lookup_stream(const struct trace *trace, const char *name, struct buf *note
 
 /* ---- CPUs ---- */
 
-static int rising(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* "CPUs 0-3, 6". */
-static void cpus_words(struct cpus *cpus, struct buf *out)
+static void cpus_words(const struct cpus *cpus, struct buf *out)
 {
-	if (cpus->count)
-		qsort(cpus->items, cpus->count, sizeof *cpus->items, rising);
 	buf_add_text(out, cpus->count == 1 ? "CPU " : cpus->count ? "CPUs " : "no CPU");
 	for (size_t i = 0, end; i < cpus->count; i = end) {
 		for (end = i + 1;
@@ -221,8 +212,8 @@ static bool has_cpu(const struct cpus *cpus, uint64_t low, uint64_t high)
 	return false;
 }
 
-static bool missing_cpu(const struct trace *trace, struct cpus *cpus, uint64_t low, uint64_t high,
-			struct buf *note, struct error *err)
+static bool missing_cpu(const struct trace *trace, const struct cpus *cpus, uint64_t low,
+			uint64_t high, struct buf *note, struct error *err)
 {
 	struct buf have = {0};
 	bool ok = low != high;

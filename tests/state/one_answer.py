@@ -63,6 +63,13 @@ def claims_earlier(trace):
     trace.put(1, -1, END, trace.get(1, 0, END))
 
 
+def other_cpus(trace):
+    """Two packets of one stream claim a CPU that no stream is of, and the other stream's."""
+    middle = trace.packets(1) // 2
+    trace.put(1, middle, CPU, 7)
+    trace.put(1, middle - 1, CPU, 0)
+
+
 def shifted(trace):
     """Three bytes too many in front of the first event."""
     path, at = trace.place(0, 0)
@@ -93,6 +100,14 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
     ("the same, where packets overlap", ["--overlap"], ends_early, THREADS + PART, 0, b"cpu[1]/thread"),
     ("a packet that claims a later time", [], claims_later, THREADS, 0, b"cpu[1]/thread"),
     ("a packet that claims an earlier time", [], claims_earlier, THREADS, 0, b"cpu[1]/thread"),
+    ("packets that claim other CPUs", ["--cpus", "3"], other_cpus, ["at", "+400us", "cpu[*]/thread"], 0, b"cpu[7]/thread"),
+    ("the same, a CPU of no stream", ["--cpus", "3"], other_cpus, ["at", "+400us", "cpu[7]/thread"], 0, b"cpu[7]/thread"),
+    ("the same, another stream's CPU", ["--cpus", "3"], other_cpus, ["at", "+400us", "cpu[0]/thread"], 0, b"cpu[0]/thread"),
+    ("the same, all of the time", ["--cpus", "3"], other_cpus, THREADS, 0, b"cpu[7]/thread"),
+    ("the same, events of a CPU", ["--cpus", "3"], other_cpus, ["events", "--cpu", "7"], 0, b" cpu 7 "),
+    ("the same, counted", ["--cpus", "3"], other_cpus, ["stats", "--cpu", "7", "--format", "json"], 0, b'"events":'),
+    ("the same, by a condition", ["--cpus", "3"], other_cpus, ["events", "--where", "cpu == 7"], 0, b" cpu 7 "),
+    ("conversion where a packet claims a later time", [], claims_later, ["convert", "OUT", "--to", "chrome"], 0, b"sched_switch"),
     ("conversion where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
      ["convert", "OUT", "--to", "chrome"], 3, b"sched_switch"),
     ("an event behind the end of the recording", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays,

@@ -1,6 +1,8 @@
 /* field.c - finding members and labels in a tree of field classes */
 #include "engine/field.h"
 
+#include "engine/base/search.h"
+
 #include <string.h>
 
 const struct member *field_member(const struct field_class *structure, const char *name)
@@ -57,15 +59,8 @@ bool enum_label_holds(const struct enum_label *label, bool is_signed, uint64_t v
 /* The one label that may hold `value`, nlabels when none does. Values are compared unsigned. */
 static uint32_t rising_label(const struct field_class *integer, uint64_t value)
 {
-	uint32_t low = 0, high = integer->nlabels;
+	uint32_t low = search_first(i, 0, integer->nlabels, integer->labels[i].low <= value);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (integer->labels[middle].low <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && integer->labels[low - 1].high >= value ? low - 1 : integer->nlabels;
 }
 

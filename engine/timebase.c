@@ -1,6 +1,8 @@
 /* timebase.c - one place where cycles become nanoseconds; 128 bits inside, no double anywhere */
 #include "engine/timebase.h"
 
+#include "engine/base/search.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -54,19 +56,17 @@ void nstime_to_key(nstime t, uint8_t key[8])
 		key[i] = (uint8_t)biased;
 }
 
-size_t nstime_last(const void *items, size_t count, size_t size, nstime t)
+static nstime time_at(const void *item)
 {
-	size_t low = 0, high = count;
 	nstime at;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
+	memcpy(&at, item, sizeof at);
+	return at;
+}
 
-		memcpy(&at, (const char *)items + middle * size, sizeof at);
-		if (at <= t)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+size_t nstime_last(const void *items, size_t count, size_t size, nstime t)
+{
+	const char *first = items;
+
+	return search_first(i, 1, count, time_at(first + i * size) <= t) - 1;
 }

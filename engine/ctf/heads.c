@@ -11,6 +11,7 @@
  * position of the next event depends on it, and nothing can be faster than that chain.
  */
 #include "engine/base/cursor.h"
+#include "engine/base/search.h"
 #include "engine/ctf/decode_internal.h"
 #include "engine/layout_fast.h"
 
@@ -60,14 +61,8 @@ static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
 /* Where ids are far apart. */
 static const struct ctf_class *search_class(const struct ctf_stream_class *class, uint64_t id)
 {
-	size_t low = 0, high = class->nids;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (class->by_id[middle].class->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = search_first(i, 0, class->nids, class->by_id[i].class->id < id);
+
 	return low < class->nids && class->by_id[low].class->id == id ? &class->by_id[low] : NULL;
 }
 

@@ -8,6 +8,7 @@
  * in front of any of its pages are added up.
  */
 #include "engine/base/expansion.h"
+#include "engine/base/search.h"
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
@@ -176,15 +177,8 @@ bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, 
 
 bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out)
 {
-	uint32_t low = 0, high = own->nchunks;
+	uint32_t low = search_first(i, 0, own->nchunks, own->chunks[i].offset < offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (own->chunks[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*out = low;
 	return low < own->nchunks && own->chunks[low].offset == offset;
 }

@@ -8,6 +8,8 @@
  */
 #include "engine/ftrace/ftrace_internal.h"
 
+#include "engine/base/search.h"
+
 enum { FLAG_INTERPOLATE = 1 };
 
 void stamp_clock_of(const struct stream *stream, struct stamp_clock *out)
@@ -30,16 +32,7 @@ void stamp_clock_of(const struct stream *stream, struct stamp_clock *out)
 /* The sample that speaks for this time: the last one not later, and one that has a successor. */
 static uint32_t sample_for(const struct shift_cpu *cpu, uint64_t stamp)
 {
-	uint32_t low = 0, high = cpu->count - 1; /* sample `low` is not later, `high` is */
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cpu->samples[middle].time <= stamp)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 1, cpu->count - 1, cpu->samples[i].time <= stamp) - 1;
 }
 
 /* Far beyond all times; sums of a few such still fit. */

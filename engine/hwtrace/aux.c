@@ -17,6 +17,7 @@
 #include "engine/hwtrace/aux.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 
@@ -119,16 +120,8 @@ static bool equal_bytes(struct source *a, uint64_t at_a, struct source *b, uint6
 /* The first piece of the run that reaches beyond `offset`. */
 static size_t piece_at(const struct aux_buffer *buffer, uint64_t offset)
 {
-	size_t low = buffer->run, high = buffer->npieces;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (piece_end(&buffer->pieces[middle]) > offset)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return search_first(i, buffer->run, buffer->npieces,
+			    piece_end(&buffer->pieces[i]) <= offset);
 }
 
 /* How many of the chunk's first bytes the run has already, byte for byte. */

@@ -7,6 +7,7 @@
  * that do not read so are left out.
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/kernel/tracing_internal.h"
 
 #include <stdlib.h>
@@ -173,15 +174,8 @@ uint64_t symbol_address(const struct tracing *tracing, const char *name)
 static const struct symbol_row *row_below(const struct symbol_row *rows, size_t count,
 					  uint64_t address)
 {
-	size_t low = 0, high = count;
+	size_t low = search_first(i, 0, count, rows[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &rows[low - 1] : NULL;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "engine/ovni/ovni_internal.h"
 
+#include "engine/base/search.h"
 #include "engine/layout_fast.h"
 
 #include <inttypes.h>
@@ -68,16 +69,9 @@ bool ovni_decoder_open(struct decoder *d, const struct packet_info *info, struct
 /* Does the loom have a CPU of that index? -1 is its virtual one. */
 static bool find_cpu(const struct ovni_loom *loom, int32_t index, int64_t *phyid)
 {
-	size_t low = 0, high = loom->ncpus;
+	size_t low = search_first(i, 0, loom->ncpus, loom->cpus[i].index < index);
 
 	*phyid = -1;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (loom->cpus[middle].index < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < loom->ncpus && loom->cpus[low].index == index)
 		*phyid = loom->cpus[low].phyid;
 	return index == -1 || *phyid >= 0;

@@ -14,6 +14,7 @@
  *     chunks     |=========================||==========T|         padding is in no AUX record
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/perf/look.h"
 
 #include <stdlib.h>
@@ -157,17 +158,11 @@ static int by_end(const void *a, const void *b)
 /* The first of the buffer's that ends beyond `offset`. */
 static size_t first_beyond(const struct aux_walk *walk, int64_t buffer, uint64_t offset)
 {
-	size_t low = 0, high = walk->count;
+	const struct filled *filled = walk->filled;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct filled *filled = &walk->filled[middle];
-		if (filled->buffer < buffer || (filled->buffer == buffer && filled->end <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, walk->count,
+			    filled[i].buffer < buffer ||
+				    (filled[i].buffer == buffer && filled[i].end <= offset));
 }
 
 static bool is_of(const struct aux_walk *walk, size_t i, int64_t buffer)

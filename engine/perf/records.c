@@ -6,6 +6,8 @@
  */
 #include "engine/perf/look.h"
 
+#include "engine/base/search.h"
+
 #include <inttypes.h>
 
 enum { WINDOW = 4 << 20, CHAIN = 8 };
@@ -119,15 +121,8 @@ void perf_find_plains(struct perf_part *part)
 
 const struct perf_id *perf_search_id(const struct perf_part *part, uint64_t id)
 {
-	size_t low = 0, high = part->nids;
+	size_t low = search_first(i, 0, part->nids, part->ids[i].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (part->ids[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < part->nids && part->ids[low].id == id ? &part->ids[low] : NULL;
 }
 

@@ -15,6 +15,7 @@
 #include "engine/symbols/symbols_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -404,7 +405,7 @@ void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent)
 /* How many changes came at or before t. */
 static size_t changes_until(const struct space *space, nstime t)
 {
-	size_t low = 0, high = space->count;
+	size_t low = 0;
 
 	if (space->held && space->changes[space->held - 1].t <= t) {
 		low = space->held; /* most questions are of soon after the one before */
@@ -412,14 +413,7 @@ static size_t changes_until(const struct space *space, nstime t)
 			if (low == space->count || space->changes[low].t > t)
 				return low;
 	}
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->changes[middle].t > t)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return search_first(i, low, space->count, space->changes[i].t <= t);
 }
 
 /* No matter which the change is of those that follow `applied`. */

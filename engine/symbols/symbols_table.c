@@ -18,6 +18,7 @@
 #include "engine/symbols/symbols_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <libiberty/demangle.h>
 #include <stdlib.h>
@@ -262,15 +263,8 @@ void symbol_table_release(struct symbol_table *table)
 
 bool symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *index)
 {
-	uint64_t low = 0, high = table->count;
+	uint64_t low = search_first(i, 0, table->count, table->starts[i] <= address);
 
-	while (low < high) { /* the first that begins after it */
-		uint64_t middle = low + (high - low) / 2;
-		if (table->starts[middle] > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	for (uint64_t n = 0; n < BACKWARD_MAX && low > 0; n++) {
 		uint64_t i = --low, into = address - table->starts[i];
 		if (into < table->lens[i]) {

@@ -6,6 +6,7 @@
 #include "engine/base/files.h"
 #include "engine/base/nearest.h"
 #include "engine/base/quote.h"
+#include "engine/base/search.h"
 #include "engine/base/source.h"
 
 #include "tests/harness.h"
@@ -399,6 +400,29 @@ static void what_steers_a_terminal_is_made_visible(void **state)
 		}
 }
 
+/* Among 0, 2, 4 ... from every place on. */
+static void a_search_finds_what_a_walk_finds(void **state)
+{
+	uint32_t numbers[40];
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(numbers); i++)
+		numbers[i] = 2 * i;
+	for (uint32_t count = 0; count <= COUNT(numbers); count++)
+		for (uint32_t from = 0; from <= count; from++)
+			for (uint32_t wanted = 0; wanted < 2 * COUNT(numbers) + 2; wanted++) {
+				uint32_t walk = from;
+				while (walk < count && numbers[walk] < wanted)
+					walk++;
+				assert_int_equal(search_first(i, from, count, numbers[i] < wanted),
+						 walk);
+			}
+	/* no sum of two places may wrap */
+	const uint64_t end = UINT64_MAX, last = UINT64_MAX - 3;
+	assert_true(search_first(i, UINT64_C(1) << 63, end, i <= last) == last + 1);
+	assert_int_equal(search_first(i, 7, (size_t)3, true), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +440,7 @@ int main(void)
 		cmocka_unit_test(a_folder_is_no_source),
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
+		cmocka_unit_test(a_search_finds_what_a_walk_finds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

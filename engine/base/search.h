@@ -1,0 +1,26 @@
+/*
+ * search.h - binary search in whatever is sorted
+ *
+ *     search_first(i, 0, count, items[i].time < t)
+ *
+ * is the first i in [0, count) at which the condition does not hold, count where it holds
+ * everywhere. It must hold up to some place and nowhere behind it. The condition is compiled where
+ * it stands; `i` is of the type of the range's end.
+ */
+#ifndef ENGINE_BASE_SEARCH_H
+#define ENGINE_BASE_SEARCH_H
+
+#define search_first(i, from, end, holds)                                                          \
+	({                                                                                         \
+		__typeof__((end) + 0) i, search_low = (from), search_high = (end);                 \
+		while (search_low < search_high) {                                                 \
+			i = search_low + (search_high - search_low) / 2;                           \
+			if (holds)                                                                 \
+				search_low = i + 1;                                                \
+			else                                                                       \
+				search_high = i;                                                   \
+		}                                                                                  \
+		search_low;                                                                        \
+	})
+
+#endif

@@ -12,6 +12,7 @@
 
 #include "engine/base/ask.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -124,15 +125,8 @@ bool stream_proved(const struct stream_cursor *cursor, uint64_t record, const st
 
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record)
 {
-	size_t low = 0, high = cursor->nwide;
+	size_t low = search_first(i, 0, cursor->nwide, cursor->wide[i] < record);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (cursor->wide[middle] < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < cursor->nwide && cursor->wide[low] == record;
 }
 

@@ -304,16 +304,7 @@ static uint32_t next_capacity(const struct open_packet *packet, uint32_t limit)
 static size_t segment_of_begin(const struct open_packet *packet)
 {
 	const struct known_packet *known = packet->known;
-	size_t low = 0, high = known->nsegments;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (known->segments[middle].last < packet->view->begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, known->nsegments, known->segments[i].last < packet->view->begin);
 }
 
 /*
@@ -445,16 +436,7 @@ static bool survey(struct open_packet *packet)
 static size_t segments_before_end(const struct open_packet *packet)
 {
 	const struct known_packet *known = packet->known;
-	size_t low = 0, high = known->nsegments;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (known->segments[middle].first < packet->view->end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, known->nsegments, known->segments[i].first < packet->view->end);
 }
 
 /* The window is in packet->batch. */

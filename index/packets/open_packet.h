@@ -9,11 +9,12 @@
 #ifndef INDEX_PACKETS_OPEN_PACKET_H
 #define INDEX_PACKETS_OPEN_PACKET_H
 
+#include "engine/base/search.h"
 #include "engine/reader.h"
 #include "index/events.h"
+#include "index/filters/sketch.h"
 #include "index/packets/kept.h"
 #include "index/packets/packet_cache.h"
-#include "index/filters/sketch.h"
 
 /* What all open packets of one stream share. */
 struct packet_view {
@@ -111,14 +112,7 @@ static inline uint32_t times_lower_bound(const nstime *time, uint32_t from, uint
 	}
 	if (low < to)
 		to = low;
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		if (time[middle] < t)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return search_first(i, from, to, time[i] < t);
 }
 
 #endif

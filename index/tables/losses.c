@@ -29,6 +29,7 @@
 #include "index/tables/losses.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/tables/reach.h"
 #include "index/tables/recorded.h"
 
@@ -369,15 +370,8 @@ static bool add_wide_rows(struct losses *losses, uint64_t from, struct error *er
 
 static bool is_wide(const struct losses *losses, uint64_t record)
 {
-	size_t low = 0, high = losses->nwide;
+	size_t low = search_first(i, 0, losses->nwide, losses->wide[i] < record);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (losses->wide[middle] < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < losses->nwide && losses->wide[low] == record;
 }
 

@@ -8,6 +8,7 @@
 #include "index/tables/pages.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/tables/pages_internal.h"
 
 #include <string.h>
@@ -159,14 +160,7 @@ enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t v
 		return PAGE_FOUND;
 	if (!chunk_load(txn, id, number, &chunk) || chunk.version > version)
 		return PAGE_STALE;
-	uint32_t low = 0, high = chunk.count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (chunk_record(&chunk, middle).min < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	uint32_t low = search_first(i, 0, chunk.count, chunk_record(&chunk, i).min < t);
 	uint64_t at = (uint64_t)number * CHUNK_RECORDS + low;
 	*out = at < count ? at : count;
 	return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;

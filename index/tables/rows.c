@@ -3,6 +3,7 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -194,14 +195,5 @@ bool rows_have_other_cpu(const struct rows *rows, const struct stream *stream)
 
 uint64_t rows_lower_bound(const struct rows *rows, nstime t)
 {
-	uint64_t low = 0, high = rows->count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		if (rows->recs[middle].min < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, rows->count, rows->recs[i].min < t);
 }

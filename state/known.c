@@ -14,6 +14,7 @@
 #include "state/known.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -396,16 +397,7 @@ static bool find_place(struct known *known, uint32_t attr, int32_t cpu, size_t *
 /* The first that ends at t or later. */
 static size_t span_lower_bound(const struct spans *spans, nstime t)
 {
-	size_t low = 0, high = spans->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (spans->items[middle].end < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, spans->count, spans->items[i].end < t);
 }
 
 /* What is there just before t: begin < t <= end. */

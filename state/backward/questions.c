@@ -5,6 +5,7 @@
  * the least keys, so most work is done at one end.
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/backward/internal.h"
 #include "state/events/sieve.h"
 
@@ -42,19 +43,11 @@ static void table_double(struct backward *pass)
 /* How many have a key of at least `key`: these come first. */
 static size_t at_or_above(const struct asked *asked, const struct order *key)
 {
-	size_t low = 0, high = asked->count;
+	const size_t count = asked->count;
 
-	if (high && order_compare(&asked->items[high - 1]->key, key) >= 0)
-		return high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order_compare(&asked->items[middle]->key, key) >= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (count && order_compare(&asked->items[count - 1]->key, key) >= 0)
+		return count;
+	return search_first(i, 0, count, order_compare(&asked->items[i]->key, key) >= 0);
 }
 
 /* The one of the least key that is at least `key`; the others follow by ->same. */

@@ -16,6 +16,7 @@
 #include "state/intervals/stored_tracks.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/slices/bits.h"
 
 #include <string.h>
@@ -151,15 +152,8 @@ static void load_fills(struct feeding *feeding)
 
 static const struct slice_fill *fill_of(const struct feeding *feeding, uint64_t key)
 {
-	size_t low = 0, high = feeding->nfills;
+	size_t low = search_first(i, 0, feeding->nfills, feeding->fill_keys[i] < key);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (feeding->fill_keys[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < feeding->nfills && feeding->fill_keys[low] == key ? &feeding->fills[low]
 								       : NULL;
 }

@@ -6,6 +6,8 @@
  */
 #include "state/intervals/stored_tracks.h"
 
+#include "engine/base/search.h"
+
 /* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
 static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, uint32_t slice)
 {
@@ -37,14 +39,8 @@ static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 		step *= 2;
 	}
 	uint32_t high = low + step < count ? low + step : count;
-	while (high - low > 1) { /* not changed before low; before high it was, or it is the end */
-		uint32_t middle = low + (high - low) / 2;
-		if (changed_before(shard, number, from, middle))
-			high = middle;
-		else
-			low = middle;
-	}
-	return low;
+	/* not changed before low; before high it was, or it is the end */
+	return search_first(i, low + 1, high, !changed_before(shard, number, from, i)) - 1;
 }
 
 /* In one shard, behind `after`. */

@@ -5,6 +5,7 @@
  * stays that until the first of these spans ends: the sweep goes from end to end.
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/intervals/intervals.h"
 
 #include <string.h>
@@ -82,14 +83,7 @@ static const struct span *span_at(struct track *track, nstime at)
 		else if (low + 1 == high || track->spans[low + 1].begin > at)
 			high = ++low;
 	}
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (track->spans[middle].begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = search_first(i, low, high, track->spans[i].begin <= at);
 	track->seen = low;
 	return low ? &track->spans[low - 1] : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 
@@ -83,16 +84,8 @@ static nstime time_of(const uint8_t *key)
 /* The newest in memory at or before t; NULL when there is none. */
 static struct kept *kept_before(const struct checkpoints *checkpoints, nstime t)
 {
-	size_t low = 0, high = checkpoints->nkept;
+	size_t low = search_first(i, 0, checkpoints->nkept, checkpoints->kept[i].t <= t);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (checkpoints->kept[middle].t <= t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &checkpoints->kept[low - 1] : NULL;
 }
 

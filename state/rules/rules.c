@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "engine/base/search.h"
 #include "engine/reader.h"
 
 #include <errno.h>
@@ -92,18 +93,10 @@ void rules_name_alias(struct rules *rules)
 void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
 		     const char **source, size_t *source_len)
 {
-	uint32_t low = 0, high = file->nlines;
-	size_t start, end;
+	uint32_t before = search_first(i, 0, file->nlines, file->lines[i] <= at);
+	size_t start = before ? file->lines[before - 1] : 0, end;
 
-	while (low < high) { /* lines that begin at or before `at` */
-		uint32_t middle = low + (high - low) / 2;
-		if (file->lines[middle] <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	start = low ? file->lines[low - 1] : 0;
-	*line = low + 1;
+	*line = before + 1;
 	*column = 1;
 	for (size_t i = 0; !file->nlines && i < at && i < file->len; i++)
 		if (file->text[i] == '\n') { /* a text that is no file */

@@ -4,6 +4,7 @@
  * Opening compares the directory with the size. A block is judged when it is opened, as far as its
  * head tells how long it is; gaps are walked with the end in sight.
  */
+#include "engine/base/search.h"
 #include "state/slices/bits.h"
 #include "state/slices/direct.h"
 #include "state/slices/gaps.h"
@@ -43,16 +44,8 @@ static uint64_t block_offset(const struct slice_run *run, uint32_t j)
 
 bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j)
 {
-	uint32_t low = 0, high = run->nblocks;
+	uint32_t low = search_first(i, 0, run->nblocks, slice_run_first(run, i) <= key);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slice_run_first(run, middle) <= key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*j = low - 1;
 	return low > 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/slices/bits.h"
 #include "state/slices/shard_internal.h"
 
@@ -332,23 +333,18 @@ uint32_t shard_shape(const struct shard *shard, uint32_t number)
 /* Reads the strings that came with the slice which first used this one. */
 static void read_strings(struct shard *shard, uint32_t string)
 {
-	uint32_t low = 0, high = shard->nslices, at;
+	uint32_t slice =
+		search_first(i, 1, shard->nslices, shard->records[i].strings <= string) - 1;
+	uint32_t at;
 	const uint8_t *from, *end;
 	struct name_key key;
 	struct bytes bytes;
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-		if (shard->records[middle].strings <= string)
-			low = middle;
-		else
-			high = middle;
-	}
-	name_key_data(&key, low, PART_STRINGS);
+	name_key_data(&key, slice, PART_STRINGS);
 	if (shard->nslices == 0 || string > STRINGS_MAX ||
 	    !store_get(shard->txn, name_key_bytes(&key), &bytes))
 		return;
-	at = shard->records[low].strings;
+	at = shard->records[slice].strings;
 	for (from = bytes.data, end = from + bytes.size; from < end; at++) {
 		uint64_t len;
 

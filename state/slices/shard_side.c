@@ -6,6 +6,7 @@
  * on.
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/slices/bits.h"
 #include "state/slices/shard_internal.h"
 
@@ -159,18 +160,13 @@ bool shard_side(struct shard *shard, uint32_t steps)
 
 const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t)
 {
-	size_t low = 0, high = side->count;
+	const struct side_item *items = side->items;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct side_item *item = &side->items[middle];
-
-		if (item->number < number || (item->number == number && item->at <= t))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return side->items ? side->items + low : NULL;
+	if (!items)
+		return NULL;
+	return items + search_first(i, 0, side->count,
+				    items[i].number < number ||
+					    (items[i].number == number && items[i].at <= t));
 }
 
 void shard_side_release(struct shard *shard)

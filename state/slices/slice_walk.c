@@ -5,6 +5,8 @@
  * the leader's block that is open is mostly the one that comes next.
  */
 #include "state/slices/bits.h"
+
+#include "engine/base/search.h"
 #include "state/slices/slice.h"
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
@@ -109,15 +111,7 @@ static bool block_below(const struct slice_walk *walk, uint64_t end, uint32_t *o
 	for (; low + step < run->nblocks && slice_run_first(run, low + step) < end; step *= 2)
 		low += step;
 	high = low + step < run->nblocks ? low + step : run->nblocks;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slice_run_first(run, middle) < end)
-			low = middle;
-		else
-			high = middle;
-	}
-	*out = low;
+	*out = search_first(i, low + 1, high, slice_run_first(run, i) < end) - 1;
 	return true;
 }
 

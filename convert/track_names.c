@@ -3,6 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 
@@ -151,18 +152,11 @@ bool track_names_learn(struct track_names *names, const struct interval *interva
 const char *track_name(const struct track_names *names, enum track_kind kind, int64_t key, nstime t)
 {
 	const struct entry *entry = find(names, kind, key);
-	size_t low = 0, high = entry ? entry->count : 0;
 
-	if (!high)
+	if (!entry || !entry->count)
 		return NULL;
-	while (low + 1 < high) { /* names[low].begin <= t, unless it is the first */
-		size_t middle = low + (high - low) / 2;
-		if (entry->names[middle].begin <= t)
-			low = middle;
-		else
-			high = middle;
-	}
-	return entry->names[low].text;
+	/* the last that begins by then, else the first */
+	return entry->names[search_first(i, 1, entry->count, entry->names[i].begin <= t) - 1].text;
 }
 
 const char *track_name_at(const struct track_names *names, enum track_kind kind, int64_t key,

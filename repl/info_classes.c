@@ -6,6 +6,7 @@
 #include "repl/info_classes.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "repl/render.h"
 
 #include <string.h>
@@ -43,16 +44,9 @@ static const char *section_of(const struct stream *const *streams, size_t count,
 	const struct stream wanted = {.part = class->part, .id = class->stream_id};
 	const struct stream *key = &wanted;
 	const char *found = NULL;
-	size_t low = 0;
 
-	for (size_t high = count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-		if (by_class(&streams[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < count && by_class(&streams[low], &key) == 0; low++) {
+	for (size_t low = search_first(i, 0, count, by_class(&streams[i], &key) < 0);
+	     low < count && by_class(&streams[low], &key) == 0; low++) {
 		if (found && strcmp(found, streams[low]->section))
 			return "";
 		found = streams[low]->section;

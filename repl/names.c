@@ -2,6 +2,7 @@
 #include "repl/names.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "repl/render.h"
 #include "state/comms.h"
 
@@ -185,16 +186,9 @@ static int by_spell(const void *a, const void *b)
 /* The last that began by then: a name outlives its thread. */
 static const char *spell_find(const struct names_range *range, const struct value *tid, nstime t)
 {
-	size_t low = 0, high = range->count;
+	const struct spell wanted = {.tid = *tid, .begin = t};
+	size_t low = search_first(i, 0, range->count, by_spell(&range->items[i], &wanted) <= 0);
 
-	while (low < high) { /* the first after (tid, t) */
-		size_t mid = low + (high - low) / 2;
-		int order = value_compare(&range->items[mid].tid, tid);
-		if (order < 0 || (order == 0 && range->items[mid].begin <= t))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && value_equal(&range->items[low - 1].tid, tid) ? range->items[low - 1].name
 								   : NULL;
 }

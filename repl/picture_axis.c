@@ -6,6 +6,8 @@
  */
 #include "repl/picture_draw.h"
 
+#include "engine/base/search.h"
+
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
@@ -59,17 +61,11 @@ static void tick_text(struct times *times, struct picture_tick *tick)
 	}
 }
 
+/* The last that begins at t or before. */
 static uint32_t column_at(const struct picture *picture, nstime t)
 {
-	uint32_t low = 0, high = picture->columns;
+	uint32_t low = search_first(i, 0, picture->columns, picture_time(picture, i) <= t);
 
-	while (low < high) { /* the last that begins at t or before */
-		uint32_t middle = low + (high - low) / 2;
-		if (picture_time(picture, middle) <= t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "sql/comms.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/comms.h"
 #include "state/intervals/stretches.h"
 
@@ -91,15 +92,8 @@ static bool read_all(struct comms *comms, struct state *state, struct error *err
 static const char *find(const struct comms *comms, const struct value *tid, nstime t)
 {
 	const struct spell wanted = {.tid = *tid, .begin = t};
-	size_t low = 0, high = comms->count;
+	size_t low = search_first(i, 0, comms->count, by_spell(&comms->items[i], &wanted) <= 0);
 
-	while (low < high) { /* the first after it */
-		size_t middle = low + (high - low) / 2;
-		if (by_spell(&comms->items[middle], &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && value_equal(&comms->items[low - 1].tid, tid) ? comms->items[low - 1].name
 								   : NULL;
 }

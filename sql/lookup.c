@@ -2,6 +2,7 @@
 #include "sql/lookup.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <string.h>
 
@@ -151,14 +152,7 @@ bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct i
 	if ((!window->filled || t < window->begin || t >= window->end) &&
 	    !fill(host, window, t, err))
 		return false;
-	size_t low = 0, high = window->count; /* the last that begins at t or before */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (window->items[middle].begin <= t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = search_first(i, 0, window->count, window->items[i].begin <= t);
 	if (low && t < window->items[low - 1].end)
 		*out = &window->items[low - 1];
 	return true;

@@ -9,6 +9,8 @@
 
 #include "sql/sql_internal.h"
 
+#include "engine/base/search.h"
+
 struct term { /* argument i of xFilter */
 	enum column_kind on;
 	bool limit, offset; /* then `on` means nothing */
@@ -51,15 +53,8 @@ struct filter { /* a condition on one field */
 
 static inline bool filter_in_set(const struct filter *filter, int64_t value)
 {
-	size_t low = 0, high = filter->nset;
+	size_t low = search_first(i, 0, filter->nset, filter->set[i] < value);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (filter->set[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < filter->nset && filter->set[low] == value;
 }
 

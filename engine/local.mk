@@ -30,7 +30,8 @@ libengine_la_SOURCES += %D%/hwtrace/aux.c %D%/hwtrace/aux.h %D%/hwtrace/intel_pt
 	%D%/hwtrace/intel_pt.h
 # which function is at an address
 libengine_la_SOURCES += %D%/symbols/symbols.c %D%/symbols/symbols.h %D%/symbols/symbols_cache.c \
-	%D%/symbols/symbols_cfi.c %D%/symbols/symbols_elf.c %D%/symbols/symbols_inline.c \
+	%D%/symbols/symbols_cfi.c %D%/symbols/symbols_elf.c %D%/symbols/symbols_expression.c %D%/symbols/symbols_inline.c \
 	%D%/symbols/symbols_internal.h %D%/symbols/symbols_kernel.c %D%/symbols/symbols_lines.c \
 	%D%/symbols/symbols_object.c %D%/symbols/symbols_space.c %D%/symbols/symbols_table.c \
-	%D%/symbols/symbols_texts.c %D%/symbols/symbols_unwind.c
+	%D%/symbols/symbols_texts.c %D%/symbols/symbols_unwind.c \
+	%D%/symbols/symbols_values.c %D%/symbols/symbols_variables.c

@@ -358,6 +358,22 @@ static void put_texts(const struct field *texts, struct sink *out)
 	buf_release(&scratch);
 }
 
+/* The function's variables by the program's debug information, then those of the file. */
+static void put_program_variables(struct session *session, nstime number,
+				  const struct fields *fields, struct sink *out)
+{
+	struct symbols *symbols = session->options->program ? session_symbols(session) : NULL;
+	const struct variable *items = NULL;
+	size_t n = symbols ? symbols_variables(symbols, number, fields, &items) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sink_name(out, items[i].name);
+		sink_text(out, " = ");
+		sink_name(out, items[i].value);
+		sink_char(out, '\n');
+	}
+}
+
 static void print(struct session *session, nstime number, const struct fields *fields,
 		  struct sink *out)
 {
@@ -371,6 +387,7 @@ static void print(struct session *session, nstime number, const struct fields *f
 		put_variables(&field, out);
 	if (payload_field(fields, "static_data", &field))
 		put_texts(&field, out);
+	put_program_variables(session, number, fields, out);
 	sink_row(out);
 }
 

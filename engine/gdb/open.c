@@ -182,6 +182,7 @@ bool gdb_open(struct trace *trace, const char *path, const char *settings, enum 
 	source_put(&header);
 	gdb_find_registers(file, asked.architecture);
 	find_order(file, &asked);
+	file->part->big_endian = file->big_endian;
 	file->part->identity[0] = digest.low64 ^ (uint64_t)file->big_endian;
 	file->part->identity[1] = digest.high64 ^ file->nregisters;
 	gdb_env_text(file, "architecture", file->architecture);

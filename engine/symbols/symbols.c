@@ -6,6 +6,7 @@
 #include "engine/event.h"
 #include "engine/symbols/symbols_internal.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct symbols {
 	struct frame *frames;
 	size_t frames_capacity;
 	struct text_names **texts; /* per part; NULL: texts go without */
+	struct arena *variables;   /* of the frame that was asked for last; NULL: none yet */
 	char *program;		   /* of parts without maps; NULL: none */
 	uint64_t program_base;
 };
@@ -98,6 +100,7 @@ void symbols_free(struct symbols *symbols)
 	mem_free(symbols->classes);
 	mem_free(symbols->cache);
 	mem_free(symbols->program);
+	arena_free(symbols->variables);
 	arena_free(symbols->arena);
 	mem_free(symbols);
 }
@@ -515,4 +518,126 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 		count = add_unwound(symbols, t, pid, fields, want, count);
 	*out = symbols->frames;
 	return count;
+}
+
+/* Variables ----------------------------------------------------------------------------------- */
+
+struct naming { /* of addresses in values */
+	struct symbols *symbols;
+	uint32_t part;
+	nstime t;
+};
+
+static void add_place_name(const void *arg, uint64_t address, struct buf *out)
+{
+	const struct naming *naming = arg;
+	const struct symbol *symbol = find(naming->symbols, naming->part, naming->t,
+					   SYMBOLS_PROGRAM, false, address, 0);
+
+	if (symbol->function && symbol->offset)
+		buf_printf(out, " <%s+%" PRIu64 ">", symbol->function, symbol->offset);
+	else if (symbol->function)
+		buf_printf(out, " <%s>", symbol->function);
+}
+
+static void copy_register(const struct field *field, const char *name, struct buf *scratch,
+			  struct collected_register *out)
+{
+	const struct field_class *class = field->class;
+	const uint8_t *bytes;
+
+	*out = (struct collected_register){.name = name};
+	if (class->kind == FIELD_INT || class->kind == FIELD_FLOAT) {
+		uint64_t value = field->slot.u;
+		float narrow = (float)field->slot.f;
+		if (class->kind == FIELD_FLOAT && class->bits == 32)
+			memcpy(&value, &narrow, sizeof narrow);
+		out->size = class->bits / 8;
+		for (size_t i = 0; i < out->size; i++)
+			out->bytes[i] =
+				(uint8_t)(value >>
+					  8 * (class->big_endian ? out->size - 1 - i : i));
+		return;
+	}
+	bytes = field_bytes(field, scratch, &out->size);
+	if (out->size > REGISTER_BYTES_MAX)
+		out->size = REGISTER_BYTES_MAX; /* the lower ones: no value is wider */
+	memcpy(out->bytes, bytes, out->size);
+}
+
+static void collect_registers(const struct fields *fields, struct arena *arena,
+			      struct collected *out)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	struct field context;
+
+	if (!fields_scope(fields, SCOPE_STREAM_EVENT_CONTEXT, &context))
+		return;
+	struct collected_register *all =
+		arena_array(arena, context.class->nmembers + 1, sizeof *all);
+	field_iter_begin(&iter, &context);
+	while (field_iter_next(&iter))
+		copy_register(&iter.item, iter.name, &scratch, &all[out->nregisters++]);
+	field_iter_end(&iter);
+	buf_release(&scratch);
+	out->registers = all;
+}
+
+static void collect_memory(const struct fields *fields, struct arena *arena, struct collected *out)
+{
+	static const char *const name = "memory";
+	struct field_iter iter, members;
+	struct field memory;
+
+	if (!fields_get(fields, 1u << SCOPE_PAYLOAD, &name, 1, &memory) ||
+	    memory.class->kind != FIELD_SEQUENCE)
+		return;
+	struct collected_memory *all = arena_array(arena, memory.slot.n + 1, sizeof *all);
+	field_iter_begin(&iter, &memory);
+	for (size_t i = 0; field_iter_next(&iter); i++) {
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			const struct field *field = &members.item;
+			if (field->class->kind == FIELD_INT) {
+				all[i].address = field->slot.u;
+				continue;
+			}
+			all[i].bytes = field->in->data + field->slot.at / 8;
+			all[i].size = field->slot.n;
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+	out->memory = all;
+	out->nmemory = memory.slot.n;
+}
+
+size_t symbols_variables(struct symbols *symbols, nstime t, const struct fields *fields,
+			 const struct variable **out)
+{
+	const struct class_places *places = places_of(symbols, fields->class);
+	struct naming naming = {symbols, fields->class->part, t};
+	struct collected collected = {.arg = &naming, .name = add_place_name};
+	const struct part *part = symbols->trace->parts[fields->class->part];
+	const struct range *range;
+	struct code_place place;
+
+	*out = NULL;
+	if (!places->of_program)
+		return 0;
+	if (!symbols->variables)
+		symbols->variables = arena_new();
+	arena_reset(symbols->variables);
+	if (!symbols->parts)
+		gather(symbols);
+	collected.pc = fields->slots[places->ip].u;
+	collected.big_endian = part->big_endian > 0;
+	range = spaces_find(symbols->parts[naming.part].spaces, t, SYMBOLS_PROGRAM, collected.pc);
+	if (!range || !object_code_place(&symbols->objects, range->object,
+					 collected.pc - range->start + range->file_offset, &place))
+		return 0;
+	collect_registers(fields, symbols->variables, &collected);
+	collect_memory(fields, symbols->variables, &collected);
+	return variables_find(&place, &collected, symbols->variables, out);
 }

@@ -77,4 +77,26 @@ const struct symbol *symbols_address(struct symbols *symbols, nstime t, const st
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out);
 
+/*
+ * A variable of a stopped program, as far as it was collected: a trace frame of GDB has registers
+ * in its stream event context, and `memory` in its payload.
+ */
+enum variable_kind {
+	VARIABLE_PARAMETER,
+	VARIABLE_LOCAL, /* of the block that the program stopped in, or of one around it */
+	VARIABLE_OF_FILE
+};
+struct variable {
+	enum variable_kind kind;
+	const char *name;  /* "*name": what the variable before it is to */
+	const char *value; /* as text; "<not collected>" stands where bytes are missing */
+};
+
+/*
+ * The variables at class->address, by the debug information of the program; *out is borrowed until
+ * the next call. 0: nothing is known. Not for use by two threads at once.
+ */
+size_t symbols_variables(struct symbols *symbols, nstime t, const struct fields *fields,
+			 const struct variable **out);
+
 #endif

@@ -47,7 +47,8 @@ static void read_loads(struct unwind_tables *tables)
 		tables->loads = mem_grow(tables->loads, tables->nloads, &tables->capacity,
 					 sizeof *tables->loads);
 		tables->loads[tables->nloads++] =
-			(struct unwind_load){head.p_offset, head.p_filesz, head.p_vaddr};
+			(struct unwind_load){head.p_offset, head.p_filesz, head.p_vaddr,
+					     (head.p_flags & PF_W) != 0};
 	}
 }
 
@@ -101,4 +102,19 @@ bool unwind_word(const struct unwind_tables *tables, uint64_t file_offset, uint6
 		return false;
 	*out = load_le(tables->image + file_offset, 8);
 	return true;
+}
+
+const uint8_t *unwind_constant(const struct unwind_tables *tables, uint64_t address, size_t *size)
+{
+	for (size_t i = 0; tables->image && i < tables->nloads; i++) {
+		const struct unwind_load *load = &tables->loads[i];
+		uint64_t into = address - load->address;
+		if (load->is_writable || address < load->address || into >= load->size ||
+		    load->offset > tables->size || into >= tables->size - load->offset)
+			continue;
+		uint64_t left = load->size - into, there = tables->size - load->offset - into;
+		*size = (size_t)(left < there ? left : there);
+		return tables->image + load->offset + into;
+	}
+	return NULL;
 }

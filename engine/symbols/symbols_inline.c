@@ -333,3 +333,26 @@ size_t inline_reader_find(struct inline_reader *reader, uint64_t address, const 
 	*names = (const char *const *)answer->names;
 	return answer->n;
 }
+
+bool inline_reader_function(struct inline_reader *reader, uint64_t address, Dwarf_Die *function,
+			    Dwarf_Die *outermost)
+{
+	const struct function *at = NULL;
+	struct unit *unit = NULL;
+	Dwarf_Die die;
+
+	if (unit_at(reader, address, &die)) {
+		unit = unit_get(reader, &die);
+		at = innermost(unit, address);
+	}
+	if (!at || !dwarf_offdie(reader->dwarf, at->die, function))
+		return false;
+	for (size_t n = 0; at->caller && n < NEST_MAX; n++)
+		at = &unit->functions[at->caller - 1];
+	return dwarf_offdie(reader->dwarf, at->die, outermost) != NULL;
+}
+
+Dwarf *inline_reader_dwarf(const struct inline_reader *reader)
+{
+	return reader->dwarf;
+}

@@ -121,3 +121,8 @@ bool line_reader_find(struct line_reader *reader, uint64_t file_offset, const ch
 	*line = number > 0 ? (uint32_t)number : 0;
 	return *file != NULL;
 }
+
+Dwfl_Module *line_reader_module(struct line_reader *reader)
+{
+	return reader->module;
+}

@@ -379,7 +379,7 @@ static const char *shown_name(struct objects *objects, struct object *object, ui
 	return object->shown[index];
 }
 
-static void add_line(struct object *object, struct symbol *out)
+static struct line_reader *lines_of(struct object *object)
 {
 	if (!object->lines_tried) {
 		object->lines_tried = true;
@@ -388,8 +388,15 @@ static void add_line(struct object *object, struct symbol *out)
 		else if (object->debug)
 			object->lines = line_reader_new(object->debug, NULL);
 	}
-	if (object->lines)
-		line_reader_find(object->lines, out->file_offset, &out->file, &out->line);
+	return object->lines;
+}
+
+static void add_line(struct object *object, struct symbol *out)
+{
+	struct line_reader *lines = lines_of(object);
+
+	if (lines)
+		line_reader_find(lines, out->file_offset, &out->file, &out->line);
 }
 
 static void look(struct objects *objects, struct object *object, uint64_t at, unsigned want,
@@ -448,6 +455,16 @@ bool object_read(struct objects *objects, struct object *object, uint64_t file_o
 	return tables && unwind_word(tables, file_offset, out);
 }
 
+static struct inline_reader *inlines_of(struct objects *objects, struct object *object)
+{
+	if (!object->inlines_tried) {
+		const char *path = object->debug ? object->debug : object->file;
+		object->inlines_tried = true;
+		object->inlines = inline_reader_new(path, objects->arena);
+	}
+	return object->inlines;
+}
+
 size_t object_inlined(struct objects *objects, struct object *object, const struct symbol *symbol,
 		      const char *const **names)
 {
@@ -457,12 +474,19 @@ size_t object_inlined(struct objects *objects, struct object *object, const stru
 	if (!tables || object->name[0] != '/' ||
 	    !unwind_address(tables, symbol->file_offset, &address))
 		return 0;
-	if (!object->inlines_tried) {
-		const char *path = object->debug ? object->debug : object->file;
-		object->inlines_tried = true;
-		object->inlines = inline_reader_new(path, objects->arena);
-	}
-	if (!object->inlines)
+	struct inline_reader *inlines = inlines_of(objects, object);
+	if (!inlines)
 		return 0;
-	return inline_reader_find(object->inlines, address, symbol->function, names);
+	return inline_reader_find(inlines, address, symbol->function, names);
+}
+
+bool object_code_place(struct objects *objects, struct object *object, uint64_t file_offset,
+		       struct code_place *out)
+{
+	*out = (struct code_place){.file = object_unwind_tables(objects, object)};
+	if (!out->file || !unwind_address(out->file, file_offset, &out->address))
+		return false;
+	out->lines = lines_of(object);
+	out->functions = inlines_of(objects, object);
+	return out->lines && out->functions && inline_reader_dwarf(out->functions);
 }

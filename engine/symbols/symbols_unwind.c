@@ -15,11 +15,10 @@
 #include "engine/base/mem.h"
 #include "engine/symbols/symbols_internal.h"
 
-#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <string.h>
 
-enum { RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, DEPTH = 64, GUESS_MAX = 0x4000 };
+enum { RBP = 6, RSP = 7, RIP = 16, REGISTERS = 17, GUESS_MAX = 0x4000 };
 
 enum place { NOWHERE, VALUE, MEMORY };
 
@@ -85,154 +84,44 @@ static enum reading get(const struct unwinding *in, struct location at, uint64_t
 
 /* Expressions --------------------------------------------------------------------------------- */
 
-struct evaluation {
-	uint64_t items[DEPTH];
-	size_t count;
-	bool is_value, is_register; /* the result is no place in memory */
-};
-
-static bool push(struct evaluation *on, uint64_t value)
+static bool machine_register(const void *arg, uint64_t number, uint64_t *out)
 {
-	if (on->count == DEPTH)
-		return false;
-	on->items[on->count++] = value;
-	return true;
+	const struct unwinding *in = arg;
+
+	return number < REGISTERS && get(in, in->at[number], out) != FAILED;
 }
 
-static bool push_register(const struct unwinding *in, struct evaluation *on, uint64_t number,
-			  uint64_t offset)
+static bool machine_load(const void *arg, uint64_t address, unsigned size, uint64_t *out)
 {
-	uint64_t value;
-
-	return number < REGISTERS && get(in, in->at[number], &value) != FAILED &&
-	       push(on, value + offset);
-}
-
-static bool binary(struct evaluation *on, uint8_t atom)
-{
-	if (on->count < 2)
-		return false;
-	uint64_t b = on->items[--on->count], *a = &on->items[on->count - 1];
-	switch (atom) {
-	case DW_OP_plus:
-		*a += b;
-		return true;
-	case DW_OP_minus:
-		*a -= b;
-		return true;
-	case DW_OP_mul:
-		*a *= b;
-		return true;
-	case DW_OP_and:
-		*a &= b;
-		return true;
-	case DW_OP_or:
-		*a |= b;
-		return true;
-	case DW_OP_shl:
-		*a = b < 64 ? *a << b : 0;
-		return true;
-	case DW_OP_shr:
-		*a = b < 64 ? *a >> b : 0;
-		return true;
-	case DW_OP_eq:
-		*a = *a == b;
-		return true;
-	case DW_OP_ne:
-		*a = *a != b;
-		return true;
-	case DW_OP_ge:
-		*a = (int64_t)*a >= (int64_t)b;
-		return true;
-	case DW_OP_gt:
-		*a = (int64_t)*a > (int64_t)b;
-		return true;
-	case DW_OP_le:
-		*a = (int64_t)*a <= (int64_t)b;
-		return true;
-	case DW_OP_lt:
-		*a = (int64_t)*a < (int64_t)b;
-		return true;
-	default:
-		return false; /* no unwind table has others */
-	}
-}
-
-static bool evaluate_one(const struct unwinding *in, struct evaluation *on, const Dwarf_Op *op,
-			 const uint64_t *cfa)
-{
-	uint64_t value;
-
-	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
-		return push(on, (uint64_t)(op->atom - DW_OP_lit0));
-	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
-		return push_register(in, on, (uint64_t)(op->atom - DW_OP_breg0), op->number);
-	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
-		on->is_register = true;
-		return push(on, (uint64_t)(op->atom - DW_OP_reg0));
-	}
-	switch (op->atom) {
-	case DW_OP_regx:
-		on->is_register = true;
-		return push(on, op->number);
-	case DW_OP_bregx:
-		return push_register(in, on, op->number, op->number2);
-	case DW_OP_call_frame_cfa:
-		return cfa && push(on, *cfa);
-	case DW_OP_const1u:
-	case DW_OP_const1s:
-	case DW_OP_const2u:
-	case DW_OP_const2s:
-	case DW_OP_const4u:
-	case DW_OP_const4s:
-	case DW_OP_const8u:
-	case DW_OP_const8s:
-	case DW_OP_constu:
-	case DW_OP_consts:
-		return push(on, op->number);
-	case DW_OP_plus_uconst:
-		if (on->count)
-			on->items[on->count - 1] += op->number;
-		return on->count != 0;
-	case DW_OP_deref:
-		if (!on->count || read_memory(in, on->items[on->count - 1], &value) == FAILED)
-			return false;
-		on->items[on->count - 1] = value;
-		return true;
-	case DW_OP_dup:
-		return on->count && push(on, on->items[on->count - 1]);
-	case DW_OP_drop:
-		on->count -= on->count != 0;
-		return true;
-	case DW_OP_stack_value:
-		on->is_value = true;
-		return true;
-	case DW_OP_nop:
-		return true;
-	default:
-		return binary(on, op->atom);
-	}
+	return size == 8 && read_memory(arg, address, out) != FAILED;
 }
 
 /* `cfa` NULL: it is what is looked for. */
 static bool evaluate(const struct unwinding *in, const Dwarf_Op *ops, size_t n, const uint64_t *cfa,
 		     struct location *out)
 {
-	struct evaluation on = {.count = 0};
+	struct machine machine = {.arg = in,
+				  .reg = machine_register,
+				  .load = machine_load,
+				  .cfa = cfa,
+				  .address_bytes = 8};
+	struct expression_place place;
+	size_t at = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (!evaluate_one(in, &on, &ops[i], cfa))
-			return false;
-	if (!on.count)
+	if (expression_run(&machine, ops, n, &at, &place) != EXPRESSION_DONE || at != n)
 		return false;
-	uint64_t result = on.items[on.count - 1];
-	if (on.is_register && result >= REGISTERS)
+	switch (place.kind) {
+	case PLACE_REGISTER:
+		if (place.value < REGISTERS)
+			*out = in->at[place.value];
+		return place.value < REGISTERS;
+	case PLACE_VALUE:
+	case PLACE_MEMORY:
+		*out = (struct location){place.kind == PLACE_VALUE ? VALUE : MEMORY, place.value};
+		return true;
+	default:
 		return false;
-	if (on.is_register)
-		*out = in->at[result];
-	else
-		*out = (struct location){on.is_value ? VALUE : MEMORY, result};
-	return true;
+	}
 }
 
 /* A step by the tables ------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/variables"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -121,6 +121,20 @@ for more in "" "--order be --word 64 --rich" "--word 32 --rich --text --event-si
 		cat "$work/scene/s_0"
 	} > "$work/rfc/$(echo "made$more" | tr -d ' ')"
 done
+# A program and the address of its main, and operations of a location in two pieces.
+printf 'int g;struct s{int a:3;char t[5];}x;int main(int c,char**v){struct s y=x;int n=c,z[n];{double d=g;z[0]=(int)d+y.a;}return z[0]+**v;}' \
+	>"$work/seed.c"
+for options in "-O0 -no-pie" "-O2 -no-pie -gdwarf-4"; do
+	# shellcheck disable=SC2086
+	cc -g -w $options -nostdlib -Wl,-e,main,-z,noseparate-code -o "$work/seed" "$work/seed.c" || continue
+	at=$(nm "$work/seed" | awk '$3 == "main" { print $1 }')
+	{
+		printf '\001'
+		echo "$at" | sed 's/\(..\)/\\x\1 /g' | awk '{ for (i = NF; i; i--) printf "%s", $i }' | xargs printf '%b'
+		cat "$work/seed"
+	} >"$work/variables/program$(echo "$options" | tr -d ' ')"
+done
+printf '\0\120%18s\223\004%17s\221\020%17s\223\004%17s' '' '' '' '' | tr ' ' '\0' >"$work/variables/pieces"
 # Trace files of GDB: one of two frames, and the corpus'.
 printf '\177TRACE0\nR 4\nstatus 0;tstop::0;tframes:2;notes:61\ntsv 2:5:0:61\ntp T1:40:E:1:0\ntp Z1:40:at:0:1:61\ntdesc <reg name="pc" bitsize="32" type="code_ptr"/>\n\n\001\0\044\0\0\0Rabcd' > "$work/gdb/made"
 printf 'M\001\0\0\0\0\0\0\0\001\0xV\002\0\0\0\001\0\0\0\0\0\0\0S\001\0\0\0a\001\0\0\0\0\0\0\0\0\0' >> "$work/gdb/made"

@@ -10,6 +10,7 @@ What must agree:
   - frames, in order: tracepoint, blocks of memory with address and length, trace state variables;
   - of the transcripts: pc, registers or that there are none, memory as the values that tdump prints of
     the traced program's variables, trace state variables;
+  - variables of the traced program, by its debug information: what tdump prints of each;
   - the CTF form: register blocks, memory and variables of each frame, byte by byte;
   - damaged copies: all frames before the damage, one message.
 """
@@ -220,7 +221,40 @@ def compare(program, folder, name):
     transcript(report, case, frames)
     ctf_agrees(report, program, case, frames)
     lines_agree(report, program, folder, case)
+    variables_agree(report, program, folder, case)
     return report.close()
+
+
+def text_bytes(text):
+    """A text between '"' as GDB or yore writes it, without zeros at its end."""
+    if not text.startswith('"'):
+        return text
+    octal = re.sub(r"\\([0-7]{3})", lambda m: "\\x%02x" % int(m[1], 8), text[1:-1])
+    return re.sub(r"(\\x00)+$", "", octal)
+
+
+def plain(value):
+    value = re.sub(r"^\([^()]*\*\) ", "", value)  # the type of a pointer
+    value = re.sub(r" <items(\+\d+)?>", "", value)
+    return re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: text_bytes(m[0]), value.replace("<unavailable>", "<not collected>"))
+
+
+def variables_agree(report, program, folder, case):
+    """What tdump prints of named variables, against `frame` with the traced program."""
+    target = os.path.join(folder, "..", "workload", "target")
+    with open(os.path.join(case, "expected", "tdump-tf.txt"), encoding="utf-8") as file:
+        parts = re.split(r"^FRAME (\d+) tracepoint .*$", file.read(), flags=re.M)
+    if not os.path.exists(target):
+        return
+    values = 0
+    for n, text in zip(parts[1::2], parts[2::2]):
+        done = yore_says.run(program, "frame", os.path.join(case, "trace.tf"), n, "--program", target, "--no-index")
+        ours = dict(re.findall(r"^(\*?[a-z]+) = (.*)$", done.stdout.decode(), re.M))
+        for name, value in re.findall(r"^(\*?[a-z]+) = (.*)$", text, re.M):
+            mine = ours.get(name, "<not collected>")  # of the file, and none of it was collected
+            report.same("%s of frame %s" % (name, n), plain(mine), plain(value))
+            values += 1
+    report.facts.append("%d variables of tdump" % values)
 
 
 PLACE = re.compile(r"^rip +0x[0-9a-f]+ +0x[0-9a-f]+ <(\w+)(?:\+(\d+))?>$", re.M)

@@ -1,4 +1,4 @@
-dist_check_SCRIPTS += %D%/ctf_clauses.py %D%/ctf_doc.py %D%/ctf_suite.py %D%/decoding.sh %D%/frames.sh %D%/run_sessions.sh %D%/examples.sh %D%/kills.sh \
+dist_check_SCRIPTS += %D%/ctf_clauses.py %D%/ctf_doc.py %D%/ctf_suite.py %D%/decoding.sh %D%/frames.sh %D%/gdb_values.py %D%/run_sessions.sh %D%/examples.sh %D%/kills.sh \
 	%D%/manners.sh %D%/mistakes.sh %D%/pipe.sh %D%/relay.py %D%/rows.sh %D%/rules_check.sh %D%/mixed.py %D%/sections.py %D%/tracedat.py %D%/timelines.sh \
 	%D%/names.sh
 EXTRA_DIST += %D%/filtered.py %D%/results.py %D%/mistakes.tsv %D%/at.session %D%/commands.session %D%/errors.session %D%/events.session \

@@ -28,26 +28,31 @@ static bool get_frames(const struct gdb_file *file, uint64_t at, struct block *b
 {
 	uint64_t left = source_size(file->source) - at;
 	size_t want = left < PEEKED ? (size_t)left : PEEKED;
-	uint8_t head[FRAME_HEAD];
+	size_t nhead = gdb_head_bytes(file);
+	uint8_t head[CTF_HEAD];
+	uint64_t own;
 
-	if (left >= FRAME_HEAD) {
-		if (!source_peek(file->source, at, head, sizeof head, err))
+	if (left >= nhead) {
+		if (!source_peek(file->source, at, head, nhead, err))
 			return false;
-		struct cursor in = cursor_over(head + 2, 4);
-		uint64_t own = FRAME_HEAD + cursor_number(&in, 4, file->big_endian);
-		if (own > want)
+		if (gdb_frame_bytes(file, head, &own) && own > want)
 			want = own < left ? (size_t)own : (size_t)left;
 	}
 	return source_get(file->source, at, want, block, err);
 }
 
-/* Why there is no frame at `at`, which is not the mark behind the last one. */
-static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t frame,
+/* Why there is no frame at `at`, which is not behind the last one. */
+static enum step say_cut(const struct gdb_file *file, uint64_t at, uint64_t frame, bool lost,
 			 struct error *err)
 {
 	uint64_t size = source_size(file->source);
 
-	if (at == size)
+	if (lost)
+		error_set(err, ERR_FORMAT,
+			  "%s: no packet begins at offset %" PRIu64
+			  ", where frame %" PRIu64 " would be",
+			  source_name(file->source), at, frame);
+	else if (at == size)
 		error_set(err, ERR_FORMAT,
 			  "%s: the mark behind the last frame is missing: the file ends at offset "
 			  "%" PRIu64,
@@ -110,7 +115,8 @@ enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet
 	source_put(&block);
 	if (!frames) {
 		end_scan(scan, &state, size);
-		return step == FRAME_LAST ? STEP_END : say_cut(file, scan->next, state.frames, err);
+		return step == FRAME_LAST ? STEP_END : say_cut(file, scan->next, state.frames,
+						      step == FRAME_LOST, err);
 	}
 	*out = (struct packet_info){
 		.rec = {.min = (nstime)state.frames,
@@ -205,7 +211,7 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 		uint32_t n = b->count++;
 		b->time[n] = number;
 		b->at[n] = (uint64_t)d->at * 8;
-		b->head[n] = FRAME_HEAD * 8;
+		b->head[n] = (uint16_t)(gdb_head_bytes(d->file) * 8);
 		b->flags[n] = 0;
 		b->class_index[n] =
 			gdb_class_of(d->file, frame.tracepoint, frame.registers != NULL);

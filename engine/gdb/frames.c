@@ -22,6 +22,8 @@ bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, 
 {
 	struct cursor in = cursor_over(blocks, size);
 
+	if (file->is_ctf)
+		return gdb_ctf_block(file, blocks, size, at, out);
 	in.pos = *at;
 	*out = (struct gdb_block){.kind = (char)cursor_u8(&in)};
 	switch (out->kind) {
@@ -49,24 +51,64 @@ bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, 
 	return true;
 }
 
-enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size_t size,
-			  struct gdb_frame *out)
+size_t gdb_head_bytes(const struct gdb_file *file)
+{
+	return file->is_ctf ? CTF_HEAD : FRAME_HEAD;
+}
+
+bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t *out)
+{
+	struct cursor in = cursor_over(head + 2, 4);
+	uint64_t content;
+
+	if (file->is_ctf)
+		return gdb_ctf_sizes(file, head, out, &content);
+	*out = FRAME_HEAD + number(file, &in, 4);
+	return true;
+}
+
+/* Number, size and blocks; of CTF these are the packet. */
+static enum frame_step read_head(const struct gdb_file *file, const uint8_t *data, size_t size,
+				 struct gdb_frame *out)
 {
 	struct cursor in = cursor_over(data, size);
-	struct gdb_block block;
+	uint64_t bytes, content;
 
-	*out = (struct gdb_frame){.tracepoint = (int16_t)number(file, &in, 2)};
+	*out = (struct gdb_frame){.tracepoint = 0};
+	if (file->is_ctf) {
+		if (size < CTF_HEAD)
+			return size ? FRAME_CUT : FRAME_LAST;
+		if (!gdb_ctf_sizes(file, data, &bytes, &content))
+			return FRAME_LOST;
+		in.pos = CTF_HEAD - 2;
+		out->tracepoint = (int16_t)number(file, &in, 2);
+		out->size = (size_t)bytes;
+		out->nblocks = (size_t)content;
+		out->blocks = data;
+		return bytes > size ? FRAME_CUT : FRAME_GOOD;
+	}
+	out->tracepoint = (int16_t)number(file, &in, 2);
 	if (in.failed)
 		return FRAME_CUT;
 	if (!out->tracepoint)
 		return FRAME_LAST;
 	out->nblocks = (size_t)number(file, &in, 4);
 	out->blocks = cursor_bytes(&in, out->nblocks);
-	if (in.failed)
-		return FRAME_CUT;
 	out->size = in.pos;
+	return in.failed ? FRAME_CUT : FRAME_GOOD;
+}
+
+enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size_t size,
+			  struct gdb_frame *out)
+{
+	size_t first = file->is_ctf ? 0 : FRAME_HEAD;
+	enum frame_step step = read_head(file, data, size, out);
+	struct gdb_block block;
+
+	if (step != FRAME_GOOD)
+		return step;
 	for (size_t at = 0; at < out->nblocks;) {
-		out->bad = FRAME_HEAD + at;
+		out->bad = first + at;
 		if (!gdb_block(file, out->blocks, out->nblocks, &at, &block)) {
 			out->why = block.kind == 'R' || block.kind == 'M' || block.kind == 'V' ||
 						   block.kind == 'S'

@@ -6,6 +6,7 @@
  *     registers.c   the target description, or an architecture's order → names, sizes, offsets
  *     classes.c     two event classes for each tracepoint: with a register block, and without
  *     frames.c      the bytes of a frame → its blocks
+ *     ctf.c         the CTF form: its definitions, frames and blocks
  *     decode.c      scan and decoder: a frame is an event; text
  */
 #ifndef ENGINE_GDB_GDB_INTERNAL_H
@@ -46,6 +47,7 @@ struct gdb_file { /* part->priv */
 	struct trace *trace;
 	struct part *part;
 	struct source *source;
+	bool is_ctf; /* a folder by `tsave -ctf` */
 	bool big_endian;
 	uint64_t frames_at;      /* offset of the first frame */
 	uint32_t register_bytes; /* of a block */
@@ -83,9 +85,19 @@ void gdb_env_number(struct gdb_file *file, const char *name, int64_t number);
 /* What was told of tracepoints and variables, as environment. */
 void gdb_env_definitions(struct gdb_file *file);
 
+struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
+					 uint64_t address);
+void gdb_add_command(struct gdb_tracepoint *tracepoint, const char *text);
+void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable);
+
 /* ---- registers.c ---- */
 
-/* Names and places of registers from the target description, else from `architecture` if given. */
+/* What the target description says. False: there is none. */
+bool gdb_read_description(struct gdb_file *file);
+/*
+ * Names and places of registers from the description that was read, else from `architecture` if
+ * given, else from the order in which the program counters of frames are where tracepoints are.
+ */
 void gdb_find_registers(struct gdb_file *file, const char *architecture);
 bool gdb_knows_architecture(const char *name);
 /* Does the target description name an architecture whose byte order is known to be big? */
@@ -101,13 +113,14 @@ bool gdb_pc(const struct gdb_file *file, const struct gdb_tracepoint *tracepoint
 
 /* ---- frames.c ---- */
 
-enum { FRAME_HEAD = 6, FRAME_END = 2 /* bytes of the number 0 */ };
+enum { FRAME_HEAD = 6 };
 
 enum frame_step {
 	FRAME_GOOD,
 	FRAME_ODD,  /* a block cannot be read: those before it are good */
 	FRAME_LAST, /* the mark behind the last frame */
-	FRAME_CUT   /* there are too few bytes */
+	FRAME_CUT,  /* there are too few bytes */
+	FRAME_LOST  /* CTF: no packet begins there */
 };
 
 struct gdb_frame {
@@ -122,7 +135,7 @@ struct gdb_frame {
 };
 
 struct gdb_block {
-	char kind;           /* 'R' 'M' 'V' 'S' */
+	char kind;           /* 'R' 'M' 'V' 'S'; 'F' of CTF has nothing */
 	const uint8_t *data; /* registers; bytes of memory; text */
 	size_t size;
 	uint64_t address;
@@ -136,6 +149,25 @@ enum frame_step gdb_frame(const struct gdb_file *file, const uint8_t *data, size
 /* The block at blocks[*at], and *at behind it; false: the end, or a block that cannot be read. */
 bool gdb_block(const struct gdb_file *file, const uint8_t *blocks, size_t size, size_t *at,
 	       struct gdb_block *out);
+
+size_t gdb_head_bytes(const struct gdb_file *file); /* that tell how large a frame is */
+/* How large it is, by its head; false: no frame begins so. */
+bool gdb_frame_bytes(const struct gdb_file *file, const uint8_t *head, uint64_t *out);
+
+/* ---- ctf.c ---- */
+
+enum { CTF_HEAD = 14 };
+#define CTF_MAGIC UINT32_C(0xc1fc1fc1)
+
+bool gdb_ctf_is_metadata(const char *text);
+/* Definitions of file->source, and what the metadata says of them; `big` -1: it says the order. */
+bool gdb_ctf_open(struct gdb_file *file, const char *metadata, int big, struct error *err);
+/* Bytes of a packet, and of it those with blocks, by its head; false: no packet begins so. */
+bool gdb_ctf_sizes(const struct gdb_file *file, const uint8_t *head, uint64_t *packet,
+		   uint64_t *content);
+/* As gdb_block(); the offset counts from the packet. */
+bool gdb_ctf_block(const struct gdb_file *file, const uint8_t *packet, size_t size, size_t *at,
+		   struct gdb_block *out);
 
 /* ---- decode.c ---- */
 

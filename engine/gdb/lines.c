@@ -196,6 +196,13 @@ static bool take_status(struct gdb_file *file, struct rest rest)
 
 /* ---- trace state variables ---- */
 
+void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable)
+{
+	file->variables = mem_grow(file->variables, file->nvariables, &file->variables_capacity,
+				   sizeof *file->variables);
+	file->variables[file->nvariables++] = *variable;
+}
+
 static bool take_variable(struct gdb_file *file, struct rest rest)
 {
 	struct gdb_variable variable;
@@ -210,16 +217,14 @@ static bool take_variable(struct gdb_file *file, struct rest rest)
 	variable.name = unhex(file->trace->arena, rest);
 	if (!variable.name)
 		return false;
-	file->variables = mem_grow(file->variables, file->nvariables, &file->variables_capacity,
-				   sizeof *file->variables);
-	file->variables[file->nvariables++] = variable;
+	gdb_add_variable(file, &variable);
 	return true;
 }
 
 /* ---- tracepoints ---- */
 
-static struct gdb_tracepoint *tracepoint_of(struct gdb_file *file, uint64_t number,
-					    uint64_t address)
+struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
+					 uint64_t address)
 {
 	struct gdb_tracepoint *tracepoint = file->by_number[number];
 
@@ -252,7 +257,7 @@ static bool take_location(struct gdb_tracepoint *tracepoint, struct rest rest)
 	return true;
 }
 
-static void add_command(struct gdb_tracepoint *tracepoint, const char *text)
+void gdb_add_command(struct gdb_tracepoint *tracepoint, const char *text)
 {
 	if (tracepoint->commands.len > TEXT_SHOWN)
 		return;
@@ -278,7 +283,7 @@ static bool take_source(struct gdb_file *file, struct gdb_tracepoint *tracepoint
 		if (start)
 			buf_add_text(&tracepoint->commands, text);
 		else
-			add_command(tracepoint, text);
+			gdb_add_command(tracepoint, text);
 		return true;
 	}
 	const char **to = is_word(kind, "at")     ? &tracepoint->at
@@ -299,7 +304,7 @@ static bool take_tracepoint(struct gdb_file *file, struct rest rest)
 	if (!take_hex(&rest, &number) || !number || number > TRACEPOINT_MAX ||
 	    !take_char(&rest, ':') || !take_hex(&rest, &address) || !take_char(&rest, ':'))
 		return false;
-	struct gdb_tracepoint *tracepoint = tracepoint_of(file, number, address);
+	struct gdb_tracepoint *tracepoint = gdb_tracepoint_of(file, number, address);
 	switch (piece) {
 	case 'T':
 		return take_location(tracepoint, rest);

@@ -6,11 +6,13 @@
  * The file does not tell its byte order. It is that in which the first frames follow one another;
  * where there are none, that of the architecture.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 enum { MAGIC_BYTES = 8, HEADER_FIRST = 64 << 10, HEADER_MAX = 64 << 20, FRAMES_TRIED = 64 };
@@ -108,6 +110,14 @@ static void read_lines(struct gdb_file *file, const char *text, size_t end)
 	}
 }
 
+static void set_identity(struct gdb_file *file, const void *bytes, size_t size)
+{
+	XXH128_hash_t digest = XXH3_128bits(bytes, size);
+
+	file->part->identity[0] = digest.low64;
+	file->part->identity[1] = digest.high64;
+}
+
 /* How many of the first frames follow one another, read in this order. */
 static unsigned frames_follow(struct gdb_file *file, bool big)
 {
@@ -153,17 +163,23 @@ static void add_stream(struct gdb_file *file)
 	stream->priv = file;
 }
 
-bool gdb_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-	      struct error *err)
+static void begin_part(struct gdb_file *file, struct trace *trace, const char *path,
+		       const char *version)
+{
+	file->trace = trace;
+	file->part = trace_add_part(trace, &gdb_reader, path);
+	file->part->priv = file;
+	file->part->version = version;
+}
+
+static bool open_file(struct gdb_file *file, struct trace *trace, const char *path,
+		      const struct settings *asked, enum source_mode mode, struct error *err)
 {
 	static const char magic[] = "\x7fTRACE0\n";
-	struct gdb_file *file = arena_alloc(trace->arena, sizeof *file);
-	struct settings asked;
 	struct block header;
 	size_t end = 0;
 
-	if (!take_settings(trace->arena, settings, &asked, err) ||
-	    !source_open(path, mode, &file->source, err))
+	if (!source_open(path, mode, &file->source, err))
 		return false;
 	trace_add_source(trace, file->source);
 	if (!get_header(file->source, &header, &end, err))
@@ -172,19 +188,58 @@ bool gdb_open(struct trace *trace, const char *path, const char *settings, enum 
 		source_put(&header);
 		return error_set(err, ERR_FORMAT, "%s: not a trace file of GDB", path);
 	}
-	file->trace = trace;
-	file->part = trace_add_part(trace, &gdb_reader, path);
-	file->part->priv = file;
-	file->part->version = "TRACE0";
+	begin_part(file, trace, path, "TRACE0");
 	file->frames_at = end;
 	read_lines(file, (const char *)header.data, end);
-	XXH128_hash_t digest = XXH3_128bits(header.data, end);
+	set_identity(file, header.data, end);
 	source_put(&header);
+	gdb_read_description(file);
+	find_order(file, asked);
+	return true;
+}
+
+/* A folder by `tsave -ctf`. */
+static bool open_folder(struct gdb_file *file, struct trace *trace, const char *path,
+			const struct settings *asked, enum source_mode mode, struct error *err)
+{
+	char *metadata = folder_join(path, "metadata"), *data = folder_join(path, "datastream");
+	struct buf text = {0};
+	bool good = file_read(metadata, &text);
+
+	if (!good)
+		error_set(err, ERR_IO, "%s: cannot be read", metadata);
+	good = good && source_open(data, mode, &file->source, err);
+	if (good) {
+		trace_add_source(trace, file->source);
+		begin_part(file, trace, path, "CTF 1.8");
+		file->is_ctf = true;
+		file->architecture = "";
+		good = gdb_ctf_open(file, buf_text(&text), asked->big, err);
+		set_identity(file, text.data, text.len);
+	}
+	buf_release(&text);
+	mem_free(metadata);
+	mem_free(data);
+	return good;
+}
+
+bool gdb_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
+	      struct error *err)
+{
+	struct gdb_file *file = arena_alloc(trace->arena, sizeof *file);
+	struct settings asked;
+	struct stat st;
+
+	if (!take_settings(trace->arena, settings, &asked, err))
+		return false;
+	bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (is_folder ? !open_folder(file, trace, path, &asked, mode, err)
+		      : !open_file(file, trace, path, &asked, mode, err))
+		return false;
 	gdb_find_registers(file, asked.architecture);
-	find_order(file, &asked);
 	file->part->big_endian = file->big_endian;
-	file->part->identity[0] = digest.low64 ^ (uint64_t)file->big_endian;
-	file->part->identity[1] = digest.high64 ^ file->nregisters;
+	file->part->identity[0] ^= (uint64_t)file->big_endian;
+	file->part->identity[1] ^= file->nregisters;
 	gdb_env_text(file, "architecture", file->architecture);
 	gdb_env_definitions(file);
 	file->part->env = file->env;

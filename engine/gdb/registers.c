@@ -97,15 +97,18 @@ static bool read_register(struct gdb_file *file, const struct tag *tag, uint32_t
 	return true;
 }
 
-static bool read_description(struct gdb_file *file)
+bool gdb_read_description(struct gdb_file *file)
 {
 	const char *at = buf_text(&file->description);
 	uint32_t number = 0;
 	struct tag tag;
 
+	file->architecture = "";
 	while (next_tag(&at, &tag)) {
-		if (is_tag(&tag, "reg") && !read_register(file, &tag, &number))
+		if (is_tag(&tag, "reg") && !read_register(file, &tag, &number)) {
+			file->nregisters = 0;
 			return false;
+		}
 		if (!strncmp(tag.at, "architecture>", 13))
 			file->architecture =
 				arena_strndup(file->trace->arena, at, strcspn(at, "<"));
@@ -156,6 +159,11 @@ bool gdb_knows_architecture(const char *name)
 	return order_of(name) != NULL;
 }
 
+static bool is_counter(const char *name, size_t len)
+{
+	return len == 3 && (!memcmp(name, "rip", 3) || !memcmp(name, "eip", 3));
+}
+
 static void take_order(struct gdb_file *file, const struct run *run)
 {
 	uint32_t number = 0;
@@ -166,7 +174,7 @@ static void take_order(struct gdb_file *file, const struct run *run)
 			const char *name = arena_strndup(file->trace->arena, at, len);
 			struct gdb_register *reg = add_register(file, name, run->bits);
 			reg->number = number++;
-			reg->is_code = !strcmp(name, "rip") || !strcmp(name, "eip");
+			reg->is_code = is_counter(name, len);
 			reg->is_address = reg->is_code;
 			at += len;
 		}
@@ -181,8 +189,81 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* ---- which order ---- */
+
+enum { FRAMES_TRIED = 64 };
+
+/* Where the program counter is in a block of this order; false: the block is too small. */
+static bool counter_of(const struct gdb_file *file, const struct run *run, uint32_t *offset,
+		       uint32_t *bytes)
+{
+	for (*offset = 0; run->names; run++)
+		for (const char *at = run->names; *at; at += strspn(at, " ")) {
+			size_t len = strcspn(at, " ");
+			*bytes = run->bits / 8;
+			if (is_counter(at, len))
+				return *offset + *bytes <= file->register_bytes;
+			*offset += *bytes;
+			at += len;
+		}
+	return false;
+}
+
+/*
+ * A frame of a tracepoint with one place and without steps was taken at that place. +1: the
+ * counter says so; -1: it says another; 0: the frame tells nothing.
+ */
+static int agrees(const struct gdb_file *file, const struct gdb_frame *frame, uint32_t offset,
+		  uint32_t bytes)
+{
+	const struct gdb_tracepoint *tp =
+		frame->tracepoint > 0 ? file->by_number[frame->tracepoint] : NULL;
+
+	if (!tp || tp->nlocations != 1 || tp->step || !frame->registers)
+		return 0;
+	return load_le(frame->registers + offset, bytes) == tp->address ? 1 : -1;
+}
+
+/* Do the first frames say that registers are in this order? */
+static bool fits(const struct gdb_file *file, const struct run *run)
+{
+	uint64_t at = file->frames_at, size = source_size(file->source), bytes;
+	uint32_t offset, width;
+	uint8_t head[CTF_HEAD];
+	struct gdb_frame frame;
+	struct error ignored;
+	struct block block;
+	int sure = 0;
+
+	if (file->big_endian || !counter_of(file, run, &offset, &width))
+		return false;
+	for (unsigned n = 0; n < FRAMES_TRIED && sure >= 0; n++, at += bytes) {
+		if (size - at < gdb_head_bytes(file) ||
+		    !source_peek(file->source, at, head, gdb_head_bytes(file), &ignored) ||
+		    !gdb_frame_bytes(file, head, &bytes) || bytes > size - at ||
+		    !source_get(file->source, at, (size_t)bytes, &block, &ignored))
+			break;
+		int one = 0;
+		if (gdb_frame(file, block.data, block.size, &frame) == FRAME_GOOD)
+			one = agrees(file, &frame, offset, width);
+		source_put(&block);
+		sure = one < 0 ? -1 : sure + one;
+	}
+	return sure > 0;
+}
+
+static const char *find_order(struct gdb_file *file)
+{
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+		if (fits(file, orders[i].runs))
+			return orders[i].name;
+	return NULL;
+}
+
+/* ---- all ---- */
+
 /* Registers behind the block's end are not in it; a block without a name for all is told of. */
-static void place(struct gdb_file *file)
+static void place(struct gdb_file *file, bool told)
 {
 	uint64_t offset = 0;
 	uint32_t n = 0;
@@ -198,7 +279,7 @@ static void place(struct gdb_file *file)
 		if (reg->is_code && reg->bits <= 64 && !file->pc)
 			file->pc = reg;
 	}
-	if (n < file->nregisters || offset < file->register_bytes)
+	if (told && (n < file->nregisters || offset < file->register_bytes))
 		notice(&file->trace->notices, NOTICE_WARNING,
 		       "%s: a register block has %u bytes, the registers that are described have "
 		       "%s: %u of them are shown",
@@ -209,12 +290,14 @@ static void place(struct gdb_file *file)
 
 void gdb_find_registers(struct gdb_file *file, const char *architecture)
 {
-	const struct run *order = order_of(architecture);
+	const char *found = file->nregisters || architecture ? NULL : find_order(file);
+	const struct run *order = order_of(found ? found : architecture);
 	const char *const names[] = {"pc", "rip", "eip"};
 
-	file->architecture = "";
-	if (!read_description(file)) {
-		file->nregisters = 0;
+	if (found)
+		file->architecture = arena_printf(file->trace->arena,
+						  "%s, by the addresses of tracepoints", found);
+	if (!file->nregisters) {
 		if (order)
 			take_order(file, order);
 		else if (file->register_bytes)
@@ -225,7 +308,7 @@ void gdb_find_registers(struct gdb_file *file, const char *architecture)
 		if (!order)
 			return;
 	}
-	place(file);
+	place(file, !found); /* of an order that was found the wider registers are not known */
 	for (size_t k = 0; !file->pc && k < sizeof names / sizeof *names; k++)
 		for (uint32_t i = 0; i < file->nregisters && !file->pc; i++)
 			if (!strcmp(file->registers[i].name, names[k]) &&

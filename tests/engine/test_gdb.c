@@ -237,16 +237,13 @@ static void count_packets(struct trace *trace, struct told *out)
 	records_release(&records);
 }
 
-static void tell(const void *bytes, size_t size, const char *input, struct told *out)
+static void tell_path(const char *path, const char *input, struct told *out)
 {
-	char *folder = scratch_folder(), *path = path_join(folder, "trace.tf");
-	const char *paths = path;
-	struct trace_options options = {.paths = &paths, .npaths = 1, .input = input};
+	struct trace_options options = {.paths = &path, .npaths = 1, .input = input};
 	struct trace *trace;
 
 	*out = (struct told){0};
 	options.notices = (struct notices){say, out};
-	write_file(path, bytes, size);
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
 		read_all(trace, out);
@@ -261,6 +258,14 @@ static void tell(const void *bytes, size_t size, const char *input, struct told 
 		}
 		trace_close(trace);
 	}
+}
+
+static void tell(const void *bytes, size_t size, const char *input, struct told *out)
+{
+	char *folder = scratch_folder(), *path = path_join(folder, "trace.tf");
+
+	write_file(path, bytes, size);
+	tell_path(path, input, out);
 	mem_free(path);
 	scratch_remove(folder);
 }
@@ -450,6 +455,221 @@ static void cut_at_every_byte(void **state)
 	}
 }
 
+/* ---- the CTF form ---- */
+
+enum { BLOCK_BYTES = 17 * 8 }; /* of x86-64, up to rip */
+
+/* What yore reads of GDB's metadata. */
+static void put_metadata(const char *folder, bool big)
+{
+	char *path = path_join(folder, "metadata");
+	struct buf text = {0};
+
+	buf_printf(&text,
+		   "/* CTF 1.8 */\ntrace { byte_order = %s; };\nevent {\n\tname = \"frame\";\n};\n"
+		   "event {\n\tname = \"tp_def\"; uint64_t traceframe_usage;\n};\n"
+		   "event {\n\tname = \"register\";\n\tascii contents[%d];\n};\n",
+		   big ? "be" : "le", BLOCK_BYTES);
+	write_file(path, text.data, text.len);
+	buf_release(&text);
+	mem_free(path);
+}
+
+static void put_aligned(struct made *made, uint64_t value, unsigned bytes)
+{
+	while ((made->file.len - made->frame) % bytes)
+		put(made, 0, 1);
+	put(made, value, bytes);
+}
+
+static void begin_packet(struct made *made, unsigned tracepoint)
+{
+	made->frame = made->file.len;
+	put(made, 0xc1fc1fc1, 4);
+	put(made, 0, 8);
+	put(made, tracepoint, 2);
+	put_aligned(made, 3, 4);
+}
+
+/* Four bytes lie behind the content, as GDB has it. */
+static void end_packet(struct made *made)
+{
+	size_t bytes = made->file.len - made->frame;
+	struct made sizes = {.big = made->big};
+
+	put(&sizes, bytes * 8, 4);
+	put(&sizes, (bytes + 4) * 8, 4);
+	memcpy(made->file.data + made->frame + 4, sizes.file.data, 8);
+	buf_release(&sizes.file);
+	put(made, 0, 4);
+}
+
+static void put_text(struct made *made, const char *text)
+{
+	buf_add(&made->file, text, strlen(text) + 1);
+}
+
+/* Status, a variable, and the tracepoint 2 at 0x4000. */
+static void definitions(struct made *made)
+{
+	static const uint32_t status[] = {4, 5, 2, 3, 3, 8, 4000, 1, 0};
+
+	begin_packet(made, 0);
+	for (size_t i = 0; i < COUNT(status); i++)
+		put_aligned(made, status[i], 4);
+	put_aligned(made, 5, 4);
+	put_aligned(made, (uint64_t)-5, 8);
+	put(made, 2, 4);
+	put(made, 0, 4);
+	put_text(made, "hits");
+	put_aligned(made, 6, 4);
+	put_aligned(made, 0x4000, 8);
+	put(made, 0x20, 8);
+	put(made, 2, 4);
+	put(made, 1, 4);
+	put(made, 0, 8); /* no steps, no pass count */
+	put(made, 7, 4);
+	put(made, 27, 4);
+	put_text(made, "26000a");
+	put_aligned(made, 1, 4);
+	put_text(made, "R07");
+	put_aligned(made, 0, 4);
+	put_text(made, "main");
+	put_text(made, "a > 1");
+	put_aligned(made, 2, 4);
+	put_text(made, "collect $regs");
+	put_text(made, "collect a");
+	end_packet(made);
+}
+
+static void three_packets(struct made *made, size_t ends[4])
+{
+	definitions(made);
+	ends[0] = made->file.len;
+	begin_packet(made, 2);
+	put_aligned(made, 0, 4);
+	for (unsigned i = 0; i < 16; i++)
+		put(made, i, 8);
+	put(made, 0x4000, 8);
+	put_aligned(made, 2, 4);
+	put_aligned(made, UINT64_C(0xffffffff80000000), 8);
+	put(made, 3, 2);
+	buf_add(&made->file, "\x01\x02\x03", 3);
+	put_aligned(made, 1, 4);
+	put_aligned(made, (uint64_t)-7, 8);
+	put(made, 2, 4);
+	end_packet(made);
+	ends[1] = made->file.len;
+	begin_packet(made, 2);
+	put_aligned(made, 2, 4);
+	put_aligned(made, 0x20, 8);
+	put(made, 1, 2);
+	put(made, 'x', 1);
+	end_packet(made);
+	ends[2] = made->file.len;
+	begin_packet(made, 77);
+	end_packet(made);
+	ends[3] = made->file.len;
+}
+
+/* Registers have names where the tracepoint's address says which they are: of x86-64 alone. */
+static const char *const ctf_seen[] = {
+	("main | rax=0 rbx=1 rcx=2 rdx=3 rsi=4 rdi=5 rbp=6 rsp=7 r8=8 r9=9 r10=10 r11=11 r12=12 "
+	 "r13=13 r14=14 r15=15 rip=16384 | tracepoint=2 pc=16384 "
+	 "memory=[{address=18446744071562067968 bytes=[1 2 3]}] variables=[{variable=2 value=-7}] "
+	 "static_data=[]"),
+	"main | | tracepoint=2 pc=16384 memory=[{address=32 bytes=[120]}] variables=[] "
+	"static_data=[]",
+	"#unknown | | tracepoint=77 memory=[] variables=[] static_data=[]",
+};
+
+static void tell_folder(const struct made *made, size_t size, const char *input, struct told *out)
+{
+	char *folder = scratch_folder(), *data = path_join(folder, "datastream");
+
+	put_metadata(folder, made->big);
+	write_file(data, made->file.data, size);
+	tell_path(folder, input, out);
+	mem_free(data);
+	scratch_remove(folder);
+}
+
+static void ctf_in_both_orders(void **state)
+{
+	(void)state;
+	for (unsigned big = 0; big < 2; big++) {
+		struct made made = {.big = big};
+		struct told told;
+		size_t ends[4];
+		three_packets(&made, ends);
+		tell_folder(&made, made.file.len, NULL, &told);
+		assert_true(told.opened);
+		assert_int_equal(told.count, COUNT(ctf_seen));
+		assert_int_equal(told.damages, 0);
+		assert_int_equal(told.warnings, big); /* which registers they are */
+		for (size_t i = 0; i < told.count; i++)
+			if (big && i == 0) /* which has bytes for registers, and no pc */
+				assert_non_null(
+					strstr(told.items[i], strstr(ctf_seen[i], "memory=")));
+			else
+				assert_string_equal(told.items[i], ctf_seen[i]);
+		assert_non_null(strstr(told.env.data,
+				       "stop_reason=tpasscount\nstopping_tracepoint=2\nframes=3\n"
+				       "frames_created=3\nbuffer_free=8\nbuffer_size=4000\n"
+				       "disconnected=1\ncircular=0\n"));
+		assert_non_null(strstr(told.env.data,
+				       "tracepoint.2=at main (0x4000), 7 hits, if a > 1: collect "
+				       "$regs; collect a\nvariable.hits=number 2, initially -5\n"));
+		told_release(&told);
+		buf_release(&made.file);
+	}
+}
+
+/* Definitions that are cut off give no names; frames before the cut are read. */
+static void ctf_cut_at_every_byte(void **state)
+{
+	struct made made = {0};
+	size_t ends[4];
+
+	(void)state;
+	three_packets(&made, ends);
+	for (size_t cut = 0; cut < made.file.len; cut++) {
+		struct told told;
+		size_t whole = 0;
+		bool clean = cut == 0 || cut == ends[0] || cut == ends[1] || cut == ends[2];
+		while (whole < 3 && ends[whole + 1] <= cut)
+			whole++;
+		tell_folder(&made, cut, NULL, &told);
+		assert_true(told.opened);
+		assert_int_equal(told.count, whole);
+		for (size_t i = 0; i < told.count; i++)
+			assert_string_equal(told.items[i], ctf_seen[i]);
+		assert_int_equal(told.damages, !clean);
+		if (!clean)
+			assert_non_null(strstr(told.last, "datastream: "));
+		told_release(&told);
+	}
+	buf_release(&made.file);
+}
+
+static void ctf_without_a_packet(void **state)
+{
+	struct made made = {0};
+	struct told told;
+	size_t ends[4];
+
+	(void)state;
+	three_packets(&made, ends);
+	made.file.data[ends[1]] = 0;
+	tell_folder(&made, made.file.len, NULL, &told);
+	assert_true(told.opened);
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.damages, 1);
+	assert_non_null(strstr(told.last, "where frame 1 would be"));
+	told_release(&told);
+	buf_release(&made.file);
+}
+
 static const struct block_row {
 	const char *name, *bytes;
 	size_t size;
@@ -571,8 +791,11 @@ int main(void)
 		cmocka_unit_test(description_of_another_size),
 		cmocka_unit_test(many_packets),
 		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(ctf_in_both_orders),
+		cmocka_unit_test(ctf_cut_at_every_byte),
+		cmocka_unit_test(ctf_without_a_packet),
 	};
-	size_t n = 6;
+	size_t n = 9;
 
 	ADD_ROWS(tests, n, block_rows, bad_block);
 	for (size_t i = 0; i < COUNT(line_rows); i++)

@@ -1,7 +1,7 @@
 /*
  * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
  *
- * Compiled once per format (FUZZ_FORMAT), and for the 2010 proposal (FUZZ_RFC). The file is opened
+ * Compiled once per format (FUZZ_FORMAT), for the 2010 proposal (FUZZ_RFC) and GDB's CTF (FUZZ_GDB). The file is opened
  * as the program opens it, packets are found, decoded alone, walked field by field and written as
  * text; maps and hardware trace are read; then all goes through the index once more, merged.
  *
@@ -277,6 +277,10 @@ static void put_file(const char *folder, const char *name, const uint8_t *data, 
 static const char *const files[] = {"metadata", "s_0"};
 static const char separator[] = "\xff\xff\xff\xff";
 enum { SEPARATOR = sizeof separator - 1 };
+#elif defined(FUZZ_GDB) /* GDB's CTF: metadata, which ends with a zero, and packets */
+static const char *const files[] = {"metadata", "datastream"};
+static const char separator[] = "";
+enum { SEPARATOR = 1 };
 #else /* ovni: a JSON text, which ends with a zero, and events */
 static const char *const files[] = {"stream.json", "stream.obs"};
 static const char separator[] = "";

@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/variables"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/variables" "$work/gdb_ctf"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -138,7 +138,12 @@ printf '\0\120%18s\223\004%17s\221\020%17s\223\004%17s' '' '' '' '' | tr ' ' '\0
 # Trace files of GDB: one of two frames, and the corpus'.
 printf '\177TRACE0\nR 4\nstatus 0;tstop::0;tframes:2;notes:61\ntsv 2:5:0:61\ntp T1:40:E:1:0\ntp Z1:40:at:0:1:61\ntdesc <reg name="pc" bitsize="32" type="code_ptr"/>\n\n\001\0\044\0\0\0Rabcd' > "$work/gdb/made"
 printf 'M\001\0\0\0\0\0\0\0\001\0xV\002\0\0\0\001\0\0\0\0\0\0\0S\001\0\0\0a\001\0\0\0\0\0\0\0\0\0' >> "$work/gdb/made"
+printf 'byte_order = le; name = "frame" traceframe_usage name = "register" contents[4]\0' > "$work/gdb_ctf/made"
+printf '\301\037\374\301\360\0\0\0\020\001\0\0\001\0\0\0\003\0\0\0\0\0\0\0abcd\0\0' >> "$work/gdb_ctf/made"
 if [ -d "${YORE_CORPUS-}" ]; then
+	find "$YORE_CORPUS/gdb" -name datastream -size -128k | while read -r file; do
+		{ cat "${file%datastream}metadata"; printf '\0'; cat "$file"; } >"$work/gdb_ctf/$(printf %s "$file" | cksum | tr ' ' -)"
+	done
 	find "$YORE_CORPUS/gdb" -name trace.tf -size -128k | while read -r file; do
 		cp "$file" "$work/gdb/$(printf %s "$file" | cksum | tr ' ' -)"
 	done

@@ -180,7 +180,7 @@ def register_block(frame, layout):
 
 def ctf_agrees(report, program, case, frames):
     """[tracepoint, register block, memory, variables] of each frame of both forms."""
-    said = yore_says.events(program, os.path.join(case, "ctf"))
+    said = yore_says.events(program, os.path.join(case, "ctf"), "--input", "ctf")
     report.same("exit status of the CTF form", said.status, 0)
     theirs = []
     for item in said.events:
@@ -203,8 +203,51 @@ def ctf_agrees(report, program, case, frames):
     for i, (a, b) in enumerate(zip(ours, theirs)):
         if a != b:
             report.differs("frame %d of the CTF form differs" % i)
+    frames_agree(report, program, case, ours, layout)
     size = sum(len(data) for frame in ours for data in frame[1])
     report.facts.append("the CTF form the same (%d bytes of registers)" % size)
+
+
+KNOWN = re.compile(r"r[a-z]{2}|r[0-9]+|eflags|[c-gs]s|st[0-7]|f[a-z]+|xmm[0-9]|xmm1[0-5]|mxcsr")
+
+
+def frames_agree(report, program, case, ours, layout):
+    """The CTF form as frames: its registers have names by an architecture's order, found by tracepoints' addresses."""
+    said = yore_says.events(program, os.path.join(case, "ctf"))
+    report.same("messages of the CTF form's frames", (said.messages, said.status), ([], 0))
+    theirs = [Frame(item) for item in said.events]
+    report.same("number of frames of the folder", len(theirs), len(ours))
+    named = [(name, size) for name, size in layout if KNOWN.fullmatch(name) and not name.startswith("fs_")]
+    registers = 0
+    for i, (frame, (tracepoint, blocks, memory, variables)) in enumerate(zip(theirs, ours)):
+        report.same("frame %d of the folder" % i, (frame.tracepoint, frame.blocks, frame.variables),
+                    (tracepoint, memory, variables))
+        at = 0
+        for name, size in layout[:len(named)] if blocks else []:
+            value = frame.registers.get(name)
+            data = bytes(value) if isinstance(value, list) else None if value is None else value.to_bytes(size, "little")
+            report.same("%s of frame %d of the folder" % (name, i), data, blocks[0][at:at + size])
+            at += size
+            registers += 1
+    report.facts.append("%d registers of its frames" % registers)
+
+
+def tdump_of_ctf(report, program, folder, case):
+    """GDB's transcript of the CTF form: the place of each frame, and variables of the program."""
+    path, target = os.path.join(case, "expected", "tdump-ctf.txt"), os.path.join(folder, "..", "workload", "target")
+    with open(path, encoding="utf-8") as file:
+        parts = re.split(r"^FRAME (\d+) tracepoint \d+ line (\d+) pc (0x[0-9a-f]+)$", file.read(), flags=re.M)
+    if not os.path.exists(target) or len(parts) == 1:
+        return
+    for n, line, pc, text in zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4]):
+        done = yore_says.run(program, "frame", os.path.join(case, "ctf"), n, "--program", target, "--no-index")
+        printed = done.stdout.decode()
+        head = re.match(r"frame (\d+), .* pc (0x[0-9a-f]+) .*:(\d+)\n", printed)
+        report.same("frame %s of tdump of the CTF form" % n, head and head.groups(), (n, pc, line))
+        ours = dict(re.findall(r"^(\*?[a-z]+) = (.*)$", printed, re.M))
+        for name, value in re.findall(r"^(\*?[a-z]+) = (.*)$", text, re.M):
+            report.same("%s of frame %s of the CTF form" % (name, n), plain(ours.get(name, "<not collected>")), plain(value))
+    report.facts.append("%d frames of tdump of it" % (len(parts) // 4))
 
 
 def compare(program, folder, name):
@@ -222,6 +265,7 @@ def compare(program, folder, name):
     ctf_agrees(report, program, case, frames)
     lines_agree(report, program, folder, case)
     variables_agree(report, program, folder, case)
+    tdump_of_ctf(report, program, folder, case)
     return report.close()
 
 

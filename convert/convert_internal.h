@@ -18,13 +18,13 @@ struct convert_format {
 			 struct error *err); /* NULL: takes none */
 	bool (*carry)(void *self, nstime t, const char *path, const struct value *value,
 		      nstime since, struct error *err); /* may be NULL */
-	bool (*closed)(const void *self);    /* NULL: never */
+	bool (*closed)(const void *self);               /* NULL: never */
 	bool (*finish)(void *self, struct error *err);
 	void (*close)(void *self);
 };
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
-	convert_folded, convert_prv, convert_tracedat, convert_ctf, convert_ctf2;
+	convert_folded, convert_prv, convert_tracedat, convert_pages, convert_ctf, convert_ctf2;
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

@@ -1,12 +1,17 @@
 /*
- * tracedat.c - trace.dat of version 6, as trace-cmd reads it
+ * tracedat.c - trace.dat of version 6, as trace-cmd reads it, or a folder of bare pages
  *
  *     17 08 44 "tracing" "6" · byte order · long size · u32 page size
  *     header_page · header_event · ftrace formats · event formats · kallsyms · printk · cmdlines
  *     u32 CPUs · "options  " {u16 id, u32 size, data} ... 0 · "flyrecord"
  *     per CPU {u64 offset, u64 size} · pages
  *
- * (trace-cmd.dat.v6(5).) CPUs of the first host keep their numbers, those of other hosts come
+ * (trace-cmd.dat.v6(5).) The folder has the same in files, named as tracefs names them:
+ *
+ *     events/header_page  events/header_event  events/SYSTEM/EVENT/format  kallsyms  printk_formats
+ *     saved_cmdlines  trace_clock  per_cpu/cpuN/trace_pipe_raw
+ *
+ * CPUs of the first host keep their numbers, those of other hosts come
  * behind them. Events without a CPU are on one more for each part. Times are counted from the
  * trace's first event where that is before 0, which the option OFFSET tells.
  */
@@ -37,6 +42,8 @@ struct host {
 
 struct tracedat {
 	const struct convert_options *options;
+	bool is_folder;           /* of pages */
+	struct out_folder folder; /* of it */
 	struct out out;
 	struct ring *ring;
 	struct tracepoints *points;
@@ -160,29 +167,40 @@ static void add_option(const struct tracedat *dat, struct buf *out, unsigned id,
 	buf_add(out, text, strlen(text) + 1);
 }
 
-static void add_headers(const struct tracedat *dat, struct buf *out)
+static void add_header_page(const struct tracedat *dat, struct buf *text)
 {
 	unsigned longs = tracepoints_long_bytes(dat->points);
-	struct buf text = {0};
 
-	buf_add(out, "\x17\x08\x44tracing6", 12);
-	add_number(dat, out, dat->big_endian, 1);
-	add_number(dat, out, longs, 1);
-	add_number(dat, out, RING_PAGE, 4);
-	buf_add(out, "header_page", 12);
-	buf_printf(&text,
+	buf_printf(text,
 		   "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		   "\tfield: local_t commit;\toffset:8;\tsize:%u;\tsigned:1;\n"
 		   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 		   "\tfield: char data;\toffset:%u;\tsize:%u;\tsigned:0;\n",
 		   longs, 8 + longs, RING_PAGE - 8 - longs);
+}
+
+static void add_header_event(struct buf *text)
+{
+	buf_add_text(text, "# compressed entry header\n\ttype_len    :    5 bits\n"
+			   "\ttime_delta  :   27 bits\n\tarray       :   32 bits\n\n"
+			   "\tpadding     : type == 29\n\ttime_extend : type == 30\n"
+			   "\ttime_stamp : type == 31\n\tdata max type_len  == 28\n");
+}
+
+static void add_headers(const struct tracedat *dat, struct buf *out)
+{
+	struct buf text = {0};
+
+	buf_add(out, "\x17\x08\x44tracing6", 12);
+	add_number(dat, out, dat->big_endian, 1);
+	add_number(dat, out, tracepoints_long_bytes(dat->points), 1);
+	add_number(dat, out, RING_PAGE, 4);
+	buf_add(out, "header_page", 12);
+	add_header_page(dat, &text);
 	add_sized(dat, out, &text, 8);
 	buf_add(out, "header_event", 13);
 	buf_clear(&text);
-	buf_add_text(&text, "# compressed entry header\n\ttype_len    :    5 bits\n"
-			    "\ttime_delta  :   27 bits\n\tarray       :   32 bits\n\n"
-			    "\tpadding     : type == 29\n\ttime_extend : type == 30\n"
-			    "\ttime_stamp : type == 31\n\tdata max type_len  == 28\n");
+	add_header_event(&text);
 	add_sized(dat, out, &text, 8);
 	buf_release(&text);
 }
@@ -234,13 +252,19 @@ static void add_formats(const struct tracedat *dat, struct buf *out)
 	buf_release(&body);
 }
 
+static void make_names(const struct tracedat *dat, struct buf *symbols, struct buf *printk,
+		       struct buf *names)
+{
+	tracepoints_symbols(dat->points, symbols, printk);
+	for (size_t i = 0; i < dat->nnames; i++)
+		buf_add_text(names, dat->names[i]);
+}
+
 static void add_names(const struct tracedat *dat, struct buf *out)
 {
 	struct buf symbols = {0}, printk = {0}, names = {0};
 
-	tracepoints_symbols(dat->points, &symbols, &printk);
-	for (size_t i = 0; i < dat->nnames; i++)
-		buf_add_text(&names, dat->names[i]);
+	make_names(dat, &symbols, &printk, &names);
 	add_sized(dat, out, &symbols, 4);
 	add_sized(dat, out, &printk, 4);
 	add_sized(dat, out, &names, 8);
@@ -382,11 +406,118 @@ static bool write_file(struct tracedat *dat, const uint32_t *places, uint32_t nc
 	return ok;
 }
 
+/* ---- the folder ---- */
+
+static bool write_text(struct tracedat *dat, const char *name, const struct buf *text,
+		       struct error *err)
+{
+	struct out out = {.fd = -1};
+	bool ok = out_open_inside(&out, &dat->folder, name, err) &&
+		  out_write(&out, text->data, text->len, err) && out_finish(&out, err);
+
+	out_drop(&out);
+	return ok;
+}
+
+/* The name that a format's text begins with. */
+static const char *format_name(const struct buf *format, int *len)
+{
+	const char *name = buf_text(format);
+
+	name += strcspn(name, ":");
+	name += strspn(name, ": ");
+	*len = (int)strcspn(name, "\n");
+	return name;
+}
+
+static bool write_formats(struct tracedat *dat, struct error *err)
+{
+	struct buf text = {0}, path = {0};
+	struct nameset taken = {0};
+	const char *system;
+	bool ok = true;
+	int len;
+
+	for (size_t i = 0; ok && tracepoints_format(dat->points, i, &system, &text); i++) {
+		const char *name = format_name(&text, &len);
+		buf_clear(&path);
+		buf_printf(&path, "events/%s/%.*s", system, len, name);
+		for (size_t k = 7; k < path.len; k++) /* a name is one part of a path */
+			if (path.data[k] == '/' && k != 7 + strlen(system))
+				path.data[k] = '.';
+		nameset_make_free(&taken, &path, 0, "-");
+		nameset_add(&taken, path.data, 0);
+		ok = out_folder_make(&dat->folder, buf_text(&path), err);
+		buf_add_text(&path, "/format");
+		ok = ok && write_text(dat, buf_text(&path), &text, err);
+		buf_clear(&text);
+	}
+	nameset_release(&taken);
+	buf_release(&path);
+	buf_release(&text);
+	return ok;
+}
+
+static bool write_texts(struct tracedat *dat, struct error *err)
+{
+	struct buf page = {0}, event = {0}, symbols = {0}, printk = {0}, names = {0}, clock = {0};
+
+	add_header_page(dat, &page);
+	add_header_event(&event);
+	make_names(dat, &symbols, &printk, &names);
+	if (clock_name(dat))
+		buf_printf(&clock, "%s\n", clock_name(dat));
+	bool ok = out_folder_make(&dat->folder, "events", err) &&
+		  write_text(dat, "events/header_page", &page, err) &&
+		  write_text(dat, "events/header_event", &event, err) && write_formats(dat, err) &&
+		  write_text(dat, "kallsyms", &symbols, err) &&
+		  write_text(dat, "printk_formats", &printk, err) &&
+		  write_text(dat, "saved_cmdlines", &names, err) &&
+		  (!clock.len || write_text(dat, "trace_clock", &clock, err));
+	buf_release(&page);
+	buf_release(&event);
+	buf_release(&symbols);
+	buf_release(&printk);
+	buf_release(&names);
+	buf_release(&clock);
+	return ok;
+}
+
+static bool write_pages(struct tracedat *dat, uint32_t cpu, uint32_t place, struct error *err)
+{
+	struct out out = {.fd = -1};
+	char name[64];
+
+	snprintf(name, sizeof name, "per_cpu/cpu%u", (unsigned)cpu);
+	bool ok = out_folder_make(&dat->folder, name, err);
+	snprintf(name, sizeof name, "per_cpu/cpu%u/trace_pipe_raw", (unsigned)cpu);
+	ok = ok && out_open_inside(&out, &dat->folder, name, err) &&
+	     (place == NO_PLACE || ring_write(dat->ring, place, &out, err)) &&
+	     out_finish(&out, err);
+	out_drop(&out);
+	return ok;
+}
+
+static bool write_folder(struct tracedat *dat, const uint32_t *places, uint32_t ncpus,
+			 struct error *err)
+{
+	bool ok = write_texts(dat, err);
+
+	for (uint32_t i = 0; i < ncpus && ok; i++)
+		ok = write_pages(dat, i, places[i], err);
+	return ok;
+}
+
 static void tell(const struct tracedat *dat)
 {
 	const struct notices *to = &dat->options->trace->notices;
 
 	tracepoints_tell(dat->points);
+	if (dat->is_folder && dat->base)
+		notice(to, NOTICE_WARNING,
+		       "pages have no times before 0: they count from the trace's first event, at "
+		       "%lld ns",
+		       (long long)dat->base);
 	if (dat->unsaid)
 		notice(to, NOTICE_WARNING, "%llu events could not be said in trace.dat: left out",
 		       (unsigned long long)dat->unsaid);
@@ -405,7 +536,10 @@ static bool tracedat_finish(void *self, struct error *err)
 		return false;
 	tracepoints_sort(dat->points);
 	uint32_t *places = number_cpus(dat, &ncpus);
-	bool ok = write_file(dat, places, ncpus, err) && out_finish(&dat->out, err);
+	bool ok = dat->is_folder
+			  ? write_folder(dat, places, ncpus, err) &&
+				    out_folder_finish(&dat->folder, err)
+			  : write_file(dat, places, ncpus, err) && out_finish(&dat->out, err);
 	mem_free(places);
 	if (ok)
 		tell(dat);
@@ -416,7 +550,10 @@ static void tracedat_close(void *self)
 {
 	struct tracedat *dat = self;
 
-	out_drop(&dat->out);
+	if (dat->is_folder)
+		out_folder_drop(&dat->folder);
+	else
+		out_drop(&dat->out);
 	ring_free(dat->ring);
 	tracepoints_free(dat->points);
 	for (size_t i = 0; i < dat->options->trace->nparts; i++)
@@ -450,22 +587,35 @@ static void find_hosts(struct tracedat *dat)
 	nameset_release(&hosts);
 }
 
-static void *tracedat_open(const struct convert_options *options, struct error *err)
+static void *open_either(const struct convert_options *options, bool is_folder, struct error *err)
 {
 	struct tracedat *dat = mem_new(sizeof *dat);
 
 	dat->options = options;
+	dat->is_folder = is_folder;
+	dat->out.fd = -1;
 	dat->base = options->first < 0 && options->first > NSTIME_MIN ? options->first : 0;
 	find_hosts(dat);
 	dat->points = tracepoints_new(options->trace);
 	dat->big_endian = tracepoints_big_endian(dat->points);
 	dat->ring =
 		ring_new(options->path, dat->big_endian, tracepoints_long_bytes(dat->points), err);
-	if (!dat->ring || !out_open(&dat->out, options->path, err)) {
+	if (!dat->ring || !(is_folder ? out_folder_open(&dat->folder, options->path, err)
+				      : out_open(&dat->out, options->path, err))) {
 		tracedat_close(dat);
 		return NULL;
 	}
 	return dat;
+}
+
+static void *tracedat_open(const struct convert_options *options, struct error *err)
+{
+	return open_either(options, false, err);
+}
+
+static void *pages_open(const struct convert_options *options, struct error *err)
+{
+	return open_either(options, true, err);
 }
 
 static const char *const names_wanted[] = {"thread[*]/name", NULL};
@@ -473,6 +623,16 @@ static const char *const names_wanted[] = {"thread[*]/name", NULL};
 const struct convert_format convert_tracedat = {
 	.kind = {.name = "trace.dat", .endings = ".dat", .names = names_wanted},
 	.open = tracedat_open,
+	.event = tracedat_event,
+	.loss = tracedat_loss,
+	.learn = tracedat_learn,
+	.finish = tracedat_finish,
+	.close = tracedat_close,
+};
+
+const struct convert_format convert_pages = {
+	.kind = {.name = "pages", .endings = "", .names = names_wanted, .folder = true},
+	.open = pages_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,
 	.learn = tracedat_learn,

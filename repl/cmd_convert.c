@@ -432,6 +432,7 @@ const struct cmd cmd_convert = {
 		"  folded            stacks of samples (.folded) for flame graphs\n"
 		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
 		"  trace.dat         a file (.dat) for trace-cmd and KernelShark\n"
+		"  pages             a folder of bare ring-buffer pages, as tracefs has them\n"
 		"  ctf, ctf2         a trace: a folder of CTF 1.8, for any tool, or of CTF 2\n"
 		"\n"
 		"Filters say which events. PATHs say of which attributes the intervals are "

@@ -14,7 +14,7 @@ finding: generated traces of 0.1, 1 and 10 GB (--large bounds them); wall second
 processes, bytes read as `--stats` counts them, peak anonymous memory.
 
 cold: see cold.py. growth: how costs grow with streams, attributes and threads. perf, ftrace: see
-kernel.py. timelines: see timelines.py and timelines.c. sql: see sql.py.
+kernel.py. timelines: see timelines.py and timelines.c. sql: see sql.py. ovni: see ovni.py.
 
 Every figure is kept as JSON with the date, the commit and the machine, and drawn (plots.py).
 """
@@ -31,6 +31,7 @@ import ceiling
 import cold
 import growth
 import kernel
+import ovni
 import plots
 import scale
 import sql
@@ -170,8 +171,9 @@ def found(build, work, _corpus, args, report):
 
 PARTS = {"ctf": ctf, "finding": found, "cold": cold.cold, "growth": growth.growth,
          "scale": scale.scales,
-         "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql}
-SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000}
+         "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql, "ovni": ovni.ovni}
+SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000,
+         "ovni": 400000000}
 
 
 def main():

@@ -9,8 +9,8 @@
  *     first    number 0: the event `frame`, then status, trace state variables, tracepoints
  *     others   a frame each: the event `frame`, then its blocks
  *
- * Four bytes lie behind each content. A register block is declared as text and is none. What the form does not have: the description of registers, and
- * notes.
+ * Four bytes lie behind each content. A register block is declared as text and is none. The form
+ * has no description of registers and no notes.
  */
 #include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"

@@ -104,7 +104,8 @@ void line_reader_free(struct line_reader *reader);
 bool line_reader_find(struct line_reader *reader, uint64_t file_offset, const char **file,
 		      uint32_t *line);
 struct Dwfl_Module;
-struct Dwfl_Module *line_reader_module(struct line_reader *reader); /* knows the registers' names */
+/* It knows the names of registers. */
+struct Dwfl_Module *line_reader_module(struct line_reader *reader);
 
 /* symbols_cfi.c: how functions restore their caller's registers ------------------------------- */
 

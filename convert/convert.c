@@ -13,7 +13,8 @@ struct convert {
 
 static const struct convert_format *const formats[] = {
 	&convert_csv, &convert_sqlite,   &convert_chrome, &convert_folded, &convert_parquet,
-	&convert_prv, &convert_tracedat, &convert_pages,  &convert_ctf,    &convert_ctf2};
+	&convert_prv, &convert_tracedat, &convert_pages,  &convert_ctf,    &convert_ctf2,
+	&convert_ctf2010};
 
 const struct convert_kind *convert_kind(size_t i)
 {

@@ -27,6 +27,8 @@ struct convert_options {
 	bool all_streams;        /* no stream is left out */
 	bool whole;              /* and no event */
 	struct symbols *symbols; /* names of functions; may be NULL */
+	/* of a kind that codes packets, each as convert_has_coding() knows it; NULL: none */
+	const char *compression, *checksum;
 };
 
 /* A format by name; ended by NULL. */
@@ -36,6 +38,7 @@ struct convert_kind {
 	bool folder;         /* the path becomes a folder of files */
 	bool has_state;      /* it takes intervals */
 	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
+	bool codes_packets;  /* it takes a compression and a checksum */
 	bool all_losses;     /* it takes losses even where events are chosen one by one */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
 	const char *const *names;
@@ -45,6 +48,9 @@ struct convert_kind {
 const struct convert_kind *convert_kind(size_t i);
 const struct convert_kind *convert_kind_named(const char *name);   /* NULL: there is none */
 const struct convert_kind *convert_kind_of_path(const char *path); /* likewise */
+
+/* Is there a compression, and a checksum, of these names? NULL is fine. */
+bool convert_has_coding(const char *compression, const char *checksum, struct error *err);
 
 /* The caller owns *out and ends it with convert_close(). `options` is copied. */
 bool convert_open(const struct convert_options *options, struct convert **out, struct error *err);

@@ -24,7 +24,8 @@ struct convert_format {
 };
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
-	convert_folded, convert_prv, convert_tracedat, convert_pages, convert_ctf, convert_ctf2;
+	convert_folded, convert_prv, convert_tracedat, convert_pages, convert_ctf, convert_ctf2,
+	convert_ctf2010;
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

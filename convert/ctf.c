@@ -25,8 +25,7 @@ enum { WAIT_ALL = 64 << 20, WAIT_MOST = 256 << 10, WAIT_LEAST = 4 << 10 };
 
 /* ---- names of folders and files ---- */
 
-/* Is the stream's name the path of one of its files, from the folder that was opened? */
-static bool is_path(const struct stream *stream)
+bool ctf_is_path(const struct stream *stream)
 {
 	size_t len = strlen(stream->name);
 
@@ -40,15 +39,14 @@ static bool is_path(const struct stream *stream)
 	return false;
 }
 
-static const char *base_of(const char *path)
+const char *ctf_base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Letters, digits and a few signs; no file that the format or a shell takes for something else. */
-static void add_plain(struct buf *out, const char *name)
+void ctf_add_plain(struct buf *out, const char *name)
 {
 	for (const char *c = name; *c; c++) {
 		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
@@ -60,11 +58,30 @@ static void add_plain(struct buf *out, const char *name)
 		out->len = 200;
 }
 
-static char *file_of(struct ctf_folder *folder, const struct stream *stream)
+/* Of the 2010 proposal the name of the section, and a number. */
+static void add_section_file(struct buf *out, const struct ctf_folder *folder,
+			     const struct ctf_stream_class *class, const struct stream *stream)
+{
+	struct buf section = {0};
+	int64_t number;
+
+	ctf_2010_section(folder, stream, &section, &number);
+	buf_add_text(out, class->name);
+	if (number >= 0)
+		buf_printf(out, "_%lld", (long long)number);
+	buf_release(&section);
+}
+
+static char *file_of(struct ctf_folder *folder, const struct ctf_stream_class *class,
+		     const struct stream *stream)
 {
 	struct buf name = {0}, path = {0};
 
-	add_plain(&name, is_path(stream) ? base_of(stream->name) : stream->name);
+	if (folder->writer->language->packing->is_2010)
+		add_section_file(&name, folder, class, stream);
+	else
+		ctf_add_plain(&name,
+			      ctf_is_path(stream) ? ctf_base_of(stream->name) : stream->name);
 	buf_add_char(&name, 0);
 	name.len--;
 	if (!name.len || !strcmp(name.data, "metadata") || !strcmp(name.data, "index"))
@@ -88,11 +105,11 @@ static const char *folder_of(struct ctf_writer *writer, const struct part *part)
 		const char *slash = strrchr(stream->name, '/');
 		if (stream->part != part->index)
 			continue;
-		if (!slash || !is_path(stream))
+		if (!slash || !ctf_is_path(stream))
 			break;
 		return arena_strndup(writer->arena, stream->name, (size_t)(slash - stream->name));
 	}
-	add_plain(&name, base_of(part->path));
+	ctf_add_plain(&name, ctf_base_of(part->path));
 	kept = arena_strdup(writer->arena, buf_text(&name));
 	buf_release(&name);
 	return kept;
@@ -128,7 +145,7 @@ static bool make_folders(struct ctf_writer *writer, struct error *err)
 	for (size_t i = 0; !plain && i < trace->nparts; i++) {
 		struct buf name = {0};
 		buf_printf(&name, "%06zu-", i);
-		add_plain(&name, base_of(writer->folders[i].path));
+		ctf_add_plain(&name, ctf_base_of(writer->folders[i].path));
 		writer->folders[i].path = arena_strdup(writer->arena, buf_text(&name));
 		buf_release(&name);
 	}
@@ -167,6 +184,7 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 {
 	const struct trace *trace = writer->options.trace;
 	bool exact = strcmp(trace->parts[stream->part]->reader->format, "ctf") == 0;
+	struct ctf_folder *folder = &writer->folders[stream->part];
 	int32_t index = stream->clock >= 0 ? stream->clock : (int32_t)trace->nclocks;
 	struct timebase *base = &writer->clocks[index].base;
 	nstime origin;
@@ -174,6 +192,15 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 
 	if (!stream->has_time)
 		return -1;
+	if (writer->language->packing->is_2010) {
+		if (folder->has_clock)
+			return folder->clock;
+		folder->has_clock = true;
+		folder->clock = index;
+		exact = false;
+		if (!writer->clocks[index].from || !writer->clocks[index].from->epoch)
+			*base = (struct timebase){.frequency = 1000000000};
+	}
 	if (!exact && base->frequency != 1000000000)
 		*base = (struct timebase){.frequency = 1000000000};
 	if (!timebase_to_ns(base, 0, &origin, &ignored) || origin > writer->options.first) {
@@ -182,6 +209,20 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 		base->offset_cycles = 0;
 	}
 	return index;
+}
+
+const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
+					const struct ctf_stream *before)
+{
+	const struct ctf_writer *writer = folder->writer;
+	size_t count = writer->options.trace->nstreams + 1;
+
+	for (size_t i = before ? before->from->index + 1 : 0; i < count; i++) {
+		const struct ctf_stream *stream = writer->streams[i];
+		if (stream && stream->class->folder == folder && stream->shown)
+			return stream;
+	}
+	return NULL;
 }
 
 bool *ctf_clocks_used(const struct ctf_folder *folder)
@@ -226,28 +267,39 @@ static const struct event_class *any_class(const struct trace *trace, const stru
 	return NULL;
 }
 
-static unsigned numbers_of(const struct stream *stream, int32_t clock, int32_t cpu, bool before_all)
+static unsigned numbers_of(const struct ctf_folder *folder, const struct stream *stream,
+			   int32_t clock, int32_t cpu, bool before_all)
 {
+	const struct ctf_packing *packing = folder->writer->language->packing;
+	bool named = packing->is_2010 && !folder->numbered; /* the CPU is in the file's name */
 	unsigned numbers = 1u << NUMBER_CONTENT | 1u << NUMBER_PACKET | 1u << NUMBER_DISCARDED |
 			   1u << NUMBER_SEQUENCE;
 
 	if (clock >= 0)
 		numbers |= 1u << NUMBER_BEGIN | 1u << NUMBER_END;
-	numbers |= (cpu >= 0 ? 1u : 0u) << NUMBER_CPU;
+	numbers |= (cpu >= 0 && !named ? 1u : 0u) << NUMBER_CPU;
 	numbers |= (before_all ? 1u : 0u) << NUMBER_BEFORE_ALL;
 	numbers |= (stream->tid >= 0 ? 1u : 0u) << NUMBER_TID;
 	numbers |= (stream->pid >= 0 ? 1u : 0u) << NUMBER_PID;
 	numbers |= (stream->rank >= 0 ? 1u : 0u) << NUMBER_RANK;
 	numbers |= (stream->app >= 0 ? 1u : 0u) << NUMBER_APP;
-	return numbers;
+	return numbers & packing->numbers;
 }
 
 /* Only where a file's name does not tell it: engine/ctf/sections.c takes it from there. */
 static const char *class_name(const struct stream *stream)
 {
-	const char *section = stream->section, *base = base_of(stream->name);
+	const char *section = stream->section, *base = ctf_base_of(stream->name);
 
 	return *section && strncmp(base, section, strlen(section)) != 0 ? section : NULL;
+}
+
+/* A name that no section has; the text of `name` is changed. */
+static const char *new_section(struct ctf_folder *folder, struct buf *name)
+{
+	nameset_make_free(&folder->sections, name, 0, "-");
+	nameset_add(&folder->sections, buf_text(name), 2);
+	return arena_strdup(folder->writer->arena, buf_text(name));
 }
 
 static void set_scopes(struct ctf_writer *writer, struct ctf_stream_class *class,
@@ -270,24 +322,32 @@ static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const st
 {
 	struct ctf_folder *folder = &writer->folders[stream->part];
 	int32_t clock = clock_of(writer, stream);
-	unsigned numbers = numbers_of(stream, clock, cpu, before_all);
+	unsigned numbers = numbers_of(folder, stream, clock, cpu, before_all);
+	bool sections = writer->language->packing->is_2010;
 	struct ctf_stream_class *class;
-	struct buf key = {0};
+	struct buf key = {0}, section = {0};
+	int64_t number;
 	uint32_t known;
 
-	buf_printf(&key, "%llu/%d/%x", (unsigned long long)stream->id, clock, numbers);
+	if (sections)
+		ctf_2010_section(folder, stream, &section, &number);
+	buf_printf(&key, "%llu/%d/%x/%s", (unsigned long long)stream->id, clock, numbers,
+		   buf_text(&section));
 	bool found = nameset_find(&folder->keys, key.data, &known);
 	if (!found)
 		nameset_add(&folder->keys, key.data, (uint32_t)folder->nclasses);
 	buf_release(&key);
-	if (found)
+	if (found) {
+		buf_release(&section);
 		return folder->classes[known];
+	}
 	class = arena_alloc(writer->arena, sizeof *class);
 	class->folder = folder;
 	class->id = (uint32_t)folder->nclasses;
 	class->clock = clock;
 	class->numbers = numbers;
-	class->name = class_name(stream);
+	class->name = sections ? new_section(folder, &section) : class_name(stream);
+	buf_release(&section);
 	class->wide_ids = writer->options.trace->nclasses > UINT16_MAX;
 	set_scopes(writer, class, event ? event : any_class(writer->options.trace, stream));
 	folder->classes = mem_grow(folder->classes, folder->nclasses, &folder->capacity,
@@ -378,8 +438,8 @@ static struct ctf_stream *stream_of(struct ctf_writer *writer, const struct stre
 	cpu = from->cpu >= 0 ? from->cpu : cpu;
 	stream->from = from;
 	stream->class = stream_class(writer, from, cpu, before_all, event);
-	stream->file = file_of(&writer->folders[from->part], from);
-	bool same = is_path(from) ? !strcmp(base_of(stream->file), base_of(from->name))
+	stream->file = file_of(&writer->folders[from->part], stream->class, from);
+	bool same = ctf_is_path(from) ? !strcmp(ctf_base_of(stream->file), ctf_base_of(from->name))
 				  : !strcmp(stream->file, from->name);
 	stream->shown = same ? NULL : from->name;
 	stream->cpu = cpu;
@@ -428,6 +488,7 @@ static void ctf_close(void *self)
 	for (size_t i = 0; i < trace->nparts; i++) {
 		nameset_release(&writer->folders[i].keys);
 		nameset_release(&writer->folders[i].files);
+		nameset_release(&writer->folders[i].sections);
 		mem_free(writer->folders[i].classes);
 	}
 	mem_free(writer->streams);
@@ -460,8 +521,11 @@ static void *open_language(const struct ctf_language *language,
 	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
 	name_clocks(writer);
 	if (out_folder_open(&writer->out, options->path, err) && make_uuids(writer, err) &&
-	    make_folders(writer, err))
+	    make_folders(writer, err)) {
+		if (language->packing->is_2010)
+			ctf_2010_number_files(writer);
 		return writer;
+	}
 	ctf_close(writer);
 	return NULL;
 }
@@ -474,6 +538,11 @@ static void *tsdl_open(const struct convert_options *options, struct error *err)
 static void *json_open(const struct convert_options *options, struct error *err)
 {
 	return open_language(&ctf_json, options, err);
+}
+
+static void *open_2010(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_2010, options, err);
 }
 
 static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t cpu,
@@ -593,7 +662,8 @@ static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder,
 
 	buf_printf(&name, "%s%smetadata", folder->path, *folder->path ? "/" : "");
 	writer->language->metadata(folder, &text);
-	bool ok = out_open_inside(&out, &writer->out, name.data, err);
+	bool ok = (!writer->language->pack || writer->language->pack(folder, &text, err)) &&
+		  out_open_inside(&out, &writer->out, name.data, err);
 	if (ok) {
 		ok = out_write(&out, text.data, text.len, err) && out_finish(&out, err);
 		out_drop(&out);
@@ -656,6 +726,21 @@ const struct convert_format convert_ctf2 = {
 		 .all_losses = true,
 		 .carries_state = true},
 	.open = json_open,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};
+
+const struct convert_format convert_ctf2010 = {
+	.kind = {.name = "ctf2010",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true,
+		 .codes_packets = true},
+	.open = open_2010,
 	.event = ctf_event,
 	.loss = ctf_loss,
 	.carry = ctf_carry,

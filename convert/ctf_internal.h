@@ -3,9 +3,10 @@
  *
  *     ctf.c          source streams → streams of the output; the format's functions
  *     ctf_stream.c   packets of one stream, its file and its index
+ *     ctf_2010.c     sections and packets of the 2010 proposal
  *     ctf_wire.c     field classes as they are written; ctf_names.c their names
  *     ctf_encode.c   values
- *     ctf_tsdl.c, ctf_json.c   metadata in the languages: a writer of another one is a third file
+ *     ctf_tsdl.c, ctf_json.c, ctf_2010_text.c   metadata in the languages
  *
  * A folder of the output is what one part of the source becomes. Classes are made when their first
  * event comes, so metadata is written last, and holds what the data streams hold.
@@ -19,15 +20,36 @@
 #include "engine/base/arena.h"
 
 struct ctf_folder;
+struct ctf_class;
+struct ctf_stream;
 struct ctf_stream_class;
+struct ctf_writer;
+
+/* What packets are in a version of the format. */
+struct ctf_packing {
+	bool is_2010;      /* files are sections by their names, which have one clock */
+	unsigned numbers;  /* a bit per enum ctf_number: those that may stand in packet contexts */
+	uint32_t header;   /* bytes */
+	uint64_t far;      /* cycles between two events of a packet at most */
+	/* Appends the header of a packet that is opened. */
+	void (*open)(struct ctf_stream *stream);
+	/* Appends the header of an event, whose time is stream->clock; `last`: the one before. */
+	void (*event)(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last);
+	/* What is left to do when it is closed; NULL: nothing, and it may be written in parts. */
+	bool (*seal)(struct ctf_writer *writer, struct ctf_stream *stream, struct error *err);
+};
+extern const struct ctf_packing ctf_packing, ctf_packing_2010;
 
 /* A language of metadata. */
 struct ctf_language {
 	struct ctf_means means;
-	/* The whole of the metadata file. */
+	const struct ctf_packing *packing;
+	/* The text of the metadata. */
 	void (*metadata)(const struct ctf_folder *folder, struct buf *out);
+	/* Makes the metadata file of it, in place; NULL: it is the file. */
+	bool (*pack)(const struct ctf_folder *folder, struct buf *text, struct error *err);
 };
-extern const struct ctf_language ctf_tsdl, ctf_json;
+extern const struct ctf_language ctf_tsdl, ctf_json, ctf_2010;
 
 struct ctf_class {
 	const struct event_class *from;
@@ -73,7 +95,8 @@ struct ctf_stream_class {
 	const struct field_class *common_from;
 	struct ctf_class *first, *last;
 	uint32_t nclasses;
-	const char *name; /* NULL: it is in the names of files */
+	const char *name; /* 2010: of the section; else NULL: it is in the names of files */
+	bool counts;      /* some event was discarded */
 };
 
 struct ctf_clock {
@@ -88,6 +111,10 @@ struct ctf_folder {
 	struct ctf_writer *writer;
 	uint8_t uuid[16];
 	struct nameset keys, files;        /* of stream classes; of streams */
+	struct nameset sections;           /* 2010: their names */
+	bool numbered;                     /* 2010: files have numbers of streams, none of CPUs */
+	bool has_clock;                    /* 2010: `clock` is that of all streams */
+	int32_t clock;
 	struct ctf_stream_class **classes; /* by number in `keys` */
 	size_t nclasses, capacity;
 };
@@ -102,6 +129,7 @@ struct ctf_stream {
 	bool has_file, has_index;
 	struct encoder encoder;
 	struct buf entries; /* of the index, that wait */
+	size_t head;        /* bytes of the packet's header and context */
 	uint64_t packet_at; /* bytes in the file */
 	bool open;          /* a packet is */
 	bool any;           /* some packet was written */
@@ -141,7 +169,25 @@ struct ctf_writer {
 void ctf_add_uuid(struct buf *out, const uint8_t uuid[16]);
 bool *ctf_clocks_used(const struct ctf_folder *folder);
 
+/* Streams of the folder that are shown under another name than their files', in their order; the
+   one behind `before`, NULL at first and in the end. */
+const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
+					const struct ctf_stream *before);
+/* Is the stream's name the path of one of its files, from the folder that was opened? */
+bool ctf_is_path(const struct stream *stream);
+const char *ctf_base_of(const char *path); /* the name behind the last slash */
+/* Letters, digits and a few signs; no file that the format or a shell takes for something else. */
+void ctf_add_plain(struct buf *out, const char *name);
+
+/* ctf_2010.c: finds out whether the names of a part's streams are SECTION_CPU */
+void ctf_2010_number_files(struct ctf_writer *writer);
+/* The section of a stream: name, as the source has it, and the file's number; -1: it has none. */
+void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stream,
+		      struct buf *section, int64_t *number);
+bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err);
+
 /* ctf_stream.c */
+uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t);
 bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
 		      const struct ctf_class *class, nstime t, int32_t cpu,
 		      const struct fields *fields, struct error *err);

@@ -357,7 +357,6 @@ static void add_preamble(struct buf *out, const struct ctf_folder *folder)
 
 static void add_env(struct buf *out, const struct ctf_folder *folder)
 {
-	const struct ctf_writer *writer = folder->writer;
 	const struct part *part = folder->part;
 	char name[48];
 
@@ -373,10 +372,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 			buf_add_i64(out, part->env[i].number);
 	}
 	add_unsigned(out, OWN_ENV, 1);
-	for (size_t i = 0; i <= writer->options.trace->nstreams; i++) {
-		const struct ctf_stream *stream = writer->streams[i];
-		if (!stream || stream->class->folder != folder || !stream->shown)
-			continue;
+	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
 		snprintf(name, sizeof name, OWN_ENV_STREAM "%u", stream->from->index);
 		add_word(out, name, stream->shown);
 	}
@@ -547,5 +543,6 @@ const struct ctf_language ctf_json = {
 		  .optionals = true,
 		  .any_tag = true,
 		  .own_context = true},
+	.packing = &ctf_packing,
 	.metadata = write_json,
 };

@@ -71,3 +71,20 @@ void ctf_names_release(struct ctf_names *names)
 {
 	nameset_release(&names->taken);
 }
+
+/* What a string of C has; three octal digits cannot run into what follows. */
+void ctf_add_quoted(struct buf *out, const char *text)
+{
+	buf_add_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			buf_printf(out, "\\%c", *text);
+		else if (*text == '\n')
+			buf_add_text(out, "\\n");
+		else if ((unsigned char)*text < ' ' || *text == 0x7f)
+			buf_printf(out, "\\%03o", (unsigned)(unsigned char)*text);
+		else
+			buf_add_char(out, *text);
+	}
+	buf_add_char(out, '"');
+}

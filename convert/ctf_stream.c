@@ -11,7 +11,8 @@
  *      20     4  stream_id                             packet_seq_num, each
  *      24     8  stream_instance_id                 4  cpu_id, and what else ctf_numbers[] lists
  *
- * An event header is its class, 16 or 32 bits, and the low 32 bits of its time.
+ * An event header is its class, 16 or 32 bits, and the low 32 bits of its time. The 2010 proposal
+ * has other headers (ctf_2010.c).
  *
  * A loss of the source lasts from `time` to `until`. events_discarded is a counter, read at the
  * ends of packets: the packet in which the loss falls has to end at `until` (tests: index/tables/losses.c
@@ -43,6 +44,11 @@ const struct ctf_number_kind ctf_numbers[NUMBERS] = {
 	[NUMBER_RANK] = {"rank", NULL, 64, true, false},
 	[NUMBER_APP] = {"app", NULL, 64, true, false},
 };
+
+static const struct ctf_packing *packing_of(const struct ctf_stream_class *class)
+{
+	return class->folder->writer->language->packing;
+}
 
 /* ---- times ---- */
 
@@ -80,7 +86,7 @@ static bool event_cycles(const struct ctf_stream *stream, nstime t, uint64_t *ou
 }
 
 /* A bound of a packet: the clock's first moment where it has no other. */
-static uint64_t bound_cycles(const struct ctf_stream *stream, nstime t)
+uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t)
 {
 	uint64_t cycles;
 
@@ -153,6 +159,11 @@ static bool flush_index(struct ctf_writer *writer, struct ctf_stream *stream, st
 	return ok;
 }
 
+static bool has_index(const struct ctf_stream_class *class)
+{
+	return class->clock >= 0 && !packing_of(class)->is_2010;
+}
+
 static bool add_entry(struct ctf_writer *writer, struct ctf_stream *stream, uint64_t content,
 		      uint64_t bytes, uint64_t begin, uint64_t end, struct error *err)
 {
@@ -177,7 +188,7 @@ static uint64_t number_value(const struct ctf_stream *stream, enum ctf_number nu
 {
 	switch (number) {
 	case NUMBER_BEGIN:
-		return bound_cycles(stream, stream->first);
+		return ctf_bound_cycles(stream, stream->first);
 	case NUMBER_CPU:
 		return (uint32_t)stream->cpu;
 	case NUMBER_BEFORE_ALL:
@@ -200,12 +211,39 @@ static uint64_t context_place(const struct ctf_stream_class *class)
 {
 	uint64_t align =
 		class->context && class->context->align > 8 ? class->context->align / 8 : 1;
-	uint64_t at = (HEADER_BYTES + align - 1) / align * align;
+	uint64_t at = (packing_of(class)->header + align - 1) / align * align;
 
 	for (int i = 0; i < NUMBERS; i++)
 		at += class->numbers & 1u << i ? ctf_numbers[i].bits / 8 : 0;
 	return at;
 }
+
+static void open_later(struct ctf_stream *stream)
+{
+	struct encoder *e = &stream->encoder;
+
+	encode_number(e, MAGIC, 32);
+	encode_bytes(e, stream->class->folder->uuid, sizeof stream->class->folder->uuid);
+	encode_number(e, stream->class->id, 32);
+	encode_number(e, stream->from->index, 64);
+}
+
+static void head_later(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last)
+{
+	struct encoder *e = &stream->encoder;
+
+	(void)last;
+	encode_number(e, class->id, stream->class->wide_ids ? 32 : 16);
+	if (stream->class->clock >= 0)
+		encode_number(e, stream->clock & UINT32_MAX, 32);
+}
+
+/* Of CTF 1.8 and 2. */
+const struct ctf_packing ctf_packing = {.numbers = ~0u,
+					.header = HEADER_BYTES,
+					.far = UINT32_MAX,
+					.open = open_later,
+					.event = head_later};
 
 static void open_packet(struct ctf_stream *stream, nstime begin, int32_t cpu)
 {
@@ -217,18 +255,16 @@ static void open_packet(struct ctf_stream *stream, nstime begin, int32_t cpu)
 	stream->first = stream->last = begin;
 	stream->cpu = cpu;
 	stream->open = stream->any = true;
-	encode_number(e, MAGIC, 32);
-	encode_bytes(e, class->folder->uuid, sizeof class->folder->uuid);
-	encode_number(e, class->id, 32);
-	encode_number(e, stream->from->index, 64);
+	packing_of(class)->open(stream);
 	encode_align(e, class->context ? class->context->align : 1);
 	for (int i = 0; i < NUMBERS; i++)
 		if (class->numbers & 1u << i)
 			encode_number(e, number_value(stream, (enum ctf_number)i),
 				      ctf_numbers[i].bits);
-	stream->clock = bound_cycles(stream, begin);
+	stream->clock = ctf_bound_cycles(stream, begin);
 	encode_bytes(e, buf_text(&stream->context), stream->context.len);
 	e->at = e->at - stream->context.len * 8 + stream->context_bits;
+	stream->head = (size_t)((e->at + 7) / 8);
 }
 
 /* Puts a number into a head that may be in the file already. */
@@ -249,6 +285,7 @@ static bool close_packet(struct ctf_writer *writer, struct ctf_stream *stream, n
 			 struct error *err)
 {
 	const struct ctf_stream_class *class = stream->class;
+	const struct ctf_packing *packing = packing_of(class);
 	struct encoder *e = &stream->encoder;
 	uint64_t content = e->at;
 
@@ -256,7 +293,7 @@ static bool close_packet(struct ctf_writer *writer, struct ctf_stream *stream, n
 	if (end > stream->last)
 		stream->last = end;
 	encode_align(e, 8);
-	const uint64_t values[NUMBERS] = {[NUMBER_END] = bound_cycles(stream, stream->last),
+	const uint64_t values[NUMBERS] = {[NUMBER_END] = ctf_bound_cycles(stream, stream->last),
 					  [NUMBER_CONTENT] = content,
 					  [NUMBER_PACKET] = e->at,
 					  [NUMBER_DISCARDED] = stream->discarded,
@@ -274,10 +311,12 @@ static bool close_packet(struct ctf_writer *writer, struct ctf_stream *stream, n
 			return false;
 		at += ctf_numbers[i].bits / 8;
 	}
+	if (packing->seal && !packing->seal(writer, stream, err))
+		return false;
 	uint64_t bytes = e->at / 8;
 	if (!flush(writer, stream, err) ||
-	    (class->clock >= 0 &&
-	     !add_entry(writer, stream, content, bytes, bound_cycles(stream, stream->first),
+	    (has_index(class) &&
+	     !add_entry(writer, stream, content, bytes, ctf_bound_cycles(stream, stream->first),
 			values[NUMBER_END], err)))
 		return false;
 	stream->packet_at += bytes;
@@ -330,7 +369,8 @@ static nstime next_begin(const struct ctf_stream *stream)
 static bool is_far(const struct ctf_stream *stream, nstime from, nstime t)
 {
 	return stream->class->clock >= 0 &&
-	       bound_cycles(stream, t) - bound_cycles(stream, from) > UINT32_MAX;
+	       ctf_bound_cycles(stream, t) - ctf_bound_cycles(stream, from) >
+		       packing_of(stream->class)->far;
 }
 
 /* Closes the open packet where the event must not go into it. */
@@ -374,18 +414,18 @@ bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
 		      const struct fields *fields, struct error *err)
 {
 	struct encoder *e = &stream->encoder;
+	const struct ctf_packing *packing = packing_of(stream->class);
 	bool timed = stream->class->clock >= 0, before_all = t == NSTIME_MIN;
 
 	if (before_all || !timed) /* other readers need a time: the first that there is */
 		t = writer->options.first <= writer->options.last ? writer->options.first : 0;
 	if (!find_packet(writer, stream, t, cpu, before_all, fields, err))
 		return false;
+	uint64_t last = stream->clock;
 	if (timed && !event_cycles(stream, t, &stream->clock, err))
 		return false;
 	stream->last = t;
-	encode_number(e, class->id, stream->class->wide_ids ? 32 : 16);
-	if (timed)
-		encode_number(e, stream->clock & UINT32_MAX, 32);
+	packing->event(stream, class, last);
 	if (stream->class->common)
 		encode_root(e, stream->class->common, fields);
 	if (class->context)
@@ -394,9 +434,10 @@ bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
 		encode_root(e, class->payload, fields);
 	if (e->at / 8 - e->gone < writer->flush_at)
 		return true;
+	if (stream->end == NSTIME_MAX)
+		return close_packet(writer, stream, NSTIME_MIN, err);
 	/* a packet in which a loss falls has to last as long as the loss */
-	return stream->end == NSTIME_MAX ? close_packet(writer, stream, NSTIME_MIN, err)
-					 : flush(writer, stream, err);
+	return packing->seal || flush(writer, stream, err);
 }
 
 /*
@@ -451,8 +492,9 @@ bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nst
 		return false;
 	if (timed && stream->last < until && !write_empty(writer, stream, stream->last, until, err))
 		return false;
+	stream->class->counts |= stream->discarded != 0;
 	return out_finish(&stream->out, err) &&
-	       (!timed || (flush_index(writer, stream, err) && out_finish(&stream->index, err)));
+	       (!has_index(stream->class) || (flush_index(writer, stream, err) && out_finish(&stream->index, err)));
 }
 
 void ctf_stream_release(struct ctf_stream *stream)

@@ -6,6 +6,7 @@
  */
 #include "convert/ctf_internal.h"
 
+#include "convert/ctf_names.h"
 #include "engine/base/mem.h"
 #include "engine/ctf_own.h"
 
@@ -23,23 +24,6 @@ static void indent(struct printer *p)
 {
 	for (unsigned i = 0; i < p->depth; i++)
 		buf_add_char(&p->out, '\t');
-}
-
-/* What a string of C has; three octal digits cannot run into what follows. */
-static void add_quoted(struct buf *out, const char *text)
-{
-	buf_add_char(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			buf_printf(out, "\\%c", *text);
-		else if (*text == '\n')
-			buf_add_text(out, "\\n");
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			buf_printf(out, "\\%03o", (unsigned)(unsigned char)*text);
-		else
-			buf_add_char(out, *text);
-	}
-	buf_add_char(out, '"');
 }
 
 static void add_number(struct buf *out, uint64_t value, bool is_signed)
@@ -72,7 +56,7 @@ static void add_labels(struct buf *out, const struct wire *wire)
 		const struct enum_label *label = &from->labels[i];
 		bool range = from->form != FORM_FLAGS && label->high != label->low;
 		buf_add_text(out, i ? ", " : " ");
-		add_quoted(out, label->name);
+		ctf_add_quoted(out, label->name);
 		buf_add_text(out, " = ");
 		add_number(out, label->low, wire->is_signed);
 		if (range)
@@ -324,7 +308,6 @@ static void add_env_name(struct buf *out, const char *name)
 
 static void add_env(struct buf *out, const struct ctf_folder *folder)
 {
-	const struct ctf_writer *writer = folder->writer;
 	const struct part *part = folder->part;
 	struct nameset names = {0};
 	struct buf name = {0};
@@ -339,18 +322,15 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 		nameset_add(&names, buf_text(&name), 2);
 		buf_printf(out, "\t%s = ", buf_text(&name));
 		if (part->env[i].text)
-			add_quoted(out, part->env[i].text);
+			ctf_add_quoted(out, part->env[i].text);
 		else
 			buf_add_i64(out, part->env[i].number);
 		buf_add_text(out, ";\n");
 	}
 	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
-	for (size_t i = 0; i <= writer->options.trace->nstreams; i++) {
-		const struct ctf_stream *stream = writer->streams[i];
-		if (!stream || stream->class->folder != folder || !stream->shown)
-			continue;
+	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
 		buf_printf(out, "\t" OWN_ENV_STREAM "%u = ", stream->from->index);
-		add_quoted(out, stream->shown);
+		ctf_add_quoted(out, stream->shown);
 		buf_add_text(out, ";\n");
 	}
 	buf_add_text(out, "};\n\n");
@@ -368,7 +348,7 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	}
 	if (clock->from && *clock->from->description) {
 		buf_add_text(out, "\tdescription = ");
-		add_quoted(out, clock->from->description);
+		ctf_add_quoted(out, clock->from->description);
 		buf_add_text(out, ";\n");
 	}
 	buf_printf(out, "\tfreq = %llu;\n", (unsigned long long)clock->base.frequency);
@@ -444,7 +424,7 @@ static void add_stream(struct printer *p, const struct ctf_stream_class *class)
 static void add_event(struct printer *p, const struct ctf_class *class)
 {
 	buf_add_text(&p->out, "event {\n\tname = ");
-	add_quoted(&p->out, class->from->name);
+	ctf_add_quoted(&p->out, class->from->name);
 	buf_printf(&p->out, ";\n\tid = %u;\n\tstream_id = %u;\n", class->id, class->stream->id);
 	if (class->from->loglevel >= 0)
 		buf_printf(&p->out, "\tloglevel = %d;\n", class->from->loglevel);
@@ -480,5 +460,6 @@ static void write_tsdl(const struct ctf_folder *folder, struct buf *out)
 
 const struct ctf_language ctf_tsdl = {
 	.means = {.identifiers = true},
+	.packing = &ctf_packing,
 	.metadata = write_tsdl,
 };

@@ -170,7 +170,7 @@ static struct wire *known_wire(const struct wires *w, const struct wire *user,
 	const struct wire *owner;
 	struct wire_path path;
 
-	if (!node || node->same)
+	if (!node || node->same || w->means->in_front)
 		return NULL;
 	while (known && known->node != node)
 		known = known->before;
@@ -256,6 +256,11 @@ static struct wire *wrap(struct wires *w, struct wire *inner)
 static struct wire *make(struct wires *w, const struct field_class *class, const char *name,
 			 struct wire *parent);
 
+static uint32_t align_of(const struct wires *w, const struct field_class *class)
+{
+	return w->means->packed && class->align > 8 ? 8 : class->align;
+}
+
 static struct wire *make_int(struct wires *w, const struct field_class *class, const char *name,
 			     struct wire *parent)
 {
@@ -263,7 +268,7 @@ static struct wire *make_int(struct wires *w, const struct field_class *class, c
 	struct known *known = arena_alloc(w->arena, sizeof *known);
 
 	wire->bits = class->bits;
-	wire->align = class->align;
+	wire->align = align_of(w, class);
 	wire->is_signed = class->is_signed;
 	wire->big_endian = class->big_endian;
 	if (class->is_variable) {
@@ -282,7 +287,7 @@ static struct wire *make_float(struct wires *w, const struct field_class *class,
 	struct wire *wire = wire_new(w, WIRE_FLOAT, class, name, parent);
 
 	wire->bits = class->bits == 16 && !w->means->half ? 32 : class->bits;
-	wire->align = class->align;
+	wire->align = align_of(w, class);
 	wire->big_endian = class->big_endian;
 	return wire;
 }
@@ -380,7 +385,7 @@ static struct wire *make_struct(struct wires *w, const struct field_class *class
 	struct wire *wire = wire_new(w, WIRE_STRUCT, class, name, parent);
 	struct ctf_names names = {.arena = w->arena, .identifiers = w->means->identifiers};
 
-	wire->align = class->align;
+	wire->align = w->means->packed ? 1 : class->align;
 	add_members(w, wire, class, NULL, true, &names);
 	ctf_names_release(&names);
 	return wire;
@@ -423,7 +428,7 @@ static void fill_root(struct wires *wires, struct wire *root,
 		if (!classes[i])
 			continue;
 		root->source = sources[i];
-		if (classes[i]->align > root->align)
+		if (!wires->means->packed && classes[i]->align > root->align)
 			root->align = classes[i]->align;
 		add_members(wires, root, classes[i], beside, root->scope != SCOPE_PACKET_CONTEXT,
 			    &names);
@@ -465,7 +470,8 @@ void wires_add_event(struct wires *wires, const struct event_class *class, bool 
 	struct wire *root;
 
 	*context = wires_add(wires, SCOPE_EVENT_CONTEXT, contexts, both, 2);
-	if (!*context || wires->means->own_context || !counts_inside(*context)) {
+	bool stays = wires->means->own_context || (*context && !counts_inside(*context));
+	if (!*context || (stays && !wires->means->no_context)) {
 		*payload = wires_add(wires, own, &fields, &own, 1);
 		return;
 	}

@@ -25,6 +25,9 @@ struct ctf_means {
 	bool any_tag;     /* variants are selected by ranges of any integer, not by labels */
 	bool identifiers; /* names of members are identifiers, and some words are taken */
 	bool own_context; /* an event's own context may hold lengths and tags */
+	bool no_context;  /* events have no contexts of their own */
+	bool in_front;    /* lengths and selectors stand right in front of what they are of */
+	bool packed;      /* what is aligned to bytes is aligned to no more */
 };
 
 enum wire_kind {

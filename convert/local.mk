@@ -1,7 +1,8 @@
 # convert: a trace written in another format
 noinst_LTLIBRARIES += libconvert.la
-libconvert_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) -pthread
-libconvert_la_LIBADD = $(ZSTD_LIBS) $(SQLITE_LIBS) -lpthread
+libconvert_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAGS) \
+	$(NETTLE_CFLAGS) -pthread
+libconvert_la_LIBADD = $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
 libconvert_la_SOURCES = %D%/convert.c %D%/convert.h %D%/convert_internal.h \
 	%D%/out.c %D%/out.h %D%/pool.c %D%/pool.h \
 	%D%/sheet.c %D%/sheet.h %D%/tables.c %D%/tables.h %D%/tables_fields.c %D%/tables_internal.h
@@ -28,7 +29,7 @@ libconvert_la_SOURCES += %D%/ring.c %D%/ring.h %D%/tracedat.c %D%/tracepoints.c 
 # CTF
 libconvert_la_SOURCES += %D%/ctf.c %D%/ctf_internal.h %D%/ctf_stream.c %D%/ctf_wire.c \
 	%D%/ctf_wire.h %D%/ctf_names.c %D%/ctf_names.h %D%/ctf_encode.c %D%/ctf_encode.h \
-	%D%/ctf_tsdl.c %D%/ctf_json.c
+	%D%/ctf_tsdl.c %D%/ctf_json.c %D%/ctf_2010.c %D%/ctf_2010_text.c
 
 # Parquet
 libconvert_la_SOURCES += %D%/parquet.c %D%/parquet_column.c %D%/parquet_encode.c \

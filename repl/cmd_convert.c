@@ -325,9 +325,15 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
 {
 	if (options->with_state && !kind->carries_state)
-		return error_set(err, ERR_QUERY, "--with-state is for ctf and ctf2: %s %s",
+		return error_set(err, ERR_QUERY, "--with-state is for ctf, ctf2 and ctf2010: %s %s",
 				 kind->name,
 				 kind->has_state ? "has intervals" : "has no events of it");
+	if ((options->compress || options->checksum) && !kind->codes_packets)
+		return error_set(err, ERR_QUERY,
+				 "--compress and --checksum are for ctf2010: packets of %s have none",
+				 kind->name);
+	if (!convert_has_coding(options->compress, options->checksum, err))
+		return false;
 	if (options->words.count > 1 && !kind->has_state && !options->with_state)
 		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
 				 options->words.items[1]);
@@ -343,6 +349,8 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 	*out = (struct convert_options){.trace = session_trace(session, err),
 					.to = kind->name,
 					.path = session->options->words.items[0],
+					.compression = session->options->compress,
+					.checksum = session->options->checksum,
 					.jobs = options_threads(session->options)};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
 		return false;
@@ -434,6 +442,7 @@ const struct cmd cmd_convert = {
 		"  trace.dat         a file (.dat) for trace-cmd and KernelShark\n"
 		"  pages             a folder of bare ring-buffer pages, as tracefs has them\n"
 		"  ctf, ctf2         a trace: a folder of CTF 1.8, for any tool, or of CTF 2\n"
+		"  ctf2010           the same in the format that was proposed before CTF 1.8\n"
 		"\n"
 		"Filters say which events. PATHs say of which attributes the intervals are "
 		"written,\n"

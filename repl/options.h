@@ -94,6 +94,7 @@ struct options {
 	const char *program; /* of a trace that does not tell what was mapped; NULL: none */
 	const char *at_offset; /* dump --at */
 	const char *to;        /* convert: the format; NULL: by the path's ending */
+	const char *compress, *checksum; /* convert: of packets; NULL: none */
 	bool no_state, with_state;
 	char *memory;          /* what commas were cut out of; options_release() */
 };

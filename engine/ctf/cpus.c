@@ -23,7 +23,7 @@ void ctf_find_cpu_places(struct ctf_stream_class *class)
 	unsigned scope = is_2010 ? 1u << SCOPE_STREAM_EVENT_CONTEXT : 1u << SCOPE_PAYLOAD;
 	size_t n = trace->nclasses - class->first_class;
 
-	if (class->member[MEMBER_CPU] || !class->has_clock || !n)
+	if (class->member[MEMBER_CPU] || !class->has_clock || !n || class->part->is_own)
 		return;
 	struct column_place *places = arena_array(trace->arena, n, sizeof *places);
 	for (size_t i = 0; i < n; i++) {

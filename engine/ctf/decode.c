@@ -126,8 +126,8 @@ static bool undo_coding(struct decoder *d, const struct packet_head *head, struc
 
 	if (head->content_bits > d->block.size * UINT64_C(8))
 		return error_set(err, ERR_FORMAT, "the file ends inside it");
-	if (!rfc_packet_plain(&head->coding, key, d->block.data, (size_t)head->content_bits / 8,
-			      &d->room, &plain, &size, err))
+	if (!rfc_packet_plain(&head->coding, key, d->block.data, (size_t)head->events_at / 8,
+			      (size_t)head->content_bits / 8, &d->room, &plain, &size, err))
 		return false;
 	d->content = size * UINT64_C(8);
 	if (plain == d->block.data)

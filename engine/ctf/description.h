@@ -58,6 +58,8 @@ struct ctf_stream {
 	struct ctf_event *events;
 	size_t nevents;
 	uint8_t header_type; /* 2010: 1 or 2; `event_header` is its short form */
+	bool numbered;       /* 2010: numbers in names of files are streams', and no CPUs */
+	bool lost_at_end;    /* 2010: discarded events are counted to the end of a packet */
 	/* 2010: the member of event_context that tells the bytes of a payload; NULL: none */
 	struct field_class *payload_size;
 };

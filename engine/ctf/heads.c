@@ -401,7 +401,9 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 			body = at + (id_bytes + 12) * 8;
 		}
 		if (__builtin_expect(
-			    !finish_head(d, b, &w, id, at, body, true, is_2010, values, err), 0))
+			    !finish_head(d, b, &w, id, at, body, !is_2010 || d->class->has_clock,
+					 is_2010, values, err),
+			    0))
 			return false;
 	}
 	leave(d, b, w);

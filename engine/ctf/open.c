@@ -312,10 +312,18 @@ static bool take_section(struct ctf_part *part, const char *name, struct file *f
 {
 	size_t index;
 
-	if (!rfc_section_of(&part->description, name, &index, &file->cpu))
+	int32_t number;
+
+	if (!rfc_section_of(&part->description, name, &index, &number))
 		return error_set(err, ERR_FORMAT, "%s: the metadata has no section of this name",
 				 source_name(file->source));
 	file->class = &part->classes[index];
+	if (!file->class->description->numbered) {
+		file->cpu = number;
+	} else if (number >= 0) {
+		file->instance = (uint64_t)number;
+		file->has_instance = true;
+	}
 	return true;
 }
 
@@ -443,9 +451,10 @@ void ctf_describe(struct stream *stream, const struct ctf_stream_class *class)
 	stream->clock = class->clock;
 	stream->has_time = class->has_clock;
 	stream->tells_end = class->has_clock && member[MEMBER_END] && !class->context_varies;
-	stream->lost_kind = !member[MEMBER_DISCARDED]          ? LOST_NONE
-			    : class->part->description.is_2010 ? LOST_AT_FIRST
-							       : LOST_AT_END;
+	bool at_first = class->part->description.is_2010 && !class->description->lost_at_end;
+	stream->lost_kind = !member[MEMBER_DISCARDED] ? LOST_NONE
+			    : at_first                ? LOST_AT_FIRST
+						      : LOST_AT_END;
 	stream->shared = class->context; /* events of unknown ids may lie between */
 	if (member[MEMBER_DISCARDED])
 		stream->lost_bits = (uint8_t)member[MEMBER_DISCARDED]->bits;

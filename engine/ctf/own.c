@@ -83,6 +83,7 @@ void ctf_mend_own(struct ctf_description *d, struct arena *arena)
 {
 	for (size_t i = 0; i < d->nstreams; i++) {
 		struct ctf_stream *stream = &d->streams[i];
+		stream->payload_size = NULL; /* of what was read, if there is such a member */
 		mend_tree(stream->packet_context, arena);
 		mend_tree(stream->event_context, arena);
 		for (size_t k = 0; k < stream->nevents; k++) {

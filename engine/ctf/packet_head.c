@@ -149,7 +149,7 @@ static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, s
 	return true;
 }
 
-/* What the header of a packet of the 2010 proposal says besides; its sizes are in bytes. */
+/* What the header of a packet of the 2010 proposal says besides; it and its sizes are whole bytes. */
 static void take_rfc_head(const uint8_t *data, struct packet_head *out)
 {
 	struct rfc_head head;
@@ -157,6 +157,7 @@ static void take_rfc_head(const uint8_t *data, struct packet_head *out)
 	rfc_head_read(data, &head);
 	out->content_bits *= 8;
 	out->packet_bits *= 8;
+	out->events_at = (out->events_at + 7) / 8 * 8;
 	out->seq_bits = head.sequence_bits;
 	out->coding = head.coding;
 }
@@ -181,9 +182,9 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 		out->packet_bits = content ? out->content_bits : whole * 8;
 	if (!content)
 		out->content_bits = out->packet_bits;
+	out->events_at = in.at;
 	if (class->part->description.is_2010)
 		take_rfc_head(data, out);
-	out->events_at = in.at;
 	if (!check_sizes(out, in.at, whole, err))
 		return false;
 	out->has_begin = class->has_clock && member_value(class, slots, MEMBER_BEGIN, &out->begin,

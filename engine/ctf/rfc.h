@@ -78,12 +78,13 @@ struct rfc_room { /* where contents are decoded to; zeros at first */
 void rfc_room_release(struct rfc_room *room);
 
 /*
- * The packet whose first `content` bytes are at `packet` as it was before its content was
- * compressed, encrypted and summed up, in this order: the header, then the plain content. *out
- * lives in `packet` or the room until the next call. `key` NULL: none was given.
+ * The packet whose first `content` bytes are at `packet`, `head` of them its header, as it was
+ * before its content was compressed, encrypted and summed up, in this order: the header, then the
+ * plain content. *out lives in `packet` or the room until the next call. `key` NULL: none was
+ * given.
  */
 bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
-		      const uint8_t *packet, size_t content, struct rfc_room *room,
+		      const uint8_t *packet, size_t head, size_t content, struct rfc_room *room,
 		      const uint8_t **out, size_t *size, struct error *err);
 
 /* Does a metadata file begin with a packet of the proposal? */

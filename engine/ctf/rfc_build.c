@@ -31,28 +31,34 @@ static struct field_class *build_wide(struct rfc *r, const struct rfc_type *type
 	return array;
 }
 
-/* Can the integer hold the label's value? */
-static bool label_fits(const struct rfc_type *type, const struct rfc_label *label)
+/* Can the integer hold the value? */
+static bool value_fits(const struct rfc_type *type, uint64_t value, bool negative)
 {
 	unsigned bits = (unsigned)type->size - type->is_signed;
 	uint64_t most = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 
-	if (label->negative)
-		return type->is_signed && ~label->value <= most;
-	return label->value <= most;
+	if (negative)
+		return type->is_signed && ~value <= most;
+	return value <= most;
+}
+
+static bool label_fits(const struct rfc_type *type, const struct rfc_label *label)
+{
+	return value_fits(type, label->low, label->low_negative) &&
+	       value_fits(type, label->high, label->high_negative);
 }
 
 static void build_labels(struct rfc *r, const struct rfc_type *type, struct field_class *node)
 {
 	struct enum_label *labels = arena_array(r->t.arena, type->nlabels, sizeof *labels);
 
-	node->is_enum = true;
+	node->is_enum = type->meaning == MEANS_NUMBER;
 	node->labels = labels;
 	for (uint32_t i = 0; i < type->nlabels; i++) {
 		const struct rfc_label *from = &type->labels[i];
 		if (label_fits(type, from))
 			labels[node->nlabels++] =
-				(struct enum_label){from->name, from->value, from->value};
+				(struct enum_label){from->name, from->low, from->high};
 		else
 			tsdl_warn(&r->t, from->at,
 				  "%s is a value that the integer cannot have: it never matches",
@@ -69,6 +75,13 @@ static struct field_class *build_integer(struct rfc *r, const struct rfc_type *t
 		field_make_int(r->t.arena, (uint32_t)type->size, type->is_signed);
 
 	node->big_endian = type->big_endian;
+	static const enum int_form forms[] = {[MEANS_BOOLEAN] = FORM_BOOL,
+					      [MEANS_BITS] = FORM_BITS,
+					      [MEANS_FLAGS] = FORM_FLAGS};
+
+	node->form = forms[type->meaning];
+	if (type->base)
+		node->base = type->base;
 	node->is_text = type->is_text && type->size == 8 && type->boundary == 8;
 	if (type->kind == RFC_BITFIELD)
 		node->unit = (uint32_t)type->unit_size;
@@ -89,22 +102,67 @@ static struct field_class *build_float(struct rfc *r, const struct rfc_type *typ
 	return node;
 }
 
-/* Two members: the length, which is not shown, and the elements. False: *err. */
-static bool add_sequence(struct rfc *r, struct field_class *structure, const char *name,
-			 const struct rfc_type *type)
+/* Has it a number in front of it, which becomes a hidden member? */
+static bool has_front(const struct rfc_type *type)
 {
-	struct field_class *length = build_node(r, type->length_type);
-	struct field_class *node = length ? build_node(r, type->element) : NULL;
+	return type->kind == RFC_SEQUENCE || type->kind == RFC_OPTIONAL ||
+	       type->kind == RFC_VARIANT;
+}
+
+static struct field_class *build_elements(struct rfc *r, const struct rfc_type *type)
+{
+	struct field_class *sequence = field_make(r->t.arena, FIELD_SEQUENCE);
+
+	sequence->align = type->element->boundary;
+	sequence->element = build_node(r, type->element);
+	sequence->is_blob = type->meaning == MEANS_BLOB;
+	return sequence->element ? sequence : NULL;
+}
+
+/* The number of an option is its place; an optional is there at 1, and not at 0. */
+static struct field_class *build_choice(struct rfc *r, const struct rfc_type *type)
+{
+	const struct rfc_member only = {"", type->element};
+	bool optional = type->kind == RFC_OPTIONAL;
+	const struct rfc_member *options = optional ? &only : type->members;
+	uint32_t count = optional ? 1 : type->nmembers;
+	struct field_class *choice = field_make_struct(r->t.arena, count), *option;
+	struct enum_label *ranges = arena_array(r->t.arena, count, sizeof *ranges);
+
+	choice->kind = FIELD_VARIANT;
+	choice->is_optional = optional;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t number = optional ? 1 : i;
+		ranges[i] = (struct enum_label){"", number, number};
+		option = build_node(r, options[i].type);
+		if (!option)
+			return NULL;
+		field_make_member(choice, options[i].name, option);
+		choice->members[i].ranges = &ranges[i];
+		choice->members[i].nranges = 1;
+	}
+	choice->align = 1;
+	return choice;
+}
+
+/* Two members: the length or tag, which is not shown, and what it is of. False: *err. */
+static bool add_with_front(struct rfc *r, struct field_class *structure, const char *name,
+			   const struct rfc_type *type)
+{
+	bool counts = type->kind == RFC_SEQUENCE;
+	struct field_class *front = build_node(r, counts ? type->length_type : type->tag_type);
+	struct field_class *node = !front   ? NULL
+				   : counts ? build_elements(r, type)
+					    : build_choice(r, type);
 
 	if (!node)
 		return false;
-	struct field_class *sequence = field_make(r->t.arena, FIELD_SEQUENCE);
-	sequence->align = type->element->boundary;
-	sequence->element = node;
-	sequence->ref = length;
-	field_make_member(structure, arena_printf(r->t.arena, "%s_length", name), length);
+	node->ref = front;
+	field_make_member(structure,
+			  arena_printf(r->t.arena, "%s_%s", name, counts ? "length" : "tag"),
+			  front);
 	structure->members[structure->nmembers - 1].hidden = true;
-	field_make_member(structure, name, sequence);
+	field_make_member(structure, name, node);
 	return true;
 }
 
@@ -115,13 +173,13 @@ static struct field_class *build_members(struct rfc *r, const struct rfc_member 
 	size_t room = n;
 
 	for (size_t i = 0; i < n; i++)
-		room += members[i].type->kind == RFC_SEQUENCE;
+		room += has_front(members[i].type);
 	structure = field_make_struct(r->t.arena, (uint32_t)room);
 	for (size_t i = 0; i < n; i++) {
 		const struct rfc_type *type = members[i].type;
 		boundary = type->boundary > boundary ? type->boundary : boundary;
-		if (type->kind == RFC_SEQUENCE) {
-			if (!add_sequence(r, structure, members[i].name, type))
+		if (has_front(type)) {
+			if (!add_with_front(r, structure, members[i].name, type))
 				return NULL;
 			continue;
 		}
@@ -134,13 +192,14 @@ static struct field_class *build_members(struct rfc *r, const struct rfc_member 
 	return structure;
 }
 
-/* A sequence that is an element: in a struct, which has room for its length. */
-static struct field_class *build_sequence(struct rfc *r, const struct rfc_type *type)
+/* What has a number in front and is an element or option: in a struct, which has room for it. */
+static struct field_class *build_inner(struct rfc *r, const struct rfc_type *type)
 {
 	struct field_class *structure = field_make_struct(r->t.arena, 2);
+	const char *name = type->kind == RFC_SEQUENCE ? "elements" : "value";
 
 	structure->align = type->boundary;
-	return add_sequence(r, structure, "elements", type) ? structure : NULL;
+	return add_with_front(r, structure, name, type) ? structure : NULL;
 }
 
 static struct field_class *build_array(struct rfc *r, const struct rfc_type *type)
@@ -148,6 +207,7 @@ static struct field_class *build_array(struct rfc *r, const struct rfc_type *typ
 	struct field_class *node = field_make(r->t.arena, FIELD_ARRAY);
 
 	node->length = type->length;
+	node->is_blob = type->meaning == MEANS_BLOB;
 	node->element = build_node(r, type->element);
 	return node->element ? node : NULL;
 }
@@ -178,7 +238,9 @@ static struct field_class *build_node(struct rfc *r, const struct rfc_type *type
 		node = build_array(r, type);
 		break;
 	case RFC_SEQUENCE:
-		return build_sequence(r, type);
+	case RFC_OPTIONAL:
+	case RFC_VARIANT:
+		return build_inner(r, type);
 	}
 	if (node)
 		node->align = type->boundary;
@@ -207,7 +269,8 @@ static struct field_class *build_packet_header(struct rfc *r)
 	return header;
 }
 
-static struct field_class *build_packet_context(struct rfc *r)
+/* The fixed header's, and behind it those that the section has of its own (ours). */
+static struct field_class *build_packet_context(struct rfc *r, const struct rfc_section *section)
 {
 	static const struct {
 		const char *name;
@@ -225,19 +288,31 @@ static struct field_class *build_packet_context(struct rfc *r)
 		       {"encryption_scheme", 8, 0},
 		       {"checksum_scheme", 8, 0}};
 	enum { COUNT = sizeof members / sizeof *members };
-	struct field_class *context = field_make_struct(r->t.arena, COUNT);
+	const struct rfc_members *own = &section->packet;
+	struct field_class *more = build_members(r, own->items, own->count), *context;
+
+	if (!more)
+		return NULL;
+	context = field_make_struct(r->t.arena, COUNT + more->nmembers);
 
 	for (size_t i = 0; i < COUNT; i++) {
 		struct field_class *node =
 			add_native(r, context, members[i].name, members[i].bits, members[i].roles);
-		if (members[i].roles & (ROLE_BEGIN | ROLE_END))
+		if (members[i].roles & (ROLE_BEGIN | ROLE_END) && !section->no_clock)
 			node->clock = 0;
+	}
+	for (uint32_t i = 0; i < more->nmembers; i++) {
+		const struct member *member = &more->members[i];
+		if (!strcmp(member->name, "cpu_id") && member->class->kind == FIELD_INT)
+			member->class->roles = ROLE_CPU;
+		field_make_member(context, member->name, member->class);
+		context->members[context->nmembers - 1].hidden = member->hidden;
 	}
 	return context;
 }
 
 /* The short form; the head loops know when the long one follows (proposal, 6.1). */
-static struct field_class *build_event_header(struct rfc *r, uint8_t header_type)
+static struct field_class *build_event_header(struct rfc *r, uint8_t header_type, int32_t clock)
 {
 	struct field_class *header = field_make_struct(r->t.arena, 2), *time;
 
@@ -250,7 +325,7 @@ static struct field_class *build_event_header(struct rfc *r, uint8_t header_type
 		time = add_native(r, header, "timestamp", 32, 0);
 		add_native(r, header, "id", 16, ROLE_EVENT_ID);
 	}
-	time->clock = 0;
+	time->clock = clock;
 	return header;
 }
 
@@ -313,16 +388,23 @@ static void build_clock(struct rfc *r, struct ctf_description *out)
 static bool build_section(struct rfc *r, const struct rfc_section *section, size_t id,
 			  struct ctf_stream *out)
 {
-	*out = (struct ctf_stream){.id = id, .has_id = true, .name = section->name, .clock = 0};
+	*out = (struct ctf_stream){.id = id,
+				   .has_id = true,
+				   .name = section->name,
+				   .clock = section->no_clock ? -1 : 0,
+				   .numbered = section->no_cpu,
+				   .lost_at_end = section->lost_at_end};
 	out->header_type = section->header_type         ? section->header_type
 			   : section->most < TYPE_1_IDS ? 1
 							: 2;
-	out->packet_context = build_packet_context(r);
-	out->event_header = build_event_header(r, out->header_type);
+	out->packet_context = build_packet_context(r, section);
+	if (!out->packet_context)
+		return false;
+	out->event_header = build_event_header(r, out->header_type, out->clock);
 	out->events = arena_array(r->t.arena, section->nevents, sizeof *out->events);
-	if (!section->ncontext)
+	if (!section->context.count)
 		return true;
-	out->event_context = build_members(r, section->context, section->ncontext);
+	out->event_context = build_members(r, section->context.items, section->context.count);
 	if (!out->event_context)
 		return false;
 	const struct member *size =
@@ -336,7 +418,7 @@ static bool build_event(struct rfc *r, const struct rfc_event *event, struct ctf
 {
 	struct ctf_event *out = &stream->events[stream->nevents++];
 
-	*out = (struct ctf_event){.id = event->id, .name = event->name, .loglevel = -1};
+	*out = (struct ctf_event){.id = event->id, .name = event->name, .loglevel = event->loglevel};
 	if (event->fields)
 		out->payload = build_node(r, event->fields);
 	return !event->fields || out->payload;

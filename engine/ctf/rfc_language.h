@@ -17,13 +17,18 @@ enum rfc_kind {
 	RFC_STRING,
 	RFC_STRUCT,
 	RFC_ARRAY,
-	RFC_SEQUENCE
+	RFC_SEQUENCE,
+	RFC_OPTIONAL, /* yore's own, as all that follows: see docs/ctf.md */
+	RFC_VARIANT
 };
+
+/* What an integer or a list of bytes stands for. */
+enum rfc_meaning { MEANS_NUMBER, MEANS_BOOLEAN, MEANS_BITS, MEANS_FLAGS, MEANS_BLOB };
 
 struct rfc_label {
 	const char *name;
-	uint64_t value; /* two's complement when negative */
-	bool negative;
+	uint64_t low, high; /* two's complement when negative */
+	bool low_negative, high_negative;
 	uint32_t at;
 };
 
@@ -47,17 +52,26 @@ struct rfc_type {
 	uint32_t nmembers;
 	bool has_length;
 	uint64_t length; /* of an array */
-	const struct rfc_type *element, *length_type;
+	const struct rfc_type *element, *length_type, *tag_type;
+	uint8_t base; /* that it is shown in; 0: not given */
+	enum rfc_meaning meaning;
 	uint32_t depth;
 	size_t first, end; /* its tokens: two declarations of one name must be alike */
+};
+
+struct rfc_members { /* its address is the name space of their names */
+	struct rfc_member *items;
+	size_t count, capacity;
 };
 
 struct rfc_section {
 	const char *name;
 	uint8_t header_type; /* 0: not given */
 	bool has_size;       /* event_size = true */
-	struct rfc_member *context;
-	size_t ncontext, context_capacity;
+	struct rfc_members context, packet; /* of events; of packets, behind the fixed header */
+	bool no_cpu;      /* numbers in names of files are no CPUs */
+	bool no_clock;    /* events have no time */
+	bool lost_at_end; /* discarded events are counted to the end of a packet */
 	struct buf rules;
 	uint32_t at;
 	size_t nevents;
@@ -68,6 +82,7 @@ struct rfc_event {
 	const char *name, *section; /* name NULL: not given */
 	uint64_t id;
 	bool has_id;
+	int32_t loglevel;              /* -1 none */
 	const struct rfc_type *fields; /* NULL: no payload */
 	struct buf rules;
 	uint32_t at;
@@ -81,7 +96,7 @@ struct rfc {
 	int64_t offset; /* ns */
 	bool has_offset;
 	unsigned depth;                /* of braces */
-	struct rfc_section **sections; /* their addresses are name spaces of their contexts */
+	struct rfc_section **sections;
 	size_t nsections, section_capacity;
 	struct rfc_event *events;
 	size_t nevents, event_capacity;

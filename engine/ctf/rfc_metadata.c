@@ -108,8 +108,8 @@ static bool add_text(const struct metadata *m, size_t at, const struct rfc_head 
 	const uint8_t *plain;
 	size_t size, begin = text->len;
 
-	if (!rfc_packet_plain(&head->coding, m->key, m->bytes + at, head->content, room, &plain,
-			      &size, m->err))
+	if (!rfc_packet_plain(&head->coding, m->key, m->bytes + at, RFC_HEADER_BYTES, head->content,
+			      room, &plain, &size, m->err))
 		return error_while(m->err, "%s: metadata packet at byte %zu", m->name, at);
 	buf_add(text, plain + RFC_HEADER_BYTES, size - RFC_HEADER_BYTES);
 	for (size_t i = begin; i < text->len; i++)

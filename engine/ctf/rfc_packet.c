@@ -185,7 +185,7 @@ static bool open_sealed(const struct rfc_key *key, const uint8_t *sealed, size_t
 }
 
 /* *content is replaced by what it was before, in the room behind a place for the header. */
-static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key,
+static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key, size_t head,
 		    struct rfc_room *room, const uint8_t **content, size_t *size, struct error *err)
 {
 	if (!coding->encryption)
@@ -199,7 +199,7 @@ static bool decrypt(const struct rfc_coding *coding, const struct rfc_key *key,
 		return error_set(err, ERR_FORMAT, "%zu bytes are no content that AES-GCM encrypted",
 				 *size);
 	size_t plain = *size - NONCE_BYTES - TAG_BYTES;
-	uint8_t *out = room_for(room, 0, RFC_HEADER_BYTES + plain) + RFC_HEADER_BYTES;
+	uint8_t *out = room_for(room, 0, head + plain) + head;
 
 	if (!open_sealed(key, *content, plain, out))
 		return error_set(err, ERR_FORMAT,
@@ -213,7 +213,8 @@ struct expansion { /* one stream of compressed bytes, all of a content */
 	const uint8_t *in;
 	size_t size;
 	struct rfc_room *room;
-	size_t plain; /* bytes so far, behind the place for the header */
+	size_t head;  /* bytes of the place for the header */
+	size_t plain; /* bytes so far, behind it */
 	struct error *err;
 };
 
@@ -221,18 +222,18 @@ struct expansion { /* one stream of compressed bytes, all of a content */
 static bool expansion_grow(struct expansion *e, uint8_t **next, unsigned *more)
 {
 	size_t had = e->room->capacity[1];
-	size_t want = had < FIRST_ROOM ? FIRST_ROOM : had;
+	size_t want = had < e->head + FIRST_ROOM ? e->head + FIRST_ROOM : had;
 
-	if (RFC_HEADER_BYTES + e->plain == had)
+	if (e->head + e->plain == had)
 		want = had * 2;
 	if (!expansion_fits(e->size, e->plain))
 		return error_set(e->err, ERR_FORMAT,
 				 "over %zu bytes come out of %zu: more than any recording",
 				 e->plain, e->size);
 	uint8_t *bytes = room_for(e->room, 1, want);
-	size_t left = want - RFC_HEADER_BYTES - e->plain;
+	size_t left = want - e->head - e->plain;
 	*more = left < INT32_MAX ? (unsigned)left : INT32_MAX;
-	*next = bytes + RFC_HEADER_BYTES + e->plain;
+	*next = bytes + e->head + e->plain;
 	return true;
 }
 
@@ -296,10 +297,11 @@ static bool expand_bzip2(struct expansion *e)
 	return whole;
 }
 
-static bool expand(const struct rfc_coding *coding, struct rfc_room *room, const uint8_t **content,
-		   size_t *size, struct error *err)
+static bool expand(const struct rfc_coding *coding, size_t head, struct rfc_room *room,
+		   const uint8_t **content, size_t *size, struct error *err)
 {
-	struct expansion e = {.in = *content, .size = *size, .room = room, .err = err};
+	struct expansion e = {
+		.in = *content, .size = *size, .room = room, .head = head, .err = err};
 	bool good;
 
 	if (!coding->compression)
@@ -313,26 +315,26 @@ static bool expand(const struct rfc_coding *coding, struct rfc_room *room, const
 				 coding->compression);
 	if (!good)
 		return false;
-	*content = room->bytes[1] + RFC_HEADER_BYTES;
+	*content = room->bytes[1] + head;
 	*size = e.plain;
 	return true;
 }
 
 bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
-		      const uint8_t *packet, size_t content, struct rfc_room *room,
+		      const uint8_t *packet, size_t head, size_t content, struct rfc_room *room,
 		      const uint8_t **out, size_t *size, struct error *err)
 {
-	const uint8_t *inner = packet + RFC_HEADER_BYTES;
-	size_t n = content - RFC_HEADER_BYTES;
+	const uint8_t *inner = packet + head;
+	size_t n = content - head;
 
 	if (!check_sum(coding, inner, n, err) ||
-	    (n && (!decrypt(coding, key, room, &inner, &n, err) ||
-		   !expand(coding, room, &inner, &n, err))))
+	    (n && (!decrypt(coding, key, head, room, &inner, &n, err) ||
+		   !expand(coding, head, room, &inner, &n, err))))
 		return false;
-	*out = inner - RFC_HEADER_BYTES;
-	*size = RFC_HEADER_BYTES + n;
+	*out = inner - head;
+	*size = head + n;
 	for (int i = 0; i < 2; i++)
 		if (*out == room->bytes[i] && *out)
-			memcpy(room->bytes[i], packet, RFC_HEADER_BYTES);
+			memcpy(room->bytes[i], packet, head);
 	return true;
 }

@@ -178,19 +178,18 @@ static bool parse_trace(struct rfc *r)
 
 /* ---- section ---- */
 
-static bool add_context(struct rfc *r, struct rfc_section *section, const struct rfc_member *member,
+static bool add_context(struct rfc *r, struct rfc_members *to, const struct rfc_member *member,
 			uint32_t at)
 {
-	if (!names_add(&r->t.names, section, name_key(member->name), 0))
+	if (!names_add(&r->t.names, to, name_key(member->name), 0))
 		return tsdl_fail(&r->t, at, "a field %.100s is there already", member->name);
-	section->context = mem_grow(section->context, section->ncontext, &section->context_capacity,
-				    sizeof *member);
-	section->context[section->ncontext++] = *member;
+	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof *member);
+	to->items[to->count++] = *member;
 	return true;
 }
 
 /* `context = TYPE`, a struct */
-static bool parse_context_type(struct rfc *r, struct rfc_section *section)
+static bool parse_context_type(struct rfc *r, struct rfc_members *to)
 {
 	uint32_t at = peek(&r->t)->at;
 	const struct rfc_type *type;
@@ -200,7 +199,7 @@ static bool parse_context_type(struct rfc *r, struct rfc_section *section)
 	if (type->kind != RFC_STRUCT)
 		return tsdl_fail(&r->t, at, "a context is a struct");
 	for (uint32_t i = 0; i < type->nmembers; i++)
-		if (!add_context(r, section, &type->members[i], at))
+		if (!add_context(r, to, &type->members[i], at))
 			return false;
 	return rfc_end_value(r);
 }
@@ -219,9 +218,9 @@ static bool parse_event_size(struct rfc *r, struct rfc_section *section)
 	struct rfc_member member = {
 		names_intern(&t->names, name, strlen(name))->text,
 		rfc_predeclared(r, names_intern(&t->names, "uint32_t", strlen("uint32_t"))->text)};
-	if (section->has_size && section->ncontext)
+	if (section->has_size && section->context.count)
 		return tsdl_fail(t, at, "event_size stands before all other members");
-	return !section->has_size || add_context(r, section, &member, at);
+	return !section->has_size || add_context(r, &section->context, &member, at);
 }
 
 /* `context { event_size = BOOL; { TYPE, NAME } ... }` */
@@ -231,14 +230,14 @@ static bool parse_context(struct rfc *r, void *block)
 	struct tsdl *t = &r->t;
 
 	if (!accept_token(t, '{'))
-		return parse_context_type(r, section);
+		return parse_context_type(r, &section->context);
 	while (!accept_token(t, '}')) {
 		struct rfc_member member;
 		const struct token *token = peek(t);
 		bool good;
 		if (token->kind == '{')
 			good = rfc_parse_member(r, &member) &&
-			       add_context(r, section, &member, token->at) &&
+			       add_context(r, &section->context, &member, token->at) &&
 			       (accept_token(t, ',') || rfc_end_value(r));
 		else if (!strcmp(rfc_word(token), "event_size"))
 			good = parse_event_size(r, section);
@@ -283,6 +282,61 @@ static bool parse_section_event(struct rfc *r, void *block)
 	return true;
 }
 
+static bool parse_packet_context(struct rfc *r, void *block)
+{
+	struct rfc_section *section = block;
+
+	return parse_context_type(r, &section->packet);
+}
+
+/* Ours: `packet { context = TYPE }` inside of a section. */
+static bool parse_section_packet(struct rfc *r, void *block)
+{
+	static const struct block_key keys[] = {
+		{"context", parse_packet_context},
+		{NULL, NULL},
+	};
+	struct rfc_section *section = block;
+
+	if (!parse_keys(r, keys, section, &section->rules))
+		return false;
+	accept_token(&r->t, ';');
+	return true;
+}
+
+/* Ours: a key that has one value besides what the proposal has. */
+static bool parse_only(struct rfc *r, const char *value, bool *out)
+{
+	uint32_t at = peek(&r->t)->at;
+	const char *word;
+
+	if (!rfc_parse_word(r, value, &word))
+		return false;
+	*out = !strcmp(word, value);
+	return (*out || tsdl_fail(&r->t, at, "expected %s", value)) && rfc_end_value(r);
+}
+
+static bool parse_no_cpu(struct rfc *r, void *block)
+{
+	struct rfc_section *section = block;
+
+	return parse_only(r, "none", &section->no_cpu);
+}
+
+static bool parse_no_clock(struct rfc *r, void *block)
+{
+	struct rfc_section *section = block;
+
+	return parse_only(r, "none", &section->no_clock);
+}
+
+static bool parse_discarded(struct rfc *r, void *block)
+{
+	struct rfc_section *section = block;
+
+	return parse_only(r, "end", &section->lost_at_end);
+}
+
 static bool parse_section_name(struct rfc *r, void *block)
 {
 	struct rfc_section *section = block;
@@ -295,6 +349,10 @@ static bool parse_section(struct rfc *r)
 	static const struct block_key keys[] = {
 		{"name", parse_section_name},
 		{"event", parse_section_event},
+		{"packet", parse_section_packet},
+		{"cpu", parse_no_cpu},
+		{"clock", parse_no_clock},
+		{"discarded", parse_discarded},
 		{NULL, NULL},
 	};
 	struct tsdl *t = &r->t;
@@ -351,6 +409,19 @@ static bool parse_event_section(struct rfc *r, void *block)
 	return rfc_parse_word(r, "a section's name", &event->section) && rfc_end_value(r);
 }
 
+/* Ours. */
+static bool parse_loglevel(struct rfc *r, void *block)
+{
+	struct rfc_event *event = block;
+	struct value value;
+	uint64_t level;
+
+	if (!parse_value(&r->t, &value) || !value_unsigned(&r->t, &value, "a log level", &level))
+		return false;
+	event->loglevel = level <= INT32_MAX ? (int32_t)level : -1;
+	return rfc_end_value(r);
+}
+
 static bool parse_event(struct rfc *r)
 {
 	static const struct block_key keys[] = {
@@ -358,13 +429,14 @@ static bool parse_event(struct rfc *r)
 		{"section", parse_event_section},
 		{"id", parse_id},
 		{"fields", parse_fields},
+		{"loglevel", parse_loglevel},
 		{NULL, NULL},
 	};
 	struct tsdl *t = &r->t;
 
 	r->events = mem_grow(r->events, r->nevents, &r->event_capacity, sizeof *r->events);
 	struct rfc_event *event = &r->events[r->nevents++];
-	*event = (struct rfc_event){.at = t->tokens[t->pos - 1].at};
+	*event = (struct rfc_event){.at = t->tokens[t->pos - 1].at, .loglevel = -1};
 	if (!parse_keys(r, keys, event, &event->rules))
 		return false;
 	if (!event->section)
@@ -433,7 +505,8 @@ static void release(struct rfc *r)
 {
 	for (size_t i = 0; i < r->nsections; i++) {
 		buf_release(&r->sections[i]->rules);
-		mem_free(r->sections[i]->context);
+		mem_free(r->sections[i]->context.items);
+		mem_free(r->sections[i]->packet.items);
 	}
 	for (size_t i = 0; i < r->nevents; i++)
 		buf_release(&r->events[i].rules);

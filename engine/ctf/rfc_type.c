@@ -28,13 +28,17 @@ enum attribute {
 	ATTRIBUTE_LENGTH,
 	ATTRIBUTE_ELEM_TYPE,
 	ATTRIBUTE_LENGTH_TYPE,
+	ATTRIBUTE_TAG_TYPE,
+	ATTRIBUTE_BASE,
+	ATTRIBUTE_MEANING,
 	ATTRIBUTE_PARENT
 };
 
 enum {
 	OF_INTEGERS = 1 << RFC_INTEGER | 1 << RFC_BITFIELD | 1 << RFC_ENUM,
 	OF_NUMBERS = OF_INTEGERS | 1 << RFC_FLOAT,
-	OF_LISTS = 1 << RFC_ARRAY | 1 << RFC_SEQUENCE
+	OF_LISTS = 1 << RFC_ARRAY | 1 << RFC_SEQUENCE,
+	OF_CHOICES = 1 << RFC_OPTIONAL | 1 << RFC_VARIANT
 };
 
 static const struct {
@@ -50,10 +54,13 @@ static const struct {
 	[ATTRIBUTE_MANT_DIG] = {"mant_dig", 1 << RFC_FLOAT},
 	[ATTRIBUTE_MAP] = {"map", 1 << RFC_ENUM},
 	[ATTRIBUTE_ENCODING] = {"encoding", 1 << RFC_STRING},
-	[ATTRIBUTE_FIELDS] = {"fields", 1 << RFC_STRUCT},
+	[ATTRIBUTE_FIELDS] = {"fields", 1 << RFC_STRUCT | 1 << RFC_VARIANT},
 	[ATTRIBUTE_LENGTH] = {"length", 1 << RFC_ARRAY},
-	[ATTRIBUTE_ELEM_TYPE] = {"elem_type", OF_LISTS},
+	[ATTRIBUTE_ELEM_TYPE] = {"elem_type", OF_LISTS | 1 << RFC_OPTIONAL},
 	[ATTRIBUTE_LENGTH_TYPE] = {"length_type", 1 << RFC_SEQUENCE},
+	[ATTRIBUTE_TAG_TYPE] = {"tag_type", OF_CHOICES},
+	[ATTRIBUTE_BASE] = {"base", OF_INTEGERS},
+	[ATTRIBUTE_MEANING] = {"meaning", OF_INTEGERS | OF_LISTS},
 	[ATTRIBUTE_PARENT] = {"parent", ~0u},
 };
 
@@ -104,6 +111,10 @@ static void find_boundary(const struct rfc *r, struct rfc_type *type)
 		if (type->length_type)
 			boundary = greater(boundary, type->length_type->boundary);
 		break;
+	case RFC_OPTIONAL:
+	case RFC_VARIANT: /* what is chosen is aligned behind the tag */
+		boundary = type->tag_type ? type->tag_type->boundary : 1;
+		break;
 	}
 	type->boundary = boundary;
 }
@@ -138,7 +149,8 @@ static struct rfc_type *predeclare(struct rfc *r, const char *name)
 {
 	static const char *const abstract[] = {"integer", "gcc_bitfield", "floating_point",
 					       "enum",    "string",       "struct",
-					       "array",   "sequence",     NULL};
+					       "array",   "sequence",     "optional",
+					       "variant", NULL};
 	static const char *const concrete[] = {"int", "uint", "char", "float", "double", NULL};
 	enum { INT, UINT, CHAR, FLOAT, DOUBLE };
 	int i = attribute_index(abstract, name);
@@ -256,21 +268,45 @@ static bool check_encoding(struct rfc *r)
 		tsdl_fail(&r->t, at, "expected UTF8 or ASCII"));
 }
 
-/* `{ VALUE, NAME }` */
-static bool parse_label(struct rfc *r, struct rfc_label *out)
+static bool parse_bound(struct rfc *r, uint64_t *out, bool *negative)
 {
 	struct tsdl *t = &r->t;
 	struct value value;
 
-	if (!expect_token(t, '{', "'{' before a value and its name") || !parse_value(t, &value))
+	if (!parse_value(t, &value))
 		return false;
 	if (value.kind != VALUE_INT)
 		return tsdl_fail(t, value.at, "expected an integer");
 	if (value.negative && value.magnitude > UINT64_C(1) << 63)
 		return tsdl_fail(t, value.at, "this integer needs more than 64 bits");
-	out->at = value.at;
-	out->negative = value.negative && value.magnitude;
-	out->value = value.negative ? 0 - value.magnitude : value.magnitude;
+	*negative = value.negative && value.magnitude;
+	*out = value.negative ? 0 - value.magnitude : value.magnitude;
+	return true;
+}
+
+static bool is_backwards(const struct rfc_label *label)
+{
+	if (label->low_negative != label->high_negative)
+		return label->high_negative;
+	return label->low > label->high;
+}
+
+/* `{ VALUE, NAME }`, ours: `{ VALUE ... VALUE, NAME }` */
+static bool parse_label(struct rfc *r, struct rfc_label *out)
+{
+	struct tsdl *t = &r->t;
+
+	if (!expect_token(t, '{', "'{' before a value and its name"))
+		return false;
+	out->at = peek(t)->at;
+	if (!parse_bound(r, &out->low, &out->low_negative))
+		return false;
+	out->high = out->low;
+	out->high_negative = out->low_negative;
+	if (accept_token(t, TOKEN_ELLIPSIS) && !parse_bound(r, &out->high, &out->high_negative))
+		return false;
+	if (is_backwards(out))
+		return tsdl_fail(t, out->at, "the range ends before it begins");
 	accept_token(t, ',');
 	if (!rfc_parse_word(r, "a name for the value", &out->name))
 		return false;
@@ -350,6 +386,35 @@ static bool set_inner(struct rfc *r, struct rfc_type *type, const struct rfc_typ
 	return rfc_parse_type(r, out) && nest(r, type, *out);
 }
 
+static bool set_base(struct rfc *r, struct rfc_type *type)
+{
+	uint32_t at = peek(&r->t)->at;
+	uint64_t base;
+
+	if (!set_number(r, "a base", &base))
+		return false;
+	if (base != 2 && base != 8 && base != 10 && base != 16)
+		return tsdl_fail(&r->t, at, "a base is 2, 8, 10 or 16");
+	type->base = (uint8_t)base;
+	return true;
+}
+
+static bool set_meaning(struct rfc *r, struct rfc_type *type)
+{
+	static const char *const words[] = {"number", "boolean", "bits", "flags", "blob", NULL};
+	uint32_t at = peek(&r->t)->at;
+	const char *word;
+
+	if (!rfc_parse_word(r, "a meaning", &word))
+		return false;
+	int i = attribute_index(words, word);
+	if (i < 0 || (i == MEANS_BLOB) != (OF_LISTS >> type->kind & 1))
+		return tsdl_fail(&r->t, at, "expected number, boolean, bits or flags of an integer, "
+					    "blob of an array or sequence");
+	type->meaning = (enum rfc_meaning)i;
+	return true;
+}
+
 static bool set_attribute(struct rfc *r, enum attribute attribute, struct rfc_type *type)
 {
 	struct value value;
@@ -382,6 +447,12 @@ static bool set_attribute(struct rfc *r, enum attribute attribute, struct rfc_ty
 		return set_inner(r, type, &type->element);
 	case ATTRIBUTE_LENGTH_TYPE:
 		return set_inner(r, type, &type->length_type);
+	case ATTRIBUTE_TAG_TYPE:
+		return set_inner(r, type, &type->tag_type);
+	case ATTRIBUTE_BASE:
+		return set_base(r, type);
+	case ATTRIBUTE_MEANING:
+		return set_meaning(r, type);
 	case ATTRIBUTE_PARENT:
 		r->t.pos++; /* find_parent() has seen it */
 		return true;
@@ -478,21 +549,37 @@ static bool check_float(struct rfc *r, const struct rfc_type *type, uint32_t at)
 			 type->exp_dig, type->mant_dig);
 }
 
-static bool check_list(struct rfc *r, const struct rfc_type *type, uint32_t at)
+/* The type of a number that stands in front of what it counts or chooses. */
+static bool check_count(struct rfc *r, const struct rfc_type *type, const char *what, uint32_t at)
 {
-	const struct rfc_type *length = type->length_type;
-
-	if (!type->element)
-		return tsdl_fail(&r->t, at, "elem_type is missing");
-	if (type->kind == RFC_ARRAY)
-		return type->has_length || tsdl_fail(&r->t, at, "length is missing");
-	if (!length)
-		return tsdl_fail(&r->t, at, "length_type is missing");
-	if (!(OF_INTEGERS >> length->kind & 1) || length->is_signed ||
-	    length->size > INTEGER_BITS_MAX)
-		return tsdl_fail(&r->t, at, "a length is an unsigned integer of up to %d bits",
+	if (!type)
+		return tsdl_fail(&r->t, at, "%s_type is missing", what);
+	if (!(OF_INTEGERS >> type->kind & 1) || type->is_signed || type->meaning != MEANS_NUMBER ||
+	    type->size > INTEGER_BITS_MAX)
+		return tsdl_fail(&r->t, at, "a %s is an unsigned integer of up to %d bits", what,
 				 INTEGER_BITS_MAX);
 	return true;
+}
+
+static bool check_list(struct rfc *r, const struct rfc_type *type, uint32_t at)
+{
+	if (!type->element)
+		return tsdl_fail(&r->t, at, "elem_type is missing");
+	if (type->meaning == MEANS_BLOB &&
+	    (type->element->kind != RFC_INTEGER || type->element->size != 8))
+		return tsdl_fail(&r->t, at, "a blob has elements of 8 bits");
+	if (type->kind == RFC_ARRAY)
+		return type->has_length || tsdl_fail(&r->t, at, "length is missing");
+	return check_count(r, type->length_type, "length", at);
+}
+
+static bool check_choice(struct rfc *r, const struct rfc_type *type, uint32_t at)
+{
+	if (type->kind == RFC_OPTIONAL && !type->element)
+		return tsdl_fail(&r->t, at, "elem_type is missing");
+	if (type->kind == RFC_VARIANT && !type->nmembers)
+		return tsdl_fail(&r->t, at, "a variant has fields to choose from");
+	return check_count(r, type->tag_type, "tag", at);
 }
 
 /* Has it all that a binary representation needs? */
@@ -508,6 +595,9 @@ static bool check_type(struct rfc *r, const struct rfc_type *type, uint32_t at)
 	case RFC_ARRAY:
 	case RFC_SEQUENCE:
 		return check_list(r, type, at);
+	case RFC_OPTIONAL:
+	case RFC_VARIANT:
+		return check_choice(r, type, at);
 	case RFC_STRING:
 	case RFC_STRUCT:
 		break;

@@ -97,8 +97,8 @@ static bool make_gzip(const char *from, size_t size, struct buf *out, struct err
 	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)from, .avail_in = (uInt)size};
 	enum { GZIP = 16 + MAX_WBITS, MEMORY = 8 };
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, MEMORY, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
 		return error_set(err, ERR_IO, "zlib cannot begin");
 	size_t bound = deflateBound(&z, (uLong)size);
 	z.next_out = (Bytef *)buf_room(out, bound);
@@ -134,7 +134,8 @@ static bool compress_content(const char *scheme, struct buf *packet, size_t head
 	if (!scheme || packet->len == head) /* nothing compresses to nothing */
 		return true;
 	*number = gzip ? SCHEME_GZIP : SCHEME_BZIP2;
-	bool ok = (gzip ? make_gzip : make_bzip2)(packet->data + head, packet->len - head, &made, err);
+	bool ok = (gzip ? make_gzip : make_bzip2)(packet->data + head, packet->len - head, &made,
+						  err);
 	packet->len = head;
 	if (ok)
 		buf_add(packet, made.data, made.len);
@@ -244,15 +245,15 @@ static bool seal_2010(struct ctf_writer *writer, struct ctf_stream *stream, stru
 	return true;
 }
 
-const struct ctf_packing ctf_packing_2010 = {
-	.is_2010 = true,
-	.numbers = 1u << NUMBER_CPU | 1u << NUMBER_BEFORE_ALL | 1u << NUMBER_TID |
-		   1u << NUMBER_PID | 1u << NUMBER_RANK | 1u << NUMBER_APP,
-	.header = HEADER_BYTES,
-	.far = INT64_MAX,
-	.open = open_2010,
-	.event = head_2010,
-	.seal = seal_2010};
+const struct ctf_packing ctf_packing_2010 = {.is_2010 = true,
+					     .numbers = 1u << NUMBER_CPU | 1u << NUMBER_BEFORE_ALL |
+							1u << NUMBER_TID | 1u << NUMBER_PID |
+							1u << NUMBER_RANK | 1u << NUMBER_APP,
+					     .header = HEADER_BYTES,
+					     .far = INT64_MAX,
+					     .open = open_2010,
+					     .event = head_2010,
+					     .seal = seal_2010};
 
 /* Texts of whole lines, each ended by a zero, in packets of one. */
 bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err)

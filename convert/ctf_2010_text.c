@@ -241,9 +241,9 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 	buf_add_text(out, "trace {\n\tmajor = 0;\n\tminor = 1;\n\tarch_align = packed;\n"
 			  "\tclock_freq = 1000000000;\n");
 	if (clock && ((clock->from && clock->from->epoch) || clock->base.offset_s))
-		buf_printf(out, "\tclock_offset = %lld;\n",
-			   (long long)(clock->base.offset_s * 1000000000 +
-				       clock->base.offset_cycles));
+		buf_printf(
+			out, "\tclock_offset = %lld;\n",
+			(long long)(clock->base.offset_s * 1000000000 + clock->base.offset_cycles));
 	add_env(out, folder);
 	buf_add_text(out, "}\n");
 }

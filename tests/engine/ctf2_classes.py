@@ -10,7 +10,7 @@ by absolute and relative locations. The encoder here knows nothing of yore. What
 must be the values that were written, to the last one; a byte less must be told as damage.
 
 Classes that CTF 1.8 has, too, are written a second time with TSDL metadata beside the same streams,
-and must give the same events. Each trace is converted to CTF 2 and to CTF 1.8, too, and must read back as
+and must give the same events. Each trace is converted to CTF 2, to CTF 1.8 and to the format of 2010, too, and must read back as
 what was written. The corpus' CTF 2 traces (YORE_CORPUS) must give the values of their
 expected texts, which are babeltrace2's.
 """
@@ -642,7 +642,7 @@ def differs(ours, truth):
 
 
 def check_converted(folder, truth, what):
-    for language in ("ctf2", "ctf"):
+    for language in ("ctf2", "ctf", "ctf2010"):
         out = folder + "." + language
         done = subprocess.run([yore, "convert", folder, out, "--to", language, "--no-index"],
                               stderr=subprocess.PIPE, check=False)

@@ -178,4 +178,45 @@ $scene write trace --events 60000 --packet-events 200000 --only sched_0 &&
 	[ "$("$yore" sql trace "SELECT sum(bytes) FROM packets WHERE flags LIKE 'piece%'")" -gt 1048576 ] &&
 	"$yore" events trace --format json >rows 2>printed && $scene compare trace.truth <rows
 result $? "a packet of more than a megabyte"
+
+# What yore writes of the scene of CTF 1.8 is what an independent reader finds in it.
+rm -rf old old.truth
+$scene write old --ctf18 --word 64 --events 400 --context --seed 5
+cat >same.py <<'PYTHON'
+import json, sys
+rows, truth = ([json.loads(line) for line in open(path)] for path in sys.argv[1:])
+assert len(rows) > 400 and all(row.pop("packet") == {"pad": 0} for row in rows)
+assert rows == truth, next(pair for pair in zip(rows, truth) if pair[0] != pair[1])
+PYTHON
+for coding in "" "--compress gzip" "--compress bzip2 --checksum md5" "--compress gzip --checksum sha1"; do
+	rm -rf written
+	# shellcheck disable=SC2086
+	"$yore" convert old written --to ctf2010 $coding >printed 2>&1 &&
+		python3 "$top/tests/engine/rfc2010_read.py" written >rows 2>>printed &&
+		python3 same.py rows old.truth 2>>printed && [ ! -s printed ]
+	result $? "written by convert: ${coding:-plain}"
+done
+python3 "$top/tests/engine/rfc2010_read.py" written >rows
+python3 - >wanted <<'PYTHON'
+import json
+rows = [json.loads(line) for line in open("rows")]
+first, begin, end = (rows[i]["t"] for i in (0, 100, 300))
+with open("range", "w") as out:
+    print("--begin +%dns --end +%dns" % (begin - first, end - first), file=out)
+for row in rows:
+    if begin <= row["t"] < end and row["name"].startswith("sched_"):
+        print(json.dumps(row))
+PYTHON
+rm -rf again
+# shellcheck disable=SC2046
+"$yore" convert written again --to ctf2010 $(cat range) --name 'sched_*' >printed 2>&1 &&
+	python3 "$top/tests/engine/rfc2010_read.py" again >part 2>>printed
+[ "$(wc -l <wanted)" -gt 20 ] && diff wanted part >printed
+result $? "written by convert: a part, filtered, of the proposal itself, $(wc -l <wanted) events"
+"$yore" convert old none --to ctf --checksum md5 >printed 2>&1
+[ $? != 0 ] && [ ! -e none ] && grep -q -e '--compress and --checksum are for ctf2010' printed
+result $? "a checksum of packets that have none"
+"$yore" convert old none --to ctf2010 --compress lz4 >printed 2>&1
+[ $? != 0 ] && [ ! -e none ] && grep -q "'lz4' is none of gzip, bzip2" printed
+result $? "a compression of another name"
 exit $status

@@ -26,6 +26,8 @@ struct row {
 	const char *says; /* in the error; NULL: it is read. "!": read, with this in a warning */
 };
 
+#define OURS(body) "type { " body " }"
+
 static const struct row rows[] = {
 	/* blocks */
 	{"nothing else", "", NULL},
@@ -82,6 +84,69 @@ static const struct row rows[] = {
 	 "event { id = 1; section = s; name = e; "
 	 "\"a/b = field/x\"; rule = \"c\n = 1\"; }",
 	 NULL},
+	/* what yore adds */
+	{"a section without CPU, clock, counted to the end",
+	 "section { name = t; cpu = none; clock = none; discarded = end; }", NULL},
+	{"a clock that a section cannot have", "section { name = t; clock = c; }",
+	 "2:29: expected none"},
+	{"discarded events counted otherwise", "section { name = t; discarded = begin; }",
+	 "expected end"},
+	{"a packet's context",
+	 "section { name = t; packet { context = type { parent = struct; fields = { "
+	 "{ uint32_t, cpu_id }, { string, s } } } } }",
+	 NULL},
+	{"a packet's context that is no struct", "section { name = t; packet { context = uint; } }",
+	 "a context is a struct"},
+	{"an unknown attribute of packets", "section { name = t; packet { x = 1; } }",
+	 "!unknown attribute x"},
+	{"a log level", "event { id = 1; section = s; loglevel = 5; }", NULL},
+	{"an optional", EVENT1(OURS("parent = optional; tag_type = uint8_t; elem_type = string;")),
+	 NULL},
+	{"an optional of nothing", EVENT1(OURS("parent = optional; tag_type = uint8_t;")),
+	 "elem_type is missing"},
+	{"an optional without tag", EVENT1(OURS("parent = optional; elem_type = string;")),
+	 "tag_type is missing"},
+	{"a variant",
+	 EVENT1(OURS(
+		 "parent = variant; tag_type = uint8_t; fields = { { uint, a } { string, b } };")),
+	 NULL},
+	{"a variant of nothing", EVENT1(OURS("parent = variant; tag_type = uint8_t;")),
+	 "a variant has fields to choose from"},
+	{"a signed tag",
+	 EVENT1(OURS("parent = variant; tag_type = int8_t; fields = { { uint, a } };")),
+	 "a tag is an unsigned integer"},
+	{"an option twice",
+	 EVENT1(OURS("parent = variant; tag_type = uint8_t; fields = { { uint, a } { int, a } };")),
+	 "a field a is there already"},
+	{"a base", EVENT1(OURS("parent = integer; size = 64; base = 16;")), NULL},
+	{"a base of 7", EVENT1(OURS("parent = integer; size = 64; base = 7;")),
+	 "a base is 2, 8, 10 or 16"},
+	{"meanings",
+	 EVENT(STRUCT(
+		 "{ type { parent = integer; size = 1; meaning = boolean; }, a },"
+		 "{ type { parent = integer; size = 7; meaning = bits; }, b },"
+		 "{ type { parent = enum; size = 8; meaning = flags; map = { { 3, x } } }, c },"
+		 "{ type { parent = array; length = 4; elem_type = uint8_t; meaning = blob; }, d "
+		 "}")),
+	 NULL},
+	{"a blob of an integer", EVENT1(OURS("parent = integer; size = 8; meaning = blob;")),
+	 "expected number, boolean, bits or flags of an integer"},
+	{"a blob of words",
+	 EVENT1(OURS("parent = array; length = 4; elem_type = uint16_t; meaning = blob;")),
+	 "a blob has elements of 8 bits"},
+	{"a boolean length",
+	 EVENT1(OURS(
+		 "parent = sequence; elem_type = uint8_t; length_type = type { parent = integer; "
+		 "size = 8; meaning = boolean; };")),
+	 "a length is an unsigned integer"},
+	{"a range of labels",
+	 EVENT1(OURS("parent = enum; size = 8; signed = 1; map = { { -3 ... 5, x } { 6, y } };")),
+	 NULL},
+	{"a range backwards", EVENT1(OURS("parent = enum; size = 8; map = { { 5 ... 3, x } };")),
+	 "the range ends before it begins"},
+	{"a range that does not fit",
+	 EVENT1(OURS("parent = enum; size = 8; map = { { 5 ... 300, x } };")),
+	 "!x is a value that the integer cannot have"},
 	/* types: names and inheritance */
 	{"all that is predeclared",
 	 EVENT(STRUCT("{ uint5_t, a }, { int64_t, b } { uint, c }, "

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What `yore convert --to ctf` and `--to ctf2` write, read again.
+"""What `yore convert --to ctf`, `--to ctf2` and `--to ctf2010` write, read again.
 
     ctf_written.py YORE TRACE...            each is one trace, whatever its format
     ctf_written.py YORE --corpus FOLDER     a few small ones of every format
     ctf_written.py YORE --corpus FOLDER --all
 
-Of each trace, in both languages:
+Of each trace, in all languages (2010 plain, and compressed with checksums):
 
   - the events of the output are the source's: time, stream, CPU, name, and each member of contexts and
     payload with its value, in the same order; so are the members of the packet context that a tracer
@@ -32,6 +32,12 @@ OWN = ("__yore_length_", "__yore_option_", "_yore_length_", "_yore_option_", "_y
        "__yore_before_all")
 MADE = {"timestamp_begin", "timestamp_end", "content_size", "packet_size", "events_discarded",
         "packet_seq_num", "cpu_id", "tid", "pid", "rank", "app"}
+# the header of 2010, where it is not the source that has it
+HEADER = {"checksum", "section_packet_count", "section_packet_count_bits", "compression_scheme",
+          "encryption_scheme", "checksum_scheme"}
+LANGUAGES = (("ctf",), ("ctf2",), ("ctf2010",), ("ctf2010", "--compress", "gzip", "--checksum", "md5"),
+             ("ctf2010", "--compress", "bzip2", "--checksum", "sha1"))
+NEXT = {"ctf": "ctf2", "ctf2": "ctf2010", "ctf2010": "ctf"}
 
 
 def shown(name):
@@ -101,7 +107,7 @@ def read(program, path, *options):
         if "lost" in item:
             losses.append(item)
         else:
-            item["packet"] = {k: v for k, v in item["packet"].items() if k not in MADE}
+            item["packet"] = {k: v for k, v in item["packet"].items() if k not in MADE | HEADER}
             events.append(item)
     return events, losses, done
 
@@ -154,9 +160,10 @@ def one(program, path, folder):
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     del known
     said = "%d events" % len(source)
-    for language in ("ctf", "ctf2"):
+    for language, *options in LANGUAGES:
         out = os.path.join(folder, language)
-        status, message = convert(program, path, out, language)
+        shutil.rmtree(out, ignore_errors=True)
+        status, message = convert(program, path, out, language, *options)
         if status != first.returncode:
             return language + ": convert ended with %d: %s" % (status, message), said
         found, gone, done = read(program, out)
@@ -172,7 +179,7 @@ def one(program, path, folder):
         if first.returncode == 0 and [loss_key(x) for x in gone] != [loss_key(x) for x in losses]:
             return "%s: losses are %r, not %r" % (language, gone[:3], losses[:3]), said
         again = os.path.join(folder, "again")
-        status, message = convert(program, out, again, "ctf2" if language == "ctf" else "ctf")
+        status, message = convert(program, out, again, NEXT[language])
         if status:
             return "%s again: %s" % (language, message), said
         wrong = compare(read(program, again)[0], source, language + " again")

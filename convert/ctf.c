@@ -217,8 +217,8 @@ const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
 	const struct ctf_writer *writer = folder->writer;
 	size_t count = writer->options.trace->nstreams + 1;
 
-	for (size_t i = before ? before->from->index + 1 : 0; i < count; i++) {
-		const struct ctf_stream *stream = writer->streams[i];
+	for (uint64_t i = before ? ctf_number(before) + 1 : 0; i < count; i++) {
+		const struct ctf_stream *stream = writer->streams[i ? i - 1 : count - 1];
 		if (stream && stream->class->folder == folder && stream->shown)
 			return stream;
 	}
@@ -516,7 +516,8 @@ static void *open_language(const struct ctf_language *language,
 	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
 	/* one behind them for the state */
 	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct ctf_stream *));
-	writer->classes = mem_new_array(trace->nclasses + 1, sizeof(struct ctf_class *));
+	writer->classes =
+		mem_new_array(trace->nclasses + STATE_CLASSES, sizeof(struct ctf_class *));
 	writer->clocks = mem_new_array(trace->nclocks + 1, sizeof *writer->clocks);
 	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
 	name_clocks(writer);
@@ -576,16 +577,27 @@ static bool ctf_loss(void *self, const struct event *loss, struct error *err)
 
 /* ---- state ---- */
 
-enum { STATE_PATH, STATE_VALUE, STATE_SINCE, STATE_SLOTS };
+/*
+ * Beside what a person reads of an attribute, events have what rules take (state/rules/carried.c):
+ * a class for each list of types that keys and value may have, all of one name.
+ */
+enum { STATE_PATH, STATE_VALUE, STATE_SINCE, STATE_SHAPE, STATE_KEYS };
+enum { KEYS_MOST = 3, STATE_SLOTS = STATE_KEYS + KEYS_MOST + 1 };
+enum carried {
+	CARRIED_NOTHING,
+	CARRIED_INT,
+	CARRIED_UNSIGNED,
+	CARRIED_FLOAT,
+	CARRIED_TEXT,
+	CARRIED_BOOLEAN,
+	CARRIED
+};
 
-/* A stream and a class beside the source's. False: no stream has time. */
+/* A stream beside the source's. False: no stream has time. */
 static bool describe_state(struct ctf_writer *writer)
 {
 	const struct trace *trace = writer->options.trace;
-	struct event_class *class = &writer->state_class;
 	struct stream *stream = &writer->state_stream;
-	struct arena *arena = writer->arena;
-	struct field_class *fields = field_make_struct(arena, STATE_SLOTS);
 
 	for (size_t i = 0; i < trace->nstreams && !stream->name; i++)
 		if (trace->streams[i]->has_time)
@@ -598,19 +610,144 @@ static bool describe_state(struct ctf_writer *writer)
 	stream->cpu = -1;
 	stream->tid = stream->pid = stream->rank = stream->app = -1;
 	stream->nsources = 0;
-	field_make_member(fields, "path", field_make(arena, FIELD_STRING));
-	field_make_member(fields, "value", field_make(arena, FIELD_STRING));
-	field_make_member(fields, "since", field_make_int(arena, 64, true));
-	for (uint32_t i = 0; i < STATE_SLOTS; i++)
-		fields->members[i].class->slot = i;
-	*class = (struct event_class){.index = (uint32_t)trace->nclasses,
-				      .part = stream->part,
-				      .stream_id = UINT64_MAX,
-				      .name = "yore:state",
-				      .loglevel = -1,
-				      .nslots = STATE_SLOTS};
-	class->scope[SCOPE_PAYLOAD] = fields;
+	writer->folders[stream->part].numbered = true; /* it comes before all others */
 	return true;
+}
+
+static enum carried carried_as(const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_INT:
+		return value->negative || value->u <= INT64_MAX ? CARRIED_INT : CARRIED_UNSIGNED;
+	case VALUE_FLOAT:
+		return CARRIED_FLOAT;
+	case VALUE_STRING:
+		return CARRIED_TEXT;
+	case VALUE_BOOL:
+		return CARRIED_BOOLEAN;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		break;
+	}
+	return CARRIED_NOTHING;
+}
+
+static struct slot carried_slot(const struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		return (struct slot){.bytes = (const uint8_t *)value->text, .n = value->len};
+	if (value->kind == VALUE_BOOL)
+		return (struct slot){.u = value->b};
+	if (value->kind == VALUE_FLOAT)
+		return (struct slot){.f = value->f};
+	return (struct slot){.u = value->u};
+}
+
+static void add_carried(struct ctf_writer *writer, struct field_class *fields, const char *name,
+			enum carried as)
+{
+	struct arena *arena = writer->arena;
+	struct field_class *class = NULL;
+
+	switch (as) {
+	case CARRIED_NOTHING:
+	case CARRIED:
+		return;
+	case CARRIED_INT:
+	case CARRIED_UNSIGNED:
+		class = field_make_int(arena, 64, as == CARRIED_INT);
+		break;
+	case CARRIED_FLOAT:
+		class = field_make(arena, FIELD_FLOAT);
+		class->bits = 64;
+		break;
+	case CARRIED_TEXT:
+		class = field_make(arena, FIELD_STRING);
+		break;
+	case CARRIED_BOOLEAN:
+		class = field_make_int(arena, 8, false);
+		break;
+	}
+	class->slot = fields->nmembers;
+	field_make_member(fields, name, class);
+}
+
+/* The class for keys and a value of these types. */
+static const struct event_class *state_class(struct ctf_writer *writer, const enum carried *keys,
+					     enum carried value)
+{
+	static const char *const names[] = {"key1", "key2", "key3"};
+	const struct trace *trace = writer->options.trace;
+	struct field_class *fields;
+	unsigned number = value;
+
+	for (size_t i = 0; i < KEYS_MOST; i++)
+		number = number * CARRIED + keys[i];
+	struct event_class **class = &writer->state_classes[number];
+	if (*class)
+		return *class;
+	fields = field_make_struct(writer->arena, STATE_SLOTS);
+	add_carried(writer, fields, "path", CARRIED_TEXT);
+	add_carried(writer, fields, "value", CARRIED_TEXT);
+	add_carried(writer, fields, "since", CARRIED_INT);
+	add_carried(writer, fields, "shape", CARRIED_TEXT);
+	for (size_t i = 0; i < KEYS_MOST; i++)
+		add_carried(writer, fields, names[i], keys[i]);
+	add_carried(writer, fields, value == CARRIED_BOOLEAN ? "boolean" : "is", value);
+	*class = arena_alloc(writer->arena, sizeof **class);
+	**class = (struct event_class){.index = (uint32_t)trace->nclasses + number,
+				       .part = writer->state_stream.part,
+				       .stream_id = UINT64_MAX,
+				       .name = "yore:state",
+				       .loglevel = -1,
+				       .nslots = fields->nmembers};
+	(*class)->scope[SCOPE_PAYLOAD] = fields;
+	return *class;
+}
+
+/* The path with a star for each key; the keys are borrowed from the query. False: it has too many,
+   and no rule takes it. */
+static bool take_apart(const struct query *query, struct buf *shape, const struct value **keys)
+{
+	size_t count = 0;
+	bool fits = true;
+
+	for (uint32_t i = 0; i < query_steps(query); i++) {
+		const char *name = query_name(query, i);
+		if (name) {
+			buf_printf(shape, "%s%s", i ? "/" : "", name);
+			continue;
+		}
+		buf_add_text(shape, "[*]");
+		fits = fits && count < KEYS_MOST;
+		if (fits)
+			keys[count++] = query_key(query, i);
+	}
+	if (!fits)
+		buf_clear(shape);
+	return fits;
+}
+
+/* Fills the slots of an event; its class, whose texts are borrowed from all that is passed. */
+static const struct event_class *fill_state(struct ctf_writer *writer, const struct query *query,
+					    struct buf *shape, const struct value *value,
+					    struct slot *slots)
+{
+	const struct value *keys[KEYS_MOST] = {NULL};
+	enum carried types[KEYS_MOST] = {CARRIED_NOTHING}, type = CARRIED_NOTHING;
+	size_t n = STATE_KEYS;
+
+	if (take_apart(query, shape, keys)) {
+		for (size_t i = 0; i < KEYS_MOST && keys[i]; i++) {
+			types[i] = carried_as(keys[i]);
+			slots[n++] = carried_slot(keys[i]);
+		}
+		type = carried_as(value);
+		slots[n] = carried_slot(value);
+	}
+	slots[STATE_SHAPE] =
+		(struct slot){.bytes = (const uint8_t *)buf_text(shape), .n = shape->len};
+	return state_class(writer, types, type);
 }
 
 static bool ctf_carry(void *self, nstime t, const char *path, const struct value *value,
@@ -618,18 +755,24 @@ static bool ctf_carry(void *self, nstime t, const char *path, const struct value
 {
 	struct ctf_writer *writer = self;
 	struct slot slots[STATE_SLOTS];
-	const struct fields fields = {.class = &writer->state_class, .slots = slots};
-	struct buf text = {0};
+	struct buf text = {0}, shape = {0};
+	struct query *query;
 
 	if (!writer->state_stream.name && !describe_state(writer))
 		return error_set(err, ERR_QUERY, "--with-state: no stream of the trace has time");
+	if (!query_parse(path, &query, err))
+		return false;
 	value_add_json(value, &text);
 	slots[STATE_PATH] = (struct slot){.bytes = (const uint8_t *)path, .n = strlen(path)};
 	slots[STATE_VALUE] = (struct slot){.bytes = (const uint8_t *)text.data, .n = text.len};
 	slots[STATE_SINCE] = (struct slot){.s = since};
+	const struct event_class *class = fill_state(writer, query, &shape, value, slots);
+	const struct fields fields = {.class = class, .slots = slots};
 	bool ok = ctf_event(writer, t > writer->options.first ? t : writer->options.first,
-			    &writer->state_stream, -1, &writer->state_class, &fields, err);
+			    &writer->state_stream, -1, class, &fields, err);
+	query_free(query);
 	buf_release(&text);
+	buf_release(&shape);
 	return ok;
 }
 

@@ -69,7 +69,8 @@ void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stre
 	struct buf name = {0};
 	size_t len;
 
-	*number = folder->numbered ? (int64_t)stream->index : -1;
+	bool state = stream == &folder->writer->state_stream;
+	*number = !folder->numbered ? -1 : state ? 0 : (int64_t)stream->index + 1;
 	if (!folder->numbered && is_of_cpu(stream, &len)) {
 		buf_add(&name, ctf_base_of(stream->name), len);
 		*number = stream->cpu;

@@ -227,7 +227,8 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	}
 	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
 	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
-		buf_printf(out, "\t" OWN_ENV_STREAM "%u = ", stream->from->index);
+		buf_printf(out,
+			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
 		ctf_add_quoted(out, stream->shown);
 		buf_add_text(out, ";\n");
 	}

@@ -147,6 +147,8 @@ struct ctf_stream {
 	uint64_t context_bits;
 };
 
+enum { STATE_CLASSES = 6 * 6 * 6 * 6 }; /* at most */
+
 struct ctf_writer {
 	const struct ctf_language *language;
 	struct convert_options options;
@@ -161,7 +163,7 @@ struct ctf_writer {
 	struct encoder scratch;
 	uint64_t wrapped;
 	struct stream state_stream; /* of the values that the beginning has; no name: none yet */
-	struct event_class state_class;
+	struct event_class *state_classes[STATE_CLASSES];
 };
 
 /* ctf.c, for the languages: bytes as 8-4-4-4-12 digits; a flag for each of writer->clocks, which
@@ -185,6 +187,14 @@ void ctf_2010_number_files(struct ctf_writer *writer);
 void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stream,
 		      struct buf *section, int64_t *number);
 bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err);
+
+/* Of the stream, in order of which streams are read: the state's comes before all others. */
+static inline uint64_t ctf_number(const struct ctf_stream *stream)
+{
+	const struct ctf_writer *writer = stream->class->folder->writer;
+
+	return stream->from == &writer->state_stream ? 0 : stream->from->index + UINT64_C(1);
+}
 
 /* ctf_stream.c */
 uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t);

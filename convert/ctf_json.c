@@ -373,7 +373,8 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 	}
 	add_unsigned(out, OWN_ENV, 1);
 	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
-		snprintf(name, sizeof name, OWN_ENV_STREAM "%u", stream->from->index);
+		snprintf(name, sizeof name, OWN_ENV_STREAM "%llu",
+			 (unsigned long long)ctf_number(stream));
 		add_word(out, name, stream->shown);
 	}
 	buf_add_char(out, '}');

@@ -174,7 +174,7 @@ static bool add_entry(struct ctf_writer *writer, struct ctf_stream *stream, uint
 						 end,
 						 stream->discarded,
 						 stream->class->id,
-						 stream->from->index,
+						 ctf_number(stream),
 						 stream->sequence};
 
 	for (size_t i = 0; i < INDEX_ENTRY / 8; i++)
@@ -225,7 +225,7 @@ static void open_later(struct ctf_stream *stream)
 	encode_number(e, MAGIC, 32);
 	encode_bytes(e, stream->class->folder->uuid, sizeof stream->class->folder->uuid);
 	encode_number(e, stream->class->id, 32);
-	encode_number(e, stream->from->index, 64);
+	encode_number(e, ctf_number(stream), 64);
 }
 
 static void head_later(struct ctf_stream *stream, const struct ctf_class *class, uint64_t last)

@@ -369,7 +369,7 @@ static bool add_rules(struct session *session, struct rules *rules, const struct
 {
 	struct trace *trace = NULL;
 
-	if (!words->count && session->path) {
+	if (session->path) {
 		trace = session_trace(session, err);
 		if (!trace)
 			return false;
@@ -377,7 +377,9 @@ static bool add_rules(struct session *session, struct rules *rules, const struct
 	for (size_t i = 0; i < words->count; i++)
 		if (!rules_add_named(rules, words->items[i], err))
 			return false;
-	return (words->count || rules_add_builtins(rules, trace, err)) && rules_check(rules, err);
+	bool ok = words->count ? rules_add_carried(rules, trace, err)
+			       : rules_add_builtins(rules, trace, err);
+	return ok && rules_check(rules, err);
 }
 
 static struct rules *read_rules(struct session *session, const struct words *words,

@@ -11,7 +11,7 @@ libstate_la_SOURCES += %D%/model/attr.c %D%/model/attr.h %D%/model/glob.c %D%/mo
 	%D%/model/moment.h %D%/model/number_map.c %D%/model/number_map.h %D%/model/value.c \
 	%D%/model/value.h
 libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%/rules/lex.c \
-	%D%/rules/lex.h %D%/rules/line.h %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
+	%D%/rules/lex.h %D%/rules/line.h %D%/rules/carried.c %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
 	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h \
 	%D%/rules/strata.c
 libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \

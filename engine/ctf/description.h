@@ -30,7 +30,8 @@ enum ctf_role {
 	ROLE_DISCARDED = 1 << 8,
 	ROLE_SEQUENCE = 1 << 9,
 	ROLE_CPU = 1 << 10,
-	ROLE_EVENT_ID = 1 << 11
+	ROLE_EVENT_ID = 1 << 11,
+	ROLE_CODING = 1 << 12 /* 2010: what was done to a packet's content */
 };
 
 /* Bits that an integer takes: 7 for each byte of a LEB128 (CTF 2, clock value update procedure). */

@@ -278,15 +278,15 @@ static struct field_class *build_packet_context(struct rfc *r, const struct rfc_
 		uint16_t roles;
 	} members[] = {{"content_size", 32, ROLE_CONTENT_SIZE},
 		       {"packet_size", 32, ROLE_PACKET_SIZE},
-		       {"checksum", 32, 0},
+		       {"checksum", 32, ROLE_CODING},
 		       {"section_packet_count", 32, ROLE_SEQUENCE},
 		       {"timestamp_begin", 64, ROLE_BEGIN},
 		       {"timestamp_end", 64, ROLE_END},
 		       {"events_discarded", 32, ROLE_DISCARDED},
-		       {"section_packet_count_bits", 8, 0},
-		       {"compression_scheme", 8, 0},
-		       {"encryption_scheme", 8, 0},
-		       {"checksum_scheme", 8, 0}};
+		       {"section_packet_count_bits", 8, ROLE_CODING},
+		       {"compression_scheme", 8, ROLE_CODING},
+		       {"encryption_scheme", 8, ROLE_CODING},
+		       {"checksum_scheme", 8, ROLE_CODING}};
 	enum { COUNT = sizeof members / sizeof *members };
 	const struct rfc_members *own = &section->packet;
 	struct field_class *more = build_members(r, own->items, own->count), *context;

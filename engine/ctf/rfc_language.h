@@ -7,7 +7,7 @@
 #include "engine/ctf/tsdl.h"
 
 /* How deep types may be nested, by braces or by names; bounds every recursion. */
-enum { RFC_MAX_DEPTH = 64, RFC_PACKED = 8 };
+enum { RFC_MAX_DEPTH = 256, RFC_PACKED = 8 };
 
 enum rfc_kind {
 	RFC_INTEGER,

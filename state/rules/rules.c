@@ -357,7 +357,7 @@ bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct e
 	for (size_t i = 0; !all && i < n; i++)
 		if (is_for(&sets[i], trace) && !add_builtin(rules, sets[i].name, NULL, err))
 			return false;
-	return true;
+	return rules_add_carried(rules, trace, err);
 }
 
 bool rules_add_named(struct rules *rules, const char *word, struct error *err)

@@ -49,6 +49,11 @@ bool rules_add_named(struct rules *rules, const char *word, struct error *err);
  */
 bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err);
 /*
+ * For the attributes that the rules write so far: lines that take what they were before the
+ * trace's beginning from events that the trace has of it. None, where it has none.
+ */
+bool rules_add_carried(struct rules *rules, const struct trace *trace, struct error *err);
+/*
  * What can be said only when all files are there: names of maps, functions and aliases, views
  * that use themselves. program_compile() and rules_explain() call it.
  */

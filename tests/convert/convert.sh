@@ -161,7 +161,7 @@ equal() # NAME TRACE OUT [FILTERS...]: OUT has the events that the filters leave
 	cmp -s want got && [ -s want ]
 	is "$name: each event" 0 $?
 }
-for to in ctf ctf2; do
+for to in ctf ctf2 ctf2010; do
 	says "$to" 0 "" "$yore" convert "$trace" $to --to $to
 	equal $to "$trace" $to
 	says "$to: again" 0 "" "$yore" convert $to $to-again --to ctf1.8
@@ -196,8 +196,14 @@ if command -v babeltrace2 >/dev/null; then
 else
 	echo "SKIP: ctf: babeltrace2 is not installed"
 fi
+"$build/fixtures/yore-gen" --out whole --size 1M --seed 5 --no-truth >/dev/null || exit 99
+if command -v python3 >/dev/null; then
+	python3 "$top/tests/convert/with_state.py" "$yore" whole --missing "$trace" || status=1
+else
+	echo "SKIP: with state, asked: no python3"
+fi
 "$build/fixtures/yore-gen" --out lossy --size 2M --lose 0.5 --packet-size 16384 --no-truth >/dev/null || exit 99
-for to in ctf ctf2; do
+for to in ctf ctf2 ctf2010; do
 	says "$to: losses" 0 "" "$yore" convert lossy lossy-$to --to $to --no-index
 	equal "$to: losses" lossy lossy-$to
 	is "$to: losses, packets are not the source's" 1 "$("$yore" info lossy-$to | grep -c '^losses')"

@@ -190,8 +190,8 @@ static const struct row rows[] = {
 	 "type uint32_t { parent = integer; size = 8; signed = false; "
 	 "align = 32; }",
 	 "!uint32_t has 8 bits"},
-	{"types nested too deep by names", NULL, "nested over 64 deep"},
-	{"types nested too deep by braces", NULL, "nested over 64 deep"},
+	{"types nested too deep by names", NULL, "nested over 256 deep"},
+	{"types nested too deep by braces", NULL, "nested over 256 deep"},
 	{"types that double at each step", NULL, "too large"},
 	/* attributes */
 	{"an integer without size", EVENT1(TYPE("")), "this integer has no size"},
@@ -258,7 +258,7 @@ static char *made(struct arena *arena, const struct row *row)
 	bool names = strstr(row->name, "by names"), braces = strstr(row->name, "by braces");
 	struct buf text = {0};
 
-	for (int i = 0; i < 80 && (names || !braces); i++) {
+	for (int i = 0; i < 300 && (names || !braces); i++) {
 		const char *parent = i ? arena_printf(arena, "t%d", i - 1) : "uint8_t";
 		buf_printf(&text, "type t%d { parent = struct; fields = { { %s, a } %s%s%s } } ", i,
 			   parent, names ? "" : "{ ", names ? "" : parent, names ? "" : ", b }");
@@ -267,7 +267,7 @@ static char *made(struct arena *arena, const struct row *row)
 	}
 	if (!names && !braces)
 		buf_add_text(&text, EVENT("t40"));
-	for (int i = 0; i < 80 && braces; i++)
+	for (int i = 0; i < 300 && braces; i++)
 		buf_add_text(&text, i ? "type { parent = array; length = 1; elem_type = "
 				      : "type deep { parent = array; length = 1; elem_type = ");
 	char *copy = arena_strdup(arena, buf_text(&text));

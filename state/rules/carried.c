@@ -1,0 +1,128 @@
+/*
+ * carried.c - lines for the state that a trace has of what was before its beginning
+ *
+ * A part that `yore convert --with-state` cut out of a trace begins with an event `yore:state` for
+ * each attribute (docs/convert.md): `shape` is its path with a star for each key, key1 and so on
+ * are the keys, `is` or `boolean` the value; without either it is none. A set of rules takes these
+ * for the attributes that its own lines write:
+ *
+ *     event "yore:state" when has(field/shape)
+ *         thread[field/key1]/name = field/is when field/shape == "thread[*]/name" && has(field/is)
+ */
+#include "state/rules/ast.h"
+
+#include "engine/trace.h"
+
+#include <string.h>
+
+struct carried { /* what some event has */
+	bool any, is, boolean, none;
+	unsigned keys;
+};
+
+static void look_for(const struct trace *trace, struct carried *out)
+{
+	static const char *const keys[] = {"key1", "key2", "key3"};
+
+	for (size_t i = 0; trace && i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct field_class *fields = class->scope[SCOPE_PAYLOAD];
+		if (strcmp(class->name, "yore:state") != 0 || !fields ||
+		    !field_member(fields, "shape"))
+			continue;
+		bool is = field_member(fields, "is"), boolean = field_member(fields, "boolean");
+		out->any = true;
+		out->is |= is;
+		out->boolean |= boolean;
+		out->none |= !is && !boolean;
+		for (unsigned k = 0; k < 3; k++)
+			if (field_member(fields, keys[k]) && out->keys <= k)
+				out->keys = k + 1;
+	}
+}
+
+/* The path with `key` for each key, %u its number; how many there are. */
+static unsigned add_path(struct buf *out, const struct ast_path *path, bool shape)
+{
+	unsigned keys = 0;
+
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct ast_atom *atom = &path->atoms[i];
+		if (atom->kind == ATOM_NAME) {
+			buf_printf(out, "%s%s", i ? "/" : "", atom->name);
+			continue;
+		}
+		keys++;
+		if (shape)
+			buf_add_text(out, "[*]");
+		else
+			buf_printf(out, "[field/key%u]", keys);
+	}
+	return keys;
+}
+
+static void add_line(struct buf *out, const char *before, const char *path, const char *value,
+		     const char *shape, const char *when)
+{
+	buf_printf(out, "\t%s%s = %s when field/shape == \"%s\" && %s\n", before, path, value,
+		   shape, when);
+}
+
+static void add_lines(struct buf *out, const struct carried *carried, const char *path,
+		      const char *shape)
+{
+	if (carried->is)
+		add_line(out, "", path, "field/is", shape, "has(field/is)");
+	if (carried->boolean)
+		add_line(out, "", path, "field/boolean != 0", shape, "has(field/boolean)");
+	if (carried->none)
+		add_line(out, "", path, "none", shape,
+			 carried->is && carried->boolean ? "!has(field/is) && !has(field/boolean)"
+			 : carried->is                   ? "!has(field/is)"
+			 : carried->boolean              ? "!has(field/boolean)"
+							 : "true");
+}
+
+static void add_statement(struct buf *out, const struct carried *carried, struct nameset *seen,
+			  const struct statement *statement)
+{
+	bool pushes = statement->verb == VERB_PUSH;
+	struct buf shape = {0}, path = {0};
+
+	if (ast_root(statement->target) != ROOT_STATE || statement->verb == VERB_POP ||
+	    verb_buries(statement->verb))
+		return;
+	unsigned keys = add_path(&shape, statement->target, true);
+	add_path(&path, statement->target, false);
+	if (pushes)
+		buf_add_text(&shape, "[*]");
+	if (keys + pushes <= carried->keys && nameset_add(seen, buf_text(&shape), 0)) {
+		if (pushes && carried->is)
+			add_line(out, "push ", buf_text(&path), "field/is", buf_text(&shape),
+				 "has(field/is)");
+		else if (!pushes)
+			add_lines(out, carried, buf_text(&path), buf_text(&shape));
+	}
+	buf_release(&shape);
+	buf_release(&path);
+}
+
+bool rules_add_carried(struct rules *rules, const struct trace *trace, struct error *err)
+{
+	static const char head[] = "event \"yore:state\" when has(field/shape)\n";
+	struct carried carried = {0};
+	struct nameset seen = {0};
+	struct buf text = {0};
+
+	look_for(trace, &carried);
+	if (!carried.any)
+		return true;
+	buf_add_text(&text, head);
+	for (uint32_t i = 0; i < rules->nstatements; i++)
+		add_statement(&text, &carried, &seen, rules->statements[i]);
+	bool ok = text.len == sizeof head - 1 ||
+		  rules_add(rules, "yore:state", text.data, text.len, err);
+	nameset_release(&seen);
+	buf_release(&text);
+	return ok;
+}

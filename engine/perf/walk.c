@@ -561,10 +561,12 @@ static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cp
 		.rec = {.cpu = cpu}, .stream = list, .end = NSTIME_MIN, .next = UINT64_MAX};
 }
 
-static void add_stream(struct perf_part *part, const char *name, int32_t cpu)
+/* `section` is what perf itself calls the files of CPUs when it converts them to CTF. */
+static void add_stream(struct perf_part *part, const char *name, const char *section, int32_t cpu)
 {
 	struct stream *stream = trace_add_stream(part->trace, part->part, name);
 
+	stream->section = section;
 	stream->cpu = cpu;
 	stream->clock = part->clock;
 	stream->has_time = true;
@@ -634,11 +636,12 @@ bool perf_add_streams(struct perf_part *part, struct error *err)
 		bin_init(part->walk, 2 * i, i, cpu);
 		bin_init(part->walk, 2 * i + 1, i, cpu);
 		part->walk->bins[2 * i + 1].backward = true;
-		add_stream(part, arena_printf(arena, part->by_cpu ? "cpu%u" : "lane%u", i), cpu);
+		add_stream(part, arena_printf(arena, part->by_cpu ? "cpu%u" : "lane%u", i),
+			   "perf_stream", cpu);
 	}
 	bin_init(part->walk, 2 * places, (uint32_t)places, -1);
 	bin_init(part->walk, 2 * places + 1, (uint32_t)places, -1);
 	side_bin(part->walk, true)->timeless = true;
-	add_stream(part, "side", -1);
+	add_stream(part, "side", "side", -1);
 	return true;
 }

@@ -194,6 +194,29 @@ def check_barectf(work):
     result(code == 0 and out.strip() == "2", "barectf's stream types are sections", (out, said))
 
 
+def check_recorders():
+    """perf's and trace-cmd's own lists of the events are the oracle."""
+    corpus = os.environ.get("YORE_CORPUS", os.path.join(os.environ.get("srcdir", "."), "../shared/corpus"))
+    perf = os.path.join(corpus, "perf-data/sched-callchain")
+    ftrace = os.path.join(corpus, "trace-dat/v7-multi-buffer")
+    if not os.path.exists(perf) or not os.path.exists(ftrace):
+        print("SKIP: sections of perf.data and trace.dat: no corpus")
+        return
+    with open(perf + "/expected/script.txt", encoding="utf-8") as lines:
+        wanted = sum(" sched:sched_switch:" in line for line in lines)
+    code, out, said = run("events", perf + "/perf.data", "--name", "perf_stream/sched_switch", "--count")
+    result(code == 0 and out.strip() == str(wanted) and wanted, "the CPUs of perf.data are a section",
+           (out, wanted, said))
+    with open(ftrace + "/expected/report-ns.txt", encoding="utf-8") as lines:
+        rows = [line.split(":")[0] for line in lines if "]" in line]
+    names = {name for name in rows if "[" not in name}
+    for name in sorted(names):
+        code, out, said = run("events", ftrace + "/trace.dat", "--stream", name, "--count")
+        result(code == 0 and out.strip() == str(rows.count(name)), "a buffer of trace.dat: " + name,
+               (out, rows.count(name), said))
+    result(len(names) > 1, "trace.dat has several buffers", names)
+
+
 with tempfile.TemporaryDirectory(prefix="yore-sections-") as work:
     trace = os.path.join(work, "session")
     written = make_session(trace)
@@ -201,4 +224,5 @@ with tempfile.TemporaryDirectory(prefix="yore-sections-") as work:
     check_rules(trace, written, work)
     check_info(trace, written)
     check_barectf(work)
+check_recorders()
 finish()

@@ -455,6 +455,46 @@ static bool build_long_float(struct ctf2 *t, const struct item *item, struct fie
 	return true;
 }
 
+enum { SCALAR_BITS_MAX = 64, WIDE_BITS_MAX = 1 << 20 };
+
+/* What is wider than a register: an array, of bytes where it can be, else of bits. */
+static bool build_wide(struct ctf2 *t, const struct item *item, const struct item *p,
+		       struct field_class *node, uint64_t bits)
+{
+	static const int scalars[] = {P_MAPPINGS, P_ROLES};
+	static const char *const names[] = {"mappings", "roles"};
+
+	for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+		if (p[scalars[i]].value)
+			return item_fail(t, &p[scalars[i]],
+					 "an integer of %" PRIu64 " bits has no %s", bits,
+					 names[i]);
+	if (node->is_reversed)
+		return item_fail(t, item,
+				 "an integer of %" PRIu64
+				 " bits is read in the bit order of its byte order only",
+				 bits);
+	bool bytes = bits % BYTE == 0;
+	node->kind = FIELD_ARRAY;
+	node->is_wide = true;
+	node->length = bytes ? bits / BYTE : bits;
+	if (!new_node(t, item, FIELD_INT, &node->element))
+		return false;
+	node->element->bits = bytes ? BYTE : 1;
+	node->element->align = bytes && node->align % BYTE == 0 ? BYTE : 1;
+	node->element->base = 16;
+	node->element->big_endian = node->big_endian;
+	return true;
+}
+
+/* How many bits it may have at most. */
+static uint64_t most_bits(enum kind kind)
+{
+	if (kind == FLOAT)
+		return UINT32_MAX;
+	return kind == UINT || kind == SINT || kind == BIT_ARRAY ? WIDE_BITS_MAX : SCALAR_BITS_MAX;
+}
+
 static bool build_fixed(struct ctf2 *t, const struct item *item, const struct item *p,
 			enum kind kind, struct field_class *node)
 {
@@ -465,7 +505,7 @@ static bool build_fixed(struct ctf2 *t, const struct item *item, const struct it
 					      [SINT] = FORM_NUMBER};
 	uint64_t bits = 0;
 
-	if (!item_unsigned(t, &p[P_LENGTH], 1, kind == FLOAT ? UINT32_MAX : 64, &bits) ||
+	if (!item_unsigned(t, &p[P_LENGTH], 1, most_bits(kind), &bits) ||
 	    !take_alignment(t, &p[P_ALIGNMENT], &node->align) || !take_order(t, p, node))
 		return false;
 	node->bits = (uint32_t)bits;
@@ -477,6 +517,8 @@ static bool build_fixed(struct ctf2 *t, const struct item *item, const struct it
 		       item_fail(t, &p[P_LENGTH], "a float of %" PRIu64 " bits is none of IEEE 754",
 				 bits);
 	}
+	if (bits > SCALAR_BITS_MAX)
+		return build_wide(t, item, p, node, bits);
 	node->form = forms[kind];
 	node->is_signed = kind == SINT;
 	if (kind == BIT_ARRAY || kind == BIT_MAP)

@@ -196,6 +196,32 @@ def check_clocks(work):
     result(clocks == [True, False], "absolute = true is the Unix epoch", clocks)
 
 
+def check_wide(work):
+    """Integers of over 64 bits in CTF 2, at any bit, of either byte order."""
+    def member(name, bits, order, kind="unsigned-integer", align=8):
+        return {"name": name, "field-class": {"type": "fixed-length-" + kind, "length": bits,
+                                              "byte-order": order, "alignment": align}}
+    little, big = "little-endian", "big-endian"
+    fragments = [
+        {"type": "preamble", "version": 2}, {"type": "trace-class"}, {"type": "data-stream-class"},
+        {"type": "event-record-class", "name": "e", "payload-field-class": {
+            "type": "structure", "member-classes": [
+                member("a", 72, little), member("b", 128, big, "signed-integer"), member("c", 3, little, align=1),
+                member("d", 77, little, "bit-array", 1), member("e", 4096, big), member("f", 8, little)]}}]
+    values = [0x0123456789abcdef01, (1 << 128) - 2, 5, 0x1fedcba9876543210fed & (1 << 77) - 1,
+              int.from_bytes(bytes(range(256)) * 2, "big"), 7]
+    a, b, c, d, e, f = values
+    data = (a.to_bytes(9, "little") + b.to_bytes(16, "big") + (c | d << 3).to_bytes(10, "little") +
+            e.to_bytes(512, "big") + bytes([f]))
+    folder = write(os.path.join(work, "wide"), "".join("\x1e%s\n" % json.dumps(x) for x in fragments),
+                   {"s": data})
+    status, rows, said = run("events", folder)
+    wanted = {"a": "0x%018x" % a, "b": "0x%032x" % b, "c": c, "d": "0x%020x" % d, "e": "0x%01024x" % e, "f": f}
+    found = rows[0]["fields"] if rows else None
+    result(status == 0 and len(rows) == 1 and found == wanted, "integers of CTF 2 over 64 bits",
+           (status, found, wanted, said))
+
+
 with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     index = os.path.join(top, "index-folder")
     check_files(os.path.join(top, "files"))
@@ -203,4 +229,5 @@ with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     check_tracers(os.path.join(top, "tracers"))
     check_index(os.path.join(top, "index"))
     check_clocks(os.path.join(top, "clocks"))
+    check_wide(os.path.join(top, "wide"))
 finish()

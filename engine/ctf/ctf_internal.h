@@ -182,7 +182,7 @@ struct packet_head {
 	uint8_t seq_bits;    /* 2010: significant ones of seq; else 0 */
 	struct rfc_coding coding; /* 2010: of the content, which is then read as a whole */
 	bool has_begin, has_end, has_size;
-	bool other; /* CTF 1.8: its UUID is not the metadata's, but */
+	bool other; /* its UUID is not the metadata's, but */
 	uint8_t uuid[16];
 	bool before_all; /* its events hold from the start */
 };
@@ -201,6 +201,12 @@ static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bit
 	return clock - low + value + (value < low ? modulus : 0);
 }
 
+/*
+ * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 a file without any that has it
+ * is read. False: such a packet is not to be read.
+ */
+bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
+			struct error *err);
 /*
  * Decodes header and context, which begin at data[0]; `size` bytes are there, and `whole` bytes
  * from the packet's start to the end of its file. `slots` has room for layout_slots(class->packet).

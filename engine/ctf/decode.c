@@ -74,8 +74,11 @@ static bool read_head_of_piece(struct decoder *d, uint64_t whole, struct packet_
 		if (!source_get(source, d->packet_off, size, &d->head_block, err))
 			return false;
 		if (packet_head_decode(d->class, d->head_block.data, size, left, d->packet_slots,
-				       d->registers, head, err))
+				       d->registers, head, err)) {
+			if (!packet_head_is_own(d->class->part, head, err))
+				return false;
 			break;
+		}
 		source_put(&d->head_block);
 		if (err->kind != ERR_RANGE || most == HEAD_MOST)
 			return false;
@@ -151,7 +154,8 @@ static bool open_packet(struct decoder *d, const struct ctf_carried *carried, st
 		len = whole - off;
 	if (!source_get(source, off, (size_t)len, &d->block, err) ||
 	    !packet_head_decode(d->class, d->block.data, (size_t)len, len, d->packet_slots,
-				d->registers, &head, err))
+				d->registers, &head, err) ||
+	    !packet_head_is_own(d->class->part, &head, err))
 		return false;
 	/* another packet may begin in its padding */
 	d->cut = head.packet_bits > len * 8 && (len == whole - off || head.content_bits > len * 8);

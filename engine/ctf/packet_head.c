@@ -35,16 +35,14 @@ static bool is_uuid(const struct ctf_description *d, const struct member *member
 }
 
 /*
- * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 another one is no damage: files
- * that were cut together have one, and packets of another session may lie among a stream's own, as
- * they may wherever packets are gathered from.
+ * Packets of another session may lie among a stream's own: files that were cut together have them,
+ * and they may wherever packets are gathered from.
  */
-static bool check_uuid(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
-		       struct packet_head *out, struct error *err)
+static void note_uuid(const struct ctf_part *part, const struct slot *slots, const uint8_t *data,
+		      struct packet_head *out)
 {
 	const struct ctf_description *d = &part->description;
 	const struct field_class *header = d->packet_header;
-	char said[UUID_TEXT], wanted[UUID_TEXT];
 
 	for (uint32_t i = 0; header && i < header->nmembers; i++) {
 		const struct field_class *class = header->members[i].class;
@@ -54,9 +52,17 @@ static bool check_uuid(const struct ctf_part *part, const struct slot *slots, co
 		out->other = true;
 		memcpy(out->uuid, data + at / 8, sizeof out->uuid);
 	}
-	if (!out->other || d->major < 2 || part->gathered)
+}
+
+bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
+			struct error *err)
+{
+	const struct ctf_description *d = &part->description;
+	char said[UUID_TEXT], wanted[UUID_TEXT];
+
+	if (!head->other || d->major < 2 || part->gathered)
 		return true;
-	ctf_uuid_put(out->uuid, said);
+	ctf_uuid_put(head->uuid, said);
 	ctf_uuid_put(d->uuid, wanted);
 	return error_set(err, ERR_FORMAT,
 			 "the packet has the UUID of another metadata stream, %s; this one has %s",
@@ -92,8 +98,7 @@ static bool check_header(const struct ctf_stream_class *stream, const struct slo
 				 "the packet has stream id %" PRIu64
 				 ", the file's first one %" PRIu64,
 				 value, stream->description->id);
-	if (!check_uuid(stream->part, slots, data, out, err))
-		return false;
+	note_uuid(stream->part, slots, data, out);
 	if (d->is_2010)
 		return check_session(d, data, err);
 	for (uint32_t i = 0; d->major < 2 && i < header->nmembers; i++) {

@@ -48,13 +48,22 @@ for more in "" --ctf2; do
 	result $? "metadata without streams $more"
 done
 
-# A packet of another metadata stream is damage of that packet alone
+# A packet of another metadata stream is left out among those of its own; where all are, they are damage
 "$gen" --out "$work/other" --size 40K --no-truth --ctf2 --packet-size 4096 --cpus 1 --text-metadata
+"$yore" events "$work/other" --time ns >"$work/whole"
 printf x | dd of="$work/other/channel0_0" bs=1 seek=4100 conv=notrunc 2>/dev/null
-"$yore" events "$work/other" >"$work/events" 2>"$work/printed"
-[ $? = 3 ] && grep -q 'offset 4096: the packet has the UUID of another metadata stream' "$work/printed" &&
-	[ "$(wc -l <"$work/events")" -gt 500 ]
+"$yore" events "$work/other" --time ns >"$work/events" 2>"$work/printed"
+[ $? = 0 ] && "$yore" info "$work/other" | grep -q '1 of another session' &&
+	diff "$work/whole" "$work/events" | grep -v '^>.* lost until' >"$work/gone" &&
+	! grep -q '^>' "$work/gone" && [ "$(grep -c '^<' "$work/gone")" -gt 50 ] &&
+	[ "$(grep -c '^[0-9]' "$work/gone")" = 1 ] && [ "$(wc -l <"$work/events")" -gt 500 ]
 result $? "a packet with another UUID"
+dd if="$work/other/channel0_0" of="$work/stranger" bs=4096 skip=1 count=1 2>/dev/null
+cp "$work/stranger" "$work/other/channel0_0"
+"$yore" events "$work/other" >"$work/events" 2>"$work/printed"
+[ $? = 3 ] && [ ! -s "$work/events" ] &&
+	grep -q 'offset 0: the packet has the UUID of another metadata stream' "$work/printed"
+result $? "a file of packets with another UUID"
 
 # Chunks of one trace class are one trace
 mkdir "$work/chunks"

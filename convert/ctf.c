@@ -440,7 +440,7 @@ static struct ctf_stream *stream_of(struct ctf_writer *writer, const struct stre
 	stream->class = stream_class(writer, from, cpu, before_all, event);
 	stream->file = file_of(&writer->folders[from->part], stream->class, from);
 	bool same = ctf_is_path(from) ? !strcmp(ctf_base_of(stream->file), ctf_base_of(from->name))
-				  : !strcmp(stream->file, from->name);
+				      : !strcmp(stream->file, from->name);
 	stream->shown = same ? NULL : from->name;
 	stream->cpu = cpu;
 	stream->begin = before_all ? NSTIME_MIN : begin;

@@ -27,10 +27,10 @@ struct ctf_writer;
 
 /* What packets are in a version of the format. */
 struct ctf_packing {
-	bool is_2010;      /* files are sections by their names, which have one clock */
-	unsigned numbers;  /* a bit per enum ctf_number: those that may stand in packet contexts */
-	uint32_t header;   /* bytes */
-	uint64_t far;      /* cycles between two events of a packet at most */
+	bool is_2010;     /* files are sections by their names, which have one clock */
+	unsigned numbers; /* a bit per enum ctf_number: those that may stand in packet contexts */
+	uint32_t header;  /* bytes */
+	uint64_t far;     /* cycles between two events of a packet at most */
 	/* Appends the header of a packet that is opened. */
 	void (*open)(struct ctf_stream *stream);
 	/* Appends the header of an event, whose time is stream->clock; `last`: the one before. */
@@ -110,10 +110,10 @@ struct ctf_folder {
 	const char *path; /* inside the output, "" its top */
 	struct ctf_writer *writer;
 	uint8_t uuid[16];
-	struct nameset keys, files;        /* of stream classes; of streams */
-	struct nameset sections;           /* 2010: their names */
-	bool numbered;                     /* 2010: files have numbers of streams, none of CPUs */
-	bool has_clock;                    /* 2010: `clock` is that of all streams */
+	struct nameset keys, files; /* of stream classes; of streams */
+	struct nameset sections;    /* 2010: their names */
+	bool numbered;              /* 2010: files have numbers of streams, none of CPUs */
+	bool has_clock;             /* 2010: `clock` is that of all streams */
 	int32_t clock;
 	struct ctf_stream_class **classes; /* by number in `keys` */
 	size_t nclasses, capacity;

@@ -15,9 +15,9 @@
  * has other headers (ctf_2010.c).
  *
  * A loss of the source lasts from `time` to `until`. events_discarded is a counter, read at the
- * ends of packets: the packet in which the loss falls has to end at `until` (tests: index/tables/losses.c
- * has the table). Lost packets leave a gap in packet_seq_num between a packet that ends at `time`
- * and one that begins at `until`.
+ * ends of packets: the packet in which the loss falls has to end at `until` (tests:
+ * index/tables/losses.c has the table). Lost packets leave a gap in packet_seq_num between a packet
+ * that ends at `time` and one that begins at `until`.
  */
 #include "convert/ctf_internal.h"
 
@@ -494,7 +494,8 @@ bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nst
 		return false;
 	stream->class->counts |= stream->discarded != 0;
 	return out_finish(&stream->out, err) &&
-	       (!has_index(stream->class) || (flush_index(writer, stream, err) && out_finish(&stream->index, err)));
+	       (!has_index(stream->class) ||
+		(flush_index(writer, stream, err) && out_finish(&stream->index, err)));
 }
 
 void ctf_stream_release(struct ctf_stream *stream)

@@ -329,9 +329,10 @@ static bool check(const struct options *options, const struct convert_kind *kind
 				 kind->name,
 				 kind->has_state ? "has intervals" : "has no events of it");
 	if ((options->compress || options->checksum) && !kind->codes_packets)
-		return error_set(err, ERR_QUERY,
-				 "--compress and --checksum are for ctf2010: packets of %s have none",
-				 kind->name);
+		return error_set(
+			err, ERR_QUERY,
+			"--compress and --checksum are for ctf2010: packets of %s have none",
+			kind->name);
 	if (!convert_has_coding(options->compress, options->checksum, err))
 		return false;
 	if (options->words.count > 1 && !kind->has_state && !options->with_state)

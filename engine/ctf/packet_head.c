@@ -154,7 +154,8 @@ static bool check_sizes(struct packet_head *head, uint64_t at, uint64_t whole, s
 	return true;
 }
 
-/* What the header of a packet of the 2010 proposal says besides; it and its sizes are whole bytes. */
+/* What the header of a packet of the 2010 proposal says besides; it and its sizes are whole bytes.
+ */
 static void take_rfc_head(const uint8_t *data, struct packet_head *out)
 {
 	struct rfc_head head;
@@ -192,10 +193,9 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 		take_rfc_head(data, out);
 	if (!check_sizes(out, in.at, whole, err))
 		return false;
-	out->has_begin = class->has_clock && member_value(class, slots, MEMBER_BEGIN, &out->begin,
-							  &out->begin_bits);
-	out->has_end =
-		class->has_clock && member_value(class, slots, MEMBER_END, &out->end, &bits);
+	out->has_begin = class->has_clock &&
+			 member_value(class, slots, MEMBER_BEGIN, &out->begin, &out->begin_bits);
+	out->has_end = class->has_clock && member_value(class, slots, MEMBER_END, &out->end, &bits);
 	if (out->has_begin && out->has_end)
 		out->end = clock_update(out->begin, out->end, bits);
 	member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);

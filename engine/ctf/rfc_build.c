@@ -75,9 +75,8 @@ static struct field_class *build_integer(struct rfc *r, const struct rfc_type *t
 		field_make_int(r->t.arena, (uint32_t)type->size, type->is_signed);
 
 	node->big_endian = type->big_endian;
-	static const enum int_form forms[] = {[MEANS_BOOLEAN] = FORM_BOOL,
-					      [MEANS_BITS] = FORM_BITS,
-					      [MEANS_FLAGS] = FORM_FLAGS};
+	static const enum int_form forms[] = {
+		[MEANS_BOOLEAN] = FORM_BOOL, [MEANS_BITS] = FORM_BITS, [MEANS_FLAGS] = FORM_FLAGS};
 
 	node->form = forms[type->meaning];
 	if (type->base)
@@ -418,7 +417,8 @@ static bool build_event(struct rfc *r, const struct rfc_event *event, struct ctf
 {
 	struct ctf_event *out = &stream->events[stream->nevents++];
 
-	*out = (struct ctf_event){.id = event->id, .name = event->name, .loglevel = event->loglevel};
+	*out = (struct ctf_event){
+		.id = event->id, .name = event->name, .loglevel = event->loglevel};
 	if (event->fields)
 		out->payload = build_node(r, event->fields);
 	return !event->fields || out->payload;

@@ -66,11 +66,11 @@ struct rfc_members { /* its address is the name space of their names */
 
 struct rfc_section {
 	const char *name;
-	uint8_t header_type; /* 0: not given */
-	bool has_size;       /* event_size = true */
+	uint8_t header_type;                /* 0: not given */
+	bool has_size;                      /* event_size = true */
 	struct rfc_members context, packet; /* of events; of packets, behind the fixed header */
-	bool no_cpu;      /* numbers in names of files are no CPUs */
-	bool no_clock;    /* events have no time */
+	bool no_cpu;                        /* numbers in names of files are no CPUs */
+	bool no_clock;                      /* events have no time */
 	bool lost_at_end; /* discarded events are counted to the end of a packet */
 	struct buf rules;
 	uint32_t at;
@@ -95,7 +95,7 @@ struct rfc {
 	uint64_t major, minor, frequency;
 	int64_t offset; /* ns */
 	bool has_offset;
-	unsigned depth;                /* of braces */
+	unsigned depth; /* of braces */
 	struct rfc_section **sections;
 	size_t nsections, section_capacity;
 	struct rfc_event *events;

@@ -147,10 +147,9 @@ static uint64_t bits_of_name(const char *name, bool *is_signed)
 
 static struct rfc_type *predeclare(struct rfc *r, const char *name)
 {
-	static const char *const abstract[] = {"integer", "gcc_bitfield", "floating_point",
-					       "enum",    "string",       "struct",
-					       "array",   "sequence",     "optional",
-					       "variant", NULL};
+	static const char *const abstract[] = {
+		"integer", "gcc_bitfield", "floating_point", "enum",    "string", "struct",
+		"array",   "sequence",     "optional",       "variant", NULL};
 	static const char *const concrete[] = {"int", "uint", "char", "float", "double", NULL};
 	enum { INT, UINT, CHAR, FLOAT, DOUBLE };
 	int i = attribute_index(abstract, name);
@@ -409,8 +408,9 @@ static bool set_meaning(struct rfc *r, struct rfc_type *type)
 		return false;
 	int i = attribute_index(words, word);
 	if (i < 0 || (i == MEANS_BLOB) != (OF_LISTS >> type->kind & 1))
-		return tsdl_fail(&r->t, at, "expected number, boolean, bits or flags of an integer, "
-					    "blob of an array or sequence");
+		return tsdl_fail(&r->t, at,
+				 "expected number, boolean, bits or flags of an integer, "
+				 "blob of an array or sequence");
 	type->meaning = (enum rfc_meaning)i;
 	return true;
 }

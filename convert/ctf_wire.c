@@ -13,16 +13,16 @@
 
 #include <string.h>
 
-struct known { /* an integer of the source, and how it is written */
+struct interval_window { /* an integer of the source, and how it is written */
 	const struct field_class *node;
 	struct wire *wire;
-	struct known *before;
+	struct interval_window *before;
 };
 
 struct wires {
 	struct arena *arena;
 	const struct ctf_means *means;
-	struct known *known; /* the last one first: a length stands right before its array */
+	struct interval_window *known; /* the last one first: a length stands right before its array */
 	uint64_t wrapped;
 };
 
@@ -166,7 +166,7 @@ void wire_path_of(const struct wire *from, struct wire_path *out)
 static struct wire *known_wire(const struct wires *w, const struct wire *user,
 			       const struct field_class *node)
 {
-	const struct known *known = w->known;
+	const struct interval_window *known = w->known;
 	const struct wire *owner;
 	struct wire_path path;
 
@@ -265,7 +265,7 @@ static struct wire *make_int(struct wires *w, const struct field_class *class, c
 			     struct wire *parent)
 {
 	struct wire *wire = wire_new(w, WIRE_INT, class, name, parent);
-	struct known *known = arena_alloc(w->arena, sizeof *known);
+	struct interval_window *known = arena_alloc(w->arena, sizeof *known);
 
 	wire->bits = class->bits;
 	wire->align = align_of(w, class);
@@ -276,7 +276,7 @@ static struct wire *make_int(struct wires *w, const struct field_class *class, c
 		wire->bits = 64;
 		wire->align = 8;
 	}
-	*known = (struct known){class, wire, w->known};
+	*known = (struct interval_window){class, wire, w->known};
 	w->known = known;
 	return wire;
 }

@@ -180,7 +180,7 @@ struct trace {
 	size_t ncopies;
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
-	_Atomic uint64_t packets_skipped; /* not decoded: their sketches said enough */
+	_Atomic uint64_t packets_skipped; /* not decoded: their packet filters said enough */
 	/* What was said last of packets, so that streams that share one say it once. */
 	pthread_mutex_t told_lock;
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */

@@ -40,7 +40,7 @@ struct inferred {
 
 struct events; /* the cursor; belongs to one thread */
 struct run;
-struct sketches;
+struct packet_filters;
 
 struct packet_range { /* least and greatest event time */
 	nstime least, greatest;
@@ -60,7 +60,7 @@ struct events_options {
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
-	bool keep;               /* they will be asked for again: kept.h */
+	bool keep;               /* they will be asked for again: head_cache.h */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
 	const struct stream *only; /* this stream alone, at a cost that others have no part in */
 	const int32_t *cpus;     /* CPUs that are wanted, NULL: all; borrowed */
@@ -81,8 +81,8 @@ struct events_options {
 	/* The same question about a packet that is not going to be opened; NULL when `skips` is. */
 	bool (*lacks)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *skips_arg; /* of both */
-	/* Sketches of packets that are read whole are added to these; NULL: to the index's own. */
-	struct sketches *sketches;
+	/* Packet filters of packets that are read whole are added to these; NULL: to the index's own. */
+	struct packet_filters *packet_filters;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

@@ -3,10 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "index/tables/build.h"
-#include "index/packets/kept.h"
+#include "index/packets/head_cache.h"
 #include "index/tables/location.h"
 #include "index/packets/packet_cache.h"
-#include "index/filters/sketch.h"
+#include "index/filters/packet_filter.h"
 #include "index/tables/write.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	pthread_mutex_init(&index->recorded_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	index->packets = packet_cache_new(trace->nstreams);
-	index->kept = kept_new(trace->nclasses, KEPT_MOST);
+	index->head_cache = head_cache_new(trace->nclasses, HEAD_CACHE_MOST);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		pthread_mutex_init(&index->slots[i].lock, NULL);
 		index->all += trace->streams[i]->bytes;
@@ -111,7 +111,7 @@ void index_close(struct index *index)
 
 	if (!index)
 		return;
-	sketches_free(index->sketches);
+	packet_filters_free(index->packet_filters);
 	/* what cannot be stored is scanned again next time */
 	if (!build_flush(index, &err))
 		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
@@ -121,7 +121,7 @@ void index_close(struct index *index)
 		pthread_mutex_destroy(&index->slots[i].lock);
 	}
 	packet_cache_free(index->packets);
-	kept_free(index->kept);
+	head_cache_free(index->head_cache);
 	store_close(index->store);
 	pthread_mutex_destroy(&index->pending_lock);
 	pthread_mutex_destroy(&index->values_lock);
@@ -178,9 +178,9 @@ struct packet_cache *index_packets(struct index *index)
 	return index->packets;
 }
 
-struct kept *index_kept(struct index *index)
+struct head_cache *index_head_cache(struct index *index)
 {
-	return index->kept;
+	return index->head_cache;
 }
 
 const char *index_path(const struct index *index)
@@ -252,28 +252,28 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 {
 	struct stored stored;
 	struct store_txn *txn;
-	struct rows rows = {0};
+	struct record_list record_list = {0};
 	uint64_t id = identity_stream(index->trace, stream), told = 0;
 
-	if (!build_rows(index, stream, &rows, err))
+	if (!build_rows(index, stream, &record_list, err))
 		return false;
 	if (!store_read(index->store, &txn, err)) {
-		rows_release(&rows);
+		record_list_release(&record_list);
 		return false;
 	}
 	bool known = pages_load(txn, id, &stored);
 	uint64_t count = known ? stored.head.count : 0;
-	for (uint64_t i = 0; i < rows.count && known; i++) {
+	for (uint64_t i = 0; i < record_list.count && known; i++) {
 		struct packet rec;
 		if (i < count && pages_get(txn, id, UINT64_MAX, i, &rec) == PAGE_FOUND &&
-		    equal_records(rec, rows.recs[i]))
+		    equal_records(rec, record_list.recs[i]))
 			continue;
-		say_difference(index, stream, i, &rows.recs[i], told++);
+		say_difference(index, stream, i, &record_list.recs[i], told++);
 	}
-	told += known && count > rows.count ? count - rows.count : 0;
+	told += known && count > record_list.count ? count - record_list.count : 0;
 	store_read_end(txn);
 	stored_release(&stored);
-	rows_release(&rows);
+	record_list_release(&record_list);
 	*differing += told;
 	return true;
 }

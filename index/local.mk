@@ -14,19 +14,19 @@ libindex_la_SOURCES += %D%/tables/build.c %D%/tables/build.h %D%/tables/correcti
 	%D%/tables/losses.c %D%/tables/losses.h %D%/tables/pages.c %D%/tables/pages.h \
 	%D%/tables/pages_internal.h %D%/tables/pages_write.c %D%/tables/reach.c %D%/tables/reach.h \
 	%D%/tables/record_map.c %D%/tables/record_map.h %D%/tables/recorded.c %D%/tables/recorded.h \
-	%D%/tables/rows.c %D%/tables/rows.h %D%/tables/scan.c %D%/tables/scan.h %D%/tables/table.c \
-	%D%/tables/table.h %D%/tables/tables.c %D%/tables/team.c %D%/tables/values.c %D%/tables/write.c \
+	%D%/tables/record_list.c %D%/tables/record_list.h %D%/tables/scan.c %D%/tables/scan.h %D%/tables/table.c \
+	%D%/tables/table.h %D%/tables/tables.c %D%/tables/build_threads.c %D%/tables/key_value.c %D%/tables/write.c \
 	%D%/tables/write.h
-libindex_la_SOURCES += %D%/filters/run_column.c %D%/filters/run_column.h %D%/filters/sketch.h \
-	%D%/filters/sketch_internal.h %D%/filters/sketcher.c %D%/filters/sketches.c \
-	%D%/filters/sketching.c
-libindex_la_SOURCES += %D%/packets/keeper.c %D%/packets/kept.c %D%/packets/kept.h \
-	%D%/packets/kept_internal.h %D%/packets/open_packet.c %D%/packets/open_packet.h \
+libindex_la_SOURCES += %D%/filters/run_column.c %D%/filters/run_column.h %D%/filters/packet_filter.h \
+	%D%/filters/internal.h %D%/filters/filter_maker.c %D%/filters/packet_filters.c \
+	%D%/filters/filter_making.c
+libindex_la_SOURCES += %D%/packets/head_cache_fill.c %D%/packets/head_cache.c %D%/packets/head_cache.h \
+	%D%/packets/head_cache_internal.h %D%/packets/open_packet.c %D%/packets/open_packet.h \
 	%D%/packets/open_packet_internal.h %D%/packets/open_packet_sorted.c %D%/packets/packet_cache.c \
 	%D%/packets/packet_cache.h %D%/packets/packet_heads.c %D%/packets/packet_heads.h
-libindex_la_SOURCES += %D%/cursor/events.c %D%/cursor/loser.c %D%/cursor/loser.h %D%/cursor/lot.c \
-	%D%/cursor/lot.h %D%/cursor/merge.c %D%/cursor/merge.h %D%/cursor/range.c %D%/cursor/read_ahead.c \
+libindex_la_SOURCES += %D%/cursor/events.c %D%/cursor/loser.c %D%/cursor/loser.h %D%/cursor/event_block.c \
+	%D%/cursor/event_block.h %D%/cursor/merge.c %D%/cursor/merge.h %D%/cursor/range.c %D%/cursor/read_ahead.c \
 	%D%/cursor/read_ahead.h %D%/cursor/stream_backward.c %D%/cursor/stream_cursor.c \
 	%D%/cursor/stream_cursor.h %D%/cursor/stream_cursor_internal.h %D%/cursor/stream_forward.c
-libindex_la_SOURCES += %D%/sweep/sketch_range.c %D%/sweep/sketch_range.h %D%/sweep/sweep.c \
+libindex_la_SOURCES += %D%/sweep/filter_range.c %D%/sweep/filter_range.h %D%/sweep/sweep.c \
 	%D%/sweep/sweep.h %D%/sweep/sweep_internal.h %D%/sweep/sweep_packet.c %D%/sweep/sweep_records.c

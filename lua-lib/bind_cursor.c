@@ -9,7 +9,7 @@
 #include "lua-lib/bind_cursor.h"
 
 #include "engine/base/mem.h"
-#include "state/known.h"
+#include "state/interval_window.h"
 #include "state/program/lookup.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ struct bind_filter {
 	struct where *where;
 	struct where_pass *pass; /* what needs no state; NULL: nothing is left to be looked at */
 	struct program *program; /* where the state is read */
-	struct known *known;
+	struct interval_window *known;
 	struct where_reads reads;
 	struct where_pass *by_state;
 };
@@ -35,7 +35,7 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter->cpus);
 	where_pass_free(filter->pass);
 	where_pass_free(filter->by_state);
-	known_free(filter->known);
+	interval_window_free(filter->known);
 	where_free(filter->where);
 	program_free(filter->program);
 	mem_free(filter);
@@ -236,8 +236,8 @@ static bool open_state(struct bind_trace *bound, struct bind_filter *filter, str
 	*rules = state_rules(state);
 	if (!program_compile(*rules, trace, &trace->notices, &filter->program, err))
 		return false;
-	filter->known = known_new(state, filter->program, filter->options.backward);
-	filter->reads = known_reads(filter->known);
+	filter->known = interval_window_new(state, filter->program, filter->options.backward);
+	filter->reads = interval_window_reads(filter->known);
 	return true;
 }
 
@@ -362,7 +362,7 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 	cursor->bound->busy = true;
 	pass = where_select_by_state(filter->by_state, &run, &entry);
 	cursor->bound->busy = false;
-	if (known_failed(filter->known, &err)) {
+	if (interval_window_failed(filter->known, &err)) {
 		bind_cursor_end(cursor);
 		bind_raise(L, &err);
 	}

@@ -2,7 +2,7 @@
 #include "repl/event_rows.h"
 
 #include "engine/base/mem.h"
-#include "repl/event_team.h"
+#include "repl/event_workers.h"
 #include "repl/line_names.h"
 
 enum { ALONE = 4096 /* rows that no thread is started for */ };
@@ -16,7 +16,7 @@ struct event_rows {
 	struct line_names *line_names; /* NULL: shown events tell all names */
 	struct error failed;
 	uint64_t alone;          /* rows still made by the caller's thread; UINT64_MAX: all */
-	struct event_team *team; /* NULL: none yet */
+	struct event_workers *pool; /* NULL: none yet */
 };
 
 /* Text of kernel traces has names that earlier events told; a table has widths of earlier rows. */
@@ -74,7 +74,7 @@ void event_rows_free(struct event_rows *rows)
 {
 	if (!rows)
 		return;
-	event_team_free(rows->team);
+	event_workers_free(rows->pool);
 	line_names_free(rows->line_names);
 	event_writer_free(rows->writer);
 	mem_free(rows);
@@ -102,20 +102,20 @@ bool event_rows_good(const struct event_rows *rows, struct error *err)
 /* False: the next rows, too, are for the caller's thread. */
 static bool is_shared(struct event_rows *rows, uint32_t count)
 {
-	if (rows->team)
+	if (rows->pool)
 		return true;
 	if (rows->alone) {
 		if (rows->alone != UINT64_MAX)
 			rows->alone -= count < rows->alone ? count : rows->alone;
 		return false;
 	}
-	const struct event_team_setup setup = {.session = rows->session,
+	const struct event_workers_setup setup = {.session = rows->session,
 					       .format = rows->options->format,
 					       .times = &rows->times,
 					       .sink = rows->sink,
 					       .backward = rows->options->reverse,
 					       .threads = options_threads(rows->options)};
-	rows->team = event_team_new(&setup);
+	rows->pool = event_workers_new(&setup);
 	return true;
 }
 
@@ -125,7 +125,7 @@ bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t fir
 	bool learns = !backward && (!rows->line_names || line_names_learns(rows->line_names));
 
 	if (is_shared(rows, count))
-		return event_team_run(rows->team, run, first, count);
+		return event_workers_run(rows->pool, run, first, count);
 	for (uint32_t n = 0; n < count && open; n++) {
 		uint32_t i = backward ? first + count - 1 - n : first + n;
 		open = (!rows->line_names ||
@@ -138,16 +138,16 @@ bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t fir
 bool event_rows_loss(struct event_rows *rows, const struct event *loss)
 {
 	if (is_shared(rows, 1))
-		return event_team_loss(rows->team, loss);
+		return event_workers_loss(rows->pool, loss);
 	return event_write_loss(rows->writer, loss);
 }
 
 bool event_rows_tick(struct event_rows *rows)
 {
-	return rows->team ? event_team_tick(rows->team) : sink_tick(rows->sink);
+	return rows->pool ? event_workers_tick(rows->pool) : sink_tick(rows->sink);
 }
 
 bool event_rows_end(struct event_rows *rows)
 {
-	return rows->team ? event_team_end(rows->team) : !rows->sink->closed;
+	return rows->pool ? event_workers_end(rows->pool) : !rows->sink->closed;
 }

@@ -7,7 +7,7 @@
 #include "repl/filter.h"
 
 #include "engine/base/mem.h"
-#include "state/known.h"
+#include "state/interval_window.h"
 #include "state/program/lookup.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct filter {
 	struct where *where;     /* NULL: no expression, no thread */
 	struct where_pass *pass; /* NULL: classes and streams say all */
 	struct program *program; /* for expressions that read state */
-	struct known *known;     /* the state, for them */
+	struct interval_window *known;     /* the state, for them */
 	struct where_reads reads;
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
@@ -320,8 +320,8 @@ static bool set_state(struct filter *filter, bool backward, struct error *err)
 
 	if (!state)
 		return false;
-	filter->known = known_new(state, filter->program, backward);
-	filter->reads = known_reads(filter->known);
+	filter->known = interval_window_new(state, filter->program, backward);
+	filter->reads = interval_window_reads(filter->known);
 	filter->by_state = where_pass_new(filter->where, &filter->reads);
 	return true;
 }
@@ -382,7 +382,7 @@ void filter_close(struct filter *filter)
 		return;
 	where_pass_free(filter->by_state);
 	where_pass_free(filter->pass);
-	known_free(filter->known);
+	interval_window_free(filter->known);
 	where_free(filter->where);
 	program_free(filter->program);
 	mem_free(filter->cpus);
@@ -433,5 +433,5 @@ bool filter_pass(struct filter *filter, struct events *events, bool *pass, struc
 
 	*pass = !filter->by_state || (events_current(events, &run) &&
 				      where_select_by_state(filter->by_state, &run, &entry));
-	return !filter->by_state || !known_failed(filter->known, err);
+	return !filter->by_state || !interval_window_failed(filter->known, err);
 }

@@ -72,11 +72,11 @@ static bool one_step(struct state *state, const struct options *options, struct 
 	ok = shards_plan(state, n, 1, &plan, err);
 	work = shards_work_of(state, &plan);
 	if (ok && options->join) {
-		ok = shards_join(&work, &replayed, err);
+		ok = shards_merge(&work, &replayed, err);
 		if (ok)
 			say_joined(options, sink, plan.n, replayed);
 	} else if (ok && options->pass[0] == '1') {
-		ok = shards_digest(&work, i % n, err);
+		ok = shards_summarize(&work, i % n, err);
 		if (ok)
 			say_digest(options, sink, i, n);
 	} else if (ok) {

@@ -28,7 +28,7 @@ struct class_plan {
 	struct field_path thread; /* an integer */
 	uint32_t thread_slot;     /* among fields->slots */
 	uint32_t lines_seen;      /* until `lines` are made of them */
-	struct kept_lines *lines; /* NULL: none yet */
+	struct line_cache *lines; /* NULL: none yet */
 };
 
 struct stream_plan {

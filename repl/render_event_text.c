@@ -9,7 +9,7 @@
  * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
  * and the events up to it told. A stream is named unless its name is that of the CPU.
  */
-#include "repl/render_kept.h"
+#include "repl/line_cache.h"
 
 enum { SEEN_ENOUGH = 64 /* lines */ };
 
@@ -124,7 +124,7 @@ static bool has_kept(struct class_plan *plan)
 		return true;
 	if (plan->text || !plan->has_thread || ++plan->lines_seen != SEEN_ENOUGH)
 		return false;
-	plan->lines = kept_lines_new(plan);
+	plan->lines = line_cache_new(plan);
 	return plan->lines;
 }
 
@@ -138,9 +138,9 @@ bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 	if (plan->tells_names && writer->learns && fields)
 		thread_names_learn(writer->names, fields);
 	to = put_time(writer, out, stream, t,
-		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + KEPT_ROOM);
+		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + LINE_CACHE_ROOM);
 	if (fields && t != NSTIME_MIN && has_kept(plan))
-		end = kept_lines_put(plan->lines, writer, plan, at, fields, to);
+		end = line_cache_put(plan->lines, writer, plan, at, fields, to);
 	sink_end(out, end ? end : put_head(writer, to, plan, at, t, fields));
 	if (fields && !put_words(writer, out, plan, fields)) {
 		if (!end)

@@ -77,12 +77,12 @@ static pthread_once_t style_drawn = PTHREAD_ONCE_INIT;
 
 static void draw_mark(void)
 {
-	uint8_t lot[STYLE_LETTERS];
+	uint8_t block[STYLE_LETTERS];
 
-	if (getrandom(lot, sizeof lot, 0) != (ssize_t)sizeof lot)
-		memset(lot, 0, sizeof lot);
+	if (getrandom(block, sizeof block, 0) != (ssize_t)sizeof block)
+		memset(block, 0, sizeof block);
 	for (int i = 0; i < STYLE_LETTERS; i++)
-		style_mark[i + 1] = (char)('A' + lot[i] % 16);
+		style_mark[i + 1] = (char)('A' + block[i] % 16);
 }
 
 /* Length of the style at `at`, whose codes are put to *out; 0: there is none. */

@@ -38,8 +38,8 @@ struct events_cursor {
 	struct sql_host *host;
 	const struct shape *shape;
 	const struct plan *plan;
-	struct wish wish;
-	struct source *filters; /* of the wish's conditions on fields */
+	struct constraints constraints;
+	struct source *filters; /* of the constraints's conditions on fields */
 	bool untested;          /* some row that comes may not hold them */
 	struct events *events;
 	struct opened opened;
@@ -148,7 +148,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	struct events_cursor *cursor = mem_new(sizeof *cursor);
 
 	cursor->shape = of(base)->shape;
-	cursor->wish.arena = arena_new();
+	cursor->constraints.arena = arena_new();
 	cursor->opened.arena = arena_new();
 	*out = &cursor->base;
 	return SQLITE_OK;
@@ -160,7 +160,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 	events_close(cursor->events);
 	scan_numbers_free(cursor->numbers);
-	arena_free(cursor->wish.arena);
+	arena_free(cursor->constraints.arena);
 	arena_free(cursor->opened.arena);
 	buf_release(&cursor->text);
 	mem_free(cursor);
@@ -171,24 +171,24 @@ static bool is_opened_so(const struct events_cursor *cursor)
 {
 	const struct trace *trace = cursor->host->trace;
 	const struct opened *opened = &cursor->opened;
-	const struct wish *wish = &cursor->wish;
+	const struct constraints *constraints = &cursor->constraints;
 
 	return cursor->events && opened->unordered == !cursor->plan->ordered &&
 	       opened->backward == cursor->plan->backward &&
-	       opened->selects == (wish->nfilters > 0) && opened->ncpus == wish->ncpus &&
-	       !memcmp(opened->classes, wish->classes,
-		       (trace->nclasses / 64 + 1) * sizeof *wish->classes) &&
-	       !memcmp(opened->streams, wish->streams,
-		       (trace->nstreams / 64 + 1) * sizeof *wish->streams) &&
-	       (!wish->ncpus ||
-		!memcmp(opened->cpus, wish->cpus, wish->ncpus * sizeof *wish->cpus));
+	       opened->selects == (constraints->nfilters > 0) && opened->ncpus == constraints->ncpus &&
+	       !memcmp(opened->classes, constraints->classes,
+		       (trace->nclasses / 64 + 1) * sizeof *constraints->classes) &&
+	       !memcmp(opened->streams, constraints->streams,
+		       (trace->nstreams / 64 + 1) * sizeof *constraints->streams) &&
+	       (!constraints->ncpus ||
+		!memcmp(opened->cpus, constraints->cpus, constraints->ncpus * sizeof *constraints->cpus));
 }
 
 /* Conditions on integers are tested many at a time, before streams are merged. */
 static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 {
 	struct events_cursor *cursor = arg;
-	const struct wish *wish = &cursor->wish;
+	const struct constraints *constraints = &cursor->constraints;
 	const uint32_t *classes = run->batch->class_index;
 	const uint32_t end = run->first + run->count;
 	int64_t scratch[BATCH_MAX];
@@ -197,12 +197,12 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 	for (uint32_t i = run->first; i < end;) {
 		uint32_t class = classes[i], from = n;
 		const struct source *filters =
-			cursor->filters + (shape_row(cursor->shape, class) - 1) * wish->nfilters;
+			cursor->filters + (shape_row(cursor->shape, class) - 1) * constraints->nfilters;
 		bool whole;
 		for (; i < end && classes[i] == class; i++)
 			entries[n++] = (uint16_t)i;
 		n = from +
-		    sources_filter(wish, filters, run, entries + from, n - from, scratch, &whole);
+		    sources_filter(constraints, filters, run, entries + from, n - from, scratch, &whole);
 		cursor->untested |= !whole;
 	}
 	return n;
@@ -212,29 +212,29 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 {
 	const struct trace *trace = cursor->host->trace;
 	struct opened *opened = &cursor->opened;
-	const struct wish *wish = &cursor->wish;
+	const struct constraints *constraints = &cursor->constraints;
 	struct arena *arena = opened->arena;
 
 	cursor->untested = false;
-	if (wish->nfilters)
-		cursor->filters = sources_of_filters(wish->arena, cursor->shape, trace, wish);
+	if (constraints->nfilters)
+		cursor->filters = sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
 	if (is_opened_so(cursor))
-		return events_seek(cursor->events, wish->begin, wish->end, err);
+		return events_seek(cursor->events, constraints->begin, constraints->end, err);
 	events_close(cursor->events);
 	cursor->events = NULL;
 	arena_reset(arena);
 	*opened = (struct opened){.arena = arena,
-				  .ncpus = wish->ncpus,
+				  .ncpus = constraints->ncpus,
 				  .unordered = !cursor->plan->ordered,
 				  .backward = cursor->plan->backward,
-				  .selects = wish->nfilters > 0};
+				  .selects = constraints->nfilters > 0};
 	opened->classes =
-		arena_copy(arena, wish->classes, trace->nclasses / 64 + 1, sizeof *wish->classes);
+		arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1, sizeof *constraints->classes);
 	opened->streams =
-		arena_copy(arena, wish->streams, trace->nstreams / 64 + 1, sizeof *wish->streams);
-	opened->cpus = arena_copy(arena, wish->cpus, wish->ncpus, sizeof *wish->cpus);
-	struct events_options options = {.begin = wish->begin,
-					 .end = wish->end,
+		arena_copy(arena, constraints->streams, trace->nstreams / 64 + 1, sizeof *constraints->streams);
+	opened->cpus = arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
+	struct events_options options = {.begin = constraints->begin,
+					 .end = constraints->end,
 					 .backward = opened->backward,
 					 .unordered = opened->unordered,
 					 .classes = opened->classes,
@@ -242,7 +242,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .streams = opened->streams,
 					 .cpus = opened->cpus,
 					 .ncpus = opened->ncpus,
-					 .select = wish->nfilters ? select_rows : NULL,
+					 .select = constraints->nfilters ? select_rows : NULL,
 					 .select_arg = cursor,
 					 .progress = cursor->host->progress,
 					 .progress_arg = cursor->host->arg};
@@ -294,11 +294,11 @@ static bool load_number(struct events_cursor *cursor, uint32_t field, int64_t *o
 
 static bool passes(struct events_cursor *cursor)
 {
-	const struct wish *wish = &cursor->wish;
+	const struct constraints *constraints = &cursor->constraints;
 	bool whole = true;
 
-	for (size_t i = 0; i < wish->nfilters; i++) {
-		const struct filter *filter = &wish->filters[i];
+	for (size_t i = 0; i < constraints->nfilters; i++) {
+		const struct filter *filter = &constraints->filters[i];
 		int64_t number;
 		if (filter->is_text || !load_number(cursor, filter->field, &number))
 			whole = false;
@@ -306,7 +306,7 @@ static bool passes(struct events_cursor *cursor)
 			return false;
 	}
 	return whole || (decode(cursor) &&
-			 wish_fields(wish, cursor->shape,
+			 constraints_fields(constraints, cursor->shape,
 				     cursor->run.batch->class_index[cursor->at], &cursor->fields));
 }
 
@@ -320,7 +320,7 @@ static enum step next_run(struct events_cursor *cursor, struct error *err)
 
 	do
 		step = events_next_run(cursor->events, run, err);
-	while (step == STEP_ITEM && (!run->count || !wish_cpu(&cursor->wish, run->cpu)));
+	while (step == STEP_ITEM && (!run->count || !constraints_cpu(&cursor->constraints, run->cpu)));
 	if (step != STEP_ITEM)
 		return step;
 	cursor->time = run->batch->time;
@@ -334,7 +334,7 @@ static int advance(struct events_cursor *cursor)
 {
 	struct error err;
 
-	if (cursor->rows == cursor->wish.limit) {
+	if (cursor->rows == cursor->constraints.limit) {
 		cursor->done = true;
 		return SQLITE_OK;
 	}
@@ -362,7 +362,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
-	if (!cursor->left || cursor->untested || cursor->rows == cursor->wish.limit)
+	if (!cursor->left || cursor->untested || cursor->rows == cursor->constraints.limit)
 		return advance(cursor);
 	cursor->left--;
 	cursor->at += cursor->step;
@@ -419,9 +419,9 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->rows = 0;
 	if (!begin_host(cursor, argv, &err))
 		return fail(cursor, &err);
-	struct wish *wish = &cursor->wish;
-	wish_read(wish, cursor->plan, cursor->shape, cursor->host, argv);
-	cursor->done = wish->nothing;
+	struct constraints *constraints = &cursor->constraints;
+	constraints_read(constraints, cursor->plan, cursor->shape, cursor->host, argv);
+	cursor->done = constraints->nothing;
 	if (cursor->done)
 		return SQLITE_OK;
 	if (!open_events(cursor, &err))

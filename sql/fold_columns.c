@@ -22,14 +22,14 @@ enum origin { ORIGIN_FIELD, ORIGIN_NAME, ORIGIN_STREAM, ORIGIN_CPU, ORIGIN_TIME 
 struct fold_columns {
 	struct arena *arena;
 	const struct fold *fold;
-	const struct wish *wish;
+	const struct constraints *constraints;
 	uint32_t loads[LOADS_MAX]; /* columns, each once */
 	enum origin origins[LOADS_MAX];
 	unsigned nloads;
 	uint8_t of_key[FOLD_KEYS_MAX], of_value[FOLD_VALUES_MAX];
 	bool *rows;             /* by the shape's row: all loads can be had */
 	struct source *sources; /* nloads a row; of fields */
-	struct source *filters; /* the wish's */
+	struct source *filters; /* the constraints's */
 };
 
 struct fold_batch {
@@ -88,7 +88,7 @@ static void make_sources(struct fold_columns *columns)
 	for (unsigned i = 0; i < n; i++)
 		fields[i] = shape->columns[columns->loads[i]].field;
 	columns->sources = sources_make(columns->arena, shape, trace, fields, n);
-	columns->filters = sources_of_filters(columns->arena, shape, trace, columns->wish);
+	columns->filters = sources_of_filters(columns->arena, shape, trace, columns->constraints);
 	columns->rows = arena_array(columns->arena, trace->nclasses + 1, sizeof *columns->rows);
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		if (!shape_row(shape, (uint32_t)i))
@@ -101,13 +101,13 @@ static void make_sources(struct fold_columns *columns)
 	}
 }
 
-struct fold_columns *fold_columns_new(const struct fold *fold, const struct wish *wish)
+struct fold_columns *fold_columns_new(const struct fold *fold, const struct constraints *constraints)
 {
 	struct fold_columns *columns = mem_new(sizeof *columns);
 
 	columns->arena = arena_new();
 	columns->fold = fold;
-	columns->wish = wish;
+	columns->constraints = constraints;
 	for (unsigned i = 0; i < fold->nkeys; i++)
 		columns->of_key[i] = load_of(columns, fold->keys[i]);
 	for (unsigned i = 0; i < fold->nvalues; i++)
@@ -355,12 +355,12 @@ bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *e
 	const struct fold_columns *columns = batch->columns;
 	uint32_t class = run->batch->class_index[entries[0]];
 	uint32_t row = shape_row(columns->fold->shape, class) - 1;
-	const struct source *filters = columns->filters + row * columns->wish->nfilters;
+	const struct source *filters = columns->filters + row * columns->constraints->nfilters;
 	bool whole;
 
 	*misfit = false;
 	*count =
-		sources_filter(columns->wish, filters, run, entries, *count, batch->tested, &whole);
+		sources_filter(columns->constraints, filters, run, entries, *count, batch->tested, &whole);
 	if (!*count)
 		return true;
 	return whole && columns->rows[row] &&

@@ -16,7 +16,7 @@
 
 struct joined {
 	const struct fold *fold;
-	const struct wish *wish;
+	const struct constraints *constraints;
 	const struct trace *trace;
 	struct fold_groups *out;
 	bool heads; /* keys are name, cpu, stream: the same for a class in a run */
@@ -204,8 +204,8 @@ static bool take_entry(struct worker *worker, struct entry *entry, struct error 
 	/* what cannot be decoded is left to the scan, which tells of it */
 	if (joined->fields && !run_fields(run, entry->i, &worker->fields, err))
 		return misfit(err);
-	if (joined->wish->nfilters &&
-	    !wish_fields(joined->wish, joined->fold->shape, entry->class, &worker->fields))
+	if (joined->constraints->nfilters &&
+	    !constraints_fields(joined->constraints, joined->fold->shape, entry->class, &worker->fields))
 		return true;
 	struct fold_group *group = joined->heads ? worker->by_class[entry->class] : NULL;
 	if (!group)
@@ -265,7 +265,7 @@ static bool take_run(void *own, const struct sweep_run *sweep_run, struct error 
 	const struct run *run = &sweep_run->run;
 	struct entry entry = {.run = run};
 
-	if (!run->count || !wish_cpu(joined->wish, run->cpu))
+	if (!run->count || !constraints_cpu(joined->constraints, run->cpu))
 		return true;
 	entry.untimed = !run->stream->has_time && joined->any_timed;
 	if (run->stream != worker->stream || run->cpu != worker->cpu)
@@ -295,7 +295,7 @@ static void look_at(struct joined *joined)
 	const struct fold *fold = joined->fold;
 
 	joined->heads = joined->rows_only = true;
-	joined->fields = joined->wish->nfilters > 0;
+	joined->fields = joined->constraints->nfilters > 0;
 	for (unsigned i = 0; i < fold->nkeys; i++) {
 		joined->heads &= !is_field(fold, fold->keys[i]) &&
 				 fold->shape->columns[fold->keys[i]].kind != COLUMN_TS;
@@ -318,18 +318,18 @@ static bool show_progress(void *arg, uint64_t done, uint64_t all)
 	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
 }
 
-bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_groups *out,
+bool fold_sweep(const struct fold *fold, const struct constraints *constraints, struct fold_groups *out,
 		struct error *err)
 {
-	struct joined joined = {.fold = fold, .wish = wish, .trace = fold->host->trace, .out = out};
-	struct events_options events = {.begin = wish->begin,
-					.end = wish->end,
+	struct joined joined = {.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
+	struct events_options events = {.begin = constraints->begin,
+					.end = constraints->end,
 					.unordered = true,
-					.classes = wish->classes,
+					.classes = constraints->classes,
 					.keep = true,
-					.streams = wish->streams,
-					.cpus = wish->cpus,
-					.ncpus = wish->ncpus};
+					.streams = constraints->streams,
+					.cpus = constraints->cpus,
+					.ncpus = constraints->ncpus};
 	struct sweep plan = {.events = &events,
 			     .arg = &joined,
 			     .progress = show_progress,
@@ -339,7 +339,7 @@ bool fold_sweep(const struct fold *fold, const struct wish *wish, struct fold_gr
 
 	look_at(&joined);
 	if (fold->shape->group)
-		joined.columns = fold_columns_new(fold, wish);
+		joined.columns = fold_columns_new(fold, constraints);
 	bool good = sweep(fold->host->index, &plan, err);
 	fold_columns_free(joined.columns);
 	return good && (!joined.misfit || misfit(err));

@@ -18,7 +18,7 @@ struct fold_table {
 
 struct fold_cursor {
 	sqlite3_vtab_cursor base;
-	struct wish wish;
+	struct constraints constraints;
 	struct fold_groups groups;
 	size_t bucket;
 	const struct fold_group *group; /* NULL: no more */
@@ -76,7 +76,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	struct fold_cursor *cursor = mem_new(sizeof *cursor);
 
 	(void)base;
-	cursor->wish.arena = arena_new();
+	cursor->constraints.arena = arena_new();
 	fold_groups_init(&cursor->groups);
 	*out = &cursor->base;
 	return SQLITE_OK;
@@ -86,7 +86,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct fold_cursor *cursor = (struct fold_cursor *)base;
 
-	arena_free(cursor->wish.arena);
+	arena_free(cursor->constraints.arena);
 	fold_groups_release(&cursor->groups);
 	mem_free(cursor);
 	return SQLITE_OK;
@@ -108,12 +108,12 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 
 	(void)words;
 	(void)argc;
-	wish_read(&cursor->wish, fold->plans.items[number], fold->shape, fold->host, argv);
+	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host, argv);
 	fold_groups_release(&cursor->groups);
 	fold_groups_init(&cursor->groups);
 	cursor->bucket = 0;
 	cursor->group = NULL;
-	if (!cursor->wish.nothing && !fold_sweep(fold, &cursor->wish, &cursor->groups, &err))
+	if (!cursor->constraints.nothing && !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
 		return sql_table_fail(&folded->table, &err);
 	next_bucket(cursor);
 	return SQLITE_OK;

@@ -65,8 +65,8 @@ static inline bool filter_passes(const struct filter *filter, int64_t value)
 			   : value >= filter->low && value <= filter->high;
 }
 
-struct wish {
-	struct arena *arena; /* reset by wish_read() */
+struct constraints {
+	struct arena *arena; /* reset by constraints_read() */
 	nstime begin, end;
 	uint64_t *classes, *streams; /* bits */
 	int64_t cpu_low, cpu_high;
@@ -79,17 +79,17 @@ struct wish {
 	bool nothing;   /* no row can come */
 };
 
-/* Reads xFilter's arguments, and the host's range; wish->arena is the caller's. */
-void wish_read(struct wish *wish, const struct plan *plan, const struct shape *shape,
+/* Reads xFilter's arguments, and the host's range; constraints->arena is the caller's. */
+void constraints_read(struct constraints *constraints, const struct plan *plan, const struct shape *shape,
 	       const struct sql_host *host, sqlite3_value **argv);
 
-static inline bool wish_cpu(const struct wish *wish, int32_t cpu)
+static inline bool constraints_cpu(const struct constraints *constraints, int32_t cpu)
 {
-	return wish->any_cpu || (cpu >= 0 && cpu >= wish->cpu_low && cpu <= wish->cpu_high);
+	return constraints->any_cpu || (cpu >= 0 && cpu >= constraints->cpu_low && cpu <= constraints->cpu_high);
 }
 
-/* Do an event's fields hold all conditions on fields? Its class has them (wish->classes). */
-bool wish_fields(const struct wish *wish, const struct shape *shape, uint32_t class,
+/* Do an event's fields hold all conditions on fields? Its class has them (constraints->classes). */
+bool constraints_fields(const struct constraints *constraints, const struct shape *shape, uint32_t class,
 		 const struct fields *fields);
 
 /* CREATE TABLE x(...) as sqlite3_declare_vtab() wants it, ended by EVENTS_KEY. */

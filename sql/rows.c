@@ -1,4 +1,4 @@
-/* rows.c - see rows.h */
+/* rows.c - see record_list.h */
 #include "sql/rows.h"
 
 #include "engine/base/mem.h"

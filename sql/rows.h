@@ -1,5 +1,5 @@
 /*
- * rows.h - rows that a scan makes all at once: cells in an arena
+ * record_list.h - rows that a scan makes all at once: cells in an arena
  *
  * For tables whose rows are few: one module, sql_rows_module, and a `struct rows_kind` for each.
  */

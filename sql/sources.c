@@ -36,22 +36,22 @@ struct source *sources_make(struct arena *arena, const struct shape *shape,
 }
 
 struct source *sources_of_filters(struct arena *arena, const struct shape *shape,
-				  const struct trace *trace, const struct wish *wish)
+				  const struct trace *trace, const struct constraints *constraints)
 {
-	uint32_t *fields = arena_array(arena, wish->nfilters + 1, sizeof *fields);
+	uint32_t *fields = arena_array(arena, constraints->nfilters + 1, sizeof *fields);
 
-	for (size_t i = 0; i < wish->nfilters; i++)
-		fields[i] = wish->filters[i].field;
-	return sources_make(arena, shape, trace, fields, wish->nfilters);
+	for (size_t i = 0; i < constraints->nfilters; i++)
+		fields[i] = constraints->filters[i].field;
+	return sources_make(arena, shape, trace, fields, constraints->nfilters);
 }
 
-uint32_t sources_filter(const struct wish *wish, const struct source *filters,
+uint32_t sources_filter(const struct constraints *constraints, const struct source *filters,
 			const struct run *run, uint16_t *entries, uint32_t count, int64_t *scratch,
 			bool *whole)
 {
 	*whole = true;
-	for (size_t i = 0; i < wish->nfilters && count; i++) {
-		const struct filter *filter = &wish->filters[i];
+	for (size_t i = 0; i < constraints->nfilters && count; i++) {
+		const struct filter *filter = &constraints->filters[i];
 		uint32_t kept = 0;
 		if (filter->is_text || filters[i].kind != SOURCE_LOADED ||
 		    !source_load(&filters[i], run, entries, count, scratch)) {

@@ -9,14 +9,14 @@ struct telling {
 	const struct changes_sink *sink;
 };
 
-static struct change_place place_of(const struct feed_item *item)
+static struct change_place place_of(const struct event_item *item)
 {
 	return (struct change_place){
 		.time = item->order.time,
 		.stream = item->stream,
 		.packet = item->order.offset,
 		.at = item->event.position.at,
-		.loss = item->kind == FEED_LOSS,
+		.loss = item->kind == ITEM_LOSS,
 	};
 }
 
@@ -36,7 +36,7 @@ static void tell_change(void *arg, const struct change *change)
 }
 
 static void tell_contradiction(void *arg, uint32_t attr, const struct value *had,
-			       const struct value *says, const struct feed_item *item)
+			       const struct value *says, const struct event_item *item)
 {
 	const struct telling *telling = arg;
 	struct change_place place = place_of(item);
@@ -52,13 +52,13 @@ struct attrs *state_attrs(struct state *state)
 
 bool state_has_hosts(const struct state *state)
 {
-	return trace_has_hosts(state->feed->trace);
+	return trace_has_hosts(state->event_source->trace);
 }
 
 bool state_changes(struct state *state, const struct changes_sink *sink, struct error *err)
 {
 	struct telling telling = {sink};
-	struct replay_options options = {.feed = state->feed,
+	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = tell_change,
 					 .contradiction = tell_contradiction,

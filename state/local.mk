@@ -3,7 +3,7 @@ libstate_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
 libstate_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS) -lm
 
 # The door: what other rooms ask
-libstate_la_SOURCES = %D%/changes.c %D%/changes.h %D%/comms.c %D%/comms.h %D%/known.c %D%/known.h \
+libstate_la_SOURCES = %D%/changes.c %D%/changes.h %D%/comms.c %D%/comms.h %D%/interval_window.c %D%/interval_window.h \
 	%D%/state.c %D%/state.h
 
 # Rooms, from the lowest up
@@ -25,37 +25,37 @@ libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus
 libstate_la_SOURCES += %D%/filter/internal.h %D%/filter/node.c %D%/filter/select.c \
 	%D%/filter/thread.c %D%/filter/where.c %D%/filter/where.h
 libstate_la_SOURCES += %D%/events/capture.c %D%/events/capture.h %D%/events/closure.c \
-	%D%/events/closure.h %D%/events/feed.c %D%/events/feed.h %D%/events/feed_index.c \
-	%D%/events/line_key.c %D%/events/line_key.h %D%/events/sieve.c %D%/events/sieve.h \
-	%D%/events/sieve_internal.h %D%/events/sieve_packets.c
+	%D%/events/closure.h %D%/events/event_source.c %D%/events/event_source.h %D%/events/event_source_index.c \
+	%D%/events/line_key.c %D%/events/line_key.h %D%/events/event_filter.c %D%/events/event_filter.h \
+	%D%/events/event_filter_internal.h %D%/events/event_filter_packets.c
 libstate_la_SOURCES += %D%/replay/cells.c %D%/replay/cells.h %D%/replay/cells_bytes.c \
 	%D%/replay/cells_internal.h %D%/replay/checkpoint.c %D%/replay/checkpoint.h \
 	%D%/replay/contradictions.c %D%/replay/contradictions.h %D%/replay/replay.c \
 	%D%/replay/replay.h %D%/replay/walk.c %D%/replay/walk.h %D%/replay/writes.c \
 	%D%/replay/writes.h
-libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backward/claims.c \
-	%D%/backward/claims_prune.c %D%/backward/internal.h %D%/backward/questions.c \
-	%D%/backward/settle.c
+libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backward/pending.c \
+	%D%/backward/pending_prune.c %D%/backward/internal.h %D%/backward/questions.c \
+	%D%/backward/resolve.c
 libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
 	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/builder_internal.h \
-	%D%/slices/column_get.c %D%/slices/column_put.c %D%/slices/direct.c %D%/slices/direct.h \
-	%D%/slices/followers.c %D%/slices/followers.h %D%/slices/gaps.h %D%/slices/gathered.c \
+	%D%/slices/column_get.c %D%/slices/column_put.c %D%/slices/elias_fano.c %D%/slices/elias_fano.h \
+	%D%/slices/shared_ticks.c %D%/slices/shared_ticks.h %D%/slices/exp_golomb.h %D%/slices/gathered.c \
 	%D%/slices/gathered.h %D%/slices/lines.c %D%/slices/names.c %D%/slices/names.h \
 	%D%/slices/numbers.c %D%/slices/numbers.h %D%/slices/numbers_internal.h \
 	%D%/slices/numbers_store.c %D%/slices/part.h %D%/slices/resume.c %D%/slices/shard.c \
 	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_moment.c \
 	%D%/slices/shard_names.c %D%/slices/shard_side.c %D%/slices/slice.h \
 	%D%/slices/slice_get.c %D%/slices/slice_moment.c %D%/slices/slice_put.c \
-	%D%/slices/slice_walk.c %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/tops.c \
-	%D%/slices/tops.h
+	%D%/slices/slice_walk.c %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/dominant.c \
+	%D%/slices/dominant.h
 libstate_la_SOURCES += %D%/context/answers.c %D%/context/answers.h %D%/context/context.h \
 	%D%/context/run.c %D%/context/run.h %D%/context/wanted.c %D%/context/wanted.h
-libstate_la_SOURCES += %D%/answer/ahead.c %D%/answer/ahead.h %D%/answer/ask.c %D%/answer/ask.h \
-	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/look.c %D%/answer/look.h \
+libstate_la_SOURCES += %D%/answer/forward_scan.c %D%/answer/forward_scan.h %D%/answer/ask.c %D%/answer/ask.h \
+	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/forward_fill.c %D%/answer/forward_fill.h \
 	%D%/answer/planner.c %D%/answer/planner.h
-libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines/digest.c \
-	%D%/timelines/digest.h %D%/timelines/digest_bytes.c %D%/timelines/join.c \
-	%D%/timelines/join.h %D%/timelines/shard_files.c %D%/timelines/shards.c \
+libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines/shard_summary.c \
+	%D%/timelines/shard_summary.h %D%/timelines/shard_summary_bytes.c %D%/timelines/shard_merge.c \
+	%D%/timelines/shard_merge.h %D%/timelines/shard_files.c %D%/timelines/shards.c \
 	%D%/timelines/shards.h %D%/timelines/shards_internal.h %D%/timelines/shards_plan.c \
 	%D%/timelines/shards_threads.c %D%/timelines/stored.c %D%/timelines/stored.h \
 	%D%/timelines/timelines.c %D%/timelines/timelines.h

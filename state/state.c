@@ -12,26 +12,26 @@
 
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
-bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
+bool state_over_source(struct event_source *event_source, const struct state_options *options, struct state **out,
 		     struct error *err)
 {
 	struct state *state = mem_new(sizeof *state);
 	uint64_t identity[2];
 
 	*out = state;
-	state->feed = feed;
+	state->event_source = event_source;
 	state->options = *options;
 	state->spacing = CHECKPOINT_SPACING;
 	state->share = CHECKPOINT_SHARE;
 	state->limits = backward_usual_limits;
 	state->evaluation = "replay";
-	feed->progress = options->progress;
-	feed->progress_arg = options->progress_arg;
-	if (!program_compile(options->rules, feed->trace, &state->options.notices, &state->program,
+	event_source->progress = options->progress;
+	event_source->progress_arg = options->progress_arg;
+	if (!program_compile(options->rules, event_source->trace, &state->options.notices, &state->program,
 			     err))
 		return false;
 	state->attrs = program_attrs(state->program);
-	state->catalog = catalog_new(state->program, feed->trace);
+	state->catalog = catalog_new(state->program, event_source->trace);
 	rules_identity(options->rules, identity);
 	state->checkpoints = checkpoints_new(NULL, identity);
 	state->runs = runs_new(NULL, identity);
@@ -43,10 +43,10 @@ bool state_over_feed(struct feed *feed, const struct state_options *options, str
 bool state_open(struct index *index, const struct state_options *options, struct state **out,
 		struct error *err)
 {
-	struct feed *feed = feed_over_index(index);
+	struct event_source *event_source = event_source_over_index(index);
 	uint64_t identity[2];
 
-	if (!state_over_feed(feed, options, out, err)) {
+	if (!state_over_source(event_source, options, out, err)) {
 		(*out)->index = index;
 		state_close(*out);
 		return false;
@@ -58,12 +58,12 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	(*out)->checkpoints = checkpoints_new(index, identity);
 	(*out)->runs = runs_new(index, identity);
 	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
-		feed->sketches = state_sketches(*out);
+		event_source->packet_filters = state_packet_filters(*out);
 	(*out)->gaps = gaps_new(index, (*out)->program);
 	program_set_gaps((*out)->program, (*out)->gaps);
 	(*out)->found = contradictions_new(index, (*out)->program,
-					   options->replay_only ? NULL : state_sketches(*out));
-	feed->inferred = contradictions_inferred((*out)->found);
+					   options->replay_only ? NULL : state_packet_filters(*out));
+	event_source->inferred = contradictions_inferred((*out)->found);
 	return true;
 }
 
@@ -72,19 +72,19 @@ void state_close(struct state *state)
 	if (!state)
 		return;
 	stored_close(state->stored);
-	cells_free(state->floor);
+	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
 	catalog_free(state->catalog);
 	contradictions_free(state->found);
 	gaps_free(state->gaps);
-	sketches_free(state->sketches);
+	packet_filters_free(state->packet_filters);
 	program_free(state->program);
 	arena_free(state->scratch);
 	mem_free(state->looked);
 	mem_free(state->failures);
 	if (state->index)
-		feed_over_index_free(state->feed);
+		event_source_over_index_free(state->event_source);
 	mem_free(state);
 }
 
@@ -144,7 +144,7 @@ static void record_unknown(const struct wanted *wanted, uint32_t moment, struct 
 
 bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err)
 {
-	return feed_recorded(state->feed, begin, end, err);
+	return event_source_recorded(state->event_source, begin, end, err);
 }
 
 bool state_contradictions(struct state *state, const struct stream *stream,
@@ -170,7 +170,7 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	uint32_t *asked = mem_new_array(nmoments + 1, sizeof *asked);
 	size_t ninside = 0;
 	nstime begin, end;
-	bool ok = feed_recorded(state->feed, &begin, &end, err);
+	bool ok = event_source_recorded(state->event_source, &begin, &end, err);
 
 	for (size_t i = 0; ok && i < nmoments; i++) {
 		if (lies_outside(&moments[i], begin, end))

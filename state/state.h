@@ -13,7 +13,7 @@
 #include "state/replay/contradictions.h"
 #include "state/rules/rules.h"
 
-struct feed;
+struct event_source;
 struct state;
 
 struct state_options {
@@ -29,7 +29,7 @@ struct state_options {
 bool state_open(struct index *index, const struct state_options *options, struct state **out,
 		struct error *err);
 /* As state_open(), over any source of events (borrowed). */
-bool state_over_feed(struct feed *feed, const struct state_options *options, struct state **out,
+bool state_over_source(struct event_source *event_source, const struct state_options *options, struct state **out,
 		     struct error *err);
 void state_close(struct state *state);
 struct index *state_index(const struct state *state); /* both are borrowed */

@@ -123,7 +123,7 @@ struct leaf {
 /* Where the columns of one class are found; rows of places follow when all are known. */
 struct build {
 	struct shape *shape;
-	struct known {
+	struct interval_window {
 		enum scope scope;
 		const char *way;
 		size_t column;
@@ -198,7 +198,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 	const char *type = type_of(leaf->class);
 
 	for (size_t i = 0; i < build->nknown; i++) {
-		struct known *known = &build->known[i];
+		struct interval_window *known = &build->known[i];
 		struct column *column = &shape->columns[known->column];
 		if (known->scope != leaf->scope || strcmp(known->way, leaf->name) != 0)
 			continue;
@@ -217,7 +217,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 	build->known =
 		mem_grow(build->known, build->nknown, &build->known_capacity, sizeof *build->known);
 	build->known[build->nknown++] =
-		(struct known){leaf->scope, leaf->name, shape->ncolumns - 1};
+		(struct interval_window){leaf->scope, leaf->name, shape->ncolumns - 1};
 	if (is_enum(leaf->class)) {
 		const char *way = arena_printf(shape->arena, "%s_label", leaf->name);
 		column.kind = COLUMN_LABEL;

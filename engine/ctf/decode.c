@@ -7,7 +7,7 @@
  * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
  * context are those of its packet, in a block of their own.
  */
-#include "engine/base/ask.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/decode_internal.h"
@@ -287,7 +287,7 @@ void ctf_decoder_ask(const struct decoder *d)
 	const uint8_t *next = d->block.data + d->at / 8;
 	uint64_t left = d->at < d->content ? (d->content - d->at) / 8 : 0;
 
-	ask_for_bytes(next, left < ASKED ? left : ASKED);
+	prefetch_bytes(next, left < ASKED ? left : ASKED);
 }
 
 void ctf_decoder_mark(const struct decoder *d, struct mark *mark)

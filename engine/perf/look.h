@@ -1,5 +1,5 @@
 /*
- * look.h - what a pass over records needs of each: attribute, time, CPU
+ * forward_fill.h - what a pass over records needs of each: attribute, time, CPU
  *
  * Inline: the walk asks for it of every record of the file. Everything looked at was made once,
  * while the trace opened: places per attribute, and ids, which the kernel hands out in sequence, in

@@ -120,7 +120,7 @@ static bool write_out(struct spill *spill, size_t size, struct error *err)
 	return true;
 }
 
-static bool feed(struct spill *spill, const uint8_t *bytes, size_t size, struct error *err)
+static bool event_source(struct spill *spill, const uint8_t *bytes, size_t size, struct error *err)
 {
 	ZSTD_inBuffer in = {bytes, size, 0};
 	bool more = true;
@@ -168,7 +168,7 @@ static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
 		return false;
 	const uint8_t *bytes = payload(block.data, get32(block.data, spill->part->swap), block.size,
 				       spill->part->swap, &size);
-	bool ok = !bytes || feed(spill, bytes, size, err);
+	bool ok = !bytes || event_source(spill, bytes, size, err);
 	source_put(&block);
 	return ok;
 }
@@ -189,7 +189,7 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 		const uint8_t *bytes =
 			payload(rec.bytes, rec.type, rec.size, spill->part->swap, &size);
 		*at = rec.off;
-		ok = !bytes || feed(spill, bytes, size, err);
+		ok = !bytes || event_source(spill, bytes, size, err);
 		if (ok)
 			*at = rec.extra_off + rec.extra_len;
 	}

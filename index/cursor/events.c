@@ -181,8 +181,8 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.index = index,
 		.trace = events->trace,
 		.options = &events->options,
-		.kept = options->keep ? kept_hold(index_kept(index), options->classes) : NULL,
-		.room = sketch_room_new(index, options),
+		.head_cache = options->keep ? head_cache_hold(index_head_cache(index), options->classes) : NULL,
+		.room = filter_room_new(index, options),
 		.boundary = options->progress ? at_boundary : NULL,
 		.arg = events,
 	};
@@ -219,9 +219,9 @@ void events_close(struct events *events)
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
 	merge_release(&events->merge);
-	kept_drop(events->setup.kept);
+	head_cache_drop(events->setup.head_cache);
 	batch_free(events->setup.scratch);
-	sketch_room_free(events->setup.room);
+	filter_room_free(events->setup.room);
 	batch_store_free(events->setup.store);
 	mem_free(events->cursors);
 	mem_free(events);

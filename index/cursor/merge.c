@@ -13,7 +13,7 @@
  */
 #include "index/cursor/merge.h"
 
-#include "engine/base/ask.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
 #include "engine/event.h"
 
@@ -144,7 +144,7 @@ void merge_build(struct merge *merge)
  * Asks the memory for what the head of a leaf leads to, which was just found to be next. An address
  * that is not mapped would cost a walk through the tables of pages each time.
  */
-ASKING void ask_for(const struct merge *merge, uint32_t leaf, struct way way)
+PREFETCHING void ask_for(const struct merge *merge, uint32_t leaf, struct way way)
 {
 	const struct merge_front *front = &merge->fronts[leaf];
 	const struct batch *batch = front->batch;

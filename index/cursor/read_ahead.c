@@ -2,8 +2,8 @@
  * read_ahead.c - see read_ahead.h
  *
  * The helper has other duties, too, which may keep it for as long as the owner takes for many
- * lots. When none is left the owner takes the cursor and reads from it directly, until the
- * helper asks for it again. So neither waits for longer than a lot takes, and the one
+ * event blocks. When none is left the owner takes the cursor and reads from it directly, until the
+ * helper asks for it again. So neither waits for longer than a block takes, and the one
  * that has more other work reads less.
  *
  * The lot that was emptied last is filled next: as few are in use as the two are apart. Values stay
@@ -14,18 +14,18 @@
 
 #include "engine/base/mem.h"
 #include "index/index.h"
-#include "index/cursor/lot.h"
+#include "index/cursor/event_block.h"
 
 #include <stdatomic.h>
 
 enum {
-	RING = 64,   /* lots */
+	RING = 64,   /* event blocks */
 	RESTED = 48, /* a full ring has emptied enough for the helper to go on */
 };
 
 enum turn {
 	TURN_OWNER,  /* until the helper asks */
-	TURN_HELPER, /* until it has filled a lot */
+	TURN_HELPER, /* until it has filled a block */
 	TURN_NOBODY
 };
 
@@ -37,15 +37,15 @@ struct read_ahead {
 
 	/* whose turn it is: */
 	struct events *events;
-	struct lot_filler *filler;
+	struct event_block_filler *filler;
 	struct run rest; /* of the cursor's run, what did not fit; count 0: nothing */
 
 	/* under the helper's lock: */
 	enum turn turn;
 	_Atomic bool asked;     /* the helper wants the turn; looked at without the lock */
-	struct lot *ring[RING]; /* full ones */
+	struct event_block *ring[RING]; /* full ones */
 	size_t oldest, full;
-	struct lot *idle[RING + 1];
+	struct event_block *idle[RING + 1];
 	size_t nidle;
 	bool rests; /* the ring was full, and has not emptied enough since */
 	bool ended; /* behind the full ones comes `end` */
@@ -57,9 +57,9 @@ struct read_ahead {
 
 	/* the owner's */
 	bool mine;       /* the turn is */
-	struct lot *lot; /* being read; NULL: none is */
+	struct event_block *block; /* being read; NULL: none is */
 	size_t stretch;  /* the next of it */
-	struct lot_opener *opener;
+	struct event_block_opener *opener;
 };
 
 /* ---- filling ---- */
@@ -84,13 +84,13 @@ static bool at_boundary(void *arg, nstime at, nstime first, nstime last)
 }
 
 /* As much as there is room for. STEP_ITEM: there is more. */
-static enum step fill(struct read_ahead *ahead, struct lot *lot, struct error *err)
+static enum step fill(struct read_ahead *ahead, struct event_block *block, struct error *err)
 {
 	struct run *rest = &ahead->rest;
 	enum step step;
 	uint32_t taken;
 
-	lot_begin(ahead->filler, lot);
+	event_block_begin(ahead->filler, block);
 	for (;;) {
 		if (!rest->count) {
 			step = events_next_run(ahead->events, rest, err);
@@ -98,12 +98,12 @@ static enum step fill(struct read_ahead *ahead, struct lot *lot, struct error *e
 				rest->count = 0;
 				return step;
 			}
-			if (!rest->count && !lot_add_loss(lot, &rest->loss))
+			if (!rest->count && !event_block_add_loss(block, &rest->loss))
 				return STEP_ITEM;
 			if (!rest->count)
 				continue;
 		}
-		taken = lot_add(ahead->filler, lot, rest, rest->first, rest->count);
+		taken = event_block_add(ahead->filler, block, rest, rest->first, rest->count);
 		rest->first += taken;
 		rest->count -= taken;
 		if (rest->count)
@@ -123,7 +123,7 @@ static bool is_due(void *arg)
 static void do_duty(void *arg)
 {
 	struct read_ahead *ahead = arg;
-	struct lot *lot;
+	struct event_block *block;
 	struct error err;
 	enum step step;
 
@@ -132,14 +132,14 @@ static void do_duty(void *arg)
 		return;
 	}
 	ahead->turn = TURN_HELPER;
-	lot = ahead->nidle ? ahead->idle[--ahead->nidle] : NULL;
+	block = ahead->nidle ? ahead->idle[--ahead->nidle] : NULL;
 	helper_unlock(ahead->helper);
-	if (!lot)
-		lot = lot_new();
-	step = fill(ahead, lot, &err);
+	if (!block)
+		block = event_block_new();
+	step = fill(ahead, block, &err);
 	helper_lock(ahead->helper);
 	ahead->turn = TURN_NOBODY;
-	ahead->ring[(ahead->oldest + ahead->full++) % RING] = lot;
+	ahead->ring[(ahead->oldest + ahead->full++) % RING] = block;
 	ahead->rests = ahead->full == RING;
 	ahead->ended = step != STEP_ITEM;
 	ahead->end = step;
@@ -147,7 +147,7 @@ static void do_duty(void *arg)
 		ahead->error = err;
 }
 
-/* ---- the owner: lots ---- */
+/* ---- the owner: event blocks ---- */
 
 /* Under the lock, which is given up meanwhile. */
 static bool report(struct read_ahead *ahead)
@@ -166,10 +166,10 @@ static bool report(struct read_ahead *ahead)
 /* The one that was read has room for others. Under the lock. */
 static void give_back(struct read_ahead *ahead)
 {
-	if (!ahead->lot)
+	if (!ahead->block)
 		return;
-	ahead->idle[ahead->nidle++] = ahead->lot;
-	ahead->lot = NULL;
+	ahead->idle[ahead->nidle++] = ahead->block;
+	ahead->block = NULL;
 	if (ahead->rests && ahead->full <= RESTED) {
 		ahead->rests = false;
 		helper_changed(ahead->helper);
@@ -178,13 +178,13 @@ static void give_back(struct read_ahead *ahead)
 
 static void take_oldest(struct read_ahead *ahead)
 {
-	ahead->lot = ahead->ring[ahead->oldest];
+	ahead->block = ahead->ring[ahead->oldest];
 	ahead->stretch = 0;
 	ahead->oldest = (ahead->oldest + 1) % RING;
 	ahead->full--;
 }
 
-/* STEP_ITEM: there is a lot, or it is the owner's turn. Under the lock. */
+/* STEP_ITEM: there is a block, or it is the owner's turn. Under the lock. */
 static enum step go_on(struct read_ahead *ahead, struct error *err)
 {
 	for (;;) {
@@ -224,15 +224,15 @@ static enum step next_lot(struct read_ahead *ahead, struct error *err)
 
 static enum step next_stretch(struct read_ahead *ahead, struct run *out, struct error *err)
 {
-	struct lot *lot = ahead->lot;
-	const struct lot_stretch *stretch = &lot->stretches[ahead->stretch++];
+	struct event_block *block = ahead->block;
+	const struct event_block_stretch *stretch = &block->stretches[ahead->stretch++];
 
-	if (stretch->packet == LOT_NO_PACKET) {
+	if (stretch->packet == EVENT_BLOCK_NO_PACKET) {
 		out->count = 0;
-		out->loss = lot->losses[stretch->loss];
+		out->loss = block->losses[stretch->loss];
 		return STEP_ITEM;
 	}
-	return lot_run(ahead->opener, lot, stretch, out, err) ? STEP_ITEM : STEP_ERROR;
+	return event_block_run(ahead->opener, block, stretch, out, err) ? STEP_ITEM : STEP_ERROR;
 }
 
 /* ---- the owner: its own turn ---- */
@@ -262,7 +262,7 @@ enum step read_ahead_next_run(struct read_ahead *ahead, struct run *out, struct 
 {
 	if (ahead->mine && atomic_load_explicit(&ahead->asked, memory_order_relaxed))
 		hand_over(ahead);
-	while (!ahead->lot || ahead->stretch == ahead->lot->nstretches) {
+	while (!ahead->block || ahead->stretch == ahead->block->nstretches) {
 		enum step step;
 
 		if (ahead->mine)
@@ -295,8 +295,8 @@ bool read_ahead_open(struct index *index, const struct events_options *options,
 		mem_free(ahead);
 		return false;
 	}
-	ahead->filler = lot_filler_new(index_trace(index), false);
-	ahead->opener = lot_opener_new(index_trace(index));
+	ahead->filler = event_block_filler_new(index_trace(index), false);
+	ahead->opener = event_block_opener_new(index_trace(index));
 	ahead->duty = (struct duty){.due = is_due, .work = do_duty, .arg = ahead};
 	helper_give(helper, &ahead->duty);
 	*out = ahead;
@@ -313,11 +313,11 @@ void read_ahead_close(struct read_ahead *ahead)
 	helper_end(ahead->helper, &ahead->duty);
 	events_close(ahead->events);
 	for (size_t i = 0; i < ahead->full; i++)
-		lot_free(ahead->ring[(ahead->oldest + i) % RING]);
+		event_block_free(ahead->ring[(ahead->oldest + i) % RING]);
 	for (size_t i = 0; i < ahead->nidle; i++)
-		lot_free(ahead->idle[i]);
-	lot_free(ahead->lot);
-	lot_filler_free(ahead->filler);
-	lot_opener_free(ahead->opener);
+		event_block_free(ahead->idle[i]);
+	event_block_free(ahead->block);
+	event_block_filler_free(ahead->filler);
+	event_block_opener_free(ahead->opener);
 	mem_free(ahead);
 }

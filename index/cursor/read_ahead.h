@@ -1,7 +1,7 @@
 /*
  * read_ahead.h - a cursor that a helper reads ahead of its owner, forward
  *
- *     helper   cursor ── lots ──> full ones, in order ──┐
+ *     helper   cursor ── event blocks ──> full ones, in order ──┐
  *                                                           ├──> the owner
  *     owner    cursor, when there is none ──────────────────┘
  *

@@ -10,7 +10,7 @@
  */
 #include "index/cursor/stream_cursor_internal.h"
 
-#include "engine/base/ask.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 
@@ -48,7 +48,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.stream = stream,
 		.reader = setup->trace->parts[stream->part]->reader,
 		.cache = index_packets(setup->index),
-		.kept = setup->kept,
+		.head_cache = setup->head_cache,
 		.classes = options->classes,
 		.select = options->select,
 		.select_arg = options->select_arg,
@@ -712,7 +712,7 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 	const struct open_packet *top;
 
 	if (left == 5) {
-		ask_for_bytes(cursor, sizeof *cursor);
+		prefetch_bytes(cursor, sizeof *cursor);
 		return;
 	}
 	if (!cursor->nopen)
@@ -724,12 +724,12 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 	}
 	top = stream_top(cursor);
 	if (left == 3) {
-		ask_for_bytes(top, sizeof *top);
+		prefetch_bytes(top, sizeof *top);
 		if (cursor->nopen > 1)
-			ask_for_bytes(cursor->open[1], sizeof *top);
+			prefetch_bytes(cursor->open[1], sizeof *top);
 	} else if (left == 2) {
-		ask_for_bytes(top->known, sizeof *top->known);
-		ask_for_bytes(top->decoder, DECODER);
+		prefetch_bytes(top->known, sizeof *top->known);
+		prefetch_bytes(top->decoder, DECODER);
 	} else {
 		open_packet_ask(top);
 	}

@@ -16,11 +16,11 @@ struct stream_setup {
 	struct index *index;
 	struct trace *trace;
 	const struct events_options *options;
-	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
+	struct head_cache_set *head_cache; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
 	struct batch_store *store; /* NULL: few streams */
 	struct batch *scratch;
-	struct sketch_room *room; /* NULL: no sketches are made */
+	struct filter_room *room; /* NULL: no packet filters are made */
 	/* Called before a packet is opened; false: interrupted. */
 	bool (*boundary)(void *arg, nstime at, struct error *err);
 	void *arg;

@@ -38,9 +38,9 @@ void open_packet_free(struct open_packet *packet)
 	if (packet->known)
 		open_packet_leave(packet);
 	known_packet_free(packet->spare);
-	sketching_free(packet->sketching);
+	filter_making_free(packet->filter_making);
 	batch_free(packet->batch);
-	keeper_free(packet->keeper);
+	head_cache_fill_free(packet->head_cache_fill);
 	mem_free(packet->index);
 	mem_free(packet->heads);
 	mem_free(packet);
@@ -73,20 +73,20 @@ static void note_times(struct open_packet *packet, const struct batch *batch)
 	facts->any = true;
 }
 
-/* ---- the packet's sketch, made on the way ---- */
+/* ---- the packet's packet filter, made on the way ---- */
 
-static void sketch_begin(struct open_packet *packet)
+static void packet_filter_begin(struct open_packet *packet)
 {
 	const struct packet_view *view = packet->view;
 
-	if (!view->room || packet->kept) /* then nothing of it is decoded */
+	if (!view->room || packet->head_cache) /* then nothing of it is decoded */
 		return;
-	if (!packet->sketching)
-		packet->sketching = sketching_new(view->room);
-	packet->sketched = sketching_begin(packet->sketching, view->stream, &packet->info);
+	if (!packet->filter_making)
+		packet->filter_making = filter_making_new(view->room);
+	packet->filtered_by_packet = filter_making_begin(packet->filter_making, view->stream, &packet->info);
 }
 
-static void sketch_batch(struct open_packet *packet, const struct batch *batch)
+static void packet_filter_batch(struct open_packet *packet, const struct batch *batch)
 {
 	const struct run run = {
 		.stream = packet->view->stream,
@@ -97,18 +97,18 @@ static void sketch_batch(struct open_packet *packet, const struct batch *batch)
 		.packet = &packet->info,
 	};
 
-	if (packet->sketched && batch->count)
-		sketching_add(packet->sketching, &run);
+	if (packet->filtered_by_packet && batch->count)
+		filter_making_add(packet->filter_making, &run);
 }
 
-static void sketch_end(struct open_packet *packet)
+static void packet_filter_end(struct open_packet *packet)
 {
 	const struct packet_facts *facts = &packet->facts;
 	const struct packet_range range = {facts->least, facts->greatest};
 
-	if (packet->sketched && facts->whole && facts->any && !packet->known->damaged)
-		sketching_end(packet->sketching, &range);
-	packet->sketched = false;
+	if (packet->filtered_by_packet && facts->whole && facts->any && !packet->known->damaged)
+		filter_making_end(packet->filter_making, &range);
+	packet->filtered_by_packet = false;
 }
 
 /* False: no event came. Damage ends the packet as its end does. */
@@ -128,7 +128,7 @@ static bool decode(struct open_packet *packet, struct batch *batch, uint32_t cap
 	}
 	if (step != STEP_ITEM)
 		packet->facts.whole = true;
-	sketch_batch(packet, batch);
+	packet_filter_batch(packet, batch);
 	atomic_fetch_add_explicit(&view->trace->events_decoded, batch->count, memory_order_relaxed);
 	return batch->count > 0;
 }
@@ -362,10 +362,10 @@ static void keep_segment(struct open_packet *packet, const struct segment *segme
 	if (!packet->keeping)
 		return;
 	if (!batch->count)
-		keeper_pass(packet->keeper, segment->first, segment->last, segment->count);
+		head_cache_fill_pass(packet->head_cache_fill, segment->first, segment->last, segment->count);
 	else
-		keeper_add(
-			packet->keeper, batch, entries,
+		head_cache_fill_add(
+			packet->head_cache_fill, batch, entries,
 			batch_of_classes(batch, 0, batch->count, packet->view->classes, entries));
 }
 
@@ -375,7 +375,7 @@ static void end_keeping(struct open_packet *packet)
 
 	if (packet->keeping && packet->facts.whole && !known->damaged &&
 	    packet->segment == known->nsegments)
-		keeper_end(packet->keeper);
+		head_cache_fill_end(packet->head_cache_fill);
 	packet->keeping = false;
 }
 
@@ -401,11 +401,11 @@ static bool begin_forward(struct open_packet *packet)
 	const struct packet_view *view = packet->view;
 
 	packet->segment = segment_of_begin(packet);
-	packet->keeping = view->kept && packet->segment == 0;
-	if (packet->keeping && !packet->keeper)
-		packet->keeper = keeper_new(view->kept);
+	packet->keeping = view->head_cache && packet->segment == 0;
+	if (packet->keeping && !packet->head_cache_fill)
+		packet->head_cache_fill = head_cache_fill_new(view->head_cache);
 	if (packet->keeping)
-		keeper_begin(packet->keeper, view->stream, &packet->info);
+		head_cache_fill_begin(packet->head_cache_fill, view->stream, &packet->info);
 	return more_forward(packet);
 }
 
@@ -495,7 +495,7 @@ static bool find_known(struct open_packet *packet, const struct packet_info *inf
 	packet->spare = NULL;
 	atomic_fetch_add_explicit(&view->trace->packets_decoded, 1, memory_order_relaxed);
 	if (known_packet_open(packet->known, info, &err)) {
-		sketch_begin(packet);
+		packet_filter_begin(packet);
 		return true;
 	}
 	packet->known->facts.whole = true;
@@ -518,22 +518,22 @@ static bool is_to_be_sorted(const struct open_packet *packet)
 bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct packet_info *info)
 {
 	const struct packet_view *view = packet->view;
-	const struct kept_packet *kept =
-		view->kept ? kept_find(view->kept, view->stream, info) : NULL;
+	const struct head_cache_packet *head_cache =
+		view->head_cache ? head_cache_find(view->head_cache, view->stream, info) : NULL;
 
 	packet->record = record;
 	packet->pos = packet->end = 0;
 	packet->sorted = packet->indexed = packet->keeping = false;
 	packet->info = *info;
-	packet->kept = kept != NULL;
-	if (kept && !sorted_packet_take(packet, kept))
+	packet->head_cache = head_cache != NULL;
+	if (head_cache && !sorted_packet_take(packet, head_cache))
 		return false;
 	bool some = find_known(packet, info);
 	packet->decoder = packet->known->decoder;
 	packet->info.extents = packet->known->extents;
-	if (!kept)
+	if (!head_cache)
 		packet->facts = packet->known->facts;
-	if (kept) {
+	if (head_cache) {
 		some = some && sorted_packet_next(packet);
 	} else if (some && is_to_be_sorted(packet)) {
 		sort_all(packet);
@@ -568,11 +568,11 @@ static void leave(struct open_packet *packet, bool used_up)
 {
 	struct known_packet *known = packet->known;
 
-	sketch_end(packet);
+	packet_filter_end(packet);
 	packet->pos = packet->end = 0;
 	packet->known = NULL;
 	packet->info.extents = NULL;
-	if (!packet->kept)
+	if (!packet->head_cache)
 		known->facts = packet->facts;
 	if (used_up && is_passed(packet))
 		known->reader->decoder_leave(known->decoder);

@@ -12,8 +12,8 @@
 #include "engine/base/search.h"
 #include "engine/reader.h"
 #include "index/events.h"
-#include "index/filters/sketch.h"
-#include "index/packets/kept.h"
+#include "index/filters/packet_filter.h"
+#include "index/packets/head_cache.h"
 #include "index/packets/packet_cache.h"
 
 /* What all open packets of one stream share. */
@@ -22,7 +22,7 @@ struct packet_view {
 	const struct stream *stream;
 	const struct reader *reader;
 	struct packet_cache *cache;
-	struct kept_set *kept;   /* of `classes`; NULL: nothing is kept of them */
+	struct head_cache_set *head_cache;   /* of `classes`; NULL: nothing is kept of them */
 	nstime begin, end;       /* only heads in [begin, end) come out */
 	const uint64_t *classes; /* bit per wanted class, NULL: all */
 	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries); /* NULL: all */
@@ -33,7 +33,7 @@ struct packet_view {
 	uint32_t value_slots;      /* of a batch; 0: values are not decoded with the heads */
 	struct batch_store *store; /* of batches; or NULL */
 	struct batch **scratch;    /* a spare batch of the whole cursor's */
-	struct sketch_room *room;  /* the whole cursor's; NULL: no sketches are made */
+	struct filter_room *room;  /* the whole cursor's; NULL: no packet filters are made */
 	/* Told whenever decoding fails; *info is borrowed for the call. */
 	void (*damaged)(void *arg, uint64_t record, const struct packet_info *info,
 			const struct error *cause);
@@ -59,12 +59,12 @@ struct open_packet {
 	struct known_packet *known;  /* NULL: none is open */
 	struct known_packet *spare;  /* may be opened; or NULL */
 	bool owned;                  /* the known one does not come from the cache */
-	struct sketching *sketching; /* or NULL */
-	bool sketched;               /* it is of this packet, and of all of its events so far */
+	struct filter_making *filter_making; /* or NULL */
+	bool filtered_by_packet;               /* it is of this packet, and of all of its events so far */
 	size_t segment; /* forward the next to come, backward all below it are still to come */
-	bool kept;      /* its heads are kept ones: nothing was read but what it begins with */
+	bool head_cache;      /* its heads are kept ones: nothing was read but what it begins with */
 	bool keeping;   /* forward, from its first event on */
-	struct keeper *keeper; /* NULL: none was needed yet */
+	struct head_cache_fill *head_cache_fill; /* NULL: none was needed yet */
 	bool sorted;           /* windows come from heads[head_pos, head_end) */
 	struct packet_head *heads;
 	size_t nheads, heads_capacity, head_pos, head_end;

@@ -24,7 +24,7 @@ void sorted_packet_end(struct open_packet *packet, uint32_t first);
  * Heads that somebody found before stand for the packet, as if they had been sorted. False: none is
  * wanted.
  */
-bool sorted_packet_take(struct open_packet *packet, const struct kept_packet *kept);
+bool sorted_packet_take(struct open_packet *packet, const struct head_cache_packet *head_cache);
 /* The next window; false: none is left. */
 bool sorted_packet_next(struct open_packet *packet);
 

@@ -52,14 +52,14 @@ void sorted_packet_end(struct open_packet *packet, uint32_t first)
 	packet->head_end = packet->nheads;
 }
 
-static void add_kept_heads(struct open_packet *packet, const struct kept_packet *kept)
+static void add_kept_heads(struct open_packet *packet, const struct head_cache_packet *head_cache)
 {
-	struct kept_at at = {0};
+	struct head_cache_at at = {0};
 
 	packet->nheads = 0;
 	batch_room(packet->batch, BATCH_MAX);
 	open_packet_index_room(packet);
-	while (kept_next(kept, &at, packet->batch, packet->index)) {
+	while (head_cache_next(head_cache, &at, packet->batch, packet->index)) {
 		size_t first = packet->nheads;
 		sorted_packet_add(packet, packet->batch);
 		for (uint32_t i = 0; i < packet->batch->count; i++)
@@ -69,15 +69,15 @@ static void add_kept_heads(struct open_packet *packet, const struct kept_packet 
 				  memory_order_relaxed);
 }
 
-bool sorted_packet_take(struct open_packet *packet, const struct kept_packet *kept)
+bool sorted_packet_take(struct open_packet *packet, const struct head_cache_packet *head_cache)
 {
 	const struct packet_view *view = packet->view;
 
 	packet->facts = (struct packet_facts){
-		.any = true, .whole = true, .least = kept->least, .greatest = kept->greatest};
-	if (kept->least >= view->end || kept->greatest < view->begin)
+		.any = true, .whole = true, .least = head_cache->least, .greatest = head_cache->greatest};
+	if (head_cache->least >= view->end || head_cache->greatest < view->begin)
 		return false;
-	add_kept_heads(packet, kept);
+	add_kept_heads(packet, head_cache);
 	packet->sorted = true;
 	packet->head_pos = 0;
 	packet->head_end = packet->nheads;

@@ -74,7 +74,7 @@ static void drop_other_cpus(struct sweeper *sweeper)
 static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error *err)
 {
 	const struct trace *trace = sweeper->trace;
-	struct sweep_hands hands = {.sweeper = sweeper};
+	struct sweep_worker pool = {.sweeper = sweeper};
 	bool any_timed = false;
 
 	for (size_t i = 0; i < trace->nstreams; i++)
@@ -95,9 +95,9 @@ static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error
 		if (!good)
 			break;
 		of->generation = table_generation(of->table);
-		good = sweep_records(sweeper, of, &hands, err);
+		good = sweep_records(sweeper, of, &pool, err);
 	}
-	sweep_hands_release(&hands);
+	sweep_workers_release(&pool);
 	return good;
 }
 
@@ -141,9 +141,9 @@ static bool is_renumbered(struct sweeper *sweeper, const struct sweep_stream *of
 	return true;
 }
 
-static void step_done(struct sweep_hands *hands, bool alone)
+static void step_done(struct sweep_worker *pool, bool alone)
 {
-	struct sweeper *sweeper = hands->sweeper;
+	struct sweeper *sweeper = pool->sweeper;
 	const struct sweep *sweep = sweeper->sweep;
 	uint64_t done = ++sweeper->done;
 	struct error err;
@@ -154,10 +154,10 @@ static void step_done(struct sweep_hands *hands, bool alone)
 	sweep_fail(sweeper, &err);
 }
 
-static bool sweep_piece(struct sweep_hands *hands, const struct sweep_piece *piece, bool alone,
+static bool sweep_piece(struct sweep_worker *pool, const struct sweep_piece *piece, bool alone,
 			struct error *err)
 {
-	struct sweeper *sweeper = hands->sweeper;
+	struct sweeper *sweeper = pool->sweeper;
 	const struct sweep_stream *of = piece->of;
 	struct packet_info info;
 
@@ -170,26 +170,26 @@ static bool sweep_piece(struct sweep_hands *hands, const struct sweep_piece *pie
 		bool early = record < of->sure && record >= of->low && info.rec.max < of->begin &&
 			     !(info.rec.flags & PACKET_SUSPECT);
 		if (!early && sweep_wants(sweeper, of->stream, &info.rec) &&
-		    !sweep_packet(hands, of, &info, err))
+		    !sweep_packet(pool, of, &info, err))
 			return false;
-		step_done(hands, alone);
+		step_done(pool, alone);
 	}
 	return true;
 }
 
-static bool give_loss(struct sweep_hands *hands, const struct stream *stream,
+static bool give_loss(struct sweep_worker *pool, const struct stream *stream,
 		      const struct loss *loss, struct error *err)
 {
 	struct sweep_run run = {
 		.run = {.stream = stream,
 			.cpu = loss->cpu,
-			.reader = hands->sweeper->trace->parts[stream->part]->reader}};
+			.reader = pool->sweeper->trace->parts[stream->part]->reader}};
 
 	run.run.loss = loss_event(stream, loss);
-	return hands->sweeper->sweep->run(hands->own, &run, err);
+	return pool->sweeper->sweep->run(pool->own, &run, err);
 }
 
-static bool sweep_losses(struct sweep_hands *hands, const struct sweep_stream *of,
+static bool sweep_losses(struct sweep_worker *pool, const struct sweep_stream *of,
 			 struct error *err)
 {
 	struct losses losses;
@@ -200,24 +200,24 @@ static bool sweep_losses(struct sweep_hands *hands, const struct sweep_stream *o
 	bool good = losses_begin(&losses, of->begin, of->end, err) &&
 		    losses_read(&losses, of->end - 1, err);
 	while (good && (loss = losses_head(&losses))) {
-		good = give_loss(hands, of->stream, loss, err);
+		good = give_loss(pool, of->stream, loss, err);
 		losses_drop(&losses);
 	}
 	losses_release(&losses);
-	is_renumbered(hands->sweeper, of);
+	is_renumbered(pool->sweeper, of);
 	return good;
 }
 
-static void work(struct sweep_hands *hands, bool alone)
+static void work(struct sweep_worker *pool, bool alone)
 {
-	struct sweeper *sweeper = hands->sweeper;
+	struct sweeper *sweeper = pool->sweeper;
 	struct error err;
 	size_t i;
 
 	while (!sweeper->stop && (i = sweeper->next++) < sweeper->npieces) {
 		const struct sweep_piece *piece = &sweeper->pieces[i];
-		bool good = piece->losses ? sweep_losses(hands, piece->of, &err)
-					  : sweep_piece(hands, piece, alone, &err);
+		bool good = piece->losses ? sweep_losses(pool, piece->of, &err)
+					  : sweep_piece(pool, piece, alone, &err);
 		if (!good)
 			sweep_fail(sweeper, &err);
 	}
@@ -225,12 +225,12 @@ static void work(struct sweep_hands *hands, bool alone)
 
 static void *work_beside(void *arg)
 {
-	struct sweep_hands *hands = arg;
-	struct sweeper *sweeper = hands->sweeper;
+	struct sweep_worker *pool = arg;
+	struct sweeper *sweeper = pool->sweeper;
 
-	hands->own = sweeper->sweep->begin(sweeper->sweep->arg);
-	work(hands, false);
-	sweep_hands_release(hands);
+	pool->own = sweeper->sweep->begin(sweeper->sweep->arg);
+	work(pool, false);
+	sweep_workers_release(pool);
 	pthread_mutex_lock(&sweeper->lock);
 	sweeper->working--;
 	pthread_cond_signal(&sweeper->changed);
@@ -262,25 +262,25 @@ static void watch(struct sweeper *sweeper)
 	pthread_mutex_unlock(&sweeper->lock);
 }
 
-static void end_all(struct sweeper *sweeper, struct sweep_hands *hands, unsigned count)
+static void end_all(struct sweeper *sweeper, struct sweep_worker *pool, unsigned count)
 {
 	const struct sweep *sweep = sweeper->sweep;
 
 	for (unsigned i = 0; i < count; i++)
-		sweep->end(sweep->arg, hands[i].own, !sweeper->failed && !sweeper->again);
+		sweep->end(sweep->arg, pool[i].own, !sweeper->failed && !sweeper->again);
 }
 
 static void work_together(struct sweeper *sweeper, unsigned workers)
 {
-	struct sweep_hands hands[INDEX_JOBS_MAX] = {{0}};
+	struct sweep_worker pool[INDEX_JOBS_MAX] = {{0}};
 	pthread_t threads[INDEX_JOBS_MAX];
 	struct error err;
 	unsigned started = 0;
 
 	sweeper->working = workers;
 	for (; started < workers; started++) {
-		hands[started].sweeper = sweeper;
-		if (pthread_create(&threads[started], NULL, work_beside, &hands[started]) != 0)
+		pool[started].sweeper = sweeper;
+		if (pthread_create(&threads[started], NULL, work_beside, &pool[started]) != 0)
 			break;
 	}
 	pthread_mutex_lock(&sweeper->lock);
@@ -293,17 +293,17 @@ static void work_together(struct sweeper *sweeper, unsigned workers)
 	watch(sweeper);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	end_all(sweeper, hands, started);
+	end_all(sweeper, pool, started);
 }
 
 static void work_alone(struct sweeper *sweeper)
 {
-	struct sweep_hands hands = {.sweeper = sweeper};
+	struct sweep_worker pool = {.sweeper = sweeper};
 
-	hands.own = sweeper->sweep->begin(sweeper->sweep->arg);
-	work(&hands, true);
-	sweep_hands_release(&hands);
-	end_all(sweeper, &hands, 1);
+	pool.own = sweeper->sweep->begin(sweeper->sweep->arg);
+	work(&pool, true);
+	sweep_workers_release(&pool);
+	end_all(sweeper, &pool, 1);
 }
 
 /* The end */
@@ -339,7 +339,7 @@ static void release(struct sweeper *sweeper)
 {
 	for (size_t i = 0; i < sweeper->nstreams; i++)
 		mem_free(sweeper->streams[i].more);
-	kept_drop(sweeper->kept);
+	head_cache_drop(sweeper->head_cache);
 	mem_free(sweeper->streams);
 	mem_free(sweeper->pieces);
 	pthread_cond_destroy(&sweeper->changed);
@@ -358,7 +358,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 	pthread_mutex_init(&sweeper.lock, NULL);
 	pthread_cond_init(&sweeper.changed, NULL);
 	if (sweep->events->keep && !sweep->bits && !sweep->packet)
-		sweeper.kept = kept_hold(index_kept(index), sweep->events->classes);
+		sweeper.head_cache = head_cache_hold(index_head_cache(index), sweep->events->classes);
 	bool good = find_streams(&sweeper, workers, err);
 	if (good) {
 		cut_pieces(&sweeper, workers);

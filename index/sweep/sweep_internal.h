@@ -8,8 +8,8 @@
 #ifndef INDEX_SWEEP_SWEEP_INTERNAL_H
 #define INDEX_SWEEP_SWEEP_INTERNAL_H
 
-#include "index/packets/kept.h"
-#include "index/filters/sketch.h"
+#include "index/packets/head_cache.h"
+#include "index/filters/packet_filter.h"
 #include "index/sweep/sweep.h"
 
 #include <pthread.h>
@@ -43,7 +43,7 @@ struct sweeper { /* one sweep, shared by its workers */
 	const struct events_options *options;
 	struct sweep_stream *streams;
 	size_t nstreams;
-	struct kept_set *kept; /* heads of the wanted classes; NULL: none are */
+	struct head_cache_set *head_cache; /* heads of the wanted classes; NULL: none are */
 	struct sweep_piece *pieces;
 	size_t npieces, pieces_capacity;
 	uint64_t all;
@@ -61,31 +61,31 @@ struct sweeper { /* one sweep, shared by its workers */
 };
 
 /* Whatever reads packets one after the other: a worker has one. */
-struct sweep_hands {
+struct sweep_worker {
 	struct sweeper *sweeper;
 	void *own;
 	struct decoder *decoder; /* of `stream` */
 	const struct stream *stream;
 	struct batch *batch;
-	struct keeper *keeper; /* NULL: nothing is kept */
+	struct head_cache_fill *head_cache_fill; /* NULL: nothing is kept */
 	uint64_t *bits;
 	uint32_t *index;
-	struct sketch_room *room; /* NULL: none are made */
-	struct sketching *sketching;
+	struct filter_room *room; /* NULL: none are made */
+	struct filter_making *filter_making;
 };
 
 /* False: it cannot have an event that is asked for. */
 bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
 		 const struct packet *rec);
-bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		   struct error *err);
 
-void sweep_hands_release(struct sweep_hands *hands);
+void sweep_workers_release(struct sweep_worker *pool);
 /* All of a packet that was asked for, to the worker. */
-bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
+bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err);
 /* Least and greatest time of a packet, by decoding; false: it has no event. */
-bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
+bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest);
 
 #endif

@@ -7,63 +7,63 @@
 
 enum { VALUE_SLOTS = 8192 };
 
-void sweep_hands_release(struct sweep_hands *hands)
+void sweep_workers_release(struct sweep_worker *pool)
 {
-	if (hands->decoder)
-		hands->sweeper->trace->parts[hands->stream->part]->reader->decoder_free(
-			hands->decoder);
-	batch_free(hands->batch);
-	keeper_free(hands->keeper);
-	mem_free(hands->bits);
-	mem_free(hands->index);
-	sketching_free(hands->sketching);
-	sketch_room_free(hands->room);
-	hands->sketching = NULL;
-	hands->room = NULL;
-	hands->decoder = NULL;
-	hands->batch = NULL;
-	hands->keeper = NULL;
-	hands->bits = NULL;
-	hands->index = NULL;
+	if (pool->decoder)
+		pool->sweeper->trace->parts[pool->stream->part]->reader->decoder_free(
+			pool->decoder);
+	batch_free(pool->batch);
+	head_cache_fill_free(pool->head_cache_fill);
+	mem_free(pool->bits);
+	mem_free(pool->index);
+	filter_making_free(pool->filter_making);
+	filter_room_free(pool->room);
+	pool->filter_making = NULL;
+	pool->room = NULL;
+	pool->decoder = NULL;
+	pool->batch = NULL;
+	pool->head_cache_fill = NULL;
+	pool->bits = NULL;
+	pool->index = NULL;
 }
 
-static const struct reader *turn_to(struct sweep_hands *hands, const struct stream *stream)
+static const struct reader *turn_to(struct sweep_worker *pool, const struct stream *stream)
 {
-	struct part **parts = hands->sweeper->trace->parts;
+	struct part **parts = pool->sweeper->trace->parts;
 
-	if (!hands->batch) {
-		bool values = hands->sweeper->options->values;
-		hands->batch = batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0,
-					 hands->sweeper->options->classes);
-		hands->bits = mem_new_array(BATCH_MAX, sizeof *hands->bits);
-		hands->index = mem_new_array(BATCH_MAX, sizeof *hands->index);
-		hands->room = sketch_room_new(hands->sweeper->index, hands->sweeper->options);
-		hands->sketching = hands->room ? sketching_new(hands->room) : NULL;
+	if (!pool->batch) {
+		bool values = pool->sweeper->options->values;
+		pool->batch = batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0,
+					 pool->sweeper->options->classes);
+		pool->bits = mem_new_array(BATCH_MAX, sizeof *pool->bits);
+		pool->index = mem_new_array(BATCH_MAX, sizeof *pool->index);
+		pool->room = filter_room_new(pool->sweeper->index, pool->sweeper->options);
+		pool->filter_making = pool->room ? filter_making_new(pool->room) : NULL;
 	}
-	if (hands->stream != stream) {
-		if (hands->decoder)
-			parts[hands->stream->part]->reader->decoder_free(hands->decoder);
-		hands->decoder = parts[stream->part]->reader->decoder_new(stream);
-		hands->stream = stream;
+	if (pool->stream != stream) {
+		if (pool->decoder)
+			parts[pool->stream->part]->reader->decoder_free(pool->decoder);
+		pool->decoder = parts[stream->part]->reader->decoder_new(stream);
+		pool->stream = stream;
 	}
 	return parts[stream->part]->reader;
 }
 
-bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
+bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest)
 {
-	const struct reader *reader = turn_to(hands, stream);
-	struct batch *batch = hands->batch;
+	const struct reader *reader = turn_to(pool, stream);
+	struct batch *batch = pool->batch;
 	struct error ignored;
 	bool any = false;
 	enum step step = STEP_ITEM;
 
-	if (!reader->decoder_open(hands->decoder, info, &ignored))
+	if (!reader->decoder_open(pool->decoder, info, &ignored))
 		return false;
 	while (step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
-		step = reader->decoder_next(hands->decoder, batch, &ignored);
+		step = reader->decoder_next(pool->decoder, batch, &ignored);
 		if (!batch->count)
 			continue;
 		const struct batch_times times = batch_times(batch);
@@ -71,21 +71,21 @@ bool sweep_look(struct sweep_hands *hands, const struct stream *stream,
 		*greatest = !any || times.greatest > *greatest ? times.greatest : *greatest;
 		any = true;
 	}
-	reader->decoder_leave(hands->decoder);
+	reader->decoder_leave(pool->decoder);
 	return any;
 }
 
 /* What each event takes: up to the next one, where the format has no gaps. */
-static void find_bits(struct sweep_hands *hands, const struct reader *reader, bool shared)
+static void find_bits(struct sweep_worker *pool, const struct reader *reader, bool shared)
 {
-	struct batch *batch = hands->batch;
+	struct batch *batch = pool->batch;
 	uint32_t i = 0;
 
 	if (reader->gapless && !shared)
 		for (; i + 1 < batch->count; i++)
-			hands->bits[i] = batch->at[i + 1] - batch->at[i];
+			pool->bits[i] = batch->at[i + 1] - batch->at[i];
 	for (; i < batch->count; i++)
-		hands->bits[i] = reader->event_bits(hands->decoder, batch, i);
+		pool->bits[i] = reader->event_bits(pool->decoder, batch, i);
 }
 
 static bool is_bounded(const struct sweep_stream *of)
@@ -102,76 +102,76 @@ static bool lies_in_range(const struct batch *batch, const struct sweep_stream *
 }
 
 /* Moves entry `from` to the place of entry `to`, with what is known of it beside the batch. */
-static void move_entry(struct sweep_hands *hands, uint32_t to, uint32_t from, uint32_t index)
+static void move_entry(struct sweep_worker *pool, uint32_t to, uint32_t from, uint32_t index)
 {
-	hands->index[to] = index;
-	hands->bits[to] = hands->bits[from];
-	batch_move(hands->batch, to, from);
+	pool->index[to] = index;
+	pool->bits[to] = pool->bits[from];
+	batch_move(pool->batch, to, from);
 }
 
 /* Moves those that lie in the range to the front. */
-static void keep_in_range(struct sweep_hands *hands, const struct sweep_stream *of)
+static void keep_in_range(struct sweep_worker *pool, const struct sweep_stream *of)
 {
-	struct batch *batch = hands->batch;
+	struct batch *batch = pool->batch;
 	uint32_t n = 0;
 
 	if (!batch->count || lies_in_range(batch, of))
 		return;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		nstime time = batch->time[i];
-		move_entry(hands, n, i, hands->index[i]);
+		move_entry(pool, n, i, pool->index[i]);
 		n += time >= of->begin && time < of->end;
 	}
 	batch->count = n;
 }
 
 /* Moves the entries that were asked for to the front; false: all of them were. */
-static bool keep_wanted(struct sweep_hands *hands, const struct sweep_stream *of)
+static bool keep_wanted(struct sweep_worker *pool, const struct sweep_stream *of)
 {
-	const uint64_t *wanted = hands->sweeper->options->classes;
-	struct batch *batch = hands->batch;
+	const uint64_t *wanted = pool->sweeper->options->classes;
+	struct batch *batch = pool->batch;
 	uint16_t entries[BATCH_MAX];
 
-	if (hands->sweeper->sweep->packet || (!wanted && lies_in_range(batch, of)))
+	if (pool->sweeper->sweep->packet || (!wanted && lies_in_range(batch, of)))
 		return false;
 	uint32_t n = batch_of_classes(batch, 0, batch->count, wanted, entries);
-	if (hands->keeper)
-		keeper_add(hands->keeper, batch, entries, n);
+	if (pool->head_cache_fill)
+		head_cache_fill_add(pool->head_cache_fill, batch, entries, n);
 	for (uint32_t k = 0; k < n; k++)
-		move_entry(hands, k, entries[k], batch->first + entries[k]);
+		move_entry(pool, k, entries[k], batch->first + entries[k]);
 	batch->count = n;
-	keep_in_range(hands, of);
+	keep_in_range(pool, of);
 	return true;
 }
 
 /* What the batch holds; `index`: its numbers in the packet, NULL: one after the other. */
-static bool give_run(struct sweep_hands *hands, const struct sweep_stream *of,
+static bool give_run(struct sweep_worker *pool, const struct sweep_stream *of,
 		     const struct packet_info *info, const uint32_t *index, struct error *err)
 {
-	const struct sweep *sweep = hands->sweeper->sweep;
+	const struct sweep *sweep = pool->sweeper->sweep;
 	struct sweep_run run = {
 		.run = {.stream = of->stream,
 			.cpu = info->rec.cpu >= 0 ? info->rec.cpu : of->stream->cpu,
-			.batch = hands->batch,
-			.count = hands->batch->count,
-			.decoder = hands->decoder,
-			.reader = hands->sweeper->trace->parts[of->stream->part]->reader,
+			.batch = pool->batch,
+			.count = pool->batch->count,
+			.decoder = pool->decoder,
+			.reader = pool->sweeper->trace->parts[of->stream->part]->reader,
 			.packet = info,
 			.index = index},
-		.bits = sweep->bits ? hands->bits : NULL,
+		.bits = sweep->bits ? pool->bits : NULL,
 	};
 
-	return !hands->batch->count || sweep->run(hands->own, &run, err);
+	return !pool->batch->count || sweep->run(pool->own, &run, err);
 }
 
-static bool give_batch(struct sweep_hands *hands, const struct sweep_stream *of,
+static bool give_batch(struct sweep_worker *pool, const struct sweep_stream *of,
 		       const struct packet_info *info, struct error *err)
 {
-	if (hands->sweeper->sweep->bits)
-		find_bits(hands, hands->sweeper->trace->parts[of->stream->part]->reader,
+	if (pool->sweeper->sweep->bits)
+		find_bits(pool, pool->sweeper->trace->parts[of->stream->part]->reader,
 			  of->stream->shared);
-	bool some = keep_wanted(hands, of);
-	return give_run(hands, of, info, some ? hands->index : NULL, err);
+	bool some = keep_wanted(pool, of);
+	return give_run(pool, of, info, some ? pool->index : NULL, err);
 }
 
 static void note_damage(struct sweeper *sweeper, const struct stream *stream,
@@ -185,117 +185,117 @@ static void note_damage(struct sweeper *sweeper, const struct stream *stream,
 	pthread_mutex_unlock(&sweeper->lock);
 }
 
-static void count_work(const struct sweep_hands *hands, uint64_t events)
+static void count_work(const struct sweep_worker *pool, uint64_t events)
 {
-	struct trace *trace = hands->sweeper->trace;
+	struct trace *trace = pool->sweeper->trace;
 
 	atomic_fetch_add_explicit(&trace->packets_decoded, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&trace->events_decoded, events, memory_order_relaxed);
 }
 
 /* A packet whose wanted events are known: its heads are not passed over again. */
-static bool give_kept(struct sweep_hands *hands, const struct sweep_stream *of,
-		      const struct packet_info *info, const struct kept_packet *kept,
+static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
+		      const struct packet_info *info, const struct head_cache_packet *head_cache,
 		      struct error *err)
 {
-	const struct reader *reader = turn_to(hands, of->stream);
-	struct batch *batch = hands->batch;
-	struct kept_at at = {0};
+	const struct reader *reader = turn_to(pool, of->stream);
+	struct batch *batch = pool->batch;
+	struct head_cache_at at = {0};
 	struct error cause;
 	bool good = true;
 
-	if (!kept->count || kept->least >= of->end || kept->greatest < of->begin)
+	if (!head_cache->count || head_cache->least >= of->end || head_cache->greatest < of->begin)
 		return true;
-	count_work(hands, kept->count);
-	if (!reader->decoder_open(hands->decoder, info, &cause)) {
-		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
+	count_work(pool, head_cache->count);
+	if (!reader->decoder_open(pool->decoder, info, &cause)) {
+		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
 		return true;
 	}
-	while (good && kept_next(kept, &at, batch, hands->index)) {
-		keep_in_range(hands, of);
-		good = give_run(hands, of, info, hands->index, err);
+	while (good && head_cache_next(head_cache, &at, batch, pool->index)) {
+		keep_in_range(pool, of);
+		good = give_run(pool, of, info, pool->index, err);
 	}
-	reader->decoder_leave(hands->decoder);
+	reader->decoder_leave(pool->decoder);
 	return good;
 }
 
 /* What is kept of the packet; NULL: nothing yet, and it is found while the packet is read. */
-static const struct kept_packet *find_kept(struct sweep_hands *hands, const struct stream *stream,
+static const struct head_cache_packet *find_kept(struct sweep_worker *pool, const struct stream *stream,
 					   const struct packet_info *info)
 {
-	struct kept_set *set = hands->sweeper->kept;
-	const struct kept_packet *kept = set ? kept_find(set, stream, info) : NULL;
+	struct head_cache_set *set = pool->sweeper->head_cache;
+	const struct head_cache_packet *head_cache = set ? head_cache_find(set, stream, info) : NULL;
 
-	if (!set || kept)
-		return kept;
-	if (!hands->keeper)
-		hands->keeper = keeper_new(set);
-	keeper_begin(hands->keeper, stream, info);
+	if (!set || head_cache)
+		return head_cache;
+	if (!pool->head_cache_fill)
+		pool->head_cache_fill = head_cache_fill_new(set);
+	head_cache_fill_begin(pool->head_cache_fill, stream, info);
 	return NULL;
 }
 
-/* What was decoded, before filters, for the packet's sketch. */
-static void sketch_batch(struct sweep_hands *hands, const struct packet_info *info,
+/* What was decoded, before filters, for the packet's packet filter. */
+static void packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
 			 struct packet_range *range)
 {
 	const struct run run = {
-		.stream = hands->stream,
-		.batch = hands->batch,
-		.count = hands->batch->count,
-		.decoder = hands->decoder,
-		.reader = hands->sweeper->trace->parts[hands->stream->part]->reader,
+		.stream = pool->stream,
+		.batch = pool->batch,
+		.count = pool->batch->count,
+		.decoder = pool->decoder,
+		.reader = pool->sweeper->trace->parts[pool->stream->part]->reader,
 		.packet = info,
 	};
 
 	if (!run.count)
 		return;
-	const struct batch_times times = batch_times(hands->batch);
+	const struct batch_times times = batch_times(pool->batch);
 	range->least = times.least < range->least ? times.least : range->least;
 	range->greatest = times.greatest > range->greatest ? times.greatest : range->greatest;
-	sketching_add(hands->sketching, &run);
+	filter_making_add(pool->filter_making, &run);
 }
 
-bool sweep_packet(struct sweep_hands *hands, const struct sweep_stream *of,
+bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		  const struct packet_info *info, struct error *err)
 {
-	const struct sweep *sweep = hands->sweeper->sweep;
-	const struct reader *reader = turn_to(hands, of->stream);
-	struct batch *batch = hands->batch;
+	const struct sweep *sweep = pool->sweeper->sweep;
+	const struct reader *reader = turn_to(pool, of->stream);
+	struct batch *batch = pool->batch;
 	enum step step = STEP_ITEM;
 	struct error cause;
 	struct packet_range range = {NSTIME_MAX, NSTIME_MIN};
 	uint64_t events = 0;
-	bool good = true, sketched;
+	bool good = true, filtered_by_packet;
 
-	if (sweep->packet && !sweep->packet(hands->own, of->stream, info))
+	if (sweep->packet && !sweep->packet(pool->own, of->stream, info))
 		return true;
-	const struct kept_packet *kept = find_kept(hands, of->stream, info);
-	if (kept)
-		return give_kept(hands, of, info, kept, err);
-	if (!reader->decoder_open(hands->decoder, info, &cause))
+	const struct head_cache_packet *head_cache = find_kept(pool, of->stream, info);
+	if (head_cache)
+		return give_kept(pool, of, info, head_cache, err);
+	if (!reader->decoder_open(pool->decoder, info, &cause))
 		step = STEP_ERROR;
-	sketched = hands->sketching && sketching_begin(hands->sketching, of->stream, info);
+	filtered_by_packet = pool->filter_making && filter_making_begin(pool->filter_making, of->stream, info);
 	while (good && step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;
 		if (batch->slots)
 			batch->values.ends = true;
-		step = reader->decoder_next(hands->decoder, batch, &cause);
+		step = reader->decoder_next(pool->decoder, batch, &cause);
 		events += batch->count;
 		batch_no_values(batch, reader->values);
-		if (sketched)
-			sketch_batch(hands, info, &range);
-		good = !batch->count || give_batch(hands, of, info, err);
+		if (filtered_by_packet)
+			packet_filter_batch(pool, info, &range);
+		good = !batch->count || give_batch(pool, of, info, err);
 	}
-	if (sketched && step == STEP_END && range.least <= range.greatest)
-		sketching_end(hands->sketching, &range);
+	if (filtered_by_packet && step == STEP_END && range.least <= range.greatest)
+		filter_making_end(pool->filter_making, &range);
 	if (sweep->packet)
-		sweep->packet_end(hands->own, good && step == STEP_END);
+		sweep->packet_end(pool->own, good && step == STEP_END);
 	else if (step == STEP_ERROR)
-		note_damage(hands->sweeper, of->stream, &info->rec, &cause);
-	if (hands->keeper && good && step == STEP_END)
-		keeper_end(hands->keeper);
-	reader->decoder_leave(hands->decoder);
-	count_work(hands, events);
+		note_damage(pool->sweeper, of->stream, &info->rec, &cause);
+	if (pool->head_cache_fill && good && step == STEP_END)
+		head_cache_fill_end(pool->head_cache_fill);
+	reader->decoder_leave(pool->decoder);
+	count_work(pool, events);
 	return good;
 }

@@ -44,7 +44,7 @@ static bool get(const struct sweep_stream *of, uint64_t i, struct packet_info *o
 }
 
 /* Down from the first record that begins in the range, until one has an event in front of it. */
-static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		     struct error *err)
 {
 	uint64_t reach = table_reach(of->table), below = 0, i = of->sure;
@@ -59,7 +59,7 @@ static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sw
 			continue;
 		of->sure = i - 1;
 		if (is_proved(of, i - 1, &info.rec, &least) ||
-		    sweep_look(hands, of->stream, &info, &least, &greatest))
+		    sweep_look(pool, of->stream, &info, &least, &greatest))
 			shown = least < of->begin;
 	}
 	of->low = i;
@@ -67,7 +67,7 @@ static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sw
 }
 
 /* Up from the first record that begins behind the range, until one has an event there. */
-static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		      struct error *err)
 {
 	uint64_t count = table_count(of->table);
@@ -81,7 +81,7 @@ static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct s
 			continue;
 		if (info.rec.flags & PACKET_EXACT_MIN || is_proved(of, of->high, &info.rec, &least))
 			return true;
-		shown = sweep_look(hands, of->stream, &info, &least, &greatest) &&
+		shown = sweep_look(pool, of->stream, &info, &least, &greatest) &&
 			greatest >= of->end && info.rec.min >= of->end;
 	}
 	return true;
@@ -110,7 +110,7 @@ static bool find_more(struct sweeper *sweeper, struct sweep_stream *of, struct e
 	return true;
 }
 
-bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_hands *hands,
+bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
 		   struct error *err)
 {
 	uint64_t count = table_count(of->table);
@@ -128,9 +128,9 @@ bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct swee
 	of->low = of->sure;
 	if (!count || of->begin >= of->end)
 		return true;
-	if (of->begin > NSTIME_MIN && !find_low(sweeper, of, hands, err))
+	if (of->begin > NSTIME_MIN && !find_low(sweeper, of, pool, err))
 		return false;
-	if (of->end < NSTIME_MAX && !find_high(sweeper, of, hands, err))
+	if (of->end < NSTIME_MAX && !find_high(sweeper, of, pool, err))
 		return false;
 	return find_more(sweeper, of, err);
 }

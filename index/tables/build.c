@@ -36,7 +36,7 @@ bool build_may_store(struct index *index)
 	return !code;
 }
 
-bool build_rows(struct index *index, const struct stream *stream, struct rows *out,
+bool build_rows(struct index *index, const struct stream *stream, struct record_list *out,
 		struct error *err)
 {
 	struct scanner scanner;
@@ -46,8 +46,8 @@ bool build_rows(struct index *index, const struct stream *stream, struct rows *o
 	scanner.alone = true;
 	bool good = scanner_step(&scanner, SIZE_MAX, &step, err);
 	if (good) {
-		*out = step.rows;
-		step.rows = (struct rows){0};
+		*out = step.record_list;
+		step.record_list = (struct record_list){0};
 		step_release(&step);
 	}
 	scanner_release(&scanner);
@@ -167,7 +167,7 @@ static struct table *open_computed(struct index *index, const struct stream *str
 
 /* Stored records that stay, as rows, so that only what is new must be scanned. */
 static bool load_rows(struct index *index, struct scanner *scanner, const struct stored *stored,
-		      struct rows *out, struct error *err)
+		      struct record_list *out, struct error *err)
 {
 	struct extent extents[PACKET_EXTENTS_MAX];
 	struct packet_info info;
@@ -182,15 +182,15 @@ static bool load_rows(struct index *index, struct scanner *scanner, const struct
 			       PAGE_FOUND &&
 		       (!info.rec.side || pages_side(txn, scanner->id, &info, extents));
 		if (good)
-			rows_add(out, &info);
+			record_list_add(out, &info);
 	}
 	store_read_end(txn);
 	return good || error_set(err, ERR_IO, "another process changed the index");
 }
 
 /* Rows of the whole stream; of what is stored, as much as is of use. */
-static bool rows_after(struct index *index, const struct stream *stream,
-		       const struct stored *stored, struct rows *out, struct error *err)
+static bool record_list_after(struct index *index, const struct stream *stream,
+		       const struct stored *stored, struct record_list *out, struct error *err)
 {
 	struct packet_info info;
 	struct extent extents[PACKET_EXTENTS_MAX];
@@ -204,30 +204,30 @@ static bool rows_after(struct index *index, const struct stream *stream,
 	scanner_release(&scanner);
 	if (!good)
 		return false;
-	for (size_t i = 0; i < step.rows.count; i++) {
-		rows_get(&step.rows, i, &info, extents);
-		rows_add(out, &info);
+	for (size_t i = 0; i < step.record_list.count; i++) {
+		record_list_get(&step.record_list, i, &info, extents);
+		record_list_add(out, &info);
 	}
 	step_release(&step);
-	rows_sort(out);
+	record_list_sort(out);
 	return true;
 }
 
 static bool in_memory(struct index *index, const struct stream *stream, enum found found,
 		      const struct stored *stored, struct table **out, struct error *err)
 {
-	struct rows rows = {0};
+	struct record_list record_list = {0};
 	struct error ignored;
 	bool good = false;
 
 	if (found == FOUND_HALF) {
-		good = rows_after(index, stream, stored, &rows, &ignored);
+		good = record_list_after(index, stream, stored, &record_list, &ignored);
 		if (!good)
-			rows_release(&rows);
+			record_list_release(&record_list);
 	}
-	if (!good && !build_rows(index, stream, &rows, err))
+	if (!good && !build_rows(index, stream, &record_list, err))
 		return false;
-	*out = table_new_rows(index, stream, &rows);
+	*out = table_new_rows(index, stream, &record_list);
 	return true;
 }
 
@@ -238,12 +238,12 @@ static void postpone(struct index *index, struct build_step *step, struct table 
 	const struct stream *stream = step->stream;
 
 	pending->step = *step;
-	*out = table_new_rows(index, stream, &step->rows);
-	pending->step.rows = *table_rows(*out);
+	*out = table_new_rows(index, stream, &step->record_list);
+	pending->step.record_list = *table_rows(*out);
 	pthread_mutex_lock(&index->pending_lock);
 	pending->next = index->pending;
 	index->pending = pending;
-	index->npending += pending->step.rows.count;
+	index->npending += pending->step.record_list.count;
 	bool many = index->npending >= index->step_records;
 	pthread_mutex_unlock(&index->pending_lock);
 	/* what cannot be stored now still answers */

@@ -4,8 +4,8 @@
 
 #include "index/tables/table.h"
 
-/* All records of a stream in memory, sorted; the caller ends *out with rows_release(). */
-bool build_rows(struct index *index, const struct stream *stream, struct rows *out,
+/* All records of a stream in memory, sorted; the caller ends *out with record_list_release(). */
+bool build_rows(struct index *index, const struct stream *stream, struct record_list *out,
 		struct error *err);
 /* The table of a stream, by whatever way is the cheapest. */
 bool build_table(struct index *index, const struct stream *stream, struct table **out,

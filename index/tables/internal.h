@@ -40,13 +40,13 @@ struct index {
 	struct store *store;      /* NULL: in memory */
 	struct index_slot *slots; /* per stream */
 	struct packet_cache *packets;
-	struct kept *kept;
+	struct head_cache *head_cache;
 	size_t step_records;      /* STEP_RECORDS; tests use fewer */
 	_Atomic unsigned step_factor;
 	pthread_mutex_t pending_lock;
 	struct pending *pending;
 	uint64_t npending; /* records */
-	struct sketches *sketches; /* of classes alone, once wanted; under pending_lock */
+	struct packet_filters *packet_filters; /* of classes alone, once wanted; under pending_lock */
 	pthread_mutex_t values_lock;
 	enum values_state values;
 	_Atomic unsigned values_store; /* generation of the store that they are of */

@@ -54,9 +54,9 @@ void losses_init(struct losses *losses, const struct stream *stream, bool backwa
 
 void losses_release(struct losses *losses)
 {
-	mem_free(losses->rows);
+	mem_free(losses->record_list);
 	mem_free(losses->wide);
-	losses->rows = NULL;
+	losses->record_list = NULL;
 	losses->wide = NULL;
 }
 
@@ -76,12 +76,12 @@ static void put_row(struct losses *losses, const struct loss *add)
 
 	if (row.time < losses->begin || row.time >= losses->end)
 		return;
-	losses->rows =
-		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
+	losses->record_list =
+		mem_grow(losses->record_list, losses->nrows, &losses->capacity, sizeof *losses->record_list);
 	size_t i = losses->nrows++;
-	for (; i > 0 && row_before(losses, &row, &losses->rows[(i - 1) / 2]); i = (i - 1) / 2)
-		losses->rows[i] = losses->rows[(i - 1) / 2];
-	losses->rows[i] = row;
+	for (; i > 0 && row_before(losses, &row, &losses->record_list[(i - 1) / 2]); i = (i - 1) / 2)
+		losses->record_list[i] = losses->record_list[(i - 1) / 2];
+	losses->record_list[i] = row;
 }
 
 static void add_row(struct losses *losses, struct loss row, const struct packet *after)
@@ -171,7 +171,7 @@ static void add_inferred(void *to, const struct inferred_loss *found)
 				 .told = found->told};
 
 	for (size_t i = losses->nrows; i-- > 0;) {
-		const struct loss *has = &losses->rows[i];
+		const struct loss *has = &losses->record_list[i];
 
 		if (has->why == LOSS_INFERRED && has->time == row.time &&
 		    has->claimed == row.claimed && has->told == row.told)
@@ -619,22 +619,22 @@ struct event loss_event(const struct stream *stream, const struct loss *loss)
 
 const struct loss *losses_head(const struct losses *losses)
 {
-	return losses->nrows ? losses->rows : NULL;
+	return losses->nrows ? losses->record_list : NULL;
 }
 
 void losses_drop(struct losses *losses)
 {
-	const struct loss *last = &losses->rows[--losses->nrows];
+	const struct loss *last = &losses->record_list[--losses->nrows];
 	size_t i = 0, child;
 
 	for (; (child = 2 * i + 1) < losses->nrows; i = child) {
 		child += child + 1 < losses->nrows &&
-			 row_before(losses, &losses->rows[child + 1], &losses->rows[child]);
-		if (!row_before(losses, &losses->rows[child], last))
+			 row_before(losses, &losses->record_list[child + 1], &losses->record_list[child]);
+		if (!row_before(losses, &losses->record_list[child], last))
 			break;
-		losses->rows[i] = losses->rows[child];
+		losses->record_list[i] = losses->record_list[child];
 	}
-	losses->rows[i] = *last;
+	losses->record_list[i] = *last;
 }
 
 nstime losses_reached(const struct losses *losses)
@@ -664,7 +664,7 @@ static void narrow(struct lack *lack, nstime t, nstime begin, nstime end)
 }
 
 /* Rows of the records near t, into losses->rows; they are all that matters from *from on, before *until. */
-static bool rows_near(struct losses *losses, nstime t, struct lack *out, struct error *err)
+static bool record_list_near(struct losses *losses, nstime t, struct lack *out, struct error *err)
 {
 	uint64_t reach = table_reach(losses->table) + 1, first, low, high;
 	struct packet_info info;
@@ -721,10 +721,10 @@ bool losses_at(struct index *index, const struct stream *stream, nstime t, struc
 	good = index_table(index, stream, &losses.table, err);
 	losses.count = good && losses.counts ? table_count(losses.table) : 0;
 	if (good && losses.count)
-		good = rows_near(&losses, t, &whole, err);
+		good = record_list_near(&losses, t, &whole, err);
 	*out = whole;
 	for (size_t i = 0; good && i < losses.nrows; i++)
-		narrow(out, t, losses.rows[i].time, losses.rows[i].until);
+		narrow(out, t, losses.record_list[i].time, losses.record_list[i].until);
 	good = good && narrow_to_recorded(&losses, t, out, err);
 	if (out->from < whole.from)
 		out->from = whole.from;

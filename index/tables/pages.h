@@ -11,7 +11,7 @@
 #include "engine/reader.h"
 #include "index/tables/identity.h"
 #include "index/tables/reach.h"
-#include "index/tables/rows.h"
+#include "index/tables/record_list.h"
 #include "index/store/store.h"
 
 enum { CHUNK_HEAD = 48, CHUNK_RECORDS = (STORE_VALUE - CHUNK_HEAD) / 64 };
@@ -46,7 +46,7 @@ struct build_step {
 	struct scan from; /* likewise */
 	struct scan to;
 	bool complete;
-	struct rows rows; /* sorted */
+	struct record_list record_list; /* sorted */
 	struct source_mark *marks;
 	uint32_t nmarks;
 	uint64_t identity[2];

@@ -39,12 +39,12 @@ static bool load(const struct merge *merge, uint64_t i, struct packet *out, stru
 static bool find_first(struct merge *merge, struct error *err)
 {
 	const struct table_head *head = &merge->stored->head;
-	const struct rows *rows = &merge->step->rows;
+	const struct record_list *record_list = &merge->step->record_list;
 	nstime from = NSTIME_MAX;
 	struct packet rec;
 
-	if (rows->count)
-		from = rows->recs[0].min;
+	if (record_list->count)
+		from = record_list->recs[0].min;
 	merge->first = head->count;
 	if (from == NSTIME_MAX)
 		return true;
@@ -52,10 +52,10 @@ static bool find_first(struct merge *merge, struct error *err)
 			      &merge->first) != PAGE_FOUND)
 		return damaged(err);
 	/* ties of what is new usually come behind all that is stored: nothing moves then */
-	while (rows->count && merge->first < head->count) {
+	while (record_list->count && merge->first < head->count) {
 		if (!load(merge, merge->first, &rec, err))
 			return false;
-		if (rec.min != from || packet_order(&rec, &rows->recs[0]) > 0)
+		if (rec.min != from || packet_order(&rec, &record_list->recs[0]) > 0)
 			break;
 		merge->first++;
 	}
@@ -65,7 +65,7 @@ static bool find_first(struct merge *merge, struct error *err)
 /* Copies the new records' side entries to the store; *place of each goes into the tail. */
 static bool write_side(struct merge *merge, struct packet *recs, struct error *err)
 {
-	const struct rows *rows = &merge->step->rows;
+	const struct record_list *record_list = &merge->step->record_list;
 	struct table_head *head = &merge->stored->head;
 	struct key key = key_make(KEY_SIDE, merge->step->id);
 	struct buf block = {0};
@@ -73,16 +73,16 @@ static bool write_side(struct merge *merge, struct packet *recs, struct error *e
 	uint64_t number = head->side_end / STORE_VALUE;
 	bool good = true;
 
-	if (!rows->side.len)
+	if (!record_list->side.len)
 		return true;
 	key_add_u32(&key, (uint32_t)number);
 	if (head->side_end % STORE_VALUE && store_get(merge->txn, key_bytes(&key), &old))
 		buf_add(&block, old.data, old.size);
-	for (size_t i = 0; good && i < rows->count; i++) {
+	for (size_t i = 0; good && i < record_list->count; i++) {
 		if (!recs[i].side)
 			continue;
-		const uint8_t *entry = (const uint8_t *)rows->side.data + recs[i].side - 1;
-		size_t size = side_size(entry, rows->side.len - (recs[i].side - 1));
+		const uint8_t *entry = (const uint8_t *)record_list->side.data + recs[i].side - 1;
+		size_t size = side_size(entry, record_list->side.len - (recs[i].side - 1));
 		assert(size);
 		if (block.len && block.len + size > STORE_VALUE) {
 			good = store_put(merge->txn, key_bytes(&key),
@@ -142,18 +142,18 @@ static void merge_runs(const struct packet *old, uint64_t nold, const struct pac
 
 static bool gather_tail(struct merge *merge, struct error *err)
 {
-	const struct rows *rows = &merge->step->rows;
+	const struct record_list *record_list = &merge->step->record_list;
 	uint64_t old = merge->stored->head.count - merge->first;
 	struct packet *stored = mem_new_array(old, sizeof *stored);
-	struct packet *new = mem_new_array(rows->count, sizeof *new);
+	struct packet *new = mem_new_array(record_list->count, sizeof *new);
 
-	if (rows->count)
-		memcpy(new, rows->recs, rows->count * sizeof *new);
+	if (record_list->count)
+		memcpy(new, record_list->recs, record_list->count * sizeof *new);
 	bool good = load_old(merge, stored, err) && write_side(merge, new, err);
 	if (good) {
-		merge->tail = mem_new_array(old + rows->count, sizeof *merge->tail);
-		merge_runs(stored, old, new, rows->count, merge->tail);
-		merge->ntail = old + rows->count;
+		merge->tail = mem_new_array(old + record_list->count, sizeof *merge->tail);
+		merge_runs(stored, old, new, record_list->count, merge->tail);
+		merge->ntail = old + record_list->count;
 		merge->moved = old > 0;
 		merge->count = merge->first + merge->ntail;
 	}
@@ -178,7 +178,7 @@ static bool write_chunk(struct merge *merge, uint32_t number, struct error *err)
 {
 	uint64_t begin = (uint64_t)number * CHUNK_RECORDS;
 	uint64_t end = begin + CHUNK_RECORDS < merge->count ? begin + CHUNK_RECORDS : merge->count;
-	uint64_t kept = merge->first > begin ? merge->first - begin : 0;
+	uint64_t head_cache = merge->first > begin ? merge->first - begin : 0;
 	uint64_t version = merge->stored->head.version;
 	struct key key = key_chunk(merge->step->id, number);
 	struct packet recs[CHUNK_RECORDS];
@@ -186,15 +186,15 @@ static bool write_chunk(struct merge *merge, uint32_t number, struct error *err)
 	uint32_t count = (uint32_t)(end - begin);
 	uint8_t *out;
 
-	if (kept && (!chunk_load(merge->txn, merge->step->id, number, &old) || old.count < kept))
+	if (head_cache && (!chunk_load(merge->txn, merge->step->id, number, &old) || old.count < head_cache))
 		return damaged(err);
-	if (kept && !merge->moved)
+	if (head_cache && !merge->moved)
 		version = old.version;
-	if (kept)
-		memcpy(recs, old.recs, kept * sizeof *recs);
-	memcpy(recs + kept, merge->tail + (begin + kept - merge->first),
-	       (count - kept) * sizeof *recs);
-	if (!kept && !unfence(merge, number, err))
+	if (head_cache)
+		memcpy(recs, old.recs, head_cache * sizeof *recs);
+	memcpy(recs + head_cache, merge->tail + (begin + head_cache - merge->first),
+	       (count - head_cache) * sizeof *recs);
+	if (!head_cache && !unfence(merge, number, err))
 		return false;
 	if (!store_reserve(merge->txn, key_bytes(&key), CHUNK_HEAD + count * sizeof *recs, &out,
 			   err))
@@ -204,7 +204,7 @@ static bool write_chunk(struct merge *merge, uint32_t number, struct error *err)
 	memcpy(out + 8, &count, sizeof count);
 	memcpy(out + CHUNK_HEAD, recs, count * sizeof *recs);
 	key = key_fence(merge->step->id, recs[0].min, number);
-	return kept || store_put(merge->txn, key_bytes(&key), (struct bytes){out, 0}, err);
+	return head_cache || store_put(merge->txn, key_bytes(&key), (struct bytes){out, 0}, err);
 }
 
 static bool write_chunks(struct merge *merge, struct error *err)
@@ -252,7 +252,7 @@ static bool write_head(struct merge *merge, struct error *err)
 	head->flags &= TABLE_OTHER_CPUS;
 	if (stored->reach.damaged)
 		head->flags |= TABLE_DAMAGED;
-	if (rows_have_other_cpu(&step->rows, step->stream))
+	if (record_list_have_other_cpu(&step->record_list, step->stream))
 		head->flags |= TABLE_OTHER_CPUS;
 	head->nwide = (uint32_t)stored->reach.nwide;
 	head->nsources = step->nmarks;
@@ -305,7 +305,7 @@ bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *sta
 	}
 	if (good && !*stale)
 		good = apply(&merge, err);
-	*rewritten = merge.ntail - (merge.ntail < step->rows.count ? 0 : step->rows.count);
+	*rewritten = merge.ntail - (merge.ntail < step->record_list.count ? 0 : step->record_list.count);
 	mem_free(merge.tail);
 	stored_release(&stored);
 	return good;

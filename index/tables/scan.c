@@ -38,7 +38,7 @@ void scanner_release(struct scanner *scanner)
 
 void step_release(struct build_step *step)
 {
-	rows_release(&step->rows);
+	record_list_release(&step->record_list);
 	mem_free(step->marks);
 	buf_release(&step->errors);
 }
@@ -95,7 +95,7 @@ static bool note_failure(struct scanner *scanner, struct build_step *out, const 
 
 static void finish(struct scanner *scanner, struct build_step *out)
 {
-	rows_sort(&out->rows);
+	record_list_sort(&out->record_list);
 	out->to = scanner->at;
 	out->nmarks = scanner->nmarks;
 	out->marks = mem_new_array(scanner->nmarks, sizeof *out->marks);
@@ -117,15 +117,15 @@ bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
 				   .from = scanner->at};
 	memcpy(out->identity, part->identity, sizeof out->identity);
 	out->complete = scanner->stream->nsources == 0;
-	while (!out->complete && out->rows.count < limit) {
+	while (!out->complete && out->record_list.count < limit) {
 		enum step step =
 			scanner->reader->scan(scanner->stream, &scanner->at, &info, &cause);
 		if (step == STEP_ITEM) {
-			rows_add(&out->rows, &info);
+			record_list_add(&out->record_list, &info);
 		} else {
 			out->complete = step == STEP_END || !note_failure(scanner, out, &cause);
 		}
-		if (out->rows.count % TELL_EVERY == 0 && !tell(scanner, err)) {
+		if (out->record_list.count % TELL_EVERY == 0 && !tell(scanner, err)) {
 			step_release(out);
 			return false;
 		}

@@ -52,7 +52,7 @@ struct table {
 	uint64_t id, version; /* stored */
 	unsigned store;	      /* the store's generation then */
 	_Atomic uint64_t count;
-	_Atomic(struct rows *) rows; /* in memory */
+	_Atomic(struct record_list *) record_list; /* in memory */
 	bool computed;               /* unless in memory */
 	_Atomic bool other_cpus;     /* some packet says another CPU than the stream's, */
 	_Atomic bool cpus_looked;    /* of a computed table: as far as was looked */
@@ -110,23 +110,23 @@ struct table *table_new_stored(struct index *index, const struct stream *stream,
 
 static bool row_at(void *arg, uint64_t i, struct packet *out, struct error *err)
 {
-	const struct rows *rows = arg;
+	const struct record_list *record_list = arg;
 
 	(void)err;
-	*out = rows->recs[i];
+	*out = record_list->recs[i];
 	return true;
 }
 
 /* From now on the table is these rows. */
-static void adopt_rows(struct table *table, struct rows *taken)
+static void adopt_rows(struct table *table, struct record_list *taken)
 {
-	struct rows *rows = mem_new(sizeof *rows);
+	struct record_list *record_list = mem_new(sizeof *record_list);
 	struct error err;
 
-	*rows = *taken;
-	*taken = (struct rows){0};
-	table->other_cpus |= rows_have_other_cpu(rows, table->stream);
-	struct reach_from from = {row_at, rows, rows->count};
+	*record_list = *taken;
+	*taken = (struct record_list){0};
+	table->other_cpus |= record_list_have_other_cpu(record_list, table->stream);
+	struct reach_from from = {row_at, record_list, record_list->count};
 	struct reach reach = {.d = REACH_FIRST}, old = table->reach;
 	reach_update(&reach, 0, &from, &err);
 	table->reach = reach;
@@ -134,11 +134,11 @@ static void adopt_rows(struct table *table, struct rows *taken)
 	if (table->reach.damaged)
 		say_damaged(table);
 	table->wide_changed = true;
-	table->count = rows->count;
-	table->rows = rows;
+	table->count = record_list->count;
+	table->record_list = record_list;
 }
 
-struct table *table_new_rows(struct index *index, const struct stream *stream, struct rows *taken)
+struct table *table_new_rows(struct index *index, const struct stream *stream, struct record_list *taken)
 {
 	struct table *table = table_new(index, stream);
 
@@ -146,19 +146,19 @@ struct table *table_new_rows(struct index *index, const struct stream *stream, s
 	return table;
 }
 
-const struct rows *table_rows(const struct table *table)
+const struct record_list *table_rows(const struct table *table)
 {
-	return table->rows;
+	return table->record_list;
 }
 
 void table_free(struct table *table)
 {
 	while (table) {
 		struct table *older = table->older;
-		struct rows *rows = table->rows;
-		if (rows)
-			rows_release(rows);
-		mem_free(rows);
+		struct record_list *record_list = table->record_list;
+		if (record_list)
+			record_list_release(record_list);
+		mem_free(record_list);
 		reach_release(&table->reach);
 		corrections_release(&table->corrections);
 		mem_free(table->wide);
@@ -189,12 +189,12 @@ static bool become_rows(struct table *table, struct error *err)
 	bool good = true;
 
 	pthread_mutex_lock(&table->lock);
-	if (!table->rows) {
-		struct rows rows = {0};
-		good = build_rows(table->index, table->stream, &rows, err);
+	if (!table->record_list) {
+		struct record_list record_list = {0};
+		good = build_rows(table->index, table->stream, &record_list, err);
 		if (good) {
 			corrections_release(&table->corrections);
-			adopt_rows(table, &rows);
+			adopt_rows(table, &record_list);
 			table->generation++;
 		}
 	}
@@ -383,19 +383,19 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 	struct extent extents[PACKET_EXTENTS_MAX];
 
 	for (;;) {
-		const struct rows *rows = table->rows;
+		const struct record_list *record_list = table->record_list;
 		if (i >= table->count)
 			return error_set(err, ERR_RANGE, "%s: no packet %llu", table->stream->name,
 					 (unsigned long long)i);
 		bool good = true;
-		if (rows)
-			rows_get(rows, i, out, extents);
+		if (record_list)
+			record_list_get(record_list, i, out, extents);
 		else if (is_near(table, i, out))
 			return true;
 		else
 			good = table->computed ? computed_get(table, i, out)
 					       : stored_get(table, i, out, extents);
-		if (good && !rows && table->computed && is_plain(out))
+		if (good && !record_list && table->computed && is_plain(out))
 			near_put(table, i, &out->rec, 1);
 		if (good) {
 			keep_extents(table, out);
@@ -412,7 +412,7 @@ bool table_has_other_cpus(struct table *table)
 	struct packet_info info;
 	struct error ignored;
 
-	if (!table->computed || table->rows || table->cpus_looked)
+	if (!table->computed || table->record_list || table->cpus_looked)
 		return table->other_cpus;
 	for (uint64_t i = 0; table->count <= CPUS_LOOKED && i < table->count; i++)
 		if (!listed_get(table, i, &info, &ignored))
@@ -503,9 +503,9 @@ static int stored_lower_bound(struct table *table, nstime t, uint64_t *out)
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err)
 {
 	for (;;) {
-		const struct rows *rows = table->rows;
-		if (rows) {
-			*out = rows_lower_bound(rows, t);
+		const struct record_list *record_list = table->record_list;
+		if (record_list) {
+			*out = record_list_lower_bound(record_list, t);
 			return true;
 		}
 		int failed = table->computed ? computed_lower_bound(table, t, out)
@@ -641,7 +641,7 @@ bool table_proved(struct table *table, uint64_t i)
 
 struct table *table_rebuilt(struct table *old, struct error *err)
 {
-	struct rows rows = {0};
+	struct record_list record_list = {0};
 	struct packet_info info;
 
 	pthread_mutex_lock(&old->lock);
@@ -651,7 +651,7 @@ struct table *table_rebuilt(struct table *old, struct error *err)
 		return NULL;
 	for (uint64_t i = 0; i < old->count; i++) {
 		if (!listed_get(old, i, &info, err)) {
-			rows_release(&rows);
+			record_list_release(&record_list);
 			return NULL;
 		}
 		pthread_mutex_lock(&old->lock);
@@ -661,10 +661,10 @@ struct table *table_rebuilt(struct table *old, struct error *err)
 			apply_correction(known, &info.rec);
 		}
 		pthread_mutex_unlock(&old->lock);
-		rows_add(&rows, &info);
+		record_list_add(&record_list, &info);
 	}
-	rows_sort(&rows);
-	struct table *table = table_new_rows(old->index, old->stream, &rows);
+	record_list_sort(&record_list);
+	struct table *table = table_new_rows(old->index, old->stream, &record_list);
 	table->older = old;
 	return table;
 }

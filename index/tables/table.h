@@ -16,13 +16,13 @@
 /* All are owned by the caller; freed together with the older ones behind them. */
 struct table *table_new_stored(struct index *index, const struct stream *stream, uint64_t id,
 			       struct stored *taken);
-struct table *table_new_rows(struct index *index, const struct stream *stream, struct rows *taken);
+struct table *table_new_rows(struct index *index, const struct stream *stream, struct record_list *taken);
 /* NULL when the first look shows that the reader's numbering is not the order of time. */
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count);
 void table_free(struct table *table);
 
 /* A table in memory with the corrections applied, `old` behind it; NULL when it is not time yet. */
 struct table *table_rebuilt(struct table *old, struct error *err);
-const struct rows *table_rows(const struct table *table); /* NULL unless in memory */
+const struct record_list *table_rows(const struct table *table); /* NULL unless in memory */
 
 #endif

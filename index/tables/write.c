@@ -109,7 +109,7 @@ bool build_flush(struct index *index, struct error *err)
 	mem_free(steps);
 	for (struct pending *next; all; all = next) {
 		next = all->next;
-		all->step.rows = (struct rows){0}; /* the table's */
+		all->step.record_list = (struct record_list){0}; /* the table's */
 		mem_free(all->step.marks);
 		buf_release(&all->step.errors);
 		mem_free(all);

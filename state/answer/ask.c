@@ -7,7 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
-#include "state/answer/look.h"
+#include "state/answer/forward_fill.h"
 
 struct order moment_order(const struct moment *moment)
 {
@@ -19,7 +19,7 @@ struct asking {
 	struct backward *pass;
 	const struct moment *moment;
 	struct error *err;
-	struct looker *looker;
+	struct forward_fill *forward_fill;
 	bool asked;   /* something that is not known yet, */
 	bool looking; /* or a later event may tell */
 };
@@ -37,7 +37,7 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 	}
 	if (out->value.kind != VALUE_UNKNOWN)
 		return true;
-	if (look_answer(asking->looker, attr, asking->moment, out))
+	if (forward_fill_answer(asking->forward_fill, attr, asking->moment, out))
 		return true;
 	asking->looking = true;
 	return false;
@@ -125,7 +125,7 @@ static enum outcome ask_all(struct asking *asking, const struct job *job)
 		if (!asking->asked && !asking->looking)
 			return OUTCOME_DONE;
 		outcome = asking->asked ? backward_run(asking->pass, asking->err)
-					: look_run(asking->looker, asking->err);
+					: forward_fill_run(asking->forward_fill, asking->err);
 		if (outcome != OUTCOME_DONE)
 			return outcome;
 	}
@@ -141,49 +141,49 @@ static void collect_places(struct asking *asking, const struct ask_place *places
 	}
 }
 
-static const struct cells *load_floor(void *arg, nstime t)
+static const struct cells *load_base(void *arg, nstime t)
 {
 	struct state *state = arg;
 	nstime found;
 
-	if (!state->floor)
-		state->floor = cells_new(state->program, state->feed->trace->nstreams);
-	else if (state->floor_time == t)
-		return state->floor;
-	if (!checkpoints_get(state->checkpoints, t, state->floor, &found) || found != t)
+	if (!state->base)
+		state->base = cells_new(state->program, state->event_source->trace->nstreams);
+	else if (state->base_time == t)
+		return state->base;
+	if (!checkpoints_get(state->checkpoints, t, state->base, &found) || found != t)
 		return NULL;
-	state->floor_time = t;
-	return state->floor;
+	state->base_time = t;
+	return state->base;
 }
 
-struct sketches *state_sketches(struct state *state)
+struct packet_filters *state_packet_filters(struct state *state)
 {
-	if (!state->sketches && state->index)
-		state->sketches = sketches_of_lines(state->index, state->catalog);
-	return state->sketches;
+	if (!state->packet_filters && state->index)
+		state->packet_filters = packet_filters_of_lines(state->index, state->catalog);
+	return state->packet_filters;
 }
 
-struct sieve *state_sieve(struct state *state, const struct closure *closure)
+struct event_filter *state_event_filter(struct state *state, const struct closure *closure)
 {
-	struct sieve *sieve;
+	struct event_filter *event_filter;
 
-	sieve = sieve_new(closure, state->feed, state->index, state_sketches(state));
+	event_filter = event_filter_new(closure, state->event_source, state->index, state_packet_filters(state));
 	if (state->patience)
-		sieve_patience(sieve, state->patience);
-	return sieve;
+		event_filter_patience(event_filter, state->patience);
+	return event_filter;
 }
 
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)
 {
-	struct backward_options options = {.feed = state->feed,
+	struct backward_options options = {.event_source = state->event_source,
 					   .closure = closure,
-					   .sieve = state_sieve(state, closure),
+					   .event_filter = state_event_filter(state, closure),
 					   .limits = state->limits,
-					   .floor = load_floor,
+					   .base = load_base,
 					   .arg = state};
 
-	options.has_floor = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
-			    checkpoints_before(state->checkpoints, t, &options.floor_time);
+	options.has_base = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
+			    checkpoints_before(state->checkpoints, t, &options.base_time);
 	return backward_new(&options);
 }
 
@@ -209,10 +209,10 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 
 	state->evaluation = "backward";
 	asking.pass = pass_over(state, closure, earliest(moments, nmoments));
-	asking.looker = looker_new(state, closure, earliest(moments, nmoments));
+	asking.forward_fill = forward_fill_new(state, closure, earliest(moments, nmoments));
 	outcome = ask_all(&asking, &job);
 	state->last_pass = backward_statistics(asking.pass);
-	looker_free(asking.looker);
+	forward_fill_free(asking.forward_fill);
 	backward_free(asking.pass);
 	return outcome;
 }
@@ -230,20 +230,20 @@ enum outcome ask_places(struct state *state, const struct closure *closure,
 		t = own < t ? own : t;
 	}
 	asking.pass = pass_over(state, closure, t);
-	asking.looker = looker_new(state, closure, t);
+	asking.forward_fill = forward_fill_new(state, closure, t);
 	for (;;) {
 		collect_places(&asking, places, count, facts);
 		if (!asking.asked && !asking.looking)
 			break;
 		outcome = asking.asked ? backward_run(asking.pass, err)
-				       : look_run(asking.looker, err);
+				       : forward_fill_run(asking.forward_fill, err);
 		if (outcome != OUTCOME_DONE)
 			break;
 	}
 	for (size_t i = 0; i < count && outcome == OUTCOME_DONE; i++)
 		attrs_keep(state->attrs, &facts[i].value); /* the pass owned its text */
 	state->last_pass = backward_statistics(asking.pass);
-	looker_free(asking.looker);
+	forward_fill_free(asking.forward_fill);
 	backward_free(asking.pass);
 	return outcome;
 }

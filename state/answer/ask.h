@@ -1,10 +1,10 @@
-/* ask.h - answers by the backward pass */
+/* prefetch.h - answers by the backward pass */
 #ifndef STATE_ANSWER_ASK_H
 #define STATE_ANSWER_ASK_H
 
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
-#include "state/events/sieve.h"
+#include "state/events/event_filter.h"
 
 /* Roots are the wanted attributes and those listed (see wanted_enumerate()). */
 enum outcome ask_at(struct state *state, const struct closure *closure,
@@ -24,8 +24,8 @@ struct order moment_order(const struct moment *moment);
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);
 
 /* Of packets, by the rules' key fields; NULL: there is no index. */
-struct sketches *state_sketches(struct state *state);
-/* A sieve for events that the closure's lines look at; the caller's. */
-struct sieve *state_sieve(struct state *state, const struct closure *closure);
+struct packet_filters *state_packet_filters(struct state *state);
+/* An event filter for events that the closure's lines look at; the caller's. */
+struct event_filter *state_event_filter(struct state *state, const struct closure *closure);
 
 #endif

@@ -193,7 +193,7 @@ static bool may_fill(const struct forward *forward)
 	program_end(forward->state->program, &ends);
 	if (ends)
 		return true; /* @end is of no stream: nothing that was lost limits it */
-	for (size_t i = 0; i < forward->state->feed->trace->nstreams; i++)
+	for (size_t i = 0; i < forward->state->event_source->trace->nstreams; i++)
 		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <= last_time(forward))
 			return true;
 	return false;
@@ -286,7 +286,7 @@ static void at_change(void *arg, const struct change *change)
 static bool run(struct forward *forward, struct error *err)
 {
 	struct state *state = forward->state;
-	struct replay_options options = {.feed = state->feed,
+	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = at_change,
 					 .moment = at_moment,

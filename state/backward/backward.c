@@ -8,14 +8,14 @@
 #include "state/backward/internal.h"
 
 #include "engine/base/mem.h"
-#include "state/events/sieve.h"
+#include "state/events/event_filter.h"
 
 #include <string.h>
 
 enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 
 const struct backward_limits backward_usual_limits = {
-	.visits = 1000000, .claims = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
+	.visits = 1000000, .pendings = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
@@ -49,8 +49,8 @@ static const struct fields *decode(void *arg, const struct event *event)
 	struct error ignored; /* damage: told where it was found; the fields are missing */
 
 	(void)event;
-	pass->decoded = pass->reading == &pass->item && pass->item.kind == FEED_EVENT &&
-			feed_fields(&pass->feed, &pass->item, &pass->fields, &ignored);
+	pass->decoded = pass->reading == &pass->item && pass->item.kind == ITEM_EVENT &&
+			event_source_fields(&pass->event_source, &pass->item, &pass->fields, &ignored);
 	return pass->decoded ? &pass->fields : NULL;
 }
 
@@ -83,8 +83,8 @@ void backward_free(struct backward *pass)
 {
 	if (!pass)
 		return;
-	feed_close(&pass->feed);
-	sieve_free(pass->options.sieve);
+	event_source_close(&pass->event_source);
+	event_filter_free(pass->options.event_filter);
 	questions_release(pass);
 	arena_free(pass->arena);
 	arena_free(pass->env.scratch);
@@ -137,8 +137,8 @@ static void event_lines_done(struct backward *pass)
 {
 	pass->merging = true;
 	questions_merge_fresh(pass);
-	claims_prune(pass);
-	settle_all(pass);
+	pendings_prune(pass);
+	resolve_all(pass);
 }
 
 static void look_at_lines(struct backward *pass, const struct plan *plan)
@@ -153,8 +153,8 @@ static void look_at_lines(struct backward *pass, const struct plan *plan)
 		pass->slot = step->slot;
 		if (!shape_bits_meet(&step->writes, pass->open_bits))
 			continue;
-		claim_look(pass, step);
-		settle_all(pass);
+		pending_look(pass, step);
+		resolve_all(pass);
 	}
 	event_lines_done(pass);
 }
@@ -184,7 +184,7 @@ static void begin_above(struct backward *pass, const struct order *order)
 		if (question->state == QUESTION_LATER)
 			question_begin(pass, question);
 	}
-	settle_all(pass);
+	resolve_all(pass);
 }
 
 static bool over_limits(struct backward *pass)
@@ -196,19 +196,19 @@ static bool over_limits(struct backward *pass)
 	       pass->nlive + pass->nlater + pass->nmissed > limits->questions;
 }
 
-static struct order floor_order(const struct backward *pass)
+static struct order base_order(const struct backward *pass)
 {
-	return order_before(pass->options.has_floor ? pass->options.floor_time : NSTIME_MIN);
+	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
 }
 
 /* Nothing below: what is open has no write above the bottom. */
 static void reach_bottom(struct backward *pass)
 {
-	struct order bottom = floor_order(pass);
+	struct order bottom = base_order(pass);
 
-	if (pass->options.has_floor && !pass->floor)
-		pass->floor = pass->options.floor(pass->options.arg, pass->options.floor_time);
-	if (pass->options.has_floor && !pass->floor) {
+	if (pass->options.has_base && !pass->base)
+		pass->base = pass->options.base(pass->options.arg, pass->options.base_time);
+	if (pass->options.has_base && !pass->base) {
 		pass->gave_up = true;
 		return;
 	}
@@ -218,43 +218,43 @@ static void reach_bottom(struct backward *pass)
 	for (size_t i = 0; i < pass->nlive; i++)
 		if (pass->live[i]->state == QUESTION_OPEN)
 			question_close(pass, pass->live[i], NULL);
-	settle_all(pass);
+	resolve_all(pass);
 }
 
 /* What may answer a question that is open, or that will be in this round. */
-static void set_sieve(struct backward *pass, struct feed_range *range)
+static void set_event_filter(struct backward *pass, struct event_source_range *range)
 {
-	struct sieve *sieve = pass->options.sieve;
+	struct event_filter *event_filter = pass->options.event_filter;
 
 	pass->wider = false;
-	range->sieve = pass->widened > WIDENED_MAX ? NULL : sieve;
-	if (!range->sieve)
+	range->event_filter = pass->widened > WIDENED_MAX ? NULL : event_filter;
+	if (!range->event_filter)
 		return;
 	pass->sieved = pass->nopen + pass->nlater;
-	sieve_clear(sieve);
+	event_filter_clear(event_filter);
 	for (size_t i = 0; i < pass->nlive; i++)
 		if (pass->live[i]->state == QUESTION_OPEN)
-			sieve_add(sieve, pass->live[i]->attr);
+			event_filter_add(event_filter, pass->live[i]->attr);
 	for (size_t i = 0; i < pass->nlater; i++)
-		sieve_add(sieve, pass->later[i]->attr);
+		event_filter_add(event_filter, pass->later[i]->attr);
 }
 
-/* The events below the item in hand, with a sieve that lets through what more was asked. */
+/* The events below the item in hand, with an event filter that lets through what more was asked. */
 static bool open_below(struct backward *pass)
 {
-	struct feed_range range = pass->feed.range;
+	struct event_source_range range = pass->event_source.range;
 
 	range.to = pass->item.order;
 	pass->widened++;
-	set_sieve(pass, &range);
-	feed_close(&pass->feed);
-	return feed_open(pass->options.feed, &range, &pass->feed, pass->err);
+	set_event_filter(pass, &range);
+	event_source_close(&pass->event_source);
+	return event_source_open(pass->options.event_source, &range, &pass->event_source, pass->err);
 }
 
 static enum outcome read_down(struct backward *pass)
 {
 	for (;;) {
-		enum step step = feed_next(&pass->feed, &pass->item, pass->err);
+		enum step step = event_source_next(&pass->event_source, &pass->item, pass->err);
 
 		if (step == STEP_ERROR)
 			return OUTCOME_ERROR;
@@ -278,8 +278,8 @@ static enum outcome read_down(struct backward *pass)
 		if (pass->wider && !open_below(pass))
 			return OUTCOME_ERROR;
 		/* what asks for answers that come often is answered soon, and the rest is rare */
-		if (pass->feed.range.sieve && pass->nopen + pass->nlater <= pass->sieved / 2)
-			set_sieve(pass, &pass->feed.range);
+		if (pass->event_source.range.event_filter && pass->nopen + pass->nlater <= pass->sieved / 2)
+			set_event_filter(pass, &pass->event_source.range);
 	}
 	reach_bottom(pass);
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
@@ -304,7 +304,7 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
  */
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {
-	const struct trace *trace = pass->options.feed->trace;
+	const struct trace *trace = pass->options.event_source->trace;
 	const struct value *key = cpu_of(pass, pass->later[0]->attr);
 	size_t n = pass->nlater;
 
@@ -327,7 +327,7 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 	mem_free(all);
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	for (size_t s = 0; s < trace->nstreams; s++)
-		if (feed_may_be_of_cpu(pass->options.feed, trace->streams[s], cpu))
+		if (feed_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
 			streams[s / 64] |= UINT64_C(1) << s % 64;
 	return streams;
 }
@@ -335,13 +335,13 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 static enum outcome read_round(struct backward *pass)
 {
 	const uint64_t *streams = keep_one_cpu(pass);
-	struct feed_range range = {
-		.from = floor_order(pass),
+	struct event_source_range range = {
+		.from = base_order(pass),
 		.to = pass->later[0]->key,
 		.backward = true,
 		.losses = pass->closure->losses,
 		.infers = pass->closure->infers,
-		.start = pass->closure->start && !pass->options.has_floor,
+		.start = pass->closure->start && !pass->options.has_base,
 		.end = pass->closure->end,
 		.classes = pass->closure->classes,
 		.streams = streams,
@@ -354,12 +354,12 @@ static enum outcome read_round(struct backward *pass)
 	pass->reached = range.to;
 	for (uint32_t i = 0; i < pass->closure->nshapes; i++)
 		pass->opened[i] = order_after(NSTIME_MAX);
-	set_sieve(pass, &range);
-	if (feed_open(pass->options.feed, &range, &pass->feed, pass->err))
+	set_event_filter(pass, &range);
+	if (event_source_open(pass->options.event_source, &range, &pass->event_source, pass->err))
 		outcome = read_down(pass);
 	pass->stood = pass->reached;
 	questions_suspend(pass);
-	feed_close(&pass->feed);
+	event_source_close(&pass->event_source);
 	return outcome;
 }
 

@@ -19,21 +19,21 @@ struct question; /* lives as long as its pass */
 
 struct backward_limits {
 	uint64_t visits; /* events passed over */
-	uint32_t claims, questions, rounds;
-	size_t bytes; /* of all questions and claims that there were */
+	uint32_t pendings, questions, rounds;
+	size_t bytes; /* of all questions and pending writes that there were */
 };
 extern const struct backward_limits backward_usual_limits;
 
 struct backward_options {
-	struct feed *feed;
+	struct event_source *event_source;
 	const struct closure *closure; /* of all that will be asked */
-	struct sieve *sieve;           /* the pass takes it; NULL: it looks at all events */
+	struct event_filter *event_filter;           /* the pass takes it; NULL: it looks at all events */
 	struct backward_limits limits;
-	/* Read no further down than the state before floor_time, which floor() gives when needed.
+	/* Read no further down than the state before base_time, which floor() gives when needed.
 	 */
-	bool has_floor;
-	nstime floor_time;
-	const struct cells *(*floor)(void *arg, nstime t); /* NULL: it cannot be had */
+	bool has_base;
+	nstime base_time;
+	const struct cells *(*base)(void *arg, nstime t); /* NULL: it cannot be had */
 	void *arg;
 };
 
@@ -64,7 +64,7 @@ bool backward_answer(const struct backward *pass, const struct question *questio
 
 struct backward_statistics {
 	uint64_t visits;
-	uint32_t rounds, questions, most_open, most_claims;
+	uint32_t rounds, questions, most_open, most_pendings;
 };
 struct backward_statistics backward_statistics(const struct backward *pass);
 

@@ -1,10 +1,10 @@
 /*
- * internal.h - questions, claims and the pass that owns them
+ * internal.h - questions, pending writes and the pass that owns them
  *
  * question: an attribute just below a key. It is OPEN while the pass reads down from its key, until
- *           a certain write (its `best`) is met; then it only waits for claims in between and for
+ *           a certain write (its `best`) is met; then it only waits for pending writes in between and for
  *           the value.
- * claim:    one line at one event. It waits while its target, condition or failure is not known.
+ * pending write:    one line at one event. It waits while its target, condition or failure is not known.
  */
 #ifndef STATE_BACKWARD_INTERNAL_H
 #define STATE_BACKWARD_INTERNAL_H
@@ -23,7 +23,7 @@ enum question_state {
 
 struct waiter {
 	struct question *question; /* one of the two */
-	struct claim *claim;
+	struct pending_write *pending;
 	struct waiter *next;
 };
 
@@ -34,8 +34,8 @@ struct question {
 	uint32_t round; /* in which it was opened */
 	uint32_t place; /* in pass->live */
 	struct order key;
-	struct claim *best; /* CLOSED: NULL is the bottom */
-	struct claim *was;  /* the oldest of those that need nothing more */
+	struct pending_write *best; /* CLOSED: NULL is the bottom */
+	struct pending_write *was;  /* the oldest of those that need nothing more */
 	struct question *merged;
 	struct question *same; /* next of the attribute, of a greater key */
 	struct waiter *waiters;
@@ -44,12 +44,12 @@ struct question {
 	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
 
-enum claim_state { CLAIM_OPEN, CLAIM_PROVED, CLAIM_DEAD };
+enum pending_state { PENDING_OPEN, PENDING_PROVED, PENDING_DEAD };
 
-struct claim {
+struct pending_write {
 	const struct step_of *step;
 	struct order key, read_key;
-	enum claim_state state;
+	enum pending_state state;
 	uint32_t round; /* in which it was made */
 	bool queued, has_value;
 	uint32_t attr; /* ATTR_ABSENT: `pattern` */
@@ -61,7 +61,7 @@ struct claim {
 	struct question **keys;
 	uint32_t nkeys;
 	struct waiter *watchers; /* questions that look again when it is decided or has its value */
-	struct claim *newer, *older; /* CLAIMS */
+	struct pending_write *newer, *older; /* CLAIMS */
 	struct writer writer;
 };
 
@@ -77,10 +77,10 @@ struct backward {
 	struct attrs *attrs;
 	struct arena *arena;
 	struct env env;
-	struct feed_pass feed;
+	struct event_pass event_source;
 	struct error *err;
 	bool failed, gave_up;
-	const struct cells *floor; /* once it was needed */
+	const struct cells *base; /* once it was needed */
 
 	/* attribute → its questions: an open-addressing table */
 	struct asked **table;
@@ -101,19 +101,19 @@ struct backward {
 	uint32_t nopen_below;
 	uint64_t *open_bits;
 	struct order *opened; /* per bit: the least key opened in this round */
-	struct claim *newest, *oldest;
-	uint32_t nclaims;
+	struct pending_write *newest, *oldest;
+	uint32_t npendings;
 	uint32_t round; /* from 1 */
 	struct work work;
-	struct claim **new_claims; /* of the event where the pass stands */
-	size_t nnew_claims, new_claims_capacity;
+	struct pending_write **new_pendings; /* of the event where the pass stands */
+	size_t nnew_pendings, new_pendings_capacity;
 
 	/* where the pass stands */
-	struct feed_item item;
+	struct event_item item;
 	struct fields fields;
 	bool decoded;             /* `fields` are the item's */
 	struct pattern pattern;   /* of the line being looked at */
-	struct capture *captured; /* the item, once a claim needs it */
+	struct capture *captured; /* the item, once a pending write needs it */
 	bool standing;            /* at item, its lines at `slot` and above done or being done */
 	bool entering;            /* about to stand at item */
 	bool merging;             /* all event lines of this program are done */
@@ -121,12 +121,12 @@ struct backward {
 	struct order reached; /* everything at or above it was looked at */
 	struct order stood;   /* where the last round ended */
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
-	bool wider;           /* a question came up whose events do not pass the sieve */
+	bool wider;           /* a question came up whose events do not pass the event filter */
 	uint32_t widened;     /* how often that was so */
-	size_t sieved;        /* questions for which the sieve was set last */
+	size_t sieved;        /* questions for which the event filter was set last */
 
 	/* whose line is being evaluated */
-	const struct feed_item *reading;
+	const struct event_item *reading;
 	struct order read_key;
 	struct waiter asker; /* who waits for what it reads */
 
@@ -138,7 +138,7 @@ struct question *question_ask(struct backward *pass, uint32_t attr, const struct
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
 struct question *question_final(struct question *question);
 void question_wait(struct backward *pass, struct question *question, struct waiter who);
-void question_close(struct backward *pass, struct question *question, struct claim *best);
+void question_close(struct backward *pass, struct question *question, struct pending_write *best);
 void question_done(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
@@ -152,21 +152,21 @@ void wake(struct backward *pass, struct waiter **list);
 
 bool same_event(const struct order *a, const struct order *b);
 
-/* claims.c */
-bool claim_may_write(const struct backward *pass, const struct claim *claim, uint32_t attr);
-struct claim *claim_between(const struct backward *pass, const struct question *question,
+/* pending.c */
+bool pending_may_write(const struct backward *pass, const struct pending_write *pending, uint32_t attr);
+struct pending_write *pending_between(const struct backward *pass, const struct question *question,
 			    const struct order *low);
-void claim_look(struct backward *pass, const struct step_of *step);
-void claims_remove(struct backward *pass, struct claim *claim);
-void claim_again(struct backward *pass, struct claim *claim);
-bool claim_value(struct backward *pass, struct claim *claim);
+void pending_look(struct backward *pass, const struct step_of *step);
+void pendings_remove(struct backward *pass, struct pending_write *pending);
+void pending_again(struct backward *pass, struct pending_write *pending);
+bool pending_value(struct backward *pass, struct pending_write *pending);
 
-/* claims_prune.c */
-void claim_keys(struct backward *pass, struct claim *claim);
-void claims_prune(struct backward *pass);
+/* pending_prune.c */
+void pending_keys(struct backward *pass, struct pending_write *pending);
+void pendings_prune(struct backward *pass);
 
-/* settle.c */
-void settle(struct backward *pass, struct question *question);
-void settle_all(struct backward *pass);
+/* resolve.c */
+void resolve(struct backward *pass, struct question *question);
+void resolve_all(struct backward *pass);
 
 #endif

@@ -7,7 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/backward/internal.h"
-#include "state/events/sieve.h"
+#include "state/events/event_filter.h"
 
 #include <string.h>
 
@@ -113,7 +113,7 @@ const struct fact *question_fact(struct backward *pass, uint32_t attr, const str
 void work_add(struct backward *pass, struct waiter who)
 {
 	struct work *work = &pass->work;
-	bool *queued = who.question ? &who.question->queued : &who.claim->queued;
+	bool *queued = who.question ? &who.question->queued : &who.pending->queued;
 
 	if (*queued)
 		return;
@@ -133,7 +133,7 @@ void question_wait(struct backward *pass, struct question *question, struct wait
 {
 	struct waiter *waiter;
 
-	if (question->waiters && question->waiters->claim == who.claim &&
+	if (question->waiters && question->waiters->pending == who.pending &&
 	    question->waiters->question == who.question)
 		return;
 	waiter = arena_alloc(pass->arena, sizeof *waiter);
@@ -227,7 +227,7 @@ void questions_suspend(struct backward *pass)
 	}
 }
 
-void question_close(struct backward *pass, struct question *question, struct claim *best)
+void question_close(struct backward *pass, struct question *question, struct pending_write *best)
 {
 	if (question->state == QUESTION_OPEN)
 		bit_close(pass, question);
@@ -236,7 +236,7 @@ void question_close(struct backward *pass, struct question *question, struct cla
 	if (best)
 		question->fact.low = best->key;
 	else
-		question->fact.low = order_before(pass->options.has_floor ? pass->options.floor_time
+		question->fact.low = order_before(pass->options.has_base ? pass->options.base_time
 									  : NSTIME_MIN);
 	question->closed = order_before(NSTIME_MIN);
 	if (best && best->step->line->verb != VERB_WAS)
@@ -264,7 +264,7 @@ static struct question *open_above(struct backward *pass, uint32_t attr, const s
 		if (is_wall(q, key))
 			return NULL;
 		if (q->state == QUESTION_OPEN)
-			return q->was || claim_between(pass, q, key) ? NULL : q;
+			return q->was || pending_between(pass, q, key) ? NULL : q;
 	}
 	return NULL;
 }
@@ -423,8 +423,8 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 	question->key = *key;
 	chain(pass, question);
 	pass->statistics.questions++;
-	pass->wider = pass->wider || (pass->feed.range.sieve && pass->feed.cursor &&
-				      !sieve_has(pass->feed.range.sieve, attr));
+	pass->wider = pass->wider || (pass->event_source.range.event_filter && pass->event_source.cursor &&
+				      !event_filter_has(pass->event_source.range.event_filter, attr));
 	if (begins_here(pass, key)) {
 		open_fresh(pass, question);
 		return question;
@@ -468,7 +468,7 @@ void questions_release(struct backward *pass)
 	mem_free(pass->missed);
 	mem_free(pass->fresh);
 	mem_free(pass->roots);
-	mem_free(pass->new_claims);
+	mem_free(pass->new_pendings);
 	mem_free(pass->work.items);
 	mem_free(pass->open_per_bit);
 	mem_free(pass->open_bits);

@@ -36,7 +36,7 @@ static int by_moment_and_path(const void *a, const void *b)
 /* How the loss at why_time is known. */
 static void explain_loss(const struct state *state, struct answer *out)
 {
-	const struct stream *stream = state->feed->trace->streams[out->why.stream];
+	const struct stream *stream = state->event_source->trace->streams[out->why.stream];
 	struct recorded recorded;
 	struct error ignored; /* then it is a loss like others */
 
@@ -50,7 +50,7 @@ static void explain_loss(const struct state *state, struct answer *out)
 static void explain_writer(const struct state *state, const struct writer *writer,
 			   struct answer *out)
 {
-	const struct trace *trace = state->feed->trace;
+	const struct trace *trace = state->event_source->trace;
 
 	out->has_why = true;
 	out->why = (struct position){.source = writer->order.source,

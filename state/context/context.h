@@ -23,7 +23,7 @@ struct run_cost { /* of a run: events that rules name, events that were decoded,
 
 struct state {
 	struct index *index; /* NULL: a feed of the caller's */
-	struct feed *feed;
+	struct event_source *event_source;
 	struct state_options options;
 	struct program *program;
 	struct attrs *attrs;
@@ -32,8 +32,8 @@ struct state {
 	struct gaps *gaps;
 	struct contradictions *found; /* between events; NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;
-	struct sketches *sketches; /* of packets, once a pass wanted some; NULL: none */
-	uint64_t patience;  /* packets read for nothing before sketches are made; 0: sieve.h's */
+	struct packet_filters *packet_filters; /* of packets, once a pass wanted some; NULL: none */
+	uint64_t patience;  /* packets read for nothing before packet filters are made; 0: event_filter.h's */
 	uint64_t *failures; /* of the run that saw most */
 	uint64_t failures_events;
 	uint64_t contradictions;
@@ -54,8 +54,8 @@ struct state {
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	struct backward_limits limits;
-	struct cells *floor; /* the checkpoint that a pass read last */
-	nstime floor_time;
+	struct cells *base; /* the checkpoint that a pass read last */
+	nstime base_time;
 	struct backward_statistics last_pass;
 	uint64_t last_run; /* events that the last forward run saw */
 	uint64_t handed;   /* runs of which something else read what reached over their ranges */

@@ -106,7 +106,7 @@ enum { HEAD_NS = 10, EVENT_NS = 300, LOOKS = 16 /* while the spacing goes by */ 
 
 static struct run_cost cost_of(const struct state *state, const struct replay *replay)
 {
-	const struct trace *trace = state->feed->trace;
+	const struct trace *trace = state->event_source->trace;
 
 	return (struct run_cost){
 		.events = replay_events(replay),
@@ -210,7 +210,7 @@ static void store_fills(struct state *state, nstime t)
 
 	if (checkpoints_before(runs->fills, ~t, &found) && found == ~t)
 		return;
-	cells = cells_new(state->program, state->feed->trace->nstreams);
+	cells = cells_new(state->program, state->event_source->trace->nstreams);
 	for (size_t i = 0; i < runs->nitems; i++)
 		if (runs->items[i].cell.since < t && runs->items[i].time >= t)
 			cells_set(cells, runs->items[i].attr, &runs->items[i].cell);
@@ -232,7 +232,7 @@ bool run_fills(struct state *state, nstime t, struct cells **out)
 {
 	nstime found;
 
-	*out = cells_new(state->program, state->feed->trace->nstreams);
+	*out = cells_new(state->program, state->event_source->trace->nstreams);
 	if (checkpoints_get(state->runs->fills, ~t, *out, &found) && found == ~t)
 		return true;
 	cells_free(*out);

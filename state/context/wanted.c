@@ -243,7 +243,7 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	for (uint32_t i = 0; i < program_sections(state->program); i++)
 		if (!strcmp(program_section_name(state->program, i), "cpu"))
 			list.cpu_section = i;
-	ok = cpus_find(state->feed->trace, state->index, &list.cpus, err);
+	ok = cpus_find(state->event_source->trace, state->index, &list.cpus, err);
 	list.known = !list.cpus.many;
 	if (ok) {
 		catalog_lines(state->catalog, expand_line, &list);

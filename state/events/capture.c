@@ -96,7 +96,7 @@ static void copy_scopes(struct copy *copy, const struct event_class *class, stru
 		copy_class(copy, class->scope[SCOPE_PACKET_CONTEXT], context);
 }
 
-bool capture_item(const struct feed_item *item, const struct fields *fields, struct arena *arena,
+bool capture_item(const struct event_item *item, const struct fields *fields, struct arena *arena,
 		  struct capture *out)
 {
 	const struct field_class *context;

@@ -3,10 +3,10 @@
 #define STATE_EVENTS_CAPTURE_H
 
 #include "engine/base/arena.h"
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 
 struct capture {
-	struct feed_item item;
+	struct event_item item;
 	struct fields fields;
 	bool has_fields;
 };
@@ -15,7 +15,7 @@ struct capture {
  * Copies the item and, unless NULL, its fields into the arena. False when they cannot be kept:
  * arrays of anything but plain numbers and text still lean on their packet.
  */
-bool capture_item(const struct feed_item *item, const struct fields *fields, struct arena *arena,
+bool capture_item(const struct event_item *item, const struct fields *fields, struct arena *arena,
 		  struct capture *out);
 
 #endif

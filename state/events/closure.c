@@ -570,12 +570,12 @@ void closure_free(struct closure *closure)
 	mem_free(closure);
 }
 
-const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
+const struct plan *closure_plan(const struct closure *closure, const struct event_item *item,
 				size_t i)
 {
 	const struct catalog *catalog = closure->catalog;
-	size_t first = item->kind == FEED_END ? catalog->first_end : catalog->first_start;
-	size_t end = item->kind == FEED_END ? catalog->nentries : catalog->first_end;
+	size_t first = item->kind == ITEM_END ? catalog->first_end : catalog->first_start;
+	size_t end = item->kind == ITEM_END ? catalog->nentries : catalog->first_end;
 	uint32_t slot;
 
 	if (!item->stream)
@@ -592,7 +592,7 @@ void closure_writers(const struct closure *closure, const uint64_t *bits, uint64
 
 	for (size_t s = 0; s < trace->nstreams; s++)
 		for (size_t c = 0; c < trace->nclasses; c++) {
-			struct feed_item item = {.stream = trace->streams[s],
+			struct event_item item = {.stream = trace->streams[s],
 						 .class = trace->classes[c]};
 			const struct plan *plan = closure_plan(closure, &item, 0);
 			bool counts = false;

@@ -7,7 +7,7 @@
 #ifndef STATE_EVENTS_CLOSURE_H
 #define STATE_EVENTS_CLOSURE_H
 
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 #include "state/program/program.h"
 
 /* Slots of the order inside one event; @start and @end run several programs one after the other. */
@@ -111,7 +111,7 @@ void closure_steps(const struct closure *closure,
 		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
 		   void *arg);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
-const struct plan *closure_plan(const struct closure *closure, const struct feed_item *item,
+const struct plan *closure_plan(const struct closure *closure, const struct event_item *item,
 				size_t i); /* i from 0; NULL: no more */
 
 #endif

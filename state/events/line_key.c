@@ -102,7 +102,7 @@ bool line_key(const struct line *line, struct line_key *out)
 
 struct key_list {
 	const struct trace *trace;
-	struct sketch_field *items;
+	struct packet_filter_field *items;
 	size_t count, capacity;
 	uint32_t *last;   /* by class: one more than its last item's place; 0: none */
 	uint32_t *before; /* by item: the same of the item before it of the class */
@@ -127,7 +127,7 @@ static void add_key(void *arg, uint32_t class_index, const struct line *line)
 	if (line->flags & LINE_FAILS || !line_key(line, &key))
 		return;
 	for (uint32_t i = list->last[class_index]; i; i = list->before[i - 1]) {
-		struct sketch_field *item = &list->items[i - 1];
+		struct packet_filter_field *item = &list->items[i - 1];
 
 		if (item->role != key.role || !same_field(&item->of.field, &key.field))
 			continue;
@@ -138,7 +138,7 @@ static void add_key(void *arg, uint32_t class_index, const struct line *line)
 	list->before =
 		mem_grow(list->before, list->count, &list->before_capacity, sizeof *list->before);
 	list->before[list->count] = list->last[class_index];
-	struct sketch_field *item = &list->items[list->count++];
+	struct packet_filter_field *item = &list->items[list->count++];
 	list->last[class_index] = (uint32_t)list->count;
 	item->class_index = class_index;
 	item->role = key.role;
@@ -147,16 +147,16 @@ static void add_key(void *arg, uint32_t class_index, const struct line *line)
 	run_field_init(&item->of, list->trace->classes[class_index], &key.field);
 }
 
-struct sketches *sketches_of_lines(struct index *index, const struct catalog *catalog)
+struct packet_filters *packet_filters_of_lines(struct index *index, const struct catalog *catalog)
 {
 	struct key_list list = {.trace = index_trace(index)};
-	struct sketches *sketches;
+	struct packet_filters *packet_filters;
 
 	list.last = mem_new_array(list.trace->nclasses + 1, sizeof *list.last);
 	catalog_class_lines(catalog, add_key, &list);
-	sketches = sketches_new(index, list.items, list.count);
+	packet_filters = packet_filters_new(index, list.items, list.count);
 	mem_free(list.items);
 	mem_free(list.before);
 	mem_free(list.last);
-	return sketches;
+	return packet_filters;
 }

@@ -210,7 +210,7 @@ static bool may_fill(const struct tracks *tracks)
 	if (!tracks->has_was || ((tracks->all_known || tracks->is_told) && tracks->unknown == 0))
 		return false;
 	program_end(state->program, &ends);
-	for (size_t i = 0; i < state->feed->trace->nstreams && !ends; i++)
+	for (size_t i = 0; i < state->event_source->trace->nstreams && !ends; i++)
 		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->fills)
 			return true;
 	return ends > 0;
@@ -310,7 +310,7 @@ static void find_was(void *arg, const struct line *line)
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
 	struct state *state = tracks->state;
-	struct replay_options options = {.feed = state->feed,
+	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,
 					 .moment = on_moment,
@@ -609,7 +609,7 @@ static bool ask_recorded(struct state *state, struct question *question, const s
 {
 	nstime begin, end;
 
-	if (!feed_recorded(state->feed, &begin, &end, err))
+	if (!event_source_recorded(state->event_source, &begin, &end, err))
 		return false;
 	if (question->begin > end || question->end <= begin)
 		return true;

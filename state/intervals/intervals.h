@@ -3,7 +3,7 @@
 #define STATE_INTERVALS_INTERVALS_H
 
 #include "state/model/number_map.h"
-#include "state/slices/tops.h"
+#include "state/slices/dominant.h"
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
 #include "state/replay/replay.h"
@@ -16,7 +16,7 @@ struct span { /* [begin, end) */
 
 struct track_sums {       /* in place of spans */
 	struct sums sums; /* without its `values` */
-	struct summed_value values[TOPS_VALUES];
+	struct summed_value values[DOMINANT_VALUES];
 };
 
 struct track {

@@ -12,9 +12,9 @@
  * window twice as wide.
  */
 #include "engine/base/mem.h"
-#include "state/answer/ahead.h"
+#include "state/answer/forward_scan.h"
 #include "state/answer/ask.h"
-#include "state/answer/look.h"
+#include "state/answer/forward_fill.h"
 #include "state/answer/planner.h"
 #include "state/intervals/intervals.h"
 
@@ -29,16 +29,16 @@ struct hit { /* a line of the item in hand writes an attribute that has a track 
 };
 
 struct near {
-	struct ahead ahead;
+	struct forward_scan forward_scan;
 	struct tracks *tracks;
-	struct sieve *sieve;
+	struct event_filter *event_filter;
 	uint64_t *classes;
 	nstime *since; /* by track: of its last write */
 	nstime *until; /* by stream: of its last loss in what was read */
 	struct hit *hits;
 	size_t nhits, capacity;
 	size_t nopen;
-	size_t looked_for; /* tracks, when the sieve was narrowed last */
+	size_t looked_for; /* tracks, when the event filter was narrowed last */
 	uint64_t visits;
 	nstime time; /* of the item before */
 	struct error *err;
@@ -46,14 +46,14 @@ struct near {
 
 static uint32_t bit_of(const struct near *near, uint32_t attr)
 {
-	return closure_bit(near->ahead.closure, attr_shape(near->ahead.state->attrs, attr));
+	return closure_bit(near->forward_scan.closure, attr_shape(near->forward_scan.state->attrs, attr));
 }
 
 /* Past the range: nothing that is still to come changes what it was in the range. */
 static bool is_settled(const struct near *near, const struct track *track)
 {
 	return near->tracks->past && !track->open &&
-	       !(track->unknown && closure_was(near->ahead.closure, bit_of(near, track->attr)));
+	       !(track->unknown && closure_was(near->forward_scan.closure, bit_of(near, track->attr)));
 }
 
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
@@ -65,7 +65,7 @@ static bool begins_later(const struct near *near, const struct track *track)
 static bool is_concerned(const struct near *near, const struct track *track)
 {
 	return !is_settled(near, track) &&
-	       !(begins_later(near, track) && near->ahead.item.event.time <= track->from);
+	       !(begins_later(near, track) && near->forward_scan.item.event.time <= track->from);
 }
 
 /* ---- the item in hand ---- */
@@ -74,14 +74,14 @@ static bool is_concerned(const struct near *near, const struct track *track)
 static enum eval judge(struct near *near, const struct line *line, struct value *value)
 {
 	enum failure why;
-	enum truth truth = expr_truth(line->when, &near->ahead.env, &why);
+	enum truth truth = expr_truth(line->when, &near->forward_scan.env, &why);
 	enum eval eval = EVAL_VALUE;
 
 	if (truth == TRUTH_NO)
 		return EVAL_FAIL;
 	value->kind = line->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN;
 	if (line->value)
-		eval = expr_eval(line->value, &near->ahead.env, value, &why);
+		eval = expr_eval(line->value, &near->forward_scan.env, value, &why);
 	if (eval == EVAL_VALUE && truth == TRUTH_OPEN)
 		return EVAL_OPEN;
 	return eval;
@@ -98,7 +98,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 {
 	struct near *near = arg;
 	const struct line *line = step->line;
-	const struct pattern *pattern = &near->ahead.pattern;
+	const struct pattern *pattern = &near->forward_scan.pattern;
 	const struct tracks *tracks = near->tracks;
 	bool buries = verb_buries(line->verb);
 	const struct track *only = NULL;
@@ -122,7 +122,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 
 		if (is_concerned(near, &tracks->items[i]) &&
 		    shape_bits_have(&step->writes, bit_of(near, attr)))
-			cover = pattern_covers(pattern, near->ahead.state->attrs, attr, buries);
+			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;
 		if (cover != COVER_NO)
@@ -137,7 +137,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 static void look_at_item(struct near *near)
 {
 	near->nhits = near->nopen = 0;
-	ahead_lines(&near->ahead, look_at_line, near);
+	forward_scan_lines(&near->forward_scan, look_at_line, near);
 }
 
 static bool apply(struct near *near)
@@ -145,27 +145,27 @@ static bool apply(struct near *near)
 	for (size_t i = 0; i < near->nhits; i++) {
 		struct hit *hit = &near->hits[i];
 		struct track *track = &near->tracks->items[hit->track];
-		nstime at = near->ahead.item.event.time;
+		nstime at = near->forward_scan.item.event.time;
 
 		if (hit->was) {
 			if (hit->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!ahead_fill_begin(&near->ahead, near->since[hit->track], &at,
+			if (!forward_scan_fill_begin(&near->forward_scan, near->since[hit->track], &at,
 					      near->err))
 				return false;
 			if (at < track->named)
 				track->named = at;
 		}
-		attrs_keep(near->ahead.state->attrs, &hit->value);
+		attrs_keep(near->forward_scan.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
 		near->since[hit->track] = at;
 		if (near->tracks->past)
 			tracks_touch(near->tracks, track);
 	}
-	if (near->ahead.item.kind == FEED_LOSS &&
-	    near->ahead.item.event.loss_kind != LOSS_INFERRED)
-		near->until[near->ahead.item.stream->index] = near->ahead.item.event.until;
+	if (near->forward_scan.item.kind == ITEM_LOSS &&
+	    near->forward_scan.item.event.loss_kind != LOSS_INFERRED)
+		near->until[near->forward_scan.item.stream->index] = near->forward_scan.item.event.until;
 	return true;
 }
 
@@ -175,20 +175,20 @@ static bool apply(struct near *near)
 static void look_for(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
-	size_t nclasses = near->ahead.state->feed->trace->nclasses;
+	size_t nclasses = near->forward_scan.state->event_source->trace->nclasses;
 
-	memset(near->ahead.bits, 0, near->ahead.closure->nwords * sizeof *near->ahead.bits);
+	memset(near->forward_scan.bits, 0, near->forward_scan.closure->nwords * sizeof *near->forward_scan.bits);
 	memset(near->classes, 0, (nclasses / 64 + 1) * sizeof *near->classes);
-	sieve_clear(near->sieve);
+	event_filter_clear(near->event_filter);
 	for (size_t i = 0; i < tracks->count; i++) {
 		uint32_t bit = bit_of(near, tracks->items[i].attr);
 
 		if (is_settled(near, &tracks->items[i]))
 			continue;
-		near->ahead.bits[bit / 64] |= UINT64_C(1) << bit % 64;
-		sieve_add(near->sieve, tracks->items[i].attr);
+		near->forward_scan.bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		event_filter_add(near->event_filter, tracks->items[i].attr);
 	}
-	closure_writers(near->ahead.closure, near->ahead.bits, near->classes);
+	closure_writers(near->forward_scan.closure, near->forward_scan.bits, near->classes);
 	near->looked_for = tracks->open + tracks->unknown;
 }
 
@@ -203,10 +203,10 @@ static bool may_fill(const struct near *near)
 	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
 		unknown = unknown ||
 			  (tracks->items[i].unknown &&
-			   closure_was(near->ahead.closure, bit_of(near, tracks->items[i].attr)));
-	if (!unknown || near->ahead.closure->end)
+			   closure_was(near->forward_scan.closure, bit_of(near, tracks->items[i].attr)));
+	if (!unknown || near->forward_scan.closure->end)
 		return unknown;
-	for (size_t i = 0; i < near->ahead.state->feed->trace->nstreams; i++)
+	for (size_t i = 0; i < near->forward_scan.state->event_source->trace->nstreams; i++)
 		if (near->until[i] < tracks->fills)
 			return true;
 	return false;
@@ -233,8 +233,8 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	size_t open = 0;
 	enum step step;
 
-	while ((step = feed_next(&near->ahead.feed, &near->ahead.item, near->err)) == STEP_ITEM) {
-		nstime time = near->ahead.item.event.time;
+	while ((step = event_source_next(&near->forward_scan.event_source, &near->forward_scan.item, near->err)) == STEP_ITEM) {
+		nstime time = near->forward_scan.item.event.time;
 
 		if (open && time >= near->tracks->end && from->time < near->tracks->end)
 			return SCAN_OPEN;
@@ -246,7 +246,7 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 		near->visits++;
 		look_at_item(near);
 		if (near->nopen && !open)
-			*from = near->ahead.item.order;
+			*from = near->forward_scan.item.order;
 		open += near->nopen;
 		if (open >= width)
 			return SCAN_OPEN;
@@ -256,21 +256,21 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
 }
 
-static enum outcome read_part(struct near *near, struct feed_range *range)
+static enum outcome read_part(struct near *near, struct event_source_range *range)
 {
 	near->time = NSTIME_MIN;
 	for (size_t width = 16;; width *= 2) {
 		enum scanned scanned = SCAN_ERROR;
 		enum outcome outcome;
 
-		if (feed_open(near->ahead.state->feed, range, &near->ahead.feed, near->err))
+		if (event_source_open(near->forward_scan.state->event_source, range, &near->forward_scan.event_source, near->err))
 			scanned = scan(near, &range->from, width);
-		feed_close(&near->ahead.feed);
+		event_source_close(&near->forward_scan.event_source);
 		if (scanned != SCAN_OPEN)
 			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
-		if (near->visits > near->ahead.state->limits.visits)
+		if (near->visits > near->forward_scan.state->limits.visits)
 			return OUTCOME_GAVE_UP;
-		outcome = backward_run(near->ahead.pass, near->err);
+		outcome = backward_run(near->forward_scan.pass, near->err);
 		if (outcome != OUTCOME_DONE)
 			return outcome;
 	}
@@ -279,13 +279,13 @@ static enum outcome read_part(struct near *near, struct feed_range *range)
 /* From there on, past the range, until all that reaches over its end has ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
-	struct feed_range range = {.from = order_before(from),
+	struct event_source_range range = {.from = order_before(from),
 				   .to = order_after(NSTIME_MAX),
 				   .losses = true,
-				   .infers = near->ahead.closure->infers,
-				   .end = near->ahead.closure->end,
+				   .infers = near->forward_scan.closure->infers,
+				   .end = near->forward_scan.closure->end,
 				   .classes = near->classes,
-				   .sieve = near->sieve};
+				   .event_filter = near->event_filter};
 
 	look_for(near);
 	return read_part(near, &range);
@@ -295,13 +295,13 @@ static enum outcome read_rest(struct near *near, nstime from)
 static enum outcome read_range(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
-	struct feed_range range = {.from = order_before(tracks->begin),
+	struct event_source_range range = {.from = order_before(tracks->begin),
 				   .to = order_before(tracks->end),
 				   .losses = true,
-				   .infers = near->ahead.closure->infers,
-				   .end = near->ahead.closure->end,
+				   .infers = near->forward_scan.closure->infers,
+				   .end = near->forward_scan.closure->end,
 				   .classes = near->classes,
-				   .sieve = near->sieve};
+				   .event_filter = near->event_filter};
 	enum outcome outcome;
 
 	if (tracks->end == NSTIME_MAX)
@@ -318,7 +318,7 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->ahead.state, near->ahead.closure, places, count, facts, near->err);
+	return ask_places(near->forward_scan.state, near->forward_scan.closure, places, count, facts, near->err);
 }
 
 static enum outcome seed(struct near *near)
@@ -430,25 +430,25 @@ static bool add_tracks(struct tracks *tracks)
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
 		      struct error *err)
 {
-	const struct trace *trace = tracks->state->feed->trace;
+	const struct trace *trace = tracks->state->event_source->trace;
 	const nstime *begins;
 
 	*near = (struct near){.tracks = tracks, .err = err};
-	ahead_begin(&near->ahead, tracks->state, closure, tracks->begin);
+	forward_scan_begin(&near->forward_scan, tracks->state, closure, tracks->begin);
 	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
-	if (!feed_begins(tracks->state->feed, &begins, err))
+	if (!event_source_begins(tracks->state->event_source, &begins, err))
 		begins = NULL; /* what reads the streams will say so: `until` only ends it sooner */
 	for (size_t i = 0; i < trace->nstreams; i++)
 		near->until[i] = begins ? begins[i] : NSTIME_MIN;
-	near->sieve = state_sieve(tracks->state, closure);
+	near->event_filter = state_event_filter(tracks->state, closure);
 }
 
 static void near_release(struct near *near)
 {
-	ahead_end(&near->ahead);
-	sieve_free(near->sieve);
+	forward_scan_end(&near->forward_scan);
+	event_filter_free(near->event_filter);
 	mem_free(near->classes);
 	mem_free(near->since);
 	mem_free(near->until);
@@ -470,13 +470,13 @@ static enum outcome run(struct near *near)
 
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
 {
-	struct feed *feed = tracks->state->feed;
+	struct event_source *event_source = tracks->state->event_source;
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct choice choice;
 	nstime first, last;
 	struct near near;
 
-	if (!feed->ops->span(feed, &first, &last, err))
+	if (!event_source->ops->span(event_source, &first, &last, err))
 		return OUTCOME_ERROR;
 	if (tracks->begin == NSTIME_MIN && tracks->end > first) /* a run reads the same */
 		return OUTCOME_GAVE_UP;
@@ -502,7 +502,7 @@ struct closure *tracks_rest(struct tracks *tracks)
 	struct state *state = tracks->state;
 	uint32_t *shapes = mem_new_array(tracks->count + 1, sizeof *shapes);
 	struct closure *closure;
-	struct sieve *sieve;
+	struct event_filter *event_filter;
 	size_t count = 0;
 	bool keyed;
 
@@ -510,13 +510,13 @@ struct closure *tracks_rest(struct tracks *tracks)
 		if (tracks->items[i].open || tracks->items[i].unknown)
 			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
 	closure = closure_new(state->catalog, shapes, count);
-	sieve = sieve_new(closure, state->feed, NULL, NULL);
-	sieve_clear(sieve);
+	event_filter = event_filter_new(closure, state->event_source, NULL, NULL);
+	event_filter_clear(event_filter);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].open || tracks->items[i].unknown)
-			sieve_add(sieve, tracks->items[i].attr);
-	keyed = sieve_is_keyed(sieve);
-	sieve_free(sieve);
+			event_filter_add(event_filter, tracks->items[i].attr);
+	keyed = event_filter_is_keyed(event_filter);
+	event_filter_free(event_filter);
 	mem_free(shapes);
 	if (keyed && looks_back(closure))
 		return closure;
@@ -536,7 +536,7 @@ enum outcome tracks_read_rest(struct tracks *tracks, struct error *err)
 		cells_get(cells, tracks->items[i].attr, &cell);
 		near.since[i] = cell.since;
 	}
-	for (uint32_t i = 0; i < tracks->state->feed->trace->nstreams; i++)
+	for (uint32_t i = 0; i < tracks->state->event_source->trace->nstreams; i++)
 		near.until[i] = cells_until(cells, i);
 	outcome = read_rest(&near, tracks->rest_from);
 	tracks->state->handed += outcome == OUTCOME_DONE;

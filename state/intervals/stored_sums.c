@@ -95,12 +95,12 @@ static void take(struct feeding *feeding, uint32_t s, const struct top *top)
 }
 
 /* Of the numbers that are asked for by name. */
-static void take_named(struct feeding *feeding, uint32_t s, const struct tops *tops)
+static void take_named(struct feeding *feeding, uint32_t s, const struct dominant *dominant)
 {
 	struct top top;
 
 	for (size_t i = 0; i < feeding->nnamed; i++)
-		if (tops_find(tops, feeding->named[i], &top) == SLICE_FOUND)
+		if (dominant_find(dominant, feeding->named[i], &top) == SLICE_FOUND)
 			take(feeding, s, &top);
 }
 
@@ -116,19 +116,19 @@ void summing_begin(struct feeding *feeding)
 
 bool summing_slice(struct feeding *feeding, uint32_t s)
 {
-	struct tops tops;
+	struct dominant dominant;
 	struct top top;
 	size_t left = feeding->nnamed;
 
-	if (!is_within(feeding, s) || !shard_tops(feeding->shard, s, &tops))
+	if (!is_within(feeding, s) || !shard_dominant(feeding->shard, s, &dominant))
 		return false;
 	if (feeding->all)
-		while (tops_next(&tops, &top) == SLICE_FOUND && !feeding->failed)
+		while (dominant_next(&dominant, &top) == SLICE_FOUND && !feeding->failed)
 			if (feed_takes(feeding, top.number))
 				take(feeding, s, &top);
 	if (feeding->all)
 		return false;
-	take_named(feeding, s, &tops);
+	take_named(feeding, s, &dominant);
 	for (size_t i = 0; i < feeding->nnamed; i++)
 		left -= summing_has(feeding, feeding->named[i], s);
 	return left == 0;

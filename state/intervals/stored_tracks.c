@@ -484,8 +484,8 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 	}
 }
 
-/* When a tomb of the number was first placed. */
-static void first_tomb(struct feeding *feeding, struct shard *shard, uint32_t number, nstime *first)
+/* When a tombstone of the number was first placed. */
+static void first_tombstone(struct feeding *feeding, struct shard *shard, uint32_t number, nstime *first)
 {
 	struct next_change next;
 	struct slice_value value;
@@ -494,7 +494,7 @@ static void first_tomb(struct feeding *feeding, struct shard *shard, uint32_t nu
 
 	if (number == NUMBER_ABSENT)
 		return;
-	found = shard_tomb_at(shard, number, NSTIME_MIN, &value, &since);
+	found = shard_tombstone_at(shard, number, NSTIME_MIN, &value, &since);
 	if (found == SLICE_FOUND) {
 		*first = since < *first ? since : *first;
 		return;
@@ -506,7 +506,7 @@ static void first_tomb(struct feeding *feeding, struct shard *shard, uint32_t nu
 }
 
 /* The first delete or unknown that covers the attribute: then its initial value ends. */
-static nstime first_tomb_over(struct feeding *feeding, uint32_t attr)
+static nstime first_tombstone_over(struct feeding *feeding, uint32_t attr)
 {
 	const struct attrs *attrs = feeding->state->attrs;
 	const struct pattern *pattern;
@@ -517,13 +517,13 @@ static nstime first_tomb_over(struct feeding *feeding, uint32_t attr)
 		struct shard *shard = feeding->stored->items[i].shard;
 
 		for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a)) {
-			first_tomb(feeding, shard, shard_tomb(shard, a, false), &first);
+			first_tombstone(feeding, shard, shard_tombstone(shard, a, false), &first);
 			if (a != attr)
-				first_tomb(feeding, shard, shard_tomb(shard, a, true), &first);
+				first_tombstone(feeding, shard, shard_tombstone(shard, a, true), &first);
 		}
 		for (size_t p = 0; (pattern = shard_pattern(shard, p, &number)); p++)
 			if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-				first_tomb(feeding, shard, number, &first);
+				first_tombstone(feeding, shard, number, &first);
 	}
 	return first;
 }
@@ -531,7 +531,7 @@ static nstime first_tomb_over(struct feeding *feeding, uint32_t attr)
 static void feed_whole(struct feeding *feeding, uint32_t attr)
 {
 	struct track *track = tracks_find(feeding->tracks, attr);
-	nstime tomb = first_tomb_over(feeding, attr), after = NSTIME_MIN;
+	nstime tombstone = first_tombstone_over(feeding, attr), after = NSTIME_MIN;
 	struct value value = {.kind = VALUE_NONE};
 	struct next_change next = {0};
 	struct fact fact;
@@ -547,11 +547,11 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	    !value_equal(&fact.value, &value))
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
 	any = walk_next(feeding, attr, after, &next);
-	if (tomb < NSTIME_MAX && (!any || tomb < next.at)) {
+	if (tombstone < NSTIME_MAX && (!any || tombstone < next.at)) {
 		value.kind = VALUE_UNKNOWN;
-		if (stored_tomb(feeding->stored, attr, tomb, &fact))
+		if (stored_tombstone(feeding->stored, attr, tombstone, &fact))
 			value = fact.value;
-		feed_value(feeding, track, tomb, &value, true);
+		feed_value(feeding, track, tombstone, &value, true);
 	}
 	while (any && !feeding->failed) {
 		feed_next_change(feeding, track, &next);
@@ -566,7 +566,7 @@ static void add_named(struct feeding *feeding, const uint32_t *attrs, size_t cou
 		track_of(feeding, attrs[i]);
 }
 
-static void feed_range(struct feeding *feeding)
+static void event_source_range(struct feeding *feeding)
 {
 	const struct tracks *tracks = feeding->tracks;
 	size_t first = stored_shard_at(feeding->stored, tracks->begin);
@@ -609,7 +609,7 @@ bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *e
 		feeding.all = tracks->operand_shapes[s] != 0;
 	if (!stored_begin(stored, err))
 		return false;
-	feed_range(&feeding);
+	event_source_range(&feeding);
 	finish_tracks(&feeding);
 	stored_end(stored);
 	mem_free(feeding.whole);

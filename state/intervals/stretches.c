@@ -45,7 +45,7 @@ static bool build_in(struct state *state, const char *folder, struct error *err)
 /* Where there is no room for them: true, and there are none. */
 static bool build_unnamed(struct state *state, struct error *err)
 {
-	const char *folder = state->feed->trace->spill_dir;
+	const char *folder = state->event_source->trace->spill_dir;
 	struct buf name = {0};
 	bool ok = true;
 
@@ -77,7 +77,7 @@ static bool is_near(struct state *state, const struct query *const *queries, siz
 
 static unsigned count_of(const struct stretches *stretches, nstime first, nstime last)
 {
-	uint64_t bytes = trace_bytes(stretches->state->feed->trace);
+	uint64_t bytes = trace_bytes(stretches->state->event_source->trace);
 	double share = (double)time_span(stretches->from, stretches->to) / ((double)time_span(first, last) + 1);
 	uint64_t each = stretches->state->stretch ? stretches->state->stretch : STRETCH_BYTES;
 	double count = (double)bytes * share / (double)each;
@@ -99,7 +99,7 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 					.cut = NSTIME_MIN};
 	if (begin >= end || !state->index || state->options.replay_only)
 		return true;
-	if (!state->feed->ops->span(state->feed, &first, &last, err))
+	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
 		return false;
 	stretches->from = begin > first ? begin : first;
 	stretches->to = end < last ? end : last;

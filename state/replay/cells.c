@@ -2,7 +2,7 @@
  * cells.c - see cells.h
  *
  * Cells stand in an array by attribute id. Children are chained, so that a delete finds what is
- * below without looking at the whole table. Tombs of exact paths hang at their attribute; tombs of
+ * below without looking at the whole table. Tombstones of exact paths hang at their attribute; tombstones of
  * paths with `*` are a short list that is only looked at where no cell is.
  */
 #include "state/replay/cells.h"
@@ -29,9 +29,9 @@ struct cells *cells_new(struct program *program, size_t nstreams)
 
 static void free_patterns(struct cells *cells)
 {
-	for (size_t i = 0; i < cells->ntombs; i++)
-		mem_free(cells->tombs[i].pattern);
-	cells->ntombs = 0;
+	for (size_t i = 0; i < cells->ntombstones; i++)
+		mem_free(cells->tombstones[i].pattern);
+	cells->ntombstones = 0;
 }
 
 void cells_free(struct cells *cells)
@@ -40,7 +40,7 @@ void cells_free(struct cells *cells)
 		return;
 	free_patterns(cells);
 	mem_free(cells->slots);
-	mem_free(cells->tombs);
+	mem_free(cells->tombstones);
 	mem_free(cells->sections);
 	mem_free(cells->until);
 	mem_free(cells->cells);
@@ -52,7 +52,7 @@ void cells_free(struct cells *cells)
 void cells_clear(struct cells *cells)
 {
 	for (uint32_t i = 0; i < cells->nslots; i++)
-		cells->slots[i].cell = cells->slots[i].tomb = NOWHERE;
+		cells->slots[i].cell = cells->slots[i].tombstone = NOWHERE;
 	free_patterns(cells);
 	cells->ncells = cells->nfree = cells->ndying = 0;
 	cells->patterns = NOWHERE;
@@ -90,38 +90,38 @@ void cells_sync(struct cells *cells)
 	cells->nslots = count;
 }
 
-static const struct tomb *newer(const struct tomb *a, const struct tomb *b)
+static const struct tombstone *newer(const struct tombstone *a, const struct tombstone *b)
 {
 	return a && (!b || a->seq > b->seq) ? a : b;
 }
 
-/* The newest tomb that covers the attribute; NULL when there is none. */
-static const struct tomb *tomb_over(const struct cells *cells, uint32_t attr)
+/* The newest tombstone that covers the attribute; NULL when there is none. */
+static const struct tombstone *tombstone_over(const struct cells *cells, uint32_t attr)
 {
-	const struct tomb *best = NULL;
+	const struct tombstone *best = NULL;
 	uint32_t i;
 
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a)) {
-		for (i = a < cells->nslots ? cells->slots[a].tomb : NOWHERE; i != NOWHERE;
-		     i = cells->tombs[i].next)
-			if (a != attr || !cells->tombs[i].below)
-				best = newer(&cells->tombs[i], best);
+		for (i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE; i != NOWHERE;
+		     i = cells->tombstones[i].next)
+			if (a != attr || !cells->tombstones[i].below)
+				best = newer(&cells->tombstones[i], best);
 	}
-	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE; i = cells->tombs[i].next)
-		if (pattern_covers(cells->tombs[i].pattern, cells->attrs, attr, true) == COVER_YES)
-			best = newer(&cells->tombs[i], best);
+	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE; i = cells->tombstones[i].next)
+		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) == COVER_YES)
+			best = newer(&cells->tombstones[i], best);
 	return best;
 }
 
-/* Takes a tomb's word for what was there just before `limit`, when it is newer than *out's. */
-static void take_older(const struct tomb *tomb, nstime limit, struct cell *out)
+/* Takes a tombstone's word for what was there just before `limit`, when it is newer than *out's. */
+static void take_older(const struct tombstone *tombstone, nstime limit, struct cell *out)
 {
-	nstime since = tomb->since;
-	enum value_kind kind = tomb->kind;
+	nstime since = tombstone->since;
+	enum value_kind kind = tombstone->kind;
 
-	if (since >= limit && tomb->again) {
-		since = tomb->again_since;
-		kind = tomb->again_kind;
+	if (since >= limit && tombstone->again) {
+		since = tombstone->again_since;
+		kind = tombstone->again_kind;
 	}
 	if (since >= limit || since < out->last_run)
 		return;
@@ -129,21 +129,21 @@ static void take_older(const struct tomb *tomb, nstime limit, struct cell *out)
 	out->last_run = since;
 }
 
-/* What an attribute without a cell was just before the tomb over it: an older tomb, or `initial`.
+/* What an attribute without a cell was just before the tombstone over it: an older tombstone, or `initial`.
  */
-static void look_below_tomb(const struct cells *cells, uint32_t attr, nstime limit,
+static void look_below_tombstone(const struct cells *cells, uint32_t attr, nstime limit,
 			    struct cell *out)
 {
 	if (!program_initial(cells->program, attr, &out->last))
 		out->last.kind = VALUE_UNKNOWN;
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
-		for (uint32_t i = a < cells->nslots ? cells->slots[a].tomb : NOWHERE; i != NOWHERE;
-		     i = cells->tombs[i].next)
-			if (a != attr || !cells->tombs[i].below)
-				take_older(&cells->tombs[i], limit, out);
-	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombs[i].next)
-		if (pattern_covers(cells->tombs[i].pattern, cells->attrs, attr, true) == COVER_YES)
-			take_older(&cells->tombs[i], limit, out);
+		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE; i != NOWHERE;
+		     i = cells->tombstones[i].next)
+			if (a != attr || !cells->tombstones[i].below)
+				take_older(&cells->tombstones[i], limit, out);
+	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombstones[i].next)
+		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) == COVER_YES)
+			take_older(&cells->tombstones[i], limit, out);
 }
 
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
@@ -161,7 +161,7 @@ void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 {
 	const struct cell *cell = cells_find(cells, attr);
-	const struct tomb *tomb;
+	const struct tombstone *tombstone;
 
 	if (cell) {
 		*out = *cell;
@@ -172,13 +172,13 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 			     .last_run = NSTIME_MIN,
 			     .named_at = NSTIME_MAX};
 	out->writer.class_index = out->writer.line = UINT32_MAX;
-	tomb = tomb_over(cells, attr);
-	if (tomb) {
-		out->value.kind = tomb->kind;
-		out->since = out->run = tomb->since;
-		out->writer = tomb->writer;
+	tombstone = tombstone_over(cells, attr);
+	if (tombstone) {
+		out->value.kind = tombstone->kind;
+		out->since = out->run = tombstone->since;
+		out->writer = tombstone->writer;
 		out->written = true;
-		look_below_tomb(cells, attr, tomb->since, out);
+		look_below_tombstone(cells, attr, tombstone->since, out);
 		return;
 	}
 	if (!program_initial(cells->program, attr, &out->value))
@@ -306,49 +306,49 @@ static void bury_matching(const struct burial *burial, const struct pattern *pat
 			bury_cell(burial, a);
 }
 
-/* The tomb of this very pattern in the list that begins at *head; made when it is new. */
-struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern)
+/* The tombstone of this very pattern in the list that begins at *head; made when it is new. */
+struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern)
 {
-	struct tomb *tomb;
+	struct tombstone *tombstone;
 	uint32_t *head;
 
 	cells_sync(cells);
-	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tomb;
-	for (uint32_t i = *head; i != NOWHERE; i = cells->tombs[i].next)
-		if (pattern->any ? pattern_equal(cells->tombs[i].pattern, pattern)
-				 : cells->tombs[i].below == pattern->below)
-			return &cells->tombs[i];
-	cells->tombs =
-		mem_grow(cells->tombs, cells->ntombs, &cells->tombs_capacity, sizeof *cells->tombs);
-	tomb = &cells->tombs[cells->ntombs];
-	*tomb = (struct tomb){.below = pattern->below, .next = *head};
+	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tombstone;
+	for (uint32_t i = *head; i != NOWHERE; i = cells->tombstones[i].next)
+		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
+				 : cells->tombstones[i].below == pattern->below)
+			return &cells->tombstones[i];
+	cells->tombstones =
+		mem_grow(cells->tombstones, cells->ntombstones, &cells->tombstones_capacity, sizeof *cells->tombstones);
+	tombstone = &cells->tombstones[cells->ntombstones];
+	*tombstone = (struct tombstone){.below = pattern->below, .next = *head};
 	if (pattern->any) {
-		tomb->pattern = mem_new(sizeof *tomb->pattern);
-		*tomb->pattern = *pattern;
+		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
+		*tombstone->pattern = *pattern;
 	}
-	*head = (uint32_t)cells->ntombs++;
-	return tomb;
+	*head = (uint32_t)cells->ntombstones++;
+	return tombstone;
 }
 
 void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_kind kind,
 		nstime since, const struct writer *writer, cells_each *each, void *arg)
 {
 	struct burial burial = {cells, kind, since, writer, each, arg};
-	struct tomb *tomb = cells_tomb(cells, pattern);
+	struct tombstone *tombstone = cells_tombstone(cells, pattern);
 
 	if (pattern->any)
 		bury_matching(&burial, pattern);
 	else
 		bury_below(&burial, pattern->attr, !pattern->below);
-	if (tomb->seq && tomb->since < since) {
-		tomb->again = true;
-		tomb->again_kind = tomb->kind;
-		tomb->again_since = tomb->since;
+	if (tombstone->seq && tombstone->since < since) {
+		tombstone->again = true;
+		tombstone->again_kind = tombstone->kind;
+		tombstone->again_since = tombstone->since;
 	}
-	tomb->kind = kind;
-	tomb->since = since;
-	tomb->seq = ++cells->seq;
-	tomb->writer = *writer;
+	tombstone->kind = kind;
+	tombstone->since = since;
+	tombstone->seq = ++cells->seq;
+	tombstone->writer = *writer;
 }
 
 size_t cells_count(const struct cells *cells)

@@ -1,15 +1,15 @@
 /*
- * cells.h - the whole state at one position: a cell per attribute written, tombs of what was
+ * cells.h - the whole state at one position: a cell per attribute written, tombstones of what was
  * deleted
  *
- * A delete drops the cells it covers and leaves one tomb, so memory follows what lives. A cell that
- * is there is newer than every tomb above it; one that is not there takes the newest tomb that
+ * A delete drops the cells it covers and leaves one tombstone, so memory follows what lives. A cell that
+ * is there is newer than every tombstone above it; one that is not there takes the newest tombstone that
  * covers it, else `initial`, else it was never written: three different records.
  */
 #ifndef STATE_REPLAY_CELLS_H
 #define STATE_REPLAY_CELLS_H
 
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 #include "state/program/program.h"
 
 /* The line that wrote, and its event: for --why. */
@@ -20,7 +20,7 @@ struct writer {
 	uint32_t line;        /* id of the statement; UINT32_MAX: none (`initial`, never) */
 };
 
-struct writer writer_of(const struct feed_item *item);
+struct writer writer_of(const struct event_item *item);
 
 struct cell {
 	struct value value;

@@ -2,13 +2,13 @@
  * cells_bytes.c - a state as bytes: what a checkpoint holds
  *
  * All numbers are LEB128, signed ones zigzag. A time is its difference from another that is near:
- * `since` from that of the cell or tomb before, all others from `since`. In this order:
+ * `since` from that of the cell or tombstone before, all others from `since`. In this order:
  *
  *     MEANING
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
  *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
- *     tombs      count; each: flags (TOMB_*), since, seq less that of the one before, writer, then
+ *     tombstones      count; each: flags (TOMBSTONE_*), since, seq less that of the one before, writer, then
  *                node or pattern
  *     sections   per stream and section: 0, or 1 and a value
  *     until      per stream
@@ -31,7 +31,7 @@ enum {
 	HAS_PLACE = 32     /* of its writer; else its event is that of the cell before */
 };
 
-enum { TOMB_BELOW = 1, TOMB_PATTERN = 2, TOMB_NONE = 4, TOMB_PLACE = 8 /* as HAS_PLACE */ };
+enum { TOMBSTONE_BELOW = 1, TOMBSTONE_PATTERN = 2, TOMBSTONE_NONE = 4, TOMBSTONE_PLACE = 8 /* as HAS_PLACE */ };
 
 /* ---- writing ---- */
 
@@ -103,7 +103,7 @@ static void put_nodes(const struct cells *cells, uint32_t *nodes, struct buf *ou
 	uint32_t count = 0;
 
 	for (uint32_t a = 1; a < cells->nslots; a++) {
-		if (cells->slots[a].cell != NOWHERE || cells->slots[a].tomb != NOWHERE)
+		if (cells->slots[a].cell != NOWHERE || cells->slots[a].tombstone != NOWHERE)
 			need(cells, nodes, a);
 	}
 	for (uint32_t a = 1; a < cells->nslots; a++)
@@ -174,39 +174,39 @@ static void put_pattern(const struct pattern *pattern, struct buf *out)
 	}
 }
 
-static void put_tomb(const struct tomb *tomb, const struct tomb *before, uint32_t node,
+static void put_tombstone(const struct tombstone *tombstone, const struct tombstone *before, uint32_t node,
 		     struct buf *out)
 {
-	bool place = !is_same_event(&tomb->writer, &before->writer);
+	bool place = !is_same_event(&tombstone->writer, &before->writer);
 
-	put(out, (tomb->below ? TOMB_BELOW : 0) | (tomb->pattern ? TOMB_PATTERN : 0) |
-			 (tomb->kind == VALUE_NONE ? TOMB_NONE : 0) | (place ? TOMB_PLACE : 0));
-	put_time(out, tomb->since, before->since);
-	put_signed(out, (int64_t)(tomb->seq - before->seq));
+	put(out, (tombstone->below ? TOMBSTONE_BELOW : 0) | (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
+			 (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) | (place ? TOMBSTONE_PLACE : 0));
+	put_time(out, tombstone->since, before->since);
+	put_signed(out, (int64_t)(tombstone->seq - before->seq));
 	if (place)
-		put_writer(out, &tomb->writer, tomb->since);
-	put(out, tomb->writer.line);
-	if (tomb->pattern)
-		put_pattern(tomb->pattern, out);
+		put_writer(out, &tombstone->writer, tombstone->since);
+	put(out, tombstone->writer.line);
+	if (tombstone->pattern)
+		put_pattern(tombstone->pattern, out);
 	else
 		put(out, node);
 }
 
-static void put_tombs(const struct cells *cells, const uint32_t *nodes, struct buf *out)
+static void put_tombstones(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
-	static const struct tomb none;
-	const struct tomb *before = &none;
+	static const struct tombstone none;
+	const struct tombstone *before = &none;
 
-	put(out, cells->ntombs);
+	put(out, cells->ntombstones);
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = before->next) {
-			put_tomb(&cells->tombs[t], before, nodes[a], out);
-			before = &cells->tombs[t];
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = before->next) {
+			put_tombstone(&cells->tombstones[t], before, nodes[a], out);
+			before = &cells->tombstones[t];
 		}
 	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
 	     t = before->next) {
-		put_tomb(&cells->tombs[t], before, 0, out);
-		before = &cells->tombs[t];
+		put_tombstone(&cells->tombstones[t], before, 0, out);
+		before = &cells->tombstones[t];
 	}
 }
 
@@ -220,7 +220,7 @@ void cells_write(const struct cells *cells, struct buf *out)
 	put(out, cells->nstreams);
 	put_nodes(cells, nodes, out);
 	put_cells(cells, nodes, out);
-	put_tombs(cells, nodes, out);
+	put_tombstones(cells, nodes, out);
 	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++) {
 		put(out, cells->sections[i].written);
 		if (cells->sections[i].written)
@@ -398,34 +398,34 @@ static void get_pattern(struct in *in, struct cells *cells, struct pattern *patt
 	}
 }
 
-static void get_tombs(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
+static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
 {
 	size_t count = get_count(in);
 	struct pattern *pattern = mem_new(sizeof *pattern);
-	struct tomb read = {0};
+	struct tombstone read = {0};
 
 	for (size_t i = 0; i < count && !in->failed; i++) {
 		uint64_t flags = get(in);
-		struct tomb *tomb;
+		struct tombstone *tombstone;
 
-		read.kind = flags & TOMB_NONE ? VALUE_NONE : VALUE_UNKNOWN;
+		read.kind = flags & TOMBSTONE_NONE ? VALUE_NONE : VALUE_UNKNOWN;
 		read.since = get_time(in, read.since);
 		read.seq += (uint64_t)get_signed(in);
-		if (flags & TOMB_PLACE)
+		if (flags & TOMBSTONE_PLACE)
 			read.writer = get_writer(in, read.since);
 		read.writer.line = (uint32_t)get(in);
-		*pattern = (struct pattern){.below = flags & TOMB_BELOW};
-		if (flags & TOMB_PATTERN)
+		*pattern = (struct pattern){.below = flags & TOMBSTONE_BELOW};
+		if (flags & TOMBSTONE_PATTERN)
 			get_pattern(in, cells, pattern);
 		else
 			pattern->attr = get_node(in, nodes, nnodes);
 		if (in->failed)
 			break;
-		tomb = cells_tomb(cells, pattern);
-		tomb->kind = read.kind;
-		tomb->since = read.since;
-		tomb->seq = read.seq;
-		tomb->writer = read.writer;
+		tombstone = cells_tombstone(cells, pattern);
+		tombstone->kind = read.kind;
+		tombstone->since = read.since;
+		tombstone->seq = read.seq;
+		tombstone->writer = read.writer;
 		if (read.seq > cells->seq)
 			cells->seq = read.seq;
 	}
@@ -444,7 +444,7 @@ bool cells_read(struct cells *cells, const void *bytes, size_t len)
 		return false;
 	nodes = get_nodes(&in, cells, &nnodes);
 	get_cells(&in, cells, nodes, nnodes);
-	get_tombs(&in, cells, nodes, nnodes);
+	get_tombstones(&in, cells, nodes, nnodes);
 	mem_free(nodes);
 	for (size_t i = 0; i < cells->nstreams * cells->nsections && !in.failed; i++) {
 		cells->sections[i].written = get(&in) != 0;

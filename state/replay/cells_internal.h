@@ -11,16 +11,16 @@
 #define NOWHERE UINT32_MAX
 
 struct slot_of {              /* of one attribute */
-	uint32_t cell, tomb;  /* into cells; first of its tombs */
+	uint32_t cell, tombstone;  /* into cells; first of its tombstones */
 	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
 };
 
-struct tomb {
+struct tombstone {
 	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs */
 	bool below;              /* `**`: not the attribute itself */
 	enum value_kind kind;
 	nstime since;
-	uint64_t seq; /* order among tombs; 0: not placed yet */
+	uint64_t seq; /* order among tombstones; 0: not placed yet */
 	struct writer writer;
 	uint32_t next;
 	/* what it was before `since`, when it had been placed before: for a write at `since` too */
@@ -46,9 +46,9 @@ struct cells {
 	size_t nfree, free_capacity;
 	uint32_t *dying; /* attributes deleted at the newest time */
 	size_t ndying, dying_capacity;
-	struct tomb *tombs;
-	size_t ntombs, tombs_capacity;
-	uint32_t patterns; /* first tomb with `*` */
+	struct tombstone *tombstones;
+	size_t ntombstones, tombstones_capacity;
+	uint32_t patterns; /* first tombstone with `*` */
 	bool started;
 	uint64_t seq;
 	struct section_value *sections; /* [stream][section] */
@@ -85,9 +85,9 @@ static inline void cell_keep(const struct cell *cell, struct value *value, struc
 		attrs_keep(attrs, value);
 }
 
-/* There is no cell any more; what it is, tombs and `initial` say. */
+/* There is no cell any more; what it is, tombstones and `initial` say. */
 void cells_drop(struct cells *cells, uint32_t attr);
 void cells_sync(struct cells *cells);
-struct tomb *cells_tomb(struct cells *cells, const struct pattern *pattern);
+struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern);
 
 #endif

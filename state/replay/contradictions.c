@@ -14,7 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "index/tables/recorded.h"
-#include "index/filters/sketch.h"
+#include "index/filters/packet_filter.h"
 #include "state/program/internal.h"
 #include "state/program/tellers.h"
 
@@ -54,7 +54,7 @@ struct contradictions {
 	struct program *program;
 	struct tellers tellers;
 	struct inferred inferred;
-	struct sketches *sketches; /* of packets; may be NULL */
+	struct packet_filters *packet_filters; /* of packets; may be NULL */
 	uint64_t *none;            /* bit per class: not set */
 	struct watched *streams;   /* by stream */
 	bool *watches;             /* likewise */
@@ -780,16 +780,16 @@ const struct inferred *contradictions_inferred(const struct contradictions *cont
 static bool tells(void *arg, const struct stream *stream, const struct packet_info *info)
 {
 	const struct contradictions *own = arg;
-	const struct sketch_of packet = sketch_of(stream, info);
-	const struct sketch_wanted wanted = {.always = own->tellers.telling, .keyed = own->none};
+	const struct packet_filter_of packet = packet_filter_of(stream, info);
+	const struct packet_filter_wanted wanted = {.always = own->tellers.telling, .keyed = own->none};
 	struct packet_range ignored;
 
-	return own->sketches &&
-	       sketches_ask(own->sketches, &packet, &wanted, &ignored) == SKETCHED_MAY;
+	return own->packet_filters &&
+	       packet_filters_ask(own->packet_filters, &packet, &wanted, &ignored) == FILTERED_MAY;
 }
 
 struct contradictions *contradictions_new(struct index *index, struct program *program,
-					  struct sketches *sketches)
+					  struct packet_filters *packet_filters)
 {
 	const struct trace *trace = program->trace;
 	struct contradictions *own;
@@ -800,7 +800,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own = mem_new(sizeof *own);
 	own->index = index;
 	own->program = program;
-	own->sketches = sketches;
+	own->packet_filters = packet_filters;
 	tellers_init(&own->tellers, program, program->rules->mirrors[0]);
 	own->inferred = (struct inferred){watches, find, tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);

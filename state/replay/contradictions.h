@@ -19,7 +19,7 @@
 
 struct index;
 struct program;
-struct sketches;
+struct packet_filters;
 
 struct contradictions;
 
@@ -34,12 +34,12 @@ struct contradiction {
 
 /*
  * NULL: the rules have no mirror, or no event of the trace tells of it. The index and the program
- * must outlive it, and the sketches, which may be NULL; index NULL gives NULL. Evaluations may ask from any thread.
+ * must outlive it, and the packet filters, which may be NULL; index NULL gives NULL. Evaluations may ask from any thread.
  */
 struct contradictions *contradictions_new(struct index *index, struct program *program,
-					  struct sketches *sketches);
+					  struct packet_filters *packet_filters);
 void contradictions_free(struct contradictions *contradictions); /* NULL is fine */
-/* For feeds and cursors; NULL for NULL. Borrowed. */
+/* For event sources and cursors; NULL for NULL. Borrowed. */
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions);
 
 /*

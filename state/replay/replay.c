@@ -354,11 +354,11 @@ struct replay *replay_new(const struct replay_options *options)
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	walk_init(&replay->walk, options->feed, options->program,
+	walk_init(&replay->walk, options->event_source, options->program,
 		  options->lines ? &ops_of_lines : &ops, replay);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
-	replay->cells = cells_new(options->program, options->feed->trace->nstreams);
+	replay->cells = cells_new(options->program, options->event_source->trace->nstreams);
 	replay->failures =
 		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
 			      sizeof *replay->failures);
@@ -370,10 +370,10 @@ struct replay *replay_new(const struct replay_options *options)
 /* What a stream knows nothing of: all before its last loss, and before its begin. */
 static bool begin_streams(struct replay *replay, struct error *err)
 {
-	size_t count = replay->walk.feed->trace->nstreams;
+	size_t count = replay->walk.event_source->trace->nstreams;
 	const nstime *begins;
 
-	if (!feed_begins(replay->walk.feed, &begins, err))
+	if (!event_source_begins(replay->walk.event_source, &begins, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (cells_until(replay->cells, i) < begins[i])

@@ -9,7 +9,7 @@
 #define STATE_REPLAY_REPLAY_H
 
 #include "state/replay/cells.h"
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 #include "state/program/program.h"
 
 struct replay;
@@ -20,7 +20,7 @@ struct change {
 	bool fill;          /* a `was`: `after` holds from after->since on, before the event */
 	nstime time;        /* of the event */
 	struct order order; /* of the event */
-	const struct feed_item *item; /* the event */
+	const struct event_item *item; /* the event */
 };
 
 enum replay_lines {
@@ -30,9 +30,9 @@ enum replay_lines {
 };
 
 struct replay_options {
-	struct feed *feed;
+	struct event_source *event_source;
 	struct program *program;
-	struct helper *helper; /* as in struct feed_range */
+	struct helper *helper; /* as in struct event_source_range */
 	bool by_tree; /* no line by its plain form (plain.h): what all else is compared with */
 	/*
 	 * Called for each write of a value, in place of change(); it then keeps of a cell only what
@@ -47,7 +47,7 @@ struct replay_options {
 	 * May be NULL.
 	 */
 	void (*contradiction)(void *arg, uint32_t attr, const struct value *had,
-			      const struct value *says, const struct feed_item *item);
+			      const struct value *says, const struct event_item *item);
 	/*
 	 * Called for each `delete` and `unknown` that was applied, after its changes; may be NULL.
 	 */

@@ -7,7 +7,7 @@
 #include "state/replay/walk.h"
 
 #include "engine/base/arena.h"
-#include "engine/base/ask.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
 #include "state/program/plain.h"
 
@@ -23,7 +23,7 @@ static const struct fields *decode(void *arg, const struct event *event)
 		good = run->reader->decoder_fields(run->decoder, run->batch, walk->entry,
 						   &walk->fields, &ignored);
 	else
-		good = feed_fields(&walk->pass, &walk->item, &walk->fields, &ignored);
+		good = event_source_fields(&walk->pass, &walk->item, &walk->fields, &ignored);
 	return good ? &walk->fields : NULL;
 }
 
@@ -41,11 +41,11 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return walk->ops->section(walk->arg, section, out, written);
 }
 
-void walk_init(struct walk *walk, struct feed *feed, struct program *program,
+void walk_init(struct walk *walk, struct event_source *event_source, struct program *program,
 	       const struct walk_ops *ops, void *arg)
 {
 	*walk = (struct walk){
-		.feed = feed,
+		.event_source = event_source,
 		.program = program,
 		.attrs = program_attrs(program),
 		.ops = ops,
@@ -61,20 +61,20 @@ void walk_init(struct walk *walk, struct feed *feed, struct program *program,
 
 void walk_release(struct walk *walk)
 {
-	feed_close(&walk->pass);
+	event_source_close(&walk->pass);
 	arena_free(walk->env.scratch);
 	writes_release(&walk->writes);
 }
 
-const struct feed_item *walk_item(struct walk *walk)
+const struct event_item *walk_item(struct walk *walk)
 {
 	if (!walk->placed)
-		feed_run_item(walk->feed->trace, &walk->run, walk->entry, &walk->item);
+		event_source_run_item(walk->event_source->trace, &walk->run, walk->entry, &walk->item);
 	walk->placed = true;
 	return &walk->item;
 }
 
-struct writer writer_of(const struct feed_item *item)
+struct writer writer_of(const struct event_item *item)
 {
 	return (struct writer){
 		.order = item->order,
@@ -130,7 +130,7 @@ static inline void run_class(struct walk *walk, const struct class_program *clas
 
 static void run_item(struct walk *walk)
 {
-	const struct feed_item *item = &walk->item;
+	const struct event_item *item = &walk->item;
 	const struct class_program *classes;
 	size_t count;
 
@@ -140,12 +140,12 @@ static void run_item(struct walk *walk)
 	if (item->stream) {
 		walk->env.event = &item->event;
 		run_class(walk, program_class(walk->program, item->stream, item->class));
-		if (item->kind == FEED_LOSS)
+		if (item->kind == ITEM_LOSS)
 			walk->ops->loss(walk->arg, &item->event);
 		return;
 	}
 	walk->env.event = NULL;
-	classes = item->kind == FEED_START ? program_start(walk->program, &count)
+	classes = item->kind == ITEM_START ? program_start(walk->program, &count)
 					   : program_end(walk->program, &count);
 	for (size_t i = 0; i < count; i++)
 		run_class(walk, &classes[i]);
@@ -172,17 +172,17 @@ static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 static void begin_run(struct walk *walk)
 {
 	const struct run *run = &walk->run;
-	struct feed_item *item = &walk->item;
+	struct event_item *item = &walk->item;
 
 	reset_scratch(walk); /* texts of one run are few */
 	walk->stream = item->stream = item->event.stream = run->stream;
-	item->kind = FEED_EVENT;
+	item->kind = ITEM_EVENT;
 	item->event.cpu = run->cpu;
 	walk->env.event = &item->event;
 }
 
 /* The stream's next event, which mostly comes after runs of others: its values and lines. */
-ASKING void prefetch(const struct batch *batch, uint32_t i, const struct class_program *classes)
+PREFETCHING void prefetch(const struct batch *batch, uint32_t i, const struct class_program *classes)
 {
 	const struct slot *slots;
 
@@ -194,14 +194,14 @@ ASKING void prefetch(const struct batch *batch, uint32_t i, const struct class_p
 		__builtin_prefetch(slots + 4);
 	}
 	if (classes[batch->class_index[i]].plain)
-		ask_for_bytes(classes[batch->class_index[i]].plain, PLAIN_NEAR);
+		prefetch_bytes(classes[batch->class_index[i]].plain, PLAIN_NEAR);
 }
 
 static bool run_entries(struct walk *walk)
 {
 	const struct class_program *classes = program_row(walk->program, walk->run.stream);
 	const struct batch *batch = walk->run.batch;
-	struct feed_item *item = &walk->item;
+	struct event_item *item = &walk->item;
 
 	begin_run(walk);
 	for (uint32_t i = walk->run.first; i < walk->run.first + walk->run.count; i++) {
@@ -221,7 +221,7 @@ static bool run_pass(struct walk *walk, struct error *err)
 	enum step step;
 
 	walk->first = walk->events;
-	while ((step = feed_next_run(&walk->pass, &walk->run, &walk->item, err)) == STEP_ITEM) {
+	while ((step = event_source_next_run(&walk->pass, &walk->run, &walk->item, err)) == STEP_ITEM) {
 		if (walk->run.count) {
 			if (!run_entries(walk))
 				return true;
@@ -238,7 +238,7 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 	      struct error *err)
 {
 	uint64_t *classes = program_classes(walk->program);
-	struct feed_range range = {.from = *from,
+	struct event_source_range range = {.from = *from,
 				   .to = *to,
 				   .losses = true,
 				   .infers = true,
@@ -252,8 +252,8 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 	program_end(walk->program, &ends);
 	range.start = starts > 0;
 	range.end = ends > 0;
-	ok = feed_open(walk->feed, &range, &walk->pass, err) && run_pass(walk, err);
-	feed_close(&walk->pass);
+	ok = event_source_open(walk->event_source, &range, &walk->pass, err) && run_pass(walk, err);
+	event_source_close(&walk->pass);
 	mem_free(classes);
 	return ok;
 }

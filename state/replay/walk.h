@@ -1,7 +1,7 @@
 /*
  * walk.h - rules over events in order: what every forward evaluation does with its events
  *
- *     feed ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it is
+ *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it is
  *
  * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
  * event lines are evaluated against the state before the event, and only then what they write is
@@ -11,7 +11,7 @@
 #define STATE_REPLAY_WALK_H
 
 #include "state/replay/cells.h"
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 #include "state/replay/writes.h"
 
 struct walk_ops {
@@ -34,12 +34,12 @@ struct walk_ops {
 };
 
 struct walk {
-	struct feed *feed;
+	struct event_source *event_source;
 	struct program *program;
 	struct attrs *attrs;
 	const struct walk_ops *ops;
 	void *arg;
-	struct helper *helper; /* as in struct feed_range; NULL after walk_init() */
+	struct helper *helper; /* as in struct event_source_range; NULL after walk_init() */
 	struct env env;
 	struct writes writes;
 	uint64_t events; /* seen so far */
@@ -47,10 +47,10 @@ struct walk {
 	const struct stream *stream; /* NULL: @start, @end */
 	nstime time;
 	/* the walk's own */
-	struct feed_pass pass;
+	struct event_pass pass;
 	struct run run;
 	uint32_t entry; /* of run, when run.count is not 0 */
-	struct feed_item item;
+	struct event_item item;
 	uint64_t first; /* event of this run */
 	bool scratched; /* env.scratch may hold something */
 	bool calm;      /* the next moment need not be told; only ops->lines says so */
@@ -61,14 +61,14 @@ struct walk {
 };
 
 /* Feed, program, ops and arg are borrowed. */
-void walk_init(struct walk *walk, struct feed *feed, struct program *program,
+void walk_init(struct walk *walk, struct event_source *event_source, struct program *program,
 	       const struct walk_ops *ops, void *arg);
 void walk_release(struct walk *walk);
 bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 	      struct error *err);
 
 /* The event that is being evaluated, with its place. */
-const struct feed_item *walk_item(struct walk *walk);
+const struct event_item *walk_item(struct walk *walk);
 /* The writer: a line of that event. */
 const struct writer *walk_writer(struct walk *walk, const struct line *line);
 

@@ -18,9 +18,9 @@
 #include <xxhash.h>
 
 /* Nothing of it is changed but what was said of its damage. */
-static struct trace *trace_of(const struct feed *feed)
+static struct trace *trace_of(const struct event_source *event_source)
 {
-	return (struct trace *)(uintptr_t)feed->trace;
+	return (struct trace *)(uintptr_t)event_source->trace;
 }
 
 /* ---- watching the replay ---- */
@@ -32,7 +32,7 @@ static void on_change(void *arg, const struct change *change)
 	uint32_t number;
 
 	if (!change->before->named && !change->after->named)
-		return; /* deleted before: a tomb says what it is */
+		return; /* deleted before: a tombstone says what it is */
 	number = numbers_attr(building->numbers, change->attr);
 	if (change->after->named)
 		value = numbers_value(building->numbers, &change->after->value);
@@ -51,23 +51,23 @@ static void on_put(void *arg, uint32_t attr, const struct value *value, nstime t
 		    numbers_value(building->numbers, value), time);
 }
 
-/* Of two tombs of one time the later one counts: their places in it are part of the value. */
+/* Of two tombstones of one time the later one counts: their places in it are part of the value. */
 static void on_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
 {
 	struct building *building = arg;
 	struct slice_value value = {kind == VALUE_UNKNOWN, SLICE_INT};
 
-	if (!building->any_tomb || building->tombs_at != time)
-		building->tombs = 0;
-	building->any_tomb = true;
-	building->tombs_at = time;
-	value.number |= (int64_t)building->tombs++ << 1;
+	if (!building->any_tombstone || building->tombstones_at != time)
+		building->tombstones = 0;
+	building->any_tombstone = true;
+	building->tombstones_at = time;
+	value.number |= (int64_t)building->tombstones++ << 1;
 	if (pattern->any)
 		builder_put(building->builder, numbers_pattern(building->numbers, pattern), value,
 			    time);
 	else
-		builder_put_tomb(building->builder,
-				 numbers_tomb(building->numbers, pattern->attr, pattern->below),
+		builder_put_tombstone(building->builder,
+				 numbers_tombstone(building->numbers, pattern->attr, pattern->below),
 				 value, time);
 }
 
@@ -79,7 +79,7 @@ static bool on_moment(void *arg, nstime next)
 
 	if (!builder_due(building->builder))
 		return true;
-	trace_damages(trace_of(building->part->feed), &damage);
+	trace_damages(trace_of(building->part->event_source), &damage);
 	/* not `next`: what comes next may change while a trace grows */
 	building_put_resume(building, replay_time(building->replay) + 1, &resume);
 	end.events = building->events_before + replay_events(building->replay);
@@ -169,7 +169,7 @@ static bool same_key(struct store *store, const struct keys *keys, bool *any)
 
 static void say_damaged(const struct timelines_part *part)
 {
-	notice(&part->feed->trace->notices, NOTICE_INFO,
+	notice(&part->event_source->trace->notices, NOTICE_INFO,
 	       "%s: was damaged, timelines are built anew", part->path);
 }
 
@@ -239,7 +239,7 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	return done;
 }
 
-void timelines_tell_damage(struct store *store, const struct feed *feed)
+void timelines_tell_damage(struct store *store, const struct event_source *event_source)
 {
 	struct store_txn *txn;
 	struct error ignored;
@@ -253,7 +253,7 @@ void timelines_tell_damage(struct store *store, const struct feed *feed)
 	store_read_end(txn);
 	buf_add_char(&texts, '\0');
 	for (size_t at = 0; at + 1 < texts.len; at += strlen(texts.data + at) + 1)
-		trace_damage_again(trace_of(feed), texts.data + at);
+		trace_damage_again(trace_of(event_source), texts.data + at);
 	buf_release(&texts);
 }
 
@@ -312,7 +312,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 	if (!ok)
 		return false;
 	put_complete(building, out, &complete);
-	trace_damages(trace_of(part->feed), &damage);
+	trace_damages(trace_of(part->event_source), &damage);
 	end = (struct builder_end){.complete = &complete, .damage = &damage, .empty = NSTIME_MIN};
 	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
 	buf_release(&complete);
@@ -341,7 +341,7 @@ static enum spoilt spoilt_by(const struct building *building, uint64_t disorder)
 {
 	return building->damaged || (building->store && store_damaged(building->store))
 		       ? SPOILT_DAMAGED
-	       : trace_disorder(building->part->feed->trace) != disorder ? SPOILT_LATE
+	       : trace_disorder(building->part->event_source->trace) != disorder ? SPOILT_LATE
 									 : SPOILT_NOT;
 }
 
@@ -349,7 +349,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 		       struct timelines_built *out, struct error *err)
 {
 	struct building building = {.part = part, .from = part->begin};
-	struct replay_options options = {.feed = part->feed,
+	struct replay_options options = {.event_source = part->event_source,
 					 .program = part->program,
 					 .put = on_put,
 					 .lines = building_lines,
@@ -357,11 +357,11 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 					 .bury = on_bury,
 					 .moment = on_moment,
 					 .arg = &building};
-	uint64_t disorder = trace_disorder(part->feed->trace);
+	uint64_t disorder = trace_disorder(part->event_source->trace);
 	bool ok = open_store(&building, err);
 
 	if (ok) /* what builds before this one could not read */
-		timelines_tell_damage(building.store, part->feed);
+		timelines_tell_damage(building.store, part->event_source);
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
 		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;

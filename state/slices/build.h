@@ -20,9 +20,9 @@ struct building {
 	nstime from;            /* where the replay begins */
 	uint64_t events_before; /* seen by builds that were killed */
 	uint64_t changes_before, bytes_before;
-	nstime tombs_at; /* time of the newest tomb; how many were placed then */
-	uint32_t tombs;
-	bool any_tomb;
+	nstime tombstones_at; /* time of the newest tombstone; how many were placed then */
+	uint32_t tombstones;
+	bool any_tombstone;
 	struct error *err; /* of the slice that could not be stored */
 	bool failed;
 	bool damaged; /* what was to be gone on with */
@@ -43,6 +43,6 @@ bool building_start(struct building *building, struct error *err);
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);
 
 /* What of the trace could not be read when it was built: as if it were read now. */
-void timelines_tell_damage(struct store *store, const struct feed *feed);
+void timelines_tell_damage(struct store *store, const struct event_source *event_source);
 
 #endif

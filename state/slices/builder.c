@@ -68,7 +68,7 @@ void builder_start(struct builder *builder, uint32_t number, struct slice_value 
 	builder->times = true;
 	if (number >= builder->room)
 		builder_make_room(builder, number);
-	if (!numbers_is_tomb(builder->numbers, number))
+	if (!numbers_is_tombstone(builder->numbers, number))
 		builder_set(builder, number, value);
 }
 
@@ -148,7 +148,7 @@ static void live_add(struct live_before *live, uint64_t number, struct slice_val
 	live->ages[live->count++] = age;
 }
 
-/* What holds at the start, tombs and all, with times. */
+/* What holds at the start, tombstones and all, with times. */
 static void snapshot_times(struct builder *builder)
 {
 	struct live_before *live = &builder->now->live;
@@ -194,7 +194,7 @@ static void slice_begin(struct builder *builder, nstime t)
 	now->times = builder->times && builder->slices == 0;
 	now->strings = builder->strings;
 	now->numbers = builder->next_number;
-	now->busy = builder->least ? 1 : TOPS_LEAST;
+	now->busy = builder->least ? 1 : DOMINANT_LEAST;
 	builder->target = target < SLICE_LEAST  ? SLICE_LEAST
 			  : target > SLICE_MOST ? SLICE_MOST
 						: target;
@@ -243,7 +243,7 @@ void builder_put(struct builder *builder, uint32_t number, struct slice_value va
 	builder_set(builder, number, value);
 }
 
-void builder_put_tomb(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
+void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
 {
 	change_add(builder, number, value, 0, t);
 }

@@ -24,7 +24,7 @@ void builder_free(struct builder *builder); /* NULL is fine */
 
 /* How many changes a slice has at least, instead of what is usual; for tests. */
 void builder_least(struct builder *builder, uint32_t changes);
-/* What holds before anything: in any order; tombs too. Before the first put. */
+/* What holds before anything: in any order; tombstones too. Before the first put. */
 void builder_start(struct builder *builder, uint32_t number, struct slice_value value,
 		   nstime since);
 /* The same of a store that is continued at slice `slices`: it was written in slice `last`. */
@@ -33,8 +33,8 @@ void builder_continue(struct builder *builder, uint32_t number, struct slice_val
 void builder_continue_at(struct builder *builder, uint32_t slices);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
-/* A tomb: not part of snapshots, unless it is of a pattern (then builder_put()). */
-void builder_put_tomb(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
+/* A tombstone: not part of snapshots, unless it is of a pattern (then builder_put()). */
+void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
 /* At t it turned out that it has been `value` from `from` on, and so it is from t on. */
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);

@@ -6,8 +6,8 @@
  */
 #include "engine/base/search.h"
 #include "state/slices/bits.h"
-#include "state/slices/direct.h"
-#include "state/slices/gaps.h"
+#include "state/slices/elias_fano.h"
+#include "state/slices/exp_golomb.h"
 #include "state/slices/slice.h"
 
 bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run)
@@ -155,7 +155,7 @@ bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_bloc
 	out->first = slice_run_first(run, j);
 	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
 	out->turns = false;
-	out->direct = !run->values && !run->extra;
+	out->elias_fano = !run->values && !run->extra;
 	out->extra_width = 0;
 	out->extra_least = 0;
 	out->extra_at = 0;
@@ -169,17 +169,17 @@ bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_bloc
 
 /* ---- keys ---- */
 
-static struct gaps block_gaps(const struct slice_block *block)
+static struct exp_golomb block_gaps(const struct slice_block *block)
 {
-	return (struct gaps){
+	return (struct exp_golomb){
 		.bits = block->bits, .at = block->keys_at, .end = block->nbits, .k = block->order};
 }
 
-static struct direct block_direct(const struct slice_block *block)
+static struct elias_fano block_direct(const struct slice_block *block)
 {
 	uint32_t count = block->count - 1;
 
-	return (struct direct){.bits = block->bits,
+	return (struct elias_fano){.bits = block->bits,
 			       .low_at = block->keys_at,
 			       .high_at = block->keys_at + (uint64_t)count * block->order,
 			       .end = block->nbits,
@@ -187,23 +187,23 @@ static struct direct block_direct(const struct slice_block *block)
 			       .count = count};
 }
 
-static bool direct_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
+static bool elias_fano_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
 				uint64_t *found)
 {
-	struct direct direct = block_direct(block);
+	struct elias_fano elias_fano = block_direct(block);
 
-	if (!direct_before(&direct, key - block->first, i, found))
+	if (!elias_fano_before(&elias_fano, key - block->first, i, found))
 		return false;
 	*found += block->first;
 	return true;
 }
 
-static bool direct_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
+static bool elias_fano_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
 {
-	struct direct direct = block_direct(block);
+	struct elias_fano elias_fano = block_direct(block);
 
 	keys[0] = block->first;
-	if (!direct_all(&direct, keys + 1))
+	if (!elias_fano_all(&elias_fano, keys + 1))
 		return false;
 	for (uint32_t i = 1; i < block->count; i++)
 		keys[i] += block->first;
@@ -212,16 +212,16 @@ static bool direct_block_keys(const struct slice_block *block, uint64_t keys[SLI
 
 bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i, uint64_t *found)
 {
-	struct gaps gaps = block_gaps(block);
+	struct exp_golomb gaps = block_gaps(block);
 	uint64_t at = block->first, gap;
 	uint32_t n = 0;
 
 	if (key < at)
 		return false;
-	if (block->direct)
-		return direct_block_before(block, key, i, found);
+	if (block->elias_fano)
+		return elias_fano_block_before(block, key, i, found);
 	for (; n + 1 < block->count; n++) {
-		if (!gap_get(&gaps, &gap))
+		if (!exp_golomb_get(&gaps, &gap))
 			return false;
 		if (gap >= key - at)
 			break;
@@ -229,38 +229,38 @@ bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t 
 	}
 	*i = n;
 	*found = at;
-	return gaps_end(&gaps);
+	return exp_golomb_is_whole(&gaps);
 }
 
 bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
 {
-	struct gaps gaps = block_gaps(block);
+	struct exp_golomb gaps = block_gaps(block);
 	uint64_t gap;
 
 	*key = block->first;
 	for (; i > 0; i--) {
-		if (!gap_get(&gaps, &gap))
+		if (!exp_golomb_get(&gaps, &gap))
 			return false;
 		*key += gap + 1;
 	}
-	return gaps_end(&gaps);
+	return exp_golomb_is_whole(&gaps);
 }
 
 /* So many at once, as long as there are so many. */
 static inline __attribute__((always_inline)) bool gap_keys(const struct slice_block *block,
 							   unsigned at_once, uint64_t *keys)
 {
-	struct gaps gaps = block_gaps(block);
+	struct exp_golomb gaps = block_gaps(block);
 	uint64_t some[8], key = block->first;
 	uint32_t n = 1;
 
 	keys[0] = key;
 	while (n + at_once <= block->count) {
-		unsigned count = gaps_get(&gaps, at_once, some);
+		unsigned count = exp_golomb_get_many(&gaps, at_once, some);
 
 		if (!count) { /* it is long */
 			gaps.have = 0;
-			if (!gap_get(&gaps, some))
+			if (!exp_golomb_get(&gaps, some))
 				return false;
 			count = 1;
 		}
@@ -270,17 +270,17 @@ static inline __attribute__((always_inline)) bool gap_keys(const struct slice_bl
 		key = keys[n - 1];
 	}
 	for (gaps.have = 0; n < block->count; n++) {
-		if (!gap_get(&gaps, some))
+		if (!exp_golomb_get(&gaps, some))
 			return false;
 		keys[n] = key += some[0] + 1;
 	}
-	return gaps_end(&gaps);
+	return exp_golomb_is_whole(&gaps);
 }
 
 bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
 {
-	if (block->direct)
-		return direct_block_keys(block, keys);
+	if (block->elias_fano)
+		return elias_fano_block_keys(block, keys);
 	if (block->order < 2)
 		return gap_keys(block, 8, keys);
 	if (block->order < 4)
@@ -312,23 +312,23 @@ void slice_run_soon(const struct slice_run *run, uint64_t i)
 }
 
 /* Without opening the block: ticks are asked for one by one. */
-static bool direct_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
+static bool elias_fano_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
 {
 	uint32_t j = (uint32_t)(i / SLICE_BLOCK), rest = run->count - j * SLICE_BLOCK;
 	uint64_t offset = block_offset(run, j), number;
-	struct direct direct = {.count = (rest < SLICE_BLOCK ? rest : SLICE_BLOCK) - 1};
+	struct elias_fano elias_fano = {.count = (rest < SLICE_BLOCK ? rest : SLICE_BLOCK) - 1};
 
 	*key = slice_run_first(run, j);
 	if (i % SLICE_BLOCK == 0)
 		return true;
 	if (offset >= run->size)
 		return false;
-	direct.low_width = run->blocks[offset];
-	direct.bits = run->blocks + offset + 1;
-	direct.high_at = (uint64_t)direct.count * direct.low_width;
-	direct.end = (run->size - offset - 1) * 8;
-	if (direct.low_width > 63 || direct.high_at > direct.end ||
-	    !direct_get(&direct, i % SLICE_BLOCK - 1, &number))
+	elias_fano.low_width = run->blocks[offset];
+	elias_fano.bits = run->blocks + offset + 1;
+	elias_fano.high_at = (uint64_t)elias_fano.count * elias_fano.low_width;
+	elias_fano.end = (run->size - offset - 1) * 8;
+	if (elias_fano.low_width > 63 || elias_fano.high_at > elias_fano.end ||
+	    !elias_fano_get(&elias_fano, i % SLICE_BLOCK - 1, &number))
 		return false;
 	*key += number;
 	return true;
@@ -341,7 +341,7 @@ bool slice_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
 	if (i >= run->count)
 		return false;
 	if (!run->values && !run->extra)
-		return direct_run_key(run, i, key);
+		return elias_fano_run_key(run, i, key);
 	return slice_block_open(run, (uint32_t)(i / SLICE_BLOCK), &block) &&
 	       slice_block_key(&block, (uint32_t)(i % SLICE_BLOCK), key);
 }

@@ -2,18 +2,18 @@
  * column_put.c - rising keys and a value each, as bytes
  *
  * A column is cut into blocks of 64 behind a directory of their first keys. Inside a block keys are
- * gaps (gaps.h). Values take the width of their range (a frame) or, where few differ, a place in a
+ * gaps (exp_golomb.h). Values take the width of their range (a frame) or, where few differ, a place in a
  * list. Where two kinds of values take turns, as a system call and none, each has a frame of its
  * own.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
-#include "state/slices/direct.h"
-#include "state/slices/gaps.h"
+#include "state/slices/elias_fano.h"
+#include "state/slices/exp_golomb.h"
 #include "state/slices/slice.h"
 
 enum { BLOCK_ROOM = 8192 };
-_Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * GAP_ZEROS + 65) / 8 + SLICE_LISTED * 16 + 64 <
+_Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * EXP_GOLOMB_ZEROS + 65) / 8 + SLICE_LISTED * 16 + 64 <
 		       BLOCK_ROOM,
 	       "the widest block fits");
 
@@ -308,7 +308,7 @@ static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 	for (size_t i = 0; i < out->count; i++) {
 		out->items[i] = keys[i + 1] - keys[i] - 1;
 		any |= out->items[i];
-		sizes[i & 1][gap_zeros(out->items[i], 0)]++;
+		sizes[i & 1][exp_golomb_zeros(out->items[i], 0)]++;
 	}
 	for (seen = sizes[0][0] + sizes[1][0]; seen * 2 < out->count;) {
 		middle++;
@@ -323,14 +323,14 @@ static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 		out->order = cost < least ? k : out->order;
 		least = cost < least ? cost : least;
 	}
-	if (most > out->order + GAP_ZEROS)
-		out->order = most - GAP_ZEROS;
+	if (most > out->order + EXP_GOLOMB_ZEROS)
+		out->order = most - EXP_GOLOMB_ZEROS;
 }
 
 static void put_gaps(struct bits_out *bits, const struct gap_list *gaps)
 {
 	for (size_t i = 0; i < gaps->count; i++)
-		gap_put(bits, gaps->items[i], gaps->order);
+		exp_golomb_put(bits, gaps->items[i], gaps->order);
 }
 
 /* ---- blocks ---- */
@@ -368,7 +368,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 {
 	struct bits_out bits = {.at = (uint8_t *)buf_room(out, BLOCK_ROOM)};
 	const uint8_t *start = bits.at;
-	bool direct = !column->numbers && !column->extra;
+	bool elias_fano = !column->numbers && !column->extra;
 	unsigned order = 0;
 	struct gap_list gaps;
 	unsigned nframes = 0;
@@ -376,8 +376,8 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	struct values values = {.count = count};
 	struct frame frames[2];
 
-	if (direct) {
-		order = direct_width(column->keys + at, (uint32_t)count);
+	if (elias_fano) {
+		order = elias_fano_width(column->keys + at, (uint32_t)count);
 	} else {
 		fit_gaps(column->keys + at, count, &gaps);
 		order = gaps.order;
@@ -399,8 +399,8 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		put_values(&bits, &values, frames, nframes);
 	for (size_t i = 0; column->extra && i < count; i++)
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
-	if (direct)
-		direct_put(&bits, column->keys + at, (uint32_t)count, order);
+	if (elias_fano)
+		elias_fano_put(&bits, column->keys + at, (uint32_t)count, order);
 	else
 		put_gaps(&bits, &gaps);
 	bits_end(&bits);

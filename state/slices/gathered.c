@@ -51,8 +51,8 @@ void gathered_clear(struct gathered *gathered)
 void encoding_release(struct encoding *encoding)
 {
 	buf_release(&encoding->bytes);
-	buf_release(&encoding->tops);
-	tops_work_free(encoding->tops_work);
+	buf_release(&encoding->dominant);
+	dominant_work_free(encoding->dominant_work);
 	buf_release(&encoding->snapshot);
 	mem_free(encoding->keys);
 	mem_free(encoding->places);
@@ -232,8 +232,8 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 	};
 	buf_clear(&out->bytes);
 	slice_put(&parts, &out->bytes);
-	buf_clear(&out->tops);
-	tops_put(&parts, &live, gathered->busy, &out->tops_work, &out->tops);
+	buf_clear(&out->dominant);
+	dominant_put(&parts, &live, gathered->busy, &out->dominant_work, &out->dominant);
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,

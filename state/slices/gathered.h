@@ -8,7 +8,7 @@
 #include "state/slices/builder.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
-#include "state/slices/tops.h"
+#include "state/slices/dominant.h"
 
 enum { CHANGE_FILLED = 0x80 /* in its kind: it is what a fill says */ };
 enum { TICK_BITS = 24, TICKS = (1 << TICK_BITS) - 1 };
@@ -63,8 +63,8 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
-	struct buf bytes, snapshot, tops;
-	struct tops_work *tops_work;
+	struct buf bytes, snapshot, dominant;
+	struct dominant_work *dominant_work;
 	struct slice_record record;
 	uint64_t *keys; /* and behind them, in one block: */
 	int64_t *numbers;

@@ -12,7 +12,7 @@
 #include "state/slices/numbers.h"
 
 enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K', KEY_NAMES = 'N' };
-enum { PART_SLICE, PART_CLASSES, PART_STRINGS, PART_TOPS };
+enum { PART_SLICE, PART_CLASSES, PART_STRINGS, PART_DOMINANT };
 
 struct name_key {
 	uint8_t bytes[STORE_KEY_MAX];
@@ -59,7 +59,7 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 
 struct name_class {
 	enum class_kind kind;
-	uint32_t parent; /* of an attribute's class, the one above; of a tomb's, the attribute's */
+	uint32_t parent; /* of an attribute's class, the one above; of a tombstone's, the attribute's */
 	bool is_key;
 	const char *name;
 	uint32_t len;

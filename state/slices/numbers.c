@@ -49,8 +49,8 @@ void numbers_free(struct numbers *numbers)
 	for (size_t i = 0; i < CLASS_PATTERN; i++)
 		mem_free(numbers->of_shape[i].items);
 	mem_free(numbers->attr_numbers.items);
-	mem_free(numbers->tomb_numbers[0].items);
-	mem_free(numbers->tomb_numbers[1].items);
+	mem_free(numbers->tombstone_numbers[0].items);
+	mem_free(numbers->tombstone_numbers[1].items);
 	mem_free(numbers->ordinals.items);
 	mem_free(numbers->entities);
 	mem_free(numbers->classes);
@@ -144,10 +144,10 @@ uint32_t numbers_attr(struct numbers *numbers, uint32_t attr)
 	return number_of(numbers, &numbers->attr_numbers, CLASS_ATTR, attr);
 }
 
-uint32_t numbers_tomb(struct numbers *numbers, uint32_t attr, bool below)
+uint32_t numbers_tombstone(struct numbers *numbers, uint32_t attr, bool below)
 {
-	return number_of(numbers, &numbers->tomb_numbers[below],
-			 below ? CLASS_TOMB_BELOW : CLASS_TOMB, attr);
+	return number_of(numbers, &numbers->tombstone_numbers[below],
+			 below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
 }
 
 uint32_t numbers_pattern_class(struct numbers *numbers)
@@ -254,9 +254,9 @@ enum class_kind numbers_kind(const struct numbers *numbers, uint32_t number)
 	return numbers->classes[numbers->chunks[number / CHUNK].class].kind;
 }
 
-bool numbers_is_tomb(const struct numbers *numbers, uint32_t number)
+bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number)
 {
 	enum class_kind kind = numbers_kind(numbers, number);
 
-	return kind == CLASS_TOMB || kind == CLASS_TOMB_BELOW;
+	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
 }

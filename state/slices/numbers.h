@@ -21,8 +21,8 @@ enum { CHUNK = 256 };
 
 enum class_kind {
 	CLASS_ATTR,       /* attributes of a shape */
-	CLASS_TOMB,       /* `delete P`, `unknown P` of paths of a shape: P and all below */
-	CLASS_TOMB_BELOW, /* the same of all below P and not of P itself */
+	CLASS_TOMBSTONE,       /* `delete P`, `unknown P` of paths of a shape: P and all below */
+	CLASS_TOMBSTONE_BELOW, /* the same of all below P and not of P itself */
 	CLASS_PATTERN     /* targets with a `*`; entities are these patterns */
 };
 
@@ -32,7 +32,7 @@ struct numbers *numbers_new(struct program *program);
 void numbers_free(struct numbers *numbers); /* NULL is fine */
 
 uint32_t numbers_attr(struct numbers *numbers, uint32_t attr);
-uint32_t numbers_tomb(struct numbers *numbers, uint32_t attr, bool below);
+uint32_t numbers_tombstone(struct numbers *numbers, uint32_t attr, bool below);
 uint32_t numbers_pattern(struct numbers *numbers, const struct pattern *pattern);
 /* text as attrs_text() gives it */
 uint32_t numbers_string(struct numbers *numbers, const char *text, uint32_t len);
@@ -40,7 +40,7 @@ struct slice_value numbers_value(struct numbers *numbers, const struct value *va
 
 uint32_t numbers_next(const struct numbers *numbers);                 /* number not yet given */
 uint32_t numbers_strings(const struct numbers *numbers);              /* likewise */
-bool numbers_is_tomb(const struct numbers *numbers, uint32_t number); /* of one path */
+bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number); /* of one path */
 
 /* What is new since the last call, to be put under a slice: by any thread, while numbers are given. */
 struct fresh_names;

@@ -10,7 +10,7 @@ struct class
 {
 	enum class_kind kind;
 	uint32_t parent;
-	uint32_t shape;           /* of an attribute's or tomb's */
+	uint32_t shape;           /* of an attribute's or tombstone's */
 	struct number_map chunks; /* ordinal / CHUNK → chunk */
 	uint32_t entities;        /* ordinals given */
 	uint32_t stored;          /* of them */
@@ -30,7 +30,7 @@ struct numbers {
 	size_t nclasses, classes_capacity, classes_stored;
 	struct number_map of_shape[CLASS_PATTERN]; /* class */
 	uint32_t pattern_class;                    /* 1 + it */
-	struct number_map attr_numbers, tomb_numbers[2], ordinals;
+	struct number_map attr_numbers, tombstone_numbers[2], ordinals;
 	struct name_chunk *chunks;
 	size_t nchunks, chunks_capacity, chunks_stored;
 	struct pattern **patterns;

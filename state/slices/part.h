@@ -2,7 +2,7 @@
 #ifndef STATE_SLICES_PART_H
 #define STATE_SLICES_PART_H
 
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 #include "state/program/program.h"
 
 /* What a store is of; another one is made anew. */
@@ -13,7 +13,7 @@ struct timelines_key {
 };
 
 struct timelines_part {
-	struct feed *feed;       /* borrowed */
+	struct event_source *event_source;       /* borrowed */
 	struct program *program; /* likewise; it and its attributes belong to the calling thread */
 	const char *path;
 	struct timelines_key key;

@@ -1,7 +1,7 @@
 /*
  * resume.c - where a build was killed, and going on from there
  *
- * What lives is read from the last slice: its snapshot, then its changes. Tombs are not in
+ * What lives is read from the last slice: its snapshot, then its changes. Tombstones are not in
  * snapshots: all slices are looked through for them. Beside that `resume` holds, as varints:
  *
  *     MEANING
@@ -110,7 +110,7 @@ struct living {
 	struct shard *shard;
 	struct slice_value *values; /* by number */
 	uint32_t *last;             /* slice + 1; 0: not there */
-	nstime *since;              /* of tombs */
+	nstime *since;              /* of tombstones */
 	uint32_t count;
 };
 
@@ -194,7 +194,7 @@ static bool revive(struct living *living)
 		return false;
 	for (uint32_t n = 0; n < living->count; n++) {
 		if (!living->last[n] || living->values[n].kind == SLICE_DELETED ||
-		    numbers_is_tomb(building->numbers, n))
+		    numbers_is_tombstone(building->numbers, n))
 			continue;
 		builder_continue(building->builder, n, living->values[n], living->last[n] - 1);
 		if (numbers_kind(building->numbers, n) == CLASS_ATTR && !set_cell(living, n))
@@ -203,9 +203,9 @@ static bool revive(struct living *living)
 	return true;
 }
 
-/* ---- tombs ---- */
+/* ---- tombstones ---- */
 
-struct tomb_found {
+struct tombstone_found {
 	uint32_t number;
 	nstime since;
 	int64_t value; /* see on_bury() */
@@ -213,19 +213,19 @@ struct tomb_found {
 
 static int by_order(const void *a, const void *b)
 {
-	const struct tomb_found *x = a, *y = b;
+	const struct tombstone_found *x = a, *y = b;
 
 	if (x->since != y->since)
 		return x->since < y->since ? -1 : 1;
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-static bool is_any_tomb(const struct numbers *numbers, uint32_t number)
+static bool is_any_tombstone(const struct numbers *numbers, uint32_t number)
 {
 	return numbers_kind(numbers, number) != CLASS_ATTR;
 }
 
-static bool take_tombs(struct living *living, const struct slice *slice)
+static bool take_tombstones(struct living *living, const struct slice *slice)
 {
 	const struct slice_run *run = &slice->changes;
 	struct slice_walk walk;
@@ -242,7 +242,7 @@ static bool take_tombs(struct living *living, const struct slice *slice)
 		if (first >= living->count || next >= living->count)
 			return false;
 		for (uint64_t n = first; n <= next && !any; n = (n / CHUNK + 1) * CHUNK)
-			any = is_any_tomb(living->building->numbers, (uint32_t)n);
+			any = is_any_tombstone(living->building->numbers, (uint32_t)n);
 		if (!any)
 			continue;
 		if (!slice_walk_open(&walk, j))
@@ -253,7 +253,7 @@ static bool take_tombs(struct living *living, const struct slice *slice)
 			if (number >= living->count ||
 			    !slice_tick_time(slice, key & bits_mask(slice->tick_bits), &time))
 				return false;
-			if (!is_any_tomb(living->building->numbers, (uint32_t)number))
+			if (!is_any_tombstone(living->building->numbers, (uint32_t)number))
 				continue;
 			living->values[number] = slice_block_value(&walk.changes.block, i);
 			living->since[number] = time;
@@ -263,13 +263,13 @@ static bool take_tombs(struct living *living, const struct slice *slice)
 	return true;
 }
 
-static void take_first_tombs(struct living *living, const struct slice *slice)
+static void take_first_tombstones(struct living *living, const struct slice *slice)
 {
 	struct slice_value value;
 	uint64_t age;
 
 	for (uint32_t n = 0; n < living->count && slice->times; n++) {
-		if (!is_any_tomb(living->building->numbers, n) ||
+		if (!is_any_tombstone(living->building->numbers, n) ||
 		    slice_before(slice, n, &value, &age) != SLICE_FOUND)
 			continue;
 		living->values[n] = value;
@@ -279,40 +279,40 @@ static void take_first_tombs(struct living *living, const struct slice *slice)
 }
 
 /* In the order in which they were placed. */
-static bool place_tombs(struct living *living)
+static bool place_tombstones(struct living *living)
 {
 	struct cells *cells = replay_cells(living->building->replay);
-	struct tomb_found *found = mem_new_array((size_t)living->count + 1, sizeof *found);
+	struct tombstone_found *found = mem_new_array((size_t)living->count + 1, sizeof *found);
 	size_t count = 0;
 	bool ok = true;
 
 	for (uint32_t n = 0; n < living->count; n++)
-		if (is_any_tomb(living->building->numbers, n) && living->last[n])
+		if (is_any_tombstone(living->building->numbers, n) && living->last[n])
 			found[count++] =
-				(struct tomb_found){n, living->since[n], living->values[n].number};
+				(struct tombstone_found){n, living->since[n], living->values[n].number};
 	qsort(found, count, sizeof *found, by_order);
 	for (size_t i = 0; i < count && ok; i++) {
 		struct pattern exact = {0};
 		const struct pattern *pattern = &exact;
-		struct tomb *tomb;
+		struct tombstone *tombstone;
 
 		exact.below = numbers_kind(living->building->numbers, found[i].number) ==
-			      CLASS_TOMB_BELOW;
+			      CLASS_TOMBSTONE_BELOW;
 		ok = numbers_what(living->building->numbers, found[i].number, &exact.attr,
 				  &pattern);
 		if (!ok)
 			break;
-		tomb = cells_tomb(cells, pattern);
-		tomb->kind = found[i].value & 1 ? VALUE_UNKNOWN : VALUE_NONE;
-		tomb->since = found[i].since;
-		tomb->seq = ++cells->seq;
-		tomb->writer.line = tomb->writer.class_index = UINT32_MAX;
+		tombstone = cells_tombstone(cells, pattern);
+		tombstone->kind = found[i].value & 1 ? VALUE_UNKNOWN : VALUE_NONE;
+		tombstone->since = found[i].since;
+		tombstone->seq = ++cells->seq;
+		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
 	}
 	mem_free(found);
 	return ok;
 }
 
-static bool revive_tombs(struct living *living)
+static bool revive_tombstones(struct living *living)
 {
 	struct error ignored;
 
@@ -323,11 +323,11 @@ static bool revive_tombs(struct living *living)
 		if (!slice)
 			return false;
 		if (s == 0)
-			take_first_tombs(living, slice);
-		if (!take_tombs(living, slice))
+			take_first_tombstones(living, slice);
+		if (!take_tombstones(living, slice))
 			return false;
 	}
-	return place_tombs(living);
+	return place_tombstones(living);
 }
 
 static bool revive_all(struct building *building, uint32_t slices, struct error *err)
@@ -345,7 +345,7 @@ static bool revive_all(struct building *building, uint32_t slices, struct error 
 		building->bytes_before += shard_record(living.shard, s)->bytes;
 	ok = shard_begin(living.shard, err);
 	if (ok) {
-		ok = (revive(&living) && revive_tombs(&living)) || damaged(err);
+		ok = (revive(&living) && revive_tombstones(&living)) || damaged(err);
 		shard_end(living.shard);
 	}
 	mem_free(living.values);
@@ -397,25 +397,25 @@ bool building_resume(struct building *building, struct bytes resume, struct erro
 
 /* ---- a start that was given ---- */
 
-static void start_tombs(struct building *building, const struct cells *cells)
+static void start_tombstones(struct building *building, const struct cells *cells)
 {
-	struct tomb_found *found = mem_new_array(cells->ntombs + 1, sizeof *found);
+	struct tombstone_found *found = mem_new_array(cells->ntombstones + 1, sizeof *found);
 	size_t count = 0;
 
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = cells->tombs[t].next)
-			found[count++] = (struct tomb_found){
-				numbers_tomb(building->numbers, a, cells->tombs[t].below),
-				cells->tombs[t].since,
-				(int64_t)(cells->tombs[t].seq << 1 |
-					  (cells->tombs[t].kind == VALUE_UNKNOWN))};
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next)
+			found[count++] = (struct tombstone_found){
+				numbers_tombstone(building->numbers, a, cells->tombstones[t].below),
+				cells->tombstones[t].since,
+				(int64_t)(cells->tombstones[t].seq << 1 |
+					  (cells->tombstones[t].kind == VALUE_UNKNOWN))};
 	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
-	     t = cells->tombs[t].next)
-		found[count++] = (struct tomb_found){
-			numbers_pattern(building->numbers, cells->tombs[t].pattern),
-			cells->tombs[t].since,
-			(int64_t)(cells->tombs[t].seq << 1 |
-				  (cells->tombs[t].kind == VALUE_UNKNOWN))};
+	     t = cells->tombstones[t].next)
+		found[count++] = (struct tombstone_found){
+			numbers_pattern(building->numbers, cells->tombstones[t].pattern),
+			cells->tombstones[t].since,
+			(int64_t)(cells->tombstones[t].seq << 1 |
+				  (cells->tombstones[t].kind == VALUE_UNKNOWN))};
 	qsort(found, count, sizeof *found, by_order);
 	for (size_t i = 0; i < count; i++) {
 		int64_t place = 0;
@@ -444,6 +444,6 @@ bool building_start(struct building *building, struct error *err)
 			builder_start(building->builder, numbers_attr(building->numbers, a),
 				      numbers_value(building->numbers, &cell.value), cell.since);
 	}
-	start_tombs(building, cells);
+	start_tombstones(building, cells);
 	return true;
 }

@@ -146,13 +146,13 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct erro
 	return &shard->slice;
 }
 
-bool shard_tops(struct shard *shard, uint32_t slice, struct tops *out)
+bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out)
 {
 	struct name_key key;
 	struct bytes value;
 
-	name_key_data(&key, slice, PART_TOPS);
-	return store_get(shard->txn, name_key_bytes(&key), &value) && tops_open(value, out);
+	name_key_data(&key, slice, PART_DOMINANT);
+	return store_get(shard->txn, name_key_bytes(&key), &value) && dominant_open(value, out);
 }
 
 /* ---- one number ---- */
@@ -280,7 +280,7 @@ enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool 
 	return noted(shard, row_at(shard, number, t, back, value, out));
 }
 
-static enum slice_found tomb_at(struct shard *shard, uint32_t number, nstime t,
+static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since)
 {
 	enum slice_found found;
@@ -289,9 +289,9 @@ static enum slice_found tomb_at(struct shard *shard, uint32_t number, nstime t,
 	if (shard->nslices == 0)
 		return SLICE_ABSENT;
 	if (shard_side(shard, shard_slice_at(shard, t) + 1)) {
-		const struct side_item *item = side_behind(&shard->tombs, number, t);
+		const struct side_item *item = side_behind(&shard->tombstones, number, t);
 
-		if (!item || item == shard->tombs.items || item[-1].number != number)
+		if (!item || item == shard->tombstones.items || item[-1].number != number)
 			return SLICE_ABSENT;
 		*since = item[-1].at;
 		*value = item[-1].value;
@@ -316,10 +316,10 @@ static enum slice_found tomb_at(struct shard *shard, uint32_t number, nstime t,
 	return SLICE_ABSENT;
 }
 
-enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since)
 {
-	return noted(shard, tomb_at(shard, number, t, value, since));
+	return noted(shard, tombstone_at(shard, number, t, value, since));
 }
 
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)

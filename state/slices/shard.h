@@ -13,7 +13,7 @@
 #include "state/slices/builder.h"
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
-#include "state/slices/tops.h"
+#include "state/slices/dominant.h"
 
 #define NUMBER_ABSENT UINT32_MAX
 
@@ -37,18 +37,18 @@ uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
 const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
 /* What it has of its busy attributes; borrowed likewise. False: nothing, or damage. */
-bool shard_tops(struct shard *shard, uint32_t slice, struct tops *out);
+bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out);
 
 /* ---- names ---- */
 
 uint32_t shard_number(struct shard *shard, uint32_t attr);
-uint32_t shard_tomb(struct shard *shard, uint32_t attr, bool below);
+uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below);
 /* NULL behind the last. */
 const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number);
-/* The attribute; ATTR_ABSENT: it is of a tomb, or damaged. */
+/* The attribute; ATTR_ABSENT: it is of a tombstone, or damaged. */
 uint32_t shard_attr(struct shard *shard, uint32_t number);
 bool shard_number_kind(const struct shard *shard, uint32_t number, enum class_kind *out);
-/* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tomb. */
+/* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tombstone. */
 uint32_t shard_shape(const struct shard *shard, uint32_t number);
 /* Text lives as long as the attribute table. False: damage. */
 bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out);
@@ -65,16 +65,16 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
 enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
 			   struct slice_value *value, nstime *out);
 /*
- * What every number is at t, also tombs' of patterns; empty where there is no slice. False: damage.
+ * What every number is at t, also tombstones' of patterns; empty where there is no slice. False: damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
 /* Since when: of what shard_moment() gave for the same t, or some of that, a time each. */
 bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
 			nstime *since);
 /*
- * shard_at() without snapshots of numbers that are not in them: of tombs, back to the first slice.
+ * shard_at() without snapshots of numbers that are not in them: of tombstones, back to the first slice.
  */
-enum slice_found shard_tomb_at(struct shard *shard, uint32_t number, nstime t,
+enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
 			       struct slice_value *value, nstime *since);
 /* The fill that covers t, of an event in this shard behind t. */
 enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,

@@ -12,7 +12,7 @@ struct reader_class {
 	struct number_map entities; /* ordinal → attribute, 0 not looked at */
 };
 
-struct side_item { /* a tomb, or a fill of an event at `at` */
+struct side_item { /* a tombstone, or a fill of an event at `at` */
 	uint32_t number;
 	bool final;
 	nstime at, from;
@@ -37,14 +37,14 @@ struct shard {
 	struct reader_class *classes;
 	struct number_map of_shape[CLASS_PATTERN]; /* shape → class */
 	/* 0: not looked at; else 1 + what it is, ABSENT as it is */
-	struct number_map numbers[3]; /* attribute → number: itself, tomb, tomb below */
+	struct number_map numbers[3]; /* attribute → number: itself, tombstone, tombstone below */
 	struct number_map attrs_of;   /* number → attribute */
 	struct pattern **patterns;
 	uint32_t *pattern_numbers;
 	size_t npatterns;
 	struct value *strings; /* kind UNKNOWN: not looked at */
 	uint32_t nstrings;
-	struct side tombs, fills;
+	struct side tombstones, fills;
 	enum side_state side;
 	uint64_t steps;     /* from slice to slice, looking for one */
 	struct slice slice; /* the one opened last */
@@ -57,7 +57,7 @@ enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, ui
 				  nstime *out);
 /* What the snapshot of a first slice says. */
 enum slice_found shard_start_since(const struct slice *slice, uint32_t number, nstime *out);
-/* Are tombs and fills gathered? After so many steps more they may be. */
+/* Are tombstones and fills gathered? After so many steps more they may be. */
 bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);
 /* The first of a number behind t, or whatever comes there; may be one behind the last. */

@@ -37,7 +37,7 @@ static void class_make(struct shard *shard, uint32_t i)
 
 	class->shape = i ? shape_of_class(shard, name, above->shape) : 0;
 	class->entity_class = i;
-	if (name->kind == CLASS_TOMB || name->kind == CLASS_TOMB_BELOW ||
+	if (name->kind == CLASS_TOMBSTONE || name->kind == CLASS_TOMBSTONE_BELOW ||
 	    (name->kind == CLASS_ATTR && !name->is_key))
 		class->entity_class = above->entity_class;
 	if (i == 0)
@@ -217,10 +217,10 @@ uint32_t shard_number(struct shard *shard, uint32_t attr)
 	return number_cached(shard, &shard->numbers[0], CLASS_ATTR, attr);
 }
 
-uint32_t shard_tomb(struct shard *shard, uint32_t attr, bool below)
+uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below)
 {
 	return number_cached(shard, &shard->numbers[1 + below],
-			     below ? CLASS_TOMB_BELOW : CLASS_TOMB, attr);
+			     below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
 }
 
 const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number)

@@ -1,5 +1,5 @@
 /*
- * shard_side.c - tombs and fills of all slices, by number, once many were asked for
+ * shard_side.c - tombstones and fills of all slices, by number, once many were asked for
  *
  * Both are rare and far from where they are asked for: looking for one goes from slice to slice.
  * After some hundred steps it pays to gather them all. Where that would be too many, the steps go
@@ -23,11 +23,11 @@ static bool add(struct side *side, const struct side_item *item)
 	return true;
 }
 
-static bool is_tomb(const struct shard *shard, uint32_t chunk)
+static bool is_tombstone(const struct shard *shard, uint32_t chunk)
 {
 	enum class_kind kind = shard->names.classes[shard->names.chunks[chunk].class].kind;
 
-	return kind == CLASS_TOMB || kind == CLASS_TOMB_BELOW;
+	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
 }
 
 /* Those that the first slice of a shard begins with. */
@@ -45,7 +45,7 @@ static bool add_first(struct shard *shard, const struct slice *slice, struct sid
 
 			if (keys[i] / CHUNK >= shard->names.nchunks)
 				return false;
-			if (!is_tomb(shard, item.number / CHUNK))
+			if (!is_tombstone(shard, item.number / CHUNK))
 				continue;
 			item.at = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
 			item.value = slice_block_value(&block, i);
@@ -56,7 +56,7 @@ static bool add_first(struct shard *shard, const struct slice *slice, struct sid
 	return true;
 }
 
-static bool add_tombs(const struct slice *slice, uint32_t chunk, struct side *out)
+static bool add_tombstones(const struct slice *slice, uint32_t chunk, struct side *out)
 {
 	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits;
 	uint64_t to = ((uint64_t)chunk + 1) * CHUNK << slice->tick_bits;
@@ -128,10 +128,10 @@ static bool gather(struct shard *shard)
 		const struct slice *slice = shard_slice(shard, s, &ignored);
 
 		if (!slice || !add_fills(slice, &shard->fills) ||
-		    (s == 0 && !add_first(shard, slice, &shard->tombs)))
+		    (s == 0 && !add_first(shard, slice, &shard->tombstones)))
 			return false;
 		for (uint32_t c = 0; c < shard->names.nchunks; c++)
-			if (is_tomb(shard, c) && !add_tombs(slice, c, &shard->tombs))
+			if (is_tombstone(shard, c) && !add_tombstones(slice, c, &shard->tombstones))
 				return false;
 	}
 	return true;
@@ -149,8 +149,8 @@ bool shard_side(struct shard *shard, uint32_t steps)
 		shard_side_release(shard);
 		return false;
 	}
-	if (shard->tombs.count)
-		qsort(shard->tombs.items, shard->tombs.count, sizeof *shard->tombs.items,
+	if (shard->tombstones.count)
+		qsort(shard->tombstones.items, shard->tombstones.count, sizeof *shard->tombstones.items,
 		      by_number_and_time);
 	if (shard->fills.count)
 		qsort(shard->fills.items, shard->fills.count, sizeof *shard->fills.items,
@@ -171,7 +171,7 @@ const struct side_item *side_behind(const struct side *side, uint32_t number, ns
 
 void shard_side_release(struct shard *shard)
 {
-	mem_free(shard->tombs.items);
+	mem_free(shard->tombstones.items);
 	mem_free(shard->fills.items);
-	shard->tombs = shard->fills = (struct side){0};
+	shard->tombstones = shard->fills = (struct side){0};
 }

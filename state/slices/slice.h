@@ -94,7 +94,7 @@ struct slice {
 	bool times;
 	nstime begin, end;
 	struct slice_run ticks; /* less begin */
-	struct slice_run changes, snapshot, fills, followers;
+	struct slice_run changes, snapshot, fills, shared_ticks;
 	const uint8_t *froms;
 	uint32_t nfroms;
 };
@@ -116,7 +116,7 @@ struct slice_block {
 	uint32_t count;
 	const uint8_t *bits;
 	uint64_t nbits;
-	bool direct;   /* keys alone */
+	bool elias_fano;   /* keys alone */
 	uint8_t order; /* of gaps; direct: width of the low bits */
 	bool turns;    /* every second value is of the second frame */
 	struct slice_frame frames[2];
@@ -161,12 +161,12 @@ bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, u
 struct slice_walk {
 	const struct slice *slice;
 	struct slice_opened changes; /* what slice_walk_open() opened; keys are of ticks */
-	struct slice_opened followers, leader;
+	struct slice_opened shared_ticks, leader;
 	uint64_t free_from, free_to; /* no attribute in [from, to) follows */
 };
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
-/* Opens block j of the changes; the keys are of ticks, also those of followers. False: damage. */
+/* Opens block j of the changes; the keys are of ticks, also those of shared ticks. False: damage. */
 bool slice_walk_open(struct slice_walk *walk, uint32_t j);
 /* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
 enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);

@@ -12,11 +12,11 @@ static bool open_parts(struct slice *out)
 	const uint8_t *data = out->data;
 	uint64_t ticks = bits_load32(data + 48), changes = bits_load32(data + 52);
 	uint64_t snapshot = bits_load32(data + 56), froms = bits_load32(data + 60);
-	uint64_t followers = bits_load32(data + 76), end = bits_load32(data + 64), fills;
+	uint64_t shared_ticks = bits_load32(data + 76), end = bits_load32(data + 64), fills;
 
 	fills = froms + (uint64_t)out->nfroms * 8;
 	if (end != out->size || ticks < SLICE_HEADER || changes < ticks || snapshot < changes ||
-	    froms < snapshot || followers < fills || followers > end - SLICE_TAIL)
+	    froms < snapshot || shared_ticks < fills || shared_ticks > end - SLICE_TAIL)
 		return false;
 	end -= SLICE_TAIL;
 	out->froms = data + froms;
@@ -26,12 +26,12 @@ static bool open_parts(struct slice *out)
 		(struct slice_run){.count = bits_load32(data + 24), .values = true, .extra = true};
 	out->fills =
 		(struct slice_run){.count = bits_load32(data + 28), .values = true, .extra = true};
-	out->followers = (struct slice_run){.count = bits_load32(data + 72), .extra = true};
+	out->shared_ticks = (struct slice_run){.count = bits_load32(data + 72), .extra = true};
 	return slice_run_open(data, ticks, changes, &out->ticks) &&
 	       slice_run_open(data, changes, snapshot, &out->changes) &&
 	       slice_run_open(data, snapshot, froms, &out->snapshot) &&
-	       slice_run_open(data, fills, followers, &out->fills) &&
-	       slice_run_open(data, followers, end, &out->followers);
+	       slice_run_open(data, fills, shared_ticks, &out->fills) &&
+	       slice_run_open(data, shared_ticks, end, &out->shared_ticks);
 }
 
 bool slice_open(const void *data, size_t size, struct slice *out, struct error *err)
@@ -108,9 +108,9 @@ static enum slice_found find_leader(const struct slice *slice, uint64_t attr, ui
 	uint64_t i, key;
 
 	*start = 0;
-	if (!slice->followers.count)
+	if (!slice->shared_ticks.count)
 		return SLICE_ABSENT;
-	found = slice_run_before(&slice->followers, attr, &block, &i, &key);
+	found = slice_run_before(&slice->shared_ticks, attr, &block, &i, &key);
 	if (found != SLICE_FOUND)
 		return found;
 	if (key != attr)

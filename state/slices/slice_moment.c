@@ -18,7 +18,7 @@ struct pass {
 	uint64_t ticks; /* so many count */
 	struct slice_block block;
 	uint64_t keys[SLICE_BLOCK + 1]; /* of the block, and the one behind it */
-	struct slice_opened followers, leader;
+	struct slice_opened shared_ticks, leader;
 	uint32_t next;          /* the first follower that is not below where the pass is */
 	uint64_t follower;      /* its attribute; UINT64_MAX: there is none */
 	uint64_t start, places; /* its leader's first change, and how many count */
@@ -52,15 +52,15 @@ static bool count_places(struct pass *pass, uint64_t start, uint64_t *places)
 /* Reads the follower `pass->next`. False: damage. */
 static bool read_follower(struct pass *pass)
 {
-	const struct slice_run *run = &pass->slice->followers;
+	const struct slice_run *run = &pass->slice->shared_ticks;
 
 	pass->follower = UINT64_MAX;
 	if (pass->next >= run->count)
 		return true;
-	if (!slice_opened_at(&pass->followers, run, pass->next / SLICE_BLOCK))
+	if (!slice_opened_at(&pass->shared_ticks, run, pass->next / SLICE_BLOCK))
 		return false;
-	pass->follower = pass->followers.keys[pass->next % SLICE_BLOCK];
-	pass->start = slice_block_extra(&pass->followers.block, pass->next % SLICE_BLOCK);
+	pass->follower = pass->shared_ticks.keys[pass->next % SLICE_BLOCK];
+	pass->start = slice_block_extra(&pass->shared_ticks.block, pass->next % SLICE_BLOCK);
 	return count_places(pass, pass->start, &pass->places);
 }
 

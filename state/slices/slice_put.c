@@ -1,7 +1,7 @@
 /* slice_put.c - a slice as bytes: its head and its columns (column_put.c) */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
-#include "state/slices/followers.h"
+#include "state/slices/shared_ticks.h"
 #include "state/slices/slice.h"
 
 static void put_ticks(const struct slice_parts *parts, struct buf *out)
@@ -17,19 +17,19 @@ static void put_ticks(const struct slice_parts *parts, struct buf *out)
 
 /* Changes, and whose keys are not of ticks but of another's changes. */
 static void put_changes(const struct slice_parts *parts, struct buf *out, struct buf *table,
-			size_t *nfollowers)
+			size_t *nshared_ticks)
 {
 	struct slice_column changes = parts->changes, column = {0};
-	struct followers followers;
+	struct shared_ticks shared_ticks;
 
-	followers_find(changes.keys, changes.count, parts->tick_bits, parts->nticks, &followers);
-	changes.keys = followers.keys;
+	shared_ticks_find(changes.keys, changes.count, parts->tick_bits, parts->nticks, &shared_ticks);
+	changes.keys = shared_ticks.keys;
 	slice_column_put(&changes, out);
-	column.keys = followers.attrs;
-	column.extra = followers.starts;
-	column.count = *nfollowers = followers.count;
+	column.keys = shared_ticks.attrs;
+	column.extra = shared_ticks.starts;
+	column.count = *nshared_ticks = shared_ticks.count;
 	slice_column_put(&column, table);
-	followers_release(&followers);
+	shared_ticks_release(&shared_ticks);
 }
 
 static void put32(struct buf *out, size_t at, size_t number)
@@ -59,8 +59,8 @@ static void put_header(const struct slice_parts *parts, struct buf *out, size_t 
 void slice_put(const struct slice_parts *parts, struct buf *out)
 {
 	static const char tail[SLICE_TAIL];
-	size_t start = out->len, nfollowers;
-	struct buf followers = {0};
+	size_t start = out->len, nshared_ticks;
+	struct buf shared_ticks = {0};
 
 	buf_room(out, SLICE_HEADER);
 	out->len += SLICE_HEADER;
@@ -68,17 +68,17 @@ void slice_put(const struct slice_parts *parts, struct buf *out)
 	put32(out, start + 48, out->len - start);
 	put_ticks(parts, out);
 	put32(out, start + 52, out->len - start);
-	put_changes(parts, out, &followers, &nfollowers);
+	put_changes(parts, out, &shared_ticks, &nshared_ticks);
 	put32(out, start + 56, out->len - start);
 	buf_add(out, parts->snapshot->data, parts->snapshot->len);
 	put32(out, start + 60, out->len - start);
 	if (parts->nfroms)
 		buf_add(out, parts->froms, parts->nfroms * sizeof *parts->froms);
 	slice_column_put(&parts->fills, out);
-	put32(out, start + 72, nfollowers);
+	put32(out, start + 72, nshared_ticks);
 	put32(out, start + 76, out->len - start);
-	buf_add(out, followers.data, followers.len);
-	buf_release(&followers);
+	buf_add(out, shared_ticks.data, shared_ticks.len);
+	buf_release(&shared_ticks);
 	buf_add(out, tail, sizeof tail);
 	put32(out, start + 64, out->len - start);
 }

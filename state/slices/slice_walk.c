@@ -12,15 +12,15 @@
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
 {
 	walk->slice = slice;
-	walk->changes.j = walk->followers.j = walk->leader.j = 0;
+	walk->changes.j = walk->shared_ticks.j = walk->leader.j = 0;
 	walk->free_from = walk->free_to = 0;
 }
 
 /* The last follower at or before an attribute, if there is one: its block, and its place there. */
 static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, uint32_t *place)
 {
-	const struct slice_run *run = &walk->slice->followers;
-	const uint64_t *keys = walk->followers.keys;
+	const struct slice_run *run = &walk->slice->shared_ticks;
+	const uint64_t *keys = walk->shared_ticks.keys;
 	uint32_t j, i;
 
 	if (!slice_run_find(run, attr, &j)) {
@@ -28,13 +28,13 @@ static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, ui
 		walk->free_to = run->nblocks ? slice_run_first(run, 0) : UINT64_MAX;
 		return SLICE_ABSENT;
 	}
-	if (!slice_opened_at(&walk->followers, run, j))
+	if (!slice_opened_at(&walk->shared_ticks, run, j))
 		return SLICE_DAMAGED;
-	for (i = walk->followers.block.count - 1; i > 0 && keys[i] > attr;)
+	for (i = walk->shared_ticks.block.count - 1; i > 0 && keys[i] > attr;)
 		i--;
 	walk->free_from = keys[i] + 1;
 	walk->free_to = UINT64_MAX;
-	if (i + 1 < walk->followers.block.count)
+	if (i + 1 < walk->shared_ticks.block.count)
 		walk->free_to = keys[i + 1];
 	else if (j + 1 < run->nblocks)
 		walk->free_to = slice_run_first(run, j + 1);
@@ -53,7 +53,7 @@ enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint6
 	found = find_follower(walk, attr, &place);
 	if (found != SLICE_FOUND)
 		return found;
-	*start = slice_block_extra(&walk->followers.block, place);
+	*start = slice_block_extra(&walk->shared_ticks.block, place);
 	return *start < walk->slice->changes.count ? SLICE_FOUND : SLICE_DAMAGED;
 }
 

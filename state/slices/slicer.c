@@ -51,9 +51,9 @@ static bool put_slice(const struct commit *commit, struct store_txn *txn, struct
 	name_key_data(&key, number, PART_SLICE);
 	if (!store_put(txn, name_key_bytes(&key), bytes_of(&encoding->bytes), err))
 		return false;
-	name_key_data(&key, number, PART_TOPS);
-	if (encoding->tops.len &&
-	    !store_put(txn, name_key_bytes(&key), bytes_of(&encoding->tops), err))
+	name_key_data(&key, number, PART_DOMINANT);
+	if (encoding->dominant.len &&
+	    !store_put(txn, name_key_bytes(&key), bytes_of(&encoding->dominant), err))
 		return false;
 	name_key_numbers(&key, KEY_SLICE, &number, 1);
 	return store_put(

@@ -8,7 +8,7 @@ enum { AGAIN_MOST = 4 };
 
 struct again again_begin(const struct state *state)
 {
-	return (struct again){.disorder = trace_disorder(state->feed->trace)};
+	return (struct again){.disorder = trace_disorder(state->event_source->trace)};
 }
 
 /* What earlier readings left behind may have been made out of order, too. */
@@ -16,13 +16,13 @@ static void forget(struct state *state)
 {
 	checkpoints_forget(state->checkpoints);
 	runs_forget(state->runs);
-	cells_free(state->floor);
-	state->floor = NULL;
+	cells_free(state->base);
+	state->base = NULL;
 }
 
 bool again_wanted(struct state *state, struct again *again)
 {
-	uint64_t disorder = trace_disorder(state->feed->trace);
+	uint64_t disorder = trace_disorder(state->event_source->trace);
 
 	if (stored_drop_damaged(state))
 		return true;

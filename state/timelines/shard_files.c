@@ -1,5 +1,5 @@
 /*
- * shard_files.c - files that pass 1, the join and pass 2 leave for one another
+ * shard_files.c - files that pass 1, the merge and pass 2 leave for one another
  *
  *     PATH.pass1-<i>   PATH.start-<i>   PATH.built-<i>          beside PATH.<i>, the shard's slices
  *     PATH.strayed-0      events lie outside of what packets claim: shards do not count
@@ -16,7 +16,7 @@
  *     56      8     bytes
  *     64      8     length of what follows
  *     72      8     its XXH3, the seed being that of the 72 bytes before
- *     80      ...   pass 1: a digest (digest_bytes.c); start: a state (cells_bytes.c);
+ *     80      ...   pass 1: a summary (shard_summary_bytes.c); start: a state (cells_bytes.c);
  *                   built, strayed: nothing
  */
 #include "state/timelines/shards_internal.h"

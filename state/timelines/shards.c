@@ -1,6 +1,6 @@
 /* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
 #include "engine/base/mem.h"
-#include "state/timelines/join.h"
+#include "state/timelines/shard_merge.h"
 #include "state/timelines/shards_internal.h"
 #include "state/context/context.h"
 
@@ -9,7 +9,7 @@
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
 {
 	return (struct shards_work){
-		.state = state, .plan = plan, .feed = state->feed, .program = state->program};
+		.state = state, .plan = plan, .event_source = state->event_source, .program = state->program};
 }
 
 /* ---- events that stray ---- */
@@ -26,13 +26,13 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 {
 	const struct shard_note note = {0};
 
-	return work->one_process || !trace_disorder(work->feed->trace) ||
+	return work->one_process || !trace_disorder(work->event_source->trace) ||
 	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
 }
 
 /* ---- pass 1 ---- */
 
-/* The join begins with the first start that is missing, or damaged: it needs all digests from there. */
+/* The join begins with the first start that is missing, or damaged: it needs all summaries from there. */
 static bool is_joined(const struct shards_plan *plan, uint32_t i)
 {
 	struct shard_note note;
@@ -43,10 +43,10 @@ static bool is_joined(const struct shards_plan *plan, uint32_t i)
 	return k > i + 1 || k == plan->n;
 }
 
-bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err)
+bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct digest_part part = {.feed = work->feed,
+	struct shard_summary_part part = {.event_source = work->event_source,
 				   .program = work->program,
 				   .begin = plan->cuts[i],
 				   .end = plan->cuts[i + 1]};
@@ -54,12 +54,12 @@ bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err
 	struct buf bytes = {0};
 	bool ok = true;
 
-	if (shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) || is_joined(plan, i))
+	if (shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) || is_joined(plan, i))
 		return true;
 	note = (struct shard_note){0};
 	if (i + 1 < plan->n)
-		ok = digest_make(&part, &bytes, &note.events, err);
-	ok = ok && shard_file_write(plan, SHARD_DIGEST, i, &note, &bytes, err) &&
+		ok = shard_summary_make(&part, &bytes, &note.events, err);
+	ok = ok && shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err) &&
 	     note_strayed(work, err);
 	buf_release(&bytes);
 	return ok;
@@ -67,7 +67,7 @@ bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err
 
 /* ---- join ---- */
 
-static bool join_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
+static bool shard_merge_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
 {
 	return error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
 			 plan->n);
@@ -82,62 +82,62 @@ static uint32_t first_missing(const struct shards_plan *plan, struct shard_note 
 	return plan->n;
 }
 
-static bool write_start(const struct shards_plan *plan, struct join *join, uint32_t i,
+static bool write_start(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
 			uint64_t events, struct error *err)
 {
-	struct shard_note note = {.events = events, .hash = cells_hash(join_state(join))};
+	struct shard_note note = {.events = events, .hash = cells_hash(shard_merge_state(merge))};
 	struct buf bytes = {0};
 	bool ok;
 
-	join_forget(join);
-	cells_write(join_state(join), &bytes);
+	shard_merge_forget(merge);
+	cells_write(shard_merge_state(merge), &bytes);
 	ok = shard_file_write(plan, SHARD_START, i, &note, &bytes, err);
 	buf_release(&bytes);
 	return ok;
 }
 
-static bool join_one(const struct shards_plan *plan, struct join *join, uint32_t i,
+static bool shard_merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
 		     uint64_t *events, struct error *err)
 {
 	struct buf bytes = {0};
 	struct shard_note note;
 	bool ok =
-		shard_file_read(plan, SHARD_DIGEST, i, &note, &bytes) || join_missing(plan, i, err);
+		shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) || shard_merge_missing(plan, i, err);
 
-	ok = ok && join_add(join, plan->cuts[i], bytes.data, bytes.len, err);
+	ok = ok && shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
 	buf_release(&bytes);
 	if (!ok)
 		return false;
 	*events += note.events;
-	return write_start(plan, join, i + 1, *events, err);
+	return write_start(plan, merge, i + 1, *events, err);
 }
 
-bool shards_join(const struct shards_work *work, uint64_t *replayed, struct error *err)
+bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
 	struct shard_note note = {0};
 	uint32_t first = first_missing(plan, &note);
-	struct join *join = join_new(work->feed, work->program);
+	struct shard_merge *merge = shard_merge_new(work->event_source, work->program);
 	struct buf bytes = {0};
 	uint64_t events = 0;
 	bool ok = true;
 
 	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
-		ok = shard_file_read(plan, SHARD_DIGEST, i, &note, NULL) ||
-		     join_missing(plan, i, err);
+		ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) ||
+		     shard_merge_missing(plan, i, err);
 	if (ok && first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
-		     join_set_state(join, bytes.data, bytes.len);
+		     shard_merge_set_state(merge, bytes.data, bytes.len);
 		events = note.events;
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
 	}
 	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
-		ok = join_one(plan, join, i, &events, err);
+		ok = shard_merge_one(plan, merge, i, &events, err);
 	for (uint32_t i = 0; i < plan->n && ok; i++)
-		shard_file_remove(plan, SHARD_DIGEST, i);
-	*replayed = join_replayed(join);
-	join_free(join);
+		shard_file_remove(plan, SHARD_SUMMARY, i);
+	*replayed = shard_merge_replayed(merge);
+	shard_merge_free(merge);
 	buf_release(&bytes);
 	return ok && note_strayed(work, err);
 }
@@ -176,7 +176,7 @@ bool shards_build_whole(const struct shards_work *work, struct timelines_built *
 			struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {.feed = work->feed,
+	struct timelines_part part = {.event_source = work->event_source,
 				      .program = work->program,
 				      .of = 1,
 				      .begin = NSTIME_MIN,
@@ -189,7 +189,7 @@ bool shards_build_whole(const struct shards_work *work, struct timelines_built *
 
 	notice(&work->state->options.notices, NOTICE_INFO,
 	       "events lie outside of what their packets claim: timelines are made in one part");
-	timelines_key_of(work->state->options.rules, work->feed->trace, &part.key);
+	timelines_key_of(work->state->options.rules, work->event_source->trace, &part.key);
 	*out = (struct timelines_built){0};
 	return timelines_remove(plan->path, err) && timelines_build_part(&part, out, err);
 }
@@ -203,7 +203,7 @@ static bool write_manifest(const struct shards_work *work, struct timelines_buil
 	struct timelines_key key;
 	bool all = true, ok = true;
 
-	timelines_key_of(work->state->options.rules, work->feed->trace, &key);
+	timelines_key_of(work->state->options.rules, work->event_source->trace, &key);
 	for (uint32_t i = 0; i < plan->n && all; i++) {
 		struct shard_note start = {0}, built;
 
@@ -234,7 +234,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {.feed = work->feed,
+	struct timelines_part part = {.event_source = work->event_source,
 				      .program = work->program,
 				      .shard = i,
 				      .of = plan->n,
@@ -252,7 +252,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		ok = error_set(err, ERR_QUERY,
 			       "the start of chunk %u/%u is not known yet: run --join first", i,
 			       plan->n);
-	timelines_key_of(work->state->options.rules, work->feed->trace, &part.key);
+	timelines_key_of(work->state->options.rules, work->event_source->trace, &part.key);
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;

@@ -38,7 +38,7 @@ bool shards_whole(struct state *state);
 struct shards_work {
 	struct state *state;
 	const struct shards_plan *plan;
-	struct feed *feed;
+	struct event_source *event_source;
 	struct program *program;
 	bool one_process; /* all steps run in it, and it looks for strayed events after them */
 	bool (*progress)(void *arg, nstime at); /* pass 2: once per slice; may be NULL */
@@ -49,9 +49,9 @@ struct shards_work {
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);
 
 /* Pass 1 of shard i. The last one's is empty: no shard needs it. */
-bool shards_digest(const struct shards_work *work, uint32_t i, struct error *err);
+bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
 /* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
-bool shards_join(const struct shards_work *work, uint64_t *replayed, struct error *err);
+bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err);
 /* Pass 2 of shard i; the last of them makes the shards one store. */
 bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
 		  struct error *err);

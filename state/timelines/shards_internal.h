@@ -4,7 +4,7 @@
 
 #include "state/timelines/shards.h"
 
-enum shard_file { SHARD_DIGEST, SHARD_START, SHARD_BUILT, SHARD_STRAYED };
+enum shard_file { SHARD_SUMMARY, SHARD_START, SHARD_BUILT, SHARD_STRAYED };
 
 struct shard_note {      /* what stands in front of a file's bytes */
 	uint64_t events; /* DIGEST: of the shard; START: before it; BUILT: after it */

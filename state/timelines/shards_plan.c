@@ -112,7 +112,7 @@ static bool cut_evenly(struct state *state, struct shards_plan *plan, struct err
 {
 	nstime first, last;
 
-	if (!state->feed->ops->span(state->feed, &first, &last, err))
+	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
 		return false;
 	for (uint32_t i = 1; i < plan->n; i++)
 		plan->cuts[i] = (nstime)(first + (__int128)time_span(first, last) * i / plan->n);
@@ -149,7 +149,7 @@ static void plan_text(struct state *state, const struct shards_plan *plan, struc
 {
 	struct timelines_key key;
 
-	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	buf_printf(out, "%srules %016" PRIx64 " %016" PRIx64 "\n", first_line, key.rules[0],
 		   key.rules[1]);
 	for (uint32_t i = 1; i < plan->n; i++)

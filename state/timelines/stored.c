@@ -2,7 +2,7 @@
  * stored.c - values at moments from timelines
  *
  * An attribute is what its newest change says. Where it has none, or was deleted since, the newest
- * tomb above it counts, then `initial`. What is unknown may be filled by an event further on, in
+ * tombstone above it counts, then `initial`. What is unknown may be filled by an event further on, in
  * this shard or one of the next: fills say how far back they reach, so that the search ends soon.
  */
 #include "state/timelines/stored.h"
@@ -16,7 +16,7 @@ static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, 
 	struct slice_value value;
 	nstime since;
 	enum slice_found found = pattern ? shard_at(shard, number, t, &value, &since)
-					 : shard_tomb_at(shard, number, t, &value, &since);
+					 : shard_tombstone_at(shard, number, t, &value, &since);
 
 	if (found != SLICE_FOUND ||
 	    (*any && (since < out->since || (since == out->since && value.number < *order))))
@@ -27,7 +27,7 @@ static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, 
 	out->value = (struct value){.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE};
 }
 
-bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
+bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
 {
 	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
 	const struct attrs *attrs = stored->state->attrs;
@@ -40,7 +40,7 @@ bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a))
 		for (int below = 0; below < 2; below++) {
 			number = a == attr && below ? NUMBER_ABSENT
-						    : shard_tomb(shard, a, below != 0);
+						    : shard_tombstone(shard, a, below != 0);
 			if (number != NUMBER_ABSENT)
 				newer(shard, number, t, false, &order, out, &any);
 		}
@@ -73,7 +73,7 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_f
 
 static void no_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
 {
-	if (stored_tomb(stored, attr, t, out))
+	if (stored_tombstone(stored, attr, t, out))
 		return;
 	*out = (struct fact){.since = NSTIME_MIN};
 	if (!program_initial(stored->state->program, attr, &out->value))

@@ -49,7 +49,7 @@ struct stored_fill {
 };
 bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out);
 /* The newest delete or unknown that covers it, at or before t. */
-bool stored_tomb(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
+bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
 
 /* All that is listed at t of shapes with a mark: attributes with what they are. */
 struct stored_item {

@@ -121,7 +121,7 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 		store_close(shard.store);
 		return false;
 	}
-	timelines_tell_damage(shard.store, stored->state->feed);
+	timelines_tell_damage(shard.store, stored->state->event_source);
 	shard.path = mem_strdup(path);
 	stored->items = mem_resize(stored->items, stored->count + 1, sizeof *stored->items);
 	stored->items[stored->count++] = shard;
@@ -234,7 +234,7 @@ char *timelines_path(struct state *state)
 		return mem_strdup(state->timelines);
 	if (!index)
 		return NULL;
-	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	buf_printf(&path, "%s.timelines-%016" PRIx64, index, key.rules[0]);
 	return path.data;
 }
@@ -272,7 +272,7 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 	stored_close(state->stored);
 	state->stored = NULL;
 	state->stored_looked = false;
-	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	mark_key(&key, name);
 	return is_marked(state, &key) || (timelines_remove(path, err) &&
 					  index_put(state->index, name, sizeof name, "", 1, err));
@@ -282,14 +282,14 @@ bool timelines_prepared(struct state *state)
 {
 	struct timelines_key key;
 
-	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	return is_marked(state, &key);
 }
 
 bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err)
 {
-	struct timelines_part part = {.feed = state->feed,
+	struct timelines_part part = {.event_source = state->event_source,
 				      .program = state->program,
 				      .of = 1,
 				      .begin = NSTIME_MIN,
@@ -304,7 +304,7 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	path = timelines_path(state);
 	if (!path)
 		return error_set(err, ERR_IO, "timelines need an index that is kept");
-	timelines_key_of(state->options.rules, state->feed->trace, &part.key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &part.key);
 	part.path = path;
 	ok = timelines_prepare(state, path, err) && timelines_build_part(&part, out, err);
 	mem_free(path);
@@ -355,7 +355,7 @@ struct stored *stored_of(struct state *state)
 		mem_free(path);
 		return NULL;
 	}
-	timelines_key_of(state->options.rules, state->feed->trace, &key);
+	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	stored = mem_new(sizeof *stored);
 	stored->state = state;
 	manifest = is_marked(state, &key) ? read_manifest(stored, path, &key) : -1;

@@ -45,7 +45,7 @@ void records_scan(const struct trace *trace, const struct stream *stream, const 
 		  struct records *out);
 void records_release(struct records *records);
 
-enum { DIGEST_NONE = 0, DIGEST_ALL = -1 }; /* else: of the last so many events of a packet */
+enum { SUMMARY_NONE = 0, SUMMARY_ALL = -1 }; /* else: of the last so many events of a packet */
 void decode_packet(const struct trace *trace, const struct stream *stream, struct decoder *decoder,
 		   const struct packet_info *info, int digests, struct decoded *out);
 void decoded_release(struct decoded *decoded);

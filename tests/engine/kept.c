@@ -1,4 +1,4 @@
-/* kept.c - see kept.h */
+/* kept.c - see head_cache.h */
 #include "tests/engine/kept.h"
 
 #include "engine/base/mem.h"
@@ -75,7 +75,7 @@ struct kept_reading kept_read(const char *path, const char *copies, struct decod
 		struct records records = {0};
 		records_scan(trace, stream, NULL, &records);
 		for (size_t i = 0; i < records.count; i++)
-			decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, out);
+			decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, out);
 		records_release(&records);
 		decoded_reader(trace, stream)->decoder_free(decoder);
 	}

@@ -36,7 +36,7 @@ static void whole_read(const struct trace *trace, const struct stream *stream, s
 	out->packets = mem_new_array(out->records.count + 1, sizeof *out->packets);
 	out->errors = out->records.errors;
 	for (size_t i = 0; i < out->records.count; i++) {
-		decode_packet(trace, stream, decoder, &out->records.items[i], DIGEST_ALL,
+		decode_packet(trace, stream, decoder, &out->records.items[i], SUMMARY_ALL,
 			      &out->packets[i]);
 		out->errors += out->packets[i].errors;
 	}
@@ -358,13 +358,13 @@ static void fixture_cut_at_every_byte(void **state)
 	char *file = path_join(path, "channel0_0");
 	size_t size;
 	mem_free(read_file(file, &size));
-	assert_true(tell(path, DIGEST_ALL, &whole));
+	assert_true(tell(path, SUMMARY_ALL, &whole));
 	assert_int_equal(whole.messages, 0);
 	assert_true(size <= 16384 && size % 4096 == 0 && whole.events.count > 100);
 	for (size_t cut = size;
 	     cut-- > 0;) { /* fields: those of the last events, now and then all */
 		assert_int_equal(truncate(file, (off_t)cut), 0);
-		assert_true(tell(path, cut % 16 ? REAL_HEADS : DIGEST_ALL, &told));
+		assert_true(tell(path, cut % 16 ? REAL_HEADS : SUMMARY_ALL, &told));
 		assert_int_equal(told.messages, cut % 4096 != 0);
 		if (told.messages)
 			check_message(told.last, "channel0_0");
@@ -395,7 +395,7 @@ static void cut_metadata(const char *path, size_t step)
 	mem_free(read_file(file, &size));
 	for (size_t cut = size; cut > 0; cut = cut > step ? cut - step : 0) {
 		assert_int_equal(truncate(file, (off_t)(cut - 1)), 0);
-		if (tell(path, DIGEST_ALL, &told))
+		if (tell(path, SUMMARY_ALL, &told))
 			opened++;
 		else
 			assert_non_null(strstr(told.last, "metadata"));
@@ -452,12 +452,12 @@ static void proposal_cut_at_every_byte(void **state)
 		char *file = path_join(path, "sched_0");
 		size_t size;
 		uint8_t *bytes = read_file(file, &size);
-		assert_true(tell(path, DIGEST_ALL, &whole));
+		assert_true(tell(path, SUMMARY_ALL, &whole));
 		assert_int_equal(whole.messages, 0);
 		assert_true(whole.events.count > 20);
 		for (size_t cut = size; cut-- > 0;) {
 			assert_int_equal(truncate(file, (off_t)cut), 0);
-			assert_true(tell(path, DIGEST_ALL, &told));
+			assert_true(tell(path, SUMMARY_ALL, &told));
 			assert_int_equal(told.messages, !is_packet_end(bytes, size, cut));
 			if (told.messages)
 				check_message(told.last, "sched_0");

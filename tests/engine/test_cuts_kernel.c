@@ -206,7 +206,7 @@ static void packet_ends(const char *path, struct shape *shape)
 			const struct packet_info *info = &records.items[k];
 			uint64_t end = info->rec.off + packet_bytes(info);
 			struct decoded got = {0};
-			decode_packet(trace, stream, decoder, info, DIGEST_NONE, &got);
+			decode_packet(trace, stream, decoder, info, SUMMARY_NONE, &got);
 			add(&shape->places, info->rec.off);
 			for (uint32_t x = 0; x < info->nextents; x++)
 				end = info->extents[x].off + info->extents[x].len;

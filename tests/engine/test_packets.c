@@ -30,7 +30,7 @@ static size_t check_stream(const struct trace *trace, const struct stream *strea
 		const struct packet *rec = &records.items[i].rec;
 		struct decoded *got = &in_order[i];
 		order[i] = i;
-		decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, got);
+		decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, got);
 		events += got->count;
 		for (size_t k = 0; k < got->count; k++) {
 			nstime t = got->events[k].time;
@@ -52,7 +52,7 @@ static size_t check_stream(const struct trace *trace, const struct stream *strea
 	for (size_t i = 0; i < records.count; i++) {
 		struct decoded alone = {0};
 		decoder = reader->decoder_new(stream);
-		decode_packet(trace, stream, decoder, &records.items[order[i]], DIGEST_ALL, &alone);
+		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL, &alone);
 		reader->decoder_free(decoder);
 		assert_int_equal(alone.count, in_order[order[i]].count);
 		assert_int_equal(alone.errors, in_order[order[i]].errors);
@@ -274,7 +274,7 @@ static void check_made(const struct made *made, const struct trace *trace)
 		const struct packet *rec = &records.items[i].rec;
 		struct decoder *decoder = reader->decoder_new(stream);
 		struct decoded got = {0};
-		decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, &got);
+		decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, &got);
 		reader->decoder_free(decoder);
 		assert_int_equal(got.errors, 0);
 		for (size_t k = 0; k < got.count; k++) {
@@ -301,9 +301,9 @@ static void check_pieces(const struct trace *trace)
 	records_scan(trace, stream, NULL, &records);
 	info.rec.len = (uint32_t)source_size(stream->sources[0]);
 	assert_true(info.rec.len > 3 << 20 && records.count > 8);
-	decode_packet(trace, stream, decoder, &info, DIGEST_ALL, &whole);
+	decode_packet(trace, stream, decoder, &info, SUMMARY_ALL, &whole);
 	for (size_t i = 0; i < records.count; i++)
-		decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, &pieces);
+		decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, &pieces);
 	assert_int_equal(pieces.count, whole.count);
 	assert_true(decoded_same(pieces.events, whole.events, whole.count));
 	reader->decoder_free(decoder);
@@ -400,11 +400,11 @@ static void check_spoilt(size_t at, uint8_t value, const char *words)
 	assert_int_equal(records.count, made.nbegins);
 	assert_true(records.items[7].rec.flags & PACKET_DAMAGED);
 	for (size_t i = 0; i < records.count; i++)
-		decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, &got);
+		decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, &got);
 	assert_int_equal(got.errors, 1);
 	assert_non_null(strstr(got.last, words));
 	struct decoded lost = {0}, whole = {0};
-	decode_packet(trace, stream, decoder, &records.items[6], DIGEST_ALL, &lost);
+	decode_packet(trace, stream, decoder, &records.items[6], SUMMARY_ALL, &lost);
 	assert_true(lost.count > 0 && got.count < made.count);
 	/* the last packets' events are the last ones that were made */
 	for (size_t i = 0; i < got.count; i++)
@@ -436,7 +436,7 @@ static void a_huge_packet_that_is_cut_says_so_once(void **state)
 		struct decoded got = {0};
 		records_scan(trace, stream, NULL, &records);
 		for (size_t k = 0; k < records.count; k++)
-			decode_packet(trace, stream, decoder, &records.items[k], DIGEST_NONE, &got);
+			decode_packet(trace, stream, decoder, &records.items[k], SUMMARY_NONE, &got);
 		assert_int_equal(got.errors + records.errors, 1);
 		assert_non_null(strstr(got.last, "stream: packet at offset 0"));
 		for (size_t k = 0; k < got.count; k++)

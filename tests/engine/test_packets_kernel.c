@@ -96,7 +96,7 @@ static void check_stream(const struct kernel_case *what, const struct trace *tra
 	struct decoder *decoder = reader->decoder_new(stream);
 	for (size_t i = 0; i < records.count; i++) {
 		order[i] = i;
-		decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL, &in_order[i]);
+		decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL, &in_order[i]);
 		check_range(what, stream, &records.items[i].rec, &in_order[i]);
 		add_events(trace, stream, &in_order[i], all);
 		all->errors += in_order[i].errors;
@@ -110,7 +110,7 @@ static void check_stream(const struct kernel_case *what, const struct trace *tra
 	for (size_t i = 0; i < records.count; i++) {
 		struct decoded alone = {0}, *whole = &in_order[order[i]];
 		decoder = reader->decoder_new(stream);
-		decode_packet(trace, stream, decoder, &records.items[order[i]], DIGEST_ALL, &alone);
+		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL, &alone);
 		reader->decoder_free(decoder);
 		assert_int_equal(alone.count, whole->count);
 		assert_int_equal(alone.errors, whole->errors);

@@ -412,7 +412,7 @@ static void cut_off(void **state)
 		records = (struct records){0};
 		records_scan(trace, stream, NULL, &records);
 		for (size_t i = 0; i < records.count; i++)
-			decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL,
+			decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL,
 				      &decoded);
 		events += decoded.count;
 		errors += records.errors + decoded.errors;
@@ -561,7 +561,7 @@ static void corpus_counts(void **state)
 		records_scan(trace, stream, NULL, &records);
 		assert_int_equal(records.errors, 0);
 		for (size_t i = 0; i < records.count; i++)
-			decode_packet(trace, stream, decoder, &records.items[i], DIGEST_ALL,
+			decode_packet(trace, stream, decoder, &records.items[i], SUMMARY_ALL,
 				      &decoded);
 		assert_int_equal(decoded.errors, 0);
 		for (size_t i = 0; i < decoded.count; i++)

@@ -5,7 +5,7 @@
  */
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
-#include "state/slices/tops.h"
+#include "state/slices/dominant.h"
 
 #include "engine/base/mem.h"
 
@@ -89,18 +89,18 @@ static void read_names(uint8_t which, const uint8_t *data, size_t size)
 }
 
 /* With the right check in front, which no chance would make. */
-static void read_tops(uint8_t *data, size_t size)
+static void read_dominant(uint8_t *data, size_t size)
 {
 	uint32_t check = size > 4 ? (uint32_t)XXH3_64bits(data + 4, size - 4) : 0;
-	struct tops tops, all;
+	struct dominant dominant, all;
 	struct top top;
 
 	if (size > 4)
 		memcpy(data, &check, sizeof check);
-	if (!tops_open((struct bytes){data, size}, &tops))
+	if (!dominant_open((struct bytes){data, size}, &dominant))
 		return;
-	for (all = tops; tops_next(&all, &top) == SLICE_FOUND;)
-		tops_find(&tops, top.number, &top);
+	for (all = dominant; dominant_next(&all, &top) == SLICE_FOUND;)
+		dominant_find(&dominant, top.number, &top);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] % 5 == 0)
 		read_slice(copy, size - 1);
 	else if (data[0] % 5 == 4)
-		read_tops(copy, size - 1);
+		read_dominant(copy, size - 1);
 	else
 		read_names(data[0] % 5, copy, size - 1);
 	mem_free(copy);

@@ -43,15 +43,15 @@ check_PROGRAMS += %D%/test_read_ahead
 %C%_test_read_ahead_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_read_ahead_LDADD = $(INDEX_TEST_LDADD)
 
-check_PROGRAMS += %D%/test_kept
-%C%_test_kept_SOURCES = %D%/test_kept.c $(INDEX_SCENE)
-%C%_test_kept_CFLAGS = $(INDEX_TEST_CFLAGS)
-%C%_test_kept_LDADD = $(INDEX_TEST_LDADD)
+check_PROGRAMS += %D%/test_head_cache
+%C%_test_head_cache_SOURCES = %D%/test_head_cache.c $(INDEX_SCENE)
+%C%_test_head_cache_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_head_cache_LDADD = $(INDEX_TEST_LDADD)
 
-check_PROGRAMS += %D%/test_sketching
-%C%_test_sketching_SOURCES = %D%/test_sketching.c $(INDEX_SCENE)
-%C%_test_sketching_CFLAGS = $(INDEX_TEST_CFLAGS)
-%C%_test_sketching_LDADD = $(INDEX_TEST_LDADD)
+check_PROGRAMS += %D%/test_packet_filters
+%C%_test_packet_filters_SOURCES = %D%/test_packet_filters.c $(INDEX_SCENE)
+%C%_test_packet_filters_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_packet_filters_LDADD = $(INDEX_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_losses
 %C%_test_losses_SOURCES = %D%/test_losses.c $(INDEX_SCENE)

@@ -205,7 +205,7 @@ static bool be_patient(void *arg, nstime at, nstime first, nstime last)
 }
 
 /* A caller that says stop gets what came before, nothing twice, and no other thread asks it. */
-static void stops_when_it_is_told(void **state)
+static void sdominant_when_it_is_told(void **state)
 {
 	struct scene *scene = scene_tiled(3, 60, 700, 10, 0);
 	struct patience patience = {.left = UINT32_MAX, .owner = pthread_self()};
@@ -265,7 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_what_the_cursor_gives),
 		cmocka_unit_test(long_ones_and_damaged_ones),
-		cmocka_unit_test(stops_when_it_is_told),
+		cmocka_unit_test(sdominant_when_it_is_told),
 		cmocka_unit_test(may_be_closed_at_any_time),
 	};
 

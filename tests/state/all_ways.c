@@ -27,7 +27,7 @@ static void ask(struct fake_trace *trace, struct rules *rules, const struct aske
 	struct state *state;
 	struct error err;
 
-	assert_true(state_over_feed(&trace->feed, &options, &state, &err));
+	assert_true(state_over_source(&trace->event_source, &options, &state, &err));
 	state->spacing = state->share = 0;
 	state->limits.rounds = 100;
 	if (force == FORCE_CHECKPOINT || force == FORCE_NONE) { /* leaves checkpoints */

@@ -27,56 +27,56 @@ static int by_path(const void *a, const void *b)
 	return attr_compare(sorted_attrs, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static const struct tomb *sorted_tombs;
+static const struct tombstone *sorted_tombstones;
 
 static int by_seq(const void *a, const void *b)
 {
-	uint64_t x = sorted_tombs[*(const uint32_t *)a].seq;
-	uint64_t y = sorted_tombs[*(const uint32_t *)b].seq;
+	uint64_t x = sorted_tombstones[*(const uint32_t *)a].seq;
+	uint64_t y = sorted_tombstones[*(const uint32_t *)b].seq;
 
 	return (x > y) - (x < y);
 }
 
-/* The attribute below which each tomb stands, where it stands in a list of one. */
-static uint32_t *places_of_tombs(const struct cells *cells)
+/* The attribute below which each tombstone stands, where it stands in a list of one. */
+static uint32_t *places_of_tombstones(const struct cells *cells)
 {
-	uint32_t *places = mem_new_array(cells->ntombs + 1, sizeof *places);
+	uint32_t *places = mem_new_array(cells->ntombstones + 1, sizeof *places);
 
-	for (size_t i = 0; i < cells->ntombs; i++)
+	for (size_t i = 0; i < cells->ntombstones; i++)
 		places[i] = NOWHERE;
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tomb; t != NOWHERE; t = cells->tombs[t].next)
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next)
 			places[t] = a;
 	return places;
 }
 
-static void dump_tomb(const struct cells *cells, const struct tomb *tomb, uint32_t place,
+static void dump_tombstone(const struct cells *cells, const struct tombstone *tombstone, uint32_t place,
 		      struct buf *out)
 {
-	buf_printf(out, "tomb %s%s since %lld", tomb->kind == VALUE_NONE ? "none" : "unknown",
-		   tomb->below ? " below" : "", (long long)tomb->since);
-	if (!tomb->pattern && place != NOWHERE) {
+	buf_printf(out, "tomb %s%s since %lld", tombstone->kind == VALUE_NONE ? "none" : "unknown",
+		   tombstone->below ? " below" : "", (long long)tombstone->since);
+	if (!tombstone->pattern && place != NOWHERE) {
 		buf_add_char(out, ' ');
 		attr_add_text(cells->attrs, place, out);
 	}
-	for (uint32_t a = 0; tomb->pattern && a < tomb->pattern->natoms; a++) {
+	for (uint32_t a = 0; tombstone->pattern && a < tombstone->pattern->natoms; a++) {
 		buf_add_char(out, ' ');
-		dump_value(&tomb->pattern->atoms[a].value, out);
+		dump_value(&tombstone->pattern->atoms[a].value, out);
 	}
-	dump_writer(&tomb->writer, out);
+	dump_writer(&tombstone->writer, out);
 }
 
-static void dump_tombs(const struct cells *cells, struct buf *out)
+static void dump_tombstones(const struct cells *cells, struct buf *out)
 {
-	uint32_t *order = mem_new_array(cells->ntombs + 1, sizeof *order);
-	uint32_t *places = places_of_tombs(cells);
+	uint32_t *order = mem_new_array(cells->ntombstones + 1, sizeof *order);
+	uint32_t *places = places_of_tombstones(cells);
 
-	for (uint32_t i = 0; i < cells->ntombs; i++)
+	for (uint32_t i = 0; i < cells->ntombstones; i++)
 		order[i] = i;
-	sorted_tombs = cells->tombs;
-	qsort(order, cells->ntombs, sizeof *order, by_seq);
-	for (size_t i = 0; i < cells->ntombs; i++)
-		dump_tomb(cells, &cells->tombs[order[i]], places[order[i]], out);
+	sorted_tombstones = cells->tombstones;
+	qsort(order, cells->ntombstones, sizeof *order, by_seq);
+	for (size_t i = 0; i < cells->ntombstones; i++)
+		dump_tombstone(cells, &cells->tombstones[order[i]], places[order[i]], out);
 	mem_free(order);
 	mem_free(places);
 }
@@ -90,7 +90,7 @@ void dump_cells(const struct cells *cells, struct buf *out)
 		struct cell cell;
 
 		cells_get(cells, a, &cell);
-		if (cell.named) /* else it says what its tomb says */
+		if (cell.named) /* else it says what its tombstone says */
 			ids[n++] = a;
 	}
 	sorted_attrs = cells->attrs;
@@ -107,7 +107,7 @@ void dump_cells(const struct cells *cells, struct buf *out)
 		dump_writer(&cell.writer, out);
 	}
 	mem_free(ids);
-	dump_tombs(cells, out);
+	dump_tombstones(cells, out);
 	for (uint32_t s = 0; s < cells->nstreams; s++) {
 		buf_printf(out, "stream %u until %lld", s, (long long)cells_until(cells, s));
 		for (uint32_t i = 0; i < cells->nsections; i++) {

@@ -5,7 +5,7 @@
 #include "state/replay/cells.h"
 
 void dump_value(const struct value *value, struct buf *out);
-/* Cells by path, tombs by age, section values, ends of losses. */
+/* Cells by path, tombstones by age, section values, ends of losses. */
 void dump_cells(const struct cells *cells, struct buf *out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "tests/state/fake_trace.h"
 
 #include "engine/base/mem.h"
-#include "state/events/sieve.h"
+#include "state/events/event_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,17 +98,17 @@ static void make_trace(struct fake_trace *fake, uint32_t nstreams, const struct 
 
 static int by_order(const void *a, const void *b)
 {
-	return order_compare(&((const struct feed_item *)a)->order,
-			     &((const struct feed_item *)b)->order);
+	return order_compare(&((const struct event_item *)a)->order,
+			     &((const struct event_item *)b)->order);
 }
 
 static void make_item(struct fake_trace *fake, size_t i, const struct fake_event *from)
 {
-	struct feed_item *item = &fake->items[i];
+	struct event_item *item = &fake->items[i];
 	struct event *event = &item->event;
 	bool loss = from->class == FAKE_LOSS;
 
-	item->kind = loss ? FEED_LOSS : FEED_EVENT;
+	item->kind = loss ? ITEM_LOSS : ITEM_EVENT;
 	item->stream = event->stream = fake->trace.streams[from->stream];
 	item->class = event->class = loss ? NULL : fake->trace.classes[from->class];
 	item->order = (struct order){.time = from->time,
@@ -133,31 +133,31 @@ static void make_item(struct fake_trace *fake, size_t i, const struct fake_event
 
 /* ---- the feed ---- */
 
-struct feed_cursor {
+struct event_source_cursor {
 	struct fake_trace *fake;
-	struct feed_range range;
-	struct batch *batch; /* for a sieve: one item in it */
+	struct event_source_range range;
+	struct batch *batch; /* for an event filter: one item in it */
 	size_t at;           /* forward: the next; backward: one above the next */
 };
 
-static bool cursor_open(struct feed *feed, const struct feed_range *range, struct feed_cursor **out,
+static bool cursor_open(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
 			struct error *err)
 {
-	struct feed_cursor *cursor = mem_new(sizeof *cursor);
+	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
 
 	(void)err;
-	cursor->fake = (struct fake_trace *)feed;
+	cursor->fake = (struct fake_trace *)event_source;
 	cursor->range = *range;
 	cursor->at = range->backward ? cursor->fake->nitems : 0;
-	if (range->sieve) {
+	if (range->event_filter) {
 		cursor->batch = batch_new(BATCH_MAX, 0, NULL);
-		sieve_begin(range->sieve, &cursor->range, range->from.time, range->to.time);
+		event_filter_begin(range->event_filter, &cursor->range, range->from.time, range->to.time);
 	}
 	*out = cursor;
 	return true;
 }
 
-static void cursor_close(struct feed_cursor *cursor)
+static void cursor_close(struct event_source_cursor *cursor)
 {
 	batch_free(cursor->batch);
 	mem_free(cursor);
@@ -168,7 +168,7 @@ static bool has(const uint64_t *bits, uint32_t i)
 	return !bits || bits[i / 64] & UINT64_C(1) << i % 64;
 }
 
-static bool wanted(const struct feed_range *range, const struct feed_item *item)
+static bool wanted(const struct event_source_range *range, const struct event_item *item)
 {
 	if (order_compare(&item->order, &range->from) < 0 ||
 	    order_compare(&item->order, &range->to) >= 0 ||
@@ -177,9 +177,9 @@ static bool wanted(const struct feed_range *range, const struct feed_item *item)
 	return item->class ? has(range->classes, item->class->index) : range->losses;
 }
 
-static bool passes(struct feed_cursor *cursor, size_t at)
+static bool passes(struct event_source_cursor *cursor, size_t at)
 {
-	const struct feed_item *item = &cursor->fake->items[at];
+	const struct event_item *item = &cursor->fake->items[at];
 	struct decoder decoder = {cursor->fake, at};
 	struct run run = {.stream = item->stream,
 			  .cpu = item->event.cpu,
@@ -189,22 +189,22 @@ static bool passes(struct feed_cursor *cursor, size_t at)
 			  .reader = &fake_format};
 	uint16_t entries[1];
 
-	if (!item->class || !cursor->range.sieve || !sieve_chooses(cursor->range.sieve))
+	if (!item->class || !cursor->range.event_filter || !event_filter_chooses(cursor->range.event_filter))
 		return true;
 	cursor->batch->count = 1;
 	cursor->batch->time[0] = item->event.time;
 	cursor->batch->class_index[0] = item->class->index;
-	return sieve_select(cursor->range.sieve, &run, entries) == 1;
+	return event_filter_select(cursor->range.event_filter, &run, entries) == 1;
 }
 
-static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, struct error *err)
+static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out, struct error *err)
 {
 	struct fake_trace *fake = cursor->fake;
 
 	(void)err;
 	while (cursor->range.backward ? cursor->at > 0 : cursor->at < fake->nitems) {
 		size_t at = cursor->range.backward ? --cursor->at : cursor->at++;
-		const struct feed_item *item = &fake->items[at];
+		const struct event_item *item = &fake->items[at];
 		if (!wanted(&cursor->range, item) || !passes(cursor, at))
 			continue;
 		*out = *item;
@@ -214,7 +214,7 @@ static enum step cursor_next(struct feed_cursor *cursor, struct feed_item *out, 
 	return STEP_END;
 }
 
-static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *item,
+static bool cursor_fields(struct event_source_cursor *cursor, const struct event_item *item,
 			  struct fields *out, struct error *err)
 {
 	size_t i = cursor->range.backward ? cursor->at : cursor->at - 1;
@@ -225,9 +225,9 @@ static bool cursor_fields(struct feed_cursor *cursor, const struct feed_item *it
 	return true;
 }
 
-static bool span(struct feed *feed, nstime *first, nstime *last, struct error *err)
+static bool span(struct event_source *event_source, nstime *first, nstime *last, struct error *err)
 {
-	const struct fake_trace *fake = (struct fake_trace *)feed;
+	const struct fake_trace *fake = (struct fake_trace *)event_source;
 
 	(void)err;
 	*first = fake->nitems ? fake->items[0].event.time : 0;
@@ -235,16 +235,16 @@ static bool span(struct feed *feed, nstime *first, nstime *last, struct error *e
 	return true;
 }
 
-static bool begin_of(struct feed *feed, const struct stream *stream, nstime *out, struct error *err)
+static bool begin_of(struct event_source *event_source, const struct stream *stream, nstime *out, struct error *err)
 {
-	const struct fake_trace *fake = (struct fake_trace *)feed;
+	const struct fake_trace *fake = (struct fake_trace *)event_source;
 
 	(void)err;
 	*out = fake->begins ? fake->begins[stream->index] : NSTIME_MIN;
 	return true;
 }
 
-static const struct feed_ops fake_ops = {.open = cursor_open,
+static const struct event_source_ops fake_ops = {.open = cursor_open,
 					 .close = cursor_close,
 					 .next = cursor_next,
 					 .fields = cursor_fields,
@@ -257,8 +257,8 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 	struct fake_trace *fake = mem_new(sizeof *fake);
 	struct slot *unsorted;
 
-	fake->feed.ops = &fake_ops;
-	fake->feed.trace = &fake->trace;
+	fake->event_source.ops = &fake_ops;
+	fake->event_source.trace = &fake->trace;
 	fake->classes = classes;
 	make_trace(fake, nstreams, classes, nclasses);
 	fake->nitems = nevents;
@@ -280,7 +280,7 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 void fake_trace_free(struct fake_trace *fake)
 {
 	arena_free(fake->trace.arena);
-	mem_free(fake->feed.begins);
+	mem_free(fake->event_source.begins);
 	mem_free(fake->trace.parts);
 	mem_free(fake->trace.streams);
 	mem_free(fake->trace.classes);

@@ -6,7 +6,7 @@
 #ifndef TESTS_STATE_FAKE_TRACE_H
 #define TESTS_STATE_FAKE_TRACE_H
 
-#include "state/events/feed.h"
+#include "state/events/event_source.h"
 
 enum { FAKE_FIELDS = 6 };
 
@@ -27,9 +27,9 @@ struct fake_event {
 #define FAKE_LOSS UINT32_MAX
 
 struct fake_trace {
-	struct feed feed; /* first */
+	struct event_source event_source; /* first */
 	struct trace trace;
-	struct feed_item *items; /* in order */
+	struct event_item *items; /* in order */
 	struct slot *slots;      /* FAKE_FIELDS per item */
 	size_t nitems;
 	const struct fake_class *classes; /* borrowed while it is made */

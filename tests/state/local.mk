@@ -13,11 +13,11 @@ check_PROGRAMS += %D%/test_where
 %C%_test_where_SOURCES = %D%/test_where.c
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
-check_PROGRAMS += %D%/test_slices %D%/test_tops
+check_PROGRAMS += %D%/test_slices %D%/test_dominant
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
-%C%_test_tops_SOURCES = %D%/test_tops.c
-%C%_test_tops_LDADD = $(STATE_TEST_LDADD)
+%C%_test_dominant_SOURCES = %D%/test_dominant.c
+%C%_test_dominant_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \
@@ -44,6 +44,6 @@ noinst_PROGRAMS += %D%/real_state
 %C%_test_traps_LDADD = $(STATE_TEST_LDADD)
 %C%_real_state_SOURCES = %D%/real_state.c
 %C%_real_state_LDADD = $(STATE_TEST_LDADD)
-dist_check_SCRIPTS += %D%/real_state.sh %D%/real_shards.sh %D%/shards.sh %D%/sketches.sh %D%/damaged.sh
+dist_check_SCRIPTS += %D%/real_state.sh %D%/real_shards.sh %D%/shards.sh %D%/packet_filters.sh %D%/damaged.sh
 EXTRA_DIST += %D%/real_traces.sh %D%/truth_agree.py %D%/impossible.known %D%/damaged.py
 dist_check_SCRIPTS += %D%/many_shapes.py %D%/requirements.py %D%/woken.py %D%/impossible.py %D%/one_answer.py

@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/timelines/join.h"
+#include "state/timelines/shard_merge.h"
 #include "state/replay/replay.h"
 #include "tests/state/dump_cells.h"
 
@@ -22,7 +22,7 @@
 enum { SHARDS = 64 };
 
 struct check {
-	struct feed *feed;
+	struct event_source *event_source;
 	struct rules *rules;
 	nstime cuts[SHARDS + 1]; /* [0] NSTIME_MIN; [n] NSTIME_MAX */
 	size_t n;
@@ -51,7 +51,7 @@ static struct program *compile(const struct check *check)
 	struct program *program;
 	struct error err;
 
-	if (!program_compile(check->rules, check->feed->trace, &silent, &program, &err))
+	if (!program_compile(check->rules, check->event_source->trace, &silent, &program, &err))
 		exit(die(&err));
 	return program;
 }
@@ -72,7 +72,7 @@ static double replay_all(struct check *check)
 	double begin = 0;
 
 	for (int looks = 1; looks >= 0; looks--) {
-		struct replay_options options = {.feed = check->feed,
+		struct replay_options options = {.event_source = check->event_source,
 						 .program = compile(check),
 						 .by_tree = looks,
 						 .moment = looks ? at_moment : NULL,
@@ -117,41 +117,41 @@ static bool same(const struct check *check, size_t i, const struct cells *cells)
 
 static bool check_shards(struct check *check)
 {
-	double replay = replay_all(check), digests = 0, joins = 0, begin;
+	double replay = replay_all(check), summaries = 0, joins = 0, begin;
 	struct program *program = compile(check);
-	struct join *join = join_new(check->feed, program);
+	struct shard_merge *merge = shard_merge_new(check->event_source, program);
 	size_t bytes = 0;
 	bool ok = true;
 
 	for (size_t i = 0; i < check->n && ok; i++) {
-		struct digest_part part = {.feed = check->feed,
+		struct shard_summary_part part = {.event_source = check->event_source,
 					   .program = compile(check),
 					   .begin = check->cuts[i],
 					   .end = check->cuts[i + 1]};
-		struct buf digest = {0};
+		struct buf summary = {0};
 		uint64_t events;
 		struct error err;
 
 		if (i > 0)
-			ok = same(check, i, join_state(join));
+			ok = same(check, i, shard_merge_state(merge));
 		begin = cpu();
-		if (!digest_make(&part, &digest, &events, &err))
+		if (!shard_summary_make(&part, &summary, &events, &err))
 			exit(die(&err));
-		digests += cpu() - begin;
+		summaries += cpu() - begin;
 		begin = cpu();
-		if (!join_add(join, part.begin, digest.data, digest.len, &err))
+		if (!shard_merge_add(merge, part.begin, summary.data, summary.len, &err))
 			exit(die(&err));
 		joins += cpu() - begin;
-		bytes += digest.len;
-		buf_release(&digest);
+		bytes += summary.len;
+		buf_release(&summary);
 		program_free(part.program);
 	}
 	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
 	       "replayed\n",
-	       check->n, replay, digests, bytes, joins, (unsigned long long)join_replayed(join));
+	       check->n, replay, summaries, bytes, joins, (unsigned long long)shard_merge_replayed(merge));
 	for (size_t i = 0; i <= SHARDS; i++)
 		buf_release(&check->states[i]);
-	join_free(join);
+	shard_merge_free(merge);
 	program_free(program);
 	return ok;
 }
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	    !rules_add_builtin(check.rules, "linux", &err) ||
 	    !events_range(index, &first, &last, &err))
 		return die(&err);
-	check.feed = feed_over_index(index);
+	check.event_source = event_source_over_index(index);
 	for (int c = 3; c < argc; c++) {
 		check.n = strtoull(argv[c], NULL, 10);
 		if (check.n < 1 || check.n > SHARDS)
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 		check.cuts[check.n] = NSTIME_MAX;
 		ok = check_shards(&check) && ok;
 	}
-	feed_over_index_free(check.feed);
+	event_source_over_index_free(check.event_source);
 	index_close(index);
 	trace_close(trace);
 	rules_free(check.rules);

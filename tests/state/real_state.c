@@ -43,7 +43,7 @@ static int die(const struct error *err)
 }
 
 struct check {
-	struct state *replay, *backward, *stored, *shards, *sketched, *ranges;
+	struct state *replay, *backward, *stored, *shards, *filtered_by_packet, *ranges;
 	struct query **queries;
 	size_t nqueries;
 	struct moment *moments;
@@ -141,7 +141,7 @@ static bool check_moments(struct check *check, struct error *err)
 	return ok;
 }
 
-/* Alone, an attribute's question looks at few packets only: the others' sketches rule them out. */
+/* Alone, an attribute's question looks at few packets only: the others' packet filters rule them out. */
 static bool check_alone(struct check *check, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)check->queries;
@@ -153,7 +153,7 @@ static bool check_alone(struct check *check, struct error *err)
 		const struct query *const *query =
 			&queries[rng_next(&check->rng) % check->nqueries];
 
-		if (!state_at(check->sketched, moment, 1, query, 1, false, &got, err) ||
+		if (!state_at(check->filtered_by_packet, moment, 1, query, 1, false, &got, err) ||
 		    !state_at(check->stored, moment, 1, query, 1, false, &expected, err))
 			return false;
 		compare(check, "alone:", &expected.items[0], &got.items[0]);
@@ -282,7 +282,7 @@ static void report(const struct check *check)
 	       "%llu, differing %llu; "
 	       "replay %.2f s; "
 	       "backward %.2f s, %.0f visits a moment; %ld MB\n",
-	       (unsigned long long)index_trace(state_index(check->sketched))->packets_skipped,
+	       (unsigned long long)index_trace(state_index(check->filtered_by_packet))->packets_skipped,
 	       (unsigned long long)check->ranges->handed, check->nqueries, check->nmoments,
 	       (unsigned long long)check->values, (unsigned long long)check->differing,
 	       check->replay_seconds, check->backward_seconds,
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 	    !rules_add_builtin(rules, "linux", &err) || !events_range(index, &first, &last, &err) ||
 	    !open_state(index, rules, FORCE_REPLAY, &check.replay, &err) ||
 	    !open_state(index, rules, FORCE_BACKWARD, &check.backward, &err) ||
-	    !open_state(index, rules, FORCE_BACKWARD, &check.sketched, &err) ||
+	    !open_state(index, rules, FORCE_BACKWARD, &check.filtered_by_packet, &err) ||
 	    !open_state(index, rules, FORCE_NONE, &check.ranges, &err) ||
 	    !open_stored(index, rules, 1, &check.stored, &err) ||
 	    !open_stored(index, rules, SHARDS, &check.shards, &err) || !find_paths(&check, last, &err))
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 		read_moments(&check);
 	else
 		choose_moments(&check, first, last);
-	check.sketched->patience = 1;
+	check.filtered_by_packet->patience = 1;
 	check.ranges->options.no_checkpoints = false;
 	if (!check_moments(&check, &err) || !check_alone(&check, &err) ||
 	    !check_lists(&check, &err))
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 	mem_free(check.moments);
 	state_close(check.replay);
 	state_close(check.backward);
-	state_close(check.sketched);
+	state_close(check.filtered_by_packet);
 	state_close(check.ranges);
 	state_close(check.stored);
 	state_close(check.shards);

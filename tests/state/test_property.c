@@ -67,7 +67,7 @@ static struct state *open_state(struct fake_trace *trace, struct rules *rules, e
 	struct state *state;
 	struct error err;
 
-	if (!state_over_feed(&trace->feed, &options, &state, &err))
+	if (!state_over_source(&trace->event_source, &options, &state, &err))
 		fail_msg("%s", err.text);
 	state->force = force;
 	state->spacing = state->share = 0;
@@ -97,8 +97,8 @@ static bool build_shards(struct state *state, uint32_t n, struct error *err)
 
 	work = shards_work_of(state, &plan);
 	for (uint32_t i = n; i-- > 0 && ok;)
-		ok = shards_digest(&work, i, err);
-	ok = ok && shards_join(&work, &replayed, err);
+		ok = shards_summarize(&work, i, err);
+	ok = ok && shards_merge(&work, &replayed, err);
 	for (uint32_t i = n; i-- > 0 && ok;)
 		ok = shards_build(&work, i, &built, err);
 	shards_plan_release(&plan);
@@ -404,7 +404,7 @@ static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least,
 {
 	struct state *state = open_state(trace, rules, FORCE_SLICES);
 	struct patience patience = {slices};
-	struct timelines_part part = {.feed = state->feed,
+	struct timelines_part part = {.event_source = state->event_source,
 				      .program = state->program,
 				      .path = store_path(),
 				      .of = 1,
@@ -418,7 +418,7 @@ static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least,
 	struct error err;
 	bool done;
 
-	timelines_key_of(rules, trace->feed.trace, &part.key);
+	timelines_key_of(rules, trace->event_source.trace, &part.key);
 	part.key.extent = extent;
 	done = timelines_build_part(&part, &built, &err);
 	if (!done && err.kind != ERR_INTERRUPTED)

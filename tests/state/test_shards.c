@@ -4,11 +4,11 @@
  * Random rule sets and traces are cut at random times; of every shard a digest is made, by a
  * program of its own as another process would have. The state that the join gives at each shard's
  * start is compared with replay's there in all that counts: values, last writes and who wrote them,
- * what lists name, tombs, section values, ends of losses. Then each shard is replayed from it, and
+ * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it, and
  * all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
  */
 #include "engine/base/mem.h"
-#include "state/timelines/join.h"
+#include "state/timelines/shard_merge.h"
 #include "state/replay/replay.h"
 #include "tests/harness.h"
 #include "tests/state/dump_cells.h"
@@ -74,7 +74,7 @@ static void on_change(void *arg, const struct change *change)
 	struct told told = {.order = change->order, .number = changes->count};
 
 	if (!change->before->named && !change->after->named)
-		return; /* deleted before, buried again: its tomb says it */
+		return; /* deleted before, buried again: its tombstone says it */
 	attr_add_text(program_attrs(watch->program), change->attr, &told.text);
 	buf_add_char(&told.text, '\0');
 	buf_add_text(&told.text, change->fill ? " fill: " : ": ");
@@ -112,7 +112,7 @@ static struct program *compile(struct fake_trace *trace, struct rules *rules)
 
 static void replay_all(struct fake_trace *trace, struct rules *rules, struct watch *watch)
 {
-	struct replay_options options = {.feed = &trace->feed,
+	struct replay_options options = {.event_source = &trace->event_source,
 					 .by_tree = true,
 					 .change = on_change,
 					 .moment = at_moment,
@@ -162,16 +162,16 @@ static void expect(const struct set *set, const char *what, size_t shard, const 
 		 (int)strcspn(got + line, "\n"), got + line, buf_text(&set->gen.text));
 }
 
-static void digest_of(const struct set *set, size_t shard, struct buf *out)
+static void shard_summary_of(const struct set *set, size_t shard, struct buf *out)
 {
-	struct digest_part part = {.feed = &set->trace->feed,
+	struct shard_summary_part part = {.event_source = &set->trace->event_source,
 				   .program = compile(set->trace, set->rules),
 				   .begin = set->cuts[shard],
 				   .end = set->cuts[shard + 1]};
 	struct error err;
 	uint64_t events;
 
-	if (!digest_make(&part, out, &events, &err))
+	if (!shard_summary_make(&part, out, &events, &err))
 		fail_msg("%s", err.text);
 	program_free(part.program);
 }
@@ -182,7 +182,7 @@ static void replay_shard(const struct set *set, size_t shard, const struct buf *
 {
 	struct watch watch = {0};
 	struct replay_options options = {
-		.feed = &set->trace->feed, .change = on_change, .arg = &watch};
+		.event_source = &set->trace->event_source, .change = on_change, .arg = &watch};
 	struct order from = order_before(set->cuts[shard]);
 	struct order to = order_before(set->cuts[shard + 1]);
 	struct error err;
@@ -203,33 +203,33 @@ static uint64_t replayed, digested;
 static void check_shards(const struct set *set)
 {
 	struct program *program = compile(set->trace, set->rules);
-	struct join *join = join_new(&set->trace->feed, program);
+	struct shard_merge *merge = shard_merge_new(&set->trace->event_source, program);
 	struct buf changes = {0}, bytes = {0}, state = {0};
 	struct error err;
 
 	for (size_t i = 0; i < set->nshards; i++) {
 		buf_clear(&bytes);
-		cells_write(join_state(join), &bytes);
+		cells_write(shard_merge_state(merge), &bytes);
 		if (i > 0) {
 			buf_clear(&state);
-			dump_cells(join_state(join), &state);
+			dump_cells(shard_merge_state(merge), &state);
 			expect(set, "start", i,
 			       buf_text(&set->expected.states[(size_t)set->cuts[i]]),
 			       buf_text(&state));
 		}
 		replay_shard(set, i, &bytes, &changes);
 		buf_clear(&bytes);
-		digest_of(set, i, &bytes);
-		if (!join_add(join, set->cuts[i], bytes.data, bytes.len, &err))
+		shard_summary_of(set, i, &bytes);
+		if (!shard_merge_add(merge, set->cuts[i], bytes.data, bytes.len, &err))
 			fail_msg("%s", err.text);
 	}
 	expect(set, "changes", set->nshards, buf_text(&set->expected.text), buf_text(&changes));
-	replayed += join_replayed(join);
+	replayed += shard_merge_replayed(merge);
 	digested += set->trace->nitems;
 	buf_release(&changes);
 	buf_release(&bytes);
 	buf_release(&state);
-	join_free(join);
+	shard_merge_free(merge);
 	program_free(program);
 }
 

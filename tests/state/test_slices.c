@@ -2,7 +2,7 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "state/slices/bits.h"
-#include "state/slices/direct.h"
+#include "state/slices/elias_fano.h"
 #include "state/slices/slice.h"
 #include "tests/harness.h"
 
@@ -433,20 +433,20 @@ static void each_is_told(void **state)
 			numbers[i] = numbers[i - 1] + 1 +
 				     (rng_next(&rng) % 16 ? rng_next(&rng) % 100
 							  : rng_next(&rng) % 100000);
-		struct direct direct = {.bits = bytes, .count = count - 1};
-		direct.low_width = direct_width(numbers, count);
-		direct.high_at = (uint64_t)direct.count * direct.low_width;
-		direct_put(&out, numbers, count, direct.low_width);
-		direct.end = (uint64_t)(out.at - bytes) * 8 + out.used;
+		struct elias_fano elias_fano = {.bits = bytes, .count = count - 1};
+		elias_fano.low_width = elias_fano_width(numbers, count);
+		elias_fano.high_at = (uint64_t)elias_fano.count * elias_fano.low_width;
+		elias_fano_put(&out, numbers, count, elias_fano.low_width);
+		elias_fano.end = (uint64_t)(out.at - bytes) * 8 + out.used;
 		bits_end(&out);
-		assert_true(direct_all(&direct, all));
-		for (uint32_t i = 0; i < direct.count; i++) {
+		assert_true(elias_fano_all(&elias_fano, all));
+		for (uint32_t i = 0; i < elias_fano.count; i++) {
 			assert_true(all[i] == numbers[i + 1] - numbers[0]);
-			assert_true(direct_get(&direct, i, &one) && one == all[i]);
-			assert_true(direct_get_any(&direct, i, &one) && one == all[i]);
+			assert_true(elias_fano_get(&elias_fano, i, &one) && one == all[i]);
+			assert_true(elias_fano_get_any(&elias_fano, i, &one) && one == all[i]);
 		}
-		assert_false(direct_get(&direct, direct.count + 64, &one));
-		assert_false(direct_get_any(&direct, direct.count + 64, &one));
+		assert_false(elias_fano_get(&elias_fano, elias_fano.count + 64, &one));
+		assert_false(elias_fano_get_any(&elias_fano, elias_fano.count + 64, &one));
 	}
 }
 

@@ -1,0 +1,481 @@
+/*
+ * packet_filters.c - where packet filters are kept
+ *
+ * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
+ * order, behind a checksum of all. Its key: "packet filter", the format's version, the identity of fields
+ * and classes, the stream, the file's number, the number of the 4 MB. What is new waits in memory
+ * and is stored at the end, or when there is much of it.
+ */
+#include "index/filters/packet_filter.h"
+
+#include "engine/base/mem.h"
+#include "index/tables/identity.h"
+#include "index/tables/internal.h"
+#include "index/filters/internal.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	REGION_SHIFT = 22,
+	KEY = 8 + 16 + 8 + 4 + 8,
+	CHECKSUM = 8,
+	BUCKETS = 4096,
+	HELD_MAX = 48 << 20, /* bytes in memory */
+	STORED_LEAST = 32,   /* fewer new ones are not worth a commit, */
+	CLASSES_LEAST = 512  /* nor of those that cost nothing to make */
+};
+
+struct region {
+	struct region *next; /* of its bucket */
+	const struct stream *stream;
+	uint32_t source;
+	uint64_t number;
+	struct buf bytes; /* a checksum, which is right when they are stored; the packet filters */
+	uint32_t *places; /* where in `bytes` each begins, by the hash of its packet; 0: free */
+	size_t count, nplaces; /* nplaces: a power of two, or 0 */
+	bool changed;
+};
+
+struct packet_filters {
+	struct index *index;
+	struct packet_filter_fields fields;
+	uint8_t prefix[24];
+	pthread_mutex_t lock; /* of all below */
+	struct region *buckets[BUCKETS];
+	size_t held;    /* bytes */
+	uint64_t fresh; /* packet filters not stored yet */
+	bool full;      /* nothing more is taken */
+};
+
+/* Fields by class */
+
+static void take_fields(struct packet_filter_fields *out, const struct trace *trace,
+			const struct packet_filter_field *fields, size_t count)
+{
+	size_t n = 0;
+
+	out->nclasses = trace->nclasses;
+	out->items = mem_new_array(count + 1, sizeof *out->items);
+	out->number = mem_new_array(trace->nclasses + 1, sizeof *out->number);
+	out->first = mem_new_array(trace->nclasses + 2, sizeof *out->first);
+	for (size_t i = 0; i < count; i++)
+		out->number[fields[i].class_index]++;
+	for (uint32_t c = 0; c < trace->nclasses; c++) {
+		uint32_t of_class = out->number[c];
+		if (!of_class)
+			continue;
+		out->first[out->nkeyed] = (uint32_t)n;
+		out->number[c] = ++out->nkeyed;
+		n += of_class;
+	}
+	out->first[out->nkeyed] = (uint32_t)n;
+	out->count = n;
+	uint32_t *next = mem_new_array(out->nkeyed + 1, sizeof *next);
+	memcpy(next, out->first, out->nkeyed * sizeof *next);
+	for (size_t i = 0; i < count; i++)
+		out->items[next[out->number[fields[i].class_index] - 1]++] = fields[i];
+	mem_free(next);
+}
+
+static void digest_classes(XXH3_state_t *state, const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const uint64_t words[3] = {class->part, class->id, class->stream_id};
+
+		XXH3_128bits_update(state, words, sizeof words);
+		XXH3_128bits_update(state, class->name, strlen(class->name) + 1);
+	}
+}
+
+static void digest_fields(XXH3_state_t *state, const struct packet_filter_fields *fields)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct packet_filter_field *field = &fields->items[i];
+		const struct run_field *of = &field->of;
+		const uint64_t words[10] = {
+			field->class_index, field->role,           (uint64_t)of->field.scope,
+			of->field.slot,     of->field.class->bits, of->field.class->is_signed,
+			of->placed,         of->place.offset,      field->skips,
+			field->skipped};
+
+		XXH3_128bits_update(state, words, sizeof words);
+	}
+}
+
+static void make_prefix(struct packet_filters *packet_filters, const struct trace *trace)
+{
+	XXH3_state_t *state = XXH3_createState();
+	XXH128_hash_t hash;
+
+	XXH3_128bits_reset(state);
+	digest_classes(state, trace);
+	digest_fields(state, &packet_filters->fields);
+	hash = XXH3_128bits_digest(state);
+	XXH3_freeState(state);
+	memcpy(packet_filters->prefix, "sketch\0\1", 8);
+	memcpy(packet_filters->prefix + 8, &hash.low64, 8);
+	memcpy(packet_filters->prefix + 16, &hash.high64, 8);
+}
+
+struct packet_filters *packet_filters_new(struct index *index, const struct packet_filter_field *fields, size_t count)
+{
+	struct packet_filters *packet_filters = mem_new(sizeof *packet_filters);
+
+	packet_filters->index = index;
+	take_fields(&packet_filters->fields, index_trace(index), fields, count);
+	make_prefix(packet_filters, index_trace(index));
+	pthread_mutex_init(&packet_filters->lock, NULL);
+	return packet_filters;
+}
+
+/* Regions */
+
+static void put_be(uint8_t *out, uint64_t value, int bytes)
+{
+	for (int i = bytes - 1; i >= 0; i--, value >>= 8)
+		out[i] = (uint8_t)value;
+}
+
+static void key_of(const struct packet_filters *packet_filters, const struct region *region, uint8_t key[KEY])
+{
+	memcpy(key, packet_filters->prefix, sizeof packet_filters->prefix);
+	put_be(key + 24, identity_stream(index_trace(packet_filters->index), region->stream), 8);
+	put_be(key + 32, region->source, 4);
+	put_be(key + 36, region->number, 8);
+}
+
+/* The packet filter at *at, and the next one's place; NULL: none is whole there. */
+static const struct packet_filter_head *packet_filter_at(const struct buf *bytes, size_t *at)
+{
+	const struct packet_filter_head *head = (const void *)(bytes->data + *at);
+
+	if (bytes->len - *at < sizeof *head || head->classes > PACKET_FILTER_WORDS_MAX ||
+	    head->filter > PACKET_FILTER_WORDS_MAX || packet_filter_size(head) > bytes->len - *at)
+		return NULL;
+	*at += packet_filter_size(head);
+	return head;
+}
+
+static size_t hash_of(uint64_t off, uint64_t len)
+{
+	uint64_t hash = (off ^ len << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(hash ^ hash >> 32);
+}
+
+static void add_place(struct region *region, const struct packet_filter_head *head)
+{
+	size_t mask = region->nplaces - 1, at = hash_of(head->off, head->len) & mask;
+
+	while (region->places[at])
+		at = (at + 1) & mask;
+	region->places[at] = (uint32_t)((const char *)head - region->bytes.data);
+}
+
+/* Finds what stands behind `from`, as far as it is whole, and makes room for that many again. */
+static void add_places(struct region *region, size_t from)
+{
+	const struct packet_filter_head *head;
+	size_t added = 0, at = from;
+
+	while (at < region->bytes.len && packet_filter_at(&region->bytes, &at))
+		added++;
+	region->count += added;
+	if (region->count * 2 >= region->nplaces) {
+		size_t nplaces = region->nplaces ? region->nplaces : 16;
+		while (region->count * 2 >= nplaces)
+			nplaces *= 2;
+		mem_free(region->places);
+		region->places = mem_new_array(nplaces, sizeof *region->places);
+		region->nplaces = nplaces;
+		from = CHECKSUM;
+	}
+	for (at = from; at < region->bytes.len && (head = packet_filter_at(&region->bytes, &at));)
+		add_place(region, head);
+}
+
+static const struct packet_filter_head *find_packet_filter(const struct region *region,
+					     const struct packet_filter_of *packet)
+{
+	size_t mask = region->nplaces - 1;
+
+	if (!region->nplaces)
+		return NULL;
+	for (size_t at = hash_of(packet->off, packet->len) & mask; region->places[at];
+	     at = (at + 1) & mask) {
+		const struct packet_filter_head *head =
+			(const void *)(region->bytes.data + region->places[at]);
+		if (head->off == packet->off && head->len == packet->len &&
+		    head->least <= head->greatest)
+			return head;
+	}
+	return NULL;
+}
+
+static uint64_t checksum(const void *bytes, size_t size)
+{
+	return XXH3_64bits((const uint8_t *)bytes + CHECKSUM, size - CHECKSUM);
+}
+
+/* What was stored; nothing when that is damaged: it is made anew. */
+static void load(struct packet_filters *packet_filters, struct region *region)
+{
+	uint64_t sum = 0;
+	uint8_t key[KEY];
+	void *value;
+	size_t size;
+
+	buf_add(&region->bytes, &sum, sizeof sum);
+	key_of(packet_filters, region, key);
+	if (!index_get(packet_filters->index, key, KEY, &value, &size))
+		return;
+	if (size > CHECKSUM)
+		memcpy(&sum, value, sizeof sum);
+	if (size > CHECKSUM && size <= HELD_MAX && sum == checksum(value, size))
+		buf_add(&region->bytes, (const uint8_t *)value + CHECKSUM, size - CHECKSUM);
+	add_places(region, CHECKSUM);
+	packet_filters->held += region->bytes.len;
+	mem_free(value);
+}
+
+static bool store_changed(struct packet_filters *packet_filters);
+
+/* Makes room: what is stored already can be read again. */
+static void forget_regions(struct packet_filters *packet_filters)
+{
+	packet_filters->full = !store_changed(packet_filters);
+	packet_filters->held = 0;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region **at = &packet_filters->buckets[i], *region; (region = *at);) {
+			if (region->changed) {
+				packet_filters->held += sizeof *region + region->bytes.len;
+				at = &region->next;
+				continue;
+			}
+			*at = region->next;
+			buf_release(&region->bytes);
+			mem_free(region->places);
+			mem_free(region);
+		}
+}
+
+static struct region *region_of(struct packet_filters *packet_filters, const struct packet_filter_of *packet)
+{
+	uint64_t number = packet->off >> REGION_SHIFT;
+	size_t bucket = (size_t)(number + packet->stream->index * UINT64_C(0x9e3779b97f4a7c15) +
+				 packet->source) %
+			BUCKETS;
+	struct region *region = packet_filters->buckets[bucket];
+
+	while (region && (region->stream != packet->stream || region->source != packet->source ||
+			  region->number != number))
+		region = region->next;
+	if (region)
+		return region;
+	if (packet_filters->held > HELD_MAX)
+		forget_regions(packet_filters);
+	region = mem_new(sizeof *region);
+	region->stream = packet->stream;
+	region->source = packet->source;
+	region->number = number;
+	region->next = packet_filters->buckets[bucket];
+	packet_filters->buckets[bucket] = region;
+	packet_filters->held += sizeof *region;
+	load(packet_filters, region);
+	return region;
+}
+
+/* Storing */
+
+static bool store_changed(struct packet_filters *packet_filters)
+{
+	struct index_value *values;
+	uint8_t(*keys)[KEY];
+	size_t n = 0;
+	struct error ignored; /* they are only for speed */
+
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = packet_filters->buckets[i]; region; region = region->next)
+			n += region->changed;
+	if (!n || !index_writable(packet_filters->index))
+		return !n;
+	values = mem_new_array(n, sizeof *values);
+	keys = mem_new_array(n, sizeof *keys);
+	n = 0;
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = packet_filters->buckets[i]; region; region = region->next) {
+			if (!region->changed)
+				continue;
+			uint64_t sum = checksum(region->bytes.data, region->bytes.len);
+			memcpy(region->bytes.data, &sum, sizeof sum);
+			key_of(packet_filters, region, keys[n]);
+			values[n] = (struct index_value){keys[n], KEY, region->bytes.data,
+							 region->bytes.len};
+			n++;
+		}
+	bool good = index_put_all(packet_filters->index, values, n, &ignored);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = packet_filters->buckets[i]; region; region = region->next)
+			region->changed = region->changed && !good;
+	packet_filters->fresh = good ? 0 : packet_filters->fresh;
+	mem_free(values);
+	mem_free(keys);
+	return good;
+}
+
+/* Most of the trace was read for them. */
+static bool are_most(const struct packet_filters *packet_filters)
+{
+	const struct trace *trace = index_trace(packet_filters->index);
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct table *table;
+		struct error ignored;
+
+		if (index_table(packet_filters->index, trace->streams[i], &table, &ignored))
+			all += table_count(table);
+	}
+	return packet_filters->fresh >= all / 2;
+}
+
+/* Tables that were computed so far are stored, too, when all headers lie in memory anyway. */
+static void store_all(struct packet_filters *packet_filters)
+{
+	bool most = are_most(packet_filters);
+	struct error ignored; /* it is only for speed */
+
+	if (store_changed(packet_filters) && most)
+		index_build(packet_filters->index, &ignored);
+}
+
+void packet_filters_free(struct packet_filters *packet_filters)
+{
+	if (!packet_filters)
+		return;
+	if (!packet_filters->fields.nkeyed && packet_filters->fresh >= CLASSES_LEAST)
+		store_changed(packet_filters);
+	else if (packet_filters->fields.nkeyed && packet_filters->fresh >= STORED_LEAST)
+		store_all(packet_filters);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct region *region = packet_filters->buckets[i], *next; region; region = next) {
+			next = region->next;
+			buf_release(&region->bytes);
+			mem_free(region->places);
+			mem_free(region);
+		}
+	mem_free(packet_filters->fields.items);
+	mem_free(packet_filters->fields.number);
+	mem_free(packet_filters->fields.first);
+	pthread_mutex_destroy(&packet_filters->lock);
+	mem_free(packet_filters);
+}
+
+/* Asking */
+
+struct packet_filter_of packet_filter_of(const struct stream *stream, const struct packet_info *info)
+{
+	struct packet_filter_of packet = {.stream = stream,
+				   .source = info->rec.source,
+				   .flags = info->rec.flags,
+				   .off = info->rec.off,
+				   .len = packet_bytes(info)};
+
+	for (uint32_t i = 0; i < info->nextents; i++)
+		packet.len += info->extents[i].len;
+	return packet;
+}
+
+static enum filtered_by_packet ask(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
+			 const struct packet_filter_wanted *wanted, struct packet_range *range)
+{
+	const struct packet_filter_head *head;
+	enum filtered_by_packet filtered_by_packet = FILTERED_NOT;
+
+	pthread_mutex_lock(&packet_filters->lock);
+	head = find_packet_filter(region_of(packet_filters, packet), packet);
+	if (head) {
+		*range = (struct packet_range){head->least, head->greatest};
+		filtered_by_packet = packet_filter_may(head, (const uint64_t *)(head + 1), wanted,
+				      packet_filters->fields.nclasses)
+				   ? FILTERED_MAY
+				   : FILTERED_CANNOT;
+	}
+	pthread_mutex_unlock(&packet_filters->lock);
+	return filtered_by_packet;
+}
+
+enum filtered_by_packet packet_filters_ask(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
+			   const struct packet_filter_wanted *wanted, struct packet_range *range)
+{
+	enum filtered_by_packet filtered_by_packet;
+	struct packet_filters *own;
+
+	if (packet->flags & PACKET_OPEN)
+		return FILTERED_NOT;
+	filtered_by_packet = ask(packet_filters, packet, wanted, range);
+	if (filtered_by_packet != FILTERED_NOT)
+		return filtered_by_packet;
+	own = index_packet_filters(packet_filters->index);
+	if (own && ask(own, packet, wanted, range) == FILTERED_CANNOT)
+		return FILTERED_CANNOT;
+	return FILTERED_NOT;
+}
+
+/* The index's own */
+
+struct packet_filters *index_packet_filters(struct index *index)
+{
+	struct packet_filters *packet_filters;
+
+	if (!index->store)
+		return NULL;
+	pthread_mutex_lock(&index->pending_lock);
+	if (!index->packet_filters)
+		index->packet_filters = packet_filters_new(index, NULL, 0);
+	packet_filters = index->packet_filters;
+	pthread_mutex_unlock(&index->pending_lock);
+	return packet_filters;
+}
+
+/* For code that makes them */
+
+const struct packet_filter_fields *packet_filters_fields(const struct packet_filters *packet_filters)
+{
+	return &packet_filters->fields;
+}
+
+struct index *packet_filters_index(const struct packet_filters *packet_filters)
+{
+	return packet_filters->index;
+}
+
+bool packet_filters_lack(struct packet_filters *packet_filters, const struct packet_filter_of *packet)
+{
+	bool lack;
+
+	pthread_mutex_lock(&packet_filters->lock);
+	lack = !packet_filters->full && !find_packet_filter(region_of(packet_filters, packet), packet);
+	pthread_mutex_unlock(&packet_filters->lock);
+	return lack;
+}
+
+void packet_filters_add(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
+		  const struct buf *bytes)
+{
+	pthread_mutex_lock(&packet_filters->lock);
+	struct region *region = region_of(packet_filters, packet);
+	bool room = region->bytes.len + bytes->len <= HELD_MAX;
+	if (room && !find_packet_filter(region, packet)) { /* another thread may have been faster */
+		size_t at = region->bytes.len;
+		buf_add(&region->bytes, bytes->data, bytes->len);
+		add_places(region, at);
+		region->changed = true;
+		packet_filters->held += bytes->len;
+		packet_filters->fresh++;
+	}
+	pthread_mutex_unlock(&packet_filters->lock);
+}

@@ -1,0 +1,78 @@
+/*
+ * head_cache.h - where the events of some classes stand in packets that were passed over: found once
+ *
+ *     packet ── heads ── heads ── HEADS ── heads ── HEADS ── ...
+ *                                   │                 │
+ *                 kept: time, place, number, class ───┴──> the next question begins here
+ *
+ * A question about one class of many costs the decoding of all other heads. So the heads of the
+ * wanted classes are kept, 12 bytes each, packet by packet and set of classes by set of classes,
+ * while there is room; nothing of the events' values is. What is kept is true of packets that were
+ * read to their end without damage and whose times never fall; all others are read as ever.
+ */
+#ifndef INDEX_PACKETS_HEAD_CACHE_H
+#define INDEX_PACKETS_HEAD_CACHE_H
+
+#include "engine/reader.h"
+#include "index/index.h"
+
+struct head_cache; /* of an index; any thread may ask and put */
+
+enum { HEAD_CACHE_MOST = 64 << 20 };
+
+struct head_cache *head_cache_new(size_t nclasses, size_t most); /* `most`: bytes of all that is kept */
+void head_cache_free(struct head_cache *head_cache);                   /* no set may be held any more */
+struct head_cache *index_head_cache(struct index *index);        /* borrowed until index_close() */
+
+/*
+ * What is kept of a set of classes, bit per class. While it is held nothing of it goes. NULL:
+ * nothing is kept of these.
+ */
+struct head_cache_set *head_cache_hold(struct head_cache *head_cache, const uint64_t *classes);
+void head_cache_drop(struct head_cache_set *set); /* NULL is fine */
+
+/* All events of the set in one packet; lives while the set is held. */
+struct head_cache_packet {
+	nstime least, greatest; /* of all events of the packet, wanted or not; there are some */
+	uint32_t count;
+	struct head_cache_stretch *stretches;
+	uint32_t nstretches;
+	struct head_cache_kind *kinds;
+	struct head_cache_head *heads;
+
+	/* private */
+	struct head_cache_packet *next;
+	const struct stream *stream;
+	uint64_t off, digest;
+};
+
+/* NULL: this packet has to be read. */
+const struct head_cache_packet *head_cache_find(struct head_cache_set *set, const struct stream *stream,
+				    const struct packet_info *info);
+
+struct head_cache_at { /* how far one was read; zeros: nothing yet */
+	uint32_t stretch, inside, head;
+};
+/*
+ * Fills the batch with the next events, and index[] with their numbers in the packet; both have
+ * room for BATCH_MAX. False: none are left.
+ */
+bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at, struct batch *batch,
+	       uint32_t *index);
+
+/* Finds what is to be kept while a packet is read; belongs to one thread. */
+struct head_cache_fill;
+
+struct head_cache_fill *head_cache_fill_new(struct head_cache_set *set); /* the set is borrowed */
+void head_cache_fill_free(struct head_cache_fill *head_cache_fill);         /* NULL is fine */
+void head_cache_fill_begin(struct head_cache_fill *head_cache_fill, const struct stream *stream,
+		  const struct packet_info *info);
+/* The batches of the packet in order; entries[0..n) are those of the set. */
+void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch, const uint16_t *entries,
+		uint32_t n);
+/* In place of a batch: `count` events, none of the set, whose times rise from first to last. */
+void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last, uint32_t count);
+/* The packet was read to its end without damage: keeps what was found. Without it nothing is. */
+void head_cache_fill_end(struct head_cache_fill *head_cache_fill);
+
+#endif

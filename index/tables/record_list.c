@@ -1,0 +1,199 @@
+/* record_list.c - see record_list.h; an entry is read back with the same distrust as a trace's bytes */
+#include "index/tables/record_list.h"
+
+#include "engine/base/cursor.h"
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int packet_order(const struct packet *a, const struct packet *b)
+{
+	if (a->min != b->min)
+		return a->min < b->min ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->off != b->off)
+		return a->off < b->off ? -1 : 1;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return packet_order(a, b);
+}
+
+void record_list_release(struct record_list *record_list)
+{
+	mem_free(record_list->recs);
+	buf_release(&record_list->side);
+	*record_list = (struct record_list){0};
+}
+
+void record_list_sort(struct record_list *record_list)
+{
+	for (size_t i = 1; i < record_list->count; i++)
+		if (packet_order(&record_list->recs[i - 1], &record_list->recs[i]) > 0) {
+			qsort(record_list->recs, record_list->count, sizeof *record_list->recs, compare);
+			return;
+		}
+}
+
+static void leb_add(struct buf *out, uint64_t value)
+{
+	for (; value > 127; value >>= 7)
+		buf_add_char(out, (char)(uint8_t)(value | 128));
+	buf_add_char(out, (char)(uint8_t)value);
+}
+
+static uint64_t leb_read(struct cursor *in)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = cursor_u8(in);
+		value |= (uint64_t)(byte & 127) << shift;
+		if (byte < 128)
+			return value;
+	}
+	in->failed = true;
+	return 0;
+}
+
+static unsigned side_mask(const struct packet_info *info)
+{
+	return (info->nextents ? SIDE_EXTENTS : 0u) | (info->ncarried ? SIDE_CARRIED : 0u) |
+	       (info->rec.len == UINT32_MAX ? SIDE_LONG : 0u) |
+	       (info->plain_size ? SIDE_PLAIN : 0u);
+}
+
+static void side_pack(struct buf *out, const struct packet_info *info, unsigned mask)
+{
+	uint64_t end = info->rec.off + packet_bytes(info);
+
+	leb_add(out, mask);
+	if (mask & SIDE_EXTENTS) {
+		leb_add(out, info->nextents);
+		for (uint32_t i = 0; i < info->nextents; i++) {
+			leb_add(out, info->extents[i].off - end);
+			leb_add(out, info->extents[i].len);
+			end = info->extents[i].off + info->extents[i].len;
+		}
+	}
+	if (mask & SIDE_CARRIED) {
+		leb_add(out, info->ncarried);
+		buf_add(out, info->carried, info->ncarried);
+	}
+	if (mask & SIDE_LONG)
+		leb_add(out, info->long_len);
+	if (mask & SIDE_PLAIN)
+		leb_add(out, info->plain_size);
+}
+
+/* Extents still hold gaps instead of offsets. */
+static bool read_entry(struct cursor *in, struct packet_info *out, struct extent *extents)
+{
+	uint64_t mask = leb_read(in);
+
+	if (mask & SIDE_EXTENTS) {
+		uint64_t n = leb_read(in);
+		if (n > PACKET_EXTENTS_MAX)
+			return false;
+		for (uint64_t i = 0; i < n; i++) {
+			extents[i].off = leb_read(in);
+			extents[i].len = leb_read(in);
+		}
+		out->extents = extents;
+		out->nextents = (uint32_t)n;
+	}
+	if (mask & SIDE_CARRIED) {
+		uint64_t n = leb_read(in);
+		const uint8_t *bytes = n <= PACKET_CARRIED_MAX ? cursor_bytes(in, n) : NULL;
+		if (!bytes)
+			return false;
+		out->ncarried = (uint8_t)n;
+		memcpy(out->carried, bytes, n);
+	}
+	if (mask & SIDE_LONG)
+		out->long_len = leb_read(in);
+	if (mask & SIDE_PLAIN)
+		out->plain_size = leb_read(in);
+	return !in->failed;
+}
+
+bool side_unpack(const uint8_t *bytes, size_t size, struct packet_info *out, struct extent *extents)
+{
+	struct cursor in = cursor_over(bytes, size);
+
+	if (!read_entry(&in, out, extents))
+		return false;
+	uint64_t end = out->rec.off + packet_bytes(out);
+	for (uint32_t i = 0; i < out->nextents; i++) {
+		extents[i].off += end;
+		end = extents[i].off + extents[i].len;
+	}
+	return true;
+}
+
+size_t side_size(const uint8_t *bytes, size_t size)
+{
+	struct cursor in = cursor_over(bytes, size);
+	uint64_t mask = leb_read(&in), n = mask & SIDE_EXTENTS ? leb_read(&in) : 0;
+
+	if (n > PACKET_EXTENTS_MAX)
+		return 0;
+	for (uint64_t i = 0; i < 2 * n; i++)
+		leb_read(&in);
+	if (mask & SIDE_CARRIED) {
+		n = leb_read(&in);
+		if (n > PACKET_CARRIED_MAX)
+			return 0;
+		cursor_bytes(&in, n);
+	}
+	if (mask & SIDE_LONG)
+		leb_read(&in);
+	if (mask & SIDE_PLAIN)
+		leb_read(&in);
+	return in.failed ? 0 : in.pos;
+}
+
+void record_list_add(struct record_list *record_list, const struct packet_info *info)
+{
+	unsigned mask = side_mask(info);
+
+	assert(info->nextents <= PACKET_EXTENTS_MAX && info->ncarried <= PACKET_CARRIED_MAX);
+	record_list->recs = mem_grow(record_list->recs, record_list->count, &record_list->capacity, sizeof *record_list->recs);
+	struct packet *rec = &record_list->recs[record_list->count++];
+	*rec = info->rec;
+	rec->side = mask ? (uint32_t)(record_list->side.len + 1) : 0;
+	if (mask)
+		side_pack(&record_list->side, info, mask);
+}
+
+void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out, struct extent *extents)
+{
+	assert(i < record_list->count);
+	*out = (struct packet_info){.rec = record_list->recs[i]};
+	if (!out->rec.side)
+		return;
+	size_t at = out->rec.side - 1;
+	bool whole = side_unpack((const uint8_t *)record_list->side.data + at, record_list->side.len - at, out,
+				 extents);
+	assert(whole);
+	(void)whole;
+}
+
+bool record_list_have_other_cpu(const struct record_list *record_list, const struct stream *stream)
+{
+	for (size_t i = 0; i < record_list->count; i++)
+		if (packet_is_of_other_cpu(stream, &record_list->recs[i]))
+			return true;
+	return false;
+}
+
+uint64_t record_list_lower_bound(const struct record_list *record_list, nstime t)
+{
+	return search_first(i, 0, record_list->count, record_list->recs[i].min < t);
+}

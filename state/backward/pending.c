@@ -1,0 +1,390 @@
+/*
+ * pending.c - lines at events: refused, proved, or waiting
+ *
+ * A line is refused when it surely fails or its condition is surely not true. It is proved when its
+ * target is known, its condition true, and its right side cannot fail. Everything else waits for
+ * the questions that it asks at its own event, and is looked at again when one is answered.
+ */
+#include "engine/base/mem.h"
+#include "state/backward/internal.h"
+
+#include <string.h>
+
+bool pending_may_write(const struct backward *pass, const struct pending_write *pending, uint32_t attr)
+{
+	if (!pending->pattern)
+		return pending->attr == attr;
+	return pattern_covers(pending->pattern, pass->attrs, attr,
+			      verb_buries(pending->step->line->verb)) != COVER_NO;
+}
+
+/*
+ * The newest undecided pending write with low < key < the question's that may write its attribute. Claims
+ * of later rounds do not matter: the question's own round has looked at their lines.
+ */
+struct pending_write *pending_between(const struct backward *pass, const struct question *question,
+			    const struct order *low)
+{
+	for (struct pending_write *c = pass->newest; c; c = c->older) {
+		if (order_compare(&c->key, low) <= 0)
+			return NULL;
+		if (order_compare(&c->key, &question->key) < 0 && c->round <= question->round &&
+		    pending_may_write(pass, c, question->attr))
+			return c;
+	}
+	return NULL;
+}
+
+/* False: one of that key waits already. */
+static bool pendings_insert(struct backward *pass, struct pending_write *pending)
+{
+	struct pending_write *above = pass->oldest;
+
+	while (above && order_compare(&above->key, &pending->key) < 0)
+		above = above->newer;
+	if (above && order_compare(&above->key, &pending->key) == 0)
+		return false;
+	pending->newer = above;
+	pending->older = above ? above->older : pass->newest;
+	*(pending->newer ? &pending->newer->older : &pass->newest) = pending;
+	*(pending->older ? &pending->older->newer : &pass->oldest) = pending;
+	if (++pass->npendings > pass->statistics.most_pendings)
+		pass->statistics.most_pendings = pass->npendings;
+	return true;
+}
+
+void pendings_remove(struct backward *pass, struct pending_write *pending)
+{
+	*(pending->newer ? &pending->newer->older : &pass->newest) = pending->older;
+	*(pending->older ? &pending->older->newer : &pass->oldest) = pending->newer;
+	pass->npendings--;
+}
+
+/* From now on reads are those of this pending write's line. */
+static void read_as(struct backward *pass, const struct capture *event,
+		    const struct order *read_key, struct pending_write *asker)
+{
+	const struct event_item *item = event ? &event->item : &pass->item;
+
+	pass->reading = item;
+	pass->read_key = *read_key;
+	pass->asker = (struct waiter){.pending = asker};
+	pass->env.event = item->stream ? &item->event : NULL;
+	pass->env.fields = NULL;
+	if (event && event->has_fields)
+		pass->env.fields = &event->fields;
+	else if (!event && pass->decoded)
+		pass->env.fields = &pass->fields;
+}
+
+static void capture(struct backward *pass, struct pending_write *pending)
+{
+	const struct fields *fields = NULL;
+
+	if (pending->event)
+		return;
+	if (!pass->captured) {
+		if (pass->item.kind == ITEM_EVENT)
+			fields = pass->decoded ? &pass->fields
+					       : pass->env.decode(pass, &pass->item.event);
+		pass->captured = arena_alloc(pass->arena, sizeof *pass->captured);
+		if (!capture_item(&pass->item, fields, pass->arena, pass->captured))
+			pass->gave_up = true;
+	}
+	pending->event = pass->captured;
+}
+
+static bool ask_read(void *arg, uint32_t attr, uint32_t section)
+{
+	struct backward *pass = arg;
+
+	if (attr == ATTR_ABSENT)
+		attr = catalog_section(pass->closure->catalog, pass->reading->stream->index,
+				       section);
+	if (!question_fact(pass, attr, &pass->read_key))
+		question_wait(pass, question_ask(pass, attr, &pass->read_key), pass->asker);
+	return true;
+}
+
+struct verdict {
+	enum pending_state state;
+	bool when_open, target_open, value_open;
+};
+
+/* The condition and the right side; the target is in pass->pattern. */
+static struct verdict judge(struct backward *pass, const struct line *line)
+{
+	struct verdict verdict = {.state = PENDING_DEAD};
+	enum failure why = FAILURE_NONE;
+	enum truth truth = expr_truth(line->when, &pass->env, &why);
+	enum eval check = EVAL_VALUE;
+
+	if (truth == TRUTH_NO)
+		return verdict;
+	if (line->value)
+		check = expr_check(line->value, &pass->env, &why);
+	if (check == EVAL_FAIL)
+		return verdict;
+	verdict.when_open = truth == TRUTH_OPEN;
+	verdict.value_open = check == EVAL_OPEN;
+	verdict.target_open = pass->pattern.open;
+	verdict.state = verdict.when_open || verdict.value_open || verdict.target_open
+				? PENDING_OPEN
+				: PENDING_PROVED;
+	return verdict;
+}
+
+/* Fills pass->pattern; false: the target surely fails. */
+static bool aim(struct backward *pass, const struct line *line)
+{
+	enum failure why;
+
+	if (line->flags & LINE_SECTION) {
+		pass->pattern.open = pass->pattern.any = pass->pattern.below = false;
+		pass->pattern.natoms = 0;
+		pass->pattern.attr = catalog_section(pass->closure->catalog,
+						     pass->reading->stream->index, line->section);
+		return true;
+	}
+	return path_pattern(&line->target, &pass->env, &pass->pattern, &why) != EVAL_FAIL;
+}
+
+static bool simple(const struct backward *pass, const struct step_of *step)
+{
+	return pass->pattern.attr != ATTR_ABSENT && !verb_buries(step->line->verb);
+}
+
+/* It has met a certain write above `key`; so has every open question above it. */
+static bool shadows(const struct question *question, const struct order *key)
+{
+	return (question->state == QUESTION_CLOSED || question->state == QUESTION_DONE) &&
+	       order_compare(&question->closed, key) > 0;
+}
+
+/* Is there an open question that the line may answer? */
+static bool wanted(struct backward *pass, const struct step_of *step, const struct order *key)
+{
+	if (simple(pass, step)) {
+		for (struct question *q = question_from(pass, pass->pattern.attr, key); q;
+		     q = q->same) {
+			if (q->state == QUESTION_OPEN)
+				return true;
+			if (shadows(q, key))
+				return false;
+		}
+		return false;
+	}
+	if (pass->pattern.attr != ATTR_ABSENT)
+		return pass->pattern.attr < pass->nopen_below &&
+		       pass->open_below[pass->pattern.attr] > 0;
+	for (size_t i = 0; i < pass->nlive; i++) {
+		const struct question *q = pass->live[i];
+
+		if (q->state == QUESTION_OPEN && order_compare(&q->key, key) > 0 &&
+		    shape_bits_have(&step->writes, q->bit) &&
+		    pattern_covers(&pass->pattern, pass->attrs, q->attr,
+				   verb_buries(step->line->verb)) != COVER_NO)
+			return true;
+	}
+	return false;
+}
+
+static void remember_target(struct backward *pass, struct pending_write *pending)
+{
+	size_t size = offsetof(struct pattern, atoms) +
+		      pass->pattern.natoms * sizeof pass->pattern.atoms[0];
+
+	pending->attr = pass->pattern.attr;
+	pending->pattern = NULL;
+	if (simple(pass, pending->step))
+		return;
+	pending->pattern = arena_alloc(pass->arena, size);
+	memcpy(pending->pattern, &pass->pattern, size);
+}
+
+static void ask(struct backward *pass, struct pending_write *pending, const struct verdict *verdict)
+{
+	const struct line *line = pending->step->line;
+
+	if (verdict->target_open)
+		path_reads(&line->target, &pass->env, ask_read, pass);
+	if (verdict->when_open)
+		expr_reads(line->when, &pass->env, ask_read, pass);
+	if (verdict->value_open)
+		expr_reads(line->value, &pass->env, ask_read, pass);
+}
+
+/* ---- proof ---- */
+
+static bool scanned(const struct backward *pass, const struct order *key)
+{
+	if (pass->standing && same_event(key, &pass->item.order))
+		return key->slot >= pass->slot;
+	return order_compare(key, &pass->reached) >= 0;
+}
+
+/*
+ * A `was` with nothing undecided above it, met where the pass stands, and of a value known now: the
+ * question keeps it and stays open.
+ */
+static bool keep_was(struct backward *pass, struct question *question, struct pending_write *pending)
+{
+	if (pending->event || !pending->has_value || pending_between(pass, question, &pending->key))
+		return false;
+	if (pending->value.kind != VALUE_UNKNOWN)
+		question->was = pending;
+	return true;
+}
+
+static bool offer(struct backward *pass, struct question *question, struct pending_write *pending)
+{
+	if (order_compare(&question->key, &pending->key) <= 0)
+		return false;
+	if (question->state == QUESTION_OPEN) {
+		if (!scanned(pass, &pending->key))
+			return false;
+		if (pending->step->line->verb == VERB_WAS && keep_was(pass, question, pending))
+			return false;
+	} else if (question->state != QUESTION_CLOSED || question->round < pending->round ||
+		   order_compare(&question->fact.low, &pending->key) >= 0) {
+		return false;
+	}
+	question_close(pass, question, pending);
+	return true;
+}
+
+static bool offer_all(struct backward *pass, struct pending_write *pending)
+{
+	bool taken = false;
+	struct question *next;
+
+	if (pending->pattern) {
+		for (size_t i = 0; i < pass->nlive; i++)
+			if (pattern_covers(pending->pattern, pass->attrs, pass->live[i]->attr,
+					   true) == COVER_YES)
+				taken = offer(pass, pass->live[i], pending) || taken;
+		return taken;
+	}
+	for (struct question *q = question_from(pass, pending->attr, &pending->key); q; q = next) {
+		next = q->same;
+		if (shadows(q, &pending->key))
+			break;
+		taken = offer(pass, q, pending) || taken;
+	}
+	return taken;
+}
+
+static bool try_value(struct backward *pass, struct pending_write *pending)
+{
+	enum failure why;
+
+	if (pending->has_value || !pending->step->line->value)
+		return true;
+	read_as(pass, pending->event, &pending->read_key, pending);
+	if (expr_eval(pending->step->line->value, &pass->env, &pending->value, &why) != EVAL_VALUE)
+		return false;
+	if (pending->value.kind == VALUE_STRING)
+		pending->value.text = arena_strndup(pass->arena, pending->value.text, pending->value.len);
+	pending->has_value = true;
+	return true;
+}
+
+/* The right side of a proved pending write; false: it was asked for what it reads. */
+bool pending_value(struct backward *pass, struct pending_write *pending)
+{
+	if (try_value(pass, pending))
+		return true;
+	capture(pass, pending);
+	expr_reads(pending->step->line->value, &pass->env, ask_read, pass);
+	return false;
+}
+
+static void prove(struct backward *pass, struct pending_write *pending)
+{
+	pending->state = PENDING_PROVED;
+	if (pending->step->line->verb == VERB_WAS)
+		try_value(pass, pending);
+	if (offer_all(pass, pending))
+		pending_value(pass, pending);
+}
+
+/* ---- the two ways to a verdict ---- */
+
+static struct pending_write *pending_new(struct backward *pass, const struct step_of *step)
+{
+	struct pending_write *pending = arena_alloc(pass->arena, sizeof *pending);
+
+	pending->step = step;
+	pending->round = pass->round;
+	pending->key = order_slot(pass->item.order, step->slot);
+	pending->read_key = order_slot(pass->item.order, step->read_slot);
+	pending->stream = pass->item.stream;
+	pending->writer = writer_of(&pass->item);
+	pending->writer.line = step->line->id;
+	remember_target(pass, pending);
+	return pending;
+}
+
+/* A line at the event where the pass stands. */
+void pending_look(struct backward *pass, const struct step_of *step)
+{
+	struct order key = order_slot(pass->item.order, step->slot);
+	struct order read_key = order_slot(pass->item.order, step->read_slot);
+	struct verdict verdict;
+	struct pending_write *pending;
+
+	read_as(pass, NULL, &read_key, NULL);
+	if (!aim(pass, step->line) || !wanted(pass, step, &key))
+		return;
+	verdict = judge(pass, step->line);
+	if (verdict.state == PENDING_DEAD)
+		return;
+	pending = pending_new(pass, step);
+	pass->asker.pending = pending;
+	if (verdict.state == PENDING_PROVED) {
+		prove(pass, pending);
+		return;
+	}
+	if (!pendings_insert(pass, pending))
+		return;
+	capture(pass, pending);
+	ask(pass, pending, &verdict);
+	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
+		pending_keys(pass, pending);
+	pass->new_pendings = mem_grow(pass->new_pendings, pass->nnew_pendings, &pass->new_pendings_capacity,
+				    sizeof(struct pending_write *));
+	pass->new_pendings[pass->nnew_pendings++] = pending;
+}
+
+static void decided(struct backward *pass, struct pending_write *pending, enum pending_state state)
+{
+	pending->state = state;
+	pendings_remove(pass, pending);
+	if (state == PENDING_PROVED)
+		prove(pass, pending);
+	wake(pass, &pending->watchers);
+}
+
+/* One of its questions was answered. */
+void pending_again(struct backward *pass, struct pending_write *pending)
+{
+	struct verdict verdict = {.state = PENDING_DEAD};
+
+	if (pending->state == PENDING_DEAD)
+		return;
+	if (pending->state == PENDING_PROVED) {
+		if (pending_value(pass, pending))
+			wake(pass, &pending->watchers);
+		return;
+	}
+	read_as(pass, pending->event, &pending->read_key, pending);
+	if (aim(pass, pending->step->line))
+		verdict = judge(pass, pending->step->line);
+	pending->prunes = false; /* it may know more of its keys now */
+	if (verdict.state != PENDING_DEAD)
+		remember_target(pass, pending);
+	if (verdict.state == PENDING_OPEN)
+		ask(pass, pending, &verdict);
+	else
+		decided(pass, pending, verdict.state);
+}

@@ -1,0 +1,96 @@
+/*
+ * pending_prune.c - pending writes that cannot win
+ *
+ * Until cpu[3]/thread is known, each event of CPU 3 that writes thread[cpu[3]/thread]/x leaves a
+ * pending write. All wait for the same question, so only the newest can answer: the others are dropped,
+ * unless a question was opened in between, which only an older one can answer.
+ */
+#include "engine/base/mem.h"
+#include "state/backward/internal.h"
+#include "state/program/expr.h"
+
+/* Notes the one question behind each open key; none when a key is more than one plain read. */
+void pending_keys(struct backward *pass, struct pending_write *pending)
+{
+	const struct path *target = &pending->step->line->target;
+	struct question *keys[PATH_ATOMS];
+	uint32_t count = 0, attr;
+	enum failure why;
+
+	for (uint32_t i = 0; i < pending->pattern->natoms; i++) {
+		const struct expr *expr = target->atoms[i].expr;
+
+		if (pending->pattern->atoms[i].kind != PATTERN_OPEN)
+			continue;
+		if (expr->kind != EXPR_READ || expr->may_view ||
+		    path_eval(&expr->path, &pass->env, &attr, &why) != EVAL_VALUE)
+			return;
+		keys[count++] = question_ask(pass, attr, &pending->read_key);
+	}
+	pending->prunes = true;
+	pending->nkeys = count;
+	pending->keys = arena_array(pass->arena, count, sizeof(struct question *));
+	for (uint32_t i = 0; i < count; i++)
+		pending->keys[i] = keys[i];
+}
+
+static bool same_target(const struct pending_write *a, const struct pending_write *b)
+{
+	uint32_t key = 0;
+
+	for (uint32_t i = 0; i < a->pattern->natoms; i++) {
+		const struct pattern_atom *x = &a->pattern->atoms[i];
+		const struct pattern_atom *y = &b->pattern->atoms[i];
+
+		if (x->kind != y->kind)
+			return false;
+		if (x->kind == PATTERN_OPEN) {
+			if (question_final(a->keys[key]) != question_final(b->keys[key]))
+				return false;
+			key++;
+		} else if (x->kind == PATTERN_KEY && !value_equal(&x->value, &y->value)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Was a question that the pending writes may answer opened below the newer one? */
+static bool opened_below(const struct backward *pass, const struct pending_write *newer)
+{
+	const struct shape_bits *writes = &newer->step->writes;
+
+	for (uint32_t w = 0; w < writes->n; w++)
+		for (uint64_t bits = writes->words[w].bits; bits; bits &= bits - 1) {
+			uint32_t bit = writes->words[w].at * 64 + (uint32_t)__builtin_ctzll(bits);
+			if (order_compare(&pass->opened[bit], &newer->key) <= 0)
+				return true;
+		}
+	return false;
+}
+
+static bool loses(const struct backward *pass, const struct pending_write *pending)
+{
+	for (const struct pending_write *c = pending->newer; c; c = c->newer)
+		if (c->prunes && c->step->line->id == pending->step->line->id &&
+		    same_target(c, pending))
+			return !opened_below(pass, c);
+	return false;
+}
+
+/* After the questions of the event's lines were merged. */
+void pendings_prune(struct backward *pass)
+{
+	for (size_t i = 0; i < pass->nnew_pendings; i++) {
+		struct pending_write *pending = pass->new_pendings[i];
+
+		if (pending->state != PENDING_OPEN || !pending->prunes || !loses(pass, pending))
+			continue;
+		pending->state = PENDING_DEAD;
+		pendings_remove(pass, pending);
+		wake(pass, &pending->watchers);
+	}
+	pass->nnew_pendings = 0;
+	if (pass->npendings > pass->options.limits.pendings)
+		pass->gave_up = true;
+}

@@ -1,0 +1,151 @@
+/*
+ * resolve.c - answers questions that have their newest certain write
+ *
+ * One undecided pending write above that write is enough to wait for: the newest. Then the value may have
+ * to be waited for, and for a `was` also what was before it.
+ */
+#include "engine/base/mem.h"
+#include "state/backward/internal.h"
+
+static void watch(struct backward *pass, struct pending_write *pending, struct question *question)
+{
+	struct waiter *waiter = arena_alloc(pass->arena, sizeof *waiter);
+
+	*waiter = (struct waiter){.question = question, .next = pending->watchers};
+	pending->watchers = waiter;
+}
+
+static void bottom(struct backward *pass, const struct question *question, struct fact *fact)
+{
+	const struct cells *base = pass->base;
+	uint32_t stream, section;
+	struct cell cell;
+
+	fact->since = NSTIME_MIN;
+	fact->writer.class_index = fact->writer.line = UINT32_MAX;
+	fact->value = (struct value){.kind = VALUE_UNKNOWN};
+	if (catalog_section_of(pass->closure->catalog, question->attr, &stream, &section)) {
+		if (base)
+			cells_section(base, stream, section, &fact->value, &fact->written);
+		return;
+	}
+	if (!base) {
+		if (!program_initial(pass->program, question->attr, &fact->value))
+			fact->value.kind = VALUE_UNKNOWN;
+		return;
+	}
+	cells_get(base, question->attr, &cell);
+	fact->value = cell.value;
+	fact->since = cell.since;
+	fact->written = cell.written;
+	fact->named = cell.named;
+	fact->writer = cell.writer;
+}
+
+/*
+ * Where a fill begins: no earlier than the last write, the end of the stream's last loss and the
+ * stream's begin.
+ */
+static nstime fill_begin(struct backward *pass, const struct pending_write *was, nstime since)
+{
+	const struct stream *stream = was->stream;
+	struct order whole = order_slot(was->key, 0);
+	nstime until = NSTIME_MIN;
+
+	if (!stream)
+		return since;
+	if (!event_source_last_loss(pass->options.event_source, stream, &whole, &until, pass->err))
+		pass->failed = true;
+	if (until > was->key.time)
+		until = was->key.time;
+	return until > since ? until : since;
+}
+
+static void fill(struct backward *pass, const struct pending_write *was, struct fact *fact)
+{
+	if (fact->value.kind != VALUE_UNKNOWN || was->value.kind == VALUE_UNKNOWN)
+		return;
+	fact->value = was->value;
+	fact->since = fill_begin(pass, was, fact->since);
+	fact->written = fact->named = true;
+	fact->writer = was->writer;
+}
+
+/* What was before a `was`; false: not known yet. */
+static bool below(struct backward *pass, struct question *question, struct fact *fact)
+{
+	struct pending_write *was = question->best;
+	const struct fact *found = question_fact(pass, question->attr, &was->key);
+	struct order low = fact->low;
+
+	if (!found) {
+		question_wait(pass, question_ask(pass, question->attr, &was->key),
+			      (struct waiter){.question = question});
+		return false;
+	}
+	*fact = *found;
+	fact->low = low;
+	fill(pass, was, fact);
+	return true;
+}
+
+static bool of_best(struct backward *pass, struct question *question, struct fact *fact)
+{
+	struct pending_write *best = question->best;
+
+	if (!best) {
+		bottom(pass, question, fact);
+		return true;
+	}
+	if (!pending_value(pass, best)) {
+		watch(pass, best, question);
+		return false;
+	}
+	if (best->step->line->verb == VERB_WAS)
+		return below(pass, question, fact);
+	fact->value = best->value;
+	if (best->step->line->verb == VERB_DELETE)
+		fact->value.kind = VALUE_NONE;
+	fact->since = best->key.time;
+	fact->written = true;
+	fact->named = best->step->line->value != NULL;
+	fact->writer = best->writer;
+	return true;
+}
+
+void resolve(struct backward *pass, struct question *question)
+{
+	struct fact fact = {.low = question->fact.low};
+	struct pending_write *pending;
+
+	if (question->state != QUESTION_CLOSED)
+		return;
+	pending = pending_between(pass, question, &question->fact.low);
+	if (pending) {
+		watch(pass, pending, question);
+		return;
+	}
+	if (!of_best(pass, question, &fact))
+		return;
+	if (question->was && fact.value.kind == VALUE_UNKNOWN) {
+		fill(pass, question->was, &fact);
+		fact.low = question->was->key;
+	}
+	question->fact = fact;
+	question_done(pass, question);
+}
+
+void resolve_all(struct backward *pass)
+{
+	while (pass->work.count && !pass->gave_up && !pass->failed) {
+		struct waiter next = pass->work.items[--pass->work.count];
+
+		if (next.question) {
+			next.question->queued = false;
+			resolve(pass, next.question);
+		} else {
+			next.pending->queued = false;
+			pending_again(pass, next.pending);
+		}
+	}
+}

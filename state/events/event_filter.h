@@ -1,0 +1,51 @@
+/*
+ * event_filter.h - of the events that a pass reads, those that may write what it asks for
+ *
+ *     thread[42]/state is asked     sched_switch passes with prev_tid or next_tid 42,
+ *                                   sched_waking never
+ *
+ * Values are compared batch by batch, before events are merged. A range is read in windows. Packets
+ * that their packet filters show to hold no such event are not opened; where a pass finds nothing for
+ * long, packet filters of a window are made first, on all threads. What passes is never too little.
+ */
+#ifndef STATE_EVENTS_EVENT_FILTER_H
+#define STATE_EVENTS_EVENT_FILTER_H
+
+#include "state/events/line_key.h"
+
+struct event_source_range;
+struct event_filter;
+
+/* All is borrowed. Without an index, or packet filters (NULL), no packet is skipped. */
+struct event_filter *event_filter_new(const struct closure *closure, struct event_source *event_source, struct index *index,
+			struct packet_filters *packet_filters);
+void event_filter_free(struct event_filter *event_filter); /* NULL is fine */
+
+/* How many packets may be read for nothing before packet filters are made; usually a few a stream. */
+void event_filter_patience(struct event_filter *event_filter, uint64_t packets);
+
+/* From now on nothing passes; then all that may write the attribute. */
+void event_filter_clear(struct event_filter *event_filter);
+void event_filter_add(struct event_filter *event_filter, uint32_t attr);
+/* Does all that may write it pass already? */
+bool event_filter_has(const struct event_filter *event_filter, uint32_t attr);
+
+/* For event sources: a range is read now (borrowed), whose times are [begin, end). */
+void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range, nstime begin, nstime end);
+/* Its next part, in the range's direction; false: there is none. All are read one after the other.
+ */
+bool event_filter_window(struct event_filter *event_filter, nstime *begin, nstime *end);
+void event_filter_passed(struct event_filter *event_filter); /* an event did */
+/* As `progress` of events.h: of the range, not of a window. */
+bool event_filter_progress(void *event_filter, nstime at, nstime first, nstime last);
+/* Is of every class that passes only what has one of some values? */
+bool event_filter_is_keyed(const struct event_filter *event_filter);
+/* False: all of the classes pass. */
+bool event_filter_chooses(const struct event_filter *event_filter);
+/* As `select`, `lacks` and `skips` of events.h. */
+uint32_t event_filter_select(void *event_filter, const struct run *run, uint16_t *entries);
+bool event_filter_lacks(void *event_filter, const struct stream *stream, const struct packet_info *info);
+bool event_filter_skips(void *event_filter, const struct stream *stream, const struct packet_info *info,
+		 struct packet_range *range);
+
+#endif

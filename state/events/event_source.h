@@ -1,0 +1,179 @@
+/*
+ * event_source.h - the events that evaluation reads, from any place in their order, in either direction
+ *
+ * Evaluation needs keys that mean the same in every pass: `struct order` is (time, stream,
+ * position) and a slot inside the event, compared as a whole. Where the events come from is the
+ * event source's secret: the index in earnest, arrays in tests.
+ *
+ *     @start | events and losses, by (time, stream, position) | @end
+ *
+ * A loss is ordered after all events that its stream has at the same time.
+ */
+#ifndef STATE_EVENTS_EVENT_SOURCE_H
+#define STATE_EVENTS_EVENT_SOURCE_H
+
+#include "engine/base/helper.h"
+#include "engine/event.h"
+#include "engine/reader.h"
+#include "index/events.h"
+
+struct event_filter;
+
+struct order {
+	nstime time;
+	uint32_t rank;   /* 0 @start, 1 + number of the stream, UINT32_MAX @end */
+	uint32_t source; /* UINT32_MAX: a loss */
+	uint64_t offset;
+	uint32_t index;
+	uint32_t slot; /* inside the event; 0 in what a event source gives */
+};
+
+enum { RANK_START = 0 };
+#define RANK_END UINT32_MAX
+
+static inline int order_compare(const struct order *a, const struct order *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (a->index != b->index)
+		return a->index < b->index ? -1 : 1;
+	return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* Below everything of time t, and above everything of time t. */
+static inline struct order order_before(nstime t)
+{
+	return (struct order){.time = t};
+}
+
+static inline struct order order_after(nstime t)
+{
+	return (struct order){t, UINT32_MAX, UINT32_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX};
+}
+
+static inline struct order order_slot(struct order order, uint32_t slot)
+{
+	order.slot = slot;
+	return order;
+}
+
+enum event_source_kind { ITEM_EVENT, ITEM_LOSS, ITEM_START, ITEM_END };
+
+struct event_item {
+	struct order order;
+	enum event_source_kind kind;
+	const struct stream *stream;     /* NULL: @start, @end */
+	const struct event_class *class; /* NULL: not an event */
+	struct event event;              /* its time, position, CPU; a loss's counts and `until` */
+};
+
+/* Items in [from, to), in order or, backward, in reverse. */
+struct event_source_range {
+	struct order from, to;
+	bool backward;
+	bool losses, start, end; /* also give these */
+	bool infers;             /* of losses also those that are inferred */
+	bool values;             /* of most events: see events_options */
+	const uint64_t *classes; /* bit per class, NULL: all; borrowed until event_source_close() */
+	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
+	struct event_filter *event_filter;     /* only what passes it, losses besides; NULL: all; likewise */
+	/*
+	 * Reads ahead for a caller that takes nothing but runs; NULL: the event source does not.
+	 * Likewise.
+	 */
+	struct helper *helper;
+};
+
+struct event_source;
+struct event_source_cursor;
+
+struct event_source_ops {
+	bool (*open)(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
+		     struct error *err);
+	void (*close)(struct event_source_cursor *cursor);
+	enum step (*next)(struct event_source_cursor *cursor, struct event_item *out, struct error *err);
+	bool (*fields)(struct event_source_cursor *cursor, const struct event_item *item, struct fields *out,
+		       struct error *err);
+	bool (*span)(struct event_source *event_source, nstime *first, nstime *last, struct error *err);
+	/*
+	 * When the stream's recording began: no event of it tells anything of the time before.
+	 * NSTIME_MIN: it holds from the start. NULL: so do all streams.
+	 */
+	bool (*begin)(struct event_source *event_source, const struct stream *stream, nstime *out,
+		      struct error *err);
+	/* What was recorded, both ends inclusive. NULL: all of time. */
+	bool (*recorded)(struct event_source *event_source, nstime *begin, nstime *end, struct error *err);
+	/* May the stream have events of the CPU? NULL: where it is of that CPU, or of none. */
+	bool (*may_be_of_cpu)(struct event_source *event_source, const struct stream *stream, int32_t cpu);
+	/*
+	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event source has
+	 * items only.
+	 */
+	enum step (*next_run)(struct event_source_cursor *cursor, struct run *run, struct event_item *item,
+			      struct error *err);
+};
+
+struct event_source {
+	const struct event_source_ops *ops;
+	const struct trace *trace;
+	struct packet_filters *packet_filters; /* as in events_options */
+	const struct inferred *inferred; /* likewise; the owner's to set */
+	nstime *begins; /* by stream, once event_source_begins() was called; the event source's */
+	/* When it runs long; false: interrupted. May be NULL. */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
+	void *progress_arg;
+};
+
+/* A event source's cursor, with @start and @end at their places. */
+struct event_pass {
+	struct event_source *event_source;
+	struct event_source_range range;
+	struct event_source_cursor *cursor;
+	struct event_item start, end;
+	bool start_due, end_due;
+};
+
+bool event_source_open(struct event_source *event_source, const struct event_source_range *range, struct event_pass *out,
+	       struct error *err);
+void event_source_close(struct event_pass *pass);
+enum step event_source_next(struct event_pass *pass, struct event_item *out, struct error *err);
+/*
+ * Forward: consecutive events of one stream, where the event source has them together. A run of count 0:
+ * *item is what comes next.
+ */
+enum step event_source_next_run(struct event_pass *pass, struct run *run, struct event_item *item,
+			struct error *err);
+/* Entry i of such a run. */
+void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
+		   struct event_item *out);
+/* Values of the item that event_source_next() gave last; only of ITEM_EVENT. */
+bool event_source_fields(struct event_pass *pass, const struct event_item *item, struct fields *out,
+		 struct error *err);
+
+/*
+ * How far back an event of the stream may tell what was: to the end of the stream's newest loss
+ * below `below`, or to the stream's begin (NSTIME_MIN: it has none).
+ */
+bool event_source_last_loss(struct event_source *event_source, const struct stream *stream, const struct order *below,
+		    nstime *until, struct error *err);
+/*
+ * When each stream's recording began, by its index: a stream begins as if all before had been lost.
+ * *out is borrowed until the event source ends. Belongs to the event source's thread.
+ */
+bool event_source_begins(struct event_source *event_source, const nstime **out, struct error *err);
+/* May the stream have events of the CPU? */
+bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu);
+/* What was recorded: moments outside are unknown. Both ends inclusive. */
+bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end, struct error *err);
+
+/* A event source over an index, which must outlive it. */
+struct event_source *event_source_over_index(struct index *index);
+void event_source_over_index_free(struct event_source *event_source);
+
+#endif

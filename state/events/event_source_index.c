@@ -1,0 +1,213 @@
+/* event_source_index.c - the event source over an index: its time-ordered cursor, with keys made of positions */
+#include "state/events/event_source.h"
+
+#include "engine/base/mem.h"
+#include "index/cursor/read_ahead.h"
+#include "index/tables/recorded.h"
+#include "state/events/event_filter.h"
+
+struct index_event_source {
+	struct event_source event_source; /* first: the event source is this */
+	struct index *index;
+};
+
+struct event_source_cursor {
+	struct event_source_range range;
+	struct events *events;
+	struct read_ahead *ahead; /* instead; or NULL */
+	bool cut;                 /* the range begins or ends inside a nanosecond */
+};
+
+/* What it gives is looked at one by one. */
+static bool in_items(const struct event_source_cursor *cursor)
+{
+	return cursor->cut || cursor->range.event_filter;
+}
+
+static bool cursor_open(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
+			struct error *err)
+{
+	struct index *index = ((struct index_event_source *)event_source)->index;
+	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
+	struct order first = order_before(range->from.time), whole = order_before(range->to.time);
+	struct order last = order_after(range->to.time);
+	bool includes = order_compare(&range->to, &whole) > 0; /* some of to.time */
+	struct events_options options = {
+		.begin = range->from.time,
+		.end = range->to.time + (includes && range->to.time < NSTIME_MAX),
+		.backward = range->backward,
+		.losses = range->losses,
+		.ends = true,
+		.inferred = range->infers ? event_source->inferred : NULL,
+		.values = range->values,
+		.classes = range->classes,
+		.streams = range->streams,
+		.packet_filters = event_source->packet_filters,
+		.progress = event_source->progress,
+		.progress_arg = event_source->progress_arg,
+	};
+
+	cursor->range = *range;
+	if (range->event_filter) {
+		event_filter_begin(range->event_filter, &cursor->range, options.begin, options.end);
+		event_filter_window(range->event_filter, &options.begin, &options.end);
+		options.progress = event_source->progress ? event_filter_progress : NULL;
+		options.progress_arg = range->event_filter;
+		options.select = event_filter_chooses(range->event_filter) ? event_filter_select : NULL;
+		options.select_arg = range->event_filter;
+		options.skips = event_filter_skips;
+		options.lacks = event_filter_lacks;
+		options.skips_arg = range->event_filter;
+	}
+	cursor->cut = order_compare(&range->from, &first) != 0 ||
+		      (includes && order_compare(&range->to, &last) != 0);
+	*out = cursor;
+	if (range->helper && !range->backward && !in_items(cursor))
+		return read_ahead_open(index, &options, range->helper, &cursor->ahead, err);
+	return events_open(index, &options, &cursor->events, err);
+}
+
+static void cursor_close(struct event_source_cursor *cursor)
+{
+	events_close(cursor->events);
+	read_ahead_close(cursor->ahead);
+	mem_free(cursor);
+}
+
+static void item_order(struct event_item *item)
+{
+	const struct event *event = &item->event;
+
+	item->stream = event->stream;
+	item->class = event->class;
+	item->kind = event->class ? ITEM_EVENT : ITEM_LOSS;
+	item->order = (struct order){
+		.time = event->time,
+		.rank = event->stream->index + 1,
+		.source = event->class ? event->position.source : UINT32_MAX,
+		.offset = event->position.offset,
+		.index = event->position.index,
+	};
+}
+
+/* The index cuts at times; what lies at the edges' times is cut here. */
+static bool outside(const struct event_source_range *range, const struct order *order)
+{
+	return (order->time <= range->from.time && order_compare(order, &range->from) < 0) ||
+	       (order->time >= range->to.time && order_compare(order, &range->to) >= 0);
+}
+
+/* The next event of the range, window after window. */
+static enum step next_event(struct event_source_cursor *cursor, struct event *out, struct error *err)
+{
+	struct event_filter *event_filter = cursor->range.event_filter;
+	nstime begin, end;
+	enum step step;
+
+	while ((step = events_next(cursor->events, out, err)) == STEP_END && event_filter &&
+	       event_filter_window(event_filter, &begin, &end))
+		if (!events_seek(cursor->events, begin, end, err))
+			return STEP_ERROR;
+	return step;
+}
+
+static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out, struct error *err)
+{
+	enum step step;
+
+	do {
+		step = next_event(cursor, &out->event, err);
+		if (step != STEP_ITEM)
+			return step;
+		item_order(out);
+	} while (outside(&cursor->range, &out->order));
+	if (cursor->range.event_filter && out->class)
+		event_filter_passed(cursor->range.event_filter);
+	return STEP_ITEM;
+}
+
+void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
+		   struct event_item *out)
+{
+	run_event(trace, run, i, &out->event);
+	item_order(out);
+}
+
+static enum step cursor_next_run(struct event_source_cursor *cursor, struct run *run,
+				 struct event_item *item, struct error *err)
+{
+	enum step step;
+
+	if (in_items(cursor))
+		return cursor_next(cursor, item, err);
+	step = cursor->ahead ? read_ahead_next_run(cursor->ahead, run, err)
+			     : events_next_run(cursor->events, run, err);
+	if (step == STEP_ITEM && !run->count) {
+		item->event = run->loss;
+		item_order(item);
+	}
+	return step;
+}
+
+static bool cursor_fields(struct event_source_cursor *cursor, const struct event_item *item,
+			  struct fields *out, struct error *err)
+{
+	if (cursor->ahead) /* events come in runs */
+		return error_set(err, ERR_QUERY, "a loss has no fields");
+	return events_fields(cursor->events, &item->event, out, err);
+}
+
+static bool index_span(struct event_source *event_source, nstime *first, nstime *last, struct error *err)
+{
+	return events_range(((struct index_event_source *)event_source)->index, first, last, err);
+}
+
+static bool index_begin(struct event_source *event_source, const struct stream *stream, nstime *out,
+			struct error *err)
+{
+	struct recorded recorded;
+
+	if (!stream_recorded(((struct index_event_source *)event_source)->index, stream, &recorded, err))
+		return false;
+	*out = recorded.begin;
+	return true;
+}
+
+static bool recorded(struct event_source *event_source, nstime *begin, nstime *end, struct error *err)
+{
+	return index_recorded(((struct index_event_source *)event_source)->index, begin, end, err);
+}
+
+static bool may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu)
+{
+	return index_may_be_of_cpu(((struct index_event_source *)event_source)->index, stream, cpu);
+}
+
+static const struct event_source_ops index_ops = {
+	.open = cursor_open,
+	.close = cursor_close,
+	.next = cursor_next,
+	.next_run = cursor_next_run,
+	.fields = cursor_fields,
+	.span = index_span,
+	.begin = index_begin,
+	.recorded = recorded,
+	.may_be_of_cpu = may_be_of_cpu,
+};
+
+struct event_source *event_source_over_index(struct index *index)
+{
+	struct index_event_source *event_source = mem_new(sizeof *event_source);
+
+	event_source->event_source.ops = &index_ops;
+	event_source->event_source.trace = index_trace(index);
+	event_source->index = index;
+	return &event_source->event_source;
+}
+
+void event_source_over_index_free(struct event_source *event_source)
+{
+	if (event_source)
+		mem_free(event_source->begins);
+	mem_free(event_source);
+}

@@ -1,0 +1,526 @@
+/*
+ * interval_window.c - the window, and its timelines
+ *
+ *              window.begin                          window.end
+ *     line     ···|-- 42 --|     |--- 7 ---|- 42 ------|···      intervals
+ *     gaps                 |none |                               asked for when an event lies there
+ *
+ * A window is fetched with one nanosecond before it, since the question is always "just before t".
+ * What is asked first is rarely asked alone: with cpu[3]/x of an event on CPU 3 the other CPUs' are
+ * fetched, with thread[42]/x of a thread that runs in the window those of all that do; and when
+ * single fetches of one kind go on, all of them (`*`). Intervals leave out none and unknown, so
+ * that a gap is asked for once, at its end.
+ */
+#include "state/interval_window.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	WANTED_SPANS = 200000,
+	WANTED_BYTES = 8 << 20,
+	SINGLES_MOST = 16 /* fetches of one attribute in a window, before all are fetched */
+};
+
+struct span { /* [begin, end) */
+	nstime begin, end;
+	struct value value;
+};
+
+struct spans {
+	struct span *items;
+	size_t count, capacity;
+};
+
+struct timeline {
+	const char *path;
+	struct spans spans, gaps;
+};
+
+struct interval_window {
+	struct state *state;
+	struct attrs *attrs;
+	bool backward;
+	nstime begin, end; /* the window; equal: none yet */
+	nstime width;
+	struct arena *arena; /* strings of the window */
+	struct timeline *lines;
+	size_t count, capacity;
+	size_t *slots; /* hash of path: 1 + place in lines */
+	size_t nslots;
+	size_t nspans;
+	size_t *places; /* attribute: 1 + place in lines */
+	uint32_t nplaces;
+	uint8_t *singles; /* fetches of one attribute, by shape */
+	uint32_t nsingles;
+	struct error failed;
+};
+
+struct interval_window *interval_window_new(struct state *state, const struct program *program, bool backward)
+{
+	struct interval_window *known = mem_new(sizeof *known);
+
+	known->state = state;
+	known->attrs = program_attrs(program);
+	known->backward = backward;
+	known->arena = arena_new();
+	return known;
+}
+
+static void forget(struct interval_window *known)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		mem_free(known->lines[i].spans.items);
+		mem_free(known->lines[i].gaps.items);
+	}
+	known->count = known->nspans = 0;
+	if (known->nslots)
+		memset(known->slots, 0, known->nslots * sizeof *known->slots);
+	if (known->nplaces)
+		memset(known->places, 0, known->nplaces * sizeof *known->places);
+	if (known->nsingles)
+		memset(known->singles, 0, known->nsingles);
+	arena_reset(known->arena);
+}
+
+void interval_window_free(struct interval_window *known)
+{
+	if (!known)
+		return;
+	forget(known);
+	mem_free(known->lines);
+	mem_free(known->slots);
+	mem_free(known->places);
+	mem_free(known->singles);
+	arena_free(known->arena);
+	mem_free(known);
+}
+
+static size_t hash_of(const char *path)
+{
+	size_t hash = 0xcbf29ce4;
+
+	for (; *path; path++)
+		hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
+	return hash ^ hash >> 29;
+}
+
+static size_t *slot_of(struct interval_window *known, const char *path)
+{
+	size_t i = hash_of(path) & (known->nslots - 1);
+
+	while (known->slots[i] && strcmp(known->lines[known->slots[i] - 1].path, path) != 0)
+		i = (i + 1) & (known->nslots - 1);
+	return &known->slots[i];
+}
+
+static void rehash(struct interval_window *known)
+{
+	size_t n = known->nslots ? known->nslots * 2 : 256;
+
+	mem_free(known->slots);
+	known->slots = mem_new_array(n, sizeof *known->slots);
+	known->nslots = n;
+	for (size_t i = 0; i < known->count; i++)
+		*slot_of(known, known->lines[i].path) = i + 1;
+}
+
+static struct timeline *line_find(struct interval_window *known, const char *path)
+{
+	size_t place = known->nslots ? *slot_of(known, path) : 0;
+
+	return place ? &known->lines[place - 1] : NULL;
+}
+
+static struct timeline *line_get(struct interval_window *known, const char *path)
+{
+	struct timeline *line = line_find(known, path);
+
+	if (line)
+		return line;
+	if (known->count * 2 >= known->nslots)
+		rehash(known);
+	known->lines = mem_grow(known->lines, known->count, &known->capacity, sizeof *known->lines);
+	line = &known->lines[known->count];
+	*line = (struct timeline){.path = arena_strdup(known->arena, path)};
+	*slot_of(known, path) = ++known->count;
+	return line;
+}
+
+static bool add_interval(void *arg, const struct interval *interval)
+{
+	struct interval_window *known = arg;
+	struct timeline *line = line_get(known, interval->path);
+	struct value value = interval->value;
+
+	if (value.kind == VALUE_STRING)
+		value.text = arena_strndup(known->arena, value.text, value.len);
+	struct spans *spans = &line->spans;
+	spans->items = mem_grow(spans->items, spans->count, &spans->capacity, sizeof *spans->items);
+	spans->items[spans->count++] = (struct span){interval->begin, interval->end, value};
+	known->nspans++;
+	return true;
+}
+
+/* ---- the window ---- */
+
+static bool fetch(struct interval_window *known, const struct query *const *queries, size_t count,
+		  struct error *err)
+{
+	return state_intervals(known->state, known->begin - 1, known->end, queries, count,
+			       add_interval, known, err);
+}
+
+static bool fetch_paths(struct interval_window *known, const char *const *paths, size_t count,
+			struct error *err)
+{
+	struct query **queries = mem_new_array(count + 1, sizeof *queries);
+	bool ok = true;
+
+	for (size_t i = 0; i < count && ok; i++)
+		ok = query_parse(paths[i], &queries[i], err);
+	if (ok && count)
+		ok = fetch(known, (const struct query *const *)queries, count, err);
+	for (size_t i = 0; i < count; i++)
+		query_free(queries[i]);
+	mem_free(queries);
+	return ok;
+}
+
+/* A width that is expected to hold a bounded number of events. */
+static bool first_width(struct interval_window *known, struct error *err)
+{
+	struct index *index = state_index(known->state);
+	nstime first, last;
+
+	if (!events_range(index, &first, &last, err))
+		return false;
+	uint64_t bytes = trace_bytes(index_trace(index)) + 1;
+	__int128 width = first > last ? 1 : (__int128)last - first + 1;
+	if (bytes > WANTED_BYTES)
+		width = width * WANTED_BYTES / bytes;
+	known->width = width < 1 ? 1 : width > NSTIME_MAX / 4 ? NSTIME_MAX / 4 : (nstime)width;
+	return true;
+}
+
+static nstime plus(nstime t, nstime delta)
+{
+	nstime sum;
+
+	if (!__builtin_add_overflow(t, delta, &sum))
+		return sum;
+	return delta < 0 ? NSTIME_MIN + 1 : NSTIME_MAX;
+}
+
+static bool turn_to(struct interval_window *known, nstime t, struct error *err)
+{
+	if (t >= known->begin && t < known->end)
+		return true;
+	if (!known->width && !first_width(known, err))
+		return false;
+	if (known->nspans > WANTED_SPANS)
+		known->width = known->width / 2 + 1;
+	else if (known->end && known->nspans < WANTED_SPANS / 8 && known->width < NSTIME_MAX / 4)
+		known->width *= 2;
+	forget(known);
+	known->begin = known->backward ? plus(t, 1 - known->width) : t;
+	known->end = known->backward ? plus(t, 1) : plus(t, known->width);
+	return true;
+}
+
+/* ---- what is fetched together ---- */
+
+struct paths {
+	const char **items;
+	size_t count, capacity;
+};
+
+/* The attribute's line is made: that it was asked for and is empty is an answer. */
+static void add_path(struct interval_window *known, uint32_t attr, struct paths *paths)
+{
+	struct buf text = {0};
+
+	attr_add_text(known->attrs, attr, &text);
+	if (!line_find(known, buf_text(&text))) {
+		paths->items = mem_grow(paths->items, paths->count, &paths->capacity,
+					sizeof *paths->items);
+		paths->items[paths->count++] = line_get(known, buf_text(&text))->path;
+	}
+	buf_release(&text);
+}
+
+/* The first step that is an integer key, as [3] of cpu[3]/thread; ATTR_ABSENT: there is none. */
+static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
+{
+	uint32_t found = ATTR_ABSENT;
+
+	for (; attr != ATTR_ROOT; attr = attr_parent(attrs, attr))
+		if (attr_is_key(attrs, attr) && attr_atom(attrs, attr)->kind == VALUE_INT)
+			found = attr;
+	return found;
+}
+
+/* The attribute that has `key` in place of the step `at`. */
+static uint32_t sibling(struct attrs *attrs, uint32_t attr, uint32_t at, const struct value *key)
+{
+	const struct value atom = *attr_atom(attrs, attr); /* the table may move below */
+	uint32_t parent = attr_parent(attrs, attr);
+
+	if (attr == at)
+		return attr_key(attrs, parent, key);
+	parent = sibling(attrs, parent, at, key);
+	return attr_is_key(attrs, attr) ? attr_key(attrs, parent, &atom)
+					: attr_name(attrs, parent, atom.text, atom.len);
+}
+
+static void add_cpus(struct interval_window *known, uint32_t attr, uint32_t at, struct paths *paths)
+{
+	const struct trace *trace = index_trace(state_index(known->state));
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct value key = {.kind = VALUE_INT, .u = (uint64_t)trace->streams[i]->cpu};
+		if (trace->streams[i]->cpu >= 0)
+			add_path(known, sibling(known->attrs, attr, at, &key), paths);
+	}
+}
+
+static bool ends_in_thread(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 7 && !strcmp(path + len - 7, "/thread");
+}
+
+/* Of all threads that some timeline of the window has as a value. */
+static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at, struct paths *paths)
+{
+	size_t nlines = known->count;
+
+	for (size_t i = 0; i < nlines; i++) {
+		if (!ends_in_thread(known->lines[i].path))
+			continue;
+		for (size_t s = 0; s < known->lines[i].spans.count; s++) {
+			const struct value value = known->lines[i].spans.items[s].value;
+			if (value.kind == VALUE_INT)
+				add_path(known, sibling(known->attrs, attr, at, &value), paths);
+		}
+	}
+}
+
+static uint8_t *singles_of(struct interval_window *known, uint32_t attr)
+{
+	uint32_t shape = attr_shape(known->attrs, attr), room = shape + 64;
+
+	if (shape >= known->nsingles) {
+		known->singles = mem_resize_zeroed(known->singles, known->nsingles, room, 1);
+		known->nsingles = room;
+	}
+	return &known->singles[shape];
+}
+
+/* The kind with `*` in place of the step `at`; from then on what has no line has no interval. */
+static bool fetch_all(struct interval_window *known, uint32_t attr, uint32_t at, struct error *err)
+{
+	struct buf text = {0}, whole = {0};
+	const char *path;
+	bool ok;
+
+	attr_add_text(known->attrs, at, &text);
+	size_t len = text.len;
+	attr_add_text(known->attrs, attr, &whole);
+	buf_clear(&text);
+	attr_add_text(known->attrs, attr_parent(known->attrs, at), &text);
+	buf_printf(&text, "[*]%s", buf_text(&whole) + len);
+	path = buf_text(&text);
+	ok = fetch_paths(known, &path, 1, err);
+	buf_release(&text);
+	buf_release(&whole);
+	return ok;
+}
+
+static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu, struct error *err)
+{
+	uint32_t at = first_key(known->attrs, attr);
+	uint8_t *singles = singles_of(known, attr);
+	struct paths paths = {0};
+	bool ok;
+
+	if (*singles > SINGLES_MOST)
+		return true;
+	if (*singles == SINGLES_MOST && at != ATTR_ABSENT) {
+		++*singles;
+		return fetch_all(known, attr, at, err);
+	}
+	add_path(known, attr, &paths);
+	if (at != ATTR_ABSENT) {
+		const struct value *key = attr_atom(known->attrs, at);
+		if (cpu >= 0 && !key->negative && key->u == (uint64_t)cpu)
+			add_cpus(known, attr, at, &paths);
+		else
+			add_threads(known, attr, at, &paths);
+		++*singles;
+	}
+	ok = fetch_paths(known, paths.items, paths.count, err);
+	mem_free(paths.items);
+	return ok;
+}
+
+/* The attribute's place in lines. */
+static bool find_place(struct interval_window *known, uint32_t attr, int32_t cpu, size_t *out,
+		       struct error *err)
+{
+	uint32_t room = attr + attr / 2 + 64;
+	struct buf text = {0};
+	bool ok = true;
+
+	if (attr >= known->nplaces) {
+		known->places = mem_resize_zeroed(known->places, known->nplaces, room,
+						  sizeof *known->places);
+		known->nplaces = room;
+	}
+	if (!known->places[attr]) {
+		attr_add_text(known->attrs, attr, &text);
+		if (!line_find(known, buf_text(&text)))
+			ok = fetch_line(known, attr, cpu, err);
+		known->places[attr] = (size_t)(line_get(known, buf_text(&text)) - known->lines) + 1;
+		buf_release(&text);
+	}
+	*out = known->places[attr] - 1;
+	return ok;
+}
+
+/* ---- values ---- */
+
+/* The first that ends at t or later. */
+static size_t span_lower_bound(const struct spans *spans, nstime t)
+{
+	return search_first(i, 0, spans->count, spans->items[i].end < t);
+}
+
+/* What is there just before t: begin < t <= end. */
+static const struct span *span_before(const struct spans *spans, nstime t)
+{
+	size_t i = span_lower_bound(spans, t);
+
+	return i < spans->count && spans->items[i].begin < t ? &spans->items[i] : NULL;
+}
+
+static const struct span *add_gap(struct spans *gaps, const struct span *gap)
+{
+	size_t i = span_lower_bound(gaps, gap->end);
+
+	gaps->items = mem_grow(gaps->items, gaps->count, &gaps->capacity, sizeof *gaps->items);
+	memmove(gaps->items + i + 1, gaps->items + i, (gaps->count - i) * sizeof *gaps->items);
+	gaps->items[i] = *gap;
+	gaps->count++;
+	return &gaps->items[i];
+}
+
+/* What the attribute was just before `end`, and since when: none, or unknown. */
+static bool ask_gap(struct interval_window *known, const char *path, nstime end, struct span *out,
+		    struct error *err)
+{
+	const struct moment moment = {.t = end, .before = true};
+	struct answers answers = {0};
+	struct query *query;
+	bool ok;
+
+	*out = (struct span){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
+	if (!query_parse(path, &query, err))
+		return false;
+	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
+		      &answers, err);
+	if (ok && answers.count) {
+		out->begin = answers.items[0].since;
+		if (answers.items[0].value.kind == VALUE_NONE)
+			out->value.kind = VALUE_NONE;
+	}
+	answers_release(&answers);
+	query_free(query);
+	return ok;
+}
+
+/* No interval holds just before t: from the gap's end down, until what holds there is known. */
+static bool find_gap(struct interval_window *known, struct timeline *line, nstime t, struct value *out,
+		     struct error *err)
+{
+	size_t i = span_lower_bound(&line->spans, t);
+	nstime end = i < line->spans.count ? line->spans.items[i].begin : known->end;
+	nstime begin = i ? line->spans.items[i - 1].end : NSTIME_MIN;
+	const struct span *gap = span_before(&line->gaps, t);
+	size_t above = span_lower_bound(&line->gaps, t);
+	struct span asked;
+
+	if (!gap && above < line->gaps.count && line->gaps.items[above].begin < end)
+		end = line->gaps.items[above].begin;
+	while (!gap) {
+		if (!ask_gap(known, line->path, end, &asked, err))
+			return false;
+		if (asked.begin >= end || asked.begin < begin)
+			asked.begin = begin;
+		gap = add_gap(&line->gaps, &asked);
+		end = asked.begin;
+		if (asked.begin >= t)
+			gap = NULL;
+	}
+	*out = gap->value;
+	return true;
+}
+
+/* The line of what was asked, of the window that t lies in; NULL: an error. */
+static struct timeline *line_at(struct interval_window *known, uint32_t attr, const struct event *event)
+{
+	size_t place;
+
+	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time, &known->failed) ||
+	    !find_place(known, attr, event->cpu, &place, &known->failed))
+		return NULL;
+	return &known->lines[place];
+}
+
+static bool read_known(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
+		       struct value *out)
+{
+	const struct timeline *line;
+	const struct span *span;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (event->time == NSTIME_MIN) /* nothing is before what holds from the start */
+		return true;
+	line = line_at(arg, attr, event);
+	if (!line)
+		return true;
+	span = span_before(&line->spans, event->time);
+	if (!span)
+		return false;
+	*out = span->value;
+	if (out->kind == VALUE_STRING) /* the next read may turn the window */
+		out->text = arena_strndup(scratch, out->text, out->len);
+	return true;
+}
+
+static void settle_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
+{
+	struct interval_window *known = arg;
+	struct timeline *line = line_at(known, attr, event);
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (line)
+		(void)find_gap(known, line, event->time, out, &known->failed);
+}
+
+struct where_reads interval_window_reads(struct interval_window *known)
+{
+	return (struct where_reads){.read = read_known, .settle = settle_known, .arg = known};
+}
+
+bool interval_window_failed(const struct interval_window *known, struct error *err)
+{
+	if (known->failed.kind == ERR_NONE)
+		return false;
+	*err = known->failed;
+	return true;
+}

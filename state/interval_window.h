@@ -1,0 +1,29 @@
+/*
+ * interval_window.h - values of attributes while a pass goes through events: a window of intervals
+ *
+ * A condition such as cpu[cpu]/thread == 42 asks at every event what was true just before it.
+ * Asking the state per event would be a pass per event, so intervals are fetched for a window of
+ * time at once; its width follows how many intervals there were, so that memory is bounded whatever
+ * the trace.
+ */
+#ifndef STATE_INTERVAL_WINDOW_H
+#define STATE_INTERVAL_WINDOW_H
+
+#include "state/state.h"
+#include "state/filter/where.h"
+
+struct interval_window;
+
+/*
+ * `program`: whose attributes will be asked for, compiled from the state's rules. `backward`: in
+ * which order of time. All is borrowed until interval_window_free().
+ */
+struct interval_window *interval_window_new(struct state *state, const struct program *program, bool backward);
+void interval_window_free(struct interval_window *known); /* NULL is fine */
+
+/* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed() says why. */
+struct where_reads interval_window_reads(struct interval_window *known);
+/* The first error of a question, and what came of it; false: there was none. */
+bool interval_window_failed(const struct interval_window *known, struct error *err);
+
+#endif

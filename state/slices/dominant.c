@@ -1,0 +1,378 @@
+/*
+ * dominant.c - see dominant.h
+ *
+ * Adding up is one pass over changes that are sorted by attribute already: each value of the
+ * attribute has a place in a small hash, which is emptied by what was put into it.
+ */
+#include "state/slices/dominant.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+#include <xxhash.h>
+
+enum {
+	CHECK = 4,      /* bytes in front of all others, which they are the hash of */
+	TIME_BITS = 14, /* of the slice's span: times take two bytes */
+	LESS = 16,      /* what held that many times less than another decides nothing */
+	SLOTS = 256,    /* at first */
+	AHEAD = 16      /* changes: their ticks are not in the cache any more */
+};
+
+enum { LISTED = 0x0f, HAS_OTHERS = 0x10, HAS_NONE = 0x20, MANY_KINDS = 0x40 }; /* flags */
+
+/* ---- adding up ---- */
+
+struct sum {
+	int64_t number;
+	uint64_t time;
+	uint32_t slot;
+	uint8_t kind;
+};
+
+struct dominant_work {
+	struct sum *sums; /* of one attribute, in order of appearance */
+	size_t count, capacity;
+	uint32_t *slots; /* 1 + place in sums */
+	size_t nslots;   /* a power of two, at most half full */
+	struct buf heads, bodies;
+	uint32_t attributes;
+};
+
+static struct dominant_work *work_new(void)
+{
+	struct dominant_work *work = mem_new(sizeof *work);
+
+	work->nslots = SLOTS;
+	work->slots = mem_new_array(work->nslots, sizeof *work->slots);
+	return work;
+}
+
+void dominant_work_free(struct dominant_work *work)
+{
+	if (!work)
+		return;
+	mem_free(work->sums);
+	mem_free(work->slots);
+	buf_release(&work->heads);
+	buf_release(&work->bodies);
+	mem_free(work);
+}
+
+/* Where the value is, or is to be. */
+static uint32_t slot_of(const struct dominant_work *work, int64_t number, uint8_t kind)
+{
+	uint64_t hash = ((uint64_t)number + kind) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t mask = (uint32_t)work->nslots - 1, at = (uint32_t)(hash >> 32) & mask;
+
+	for (; work->slots[at]; at = (at + 1) & mask) {
+		const struct sum *sum = &work->sums[work->slots[at] - 1];
+
+		if (sum->number == number && sum->kind == kind)
+			break;
+	}
+	return at;
+}
+
+static void grow_slots(struct dominant_work *work)
+{
+	work->nslots *= 2;
+	mem_free(work->slots);
+	work->slots = mem_new_array(work->nslots, sizeof *work->slots);
+	for (size_t i = 0; i < work->count; i++) {
+		struct sum *sum = &work->sums[i];
+
+		sum->slot = slot_of(work, sum->number, sum->kind);
+		work->slots[sum->slot] = (uint32_t)i + 1;
+	}
+}
+
+static void add(struct dominant_work *work, int64_t number, uint8_t kind, uint64_t time)
+{
+	uint32_t slot = slot_of(work, number, kind);
+
+	if (work->slots[slot]) {
+		work->sums[work->slots[slot] - 1].time += time;
+		return;
+	}
+	work->sums = mem_grow(work->sums, work->count, &work->capacity, sizeof *work->sums);
+	work->sums[work->count++] = (struct sum){number, time, slot, kind};
+	work->slots[slot] = (uint32_t)work->count;
+	if (work->count * 2 > work->nslots)
+		grow_slots(work);
+}
+
+static void empty(struct dominant_work *work)
+{
+	for (size_t i = 0; i < work->count; i++)
+		work->slots[work->sums[i].slot] = 0;
+	work->count = 0;
+}
+
+/*
+ * Changes [at, end) are all of one attribute, which was `value` before. False: it is not known all
+ * the time, so that what tombstones and later events say counts.
+ */
+static bool add_up(struct dominant_work *work, const struct slice_parts *parts, size_t at, size_t end,
+		   struct slice_value value)
+{
+	const struct slice_column *changes = &parts->changes;
+	uint64_t mask = bits_mask(parts->tick_bits);
+	nstime since = parts->begin;
+
+	for (size_t i = at; i < end; i++) {
+		if (i + AHEAD < end)
+			__builtin_prefetch(&parts->ticks[changes->keys[i + AHEAD] & mask]);
+		if (changes->numbers[i] == value.number && changes->kinds[i] == value.kind)
+			continue;
+		if (changes->kinds[i] == SLICE_DELETED || changes->kinds[i] == SLICE_UNKNOWN)
+			return false;
+		nstime t = parts->ticks[changes->keys[i] & mask];
+		if (t > since)
+			add(work, value.number, value.kind, (uint64_t)t - (uint64_t)since);
+		value = (struct slice_value){changes->numbers[i], changes->kinds[i]};
+		since = t;
+	}
+	/* after the last tick it holds for some time, too */
+	add(work, value.number, value.kind,
+	    (uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
+	return true;
+}
+
+/* ---- writing ---- */
+
+/* Takes the sum of none out. */
+static bool take_none(struct dominant_work *work)
+{
+	for (size_t i = 0; i < work->count; i++)
+		if (work->sums[i].kind == SLICE_NONE) {
+			work->slots[work->sums[i].slot] = 0;
+			work->sums[i] = work->sums[--work->count];
+			return true;
+		}
+	return false;
+}
+
+/* Brings the greatest to the front; how many that are. */
+static size_t choose(struct dominant_work *work)
+{
+	size_t count = work->count < DOMINANT_VALUES ? work->count : DOMINANT_VALUES;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t most = i;
+
+		for (size_t j = i + 1; j < work->count; j++)
+			most = work->sums[j].time > work->sums[most].time ? j : most;
+		struct sum taken = work->sums[most];
+		work->sums[most] = work->sums[i];
+		work->sums[i] = taken;
+		if (taken.time < work->sums[0].time / LESS)
+			return i;
+	}
+	return count;
+}
+
+static void put_body(struct dominant_work *work, unsigned shift, struct buf *out)
+{
+	bool none = take_none(work), kinds = false;
+	size_t count = choose(work);
+	uint64_t most = 0;
+
+	for (size_t i = 1; i < count; i++)
+		kinds |= work->sums[i].kind != work->sums[0].kind;
+	for (size_t i = count; i < work->count; i++)
+		most = work->sums[i].time > most ? work->sums[i].time : most;
+	buf_add_char(out, (char)(count | (work->count > count ? HAS_OTHERS : 0) |
+				 (none ? HAS_NONE : 0) | (kinds ? MANY_KINDS : 0)));
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || kinds)
+			buf_add_char(out, (char)work->sums[i].kind);
+		buf_add_varint(out, zigzag(work->sums[i].number));
+		buf_add_varint(out, work->sums[i].time >> shift);
+	}
+	if (work->count > count)
+		buf_add_varint(out, (most + bits_mask(shift)) >> shift);
+}
+
+static void put_one(struct dominant_work *work, uint32_t step, unsigned shift)
+{
+	size_t before = work->bodies.len;
+
+	put_body(work, shift, &work->bodies);
+	buf_add_varint(&work->heads, step);
+	buf_add_varint(&work->heads, work->bodies.len - before);
+	work->attributes++;
+}
+
+/* Keys of the attribute in a column, as it goes on from *at. */
+static bool column_has(const struct slice_column *column, unsigned bits, uint64_t number,
+		       size_t *at)
+{
+	while (*at < column->count && column->keys[*at] >> bits < number)
+		++*at;
+	return *at < column->count && column->keys[*at] >> bits == number;
+}
+
+static void put_all(struct dominant_work *work, const struct slice_parts *parts,
+		    const struct slice_column *live, uint32_t least, unsigned shift)
+{
+	const struct slice_column *changes = &parts->changes;
+	unsigned bits = parts->tick_bits;
+	size_t before = 0, fill = 0, end;
+	uint64_t last = 0;
+
+	for (size_t at = 0; at < changes->count; at = end) {
+		uint64_t number = changes->keys[at] >> bits;
+
+		for (end = at + 1; end < changes->count && changes->keys[end] >> bits == number;)
+			end++;
+		if (end - at < least || column_has(&parts->fills, bits, number, &fill) ||
+		    !column_has(live, 0, number, &before) || live->kinds[before] == SLICE_UNKNOWN ||
+		    live->kinds[before] == SLICE_DELETED)
+			continue;
+		if (add_up(work, parts, at, end,
+			   (struct slice_value){live->numbers[before], live->kinds[before]})) {
+			put_one(work, (uint32_t)(number - last), shift);
+			last = number;
+		}
+		empty(work);
+	}
+}
+
+void dominant_put(const struct slice_parts *parts, const struct slice_column *live, uint32_t least,
+	      struct dominant_work **work, struct buf *out)
+{
+	size_t start = out->len;
+
+	if (!parts->nticks)
+		return;
+	unsigned width =
+		bits_width((uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)parts->begin);
+	unsigned shift = width > TIME_BITS ? width - TIME_BITS : 0;
+	*work = *work ? *work : work_new();
+	buf_clear(&(*work)->heads);
+	buf_clear(&(*work)->bodies);
+	(*work)->attributes = 0;
+	put_all(*work, parts, live, least, shift);
+	if (!(*work)->attributes)
+		return;
+	buf_room(out, CHECK);
+	out->len += CHECK;
+	buf_add_char(out, (char)shift);
+	buf_add_varint(out, (*work)->attributes);
+	buf_add(out, (*work)->heads.data, (*work)->heads.len);
+	buf_add(out, (*work)->bodies.data, (*work)->bodies.len);
+	uint32_t check = (uint32_t)XXH3_64bits(out->data + start + CHECK, out->len - start - CHECK);
+	memcpy(out->data + start, &check, CHECK);
+}
+
+/* ---- reading ---- */
+
+bool dominant_open(struct bytes bytes, struct dominant *out)
+{
+	const uint8_t *at = bytes.data + CHECK + 1, *end = bytes.data + bytes.size;
+	uint64_t count, ignored;
+
+	if (bytes.size <= CHECK + 1 ||
+	    bits_load32(bytes.data) !=
+		    (uint32_t)XXH3_64bits(bytes.data + CHECK, bytes.size - CHECK))
+		return false;
+	*out = (struct dominant){.shift = bytes.data[CHECK], .end = end};
+	out->heads = at = varint_get(at, end, &count);
+	if (!at || out->shift > 63 - TIME_BITS || count > bytes.size)
+		return false;
+	out->left = (uint32_t)count;
+	for (uint64_t i = 0; i < count && at; i++) {
+		at = varint_get(at, end, &ignored);
+		at = at ? varint_get(at, end, &ignored) : NULL;
+	}
+	out->bodies = at;
+	return at != NULL;
+}
+
+static const uint8_t *get_values(const uint8_t *at, const uint8_t *end, uint8_t flags,
+				 unsigned shift, struct top *out)
+{
+	uint64_t number, time = 0;
+	uint8_t kind = 0;
+
+	for (uint32_t i = 0; i < out->count && at; i++) {
+		if (i == 0 || (flags & MANY_KINDS)) {
+			if (at >= end)
+				return NULL;
+			kind = *at++;
+		}
+		at = varint_get(at, end, &number);
+		at = at ? varint_get(at, end, &time) : NULL;
+		if (kind <= SLICE_UNKNOWN || kind > SLICE_UINT || (at && time >> TIME_BITS))
+			return NULL;
+		out->values[i] = (struct top_value){{unzigzag(number), kind}, time << shift};
+	}
+	return at;
+}
+
+static bool get_body(const uint8_t *at, const uint8_t *end, unsigned shift, struct top *out)
+{
+	uint64_t most = 0;
+
+	if (at >= end)
+		return false;
+	uint8_t flags = *at++;
+	out->count = flags & LISTED;
+	out->others = flags & HAS_OTHERS;
+	out->none = flags & HAS_NONE;
+	out->unit = UINT64_C(1) << shift;
+	if (out->count > DOMINANT_VALUES)
+		return false;
+	at = get_values(at, end, flags, shift, out);
+	if (at && out->others)
+		at = varint_get(at, end, &most);
+	out->most = most << shift;
+	return at == end && most >> TIME_BITS <= 1;
+}
+
+/* The head of the next attribute, and where its body is. */
+static enum slice_found get_head(struct dominant *dominant, uint32_t *number, const uint8_t **body)
+{
+	const uint8_t *at = dominant->heads;
+	uint64_t step, size = 0;
+
+	if (!dominant->left)
+		return SLICE_ABSENT;
+	at = varint_get(at, dominant->end, &step);
+	at = at ? varint_get(at, dominant->end, &size) : NULL;
+	if (!at || size > (uint64_t)(dominant->end - dominant->bodies) || step > UINT32_MAX - dominant->number)
+		return SLICE_DAMAGED;
+	*body = dominant->bodies;
+	*number = dominant->number += (uint32_t)step;
+	dominant->heads = at;
+	dominant->bodies += size;
+	dominant->left--;
+	return SLICE_FOUND;
+}
+
+enum slice_found dominant_next(struct dominant *dominant, struct top *out)
+{
+	const uint8_t *body;
+	enum slice_found found = get_head(dominant, &out->number, &body);
+
+	if (found == SLICE_FOUND && !get_body(body, dominant->bodies, dominant->shift, out))
+		return SLICE_DAMAGED;
+	return found;
+}
+
+enum slice_found dominant_find(const struct dominant *dominant, uint32_t number, struct top *out)
+{
+	struct dominant rest = *dominant;
+	enum slice_found found;
+	const uint8_t *body;
+
+	do
+		found = get_head(&rest, &out->number, &body);
+	while (found == SLICE_FOUND && out->number < number);
+	if (found != SLICE_FOUND)
+		return found;
+	if (out->number > number)
+		return SLICE_ABSENT;
+	return get_body(body, rest.bodies, rest.shift, out) ? SLICE_FOUND : SLICE_DAMAGED;
+}

@@ -1,0 +1,212 @@
+/*
+ * shared_ticks.c - see shared_ticks.h
+ *
+ * One event often writes several attributes of the same thing, and then every time: a thread's name
+ * with its state. Whose ticks are all among those of another attribute needs no times of its own,
+ * only which changes of that one are meant:
+ *
+ *     thread[7]/state   ticks 3 9 14 20 31 ...
+ *     thread[7]/cpu           9    20          follows: 1 3 ...
+ *
+ * A leader is looked for among those that changed at the attribute's last tick. A leader does
+ * not follow, so that one step leads from a follower to times.
+ */
+#include "state/slices/shared_ticks.h"
+
+#include "engine/base/mem.h"
+#include "state/slices/bits.h"
+
+#include <stdbool.h>
+
+enum {
+	LEAST = 8,        /* changes of a follower: its place in the table is paid for */
+	MOST_RATIO = 8,   /* changes of a leader per one of a follower's */
+	MOST_AT_ONCE = 16 /* candidates: more write at a tick when everything is made unknown */
+};
+
+struct finding {
+	const uint64_t *keys;
+	unsigned tick_bits;
+	uint32_t *starts; /* of columns; one more */
+	uint32_t ncolumns;
+	/* of ticks that are the last ones of columns which may follow: */
+	uint64_t *wanted;      /* a bit each */
+	uint32_t *ranks;       /* by word of `wanted`: how many stand before */
+	uint32_t *tick_starts; /* by rank: in by_tick; one more */
+	uint32_t *by_tick;     /* columns */
+	uint8_t *roles;
+	uint32_t *leaders; /* of shared ticks */
+};
+
+enum role { ROLE_NONE, ROLE_LEADER, ROLE_FOLLOWER };
+
+static uint32_t tick_of(const struct finding *finding, size_t i)
+{
+	return (uint32_t)(finding->keys[i] & bits_mask(finding->tick_bits));
+}
+
+static void find_columns(struct finding *finding, size_t count)
+{
+	uint64_t last = UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (finding->keys[i] >> finding->tick_bits != last)
+			finding->starts[finding->ncolumns++] = (uint32_t)i;
+		last = finding->keys[i] >> finding->tick_bits;
+	}
+	finding->starts[finding->ncolumns] = (uint32_t)count;
+}
+
+static uint32_t column_size(const struct finding *finding, uint32_t c)
+{
+	return finding->starts[c + 1] - finding->starts[c];
+}
+
+static uint32_t last_tick(const struct finding *finding, uint32_t c)
+{
+	return tick_of(finding, finding->starts[c + 1] - 1);
+}
+
+static inline bool is_wanted(const struct finding *finding, uint32_t tick)
+{
+	return finding->wanted[tick / 64] >> (tick & 63) & 1;
+}
+
+static uint32_t rank_of(const struct finding *finding, uint32_t tick)
+{
+	uint64_t before = finding->wanted[tick / 64] & bits_mask(tick & 63);
+
+	return finding->ranks[tick / 64] + (uint32_t)__builtin_popcountll(before);
+}
+
+/* How many. */
+static uint32_t want_ticks(struct finding *finding, uint32_t nticks)
+{
+	uint32_t words = nticks / 64 + 1, count = 0;
+
+	finding->wanted = mem_new_array(words, sizeof *finding->wanted);
+	finding->ranks = mem_new_array(words, sizeof *finding->ranks);
+	for (uint32_t c = 0; c < finding->ncolumns; c++) {
+		uint32_t tick = last_tick(finding, c);
+
+		if (column_size(finding, c) >= LEAST)
+			finding->wanted[tick / 64] |= UINT64_C(1) << (tick & 63);
+	}
+	for (uint32_t w = 0; w < words; w++) {
+		finding->ranks[w] = count;
+		count += (uint32_t)__builtin_popcountll(finding->wanted[w]);
+	}
+	return count;
+}
+
+/* Columns by wanted tick: counted, then placed from the end of each tick's places on. */
+static void sort_by_tick(struct finding *finding, size_t count, uint32_t nticks)
+{
+	uint32_t wanted = want_ticks(finding, nticks);
+
+	finding->tick_starts = mem_new_array((size_t)wanted + 1, sizeof *finding->tick_starts);
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(finding, tick_of(finding, i)))
+			finding->tick_starts[rank_of(finding, tick_of(finding, i))]++;
+	for (uint32_t t = 1; t <= wanted; t++)
+		finding->tick_starts[t] += finding->tick_starts[t - 1];
+	finding->by_tick =
+		mem_new_array((size_t)finding->tick_starts[wanted] + 1, sizeof *finding->by_tick);
+	for (uint32_t c = finding->ncolumns; c-- > 0;)
+		for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++) {
+			uint32_t tick = tick_of(finding, i);
+
+			if (is_wanted(finding, tick))
+				finding->by_tick[--finding->tick_starts[rank_of(finding, tick)]] =
+					c;
+		}
+}
+
+/* Are all ticks of c among those of `leader`? Their ranks there go to `ranks`, if not NULL. */
+static bool ranks_in(const struct finding *finding, uint32_t c, uint32_t leader, uint64_t *ranks)
+{
+	uint32_t at = finding->starts[leader], end = finding->starts[leader + 1];
+
+	for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++, at++) {
+		while (at < end && tick_of(finding, at) < tick_of(finding, i))
+			at++;
+		if (at == end || tick_of(finding, at) != tick_of(finding, i))
+			return false;
+		if (ranks)
+			ranks[i] = finding->keys[i] >> finding->tick_bits << finding->tick_bits |
+				   (at - finding->starts[leader]);
+	}
+	return true;
+}
+
+/* The one with the fewest changes; false: c leads, or stands alone. */
+static bool find_leader(struct finding *finding, uint32_t c)
+{
+	uint32_t size = column_size(finding, c), best = MOST_RATIO * size + 1;
+	uint32_t rank, from, to;
+
+	if (size < LEAST || finding->roles[c] == ROLE_LEADER)
+		return false;
+	rank = rank_of(finding, last_tick(finding, c));
+	from = finding->tick_starts[rank];
+	to = finding->tick_starts[rank + 1];
+	if (to - from > MOST_AT_ONCE)
+		return false;
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t other = finding->by_tick[i], changes = column_size(finding, other);
+
+		if (other == c || changes < size || changes >= best ||
+		    finding->roles[other] == ROLE_FOLLOWER || !ranks_in(finding, c, other, NULL))
+			continue;
+		best = changes;
+		finding->leaders[c] = other;
+	}
+	return best <= MOST_RATIO * size;
+}
+
+static void take_follower(struct finding *finding, uint32_t c, struct shared_ticks *out)
+{
+	uint32_t leader = finding->leaders[c];
+
+	finding->roles[c] = ROLE_FOLLOWER;
+	finding->roles[leader] = ROLE_LEADER;
+	ranks_in(finding, c, leader, out->keys);
+	out->attrs[out->count] = finding->keys[finding->starts[c]] >> finding->tick_bits;
+	out->starts[out->count++] = finding->starts[leader];
+}
+
+void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, uint32_t nticks,
+		    struct shared_ticks *out)
+{
+	struct finding finding = {.keys = keys,
+				  .tick_bits = tick_bits,
+				  .starts = mem_resize(NULL, count + 1, sizeof(uint32_t))};
+
+	find_columns(&finding, count);
+	sort_by_tick(&finding, count, nticks);
+	finding.roles = mem_new((size_t)finding.ncolumns + 1);
+	finding.leaders = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint32_t));
+	*out = (struct shared_ticks){
+		.keys = mem_resize(NULL, count + 1, sizeof(uint64_t)),
+		.attrs = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t)),
+		.starts = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t))};
+	for (size_t i = 0; i < count; i++)
+		out->keys[i] = keys[i];
+	for (uint32_t c = 0; c < finding.ncolumns; c++)
+		if (find_leader(&finding, c))
+			take_follower(&finding, c, out);
+	mem_free(finding.starts);
+	mem_free(finding.wanted);
+	mem_free(finding.ranks);
+	mem_free(finding.tick_starts);
+	mem_free(finding.by_tick);
+	mem_free(finding.roles);
+	mem_free(finding.leaders);
+}
+
+void shared_ticks_release(struct shared_ticks *shared_ticks)
+{
+	mem_free(shared_ticks->keys);
+	mem_free(shared_ticks->attrs);
+	mem_free(shared_ticks->starts);
+}

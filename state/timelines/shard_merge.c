@@ -1,0 +1,398 @@
+/*
+ * shard_merge.c - see shard_merge.h
+ *
+ *     start ──> replay of deferred lines ──> fills ──> tombstones ──> writes ──> start of the next shard
+ *                 up to the last one                of the summary
+ *
+ * Everything carries the key of its write (event, then line), so the newest of two is told without
+ * knowing which came first. What a summary holds was surely written; what the replay of deferred
+ * lines gives is true up to the last of them. So of every attribute the newer of the two stays.
+ */
+#include "state/timelines/shard_merge.h"
+
+#include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
+#include "state/replay/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct shard_merge {
+	struct event_source *event_source;
+	struct program *program;
+	struct cells *state;
+	nstime *until;        /* by stream: before the shard that is added */
+	uint64_t *statements; /* of the shard: those that are replayed */
+	struct order last;    /* up to this event */
+	struct cells *named;  /* by attribute: the last replayed write that made lists name it */
+	uint64_t replayed;
+};
+
+static size_t words_of(const struct program *program)
+{
+	return program_statements(program) / 64 + 1;
+}
+
+struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program)
+{
+	struct shard_merge *merge = mem_new(sizeof *merge);
+
+	merge->event_source = event_source;
+	merge->program = program;
+	merge->state = cells_new(program, event_source->trace->nstreams);
+	merge->until = mem_new_array(event_source->trace->nstreams, sizeof *merge->until);
+	merge->statements = mem_new_array(words_of(program), sizeof *merge->statements);
+	merge->named = cells_new(program, event_source->trace->nstreams);
+	return merge;
+}
+
+void shard_merge_free(struct shard_merge *merge)
+{
+	if (!merge)
+		return;
+	cells_free(merge->state);
+	cells_free(merge->named);
+	mem_free(merge->until);
+	mem_free(merge->statements);
+	mem_free(merge);
+}
+
+struct cells *shard_merge_state(struct shard_merge *merge)
+{
+	return merge->state;
+}
+
+bool shard_merge_set_state(struct shard_merge *merge, const void *bytes, size_t len)
+{
+	return cells_read(merge->state, bytes, len);
+}
+
+uint64_t shard_merge_replayed(const struct shard_merge *merge)
+{
+	return merge->replayed;
+}
+
+/* ---- what could not be decided in the shard ---- */
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct shard_merge *merge = arg;
+	enum verb verb = program_statement(merge->program, change->after->writer.line)->verb;
+
+	if (change->after->named && !verb_buries(verb))
+		cells_set(merge->named, change->attr, change->after);
+}
+
+static bool replay_subset(struct shard_merge *merge, nstime begin, const struct shard_summary *summary,
+			  struct program *subset, struct error *err)
+{
+	struct replay_options options = {
+		.event_source = merge->event_source, .program = subset, .change = on_change, .arg = merge};
+	struct order from = order_before(begin), to = order_slot(summary->last, 1);
+	struct replay *replay = replay_new(&options);
+	struct buf bytes = {0};
+	bool ok;
+
+	cells_write(merge->state, &bytes);
+	ok = cells_read(replay_cells(replay), bytes.data, bytes.len) &&
+	     replay_run(replay, &from, &to, err);
+	if (ok) {
+		cells_settle(replay_cells(replay));
+		buf_clear(&bytes);
+		cells_write(replay_cells(replay), &bytes);
+		ok = cells_read(merge->state, bytes.data, bytes.len);
+	}
+	merge->replayed += replay_events(replay);
+	replay_free(replay);
+	buf_release(&bytes);
+	return ok;
+}
+
+static bool replay_deferred(struct shard_merge *merge, nstime begin, const struct shard_summary *summary,
+			    struct error *err)
+{
+	struct program *subset;
+	bool ok;
+
+	memcpy(merge->statements, summary->deferred,
+	       words_of(merge->program) * sizeof *merge->statements);
+	program_close(merge->program, merge->statements);
+	merge->last = summary->last;
+	subset = program_subset(merge->program, merge->statements);
+	ok = replay_subset(merge, begin, summary, subset, err);
+	program_subset_free(subset);
+	return ok;
+}
+
+/* ---- laying the summary over the state ---- */
+
+static bool is_newer(const struct shard_merge *merge, const struct writer *a, const struct cell *than)
+{
+	return !than->written || writer_compare(merge->program, a, &than->writer) > 0;
+}
+
+/* When a fill by this write begins, if the shard has no loss of its stream before it. */
+static nstime reach(const struct shard_merge *merge, const struct writer *writer)
+{
+	uint32_t rank = writer->order.rank;
+	nstime until = NSTIME_MIN;
+
+	if (rank != RANK_START && rank != RANK_END)
+		until = merge->until[rank - 1];
+	return until < writer->order.time ? until : writer->order.time;
+}
+
+/*
+ * A `was` before any write of the shard holds where nothing was known before it. That is told by
+ * the state at the start, before anything is replayed. What does not hold is dropped.
+ */
+static void begin_fills(struct shard_merge *merge, const struct shard_summary *summary)
+{
+	struct cell fill, cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(summary->fills, &a);) {
+		cells_get(merge->state, a, &cell);
+		if (cell.value.kind != VALUE_UNKNOWN) {
+			cells_drop(summary->fills, a);
+			continue;
+		}
+		cells_get(summary->fills, a, &fill);
+		if (fill.since == NSTIME_MIN)
+			fill.since = reach(merge, &fill.writer);
+		else if (fill.since > fill.writer.order.time)
+			fill.since = fill.writer.order.time;
+		if (fill.since < cell.since)
+			fill.since = cell.since;
+		cells_set(summary->fills, a, &fill);
+	}
+}
+
+/* Did the replay of deferred lines meet this write? */
+static bool was_replayed(const struct shard_merge *merge, const struct writer *writer)
+{
+	return merge->statements[writer->line / 64] >> writer->line % 64 & 1 &&
+	       order_compare(&writer->order, &merge->last) <= 0;
+}
+
+static void lay_fills(struct shard_merge *merge, const struct shard_summary *summary)
+{
+	struct cell fill, cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(summary->fills, &a);) {
+		cells_get(summary->fills, a, &fill);
+		cells_get(merge->state, a, &cell);
+		if (was_replayed(merge, &fill.writer))
+			continue;
+		if (is_newer(merge, &fill.writer, &cell))
+			cell = fill;
+		else if (cell.named || cell.value.kind != VALUE_UNKNOWN)
+			continue;
+		cell.named = true; /* else filled, and made unknown by what was replayed */
+		cells_set(merge->state, a, &cell);
+	}
+}
+
+/* What the shard deleted or made unknown, of attributes that it did not write afterwards. */
+static void lay_tombstones_over(struct shard_merge *merge, const struct shard_summary *summary, uint32_t attr)
+{
+	struct cell cell, tombstone, named;
+
+	cells_get(merge->state, attr, &cell);
+	cells_get(summary->fills, attr, &tombstone); /* the newest delete, if no fill stands there */
+	cells_get(merge->named, attr, &named);
+	if (tombstone.written && !tombstone.named && is_newer(merge, &tombstone.writer, &named)) {
+		cells_drop(merge->state, attr);
+		return;
+	}
+	cells_get(summary->writes, attr, &tombstone);
+	if (!tombstone.written || !is_newer(merge, &tombstone.writer, &cell))
+		return;
+	if (tombstone.value.kind == VALUE_NONE && !tombstone.named) {
+		cells_drop(merge->state, attr);
+		return;
+	}
+	cell_put(&cell, &tombstone.value, tombstone.since, &tombstone.writer);
+	cells_set(merge->state, attr, &cell);
+}
+
+static void lay_write(struct shard_merge *merge, const struct shard_summary *summary, uint32_t attr)
+{
+	struct cell cell, write, filled;
+
+	cells_get(summary->writes, attr, &write);
+	cells_get(merge->state, attr, &cell);
+	if (cell.written && writer_compare(merge->program, &write.writer, &cell.writer) < 0)
+		return;
+	cells_get(summary->reaches, attr, &filled);
+	if (filled.written && !writer_compare(merge->program, &filled.writer, &write.writer) &&
+	    write.since < reach(merge, &write.writer))
+		write.since = reach(merge, &write.writer);
+	cells_set(merge->state, attr, &write);
+}
+
+static void lay_tombstone(struct shard_merge *merge, const struct tombstone *tombstone, const struct pattern *pattern)
+{
+	struct tombstone *own = cells_tombstone(merge->state, pattern);
+
+	if (own->seq && writer_compare(merge->program, &tombstone->writer, &own->writer) <= 0)
+		return;
+	own->kind = tombstone->kind;
+	own->since = tombstone->since;
+	own->writer = tombstone->writer;
+	own->again = false;
+	own->seq = 1; /* placed; order_tombstones() says where */
+}
+
+static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
+{
+	struct pattern *pattern = mem_new(sizeof *pattern);
+
+	for (uint32_t a = 0; a < from->nslots; a++)
+		for (uint32_t t = from->slots[a].tombstone; t != NOWHERE; t = from->tombstones[t].next) {
+			*pattern = (struct pattern){.attr = a, .below = from->tombstones[t].below};
+			lay_tombstone(merge, &from->tombstones[t], pattern);
+		}
+	for (uint32_t t = from->started ? from->patterns : NOWHERE; t != NOWHERE;
+	     t = from->tombstones[t].next)
+		lay_tombstone(merge, &from->tombstones[t], from->tombstones[t].pattern);
+	mem_free(pattern);
+}
+
+struct placed {
+	const struct program *program;
+	struct tombstone *tombstone;
+};
+
+static int by_writer(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
+
+	return order ? order : (x->tombstone->seq > y->tombstone->seq) - (x->tombstone->seq < y->tombstone->seq);
+}
+
+/* Which of two tombstones is newer is told by `seq`. */
+static void order_tombstones(struct shard_merge *merge)
+{
+	struct cells *cells = merge->state;
+	struct placed *placed = mem_new_array(cells->ntombstones, sizeof *placed);
+
+	for (size_t i = 0; i < cells->ntombstones; i++)
+		placed[i] = (struct placed){merge->program, &cells->tombstones[i]};
+	if (cells->ntombstones)
+		qsort(placed, cells->ntombstones, sizeof *placed, by_writer);
+	for (size_t i = 0; i < cells->ntombstones; i++)
+		placed[i].tombstone->seq = i + 1;
+	cells->seq = cells->ntombstones;
+	mem_free(placed);
+}
+
+static void lay_streams(struct shard_merge *merge, const struct shard_summary *summary)
+{
+	uint32_t nsections = program_sections(merge->program);
+	struct value value;
+	bool written;
+
+	for (uint32_t s = 0; s < merge->event_source->trace->nstreams; s++) {
+		for (uint32_t i = 0; i < nsections; i++) {
+			cells_section(summary->writes, s, i, &value, &written);
+			if (written)
+				cells_set_section(merge->state, s, i, &value);
+		}
+		if (summary->lost[s])
+			cells_set_until(merge->state, s, cells_until(summary->writes, s));
+	}
+}
+
+static void lay(struct shard_merge *merge, const struct shard_summary *summary)
+{
+	uint32_t attr;
+
+	lay_fills(merge, summary);
+	for (attr = ATTR_ROOT; cells_next(merge->state, &attr);)
+		lay_tombstones_over(merge, summary, attr);
+	for (attr = ATTR_ROOT; cells_next(summary->writes, &attr);)
+		lay_write(merge, summary, attr);
+	lay_tombstones(merge, summary->writes);
+	order_tombstones(merge);
+	lay_streams(merge, summary);
+}
+
+bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes, size_t len, struct error *err)
+{
+	size_t nstreams = merge->event_source->trace->nstreams;
+	struct shard_summary summary;
+	bool ok = shard_summary_read(merge->program, nstreams, bytes, len, &summary);
+	const nstime *begins;
+
+	if (!ok)
+		error_set(err, ERR_FORMAT, "the digest of a shard is not of this trace and rules");
+	ok = ok && event_source_begins(merge->event_source, &begins, err);
+	for (uint32_t s = 0; ok && s < nstreams; s++) {
+		nstime until = cells_until(merge->state, s);
+		merge->until[s] = until > begins[s] ? until : begins[s];
+		cells_set_until(merge->state, s, merge->until[s]);
+	}
+	memset(merge->statements, 0, words_of(merge->program) * sizeof *merge->statements);
+	cells_clear(merge->named);
+	if (ok)
+		begin_fills(merge, &summary);
+	if (ok && summary.deferred)
+		ok = replay_deferred(merge, begin, &summary, err);
+	if (ok)
+		lay(merge, &summary);
+	shard_summary_release(&summary);
+	return ok;
+}
+
+void shard_merge_forget(struct shard_merge *merge)
+{
+	static const struct writer none = {.line = UINT32_MAX};
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(merge->state, &a);) {
+		cells_get(merge->state, a, &cell);
+		cell.writer = none;
+		cell.last = (struct value){.kind = VALUE_UNKNOWN};
+		cell.run = cell.last_run = cell.named_at = 0;
+		cells_set(merge->state, a, &cell);
+	}
+	for (size_t i = 0; i < merge->state->ntombstones; i++)
+		merge->state->tombstones[i].writer = none;
+}
+
+/* ---- the hash of a state ---- */
+
+static uint64_t hash_of(const struct cells *cells, uint32_t attr, const struct value *value,
+			nstime since, struct buf *text)
+{
+	buf_clear(text);
+	attr_add_text(cells->attrs, attr, text);
+	buf_add_char(text, '\0');
+	buf_add_char(text, (char)value->kind);
+	if (value_exists(value))
+		value_add_key(value, text);
+	buf_add(text, &since, sizeof since);
+	return XXH3_64bits(text->data, text->len);
+}
+
+uint64_t cells_hash(const struct cells *cells)
+{
+	struct buf text = {0};
+	uint64_t sum = 0;
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		sum += hash_of(cells, a, &cell.value, cell.since, &text);
+	}
+	for (uint32_t a = 0; a < cells->nslots; a++)
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next) {
+			struct value kind = {.kind = cells->tombstones[t].kind};
+
+			sum += ~hash_of(cells, a, &kind, cells->tombstones[t].since, &text);
+		}
+	buf_release(&text);
+	return sum;
+}

@@ -1,0 +1,34 @@
+/*
+ * shard_merge.h - from the summaries of shards to the complete state at every shard's start
+ *
+ * Serial, shard after shard: a pass over what the state and the summary hold, and a replay of what
+ * could not be decided without the state.
+ */
+#ifndef STATE_TIMELINES_SHARD_MERGE_H
+#define STATE_TIMELINES_SHARD_MERGE_H
+
+#include "state/timelines/shard_summary.h"
+
+struct shard_merge;
+
+/* Both are borrowed until shard_merge_free(). The state is the one before the first shard. */
+struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program);
+void shard_merge_free(struct shard_merge *merge); /* NULL is fine */
+/*
+ * The state after the shards that were added: values, since, named, writers, tombstones, section values,
+ * ends of losses. What only replay's own ranges need (run, last, named_at) is not in it.
+ */
+struct cells *shard_merge_state(struct shard_merge *merge);
+/* Puts a state of an earlier join in place. False: the bytes are not of this program. */
+bool shard_merge_set_state(struct shard_merge *merge, const void *bytes, size_t len);
+/* Forgets writers, and what is not promised: of no use to work that goes on from here. */
+void shard_merge_forget(struct shard_merge *merge);
+/* Lays the summary of the next shard, which begins at `begin`, over the state. */
+bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *summary, size_t len, struct error *err);
+/* Events that were replayed because lines could not be decided in their shard. */
+uint64_t shard_merge_replayed(const struct shard_merge *merge);
+
+/* Of what the state says: paths, values and last writes, whatever their order. */
+uint64_t cells_hash(const struct cells *cells);
+
+#endif

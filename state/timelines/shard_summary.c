@@ -1,0 +1,491 @@
+/*
+ * shard_summary.c - see shard_summary.h: a replay that does not know where it begins
+ *
+ *     B ───── X ──────────── Y ──── E        cpu[3]/thread = 7 at X, 9 at Y: the summary says 9, at
+ * Y |  |                                  syscalls before X: of a thread that is not known here
+ *
+ * Reads are open until the shard itself has written what they read. A line that is surely decided
+ * is applied. One that is not is deferred: the summary notes the statement and the event, and what
+ * the line may have written is open from then on (a cloud over it), until the next sure write. The
+ * join evaluates deferred statements, and what they read, from the true start up to the last such
+ * event.
+ *
+ * Deferring is always right, only slow; applying is right because everything it rests on was
+ * written in the shard, by lines applied in order, with no cloud since.
+ *
+ * A `was` of an attribute that nothing wrote yet fills if the value before the shard is unknown:
+ * that is a note of its own, since every shard begins with many of them.
+ */
+#include "state/timelines/shard_summary.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
+#include "state/replay/replay.h"
+#include "state/replay/walk.h"
+
+struct cloud {
+	bool over;
+	struct order order; /* of the newest deferred line that may have written */
+};
+
+struct maker {
+	const struct shard_summary_part *part;
+	struct program *program;
+	struct attrs *attrs;
+	struct shard_summary summary;
+	bool complete; /* it begins with the trace: nothing is open */
+	bool clouded;  /* there is a cloud somewhere */
+	struct cloud *attr_clouds;
+	size_t nattr_clouds;
+	/* over attributes of a shape; over these and all below */
+	struct cloud *shape_clouds, *below_clouds;
+	size_t nshapes;
+	uint8_t *section_clouds; /* [stream][section] */
+	struct walk walk;
+};
+
+int writer_compare(const struct program *program, const struct writer *a, const struct writer *b)
+{
+	bool was_a, was_b;
+	int order;
+
+	if (a->line == UINT32_MAX || b->line == UINT32_MAX)
+		return (b->line == UINT32_MAX) - (a->line == UINT32_MAX);
+	order = order_compare(&a->order, &b->order);
+	if (order || a->line == b->line)
+		return order;
+	was_a = program_statement(program, a->line)->verb == VERB_WAS;
+	was_b = program_statement(program, b->line)->verb == VERB_WAS;
+	if (was_a != was_b)
+		return was_a ? -1 : 1;
+	return a->line < b->line ? -1 : 1;
+}
+
+/* ---- what is open ---- */
+
+static bool lies_over(const struct cloud *clouds, size_t count, size_t i, const struct cell *cell)
+{
+	return i < count && clouds[i].over &&
+	       (!cell->written || order_compare(&clouds[i].order, &cell->writer.order) >= 0);
+}
+
+/* May a deferred line have written it after what `cell` says? */
+static bool is_clouded(const struct maker *run, uint32_t attr, const struct cell *cell)
+{
+	uint32_t shape = attr_shape(run->attrs, attr);
+
+	if (!run->clouded)
+		return false;
+	if (lies_over(run->attr_clouds, run->nattr_clouds, attr, cell) ||
+	    lies_over(run->shape_clouds, run->nshapes, shape, cell))
+		return true;
+	for (; shape != ATTR_ABSENT; shape = shape_parent(run->attrs, shape))
+		if (lies_over(run->below_clouds, run->nshapes, shape, cell))
+			return true;
+	return false;
+}
+
+enum known { KNOWN, UNTOUCHED, CLOUDED };
+
+static enum known get(const struct maker *run, uint32_t attr, struct cell *out)
+{
+	cells_get(run->summary.writes, attr, out);
+	if (run->complete)
+		return KNOWN;
+	if (is_clouded(run, attr, out))
+		return CLOUDED;
+	return out->written ? KNOWN : UNTOUCHED;
+}
+
+/* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
+static struct cell *find_sure(const struct maker *run, uint32_t attr)
+{
+	return run->clouded ? NULL : cells_find(run->summary.writes, attr);
+}
+
+static enum eval read_value(void *arg, uint32_t attr, struct value *out)
+{
+	const struct cell *sure = find_sure(arg, attr);
+	struct cell cell;
+
+	if (sure) {
+		*out = sure->value;
+		return EVAL_VALUE;
+	}
+	if (get(arg, attr, &cell) != KNOWN)
+		return EVAL_OPEN;
+	*out = cell.value;
+	return EVAL_VALUE;
+}
+
+static size_t section_place(const struct maker *run, uint32_t section)
+{
+	return run->walk.stream->index * program_sections(run->program) + section;
+}
+
+static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
+{
+	struct maker *run = arg;
+
+	cells_section(run->summary.writes, run->walk.stream->index, section, out, written);
+	if (!run->complete && (!*written || run->section_clouds[section_place(run, section)]))
+		return EVAL_OPEN;
+	return EVAL_VALUE;
+}
+
+static void cover(struct cloud *clouds, size_t i, const struct order *order)
+{
+	clouds[i] = (struct cloud){true, *order};
+}
+
+static void grow_shapes(struct maker *run, size_t count)
+{
+	run->shape_clouds = mem_resize_zeroed(run->shape_clouds, run->nshapes, count,
+					      sizeof *run->shape_clouds);
+	run->below_clouds = mem_resize_zeroed(run->below_clouds, run->nshapes, count,
+					      sizeof *run->below_clouds);
+	run->nshapes = count;
+}
+
+static void cloud_attr(struct maker *run, uint32_t attr)
+{
+	size_t room = (size_t)attr + attr / 2 + 64;
+
+	if (attr >= run->nattr_clouds) {
+		run->attr_clouds = mem_resize_zeroed(run->attr_clouds, run->nattr_clouds, room,
+						     sizeof *run->attr_clouds);
+		run->nattr_clouds = room;
+	}
+	cover(run->attr_clouds, attr, &walk_item(&run->walk)->order);
+}
+
+/* What the line may write is open from here on. */
+static void cloud(struct maker *run, const struct write *write)
+{
+	const struct line *line = write->line;
+	bool buries = verb_buries(line->verb);
+	uint32_t shape = line->target.shape;
+	uint32_t values = line->verb == VERB_PUSH || line->verb == VERB_POP
+				  ? shape_key(run->attrs, shape)
+				  : shape;
+
+	const struct order *order = &walk_item(&run->walk)->order;
+
+	if (shape_count(run->attrs) > run->nshapes)
+		grow_shapes(run, shape_count(run->attrs));
+	run->clouded = true;
+	if (buries)
+		cover(run->below_clouds, shape, order);
+	else if (write->attr != ATTR_ABSENT)
+		cloud_attr(run, write->attr);
+	else
+		cover(run->shape_clouds, shape, order);
+	if (values != shape) /* pop buries: what is below a value, too */
+		cover(run->below_clouds, values, order);
+}
+
+static void note_deferred(struct maker *run, const struct line *line)
+{
+	struct shard_summary *summary = &run->summary;
+
+	if (!summary->deferred)
+		summary->deferred = mem_new_array(program_statements(run->program) / 64 + 1,
+						 sizeof *summary->deferred);
+	summary->deferred[line->id / 64] |= UINT64_C(1) << line->id % 64;
+	summary->last = walk_item(&run->walk)->order;
+}
+
+static void defer(struct maker *run, const struct write *write)
+{
+	note_deferred(run, write->line);
+	cloud(run, write);
+}
+
+/* ---- lines ---- */
+
+static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
+{
+	struct maker *run = arg;
+	uint8_t *cloud = &run->section_clouds[section_place(run, line->section)];
+
+	*cloud = eval == EVAL_OPEN;
+	if (eval == EVAL_OPEN) {
+		note_deferred(run, line);
+		return;
+	}
+	attrs_keep(run->attrs, value);
+	cells_set_section(run->summary.writes, run->walk.stream->index, line->section, value);
+}
+
+/* ---- writes ---- */
+
+static void write_value(struct maker *run, const struct line *line, uint32_t attr,
+			struct value *value, bool kept)
+{
+	struct cell *cell = cells_make(run->summary.writes, attr);
+
+	if (!kept)
+		cell_keep(cell, value, run->attrs);
+	cell->value = *value;
+	cell->since = run->walk.time;
+	cell->writer = *walk_writer(&run->walk, line);
+	cell->named = true;
+}
+
+/*
+ * The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
+ */
+static void fill(struct maker *run, const struct write *write, struct cell *cell,
+		 const struct value *value)
+{
+	const struct stream *stream = run->walk.stream;
+	nstime begin = NSTIME_MIN;
+
+	if (stream)
+		begin = cells_until(run->summary.writes, stream->index);
+	if (begin > run->walk.time)
+		begin = run->walk.time;
+	if (begin < cell->since)
+		begin = cell->since;
+	cell_put(cell, value, begin, walk_writer(&run->walk, write->line));
+	cell->named = true;
+	cells_set(run->summary.writes, write->attr, cell);
+	if (stream && !run->complete && !run->summary.lost[stream->index])
+		cells_set(run->summary.reaches, write->attr, cell);
+}
+
+/* Whether it fills depends on the value before the shard. Only the first one may. */
+static void fill_start(struct maker *run, const struct write *write, const struct value *value)
+{
+	const struct stream *stream = run->walk.stream;
+	struct cell cell;
+
+	cells_get(run->summary.fills, write->attr, &cell);
+	if (cell.named)
+		return;
+	cell = (struct cell){.value = *value,
+			     .since = NSTIME_MIN,
+			     .writer = *walk_writer(&run->walk, write->line),
+			     .named = true,
+			     .written = true};
+	if (stream && run->summary.lost[stream->index])
+		cell.since = cells_until(run->summary.writes, stream->index);
+	cells_set(run->summary.fills, write->attr, &cell);
+}
+
+static void was(struct maker *run, const struct write *write)
+{
+	const struct cell *sure = find_sure(run, write->attr);
+	struct value value = write->value;
+	struct cell cell;
+
+	if (value.kind == VALUE_UNKNOWN || (sure && sure->value.kind != VALUE_UNKNOWN))
+		return;
+	attrs_keep(run->attrs, &value);
+	switch (get(run, write->attr, &cell)) {
+	case KNOWN:
+		if (cell.value.kind == VALUE_UNKNOWN)
+			fill(run, write, &cell, &value);
+		break;
+	case UNTOUCHED:
+		fill_start(run, write, &value);
+		break;
+	case CLOUDED:
+		defer(run, write);
+	}
+}
+
+static void bury(struct maker *run, const struct line *line, const struct pattern *pattern,
+		 enum value_kind kind)
+{
+	const struct writer *writer = walk_writer(&run->walk, line);
+
+	cells_bury(run->summary.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
+	if (kind == VALUE_NONE && !run->complete) /* deletes are kept there, too */
+		cells_bury(run->summary.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
+}
+
+/*
+ * What an `unknown` makes unknown stays named, unless a delete was before it. Where that delete may
+ * be one that was deferred, so is this.
+ */
+static void bury_unknown(struct maker *run, const struct write *write)
+{
+	uint32_t shape = write->line->target.shape;
+
+	for (uint32_t i = 0; run->clouded && i < run->nshapes; i++)
+		if (run->below_clouds[i].over && (shape_is_within(run->attrs, i, shape) ||
+						  shape_is_within(run->attrs, shape, i))) {
+			defer(run, write);
+			return;
+		}
+	bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_UNKNOWN);
+}
+
+static void add(struct maker *run, const struct write *write)
+{
+	enum failure why = FAILURE_NONE;
+	struct cell cell;
+	struct value sum;
+
+	if (get(run, write->attr, &cell) != KNOWN)
+		defer(run, write);
+	else if (value_add(&cell.value, &write->value, &sum, &why) == EVAL_VALUE)
+		write_value(run, write->line, write->attr, &sum, false);
+}
+
+static void push_or_pop(struct maker *run, struct write *write)
+{
+	bool pop = write->line->verb == VERB_POP;
+	struct pattern top = {0};
+	struct cell depth;
+	struct value key;
+
+	if (get(run, write->attr, &depth) != KNOWN) {
+		defer(run, write);
+		return;
+	}
+	key = depth.value;
+	if (key.kind != VALUE_INT || key.negative || (pop && key.u == 0))
+		return;
+	key.u += !pop;
+	top.attr = attr_key(run->attrs, write->attr, &key);
+	if (pop)
+		bury(run, write->line, &top, VALUE_NONE);
+	else
+		write_value(run, write->line, top.attr, &write->value, write->kept);
+	key.u -= pop;
+	write_value(run, write->line, write->attr, &key, false);
+}
+
+static void apply(void *arg, struct write *write)
+{
+	struct maker *run = arg;
+
+	if (write->open) {
+		defer(run, write);
+		return;
+	}
+	switch (write->verb) {
+	case VERB_SET:
+		write_value(run, write->line, write->attr, &write->value, write->kept);
+		break;
+	case VERB_ADD:
+		add(run, write);
+		break;
+	case VERB_WAS:
+		was(run, write);
+		break;
+	case VERB_DELETE:
+		bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_NONE);
+		break;
+	case VERB_UNKNOWN:
+		bury_unknown(run, write);
+		break;
+	case VERB_PUSH:
+	case VERB_POP:
+		push_or_pop(run, write);
+		break;
+	}
+}
+
+/* ---- the run ---- */
+
+static void loss(void *arg, const struct event *event)
+{
+	struct maker *run = arg;
+
+	if (event->loss_kind == LOSS_INFERRED)
+		return;
+	cells_set_until(run->summary.writes, event->stream->index, event->until);
+	run->summary.lost[event->stream->index] = 1;
+}
+
+static bool moment(void *arg, nstime next)
+{
+	struct maker *run = arg;
+
+	(void)next;
+	cells_settle(run->summary.writes);
+	cells_settle(run->summary.fills);
+	return true;
+}
+
+static const struct walk_ops ops = {.read = read_value,
+				    .section = read_section,
+				    .set_section = set_section,
+				    .apply = apply,
+				    .loss = loss,
+				    .moment = moment};
+
+/* What is open at the end the replay of deferred lines will tell. */
+static void settle(struct maker *run)
+{
+	struct cells *cells = run->summary.writes;
+
+	struct cell cell;
+
+	cells_settle(cells);
+	cells_settle(run->summary.fills);
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		if (!cell.named) /* deleted, then made unknown at once: its tombstone says the same */
+			cells_drop(cells, a);
+	}
+	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++)
+		if (run->section_clouds[i])
+			cells->sections[i].written = false;
+}
+
+static void run_init(struct maker *run, const struct shard_summary_part *part)
+{
+	size_t nstreams = part->event_source->trace->nstreams;
+
+	*run = (struct maker){
+		.part = part,
+		.program = part->program,
+		.attrs = program_attrs(part->program),
+		.complete = part->begin == NSTIME_MIN,
+	};
+	walk_init(&run->walk, part->event_source, part->program, &ops, run);
+	run->summary.writes = cells_new(part->program, nstreams);
+	run->summary.fills = cells_new(part->program, nstreams);
+	run->summary.reaches = cells_new(part->program, nstreams);
+	run->summary.lost = mem_new_array(nstreams, 1);
+	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
+}
+
+static void run_release(struct maker *run)
+{
+	walk_release(&run->walk);
+	mem_free(run->attr_clouds);
+	mem_free(run->shape_clouds);
+	mem_free(run->below_clouds);
+	mem_free(run->section_clouds);
+	shard_summary_release(&run->summary);
+}
+
+bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, uint64_t *events,
+		 struct error *err)
+{
+	struct order from = order_before(part->begin);
+	struct order to =
+		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+	struct maker run;
+	const nstime *begins;
+	bool ok;
+
+	run_init(&run, part);
+	ok = event_source_begins(part->event_source, &begins, err);
+	for (uint32_t i = 0; ok && i < part->event_source->trace->nstreams; i++)
+		cells_set_until(run.summary.writes, i, begins[i]);
+	ok = ok && walk_run(&run.walk, &from, &to, err);
+	settle(&run);
+	run.summary.events = run.walk.events;
+	if (ok)
+		shard_summary_write(&run.summary, part->program, part->event_source->trace->nstreams, out);
+	*events = run.summary.events;
+	run_release(&run);
+	return ok;
+}

@@ -50,26 +50,31 @@ const struct convert_kind *convert_kind_named(const char *name);   /* NULL: ther
 const struct convert_kind *convert_kind_of_path(const char *path); /* likewise */
 
 /* Is there a compression, and a checksum, of these names? NULL is fine. */
-bool convert_has_coding(const char *compression, const char *checksum, struct error *err);
+MUST_CHECK bool convert_has_coding(const char *compression, const char *checksum,
+				   struct error *err);
 
 /* The caller owns *out and ends it with convert_close(). `options` is copied. */
-bool convert_open(const struct convert_options *options, struct convert **out, struct error *err);
+MUST_CHECK bool convert_open(const struct convert_options *options, struct convert **out,
+			     struct error *err);
 /* `fields` NULL: they could not be decoded. */
-bool convert_event(struct convert *convert, nstime t, const struct stream *stream, int32_t cpu,
-		   const struct event_class *class, const struct fields *fields, struct error *err);
-bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
+MUST_CHECK bool convert_event(struct convert *convert, nstime t, const struct stream *stream,
+			      int32_t cpu, const struct event_class *class,
+			      const struct fields *fields, struct error *err);
+MUST_CHECK bool convert_loss(struct convert *convert, const struct event *loss, struct error *err);
 /* Before all else: an interval of the kind's `names`. */
-bool convert_learn(struct convert *convert, const struct interval *interval, struct error *err);
+MUST_CHECK bool convert_learn(struct convert *convert, const struct interval *interval,
+			      struct error *err);
 /*
  * Before all events: what an attribute was at `t`, the beginning. `since`: of the last write,
  * NSTIME_MIN unknown. Only for kinds that carry state.
  */
-bool convert_carry(struct convert *convert, nstime t, const char *path, const struct value *value,
-		   nstime since, struct error *err);
-bool convert_interval(struct convert *convert, const struct interval *interval, struct error *err);
+MUST_CHECK bool convert_carry(struct convert *convert, nstime t, const char *path,
+			      const struct value *value, nstime since, struct error *err);
+MUST_CHECK bool convert_interval(struct convert *convert, const struct interval *interval,
+				 struct error *err);
 /* The reader has gone: work may end, and that is no error. */
 bool convert_closed(const struct convert *convert);
-bool convert_finish(struct convert *convert, struct error *err);
+MUST_CHECK bool convert_finish(struct convert *convert, struct error *err);
 void convert_close(struct convert *convert); /* NULL is fine */
 
 #endif

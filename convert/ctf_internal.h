@@ -186,7 +186,7 @@ void ctf_2010_number_files(struct ctf_writer *writer);
 /* The section of a stream: name, as the source has it, and the file's number; -1: it has none. */
 void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stream,
 		      struct buf *section, int64_t *number);
-bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err);
+MUST_CHECK bool ctf_2010_pack(const struct ctf_folder *folder, struct buf *text, struct error *err);
 
 /* Of the stream, in order of which streams are read: the state's comes before all others. */
 static inline uint64_t ctf_number(const struct ctf_stream *stream)
@@ -198,14 +198,14 @@ static inline uint64_t ctf_number(const struct ctf_stream *stream)
 
 /* ctf_stream.c */
 uint64_t ctf_bound_cycles(const struct ctf_stream *stream, nstime t);
-bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
-		      const struct ctf_class *class, nstime t, int32_t cpu,
-		      const struct fields *fields, struct error *err);
-bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream, const struct event *loss,
-		     struct error *err);
+MUST_CHECK bool ctf_stream_event(struct ctf_writer *writer, struct ctf_stream *stream,
+				 const struct ctf_class *class, nstime t, int32_t cpu,
+				 const struct fields *fields, struct error *err);
+MUST_CHECK bool ctf_stream_loss(struct ctf_writer *writer, struct ctf_stream *stream,
+				const struct event *loss, struct error *err);
 /* Closes the last packet at `until`, or at its last event where that is later. */
-bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream, nstime until,
-		       struct error *err);
+MUST_CHECK bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *stream,
+				  nstime until, struct error *err);
 void ctf_stream_release(struct ctf_stream *stream);
 
 /* What both languages print of a clock: the base that times were written with. */

@@ -22,7 +22,8 @@ struct interval_window { /* an integer of the source, and how it is written */
 struct wires {
 	struct arena *arena;
 	const struct ctf_means *means;
-	struct interval_window *known; /* the last one first: a length stands right before its array */
+	struct interval_window
+		*known; /* the last one first: a length stands right before its array */
 	uint64_t wrapped;
 };
 

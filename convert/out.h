@@ -33,27 +33,28 @@ struct out {
  * `path` "-" is standard output. A file that is there is replaced in the end; of a symbolic link,
  * the file that it leads to.
  */
-bool out_open(struct out *out, const char *path, struct error *err);
+MUST_CHECK bool out_open(struct out *out, const char *path, struct error *err);
 /* The same for a library that opens a file by its name: out->temporary, unless it is a device. */
-bool out_open_named(struct out *out, const char *path, struct error *err);
+MUST_CHECK bool out_open_named(struct out *out, const char *path, struct error *err);
 /*
  * A file that has its final name from the start, in a folder that has not. Of as many files as
  * there may be, some hundred keep their descriptors; the others are opened for each write.
  */
-bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,
-		     struct error *err);
-bool out_write(struct out *out, const void *bytes, size_t count, struct error *err);
+MUST_CHECK bool out_open_inside(struct out *out, struct out_folder *folder, const char *name,
+				struct error *err);
+MUST_CHECK bool out_write(struct out *out, const void *bytes, size_t count, struct error *err);
 /* Writes over bytes that were written, of a file of out_open_inside(). */
-bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count, struct error *err);
+MUST_CHECK bool out_patch(struct out *out, uint64_t at, const void *bytes, size_t count,
+			  struct error *err);
 /* Closes it and gives it its name. */
-bool out_finish(struct out *out, struct error *err);
+MUST_CHECK bool out_finish(struct out *out, struct error *err);
 void out_drop(struct out *out); /* after out_finish() only frees */
 
 /* ERR_IO when `path` is there and no empty folder. */
-bool out_folder_open(struct out_folder *folder, const char *path, struct error *err);
+MUST_CHECK bool out_folder_open(struct out_folder *folder, const char *path, struct error *err);
 /* A folder inside of it, "a/b" with all on the way; it may be there. Only before it is finished. */
-bool out_folder_make(struct out_folder *folder, const char *name, struct error *err);
-bool out_folder_finish(struct out_folder *folder, struct error *err);
+MUST_CHECK bool out_folder_make(struct out_folder *folder, const char *name, struct error *err);
+MUST_CHECK bool out_folder_finish(struct out_folder *folder, struct error *err);
 void out_folder_drop(struct out_folder *folder); /* removes all in it, unless it was finished */
 
 #endif

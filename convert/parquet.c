@@ -88,7 +88,7 @@ static void keep_group(struct parquet *parquet, struct file *file, struct group 
 	file->groups[file->count++] = *group;
 	file->rows += group->rows;
 	if (parquet->failed.kind == ERR_NONE)
-		out_write(&file->out, bytes->data, bytes->len, &parquet->failed);
+		MAY_FAIL(out_write(&file->out, bytes->data, bytes->len, &parquet->failed));
 	file->written++;
 }
 

@@ -27,14 +27,16 @@ void ring_free(struct ring *ring); /* NULL is fine */
 /* A CPU with no pages yet; its place among them. */
 uint32_t ring_add_cpu(struct ring *ring);
 /* *fits false: it is too long for a page, and was not taken. Times of a CPU should not fall. */
-bool ring_add(struct ring *ring, uint32_t cpu, uint64_t t, const uint8_t *data, size_t size,
-	      bool *fits, struct error *err);
+MUST_CHECK bool ring_add(struct ring *ring, uint32_t cpu, uint64_t t, const uint8_t *data,
+			 size_t size, bool *fits, struct error *err);
 /* Events are missing in front of the next one. */
-bool ring_add_loss(struct ring *ring, uint32_t cpu, bool counted, uint64_t lost, struct error *err);
+MUST_CHECK bool ring_add_loss(struct ring *ring, uint32_t cpu, bool counted, uint64_t lost,
+			      struct error *err);
 /* No more come. */
-bool ring_finish(struct ring *ring, struct error *err);
+MUST_CHECK bool ring_finish(struct ring *ring, struct error *err);
 uint64_t ring_bytes(const struct ring *ring, uint32_t cpu);
-bool ring_write(const struct ring *ring, uint32_t cpu, struct out *out, struct error *err);
+MUST_CHECK bool ring_write(const struct ring *ring, uint32_t cpu, struct out *out,
+			   struct error *err);
 /* The lowest `bytes` bytes of a number. */
 void ring_put(uint8_t *to, uint64_t number, unsigned bytes, bool big_endian);
 

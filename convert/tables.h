@@ -28,11 +28,13 @@ struct tables *tables_new(const struct tables_options *options); /* copied */
 void tables_free(struct tables *tables);                         /* NULL is fine */
 
 /* `fields` NULL: they could not be decoded. */
-bool tables_event(struct tables *tables, nstime t, const struct stream *stream, int32_t cpu,
-		  const struct event_class *class, const struct fields *fields, struct error *err);
-bool tables_loss(struct tables *tables, const struct event *loss, struct error *err);
-bool tables_interval(struct tables *tables, const struct interval *interval, struct error *err);
+MUST_CHECK bool tables_event(struct tables *tables, nstime t, const struct stream *stream,
+			     int32_t cpu, const struct event_class *class,
+			     const struct fields *fields, struct error *err);
+MUST_CHECK bool tables_loss(struct tables *tables, const struct event *loss, struct error *err);
+MUST_CHECK bool tables_interval(struct tables *tables, const struct interval *interval,
+				struct error *err);
 /* Writes what waits. */
-bool tables_flush(struct tables *tables, struct error *err);
+MUST_CHECK bool tables_flush(struct tables *tables, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@ struct field_class *field_make_bytes(struct arena *arena, uint64_t length, bool 
  * Compiles the layout of a class whose scopes are set, of a stream event context (may be missing)
  * and a payload: slots, slot bases and layout. *registers: how many a decoder needs.
  */
-bool field_make_layout(struct arena *arena, struct event_class *class, uint32_t *registers,
-		       struct error *err);
+MUST_CHECK bool field_make_layout(struct arena *arena, struct event_class *class,
+				  uint32_t *registers, struct error *err);
 
 #endif

@@ -38,9 +38,9 @@ struct layout_registers {
  * `grid` is what is known of the start and becomes what is known of the end. ERR_FORMAT when the
  * tree is too deep or too large.
  */
-bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *slot_base,
-		    struct layout_grid *grid, struct arena *arena, struct layout **out,
-		    struct error *err);
+MUST_CHECK bool layout_compile(struct field_class *const *roots, size_t nroots, uint32_t *slot_base,
+			       struct layout_grid *grid, struct arena *arena, struct layout **out,
+			       struct error *err);
 
 /* Gives registers to all nodes of these trees that something refers to. Before layout_compile(). */
 void layout_allot(struct field_class *const *roots, size_t nroots, struct layout_registers *regs);

@@ -39,7 +39,8 @@ struct timebase {
 };
 
 /* floor((offset_s * frequency + offset_cycles + cycles) * 1e9 / frequency); ERR_RANGE on misfit. */
-bool timebase_to_ns(const struct timebase *tb, uint64_t cycles, nstime *out, struct error *err);
+MUST_CHECK bool timebase_to_ns(const struct timebase *tb, uint64_t cycles, nstime *out,
+			       struct error *err);
 /* As above, but a misfit is NSTIME_MIN + 1 or NSTIME_MAX - 1: for bounds that headers claim. */
 nstime timebase_to_ns_clamped(const struct timebase *tb, uint64_t cycles);
 /* The ns of cycle 0 when every cycle is one nanosecond and nothing can overflow for `cycles` up to

@@ -35,9 +35,9 @@ struct time_word {
 
 /* True for words that can only be times though they begin with '-': -200ms, -1. */
 bool time_looks_negative(const char *word);
-bool time_parse(const char *text, struct time_word *out, struct error *err);
+MUST_CHECK bool time_parse(const char *text, struct time_word *out, struct error *err);
 /* A number of an event, where there is no clock: N, @N, +N from the first, -N from the last. */
-bool ordinal_parse(const char *text, struct time_word *out, struct error *err);
+MUST_CHECK bool ordinal_parse(const char *text, struct time_word *out, struct error *err);
 /* True when time_resolve() needs the first and last event's time. */
 bool time_needs_bounds(const struct time_word *word);
 
@@ -61,8 +61,8 @@ struct times {
 
 void times_init(struct times *times, enum time_style style, bool utc, bool epoch, nstime first,
 		nstime last);
-bool time_resolve(const struct time_word *word, struct times *times, nstime *out,
-		  struct error *err);
+MUST_CHECK bool time_resolve(const struct time_word *word, struct times *times, nstime *out,
+			     struct error *err);
 enum { TIME_TEXT_MAX = 64 };
 
 char *time_put_any(struct times *times, nstime t, char *to); /* as time_put(), which asks it */

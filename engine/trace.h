@@ -207,7 +207,8 @@ struct trace_options {
 };
 
 /* Opens and merges; the caller owns *out and ends it with trace_close(). */
-bool trace_open(const struct trace_options *options, struct trace **out, struct error *err);
+MUST_CHECK bool trace_open(const struct trace_options *options, struct trace **out,
+			   struct error *err);
 void trace_close(struct trace *trace);
 /*
  * How often events turned out to come late, or to lie where a search by packets misses them. When

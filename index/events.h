@@ -81,7 +81,8 @@ struct events_options {
 	/* The same question about a packet that is not going to be opened; NULL when `skips` is. */
 	bool (*lacks)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *skips_arg; /* of both */
-	/* Packet filters of packets that are read whole are added to these; NULL: to the index's own. */
+	/* Packet filters of packets that are read whole are added to these; NULL: to the index's
+	 * own. */
 	struct packet_filters *packet_filters;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
@@ -122,21 +123,21 @@ struct event { /* borrowed until the next call with the same cursor */
 	void *priv; /* the cursor's */
 };
 
-bool events_open(struct index *index, const struct events_options *options, struct events **out,
-		 struct error *err);
+MUST_CHECK bool events_open(struct index *index, const struct events_options *options,
+			    struct events **out, struct error *err);
 void events_close(struct events *events);
 /* Damage is told to the trace's notices and skipped; STEP_ERROR is for I/O and interruption. */
-enum step events_next(struct events *events, struct event *out, struct error *err);
+MUST_CHECK enum step events_next(struct events *events, struct event *out, struct error *err);
 /*
  * Turns the same cursor to another range: cheaper than opening one, when many questions follow one
  * another. Everything borrowed from the cursor is dead.
  */
-bool events_seek(struct events *events, nstime begin, nstime end, struct error *err);
+MUST_CHECK bool events_seek(struct events *events, nstime begin, nstime end, struct error *err);
 /* The event that events_next() gave last, as a run of one; false: it gave none, or a loss. */
 bool events_current(const struct events *events, struct run *out);
 /* Values of the event that events_next() gave last. */
-bool events_fields(struct events *events, const struct event *event, struct fields *out,
-		   struct error *err);
+MUST_CHECK bool events_fields(struct events *events, const struct event *event, struct fields *out,
+			      struct error *err);
 
 /* What it takes in the trace, see reader.h; 0 of a loss. */
 uint64_t events_bits(struct events *events, const struct event *event);
@@ -166,18 +167,18 @@ static inline uint32_t run_index(const struct run *run, uint32_t i)
 
 /* Entry i of the run's batch as an event. */
 void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out);
-enum step events_next_run(struct events *events, struct run *out, struct error *err);
+MUST_CHECK enum step events_next_run(struct events *events, struct run *out, struct error *err);
 
 /*
  * Least and greatest event time over all streams that have time (else ordinals), decoded where
  * headers are not exact. *first > *last: there is no event.
  */
-bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
+MUST_CHECK bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
 /* *first alone, which is half of the work; NSTIME_MAX: there is no event. */
-bool events_first(struct index *index, nstime *first, struct error *err);
+MUST_CHECK bool events_first(struct index *index, nstime *first, struct error *err);
 /* Exact counts from the tables, where every record knows its count; false otherwise. */
 bool events_counted(struct index *index, uint64_t *count);
 /* Tells what is wrong with packets that were known to be damaged when they were found. */
-bool events_tell_damaged(struct index *index, struct error *err);
+MUST_CHECK bool events_tell_damaged(struct index *index, struct error *err);
 
 #endif

@@ -2,11 +2,11 @@
 #include "index/index.h"
 
 #include "engine/base/mem.h"
-#include "index/tables/build.h"
-#include "index/packets/head_cache.h"
-#include "index/tables/location.h"
-#include "index/packets/packet_cache.h"
 #include "index/filters/packet_filter.h"
+#include "index/packets/head_cache.h"
+#include "index/packets/packet_cache.h"
+#include "index/tables/build.h"
+#include "index/tables/location.h"
 #include "index/tables/write.h"
 
 #include <errno.h>

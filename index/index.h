@@ -26,27 +26,28 @@ struct index_options {
 	void *progress_arg;
 };
 
-bool index_open(struct trace *trace, const struct index_options *options, struct index **out,
-		struct error *err);
+MUST_CHECK bool index_open(struct trace *trace, const struct index_options *options,
+			   struct index **out, struct error *err);
 void index_close(struct index *index);
 struct trace *index_trace(const struct index *index);
 unsigned index_jobs(const struct index *index); /* threads that it may use: 1 to 64 */
 
 /* Scans what is not yet stored, of all streams, and commits it. */
-bool index_build(struct index *index, struct error *err);
+MUST_CHECK bool index_build(struct index *index, struct error *err);
 /* Removes what is stored for this trace, also the copies that its readers keep. */
-bool index_drop(struct trace *trace, const struct index_options *options, struct error *err);
+MUST_CHECK bool index_drop(struct trace *trace, const struct index_options *options,
+			   struct error *err);
 /* The stored file, or NULL when the index lives in memory; for `info` and messages. */
 const char *index_path(const struct index *index);
 /* Compares stored records with a new scan; calls notices for what differs; false on error. */
-bool index_check(struct index *index, uint64_t *differing, struct error *err);
+MUST_CHECK bool index_check(struct index *index, uint64_t *differing, struct error *err);
 
 /*
  * The table of a stream, ready for search; scans the stream when it must. Borrowed until
  * index_close(). Sorted by (min, source, off).
  */
-bool index_table(struct index *index, const struct stream *stream, struct table **out,
-		 struct error *err);
+MUST_CHECK bool index_table(struct index *index, const struct stream *stream, struct table **out,
+			    struct error *err);
 
 uint64_t table_count(const struct table *table);
 /*
@@ -63,14 +64,16 @@ bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32
  * record that was decoded, max is the true one, and min too where it came before the listed one: a
  * table's order rests on listed begins, see table_true_range().
  */
-bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err);
+MUST_CHECK bool table_get(struct table *table, uint64_t i, struct packet_info *out,
+			  struct error *err);
 /*
  * Record i as its header claims it, the same before and after the packet was decoded: losses, and
  * when a recording began and ended, rest on that.
  */
-bool table_listed(struct table *table, uint64_t i, struct packet *out, struct error *err);
+MUST_CHECK bool table_listed(struct table *table, uint64_t i, struct packet *out,
+			     struct error *err);
 /* First i with min >= t (count when none): a dozen reads on a computed table. */
-bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
+MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err);
 /* A plain record that reaches t or later has an index >= lower_bound(t) - reach. */
 uint32_t table_reach(const struct table *table);
 /* Records that reach further; indexes into the table, rising. */
@@ -100,8 +103,8 @@ uint32_t table_generation(const struct table *table);
  * copies into memory the caller frees with mem_free(). All false when the index is in memory
  * only or another process writes.
  */
-bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
-	       size_t nvalue, struct error *err);
+MUST_CHECK bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
+			  size_t nvalue, struct error *err);
 /* The same for many, in one transaction. */
 struct index_value {
 	const void *key;
@@ -109,14 +112,14 @@ struct index_value {
 	const void *value;
 	size_t nvalue;
 };
-bool index_put_all(struct index *index, const struct index_value *values, size_t count,
-		   struct error *err);
+MUST_CHECK bool index_put_all(struct index *index, const struct index_value *values, size_t count,
+			      struct error *err);
 bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue);
 /* The greatest key <= `key` that begins with its first `prefix` bytes; copies of key and value. */
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
 		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue);
-bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix,
-			 struct error *err);
+MUST_CHECK bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix,
+				    struct error *err);
 /* True when this process may put. */
 bool index_writable(const struct index *index);
 

@@ -57,7 +57,7 @@ struct bind_trace *bind_check_trace(lua_State *L, int i);
 struct bind_trace *bind_new_trace(lua_State *L);
 void bind_cursor_end(struct bind_cursor *cursor); /* closes it; more than once is fine */
 /* The state, opened when it is not; false: *err says why. */
-bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);
+MUST_CHECK bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);
 
 /* Pushes nil and the text; an interruption is raised. Returns 2. */
 int bind_fail(lua_State *L, const struct error *err);
@@ -72,8 +72,8 @@ nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i);
 /* Field `name` of the table at `i` as a time; `otherwise` when it is absent. */
 nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const char *name,
 		     nstime otherwise);
-bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
-		     struct error *err);
+MUST_CHECK bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
+				struct error *err);
 
 /* Raises when the table at `i` has a key that `known` (ended by NULL) does not name. */
 void bind_check_options(lua_State *L, int i, const char *const *known);

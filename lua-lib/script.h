@@ -39,7 +39,8 @@ struct script_options {
  */
 #define SCRIPT_MEMORY ((size_t)1 << 30)
 
-bool script_open(const struct script_options *options, struct script **out, struct error *err);
+MUST_CHECK bool script_open(const struct script_options *options, struct script **out,
+			    struct error *err);
 void script_close(struct script *script); /* NULL is fine; before the session's trace is closed */
 
 /* The trace that the program has open; all is borrowed until script_close(). */
@@ -56,7 +57,8 @@ struct script_trace {
 };
 
 /* Sets the global `trace`. *source is copied. */
-bool script_set_trace(struct script *script, const struct script_trace *source, struct error *err);
+MUST_CHECK bool script_set_trace(struct script *script, const struct script_trace *source,
+				 struct error *err);
 /* What yore.range() and yore.moment() give: the session's --begin and --end, the prompt's place. */
 void script_set_range(struct script *script, nstime begin, nstime end);
 void script_set_moment(struct script *script, nstime t); /* NSTIME_MIN: none */
@@ -70,7 +72,7 @@ bool script_run(struct script *script, const char *name, const char *const *args
 /* Does the name stand for a file: a path, or an analysis that is there? */
 bool script_is_file(const struct script *script, const char *name);
 /* One line of text per analysis: name, two blanks or more, its first comment line. */
-bool script_list(struct script *script, struct buf *out, struct error *err);
+MUST_CHECK bool script_list(struct script *script, struct buf *out, struct error *err);
 
 enum script_line { SCRIPT_DONE, SCRIPT_MORE, SCRIPT_FAILED };
 /*

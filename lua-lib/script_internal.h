@@ -30,7 +30,8 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 /* After a call with one result: takes it off as an exit status. Returns `done`. */
 bool script_take_status(struct script *script, bool done, int *status);
 /* Runs `function` with `arg` as a light userdata, so that no error is raised outside. */
-bool script_protect(struct script *script, lua_CFunction function, void *arg, struct error *err);
+MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, void *arg,
+			       struct error *err);
 
 void script_command_register(lua_State *L); /* `command` into the table on top */
 

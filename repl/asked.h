@@ -14,10 +14,10 @@
  * A PATH, and a value that it is compared with (NULL: none). False: the rules or the trace have no
  * such name, *err. *noted, which may be NULL, is set when a note was said of it.
  */
-bool asked_path(struct session *session, const struct query *query, const struct value *value,
-		bool *noted, struct error *err);
+MUST_CHECK bool asked_path(struct session *session, const struct query *query,
+			   const struct value *value, bool *noted, struct error *err);
 /* All of a command's paths. */
-bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err);
+MUST_CHECK bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err);
 
 /* No event came: says why, as far as it is told by looking at few events. */
 void asked_no_events(struct session *session, const struct options *options);
@@ -28,8 +28,9 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds);
  * Adds to *outside how many of the moments lie outside of what was recorded: all is unknown there.
  * With --strict they make the exit status 3.
  */
-bool asked_moments(struct session *session, struct state *state, const struct moment *moments,
-		   size_t count, uint64_t *outside, struct error *err);
+MUST_CHECK bool asked_moments(struct session *session, struct state *state,
+			      const struct moment *moments, size_t count, uint64_t *outside,
+			      struct error *err);
 /* Says in one note that so many of `all` moments lie outside, and what was recorded; 0: nothing. */
 void asked_outside(struct session *session, uint64_t outside, uint64_t all);
 

@@ -18,7 +18,8 @@ struct capabilities {
 	size_t count, capacity;
 };
 
-bool capabilities_find(struct session *session, struct capabilities *out, struct error *err);
+MUST_CHECK bool capabilities_find(struct session *session, struct capabilities *out,
+				  struct error *err);
 void capabilities_release(struct capabilities *capabilities);
 
 #endif

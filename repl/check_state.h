@@ -6,7 +6,7 @@
 #include "repl/sink.h"
 
 /* Prints what does not hold, and figures; session->violated says whether all holds. */
-bool check_state(struct session *session, const struct options *options, struct sink *sink,
-		 struct error *err);
+MUST_CHECK bool check_state(struct session *session, const struct options *options,
+			    struct sink *sink, struct error *err);
 
 #endif

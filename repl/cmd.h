@@ -50,8 +50,8 @@ const struct cmd *cmd_find(const char *name, struct error *err);
  * TRACE is left out. Times that are not given come from the session's moment and range. Flushes the
  * sink. False: *err says why (ERR_INTERRUPTED: Ctrl-C ended it).
  */
-bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
-		   struct error *err);
+MUST_CHECK bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
+			      struct error *err);
 
 /* What opened the trace holds for all of a prompt's commands. */
 void cmd_inherit(struct options *options, const struct options *outer);

@@ -9,15 +9,15 @@ extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cm
 	cmd_explain, cmd_frame, cmd_repl, cmd_help, cmd_aux, cmd_convert, cmd_sql;
 
 /* Runs options->cmd, or explains it, or prints its help; flushes the sink. */
-bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
-	     struct error *err);
+MUST_CHECK bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err);
 
 bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview */
-bool explain_print(struct session *session, const struct options *options, struct sink *sink,
-		   struct error *err);
+MUST_CHECK bool explain_print(struct session *session, const struct options *options,
+			      struct sink *sink, struct error *err);
 
 /* `index --timelines` */
-bool index_timelines(struct session *session, const struct options *options, struct sink *sink,
-		     struct error *err);
+MUST_CHECK bool index_timelines(struct session *session, const struct options *options,
+				struct sink *sink, struct error *err);
 
 #endif

@@ -13,10 +13,10 @@ struct contradicted { /* of one stream */
 };
 
 /* Reads the events of the stream that tell what runs, unless that was done before. */
-bool contradicted_find(struct state *state, const struct stream *stream, struct contradicted *out,
-		       struct error *err);
+MUST_CHECK bool contradicted_find(struct state *state, const struct stream *stream,
+				  struct contradicted *out, struct error *err);
 /* Of all streams; *out is how many. */
-bool contradicted_count(struct state *state, const struct trace *trace, uint64_t *out,
-			struct error *err);
+MUST_CHECK bool contradicted_count(struct state *state, const struct trace *trace, uint64_t *out,
+				   struct error *err);
 
 #endif

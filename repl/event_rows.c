@@ -110,11 +110,11 @@ static bool is_shared(struct event_rows *rows, uint32_t count)
 		return false;
 	}
 	const struct event_workers_setup setup = {.session = rows->session,
-					       .format = rows->options->format,
-					       .times = &rows->times,
-					       .sink = rows->sink,
-					       .backward = rows->options->reverse,
-					       .threads = options_threads(rows->options)};
+						  .format = rows->options->format,
+						  .times = &rows->times,
+						  .sink = rows->sink,
+						  .backward = rows->options->reverse,
+						  .threads = options_threads(rows->options)};
 	rows->pool = event_workers_new(&setup);
 	return true;
 }

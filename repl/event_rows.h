@@ -15,8 +15,8 @@
 struct event_rows;
 
 /* All but *out is borrowed. The caller ends *out with event_rows_free(). */
-bool event_rows_new(struct session *session, const struct options *options, struct sink *sink,
-		    struct event_rows **out, struct error *err);
+MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
+			       struct sink *sink, struct event_rows **out, struct error *err);
 /* What was given and not written by event_rows_end() is dropped. NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 
@@ -29,7 +29,7 @@ struct event_writer *event_rows_writer(struct event_rows *rows);
  */
 void event_rows_name(struct event_rows *rows, bool hidden);
 /* What ended the rows; false: *err. */
-bool event_rows_good(const struct event_rows *rows, struct error *err);
+MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err);
 /*
  * Entries [first, first + count) of the run's batch, with --reverse from the last
  * to the first. False: the reader has gone.

@@ -55,7 +55,7 @@ struct event_workers {
 	struct event_workers_setup setup;
 	const struct trace *trace;
 	struct worker *workers; /* the first is the caller's */
-	unsigned nhands;    /* started, and the caller */
+	unsigned nhands;        /* started, and the caller */
 	struct chunk *chunks;
 	size_t nchunks, oldest, used; /* the one being filled is behind those in use */
 	struct event_block_filler *filler;
@@ -77,7 +77,7 @@ static void put_stretch(struct worker *worker, struct chunk *chunk,
 	struct run run;
 
 	if (!event_block_run(worker->opener, chunk->block, stretch, &run,
-		     &err)) { /* it was readable before */
+			     &err)) { /* it was readable before */
 		say("damaged", "%s", err.text);
 		chunk->damaged++;
 		return;
@@ -157,7 +157,8 @@ static void worker_init(struct worker *worker, struct event_workers *pool)
 	worker->times = *setup->times;
 	sink_init(&worker->nowhere, -1); /* the head of a CSV was written already */
 	worker->nowhere.color = setup->sink->color;
-	worker->writer = event_writer_new(pool->trace, setup->format, &worker->times, &worker->nowhere);
+	worker->writer =
+		event_writer_new(pool->trace, setup->format, &worker->times, &worker->nowhere);
 	worker->opener = event_block_opener_new(pool->trace);
 }
 
@@ -323,7 +324,8 @@ static struct chunk *next_row(struct event_workers *pool)
 	return chunk;
 }
 
-bool event_workers_run(struct event_workers *pool, const struct run *run, uint32_t first, uint32_t count)
+bool event_workers_run(struct event_workers *pool, const struct run *run, uint32_t first,
+		       uint32_t count)
 {
 	bool backward = pool->setup.backward;
 
@@ -392,8 +394,8 @@ struct event_workers *event_workers_new(const struct event_workers_setup *setup)
 	pool->workers = mem_new_array(threads, sizeof *pool->workers);
 	for (unsigned i = 0; i < threads; i++) {
 		worker_init(&pool->workers[i], pool);
-		if (i &&
-		    pthread_create(&pool->workers[i].thread, NULL, worker_work, &pool->workers[i]) != 0) {
+		if (i && pthread_create(&pool->workers[i].thread, NULL, worker_work,
+					&pool->workers[i]) != 0) {
 			worker_release(&pool->workers[i]);
 			break; /* fewer make them, too */
 		}

@@ -21,7 +21,8 @@ struct event_workers *event_workers_new(const struct event_workers_setup *setup)
 void event_workers_free(struct event_workers *pool);
 
 /* As event_rows.h. */
-bool event_workers_run(struct event_workers *pool, const struct run *run, uint32_t first, uint32_t count);
+bool event_workers_run(struct event_workers *pool, const struct run *run, uint32_t first,
+		       uint32_t count);
 bool event_workers_loss(struct event_workers *pool, const struct event *loss);
 bool event_workers_tick(struct event_workers *pool);
 bool event_workers_end(struct event_workers *pool);

@@ -30,7 +30,7 @@ struct filter {
 	struct where *where;     /* NULL: no expression, no thread */
 	struct where_pass *pass; /* NULL: classes and streams say all */
 	struct program *program; /* for expressions that read state */
-	struct interval_window *known;     /* the state, for them */
+	struct interval_window *known; /* the state, for them */
 	struct where_reads reads;
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };

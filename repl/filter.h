@@ -14,8 +14,8 @@
 struct filter;
 
 /* `backward`: in which order filter_pass() will be asked. */
-bool filter_open(struct session *session, const struct options *options, bool backward,
-		 struct filter **out, struct error *err);
+MUST_CHECK bool filter_open(struct session *session, const struct options *options, bool backward,
+			    struct filter **out, struct error *err);
 void filter_close(struct filter *filter); /* NULL is fine */
 
 /* The cursor's half; what it points to lives as long as the filter. */
@@ -29,15 +29,17 @@ bool filter_selects(const struct filter *filter);
 /* True when events within the range may be left out, for whatever reason. */
 bool filter_hides(const struct filter *filter);
 /* Does the event that `events` gave last pass? False: *err. */
-bool filter_pass(struct filter *filter, struct events *events, bool *pass, struct error *err);
+MUST_CHECK bool filter_pass(struct filter *filter, struct events *events, bool *pass,
+			    struct error *err);
 
 /*
  * Looks the filters' names up in the trace: a plain name or CPU that it does not have is an error,
  * a pattern that matches nothing is noted. Once per command, before filter_open().
  */
-bool filter_look_up(struct session *session, const struct options *options, struct error *err);
+MUST_CHECK bool filter_look_up(struct session *session, const struct options *options,
+			       struct error *err);
 bool filter_has_cpu(struct session *session, const char *word); /* some CPU of a word of --cpu */
-bool filter_look_up_streams(struct session *session, const struct options *options,
-			    struct error *err); /* --stream alone */
+MUST_CHECK bool filter_look_up_streams(struct session *session, const struct options *options,
+				       struct error *err); /* --stream alone */
 
 #endif

@@ -19,8 +19,8 @@ struct info_losses { /* of one stream */
 };
 
 /* *out is to be ended with info_losses_release(), also after false. */
-bool info_losses_read(const struct stream *stream, struct table *table, struct info_losses *out,
-		      struct error *err);
+MUST_CHECK bool info_losses_read(const struct stream *stream, struct table *table,
+				 struct info_losses *out, struct error *err);
 void info_losses_release(struct info_losses *losses);
 
 /* The members from "lost" to "losses" of a stream's JSON object. */

@@ -23,8 +23,8 @@ struct wanteds {
 
 enum want_value { VALUE_FORBIDDEN, VALUE_OPTIONAL, VALUE_NEEDED };
 
-bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
-		   struct error *err);
+MUST_CHECK bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
+			      struct error *err);
 void wanteds_release(struct wanteds *wanteds);
 /* Does an interval that some query gave hold a value that is wanted? */
 bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval);
@@ -35,25 +35,27 @@ bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval
  */
 struct interval_writer;
 
-bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
-			 struct sink *sink, struct interval_writer **out, struct error *err);
+MUST_CHECK bool interval_writer_new(struct session *session, const struct options *options,
+				    bool of_path, struct sink *sink, struct interval_writer **out,
+				    struct error *err);
 /* False: stop; then interval_writer_failed() or the reader has gone. `interval` is borrowed. */
 bool interval_write(struct interval_writer *writer, const struct interval *interval);
 /* Writes what waits and frees; false: *err. */
-bool interval_writer_finish(struct interval_writer *writer, bool drop, struct error *err);
+MUST_CHECK bool interval_writer_finish(struct interval_writer *writer, bool drop,
+				       struct error *err);
 
 /*
  * Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
  */
-bool intervals_each(struct session *session, const struct wanteds *wanteds,
-		    bool (*each)(void *arg, const struct interval *interval), void *arg,
-		    struct error *err);
+MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wanteds,
+			       bool (*each)(void *arg, const struct interval *interval), void *arg,
+			       struct error *err);
 
 /* `state` and `when`: the intervals that the command's words want, up to --limit. */
-bool intervals_show(struct session *session, const struct options *options, enum want_value value,
-		    struct sink *sink, struct error *err);
+MUST_CHECK bool intervals_show(struct session *session, const struct options *options,
+			       enum want_value value, struct sink *sink, struct error *err);
 /* What `explain` prints: the range, and how the state at its end would be found. */
-bool intervals_explain(struct session *session, const struct options *options,
-		       enum want_value value, struct sink *sink, struct error *err);
+MUST_CHECK bool intervals_explain(struct session *session, const struct options *options,
+				  enum want_value value, struct sink *sink, struct error *err);
 
 #endif

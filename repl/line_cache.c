@@ -9,9 +9,10 @@ struct line {
 	const struct stream_plan *at; /* NULL: not in use */
 	int32_t cpu;
 	int64_t tid;
-	uint64_t told;                  /* thread_names_told() */
-	uint64_t values[LINE_CACHE_NUMBERS];  /* of the kept numbers */
-	uint16_t len[LINE_CACHE_NUMBERS + 1]; /* of the texts before each other number, and of the last */
+	uint64_t told;                       /* thread_names_told() */
+	uint64_t values[LINE_CACHE_NUMBERS]; /* of the kept numbers */
+	uint16_t len[LINE_CACHE_NUMBERS +
+		     1]; /* of the texts before each other number, and of the last */
 	char text[LINE_CACHE_TEXT + COPY_PAD];
 };
 
@@ -27,7 +28,8 @@ struct line_cache {
 	struct number others[LINE_CACHE_NUMBERS];
 	uint64_t asked, missed;
 	uint32_t paused; /* so many lines are not looked for: too many were missed */
-	uint32_t differed[LINE_CACHE_NUMBERS]; /* per token of the context: lines; UINT32_MAX: not kept */
+	uint32_t differed[LINE_CACHE_NUMBERS]; /* per token of the context: lines; UINT32_MAX: not
+						  kept */
 	struct line items[LINES];
 };
 

@@ -28,8 +28,8 @@ struct line_cache; /* of a class */
 struct line_cache *line_cache_new(const struct class_plan *plan);
 void line_cache_free(struct line_cache *lines); /* NULL is fine */
 /*
- * Writes what follows the time to `to`, where LINE_CACHE_ROOM bytes are: CPU, thread, name and context.
- * NULL: the line is none of those that are kept.
+ * Writes what follows the time to `to`, where LINE_CACHE_ROOM bytes are: CPU, thread, name and
+ * context. NULL: the line is none of those that are kept.
  */
 char *line_cache_put(struct line_cache *lines, struct event_writer *writer,
 		     const struct class_plan *plan, const struct stream_plan *at,

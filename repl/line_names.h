@@ -24,8 +24,8 @@ struct line_names;
 struct line_names *line_names_new(struct session *session, struct thread_names *names, bool hidden);
 void line_names_free(struct line_names *line_names); /* NULL is fine */
 /* Before the line of entry i of the run. False: *err. */
-bool line_names_reach(struct line_names *line_names, const struct run *run, uint32_t i,
-		      struct error *err);
+MUST_CHECK bool line_names_reach(struct line_names *line_names, const struct run *run, uint32_t i,
+				 struct error *err);
 /* Do shown events tell names, too? They do where none is hidden. */
 bool line_names_learns(const struct line_names *line_names);
 

@@ -18,11 +18,11 @@ struct named { /* one row, and the name that was found for it */
 };
 
 /* All items have times in a few moments: asks at each moment. */
-bool names_at(struct session *session, struct named *items, size_t count, bool before,
-	      struct arena *arena, struct error *err);
+MUST_CHECK bool names_at(struct session *session, struct named *items, size_t count, bool before,
+			 struct arena *arena, struct error *err);
 /* Items at many times of one range: asks for the names' intervals. */
-bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
-	      struct error *err);
+MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
+			 struct arena *arena, struct error *err);
 
 /* The names of all threads over a range, for rows that come in many portions. NULL: *err. */
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,

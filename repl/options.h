@@ -103,10 +103,11 @@ struct options {
  * Parses words[0 .. n), argv without the program's name. `in_prompt`: no TRACE is expected, and the
  * first word must be a command. False: ERR_QUERY, with what to do.
  */
-bool options_parse(int n, char **words, bool in_prompt, struct options *out, struct error *err);
+MUST_CHECK bool options_parse(int n, char **words, bool in_prompt, struct options *out,
+			      struct error *err);
 /* The same of the words behind the name of a command of the prompt that is in no table. */
-bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
-		      struct error *err);
+MUST_CHECK bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
+				 struct error *err);
 void options_release(struct options *options);
 unsigned options_threads(const struct options *options); /* --jobs, else processors */
 

@@ -10,6 +10,6 @@
  * range does not touch the first trace's, unless both have the same clock by its UUID. Ranges are
  * those of packet tables. The index is open.
  */
-bool overlap_check(struct session *session, struct error *err);
+MUST_CHECK bool overlap_check(struct session *session, struct error *err);
 
 #endif

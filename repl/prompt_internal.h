@@ -36,10 +36,10 @@ extern const struct prompt_cmd prompt_cmds[]; /* ended by a name that is NULL */
 
 /* What `help NAME` shows of one of the prompt's own commands; true. */
 bool prompt_help(struct prompt *prompt, const char *name);
-bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err);
-bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
-bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err);
-bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 /* The bar gives way to an answer, and is back for the next question. */
 bool prompt_write(void *prompt, const char *bytes, size_t count); /* for sink_init_write() */

@@ -138,7 +138,8 @@ bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 	if (plan->tells_names && writer->learns && fields)
 		thread_names_learn(writer->names, fields);
 	to = put_time(writer, out, stream, t,
-		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD + LINE_CACHE_ROOM);
+		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD +
+			      LINE_CACHE_ROOM);
 	if (fields && t != NSTIME_MIN && has_kept(plan))
 		end = line_cache_put(plan->lines, writer, plan, at, fields, to);
 	sink_end(out, end ? end : put_head(writer, to, plan, at, t, fields));

@@ -16,8 +16,8 @@ struct scripting;
  * What scripts print goes to `sink`, whole lines at a time. The trace is opened (global `trace`)
  * when the session names one. The caller ends it with scripting_close(), before the session.
  */
-bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
-		    struct error *err);
+MUST_CHECK bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
+			       struct error *err);
 void scripting_close(struct scripting *scripting); /* NULL is fine */
 struct script *scripting_script(const struct scripting *scripting);
 
@@ -25,7 +25,7 @@ struct script *scripting_script(const struct scripting *scripting);
 void scripting_set_drain(struct scripting *scripting, void (*drain)(void *arg), void *arg);
 
 /* Tells scripts the session's present range and moment. */
-bool scripting_update(struct scripting *scripting, struct error *err);
+MUST_CHECK bool scripting_update(struct scripting *scripting, struct error *err);
 
 /*
  * Runs the user's start-up file: $XDG_CONFIG_HOME/yore/init.lua, or ~/.config/yore/init.lua. What
@@ -41,12 +41,15 @@ bool scripting_has_startup(void);
  * script fails its traceback is written to standard error at once, and *err is the line to end it
  * with.
  */
-bool scripting_run(struct scripting *scripting, const char *name, const char *const *args,
-		   size_t nargs, int *status, struct error *err);
+MUST_CHECK bool scripting_run(struct scripting *scripting, const char *name,
+			      const char *const *args, size_t nargs, int *status,
+			      struct error *err);
 /* The same for a command that scripts added. *found false: there is none of that name. */
-bool scripting_command(struct scripting *scripting, const char *name, const char *const *args,
-		       size_t nargs, bool *found, int *status, struct error *err);
+MUST_CHECK bool scripting_command(struct scripting *scripting, const char *name,
+				  const char *const *args, size_t nargs, bool *found, int *status,
+				  struct error *err);
 /* The same for a line of the prompt. */
-enum script_line scripting_eval(struct scripting *scripting, const char *text, struct error *err);
+MUST_CHECK enum script_line scripting_eval(struct scripting *scripting, const char *text,
+					   struct error *err);
 
 #endif

@@ -68,8 +68,8 @@ const struct rules *session_rules(struct session *session, struct error *err);
  * Makes these sets and files (copied) the rules of all questions that name none. They are read at
  * once; false, and the old ones hold on: they have errors, which were said.
  */
-bool session_set_rules(struct session *session, const char *const *words, size_t count,
-		       struct error *err);
+MUST_CHECK bool session_set_rules(struct session *session, const char *const *words, size_t count,
+				  struct error *err);
 /* A command of the prompt begins: its --rules are read anew, files may have changed. */
 void session_begin_command(struct session *session);
 struct state *session_state(struct session *session, struct error *err);
@@ -81,14 +81,17 @@ struct symbols *session_symbols(struct session *session);
  */
 struct state *session_names(struct session *session, uint64_t events, struct error *err);
 /* First and last event time. False also when the trace has no event (ERR_RANGE). */
-bool session_bounds(struct session *session, nstime *first, nstime *last, struct error *err);
+MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *last,
+			       struct error *err);
 
 /* What a word of the user means as a time in this trace. */
-bool session_time(struct session *session, const char *word, nstime *out, struct error *err);
+MUST_CHECK bool session_time(struct session *session, const char *word, nstime *out,
+			     struct error *err);
 /* [begin, end) of --begin and --end, else the prompt's range, else unbounded. */
-bool session_range(struct session *session, nstime *begin, nstime *end, struct error *err);
+MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *end,
+			      struct error *err);
 /* How to print times now: style, zone and origin by the options; for time_add(). */
-bool session_times(struct session *session, struct times *out, struct error *err);
+MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
 
 /* The callbacks that every long work of this session is given. */
 bool session_progress_time(void *session, nstime at, nstime first, nstime last);

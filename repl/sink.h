@@ -110,9 +110,9 @@ struct sink_file {
 	struct sink sink;
 	struct out out;
 };
-bool sink_file_open(struct sink_file *file, const char *path, struct error *err);
+MUST_CHECK bool sink_file_open(struct sink_file *file, const char *path, struct error *err);
 /* `ok` false: the work failed, *err says why, and the file is dropped. Returns whether it is there. */
-bool sink_file_close(struct sink_file *file, bool ok, struct error *err);
+MUST_CHECK bool sink_file_close(struct sink_file *file, bool ok, struct error *err);
 
 void sink_u64(struct sink *sink, uint64_t number); /* decimal */
 void sink_i64(struct sink *sink, int64_t number);

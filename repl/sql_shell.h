@@ -16,11 +16,13 @@ struct sql_shell *sql_shell_get(struct session *session, struct error *err);
 void sql_shell_free(struct sql_shell *shell); /* NULL is fine */
 
 /* Runs statements and dot-commands; a statement may go over several lines. */
-bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink, struct error *err);
+MUST_CHECK bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink,
+			      struct error *err);
 /* The same from a file that is open, as it comes. */
-bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
-		    struct error *err);
+MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
+			       struct error *err);
 /* repl/sql_dot.c: a line that begins with a dot. */
-bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink, struct error *err);
+MUST_CHECK bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink,
+			      struct error *err);
 
 #endif

@@ -17,7 +17,7 @@ struct sql_shell {
 
 enum format sql_shell_format(const struct sql_shell *shell);
 /* Writes all rows of a statement. */
-bool sql_rows_write(struct sql_statement *statement, enum format format, struct sink *sink,
-		    struct error *err);
+MUST_CHECK bool sql_rows_write(struct sql_statement *statement, enum format format,
+			       struct sink *sink, struct error *err);
 
 #endif

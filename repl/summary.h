@@ -21,8 +21,8 @@ struct summary {
 	uint64_t losses;                 /* places */
 };
 
-bool summary_gather(struct session *session, struct filter *filter, struct summary *out,
-		    struct error *err);
+MUST_CHECK bool summary_gather(struct session *session, struct filter *filter, struct summary *out,
+			       struct error *err);
 void summary_release(struct summary *summary);
 /* Adds what another one counted. */
 void tally_join(struct tally *to, const struct tally *from);

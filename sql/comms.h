@@ -16,10 +16,10 @@ void comms_free(struct comms *comms); /* NULL is fine */
  * The name that the thread had at `t`, or last before; *out is NULL where none is known, else
  * borrowed until the next call.
  */
-bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const char **out,
-	      struct error *err);
+MUST_CHECK bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const char **out,
+			 struct error *err);
 /* The same of what a row of `path` with that value shows; *out is NULL where that is no thread. */
-bool comms_of_row(struct sql_host *host, const char *path, const struct value *value, nstime t,
-		  const char **out, struct error *err);
+MUST_CHECK bool comms_of_row(struct sql_host *host, const char *path, const struct value *value,
+			     nstime t, const char **out, struct error *err);
 
 #endif

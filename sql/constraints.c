@@ -1,4 +1,5 @@
-/* constraints.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields */
+/* constraints.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields
+ */
 #include "engine/base/arena.h"
 #include "engine/base/nearest.h"
 #include "sql/plan.h"
@@ -147,7 +148,8 @@ static int64_t *integers(struct arena *arena, sqlite3_value *list, size_t *count
 
 /* ---- terms ---- */
 
-static void read_time(struct constraints *constraints, const struct term *term, sqlite3_value *value)
+static void read_time(struct constraints *constraints, const struct term *term,
+		      sqlite3_value *value)
 {
 	int64_t low = constraints->begin, high = constraints->end;
 
@@ -162,7 +164,8 @@ static void read_cpu(struct constraints *constraints, const struct term *term, s
 {
 	constraints->any_cpu = false;
 	if (!term->in) {
-		constraints->nothing |= !bound_narrow(&constraints->cpu_low, &constraints->cpu_high, term->op, value);
+		constraints->nothing |= !bound_narrow(&constraints->cpu_low, &constraints->cpu_high,
+						      term->op, value);
 		return;
 	}
 	size_t count, kept = 0;
@@ -180,7 +183,8 @@ static void read_cpu(struct constraints *constraints, const struct term *term, s
 	constraints->nothing |= kept == 0;
 }
 
-static struct filter *filter_of(struct constraints *constraints, uint32_t field, bool is_text, bool set)
+static struct filter *filter_of(struct constraints *constraints, uint32_t field, bool is_text,
+				bool set)
 {
 	for (size_t i = 0; !is_text && !set && i < constraints->nfilters; i++)
 		if (constraints->filters[i].field == field && !constraints->filters[i].is_text &&
@@ -192,8 +196,8 @@ static struct filter *filter_of(struct constraints *constraints, uint32_t field,
 	return filter;
 }
 
-static void read_field(struct constraints *constraints, const struct term *term, const struct column *column,
-		       sqlite3_value *value)
+static void read_field(struct constraints *constraints, const struct term *term,
+		       const struct column *column, sqlite3_value *value)
 {
 	struct filter *filter;
 
@@ -225,7 +229,8 @@ static void note_text(const struct trace *trace, const struct column *column,
 	bool number = time || column->kind == COLUMN_CPU ||
 		      (column->kind == COLUMN_FIELD && column->whole_number);
 
-	if (!number || term->in || !term->constant || sqlite3_value_numeric_type(value) != SQLITE_TEXT)
+	if (!number || term->in || !term->constant ||
+	    sqlite3_value_numeric_type(value) != SQLITE_TEXT)
 		return;
 	const char *text = (const char *)sqlite3_value_text(value);
 	if (time)
@@ -266,21 +271,23 @@ static void read_limit(struct constraints *constraints, sqlite3_value *value)
 		constraints->limit = (uint64_t)count;
 }
 
-static void begin(struct constraints *constraints, const struct plan *plan, const struct shape *shape,
-		  const struct trace *trace)
+static void begin(struct constraints *constraints, const struct plan *plan,
+		  const struct shape *shape, const struct trace *trace)
 {
 	struct arena *arena = constraints->arena;
 
 	arena_reset(arena);
 	*constraints = (struct constraints){.arena = arena,
-			      .begin = plan->timed ? NSTIME_MIN + 1 : NSTIME_MIN,
-			      .end = NSTIME_MAX,
-			      .cpu_low = INT64_MIN,
-			      .cpu_high = INT64_MAX,
-			      .any_cpu = true,
-			      .limit = UINT64_MAX};
-	constraints->classes = arena_array(arena, trace->nclasses / 64 + 1, sizeof *constraints->classes);
-	constraints->streams = arena_array(arena, trace->nstreams / 64 + 1, sizeof *constraints->streams);
+					    .begin = plan->timed ? NSTIME_MIN + 1 : NSTIME_MIN,
+					    .end = NSTIME_MAX,
+					    .cpu_low = INT64_MIN,
+					    .cpu_high = INT64_MAX,
+					    .any_cpu = true,
+					    .limit = UINT64_MAX};
+	constraints->classes =
+		arena_array(arena, trace->nclasses / 64 + 1, sizeof *constraints->classes);
+	constraints->streams =
+		arena_array(arena, trace->nstreams / 64 + 1, sizeof *constraints->streams);
 	constraints->filters = arena_array(arena, plan->count + 1, sizeof *constraints->filters);
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (!shape->group || shape_row(shape, (uint32_t)i))
@@ -302,7 +309,8 @@ static void leave_untimed(struct constraints *constraints, const struct trace *t
 }
 
 /* Classes that lack a field which a condition needs cannot pass. */
-static void leave_fieldless(struct constraints *constraints, const struct shape *shape, const struct trace *trace)
+static void leave_fieldless(struct constraints *constraints, const struct shape *shape,
+			    const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nclasses && shape->group; i++) {
 		const struct place *row;
@@ -326,7 +334,8 @@ static bool any_bit(const uint64_t *bits, size_t count)
 /* One CPU chooses packets, as a list does. */
 static void list_cpu(struct constraints *constraints)
 {
-	if (constraints->any_cpu || constraints->cpus || constraints->cpu_low != constraints->cpu_high || constraints->cpu_low < 0 ||
+	if (constraints->any_cpu || constraints->cpus ||
+	    constraints->cpu_low != constraints->cpu_high || constraints->cpu_low < 0 ||
 	    constraints->cpu_low > INT32_MAX)
 		return;
 	constraints->cpus = arena_array(constraints->arena, 1, sizeof *constraints->cpus);
@@ -343,13 +352,14 @@ static void narrow_to_range(struct constraints *constraints, const struct sql_ho
 	constraints->begin = begin > constraints->begin ? begin : constraints->begin;
 	constraints->end = end < constraints->end ? end : constraints->end;
 	if (begin != NSTIME_MIN || end != NSTIME_MAX) {
-		constraints->begin = constraints->begin > NSTIME_MIN ? constraints->begin : NSTIME_MIN + 1;
+		constraints->begin =
+			constraints->begin > NSTIME_MIN ? constraints->begin : NSTIME_MIN + 1;
 		leave_untimed(constraints, host->trace);
 	}
 }
 
-void constraints_read(struct constraints *constraints, const struct plan *plan, const struct shape *shape,
-	       const struct sql_host *host, sqlite3_value **argv)
+void constraints_read(struct constraints *constraints, const struct plan *plan,
+		      const struct shape *shape, const struct sql_host *host, sqlite3_value **argv)
 {
 	const struct trace *trace = host->trace;
 	uint64_t offset = 0;
@@ -372,12 +382,12 @@ void constraints_read(struct constraints *constraints, const struct plan *plan, 
 		else if (term->on == COLUMN_CPU)
 			read_cpu(constraints, term, argv[i]);
 		else if (term->on == COLUMN_NAME)
-			keep_names(&(struct names){class_name, trace->nclasses, constraints->classes,
-						   "event class"},
+			keep_names(&(struct names){class_name, trace->nclasses,
+						   constraints->classes, "event class"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_STREAM)
-			keep_names(&(struct names){stream_name, trace->nstreams, constraints->streams,
-						   "stream"},
+			keep_names(&(struct names){stream_name, trace->nstreams,
+						   constraints->streams, "stream"},
 				   trace, term, argv[i]);
 		else if (term->on == COLUMN_FIELD)
 			read_field(constraints, term, &shape->columns[term->column], argv[i]);
@@ -390,8 +400,8 @@ void constraints_read(struct constraints *constraints, const struct plan *plan, 
 	leave_fieldless(constraints, shape, trace);
 	list_cpu(constraints);
 	constraints->nothing |= constraints->begin >= constraints->end || constraints->limit == 0 ||
-			 !any_bit(constraints->classes, trace->nclasses) ||
-			 !any_bit(constraints->streams, trace->nstreams);
+				!any_bit(constraints->classes, trace->nclasses) ||
+				!any_bit(constraints->streams, trace->nstreams);
 }
 
 /* ---- conditions on fields ---- */
@@ -411,8 +421,8 @@ static bool text_passes(const struct place *place, const struct filter *filter,
 	return same;
 }
 
-bool constraints_fields(const struct constraints *constraints, const struct shape *shape, uint32_t class,
-		 const struct fields *fields)
+bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
+			uint32_t class, const struct fields *fields)
 {
 	const struct place *row = shape->places + (shape_row(shape, class) - 1) * shape->nfields;
 

@@ -175,13 +175,14 @@ static bool is_opened_so(const struct events_cursor *cursor)
 
 	return cursor->events && opened->unordered == !cursor->plan->ordered &&
 	       opened->backward == cursor->plan->backward &&
-	       opened->selects == (constraints->nfilters > 0) && opened->ncpus == constraints->ncpus &&
+	       opened->selects == (constraints->nfilters > 0) &&
+	       opened->ncpus == constraints->ncpus &&
 	       !memcmp(opened->classes, constraints->classes,
 		       (trace->nclasses / 64 + 1) * sizeof *constraints->classes) &&
 	       !memcmp(opened->streams, constraints->streams,
 		       (trace->nstreams / 64 + 1) * sizeof *constraints->streams) &&
-	       (!constraints->ncpus ||
-		!memcmp(opened->cpus, constraints->cpus, constraints->ncpus * sizeof *constraints->cpus));
+	       (!constraints->ncpus || !memcmp(opened->cpus, constraints->cpus,
+					       constraints->ncpus * sizeof *constraints->cpus));
 }
 
 /* Conditions on integers are tested many at a time, before streams are merged. */
@@ -196,13 +197,13 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 
 	for (uint32_t i = run->first; i < end;) {
 		uint32_t class = classes[i], from = n;
-		const struct source *filters =
-			cursor->filters + (shape_row(cursor->shape, class) - 1) * constraints->nfilters;
+		const struct source *filters = cursor->filters + (shape_row(cursor->shape, class) -
+								  1) * constraints->nfilters;
 		bool whole;
 		for (; i < end && classes[i] == class; i++)
 			entries[n++] = (uint16_t)i;
-		n = from +
-		    sources_filter(constraints, filters, run, entries + from, n - from, scratch, &whole);
+		n = from + sources_filter(constraints, filters, run, entries + from, n - from,
+					  scratch, &whole);
 		cursor->untested |= !whole;
 	}
 	return n;
@@ -217,7 +218,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 
 	cursor->untested = false;
 	if (constraints->nfilters)
-		cursor->filters = sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
+		cursor->filters =
+			sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
 	if (is_opened_so(cursor))
 		return events_seek(cursor->events, constraints->begin, constraints->end, err);
 	events_close(cursor->events);
@@ -228,11 +230,12 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 				  .unordered = !cursor->plan->ordered,
 				  .backward = cursor->plan->backward,
 				  .selects = constraints->nfilters > 0};
-	opened->classes =
-		arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1, sizeof *constraints->classes);
-	opened->streams =
-		arena_copy(arena, constraints->streams, trace->nstreams / 64 + 1, sizeof *constraints->streams);
-	opened->cpus = arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
+	opened->classes = arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1,
+				     sizeof *constraints->classes);
+	opened->streams = arena_copy(arena, constraints->streams, trace->nstreams / 64 + 1,
+				     sizeof *constraints->streams);
+	opened->cpus =
+		arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
 	struct events_options options = {.begin = constraints->begin,
 					 .end = constraints->end,
 					 .backward = opened->backward,
@@ -305,9 +308,10 @@ static bool passes(struct events_cursor *cursor)
 		else if (!filter_passes(filter, number))
 			return false;
 	}
-	return whole || (decode(cursor) &&
-			 constraints_fields(constraints, cursor->shape,
-				     cursor->run.batch->class_index[cursor->at], &cursor->fields));
+	return whole ||
+	       (decode(cursor) &&
+		constraints_fields(constraints, cursor->shape,
+				   cursor->run.batch->class_index[cursor->at], &cursor->fields));
 }
 
 /* ---- going on ---- */
@@ -320,7 +324,8 @@ static enum step next_run(struct events_cursor *cursor, struct error *err)
 
 	do
 		step = events_next_run(cursor->events, run, err);
-	while (step == STEP_ITEM && (!run->count || !constraints_cpu(&cursor->constraints, run->cpu)));
+	while (step == STEP_ITEM &&
+	       (!run->count || !constraints_cpu(&cursor->constraints, run->cpu)));
 	if (step != STEP_ITEM)
 		return step;
 	cursor->time = run->batch->time;

@@ -70,11 +70,11 @@ struct fold_groups {
 void fold_groups_init(struct fold_groups *groups);
 void fold_groups_release(struct fold_groups *groups);
 /*
- * Sweeps the events of the constraints. ERR_RANGE: a sum does not fit, a value is of no such kind, or
- * there are too many groups to keep.
+ * Sweeps the events of the constraints. ERR_RANGE: a sum does not fit, a value is of no such kind,
+ * or there are too many groups to keep.
  */
-bool fold_sweep(const struct fold *fold, const struct constraints *constraints, struct fold_groups *out,
-		struct error *err);
+MUST_CHECK bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
+			   struct fold_groups *out, struct error *err);
 
 /*
  * The statement over a folded table, which is registered; NULL: it is not of that form. The caller

@@ -101,7 +101,8 @@ static void make_sources(struct fold_columns *columns)
 	}
 }
 
-struct fold_columns *fold_columns_new(const struct fold *fold, const struct constraints *constraints)
+struct fold_columns *fold_columns_new(const struct fold *fold,
+				      const struct constraints *constraints)
 {
 	struct fold_columns *columns = mem_new(sizeof *columns);
 
@@ -359,8 +360,8 @@ bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *e
 	bool whole;
 
 	*misfit = false;
-	*count =
-		sources_filter(columns->constraints, filters, run, entries, *count, batch->tested, &whole);
+	*count = sources_filter(columns->constraints, filters, run, entries, *count, batch->tested,
+				&whole);
 	if (!*count)
 		return true;
 	return whole && columns->rows[row] &&

@@ -45,7 +45,8 @@ bool fold_groups_join(const struct fold *fold, struct fold_groups *out,
 struct fold_columns; /* which they are, and where their values lie; shared by workers */
 struct fold_batch;   /* of one worker */
 
-struct fold_columns *fold_columns_new(const struct fold *fold, const struct constraints *constraints);
+struct fold_columns *fold_columns_new(const struct fold *fold,
+				      const struct constraints *constraints);
 void fold_columns_free(struct fold_columns *columns); /* NULL is fine */
 struct fold_batch *fold_batch_new(const struct fold_columns *columns, struct fold_groups *groups);
 void fold_batch_free(struct fold_batch *batch); /* NULL is fine */

@@ -205,7 +205,8 @@ static bool take_entry(struct worker *worker, struct entry *entry, struct error 
 	if (joined->fields && !run_fields(run, entry->i, &worker->fields, err))
 		return misfit(err);
 	if (joined->constraints->nfilters &&
-	    !constraints_fields(joined->constraints, joined->fold->shape, entry->class, &worker->fields))
+	    !constraints_fields(joined->constraints, joined->fold->shape, entry->class,
+				&worker->fields))
 		return true;
 	struct fold_group *group = joined->heads ? worker->by_class[entry->class] : NULL;
 	if (!group)
@@ -318,10 +319,11 @@ static bool show_progress(void *arg, uint64_t done, uint64_t all)
 	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
 }
 
-bool fold_sweep(const struct fold *fold, const struct constraints *constraints, struct fold_groups *out,
-		struct error *err)
+bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
+		struct fold_groups *out, struct error *err)
 {
-	struct joined joined = {.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
+	struct joined joined = {
+		.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
 	struct events_options events = {.begin = constraints->begin,
 					.end = constraints->end,
 					.unordered = true,

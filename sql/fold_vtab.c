@@ -108,12 +108,14 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 
 	(void)words;
 	(void)argc;
-	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host, argv);
+	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host,
+			 argv);
 	fold_groups_release(&cursor->groups);
 	fold_groups_init(&cursor->groups);
 	cursor->bucket = 0;
 	cursor->group = NULL;
-	if (!cursor->constraints.nothing && !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
+	if (!cursor->constraints.nothing &&
+	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
 		return sql_table_fail(&folded->table, &err);
 	next_bucket(cursor);
 	return SQLITE_OK;

@@ -17,8 +17,8 @@ void lookups_free(struct lookups *lookups); /* NULL is fine */
  * The interval of `path` (without wildcards) that holds `t`; *out is NULL where there is none or
  * it is not known, else borrowed until the next call.
  */
-bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
-	       struct error *err);
+MUST_CHECK bool lookup_at(struct sql_host *host, const char *path, nstime t,
+			  const struct interval **out, struct error *err);
 
 /* A value as SQL has it: integers are the 64 bits, booleans 1 and 0, unknown and none NULL. */
 void sql_result_state(sqlite3_context *out, const struct value *value);

@@ -80,17 +80,18 @@ struct constraints {
 };
 
 /* Reads xFilter's arguments, and the host's range; constraints->arena is the caller's. */
-void constraints_read(struct constraints *constraints, const struct plan *plan, const struct shape *shape,
-	       const struct sql_host *host, sqlite3_value **argv);
+void constraints_read(struct constraints *constraints, const struct plan *plan,
+		      const struct shape *shape, const struct sql_host *host, sqlite3_value **argv);
 
 static inline bool constraints_cpu(const struct constraints *constraints, int32_t cpu)
 {
-	return constraints->any_cpu || (cpu >= 0 && cpu >= constraints->cpu_low && cpu <= constraints->cpu_high);
+	return constraints->any_cpu ||
+	       (cpu >= 0 && cpu >= constraints->cpu_low && cpu <= constraints->cpu_high);
 }
 
 /* Do an event's fields hold all conditions on fields? Its class has them (constraints->classes). */
-bool constraints_fields(const struct constraints *constraints, const struct shape *shape, uint32_t class,
-		 const struct fields *fields);
+bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
+			uint32_t class, const struct fields *fields);
 
 /* CREATE TABLE x(...) as sqlite3_declare_vtab() wants it, ended by EVENTS_KEY. */
 void events_declare(const struct shape *shape, struct buf *out);

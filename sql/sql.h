@@ -32,17 +32,17 @@ struct sql_options {
 	void *arg;
 };
 
-bool sql_open(const struct sql_options *options, struct sql **out, struct error *err);
+MUST_CHECK bool sql_open(const struct sql_options *options, struct sql **out, struct error *err);
 void sql_close(struct sql *sql); /* its statements must have ended; NULL is fine */
 
 /*
  * Prepares the first statement of `text`; *rest is what follows it. *out is NULL when there is
  * only a comment or nothing. The caller ends it with sql_finish().
  */
-bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sql_statement **out,
-		 struct error *err);
+MUST_CHECK bool sql_prepare(struct sql *sql, const char *text, const char **rest,
+			    struct sql_statement **out, struct error *err);
 void sql_finish(struct sql_statement *statement); /* NULL is fine */
-enum step sql_step(struct sql_statement *statement, struct error *err);
+MUST_CHECK enum step sql_step(struct sql_statement *statement, struct error *err);
 /* Steps of SQLite's machine that it took so far. */
 uint64_t sql_work(const struct sql_statement *statement);
 /* Does the text end a statement, outside of quotes and comments? */

@@ -64,15 +64,16 @@ void sql_context_add(struct sql_context *context, struct sql_host *host);
 struct sql_host *sql_context_open(struct sql_context *context, const char *path, struct error *err);
 void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
-bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
+MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
 /* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
-bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
-		      struct error *err);
+MUST_CHECK bool sql_host_look_up(const struct sql_host *host, struct state *state,
+				 const struct query *query, struct error *err);
 /* [*begin, *end) to which rows are limited now. */
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
-bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err);
-bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
-		    struct error *err);
+MUST_CHECK bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last,
+				struct error *err);
+MUST_CHECK bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
+			       struct error *err);
 
 /* What a module is registered with. */
 struct sql_source {

@@ -42,6 +42,7 @@ struct changes_sink {
 struct attrs *state_attrs(struct state *state);
 /* More than one host: paths begin with host["NAME"]. */
 bool state_has_hosts(const struct state *state);
-bool state_changes(struct state *state, const struct changes_sink *sink, struct error *err);
+MUST_CHECK bool state_changes(struct state *state, const struct changes_sink *sink,
+			      struct error *err);
 
 #endif

@@ -19,8 +19,8 @@ struct comm {             /* a question, and its answer */
 };
 
 /* Items of one moment are one question. Names that are there already are not asked for. */
-bool state_comms(struct state *state, struct comm *items, size_t count, struct arena *arena,
-		 struct error *err);
+MUST_CHECK bool state_comms(struct state *state, struct comm *items, size_t count,
+			    struct arena *arena, struct error *err);
 
 /* "thread[4297]/name" */
 enum { COMM_PATH = 48 };

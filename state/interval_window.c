@@ -59,7 +59,8 @@ struct interval_window {
 	struct error failed;
 };
 
-struct interval_window *interval_window_new(struct state *state, const struct program *program, bool backward)
+struct interval_window *interval_window_new(struct state *state, const struct program *program,
+					    bool backward)
 {
 	struct interval_window *known = mem_new(sizeof *known);
 
@@ -295,7 +296,8 @@ static bool ends_in_thread(const char *path)
 }
 
 /* Of all threads that some timeline of the window has as a value. */
-static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at, struct paths *paths)
+static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at,
+			struct paths *paths)
 {
 	size_t nlines = known->count;
 
@@ -444,8 +446,8 @@ static bool ask_gap(struct interval_window *known, const char *path, nstime end,
 }
 
 /* No interval holds just before t: from the gap's end down, until what holds there is known. */
-static bool find_gap(struct interval_window *known, struct timeline *line, nstime t, struct value *out,
-		     struct error *err)
+static bool find_gap(struct interval_window *known, struct timeline *line, nstime t,
+		     struct value *out, struct error *err)
 {
 	size_t i = span_lower_bound(&line->spans, t);
 	nstime end = i < line->spans.count ? line->spans.items[i].begin : known->end;
@@ -471,7 +473,8 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 }
 
 /* The line of what was asked, of the window that t lies in; NULL: an error. */
-static struct timeline *line_at(struct interval_window *known, uint32_t attr, const struct event *event)
+static struct timeline *line_at(struct interval_window *known, uint32_t attr,
+				const struct event *event)
 {
 	size_t place;
 

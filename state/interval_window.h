@@ -9,8 +9,8 @@
 #ifndef STATE_INTERVAL_WINDOW_H
 #define STATE_INTERVAL_WINDOW_H
 
-#include "state/state.h"
 #include "state/filter/where.h"
+#include "state/state.h"
 
 struct interval_window;
 
@@ -18,12 +18,14 @@ struct interval_window;
  * `program`: whose attributes will be asked for, compiled from the state's rules. `backward`: in
  * which order of time. All is borrowed until interval_window_free().
  */
-struct interval_window *interval_window_new(struct state *state, const struct program *program, bool backward);
+struct interval_window *interval_window_new(struct state *state, const struct program *program,
+					    bool backward);
 void interval_window_free(struct interval_window *known); /* NULL is fine */
 
-/* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed() says why. */
+/* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed()
+ * says why. */
 struct where_reads interval_window_reads(struct interval_window *known);
 /* The first error of a question, and what came of it; false: there was none. */
-bool interval_window_failed(const struct interval_window *known, struct error *err);
+MUST_CHECK bool interval_window_failed(const struct interval_window *known, struct error *err);
 
 #endif

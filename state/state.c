@@ -12,8 +12,8 @@
 
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
 
-bool state_over_source(struct event_source *event_source, const struct state_options *options, struct state **out,
-		     struct error *err)
+bool state_over_source(struct event_source *event_source, const struct state_options *options,
+		       struct state **out, struct error *err)
 {
 	struct state *state = mem_new(sizeof *state);
 	uint64_t identity[2];
@@ -27,8 +27,8 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->evaluation = "replay";
 	event_source->progress = options->progress;
 	event_source->progress_arg = options->progress_arg;
-	if (!program_compile(options->rules, event_source->trace, &state->options.notices, &state->program,
-			     err))
+	if (!program_compile(options->rules, event_source->trace, &state->options.notices,
+			     &state->program, err))
 		return false;
 	state->attrs = program_attrs(state->program);
 	state->catalog = catalog_new(state->program, event_source->trace);
@@ -61,8 +61,8 @@ bool state_open(struct index *index, const struct state_options *options, struct
 		event_source->packet_filters = state_packet_filters(*out);
 	(*out)->gaps = gaps_new(index, (*out)->program);
 	program_set_gaps((*out)->program, (*out)->gaps);
-	(*out)->found = contradictions_new(index, (*out)->program,
-					   options->replay_only ? NULL : state_packet_filters(*out));
+	(*out)->found = contradictions_new(
+		index, (*out)->program, options->replay_only ? NULL : state_packet_filters(*out));
 	event_source->inferred = contradictions_inferred((*out)->found);
 	return true;
 }

@@ -26,11 +26,12 @@ struct state_options {
 	bool no_checkpoints;
 };
 
-bool state_open(struct index *index, const struct state_options *options, struct state **out,
-		struct error *err);
+MUST_CHECK bool state_open(struct index *index, const struct state_options *options,
+			   struct state **out, struct error *err);
 /* As state_open(), over any source of events (borrowed). */
-bool state_over_source(struct event_source *event_source, const struct state_options *options, struct state **out,
-		     struct error *err);
+MUST_CHECK bool state_over_source(struct event_source *event_source,
+				  const struct state_options *options, struct state **out,
+				  struct error *err);
 void state_close(struct state *state);
 struct index *state_index(const struct state *state); /* both are borrowed */
 struct rules *state_rules(const struct state *state);
@@ -63,58 +64,58 @@ void answers_release(struct answers *answers);
  * the queries; no queries: the whole state. A query without wildcards always gives an answer
  * (unknown when nothing is known); wildcards give what rules.md calls a list.
  */
-bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
-	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
-	      struct error *err);
+MUST_CHECK bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+			 const struct query *const *queries, size_t nqueries, bool why,
+			 struct answers *out, struct error *err);
 
 /*
  * What was recorded, both ends inclusive: outside all is unknown, whatever way answers. *begin >
  * *end: nothing was.
  */
-bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err);
+MUST_CHECK bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err);
 
 /*
  * Where events of the stream contradict each other, so that some must be missing: calls `each` in
  * order of time. Reads of the stream what was not read for that yet.
  */
-bool state_contradictions(struct state *state, const struct stream *stream,
-			  void (*each)(void *arg, const struct contradiction *found), void *arg,
-			  struct error *err);
+MUST_CHECK bool state_contradictions(struct state *state, const struct stream *stream,
+				     void (*each)(void *arg, const struct contradiction *found),
+				     void *arg, struct error *err);
 
 /*
  * Intervals that overlap [begin, end), with their true beginnings and ends, neighbours of equal
  * value joined; ordered by (path, begin). `each` is borrowed data; false from it ends the work
  * (state_intervals then returns true). Unknown intervals are left out; none intervals too.
  */
-bool state_intervals(struct state *state, nstime begin, nstime end,
-		     const struct query *const *queries, size_t nqueries,
-		     bool (*each)(void *arg, const struct interval *interval), void *arg,
-		     struct error *err);
+MUST_CHECK bool state_intervals(struct state *state, nstime begin, nstime end,
+				const struct query *const *queries, size_t nqueries,
+				bool (*each)(void *arg, const struct interval *interval), void *arg,
+				struct error *err);
 /*
  * As state_intervals(), but those that reach over the range's end end there, and those that reach
  * over its beginning may have a part of the same value before what is given: nothing is read for
  * true ends.
  */
-bool state_intervals_within(struct state *state, nstime begin, nstime end,
-			    const struct query *const *queries, size_t nqueries,
-			    bool (*each)(void *arg, const struct interval *interval), void *arg,
-			    struct error *err);
+MUST_CHECK bool state_intervals_within(struct state *state, nstime begin, nstime end,
+				       const struct query *const *queries, size_t nqueries,
+				       bool (*each)(void *arg, const struct interval *interval),
+				       void *arg, struct error *err);
 
 /*
  * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as
  * lookup_path() and lookup_value() of lookup.h.
  */
-bool state_lookup(struct state *state, const struct query *query, const struct value *value,
-		  struct buf *note, struct error *err);
+MUST_CHECK bool state_lookup(struct state *state, const struct query *query,
+			     const struct value *value, struct buf *note, struct error *err);
 
 /* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
 const char *state_evaluation(const struct state *state);
 /* Stored changes that were looked at so far, where timelines answered. */
 uint64_t state_changes_read(const struct state *state);
 /* What a question would do, without doing it: lines of text. */
-bool state_explain(struct state *state, const struct moment *moment,
-		   const struct query *const *queries, size_t nqueries, struct buf *out,
-		   struct error *err);
+MUST_CHECK bool state_explain(struct state *state, const struct moment *moment,
+			      const struct query *const *queries, size_t nqueries, struct buf *out,
+			      struct error *err);
 /* Statements that failed, by (line, reason), so far: one line of text each. */
 void state_failures(const struct state *state, struct buf *out);
 /*

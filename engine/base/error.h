@@ -5,7 +5,20 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-enum error_kind { ERR_NONE, ERR_IO, ERR_FORMAT, ERR_RANGE, ERR_QUERY, ERR_SCRIPT, ERR_INTERRUPTED };
+enum error_kind {
+	ERR_NONE,
+	ERR_IO,     /* the system refused: a file is missing, cannot be read, the disk is full */
+	ERR_FORMAT, /* bytes of a trace or a store are not what they should be; file and offset */
+	ERR_RANGE,  /* a question that has no answer here: no such time, name or number */
+	ERR_QUERY,  /* words that cannot be read: an option, a path, a rule, a condition, SQL */
+	ERR_SCRIPT, /* a Lua script failed; the text says where */
+	ERR_INTERRUPTED /* the user ended the work: Ctrl-C, a signal */
+};
+
+/* Of a function that may fail: its result must be looked at. */
+#define MUST_CHECK __attribute__((warn_unused_result))
+/* Calls it where nothing more is to be done when it fails; a comment says why. */
+#define MAY_FAIL(call) ((void)!(call))
 
 struct error {
 	enum error_kind kind;

@@ -13,7 +13,7 @@ struct folder_names { /* end it with folder_release() */
 };
 
 /* In natural order, cpu2 before cpu10; hidden ones are left out. Failed: *out is empty. */
-bool folder_list(const char *path, struct folder_names *out, struct error *err);
+MUST_CHECK bool folder_list(const char *path, struct folder_names *out, struct error *err);
 void folder_release(struct folder_names *names);
 /* "FOLDER/NAME"; the caller ends it with mem_free(). */
 char *folder_join(const char *folder, const char *name);
@@ -46,6 +46,6 @@ bool file_read(const char *path, struct buf *out);
  * Whole and on the disk, or not at all: it gets its name last, so that readers find what was there
  * or what is new, and of several that write it at once each writes all of it. Its owner's alone.
  */
-bool file_write(const char *path, const struct buf *bytes, struct error *err);
+MUST_CHECK bool file_write(const char *path, const struct buf *bytes, struct error *err);
 
 #endif

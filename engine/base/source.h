@@ -33,19 +33,20 @@ struct block { /* borrowed bytes; give back with source_put() */
 	void *buffer; /* NULL when `data` points into a map */
 };
 
-bool source_open(const char *path, enum source_mode mode, struct source **out, struct error *err);
+MUST_CHECK bool source_open(const char *path, enum source_mode mode, struct source **out,
+			    struct error *err);
 /* `data` is borrowed until source_close(); `name` is copied. For tests, spills and fuzzers. */
 struct source *source_over(const char *name, const void *data, size_t size);
 /* The first `size` bytes of an open file, which stays the caller's; `name` is copied. */
-bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
-		      struct error *err);
+MUST_CHECK bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
+				 struct error *err);
 void source_close(struct source *source);
 
 const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */
 bool source_broken(const struct source *source);
 /* False, with ERR_IO: source_broken(). */
-bool source_intact(const struct source *source, struct error *err);
+MUST_CHECK bool source_intact(const struct source *source, struct error *err);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
 
 /*
@@ -71,12 +72,13 @@ void source_beside(struct source *source, const struct source_stamp *beside);
 void sources_settle(struct source *const *sources, size_t count);
 
 /* `size` bytes from `offset`; ERR_FORMAT: beyond the end, ERR_IO: reading fails. */
-bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
-		struct error *err);
+MUST_CHECK bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
+			   struct error *err);
 void source_put(struct block *block);
 
 /* Copies `size` bytes to `to`: for headers, which are small and far apart. */
-bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err);
+MUST_CHECK bool source_peek(struct source *source, uint64_t offset, void *to, size_t size,
+			    struct error *err);
 /* Says that bytes there are wanted in a moment: the processor may fetch a cache line of them. */
 void source_hint(const struct source *source, uint64_t offset);
 /* Asks the kernel to have these bytes soon; many may be under way. Never fails. */

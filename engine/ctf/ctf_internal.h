@@ -205,21 +205,21 @@ static inline uint64_t clock_update(uint64_t clock, uint64_t value, unsigned bit
  * CTF 2 packets have the UUID of their metadata stream. In CTF 1.8 a file without any that has it
  * is read. False: such a packet is not to be read.
  */
-bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
-			struct error *err);
+MUST_CHECK bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *head,
+				   struct error *err);
 /*
  * Decodes header and context, which begin at data[0]; `size` bytes are there, and `whole` bytes
  * from the packet's start to the end of its file. `slots` has room for layout_slots(class->packet).
  * False with err->kind ERR_RANGE: more bytes are needed; ERR_FORMAT: damage.
  */
-bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data, size_t size,
-			uint64_t whole, struct slot *slots, uint64_t *registers,
-			struct packet_head *out, struct error *err);
+MUST_CHECK bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *data,
+				   size_t size, uint64_t whole, struct slot *slots,
+				   uint64_t *registers, struct packet_head *out, struct error *err);
 /* The same from a source, reading as little as it can. `offset`: of the packet. */
-bool packet_head_of(const struct ctf_stream_class *class, struct source *source, uint64_t offset,
-		    struct packet_head *out, struct error *err);
-bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
-		      struct packet_head *out, struct error *err);
+MUST_CHECK bool packet_head_of(const struct ctf_stream_class *class, struct source *source,
+			       uint64_t offset, struct packet_head *out, struct error *err);
+MUST_CHECK bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
+				 struct packet_head *out, struct error *err);
 
 enum { UUID_TEXT = 37 };
 void ctf_uuid_put(const uint8_t uuid[16], char out[UUID_TEXT]);
@@ -259,8 +259,9 @@ size_t ctf_doubled_in_files(const struct stream *stream);
  * scan.c, for order.c: the head of the packet at `off`, from LTTng's index where one is usable,
  * else from the packet. *entry and *prefetched are 0 at the source's begin, then the function's.
  */
-bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
-		 uint64_t *prefetched, struct packet_head *out, struct error *err);
+MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off,
+			    uint64_t *entry, uint64_t *prefetched, struct packet_head *out,
+			    struct error *err);
 /* The first packet at or behind `from` that can be trusted; false: there is none. */
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
 		       struct packet_head *head);
@@ -290,15 +291,16 @@ struct ctf_input {
 	uint64_t prefix;      /* bytes before each packet */
 	bool has_prefix, scan;
 };
-bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
-		     struct error *err);
+MUST_CHECK bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
+				struct error *err);
 
 /*
  * gather.c: makes streams of the packets of all `count` sources, which the trace has taken. `names`
  * are shown. What lies between packets is passed over, what cannot be read is told.
  */
-bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char *const *names,
-		size_t count, const struct ctf_input *input, struct error *err);
+MUST_CHECK bool ctf_gather(struct ctf_part *part, struct source *const *sources,
+			   const char *const *names, size_t count, const struct ctf_input *input,
+			   struct error *err);
 /* open.c: fills a stream of this class, but for its sources. */
 void ctf_describe(struct stream *stream, const struct ctf_stream_class *class);
 
@@ -318,33 +320,35 @@ bool lttng_index_entry(const struct ctf_source *index, uint64_t i, struct ctf_in
 struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 			      const struct ctf_description *description,
 			      const uint64_t identity[2], struct error *err);
-bool ctf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-	      struct error *err);
+MUST_CHECK bool ctf_open(struct trace *trace, const char *path, const char *settings,
+			 enum source_mode mode, struct error *err);
 void ctf_close(struct part *part);
 
-enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		   struct error *err);
+MUST_CHECK enum step ctf_scan(const struct stream *stream, struct scan *scan,
+			      struct packet_info *out, struct error *err);
 /*
  * Bytes of each packet when all seem to have one size, and *number of the first; 0 otherwise.
  * Called once, by open.
  */
 uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number);
 bool ctf_computed(const struct stream *stream, uint64_t *count);
-bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
-		   struct error *err);
+MUST_CHECK bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
+			      struct error *err);
 
 struct decoder *ctf_decoder_new(const struct stream *stream);
 void ctf_decoder_free(struct decoder *decoder);
-bool ctf_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+MUST_CHECK bool ctf_decoder_open(struct decoder *decoder, const struct packet_info *info,
+				 struct error *err);
 void ctf_decoder_leave(struct decoder *decoder);
-enum step ctf_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+MUST_CHECK enum step ctf_decoder_next(struct decoder *decoder, struct batch *batch,
+				      struct error *err);
 void ctf_decoder_ask(const struct decoder *decoder);
 void ctf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ctf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ctf_decoder_column(struct decoder *decoder, const struct batch *batch, const uint16_t *entries,
 			uint32_t n, const struct column_place *place, uint64_t *values);
-bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			struct fields *out, struct error *err);
+MUST_CHECK bool ctf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				   struct fields *out, struct error *err);
 uint64_t ctf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 /* For the scan: position, clock and count behind the last event that was given. */
 void ctf_decoder_where(const struct decoder *decoder, uint64_t *at, uint64_t *clock);

@@ -7,9 +7,9 @@
  * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
  * context are those of its packet, in a block of their own.
  */
-#include "engine/base/prefetch.h"
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/prefetch.h"
 #include "engine/ctf/decode_internal.h"
 
 #include <inttypes.h>
@@ -267,7 +267,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	if (!good) {
 		d->at = d->content; /* the packet has ended */
 		d->cut = false;
-		source_intact(source_of(d), err);
+		MAY_FAIL(source_intact(source_of(d), err));
 		return STEP_ERROR;
 	}
 	if (b->count)

@@ -40,7 +40,7 @@ static inline uint64_t aligned(uint64_t at, uint64_t to)
 }
 
 /* Fills the batch, behind what it holds, from where the decoder stands; false: damage, *err is set. */
-bool ctf_heads(struct decoder *d, struct batch *b, struct error *err);
+MUST_CHECK bool ctf_heads(struct decoder *d, struct batch *b, struct error *err);
 
 /* Of a packet that is cut: does its file end there? Else another packet begins. */
 bool ctf_decoder_ends_file(const struct decoder *d);

@@ -106,8 +106,9 @@ bool ctf_role_value(const struct field_class *scope, const struct slot *slots, e
  * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`.
  * `strict`: what known tracers are known to write wrong is an error, too.
  */
-bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, struct arena *arena,
-		const struct notices *notices, struct ctf_description *out, struct error *err);
+MUST_CHECK bool tsdl_parse(const char *name, const char *text, size_t size, bool strict,
+			   struct arena *arena, const struct notices *notices,
+			   struct ctf_description *out, struct error *err);
 
 /*
  * The 36 characters of a UUID (RFC 9562, section 4). False: *bad is the number of the first wrong
@@ -123,26 +124,27 @@ bool ctf2_is_metadata(const char *text, size_t size);
  * name the fragment's number and offset, and the place in its JSON. *head (NULL: not wanted) is the
  * offset of the first event record class, `size` without any.
  */
-bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *arena,
-		const struct notices *notices, struct ctf_description *out, size_t *head,
-		struct error *err);
+MUST_CHECK bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *arena,
+			   const struct notices *notices, struct ctf_description *out, size_t *head,
+			   struct error *err);
 
 /*
  * The text of a metadata file, which may be plain or packetized in either byte order; allocated in
  * `arena`, ended by a zero that *size does not count. A packet that is cut off at the end of a
  * growing or damaged file leaves the whole ones before it, with a notice of damage.
  */
-bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct arena *arena,
-		   const struct notices *notices, char **text, size_t *size, struct error *err);
+MUST_CHECK bool metadata_text(const char *name, const uint8_t *bytes, size_t count,
+			      struct arena *arena, const struct notices *notices, char **text,
+			      size_t *size, struct error *err);
 
 /* Do the first bytes of a metadata file show that it is of CTF 1.8 or 2? */
 bool metadata_is_later(const uint8_t *bytes, size_t count);
 
 /* What is said of the metadata packet at byte `at`. False, and *err: it cannot be read. */
-bool metadata_refuse(const char *name, size_t at, const char *what, struct error *err);
+MUST_CHECK bool metadata_refuse(const char *name, size_t at, const char *what, struct error *err);
 /* The file ends inside it: refused when it is the first, else the ones before it count. */
-bool metadata_cut_off(const char *name, size_t at, const struct notices *notices,
-		      struct error *err);
+MUST_CHECK bool metadata_cut_off(const char *name, size_t at, const struct notices *notices,
+				 struct error *err);
 void metadata_cut_padding(const char *name, size_t at, const struct notices *notices);
 
 #endif

@@ -69,7 +69,7 @@ struct rfc_key { /* of AES */
 };
 
 /* A key file: 16, 24 or 32 bytes, or as many in hexadecimal digits. */
-bool rfc_key_read(const char *path, struct rfc_key *out, struct error *err);
+MUST_CHECK bool rfc_key_read(const char *path, struct rfc_key *out, struct error *err);
 
 struct rfc_room { /* where contents are decoded to; zeros at first */
 	uint8_t *bytes[2];
@@ -83,9 +83,10 @@ void rfc_room_release(struct rfc_room *room);
  * plain content. *out lives in `packet` or the room until the next call. `key` NULL: none was
  * given.
  */
-bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
-		      const uint8_t *packet, size_t head, size_t content, struct rfc_room *room,
-		      const uint8_t **out, size_t *size, struct error *err);
+MUST_CHECK bool rfc_packet_plain(const struct rfc_coding *coding, const struct rfc_key *key,
+				 const uint8_t *packet, size_t head, size_t content,
+				 struct rfc_room *room, const uint8_t **out, size_t *size,
+				 struct error *err);
 
 /* Does a metadata file begin with a packet of the proposal? */
 bool rfc_is_packet(const uint8_t *bytes, size_t count);
@@ -97,17 +98,18 @@ bool rfc_is_text(const char *text, size_t size);
  * *big_endian are those of the packets. The text is the arena's. A packet that the end of the file
  * cuts off is left out, with a notice of damage, unless it is the first.
  */
-bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
-		       const struct rfc_key *key, struct arena *arena,
-		       const struct notices *notices, char **text, size_t *size, uint32_t *session,
-		       bool *big_endian, struct error *err);
+MUST_CHECK bool rfc_metadata_text(const char *name, const uint8_t *bytes, size_t count,
+				  const struct rfc_key *key, struct arena *arena,
+				  const struct notices *notices, char **text, size_t *size,
+				  uint32_t *session, bool *big_endian, struct error *err);
 
 /*
  * The text to a description whose memory is `arena`'s; *out has big_endian, session and key
  * already. `name` is the file's, for messages, which name line and column.
  */
-bool rfc_parse(const char *name, const char *text, size_t size, struct arena *arena,
-	       const struct notices *notices, struct ctf_description *out, struct error *err);
+MUST_CHECK bool rfc_parse(const char *name, const char *text, size_t size, struct arena *arena,
+			  const struct notices *notices, struct ctf_description *out,
+			  struct error *err);
 
 /*
  * The section that a file holds by its name (SECTION_CPU or SECTION), as an index into the

@@ -320,7 +320,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 			stopped(d, d->at, FILE_ENDS, err);
 		d->at = d->end = d->next_page = d->size; /* the packet has ended */
 		d->cut = false;
-		source_intact(source, err);
+		MAY_FAIL(source_intact(source, err));
 		return STEP_ERROR;
 	}
 	if (b->count)

@@ -274,8 +274,8 @@ static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t
 		return error_while(err, "offset %" PRIu64 ": the table of pages", *at);
 	for (uint32_t i = 0; i < cpus; i++) {
 		buffer->cpus[i].cpu = i;
-		ftrace_read_number(file, at, 8, &buffer->cpus[i].offset, &ignored);
-		ftrace_read_number(file, at, 8, &buffer->cpus[i].size, &ignored);
+		MAY_FAIL(ftrace_read_number(file, at, 8, &buffer->cpus[i].offset, &ignored));
+		MAY_FAIL(ftrace_read_number(file, at, 8, &buffer->cpus[i].size, &ignored));
 	}
 	ftrace_digest(file, buffer->cpus, cpus * sizeof *buffer->cpus);
 	return true;

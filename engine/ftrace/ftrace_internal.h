@@ -165,8 +165,8 @@ struct page_head {
 };
 
 /* open.c */
-bool ftrace_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-		 struct error *err);
+MUST_CHECK bool ftrace_open(struct trace *trace, const char *path, const char *settings,
+			    enum source_mode mode, struct error *err);
 void ftrace_close(struct part *part);
 /* Clocks and streams of what file->buffers says, in order. */
 void ftrace_add_buffers(struct ftrace_file *file);
@@ -181,30 +181,30 @@ void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
 void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
 
 /* Is header_page of a form that can be read here? */
-bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
+MUST_CHECK bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
 
 /* raw.c */
 bool ftrace_is_raw_folder(const char *path);
-bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
-		     struct error *err);
+MUST_CHECK bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
+				struct error *err);
 
 /* file6.c, file7.c: `at` is behind the common start. False: nothing can be read. */
-bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
-bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
+MUST_CHECK bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
+MUST_CHECK bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
 /* A text up to its zero at *at, which moves behind it. NULL and *err: cut short. */
 char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
-bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
-			struct error *err);
+MUST_CHECK bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes,
+				   uint64_t *out, struct error *err);
 /* As source_peek(), with a text that does not name the file. */
-bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
-		 struct error *err);
+MUST_CHECK bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
+			    struct error *err);
 bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
 		      struct error *err);
 /*
  * Options, tables and chunks stand anywhere, but each in bytes of its own. False: together they
  * would take more than the file has, so that some are reached again and again, maybe without end.
  */
-bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err);
+MUST_CHECK bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err);
 
 /* options.c: *data is followed by a zero byte that `size` does not count */
 enum option {
@@ -234,26 +234,26 @@ enum option {
 	OPTION_COUNT
 };
 /* False: the option makes no sense, *err says why; others may. */
-bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data, size_t size,
-		   struct error *err);
+MUST_CHECK bool ftrace_option(struct ftrace_file *file, unsigned id, const uint8_t *data,
+			      size_t size, struct error *err);
 /* The bracketed word of "local [global] ...", in the arena; NULL: none. */
 const char *ftrace_active_clock(struct ftrace_file *file, const char *text);
 struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name);
 /* Room for the rows of its table; false: more than there can be. */
-bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus,
-		     struct error *err);
+MUST_CHECK bool ftrace_add_cpus(struct ftrace_file *file, struct buffer *buffer, uint32_t cpus,
+				struct error *err);
 
 /* decompress.c */
 enum codec codec_named(const char *name);
 /* Exactly `plain` bytes come out, or ERR_FORMAT. */
-bool codec_expand(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out, size_t plain,
-		  struct error *err);
+MUST_CHECK bool codec_expand(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out,
+			     size_t plain, struct error *err);
 /* The first `want` bytes of what would come out. */
-bool codec_begin(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out, size_t want,
-		 struct error *err);
+MUST_CHECK bool codec_begin(enum codec codec, const uint8_t *bytes, size_t count, uint8_t *out,
+			    size_t want, struct error *err);
 
 /* classes.c */
-bool ftrace_add_classes(struct ftrace_file *file, struct error *err);
+MUST_CHECK bool ftrace_add_classes(struct ftrace_file *file, struct error *err);
 
 /* time.c */
 void stamp_clock_of(const struct stream *stream, struct stamp_clock *out);
@@ -271,19 +271,20 @@ uint64_t pages_count(const struct ftrace_stream *own);
 /* Times of the events of a packet, by decoding. False: it has none. */
 bool packet_times(const struct stream *stream, const struct packet_info *info, nstime *first,
 		  nstime *last, bool *fell);
-enum step ftrace_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		      struct error *err);
+MUST_CHECK enum step ftrace_scan(const struct stream *stream, struct scan *scan,
+				 struct packet_info *out, struct error *err);
 bool ftrace_computed(const struct stream *stream, uint64_t *count);
-bool ftrace_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
-		      struct error *err);
+MUST_CHECK bool ftrace_packet_at(const struct stream *stream, uint64_t i, struct packet_info *out,
+				 struct error *err);
 
 /* chunks.c */
 /* Finds the chunks from `at` on; false: not all of them, *err says why. */
-bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, struct error *err);
+MUST_CHECK bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at,
+			    struct error *err);
 /* All chunks of the packet that begins with chunk `first`, `nchunks` of them, one after another;
  *out is grown. */
-bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks, uint8_t **out,
-		   size_t *capacity, size_t *size, struct error *err);
+MUST_CHECK bool chunks_expand(const struct stream *stream, uint32_t first, uint32_t nchunks,
+			      uint8_t **out, size_t *capacity, size_t *size, struct error *err);
 /* Which chunk begins at `offset`; false: none. */
 bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out);
 /* Record i. `regular`: false where it does not fit a table in order; else `after` stands in for
@@ -305,32 +306,34 @@ void ftrace_keep_forget(const struct ftrace_file *file); /* what was kept was wr
 extern uint32_t ftrace_keep_least; /* chunks from which on they are kept; tests set it */
 
 /* cmdlines.c */
-bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);
+MUST_CHECK bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);
 bool cmdlines_next(const uint8_t *data, size_t size, size_t *at, size_t *begin);
 void cmdlines_fields(const struct event_class *class, const uint8_t *line, size_t size,
 		     struct slot *slots);
 
 /* maps.c */
 void ftrace_find_recording(struct ftrace_file *file); /* once all options are read */
-bool ftrace_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
-		 void *arg, struct error *err);
+MUST_CHECK bool ftrace_maps(const struct part *part,
+			    void (*each)(void *arg, const struct map_event *event), void *arg,
+			    struct error *err);
 
 /* decode.c */
 struct decoder *ftrace_decoder_new(const struct stream *stream);
 void ftrace_decoder_free(struct decoder *decoder);
-bool ftrace_decoder_open(struct decoder *decoder, const struct packet_info *info,
-			 struct error *err);
+MUST_CHECK bool ftrace_decoder_open(struct decoder *decoder, const struct packet_info *info,
+				    struct error *err);
 void ftrace_decoder_leave(struct decoder *decoder);
-enum step ftrace_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+MUST_CHECK enum step ftrace_decoder_next(struct decoder *decoder, struct batch *batch,
+					 struct error *err);
 void ftrace_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ftrace_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ftrace_decoder_column(struct decoder *decoder, const struct batch *batch,
 			   const uint16_t *entries, uint32_t n, const struct column_place *place,
 			   uint64_t *values);
-bool ftrace_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			  struct fields *out, struct error *err);
-bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			   struct fields *out, struct error *err);
+MUST_CHECK bool ftrace_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				     struct fields *out, struct error *err);
+MUST_CHECK bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch,
+				      uint32_t i, struct fields *out, struct error *err);
 uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 bool ftrace_tracepoint(const struct event_class *class, const struct fields *fields,
 		       struct tracepoint *out);

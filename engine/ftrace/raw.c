@@ -25,7 +25,7 @@ static struct folder_names list(const char *path)
 	struct folder_names names;
 	struct error ignored;
 
-	(void)folder_list(path, &names, &ignored);
+	MAY_FAIL(folder_list(path, &names, &ignored));
 	return names;
 }
 

@@ -79,7 +79,7 @@ const struct gdb_file *gdb_file_of(const struct stream *stream);
 /* ---- lines.c ---- */
 
 /* One text line without its end; false: *err says what is wrong with it. */
-bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err);
+MUST_CHECK bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err);
 void gdb_env_text(struct gdb_file *file, const char *name, const char *text);
 void gdb_env_number(struct gdb_file *file, const char *name, int64_t number);
 /* What was told of tracepoints and variables, as environment. */
@@ -105,7 +105,7 @@ bool gdb_is_big(const struct gdb_file *file);
 
 /* ---- classes.c ---- */
 
-bool gdb_add_classes(struct gdb_file *file, struct error *err);
+MUST_CHECK bool gdb_add_classes(struct gdb_file *file, struct error *err);
 uint32_t gdb_class_of(const struct gdb_file *file, int16_t tracepoint, bool registers);
 /* Where the frame was: by the register block (NULL: there is none), else by the tracepoint. */
 bool gdb_pc(const struct gdb_file *file, const struct gdb_tracepoint *tracepoint,
@@ -161,7 +161,8 @@ enum { CTF_HEAD = 14 };
 
 bool gdb_ctf_is_metadata(const char *text);
 /* Definitions of file->source, and what the metadata says of them; `big` -1: it says the order. */
-bool gdb_ctf_open(struct gdb_file *file, const char *metadata, int big, struct error *err);
+MUST_CHECK bool gdb_ctf_open(struct gdb_file *file, const char *metadata, int big,
+			     struct error *err);
 /* Bytes of a packet, and of it those with blocks, by its head; false: no packet begins so. */
 bool gdb_ctf_sizes(const struct gdb_file *file, const uint8_t *head, uint64_t *packet,
 		   uint64_t *content);
@@ -171,24 +172,26 @@ bool gdb_ctf_block(const struct gdb_file *file, const uint8_t *packet, size_t si
 
 /* ---- decode.c ---- */
 
-enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		   struct error *err);
+MUST_CHECK enum step gdb_scan(const struct stream *stream, struct scan *scan,
+			      struct packet_info *out, struct error *err);
 struct decoder *gdb_decoder_new(const struct stream *stream);
 void gdb_decoder_free(struct decoder *decoder);
-bool gdb_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+MUST_CHECK bool gdb_decoder_open(struct decoder *decoder, const struct packet_info *info,
+				 struct error *err);
 void gdb_decoder_leave(struct decoder *decoder);
-enum step gdb_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+MUST_CHECK enum step gdb_decoder_next(struct decoder *decoder, struct batch *batch,
+				      struct error *err);
 void gdb_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void gdb_decoder_seek(struct decoder *decoder, const struct mark *mark);
-bool gdb_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			struct fields *out, struct error *err);
+MUST_CHECK bool gdb_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				   struct fields *out, struct error *err);
 uint64_t gdb_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 enum event_words gdb_text(const struct fields *fields, struct buf *out);
 
 /* ---- open.c ---- */
 
-bool gdb_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-	      struct error *err);
+MUST_CHECK bool gdb_open(struct trace *trace, const char *path, const char *settings,
+			 enum source_mode mode, struct error *err);
 void gdb_close(struct part *part);
 
 #endif

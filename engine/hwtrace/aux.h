@@ -41,13 +41,13 @@ struct aux {
 };
 
 /* Begins empty: {0}. The caller ends it with aux_release(). */
-bool aux_place(struct aux *aux, const struct aux_chunk *chunk, struct error *err);
+MUST_CHECK bool aux_place(struct aux *aux, const struct aux_chunk *chunk, struct error *err);
 void aux_release(struct aux *aux);
 
 /*
  * Places all chunks of a part; none when it has no hardware trace. On an error the chunks before
  * it are placed.
  */
-bool aux_read(const struct part *part, struct aux *out, struct error *err);
+MUST_CHECK bool aux_read(const struct part *part, struct aux *out, struct error *err);
 
 #endif

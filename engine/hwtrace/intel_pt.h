@@ -26,7 +26,7 @@ struct intel_pt;
 struct intel_pt *intel_pt_open(struct source *source, uint64_t begin, uint64_t end);
 void intel_pt_close(struct intel_pt *pt); /* NULL is fine */
 /* All bytes are in one row each. STEP_ERROR: they cannot be read. */
-enum step intel_pt_next(struct intel_pt *pt, struct pt_row *out, struct error *err);
+MUST_CHECK enum step intel_pt_next(struct intel_pt *pt, struct pt_row *out, struct error *err);
 
 /* The recorder's clock, nanoseconds; false when the recorder left no conversion. */
 bool intel_pt_time(const struct aux_kind *kind, uint64_t tsc, uint64_t *out);

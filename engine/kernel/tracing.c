@@ -156,7 +156,7 @@ static bool read_formats(struct tracing *tracing, struct cursor *in, const char 
 		uint64_t size = read_u64(tracing, in);
 		if (!read_text(in, size, &text, "an event format", err))
 			return false;
-		(void)tracing_add_format(tracing, system, text, (size_t)size, &ignored);
+		MAY_FAIL(tracing_add_format(tracing, system, text, (size_t)size, &ignored));
 	}
 	return true;
 }
@@ -238,7 +238,7 @@ struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct erro
 	    tracing_read_event_formats(tracing, in, &late) &&
 	    tracing_read_kallsyms(tracing, in, &late) && tracing_read_printk(tracing, in, &late) &&
 	    strcmp(version, "0.5"))
-		(void)tracing_read_cmdlines(tracing, in, &late);
+		MAY_FAIL(tracing_read_cmdlines(tracing, in, &late));
 	return tracing;
 }
 

@@ -38,22 +38,31 @@ struct tracing *tracing_new(struct arena *arena, bool big_endian, unsigned long_
 void tracing_free(struct tracing *tracing);
 
 /* Parts of the block; texts are copied. False: unusable, *err says why; the rest may go on. */
-bool tracing_header_page(struct tracing *tracing, const char *text, size_t len, struct error *err);
-bool tracing_header_event(struct tracing *tracing, const char *text, size_t len, struct error *err);
-bool tracing_add_format(struct tracing *tracing, const char *system, const char *text, size_t len,
-			struct error *err);
-bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len, struct error *err);
-bool tracing_printk(struct tracing *tracing, const char *text, size_t len, struct error *err);
-bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len, struct error *err);
+MUST_CHECK bool tracing_header_page(struct tracing *tracing, const char *text, size_t len,
+				    struct error *err);
+MUST_CHECK bool tracing_header_event(struct tracing *tracing, const char *text, size_t len,
+				     struct error *err);
+MUST_CHECK bool tracing_add_format(struct tracing *tracing, const char *system, const char *text,
+				   size_t len, struct error *err);
+MUST_CHECK bool tracing_kallsyms(struct tracing *tracing, const char *text, size_t len,
+				 struct error *err);
+MUST_CHECK bool tracing_printk(struct tracing *tracing, const char *text, size_t len,
+			       struct error *err);
+MUST_CHECK bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len,
+				 struct error *err);
 
 /* Sections 1 to 5 below in this order, as version 6 files and perf.data have them; each alone too,
    as version 7 files have them. `in` is read to the end of the section. */
-bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct error *err);
-bool tracing_read_ftrace_formats(struct tracing *tracing, struct cursor *in, struct error *err);
-bool tracing_read_event_formats(struct tracing *tracing, struct cursor *in, struct error *err);
-bool tracing_read_kallsyms(struct tracing *tracing, struct cursor *in, struct error *err);
-bool tracing_read_printk(struct tracing *tracing, struct cursor *in, struct error *err);
-bool tracing_read_cmdlines(struct tracing *tracing, struct cursor *in, struct error *err);
+MUST_CHECK bool tracing_read_headers(struct tracing *tracing, struct cursor *in, struct error *err);
+MUST_CHECK bool tracing_read_ftrace_formats(struct tracing *tracing, struct cursor *in,
+					    struct error *err);
+MUST_CHECK bool tracing_read_event_formats(struct tracing *tracing, struct cursor *in,
+					   struct error *err);
+MUST_CHECK bool tracing_read_kallsyms(struct tracing *tracing, struct cursor *in,
+				      struct error *err);
+MUST_CHECK bool tracing_read_printk(struct tracing *tracing, struct cursor *in, struct error *err);
+MUST_CHECK bool tracing_read_cmdlines(struct tracing *tracing, struct cursor *in,
+				      struct error *err);
 
 /*
  * The whole block from its first byte 17 08 44 ("tracing", version, endian, long size, page size),

@@ -103,11 +103,12 @@ enum {
 };
 
 /* format.c */
-bool format_parse(struct tracing *tracing, const char *system, const char *text, size_t len,
-		  struct tracing_format *out, struct error *err);
+MUST_CHECK bool format_parse(struct tracing *tracing, const char *system, const char *text,
+			     size_t len, struct tracing_format *out, struct error *err);
 const struct kernel_field *format_field(const struct tracing_text *text, const char *name);
 /* classes.c */
-bool format_classes(struct tracing *tracing, struct tracing_format *format, struct error *err);
+MUST_CHECK bool format_classes(struct tracing *tracing, struct tracing_format *format,
+			       struct error *err);
 /* names.c */
 const char *printk_find(const struct tracing *tracing, uint64_t address);
 uint64_t symbol_address(const struct tracing *tracing, const char *name); /* 0: none */

@@ -151,7 +151,7 @@ enum step ovni_decoder_next(struct decoder *d, struct batch *b, struct error *er
 	if (d->own->big_endian ? heads(d, b, true, err) : heads(d, b, false, err))
 		return b->count ? STEP_ITEM : STEP_END;
 	d->at = d->size; /* the packet has ended */
-	source_intact(d->stream->sources[0], err);
+	MAY_FAIL(source_intact(d->stream->sources[0], err));
 	return STEP_ERROR;
 }
 

@@ -206,10 +206,10 @@ void ovni_find(struct trace *trace, const char *path,
 	       void (*each)(void *arg, const char *folder, const char *name), void *arg);
 
 /* metadata.c: texts live in the arena. False: nothing of the stream can be used. */
-bool ovni_read_metadata(struct arena *arena, const char *folder, const char *name,
-			struct ovni_metadata *out, struct error *err);
+MUST_CHECK bool ovni_read_metadata(struct arena *arena, const char *folder, const char *name,
+				   struct ovni_metadata *out, struct error *err);
 /* All of a file of at most 16 MB, behind what *out holds; on failure nothing of it. */
-bool ovni_read_text(const char *path, struct buf *out, struct error *err);
+MUST_CHECK bool ovni_read_text(const char *path, struct buf *out, struct error *err);
 
 /* clocks.c */
 struct ovni_offset {
@@ -241,24 +241,26 @@ const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *pa
 					    bool big_endian, struct error *err);
 
 /* open.c */
-bool ovni_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-	       struct error *err);
+MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *settings,
+			  enum source_mode mode, struct error *err);
 
 /* scan.c */
-enum step ovni_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		    struct error *err);
+MUST_CHECK enum step ovni_scan(const struct stream *stream, struct scan *scan,
+			       struct packet_info *out, struct error *err);
 extern uint64_t ovni_packet_bytes; /* after which a packet ends; tests set it */
 
 /* decode.c */
 struct decoder *ovni_decoder_new(const struct stream *stream);
 void ovni_decoder_free(struct decoder *decoder);
-bool ovni_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+MUST_CHECK bool ovni_decoder_open(struct decoder *decoder, const struct packet_info *info,
+				  struct error *err);
 void ovni_decoder_leave(struct decoder *decoder);
-enum step ovni_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+MUST_CHECK enum step ovni_decoder_next(struct decoder *decoder, struct batch *batch,
+				       struct error *err);
 void ovni_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ovni_decoder_seek(struct decoder *decoder, const struct mark *mark);
-bool ovni_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			 struct fields *out, struct error *err);
+MUST_CHECK bool ovni_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				    struct fields *out, struct error *err);
 uint64_t ovni_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 enum event_words ovni_text(const struct fields *fields, struct buf *out);
 

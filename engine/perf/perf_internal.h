@@ -275,7 +275,8 @@ struct perf_iter {
 void perf_iter_begin(struct perf_iter *iter, const struct perf_part *part);
 void perf_iter_begin_source(struct perf_iter *iter, const struct perf_part *part, uint32_t source);
 /* STEP_ERROR: a record that cannot be; calling again goes on with the next source. */
-enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out, struct error *err);
+MUST_CHECK enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out,
+				    struct error *err);
 void perf_iter_end(struct perf_iter *iter); /* always call it */
 
 /* Bytes behind a record that belong to it; its `size` bytes, at least 16, are there. */
@@ -307,8 +308,8 @@ bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t
 void perf_name_events(struct perf_part *part);
 
 /* header.c */
-bool perf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
-	       struct error *err);
+MUST_CHECK bool perf_open(struct trace *trace, const char *path, const char *settings,
+			  enum source_mode mode, struct error *err);
 void perf_close(struct part *part);
 /* The version that these 8 bytes are the magic of, 0: none; *swap: of a big-endian file. */
 unsigned perf_version(const uint8_t *magic, bool *swap);
@@ -325,7 +326,7 @@ void perf_find_recording(struct perf_part *part); /* once ids and features are k
 
 /* spill.c */
 /* Adds a decompressed copy of source i's compressed records, if it has any. */
-bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
+MUST_CHECK bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
 
 /* Memory that ends with the store; beyond a few MB it lies in a temporary file. */
 struct perf_store;
@@ -424,7 +425,7 @@ struct perf_class {
 	const struct layout_integer *words;
 	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE; the record is in slot class->nslots */
 };
-bool perf_add_classes(struct perf_part *part, struct error *err);
+MUST_CHECK bool perf_add_classes(struct perf_part *part, struct error *err);
 
 /* flat.c */
 /* Once the class, its type and its ops are known. */
@@ -433,9 +434,9 @@ void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena);
 /* walk.c */
 struct perf_walk *perf_walk_new(struct perf_part *part);
 void perf_walk_free(struct perf_walk *walk);
-bool perf_add_streams(struct perf_part *part, struct error *err);
-enum step perf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		    struct error *err);
+MUST_CHECK bool perf_add_streams(struct perf_part *part, struct error *err);
+MUST_CHECK enum step perf_scan(const struct stream *stream, struct scan *scan,
+			       struct packet_info *out, struct error *err);
 /* All changes of address spaces: goes on with the walk to its end. Borrowed from the walk. */
 const struct perf_changes *perf_walk_changes(struct perf_walk *walk);
 
@@ -447,15 +448,17 @@ static inline struct perf_part *perf_part_of(const struct stream *stream)
 /* decode.c */
 struct decoder *perf_decoder_new(const struct stream *stream);
 void perf_decoder_free(struct decoder *decoder);
-bool perf_decoder_open(struct decoder *decoder, const struct packet_info *info, struct error *err);
+MUST_CHECK bool perf_decoder_open(struct decoder *decoder, const struct packet_info *info,
+				  struct error *err);
 void perf_decoder_leave(struct decoder *decoder);
-enum step perf_decoder_next(struct decoder *decoder, struct batch *batch, struct error *err);
+MUST_CHECK enum step perf_decoder_next(struct decoder *decoder, struct batch *batch,
+				       struct error *err);
 void perf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
-bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			 struct fields *out, struct error *err);
-bool perf_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			struct fields *out, struct error *err);
+MUST_CHECK bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				    struct fields *out, struct error *err);
+MUST_CHECK bool perf_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				   struct fields *out, struct error *err);
 uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 bool perf_tracepoint(const struct event_class *class, const struct fields *fields,
 		     struct tracepoint *out);
@@ -492,16 +495,17 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 		       uint32_t size, const struct perf_look *look, uint64_t place);
 void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place);
 
-bool perf_maps(const struct part *part, void (*each)(void *arg, const struct map_event *event),
-	       void *arg, struct error *err);
-bool perf_first_maps(const struct part *part,
-		     void (*each)(void *arg, const struct map_event *event), void *arg,
-		     struct error *err);
+MUST_CHECK bool perf_maps(const struct part *part,
+			  void (*each)(void *arg, const struct map_event *event), void *arg,
+			  struct error *err);
+MUST_CHECK bool perf_first_maps(const struct part *part,
+				void (*each)(void *arg, const struct map_event *event), void *arg,
+				struct error *err);
 void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg);
 
 /* aux.c */
-bool perf_aux(const struct part *part, struct aux_kind *kind,
-	      bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err), void *arg,
-	      struct error *err);
+MUST_CHECK bool perf_aux(const struct part *part, struct aux_kind *kind,
+			 bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),
+			 void *arg, struct error *err);
 
 #endif

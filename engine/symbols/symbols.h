@@ -37,8 +37,8 @@ void symbols_free(struct symbols *symbols); /* NULL is fine */
  * question. False: it cannot be read.
  */
 enum { SYMBOLS_PROGRAM = 0 };
-bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
-			 struct error *err);
+MUST_CHECK bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
+				    struct error *err);
 /*
  * Until symbols_free(), the texts of events (reader.text) name kernel functions that the trace does
  * not bring along. Before the first text is asked for; costs nothing until one has an address.

@@ -72,12 +72,13 @@ static uint32_t add_packet(struct event_block *block, const struct run *run)
 {
 	const struct packet_info *info = run->packet;
 
-	block->packets =
-		mem_grow(block->packets, block->npackets, &block->packets_capacity, sizeof *block->packets);
-	block->packets[block->npackets] = (struct event_block_packet){run->stream, *info, block->nextents};
+	block->packets = mem_grow(block->packets, block->npackets, &block->packets_capacity,
+				  sizeof *block->packets);
+	block->packets[block->npackets] =
+		(struct event_block_packet){run->stream, *info, block->nextents};
 	for (uint32_t i = 0; i < info->nextents; i++) {
 		block->extents = mem_grow(block->extents, block->nextents, &block->extents_capacity,
-					sizeof *block->extents);
+					  sizeof *block->extents);
 		block->extents[block->nextents++] = info->extents[i];
 	}
 	return (uint32_t)block->npackets++;
@@ -90,7 +91,8 @@ static inline bool same_packet(const struct packet *a, const struct packet *b)
 	       a->flags == b->flags;
 }
 
-static inline uint32_t packet_of(struct event_block_filler *filler, struct event_block *block, const struct run *run)
+static inline uint32_t packet_of(struct event_block_filler *filler, struct event_block *block,
+				 const struct run *run)
 {
 	struct last_packet *last = &filler->last[run->stream->index];
 
@@ -108,8 +110,8 @@ static inline void add_stretch(struct event_block *block, struct event_block_str
 }
 
 /* How many it took. */
-static uint32_t add_heads(const struct event_block_filler *filler, struct event_block *block, const struct run *run,
-			  uint32_t first, uint32_t count)
+static uint32_t add_heads(const struct event_block_filler *filler, struct event_block *block,
+			  const struct run *run, uint32_t first, uint32_t count)
 {
 	const struct batch *from = run->batch;
 	struct batch *heads = block->heads;
@@ -130,12 +132,13 @@ static uint32_t add_heads(const struct event_block_filler *filler, struct event_
 	return taken;
 }
 
-uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block, const struct run *run, uint32_t first,
-		 uint32_t count)
+uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block,
+			 const struct run *run, uint32_t first, uint32_t count)
 {
 	uint32_t packet = packet_of(filler, block, run), from = block->heads->count;
 	uint32_t taken = add_heads(filler, block, run, first, count);
-	struct event_block_stretch *last = block->nstretches ? &block->stretches[block->nstretches - 1] : NULL;
+	struct event_block_stretch *last =
+		block->nstretches ? &block->stretches[block->nstretches - 1] : NULL;
 
 	if (last && last->packet == packet)
 		last->count += taken;
@@ -146,11 +149,12 @@ uint32_t event_block_add(struct event_block_filler *filler, struct event_block *
 
 bool event_block_add_loss(struct event_block *block, const struct event *loss)
 {
-	block->losses = mem_grow(block->losses, block->nlosses, &block->losses_capacity, sizeof *loss);
+	block->losses =
+		mem_grow(block->losses, block->nlosses, &block->losses_capacity, sizeof *loss);
 	block->losses[block->nlosses] = *loss;
 	add_stretch(block, (struct event_block_stretch){.packet = EVENT_BLOCK_NO_PACKET,
-					      .loss = (uint32_t)block->nlosses++,
-					      .count = 1});
+							.loss = (uint32_t)block->nlosses++,
+							.count = 1});
 	return block->nlosses < EVENT_BLOCK_ROWS;
 }
 
@@ -187,7 +191,8 @@ void event_block_opener_free(struct event_block_opener *opener)
 }
 
 static bool open_packet(struct opened_packet *opened, const struct event_block *block,
-			struct event_block_packet *packet, const struct reader *reader, struct error *err)
+			struct event_block_packet *packet, const struct reader *reader,
+			struct error *err)
 {
 	packet->info.extents = block->extents + packet->extents;
 	if (opened->known && !opened->known->damaged &&
@@ -199,7 +204,8 @@ static bool open_packet(struct opened_packet *opened, const struct event_block *
 }
 
 /* Asks the memory for what a stretch's first event takes: another core has read it. */
-static inline void ask_for(const struct event_block *block, const struct event_block_stretch *stretch)
+static inline void ask_for(const struct event_block *block,
+			   const struct event_block_stretch *stretch)
 {
 	const struct event_block_packet *packet = &block->packets[stretch->packet];
 	const struct packet *rec = &packet->info.rec;
@@ -208,8 +214,8 @@ static inline void ask_for(const struct event_block *block, const struct event_b
 		    rec->off + block->heads->at[stretch->first] / 8);
 }
 
-bool event_block_run(struct event_block_opener *opener, struct event_block *block, const struct event_block_stretch *stretch,
-	     struct run *out, struct error *err)
+bool event_block_run(struct event_block_opener *opener, struct event_block *block,
+		     const struct event_block_stretch *stretch, struct run *out, struct error *err)
 {
 	struct event_block_packet *packet = &block->packets[stretch->packet];
 	const struct stream *stream = packet->stream;

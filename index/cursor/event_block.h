@@ -20,8 +20,9 @@ struct event_block_packet {
 	size_t extents; /* where info.extents begin in those of the lot */
 };
 
-struct event_block_stretch {           /* rows of one packet, or a loss */
-	uint32_t packet, loss; /* places in the arrays below; packet EVENT_BLOCK_NO_PACKET: a loss */
+struct event_block_stretch { /* rows of one packet, or a loss */
+	uint32_t packet,
+		loss; /* places in the arrays below; packet EVENT_BLOCK_NO_PACKET: a loss */
 	uint32_t first, count;
 	int32_t cpu;
 };
@@ -55,8 +56,8 @@ void event_block_begin(struct event_block_filler *filler, struct event_block *bl
  * Entries [first, first + count) of the run's batch, backward from the last one on. Returns how
  * many: fewer when it is full.
  */
-uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block, const struct run *run, uint32_t first,
-		 uint32_t count);
+uint32_t event_block_add(struct event_block_filler *filler, struct event_block *block,
+			 const struct run *run, uint32_t first, uint32_t count);
 /* False: it is full now. */
 bool event_block_add_loss(struct event_block *block, const struct event *loss);
 
@@ -70,7 +71,8 @@ void event_block_opener_free(struct event_block_opener *opener); /* NULL is fine
  * A stretch as a run, which is borrowed until the next call and while the lot is; its entries
  * go forward. False: its packet cannot be opened any more.
  */
-bool event_block_run(struct event_block_opener *opener, struct event_block *block, const struct event_block_stretch *stretch,
-	     struct run *out, struct error *err);
+MUST_CHECK bool event_block_run(struct event_block_opener *opener, struct event_block *block,
+				const struct event_block_stretch *stretch, struct run *out,
+				struct error *err);
 
 #endif

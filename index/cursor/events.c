@@ -181,7 +181,9 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.index = index,
 		.trace = events->trace,
 		.options = &events->options,
-		.head_cache = options->keep ? head_cache_hold(index_head_cache(index), options->classes) : NULL,
+		.head_cache = options->keep
+				      ? head_cache_hold(index_head_cache(index), options->classes)
+				      : NULL,
 		.room = filter_room_new(index, options),
 		.boundary = options->progress ? at_boundary : NULL,
 		.arg = events,

@@ -13,8 +13,8 @@
  */
 #include "index/cursor/merge.h"
 
-#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
+#include "engine/base/prefetch.h"
 #include "engine/event.h"
 
 #include <string.h>

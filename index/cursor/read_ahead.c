@@ -13,8 +13,8 @@
 #include "index/cursor/read_ahead.h"
 
 #include "engine/base/mem.h"
-#include "index/index.h"
 #include "index/cursor/event_block.h"
+#include "index/index.h"
 
 #include <stdatomic.h>
 

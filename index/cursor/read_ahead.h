@@ -18,10 +18,11 @@
 struct read_ahead; /* belongs to one thread */
 
 /* `helper` is borrowed until read_ahead_close(), and so is what the options point to. */
-bool read_ahead_open(struct index *index, const struct events_options *options,
-		     struct helper *helper, struct read_ahead **out, struct error *err);
+MUST_CHECK bool read_ahead_open(struct index *index, const struct events_options *options,
+				struct helper *helper, struct read_ahead **out, struct error *err);
 void read_ahead_close(struct read_ahead *ahead); /* NULL is fine */
 /* As events_next_run(); *out is borrowed until the next call. */
-enum step read_ahead_next_run(struct read_ahead *ahead, struct run *out, struct error *err);
+MUST_CHECK enum step read_ahead_next_run(struct read_ahead *ahead, struct run *out,
+					 struct error *err);
 
 #endif

@@ -10,8 +10,8 @@
  */
 #include "index/cursor/stream_cursor_internal.h"
 
-#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
+#include "engine/base/prefetch.h"
 #include "engine/base/search.h"
 
 #include <inttypes.h>

@@ -33,10 +33,11 @@ struct stream_cursor;
 struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream);
 void stream_cursor_free(struct stream_cursor *cursor);
 /* Turns to [begin, end); then settle. */
-bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err);
+MUST_CHECK bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end,
+				    struct error *err);
 
 /* Finds the head; STEP_END: nothing is left. */
-enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
 /*
  * Takes the head and all that follows it in the same batch and is known to come next. *run is
  * borrowed until the next settle, which asks for all of it to have been given.

@@ -74,19 +74,19 @@ struct stream_cursor {
 	bool loss_next;
 };
 
-bool stream_get(struct stream_cursor *cursor, uint64_t record, struct packet_info *out,
-		struct error *err);
+MUST_CHECK bool stream_get(struct stream_cursor *cursor, uint64_t record, struct packet_info *out,
+			   struct error *err);
 /* False: it cannot have an event that is asked for, and is not to be opened. */
 bool stream_wants(const struct stream_cursor *cursor, const struct packet *rec);
 /* True when decoding, or a walk, has seen the record's range. */
 bool stream_proved(const struct stream_cursor *cursor, uint64_t record, const struct packet *rec,
 		   nstime *true_min);
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
-bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
-		 struct error *err);
+MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
+			    struct error *err);
 
 /* Wide records that may reach into the range wait: for their begin, backward for their end. */
-bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);
 
 static inline struct open_packet *stream_top(const struct stream_cursor *cursor)
 {
@@ -98,10 +98,10 @@ struct pending pending_pop(struct stream_cursor *cursor);
 /* Takes a record out; false when it is not there. */
 bool pending_take(struct stream_cursor *cursor, uint64_t record, struct pending *out);
 
-bool forward_begin(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool forward_begin(struct stream_cursor *cursor, struct error *err);
 /* Opens what must be open for the head to be right, and sets `limit`. */
-bool forward_settle(struct stream_cursor *cursor, struct error *err);
-bool backward_begin(struct stream_cursor *cursor, struct error *err);
-bool backward_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool forward_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool backward_begin(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool backward_settle(struct stream_cursor *cursor, struct error *err);
 
 #endif

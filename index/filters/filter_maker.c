@@ -1,5 +1,6 @@
 /*
- * filter_maker.c - events of a packet → its packet filter; a packet filter → may it hold what is wanted?
+ * filter_maker.c - events of a packet → its packet filter; a packet filter → may it hold what is
+ * wanted?
  *
  * The filter is Bloom's: 16 bits for each different value and eight places in it, so that one
  * value in two thousand that is not there seems to be.
@@ -143,13 +144,14 @@ static uint32_t sort_entries(struct filter_room *room, const struct run *run)
 	return nmet;
 }
 
-static void add_fields(struct filter_maker *filter_maker, struct filter_room *room, const struct run *run,
-		       uint32_t c)
+static void add_fields(struct filter_maker *filter_maker, struct filter_room *room,
+		       const struct run *run, uint32_t c)
 {
 	const struct packet_filter_fields *fields = room->fields;
 	uint32_t n = room->nentries[c];
 
-	for (uint32_t f = fields->first[c]; f < fields->first[c + 1] && !filter_maker->opaque; f++) {
+	for (uint32_t f = fields->first[c]; f < fields->first[c + 1] && !filter_maker->opaque;
+	     f++) {
 		const struct packet_filter_field *field = &fields->items[f];
 
 		if (run_column(run, &field->of, &room->entries[c * BATCH_MAX], n, room->values,
@@ -160,7 +162,8 @@ static void add_fields(struct filter_maker *filter_maker, struct filter_room *ro
 	room->nentries[c] = 0;
 }
 
-void filter_maker_add(struct filter_maker *filter_maker, struct filter_room *room, const struct run *run)
+void filter_maker_add(struct filter_maker *filter_maker, struct filter_room *room,
+		      const struct run *run)
 {
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t nmet;
@@ -210,13 +213,13 @@ static uint32_t add_classes(const struct filter_maker *filter_maker, struct buf 
 }
 
 void filter_maker_end(struct filter_maker *filter_maker, const struct packet_filter_of *packet,
-		  const struct packet_range *range, struct buf *out)
+		      const struct packet_range *range, struct buf *out)
 {
 	uint32_t filter = (filter_maker->nfound * BITS_EACH + 63) / 64;
 	struct packet_filter_head head = {.off = packet->off,
-				   .len = packet->len,
-				   .least = range->least,
-				   .greatest = range->greatest};
+					  .len = packet->len,
+					  .least = range->least,
+					  .greatest = range->greatest};
 	uint64_t words[VALUES_MAX * BITS_EACH / 64];
 	size_t at = out->len;
 
@@ -242,7 +245,7 @@ static bool filter_has(const uint64_t *words, uint32_t count, uint64_t hash)
 }
 
 bool packet_filter_may(const struct packet_filter_head *head, const uint64_t *words,
-		const struct packet_filter_wanted *wanted, size_t nclasses)
+		       const struct packet_filter_wanted *wanted, size_t nclasses)
 {
 	bool keyed = false;
 

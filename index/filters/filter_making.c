@@ -1,14 +1,16 @@
 /*
  * filter_making.c - packet filters made while packets are decoded
  *
- *     filter_making_begin ── filter_making_add, batch after batch ── filter_making_end ──> packet filters
+ *     filter_making_begin ── filter_making_add, batch after batch ── filter_making_end ──> packet
+ * filters
  *
  * A packet that is read for any reason has its events decoded: to note a class is one comparison
- * then, and key fields are loaded from where they lie. A packet filter is kept when all of the packet was read.
+ * then, and key fields are loaded from where they lie. A packet filter is kept when all of the
+ * packet was read.
  */
 #include "engine/base/mem.h"
-#include "index/tables/internal.h"
 #include "index/filters/internal.h"
+#include "index/tables/internal.h"
 
 enum {
 	CLASSES_BYTES = 256 << 20, /* of a trace: of a smaller one all is read as soon */
@@ -22,7 +24,8 @@ struct filter_making {
 };
 
 /* Nothing is written yet: whether this process may write is asked when they are stored. */
-static struct packet_filters *packet_filters_to_fill(struct index *index, const struct events_options *options)
+static struct packet_filters *packet_filters_to_fill(struct index *index,
+						     const struct events_options *options)
 {
 	if (options->packet_filters)
 		return options->packet_filters;
@@ -75,14 +78,15 @@ void filter_making_free(struct filter_making *filter_making)
 }
 
 bool filter_making_begin(struct filter_making *filter_making, const struct stream *stream,
-		     const struct packet_info *info)
+			 const struct packet_info *info)
 {
 	struct filter_room *room = filter_making->room;
 
 	if (info->rec.flags & PACKET_OPEN)
 		return false;
 	filter_making->packet = packet_filter_of(stream, info);
-	if (!packet_filters_lack(room->packet_filters, &filter_making->packet) || room->lacking++ % room->each)
+	if (!packet_filters_lack(room->packet_filters, &filter_making->packet) ||
+	    room->lacking++ % room->each)
 		return false;
 	filter_maker_begin(filter_making->filter_maker);
 	return true;

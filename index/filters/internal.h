@@ -5,7 +5,7 @@
 #include "engine/base/buf.h"
 #include "index/filters/packet_filter.h"
 
-struct packet_filter_head {             /* stored as it is; the words follow */
+struct packet_filter_head {      /* stored as it is; the words follow */
 	uint64_t off, len;       /* of the packet; `len` of all its extents together */
 	int64_t least, greatest; /* event times */
 	uint32_t classes;        /* words: bit per class */
@@ -48,19 +48,22 @@ struct filter_maker;
 struct filter_maker *filter_maker_new(const struct packet_filter_fields *fields);
 void filter_maker_free(struct filter_maker *filter_maker);
 void filter_maker_begin(struct filter_maker *filter_maker);
-void filter_maker_add(struct filter_maker *filter_maker, struct filter_room *room, const struct run *run);
+void filter_maker_add(struct filter_maker *filter_maker, struct filter_room *room,
+		      const struct run *run);
 /* Appends the packet filter of all that was added since it began. */
 void filter_maker_end(struct filter_maker *filter_maker, const struct packet_filter_of *packet,
-		  const struct packet_range *range, struct buf *out);
+		      const struct packet_range *range, struct buf *out);
 
 /* packet_filters.c: is there none, and room for one? */
-bool packet_filters_lack(struct packet_filters *packet_filters, const struct packet_filter_of *packet);
-void packet_filters_add(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
-		  const struct buf *bytes);
-const struct packet_filter_fields *packet_filters_fields(const struct packet_filters *packet_filters);
+bool packet_filters_lack(struct packet_filters *packet_filters,
+			 const struct packet_filter_of *packet);
+void packet_filters_add(struct packet_filters *packet_filters,
+			const struct packet_filter_of *packet, const struct buf *bytes);
+const struct packet_filter_fields *
+packet_filters_fields(const struct packet_filters *packet_filters);
 struct index *packet_filters_index(const struct packet_filters *packet_filters);
 
 bool packet_filter_may(const struct packet_filter_head *head, const uint64_t *words,
-		const struct packet_filter_wanted *wanted, size_t nclasses);
+		       const struct packet_filter_wanted *wanted, size_t nclasses);
 
 #endif

@@ -2,16 +2,16 @@
  * packet_filters.c - where packet filters are kept
  *
  * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
- * order, behind a checksum of all. Its key: "packet filter", the format's version, the identity of fields
- * and classes, the stream, the file's number, the number of the 4 MB. What is new waits in memory
- * and is stored at the end, or when there is much of it.
+ * order, behind a checksum of all. Its key: "packet filter", the format's version, the identity of
+ * fields and classes, the stream, the file's number, the number of the 4 MB. What is new waits in
+ * memory and is stored at the end, or when there is much of it.
  */
 #include "index/filters/packet_filter.h"
 
 #include "engine/base/mem.h"
+#include "index/filters/internal.h"
 #include "index/tables/identity.h"
 #include "index/tables/internal.h"
-#include "index/filters/internal.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -120,7 +120,8 @@ static void make_prefix(struct packet_filters *packet_filters, const struct trac
 	memcpy(packet_filters->prefix + 16, &hash.high64, 8);
 }
 
-struct packet_filters *packet_filters_new(struct index *index, const struct packet_filter_field *fields, size_t count)
+struct packet_filters *packet_filters_new(struct index *index,
+					  const struct packet_filter_field *fields, size_t count)
 {
 	struct packet_filters *packet_filters = mem_new(sizeof *packet_filters);
 
@@ -139,7 +140,8 @@ static void put_be(uint8_t *out, uint64_t value, int bytes)
 		out[i] = (uint8_t)value;
 }
 
-static void key_of(const struct packet_filters *packet_filters, const struct region *region, uint8_t key[KEY])
+static void key_of(const struct packet_filters *packet_filters, const struct region *region,
+		   uint8_t key[KEY])
 {
 	memcpy(key, packet_filters->prefix, sizeof packet_filters->prefix);
 	put_be(key + 24, identity_stream(index_trace(packet_filters->index), region->stream), 8);
@@ -198,7 +200,7 @@ static void add_places(struct region *region, size_t from)
 }
 
 static const struct packet_filter_head *find_packet_filter(const struct region *region,
-					     const struct packet_filter_of *packet)
+							   const struct packet_filter_of *packet)
 {
 	size_t mask = region->nplaces - 1;
 
@@ -262,7 +264,8 @@ static void forget_regions(struct packet_filters *packet_filters)
 		}
 }
 
-static struct region *region_of(struct packet_filters *packet_filters, const struct packet_filter_of *packet)
+static struct region *region_of(struct packet_filters *packet_filters,
+				const struct packet_filter_of *packet)
 {
 	uint64_t number = packet->off >> REGION_SHIFT;
 	size_t bucket = (size_t)(number + packet->stream->index * UINT64_C(0x9e3779b97f4a7c15) +
@@ -298,7 +301,8 @@ static bool store_changed(struct packet_filters *packet_filters)
 	struct error ignored; /* they are only for speed */
 
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region; region = region->next)
+		for (struct region *region = packet_filters->buckets[i]; region;
+		     region = region->next)
 			n += region->changed;
 	if (!n || !index_writable(packet_filters->index))
 		return !n;
@@ -306,7 +310,8 @@ static bool store_changed(struct packet_filters *packet_filters)
 	keys = mem_new_array(n, sizeof *keys);
 	n = 0;
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region; region = region->next) {
+		for (struct region *region = packet_filters->buckets[i]; region;
+		     region = region->next) {
 			if (!region->changed)
 				continue;
 			uint64_t sum = checksum(region->bytes.data, region->bytes.len);
@@ -318,7 +323,8 @@ static bool store_changed(struct packet_filters *packet_filters)
 		}
 	bool good = index_put_all(packet_filters->index, values, n, &ignored);
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region; region = region->next)
+		for (struct region *region = packet_filters->buckets[i]; region;
+		     region = region->next)
 			region->changed = region->changed && !good;
 	packet_filters->fresh = good ? 0 : packet_filters->fresh;
 	mem_free(values);
@@ -349,7 +355,7 @@ static void store_all(struct packet_filters *packet_filters)
 	struct error ignored; /* it is only for speed */
 
 	if (store_changed(packet_filters) && most)
-		index_build(packet_filters->index, &ignored);
+		MAY_FAIL(index_build(packet_filters->index, &ignored));
 }
 
 void packet_filters_free(struct packet_filters *packet_filters)
@@ -361,7 +367,8 @@ void packet_filters_free(struct packet_filters *packet_filters)
 	else if (packet_filters->fields.nkeyed && packet_filters->fresh >= STORED_LEAST)
 		store_all(packet_filters);
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i], *next; region; region = next) {
+		for (struct region *region = packet_filters->buckets[i], *next; region;
+		     region = next) {
 			next = region->next;
 			buf_release(&region->bytes);
 			mem_free(region->places);
@@ -376,21 +383,24 @@ void packet_filters_free(struct packet_filters *packet_filters)
 
 /* Asking */
 
-struct packet_filter_of packet_filter_of(const struct stream *stream, const struct packet_info *info)
+struct packet_filter_of packet_filter_of(const struct stream *stream,
+					 const struct packet_info *info)
 {
 	struct packet_filter_of packet = {.stream = stream,
-				   .source = info->rec.source,
-				   .flags = info->rec.flags,
-				   .off = info->rec.off,
-				   .len = packet_bytes(info)};
+					  .source = info->rec.source,
+					  .flags = info->rec.flags,
+					  .off = info->rec.off,
+					  .len = packet_bytes(info)};
 
 	for (uint32_t i = 0; i < info->nextents; i++)
 		packet.len += info->extents[i].len;
 	return packet;
 }
 
-static enum filtered_by_packet ask(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
-			 const struct packet_filter_wanted *wanted, struct packet_range *range)
+static enum filtered_by_packet ask(struct packet_filters *packet_filters,
+				   const struct packet_filter_of *packet,
+				   const struct packet_filter_wanted *wanted,
+				   struct packet_range *range)
 {
 	const struct packet_filter_head *head;
 	enum filtered_by_packet filtered_by_packet = FILTERED_NOT;
@@ -400,16 +410,18 @@ static enum filtered_by_packet ask(struct packet_filters *packet_filters, const 
 	if (head) {
 		*range = (struct packet_range){head->least, head->greatest};
 		filtered_by_packet = packet_filter_may(head, (const uint64_t *)(head + 1), wanted,
-				      packet_filters->fields.nclasses)
-				   ? FILTERED_MAY
-				   : FILTERED_CANNOT;
+						       packet_filters->fields.nclasses)
+					     ? FILTERED_MAY
+					     : FILTERED_CANNOT;
 	}
 	pthread_mutex_unlock(&packet_filters->lock);
 	return filtered_by_packet;
 }
 
-enum filtered_by_packet packet_filters_ask(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
-			   const struct packet_filter_wanted *wanted, struct packet_range *range)
+enum filtered_by_packet packet_filters_ask(struct packet_filters *packet_filters,
+					   const struct packet_filter_of *packet,
+					   const struct packet_filter_wanted *wanted,
+					   struct packet_range *range)
 {
 	enum filtered_by_packet filtered_by_packet;
 	struct packet_filters *own;
@@ -443,7 +455,8 @@ struct packet_filters *index_packet_filters(struct index *index)
 
 /* For code that makes them */
 
-const struct packet_filter_fields *packet_filters_fields(const struct packet_filters *packet_filters)
+const struct packet_filter_fields *
+packet_filters_fields(const struct packet_filters *packet_filters)
 {
 	return &packet_filters->fields;
 }
@@ -453,18 +466,20 @@ struct index *packet_filters_index(const struct packet_filters *packet_filters)
 	return packet_filters->index;
 }
 
-bool packet_filters_lack(struct packet_filters *packet_filters, const struct packet_filter_of *packet)
+bool packet_filters_lack(struct packet_filters *packet_filters,
+			 const struct packet_filter_of *packet)
 {
 	bool lack;
 
 	pthread_mutex_lock(&packet_filters->lock);
-	lack = !packet_filters->full && !find_packet_filter(region_of(packet_filters, packet), packet);
+	lack = !packet_filters->full &&
+	       !find_packet_filter(region_of(packet_filters, packet), packet);
 	pthread_mutex_unlock(&packet_filters->lock);
 	return lack;
 }
 
-void packet_filters_add(struct packet_filters *packet_filters, const struct packet_filter_of *packet,
-		  const struct buf *bytes)
+void packet_filters_add(struct packet_filters *packet_filters,
+			const struct packet_filter_of *packet, const struct buf *bytes)
 {
 	pthread_mutex_lock(&packet_filters->lock);
 	struct region *region = region_of(packet_filters, packet);

@@ -1,4 +1,5 @@
-/* head_cache.c - sets of classes, what is kept of them, and reading it; the oldest set makes room */
+/* head_cache.c - sets of classes, what is kept of them, and reading it; the oldest set makes room
+ */
 #include "index/packets/head_cache_internal.h"
 
 #include "engine/base/mem.h"
@@ -44,7 +45,8 @@ struct head_cache *head_cache_new(size_t nclasses, size_t most)
 static void free_set(struct head_cache_set *set)
 {
 	for (size_t i = 0; i < set->nbuckets; i++)
-		for (struct head_cache_packet *packet = set->buckets[i], *next; packet; packet = next) {
+		for (struct head_cache_packet *packet = set->buckets[i], *next; packet;
+		     packet = next) {
 			next = packet->next;
 			mem_free(packet);
 		}
@@ -170,7 +172,8 @@ uint64_t head_cache_digest(const struct stream *stream, const struct packet_info
 	return digest;
 }
 
-static struct head_cache_packet **chain_of(const struct head_cache_set *set, uint64_t digest, uint64_t off)
+static struct head_cache_packet **chain_of(const struct head_cache_set *set, uint64_t digest,
+					   uint64_t off)
 {
 	uint64_t mixed = (digest ^ off) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -178,7 +181,7 @@ static struct head_cache_packet **chain_of(const struct head_cache_set *set, uin
 }
 
 static struct head_cache_packet *find(const struct head_cache_set *set, const struct stream *stream,
-				uint64_t digest, uint64_t off)
+				      uint64_t digest, uint64_t off)
 {
 	struct head_cache_packet *packet = *chain_of(set, digest, off);
 
@@ -188,8 +191,9 @@ static struct head_cache_packet *find(const struct head_cache_set *set, const st
 	return packet;
 }
 
-const struct head_cache_packet *head_cache_find(struct head_cache_set *set, const struct stream *stream,
-				    const struct packet_info *info)
+const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
+						const struct stream *stream,
+						const struct packet_info *info)
 {
 	uint64_t digest = head_cache_digest(stream, info);
 
@@ -210,7 +214,8 @@ static void grow_buckets(struct head_cache_set *set)
 	set->head_cache->bytes += nold * sizeof(struct head_cache_packet *);
 	for (size_t i = 0; i < nold; i++)
 		for (struct head_cache_packet *packet = old[i], *next; packet; packet = next) {
-			struct head_cache_packet **chain = chain_of(set, packet->digest, packet->off);
+			struct head_cache_packet **chain =
+				chain_of(set, packet->digest, packet->off);
 			next = packet->next;
 			packet->next = *chain;
 			*chain = packet;
@@ -244,7 +249,8 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 /* Reading */
 
 static void fill(const struct head_cache_packet *packet, const struct head_cache_stretch *stretch,
-		 const struct head_cache_head *from, uint32_t count, struct batch *batch, uint32_t *index)
+		 const struct head_cache_head *from, uint32_t count, struct batch *batch,
+		 uint32_t *index)
 {
 	uint32_t n = batch->count;
 
@@ -260,8 +266,8 @@ static void fill(const struct head_cache_packet *packet, const struct head_cache
 	batch->count = n;
 }
 
-bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at, struct batch *batch,
-	       uint32_t *index)
+bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at,
+		     struct batch *batch, uint32_t *index)
 {
 	batch->count = batch->first = 0;
 	while (batch->count < BATCH_MAX && at->stretch < packet->nstretches) {

@@ -1,5 +1,6 @@
 /*
- * head_cache.h - where the events of some classes stand in packets that were passed over: found once
+ * head_cache.h - where the events of some classes stand in packets that were passed over: found
+ * once
  *
  *     packet ── heads ── heads ── HEADS ── heads ── HEADS ── ...
  *                                   │                 │
@@ -20,9 +21,10 @@ struct head_cache; /* of an index; any thread may ask and put */
 
 enum { HEAD_CACHE_MOST = 64 << 20 };
 
-struct head_cache *head_cache_new(size_t nclasses, size_t most); /* `most`: bytes of all that is kept */
-void head_cache_free(struct head_cache *head_cache);                   /* no set may be held any more */
-struct head_cache *index_head_cache(struct index *index);        /* borrowed until index_close() */
+struct head_cache *head_cache_new(size_t nclasses,
+				  size_t most);           /* `most`: bytes of all that is kept */
+void head_cache_free(struct head_cache *head_cache);      /* no set may be held any more */
+struct head_cache *index_head_cache(struct index *index); /* borrowed until index_close() */
 
 /*
  * What is kept of a set of classes, bit per class. While it is held nothing of it goes. NULL:
@@ -47,8 +49,9 @@ struct head_cache_packet {
 };
 
 /* NULL: this packet has to be read. */
-const struct head_cache_packet *head_cache_find(struct head_cache_set *set, const struct stream *stream,
-				    const struct packet_info *info);
+const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
+						const struct stream *stream,
+						const struct packet_info *info);
 
 struct head_cache_at { /* how far one was read; zeros: nothing yet */
 	uint32_t stretch, inside, head;
@@ -57,21 +60,22 @@ struct head_cache_at { /* how far one was read; zeros: nothing yet */
  * Fills the batch with the next events, and index[] with their numbers in the packet; both have
  * room for BATCH_MAX. False: none are left.
  */
-bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at, struct batch *batch,
-	       uint32_t *index);
+bool head_cache_next(const struct head_cache_packet *packet, struct head_cache_at *at,
+		     struct batch *batch, uint32_t *index);
 
 /* Finds what is to be kept while a packet is read; belongs to one thread. */
 struct head_cache_fill;
 
 struct head_cache_fill *head_cache_fill_new(struct head_cache_set *set); /* the set is borrowed */
-void head_cache_fill_free(struct head_cache_fill *head_cache_fill);         /* NULL is fine */
+void head_cache_fill_free(struct head_cache_fill *head_cache_fill);      /* NULL is fine */
 void head_cache_fill_begin(struct head_cache_fill *head_cache_fill, const struct stream *stream,
-		  const struct packet_info *info);
+			   const struct packet_info *info);
 /* The batches of the packet in order; entries[0..n) are those of the set. */
-void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch, const uint16_t *entries,
-		uint32_t n);
+void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch,
+			 const uint16_t *entries, uint32_t n);
 /* In place of a batch: `count` events, none of the set, whose times rise from first to last. */
-void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last, uint32_t count);
+void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last,
+			  uint32_t count);
 /* The packet was read to its end without damage: keeps what was found. Without it nothing is. */
 void head_cache_fill_end(struct head_cache_fill *head_cache_fill);
 

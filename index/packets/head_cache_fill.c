@@ -13,8 +13,8 @@ enum {
 struct head_cache_fill {
 	struct head_cache_set *set;
 	struct head_cache_packet found; /* its arrays are those below */
-	bool refused;             /* this packet is not to be kept */
-	uint64_t events;          /* wanted or not */
+	bool refused;                   /* this packet is not to be kept */
+	uint64_t events;                /* wanted or not */
 	size_t stretches_capacity, kinds_capacity, heads_capacity;
 	uint32_t nkinds;
 	uint16_t *kind_of; /* by class: one more than the kind it had last, 0: none yet */
@@ -25,7 +25,8 @@ struct head_cache_fill *head_cache_fill_new(struct head_cache_set *set)
 	struct head_cache_fill *head_cache_fill = mem_new(sizeof *head_cache_fill);
 
 	head_cache_fill->set = set;
-	head_cache_fill->kind_of = mem_new_array(head_cache_classes(set) + 1, sizeof *head_cache_fill->kind_of);
+	head_cache_fill->kind_of =
+		mem_new_array(head_cache_classes(set) + 1, sizeof *head_cache_fill->kind_of);
 	return head_cache_fill;
 }
 
@@ -41,13 +42,14 @@ void head_cache_fill_free(struct head_cache_fill *head_cache_fill)
 }
 
 void head_cache_fill_begin(struct head_cache_fill *head_cache_fill, const struct stream *stream,
-		  const struct packet_info *info)
+			   const struct packet_info *info)
 {
 	struct head_cache_packet *found = &head_cache_fill->found;
 
 	for (uint32_t i = 0; i < head_cache_fill->nkinds; i++)
 		head_cache_fill->kind_of[found->kinds[i].class_index] = 0;
-	head_cache_fill->refused = info->rec.flags & (PACKET_OPEN | PACKET_UNSORTED | PACKET_DESCENDING);
+	head_cache_fill->refused =
+		info->rec.flags & (PACKET_OPEN | PACKET_UNSORTED | PACKET_DESCENDING);
 	head_cache_fill->events = head_cache_fill->nkinds = 0;
 	found->greatest = NSTIME_MIN;
 	found->least = NSTIME_MAX;
@@ -57,7 +59,8 @@ void head_cache_fill_begin(struct head_cache_fill *head_cache_fill, const struct
 	found->digest = head_cache_fill->refused ? 0 : head_cache_digest(stream, info);
 }
 
-void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last, uint32_t count)
+void head_cache_fill_pass(struct head_cache_fill *head_cache_fill, nstime first, nstime last,
+			  uint32_t count)
 {
 	head_cache_fill->refused |= first < head_cache_fill->found.greatest;
 	if (!head_cache_fill->events)
@@ -81,15 +84,16 @@ static uint16_t kind_of(struct head_cache_fill *head_cache_fill, struct head_cac
 	if (i == KINDS_MAX)
 		return KINDS_MAX;
 	if (i == head_cache_fill->nkinds) {
-		found->kinds = mem_grow(found->kinds, i, &head_cache_fill->kinds_capacity, sizeof kind);
+		found->kinds =
+			mem_grow(found->kinds, i, &head_cache_fill->kinds_capacity, sizeof kind);
 		found->kinds[head_cache_fill->nkinds++] = kind;
 	}
 	*last = (uint16_t)(i + 1);
 	return (uint16_t)i;
 }
 
-static struct head_cache_stretch *begin_stretch(struct head_cache_fill *head_cache_fill, nstime time, uint64_t at,
-					  uint32_t index)
+static struct head_cache_stretch *begin_stretch(struct head_cache_fill *head_cache_fill,
+						nstime time, uint64_t at, uint32_t index)
 {
 	struct head_cache_packet *found = &head_cache_fill->found;
 
@@ -101,7 +105,8 @@ static struct head_cache_stretch *begin_stretch(struct head_cache_fill *head_cac
 
 static void add_head(struct head_cache_fill *head_cache_fill, const struct batch *batch, uint32_t i)
 {
-	const struct head_cache_kind kind = {batch->class_index[i], batch->head[i], batch->flags[i]};
+	const struct head_cache_kind kind = {batch->class_index[i], batch->head[i],
+					     batch->flags[i]};
 	struct head_cache_packet *found = &head_cache_fill->found;
 	struct head_cache_stretch *stretch = NULL;
 	uint64_t time = (uint64_t)batch->time[i];
@@ -117,13 +122,13 @@ static void add_head(struct head_cache_fill *head_cache_fill, const struct batch
 	stretch->count++;
 	found->heads[found->count++] =
 		(struct head_cache_head){.at = (uint32_t)(batch->at[i] - stretch->at),
-				   .time = (uint32_t)(time - (uint64_t)stretch->time),
-				   .index = (uint16_t)(index - stretch->index),
-				   .kind = number};
+					 .time = (uint32_t)(time - (uint64_t)stretch->time),
+					 .index = (uint16_t)(index - stretch->index),
+					 .kind = number};
 }
 
-void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch, const uint16_t *entries,
-		uint32_t n)
+void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct batch *batch,
+			 const uint16_t *entries, uint32_t n)
 {
 	struct head_cache_packet *found = &head_cache_fill->found;
 
@@ -132,8 +137,9 @@ void head_cache_fill_add(struct head_cache_fill *head_cache_fill, const struct b
 	const struct batch_times times = batch_times(batch);
 	head_cache_fill->refused |= times.fall;
 	head_cache_fill_pass(head_cache_fill, times.least, times.greatest, batch->count);
-	head_cache_fill->refused |= head_cache_fill->events >= BATCH_MAX &&
-			   (found->count + n) * (uint64_t)NOT_RARE > head_cache_fill->events;
+	head_cache_fill->refused |=
+		head_cache_fill->events >= BATCH_MAX &&
+		(found->count + n) * (uint64_t)NOT_RARE > head_cache_fill->events;
 	if (head_cache_fill->refused)
 		return;
 	while (head_cache_fill->heads_capacity < found->count + n)

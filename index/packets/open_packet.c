@@ -83,7 +83,8 @@ static void packet_filter_begin(struct open_packet *packet)
 		return;
 	if (!packet->filter_making)
 		packet->filter_making = filter_making_new(view->room);
-	packet->filtered_by_packet = filter_making_begin(packet->filter_making, view->stream, &packet->info);
+	packet->filtered_by_packet =
+		filter_making_begin(packet->filter_making, view->stream, &packet->info);
 }
 
 static void packet_filter_batch(struct open_packet *packet, const struct batch *batch)
@@ -362,7 +363,8 @@ static void keep_segment(struct open_packet *packet, const struct segment *segme
 	if (!packet->keeping)
 		return;
 	if (!batch->count)
-		head_cache_fill_pass(packet->head_cache_fill, segment->first, segment->last, segment->count);
+		head_cache_fill_pass(packet->head_cache_fill, segment->first, segment->last,
+				     segment->count);
 	else
 		head_cache_fill_add(
 			packet->head_cache_fill, batch, entries,

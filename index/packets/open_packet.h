@@ -22,7 +22,7 @@ struct packet_view {
 	const struct stream *stream;
 	const struct reader *reader;
 	struct packet_cache *cache;
-	struct head_cache_set *head_cache;   /* of `classes`; NULL: nothing is kept of them */
+	struct head_cache_set *head_cache; /* of `classes`; NULL: nothing is kept of them */
 	nstime begin, end;       /* only heads in [begin, end) come out */
 	const uint64_t *classes; /* bit per wanted class, NULL: all */
 	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries); /* NULL: all */
@@ -60,9 +60,9 @@ struct open_packet {
 	struct known_packet *spare;  /* may be opened; or NULL */
 	bool owned;                  /* the known one does not come from the cache */
 	struct filter_making *filter_making; /* or NULL */
-	bool filtered_by_packet;               /* it is of this packet, and of all of its events so far */
+	bool filtered_by_packet; /* it is of this packet, and of all of its events so far */
 	size_t segment; /* forward the next to come, backward all below it are still to come */
-	bool head_cache;      /* its heads are kept ones: nothing was read but what it begins with */
+	bool head_cache; /* its heads are kept ones: nothing was read but what it begins with */
 	bool keeping;   /* forward, from its first event on */
 	struct head_cache_fill *head_cache_fill; /* NULL: none was needed yet */
 	bool sorted;           /* windows come from heads[head_pos, head_end) */

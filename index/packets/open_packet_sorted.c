@@ -73,8 +73,10 @@ bool sorted_packet_take(struct open_packet *packet, const struct head_cache_pack
 {
 	const struct packet_view *view = packet->view;
 
-	packet->facts = (struct packet_facts){
-		.any = true, .whole = true, .least = head_cache->least, .greatest = head_cache->greatest};
+	packet->facts = (struct packet_facts){.any = true,
+					      .whole = true,
+					      .least = head_cache->least,
+					      .greatest = head_cache->greatest};
 	if (head_cache->least >= view->end || head_cache->greatest < view->begin)
 		return false;
 	add_kept_heads(packet, head_cache);

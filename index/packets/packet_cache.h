@@ -65,8 +65,8 @@ void known_packet_free(struct known_packet *packet);
 /* True when it is the packet that *info describes, and opened as that says. */
 bool known_packet_is(const struct known_packet *packet, const struct packet_info *info);
 /* Opens another packet; *info is copied. On an error the packet is damaged. */
-bool known_packet_open(struct known_packet *packet, const struct packet_info *info,
-		       struct error *err);
+MUST_CHECK bool known_packet_open(struct known_packet *packet, const struct packet_info *info,
+				  struct error *err);
 
 /* The packet that *info describes; NULL: it is not here. */
 struct known_packet *packet_cache_take(struct packet_cache *cache, const struct stream *stream,

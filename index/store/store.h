@@ -30,10 +30,10 @@ struct bytes { /* borrowed */
  * Opens or makes the file. A file that is not whole is removed and made anew, and *remade says so.
  * The same file opened twice in a process is one store with two owners.
  */
-bool store_open(const char *path, struct store **out, bool *remade, struct error *err);
+MUST_CHECK bool store_open(const char *path, struct store **out, bool *remade, struct error *err);
 void store_close(struct store *store); /* NULL is fine */
 /* Removes the files of `path`; false when another process writes or the system refuses. */
-bool store_remove(const char *path, struct error *err);
+MUST_CHECK bool store_remove(const char *path, struct error *err);
 
 /* Tries to become the writer, without waiting; true when this process is it. Kept until close. */
 bool store_lock(struct store *store);
@@ -47,7 +47,7 @@ void store_hurry(struct store *store);
 bool store_read_only(const struct store *store); /* this process cannot write it */
 
 /* A view of what is committed; false: it is damaged. Values stay valid until store_read_end(). */
-bool store_read(struct store *store, struct store_txn **out, struct error *err);
+MUST_CHECK bool store_read(struct store *store, struct store_txn **out, struct error *err);
 void store_read_end(struct store_txn *txn);
 /*
  * False: damage was met, and what was not found may have been there; or the file was cut, and values
@@ -61,19 +61,22 @@ unsigned store_generation(struct store *store);
 unsigned store_txn_generation(const struct store_txn *txn);
 
 /* Runs `work` and commits; it may run more than once, so it must not change what it reads. */
-bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
-		 void *arg, struct error *err);
+MUST_CHECK bool store_write(struct store *store,
+			    bool (*work)(struct store_txn *, void *, struct error *), void *arg,
+			    struct error *err);
 
 /* False when there is none or on damage; a value is valid until the next put in `txn`. */
 bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value);
 /* The greatest key < `key` (or <= with `equal`); false when there is none. */
 bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
 		  struct bytes *value);
-bool store_put(struct store_txn *txn, struct bytes key, struct bytes value, struct error *err);
+MUST_CHECK bool store_put(struct store_txn *txn, struct bytes key, struct bytes value,
+			  struct error *err);
 /* Room for a value that the caller fills before the next call. */
-bool store_reserve(struct store_txn *txn, struct bytes key, size_t size, uint8_t **out,
-		   struct error *err);
-bool store_delete(struct store_txn *txn, struct bytes key, struct error *err); /* none is fine */
-bool store_delete_prefix(struct store_txn *txn, struct bytes prefix, struct error *err);
+MUST_CHECK bool store_reserve(struct store_txn *txn, struct bytes key, size_t size, uint8_t **out,
+			      struct error *err);
+MUST_CHECK bool store_delete(struct store_txn *txn, struct bytes key,
+			     struct error *err); /* none is fine */
+MUST_CHECK bool store_delete_prefix(struct store_txn *txn, struct bytes prefix, struct error *err);
 
 #endif

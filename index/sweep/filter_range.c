@@ -1,4 +1,5 @@
-/* filter_range.c - a sweep over the packets that have no packet filter; packet filters are made on the way */
+/* filter_range.c - a sweep over the packets that have no packet filter; packet filters are made on
+ * the way */
 #include "index/sweep/filter_range.h"
 
 #include "index/filters/internal.h"
@@ -55,8 +56,8 @@ static bool making_progress(void *arg, uint64_t done, uint64_t all)
 }
 
 bool packet_filters_make(struct packet_filters *packet_filters, const struct events_options *range,
-		   bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
-		   struct error *err)
+			 bool (*progress)(void *arg, uint64_t done, uint64_t all), void *arg,
+			 struct error *err)
 {
 	struct making making = {packet_filters, progress, arg};
 	struct events_options options = *range;

@@ -358,7 +358,8 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 	pthread_mutex_init(&sweeper.lock, NULL);
 	pthread_cond_init(&sweeper.changed, NULL);
 	if (sweep->events->keep && !sweep->bits && !sweep->packet)
-		sweeper.head_cache = head_cache_hold(index_head_cache(index), sweep->events->classes);
+		sweeper.head_cache =
+			head_cache_hold(index_head_cache(index), sweep->events->classes);
 	bool good = find_streams(&sweeper, workers, err);
 	if (good) {
 		cut_pieces(&sweeper, workers);

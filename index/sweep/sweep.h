@@ -57,7 +57,7 @@ struct sweep {
  * As many threads as the index was opened with (`jobs`). Damage is told to the trace's notices in
  * order of place, once all have stopped, and skipped. False: interrupted, I/O, or what `run` said.
  */
-bool sweep(struct index *index, const struct sweep *sweep, struct error *err);
+MUST_CHECK bool sweep(struct index *index, const struct sweep *sweep, struct error *err);
 
 /* Values of entry i of the batch. *out is borrowed until the next call with the same decoder. */
 static inline bool run_fields(const struct run *run, uint32_t i, struct fields *out,

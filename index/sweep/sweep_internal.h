@@ -8,8 +8,8 @@
 #ifndef INDEX_SWEEP_SWEEP_INTERNAL_H
 #define INDEX_SWEEP_SWEEP_INTERNAL_H
 
-#include "index/packets/head_cache.h"
 #include "index/filters/packet_filter.h"
+#include "index/packets/head_cache.h"
 #include "index/sweep/sweep.h"
 
 #include <pthread.h>
@@ -77,13 +77,13 @@ struct sweep_worker {
 /* False: it cannot have an event that is asked for. */
 bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
 		 const struct packet *rec);
-bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of, struct sweep_worker *pool,
-		   struct error *err);
+MUST_CHECK bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of,
+			      struct sweep_worker *pool, struct error *err);
 
 void sweep_workers_release(struct sweep_worker *pool);
 /* All of a packet that was asked for, to the worker. */
-bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
-		  const struct packet_info *info, struct error *err);
+MUST_CHECK bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
+			     const struct packet_info *info, struct error *err);
 /* Least and greatest time of a packet, by decoding; false: it has no event. */
 bool sweep_look(struct sweep_worker *pool, const struct stream *stream,
 		const struct packet_info *info, nstime *least, nstime *greatest);

@@ -34,7 +34,7 @@ static const struct reader *turn_to(struct sweep_worker *pool, const struct stre
 	if (!pool->batch) {
 		bool values = pool->sweeper->options->values;
 		pool->batch = batch_new(BATCH_MAX, values ? VALUE_SLOTS : 0,
-					 pool->sweeper->options->classes);
+					pool->sweeper->options->classes);
 		pool->bits = mem_new_array(BATCH_MAX, sizeof *pool->bits);
 		pool->index = mem_new_array(BATCH_MAX, sizeof *pool->index);
 		pool->room = filter_room_new(pool->sweeper->index, pool->sweeper->options);
@@ -220,11 +220,12 @@ static bool give_kept(struct sweep_worker *pool, const struct sweep_stream *of,
 }
 
 /* What is kept of the packet; NULL: nothing yet, and it is found while the packet is read. */
-static const struct head_cache_packet *find_kept(struct sweep_worker *pool, const struct stream *stream,
-					   const struct packet_info *info)
+static const struct head_cache_packet *
+find_kept(struct sweep_worker *pool, const struct stream *stream, const struct packet_info *info)
 {
 	struct head_cache_set *set = pool->sweeper->head_cache;
-	const struct head_cache_packet *head_cache = set ? head_cache_find(set, stream, info) : NULL;
+	const struct head_cache_packet *head_cache =
+		set ? head_cache_find(set, stream, info) : NULL;
 
 	if (!set || head_cache)
 		return head_cache;
@@ -236,7 +237,7 @@ static const struct head_cache_packet *find_kept(struct sweep_worker *pool, cons
 
 /* What was decoded, before filters, for the packet's packet filter. */
 static void packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
-			 struct packet_range *range)
+				struct packet_range *range)
 {
 	const struct run run = {
 		.stream = pool->stream,
@@ -274,7 +275,8 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		return give_kept(pool, of, info, head_cache, err);
 	if (!reader->decoder_open(pool->decoder, info, &cause))
 		step = STEP_ERROR;
-	filtered_by_packet = pool->filter_making && filter_making_begin(pool->filter_making, of->stream, info);
+	filtered_by_packet =
+		pool->filter_making && filter_making_begin(pool->filter_making, of->stream, info);
 	while (good && step == STEP_ITEM) {
 		batch->count = 0;
 		batch->capacity = BATCH_MAX;

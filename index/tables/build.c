@@ -102,7 +102,7 @@ static void forget(struct index *index, const struct stream *stream, bool say)
 		       "%s: the trace has changed since it was indexed, it is indexed anew",
 		       index->trace->path);
 	if (store_lock(index->store))
-		store_write(index->store, drop_work, &id, &ignored);
+		MAY_FAIL(store_write(index->store, drop_work, &id, &ignored));
 }
 
 /* Looks at what is stored; *stored is filled unless FOUND_NONE. */
@@ -190,7 +190,8 @@ static bool load_rows(struct index *index, struct scanner *scanner, const struct
 
 /* Rows of the whole stream; of what is stored, as much as is of use. */
 static bool record_list_after(struct index *index, const struct stream *stream,
-		       const struct stored *stored, struct record_list *out, struct error *err)
+			      const struct stored *stored, struct record_list *out,
+			      struct error *err)
 {
 	struct packet_info info;
 	struct extent extents[PACKET_EXTENTS_MAX];

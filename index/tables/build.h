@@ -5,19 +5,19 @@
 #include "index/tables/table.h"
 
 /* All records of a stream in memory, sorted; the caller ends *out with record_list_release(). */
-bool build_rows(struct index *index, const struct stream *stream, struct record_list *out,
-		struct error *err);
+MUST_CHECK bool build_rows(struct index *index, const struct stream *stream,
+			   struct record_list *out, struct error *err);
 /* The table of a stream, by whatever way is the cheapest. */
-bool build_table(struct index *index, const struct stream *stream, struct table **out,
-		 struct error *err);
+MUST_CHECK bool build_table(struct index *index, const struct stream *stream, struct table **out,
+			    struct error *err);
 /*
  * Finds the tables of several streams by several threads, so that index_table() has them; with fewer
  * than two threads nothing is done. False: interrupted, or one cannot be had.
  */
-bool build_tables(struct index *index, const struct stream *const *streams, size_t nstreams,
-		  unsigned workers, struct error *err);
+MUST_CHECK bool build_tables(struct index *index, const struct stream *const *streams,
+			     size_t nstreams, unsigned workers, struct error *err);
 /* Stores what was scanned and not yet stored. */
-bool build_flush(struct index *index, struct error *err);
+MUST_CHECK bool build_flush(struct index *index, struct error *err);
 /* True when this index may be stored and this process may do it. */
 bool build_may_store(struct index *index);
 /*

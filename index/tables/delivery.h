@@ -11,7 +11,7 @@ struct delivery {
 };
 
 /* From the records alone. False: one of them cannot be read. */
-bool delivery_find(const struct stream *stream, struct table *table, struct delivery *out,
-		   struct error *err);
+MUST_CHECK bool delivery_find(const struct stream *stream, struct table *table,
+			      struct delivery *out, struct error *err);
 
 #endif

@@ -46,7 +46,8 @@ struct index {
 	pthread_mutex_t pending_lock;
 	struct pending *pending;
 	uint64_t npending; /* records */
-	struct packet_filters *packet_filters; /* of classes alone, once wanted; under pending_lock */
+	struct packet_filters
+		*packet_filters; /* of classes alone, once wanted; under pending_lock */
 	pthread_mutex_t values_lock;
 	enum values_state values;
 	_Atomic unsigned values_store; /* generation of the store that they are of */

@@ -2,9 +2,9 @@
  * key_value.c - the small store for other rooms: named values that are true of these very files
  *
  * Keys of other rooms stand behind one letter. Beside the first value the marks of all files are
- * stored, under "I": per stream its id (8 bytes), its part's identity (16), their number (8) and the
- * marks (64 each). When they are no longer the same, all values go: what was decoded to make them
- * cannot be compared.
+ * stored, under "I": per stream its id (8 bytes), its part's identity (16), their number (8) and
+ * the marks (64 each). When they are no longer the same, all values go: what was decoded to make
+ * them cannot be compared.
  */
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

@@ -76,10 +76,11 @@ static void put_row(struct losses *losses, const struct loss *add)
 
 	if (row.time < losses->begin || row.time >= losses->end)
 		return;
-	losses->record_list =
-		mem_grow(losses->record_list, losses->nrows, &losses->capacity, sizeof *losses->record_list);
+	losses->record_list = mem_grow(losses->record_list, losses->nrows, &losses->capacity,
+				       sizeof *losses->record_list);
 	size_t i = losses->nrows++;
-	for (; i > 0 && row_before(losses, &row, &losses->record_list[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i > 0 && row_before(losses, &row, &losses->record_list[(i - 1) / 2]);
+	     i = (i - 1) / 2)
 		losses->record_list[i] = losses->record_list[(i - 1) / 2];
 	losses->record_list[i] = row;
 }
@@ -629,7 +630,8 @@ void losses_drop(struct losses *losses)
 
 	for (; (child = 2 * i + 1) < losses->nrows; i = child) {
 		child += child + 1 < losses->nrows &&
-			 row_before(losses, &losses->record_list[child + 1], &losses->record_list[child]);
+			 row_before(losses, &losses->record_list[child + 1],
+				    &losses->record_list[child]);
 		if (!row_before(losses, &losses->record_list[child], last))
 			break;
 		losses->record_list[i] = losses->record_list[child];

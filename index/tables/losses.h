@@ -37,7 +37,7 @@ struct losses {
 	nstime reached;       /* all rows before it (backward: after it) were read, */
 	nstime counted;       /* those of the counters, */
 	nstime verified;      /* and those that are inferred */
-	struct loss *record_list;    /* a heap: the next row is the first */
+	struct loss *record_list; /* a heap: the next row is the first */
 	size_t nrows, capacity;
 	uint64_t *wide; /* backward: records whose rows were read at once; rising */
 	size_t nwide;
@@ -46,9 +46,9 @@ struct losses {
 void losses_init(struct losses *losses, const struct stream *stream, bool backward);
 void losses_release(struct losses *losses);
 /* Turns to the rows with a time in [begin, end). */
-bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err);
+MUST_CHECK bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err);
 /* Reads the records whose rows may come before (backward: after) `horizon`, or at it. */
-bool losses_read(struct losses *losses, nstime horizon, struct error *err);
+MUST_CHECK bool losses_read(struct losses *losses, nstime horizon, struct error *err);
 /* The next row read so far, NULL: none; losses_drop() goes on. Borrowed until the next call. */
 const struct loss *losses_head(const struct losses *losses);
 void losses_drop(struct losses *losses);
@@ -64,8 +64,8 @@ struct lack {
  * Of the moment t: by the counters of neighbouring records and, where packets tell (CTF), before
  * the stream begins and after it has ended. No packet is read.
  */
-bool losses_at(struct index *index, const struct stream *stream, nstime t, struct lack *out,
-	       struct error *err);
+MUST_CHECK bool losses_at(struct index *index, const struct stream *stream, nstime t,
+			  struct lack *out, struct error *err);
 /* No row that was not read comes before (backward: after) this time. */
 nstime losses_reached(const struct losses *losses);
 

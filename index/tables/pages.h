@@ -9,10 +9,10 @@
 #define INDEX_TABLES_PAGES_H
 
 #include "engine/reader.h"
+#include "index/store/store.h"
 #include "index/tables/identity.h"
 #include "index/tables/reach.h"
 #include "index/tables/record_list.h"
-#include "index/store/store.h"
 
 enum { CHUNK_HEAD = 48, CHUNK_RECORDS = (STORE_VALUE - CHUNK_HEAD) / 64 };
 
@@ -76,8 +76,8 @@ enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t v
  * Adds a step; *stale when the stored table is not where the step began, and nothing is done.
  * *rewritten: stored records that had to be written again.
  */
-bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
-		 uint64_t *rewritten, struct error *err);
-bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err);
+MUST_CHECK bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
+			    uint64_t *rewritten, struct error *err);
+MUST_CHECK bool pages_drop(struct store_txn *txn, uint64_t id, struct error *err);
 
 #endif

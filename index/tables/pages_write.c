@@ -186,7 +186,8 @@ static bool write_chunk(struct merge *merge, uint32_t number, struct error *err)
 	uint32_t count = (uint32_t)(end - begin);
 	uint8_t *out;
 
-	if (head_cache && (!chunk_load(merge->txn, merge->step->id, number, &old) || old.count < head_cache))
+	if (head_cache &&
+	    (!chunk_load(merge->txn, merge->step->id, number, &old) || old.count < head_cache))
 		return damaged(err);
 	if (head_cache && !merge->moved)
 		version = old.version;
@@ -305,7 +306,8 @@ bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *sta
 	}
 	if (good && !*stale)
 		good = apply(&merge, err);
-	*rewritten = merge.ntail - (merge.ntail < step->record_list.count ? 0 : step->record_list.count);
+	*rewritten =
+		merge.ntail - (merge.ntail < step->record_list.count ? 0 : step->record_list.count);
 	mem_free(merge.tail);
 	stored_release(&stored);
 	return good;

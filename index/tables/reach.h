@@ -31,8 +31,8 @@ struct reach_from {
 
 void reach_release(struct reach *reach);
 /* Records from `from` on are new or have moved; those before it are as they were. */
-bool reach_update(struct reach *reach, uint64_t from, const struct reach_from *table,
-		  struct error *err);
+MUST_CHECK bool reach_update(struct reach *reach, uint64_t from, const struct reach_from *table,
+			     struct error *err);
 void reach_add(struct reach *reach, uint64_t i); /* keeps the order; none twice */
 
 #endif

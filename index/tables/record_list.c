@@ -1,4 +1,5 @@
-/* record_list.c - see record_list.h; an entry is read back with the same distrust as a trace's bytes */
+/* record_list.c - see record_list.h; an entry is read back with the same distrust as a trace's
+ * bytes */
 #include "index/tables/record_list.h"
 
 #include "engine/base/cursor.h"
@@ -36,7 +37,8 @@ void record_list_sort(struct record_list *record_list)
 {
 	for (size_t i = 1; i < record_list->count; i++)
 		if (packet_order(&record_list->recs[i - 1], &record_list->recs[i]) > 0) {
-			qsort(record_list->recs, record_list->count, sizeof *record_list->recs, compare);
+			qsort(record_list->recs, record_list->count, sizeof *record_list->recs,
+			      compare);
 			return;
 		}
 }
@@ -164,7 +166,8 @@ void record_list_add(struct record_list *record_list, const struct packet_info *
 	unsigned mask = side_mask(info);
 
 	assert(info->nextents <= PACKET_EXTENTS_MAX && info->ncarried <= PACKET_CARRIED_MAX);
-	record_list->recs = mem_grow(record_list->recs, record_list->count, &record_list->capacity, sizeof *record_list->recs);
+	record_list->recs = mem_grow(record_list->recs, record_list->count, &record_list->capacity,
+				     sizeof *record_list->recs);
 	struct packet *rec = &record_list->recs[record_list->count++];
 	*rec = info->rec;
 	rec->side = mask ? (uint32_t)(record_list->side.len + 1) : 0;
@@ -172,15 +175,16 @@ void record_list_add(struct record_list *record_list, const struct packet_info *
 		side_pack(&record_list->side, info, mask);
 }
 
-void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out, struct extent *extents)
+void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out,
+		     struct extent *extents)
 {
 	assert(i < record_list->count);
 	*out = (struct packet_info){.rec = record_list->recs[i]};
 	if (!out->rec.side)
 		return;
 	size_t at = out->rec.side - 1;
-	bool whole = side_unpack((const uint8_t *)record_list->side.data + at, record_list->side.len - at, out,
-				 extents);
+	bool whole = side_unpack((const uint8_t *)record_list->side.data + at,
+				 record_list->side.len - at, out, extents);
 	assert(whole);
 	(void)whole;
 }

@@ -21,10 +21,12 @@ struct record_list {
 enum side_kind { SIDE_EXTENTS = 1, SIDE_CARRIED = 2, SIDE_LONG = 4, SIDE_PLAIN = 8 };
 
 void record_list_release(struct record_list *record_list);
-void record_list_add(struct record_list *record_list, const struct packet_info *info); /* copies all */
-void record_list_sort(struct record_list *record_list);                                /* by packet_order() */
+void record_list_add(struct record_list *record_list,
+		     const struct packet_info *info);   /* copies all */
+void record_list_sort(struct record_list *record_list); /* by packet_order() */
 /* `extents` has room for PACKET_EXTENTS_MAX; *out points into it. */
-void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out, struct extent *extents);
+void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out,
+		     struct extent *extents);
 /* First with min >= t. */
 uint64_t record_list_lower_bound(const struct record_list *record_list, nstime t);
 

@@ -17,13 +17,13 @@ struct recorded {
 };
 
 /* Of one stream: the first call reads its first record and the last ones, later ones nothing. */
-bool stream_recorded(struct index *index, const struct stream *stream, struct recorded *out,
-		     struct error *err);
+MUST_CHECK bool stream_recorded(struct index *index, const struct stream *stream,
+				struct recorded *out, struct error *err);
 /*
  * From the first moment that any stream with times covers to the last, both inclusive; *begin >
  * *end: there is no packet. In a trace without any time they are ordinals. The first call reads the
  * records of all streams, later ones nothing.
  */
-bool index_recorded(struct index *index, nstime *begin, nstime *end, struct error *err);
+MUST_CHECK bool index_recorded(struct index *index, nstime *begin, nstime *end, struct error *err);
 
 #endif

@@ -25,7 +25,8 @@ void scanner_init(struct scanner *scanner, struct index *index, const struct str
 		  const struct stored *stored);
 void scanner_release(struct scanner *scanner);
 /* Up to `limit` records; the caller ends *out with step_release(). False: interrupted. */
-bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out, struct error *err);
+MUST_CHECK bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
+			     struct error *err);
 void step_release(struct build_step *step);
 /* Tells damage `number` of a stream to the trace, unless this index did so before. */
 void damage_tell(struct index *index, const struct stream *stream, uint32_t number,

@@ -128,7 +128,7 @@ static void adopt_rows(struct table *table, struct record_list *taken)
 	table->other_cpus |= record_list_have_other_cpu(record_list, table->stream);
 	struct reach_from from = {row_at, record_list, record_list->count};
 	struct reach reach = {.d = REACH_FIRST}, old = table->reach;
-	reach_update(&reach, 0, &from, &err);
+	MAY_FAIL(reach_update(&reach, 0, &from, &err));
 	table->reach = reach;
 	reach_release(&old);
 	if (table->reach.damaged)
@@ -138,7 +138,8 @@ static void adopt_rows(struct table *table, struct record_list *taken)
 	table->record_list = record_list;
 }
 
-struct table *table_new_rows(struct index *index, const struct stream *stream, struct record_list *taken)
+struct table *table_new_rows(struct index *index, const struct stream *stream,
+			     struct record_list *taken)
 {
 	struct table *table = table_new(index, stream);
 

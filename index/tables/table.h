@@ -16,7 +16,8 @@
 /* All are owned by the caller; freed together with the older ones behind them. */
 struct table *table_new_stored(struct index *index, const struct stream *stream, uint64_t id,
 			       struct stored *taken);
-struct table *table_new_rows(struct index *index, const struct stream *stream, struct record_list *taken);
+struct table *table_new_rows(struct index *index, const struct stream *stream,
+			     struct record_list *taken);
 /* NULL when the first look shows that the reader's numbering is not the order of time. */
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count);
 void table_free(struct table *table);

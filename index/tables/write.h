@@ -8,12 +8,12 @@
  * All steps in one transaction. *again when one of them did not fit what is stored, because some
  * other builder was faster: that one was left out.
  */
-bool write_steps(struct index *index, struct build_step *const *steps, size_t count, bool *again,
-		 struct error *err);
+MUST_CHECK bool write_steps(struct index *index, struct build_step *const *steps, size_t count,
+			    bool *again, struct error *err);
 
 /* What every stored file begins with: magic, byte order, version. */
 enum header { HEADER_NONE, HEADER_GOOD, HEADER_OTHER };
 enum header header_look(struct store_txn *txn);
-bool header_write(struct store_txn *txn, struct error *err); /* unless it is there */
+MUST_CHECK bool header_write(struct store_txn *txn, struct error *err); /* unless it is there */
 
 #endif

@@ -5,8 +5,8 @@
  * computed. A list whose attributes can be told becomes these, and each is listed when a write
  * named it: where the last write was `unknown`, the search goes on below it.
  */
-#include "engine/base/mem.h"
 #include "state/answer/ask.h"
+#include "engine/base/mem.h"
 #include "state/answer/forward_fill.h"
 
 struct order moment_order(const struct moment *moment)
@@ -167,7 +167,8 @@ struct event_filter *state_event_filter(struct state *state, const struct closur
 {
 	struct event_filter *event_filter;
 
-	event_filter = event_filter_new(closure, state->event_source, state->index, state_packet_filters(state));
+	event_filter = event_filter_new(closure, state->event_source, state->index,
+					state_packet_filters(state));
 	if (state->patience)
 		event_filter_patience(event_filter, state->patience);
 	return event_filter;
@@ -183,7 +184,7 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 					   .arg = state};
 
 	options.has_base = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
-			    checkpoints_before(state->checkpoints, t, &options.base_time);
+			   checkpoints_before(state->checkpoints, t, &options.base_time);
 	return backward_new(&options);
 }
 

@@ -7,18 +7,18 @@
 #include "state/events/event_filter.h"
 
 /* Roots are the wanted attributes and those listed (see wanted_enumerate()). */
-enum outcome ask_at(struct state *state, const struct closure *closure,
-		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
-		    const struct listed *listed, size_t nlisted, struct records *out,
-		    struct error *err);
+MUST_CHECK enum outcome ask_at(struct state *state, const struct closure *closure,
+			       const struct moment *moments, size_t nmoments, struct wanted *wanted,
+			       const struct listed *listed, size_t nlisted, struct records *out,
+			       struct error *err);
 struct ask_place {
 	struct moment moment;
 	uint32_t attr; /* not a computed one */
 };
 /* What each is at its own moment; facts[i] of places[i], its text kept. */
-enum outcome ask_places(struct state *state, const struct closure *closure,
-			const struct ask_place *places, size_t count, struct fact *facts,
-			struct error *err);
+MUST_CHECK enum outcome ask_places(struct state *state, const struct closure *closure,
+				   const struct ask_place *places, size_t count, struct fact *facts,
+				   struct error *err);
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);

@@ -5,7 +5,7 @@
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
 
-bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
-		struct wanted *wanted, struct records *out, struct error *err);
+MUST_CHECK bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
+			   struct wanted *wanted, struct records *out, struct error *err);
 
 #endif

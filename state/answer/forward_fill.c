@@ -6,10 +6,10 @@
  * state are decided by a backward pass for their own events: the look reads on over a window, asks
  * for all of it at once, and starts again with a window twice as wide.
  */
-#include "engine/base/mem.h"
-#include "state/answer/forward_scan.h"
-#include "state/answer/ask.h"
 #include "state/answer/forward_fill.h"
+#include "engine/base/mem.h"
+#include "state/answer/ask.h"
+#include "state/answer/forward_scan.h"
 
 #include <string.h>
 
@@ -43,12 +43,14 @@ struct look {
 	struct order from; /* nothing before it touches the attribute */
 };
 
-struct forward_fill *forward_fill_new(struct state *state, const struct closure *closure, nstime earliest)
+struct forward_fill *forward_fill_new(struct state *state, const struct closure *closure,
+				      nstime earliest)
 {
 	struct forward_fill *forward_fill = mem_new(sizeof *forward_fill);
 
 	forward_scan_begin(&forward_fill->forward_scan, state, closure, earliest);
-	forward_fill->dropped = mem_new_array(state->event_source->trace->nstreams, sizeof *forward_fill->dropped);
+	forward_fill->dropped =
+		mem_new_array(state->event_source->trace->nstreams, sizeof *forward_fill->dropped);
 	return forward_fill;
 }
 
@@ -70,7 +72,8 @@ enum touch { TOUCH_NOT, TOUCH_FILL, TOUCH_WRITE, TOUCH_OPEN };
 
 /* Does the line, whose target is in looker->ahead.pattern, write? TOUCH_FILL: *value is what was.
  */
-static enum touch touch_of(struct forward_fill *forward_fill, const struct line *line, struct value *value)
+static enum touch touch_of(struct forward_fill *forward_fill, const struct line *line,
+			   struct value *value)
 {
 	enum failure why;
 	enum truth truth = expr_truth(line->when, &forward_fill->forward_scan.env, &why);
@@ -91,11 +94,13 @@ static enum touch touch_of(struct forward_fill *forward_fill, const struct line 
 	return value->kind == VALUE_UNKNOWN ? TOUCH_NOT : TOUCH_FILL;
 }
 
-static bool fill(struct forward_fill *forward_fill, struct look *look, const struct value *value, uint32_t line)
+static bool fill(struct forward_fill *forward_fill, struct look *look, const struct value *value,
+		 uint32_t line)
 {
 	nstime begin;
 
-	if (!forward_scan_fill_begin(&forward_fill->forward_scan, look->fact.since, &begin, forward_fill->err))
+	if (!forward_scan_fill_begin(&forward_fill->forward_scan, look->fact.since, &begin,
+				     forward_fill->err))
 		return false;
 	if (begin > moment_time(look->moment))
 		return true;
@@ -108,8 +113,8 @@ static bool fill(struct forward_fill *forward_fill, struct look *look, const str
 	return true;
 }
 
-static bool touch_look(struct forward_fill *forward_fill, struct look *look, const struct line *line,
-		       enum touch touch, const struct value *value)
+static bool touch_look(struct forward_fill *forward_fill, struct look *look,
+		       const struct line *line, enum touch touch, const struct value *value)
 {
 	if (look->done || look->blocked ||
 	    order_compare(&forward_fill->forward_scan.item.order, &look->from) < 0)
@@ -125,7 +130,8 @@ static bool touch_look(struct forward_fill *forward_fill, struct look *look, con
 }
 
 /* The look of the attribute at the moment in hand; NULL when there is none. */
-static struct look *find(const struct forward_fill *forward_fill, uint32_t attr, const struct moment *moment)
+static struct look *find(const struct forward_fill *forward_fill, uint32_t attr,
+			 const struct moment *moment)
 {
 	uint32_t i = number_map_get(&forward_fill->places, attr);
 
@@ -160,7 +166,8 @@ static bool touch_line(void *arg, const struct step_of *step)
 
 		if (look->done || look->blocked || !shape_bits_have(&step->writes, look->bit))
 			continue;
-		cover = pattern_covers(pattern, forward_fill->forward_scan.state->attrs, look->attr, buries);
+		cover = pattern_covers(pattern, forward_fill->forward_scan.state->attrs, look->attr,
+				       buries);
 		if (cover != COVER_NO &&
 		    !touch_look(forward_fill, look, line, cover == COVER_MAYBE ? TOUCH_OPEN : touch,
 				&value))
@@ -176,7 +183,8 @@ static void find_classes(struct forward_fill *forward_fill)
 
 	mem_free(forward_fill->classes);
 	forward_fill->classes = mem_new_array(words, sizeof *forward_fill->classes);
-	closure_writers(forward_fill->forward_scan.closure, forward_fill->forward_scan.bits, forward_fill->classes);
+	closure_writers(forward_fill->forward_scan.closure, forward_fill->forward_scan.bits,
+			forward_fill->classes);
 }
 
 static void see_loss(struct forward_fill *forward_fill)
@@ -196,9 +204,11 @@ static void see_loss(struct forward_fill *forward_fill)
 /* No stream fills anything behind the last of their losses: the item is that one, or later. */
 static bool all_dropped(const struct forward_fill *forward_fill, bool later)
 {
-	return forward_fill->ndropped == forward_fill->forward_scan.state->event_source->trace->nstreams &&
+	return forward_fill->ndropped ==
+		       forward_fill->forward_scan.state->event_source->trace->nstreams &&
 	       !forward_fill->forward_scan.closure->end &&
-	       order_compare(&forward_fill->forward_scan.item.order, &forward_fill->dropped_at) >= later;
+	       order_compare(&forward_fill->forward_scan.item.order, &forward_fill->dropped_at) >=
+		       later;
 }
 
 /* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
@@ -244,7 +254,8 @@ static bool scan(struct forward_fill *forward_fill)
 	size_t left = forward_fill->nwaiting;
 	enum step step;
 
-	while ((step = event_source_next(&forward_fill->forward_scan.event_source, &forward_fill->forward_scan.item, forward_fill->err)) ==
+	while ((step = event_source_next(&forward_fill->forward_scan.event_source,
+					 &forward_fill->forward_scan.item, forward_fill->err)) ==
 	       STEP_ITEM) {
 		if (all_dropped(forward_fill, true))
 			break;
@@ -273,14 +284,15 @@ static bool scan(struct forward_fill *forward_fill)
 static bool open_event_source(struct forward_fill *forward_fill)
 {
 	struct event_source_range range = {.from = order_after(NSTIME_MAX),
-				   .to = order_after(NSTIME_MAX),
-				   .losses = true,
-				   .infers = forward_fill->forward_scan.closure->infers,
-				   .end = forward_fill->forward_scan.closure->end,
-				   .classes = forward_fill->classes};
+					   .to = order_after(NSTIME_MAX),
+					   .losses = true,
+					   .infers = forward_fill->forward_scan.closure->infers,
+					   .end = forward_fill->forward_scan.closure->end,
+					   .classes = forward_fill->classes};
 
 	if (!forward_fill->event_filter)
-		forward_fill->event_filter = state_event_filter(forward_fill->forward_scan.state, forward_fill->forward_scan.closure);
+		forward_fill->event_filter = state_event_filter(forward_fill->forward_scan.state,
+								forward_fill->forward_scan.closure);
 	range.event_filter = forward_fill->event_filter;
 	event_filter_clear(range.event_filter);
 	for (size_t i = 0; i < forward_fill->nwaiting; i++) {
@@ -291,7 +303,8 @@ static bool open_event_source(struct forward_fill *forward_fill)
 			range.from = look->from;
 	}
 	event_source_close(&forward_fill->forward_scan.event_source);
-	return event_source_open(forward_fill->forward_scan.state->event_source, &range, &forward_fill->forward_scan.event_source, forward_fill->err);
+	return event_source_open(forward_fill->forward_scan.state->event_source, &range,
+				 &forward_fill->forward_scan.event_source, forward_fill->err);
 }
 
 /* All looks of one moment. */
@@ -302,7 +315,8 @@ static enum outcome look_from(struct forward_fill *forward_fill)
 	const nstime *begins;
 	enum outcome outcome;
 
-	if (!event_source_begins(forward_fill->forward_scan.state->event_source, &begins, forward_fill->err))
+	if (!event_source_begins(forward_fill->forward_scan.state->event_source, &begins,
+				 forward_fill->err))
 		return OUTCOME_ERROR;
 	forward_fill->width = 16;
 	forward_fill->ndropped = 0;
@@ -329,11 +343,11 @@ static enum outcome look_from(struct forward_fill *forward_fill)
 	return OUTCOME_DONE;
 }
 
-bool forward_fill_answer(struct forward_fill *forward_fill, uint32_t attr, const struct moment *moment,
-		 struct fact *fact)
+bool forward_fill_answer(struct forward_fill *forward_fill, uint32_t attr,
+			 const struct moment *moment, struct fact *fact)
 {
-	uint32_t bit =
-		closure_bit(forward_fill->forward_scan.closure, attr_shape(forward_fill->forward_scan.state->attrs, attr));
+	uint32_t bit = closure_bit(forward_fill->forward_scan.closure,
+				   attr_shape(forward_fill->forward_scan.state->attrs, attr));
 	struct look *look = find(forward_fill, attr, moment);
 
 	if (bit == ATTR_ABSENT || !closure_was(forward_fill->forward_scan.closure, bit))
@@ -343,8 +357,8 @@ bool forward_fill_answer(struct forward_fill *forward_fill, uint32_t attr, const
 			*fact = look->fact;
 		return look->done;
 	}
-	forward_fill->looks = mem_grow(forward_fill->looks, forward_fill->nlooks, &forward_fill->looks_capacity,
-				 sizeof *forward_fill->looks);
+	forward_fill->looks = mem_grow(forward_fill->looks, forward_fill->nlooks,
+				       &forward_fill->looks_capacity, sizeof *forward_fill->looks);
 	forward_fill->looks[forward_fill->nlooks++] =
 		(struct look){.attr = attr,
 			      .bit = bit,
@@ -368,11 +382,12 @@ enum outcome forward_fill_run(struct forward_fill *forward_fill, struct error *e
 			continue;
 		forward_fill->moment = forward_fill->looks[i].moment;
 		for (size_t j = i; j < forward_fill->nlooks; j++) {
-			if (forward_fill->looks[j].done || forward_fill->looks[j].moment != forward_fill->moment)
+			if (forward_fill->looks[j].done ||
+			    forward_fill->looks[j].moment != forward_fill->moment)
 				continue;
-			forward_fill->waiting =
-				mem_grow(forward_fill->waiting, forward_fill->nwaiting,
-					 &forward_fill->waiting_capacity, sizeof *forward_fill->waiting);
+			forward_fill->waiting = mem_grow(
+				forward_fill->waiting, forward_fill->nwaiting,
+				&forward_fill->waiting_capacity, sizeof *forward_fill->waiting);
 			forward_fill->waiting[forward_fill->nwaiting++] = (uint32_t)j;
 		}
 		outcome = look_from(forward_fill);

@@ -7,8 +7,10 @@
 static enum eval read_at(struct forward_scan *forward_scan, uint32_t attr, struct fact *out)
 {
 	if (!forward_scan->pass)
-		forward_scan->pass = pass_over(forward_scan->state, forward_scan->closure, forward_scan->begin);
-	if (backward_answer(forward_scan->pass, backward_ask(forward_scan->pass, attr, &forward_scan->read_key), out))
+		forward_scan->pass =
+			pass_over(forward_scan->state, forward_scan->closure, forward_scan->begin);
+	if (backward_answer(forward_scan->pass,
+			    backward_ask(forward_scan->pass, attr, &forward_scan->read_key), out))
 		return EVAL_VALUE;
 	return EVAL_OPEN;
 }
@@ -26,8 +28,8 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
 {
 	struct forward_scan *forward_scan = arg;
-	uint32_t attr =
-		catalog_section(forward_scan->closure->catalog, forward_scan->item.stream->index, section);
+	uint32_t attr = catalog_section(forward_scan->closure->catalog,
+					forward_scan->item.stream->index, section);
 	struct fact fact;
 	enum eval eval = read_at(forward_scan, attr, &fact);
 
@@ -45,21 +47,22 @@ static const struct fields *decode(void *arg, const struct event *event)
 
 	(void)event;
 	if (forward_scan->item.kind != ITEM_EVENT ||
-	    !event_source_fields(&forward_scan->event_source, &forward_scan->item, &forward_scan->fields, &ignored))
+	    !event_source_fields(&forward_scan->event_source, &forward_scan->item,
+				 &forward_scan->fields, &ignored))
 		return NULL;
 	return &forward_scan->fields;
 }
 
-void forward_scan_begin(struct forward_scan *forward_scan, struct state *state, const struct closure *closure,
-		 nstime begin)
+void forward_scan_begin(struct forward_scan *forward_scan, struct state *state,
+			const struct closure *closure, nstime begin)
 {
 	*forward_scan = (struct forward_scan){.state = state, .closure = closure, .begin = begin};
 	forward_scan->env = (struct env){.program = state->program,
-				  .decode = decode,
-				  .read = read_value,
-				  .section = read_section,
-				  .arg = forward_scan,
-				  .scratch = arena_new()};
+					 .decode = decode,
+					 .read = read_value,
+					 .section = read_section,
+					 .arg = forward_scan,
+					 .scratch = arena_new()};
 	forward_scan->bits = mem_new_array(closure->nwords, sizeof *forward_scan->bits);
 }
 
@@ -82,16 +85,18 @@ bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *ea
 	while (closure_plan(forward_scan->closure, &forward_scan->item, nplans))
 		nplans++;
 	while (nplans-- > 0) {
-		const struct plan *plan = closure_plan(forward_scan->closure, &forward_scan->item, nplans);
+		const struct plan *plan =
+			closure_plan(forward_scan->closure, &forward_scan->item, nplans);
 
 		for (uint32_t i = plan->nevent; i-- > 0;) {
 			const struct step_of *step = &plan->steps[i];
 
 			if (!shape_bits_meet(&step->writes, forward_scan->bits))
 				continue;
-			forward_scan->read_key = order_slot(forward_scan->item.order, step->read_slot);
-			if (path_pattern(&step->line->target, &forward_scan->env, &forward_scan->pattern, &why) !=
-				    EVAL_FAIL &&
+			forward_scan->read_key =
+				order_slot(forward_scan->item.order, step->read_slot);
+			if (path_pattern(&step->line->target, &forward_scan->env,
+					 &forward_scan->pattern, &why) != EVAL_FAIL &&
 			    !each(arg, step))
 				return false;
 		}
@@ -99,13 +104,14 @@ bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *ea
 	return true;
 }
 
-bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since, nstime *out, struct error *err)
+bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since, nstime *out,
+			     struct error *err)
 {
 	const struct event_item *item = &forward_scan->item;
 	nstime until = NSTIME_MIN;
 
-	if (item->stream &&
-	    !event_source_last_loss(forward_scan->state->event_source, item->stream, &item->order, &until, err))
+	if (item->stream && !event_source_last_loss(forward_scan->state->event_source, item->stream,
+						    &item->order, &until, err))
 		return false;
 	if (until > item->event.time)
 		until = item->event.time;

@@ -23,8 +23,8 @@ struct forward_scan {
 	uint64_t *bits; /* shapes that are looked for */
 };
 
-void forward_scan_begin(struct forward_scan *forward_scan, struct state *state, const struct closure *closure,
-		 nstime begin);
+void forward_scan_begin(struct forward_scan *forward_scan, struct state *state,
+			const struct closure *closure, nstime begin);
 void forward_scan_end(struct forward_scan *forward_scan);
 
 /* A line of the item in hand that may write one of the shapes. False: enough. */
@@ -39,6 +39,7 @@ bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *ea
  * Where that begins which a `was` of the item in hand tells, of an attribute not written since
  * `since`: behind the stream's last loss before the item.
  */
-bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since, nstime *out, struct error *err);
+MUST_CHECK bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since,
+					nstime *out, struct error *err);
 
 #endif

@@ -11,7 +11,8 @@ struct choice {
 	size_t nlisted;
 	struct closure *closure;
 };
-bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err);
+MUST_CHECK bool choose_at(struct state *state, struct wanted *wanted, struct choice *out,
+			  struct error *err);
 void choice_release(struct choice *choice);
 /* Can each line that may write them be decided by looking back? */
 bool looks_back(const struct closure *closure);

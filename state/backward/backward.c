@@ -49,8 +49,9 @@ static const struct fields *decode(void *arg, const struct event *event)
 	struct error ignored; /* damage: told where it was found; the fields are missing */
 
 	(void)event;
-	pass->decoded = pass->reading == &pass->item && pass->item.kind == ITEM_EVENT &&
-			event_source_fields(&pass->event_source, &pass->item, &pass->fields, &ignored);
+	pass->decoded =
+		pass->reading == &pass->item && pass->item.kind == ITEM_EVENT &&
+		event_source_fields(&pass->event_source, &pass->item, &pass->fields, &ignored);
 	return pass->decoded ? &pass->fields : NULL;
 }
 
@@ -248,7 +249,8 @@ static bool open_below(struct backward *pass)
 	pass->widened++;
 	set_event_filter(pass, &range);
 	event_source_close(&pass->event_source);
-	return event_source_open(pass->options.event_source, &range, &pass->event_source, pass->err);
+	return event_source_open(pass->options.event_source, &range, &pass->event_source,
+				 pass->err);
 }
 
 static enum outcome read_down(struct backward *pass)
@@ -278,7 +280,8 @@ static enum outcome read_down(struct backward *pass)
 		if (pass->wider && !open_below(pass))
 			return OUTCOME_ERROR;
 		/* what asks for answers that come often is answered soon, and the rest is rare */
-		if (pass->event_source.range.event_filter && pass->nopen + pass->nlater <= pass->sieved / 2)
+		if (pass->event_source.range.event_filter &&
+		    pass->nopen + pass->nlater <= pass->sieved / 2)
 			set_event_filter(pass, &pass->event_source.range);
 	}
 	reach_bottom(pass);

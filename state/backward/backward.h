@@ -27,7 +27,7 @@ extern const struct backward_limits backward_usual_limits;
 struct backward_options {
 	struct event_source *event_source;
 	const struct closure *closure; /* of all that will be asked */
-	struct event_filter *event_filter;           /* the pass takes it; NULL: it looks at all events */
+	struct event_filter *event_filter; /* the pass takes it; NULL: it looks at all events */
 	struct backward_limits limits;
 	/* Read no further down than the state before base_time, which floor() gives when needed.
 	 */
@@ -57,7 +57,7 @@ void backward_free(struct backward *pass); /* NULL is fine */
 
 /* The value that stands below `key`. Keys must not lie below the floor. */
 struct question *backward_ask(struct backward *pass, uint32_t attr, const struct order *key);
-enum outcome backward_run(struct backward *pass, struct error *err);
+MUST_CHECK enum outcome backward_run(struct backward *pass, struct error *err);
 /* False: not answered yet. The value's text lives as long as the pass. */
 bool backward_answer(const struct backward *pass, const struct question *question,
 		     struct fact *out);

@@ -2,9 +2,9 @@
  * internal.h - questions, pending writes and the pass that owns them
  *
  * question: an attribute just below a key. It is OPEN while the pass reads down from its key, until
- *           a certain write (its `best`) is met; then it only waits for pending writes in between and for
- *           the value.
- * pending write:    one line at one event. It waits while its target, condition or failure is not known.
+ *           a certain write (its `best`) is met; then it only waits for pending writes in between
+ * and for the value. pending write:    one line at one event. It waits while its target, condition
+ * or failure is not known.
  */
 #ifndef STATE_BACKWARD_INTERNAL_H
 #define STATE_BACKWARD_INTERNAL_H
@@ -153,9 +153,10 @@ void wake(struct backward *pass, struct waiter **list);
 bool same_event(const struct order *a, const struct order *b);
 
 /* pending.c */
-bool pending_may_write(const struct backward *pass, const struct pending_write *pending, uint32_t attr);
+bool pending_may_write(const struct backward *pass, const struct pending_write *pending,
+		       uint32_t attr);
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
-			    const struct order *low);
+				      const struct order *low);
 void pending_look(struct backward *pass, const struct step_of *step);
 void pendings_remove(struct backward *pass, struct pending_write *pending);
 void pending_again(struct backward *pass, struct pending_write *pending);

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-bool pending_may_write(const struct backward *pass, const struct pending_write *pending, uint32_t attr)
+bool pending_may_write(const struct backward *pass, const struct pending_write *pending,
+		       uint32_t attr)
 {
 	if (!pending->pattern)
 		return pending->attr == attr;
@@ -19,11 +20,11 @@ bool pending_may_write(const struct backward *pass, const struct pending_write *
 }
 
 /*
- * The newest undecided pending write with low < key < the question's that may write its attribute. Claims
- * of later rounds do not matter: the question's own round has looked at their lines.
+ * The newest undecided pending write with low < key < the question's that may write its attribute.
+ * Claims of later rounds do not matter: the question's own round has looked at their lines.
  */
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
-			    const struct order *low)
+				      const struct order *low)
 {
 	for (struct pending_write *c = pass->newest; c; c = c->older) {
 		if (order_compare(&c->key, low) <= 0)
@@ -227,7 +228,8 @@ static bool scanned(const struct backward *pass, const struct order *key)
  * A `was` with nothing undecided above it, met where the pass stands, and of a value known now: the
  * question keeps it and stays open.
  */
-static bool keep_was(struct backward *pass, struct question *question, struct pending_write *pending)
+static bool keep_was(struct backward *pass, struct question *question,
+		     struct pending_write *pending)
 {
 	if (pending->event || !pending->has_value || pending_between(pass, question, &pending->key))
 		return false;
@@ -284,7 +286,8 @@ static bool try_value(struct backward *pass, struct pending_write *pending)
 	if (expr_eval(pending->step->line->value, &pass->env, &pending->value, &why) != EVAL_VALUE)
 		return false;
 	if (pending->value.kind == VALUE_STRING)
-		pending->value.text = arena_strndup(pass->arena, pending->value.text, pending->value.len);
+		pending->value.text =
+			arena_strndup(pass->arena, pending->value.text, pending->value.len);
 	pending->has_value = true;
 	return true;
 }
@@ -351,8 +354,8 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	ask(pass, pending, &verdict);
 	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
 		pending_keys(pass, pending);
-	pass->new_pendings = mem_grow(pass->new_pendings, pass->nnew_pendings, &pass->new_pendings_capacity,
-				    sizeof(struct pending_write *));
+	pass->new_pendings = mem_grow(pass->new_pendings, pass->nnew_pendings,
+				      &pass->new_pendings_capacity, sizeof(struct pending_write *));
 	pass->new_pendings[pass->nnew_pendings++] = pending;
 }
 

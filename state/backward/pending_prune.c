@@ -2,8 +2,8 @@
  * pending_prune.c - pending writes that cannot win
  *
  * Until cpu[3]/thread is known, each event of CPU 3 that writes thread[cpu[3]/thread]/x leaves a
- * pending write. All wait for the same question, so only the newest can answer: the others are dropped,
- * unless a question was opened in between, which only an older one can answer.
+ * pending write. All wait for the same question, so only the newest can answer: the others are
+ * dropped, unless a question was opened in between, which only an older one can answer.
  */
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"

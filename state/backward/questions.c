@@ -236,8 +236,8 @@ void question_close(struct backward *pass, struct question *question, struct pen
 	if (best)
 		question->fact.low = best->key;
 	else
-		question->fact.low = order_before(pass->options.has_base ? pass->options.base_time
-									  : NSTIME_MIN);
+		question->fact.low =
+			order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
 	question->closed = order_before(NSTIME_MIN);
 	if (best && best->step->line->verb != VERB_WAS)
 		question->closed = best->key;
@@ -423,8 +423,9 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 	question->key = *key;
 	chain(pass, question);
 	pass->statistics.questions++;
-	pass->wider = pass->wider || (pass->event_source.range.event_filter && pass->event_source.cursor &&
-				      !event_filter_has(pass->event_source.range.event_filter, attr));
+	pass->wider = pass->wider ||
+		      (pass->event_source.range.event_filter && pass->event_source.cursor &&
+		       !event_filter_has(pass->event_source.range.event_filter, attr));
 	if (begins_here(pass, key)) {
 		open_fresh(pass, question);
 		return question;

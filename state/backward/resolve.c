@@ -1,8 +1,8 @@
 /*
  * resolve.c - answers questions that have their newest certain write
  *
- * One undecided pending write above that write is enough to wait for: the newest. Then the value may have
- * to be waited for, and for a `was` also what was before it.
+ * One undecided pending write above that write is enough to wait for: the newest. Then the value
+ * may have to be waited for, and for a `was` also what was before it.
  */
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"

@@ -33,7 +33,8 @@ struct state {
 	struct contradictions *found; /* between events; NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;
 	struct packet_filters *packet_filters; /* of packets, once a pass wanted some; NULL: none */
-	uint64_t patience;  /* packets read for nothing before packet filters are made; 0: event_filter.h's */
+	uint64_t patience;  /* packets read for nothing before packet filters are made; 0:
+			       event_filter.h's */
 	uint64_t *failures; /* of the run that saw most */
 	uint64_t failures_events;
 	uint64_t contradictions;

@@ -33,7 +33,7 @@ struct listed {
  * All attributes that its lists may name, when they can be told without reading: keys that are
  * constants, in the rules or in the query, or section/cpu. False: they cannot. *out is to be freed.
  */
-bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
-		      size_t *count, struct error *err);
+MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
+				 size_t *count, struct error *err);
 
 #endif

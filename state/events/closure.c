@@ -593,7 +593,7 @@ void closure_writers(const struct closure *closure, const uint64_t *bits, uint64
 	for (size_t s = 0; s < trace->nstreams; s++)
 		for (size_t c = 0; c < trace->nclasses; c++) {
 			struct event_item item = {.stream = trace->streams[s],
-						 .class = trace->classes[c]};
+						  .class = trace->classes[c]};
 			const struct plan *plan = closure_plan(closure, &item, 0);
 			bool counts = false;
 

@@ -8,17 +8,20 @@ enum { VALUES_MAX = 256 /* looked for in one packet filter */, PATIENCE = 16, PA
 
 /* ---- what a closure's lines ask of events ---- */
 
-static uint32_t column_of(struct event_filter *event_filter, uint32_t class_index, const struct field_path *field)
+static uint32_t column_of(struct event_filter *event_filter, uint32_t class_index,
+			  const struct field_path *field)
 {
 	struct event_filter_column *column;
 
-	for (uint32_t c = event_filter->first[class_index]; c; c = event_filter->columns[c - 1].next) {
+	for (uint32_t c = event_filter->first[class_index]; c;
+	     c = event_filter->columns[c - 1].next) {
 		const struct field_path *own = &event_filter->columns[c - 1].of.field;
 		if (own->scope == field->scope && own->slot == field->slot)
 			return c - 1;
 	}
-	event_filter->columns = mem_grow(event_filter->columns, event_filter->ncolumns, &event_filter->columns_capacity,
-				  sizeof *event_filter->columns);
+	event_filter->columns =
+		mem_grow(event_filter->columns, event_filter->ncolumns,
+			 &event_filter->columns_capacity, sizeof *event_filter->columns);
 	column = &event_filter->columns[event_filter->ncolumns++];
 	*column = (struct event_filter_column){.next = event_filter->first[class_index]};
 	run_field_init(&column->of, event_filter->trace->classes[class_index], field);
@@ -34,8 +37,8 @@ static void add_test(void *arg, uint32_t class_index, const struct step_of *step
 	struct event_filter_test *test;
 	struct line_key key;
 
-	event_filter->tests =
-		mem_grow(event_filter->tests, event_filter->ntests, &event_filter->tests_capacity, sizeof *event_filter->tests);
+	event_filter->tests = mem_grow(event_filter->tests, event_filter->ntests,
+				       &event_filter->tests_capacity, sizeof *event_filter->tests);
 	test = &event_filter->tests[event_filter->ntests++];
 	*test = (struct event_filter_test){
 		.class_index = class_index, .writes = &step->writes, .line = step->line};
@@ -45,8 +48,9 @@ static void add_test(void *arg, uint32_t class_index, const struct step_of *step
 	test->column = column_of(event_filter, class_index, &key.field);
 }
 
-struct event_filter *event_filter_new(const struct closure *closure, struct event_source *event_source, struct index *index,
-			struct packet_filters *packet_filters)
+struct event_filter *event_filter_new(const struct closure *closure,
+				      struct event_source *event_source, struct index *index,
+				      struct packet_filters *packet_filters)
 {
 	struct event_filter *event_filter = mem_new(sizeof *event_filter);
 	size_t nclasses = event_source->trace->nclasses;
@@ -131,14 +135,15 @@ static void add_hash(struct event_filter *event_filter, uint64_t hash)
 		event_filter->many = true;
 		return;
 	}
-	event_filter->hashes = mem_grow(event_filter->hashes, event_filter->nhashes, &event_filter->hashes_capacity,
-				 sizeof *event_filter->hashes);
+	event_filter->hashes =
+		mem_grow(event_filter->hashes, event_filter->nhashes,
+			 &event_filter->hashes_capacity, sizeof *event_filter->hashes);
 	event_filter->hashes[event_filter->nhashes++] = hash;
 }
 
 /* What the attribute has as the test's key. NULL: the line may write it with any event. */
-static const struct value *key_at(const struct event_filter *event_filter, const struct event_filter_test *test,
-				  uint32_t attr)
+static const struct value *key_at(const struct event_filter *event_filter,
+				  const struct event_filter_test *test, uint32_t attr)
 {
 	if (!test->key.depth || attr_depth(event_filter->attrs, attr) < test->key.depth)
 		return NULL;
@@ -157,7 +162,8 @@ static bool can_have(const struct event_filter_column *column, const struct valu
 	return column->of.field.class->is_signed ? key->negative == top : !key->negative;
 }
 
-static void pass_class(struct event_filter *event_filter, uint32_t class_index, enum event_filter_kind kind)
+static void pass_class(struct event_filter *event_filter, uint32_t class_index,
+		       enum event_filter_kind kind)
 {
 	uint64_t *bits = kind == EVENT_FILTER_ALL ? event_filter->all : event_filter->keyed;
 
@@ -166,7 +172,8 @@ static void pass_class(struct event_filter *event_filter, uint32_t class_index, 
 	bits[class_index / 64] |= UINT64_C(1) << class_index % 64;
 }
 
-static bool concerns(const struct event_filter *event_filter, const struct event_filter_test *test, uint32_t attr)
+static bool concerns(const struct event_filter *event_filter, const struct event_filter_test *test,
+		     uint32_t attr)
 {
 	uint32_t bit = closure_bit(event_filter->closure, attr_shape(event_filter->attrs, attr));
 
@@ -214,7 +221,8 @@ bool event_filter_has(const struct event_filter *event_filter, uint32_t attr)
 		const struct event_filter_test *test = &event_filter->tests[i];
 		const struct value *key = key_at(event_filter, test, attr);
 
-		if (!concerns(event_filter, test, attr) || event_filter->kinds[test->class_index] == EVENT_FILTER_ALL)
+		if (!concerns(event_filter, test, attr) ||
+		    event_filter->kinds[test->class_index] == EVENT_FILTER_ALL)
 			continue;
 		if (!key)
 			return false;
@@ -236,7 +244,8 @@ bool event_filter_is_keyed(const struct event_filter *event_filter)
 bool event_filter_chooses(const struct event_filter *event_filter)
 {
 	for (size_t i = 0; i < event_filter->trace->nclasses; i++)
-		if (event_filter->kinds[i] != EVENT_FILTER_ALL && event_filter->closure->classes[i / 64] >> i % 64 & 1)
+		if (event_filter->kinds[i] != EVENT_FILTER_ALL &&
+		    event_filter->closure->classes[i / 64] >> i % 64 & 1)
 			return true;
 	return false;
 }
@@ -244,9 +253,11 @@ bool event_filter_chooses(const struct event_filter *event_filter)
 /* ---- events of a run ---- */
 
 static void pick_column(struct event_filter *event_filter, const struct run *run,
-			const struct event_filter_column *column, const uint16_t *entries, uint32_t n)
+			const struct event_filter_column *column, const uint16_t *entries,
+			uint32_t n)
 {
-	uint32_t nbad = run_column(run, &column->of, entries, n, event_filter->values, event_filter->bad);
+	uint32_t nbad =
+		run_column(run, &column->of, entries, n, event_filter->values, event_filter->bad);
 
 	for (uint32_t k = 0; k < n; k++)
 		if (has_value(column, event_filter->values[k]))
@@ -255,11 +266,14 @@ static void pick_column(struct event_filter *event_filter, const struct run *run
 		event_filter->picked[entries[event_filter->bad[b]]] = true;
 }
 
-static void pick_class(struct event_filter *event_filter, const struct run *run, uint32_t class_index)
+static void pick_class(struct event_filter *event_filter, const struct run *run,
+		       uint32_t class_index)
 {
-	for (uint32_t c = event_filter->first[class_index]; c; c = event_filter->columns[c - 1].next)
+	for (uint32_t c = event_filter->first[class_index]; c;
+	     c = event_filter->columns[c - 1].next)
 		if (event_filter->columns[c - 1].count)
-			pick_column(event_filter, run, &event_filter->columns[c - 1], event_filter->lists[class_index],
+			pick_column(event_filter, run, &event_filter->columns[c - 1],
+				    event_filter->lists[class_index],
 				    event_filter->nlists[class_index]);
 	event_filter->nlists[class_index] = 0;
 }
@@ -275,10 +289,12 @@ uint32_t event_filter_select(void *arg, const struct run *run, uint16_t *entries
 
 		event_filter->picked[i] = kind == EVENT_FILTER_ALL;
 		if (kind == EVENT_FILTER_KEYED)
-			event_filter->lists[classes[i]][event_filter->nlists[classes[i]]++] = (uint16_t)i;
+			event_filter->lists[classes[i]][event_filter->nlists[classes[i]]++] =
+				(uint16_t)i;
 	}
 	for (uint32_t i = run->first; i < end; i++)
-		if (event_filter->kinds[classes[i]] == EVENT_FILTER_KEYED && event_filter->nlists[classes[i]])
+		if (event_filter->kinds[classes[i]] == EVENT_FILTER_KEYED &&
+		    event_filter->nlists[classes[i]])
 			pick_class(event_filter, run, classes[i]);
 	for (uint32_t i = run->first; i < end; i++) {
 		entries[n] = (uint16_t)i;

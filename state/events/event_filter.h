@@ -5,8 +5,9 @@
  *                                   sched_waking never
  *
  * Values are compared batch by batch, before events are merged. A range is read in windows. Packets
- * that their packet filters show to hold no such event are not opened; where a pass finds nothing for
- * long, packet filters of a window are made first, on all threads. What passes is never too little.
+ * that their packet filters show to hold no such event are not opened; where a pass finds nothing
+ * for long, packet filters of a window are made first, on all threads. What passes is never too
+ * little.
  */
 #ifndef STATE_EVENTS_EVENT_FILTER_H
 #define STATE_EVENTS_EVENT_FILTER_H
@@ -17,11 +18,13 @@ struct event_source_range;
 struct event_filter;
 
 /* All is borrowed. Without an index, or packet filters (NULL), no packet is skipped. */
-struct event_filter *event_filter_new(const struct closure *closure, struct event_source *event_source, struct index *index,
-			struct packet_filters *packet_filters);
+struct event_filter *event_filter_new(const struct closure *closure,
+				      struct event_source *event_source, struct index *index,
+				      struct packet_filters *packet_filters);
 void event_filter_free(struct event_filter *event_filter); /* NULL is fine */
 
-/* How many packets may be read for nothing before packet filters are made; usually a few a stream. */
+/* How many packets may be read for nothing before packet filters are made; usually a few a stream.
+ */
 void event_filter_patience(struct event_filter *event_filter, uint64_t packets);
 
 /* From now on nothing passes; then all that may write the attribute. */
@@ -31,7 +34,8 @@ void event_filter_add(struct event_filter *event_filter, uint32_t attr);
 bool event_filter_has(const struct event_filter *event_filter, uint32_t attr);
 
 /* For event sources: a range is read now (borrowed), whose times are [begin, end). */
-void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range, nstime begin, nstime end);
+void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range,
+			nstime begin, nstime end);
 /* Its next part, in the range's direction; false: there is none. All are read one after the other.
  */
 bool event_filter_window(struct event_filter *event_filter, nstime *begin, nstime *end);
@@ -44,8 +48,9 @@ bool event_filter_is_keyed(const struct event_filter *event_filter);
 bool event_filter_chooses(const struct event_filter *event_filter);
 /* As `select`, `lacks` and `skips` of events.h. */
 uint32_t event_filter_select(void *event_filter, const struct run *run, uint16_t *entries);
-bool event_filter_lacks(void *event_filter, const struct stream *stream, const struct packet_info *info);
-bool event_filter_skips(void *event_filter, const struct stream *stream, const struct packet_info *info,
-		 struct packet_range *range);
+bool event_filter_lacks(void *event_filter, const struct stream *stream,
+			const struct packet_info *info);
+bool event_filter_skips(void *event_filter, const struct stream *stream,
+			const struct packet_info *info, struct packet_range *range);
 
 #endif

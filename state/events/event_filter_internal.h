@@ -12,7 +12,7 @@ struct event_filter_column { /* a key field of a class, and which values pass */
 	uint64_t *values;
 	size_t count, capacity;
 	uint64_t ends[EVENT_FILTER_ENDS / 64]; /* bit per remainder of a value that passes */
-	uint32_t next;                  /* of its class, 1 + number; 0: it is the last */
+	uint32_t next;                         /* of its class, 1 + number; 0: it is the last */
 };
 
 struct event_filter_test { /* one line of one class */
@@ -46,11 +46,11 @@ struct event_filter {
 	struct packet_filters *packet_filters; /* NULL: none */
 	uint64_t *hashes;
 	size_t nhashes, hashes_capacity;
-	bool many;                      /* more values than are looked for in packet filters */
+	bool many; /* more values than are looked for in packet filters */
 	const struct event_source_range *range; /* being read */
-	nstime begin, end;              /* of it */
-	nstime at;                      /* up to here windows were given; backward: down to here */
-	nstime width;                   /* of the next one */
+	nstime begin, end;                      /* of it */
+	nstime at;    /* up to here windows were given; backward: down to here */
+	nstime width; /* of the next one */
 	uint32_t given;
 	uint64_t quiet;           /* packets without a packet filter since an event passed, */
 	uint64_t patience;        /* and how many of them are read one by one */

@@ -1,5 +1,6 @@
 /*
- * event_filter_packets.c - a range in windows, and packets that are passed over by their packet filters
+ * event_filter_packets.c - a range in windows, and packets that are passed over by their packet
+ * filters
  *
  *     end                                            begin      of a range that is read backward
  *      |=|==|====|========|==========|============|...
@@ -12,8 +13,8 @@
 #include "engine/base/mem.h"
 #include "index/index.h"
 #include "index/sweep/filter_range.h"
-#include "state/events/event_source.h"
 #include "state/events/event_filter_internal.h"
+#include "state/events/event_source.h"
 
 #include <stdatomic.h>
 
@@ -100,7 +101,8 @@ static void look_at_streams(struct event_filter *event_filter)
 	}
 }
 
-void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range, nstime begin, nstime end)
+void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range,
+			nstime begin, nstime end)
 {
 	event_filter->range = range;
 	event_filter->begin = begin;
@@ -122,7 +124,8 @@ static bool progress(void *arg, uint64_t done, uint64_t all)
 
 	(void)done;
 	(void)all;
-	return event_filter_progress(event_filter, event_filter->at, event_filter->begin, event_filter->end);
+	return event_filter_progress(event_filter, event_filter->at, event_filter->begin,
+				     event_filter->end);
 }
 
 bool event_filter_progress(void *arg, nstime at, nstime first, nstime last)
@@ -130,22 +133,27 @@ bool event_filter_progress(void *arg, nstime at, nstime first, nstime last)
 	struct event_filter *event_filter = arg;
 	const struct event_source *event_source = event_filter->event_source;
 
-	first = event_filter->begin > event_filter->span.least ? event_filter->begin : event_filter->span.least;
-	last = event_filter->end < event_filter->span.greatest ? event_filter->end : event_filter->span.greatest;
-	return !event_source->progress || event_source->progress(event_source->progress_arg, at, first, last);
+	first = event_filter->begin > event_filter->span.least ? event_filter->begin
+							       : event_filter->span.least;
+	last = event_filter->end < event_filter->span.greatest ? event_filter->end
+							       : event_filter->span.greatest;
+	return !event_source->progress ||
+	       event_source->progress(event_source->progress_arg, at, first, last);
 }
 
 /* Where it fails, packets are read one by one, and reading them tells why. */
 static void make_packet_filters(struct event_filter *event_filter, nstime begin, nstime end)
 {
 	bool backward = event_filter->range->backward;
-	struct events_options range = {.begin = event_filter->makes || backward ? begin : event_filter->begin,
-				       .end = event_filter->makes || !backward ? end : event_filter->end,
-				       .streams = event_filter->range->streams};
+	struct events_options range = {
+		.begin = event_filter->makes || backward ? begin : event_filter->begin,
+		.end = event_filter->makes || !backward ? end : event_filter->end,
+		.streams = event_filter->range->streams};
 	struct error ignored;
 
 	event_filter->makes = true; /* from the first on also what was read one by one */
-	packet_filters_make(event_filter->packet_filters, &range, progress, event_filter, &ignored);
+	MAY_FAIL(packet_filters_make(event_filter->packet_filters, &range, progress, event_filter,
+				     &ignored));
 }
 
 bool event_filter_window(struct event_filter *event_filter, nstime *begin, nstime *end)
@@ -163,23 +171,27 @@ bool event_filter_window(struct event_filter *event_filter, nstime *begin, nstim
 		*begin = backward ? event_filter->begin : *begin;
 	if (*end > event_filter->span.greatest || *end > event_filter->end)
 		*end = backward ? *end : event_filter->end;
-	if (event_filter->given && (backward ? event_filter->at <= event_filter->begin : event_filter->at >= event_filter->end))
+	if (event_filter->given && (backward ? event_filter->at <= event_filter->begin
+					     : event_filter->at >= event_filter->end))
 		return false;
 	event_filter->at = backward ? *begin : *end;
-	event_filter->width =
-		later(event_filter->width, event_filter->given++ < DOUBLED ? event_filter->width : event_filter->width / 4 + 1);
-	if (event_filter->packet_filters && !event_filter->many && (event_filter->makes || event_filter->quiet > event_filter->patience))
+	event_filter->width = later(event_filter->width, event_filter->given++ < DOUBLED
+								 ? event_filter->width
+								 : event_filter->width / 4 + 1);
+	if (event_filter->packet_filters && !event_filter->many &&
+	    (event_filter->makes || event_filter->quiet > event_filter->patience))
 		make_packet_filters(event_filter, *begin, *end);
 	return true;
 }
 
-static enum filtered_by_packet ask(struct event_filter *event_filter, const struct packet_filter_of *packet,
-			 struct packet_range *range)
+static enum filtered_by_packet ask(struct event_filter *event_filter,
+				   const struct packet_filter_of *packet,
+				   struct packet_range *range)
 {
 	const struct packet_filter_wanted wanted = {.always = event_filter->all,
-					     .keyed = event_filter->keyed,
-					     .hashes = event_filter->hashes,
-					     .nhashes = event_filter->nhashes};
+						    .keyed = event_filter->keyed,
+						    .hashes = event_filter->hashes,
+						    .nhashes = event_filter->nhashes};
 
 	return packet_filters_ask(event_filter->packet_filters, packet, &wanted, range);
 }
@@ -195,7 +207,7 @@ bool event_filter_lacks(void *arg, const struct stream *stream, const struct pac
 }
 
 bool event_filter_skips(void *arg, const struct stream *stream, const struct packet_info *info,
-		 struct packet_range *range)
+			struct packet_range *range)
 {
 	struct event_filter *event_filter = arg;
 	const struct packet_filter_of packet = packet_filter_of(stream, info);

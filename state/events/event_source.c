@@ -10,15 +10,16 @@ static bool within(const struct event_source_range *range, const struct order *o
 	return order_compare(order, &range->from) >= 0 && order_compare(order, &range->to) < 0;
 }
 
-static void mark_set(struct event_item *mark, enum event_source_kind kind, nstime time, uint32_t rank)
+static void mark_set(struct event_item *mark, enum event_source_kind kind, nstime time,
+		     uint32_t rank)
 {
 	*mark = (struct event_item){.kind = kind, .order = {.time = time, .rank = rank}};
 	mark->event.time = time;
 	mark->event.cpu = -1;
 }
 
-bool event_source_open(struct event_source *event_source, const struct event_source_range *range, struct event_pass *out,
-	       struct error *err)
+bool event_source_open(struct event_source *event_source, const struct event_source_range *range,
+		       struct event_pass *out, struct error *err)
 {
 	nstime first, last;
 
@@ -68,7 +69,7 @@ enum step event_source_next(struct event_pass *pass, struct event_item *out, str
 }
 
 enum step event_source_next_run(struct event_pass *pass, struct run *run, struct event_item *item,
-			struct error *err)
+				struct error *err)
 {
 	enum step step;
 
@@ -82,7 +83,7 @@ enum step event_source_next_run(struct event_pass *pass, struct run *run, struct
 }
 
 bool event_source_fields(struct event_pass *pass, const struct event_item *item, struct fields *out,
-		 struct error *err)
+			 struct error *err)
 {
 	return pass->event_source->ops->fields(pass->cursor, item, out, err);
 }
@@ -98,8 +99,9 @@ bool event_source_begins(struct event_source *event_source, const nstime **out, 
 		for (size_t i = 0; i < count && good; i++) {
 			begins[i] = NSTIME_MIN;
 			if (event_source->ops->begin)
-				good = event_source->ops->begin(event_source, event_source->trace->streams[i], &begins[i],
-							err);
+				good = event_source->ops->begin(event_source,
+								event_source->trace->streams[i],
+								&begins[i], err);
 		}
 		if (!good) {
 			mem_free(begins);
@@ -111,30 +113,33 @@ bool event_source_begins(struct event_source *event_source, const nstime **out, 
 	return true;
 }
 
-bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end, struct error *err)
+bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end,
+			   struct error *err)
 {
 	*begin = NSTIME_MIN;
 	*end = NSTIME_MAX;
-	return !event_source->ops->recorded || event_source->ops->recorded(event_source, begin, end, err);
+	return !event_source->ops->recorded ||
+	       event_source->ops->recorded(event_source, begin, end, err);
 }
 
 bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu)
 {
 	return stream->cpu < 0 || stream->cpu == cpu ||
-	       (event_source->ops->may_be_of_cpu && event_source->ops->may_be_of_cpu(event_source, stream, cpu));
+	       (event_source->ops->may_be_of_cpu &&
+		event_source->ops->may_be_of_cpu(event_source, stream, cpu));
 }
 
-bool event_source_last_loss(struct event_source *event_source, const struct stream *stream, const struct order *below,
-		    nstime *until, struct error *err)
+bool event_source_last_loss(struct event_source *event_source, const struct stream *stream,
+			    const struct order *below, nstime *until, struct error *err)
 {
 	uint64_t *streams = mem_new_array(event_source->trace->nstreams / 64 + 1, sizeof *streams);
 	uint64_t *classes = mem_new_array(event_source->trace->nclasses / 64 + 1, sizeof *classes);
 	struct event_source_range range = {.from = order_before(NSTIME_MIN),
-				   .to = *below,
-				   .backward = true,
-				   .losses = true,
-				   .classes = classes,
-				   .streams = streams};
+					   .to = *below,
+					   .backward = true,
+					   .losses = true,
+					   .classes = classes,
+					   .streams = streams};
 	struct event_item item;
 	struct event_pass pass;
 	enum step step = STEP_ERROR;

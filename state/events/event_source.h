@@ -1,5 +1,6 @@
 /*
- * event_source.h - the events that evaluation reads, from any place in their order, in either direction
+ * event_source.h - the events that evaluation reads, from any place in their order, in either
+ * direction
  *
  * Evaluation needs keys that mean the same in every pass: `struct order` is (time, stream,
  * position) and a slot inside the event, compared as a whole. Where the events come from is the
@@ -82,7 +83,8 @@ struct event_source_range {
 	bool values;             /* of most events: see events_options */
 	const uint64_t *classes; /* bit per class, NULL: all; borrowed until event_source_close() */
 	const uint64_t *streams; /* bit per stream, NULL: all; likewise */
-	struct event_filter *event_filter;     /* only what passes it, losses besides; NULL: all; likewise */
+	struct event_filter
+		*event_filter; /* only what passes it, losses besides; NULL: all; likewise */
 	/*
 	 * Reads ahead for a caller that takes nothing but runs; NULL: the event source does not.
 	 * Likewise.
@@ -94,13 +96,15 @@ struct event_source;
 struct event_source_cursor;
 
 struct event_source_ops {
-	bool (*open)(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
-		     struct error *err);
+	bool (*open)(struct event_source *event_source, const struct event_source_range *range,
+		     struct event_source_cursor **out, struct error *err);
 	void (*close)(struct event_source_cursor *cursor);
-	enum step (*next)(struct event_source_cursor *cursor, struct event_item *out, struct error *err);
-	bool (*fields)(struct event_source_cursor *cursor, const struct event_item *item, struct fields *out,
-		       struct error *err);
-	bool (*span)(struct event_source *event_source, nstime *first, nstime *last, struct error *err);
+	enum step (*next)(struct event_source_cursor *cursor, struct event_item *out,
+			  struct error *err);
+	bool (*fields)(struct event_source_cursor *cursor, const struct event_item *item,
+		       struct fields *out, struct error *err);
+	bool (*span)(struct event_source *event_source, nstime *first, nstime *last,
+		     struct error *err);
 	/*
 	 * When the stream's recording began: no event of it tells anything of the time before.
 	 * NSTIME_MIN: it holds from the start. NULL: so do all streams.
@@ -108,22 +112,24 @@ struct event_source_ops {
 	bool (*begin)(struct event_source *event_source, const struct stream *stream, nstime *out,
 		      struct error *err);
 	/* What was recorded, both ends inclusive. NULL: all of time. */
-	bool (*recorded)(struct event_source *event_source, nstime *begin, nstime *end, struct error *err);
+	bool (*recorded)(struct event_source *event_source, nstime *begin, nstime *end,
+			 struct error *err);
 	/* May the stream have events of the CPU? NULL: where it is of that CPU, or of none. */
-	bool (*may_be_of_cpu)(struct event_source *event_source, const struct stream *stream, int32_t cpu);
+	bool (*may_be_of_cpu)(struct event_source *event_source, const struct stream *stream,
+			      int32_t cpu);
 	/*
-	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event source has
-	 * items only.
+	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event
+	 * source has items only.
 	 */
-	enum step (*next_run)(struct event_source_cursor *cursor, struct run *run, struct event_item *item,
-			      struct error *err);
+	enum step (*next_run)(struct event_source_cursor *cursor, struct run *run,
+			      struct event_item *item, struct error *err);
 };
 
 struct event_source {
 	const struct event_source_ops *ops;
 	const struct trace *trace;
 	struct packet_filters *packet_filters; /* as in events_options */
-	const struct inferred *inferred; /* likewise; the owner's to set */
+	const struct inferred *inferred;       /* likewise; the owner's to set */
 	nstime *begins; /* by stream, once event_source_begins() was called; the event source's */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
@@ -139,38 +145,44 @@ struct event_pass {
 	bool start_due, end_due;
 };
 
-bool event_source_open(struct event_source *event_source, const struct event_source_range *range, struct event_pass *out,
-	       struct error *err);
+MUST_CHECK bool event_source_open(struct event_source *event_source,
+				  const struct event_source_range *range, struct event_pass *out,
+				  struct error *err);
 void event_source_close(struct event_pass *pass);
-enum step event_source_next(struct event_pass *pass, struct event_item *out, struct error *err);
+MUST_CHECK enum step event_source_next(struct event_pass *pass, struct event_item *out,
+				       struct error *err);
 /*
- * Forward: consecutive events of one stream, where the event source has them together. A run of count 0:
- * *item is what comes next.
+ * Forward: consecutive events of one stream, where the event source has them together. A run of
+ * count 0: *item is what comes next.
  */
-enum step event_source_next_run(struct event_pass *pass, struct run *run, struct event_item *item,
-			struct error *err);
+MUST_CHECK enum step event_source_next_run(struct event_pass *pass, struct run *run,
+					   struct event_item *item, struct error *err);
 /* Entry i of such a run. */
 void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
-		   struct event_item *out);
+			   struct event_item *out);
 /* Values of the item that event_source_next() gave last; only of ITEM_EVENT. */
-bool event_source_fields(struct event_pass *pass, const struct event_item *item, struct fields *out,
-		 struct error *err);
+MUST_CHECK bool event_source_fields(struct event_pass *pass, const struct event_item *item,
+				    struct fields *out, struct error *err);
 
 /*
  * How far back an event of the stream may tell what was: to the end of the stream's newest loss
  * below `below`, or to the stream's begin (NSTIME_MIN: it has none).
  */
-bool event_source_last_loss(struct event_source *event_source, const struct stream *stream, const struct order *below,
-		    nstime *until, struct error *err);
+MUST_CHECK bool event_source_last_loss(struct event_source *event_source,
+				       const struct stream *stream, const struct order *below,
+				       nstime *until, struct error *err);
 /*
  * When each stream's recording began, by its index: a stream begins as if all before had been lost.
  * *out is borrowed until the event source ends. Belongs to the event source's thread.
  */
-bool event_source_begins(struct event_source *event_source, const nstime **out, struct error *err);
+MUST_CHECK bool event_source_begins(struct event_source *event_source, const nstime **out,
+				    struct error *err);
 /* May the stream have events of the CPU? */
-bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu);
+bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream,
+			int32_t cpu);
 /* What was recorded: moments outside are unknown. Both ends inclusive. */
-bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end, struct error *err);
+MUST_CHECK bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end,
+				      struct error *err);
 
 /* A event source over an index, which must outlive it. */
 struct event_source *event_source_over_index(struct index *index);

@@ -1,4 +1,5 @@
-/* event_source_index.c - the event source over an index: its time-ordered cursor, with keys made of positions */
+/* event_source_index.c - the event source over an index: its time-ordered cursor, with keys made of
+ * positions */
 #include "state/events/event_source.h"
 
 #include "engine/base/mem.h"
@@ -24,8 +25,8 @@ static bool in_items(const struct event_source_cursor *cursor)
 	return cursor->cut || cursor->range.event_filter;
 }
 
-static bool cursor_open(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
-			struct error *err)
+static bool cursor_open(struct event_source *event_source, const struct event_source_range *range,
+			struct event_source_cursor **out, struct error *err)
 {
 	struct index *index = ((struct index_event_source *)event_source)->index;
 	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
@@ -53,7 +54,8 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		event_filter_window(range->event_filter, &options.begin, &options.end);
 		options.progress = event_source->progress ? event_filter_progress : NULL;
 		options.progress_arg = range->event_filter;
-		options.select = event_filter_chooses(range->event_filter) ? event_filter_select : NULL;
+		options.select =
+			event_filter_chooses(range->event_filter) ? event_filter_select : NULL;
 		options.select_arg = range->event_filter;
 		options.skips = event_filter_skips;
 		options.lacks = event_filter_lacks;
@@ -98,7 +100,8 @@ static bool outside(const struct event_source_range *range, const struct order *
 }
 
 /* The next event of the range, window after window. */
-static enum step next_event(struct event_source_cursor *cursor, struct event *out, struct error *err)
+static enum step next_event(struct event_source_cursor *cursor, struct event *out,
+			    struct error *err)
 {
 	struct event_filter *event_filter = cursor->range.event_filter;
 	nstime begin, end;
@@ -111,7 +114,8 @@ static enum step next_event(struct event_source_cursor *cursor, struct event *ou
 	return step;
 }
 
-static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out, struct error *err)
+static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out,
+			     struct error *err)
 {
 	enum step step;
 
@@ -127,7 +131,7 @@ static enum step cursor_next(struct event_source_cursor *cursor, struct event_it
 }
 
 void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
-		   struct event_item *out)
+			   struct event_item *out)
 {
 	run_event(trace, run, i, &out->event);
 	item_order(out);
@@ -157,7 +161,8 @@ static bool cursor_fields(struct event_source_cursor *cursor, const struct event
 	return events_fields(cursor->events, &item->event, out, err);
 }
 
-static bool index_span(struct event_source *event_source, nstime *first, nstime *last, struct error *err)
+static bool index_span(struct event_source *event_source, nstime *first, nstime *last,
+		       struct error *err)
 {
 	return events_range(((struct index_event_source *)event_source)->index, first, last, err);
 }
@@ -167,18 +172,21 @@ static bool index_begin(struct event_source *event_source, const struct stream *
 {
 	struct recorded recorded;
 
-	if (!stream_recorded(((struct index_event_source *)event_source)->index, stream, &recorded, err))
+	if (!stream_recorded(((struct index_event_source *)event_source)->index, stream, &recorded,
+			     err))
 		return false;
 	*out = recorded.begin;
 	return true;
 }
 
-static bool recorded(struct event_source *event_source, nstime *begin, nstime *end, struct error *err)
+static bool recorded(struct event_source *event_source, nstime *begin, nstime *end,
+		     struct error *err)
 {
 	return index_recorded(((struct index_event_source *)event_source)->index, begin, end, err);
 }
 
-static bool may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu)
+static bool may_be_of_cpu(struct event_source *event_source, const struct stream *stream,
+			  int32_t cpu)
 {
 	return index_may_be_of_cpu(((struct index_event_source *)event_source)->index, stream, cpu);
 }

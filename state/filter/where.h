@@ -12,9 +12,9 @@
 struct where;
 
 /* *err shows the place. The caller owns *out and ends it with where_free(). */
-bool where_parse(const char *text, struct where **out, struct error *err);
+MUST_CHECK bool where_parse(const char *text, struct where **out, struct error *err);
 /* Adds a condition that must hold, too; before where_compile(). */
-bool where_add(struct where *where, const char *text, struct error *err);
+MUST_CHECK bool where_add(struct where *where, const char *text, struct error *err);
 void where_free(struct where *where); /* NULL is fine */
 bool where_reads_state(const struct where *where);
 
@@ -39,13 +39,13 @@ void where_literal(const char *text, struct buf *out);
  * NULL) its attribute table and views are used by state reads. An expression that reads state is an
  * error when `program` is NULL. Trace and program are borrowed until where_free().
  */
-bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
-		   struct program *program, struct error *err);
+MUST_CHECK bool where_compile(struct where *where, struct rules *rules, const struct trace *trace,
+			      struct program *program, struct error *err);
 /*
  * Looks up its fields and attributes: one that no event class or rule has is ERR_RANGE, with its
  * place. Not inside has(). After where_compile().
  */
-bool where_lookup(const struct where *where, struct error *err);
+MUST_CHECK bool where_lookup(const struct where *where, struct error *err);
 
 /* What is decided before anything is decoded. */
 

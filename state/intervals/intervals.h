@@ -2,12 +2,12 @@
 #ifndef STATE_INTERVALS_INTERVALS_H
 #define STATE_INTERVALS_INTERVALS_H
 
-#include "state/model/number_map.h"
-#include "state/slices/dominant.h"
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
-#include "state/replay/replay.h"
 #include "state/intervals/sums.h"
+#include "state/model/number_map.h"
+#include "state/replay/replay.h"
+#include "state/slices/dominant.h"
 
 struct span { /* [begin, end) */
 	nstime begin, end;
@@ -87,7 +87,7 @@ struct tracks {
 };
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
-bool tracks_run(struct tracks *tracks, struct error *err);
+MUST_CHECK bool tracks_run(struct tracks *tracks, struct error *err);
 void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
@@ -104,21 +104,21 @@ void tracks_settle(struct tracks *tracks);
  * near.c: fills the tracks by reading the range and what its ends need, nothing else.
  * OUTCOME_GAVE_UP: it is not for this question, or a limit; tracks_run() must do it.
  */
-enum outcome tracks_near(struct tracks *tracks, struct error *err);
+MUST_CHECK enum outcome tracks_near(struct tracks *tracks, struct error *err);
 /*
  * Past the range: the closure of what still reaches over its end, when events can be told by their
  * keys to have nothing to do with it; else NULL.
  */
 struct closure *tracks_rest(struct tracks *tracks);
 /* Reads on from there until all has ended; the run has seen all events before tracks->rest_from. */
-enum outcome tracks_read_rest(struct tracks *tracks, struct error *err);
+MUST_CHECK enum outcome tracks_read_rest(struct tracks *tracks, struct error *err);
 /* As before the first was added. */
 void tracks_forget(struct tracks *tracks);
 
 /* Fills the tracks of what is not computed; OUTCOME_GAVE_UP: only tracks_run() can. */
-enum outcome tracks_read(struct tracks *tracks, struct error *err);
+MUST_CHECK enum outcome tracks_read(struct tracks *tracks, struct error *err);
 /* Fills all tracks, with what views may read, by its shape, unless they were made by need. */
-bool tracks_make(struct tracks *tracks, struct error *err);
+MUST_CHECK bool tracks_make(struct tracks *tracks, struct error *err);
 
 /* views.c: notes what wanted views may read; later computes their tracks. */
 void tracks_add_operands(struct tracks *tracks);
@@ -132,8 +132,8 @@ void missing_add(struct missing *missing, uint32_t attr, nstime from);
  * Computes all that is computed and wanted, where all attributes are known, from what it reads and
  * nothing else. OUTCOME_GAVE_UP: some operand cannot be read where it is.
  */
-enum outcome tracks_by_need(struct tracks *tracks, struct error *err);
+MUST_CHECK enum outcome tracks_by_need(struct tracks *tracks, struct error *err);
 /* Finds the true ends of computed spans that reach over the ends of the range. */
-bool tracks_extend(struct tracks *tracks, struct error *err);
+MUST_CHECK bool tracks_extend(struct tracks *tracks, struct error *err);
 
 #endif

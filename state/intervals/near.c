@@ -12,9 +12,9 @@
  * window twice as wide.
  */
 #include "engine/base/mem.h"
-#include "state/answer/forward_scan.h"
 #include "state/answer/ask.h"
 #include "state/answer/forward_fill.h"
+#include "state/answer/forward_scan.h"
 #include "state/answer/planner.h"
 #include "state/intervals/intervals.h"
 
@@ -46,14 +46,16 @@ struct near {
 
 static uint32_t bit_of(const struct near *near, uint32_t attr)
 {
-	return closure_bit(near->forward_scan.closure, attr_shape(near->forward_scan.state->attrs, attr));
+	return closure_bit(near->forward_scan.closure,
+			   attr_shape(near->forward_scan.state->attrs, attr));
 }
 
 /* Past the range: nothing that is still to come changes what it was in the range. */
 static bool is_settled(const struct near *near, const struct track *track)
 {
 	return near->tracks->past && !track->open &&
-	       !(track->unknown && closure_was(near->forward_scan.closure, bit_of(near, track->attr)));
+	       !(track->unknown &&
+		 closure_was(near->forward_scan.closure, bit_of(near, track->attr)));
 }
 
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
@@ -122,7 +124,8 @@ static bool look_at_line(void *arg, const struct step_of *step)
 
 		if (is_concerned(near, &tracks->items[i]) &&
 		    shape_bits_have(&step->writes, bit_of(near, attr)))
-			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr, buries);
+			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr,
+					       buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;
 		if (cover != COVER_NO)
@@ -151,8 +154,8 @@ static bool apply(struct near *near)
 			if (hit->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!forward_scan_fill_begin(&near->forward_scan, near->since[hit->track], &at,
-					      near->err))
+			if (!forward_scan_fill_begin(&near->forward_scan, near->since[hit->track],
+						     &at, near->err))
 				return false;
 			if (at < track->named)
 				track->named = at;
@@ -165,7 +168,8 @@ static bool apply(struct near *near)
 	}
 	if (near->forward_scan.item.kind == ITEM_LOSS &&
 	    near->forward_scan.item.event.loss_kind != LOSS_INFERRED)
-		near->until[near->forward_scan.item.stream->index] = near->forward_scan.item.event.until;
+		near->until[near->forward_scan.item.stream->index] =
+			near->forward_scan.item.event.until;
 	return true;
 }
 
@@ -177,7 +181,8 @@ static void look_for(struct near *near)
 	const struct tracks *tracks = near->tracks;
 	size_t nclasses = near->forward_scan.state->event_source->trace->nclasses;
 
-	memset(near->forward_scan.bits, 0, near->forward_scan.closure->nwords * sizeof *near->forward_scan.bits);
+	memset(near->forward_scan.bits, 0,
+	       near->forward_scan.closure->nwords * sizeof *near->forward_scan.bits);
 	memset(near->classes, 0, (nclasses / 64 + 1) * sizeof *near->classes);
 	event_filter_clear(near->event_filter);
 	for (size_t i = 0; i < tracks->count; i++) {
@@ -201,9 +206,9 @@ static bool may_fill(const struct near *near)
 	bool unknown = false;
 
 	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
-		unknown = unknown ||
-			  (tracks->items[i].unknown &&
-			   closure_was(near->forward_scan.closure, bit_of(near, tracks->items[i].attr)));
+		unknown = unknown || (tracks->items[i].unknown &&
+				      closure_was(near->forward_scan.closure,
+						  bit_of(near, tracks->items[i].attr)));
 	if (!unknown || near->forward_scan.closure->end)
 		return unknown;
 	for (size_t i = 0; i < near->forward_scan.state->event_source->trace->nstreams; i++)
@@ -233,7 +238,8 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	size_t open = 0;
 	enum step step;
 
-	while ((step = event_source_next(&near->forward_scan.event_source, &near->forward_scan.item, near->err)) == STEP_ITEM) {
+	while ((step = event_source_next(&near->forward_scan.event_source, &near->forward_scan.item,
+					 near->err)) == STEP_ITEM) {
 		nstime time = near->forward_scan.item.event.time;
 
 		if (open && time >= near->tracks->end && from->time < near->tracks->end)
@@ -263,7 +269,8 @@ static enum outcome read_part(struct near *near, struct event_source_range *rang
 		enum scanned scanned = SCAN_ERROR;
 		enum outcome outcome;
 
-		if (event_source_open(near->forward_scan.state->event_source, range, &near->forward_scan.event_source, near->err))
+		if (event_source_open(near->forward_scan.state->event_source, range,
+				      &near->forward_scan.event_source, near->err))
 			scanned = scan(near, &range->from, width);
 		event_source_close(&near->forward_scan.event_source);
 		if (scanned != SCAN_OPEN)
@@ -280,12 +287,12 @@ static enum outcome read_part(struct near *near, struct event_source_range *rang
 static enum outcome read_rest(struct near *near, nstime from)
 {
 	struct event_source_range range = {.from = order_before(from),
-				   .to = order_after(NSTIME_MAX),
-				   .losses = true,
-				   .infers = near->forward_scan.closure->infers,
-				   .end = near->forward_scan.closure->end,
-				   .classes = near->classes,
-				   .event_filter = near->event_filter};
+					   .to = order_after(NSTIME_MAX),
+					   .losses = true,
+					   .infers = near->forward_scan.closure->infers,
+					   .end = near->forward_scan.closure->end,
+					   .classes = near->classes,
+					   .event_filter = near->event_filter};
 
 	look_for(near);
 	return read_part(near, &range);
@@ -296,12 +303,12 @@ static enum outcome read_range(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
 	struct event_source_range range = {.from = order_before(tracks->begin),
-				   .to = order_before(tracks->end),
-				   .losses = true,
-				   .infers = near->forward_scan.closure->infers,
-				   .end = near->forward_scan.closure->end,
-				   .classes = near->classes,
-				   .event_filter = near->event_filter};
+					   .to = order_before(tracks->end),
+					   .losses = true,
+					   .infers = near->forward_scan.closure->infers,
+					   .end = near->forward_scan.closure->end,
+					   .classes = near->classes,
+					   .event_filter = near->event_filter};
 	enum outcome outcome;
 
 	if (tracks->end == NSTIME_MAX)
@@ -318,7 +325,8 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->forward_scan.state, near->forward_scan.closure, places, count, facts, near->err);
+	return ask_places(near->forward_scan.state, near->forward_scan.closure, places, count,
+			  facts, near->err);
 }
 
 static enum outcome seed(struct near *near)

@@ -411,7 +411,8 @@ bool tracks_extend(struct tracks *tracks, struct error *err)
 	uint64_t width, part;
 	bool ok;
 
-	if (!tracks->state->event_source->ops->span(tracks->state->event_source, &reach.first, &reach.last, err))
+	if (!tracks->state->event_source->ops->span(tracks->state->event_source, &reach.first,
+						    &reach.last, err))
 		return false;
 	width = time_span(tracks->begin, tracks->end);
 	part = time_span(reach.first, reach.last) / PARTS;

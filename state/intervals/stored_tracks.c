@@ -485,7 +485,8 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 }
 
 /* When a tombstone of the number was first placed. */
-static void first_tombstone(struct feeding *feeding, struct shard *shard, uint32_t number, nstime *first)
+static void first_tombstone(struct feeding *feeding, struct shard *shard, uint32_t number,
+			    nstime *first)
 {
 	struct next_change next;
 	struct slice_value value;
@@ -519,7 +520,8 @@ static nstime first_tombstone_over(struct feeding *feeding, uint32_t attr)
 		for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a)) {
 			first_tombstone(feeding, shard, shard_tombstone(shard, a, false), &first);
 			if (a != attr)
-				first_tombstone(feeding, shard, shard_tombstone(shard, a, true), &first);
+				first_tombstone(feeding, shard, shard_tombstone(shard, a, true),
+						&first);
 		}
 		for (size_t p = 0; (pattern = shard_pattern(shard, p, &number)); p++)
 			if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)

@@ -16,7 +16,7 @@ struct summing {
 };
 
 /* Fills the tracks from timelines; false: damage. */
-bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *err);
+MUST_CHECK bool tracks_stored(struct tracks *tracks, struct stored *stored, struct error *err);
 
 struct feeding {
 	struct tracks *tracks;

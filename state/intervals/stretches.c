@@ -35,7 +35,7 @@ static bool build_in(struct state *state, const char *folder, struct error *err)
 	bool ok = build(state, err);
 	if (ok)
 		timelines_there(state);
-	timelines_remove(path, &ignored);
+	MAY_FAIL(timelines_remove(path, &ignored));
 	rmdir(folder);
 	state->timelines = NULL;
 	mem_free(path);

@@ -25,13 +25,14 @@ struct stretches {
 };
 
 /* [begin, end); a small range is one stretch. Also when it fails: to be ended. */
-bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin, nstime end,
-		     const struct query *const *queries, size_t nqueries, struct error *err);
+MUST_CHECK bool stretches_begin(struct stretches *stretches, struct state *state, nstime begin,
+				nstime end, const struct query *const *queries, size_t nqueries,
+				struct error *err);
 void stretches_end(struct stretches *stretches);
 /* The next stretch; false from `each` ends all of them. */
-bool stretches_next(struct stretches *stretches,
-		    bool (*each)(void *arg, const struct interval *interval), void *arg,
-		    struct error *err);
+MUST_CHECK bool stretches_next(struct stretches *stretches,
+			       bool (*each)(void *arg, const struct interval *interval), void *arg,
+			       struct error *err);
 static inline bool stretches_more(const struct stretches *stretches)
 {
 	return stretches->next < stretches->count;

@@ -41,8 +41,8 @@ struct sums_sink {
  * All of [edges[0], edges[nedges - 1]): edges are rising, two at least, and columns lie between
  * them. A stretch that is neither in an interval nor in sums is unknown or none.
  */
-bool state_sums(struct state *state, const nstime *edges, size_t nedges,
-		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
-		struct error *err);
+MUST_CHECK bool state_sums(struct state *state, const nstime *edges, size_t nedges,
+			   const struct query *const *queries, size_t nqueries,
+			   const struct sums_sink *sink, struct error *err);
 
 #endif

@@ -17,7 +17,8 @@ struct cpus {
  * read. `index` may be NULL: then packets say nothing. *out is to be ended with cpus_release(),
  * also after false.
  */
-bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out, struct error *err);
+MUST_CHECK bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out,
+			  struct error *err);
 void cpus_release(struct cpus *cpus);
 /* Is a stream said to be of a CPU of this range, both ends included? Reads nothing. */
 bool cpus_of_streams(const struct trace *trace, uint64_t low, uint64_t high);

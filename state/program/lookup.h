@@ -35,29 +35,30 @@ bool lookup_has_event(const struct trace *trace, const char *word);
 bool lookup_has_stream(const struct trace *trace, const char *word);
 
 /* An event class by its name, or the part after its last colon, with or without a scope. */
-bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err);
+MUST_CHECK bool lookup_event(const struct trace *trace, const char *name, struct buf *note,
+			     struct error *err);
 /* A stream as lookup_is_stream() knows it. */
-bool lookup_stream(const struct trace *trace, const char *name, struct buf *note,
-		   struct error *err);
+MUST_CHECK bool lookup_stream(const struct trace *trace, const char *name, struct buf *note,
+			      struct error *err);
 /* CPUs from `low` to `high`. Where the trace does not say of which CPUs it is, all may be. */
-bool lookup_cpu(struct index *index, uint64_t low, uint64_t high, struct buf *note,
-		struct error *err);
+MUST_CHECK bool lookup_cpu(struct index *index, uint64_t low, uint64_t high, struct buf *note,
+			   struct error *err);
 /* A field of some event class, in any of its scopes. */
-bool lookup_field(const struct trace *trace, const char *name, struct error *err);
+MUST_CHECK bool lookup_field(const struct trace *trace, const char *name, struct error *err);
 
 /*
  * Of a PATH: its names must be attributes of the rules, its CPUs of the trace; without an index
  * (NULL) these are not looked up. A note says that it is a node without a value of its own, or that
  * no event of the trace writes it.
  */
-bool lookup_path(const struct program *program, struct index *index, const struct query *query,
-		 struct buf *note, struct error *err);
+MUST_CHECK bool lookup_path(const struct program *program, struct index *index,
+			    const struct query *query, struct buf *note, struct error *err);
 /*
  * Of PATH=VALUE: where the rules write constants alone, the value must be one of them. The path
  * was looked up.
  */
-bool lookup_value(const struct program *program, const struct query *query,
-		  const struct value *value, struct buf *note, struct error *err);
+MUST_CHECK bool lookup_value(const struct program *program, const struct query *query,
+			     const struct value *value, struct buf *note, struct error *err);
 
 /* What the two files of paths share. */
 

@@ -178,8 +178,9 @@ struct class_program {
  * Compiles for the trace; warnings (a field that no matching class has) go to notices. The rules
  * and the trace are borrowed until program_free().
  */
-bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
-		     struct program **out, struct error *err);
+MUST_CHECK bool program_compile(struct rules *rules, const struct trace *trace,
+				const struct notices *notices, struct program **out,
+				struct error *err);
 void program_free(struct program *program); /* NULL is fine */
 /* What has(recording/gap) asks; NULL, and before: there is no gap. Borrowed. */
 void program_set_gaps(struct program *program, struct gaps *gaps);

@@ -2,8 +2,8 @@
  * cells.c - see cells.h
  *
  * Cells stand in an array by attribute id. Children are chained, so that a delete finds what is
- * below without looking at the whole table. Tombstones of exact paths hang at their attribute; tombstones of
- * paths with `*` are a short list that is only looked at where no cell is.
+ * below without looking at the whole table. Tombstones of exact paths hang at their attribute;
+ * tombstones of paths with `*` are a short list that is only looked at where no cell is.
  */
 #include "state/replay/cells.h"
 
@@ -107,8 +107,10 @@ static const struct tombstone *tombstone_over(const struct cells *cells, uint32_
 			if (a != attr || !cells->tombstones[i].below)
 				best = newer(&cells->tombstones[i], best);
 	}
-	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE; i = cells->tombstones[i].next)
-		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) == COVER_YES)
+	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE;
+	     i = cells->tombstones[i].next)
+		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) ==
+		    COVER_YES)
 			best = newer(&cells->tombstones[i], best);
 	return best;
 }
@@ -129,20 +131,22 @@ static void take_older(const struct tombstone *tombstone, nstime limit, struct c
 	out->last_run = since;
 }
 
-/* What an attribute without a cell was just before the tombstone over it: an older tombstone, or `initial`.
+/* What an attribute without a cell was just before the tombstone over it: an older tombstone, or
+ * `initial`.
  */
 static void look_below_tombstone(const struct cells *cells, uint32_t attr, nstime limit,
-			    struct cell *out)
+				 struct cell *out)
 {
 	if (!program_initial(cells->program, attr, &out->last))
 		out->last.kind = VALUE_UNKNOWN;
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
-		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE; i != NOWHERE;
-		     i = cells->tombstones[i].next)
+		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE;
+		     i != NOWHERE; i = cells->tombstones[i].next)
 			if (a != attr || !cells->tombstones[i].below)
 				take_older(&cells->tombstones[i], limit, out);
 	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombstones[i].next)
-		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) == COVER_YES)
+		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) ==
+		    COVER_YES)
 			take_older(&cells->tombstones[i], limit, out);
 }
 
@@ -318,8 +322,8 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
 				 : cells->tombstones[i].below == pattern->below)
 			return &cells->tombstones[i];
-	cells->tombstones =
-		mem_grow(cells->tombstones, cells->ntombstones, &cells->tombstones_capacity, sizeof *cells->tombstones);
+	cells->tombstones = mem_grow(cells->tombstones, cells->ntombstones,
+				     &cells->tombstones_capacity, sizeof *cells->tombstones);
 	tombstone = &cells->tombstones[cells->ntombstones];
 	*tombstone = (struct tombstone){.below = pattern->below, .next = *head};
 	if (pattern->any) {

@@ -2,9 +2,9 @@
  * cells.h - the whole state at one position: a cell per attribute written, tombstones of what was
  * deleted
  *
- * A delete drops the cells it covers and leaves one tombstone, so memory follows what lives. A cell that
- * is there is newer than every tombstone above it; one that is not there takes the newest tombstone that
- * covers it, else `initial`, else it was never written: three different records.
+ * A delete drops the cells it covers and leaves one tombstone, so memory follows what lives. A cell
+ * that is there is newer than every tombstone above it; one that is not there takes the newest
+ * tombstone that covers it, else `initial`, else it was never written: three different records.
  */
 #ifndef STATE_REPLAY_CELLS_H
 #define STATE_REPLAY_CELLS_H

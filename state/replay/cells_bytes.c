@@ -8,10 +8,9 @@
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
  *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
- *     tombstones      count; each: flags (TOMBSTONE_*), since, seq less that of the one before, writer, then
- *                node or pattern
- *     sections   per stream and section: 0, or 1 and a value
- *     until      per stream
+ *     tombstones      count; each: flags (TOMBSTONE_*), since, seq less that of the one before,
+ * writer, then node or pattern sections   per stream and section: 0, or 1 and a value until per
+ * stream
  *
  * Nodes come with parents first, so that reading interns them in one go.
  */
@@ -31,7 +30,12 @@ enum {
 	HAS_PLACE = 32     /* of its writer; else its event is that of the cell before */
 };
 
-enum { TOMBSTONE_BELOW = 1, TOMBSTONE_PATTERN = 2, TOMBSTONE_NONE = 4, TOMBSTONE_PLACE = 8 /* as HAS_PLACE */ };
+enum {
+	TOMBSTONE_BELOW = 1,
+	TOMBSTONE_PATTERN = 2,
+	TOMBSTONE_NONE = 4,
+	TOMBSTONE_PLACE = 8 /* as HAS_PLACE */
+};
 
 /* ---- writing ---- */
 
@@ -174,13 +178,15 @@ static void put_pattern(const struct pattern *pattern, struct buf *out)
 	}
 }
 
-static void put_tombstone(const struct tombstone *tombstone, const struct tombstone *before, uint32_t node,
-		     struct buf *out)
+static void put_tombstone(const struct tombstone *tombstone, const struct tombstone *before,
+			  uint32_t node, struct buf *out)
 {
 	bool place = !is_same_event(&tombstone->writer, &before->writer);
 
-	put(out, (tombstone->below ? TOMBSTONE_BELOW : 0) | (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
-			 (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) | (place ? TOMBSTONE_PLACE : 0));
+	put(out, (tombstone->below ? TOMBSTONE_BELOW : 0) |
+			 (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
+			 (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) |
+			 (place ? TOMBSTONE_PLACE : 0));
 	put_time(out, tombstone->since, before->since);
 	put_signed(out, (int64_t)(tombstone->seq - before->seq));
 	if (place)

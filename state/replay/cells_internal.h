@@ -11,7 +11,7 @@
 #define NOWHERE UINT32_MAX
 
 struct slot_of {              /* of one attribute */
-	uint32_t cell, tombstone;  /* into cells; first of its tombstones */
+	uint32_t cell, tombstone; /* into cells; first of its tombstones */
 	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
 };
 

@@ -55,7 +55,8 @@ void checkpoints_forget(struct checkpoints *checkpoints)
 
 	release_kept(checkpoints);
 	if (checkpoints->index && index_writable(checkpoints->index))
-		index_delete_prefix(checkpoints->index, checkpoints->prefix, PREFIX, &ignored);
+		MAY_FAIL(index_delete_prefix(checkpoints->index, checkpoints->prefix, PREFIX,
+					     &ignored));
 }
 
 void checkpoints_free(struct checkpoints *checkpoints)

@@ -13,8 +13,8 @@
 #include "state/replay/contradictions.h"
 
 #include "engine/base/mem.h"
-#include "index/tables/recorded.h"
 #include "index/filters/packet_filter.h"
+#include "index/tables/recorded.h"
 #include "state/program/internal.h"
 #include "state/program/tellers.h"
 
@@ -781,7 +781,8 @@ static bool tells(void *arg, const struct stream *stream, const struct packet_in
 {
 	const struct contradictions *own = arg;
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
-	const struct packet_filter_wanted wanted = {.always = own->tellers.telling, .keyed = own->none};
+	const struct packet_filter_wanted wanted = {.always = own->tellers.telling,
+						    .keyed = own->none};
 	struct packet_range ignored;
 
 	return own->packet_filters &&

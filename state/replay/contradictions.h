@@ -34,7 +34,8 @@ struct contradiction {
 
 /*
  * NULL: the rules have no mirror, or no event of the trace tells of it. The index and the program
- * must outlive it, and the packet filters, which may be NULL; index NULL gives NULL. Evaluations may ask from any thread.
+ * must outlive it, and the packet filters, which may be NULL; index NULL gives NULL. Evaluations
+ * may ask from any thread.
  */
 struct contradictions *contradictions_new(struct index *index, struct program *program,
 					  struct packet_filters *packet_filters);
@@ -46,9 +47,10 @@ const struct inferred *contradictions_inferred(const struct contradictions *cont
  * All of a stream that two events make; it is read as far as it was not yet: calls `each`, in order of told_at.
  * Streams that are not watched have none.
  */
-bool contradictions_of(struct contradictions *contradictions, const struct stream *stream,
-		       void (*each)(void *arg, const struct contradiction *found), void *arg,
-		       struct error *err);
+MUST_CHECK bool contradictions_of(struct contradictions *contradictions,
+				  const struct stream *stream,
+				  void (*each)(void *arg, const struct contradiction *found),
+				  void *arg, struct error *err);
 /* The one that makes things unknown at time t, of that stream; false: there is none. NULL has none. */
 bool contradictions_at(struct contradictions *contradictions, const struct stream *stream,
 		       nstime t, struct contradiction *out);

@@ -8,9 +8,9 @@
 #ifndef STATE_REPLAY_REPLAY_H
 #define STATE_REPLAY_REPLAY_H
 
-#include "state/replay/cells.h"
 #include "state/events/event_source.h"
 #include "state/program/program.h"
+#include "state/replay/cells.h"
 
 struct replay;
 
@@ -72,8 +72,8 @@ struct cells *replay_cells(struct replay *replay);
  * Evaluates everything in [from, to); moment() may end it earlier. `from` is order_before(t) of a
  * checkpoint or order_before(NSTIME_MIN).
  */
-bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
-		struct error *err);
+MUST_CHECK bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
+			   struct error *err);
 nstime replay_time(const struct replay *replay);     /* of the newest event */
 uint64_t replay_events(const struct replay *replay); /* seen so far */
 /* Statements that failed: counts[id * FAILURE_COUNT + failure]. */

@@ -7,8 +7,8 @@
 #include "state/replay/walk.h"
 
 #include "engine/base/arena.h"
-#include "engine/base/prefetch.h"
 #include "engine/base/mem.h"
+#include "engine/base/prefetch.h"
 #include "state/program/plain.h"
 
 static const struct fields *decode(void *arg, const struct event *event)
@@ -69,7 +69,8 @@ void walk_release(struct walk *walk)
 const struct event_item *walk_item(struct walk *walk)
 {
 	if (!walk->placed)
-		event_source_run_item(walk->event_source->trace, &walk->run, walk->entry, &walk->item);
+		event_source_run_item(walk->event_source->trace, &walk->run, walk->entry,
+				      &walk->item);
 	walk->placed = true;
 	return &walk->item;
 }
@@ -182,7 +183,8 @@ static void begin_run(struct walk *walk)
 }
 
 /* The stream's next event, which mostly comes after runs of others: its values and lines. */
-PREFETCHING void prefetch(const struct batch *batch, uint32_t i, const struct class_program *classes)
+PREFETCHING void prefetch(const struct batch *batch, uint32_t i,
+			  const struct class_program *classes)
 {
 	const struct slot *slots;
 
@@ -221,7 +223,8 @@ static bool run_pass(struct walk *walk, struct error *err)
 	enum step step;
 
 	walk->first = walk->events;
-	while ((step = event_source_next_run(&walk->pass, &walk->run, &walk->item, err)) == STEP_ITEM) {
+	while ((step = event_source_next_run(&walk->pass, &walk->run, &walk->item, err)) ==
+	       STEP_ITEM) {
 		if (walk->run.count) {
 			if (!run_entries(walk))
 				return true;
@@ -239,12 +242,12 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 {
 	uint64_t *classes = program_classes(walk->program);
 	struct event_source_range range = {.from = *from,
-				   .to = *to,
-				   .losses = true,
-				   .infers = true,
-				   .values = true,
-				   .classes = classes,
-				   .helper = walk->helper};
+					   .to = *to,
+					   .losses = true,
+					   .infers = true,
+					   .values = true,
+					   .classes = classes,
+					   .helper = walk->helper};
 	size_t starts, ends;
 	bool ok;
 

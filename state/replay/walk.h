@@ -1,7 +1,8 @@
 /*
  * walk.h - rules over events in order: what every forward evaluation does with its events
  *
- *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it is
+ *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it
+ * is
  *
  * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
  * event lines are evaluated against the state before the event, and only then what they write is
@@ -10,8 +11,8 @@
 #ifndef STATE_REPLAY_WALK_H
 #define STATE_REPLAY_WALK_H
 
-#include "state/replay/cells.h"
 #include "state/events/event_source.h"
+#include "state/replay/cells.h"
 #include "state/replay/writes.h"
 
 struct walk_ops {
@@ -64,8 +65,8 @@ struct walk {
 void walk_init(struct walk *walk, struct event_source *event_source, struct program *program,
 	       const struct walk_ops *ops, void *arg);
 void walk_release(struct walk *walk);
-bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
-	      struct error *err);
+MUST_CHECK bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
+			 struct error *err);
 
 /* The event that is being evaluated, with its place. */
 const struct event_item *walk_item(struct walk *walk);

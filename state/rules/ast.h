@@ -209,7 +209,7 @@ struct rules {
 };
 
 /* Adds a copy of *file, whose text is copied, too. */
-bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
+MUST_CHECK bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
 /*
  * What an include line at an offset of `from` names: a file (else a set that comes with yore). One
  * that the rules have already is left out. Errors are noted at that place.
@@ -231,7 +231,7 @@ void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at,
 void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
 		     const char **source, size_t *source_len);
 /* *err from the first error since error number `from`. Returns false. */
-bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
+MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
 
 /* Appends *item to a growing array of pointers. */
 #define RULES_APPEND(rules, list, item)                                                       \

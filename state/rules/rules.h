@@ -32,32 +32,34 @@ void rules_free(struct rules *rules); /* NULL is fine */
  * Adds a file's text (copied); files count in the order in which they were added. False when it
  * has errors: all of them are in rules_errors(), and *err is one line about the first.
  */
-bool rules_add(struct rules *rules, const char *file, const char *text, size_t len,
-	       struct error *err);
-bool rules_add_file(struct rules *rules, const char *path, struct error *err);
+MUST_CHECK bool rules_add(struct rules *rules, const char *file, const char *text, size_t len,
+			  struct error *err);
+MUST_CHECK bool rules_add_file(struct rules *rules, const char *path, struct error *err);
 /* One that comes with yore, by name ("linux"). */
-bool rules_add_builtin(struct rules *rules, const char *name, struct error *err);
+MUST_CHECK bool rules_add_builtin(struct rules *rules, const char *name, struct error *err);
 /*
  * Either: a word that is the name of a set that comes with yore is that set, any other is the path
  * of a file. What the rules have already, also by an include line, is left out.
  */
-bool rules_add_named(struct rules *rules, const char *word, struct error *err);
+MUST_CHECK bool rules_add_named(struct rules *rules, const char *word, struct error *err);
 /*
  * Those in force where none are named: the rules that parts of `trace` bring along and, for parts
  * without any, those that come with yore. Of these, what is for traces of one format only where a
  * part is of it; all of them when `trace` is NULL.
  */
-bool rules_add_builtins(struct rules *rules, const struct trace *trace, struct error *err);
+MUST_CHECK bool rules_add_builtins(struct rules *rules, const struct trace *trace,
+				   struct error *err);
 /*
  * For the attributes that the rules write so far: lines that take what they were before the
  * trace's beginning from events that the trace has of it. None, where it has none.
  */
-bool rules_add_carried(struct rules *rules, const struct trace *trace, struct error *err);
+MUST_CHECK bool rules_add_carried(struct rules *rules, const struct trace *trace,
+				  struct error *err);
 /*
  * What can be said only when all files are there: names of maps, functions and aliases, views
  * that use themselves. program_compile() and rules_explain() call it.
  */
-bool rules_check(struct rules *rules, struct error *err);
+MUST_CHECK bool rules_check(struct rules *rules, struct error *err);
 
 /* All errors so far, in order of file and place; borrowed. */
 const struct rule_error *rules_errors(const struct rules *rules, size_t *count);
@@ -85,16 +87,16 @@ bool rules_file(const struct rules *rules, size_t i, struct rules_file *out);
 void rules_identity(const struct rules *rules, uint64_t out[2]);
 
 /* What each line reads and writes, its stratum, and the ways of evaluation it allows; text. */
-bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
+MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error *err);
 
 /*
  * PATH: cpu[3]/thread, cpu[*]/thread, a last step ** for all below. A bare word as key is a string.
  * *err says the column. The caller owns *out and ends it with query_free().
  */
-bool query_parse(const char *text, struct query **out, struct error *err);
+MUST_CHECK bool query_parse(const char *text, struct query **out, struct error *err);
 /* PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. */
-bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
-		       struct error *err);
+MUST_CHECK bool query_parse_value(const char *text, struct query **out, bool *has_value,
+				  struct value *value, struct error *err);
 void query_free(struct query *query);              /* NULL is fine */
 const char *query_text(const struct query *query); /* canonical */
 bool query_has_wildcard(const struct query *query);

@@ -66,9 +66,10 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 		builder_put(building->builder, numbers_pattern(building->numbers, pattern), value,
 			    time);
 	else
-		builder_put_tombstone(building->builder,
-				 numbers_tombstone(building->numbers, pattern->attr, pattern->below),
-				 value, time);
+		builder_put_tombstone(
+			building->builder,
+			numbers_tombstone(building->numbers, pattern->attr, pattern->below), value,
+			time);
 }
 
 static bool on_moment(void *arg, nstime next)
@@ -342,7 +343,7 @@ static enum spoilt spoilt_by(const struct building *building, uint64_t disorder)
 	return building->damaged || (building->store && store_damaged(building->store))
 		       ? SPOILT_DAMAGED
 	       : trace_disorder(building->part->event_source->trace) != disorder ? SPOILT_LATE
-									 : SPOILT_NOT;
+										 : SPOILT_NOT;
 }
 
 static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,

@@ -35,9 +35,9 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 /* What must be known at `next`, besides the slices, to go on from there. */
 void building_put_resume(const struct building *building, nstime next, struct buf *out);
 /* Drops what was stored after that, and fills numbers, builder and the replay's state. */
-bool building_resume(struct building *building, struct bytes resume, struct error *err);
+MUST_CHECK bool building_resume(struct building *building, struct bytes resume, struct error *err);
 /* The state before part->begin. */
-bool building_start(struct building *building, struct error *err);
+MUST_CHECK bool building_start(struct building *building, struct error *err);
 
 /* Is the store whole, for files of this extent? */
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);

@@ -243,7 +243,8 @@ void builder_put(struct builder *builder, uint32_t number, struct slice_value va
 	builder_set(builder, number, value);
 }
 
-void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
+void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value,
+			   nstime t)
 {
 	change_add(builder, number, value, 0, t);
 }

@@ -34,7 +34,8 @@ void builder_continue_at(struct builder *builder, uint32_t slices);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
 /* A tombstone: not part of snapshots, unless it is of a pattern (then builder_put()). */
-void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
+void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value,
+			   nstime t);
 /* At t it turned out that it has been `value` from `from` on, and so it is from t on. */
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);
@@ -54,9 +55,10 @@ struct builder_end {
 	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
 };
 /* Stores the slice, if it has changes; with a helper later, and the next call says what failed. */
-bool builder_close(struct builder *builder, const struct builder_end *end, struct error *err);
+MUST_CHECK bool builder_close(struct builder *builder, const struct builder_end *end,
+			      struct error *err);
 /* All that was closed is stored. */
-bool builder_settle(struct builder *builder, struct error *err);
+MUST_CHECK bool builder_settle(struct builder *builder, struct error *err);
 
 /* ---- the record of a slice ---- */
 

@@ -180,15 +180,15 @@ static struct elias_fano block_direct(const struct slice_block *block)
 	uint32_t count = block->count - 1;
 
 	return (struct elias_fano){.bits = block->bits,
-			       .low_at = block->keys_at,
-			       .high_at = block->keys_at + (uint64_t)count * block->order,
-			       .end = block->nbits,
-			       .low_width = block->order,
-			       .count = count};
+				   .low_at = block->keys_at,
+				   .high_at = block->keys_at + (uint64_t)count * block->order,
+				   .end = block->nbits,
+				   .low_width = block->order,
+				   .count = count};
 }
 
 static bool elias_fano_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
-				uint64_t *found)
+				    uint64_t *found)
 {
 	struct elias_fano elias_fano = block_direct(block);
 

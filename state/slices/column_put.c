@@ -2,9 +2,9 @@
  * column_put.c - rising keys and a value each, as bytes
  *
  * A column is cut into blocks of 64 behind a directory of their first keys. Inside a block keys are
- * gaps (exp_golomb.h). Values take the width of their range (a frame) or, where few differ, a place in a
- * list. Where two kinds of values take turns, as a system call and none, each has a frame of its
- * own.
+ * gaps (exp_golomb.h). Values take the width of their range (a frame) or, where few differ, a place
+ * in a list. Where two kinds of values take turns, as a system call and none, each has a frame of
+ * its own.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"

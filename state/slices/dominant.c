@@ -113,8 +113,8 @@ static void empty(struct dominant_work *work)
  * Changes [at, end) are all of one attribute, which was `value` before. False: it is not known all
  * the time, so that what tombstones and later events say counts.
  */
-static bool add_up(struct dominant_work *work, const struct slice_parts *parts, size_t at, size_t end,
-		   struct slice_value value)
+static bool add_up(struct dominant_work *work, const struct slice_parts *parts, size_t at,
+		   size_t end, struct slice_value value)
 {
 	const struct slice_column *changes = &parts->changes;
 	uint64_t mask = bits_mask(parts->tick_bits);
@@ -240,7 +240,7 @@ static void put_all(struct dominant_work *work, const struct slice_parts *parts,
 }
 
 void dominant_put(const struct slice_parts *parts, const struct slice_column *live, uint32_t least,
-	      struct dominant_work **work, struct buf *out)
+		  struct dominant_work **work, struct buf *out)
 {
 	size_t start = out->len;
 
@@ -341,7 +341,8 @@ static enum slice_found get_head(struct dominant *dominant, uint32_t *number, co
 		return SLICE_ABSENT;
 	at = varint_get(at, dominant->end, &step);
 	at = at ? varint_get(at, dominant->end, &size) : NULL;
-	if (!at || size > (uint64_t)(dominant->end - dominant->bodies) || step > UINT32_MAX - dominant->number)
+	if (!at || size > (uint64_t)(dominant->end - dominant->bodies) ||
+	    step > UINT32_MAX - dominant->number)
 		return SLICE_DAMAGED;
 	*body = dominant->bodies;
 	*number = dominant->number += (uint32_t)step;

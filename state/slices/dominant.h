@@ -1,10 +1,10 @@
 /*
  * dominant.h - what a slice says of its busy attributes in a few bytes: which values held longest
  *
- * Of an attribute with DOMINANT_LEAST changes or more that is known all the time: the values that held
- * longest from the slice's first tick to its last, with how long, and of all others how long one of
- * them held at most. A picture adds these up, and reads the changes where that does not decide.
- * docs/timelines.md has the layout.
+ * Of an attribute with DOMINANT_LEAST changes or more that is known all the time: the values that
+ * held longest from the slice's first tick to its last, with how long, and of all others how long
+ * one of them held at most. A picture adds these up, and reads the changes where that does not
+ * decide. docs/timelines.md has the layout.
  */
 #ifndef STATE_SLICES_DOMINANT_H
 #define STATE_SLICES_DOMINANT_H
@@ -16,14 +16,14 @@ enum { DOMINANT_LEAST = 128, DOMINANT_VALUES = 8 };
 
 /* ---- writing ---- */
 
-struct dominant_work;                            /* what adding up needs, kept from slice to slice */
+struct dominant_work; /* what adding up needs, kept from slice to slice */
 void dominant_work_free(struct dominant_work *work); /* NULL is fine */
 /*
  * Appends what is to be stored; nothing where no attribute has `least` changes. `live` is the
  * snapshot's column. *work is made when it is first needed.
  */
 void dominant_put(const struct slice_parts *parts, const struct slice_column *live, uint32_t least,
-	      struct dominant_work **work, struct buf *out);
+		  struct dominant_work **work, struct buf *out);
 
 /* ---- reading ---- */
 

@@ -34,7 +34,8 @@ static void put_high(struct bits_out *out, const uint64_t *numbers, uint32_t cou
 		bits_put(out, word, bits_width(word));
 }
 
-void elias_fano_put(struct bits_out *out, const uint64_t *numbers, uint32_t count, unsigned low_width)
+void elias_fano_put(struct bits_out *out, const uint64_t *numbers, uint32_t count,
+		    unsigned low_width)
 {
 	for (uint32_t i = 1; i < count; i++)
 		bits_put(out, (numbers[i] - numbers[0]) & bits_mask(low_width), low_width);
@@ -43,7 +44,8 @@ void elias_fano_put(struct bits_out *out, const uint64_t *numbers, uint32_t coun
 
 static uint64_t low_of(const struct elias_fano *elias_fano, uint64_t i)
 {
-	return bits_get(elias_fano->bits, elias_fano->low_at + i * elias_fano->low_width, elias_fano->low_width);
+	return bits_get(elias_fano->bits, elias_fano->low_at + i * elias_fano->low_width,
+			elias_fano->low_width);
 }
 
 static uint64_t word_at(const struct elias_fano *elias_fano, uint64_t at)
@@ -104,8 +106,9 @@ WITH_INSTRUCTIONS static inline unsigned place_bmi(uint64_t word, uint64_t rank)
 }
 #endif
 
-static inline __attribute__((always_inline)) bool get_by(const struct elias_fano *elias_fano, uint64_t i,
-							 uint64_t *out, unsigned (*count)(uint64_t),
+static inline __attribute__((always_inline)) bool get_by(const struct elias_fano *elias_fano,
+							 uint64_t i, uint64_t *out,
+							 unsigned (*count)(uint64_t),
 							 unsigned (*place)(uint64_t, uint64_t))
 {
 	uint64_t at = elias_fano->high_at, left = i, word, ones, behind;
@@ -131,14 +134,15 @@ static inline __attribute__((always_inline)) bool get_by(const struct elias_fano
 }
 
 #ifdef __x86_64__
-WITH_INSTRUCTIONS static bool get_bmi(const struct elias_fano *elias_fano, uint64_t i, uint64_t *out)
+WITH_INSTRUCTIONS static bool get_bmi(const struct elias_fano *elias_fano, uint64_t i,
+				      uint64_t *out)
 {
 	return get_by(elias_fano, i, out, count_bmi, place_bmi);
 }
 #endif
 
 __attribute__((noinline)) bool elias_fano_get_any(const struct elias_fano *elias_fano, uint64_t i,
-					      uint64_t *out)
+						  uint64_t *out)
 {
 	return get_by(elias_fano, i, out, count_any, place_any);
 }
@@ -169,7 +173,8 @@ bool elias_fano_all(const struct elias_fano *elias_fano, uint64_t *out)
 	return true;
 }
 
-bool elias_fano_before(const struct elias_fano *elias_fano, uint64_t most, uint32_t *n, uint64_t *last)
+bool elias_fano_before(const struct elias_fano *elias_fano, uint64_t most, uint32_t *n,
+		       uint64_t *last)
 {
 	uint32_t low = 0, high = elias_fano->count;
 	uint64_t number;

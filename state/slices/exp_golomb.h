@@ -1,5 +1,6 @@
 /*
- * exp_golomb.h - rising numbers as what lies between neighbours: exponential Golomb codes of order k
+ * exp_golomb.h - rising numbers as what lies between neighbours: exponential Golomb codes of order
+ * k
  *
  *     gap g, x = (g >> k) + 1 of n + 1 bits:   n zeros, a one, then the low n bits of x and k of g
  *
@@ -88,8 +89,8 @@ static inline bool exp_golomb_get(struct exp_golomb *gaps, uint64_t *gap)
  * The next gaps from one load, `most` at most and as many as lie in it as a whole; there is no
  * branch that could be guessed wrong. Places behind those are written too.
  */
-static inline __attribute__((always_inline)) unsigned exp_golomb_get_many(struct exp_golomb *gaps, unsigned most,
-							       uint64_t *out)
+static inline __attribute__((always_inline)) unsigned
+exp_golomb_get_many(struct exp_golomb *gaps, unsigned most, uint64_t *out)
 {
 	enum { LOADED = 57 }; /* bits, at least */
 	unsigned k = gaps->k, sum = 0, count = 0, read = 0;

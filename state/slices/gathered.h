@@ -6,9 +6,9 @@
 #define STATE_SLICES_GATHERED_H
 
 #include "state/slices/builder.h"
+#include "state/slices/dominant.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
-#include "state/slices/dominant.h"
 
 enum { CHANGE_FILLED = 0x80 /* in its kind: it is what a fill says */ };
 enum { TICK_BITS = 24, TICKS = (1 << TICK_BITS) - 1 };

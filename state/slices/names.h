@@ -30,10 +30,10 @@ static inline void name_key_data(struct name_key *key, uint32_t slice, uint32_t 
  */
 bool name_find(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
 	       uint32_t *ordinal);
-bool name_put(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
-	      uint32_t ordinal, struct error *err);
-bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
-		 struct error *err);
+MUST_CHECK bool name_put(struct store_txn *txn, uint32_t class, uint32_t parent,
+			 const struct value *atom, uint32_t ordinal, struct error *err);
+MUST_CHECK bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent,
+			    const struct value *atom, struct error *err);
 
 static inline struct bytes name_key_bytes(const struct name_key *key)
 {
@@ -59,7 +59,8 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 
 struct name_class {
 	enum class_kind kind;
-	uint32_t parent; /* of an attribute's class, the one above; of a tombstone's, the attribute's */
+	uint32_t parent; /* of an attribute's class, the one above; of a tombstone's, the
+			    attribute's */
 	bool is_key;
 	const char *name;
 	uint32_t len;

@@ -20,10 +20,10 @@
 enum { CHUNK = 256 };
 
 enum class_kind {
-	CLASS_ATTR,       /* attributes of a shape */
+	CLASS_ATTR,            /* attributes of a shape */
 	CLASS_TOMBSTONE,       /* `delete P`, `unknown P` of paths of a shape: P and all below */
 	CLASS_TOMBSTONE_BELOW, /* the same of all below P and not of P itself */
-	CLASS_PATTERN     /* targets with a `*`; entities are these patterns */
+	CLASS_PATTERN          /* targets with a `*`; entities are these patterns */
 };
 
 struct numbers;
@@ -47,13 +47,13 @@ struct fresh_names;
 struct fresh_names *numbers_take(struct numbers *numbers);
 void fresh_names_free(struct fresh_names *names); /* NULL is fine */
 /* May be called again. */
-bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct store_txn *txn,
-		     struct error *err);
+MUST_CHECK bool fresh_names_put(const struct fresh_names *names, uint32_t slice,
+				struct store_txn *txn, struct error *err);
 
 /* Ordinals given so far, per class, for `resume`; and what fresh_names_put() put, back. */
 void numbers_counts(const struct numbers *numbers, struct buf *out);
-bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **counts,
-		  const uint8_t *end, struct store_txn *txn, struct error *err);
+MUST_CHECK bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **counts,
+			     const uint8_t *end, struct store_txn *txn, struct error *err);
 /* What a number is; only of what was loaded. */
 enum class_kind numbers_kind(const struct numbers *numbers, uint32_t number);
 /* Of a pattern, *pattern; else *attr. */
@@ -62,6 +62,7 @@ bool numbers_what(const struct numbers *numbers, uint32_t number, uint32_t *attr
 bool numbers_text(const struct numbers *numbers, uint32_t string, const char **text, uint32_t *len);
 
 /* Drops what is stored of entities that came after numbers_counts(). */
-bool numbers_cut(const struct numbers *numbers, struct store_txn *txn, struct error *err);
+MUST_CHECK bool numbers_cut(const struct numbers *numbers, struct store_txn *txn,
+			    struct error *err);
 
 #endif

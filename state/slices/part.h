@@ -13,7 +13,7 @@ struct timelines_key {
 };
 
 struct timelines_part {
-	struct event_source *event_source;       /* borrowed */
+	struct event_source *event_source; /* borrowed */
 	struct program *program; /* likewise; it and its attributes belong to the calling thread */
 	const char *path;
 	struct timelines_key key;
@@ -38,7 +38,7 @@ struct timelines_built {
  * Builds, goes on with, or catches up the slices of [begin, end) at `path`; nothing to do is done
  * at once. Interrupted or failed, what was committed stays.
  */
-bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
-			  struct error *err);
+MUST_CHECK bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
+				     struct error *err);
 
 #endif

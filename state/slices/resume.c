@@ -288,8 +288,8 @@ static bool place_tombstones(struct living *living)
 
 	for (uint32_t n = 0; n < living->count; n++)
 		if (is_any_tombstone(living->building->numbers, n) && living->last[n])
-			found[count++] =
-				(struct tombstone_found){n, living->since[n], living->values[n].number};
+			found[count++] = (struct tombstone_found){n, living->since[n],
+								  living->values[n].number};
 	qsort(found, count, sizeof *found, by_order);
 	for (size_t i = 0; i < count && ok; i++) {
 		struct pattern exact = {0};
@@ -403,7 +403,8 @@ static void start_tombstones(struct building *building, const struct cells *cell
 	size_t count = 0;
 
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next)
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
+		     t = cells->tombstones[t].next)
 			found[count++] = (struct tombstone_found){
 				numbers_tombstone(building->numbers, a, cells->tombstones[t].below),
 				cells->tombstones[t].since,

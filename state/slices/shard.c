@@ -281,7 +281,7 @@ enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool 
 }
 
 static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstime t,
-			       struct slice_value *value, nstime *since)
+				     struct slice_value *value, nstime *since)
 {
 	enum slice_found found;
 	struct error err;
@@ -317,7 +317,7 @@ static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstim
 }
 
 enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
-			       struct slice_value *value, nstime *since)
+				    struct slice_value *value, nstime *since)
 {
 	return noted(shard, tombstone_at(shard, number, t, value, since));
 }

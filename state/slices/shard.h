@@ -11,20 +11,20 @@
 #include "state/model/attr.h"
 #include "state/program/program.h"
 #include "state/slices/builder.h"
+#include "state/slices/dominant.h"
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
-#include "state/slices/dominant.h"
 
 #define NUMBER_ABSENT UINT32_MAX
 
 struct shard;
 
 /* The first `slices` of the store (UINT32_MAX: all). The store stays the caller's. */
-bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struct shard **out,
-		struct error *err);
+MUST_CHECK bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs,
+			   struct shard **out, struct error *err);
 void shard_close(struct shard *shard); /* NULL is fine */
 
-bool shard_begin(struct shard *shard, struct error *err);
+MUST_CHECK bool shard_begin(struct shard *shard, struct error *err);
 /* False: damage was met, and what was read since is not to be believed. */
 bool shard_end(struct shard *shard);
 bool shard_is_damaged(const struct shard *shard); /* although its checksums are right */
@@ -65,17 +65,19 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
 enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
 			   struct slice_value *value, nstime *out);
 /*
- * What every number is at t, also tombstones' of patterns; empty where there is no slice. False: damage.
+ * What every number is at t, also tombstones' of patterns; empty where there is no slice. False:
+ * damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
 /* Since when: of what shard_moment() gave for the same t, or some of that, a time each. */
 bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
 			nstime *since);
 /*
- * shard_at() without snapshots of numbers that are not in them: of tombstones, back to the first slice.
+ * shard_at() without snapshots of numbers that are not in them: of tombstones, back to the first
+ * slice.
  */
 enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
-			       struct slice_value *value, nstime *since);
+				    struct slice_value *value, nstime *since);
 /* The fill that covers t, of an event in this shard behind t. */
 enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
 			    struct slice_fill *out);

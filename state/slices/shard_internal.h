@@ -62,7 +62,7 @@ bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);
 /* The first of a number behind t, or whatever comes there; may be one behind the last. */
 const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
-bool shard_names_load(struct shard *shard, struct error *err);
+MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 void shard_names_release(struct shard *shard);
 
 #endif

@@ -150,8 +150,8 @@ bool shard_side(struct shard *shard, uint32_t steps)
 		return false;
 	}
 	if (shard->tombstones.count)
-		qsort(shard->tombstones.items, shard->tombstones.count, sizeof *shard->tombstones.items,
-		      by_number_and_time);
+		qsort(shard->tombstones.items, shard->tombstones.count,
+		      sizeof *shard->tombstones.items, by_number_and_time);
 	if (shard->fills.count)
 		qsort(shard->fills.items, shard->fills.count, sizeof *shard->fills.items,
 		      by_number_and_time);

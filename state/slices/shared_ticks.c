@@ -176,7 +176,7 @@ static void take_follower(struct finding *finding, uint32_t c, struct shared_tic
 }
 
 void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, uint32_t nticks,
-		    struct shared_ticks *out)
+		       struct shared_ticks *out)
 {
 	struct finding finding = {.keys = keys,
 				  .tick_bits = tick_bits,

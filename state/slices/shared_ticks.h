@@ -14,7 +14,7 @@ struct shared_ticks {
 
 /* `keys` rise: attribute << tick_bits | tick, of ticks below `nticks`. */
 void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, uint32_t nticks,
-		    struct shared_ticks *out);
+		       struct shared_ticks *out);
 void shared_ticks_release(struct shared_ticks *shared_ticks);
 
 #endif

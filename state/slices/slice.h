@@ -99,7 +99,7 @@ struct slice {
 	uint32_t nfroms;
 };
 
-bool slice_open(const void *data, size_t size, struct slice *out, struct error *err);
+MUST_CHECK bool slice_open(const void *data, size_t size, struct slice *out, struct error *err);
 /* `values`, `extra` and `count` are set; false: it does not fit between two offsets. */
 bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run);
 
@@ -116,7 +116,7 @@ struct slice_block {
 	uint32_t count;
 	const uint8_t *bits;
 	uint64_t nbits;
-	bool elias_fano;   /* keys alone */
+	bool elias_fano; /* keys alone */
 	uint8_t order; /* of gaps; direct: width of the low bits */
 	bool turns;    /* every second value is of the second frame */
 	struct slice_frame frames[2];
@@ -166,7 +166,8 @@ struct slice_walk {
 };
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
-/* Opens block j of the changes; the keys are of ticks, also those of shared ticks. False: damage. */
+/* Opens block j of the changes; the keys are of ticks, also those of shared ticks. False: damage.
+ */
 bool slice_walk_open(struct slice_walk *walk, uint32_t j);
 /* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
 enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);

@@ -22,7 +22,8 @@ static void put_changes(const struct slice_parts *parts, struct buf *out, struct
 	struct slice_column changes = parts->changes, column = {0};
 	struct shared_ticks shared_ticks;
 
-	shared_ticks_find(changes.keys, changes.count, parts->tick_bits, parts->nticks, &shared_ticks);
+	shared_ticks_find(changes.keys, changes.count, parts->tick_bits, parts->nticks,
+			  &shared_ticks);
 	changes.keys = shared_ticks.keys;
 	slice_column_put(&changes, out);
 	column.keys = shared_ticks.attrs;

@@ -27,7 +27,7 @@ struct gathered *slicer_first(struct slicer *slicer);
 /* Stores it, and gives the one to be filled next. NULL: this one or one before failed. */
 struct gathered *slicer_give(struct slicer *slicer, struct gathered *gathered, struct error *err);
 /* All is stored. */
-bool slicer_settle(struct slicer *slicer, struct error *err);
+MUST_CHECK bool slicer_settle(struct slicer *slicer, struct error *err);
 uint64_t slicer_bytes(const struct slicer *slicer); /* of slices; settled */
 
 #endif

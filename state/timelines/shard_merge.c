@@ -1,8 +1,8 @@
 /*
  * shard_merge.c - see shard_merge.h
  *
- *     start ──> replay of deferred lines ──> fills ──> tombstones ──> writes ──> start of the next shard
- *                 up to the last one                of the summary
+ *     start ──> replay of deferred lines ──> fills ──> tombstones ──> writes ──> start of the next
+ * shard up to the last one                of the summary
  *
  * Everything carries the key of its write (event, then line), so the newest of two is told without
  * knowing which came first. What a summary holds was surely written; what the replay of deferred
@@ -84,11 +84,14 @@ static void on_change(void *arg, const struct change *change)
 		cells_set(merge->named, change->attr, change->after);
 }
 
-static bool replay_subset(struct shard_merge *merge, nstime begin, const struct shard_summary *summary,
-			  struct program *subset, struct error *err)
+static bool replay_subset(struct shard_merge *merge, nstime begin,
+			  const struct shard_summary *summary, struct program *subset,
+			  struct error *err)
 {
-	struct replay_options options = {
-		.event_source = merge->event_source, .program = subset, .change = on_change, .arg = merge};
+	struct replay_options options = {.event_source = merge->event_source,
+					 .program = subset,
+					 .change = on_change,
+					 .arg = merge};
 	struct order from = order_before(begin), to = order_slot(summary->last, 1);
 	struct replay *replay = replay_new(&options);
 	struct buf bytes = {0};
@@ -109,8 +112,8 @@ static bool replay_subset(struct shard_merge *merge, nstime begin, const struct 
 	return ok;
 }
 
-static bool replay_deferred(struct shard_merge *merge, nstime begin, const struct shard_summary *summary,
-			    struct error *err)
+static bool replay_deferred(struct shard_merge *merge, nstime begin,
+			    const struct shard_summary *summary, struct error *err)
 {
 	struct program *subset;
 	bool ok;
@@ -127,7 +130,8 @@ static bool replay_deferred(struct shard_merge *merge, nstime begin, const struc
 
 /* ---- laying the summary over the state ---- */
 
-static bool is_newer(const struct shard_merge *merge, const struct writer *a, const struct cell *than)
+static bool is_newer(const struct shard_merge *merge, const struct writer *a,
+		     const struct cell *than)
 {
 	return !than->written || writer_compare(merge->program, a, &than->writer) > 0;
 }
@@ -194,12 +198,14 @@ static void lay_fills(struct shard_merge *merge, const struct shard_summary *sum
 }
 
 /* What the shard deleted or made unknown, of attributes that it did not write afterwards. */
-static void lay_tombstones_over(struct shard_merge *merge, const struct shard_summary *summary, uint32_t attr)
+static void lay_tombstones_over(struct shard_merge *merge, const struct shard_summary *summary,
+				uint32_t attr)
 {
 	struct cell cell, tombstone, named;
 
 	cells_get(merge->state, attr, &cell);
-	cells_get(summary->fills, attr, &tombstone); /* the newest delete, if no fill stands there */
+	cells_get(summary->fills, attr,
+		  &tombstone); /* the newest delete, if no fill stands there */
 	cells_get(merge->named, attr, &named);
 	if (tombstone.written && !tombstone.named && is_newer(merge, &tombstone.writer, &named)) {
 		cells_drop(merge->state, attr);
@@ -231,7 +237,8 @@ static void lay_write(struct shard_merge *merge, const struct shard_summary *sum
 	cells_set(merge->state, attr, &write);
 }
 
-static void lay_tombstone(struct shard_merge *merge, const struct tombstone *tombstone, const struct pattern *pattern)
+static void lay_tombstone(struct shard_merge *merge, const struct tombstone *tombstone,
+			  const struct pattern *pattern)
 {
 	struct tombstone *own = cells_tombstone(merge->state, pattern);
 
@@ -249,7 +256,8 @@ static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
 	struct pattern *pattern = mem_new(sizeof *pattern);
 
 	for (uint32_t a = 0; a < from->nslots; a++)
-		for (uint32_t t = from->slots[a].tombstone; t != NOWHERE; t = from->tombstones[t].next) {
+		for (uint32_t t = from->slots[a].tombstone; t != NOWHERE;
+		     t = from->tombstones[t].next) {
 			*pattern = (struct pattern){.attr = a, .below = from->tombstones[t].below};
 			lay_tombstone(merge, &from->tombstones[t], pattern);
 		}
@@ -269,7 +277,9 @@ static int by_writer(const void *a, const void *b)
 	const struct placed *x = a, *y = b;
 	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
 
-	return order ? order : (x->tombstone->seq > y->tombstone->seq) - (x->tombstone->seq < y->tombstone->seq);
+	return order ? order
+		     : (x->tombstone->seq > y->tombstone->seq) -
+			       (x->tombstone->seq < y->tombstone->seq);
 }
 
 /* Which of two tombstones is newer is told by `seq`. */
@@ -319,7 +329,8 @@ static void lay(struct shard_merge *merge, const struct shard_summary *summary)
 	lay_streams(merge, summary);
 }
 
-bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes, size_t len, struct error *err)
+bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes, size_t len,
+		     struct error *err)
 {
 	size_t nstreams = merge->event_source->trace->nstreams;
 	struct shard_summary summary;
@@ -388,7 +399,8 @@ uint64_t cells_hash(const struct cells *cells)
 		sum += hash_of(cells, a, &cell.value, cell.since, &text);
 	}
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next) {
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
+		     t = cells->tombstones[t].next) {
 			struct value kind = {.kind = cells->tombstones[t].kind};
 
 			sum += ~hash_of(cells, a, &kind, cells->tombstones[t].since, &text);

@@ -15,8 +15,8 @@ struct shard_merge;
 struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program);
 void shard_merge_free(struct shard_merge *merge); /* NULL is fine */
 /*
- * The state after the shards that were added: values, since, named, writers, tombstones, section values,
- * ends of losses. What only replay's own ranges need (run, last, named_at) is not in it.
+ * The state after the shards that were added: values, since, named, writers, tombstones, section
+ * values, ends of losses. What only replay's own ranges need (run, last, named_at) is not in it.
  */
 struct cells *shard_merge_state(struct shard_merge *merge);
 /* Puts a state of an earlier join in place. False: the bytes are not of this program. */
@@ -24,7 +24,8 @@ bool shard_merge_set_state(struct shard_merge *merge, const void *bytes, size_t 
 /* Forgets writers, and what is not promised: of no use to work that goes on from here. */
 void shard_merge_forget(struct shard_merge *merge);
 /* Lays the summary of the next shard, which begins at `begin`, over the state. */
-bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *summary, size_t len, struct error *err);
+MUST_CHECK bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *summary,
+				size_t len, struct error *err);
 /* Events that were replayed because lines could not be decided in their shard. */
 uint64_t shard_merge_replayed(const struct shard_merge *merge);
 

@@ -191,7 +191,7 @@ static void note_deferred(struct maker *run, const struct line *line)
 
 	if (!summary->deferred)
 		summary->deferred = mem_new_array(program_statements(run->program) / 64 + 1,
-						 sizeof *summary->deferred);
+						  sizeof *summary->deferred);
 	summary->deferred[line->id / 64] |= UINT64_C(1) << line->id % 64;
 	summary->last = walk_item(&run->walk)->order;
 }
@@ -430,7 +430,8 @@ static void settle(struct maker *run)
 	cells_settle(run->summary.fills);
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		cells_get(cells, a, &cell);
-		if (!cell.named) /* deleted, then made unknown at once: its tombstone says the same */
+		if (!cell.named) /* deleted, then made unknown at once: its tombstone says the same
+				  */
 			cells_drop(cells, a);
 	}
 	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++)
@@ -467,7 +468,7 @@ static void run_release(struct maker *run)
 }
 
 bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, uint64_t *events,
-		 struct error *err)
+			struct error *err)
 {
 	struct order from = order_before(part->begin);
 	struct order to =
@@ -484,7 +485,8 @@ bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, 
 	settle(&run);
 	run.summary.events = run.walk.events;
 	if (ok)
-		shard_summary_write(&run.summary, part->program, part->event_source->trace->nstreams, out);
+		shard_summary_write(&run.summary, part->program,
+				    part->event_source->trace->nstreams, out);
 	*events = run.summary.events;
 	run_release(&run);
 	return ok;

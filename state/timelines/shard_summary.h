@@ -1,6 +1,6 @@
 /*
- * shard_summary.h - what a stretch of time does to the state, told without knowing the state it begins
- * with
+ * shard_summary.h - what a stretch of time does to the state, told without knowing the state it
+ * begins with
  *
  * Pass 1 makes a summary of each shard, all at once; the merge lays one after the other over the
  * state so far (shard_merge.h). As bytes a summary goes from thread to thread, process to process.
@@ -12,15 +12,16 @@
 
 struct shard_summary { /* as the merge reads it */
 	/*
-	 * Of every attribute that the shard surely wrote, its last such write; tombstones likewise. What
-	 * is not in it is as it was before.
+	 * Of every attribute that the shard surely wrote, its last such write; tombstones likewise.
+	 * What is not in it is as it was before.
 	 */
 	struct cells *writes;
 	/*
 	 * The first `was` with a known value of attributes that nothing wrote before it: it holds
 	 * if the value before the shard is unknown. since: until when the stream's last loss in the
-	 * shard lasted; NSTIME_MIN: there was none, the one before the shard counts. Its tombstones: the
-	 * newest `delete` of each path, also where `writes` has a later `unknown` of it.
+	 * shard lasted; NSTIME_MIN: there was none, the one before the shard counts. Its
+	 * tombstones: the newest `delete` of each path, also where `writes` has a later `unknown`
+	 * of it.
 	 */
 	struct cells *fills;
 	/* Fills in `writes` that begin no earlier than the stream's last loss before the shard
@@ -41,15 +42,15 @@ struct shard_summary_part {
 	struct program *program;
 	nstime begin, end;
 };
-bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, uint64_t *events,
-		 struct error *err);
+MUST_CHECK bool shard_summary_make(const struct shard_summary_part *part, struct buf *out,
+				   uint64_t *events, struct error *err);
 
 /* False: the bytes are not of this program. */
 bool shard_summary_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
-		 struct shard_summary *out);
+			struct shard_summary *out);
 void shard_summary_release(struct shard_summary *summary);
-void shard_summary_write(const struct shard_summary *summary, const struct program *program, size_t nstreams,
-		  struct buf *out);
+void shard_summary_write(const struct shard_summary *summary, const struct program *program,
+			 size_t nstreams, struct buf *out);
 
 /* How writes are ordered: by event, and in it `was` lines first, then by line. The writer `none` is
  * the oldest. */

@@ -46,8 +46,8 @@ static size_t words_of(const struct program *program)
 	return program_statements(program) / 64 + 1;
 }
 
-void shard_summary_write(const struct shard_summary *summary, const struct program *program, size_t nstreams,
-		  struct buf *out)
+void shard_summary_write(const struct shard_summary *summary, const struct program *program,
+			 size_t nstreams, struct buf *out)
 {
 	static const uint8_t zeros[8];
 
@@ -83,7 +83,8 @@ static bool get_cells(struct cursor *in, struct program *program, size_t nstream
 	return bytes && cells_read(*out, bytes, (size_t)len);
 }
 
-static void get_deferred(struct cursor *in, const struct program *program, struct shard_summary *out)
+static void get_deferred(struct cursor *in, const struct program *program,
+			 struct shard_summary *out)
 {
 	uint64_t source_rank;
 
@@ -100,7 +101,7 @@ static void get_deferred(struct cursor *in, const struct program *program, struc
 }
 
 bool shard_summary_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
-		 struct shard_summary *out)
+			struct shard_summary *out)
 {
 	struct cursor in = cursor_over(bytes, len);
 	const uint8_t *head = cursor_bytes(&in, sizeof magic), *lost;

@@ -1,15 +1,17 @@
 /* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
 #include "engine/base/mem.h"
+#include "state/context/context.h"
 #include "state/timelines/shard_merge.h"
 #include "state/timelines/shards_internal.h"
-#include "state/context/context.h"
 
 #include <string.h>
 
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
 {
-	return (struct shards_work){
-		.state = state, .plan = plan, .event_source = state->event_source, .program = state->program};
+	return (struct shards_work){.state = state,
+				    .plan = plan,
+				    .event_source = state->event_source,
+				    .program = state->program};
 }
 
 /* ---- events that stray ---- */
@@ -32,7 +34,8 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 
 /* ---- pass 1 ---- */
 
-/* The join begins with the first start that is missing, or damaged: it needs all summaries from there. */
+/* The join begins with the first start that is missing, or damaged: it needs all summaries from
+ * there. */
 static bool is_joined(const struct shards_plan *plan, uint32_t i)
 {
 	struct shard_note note;
@@ -47,9 +50,9 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 {
 	const struct shards_plan *plan = work->plan;
 	struct shard_summary_part part = {.event_source = work->event_source,
-				   .program = work->program,
-				   .begin = plan->cuts[i],
-				   .end = plan->cuts[i + 1]};
+					  .program = work->program,
+					  .begin = plan->cuts[i],
+					  .end = plan->cuts[i + 1]};
 	struct shard_note note = {0};
 	struct buf bytes = {0};
 	bool ok = true;
@@ -97,12 +100,12 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 }
 
 static bool shard_merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
-		     uint64_t *events, struct error *err)
+			    uint64_t *events, struct error *err)
 {
 	struct buf bytes = {0};
 	struct shard_note note;
-	bool ok =
-		shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) || shard_merge_missing(plan, i, err);
+	bool ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) ||
+		  shard_merge_missing(plan, i, err);
 
 	ok = ok && shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
 	buf_release(&bytes);

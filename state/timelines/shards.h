@@ -26,8 +26,8 @@ struct shards_plan {
  * `ahead` is how much work the first shard is, the others being 1: its start need not be waited
  * for.
  */
-bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
-		 struct error *err);
+MUST_CHECK bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
+			    struct error *err);
 void shards_plan_release(struct shards_plan *plan);
 /* Is a plan stored? Then timelines are in parts. */
 bool shards_planned(struct state *state);
@@ -49,17 +49,17 @@ struct shards_work {
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan);
 
 /* Pass 1 of shard i. The last one's is empty: no shard needs it. */
-bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
+MUST_CHECK bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
 /* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
-bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err);
+MUST_CHECK bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err);
 /* Pass 2 of shard i; the last of them makes the shards one store. */
-bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
-		  struct error *err);
+MUST_CHECK bool shards_build(const struct shards_work *work, uint32_t i,
+			     struct timelines_built *out, struct error *err);
 /* All that was built so far. */
 void shards_built(const struct shards_plan *plan, struct timelines_built *out);
 
 /* Everything, by n threads. */
-bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
-		      struct error *err);
+MUST_CHECK bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
+				 struct error *err);
 
 #endif

@@ -13,14 +13,15 @@ struct shard_note {      /* what stands in front of a file's bytes */
 };
 
 /* Whole or not at all. */
-bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-		      const struct shard_note *note, const struct buf *bytes, struct error *err);
+MUST_CHECK bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+				 const struct shard_note *note, const struct buf *bytes,
+				 struct error *err);
 /* False: it is not there, not of the plan, or not whole. `bytes` may be NULL. */
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
 /* In place of all shards, when the trace cannot be read in parts. */
-bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
-			struct error *err);
+MUST_CHECK bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
+				   struct error *err);
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
 
 #endif

@@ -6,8 +6,8 @@
  *     thread 2  pass 1 of shard 1 ────> wait      pass 2 of shard 2 ────>
  *
  * The first shard begins with nothing, so it is built at once, and is as much longer as the others
- * wait. The thread that ends pass 1 last does the merge. Each thread has a feed and a program of its
- * own; only the caller's thread reports progress, and hears of an interruption.
+ * wait. The thread that ends pass 1 last does the merge. Each thread has a feed and a program of
+ * its own; only the caller's thread reports progress, and hears of an interruption.
  */
 #include "engine/base/mem.h"
 #include "state/timelines/shards_internal.h"
@@ -91,8 +91,8 @@ static bool work_begin(struct pool *pool, bool caller, struct shards_work *out, 
 	out->event_source->progress_arg = pool;
 	out->event_source->packet_filters = pool->state->event_source->packet_filters;
 	out->event_source->inferred = pool->state->event_source->inferred;
-	if (!program_compile(pool->state->options.rules, out->event_source->trace, &silent, &out->program,
-			       err))
+	if (!program_compile(pool->state->options.rules, out->event_source->trace, &silent,
+			     &out->program, err))
 		return false;
 	program_set_gaps(out->program, pool->state->gaps);
 	return true;
@@ -135,8 +135,9 @@ static void *worker_run(void *arg)
 	struct shards_work work;
 	struct error err;
 
-	if (!work_begin(pool, false, &work, &err) || !shards_summarize(&work, worker->i - 1, &err) ||
-	    !join_or_wait(pool, &work, &err) || !shards_build(&work, worker->i, &built, &err))
+	if (!work_begin(pool, false, &work, &err) ||
+	    !shards_summarize(&work, worker->i - 1, &err) || !join_or_wait(pool, &work, &err) ||
+	    !shards_build(&work, worker->i, &built, &err))
 		pool_fail(pool, &err);
 	work_end(&work);
 	pthread_mutex_lock(&pool->lock);

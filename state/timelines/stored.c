@@ -2,8 +2,9 @@
  * stored.c - values at moments from timelines
  *
  * An attribute is what its newest change says. Where it has none, or was deleted since, the newest
- * tombstone above it counts, then `initial`. What is unknown may be filled by an event further on, in
- * this shard or one of the next: fills say how far back they reach, so that the search ends soon.
+ * tombstone above it counts, then `initial`. What is unknown may be filled by an event further on,
+ * in this shard or one of the next: fills say how far back they reach, so that the search ends
+ * soon.
  */
 #include "state/timelines/stored.h"
 

@@ -29,7 +29,7 @@ struct stored {
 struct stored *stored_of(struct state *state);
 void stored_close(struct stored *stored); /* NULL is fine */
 /* False: it is damaged. */
-bool stored_begin(struct stored *stored, struct error *err);
+MUST_CHECK bool stored_begin(struct stored *stored, struct error *err);
 void stored_end(struct stored *stored);
 /*
  * After a question: if its timelines were damaged, says so and drops them. True: they were, and it
@@ -66,8 +66,8 @@ bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_
 		 bool since, struct stored_list *out);
 
 /* Answers as the other ways do. */
-bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
-	       struct wanted *wanted, struct records *out, struct error *err);
+MUST_CHECK bool stored_at(struct stored *stored, const struct moment *moments, size_t nmoments,
+			  struct wanted *wanted, struct records *out, struct error *err);
 /* Can these moments be asked of it? */
 bool stored_takes(const struct moment *moments, size_t nmoments);
 

@@ -23,9 +23,9 @@ struct timelines_shard {
 };
 
 /* Makes the shards one store; atomically. */
-bool timelines_write_manifest(const char *path, const struct timelines_key *key,
-			      const struct timelines_shard *shards, size_t count,
-			      struct error *err);
+MUST_CHECK bool timelines_write_manifest(const char *path, const struct timelines_key *key,
+					 const struct timelines_shard *shards, size_t count,
+					 struct error *err);
 bool timelines_is_manifest(const char *path);
 
 /* ---- of an opened state ---- */
@@ -36,19 +36,20 @@ char *timelines_path(struct state *state);
  * To be called before anything is built for it: makes sure that files at that path are of this
  * trace, and removes them where they cannot be.
  */
-bool timelines_prepare(struct state *state, const char *path, struct error *err);
+MUST_CHECK bool timelines_prepare(struct state *state, const char *path, struct error *err);
 /* Was that done, by this process or another? */
 bool timelines_prepared(struct state *state);
 /*
  * Of the whole trace: one store by one thread or two, which is what a second one gains most by;
  * shards (shards.h) by more.
  */
-bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
-		     struct error *err);
+MUST_CHECK bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
+				struct error *err);
 /* Removes the timelines of a trace, of all rules. */
-bool timelines_drop(struct trace *trace, const struct index_options *options, struct error *err);
+MUST_CHECK bool timelines_drop(struct trace *trace, const struct index_options *options,
+			       struct error *err);
 /* Removes the files at `path` and all whose names begin so. */
-bool timelines_remove(const char *path, struct error *err);
+MUST_CHECK bool timelines_remove(const char *path, struct error *err);
 /* Are there any, complete and of these files? */
 bool timelines_there(struct state *state);
 

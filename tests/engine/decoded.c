@@ -193,7 +193,7 @@ static uint64_t digest_both(const struct reader *reader, struct decoder *decoder
 static void take_batch(const struct reader *reader, struct decoder *decoder, struct batch *batch,
 		       int digests, struct decoded *out)
 {
-	uint32_t from = digests == SUMMARY_ALL               ? 0
+	uint32_t from = digests == SUMMARY_ALL              ? 0
 			: (uint32_t)digests >= batch->count ? 0
 							    : batch->count - (uint32_t)digests;
 

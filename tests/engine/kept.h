@@ -1,6 +1,6 @@
 /*
- * head_cache.h - for tests of what is kept beside a trace: a trace is opened, something happens to it or
- * to what was kept of it, and it is opened again
+ * head_cache.h - for tests of what is kept beside a trace: a trace is opened, something happens to
+ * it or to what was kept of it, and it is opened again
  */
 #ifndef TESTS_ENGINE_KEPT_H
 #define TESTS_ENGINE_KEPT_H

@@ -52,7 +52,8 @@ static size_t check_stream(const struct trace *trace, const struct stream *strea
 	for (size_t i = 0; i < records.count; i++) {
 		struct decoded alone = {0};
 		decoder = reader->decoder_new(stream);
-		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL, &alone);
+		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL,
+			      &alone);
 		reader->decoder_free(decoder);
 		assert_int_equal(alone.count, in_order[order[i]].count);
 		assert_int_equal(alone.errors, in_order[order[i]].errors);
@@ -436,7 +437,8 @@ static void a_huge_packet_that_is_cut_says_so_once(void **state)
 		struct decoded got = {0};
 		records_scan(trace, stream, NULL, &records);
 		for (size_t k = 0; k < records.count; k++)
-			decode_packet(trace, stream, decoder, &records.items[k], SUMMARY_NONE, &got);
+			decode_packet(trace, stream, decoder, &records.items[k], SUMMARY_NONE,
+				      &got);
 		assert_int_equal(got.errors + records.errors, 1);
 		assert_non_null(strstr(got.last, "stream: packet at offset 0"));
 		for (size_t k = 0; k < got.count; k++)

@@ -110,7 +110,8 @@ static void check_stream(const struct kernel_case *what, const struct trace *tra
 	for (size_t i = 0; i < records.count; i++) {
 		struct decoded alone = {0}, *whole = &in_order[order[i]];
 		decoder = reader->decoder_new(stream);
-		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL, &alone);
+		decode_packet(trace, stream, decoder, &records.items[order[i]], SUMMARY_ALL,
+			      &alone);
 		reader->decoder_free(decoder);
 		assert_int_equal(alone.count, whole->count);
 		assert_int_equal(alone.errors, whole->errors);

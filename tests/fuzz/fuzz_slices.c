@@ -3,9 +3,9 @@
  *
  * The first byte says which: a slice, names of classes, keys of entities, a pattern, tops.
  */
+#include "state/slices/dominant.h"
 #include "state/slices/names.h"
 #include "state/slices/slice.h"
-#include "state/slices/dominant.h"
 
 #include "engine/base/mem.h"
 

@@ -6,9 +6,9 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "index/tables/internal.h"
 #include "index/packets/head_cache.h"
 #include "index/sweep/sweep.h"
+#include "index/tables/internal.h"
 #include "tests/index/scene.h"
 
 enum { STREAMS = 2, PACKETS = 20, EVENTS = 800, ALL = STREAMS * PACKETS * EVENTS };

@@ -2,8 +2,8 @@
  * test_packet_filters.c - reading a packet to its end leaves its packet filter, which says no only
  * where nothing is
  *
- * A pass reads a scene; then each class is looked for, and packets that their packet filters rule out
- * are passed over: what comes must be what the scene has of the class.
+ * A pass reads a scene; then each class is looked for, and packets that their packet filters rule
+ * out are passed over: what comes must be what the scene has of the class.
  */
 #include "tests/harness.h"
 
@@ -29,7 +29,8 @@ static bool skips(void *arg, const struct stream *stream, const struct packet_in
 	struct looking *looking = arg;
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
 
-	if (packet_filters_ask(looking->packet_filters, &packet, &looking->wanted, range) != FILTERED_CANNOT)
+	if (packet_filters_ask(looking->packet_filters, &packet, &looking->wanted, range) !=
+	    FILTERED_CANNOT)
 		return false;
 	looking->skipped++;
 	return true;

@@ -45,13 +45,14 @@ static uint32_t *places_of_tombstones(const struct cells *cells)
 	for (size_t i = 0; i < cells->ntombstones; i++)
 		places[i] = NOWHERE;
 	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = cells->tombstones[t].next)
+		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
+		     t = cells->tombstones[t].next)
 			places[t] = a;
 	return places;
 }
 
-static void dump_tombstone(const struct cells *cells, const struct tombstone *tombstone, uint32_t place,
-		      struct buf *out)
+static void dump_tombstone(const struct cells *cells, const struct tombstone *tombstone,
+			   uint32_t place, struct buf *out)
 {
 	buf_printf(out, "tomb %s%s since %lld", tombstone->kind == VALUE_NONE ? "none" : "unknown",
 		   tombstone->below ? " below" : "", (long long)tombstone->since);

@@ -140,8 +140,8 @@ struct event_source_cursor {
 	size_t at;           /* forward: the next; backward: one above the next */
 };
 
-static bool cursor_open(struct event_source *event_source, const struct event_source_range *range, struct event_source_cursor **out,
-			struct error *err)
+static bool cursor_open(struct event_source *event_source, const struct event_source_range *range,
+			struct event_source_cursor **out, struct error *err)
 {
 	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
 
@@ -151,7 +151,8 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 	cursor->at = range->backward ? cursor->fake->nitems : 0;
 	if (range->event_filter) {
 		cursor->batch = batch_new(BATCH_MAX, 0, NULL);
-		event_filter_begin(range->event_filter, &cursor->range, range->from.time, range->to.time);
+		event_filter_begin(range->event_filter, &cursor->range, range->from.time,
+				   range->to.time);
 	}
 	*out = cursor;
 	return true;
@@ -189,7 +190,8 @@ static bool passes(struct event_source_cursor *cursor, size_t at)
 			  .reader = &fake_format};
 	uint16_t entries[1];
 
-	if (!item->class || !cursor->range.event_filter || !event_filter_chooses(cursor->range.event_filter))
+	if (!item->class || !cursor->range.event_filter ||
+	    !event_filter_chooses(cursor->range.event_filter))
 		return true;
 	cursor->batch->count = 1;
 	cursor->batch->time[0] = item->event.time;
@@ -197,7 +199,8 @@ static bool passes(struct event_source_cursor *cursor, size_t at)
 	return event_filter_select(cursor->range.event_filter, &run, entries) == 1;
 }
 
-static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out, struct error *err)
+static enum step cursor_next(struct event_source_cursor *cursor, struct event_item *out,
+			     struct error *err)
 {
 	struct fake_trace *fake = cursor->fake;
 
@@ -235,7 +238,8 @@ static bool span(struct event_source *event_source, nstime *first, nstime *last,
 	return true;
 }
 
-static bool begin_of(struct event_source *event_source, const struct stream *stream, nstime *out, struct error *err)
+static bool begin_of(struct event_source *event_source, const struct stream *stream, nstime *out,
+		     struct error *err)
 {
 	const struct fake_trace *fake = (struct fake_trace *)event_source;
 
@@ -245,11 +249,11 @@ static bool begin_of(struct event_source *event_source, const struct stream *str
 }
 
 static const struct event_source_ops fake_ops = {.open = cursor_open,
-					 .close = cursor_close,
-					 .next = cursor_next,
-					 .fields = cursor_fields,
-					 .span = span,
-					 .begin = begin_of};
+						 .close = cursor_close,
+						 .next = cursor_next,
+						 .fields = cursor_fields,
+						 .span = span,
+						 .begin = begin_of};
 
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents)

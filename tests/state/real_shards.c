@@ -10,8 +10,8 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/timelines/shard_merge.h"
 #include "state/replay/replay.h"
+#include "state/timelines/shard_merge.h"
 #include "tests/state/dump_cells.h"
 
 #include <stdio.h>
@@ -125,9 +125,9 @@ static bool check_shards(struct check *check)
 
 	for (size_t i = 0; i < check->n && ok; i++) {
 		struct shard_summary_part part = {.event_source = check->event_source,
-					   .program = compile(check),
-					   .begin = check->cuts[i],
-					   .end = check->cuts[i + 1]};
+						  .program = compile(check),
+						  .begin = check->cuts[i],
+						  .end = check->cuts[i + 1]};
 		struct buf summary = {0};
 		uint64_t events;
 		struct error err;
@@ -148,7 +148,8 @@ static bool check_shards(struct check *check)
 	}
 	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
 	       "replayed\n",
-	       check->n, replay, summaries, bytes, joins, (unsigned long long)shard_merge_replayed(merge));
+	       check->n, replay, summaries, bytes, joins,
+	       (unsigned long long)shard_merge_replayed(merge));
 	for (size_t i = 0; i <= SHARDS; i++)
 		buf_release(&check->states[i]);
 	shard_merge_free(merge);

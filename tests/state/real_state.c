@@ -141,7 +141,8 @@ static bool check_moments(struct check *check, struct error *err)
 	return ok;
 }
 
-/* Alone, an attribute's question looks at few packets only: the others' packet filters rule them out. */
+/* Alone, an attribute's question looks at few packets only: the others' packet filters rule them
+ * out. */
 static bool check_alone(struct check *check, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)check->queries;
@@ -282,7 +283,8 @@ static void report(const struct check *check)
 	       "%llu, differing %llu; "
 	       "replay %.2f s; "
 	       "backward %.2f s, %.0f visits a moment; %ld MB\n",
-	       (unsigned long long)index_trace(state_index(check->filtered_by_packet))->packets_skipped,
+	       (unsigned long long)index_trace(state_index(check->filtered_by_packet))
+		       ->packets_skipped,
 	       (unsigned long long)check->ranges->handed, check->nqueries, check->nmoments,
 	       (unsigned long long)check->values, (unsigned long long)check->differing,
 	       check->replay_seconds, check->backward_seconds,
@@ -334,7 +336,8 @@ int main(int argc, char **argv)
 	    !open_state(index, rules, FORCE_BACKWARD, &check.filtered_by_packet, &err) ||
 	    !open_state(index, rules, FORCE_NONE, &check.ranges, &err) ||
 	    !open_stored(index, rules, 1, &check.stored, &err) ||
-	    !open_stored(index, rules, SHARDS, &check.shards, &err) || !find_paths(&check, last, &err))
+	    !open_stored(index, rules, SHARDS, &check.shards, &err) ||
+	    !find_paths(&check, last, &err))
 		return die(&err);
 	if (argc > 2 && !strcmp(argv[2], "-"))
 		read_moments(&check);

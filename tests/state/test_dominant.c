@@ -178,8 +178,8 @@ static void what_is_not_known_has_none(void **state)
 	made->live_kinds[1] = SLICE_DELETED;
 	made->live.count = 3; /* of the next one nothing is known at first */
 	dominant_put(&made->parts, &made->live, 1, &work, &made->bytes);
-	assert_true(dominant_open((struct bytes){(const uint8_t *)made->bytes.data, made->bytes.len},
-			      &dominant));
+	assert_true(dominant_open(
+		(struct bytes){(const uint8_t *)made->bytes.data, made->bytes.len}, &dominant));
 	assert_int_equal(dominant_next(&dominant, &top), SLICE_FOUND);
 	assert_int_equal(top.number, 20);
 	assert_int_equal(dominant_next(&dominant, &top), SLICE_ABSENT);

@@ -4,12 +4,12 @@
  * Random rule sets and traces are cut at random times; of every shard a digest is made, by a
  * program of its own as another process would have. The state that the join gives at each shard's
  * start is compared with replay's there in all that counts: values, last writes and who wrote them,
- * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it, and
- * all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
+ * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it,
+ * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
  */
 #include "engine/base/mem.h"
-#include "state/timelines/shard_merge.h"
 #include "state/replay/replay.h"
+#include "state/timelines/shard_merge.h"
 #include "tests/harness.h"
 #include "tests/state/dump_cells.h"
 #include "tests/state/random_rules.h"
@@ -165,9 +165,9 @@ static void expect(const struct set *set, const char *what, size_t shard, const 
 static void shard_summary_of(const struct set *set, size_t shard, struct buf *out)
 {
 	struct shard_summary_part part = {.event_source = &set->trace->event_source,
-				   .program = compile(set->trace, set->rules),
-				   .begin = set->cuts[shard],
-				   .end = set->cuts[shard + 1]};
+					  .program = compile(set->trace, set->rules),
+					  .begin = set->cuts[shard],
+					  .end = set->cuts[shard + 1]};
 	struct error err;
 	uint64_t events;
 

@@ -7,6 +7,7 @@ AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
 TEST_LDADD = libengine.la $(CMOCKA_LIBS)
 
 include tests/engine/local.mk
+include tests/extending/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
 include tests/sql/local.mk

@@ -6,7 +6,6 @@ EXTRA_DIST += docs/sql.md
 EXTRA_DIST += docs/rules.md
 dist_man_MANS += docs/yore.1 docs/libyore.3
 EXTRA_DIST += docs/library.md docs/fuzzing.md
-EXTRA_DIST += docs/extending.md
 EXTRA_DIST += docs/aux.md docs/convert.md
 EXTRA_DIST += docs/symbols.md
 EXTRA_DIST += docs/trace-dat.md

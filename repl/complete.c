@@ -27,7 +27,7 @@ struct completer {
 };
 
 /* One request: what was typed, and where candidates go. */
-struct wish {
+struct completion {
 	struct completer *completer;
 	const char *text;
 	size_t len;
@@ -51,50 +51,50 @@ void completer_free(struct completer *completer)
 	mem_free(completer);
 }
 
-static void offer(const struct wish *wish, const char *word)
+static void offer(const struct completion *completion, const char *word)
 {
-	if (!strncmp(word, wish->text, wish->len))
-		wish->each(wish->arg, word);
+	if (!strncmp(word, completion->text, completion->len))
+		completion->each(completion->arg, word);
 }
 
 /* ---- names of the trace ---- */
 
 /* A name, and what follows its last colon: both select the event. */
-static void offer_events(const struct wish *wish)
+static void offer_events(const struct completion *completion)
 {
-	const struct trace *trace = wish->completer->session->trace;
+	const struct trace *trace = completion->completer->session->trace;
 
 	for (size_t i = 0; trace && i < trace->nclasses; i++) {
 		const char *name = trace->classes[i]->name, *colon = strrchr(name, ':');
 
-		offer(wish, name);
-		if (colon && wish->len)
-			offer(wish, colon + 1);
+		offer(completion, name);
+		if (colon && completion->len)
+			offer(completion, colon + 1);
 	}
 }
 
-static void offer_streams(const struct wish *wish)
+static void offer_streams(const struct completion *completion)
 {
-	const struct trace *trace = wish->completer->session->trace;
+	const struct trace *trace = completion->completer->session->trace;
 
 	for (size_t i = 0; trace && i < trace->nstreams; i++)
-		offer(wish, trace->streams[i]->name);
+		offer(completion, trace->streams[i]->name);
 }
 
-static void offer_fields(const struct wish *wish)
+static void offer_fields(const struct completion *completion)
 {
 	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
-	const struct trace *trace = wish->completer->session->trace;
+	const struct trace *trace = completion->completer->session->trace;
 
 	for (size_t i = 0; heads[i]; i++)
-		offer(wish, heads[i]);
+		offer(completion, heads[i]);
 	for (size_t i = 0; trace && i < trace->nclasses; i++)
 		for (int scope = SCOPE_STREAM_EVENT_CONTEXT; scope < SCOPE_COUNT; scope++) {
 			const struct field_class *class = trace->classes[i]->scope[scope];
 
 			for (uint32_t m = 0; class && m < class->nmembers; m++)
 				if (!class->members[m].hidden)
-					offer(wish, class->members[m].name);
+					offer(completion, class->members[m].name);
 		}
 }
 
@@ -144,12 +144,12 @@ static bool fit_shape(const char *typed, const char *shape, struct buf *out)
 }
 
 /* Of "cpu[" also the CPUs that streams are of. */
-static void offer_cpus(const struct wish *wish, const char *path)
+static void offer_cpus(const struct completion *completion, const char *path)
 {
-	const struct trace *trace = wish->completer->session->trace;
+	const struct trace *trace = completion->completer->session->trace;
 	const char *star = strstr(path, "[*]");
 
-	if (strncmp(path, "cpu[*]", 6) != 0 || wish->len > 4)
+	if (strncmp(path, "cpu[*]", 6) != 0 || completion->len > 4)
 		return;
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		struct buf word = {0};
@@ -157,14 +157,14 @@ static void offer_cpus(const struct wish *wish, const char *path)
 		if (trace->streams[i]->cpu < 0)
 			continue;
 		buf_printf(&word, "cpu[%d%s", (int)trace->streams[i]->cpu, star + 2);
-		offer(wish, buf_text(&word));
+		offer(completion, buf_text(&word));
 		buf_release(&word);
 	}
 }
 
-static void offer_paths(const struct wish *wish)
+static void offer_paths(const struct completion *completion)
 {
-	struct program *program = get_program(wish->completer);
+	struct program *program = get_program(completion->completer);
 	const struct attrs *attrs = program ? program_attrs(program) : NULL;
 	struct buf shape = {0}, path = {0};
 
@@ -174,10 +174,10 @@ static void offer_paths(const struct wish *wish)
 		buf_clear(&shape);
 		buf_clear(&path);
 		shape_add_text(attrs, i, &shape);
-		if (!fit_shape(wish->text, buf_text(&shape), &path))
+		if (!fit_shape(completion->text, buf_text(&shape), &path))
 			continue;
-		offer(wish, buf_text(&path));
-		offer_cpus(wish, buf_text(&shape));
+		offer(completion, buf_text(&path));
+		offer_cpus(completion, buf_text(&shape));
 	}
 	buf_release(&shape);
 	buf_release(&path);
@@ -185,88 +185,88 @@ static void offer_paths(const struct wish *wish)
 
 /* ---- commands and options ---- */
 
-static void offer_commands(const struct wish *wish)
+static void offer_commands(const struct completion *completion)
 {
 	const struct script_command *added;
-	size_t count = script_commands(wish->completer->script, &added);
+	size_t count = script_commands(completion->completer->script, &added);
 
 	for (size_t i = 0; commands[i]; i++)
-		offer(wish, commands[i]->name);
-	for (size_t i = 0; wish->completer->own[i].name; i++)
-		offer(wish, wish->completer->own[i].name);
+		offer(completion, commands[i]->name);
+	for (size_t i = 0; completion->completer->own[i].name; i++)
+		offer(completion, completion->completer->own[i].name);
 	for (size_t i = 0; i < count; i++)
-		offer(wish, added[i].name);
+		offer(completion, added[i].name);
 }
 
-static void offer_options(const struct wish *wish, const struct cmd *cmd)
+static void offer_options(const struct completion *completion, const struct cmd *cmd)
 {
 	for (size_t i = 0; option_info(i); i++)
 		if (option_info(i)->group & (cmd->options | OPT_COMMON))
-			offer(wish, option_info(i)->name);
+			offer(completion, option_info(i)->name);
 }
 
-static void offer_list(const struct wish *wish, const char *const *list)
+static void offer_list(const struct completion *completion, const char *const *list)
 {
 	while (*list)
-		offer(wish, *list++);
+		offer(completion, *list++);
 }
 
-static void offer_rules(const struct wish *wish)
+static void offer_rules(const struct completion *completion)
 {
 	size_t count;
 	const struct rules_builtin *builtins = rules_builtins(&count);
 
 	for (size_t i = 0; i < count; i++)
-		offer(wish, builtins[i].name);
+		offer(completion, builtins[i].name);
 }
 
 /* Sets of rules, or files: false where no set's name begins so, and files are to be tried. */
-static bool offer_rule_words(const struct wish *wish)
+static bool offer_rule_words(const struct completion *completion)
 {
 	size_t count;
 	const struct rules_builtin *builtins = rules_builtins(&count);
 	bool any = false;
 
-	for (size_t i = 0; i < count && wish->len; i++)
-		any |= strncmp(builtins[i].name, wish->text, wish->len) == 0;
+	for (size_t i = 0; i < count && completion->len; i++)
+		any |= strncmp(builtins[i].name, completion->text, completion->len) == 0;
 	if (any)
-		offer_rules(wish);
+		offer_rules(completion);
 	return any;
 }
 
-static void offer_inputs(const struct wish *wish)
+static void offer_inputs(const struct completion *completion)
 {
 	const struct reader *reader;
 
 	for (size_t i = 0; (reader = reader_at(i)); i++)
-		offer(wish, reader->format);
+		offer(completion, reader->format);
 }
 
 enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 
 /* The value of the option before the cursor. */
-static enum offered offer_value(const struct wish *wish, const char *option)
+static enum offered offer_value(const struct completion *completion, const char *option)
 {
 	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
 	static const char *const bys[] = {"class", "stream", NULL};
 	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
 
 	if (!strcmp(option, "--name"))
-		offer_events(wish);
+		offer_events(completion);
 	else if (!strcmp(option, "--where"))
-		offer_fields(wish);
+		offer_fields(completion);
 	else if (!strcmp(option, "--stream"))
-		offer_streams(wish);
+		offer_streams(completion);
 	else if (!strcmp(option, "--format"))
-		offer_list(wish, formats);
+		offer_list(completion, formats);
 	else if (!strcmp(option, "--time"))
-		offer_list(wish, times);
+		offer_list(completion, times);
 	else if (!strcmp(option, "--by"))
-		offer_list(wish, bys);
+		offer_list(completion, bys);
 	else if (!strcmp(option, "--input"))
-		offer_inputs(wish);
+		offer_inputs(completion);
 	else if (!strcmp(option, "--rules"))
-		return offer_rule_words(wish) ? OFFERED_VALUES : OFFERED_FILES;
+		return offer_rule_words(completion) ? OFFERED_VALUES : OFFERED_FILES;
 	else if (!strcmp(option, "--with") || !strcmp(option, "--index-dir") ||
 		 !strcmp(option, "--svg"))
 		return OFFERED_FILES;
@@ -279,23 +279,23 @@ static enum offered offer_value(const struct wish *wish, const char *option)
 
 /* ---- a line ---- */
 
-static bool offer_argument(const struct wish *wish, const struct cmd *cmd, const char *before)
+static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
 {
-	enum offered value = before[0] == '-' ? offer_value(wish, before) : OFFERED_NOTHING;
+	enum offered value = before[0] == '-' ? offer_value(completion, before) : OFFERED_NOTHING;
 
 	if (value == OFFERED_FILES)
 		return false;
 	if (value == OFFERED_VALUES)
 		return true;
-	if (wish->text[0] == '-') {
-		offer_options(wish, cmd);
+	if (completion->text[0] == '-') {
+		offer_options(completion, cmd);
 		return true;
 	}
 	if (cmd->words & (WORD_PATH | WORD_PATH_VALUE))
-		offer_paths(wish);
+		offer_paths(completion);
 	if (cmd->words & WORD_COMMAND)
-		offer_commands(wish);
-	if ((cmd->words & WORD_RULES) && offer_rule_words(wish))
+		offer_commands(completion);
+	if ((cmd->words & WORD_RULES) && offer_rule_words(completion))
 		return true;
 	return !(cmd->words & WORD_FILE);
 }
@@ -317,22 +317,22 @@ static const struct complete_word *own_command(const struct completer *completer
 }
 
 /* `first` is the line's first word, `before` the one left of the cursor's. */
-static bool offer_after(const struct wish *wish, const char *first, const char *before)
+static bool offer_after(const struct completion *completion, const char *first, const char *before)
 {
-	const struct complete_word *own = own_command(wish->completer, first);
+	const struct complete_word *own = own_command(completion->completer, first);
 	const struct cmd *cmd = table_command(first);
 
 	if (!strcmp(first, ".rules"))
-		return offer_rule_words(wish);
+		return offer_rule_words(completion);
 	if (own && own->then == COMPLETE_EVENT)
-		offer_events(wish);
+		offer_events(completion);
 	if (own && own->then == COMPLETE_COMMAND)
-		offer_commands(wish);
+		offer_commands(completion);
 	if (own)
 		return true;
 	if (cmd)
-		return offer_argument(wish, cmd, before);
-	script_complete(wish->completer->script, wish->text, wish->each, wish->arg);
+		return offer_argument(completion, cmd, before);
+	script_complete(completion->completer->script, completion->text, completion->each, completion->arg);
 	return true;
 }
 
@@ -363,7 +363,7 @@ bool complete_at(struct completer *completer, const char *line, size_t start, si
 		 void (*each)(void *arg, const char *word), void *arg)
 {
 	char *text = mem_strdup(line + start);
-	struct wish wish = {completer, text, end - start, each, arg};
+	struct completion completion = {completer, text, end - start, each, arg};
 	size_t begin = 0, stop;
 	bool done = true;
 
@@ -373,13 +373,13 @@ bool complete_at(struct completer *completer, const char *line, size_t start, si
 	for (stop = begin; stop < start && !is_break(line[stop]);)
 		stop++;
 	if (begin == start) {
-		offer_commands(&wish);
+		offer_commands(&completion);
 		script_complete(completer->script, text, each, arg);
 	} else {
 		char *first = mem_strdup(line + begin), *before = word_before(line, start);
 
 		first[stop - begin] = '\0';
-		done = offer_after(&wish, first, before);
+		done = offer_after(&completion, first, before);
 		mem_free(first);
 		mem_free(before);
 	}

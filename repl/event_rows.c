@@ -1,4 +1,4 @@
-/* event_rows.c - rows by the caller's thread, and from when on by a team */
+/* event_rows.c - rows by the caller's thread, and from some number of rows on by workers */
 #include "repl/event_rows.h"
 
 #include "engine/base/mem.h"

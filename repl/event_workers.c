@@ -170,7 +170,7 @@ static void worker_release(struct worker *worker)
 	event_block_opener_free(worker->opener);
 }
 
-/* Portions ------------------------------------------------------------------------------------ */
+/* Chunks --------------------------------------------------------------------------------------- */
 
 static void chunk_clear(struct chunk *chunk)
 {

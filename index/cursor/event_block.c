@@ -36,7 +36,7 @@ void event_block_free(struct event_block *block)
 struct event_block_filler {
 	const struct trace *trace;
 	bool backward;
-	uint64_t number;     /* of the lot being filled */
+	uint64_t number;     /* of the block being filled */
 	struct last_packet { /* per stream */
 		uint64_t block;
 		uint32_t packet;

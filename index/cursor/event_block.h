@@ -1,7 +1,7 @@
 /*
  * event_block.h - what a cursor gave, kept for another thread
  *
- *     cursor ── runs, losses ──> filler ──> lot ──> opener ── runs ──> reader
+ *     cursor ── runs, losses ──> filler ──> block ──> opener ── runs ──> reader
  *
  * A block holds heads in the order in which they are to be read, and which packets they are of. The
  * cursor has gone on when it is read: its reader decodes values from the packets' bytes, with
@@ -17,7 +17,7 @@ enum { EVENT_BLOCK_ROWS = 1024 };
 struct event_block_packet {
 	const struct stream *stream;
 	struct packet_info info;
-	size_t extents; /* where info.extents begin in those of the lot */
+	size_t extents; /* where info.extents begin in those of the block */
 };
 
 struct event_block_stretch { /* rows of one packet, or a loss */
@@ -30,7 +30,7 @@ struct event_block_stretch { /* rows of one packet, or a loss */
 #define EVENT_BLOCK_NO_PACKET UINT32_MAX
 
 struct event_block {
-	uint64_t number; /* no other lot has it */
+	uint64_t number; /* no other block has it */
 	struct batch *heads;
 	uint32_t *index; /* of each head in its packet */
 	struct event_block_stretch *stretches;
@@ -44,7 +44,7 @@ struct event_block {
 struct event_block *event_block_new(void);
 void event_block_free(struct event_block *block); /* NULL is fine */
 
-/* ---- filling: one lot after the other, by one thread at a time ---- */
+/* ---- filling: one block after the other, by one thread at a time ---- */
 
 struct event_block_filler;
 
@@ -68,7 +68,7 @@ struct event_block_opener; /* belongs to one thread */
 struct event_block_opener *event_block_opener_new(const struct trace *trace);
 void event_block_opener_free(struct event_block_opener *opener); /* NULL is fine */
 /*
- * A stretch as a run, which is borrowed until the next call and while the lot is; its entries
+ * A stretch as a run, which is borrowed until the next call and while the block is; its entries
  * go forward. False: its packet cannot be opened any more.
  */
 MUST_CHECK bool event_block_run(struct event_block_opener *opener, struct event_block *block,

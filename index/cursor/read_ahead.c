@@ -6,7 +6,7 @@
  * helper asks for it again. So neither waits for longer than a block takes, and the one
  * that has more other work reads less.
  *
- * The lot that was emptied last is filled next: as few are in use as the two are apart. Values stay
+ * The block that was emptied last is filled next: as few are in use as the two are apart. Values stay
  * where they are: the 16 bytes of a slot would be dearer to hand from one core's cache to another's
  * than what the trace has of them, and the thread that evaluates decodes them.
  */
@@ -119,7 +119,7 @@ static bool is_due(void *arg)
 	       !(ahead->turn == TURN_OWNER && ahead->asked);
 }
 
-/* Asks for the turn, or fills one lot. */
+/* Asks for the turn, or fills one block. */
 static void do_duty(void *arg)
 {
 	struct read_ahead *ahead = arg;

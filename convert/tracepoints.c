@@ -66,9 +66,9 @@ struct tracepoints {
 static bool tracepoint_of(const struct trace *trace, const struct event_class *class,
 			  const struct fields *fields, struct tracepoint *out)
 {
-	const struct reader *reader = trace->parts[class->part]->reader;
+	const struct reader_text *text = trace->parts[class->part]->reader->text;
 
-	return reader->tracepoint && reader->tracepoint(class, fields, out);
+	return text && text->tracepoint && text->tracepoint(class, fields, out);
 }
 
 static void leave_out(struct tracepoints *all, const char *what, const char *why)

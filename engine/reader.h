@@ -117,6 +117,53 @@ struct tracepoint {
 
 struct decoder;
 
+/* Events in the words of the format's own tool. Each function but write() may be NULL. */
+struct reader_text {
+	/*
+	 * Adds the event as the tool prints its payload, without a line's end. `fields` is what
+	 * decoder_fields() gave.
+	 */
+	enum event_words (*write)(const struct fields *fields, struct buf *out);
+	/*
+	 * As decoder_fields(), for write() alone: of the values that it has no need of only the
+	 * thread is there (`tid` of the event's context, else common_pid), the others may be
+	 * anything.
+	 */
+	bool (*fields)(struct decoder *decoder, const struct batch *batch, uint32_t i,
+		       struct fields *out, struct error *err);
+	/*
+	 * False: events of this class are no tracepoints of Linux. `fields` NULL: out->record is
+	 * not asked for.
+	 */
+	bool (*tracepoint)(const struct event_class *class, const struct fields *fields,
+			   struct tracepoint *out);
+	/*
+	 * Texts ask `resolver` for kernel functions before what the part brings along; NULL ends
+	 * that. Not while texts are made.
+	 */
+	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
+};
+
+/* What was mapped where. */
+struct reader_maps {
+	/* Calls `each` for all changes of address spaces, in order of time. */
+	bool (*all)(const struct part *part, void (*each)(void *arg, const struct map_event *event),
+		    void *arg, struct error *err);
+	/* Only those that hold from the start; little is read where they stand in front. Or NULL.
+	 */
+	bool (*first)(const struct part *part,
+		      void (*each)(void *arg, const struct map_event *event), void *arg,
+		      struct error *err);
+};
+
+/* Raw hardware traces. */
+struct reader_aux {
+	/* Calls `each` for all chunks, in file order; false from it ends. */
+	bool (*chunks)(const struct part *part, struct aux_kind *kind,
+		       bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),
+		       void *arg, struct error *err);
+};
+
 struct reader {
 	const char *format;     /* "ctf", "perf", "ftrace", ...: the FORMAT of rules */
 	const char *looks_like; /* for people: its name, and which files or folders it is */
@@ -190,41 +237,9 @@ struct reader {
 	bool (*decoder_column)(struct decoder *decoder, const struct batch *batch,
 			       const uint16_t *entries, uint32_t n,
 			       const struct column_place *place, uint64_t *values);
-
-	/*
-	 * Adds the event as the format's own tool prints its payload, without a line's end.
-	 * `fields` is what decoder_fields() gave.
-	 */
-	enum event_words (*text)(const struct fields *fields, struct buf *out);
-	/*
-	 * As decoder_fields(), for text() alone: of the values that has no need of only the thread
-	 * is there (`tid` of the event's context, else common_pid), the others may be anything.
-	 */
-	bool (*decoder_words)(struct decoder *decoder, const struct batch *batch, uint32_t i,
-			      struct fields *out, struct error *err);
-	/*
-	 * False: events of this class are no tracepoints of Linux. `fields` NULL: out->record is
-	 * not asked for.
-	 */
-	bool (*tracepoint)(const struct event_class *class, const struct fields *fields,
-			   struct tracepoint *out);
-	/* Calls `each` for all changes of address spaces, in order of time. */
-	bool (*maps)(const struct part *part,
-		     void (*each)(void *arg, const struct map_event *event), void *arg,
-		     struct error *err);
-	/* Only those that hold from the start; little is read where they stand in front. */
-	bool (*first_maps)(const struct part *part,
-			   void (*each)(void *arg, const struct map_event *event), void *arg,
-			   struct error *err);
-	/*
-	 * Texts ask `resolver` for kernel functions before what the part brings along; NULL ends
-	 * that. Not while texts are made.
-	 */
-	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
-	/* Calls `each` for all raw hardware-trace chunks, in file order; false from it ends. */
-	bool (*aux)(const struct part *part, struct aux_kind *kind,
-		    bool (*each)(void *arg, const struct aux_chunk *chunk, struct error *err),
-		    void *arg, struct error *err);
+	const struct reader_text *text;
+	const struct reader_maps *maps;
+	const struct reader_aux *aux;
 };
 
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */

@@ -374,9 +374,9 @@ const char *yore_event_text(struct yore_events *events, struct yore_error *err)
 		lib_fail(err, &cause);
 		return NULL;
 	}
-	const struct reader *reader = trace->parts[events->event.class->part]->reader;
+	const struct reader_text *text = trace->parts[events->event.class->part]->reader->text;
 	buf_clear(&events->text);
-	if (reader->text && reader->text(&events->fields, &events->text) != WORDS_NONE)
+	if (text && text->write(&events->fields, &events->text) != WORDS_NONE)
 		return buf_text(&events->text);
 	error_set(&cause, ERR_QUERY, "the format has no words for %s", events->event.class->name);
 	lib_fail(err, &cause);

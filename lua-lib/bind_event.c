@@ -177,19 +177,19 @@ static struct symbols *symbols_of(struct bind_trace *bound)
 static int push_text(lua_State *L, const struct event_view *view)
 {
 	struct bind_cursor *cursor = view->cursor;
-	const struct reader *reader;
+	const struct reader_text *text;
 
 	lua_pushnil(L);
 	if (!view->class)
 		return 1;
 	check_current(L, cursor, view->serial);
-	reader = cursor->bound->trace->parts[view->class->part]->reader;
-	if (!reader->text)
+	text = cursor->bound->trace->parts[view->class->part]->reader->text;
+	if (!text)
 		return 1;
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	buf_clear(&cursor->scratch);
 	symbols_of(cursor->bound);
-	if (reader->text(fields, &cursor->scratch))
+	if (text->write(fields, &cursor->scratch))
 		lua_pushlstring(L, buf_text(&cursor->scratch), cursor->scratch.len);
 	return 1;
 }

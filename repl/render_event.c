@@ -63,7 +63,7 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 	const struct reader *reader = writer->trace->parts[class->part]->reader;
 
 	plan->made = true;
-	plan->text = reader->text;
+	plan->text = reader->text ? reader->text->write : NULL;
 	if (plan->text)
 		find_thread(plan, class);
 	plan->tells_names = plan->text && writer->format == FORMAT_TEXT &&
@@ -73,9 +73,9 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 	plan->chain = writer->symbols && symbols_chain(class);
 	plan->address = writer->symbols && (symbols_has_address(class) ||
 					    symbols_names_place(writer->symbols, class));
-	if (writer->format == FORMAT_TEXT && reader->decoder_words && !plan->tells_names &&
-	    !plan->chain && !plan->address)
-		plan->decode = reader->decoder_words;
+	if (writer->format == FORMAT_TEXT && plan->text && reader->text->fields &&
+	    !plan->tells_names && !plan->chain && !plan->address)
+		plan->decode = reader->text->fields;
 	if (plan->chain && !writer->json) /* it is written as frames instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
 	plan_make(writer->arena, writer->json, &plan->context,

@@ -14,6 +14,13 @@ static int probe(const struct probe *probe)
 		       : 0;
 }
 
+static const struct reader_text text = {
+	.write = ftrace_text,
+	.fields = ftrace_decoder_words,
+	.tracepoint = ftrace_tracepoint,
+};
+static const struct reader_maps maps = {.all = ftrace_maps};
+
 const struct reader ftrace_reader = {
 	.format = "ftrace",
 	.looks_like = "trace.dat, or a folder of ring-buffer pages per_cpu/ beside events/",
@@ -34,8 +41,6 @@ const struct reader ftrace_reader = {
 	.decoder_fields = ftrace_decoder_fields,
 	.event_bits = ftrace_event_bits,
 	.decoder_column = ftrace_decoder_column,
-	.tracepoint = ftrace_tracepoint,
-	.text = ftrace_text,
-	.decoder_words = ftrace_decoder_words,
-	.maps = ftrace_maps,
+	.text = &text,
+	.maps = &maps,
 };

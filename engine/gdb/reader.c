@@ -35,6 +35,8 @@ static int probe(const struct probe *probe)
 		       : 0;
 }
 
+static const struct reader_text text = {.write = gdb_text};
+
 const struct reader gdb_reader = {
 	.format = "gdb",
 	.looks_like = "trace file or CTF folder of GDB's tsave",
@@ -51,5 +53,5 @@ const struct reader gdb_reader = {
 	.decoder_seek = gdb_decoder_seek,
 	.decoder_fields = gdb_decoder_fields,
 	.event_bits = gdb_event_bits,
-	.text = gdb_text,
+	.text = &text,
 };

@@ -242,6 +242,8 @@ static bool take(void *arg, const struct aux_chunk *chunk, struct error *err)
 
 bool aux_read(const struct part *part, struct aux *out, struct error *err)
 {
+	const struct reader_aux *aux = part->reader->aux;
+
 	*out = (struct aux){0};
-	return !part->reader->aux || part->reader->aux(part, &out->kind, take, out, err);
+	return !aux || aux->chunks(part, &out->kind, take, out, err);
 }

@@ -8,6 +8,8 @@ static int probe(const struct probe *probe)
 	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) ? 95 : 0;
 }
 
+static const struct reader_text text = {.write = ovni_text};
+
 const struct reader ovni_reader = {
 	.format = "ovni",
 	.looks_like = "ovni, a folder with files stream.json and stream.obs, or folders of them",
@@ -24,5 +26,5 @@ const struct reader ovni_reader = {
 	.decoder_fields = ovni_decoder_fields,
 	.event_bits = ovni_event_bits,
 	.gapless = true,
-	.text = ovni_text,
+	.text = &text,
 };

@@ -33,6 +33,15 @@ static int probe(const struct probe *probe)
 	return probe->nhead >= 8 && is_magic(probe->head) ? 100 : 0;
 }
 
+static const struct reader_text text = {
+	.write = perf_text,
+	.fields = perf_decoder_words,
+	.tracepoint = perf_tracepoint,
+	.set_resolver = perf_set_resolver,
+};
+static const struct reader_maps maps = {.all = perf_maps, .first = perf_first_maps};
+static const struct reader_aux aux = {.chunks = perf_aux};
+
 const struct reader perf_reader = {
 	.format = "perf",
 	.looks_like = "perf.data, a file or a folder of them",
@@ -49,11 +58,7 @@ const struct reader perf_reader = {
 	.decoder_seek = perf_decoder_seek,
 	.decoder_fields = perf_decoder_fields,
 	.event_bits = perf_event_bits,
-	.tracepoint = perf_tracepoint,
-	.text = perf_text,
-	.decoder_words = perf_decoder_words,
-	.maps = perf_maps,
-	.first_maps = perf_first_maps,
-	.set_resolver = perf_set_resolver,
-	.aux = perf_aux,
+	.text = &text,
+	.maps = &maps,
+	.aux = &aux,
 };

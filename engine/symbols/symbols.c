@@ -219,7 +219,7 @@ static void gather(struct symbols *symbols)
 		own->spaces = spaces_new();
 		own->kernel = kernel_new(part, &symbols->objects);
 		own->objects = &symbols->objects;
-		if (part->reader->maps && !part->reader->maps(part, tell, own, &err))
+		if (part->reader->maps && !part->reader->maps->all(part, tell, own, &err))
 			notice(&trace->notices, NOTICE_WARNING, "%s: symbols: maps end early: %s",
 			       part->path, err.text);
 		if (!part->reader->maps && symbols->program)

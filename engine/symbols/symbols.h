@@ -40,8 +40,9 @@ enum { SYMBOLS_PROGRAM = 0 };
 MUST_CHECK bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
 				    struct error *err);
 /*
- * Until symbols_free(), the texts of events (reader.text) name kernel functions that the trace does
- * not bring along. Before the first text is asked for; costs nothing until one has an address.
+ * Until symbols_free(), the texts of events (struct reader_text) name kernel functions that the
+ * trace does not bring along. Before the first text is asked for; costs nothing until one has an
+ * address.
  */
 void symbols_name_texts(struct symbols *symbols);
 

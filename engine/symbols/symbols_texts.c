@@ -26,12 +26,12 @@ static void tell(void *arg, const struct map_event *event)
 
 static struct kernel *gather(struct text_names *names)
 {
-	const struct reader *reader = names->part->reader;
+	const struct reader_maps *maps = names->part->reader->maps;
 	struct kernel *kernel = kernel_new(names->part, &names->objects);
 	struct error ignored; /* decoding the events reports it */
 
-	if (reader->first_maps)
-		(void)!reader->first_maps(names->part, tell, kernel, &ignored);
+	if (maps && maps->first)
+		MAY_FAIL(maps->first(names->part, tell, kernel, &ignored));
 	return kernel;
 }
 
@@ -53,16 +53,17 @@ static const char *name_of(void *arg, uint64_t address, uint64_t *start)
 
 struct text_names *text_names_new(struct part *part, const char *cache)
 {
+	const struct reader_text *text = part->reader->text;
 	struct text_names *names;
 
-	if (!part->reader->set_resolver)
+	if (!text || !text->set_resolver)
 		return NULL;
 	names = mem_new(sizeof *names);
 	names->part = part;
 	names->objects.arena = arena_new();
 	names->objects.cache = cache;
 	pthread_mutex_init(&names->lock, NULL);
-	part->reader->set_resolver(part, name_of, names);
+	text->set_resolver(part, name_of, names);
 	return names;
 }
 
@@ -70,7 +71,7 @@ void text_names_free(struct text_names *names)
 {
 	if (!names)
 		return;
-	names->part->reader->set_resolver(names->part, NULL, NULL);
+	names->part->reader->text->set_resolver(names->part, NULL, NULL);
 	kernel_free(names->kernel);
 	objects_release(&names->objects);
 	arena_free(names->objects.arena);

@@ -146,7 +146,7 @@ static void add_words(const struct reader *reader, const struct fields *fields, 
 		fields_at(fields, &path, &thread);
 		buf_printf(out, "[%lld] ", (long long)thread.slot.s);
 	}
-	enum event_words words = reader->text(fields, out);
+	enum event_words words = reader->text->write(fields, out);
 	buf_printf(out, " %d", (int)words);
 }
 
@@ -158,7 +158,7 @@ static void check_words(const struct reader *reader, struct decoder *decoder,
 	struct fields fields;
 	struct error err;
 
-	assert_true(reader->decoder_words(decoder, batch, i, &fields, &err));
+	assert_true(reader->text->fields(decoder, batch, i, &fields, &err));
 	add_words(reader, &fields, &few);
 	assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
 	add_words(reader, &fields, &all);
@@ -176,7 +176,7 @@ static uint64_t digest_both(const struct reader *reader, struct decoder *decoder
 	struct fields fields;
 	struct error err;
 
-	if (reader->decoder_words)
+	if (reader->text && reader->text->fields)
 		check_words(reader, decoder, batch, i);
 	if (batch_slots(batch, i)) {
 		assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));

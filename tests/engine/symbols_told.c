@@ -35,11 +35,13 @@ static bool maps_tell(const struct part *part, void (*each)(void *, const struct
 	return true;
 }
 
+static const struct reader_maps maps = {.all = maps_tell};
+
 static const struct reader maps_reader = {.format = "maps",
 					  .probe = maps_probe,
 					  .open = maps_open,
 					  .close = maps_close,
-					  .maps = maps_tell};
+					  .maps = &maps};
 
 static bool maps_open(struct trace *trace, const char *path, const char *settings,
 		      enum source_mode mode, struct error *err)

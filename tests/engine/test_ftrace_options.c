@@ -405,7 +405,7 @@ static void maps_of_processes_and_kernel(void **state)
 	made_init(&made, &V6, 1);
 	made_option(&made, 10, text, sizeof text);
 	assert_true(open_made(&made, &opened));
-	assert_true(ftrace_reader.maps(opened.trace->parts[0], see_map, &seen, &err));
+	assert_true(ftrace_reader.maps->all(opened.trace->parts[0], see_map, &seen, &err));
 	assert_int_equal(seen.symbols, 1);
 	assert_int_equal(seen.maps, 1);
 	assert_true(seen.map.pid == 0x2a && seen.map.start == 0x7f0000 && seen.map.len == 0x2000);

@@ -141,7 +141,7 @@ static char *said_by(struct trace *trace)
 		buf_printf(&out, "%lld %s ", (long long)event.time, event.class->name);
 		if (!events_fields(events, &event, &fields, &bad))
 			buf_add_text(&out, bad.text);
-		else if (ovni_reader.text(&fields, &out) == WORDS_NONE)
+		else if (ovni_reader.text->write(&fields, &out) == WORDS_NONE)
 			buf_add_text(&out, "-");
 		struct field phyid;
 		const char *const name = "phyid";

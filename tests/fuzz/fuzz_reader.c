@@ -78,7 +78,7 @@ static void walk_event(const struct reader *reader, const struct fields *fields)
 	for (int s = 0; s < SCOPE_COUNT; s++)
 		if (fields_scope(fields, (enum scope)s, &scope))
 			walk(&scope);
-	if (reader->text && reader->text(fields, &text))
+	if (reader->text && reader->text->write(fields, &text))
 		sum += text.len;
 	buf_release(&text);
 }
@@ -239,7 +239,7 @@ static void check_trace(struct trace *trace)
 	for (size_t i = 0; i < trace->nparts; i++) {
 		const struct reader *reader = trace->parts[i]->reader;
 		struct error err = {0};
-		if (reader->maps && !reader->maps(trace->parts[i], take_map, NULL, &err))
+		if (reader->maps && !reader->maps->all(trace->parts[i], take_map, NULL, &err))
 			check_line(err.text);
 		check_aux(trace->parts[i]);
 	}

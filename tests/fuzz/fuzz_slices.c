@@ -50,7 +50,7 @@ static void read_slice(const uint8_t *data, size_t size)
 	slice_walk_begin(&walk, &slice);
 	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
 		slice_walk_open(&walk, j);
-	read_run(&slice.followers);
+	read_run(&slice.shared_ticks);
 	read_run(&slice.changes);
 	read_run(&slice.snapshot);
 	read_run(&slice.fills);

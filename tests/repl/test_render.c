@@ -190,7 +190,8 @@ static enum event_words say_words(const struct fields *fields, struct buf *out)
 	return WORDS_LINES;
 }
 
-static const struct reader kernel_reader = {.format = "k", .text = say_words};
+static const struct reader_text words = {.write = say_words};
+static const struct reader kernel_reader = {.format = "k", .text = &words};
 static struct field_class pid = {.kind = FIELD_INT, .bits = 32, .base = 10, .is_signed = true};
 static struct field_class new_pid = {.kind = FIELD_INT, .bits = 32, .base = 10, .slot = 0};
 static struct field_class comm = {.kind = FIELD_STRING, .slot = 1};

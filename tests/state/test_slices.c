@@ -325,8 +325,8 @@ static void comes_back(void **state)
 	assert_int_equal(slice.number, 3);
 	assert_int_equal(slice.nticks, made->parts.nticks);
 	changes_come_back(&slice, made);
-	assert_int_equal(slice.followers.count > 0, ((struct row *)*state)->how == TOGETHER);
-	if (!slice.followers.count)
+	assert_int_equal(slice.shared_ticks.count > 0, ((struct row *)*state)->how == TOGETHER);
+	if (!slice.shared_ticks.count)
 		same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
 	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.nsnapshot, true);
 	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
@@ -378,8 +378,8 @@ static void read_all(const uint8_t *bytes, size_t size)
 	for (tick = 0; tick < 400; tick += 133)
 		slice_moment(&slice, &tick, &items);
 	mem_free(items.items);
-	for (uint32_t j = 0; j < slice.followers.nblocks; j++)
-		if (slice_block_open(&slice.followers, j, &block))
+	for (uint32_t j = 0; j < slice.shared_ticks.nblocks; j++)
+		if (slice_block_open(&slice.shared_ticks, j, &block))
 			slice_block_keys(&block, keys);
 	if (slice_tick_at(&slice, 0, &tick)) {
 		slice_change(&slice, 2, tick, &value, &tick);

@@ -6,6 +6,7 @@
 #define TESTS_ENGINE_DECODED_H
 
 #include "engine/reader.h"
+#include "tests/random.h"
 
 struct said { /* messages of an opened trace */
 	size_t damages;
@@ -51,9 +52,6 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 void decoded_release(struct decoded *decoded);
 /* Equal but for `at`, which counts from where a decoder's block begins. */
 bool decoded_same(const struct decoded_event *a, const struct decoded_event *b, size_t count);
-
-/* Numbers that are the same on every run. */
-uint64_t next_random(uint64_t *state);
 
 /* Calls `each` for every trace of the corpus that is CTF 1.8 or 2; false when there is no corpus. */
 bool corpus_each(void (*each)(const char *path, const char *name, long events, bool good));

@@ -37,13 +37,17 @@ check_PROGRAMS += %D%/test_symbols %D%/test_symbols_told %D%/test_symbol_tables 
 check_PROGRAMS += %D%/test_unwind
 %C%_test_unwind_SOURCES = %D%/test_unwind.c
 %C%_test_unwind_LDADD = $(TEST_LDADD)
-check_PROGRAMS += %D%/test_tracing
+check_PROGRAMS += %D%/test_tracing %D%/test_tracing_text
 if TRACEEVENT
-%C%_test_tracing_SOURCES = %D%/test_tracing.c
+%C%_test_tracing_SOURCES = %D%/test_tracing.c %D%/tracing_judge.c %D%/tracing_judge.h
 %C%_test_tracing_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
 %C%_test_tracing_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)
+%C%_test_tracing_text_SOURCES = %D%/test_tracing_text.c %D%/tracing_judge.c %D%/tracing_judge.h
+%C%_test_tracing_text_CFLAGS = $(AM_CFLAGS) $(TRACEEVENT_CFLAGS)
+%C%_test_tracing_text_LDADD = $(TEST_LDADD) $(TRACEEVENT_LIBS)
 else
 %C%_test_tracing_SOURCES = %D%/no_judge.c
+%C%_test_tracing_text_SOURCES = %D%/no_judge.c
 endif
 check_PROGRAMS += %D%/test_packets_kernel %D%/test_cuts_kernel
 %C%_test_packets_kernel_SOURCES = %D%/test_packets_kernel.c %D%/decoded.c %D%/decoded.h

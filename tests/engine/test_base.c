@@ -10,6 +10,7 @@
 #include "engine/base/source.h"
 
 #include "tests/harness.h"
+#include "tests/random.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -93,8 +94,7 @@ static void integers_are_formatted_as_printf_does(void **state)
 			break;
 	}
 	for (unsigned i = 0; i < 20000; i++) {
-		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		check_number(random >> i % 64);
+		check_number(next_random(&random) >> i % 64);
 	}
 }
 

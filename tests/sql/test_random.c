@@ -7,6 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "tests/harness.h"
+#include "tests/random.h"
 #include "tests/sql/world.h"
 
 #include <stdio.h>
@@ -32,8 +33,7 @@ struct made {
 
 static unsigned chance(struct made *made, unsigned below)
 {
-	made->seed = made->seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(made->seed >> 33) % below;
+	return (unsigned)(next_random(&made->seed) % below);
 }
 
 static void one_row(struct made *made, const char *query, struct answer_text *out)

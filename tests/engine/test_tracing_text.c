@@ -1,0 +1,285 @@
+/*
+ * The kernel's formats and texts, judged by libtraceevent: for every format of the corpus' tracing
+ * data and for the rows below, records of random bytes are printed by both. Where libtraceevent is
+ * at fault (items of __print_array in the other byte order) or knows nothing (helpers of newer
+ * kernels) the right text stands here.
+ */
+#include "engine/base/mem.h"
+#include "tests/engine/tracing_judge.h"
+#include "tests/harness.h"
+#include "tests/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_state = 88172645463325252u;
+static size_t judged_formats;
+
+static void judge_block(const uint8_t *block, size_t size, const char *name)
+{
+	(void)size;
+	(void)name;
+	for (int kind = 0; kind < 4; kind++) {
+		struct pair pair;
+		bool plugins = kind & 1;
+		pair_walk(block, plugins, kind & 2, &pair);
+		judged_formats += pair_all_agree(&pair, plugins);
+		pair_close(&pair);
+	}
+}
+
+static void texts_of_the_corpus_agree(void **state)
+{
+	(void)state;
+	tep_plugin_add_option("ftrace:indent", "0");
+	if (!each_tracing_block("trace-dat", "trace.dat", judge_block))
+		skip();
+	each_tracing_block("perf-data", "perf.data", judge_block);
+	assert_true(judged_formats > 5000);
+}
+
+/* ---- formats of our own ---- */
+
+static const char *const prints[] = {
+	"\"%d %u %x %X %o %i\", REC->i, REC->i, REC->i, REC->i, REC->i, REC->i",
+	"\"%ld %lu %lx %lld %llu %llX\", REC->i, REC->i, REC->i, REC->q, REC->q, REC->q",
+	"\"%hd %hu %hx %hhd %hhu\", REC->q, REC->q, REC->q, REC->q, REC->q",
+	"\"[%5d] [%-5d] [%05d] [%.4d] [%8.3d] [%-8.3dx]\", REC->h, REC->h, REC->h, REC->h, REC->h, "
+	"REC->h",
+	"\"[%#x] [%#o] [%08lx] [%016llx] [%3d]\", REC->q, REC->h, REC->q, REC->q, REC->b",
+	"\"[%*d] [%-*d]\", 7, REC->b, 4, REC->b",
+	"\"[%s] [%20s] [%-20s] [%.3s] [%10.2s]\", REC->t, REC->t, REC->t, REC->t, REC->t",
+	"\"[%s] [%20s] [%.*s]\", __get_str(name), __get_rel_str(rel), 3, __get_str(name)",
+	"\"%s\", __print_flags(REC->b, \"|\", {0x1, \"A\"}, {1 << 1, \"B\"}, {(0x4|0x8), \"CD\"}, "
+	"{ -1, \"none\"})",
+	"\"%s %s\", __print_symbolic(REC->b & 3, {0, \"zero\"}, {1, \"one\"}, {2, \"two\"}), "
+	"__print_symbolic(REC->b, { HRTIMER_RESTART, \"restart\" })",
+	"\"%s %s\", __print_hex(REC->mac, 6), __print_hex_str(REC->mac, 4)",
+	"\"%s\", __print_hex(__get_dynamic_array(name), __get_dynamic_array_len(name))",
+	"\"%s|%s\", __print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / 4, "
+	"4), "
+	"__print_array(REC->a, 4, 4)",
+	"\"%pM %pMR %pMF %pm\", REC->mac, REC->mac, REC->mac, REC->mac",
+	"\"%pI4 %pi4 %pI4h %pI6 %pi6 %pI6c\", REC->ip4, REC->ip4, REC->ip4, REC->ip6, REC->ip6, "
+	"REC->ip6",
+	"\"%pU %pUb %pUl %pUB %pUL\", REC->ip6, REC->ip6, REC->ip6, REC->ip6, REC->ip6",
+	"\"%*ph %*phC %*phN\", 5, __get_dynamic_array(name), 3, __get_dynamic_array(name), 99, "
+	"__get_dynamic_array(name)",
+	"\"%ps %pS %pf %pF %p\", (void *)REC->q, (void *)REC->q, REC->p, REC->p, REC->p",
+	"\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)",
+	"\"%s\", __print_symbolic(REC->b, {1, \"one\"}, {2, \"two\"}, {(3 << 1) | 8, \"14\"}, { "
+	"-1, "
+	"((void *)0) })",
+	"\"%s\", __print_flags(REC->b, \"|\", {((((1UL))) << (SOME_NAME)), \"A\"}, {( unsigned "
+	"long)(((((((((( gfp_t)(((((1UL))) << (2))|((((1UL))) << (3)))))))))))), \"CD\"})",
+	"\"%d\", REC->b > 10 ? REC->b < 100 ? 1 : 2 : 3",
+	"\"%s%s\", REC->b & 1 ? \"odd\" : \"even\", REC->i ? \"\" : \" none\"",
+	"\"%d %d %d\", REC->b + 2 * 3, (REC->b + 2) * 3, REC->b << 2 | 1",
+	"\"%d %d %d %d\", !REC->b, ~REC->b, -REC->b, REC->b == 7 || REC->i != 3 && REC->h >= 0",
+	"\"%llu %llu\", REC->q / 1000, REC->q % 1000",
+	"\"%u %u %u\", (u8)REC->q, (unsigned short)REC->q, (unsigned int)(REC)->q",
+	"\"%u %u %d\", REC->a[0], REC->a[3], REC->t[2]",
+	"\"%d\", __get_dynamic_array_len(name)",
+	"\"a\\tb\\\\c%%d \\\"%s\\\"\" \" and %d\", REC->t, __builtin_expect(REC->i, 1)",
+	"\"(%lx) %s\", REC->p, REC->t",
+	"\"%d\", no_such_helper(REC->b)",
+	"\"%d %d\", REC->b",
+	"\"plain\"",
+	"\"%q\", REC->b",
+	"",
+	"\"%d\", REC->b REC->i",
+};
+
+static void conversions_agree(void **state)
+{
+	static struct made made;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(prints); i++)
+		for (int kind = 0; kind < 4; kind++) {
+			struct pair pair;
+			char *text = own_format(prints[i]);
+			pair_open(&pair, kind & 1, kind & 2 ? 4 : 8, false);
+			pair_format(&pair, "test", text, strlen(text));
+			pair_names(&pair, false, symbols, strlen(symbols));
+			struct tep_event *event = tep_find_event(pair.tep, 77);
+			bool array = strstr(prints[i], "print_array") != NULL;
+			for (int n = 0; n < 200 && !(array && (kind & 1)); n++) {
+				made_record(&made, event, pair.big_endian);
+				if (n % 3 == 0)
+					made_store(&made, 16, 8, 0xffffffff81000000 + (uint64_t)n,
+						   kind & 1);
+				pair_agree(&pair, tracing_find(pair.tracing, 77), &made, false);
+			}
+			pair_close(&pair);
+			mem_free(text);
+		}
+}
+
+/* What libtraceevent does not know, or has wrong: by the kernel's own meaning. */
+static void what_the_judge_cannot_say(void **state)
+{
+	static const struct {
+		const char *print, *text;
+		bool big_endian;
+	} rows[] = {
+		{"\"%s\", __print_array(REC->a, 2, 4)", "1 65535", false},
+		{"\"%s\", __print_array(REC->a, 2, 4)", "1 65535", true},
+		{"\"%s\", __print_dynamic_array(list, 4)", "", false},
+		{"\"%s\", __print_dynamic_array(__get_dynamic_array(list), 4)", "5 6", false},
+		{"\"%llu.%09u\", __print_ns_to_secs(REC->q), __print_ns_without_secs(REC->q)",
+		 "3.000000007", false},
+		{"\"%c%c|\", REC->b, 66", "AB|", false},
+		{"\"%d\", REC->b ^ 1", "64", false},
+		{"\"%*pbl %*pb\", 40, __get_dynamic_array(mask), 64, REC->mask",
+		 "0-1,4,32 00000101,00000013", false},
+		/* libtraceevent 1.7.1 looks at memory that it has given back */
+		{"\"%zu %zd %d\", sizeof(unsigned long), sizeof(REC->q), sizeof(int)", "8 8 4",
+		 false},
+		{"\"%d\", __get_rel_dynamic_array_len(rel)", "0", false},
+		{"\"%d\", 7 / (REC->b - 65)", "0", false},
+		{"\"%d\", 1 / 0", "0", false},
+		{"\"[%c%c]\", REC->h, REC->b ? 'F' : ' '", "[F]", false},
+		/* libtraceevent forgets parentheses on the right of what binds tighter */
+		{"\"%d\", REC->b & (0x40 | 0x2)", "64", false},
+		{"\"%d %d\", REC->i < (9 + 1), !REC->b ? 1 : 2", "1 2", false},
+		{"\"%s\", __print_flags(REC->gone, \"|\", {1, \"A\"})", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		static struct made made;
+		struct arena *arena = arena_new();
+		struct tracing *tracing = tracing_new(arena, rows[i].big_endian, 8, 4096);
+		struct error err = {0};
+		struct buf got = {0};
+		char *text = own_format(rows[i].print);
+		bool big = rows[i].big_endian;
+
+		assert_true(tracing_add_format(tracing, "test", text, strlen(text), &err));
+		memset(&made, 0, sizeof made);
+		made.size = 128;
+		made_store(&made, 8, 1, 'A', big);
+		made_store(&made, 16, 8, 3000000007, big);
+		made_store(&made, 84, 4, 1, big);
+		made_store(&made, 88, 4, 65535, big);
+		made_store(&made, 72, 4, 8 << 16 | 112, big);
+		made_store(&made, 112, 4, 5, big);
+		made_store(&made, 116, 4, 6, big);
+		made_store(&made, 80, 4, 8 << 16 | 120, big);
+		made_store(&made, 120, 8, 0x10100000013, big);
+		tracing_text(tracing, tracing_find(tracing, 77), TRACING_PERF, made.bytes,
+			     made.size, &got);
+		if (strcmp(buf_text(&got), rows[i].text) != 0 && rows[i].text[0])
+			fail_msg("%s: got '%s'", rows[i].print, buf_text(&got));
+		buf_release(&got);
+		mem_free(text);
+		tracing_free(tracing);
+		arena_free(arena);
+	}
+}
+
+static void cut_and_changed_formats_do_no_harm(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(prints); i++) {
+		char *text = own_format(prints[i]);
+		size_t len = strlen(text);
+		for (size_t n = 0; n < len + 300; n++) {
+			struct arena *arena = arena_new();
+			struct tracing *tracing = tracing_new(arena, n & 1, 8, 4096);
+			struct error err = {0};
+			char *copy = mem_new(len);
+			memcpy(copy, text, len);
+			for (int k = 0; n >= len && k < 4; k++)
+				copy[next_random(&random_state) % len] =
+					"(){}[]\";:,*%\\-0\n"[next_random(&random_state) % 16];
+			if (tracing_add_format(tracing, "ftrace", copy, n < len ? n : len, &err) &&
+			    n % 5 == 0)
+				print_all(tracing);
+			mem_free(copy);
+			tracing_free(tracing);
+			arena_free(arena);
+		}
+		mem_free(text);
+	}
+}
+
+static void deep_and_long_expressions_are_refused(void **state)
+{
+	static const char *const parts[] = {"(",       "!",      "REC->b+", "REC->b?",
+					    "REC->a[", "(int)",  "-",       "__builtin_expect(",
+					    "x ",      "\"s\" ", "REC->b<<"};
+	static const uint8_t record[128];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		struct arena *arena = arena_new();
+		struct tracing *tracing = tracing_new(arena, false, 8, 4096);
+		struct buf print = {0}, out = {0};
+		struct error err = {0};
+
+		buf_add_text(&print, "\"%d\", ");
+		for (int n = 0; n < 100000; n++)
+			buf_add_text(&print, parts[i]);
+		char *text = own_format(buf_text(&print));
+		assert_true(tracing_add_format(tracing, "test", text, strlen(text), &err));
+		tracing_text(tracing, tracing_find(tracing, 77), TRACING_PERF, record,
+			     sizeof record, &out);
+		buf_release(&out);
+		buf_release(&print);
+		mem_free(text);
+		tracing_free(tracing);
+		arena_free(arena);
+	}
+}
+
+static void binary_printk_agrees(void **state)
+{
+	static const char format[] = "name: bprint\nID: 6\n" COMMON
+				     "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+				     "\tfield:const char * fmt;\toffset:16;\tsize:8;\tsigned:0;\n"
+				     "\tfield:u32 buf[];\toffset:24;\tsize:0;\tsigned:0;\n\n"
+				     "print fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
+	static const char printks[] = "0x1000 : \"n=%d s=%s l=%lu %%\\n\"\n0x2000 : \"%6s|%llx\"\n"
+				      "0x3000 : \"%pS\"\n0x5000 : \"%.*s|%8.*s|%d\"\n";
+	static const uint8_t bodies[][40] = {
+		{7, 0, 0, 0, 't', 'e', 'x', 't', 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+		{'a', 'b', 0, 0, 0xef, 0xbe, 0xad, 0xde, 1, 0, 0, 0},
+		{1, 4, 0, 0x81, 0xff, 0xff, 0xff, 0xff},
+		{0},
+		{3, 0, 0, 0, 'a', 'b', 'c', 'd', 0, 0, 0, 0, 2, 0, 0, 0, 'e', 'f', 'g', 0, 9},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bodies); i++) {
+		static struct made made;
+		struct pair pair;
+		pair_open(&pair, false, 8, false);
+		pair_format(&pair, "ftrace", format, sizeof format - 1);
+		pair_names(&pair, false, symbols, strlen(symbols));
+		pair_names(&pair, true, printks, sizeof printks - 1);
+		memset(&made, 0, sizeof made);
+		made.size = 24 + sizeof bodies[i];
+		made_store(&made, 0, 2, 6, false);
+		made_store(&made, 8, 8, 0x1004, false);
+		made_store(&made, 16, 8, 0x1000 * (i + 1), false);
+		memcpy(made.bytes + 24, bodies[i], sizeof bodies[i]);
+		pair_agree(&pair, tracing_find(pair.tracing, 6), &made, false);
+		pair_close(&pair);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(conversions_agree),
+		cmocka_unit_test(what_the_judge_cannot_say),
+		cmocka_unit_test(binary_printk_agrees),
+		cmocka_unit_test(texts_of_the_corpus_agree),
+		cmocka_unit_test(cut_and_changed_formats_do_no_harm),
+		cmocka_unit_test(deep_and_long_expressions_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

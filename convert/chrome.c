@@ -38,7 +38,7 @@ struct track {
 /* Where the context of a class says the thread. */
 struct class_thread {
 	bool made;
-	struct field_path tid, pid; /* class NULL: not told */
+	struct event_thread of;
 };
 
 struct chrome {
@@ -149,39 +149,12 @@ static void entry_begin(struct chrome *chrome, const char *phase, int64_t pid, i
 
 /* ---- events ---- */
 
-static bool find_number(const struct event_class *class, const char *name, unsigned scopes,
-			struct field_path *out)
-{
-	if (field_path_find(class, scopes, &name, 1, out) && out->class->kind == FIELD_INT)
-		return true;
-	out->class = NULL;
-	return false;
-}
-
 static const struct class_thread *thread_of(struct chrome *chrome, const struct event_class *class)
 {
-	/* LTTng's contexts, perf's samples, these converted to CTF, ftrace */
-	static const struct {
-		const char *tid, *pid;
-		bool payload;
-	} pairs[] = {{"vtid", "vpid", false},
-		     {"tid", "pid", false},
-		     {"perf_tid", "perf_pid", true},
-		     {"common_pid", NULL, false}};
-	unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
 	struct class_thread *thread = &chrome->classes[class->index];
 
-	if (thread->made)
-		return thread;
-	thread->made = true;
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-		unsigned scopes = pairs[i].payload ? context | 1u << SCOPE_PAYLOAD : context;
-		if (find_number(class, pairs[i].tid, scopes, &thread->tid)) {
-			if (pairs[i].pid)
-				find_number(class, pairs[i].pid, scopes, &thread->pid);
-			break;
-		}
-	}
+	if (!thread->made)
+		*thread = (struct class_thread){true, event_thread_of(class)};
 	return thread;
 }
 
@@ -198,14 +171,14 @@ static void event_track(struct chrome *chrome, const struct stream *stream, int3
 		tid = cpu;
 		name = NULL;
 	}
-	if (fields && thread->tid.class) {
-		fields_at(fields, &thread->tid, &field);
+	if (fields && thread->of.tid.class) {
+		fields_at(fields, &thread->of.tid, &field);
 		if (field.slot.s > 0 && field.slot.s < GROUP_CPUS) {
 			tid = field.slot.s;
 			pid = process_of(chrome, tid);
 			name = NULL;
-			if (thread->pid.class) {
-				fields_at(fields, &thread->pid, &field);
+			if (thread->of.pid.class) {
+				fields_at(fields, &thread->of.pid, &field);
 				pid = field.slot.s;
 			}
 		}

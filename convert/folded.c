@@ -153,7 +153,7 @@ static struct class_place *place_in(struct folded *folded, const struct event_cl
 		return place;
 	place->made = true;
 	place->chain = symbols_chain(class) != NULL;
-	find(class, "tid", &place->tid);
+	place->tid = event_thread_of(class).tid;
 	/* a tracepoint counts once, whatever its period is */
 	if (field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT,
 			    &common, 1, &tracepoint))

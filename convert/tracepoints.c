@@ -244,19 +244,6 @@ static void describe_fields(struct tracepoints *all, struct made *made)
 	nameset_release(&names);
 }
 
-/* Of whose thread the class's events tell. */
-static void find_thread(struct made *made)
-{
-	static const char *const names[] = {"vtid", "tid", "perf_tid"};
-	unsigned context = 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT;
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (field_path_find(made->class, context, &names[i], 1, &made->tid) &&
-		    made->tid.class->kind == FIELD_INT)
-			return;
-	made->tid.class = NULL;
-}
-
 static void take_name(struct tracepoints *all, const char *name, const struct event_class *class)
 {
 	nameset_add(&all->names, name, class->index);
@@ -288,7 +275,7 @@ static void make_class(struct tracepoints *all, const struct event_class *class)
 	made->name = arena_strdup(all->arena, strchr(buf_text(&whole), ':') + 1);
 	buf_release(&whole);
 	describe_fields(all, made);
-	find_thread(made);
+	made->tid = event_thread_of(class).tid;
 	if (!free_id(all, &all->ids[class->index])) {
 		leave_out(all, class->name, "too many classes");
 		shape_free(made->shape);

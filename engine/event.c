@@ -79,6 +79,35 @@ bool field_path_find(const struct event_class *class, unsigned scopes, const cha
 	return false;
 }
 
+static bool find_number(const struct event_class *class, const char *name, unsigned scopes,
+			struct field_path *out)
+{
+	if (name && field_path_find(class, scopes, &name, 1, out) && out->class->kind == FIELD_INT)
+		return true;
+	out->class = NULL;
+	return false;
+}
+
+struct event_thread event_thread_of(const struct event_class *class)
+{
+	static const struct {
+		const char *tid, *pid;
+		bool payload; /* or in it */
+	} names[] = {{"tid", "pid", false},
+		     {"vtid", "vpid", false},
+		     {"perf_tid", "perf_pid", true},
+		     {"common_pid", NULL, false}};
+	unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
+	struct event_thread out = {0};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && !out.tid.class; i++) {
+		unsigned scopes = names[i].payload ? context | 1u << SCOPE_PAYLOAD : context;
+		if (find_number(class, names[i].tid, scopes, &out.tid))
+			find_number(class, names[i].pid, scopes, &out.pid);
+	}
+	return out;
+}
+
 void fields_at(const struct fields *fields, const struct field_path *path, struct field *out)
 {
 	const struct slot *inside;

@@ -78,6 +78,17 @@ struct field_path {
  */
 bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
 		     size_t n, struct field_path *out);
+
+/* Where an event of the class says which thread it is of, and which process; class NULL: nowhere.
+ */
+struct event_thread {
+	struct field_path tid, pid; /* integers */
+};
+/*
+ * The thread by the contexts of LTTng (tid and pid, else vtid and vpid), by perf's sample, by
+ * perf's sample in CTF (perf_tid), or by what all tracepoints of Linux begin with (common_pid).
+ */
+struct event_thread event_thread_of(const struct event_class *class);
 void fields_at(const struct fields *fields, const struct field_path *path, struct field *out);
 
 /*

@@ -44,17 +44,11 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 	keep(writer, text, &plan->head);
 }
 
-/* The thread of an event: perf's sample says it, else what all tracepoints begin with. */
 static void find_thread(struct class_plan *plan, const struct event_class *class)
 {
-	static const char *const tid = "tid", *const common = "common_pid";
-	struct field_path *path = &plan->thread;
-
-	plan->has_thread =
-		(field_path_find(class, 1u << SCOPE_EVENT_CONTEXT, &tid, 1, path) ||
-		 field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT, &common, 1, path)) &&
-		path->class->kind == FIELD_INT;
-	plan->thread_slot = class->slot_base[path->scope] + path->slot;
+	plan->thread = event_thread_of(class).tid;
+	plan->has_thread = plan->thread.class;
+	plan->thread_slot = class->slot_base[plan->thread.scope] + plan->thread.slot;
 }
 
 void class_plan_make(struct event_writer *writer, struct class_plan *plan,

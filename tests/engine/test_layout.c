@@ -617,6 +617,34 @@ static void hidden_members_are_not_seen(void **state)
 	field_iter_end(&iter);
 }
 
+/* Which names say the thread, and in which scope; NULL: none does. */
+static void check_thread(enum scope scope, const char *first, const char *second,
+			 const char *expected)
+{
+	struct field_class *root =
+		structure(2, (struct field_class *[]){integer(32, 8, false, true),
+						      integer(32, 8, false, true)});
+	struct event_class class = {0};
+
+	class.scope[scope] = root;
+	root->members[0].name = first;
+	root->members[1].name = second;
+	const struct field_class *tid = event_thread_of(&class).tid.class;
+	assert_ptr_equal(tid, !expected                  ? NULL
+			      : !strcmp(expected, first) ? root->members[0].class
+							 : root->members[1].class);
+}
+
+static void a_thread_is_told_by_contexts_before_common_fields(void **state)
+{
+	(void)state;
+	check_thread(SCOPE_STREAM_EVENT_CONTEXT, "vtid", "tid", "tid");
+	check_thread(SCOPE_EVENT_CONTEXT, "vtid", "vpid", "vtid");
+	check_thread(SCOPE_PAYLOAD, "perf_tid", "tid", "perf_tid");
+	check_thread(SCOPE_PAYLOAD, "tid", "vtid", NULL);
+	check_thread(SCOPE_STREAM_EVENT_CONTEXT, "common_type", "common_pid", "common_pid");
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -662,6 +690,7 @@ int main(void)
 		ROW(a_record_that_ends_with_its_last_integer),
 		ROW(only_plain_elements_may_stand_apart),
 		ROW(hidden_members_are_not_seen),
+		ROW(a_thread_is_told_by_contexts_before_common_fields),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /*
  * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
  *
- * Compiled once per format (FUZZ_FORMAT), for the 2010 proposal (FUZZ_RFC) and GDB's CTF (FUZZ_GDB). The file is opened
- * as the program opens it, packets are found, decoded alone, walked field by field and written as
- * text; maps and hardware trace are read; then all goes through the index once more, merged.
+ * Compiled once per format (FUZZ_FORMAT), for the 2010 proposal (FUZZ_RFC), for files in which
+ * CTF's packets are searched (FUZZ_GATHER) and for GDB's CTF (FUZZ_GDB). The file is opened as the
+ * program opens it, packets are found, decoded alone, walked field by field and written as text;
+ * maps and hardware trace are read; then all goes through the index once more, merged.
  *
  * Promises: packets lie in their sources, batches fit, a mark leads back, an event lies within the
  * bounds that its packet calls exact (where a walk over all events says so: perf; pages are looked
@@ -246,10 +247,10 @@ static void check_trace(struct trace *trace)
 	check_merged(trace);
 }
 
-static void open_and_check(const char *path)
+static void open_and_check(const char *path, const char *input)
 {
 	struct trace_options options = {
-		.paths = &path, .npaths = 1, .input = FUZZ_FORMAT, .notices = {.say = say}};
+		.paths = &path, .npaths = 1, .input = input, .notices = {.say = say}};
 	struct error err = {0};
 	struct trace *trace;
 
@@ -277,6 +278,10 @@ static void put_file(const char *folder, const char *name, const uint8_t *data, 
 static const char *const files[] = {"metadata", "s_0"};
 static const char separator[] = "\xff\xff\xff\xff";
 enum { SEPARATOR = sizeof separator - 1 };
+#elif defined(FUZZ_GATHER) /* a byte that says how, metadata, and bytes with packets in them */
+static const char *const files[] = {"metadata", "packets"};
+static const char separator[] = "\xff\xff\xff\xff";
+enum { SEPARATOR = sizeof separator - 1 };
 #elif defined(FUZZ_GDB) /* GDB's CTF: metadata, which ends with a zero, and packets */
 static const char *const files[] = {"metadata", "datastream"};
 static const char separator[] = "";
@@ -287,10 +292,30 @@ static const char separator[] = "";
 enum { SEPARATOR = 1 };
 #endif
 
+#ifdef FUZZ_GATHER
+/* An even byte: a scan; an odd one: so many bytes, halved, stand before each packet. */
+static void gather_and_check(const char *folder, uint8_t how)
+{
+	char path[128], input[256], prefix[16];
+
+	snprintf(prefix, sizeof prefix, "prefix=%d", how / 2);
+	snprintf(path, sizeof path, "%s/%s", folder, files[1]);
+	snprintf(input, sizeof input, "ctf,%s,metadata=%s/%s", how % 2 ? prefix : "scan", folder,
+		 files[0]);
+	open_and_check(path, input);
+}
+#endif
+
 /* A folder of two files, which the separator parts. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char folder[64];
+#ifdef FUZZ_GATHER
+	const uint8_t how = size ? *data : 0;
+
+	data += size > 0;
+	size -= size > 0;
+#endif
 	const uint8_t *found = size ? memmem(data, size, separator, SEPARATOR) : NULL;
 	size_t first = found ? (size_t)(found - data) : size;
 	size_t second = found ? first + SEPARATOR : size;
@@ -303,7 +328,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	put_file(folder, files[0], data, first);
 	put_file(folder, files[1], data + second, size - second);
-	open_and_check(folder);
+#ifdef FUZZ_GATHER
+	gather_and_check(folder, how);
+#else
+	open_and_check(folder, FUZZ_FORMAT);
+#endif
 	return 0;
 }
 #else
@@ -315,7 +344,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	open_and_check(path);
+	open_and_check(path, FUZZ_FORMAT);
 	close(fd);
 	return 0;
 }

@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/variables" "$work/gdb_ctf"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -121,6 +121,18 @@ for more in "" "--order be --word 64 --rich" "--word 32 --rich --text --event-si
 		cat "$work/scene/s_0"
 	} > "$work/rfc/$(echo "made$more" | tr -d ' ')"
 done
+# CTF whose packets are searched, and with 8 bytes before each.
+for trace in "$work"/made/t "$work"/made/t--big-endian; do
+	for how in 000 021; do
+		[ ! -d "$trace" ] || {
+			printf "\\$how"
+			cat "$trace/metadata"
+			printf '\377\377\377\377'
+			[ $how = 000 ] || printf 12345678
+			head -c 12288 "$trace/channel0_0"
+		} > "$work/gather/$(basename "$trace")-$how"
+	done
+done
 # A program and the address of its main, and operations of a location in two pieces.
 printf 'int g;struct s{int a:3;char t[5];}x;int main(int c,char**v){struct s y=x;int n=c,z[n];{double d=g;z[0]=(int)d+y.a;}return z[0]+**v;}' \
 	>"$work/seed.c"
@@ -210,7 +222,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc intel_pt perf ftrace ovni sel4 gdb formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf ftrace ovni sel4 gdb gdb_ctf variables formats slices store}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

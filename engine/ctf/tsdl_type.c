@@ -424,8 +424,8 @@ bool body_close(struct tsdl *t, struct type *type, uint32_t at)
 {
 	const struct body *body = t->body;
 	size_t count = t->npending - body->first;
-	struct type_member *members =
-		arena_copy(t->scratch, t->pending + body->first, count, sizeof *members);
+	const struct type_member *own = count ? t->pending + body->first : NULL;
+	struct type_member *members = arena_copy(t->scratch, own, count, sizeof *members);
 
 	t->npending = body->first;
 	t->body = body->parent;

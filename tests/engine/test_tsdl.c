@@ -322,6 +322,8 @@ static struct error_row {
 	{"another version", "/* CTF 1.9 */", "CTF 1.9 is not supported"},
 	{"a comment without end", HEAD "/* x", "never closed"},
 	{"no byte order", "trace { major = 1; minor = 8; };", "has no byte_order"},
+	{"no byte order, behind an empty struct",
+	 "typealias struct { } := empty; trace { major = 1; minor = 8; };", "has no byte_order"},
 	{"an attribute twice", HEAD "clock { name = a; name = b; };", "name stands twice"},
 	{"integers of a million bits", EVENT("integer { size = 1048577; } a;"),
 	 "t:1:210: integers of more than 1048576 bits"},

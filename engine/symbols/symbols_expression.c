@@ -16,7 +16,7 @@ enum { DEPTH = 64, STEPS_MAX = 1000 };
 struct evaluation {
 	const struct machine *machine;
 	const Dwarf_Op *ops;
-	size_t n;
+	size_t first, n; /* operations of this piece begin at, and all end at */
 	uint64_t items[DEPTH];
 	size_t count;
 	enum expression_end end; /* why it fails */
@@ -291,7 +291,7 @@ static bool branch(struct evaluation *on, size_t *at)
 			return false;
 		taken = on->items[--on->count] != 0;
 	}
-	if (taken && to > on->n)
+	if (taken && (to < on->first || to > on->n)) /* or back into an earlier piece */
 		return fails(on, EXPRESSION_UNKNOWN);
 	*at = taken ? to : *at + 1;
 	return true;
@@ -349,7 +349,7 @@ static enum expression_end end(const struct evaluation *on, enum expression_end 
 enum expression_end expression_run(const struct machine *machine, const Dwarf_Op *ops, size_t n,
 				   size_t *at, struct expression_place *out)
 {
-	struct evaluation on = {.machine = machine, .ops = ops, .n = n};
+	struct evaluation on = {.machine = machine, .ops = ops, .first = *at, .n = n};
 	bool placed = false;
 
 	*out = (struct expression_place){.kind = PLACE_NONE};

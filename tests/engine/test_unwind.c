@@ -8,6 +8,7 @@
 
 #include "tests/harness.h"
 
+#include <dwarf.h>
 #include <execinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,26 @@ static void damage_does_no_harm(void **state)
 	}
 }
 
+/* Asked piece by piece, an expression that branches into an earlier piece would never end. */
+static void a_branch_into_an_earlier_piece_is_refused(void **state)
+{
+	const Dwarf_Op ops[] = {
+		{.atom = DW_OP_lit1, .offset = 0},
+		{.atom = DW_OP_piece, .number = 4, .offset = 1},
+		{.atom = DW_OP_skip, .number = (Dwarf_Word)-6, .offset = 3}, /* from 6 to 0 */
+		{.atom = DW_OP_piece, .number = 4, .offset = 6},
+	};
+	const struct machine machine = {.address_bytes = 8};
+	struct expression_place place;
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(expression_run(&machine, ops, 4, &at, &place), EXPRESSION_DONE);
+	assert_true(at == 2 && place.is_piece && place.bits == 32 && place.value == 1);
+	assert_int_equal(expression_run(&machine, ops, 4, &at, &place), EXPRESSION_UNKNOWN);
+	assert_true(at == 4 && place.is_piece);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -223,6 +244,7 @@ int main(void)
 		cmocka_unit_test(chains_are_those_of_backtrace),
 #endif
 		cmocka_unit_test(damage_does_no_harm),
+		cmocka_unit_test(a_branch_into_an_earlier_piece_is_refused),
 	};
 	return cmocka_run_group_tests_name("unwind", tests, setup, teardown);
 }

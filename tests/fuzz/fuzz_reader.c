@@ -145,8 +145,8 @@ static void check_packet(const struct reader *reader, struct decoder *decoder, s
 
 static void check_extents(const struct stream *stream, const struct packet_info *info)
 {
-	require(info->rec.source < stream->nsources, "a packet has a source");
-	uint64_t size = source_size(stream->sources[info->rec.source]);
+	require(stream->nsources > 0, "a packet has a source");
+	uint64_t size = source_size(stream_source(stream, info->rec.source));
 	require(info->rec.off <= size && packet_bytes(info) <= size - info->rec.off,
 		"packets lie in the file");
 	for (uint32_t i = 0; i < info->nextents; i++)

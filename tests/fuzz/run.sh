@@ -142,7 +142,7 @@ for options in "-O0 -no-pie" "-O2 -no-pie -gdwarf-4"; do
 	at=$(nm "$work/seed" | awk '$3 == "main" { print $1 }')
 	{
 		printf '\001'
-		echo "$at" | sed 's/\(..\)/\\x\1 /g' | awk '{ for (i = NF; i; i--) printf "%s", $i }' | xargs printf '%b'
+		python3 -c 'import sys; sys.stdout.buffer.write(int(sys.argv[1], 16).to_bytes(8, "little"))' "$at"
 		cat "$work/seed"
 	} >"$work/variables/program$(echo "$options" | tr -d ' ')"
 done

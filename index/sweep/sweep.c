@@ -8,6 +8,7 @@
 #include "index/sweep/sweep_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/wait.h"
 #include "index/tables/build.h"
 #include "index/tables/internal.h"
 #include "index/tables/losses.h"
@@ -246,12 +247,7 @@ static void watch(struct sweeper *sweeper)
 
 	pthread_mutex_lock(&sweeper->lock);
 	while (sweeper->working) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TICK_MS * 1000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&sweeper->changed, &sweeper->lock, &until);
+		wait_ms(&sweeper->changed, &sweeper->lock, TICK_MS);
 		pthread_mutex_unlock(&sweeper->lock);
 		if (sweep->progress && !sweep->progress(sweep->arg, sweeper->done, sweeper->all)) {
 			error_set(&err, ERR_INTERRUPTED, "interrupted");
@@ -298,12 +294,12 @@ static void work_together(struct sweeper *sweeper, unsigned workers)
 
 static void work_alone(struct sweeper *sweeper)
 {
-	struct sweep_worker pool = {.sweeper = sweeper};
+	struct sweep_worker worker = {.sweeper = sweeper};
 
-	pool.own = sweeper->sweep->begin(sweeper->sweep->arg);
-	work(&pool, true);
-	sweep_workers_release(&pool);
-	end_all(sweeper, &pool, 1);
+	worker.own = sweeper->sweep->begin(sweeper->sweep->arg);
+	work(&worker, true);
+	sweep_workers_release(&worker);
+	end_all(sweeper, &worker, 1);
 }
 
 /* The end */

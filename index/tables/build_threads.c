@@ -9,6 +9,7 @@
  * go on from. Callbacks want one thread, and so does the store: one writes.
  */
 #include "engine/base/mem.h"
+#include "engine/base/wait.h"
 #include "index/tables/build.h"
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
@@ -183,12 +184,7 @@ static void commit_while_working(struct pool *pool)
 
 	pthread_mutex_lock(&pool->lock);
 	while (pool->working) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TICK_MS * 1000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&pool->filled, &pool->lock, &until);
+		wait_ms(&pool->filled, &pool->lock, TICK_MS);
 		tell_progress(pool);
 		bool full = pool->records >= 2 * pool->index->step_records;
 		if (pool->steps && (full || now_ms() - last >= GROUP_MS)) {

@@ -5,6 +5,8 @@
  */
 #include "index/tables/build.h"
 
+#include "engine/base/wait.h"
+
 #include <time.h>
 
 enum { TICK_MS = 50, WORKERS_MAX = 16 };
@@ -66,12 +68,7 @@ static void watch(struct finders *finders)
 {
 	pthread_mutex_lock(&finders->lock);
 	while (finders->working) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TICK_MS * 1000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&finders->changed, &finders->lock, &until);
+		wait_ms(&finders->changed, &finders->lock, TICK_MS);
 		pthread_mutex_unlock(&finders->lock);
 		tell_progress(finders);
 		pthread_mutex_lock(&finders->lock);

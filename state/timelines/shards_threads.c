@@ -6,12 +6,13 @@
  *     thread 2  pass 1 of shard 1 ────> wait      pass 2 of shard 2 ────>
  *
  * The first shard begins with nothing, so it is built at once, and is as much longer as the others
- * wait. The thread that ends pass 1 last does the merge. Each thread has a feed and a program of
- * its own; only the caller's thread reports progress, and hears of an interruption.
+ * wait. The thread that ends pass 1 last does the merge. Each thread has an event source and a
+ * program of its own; only the caller's thread reports progress, and hears of an interruption.
  */
 #include "engine/base/mem.h"
-#include "state/timelines/shards_internal.h"
+#include "engine/base/wait.h"
 #include "state/context/context.h"
+#include "state/timelines/shards_internal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -156,13 +157,7 @@ static void wait_for_all(struct pool *pool)
 
 	pthread_mutex_lock(&pool->lock);
 	while (pool->working) {
-		struct timespec until;
-
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TICK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
+		wait_ms(&pool->changed, &pool->lock, TICK_MS);
 		pthread_mutex_unlock(&pool->lock);
 		if (ranged && !atomic_load(&pool->stop) && !reports(pool, last, first, last)) {
 			struct error err;

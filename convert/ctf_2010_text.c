@@ -22,14 +22,6 @@ static void add_flag(struct buf *out, const char *key, bool value)
 
 /* ---- types ---- */
 
-static void add_value(struct buf *out, uint64_t value, bool is_signed)
-{
-	if (is_signed)
-		buf_add_i64(out, (int64_t)value);
-	else
-		buf_add_u64(out, value);
-}
-
 /* A label has a name in this language: one that is empty is left out. */
 static void add_map(struct buf *out, const struct wire *wire)
 {
@@ -41,10 +33,10 @@ static void add_map(struct buf *out, const struct wire *wire)
 		if (!*label->name)
 			continue;
 		buf_add_text(out, " { ");
-		add_value(out, label->low, wire->is_signed);
+		ctf_add_number(out, label->low, wire->is_signed);
 		if (from->form != FORM_FLAGS && label->high != label->low) {
 			buf_add_text(out, " ... ");
-			add_value(out, label->high, wire->is_signed);
+			ctf_add_number(out, label->high, wire->is_signed);
 		}
 		buf_add_text(out, ", ");
 		ctf_add_quoted(out, label->name);
@@ -53,20 +45,14 @@ static void add_map(struct buf *out, const struct wire *wire)
 	buf_add_text(out, " };");
 }
 
-static unsigned base_of(const struct field_class *from)
-{
-	if (!from)
-		return 10;
-	return from->is_address ? 16 : from->base ? from->base : 10;
-}
-
 /* Predeclared types are packed here: whole bytes are aligned to bytes, others to bits. */
 static bool is_predeclared(const struct wire *wire)
 {
 	const struct field_class *from = wire->from;
 
 	return !wire->big_endian && wire->align == (wire->bits % 8 ? 1 : 8) &&
-	       base_of(from) == 10 && (!from || (!from->nlabels && from->form == FORM_NUMBER));
+	       ctf_number_base(from) == 10 &&
+	       (!from || (!from->nlabels && from->form == FORM_NUMBER));
 }
 
 static void add_integer(struct buf *out, const struct wire *wire)
@@ -83,8 +69,8 @@ static void add_integer(struct buf *out, const struct wire *wire)
 		   from && from->nlabels ? "enum" : "integer", wire->bits, wire->align,
 		   wire->big_endian ? "network" : "le");
 	add_flag(out, "signed", wire->is_signed);
-	if (base_of(from) != 10)
-		buf_printf(out, " base = %u;", base_of(from));
+	if (ctf_number_base(from) != 10)
+		buf_printf(out, " base = %u;", ctf_number_base(from));
 	if (from && meanings[from->form])
 		buf_printf(out, " meaning = %s;", meanings[from->form]);
 	if (from && from->nlabels)

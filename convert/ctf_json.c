@@ -6,6 +6,7 @@
  */
 #include "convert/ctf_internal.h"
 
+#include "convert/ctf_names.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/ctf_own.h"
@@ -154,12 +155,12 @@ static void add_integer(struct buf *out, const struct wire *wire)
 {
 	const struct field_class *from = wire->from;
 	bool number = !from || from->form == FORM_NUMBER;
-	unsigned base = !from ? 10 : from->is_address ? 16 : from->base;
+	unsigned base = ctf_number_base(from);
 
 	begin_class(out, integer_type(wire));
 	if (!wire->is_variable)
 		add_fixed(out, wire->bits, wire->align, wire->big_endian);
-	if (number && base != 10 && base)
+	if (number && base != 10)
 		add_unsigned(out, "preferred-display-base", base);
 	if (from && from->nlabels)
 		add_mappings(out, from);

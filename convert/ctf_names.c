@@ -88,3 +88,18 @@ void ctf_add_quoted(struct buf *out, const char *text)
 	}
 	buf_add_char(out, '"');
 }
+
+void ctf_add_number(struct buf *out, uint64_t value, bool is_signed)
+{
+	if (is_signed)
+		buf_add_i64(out, (int64_t)value);
+	else
+		buf_add_u64(out, value);
+}
+
+unsigned ctf_number_base(const struct field_class *from)
+{
+	if (!from)
+		return 10;
+	return from->is_address ? 16 : from->base ? from->base : 10;
+}

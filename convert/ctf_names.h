@@ -1,4 +1,4 @@
-/* ctf_names.h - names of members, as a CTF language can write them */
+/* ctf_names.h - names of members, texts and numbers, as a CTF language can write them */
 #ifndef CONVERT_CTF_NAMES_H
 #define CONVERT_CTF_NAMES_H
 
@@ -21,5 +21,9 @@ bool ctf_name_stays(const char *name, const char *written);
 bool ctf_is_identifier(const char *text); /* and no keyword of TSDL */
 /* In the quotes of a string of C. */
 void ctf_add_quoted(struct buf *out, const char *text);
+/* A number of 64 bits, in decimal. */
+void ctf_add_number(struct buf *out, uint64_t value, bool is_signed);
+/* In which base an integer is shown; NULL: of none of the source. */
+unsigned ctf_number_base(const struct field_class *from);
 
 #endif

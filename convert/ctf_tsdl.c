@@ -26,20 +26,12 @@ static void indent(struct printer *p)
 		buf_add_char(&p->out, '\t');
 }
 
-static void add_number(struct buf *out, uint64_t value, bool is_signed)
-{
-	if (is_signed)
-		buf_add_i64(out, (int64_t)value);
-	else
-		buf_add_u64(out, value);
-}
-
 /* ---- types ---- */
 
 static void add_integer(struct buf *out, const struct wire *wire)
 {
 	const struct field_class *from = wire->from;
-	unsigned base = !from ? 10 : from->is_address ? 16 : from->base ? from->base : 10;
+	unsigned base = ctf_number_base(from);
 
 	buf_printf(out,
 		   "integer { size = %u; align = %u; signed = %s; byte_order = %s; base = %u; }",
@@ -58,11 +50,11 @@ static void add_labels(struct buf *out, const struct wire *wire)
 		buf_add_text(out, i ? ", " : " ");
 		ctf_add_quoted(out, label->name);
 		buf_add_text(out, " = ");
-		add_number(out, label->low, wire->is_signed);
+		ctf_add_number(out, label->low, wire->is_signed);
 		if (range)
 			buf_add_text(out, " ... ");
 		if (range)
-			add_number(out, label->high, wire->is_signed);
+			ctf_add_number(out, label->high, wire->is_signed);
 	}
 	buf_add_text(out, " }");
 }

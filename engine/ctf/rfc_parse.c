@@ -266,6 +266,16 @@ static bool parse_header_type(struct rfc *r, void *block)
 	return rfc_end_value(r);
 }
 
+/* A block inside of a section; a semicolon may follow. */
+static bool parse_inner_block(struct rfc *r, const struct block_key *keys,
+			      struct rfc_section *section)
+{
+	if (!parse_keys(r, keys, section, &section->rules))
+		return false;
+	accept_token(&r->t, ';');
+	return true;
+}
+
 /* `event { header_type = ...; context ... }` inside of a section. */
 static bool parse_section_event(struct rfc *r, void *block)
 {
@@ -274,12 +284,8 @@ static bool parse_section_event(struct rfc *r, void *block)
 		{"context", parse_context},
 		{NULL, NULL},
 	};
-	struct rfc_section *section = block;
 
-	if (!parse_keys(r, keys, section, &section->rules))
-		return false;
-	accept_token(&r->t, ';');
-	return true;
+	return parse_inner_block(r, keys, block);
 }
 
 static bool parse_packet_context(struct rfc *r, void *block)
@@ -296,12 +302,8 @@ static bool parse_section_packet(struct rfc *r, void *block)
 		{"context", parse_packet_context},
 		{NULL, NULL},
 	};
-	struct rfc_section *section = block;
 
-	if (!parse_keys(r, keys, section, &section->rules))
-		return false;
-	accept_token(&r->t, ';');
-	return true;
+	return parse_inner_block(r, keys, block);
 }
 
 /* Ours: a key that has one value besides what the proposal has. */

@@ -1,18 +1,18 @@
 /*
  * event_workers.c - see event_rows.h
  *
- *     the caller:  cursor ──> heads, into chunks ─┐                    ┌──> chunks, in order,
+ *     the caller:  cursor ──> heads, into chunks ───┐                    ┌──> chunks, in order,
  *                                                   ├──> ring of them ───┤    to the sink
  *     workers:            a chunk: values, text  <──┘ ──> made ──────────┘
  *
  * A chunk holds what a row needs when the cursor has gone on: heads, and which packets they are
- * of. A hand opens these packets with decoders of its own. When the ring is full the caller is a
- * hand, too, so that with two threads both always have work.
+ * of. A worker opens these packets with decoders of its own. When the ring is full the caller is a
+ * worker, too, so that with two threads both always have work.
  *
  * Cutting the range into windows of time, a cursor each, would spare the hand-over, but packets
  * lie about their times: a cursor that begins in the middle may miss what one from the start finds
  * late. Here one cursor says what comes, and the messages stay in order: what it says while a
- * chunk is filled is kept in front of that chunk, what its hand says behind.
+ * chunk is filled is kept in front of that chunk, what its worker says behind.
  */
 #include "repl/event_workers.h"
 
@@ -37,7 +37,7 @@ struct chunk {
 	uint64_t bits;
 	bool has_shown; /* a time was written before its first row: */
 	nstime shown;
-	struct buf before, said; /* messages of the cursor, of the hand */
+	struct buf before, said; /* messages of the cursor, of the worker */
 	uint64_t damaged;
 	struct sink text;
 };

@@ -2,8 +2,8 @@
  * read_ahead.h - a cursor that a helper reads ahead of its owner, forward
  *
  *     helper   cursor ── event blocks ──> full ones, in order ──┐
- *                                                           ├──> the owner
- *     owner    cursor, when there is none ──────────────────┘
+ *                                                               ├──> the owner
+ *     owner    cursor, when there is none ──────────────────────┘
  *
  * What the owner gets is what the cursor gives: events, losses, the error or the end behind them.
  * The thread that reads tells of damage, in the cursor's order. Progress is reported by the owner's

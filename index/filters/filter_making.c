@@ -1,8 +1,7 @@
 /*
  * filter_making.c - packet filters made while packets are decoded
  *
- *     filter_making_begin ── filter_making_add, batch after batch ── filter_making_end ──> packet
- * filters
+ *     filter_making_begin ── filter_making_add, per batch ── filter_making_end ──> packet filters
  *
  * A packet that is read for any reason has its events decoded: to note a class is one comparison
  * then, and key fields are loaded from where they lie. A packet filter is kept when all of the

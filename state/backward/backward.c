@@ -138,7 +138,7 @@ static void event_lines_done(struct backward *pass)
 {
 	pass->merging = true;
 	questions_merge_fresh(pass);
-	pendings_prune(pass);
+	pending_prune(pass);
 	resolve_all(pass);
 }
 

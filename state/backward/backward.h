@@ -64,7 +64,7 @@ bool backward_answer(const struct backward *pass, const struct question *questio
 
 struct backward_statistics {
 	uint64_t visits;
-	uint32_t rounds, questions, most_open, most_pendings;
+	uint32_t rounds, questions, most_open, most_pending;
 };
 struct backward_statistics backward_statistics(const struct backward *pass);
 

@@ -1,10 +1,11 @@
 /*
  * internal.h - questions, pending writes and the pass that owns them
  *
- * question: an attribute just below a key. It is OPEN while the pass reads down from its key, until
- *           a certain write (its `best`) is met; then it only waits for pending writes in between
- * and for the value. pending write:    one line at one event. It waits while its target, condition
- * or failure is not known.
+ * question:       an attribute just below a key. It is OPEN while the pass reads down from its key,
+ *                 until a certain write (its `best`) is met; then it only waits for pending writes
+ *                 in between and for the value.
+ * pending write:  one line at one event. It waits while its target, condition or failure is not
+ *                 known.
  */
 #ifndef STATE_BACKWARD_INTERNAL_H
 #define STATE_BACKWARD_INTERNAL_H
@@ -102,11 +103,11 @@ struct backward {
 	uint64_t *open_bits;
 	struct order *opened; /* per bit: the least key opened in this round */
 	struct pending_write *newest, *oldest;
-	uint32_t npendings;
+	uint32_t npending;
 	uint32_t round; /* from 1 */
 	struct work work;
-	struct pending_write **new_pendings; /* of the event where the pass stands */
-	size_t nnew_pendings, new_pendings_capacity;
+	struct pending_write **new_pending; /* of the event where the pass stands */
+	size_t nnew_pending, new_pending_capacity;
 
 	/* where the pass stands */
 	struct event_item item;
@@ -158,13 +159,13 @@ bool pending_may_write(const struct backward *pass, const struct pending_write *
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
 				      const struct order *low);
 void pending_look(struct backward *pass, const struct step_of *step);
-void pendings_remove(struct backward *pass, struct pending_write *pending);
+void pending_remove(struct backward *pass, struct pending_write *pending);
 void pending_again(struct backward *pass, struct pending_write *pending);
 bool pending_value(struct backward *pass, struct pending_write *pending);
 
 /* pending_prune.c */
 void pending_keys(struct backward *pass, struct pending_write *pending);
-void pendings_prune(struct backward *pass);
+void pending_prune(struct backward *pass);
 
 /* resolve.c */
 void resolve(struct backward *pass, struct question *question);

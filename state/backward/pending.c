@@ -37,7 +37,7 @@ struct pending_write *pending_between(const struct backward *pass, const struct 
 }
 
 /* False: one of that key waits already. */
-static bool pendings_insert(struct backward *pass, struct pending_write *pending)
+static bool pending_insert(struct backward *pass, struct pending_write *pending)
 {
 	struct pending_write *above = pass->oldest;
 
@@ -49,16 +49,16 @@ static bool pendings_insert(struct backward *pass, struct pending_write *pending
 	pending->older = above ? above->older : pass->newest;
 	*(pending->newer ? &pending->newer->older : &pass->newest) = pending;
 	*(pending->older ? &pending->older->newer : &pass->oldest) = pending;
-	if (++pass->npendings > pass->statistics.most_pendings)
-		pass->statistics.most_pendings = pass->npendings;
+	if (++pass->npending > pass->statistics.most_pending)
+		pass->statistics.most_pending = pass->npending;
 	return true;
 }
 
-void pendings_remove(struct backward *pass, struct pending_write *pending)
+void pending_remove(struct backward *pass, struct pending_write *pending)
 {
 	*(pending->newer ? &pending->newer->older : &pass->newest) = pending->older;
 	*(pending->older ? &pending->older->newer : &pass->oldest) = pending->newer;
-	pass->npendings--;
+	pass->npending--;
 }
 
 /* From now on reads are those of this pending write's line. */
@@ -348,21 +348,21 @@ void pending_look(struct backward *pass, const struct step_of *step)
 		prove(pass, pending);
 		return;
 	}
-	if (!pendings_insert(pass, pending))
+	if (!pending_insert(pass, pending))
 		return;
 	capture(pass, pending);
 	ask(pass, pending, &verdict);
 	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
 		pending_keys(pass, pending);
-	pass->new_pendings = mem_grow(pass->new_pendings, pass->nnew_pendings,
-				      &pass->new_pendings_capacity, sizeof(struct pending_write *));
-	pass->new_pendings[pass->nnew_pendings++] = pending;
+	pass->new_pending = mem_grow(pass->new_pending, pass->nnew_pending,
+				     &pass->new_pending_capacity, sizeof(struct pending_write *));
+	pass->new_pending[pass->nnew_pending++] = pending;
 }
 
 static void decided(struct backward *pass, struct pending_write *pending, enum pending_state state)
 {
 	pending->state = state;
-	pendings_remove(pass, pending);
+	pending_remove(pass, pending);
 	if (state == PENDING_PROVED)
 		prove(pass, pending);
 	wake(pass, &pending->watchers);

@@ -79,18 +79,18 @@ static bool loses(const struct backward *pass, const struct pending_write *pendi
 }
 
 /* After the questions of the event's lines were merged. */
-void pendings_prune(struct backward *pass)
+void pending_prune(struct backward *pass)
 {
-	for (size_t i = 0; i < pass->nnew_pendings; i++) {
-		struct pending_write *pending = pass->new_pendings[i];
+	for (size_t i = 0; i < pass->nnew_pending; i++) {
+		struct pending_write *pending = pass->new_pending[i];
 
 		if (pending->state != PENDING_OPEN || !pending->prunes || !loses(pass, pending))
 			continue;
 		pending->state = PENDING_DEAD;
-		pendings_remove(pass, pending);
+		pending_remove(pass, pending);
 		wake(pass, &pending->watchers);
 	}
-	pass->nnew_pendings = 0;
-	if (pass->npendings > pass->options.limits.pendings)
+	pass->nnew_pending = 0;
+	if (pass->npending > pass->options.limits.pendings)
 		pass->gave_up = true;
 }

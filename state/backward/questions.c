@@ -469,7 +469,7 @@ void questions_release(struct backward *pass)
 	mem_free(pass->missed);
 	mem_free(pass->fresh);
 	mem_free(pass->roots);
-	mem_free(pass->new_pendings);
+	mem_free(pass->new_pending);
 	mem_free(pass->work.items);
 	mem_free(pass->open_per_bit);
 	mem_free(pass->open_bits);

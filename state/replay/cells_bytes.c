@@ -8,9 +8,10 @@
  *     version, names (statements, sections, streams) that must be equal when read
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
  *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
- *     tombstones      count; each: flags (TOMBSTONE_*), since, seq less that of the one before,
- * writer, then node or pattern sections   per stream and section: 0, or 1 and a value until per
- * stream
+ *     tombstones count; each: flags (TOMBSTONE_*), since, seq less that of the one before, writer,
+ *                then node or pattern
+ *     sections   per stream and section: 0, or 1 and a value
+ *     until      per stream
  *
  * Nodes come with parents first, so that reading interns them in one go.
  */

@@ -1,8 +1,7 @@
 /*
  * walk.h - rules over events in order: what every forward evaluation does with its events
  *
- *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: whose walk it
- * is
+ *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: the walk's own
  *
  * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
  * event lines are evaluated against the state before the event, and only then what they write is

@@ -1,8 +1,8 @@
 /*
  * shard_merge.c - see shard_merge.h
  *
- *     start ──> replay of deferred lines ──> fills ──> tombstones ──> writes ──> start of the next
- * shard up to the last one                of the summary
+ *     start ──> replay of deferred ──> fills ──> tombstones ──> writes ──> start of the next shard
+ *               lines up to the last                            of the summary
  *
  * Everything carries the key of its write (event, then line), so the newest of two is told without
  * knowing which came first. What a summary holds was surely written; what the replay of deferred

@@ -1,13 +1,13 @@
 /*
  * shard_summary.c - see shard_summary.h: a replay that does not know where it begins
  *
- *     B ───── X ──────────── Y ──── E        cpu[3]/thread = 7 at X, 9 at Y: the summary says 9, at
- * Y |  |                                  syscalls before X: of a thread that is not known here
+ *     B ───── X ──────────── Y ──── E   cpu[3]/thread = 7 at X, 9 at Y: the summary says 9, at Y
+ *       |  |                            syscalls before X: of a thread that is not known here
  *
  * Reads are open until the shard itself has written what they read. A line that is surely decided
  * is applied. One that is not is deferred: the summary notes the statement and the event, and what
  * the line may have written is open from then on (a cloud over it), until the next sure write. The
- * join evaluates deferred statements, and what they read, from the true start up to the last such
+ * merge evaluates deferred statements, and what they read, from the true start up to the last such
  * event.
  *
  * Deferring is always right, only slow; applying is right because everything it rests on was

@@ -74,7 +74,7 @@ static const struct option table[] = {
 	{{"--join", NULL, "from all passes 1 to where passes 2 begin", OPT_INDEX}, TAKE_FLAG, AT(join)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
-	{{"--to", "csv|sqlite|chrome|folded|parquet|prv|trace.dat|ctf|ctf2|ctf2010", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
+	{{"--to", "csv|sqlite|chrome|folded|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
 	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
 	{{"--with-state", NULL, "CTF: the state at the beginning, as events", OPT_CONVERT}, TAKE_FLAG, AT(with_state)},
 	{{"--compress", "gzip|bzip2", "ctf2010: how packets are compressed", OPT_CONVERT}, TAKE_TEXT, AT(compress)},

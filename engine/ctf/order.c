@@ -175,6 +175,16 @@ static void list_source(const struct stream *stream, uint32_t source, struct ctf
 	take_others(out, first);
 }
 
+/* At a bound of int64_t they stay there: no tracer counts that far. */
+static int64_t further(int64_t number, int64_t steps)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(number, steps, &sum))
+		return steps < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 /* Numbers go on where the counter wraps; what has none goes with the packet in front of it. */
 static void count_on(const struct stream *stream, struct ctf_listing *all)
 {
@@ -191,8 +201,9 @@ static void count_on(const struct stream *stream, struct ctf_listing *all)
 		}
 		if (last && numbers && one->head.seq != PACKET_NONE &&
 		    last->head.seq != PACKET_NONE)
-			one->place.number +=
-				packet_steps(last->head.seq, one->head.seq, stream->seq_bits);
+			one->place.number = further(
+				last->place.number,
+				packet_steps(last->head.seq, one->head.seq, stream->seq_bits));
 		last = one;
 	}
 }

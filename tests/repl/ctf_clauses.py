@@ -107,6 +107,14 @@ def check_packets(work):
     result((code, found) == (3, [(10, 1), (20, 2), (30, 3), (50, 5), (60, 6)]) and len(said) == 1 and
            "/s" in said[0] and str(len(first)) in said[0],
            "an id that no event has ends its packet, not the next", (code, found, said))
+    steps = [0, 3 << 61, 3 << 62, 5 << 61, 1, 7 << 61]  # counted on, they leave 64 bits
+    wide = [struct.pack("<IIQQQIIQI", 0xc1fc1fc1, 0, 0, 10 * i, 10 * i + 5, 65 * 8, 65 * 8, number, 0) +
+            event(10 * i, i) for i, number in enumerate(steps, 1)]
+    folder = make(os.path.join(work, "far"), {"s": b"".join(wide)},
+                  head=HEAD.replace("u32 packet_seq_num", "u64 packet_seq_num"))
+    code, found, said = events(folder)
+    result(code in (0, 3) and sorted(found) == [(10 * i, i) for i in range(1, 7)],
+           "sequence numbers that are far apart lose no event", (code, found, said))
 
 
 def seeks_right(folder, times):

@@ -4,7 +4,7 @@ libconvert_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAG
 	$(NETTLE_CFLAGS) -pthread
 libconvert_la_LIBADD = $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
 libconvert_la_SOURCES = %D%/convert.c %D%/convert.h %D%/convert_internal.h \
-	%D%/out.c %D%/out.h %D%/pool.c %D%/pool.h \
+	%D%/out.c %D%/out.h \
 	%D%/sheet.c %D%/sheet.h %D%/tables.c %D%/tables.h %D%/tables_fields.c %D%/tables_internal.h
 
 # the others

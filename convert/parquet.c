@@ -9,10 +9,10 @@
 
 #include "convert/convert_internal.h"
 #include "convert/out.h"
-#include "convert/pool.h"
 #include "convert/tables.h"
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "engine/base/thread_pool.h"
 
 #include <pthread.h>
 #include <zstd.h>
@@ -42,7 +42,7 @@ struct parquet {
 	struct file **files;
 	size_t nfiles, capacity;
 	struct nameset names; /* of the files */
-	struct pool *pool; /* NULL: groups are made at once */
+	struct thread_pool *pool; /* NULL: groups are made at once */
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	struct error failed;
@@ -143,7 +143,7 @@ static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
 	work = mem_new(sizeof *work);
 	*work = (struct work){parquet, file, sheet_take(sheet), file->given++};
 	if (parquet->pool)
-		pool_add(parquet->pool, run_work, work);
+		thread_pool_add(parquet->pool, run_work, work);
 	else
 		run_work(work);
 	pthread_mutex_lock(&parquet->lock);
@@ -399,7 +399,7 @@ static void *open_parquet(const struct convert_options *options, struct error *e
 	pthread_cond_init(&parquet->turn, NULL);
 	parquet->tables = tables_new(&tables);
 	if (threads)
-		parquet->pool = pool_new(threads, threads);
+		parquet->pool = thread_pool_new(threads, threads);
 	return parquet;
 }
 
@@ -432,7 +432,7 @@ static bool parquet_finish(void *self, struct error *err)
 	bool ok = tables_flush(parquet->tables, err);
 
 	if (parquet->pool)
-		pool_wait(parquet->pool);
+		thread_pool_wait(parquet->pool);
 	if (ok && parquet->failed.kind != ERR_NONE) {
 		*err = parquet->failed;
 		return false;
@@ -447,8 +447,8 @@ static void parquet_close(void *self)
 	struct parquet *parquet = self;
 
 	if (parquet->pool)
-		pool_wait(parquet->pool);
-	pool_free(parquet->pool);
+		thread_pool_wait(parquet->pool);
+	thread_pool_free(parquet->pool);
 	nameset_release(&parquet->names);
 	for (size_t i = 0; i < parquet->nfiles; i++) {
 		struct file *file = parquet->files[i];

@@ -17,9 +17,9 @@
 #include "repl/event_workers.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/workers.h"
 #include "index/cursor/event_block.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -394,8 +394,7 @@ struct event_workers *event_workers_new(const struct event_workers_setup *setup)
 	pool->workers = mem_new_array(threads, sizeof *pool->workers);
 	for (unsigned i = 0; i < threads; i++) {
 		worker_init(&pool->workers[i], pool);
-		if (i && pthread_create(&pool->workers[i].thread, NULL, worker_work,
-					&pool->workers[i]) != 0) {
+		if (i && !thread_start(&pool->workers[i].thread, worker_work, &pool->workers[i])) {
 			worker_release(&pool->workers[i]);
 			break; /* fewer make them, too */
 		}

@@ -1,8 +1,9 @@
 /* stats.c - a sampling thread, and one line of JSON */
 #include "repl/stats.h"
 
+#include "engine/base/workers.h"
+
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,16 +48,12 @@ static void *sampler(void *unused)
 void stats_begin(bool want)
 {
 	pthread_t thread;
-	sigset_t all, old;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	if (!want)
 		return;
-	sigfillset(&all); /* signals are the main thread's */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&thread, NULL, sampler, NULL) == 0)
+	if (thread_start(&thread, sampler, NULL))
 		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* The planner's word in the words of the command line: a checkpoint is where a replay begins. */

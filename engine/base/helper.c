@@ -2,8 +2,7 @@
 #include "engine/base/helper.h"
 
 #include "engine/base/mem.h"
-
-#include <pthread.h>
+#include "engine/base/workers.h"
 
 struct helper {
 	pthread_t thread;
@@ -50,7 +49,7 @@ struct helper *helper_new(void)
 
 	pthread_mutex_init(&helper->lock, NULL);
 	pthread_cond_init(&helper->changed, NULL);
-	if (pthread_create(&helper->thread, NULL, helper_run, helper) == 0)
+	if (thread_start(&helper->thread, helper_run, helper))
 		return helper;
 	pthread_cond_destroy(&helper->changed);
 	pthread_mutex_destroy(&helper->lock);

@@ -8,7 +8,6 @@
 #include "index/sweep/sweep_internal.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/wait.h"
 #include "index/tables/build.h"
 #include "index/tables/internal.h"
 #include "index/tables/losses.h"
@@ -27,12 +26,8 @@ struct sweep_piece {
 
 static void sweep_fail(struct sweeper *sweeper, const struct error *err)
 {
-	pthread_mutex_lock(&sweeper->lock);
-	if (!sweeper->failed)
-		sweeper->error = *err;
-	sweeper->failed = true;
 	sweeper->stop = true;
-	pthread_mutex_unlock(&sweeper->lock);
+	workers_fail(&sweeper->workers, err);
 }
 
 /* Plan */
@@ -135,10 +130,10 @@ static bool is_renumbered(struct sweeper *sweeper, const struct sweep_stream *of
 {
 	if (table_generation(of->table) == of->generation)
 		return false;
-	pthread_mutex_lock(&sweeper->lock);
+	pthread_mutex_lock(&sweeper->workers.lock);
 	sweeper->again = true;
 	sweeper->stop = true;
-	pthread_mutex_unlock(&sweeper->lock);
+	pthread_mutex_unlock(&sweeper->workers.lock);
 	return true;
 }
 
@@ -224,72 +219,52 @@ static void work(struct sweep_worker *pool, bool alone)
 	}
 }
 
-static void *work_beside(void *arg)
+static void work_beside(void *arg, unsigned i)
 {
-	struct sweep_worker *pool = arg;
-	struct sweeper *sweeper = pool->sweeper;
+	struct sweeper *sweeper = arg;
+	struct sweep_worker *reader = &sweeper->readers[i];
 
-	pool->own = sweeper->sweep->begin(sweeper->sweep->arg);
-	work(pool, false);
-	sweep_workers_release(pool);
-	pthread_mutex_lock(&sweeper->lock);
-	sweeper->working--;
-	pthread_cond_signal(&sweeper->changed);
-	pthread_mutex_unlock(&sweeper->lock);
-	return NULL;
+	reader->own = sweeper->sweep->begin(sweeper->sweep->arg);
+	work(reader, false);
+	sweep_workers_release(reader);
 }
 
-/* Tells progress until all have stopped. */
-static void watch(struct sweeper *sweeper)
+static void tell_progress(void *arg)
 {
+	struct sweeper *sweeper = arg;
 	const struct sweep *sweep = sweeper->sweep;
 	struct error err;
 
-	pthread_mutex_lock(&sweeper->lock);
-	while (sweeper->working) {
-		wait_ms(&sweeper->changed, &sweeper->lock, TICK_MS);
-		pthread_mutex_unlock(&sweeper->lock);
-		if (sweep->progress && !sweep->progress(sweep->arg, sweeper->done, sweeper->all)) {
-			error_set(&err, ERR_INTERRUPTED, "interrupted");
-			sweep_fail(sweeper, &err);
-		}
-		pthread_mutex_lock(&sweeper->lock);
+	if (sweep->progress && !sweep->progress(sweep->arg, sweeper->done, sweeper->all)) {
+		error_set(&err, ERR_INTERRUPTED, "interrupted");
+		sweep_fail(sweeper, &err);
 	}
-	pthread_mutex_unlock(&sweeper->lock);
 }
 
-static void end_all(struct sweeper *sweeper, struct sweep_worker *pool, unsigned count)
+static void end_all(struct sweeper *sweeper, struct sweep_worker *readers, unsigned count)
 {
 	const struct sweep *sweep = sweeper->sweep;
 
 	for (unsigned i = 0; i < count; i++)
-		sweep->end(sweep->arg, pool[i].own, !sweeper->failed && !sweeper->again);
+		sweep->end(sweep->arg, readers[i].own, !sweeper->workers.failed && !sweeper->again);
 }
 
 static void work_together(struct sweeper *sweeper, unsigned workers)
 {
-	struct sweep_worker pool[INDEX_JOBS_MAX] = {{0}};
-	pthread_t threads[INDEX_JOBS_MAX];
+	struct sweep_worker readers[INDEX_JOBS_MAX] = {{0}};
 	struct error err;
-	unsigned started = 0;
+	unsigned started;
 
-	sweeper->working = workers;
-	for (; started < workers; started++) {
-		pool[started].sweeper = sweeper;
-		if (pthread_create(&threads[started], NULL, work_beside, &pool[started]) != 0)
-			break;
-	}
-	pthread_mutex_lock(&sweeper->lock);
-	sweeper->working -= workers - started;
-	pthread_mutex_unlock(&sweeper->lock);
+	for (unsigned i = 0; i < workers; i++)
+		readers[i].sweeper = sweeper;
+	sweeper->readers = readers;
+	started = workers_start(&sweeper->workers, workers, work_beside, sweeper);
 	if (!started) {
 		error_set(&err, ERR_IO, "no thread can be started");
 		sweep_fail(sweeper, &err);
 	}
-	watch(sweeper);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	end_all(sweeper, pool, started);
+	workers_watch(&sweeper->workers, TICK_MS, tell_progress, sweeper);
+	end_all(sweeper, readers, started);
 }
 
 static void work_alone(struct sweeper *sweeper)
@@ -338,8 +313,6 @@ static void release(struct sweeper *sweeper)
 	head_cache_drop(sweeper->head_cache);
 	mem_free(sweeper->streams);
 	mem_free(sweeper->pieces);
-	pthread_cond_destroy(&sweeper->changed);
-	pthread_mutex_destroy(&sweeper->lock);
 }
 
 /* *again: nothing was given that counts. */
@@ -351,8 +324,7 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 				  .options = sweep->events};
 	unsigned workers = index_jobs(index);
 
-	pthread_mutex_init(&sweeper.lock, NULL);
-	pthread_cond_init(&sweeper.changed, NULL);
+	workers_init(&sweeper.workers);
 	if (sweep->events->keep && !sweep->bits && !sweep->packet)
 		sweeper.head_cache =
 			head_cache_hold(index_head_cache(index), sweep->events->classes);
@@ -366,10 +338,8 @@ static bool attempt(struct index *index, const struct sweep *sweep, bool *again,
 		else
 			work_alone(&sweeper);
 		tell_damages(&sweeper);
-		good = !sweeper.failed;
-		if (!good)
-			*err = sweeper.error;
 	}
+	good = workers_end(&sweeper.workers, err) && good;
 	*again = good && sweeper.again;
 	release(&sweeper);
 	return good;

@@ -8,11 +8,10 @@
 #ifndef INDEX_SWEEP_SWEEP_INTERNAL_H
 #define INDEX_SWEEP_SWEEP_INTERNAL_H
 
+#include "engine/base/workers.h"
 #include "index/filters/packet_filter.h"
 #include "index/packets/head_cache.h"
 #include "index/sweep/sweep.h"
-
-#include <pthread.h>
 
 /*
  * The records of one stream: [low, high), of which those below `sure` only when they are listed to
@@ -51,11 +50,9 @@ struct sweeper { /* one sweep, shared by its workers */
 	_Atomic uint64_t done;
 	_Atomic bool stop;
 
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t changed;
-	unsigned working;
-	bool failed, again; /* again: records have other numbers now */
-	struct error error;
+	struct sweep_worker *readers; /* one for each thread */
+	struct workers workers;       /* its lock is that of all below */
+	bool again;                   /* records have other numbers now */
 	struct sweep_damage *damages;
 	size_t ndamages, damages_capacity;
 };

@@ -177,12 +177,12 @@ static bool give_batch(struct sweep_worker *pool, const struct sweep_stream *of,
 static void note_damage(struct sweeper *sweeper, const struct stream *stream,
 			const struct packet *rec, const struct error *cause)
 {
-	pthread_mutex_lock(&sweeper->lock);
+	pthread_mutex_lock(&sweeper->workers.lock);
 	sweeper->damages = mem_grow(sweeper->damages, sweeper->ndamages, &sweeper->damages_capacity,
 				    sizeof *sweeper->damages);
 	sweeper->damages[sweeper->ndamages++] = (struct sweep_damage){
 		stream, rec->source, rec->off, mem_strdup(cause->text), cause->kind};
-	pthread_mutex_unlock(&sweeper->lock);
+	pthread_mutex_unlock(&sweeper->workers.lock);
 }
 
 static void count_work(const struct sweep_worker *pool, uint64_t events)

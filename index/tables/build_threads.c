@@ -9,7 +9,7 @@
  * go on from. Callbacks want one thread, and so does the store: one writes.
  */
 #include "engine/base/mem.h"
-#include "engine/base/wait.h"
+#include "engine/base/workers.h"
 #include "index/tables/build.h"
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };
+enum { SCANNERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };
 
 struct queued {
 	struct build_step step;
@@ -30,25 +30,16 @@ struct pool {
 	const struct stream **streams; /* to be scanned */
 	size_t nstreams;
 	_Atomic size_t next;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t filled, drained;
+	uint64_t committed; /* ms; when the caller's thread committed last */
+	struct workers workers; /* its lock is that of all below; woken when the queue changes */
 	struct queued *first, **last;
 	size_t steps, records;
-	unsigned working;
-	bool failed;
-	struct error error;
 };
 
 static void pool_fail(struct pool *pool, const struct error *err)
 {
-	pthread_mutex_lock(&pool->lock);
-	if (!pool->failed)
-		pool->error = *err;
-	pool->failed = true;
 	pool->index->stop = 1;
-	pthread_cond_broadcast(&pool->drained);
-	pthread_cond_broadcast(&pool->filled);
-	pthread_mutex_unlock(&pool->lock);
+	workers_fail(&pool->workers, err);
 }
 
 static void enqueue(struct pool *pool, const struct build_step *step)
@@ -56,15 +47,15 @@ static void enqueue(struct pool *pool, const struct build_step *step)
 	struct queued *queued = mem_new(sizeof *queued);
 
 	queued->step = *step;
-	pthread_mutex_lock(&pool->lock);
-	while (pool->records >= QUEUE_STEPS * pool->index->step_records && !pool->failed)
-		pthread_cond_wait(&pool->drained, &pool->lock);
+	pthread_mutex_lock(&pool->workers.lock);
+	while (pool->records >= QUEUE_STEPS * pool->index->step_records && !pool->workers.failed)
+		pthread_cond_wait(&pool->workers.changed, &pool->workers.lock);
 	*pool->last = queued;
 	pool->last = &queued->next;
 	pool->steps++;
 	pool->records += step->record_list.count;
-	pthread_cond_signal(&pool->filled);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_broadcast(&pool->workers.changed);
+	pthread_mutex_unlock(&pool->workers.lock);
 }
 
 static bool scan_stream(struct pool *pool, const struct stream *stream, struct error *err)
@@ -92,11 +83,12 @@ static bool scan_stream(struct pool *pool, const struct stream *stream, struct e
 	return good;
 }
 
-static void *work(void *arg)
+static void scan_some(void *arg, unsigned worker)
 {
 	struct pool *pool = arg;
 	struct error err;
 
+	(void)worker;
 	for (;;) {
 		size_t i = pool->next++;
 		if (i >= pool->nstreams || pool->index->stop)
@@ -106,11 +98,6 @@ static void *work(void *arg)
 			break;
 		}
 	}
-	pthread_mutex_lock(&pool->lock);
-	pool->working--;
-	pthread_cond_signal(&pool->filled);
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
 }
 
 static uint64_t now_ms(void)
@@ -143,24 +130,24 @@ static void group_free(struct queued *group)
 	}
 }
 
-/* Called with the lock; gives it up while the disk works. */
 static void commit_queue(struct pool *pool)
 {
-	struct queued *group = pool->first;
-	size_t count = pool->steps;
+	struct workers *workers = &pool->workers;
 	struct error err;
 
+	pthread_mutex_lock(&workers->lock);
+	struct queued *group = pool->first;
+	size_t count = pool->steps;
 	pool->first = NULL;
 	pool->last = &pool->first;
 	pool->steps = 0;
 	pool->records = 0;
-	pthread_cond_broadcast(&pool->drained);
-	pthread_mutex_unlock(&pool->lock);
-	bool good = !count || commit(pool, group, count, &err);
-	group_free(group);
-	if (!good)
+	pthread_cond_broadcast(&workers->changed);
+	pthread_mutex_unlock(&workers->lock);
+	if (count && !commit(pool, group, count, &err))
 		pool_fail(pool, &err);
-	pthread_mutex_lock(&pool->lock);
+	group_free(group);
+	pool->committed = now_ms();
 }
 
 static void tell_progress(struct pool *pool)
@@ -173,27 +160,21 @@ static void tell_progress(struct pool *pool)
 	    index->options.progress(index->options.progress_arg, done, index->all))
 		return;
 	error_set(&err, ERR_INTERRUPTED, "interrupted");
-	pthread_mutex_unlock(&pool->lock);
 	pool_fail(pool, &err);
-	pthread_mutex_lock(&pool->lock);
 }
 
-static void commit_while_working(struct pool *pool)
+static void commit_some(void *arg)
 {
-	uint64_t last = now_ms();
+	struct pool *pool = arg;
+	bool some, full;
 
-	pthread_mutex_lock(&pool->lock);
-	while (pool->working) {
-		wait_ms(&pool->filled, &pool->lock, TICK_MS);
-		tell_progress(pool);
-		bool full = pool->records >= 2 * pool->index->step_records;
-		if (pool->steps && (full || now_ms() - last >= GROUP_MS)) {
-			commit_queue(pool);
-			last = now_ms();
-		}
-	}
-	commit_queue(pool);
-	pthread_mutex_unlock(&pool->lock);
+	tell_progress(pool);
+	pthread_mutex_lock(&pool->workers.lock);
+	some = pool->steps > 0;
+	full = pool->records >= 2 * pool->index->step_records;
+	pthread_mutex_unlock(&pool->workers.lock);
+	if (some && (full || now_ms() - pool->committed >= GROUP_MS))
+		commit_queue(pool);
 }
 
 static unsigned worker_count(const struct index *index, size_t nstreams)
@@ -204,28 +185,25 @@ static unsigned worker_count(const struct index *index, size_t nstreams)
 
 	if (count > nstreams)
 		count = nstreams;
-	return count < WORKERS_MAX ? (unsigned)count : WORKERS_MAX;
+	return count < SCANNERS_MAX ? (unsigned)count : SCANNERS_MAX;
 }
 
 static bool pool_run(struct pool *pool, struct error *err)
 {
-	pthread_t threads[WORKERS_MAX];
-	unsigned count = worker_count(pool->index, pool->nstreams), started = 0;
+	struct workers *workers = &pool->workers;
+	unsigned count = worker_count(pool->index, pool->nstreams), started;
+	struct error none;
 
-	pool->working = count;
-	while (started < count && pthread_create(&threads[started], NULL, work, pool) == 0)
-		started++;
-	pthread_mutex_lock(&pool->lock);
-	pool->working -= count - started;
-	pthread_mutex_unlock(&pool->lock);
-	commit_while_working(pool);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	if (count && !started)
-		return error_set(err, ERR_IO, "no thread can be started");
-	if (pool->failed)
-		*err = pool->error;
-	return !pool->failed;
+	workers_init(workers);
+	pool->committed = now_ms();
+	started = workers_start(workers, count, scan_some, pool);
+	if (count && !started) {
+		error_set(&none, ERR_IO, "no thread can be started");
+		workers_fail(workers, &none);
+	}
+	workers_watch(workers, TICK_MS, commit_some, pool);
+	commit_queue(pool);
+	return workers_end(workers, err);
 }
 
 static bool build_stored(struct index *index, struct error *err)
@@ -233,17 +211,11 @@ static bool build_stored(struct index *index, struct error *err)
 	struct pool pool = {.index = index};
 
 	pool.last = &pool.first;
-	pthread_mutex_init(&pool.lock, NULL);
-	pthread_cond_init(&pool.filled, NULL);
-	pthread_cond_init(&pool.drained, NULL);
 	pool.streams = mem_new_array(index->trace->nstreams, sizeof(struct stream *));
 	for (size_t i = 0; i < index->trace->nstreams; i++)
 		pool.streams[pool.nstreams++] = index->trace->streams[i];
 	bool good = pool_run(&pool, err);
 	mem_free(pool.streams);
-	pthread_cond_destroy(&pool.filled);
-	pthread_cond_destroy(&pool.drained);
-	pthread_mutex_destroy(&pool.lock);
 	return good;
 }
 

@@ -10,13 +10,11 @@
  * program of its own; only the caller's thread reports progress, and hears of an interruption.
  */
 #include "engine/base/mem.h"
-#include "engine/base/wait.h"
+#include "engine/base/workers.h"
 #include "state/context/context.h"
 #include "state/timelines/shards_internal.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 enum { TICK_MS = 100 };
 
@@ -26,32 +24,19 @@ static const double ahead = 1 / 0.3;
 struct pool {
 	struct state *state;
 	struct shards_plan plan;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t changed;
-	uint32_t summaries; /* still to be made */
-	bool joined;
-	uint32_t working;
-	bool failed;
-	struct error error;
 	_Atomic bool stop;
-};
-
-struct worker {
-	struct pool *pool;
-	uint32_t i; /* its shard */
-	pthread_t thread;
-	bool started;
+	nstime first, last; /* of the trace, when they are known */
+	bool ranged;
+	struct workers workers; /* its lock is that of all below */
+	unsigned count;         /* of them */
+	unsigned summarizing;   /* how many are still in pass 1 */
+	bool joined;
 };
 
 static void pool_fail(struct pool *pool, const struct error *err)
 {
-	pthread_mutex_lock(&pool->lock);
-	if (!pool->failed)
-		pool->error = *err;
-	pool->failed = true;
 	atomic_store(&pool->stop, true);
-	pthread_cond_broadcast(&pool->changed);
-	pthread_mutex_unlock(&pool->lock);
+	workers_fail(&pool->workers, err);
 }
 
 static bool goes_on(void *arg, nstime at, nstime first, nstime last)
@@ -105,106 +90,90 @@ static void work_end(struct shards_work *work)
 	event_source_over_index_free(work->event_source);
 }
 
-/* Waits for all summaries; the thread that made the last one joins. */
+/* Waits for all summaries; the thread that made the last one merges them. */
 static bool join_or_wait(struct pool *pool, const struct shards_work *work, struct error *err)
 {
+	struct workers *workers = &pool->workers;
 	uint64_t replayed;
 	bool last, ok = true;
 
-	pthread_mutex_lock(&pool->lock);
-	last = --pool->summaries == 0;
-	while (!last && !pool->joined && !pool->failed)
-		pthread_cond_wait(&pool->changed, &pool->lock);
-	ok = !pool->failed;
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
+	last = --pool->summarizing == 0;
+	while (!last && !pool->joined && !workers->failed)
+		pthread_cond_wait(&workers->changed, &workers->lock);
+	ok = !workers->failed;
+	pthread_mutex_unlock(&workers->lock);
 	if (!last || !ok)
 		return ok || error_set(err, ERR_INTERRUPTED, "interrupted");
 	if (!shards_merge(work, &replayed, err))
 		return false;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	pool->joined = true;
-	pthread_cond_broadcast(&pool->changed);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_broadcast(&workers->changed);
+	pthread_mutex_unlock(&workers->lock);
 	return true;
 }
 
-static void *worker_run(void *arg)
+static bool build_each(struct pool *pool, const struct shards_work *work, uint32_t first,
+		       struct error *err)
 {
-	struct worker *worker = arg;
-	struct pool *pool = worker->pool;
 	struct timelines_built built;
+
+	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count)
+		if (!shards_summarize(work, i, err))
+			return false;
+	if (!join_or_wait(pool, work, err))
+		return false;
+	for (uint32_t i = first; i + 1 < pool->plan.n; i += pool->count)
+		if (!shards_build(work, i + 1, &built, err))
+			return false;
+	return true;
+}
+
+/* Worker i summarizes shard i and builds the one behind it; of many shards each `count`th. */
+static void build_some(void *arg, unsigned i)
+{
+	struct pool *pool = arg;
 	struct shards_work work;
 	struct error err;
 
-	if (!work_begin(pool, false, &work, &err) ||
-	    !shards_summarize(&work, worker->i - 1, &err) || !join_or_wait(pool, &work, &err) ||
-	    !shards_build(&work, worker->i, &built, &err))
+	if (!work_begin(pool, false, &work, &err) || !build_each(pool, &work, i, &err))
 		pool_fail(pool, &err);
 	work_end(&work);
-	pthread_mutex_lock(&pool->lock);
-	pool->working--;
-	pthread_cond_broadcast(&pool->changed);
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
 }
 
-/* Until all are done; hears of an interruption meanwhile. */
-static void wait_for_all(struct pool *pool)
+/* Hears of an interruption while others work. */
+static void hear(void *arg)
 {
-	nstime first, last;
-	struct error ignored;
-	bool ranged = events_range(pool->state->index, &first, &last, &ignored);
-
-	pthread_mutex_lock(&pool->lock);
-	while (pool->working) {
-		wait_ms(&pool->changed, &pool->lock, TICK_MS);
-		pthread_mutex_unlock(&pool->lock);
-		if (ranged && !atomic_load(&pool->stop) && !reports(pool, last, first, last)) {
-			struct error err;
-
-			error_set(&err, ERR_INTERRUPTED, "interrupted");
-			pool_fail(pool, &err);
-		}
-		pthread_mutex_lock(&pool->lock);
-	}
-	pthread_mutex_unlock(&pool->lock);
-}
-
-static void start_workers(struct pool *pool, struct worker *workers)
-{
-	pool->summaries = pool->working = pool->plan.n - 1;
-	for (uint32_t i = 1; i < pool->plan.n; i++) {
-		workers[i] = (struct worker){.pool = pool, .i = i};
-		workers[i].started =
-			!pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]);
-		if (!workers[i].started) {
-			struct error err;
-
-			error_set(&err, ERR_IO, "no thread can be started");
-			pthread_mutex_lock(&pool->lock);
-			pool->working--;
-			pthread_mutex_unlock(&pool->lock);
-			pool_fail(pool, &err);
-		}
-	}
-}
-
-static void run_pool(struct pool *pool)
-{
-	struct worker *workers = mem_new_array(pool->plan.n, sizeof *workers);
-	struct timelines_built built;
-	struct shards_work work;
+	struct pool *pool = arg;
 	struct error err;
 
-	start_workers(pool, workers);
-	if (!work_begin(pool, true, &work, &err) || !shards_build(&work, 0, &built, &err))
-		pool_fail(pool, &err);
+	if (!pool->ranged || atomic_load(&pool->stop) ||
+	    reports(pool, pool->last, pool->first, pool->last))
+		return;
+	error_set(&err, ERR_INTERRUPTED, "interrupted");
+	pool_fail(pool, &err);
+}
+
+static bool run_pool(struct pool *pool, struct error *err)
+{
+	struct timelines_built built;
+	struct shards_work work;
+	struct error ignored, own;
+
+	workers_init(&pool->workers);
+	pool->ranged = events_range(pool->state->index, &pool->first, &pool->last, &ignored);
+	pool->count = pool->plan.n - 1 < WORKERS_MAX ? pool->plan.n - 1 : WORKERS_MAX;
+	pool->summarizing = pool->count;
+	if (workers_start(&pool->workers, pool->count, build_some, pool) < pool->count) {
+		error_set(&own, ERR_IO, "no more threads can be started");
+		pool_fail(pool, &own);
+	}
+	if (!work_begin(pool, true, &work, &own) || !shards_build(&work, 0, &built, &own))
+		pool_fail(pool, &own);
 	work_end(&work);
-	wait_for_all(pool);
-	for (uint32_t i = 1; i < pool->plan.n; i++)
-		if (workers[i].started)
-			pthread_join(workers[i].thread, NULL);
-	mem_free(workers);
+	workers_watch(&pool->workers, TICK_MS, hear, pool);
+	return workers_end(&pool->workers, err);
 }
 
 /* What one thread found of a packet another one may have needed to know before. */
@@ -225,16 +194,9 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 	struct shard_note note;
 
 	if (ok) {
-		pthread_mutex_init(&pool.lock, NULL);
-		pthread_cond_init(&pool.changed, NULL);
-		run_pool(&pool);
-		pthread_cond_destroy(&pool.changed);
-		pthread_mutex_destroy(&pool.lock);
-		ok = !pool.failed;
+		ok = run_pool(&pool, err);
 		if (ok)
 			shards_built(&pool.plan, out);
-		else
-			*err = pool.error;
 		if ((ok || err->kind != ERR_INTERRUPTED) &&
 		    (trace_disorder(state->event_source->trace) != before ||
 		     shard_file_read(&pool.plan, SHARD_STRAYED, 0, &note, NULL)))

@@ -8,11 +8,14 @@
 #include "engine/base/quote.h"
 #include "engine/base/search.h"
 #include "engine/base/source.h"
+#include "engine/base/thread_pool.h"
+#include "engine/base/workers.h"
 
 #include "tests/harness.h"
 #include "tests/random.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,6 +426,87 @@ static void a_search_finds_what_a_walk_finds(void **state)
 	assert_int_equal(search_first(i, 7, (size_t)3, true), 7);
 }
 
+/* ---- threads ---- */
+
+struct shared_work {
+	struct workers workers;
+	_Atomic unsigned runs[8];
+	_Atomic unsigned ticks;
+	unsigned failing; /* workers from there on fail */
+	bool masked;
+};
+
+static void run_one(void *arg, unsigned i)
+{
+	struct shared_work *work = arg;
+	struct error err;
+	sigset_t mask;
+
+	work->runs[i]++;
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	pthread_mutex_lock(&work->workers.lock);
+	work->masked = work->masked && sigismember(&mask, SIGINT) && !sigismember(&mask, SIGBUS);
+	pthread_mutex_unlock(&work->workers.lock);
+	if (i >= work->failing) {
+		error_set(&err, ERR_IO, "failed");
+		workers_fail(&work->workers, &err);
+	}
+}
+
+static void count_tick(void *arg)
+{
+	((struct shared_work *)arg)->ticks++;
+}
+
+static void workers_run_once_each_and_tell_the_first_failure(void **state)
+{
+	(void)state;
+	for (unsigned failing = 0; failing <= 8; failing++) {
+		struct shared_work work = {.failing = failing, .masked = true};
+		struct error err;
+
+		workers_init(&work.workers);
+		assert_int_equal(workers_start(&work.workers, 8, run_one, &work), 8);
+		workers_watch(&work.workers, 1000, count_tick, &work);
+		assert_int_equal(workers_end(&work.workers, &err), failing == 8);
+		if (failing < 8)
+			assert_string_equal(err.text, "failed");
+		for (unsigned i = 0; i < 8; i++)
+			assert_int_equal(work.runs[i], 1);
+		assert_true(work.masked);
+	}
+}
+
+struct in_order {
+	unsigned next;
+	bool ordered;
+};
+
+static struct in_order in_order;
+
+static void take_turn(void *arg)
+{
+	in_order.ordered = in_order.ordered && *(unsigned *)arg == in_order.next++;
+}
+
+static void a_pool_does_all_work_in_its_order(void **state)
+{
+	struct thread_pool *pool = thread_pool_new(1, 3);
+	unsigned turns[50];
+
+	(void)state;
+	in_order = (struct in_order){.ordered = true};
+	for (unsigned i = 0; i < COUNT(turns); i++) {
+		turns[i] = i;
+		thread_pool_add(pool, take_turn, &turns[i]);
+	}
+	thread_pool_wait(pool);
+	assert_true(in_order.ordered);
+	assert_int_equal(in_order.next, COUNT(turns));
+	thread_pool_free(pool);
+	thread_pool_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +525,8 @@ int main(void)
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
 		cmocka_unit_test(a_search_finds_what_a_walk_finds),
+		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
+		cmocka_unit_test(a_pool_does_all_work_in_its_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,10 @@ for pass in 1 2; do
 done
 check "$trace" "chunks made side by side"
 "$yore" index "$trace" --timelines --join >/dev/null 2>&1 && fail "a join without passes 1"
+# What some began is ended by threads of one process, also when there are more chunks than threads.
+"$yore" index "$trace" --timelines --chunk 2/150 --pass 1 >/dev/null || fail "pass 1 of 150"
+"$yore" index "$trace" --timelines >/dev/null || fail "the rest of 150 chunks"
+check "$trace" "150 chunks by threads"
 "$yore" index "$trace" --timelines --chunk 1/2 --pass 1 >/dev/null || fail "pass 1"
 "$yore" index "$trace" --timelines --join >/dev/null 2>"$work/error" && fail "a join of one pass 1 of two"
 grep -q 'pass 1 of chunk 2/2 is missing' "$work/error" || fail "what is missing is not said"

@@ -1,10 +1,9 @@
-/* pool.c - a ring of work, and threads that empty it */
-#include "convert/pool.h"
+/* thread_pool.c - see thread_pool.h: the queue is a ring */
+#include "engine/base/thread_pool.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/workers.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
 struct work {
@@ -12,7 +11,7 @@ struct work {
 	void *arg;
 };
 
-struct pool {
+struct thread_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something came, was taken or was done, or the end */
 	struct work *ring;
@@ -24,7 +23,7 @@ struct pool {
 
 static void *serve(void *arg)
 {
-	struct pool *pool = arg;
+	struct thread_pool *pool = arg;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -47,26 +46,22 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-struct pool *pool_new(unsigned threads, unsigned waiting)
+struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting)
 {
-	struct pool *pool = mem_new(sizeof *pool);
-	sigset_t all, before;
+	struct thread_pool *pool = mem_new(sizeof *pool);
 
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->changed, NULL);
 	pool->capacity = waiting;
 	pool->ring = mem_new_array(waiting, sizeof *pool->ring);
 	pool->threads = mem_new_array(threads, sizeof *pool->threads);
-	sigfillset(&all); /* signals are for the thread that began */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < threads; i++)
-		if (pthread_create(&pool->threads[pool->nthreads], NULL, serve, pool) == 0)
+		if (thread_start(&pool->threads[pool->nthreads], serve, pool))
 			pool->nthreads++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return pool;
 }
 
-void pool_add(struct pool *pool, void (*run)(void *arg), void *arg)
+void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg)
 {
 	if (!pool->nthreads) {
 		run(arg);
@@ -80,7 +75,7 @@ void pool_add(struct pool *pool, void (*run)(void *arg), void *arg)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-void pool_wait(struct pool *pool)
+void thread_pool_wait(struct thread_pool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
 	while (pool->count || pool->busy)
@@ -88,7 +83,7 @@ void pool_wait(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-void pool_free(struct pool *pool)
+void thread_pool_free(struct thread_pool *pool)
 {
 	if (!pool)
 		return;

@@ -1,0 +1,57 @@
+/*
+ * workers.h - threads that do one piece of work together while their caller watches
+ *
+ *     workers_init()      workers_start()      workers_watch()      workers_end()
+ *                         run(arg, 0) ─────────────────────────>│
+ *                         run(arg, 1) ──────────────────>       │ joined
+ *                         caller      tick   tick   tick   tick │
+ *
+ * Callbacks of the program (progress, interruption) are made by the caller alone, from tick().
+ */
+#ifndef ENGINE_BASE_WORKERS_H
+#define ENGINE_BASE_WORKERS_H
+
+#include "engine/base/error.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { WORKERS_MAX = 64 };
+
+struct workers {
+	pthread_mutex_t lock; /* of all below, and of what the user puts under it */
+	pthread_cond_t changed; /* a worker ended or failed; the user may signal more */
+	unsigned working;
+	struct error error;  /* the first failure */
+	_Atomic bool failed; /* may be read without the lock */
+	unsigned started;
+	pthread_t threads[WORKERS_MAX];
+	struct worker_place {
+		struct workers *workers;
+		unsigned i;
+	} places[WORKERS_MAX];
+	void (*run)(void *arg, unsigned i);
+	void *arg;
+};
+
+/*
+ * A thread that takes no signals but those of its own faults: all others come to the thread that
+ * began. False: none can be started.
+ */
+bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
+
+void workers_init(struct workers *workers);
+/*
+ * Starts up to `count` (at most WORKERS_MAX) threads, each of which calls run(arg, i) with its i,
+ * from 0 on. Returns how many could be started: numbers from there on are not run.
+ */
+unsigned workers_start(struct workers *workers, unsigned count, void (*run)(void *arg, unsigned i),
+		       void *arg);
+/* Keeps the first failure and wakes all that wait. From any thread, without the lock. */
+void workers_fail(struct workers *workers, const struct error *err);
+/* Until all have ended: calls tick(arg) without the lock every `ms`, and at each change. */
+void workers_watch(struct workers *workers, unsigned ms, void (*tick)(void *arg), void *arg);
+/* Joins all and releases. False, and *err: one failed. */
+bool workers_end(struct workers *workers, struct error *err);
+
+#endif

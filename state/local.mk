@@ -12,7 +12,7 @@ libstate_la_SOURCES += %D%/model/attr.c %D%/model/attr.h %D%/model/glob.c %D%/mo
 	%D%/model/value.h
 libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%/rules/lex.c \
 	%D%/rules/lex.h %D%/rules/line.h %D%/rules/carried.c %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
-	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h \
+	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h %D%/rules/set.c \
 	%D%/rules/strata.c
 libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
 	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
@@ -62,7 +62,7 @@ libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines
 libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
 	%D%/intervals/needs.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h %D%/intervals/stored_walk.c %D%/intervals/stretches.c \
-	%D%/intervals/stretches.h %D%/intervals/sums.h %D%/intervals/views.c
+	%D%/intervals/stretches.h %D%/intervals/sums.h %D%/intervals/tracks.c %D%/intervals/views.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules

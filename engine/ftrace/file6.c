@@ -12,72 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 4096, TAG_BYTES = 10, CLOCK_TEXT_MAX = 4096 };
-
-bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t at,
-		      struct error *err)
-{
-	return error_set(err, ERR_FORMAT,
-			 "offset %" PRIu64 ": %s: cut short (the file has %" PRIu64 " bytes)", at,
-			 what, source_size(file->source));
-}
-
-bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err)
-{
-	uint64_t left = source_size(file->source) - file->claimed;
-
-	if (bytes > left)
-		return error_set(err, ERR_FORMAT,
-				 "bytes of the file that are said to be several things");
-	file->claimed += bytes;
-	return true;
-}
-
-bool ftrace_peek(const struct ftrace_file *file, uint64_t at, void *to, size_t bytes,
-		 struct error *err)
-{
-	uint64_t size = source_size(file->source);
-
-	if (at > size || bytes > size - at)
-		return error_set(err, ERR_FORMAT,
-				 "offset %" PRIu64 " lies beyond the end of the file (%" PRIu64
-				 " bytes)",
-				 at, size);
-	return source_peek(file->source, at, to, bytes, err);
-}
-
-bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes, uint64_t *out,
-			struct error *err)
-{
-	uint8_t data[8];
-
-	if (!ftrace_peek(file, *at, data, bytes, err))
-		return false;
-	*out = ftrace_load(data, bytes, file->big_endian);
-	*at += bytes;
-	return true;
-}
-
-char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err)
-{
-	char name[NAME_MAX_BYTES];
-	uint64_t left = source_size(file->source) - *at;
-
-	for (size_t n = 64; *at <= source_size(file->source); n = sizeof name) {
-		size_t most = left < n ? (size_t)left : n;
-		if (!source_peek(file->source, *at, name, most, err))
-			return NULL;
-		const char *end = memchr(name, 0, most);
-		if (end) {
-			*at += (uint64_t)(end - name) + 1;
-			return arena_strdup(file->trace->arena, name);
-		}
-		if (n == sizeof name || most == left)
-			break;
-	}
-	ftrace_cut_short(file, "a name", *at, err);
-	return NULL;
-}
+enum { TAG_BYTES = 10, CLOCK_TEXT_MAX = 4096 };
 
 /* Where one is in the texts; the first failure stops all that follows. */
 struct hop {

@@ -2,6 +2,7 @@
  * ftrace_internal.h - what the files of the trace.dat reader share
  *
  *     open.c        a file → part, clocks, streams        raw.c  a folder of page files → the same
+ *     file.c        numbers and names at an offset, environment, clocks
  *     file6.c       version 6: one run of texts, then tables of pages
  *     file7.c       version 7: sections and chains of options
  *     options.c     one option → what it says              decompress.c  zlib and zstd
@@ -164,33 +165,7 @@ struct page_head {
 	bool counted;  /* ...and how many stands behind the entries */
 };
 
-/* open.c */
-MUST_CHECK bool ftrace_open(struct trace *trace, const char *path, const char *settings,
-			    enum source_mode mode, struct error *err);
-void ftrace_close(struct part *part);
-/* Clocks and streams of what file->buffers says, in order. */
-void ftrace_add_buffers(struct ftrace_file *file);
-/* A stream of pages; the caller has opened the source and given it to the trace. */
-struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
-				const struct cpu_pages *cpu, int32_t clock, struct source *source);
-int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
-struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path);
-/* Once everything was added: environment and identity. */
-void ftrace_finish(struct ftrace_file *file);
-void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
-void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
-
-/* Is header_page of a form that can be read here? */
-MUST_CHECK bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
-
-/* raw.c */
-bool ftrace_is_raw_folder(const char *path);
-MUST_CHECK bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
-				struct error *err);
-
-/* file6.c, file7.c: `at` is behind the common start. False: nothing can be read. */
-MUST_CHECK bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
-MUST_CHECK bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
+/* file.c */
 /* A text up to its zero at *at, which moves behind it. NULL and *err: cut short. */
 char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
 MUST_CHECK bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes,
@@ -205,6 +180,34 @@ bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t
  * would take more than the file has, so that some are reached again and again, maybe without end.
  */
 MUST_CHECK bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err);
+void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
+void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
+int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
+
+/* open.c */
+MUST_CHECK bool ftrace_open(struct trace *trace, const char *path, const char *settings,
+			    enum source_mode mode, struct error *err);
+void ftrace_close(struct part *part);
+/* Clocks and streams of what file->buffers says, in order. */
+void ftrace_add_buffers(struct ftrace_file *file);
+/* A stream of pages; the caller has opened the source and given it to the trace. */
+struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
+				const struct cpu_pages *cpu, int32_t clock, struct source *source);
+struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path);
+/* Once everything was added: environment and identity. */
+void ftrace_finish(struct ftrace_file *file);
+
+/* Is header_page of a form that can be read here? */
+MUST_CHECK bool ftrace_page_known(const struct ftrace_file *file, struct error *err);
+
+/* raw.c */
+bool ftrace_is_raw_folder(const char *path);
+MUST_CHECK bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mode,
+				struct error *err);
+
+/* file6.c, file7.c: `at` is behind the common start. False: nothing can be read. */
+MUST_CHECK bool ftrace_read_6(struct ftrace_file *file, uint64_t at, struct error *err);
+MUST_CHECK bool ftrace_read_7(struct ftrace_file *file, uint64_t at, struct error *err);
 
 /* options.c: *data is followed by a zero byte that `size` does not count */
 enum option {

@@ -9,41 +9,10 @@
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { MAGIC_BYTES = 10, ENV_MAX = 4096 };
-
-void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count)
-{
-	XXH3_128bits_update(file->digest, bytes, count);
-}
-
-/* Several options may say things of one kind: the later ones get a number, "cpustat.2". */
-static const char *free_name(const struct ftrace_file *file, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = file->nenv; i-- > 0;) {
-		const char *taken = file->env[i].name;
-		if (strncmp(taken, name, len) != 0 || (taken[len] && taken[len] != '.'))
-			continue;
-		unsigned long number = taken[len] ? strtoul(taken + len + 1, NULL, 10) : 1;
-		return arena_printf(file->trace->arena, "%s.%lu", name, number + 1);
-	}
-	return arena_strdup(file->trace->arena, name);
-}
-
-void ftrace_env(struct ftrace_file *file, const char *name, const char *text)
-{
-	if (file->nenv == ENV_MAX)
-		return;
-	const char *own = free_name(file, name);
-	file->env = mem_grow(file->env, file->nenv, &file->env_capacity, sizeof *file->env);
-	file->env[file->nenv++] =
-		(struct env_entry){.name = own, .text = arena_strdup(file->trace->arena, text)};
-}
+enum { MAGIC_BYTES = 10 };
 
 struct ftrace_file *ftrace_file_new(struct trace *trace, const char *path)
 {
@@ -86,56 +55,6 @@ void ftrace_finish(struct ftrace_file *file)
 	file->part->big_endian = file->big_endian;
 	file->part->word_bits = (uint8_t)(file->long_bytes * 8);
 	ftrace_find_recording(file);
-}
-
-/* What stamps of these clocks of the kernel are, where that is not ns (Documentation/trace). */
-static const char *clock_description(const struct ftrace_file *file, const char *name)
-{
-	if (file->tsc_mult)
-		return "cycles, converted to ns as the file says";
-	if (!strcmp(name, "counter"))
-		return "a plain counter: one step, not one ns, per tick";
-	if (!strcmp(name, "x86-tsc"))
-		return "cycles of the processor, shown as if they were ns";
-	if (!strcmp(name, "uptime"))
-		return "ns in steps of a timer tick";
-	return *name ? "ns" : "";
-}
-
-/* What the machine reads for that trace_clock; NULL: not said, or changed since. */
-static const char *clock_counter(const struct ftrace_file *file, const char *name)
-{
-	static const char *const known[][2] = {
-		{"local", "sched_clock"},      {"global", "sched_clock"}, {"perf", "sched_clock"},
-		{"mono", "monotonic"},         {"boot", "boottime"},      {"tai", "tai"},
-		{"mono_raw", "monotonic_raw"}, {"x86-tsc", "tsc"},
-	};
-
-	if (file->offset_ns || file->tsc_mult || file->shift.ncpus)
-		return NULL;
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (!strcmp(name, known[i][0]))
-			return known[i][1];
-	return NULL;
-}
-
-int32_t ftrace_add_clock(struct ftrace_file *file, const char *name)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(file->date_ns, file->offset_ns, &sum))
-		sum = 0;
-	struct clock clock = {
-		.name = *name ? name : "trace_clock",
-		.description = clock_description(file, name),
-		.counter = clock_counter(file, name),
-		.epoch = file->has_date,
-		.precision = 1,
-		.base = {.frequency = 1000000000,
-			 .offset_s = sum / 1000000000,
-			 .offset_cycles = sum % 1000000000},
-	};
-	return trace_add_clock(file->trace, &clock);
 }
 
 static void say_missing(struct ftrace_file *file, const char *stream, uint64_t offset,

@@ -1,11 +1,9 @@
 /*
  * intervals.c - values over a range, by a forward run that keeps what it sees
  *
- * Each attribute that is wanted has a track: a chain of spans that touch, the last one open. A
- * write at t cuts it there: spans that would be empty go, and a span of the same value simply goes
- * on, so neighbours of equal value are joined. A fill cuts an unknown span before the event that
- * says it. The run goes on past the end of the range until every span that reaches over it has
- * ended:
+ * Each attribute that is wanted has a track (tracks.c), which changes cut. A fill cuts an unknown
+ * span before the event that says it. The run goes on past the end of the range until every span
+ * that reaches over it has ended:
  *
  *     ....|== range ==|..........|                      the run itself: until events can be told
  *                                |. . . .    . .    .   by their keys; then only those that may
@@ -25,32 +23,6 @@
 #include <string.h>
 
 enum { TRY_AGAIN = 1 << 17 /* events */ };
-
-struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
-{
-	uint32_t place = number_map_get(&tracks->places, attr);
-
-	return place ? &tracks->items[place - 1] : NULL;
-}
-
-void track_push(struct track *track, nstime begin, const struct value *value)
-{
-	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
-	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
-}
-
-struct track *tracks_add(struct tracks *tracks, uint32_t attr)
-{
-	struct track *track;
-
-	tracks->items =
-		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
-	track = &tracks->items[tracks->count++];
-	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
-	*track = (struct track){
-		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
-	return track;
-}
 
 static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
 {
@@ -74,76 +46,6 @@ static bool is_wanted(struct tracks *tracks, uint32_t attr)
 		return true;
 	shape = attr_shape(tracks->state->attrs, attr);
 	return shape < tracks->nshapes && tracks->operand_shapes[shape];
-}
-
-/* The last span now is `value`, since `at`. */
-void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
-{
-	struct span *last;
-
-	while (track->count && track->spans[track->count - 1].begin >= at)
-		track->count--;
-	if (track->count == 0) {
-		track_push(track, at, value);
-		return;
-	}
-	last = &track->spans[track->count - 1];
-	last->end = NSTIME_MAX;
-	if (value_equal(&last->value, value))
-		return;
-	last->end = at;
-	if (track->count > 1 && track->spans[track->count - 2].end <= keep) {
-		/* it lies before the range, and is too far back to be joined */
-		memmove(&track->spans[0], last, sizeof *last);
-		track->count = 1;
-	}
-	track_push(track, at, value);
-}
-
-/*
- * What lies over the end now: a value that goes on; a value that ended when it was not known any
- * more, which a fill may join to what comes later; or something that will not change any more.
- */
-static void settle_track(struct tracks *tracks, struct track *track)
-{
-	const struct span *last = &track->spans[track->count - 1], *over = last;
-
-	while (over > track->spans && over->begin >= tracks->end)
-		over--;
-	tracks->open -= track->open;
-	tracks->unknown -= track->unknown;
-	track->open = !tracks->within && over == last && value_exists(&over->value) &&
-		      over->begin < tracks->end;
-	track->unknown = over + 1 == last && value_exists(&over->value) &&
-			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
-	if (track->unknown)
-		track->ended = last->begin; /* touched again, it stays unknown from there on */
-	tracks->open += track->open;
-	tracks->unknown += track->unknown;
-	if (track->unknown && last->begin >= tracks->fills)
-		tracks->fills = last->begin + 1;
-}
-
-/* After a nanosecond is over: does what reached over the end go on? */
-void tracks_settle(struct tracks *tracks)
-{
-	for (size_t i = 0; i < tracks->ntouched; i++) {
-		struct track *track = &tracks->items[tracks->touched[i]];
-
-		track->touched = false;
-		settle_track(tracks, track);
-	}
-	tracks->ntouched = 0;
-}
-
-void tracks_touch(struct tracks *tracks, struct track *track)
-{
-	if (track->touched || (!track->open && !track->unknown))
-		return;
-	track->touched = true;
-	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
-				   sizeof *tracks->touched);
-	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
 }
 
 static void see_change(struct tracks *tracks, const struct change *change)
@@ -184,21 +86,6 @@ static void track_all(struct tracks *tracks)
 			continue;
 		cells_get(cells, a, &cell);
 		track_new(tracks, a, &cell);
-	}
-}
-
-void tracks_pass_end(struct tracks *tracks)
-{
-	tracks->past = true;
-	tracks->fills = tracks->end;
-	for (size_t i = 0; i < tracks->count; i++) {
-		struct track *track = &tracks->items[i];
-		const struct span *last = &track->spans[track->count - 1];
-
-		track->open = !tracks->within && value_exists(&last->value);
-		track->unknown = last->value.kind == VALUE_UNKNOWN;
-		tracks->open += track->open;
-		tracks->unknown += track->unknown;
 	}
 }
 
@@ -352,36 +239,6 @@ bool tracks_run(struct tracks *tracks, struct error *err)
 		outcome = run_over(tracks, false, err);
 	}
 	return outcome == OUTCOME_DONE;
-}
-
-static void free_items(const struct tracks *tracks)
-{
-	for (size_t i = 0; i < tracks->count; i++) {
-		mem_free(tracks->items[i].spans);
-		mem_free(tracks->items[i].sums);
-	}
-}
-
-void tracks_forget(struct tracks *tracks)
-{
-	free_items(tracks);
-	for (size_t i = 0; i < tracks->count; i++)
-		number_map_set(&tracks->places, tracks->items[i].attr, 0);
-	closure_free(tracks->rest);
-	tracks->rest = NULL;
-	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
-	tracks->past = tracks->stopped = tracks->is_told = false;
-}
-
-void tracks_release(struct tracks *tracks)
-{
-	free_items(tracks);
-	mem_free(tracks->items);
-	mem_free(tracks->places.items);
-	mem_free(tracks->listed);
-	mem_free(tracks->operand_shapes);
-	mem_free(tracks->touched);
-	closure_free(tracks->rest);
 }
 
 /* ---- giving them out ---- */

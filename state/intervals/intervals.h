@@ -86,8 +86,11 @@ struct tracks {
 	size_t ntouched, touched_capacity;
 };
 
-struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
+/* intervals.c: fills the tracks by a forward run over all that comes before and in the range. */
 MUST_CHECK bool tracks_run(struct tracks *tracks, struct error *err);
+
+/* tracks.c; NULL: the attribute has no track. */
+struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
 void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);

@@ -1,0 +1,151 @@
+/*
+ * tracks.c - see intervals.h: tracks are found, cut and released
+ *
+ * A track is a chain of spans that touch, the last one open. A write at t cuts it there: spans that
+ * would be empty go, and a span of the same value goes on, so neighbours of equal value are joined.
+ */
+#include "engine/base/mem.h"
+#include "state/intervals/intervals.h"
+
+#include <string.h>
+
+struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
+{
+	uint32_t place = number_map_get(&tracks->places, attr);
+
+	return place ? &tracks->items[place - 1] : NULL;
+}
+
+void track_push(struct track *track, nstime begin, const struct value *value)
+{
+	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
+	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+}
+
+struct track *tracks_add(struct tracks *tracks, uint32_t attr)
+{
+	struct track *track;
+
+	tracks->items =
+		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
+	track = &tracks->items[tracks->count++];
+	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
+	*track = (struct track){
+		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
+	return track;
+}
+
+/* The last span now is `value`, since `at`. */
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
+{
+	struct span *last;
+
+	while (track->count && track->spans[track->count - 1].begin >= at)
+		track->count--;
+	if (track->count == 0) {
+		track_push(track, at, value);
+		return;
+	}
+	last = &track->spans[track->count - 1];
+	last->end = NSTIME_MAX;
+	if (value_equal(&last->value, value))
+		return;
+	last->end = at;
+	if (track->count > 1 && track->spans[track->count - 2].end <= keep) {
+		/* it lies before the range, and is too far back to be joined */
+		memmove(&track->spans[0], last, sizeof *last);
+		track->count = 1;
+	}
+	track_push(track, at, value);
+}
+
+/*
+ * What lies over the end now: a value that goes on; a value that ended when it was not known any
+ * more, which a fill may join to what comes later; or something that will not change any more.
+ */
+static void settle_track(struct tracks *tracks, struct track *track)
+{
+	const struct span *last = &track->spans[track->count - 1], *over = last;
+
+	while (over > track->spans && over->begin >= tracks->end)
+		over--;
+	tracks->open -= track->open;
+	tracks->unknown -= track->unknown;
+	track->open = !tracks->within && over == last && value_exists(&over->value) &&
+		      over->begin < tracks->end;
+	track->unknown = over + 1 == last && value_exists(&over->value) &&
+			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
+	if (track->unknown)
+		track->ended = last->begin; /* touched again, it stays unknown from there on */
+	tracks->open += track->open;
+	tracks->unknown += track->unknown;
+	if (track->unknown && last->begin >= tracks->fills)
+		tracks->fills = last->begin + 1;
+}
+
+/* After a nanosecond is over: does what reached over the end go on? */
+void tracks_settle(struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->ntouched; i++) {
+		struct track *track = &tracks->items[tracks->touched[i]];
+
+		track->touched = false;
+		settle_track(tracks, track);
+	}
+	tracks->ntouched = 0;
+}
+
+void tracks_touch(struct tracks *tracks, struct track *track)
+{
+	if (track->touched || (!track->open && !track->unknown))
+		return;
+	track->touched = true;
+	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
+				   sizeof *tracks->touched);
+	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
+}
+
+void tracks_pass_end(struct tracks *tracks)
+{
+	tracks->past = true;
+	tracks->fills = tracks->end;
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct track *track = &tracks->items[i];
+		const struct span *last = &track->spans[track->count - 1];
+
+		track->open = !tracks->within && value_exists(&last->value);
+		track->unknown = last->value.kind == VALUE_UNKNOWN;
+		tracks->open += track->open;
+		tracks->unknown += track->unknown;
+	}
+}
+
+static void free_items(const struct tracks *tracks)
+{
+	for (size_t i = 0; i < tracks->count; i++) {
+		mem_free(tracks->items[i].spans);
+		mem_free(tracks->items[i].sums);
+	}
+}
+
+void tracks_forget(struct tracks *tracks)
+{
+	free_items(tracks);
+	for (size_t i = 0; i < tracks->count; i++)
+		number_map_set(&tracks->places, tracks->items[i].attr, 0);
+	closure_free(tracks->rest);
+	tracks->rest = NULL;
+	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
+	tracks->past = tracks->stopped = tracks->is_told = false;
+}
+
+void tracks_release(struct tracks *tracks)
+{
+	free_items(tracks);
+	mem_free(tracks->items);
+	mem_free(tracks->places.items);
+	mem_free(tracks->listed);
+	mem_free(tracks->operand_shapes);
+	mem_free(tracks->touched);
+	closure_free(tracks->rest);
+}

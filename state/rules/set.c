@@ -1,0 +1,166 @@
+/* set.c - what a set of rules holds: its memory, the names that it knows, its errors */
+#include "state/rules/ast.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+
+#include <stdio.h>
+
+struct rules *rules_new(void)
+{
+	struct rules *rules = mem_new(sizeof *rules);
+
+	rules->arena = arena_new();
+	return rules;
+}
+
+void rules_free(struct rules *rules)
+{
+	if (!rules)
+		return;
+	for (size_t i = 0; i < rules->nblocks; i++)
+		mem_free(rules->blocks[i]->patterns);
+	for (size_t i = 0; i < rules->nmaps; i++)
+		mem_free(rules->maps[i]->entries);
+	for (size_t i = 0; i < rules->naliases; i++)
+		mem_free(rules->aliases[i]->names);
+	nameset_release(&rules->map_names);
+	nameset_release(&rules->event_aliases);
+	nameset_release(&rules->field_aliases);
+	for (size_t i = 0; i < rules->nfiles; i++)
+		mem_free(rules->files[i]->lines);
+	mem_free(rules->files);
+	mem_free(rules->errors);
+	mem_free(rules->blocks);
+	mem_free(rules->statements);
+	mem_free(rules->maps);
+	mem_free(rules->aliases);
+	mem_free(rules->initials);
+	mem_free(rules->views);
+	mem_free(rules->mirrors);
+	arena_free(rules->arena);
+	mem_free(rules);
+}
+
+/* ---- names ---- */
+
+const struct map_def *rules_map(const struct rules *rules, const char *name)
+{
+	uint32_t i;
+
+	return nameset_find(&rules->map_names, name, &i) ? rules->maps[i] : NULL;
+}
+
+const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name)
+{
+	const struct nameset *names = is_event ? &rules->event_aliases : &rules->field_aliases;
+	uint32_t i;
+
+	return nameset_find(names, name, &i) ? rules->aliases[i] : NULL;
+}
+
+void rules_name_map(struct rules *rules)
+{
+	uint32_t i = (uint32_t)rules->nmaps - 1;
+
+	rules->maps[i]->before = rules_map(rules, rules->maps[i]->name);
+	if (!nameset_add(&rules->map_names, rules->maps[i]->name, i))
+		nameset_set(&rules->map_names, rules->maps[i]->name, i);
+}
+
+void rules_name_alias(struct rules *rules)
+{
+	uint32_t i = (uint32_t)rules->naliases - 1;
+	struct alias_def *alias = rules->aliases[i];
+	struct nameset *names = alias->is_event ? &rules->event_aliases : &rules->field_aliases;
+
+	alias->before = rules_alias(rules, alias->is_event, alias->name);
+	if (!nameset_add(names, alias->name, i))
+		nameset_set(names, alias->name, i);
+}
+
+/* ---- errors ---- */
+
+void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
+		     const char **source, size_t *source_len)
+{
+	uint32_t before = search_first(i, 0, file->nlines, file->lines[i] <= at);
+	size_t start = before ? file->lines[before - 1] : 0, end;
+
+	*line = before + 1;
+	*column = 1;
+	for (size_t i = 0; !file->nlines && i < at && i < file->len; i++)
+		if (file->text[i] == '\n') { /* a text that is no file */
+			++*line;
+			start = i + 1;
+		}
+	for (size_t i = start; i < at && i < file->len; i++)
+		*column += ((unsigned char)file->text[i] & 0xc0) != 0x80;
+	if (!source)
+		return;
+	for (end = start; end < file->len && file->text[end] != '\n'; end++)
+		;
+	if (end > start && file->text[end - 1] == '\r')
+		end--;
+	*source = file->text + start;
+	*source_len = end - start;
+}
+
+void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
+		 ...)
+{
+	struct rule_error error = {.file = file->name};
+	const char *source;
+	size_t source_len;
+	char text[300];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	rule_file_place(file, at, &error.line, &error.column, &source, &source_len);
+	error.source = arena_strndup(rules->arena, source, source_len);
+	error.text = arena_strdup(rules->arena, text);
+	rules->errors = mem_grow(rules->errors, rules->nerrors, &rules->errors_capacity,
+				 sizeof *rules->errors);
+	rules->errors[rules->nerrors++] = error;
+}
+
+const struct rule_error *rules_errors(const struct rules *rules, size_t *count)
+{
+	*count = rules->nerrors;
+	return rules->errors;
+}
+
+bool rules_first_error(const struct rules *rules, size_t from, struct error *err)
+{
+	const struct rule_error *first = &rules->errors[from];
+	size_t more = rules->nerrors - from - 1;
+
+	if (more)
+		return error_set(err, ERR_QUERY, "%s:%u:%u: %s (and %zu more)", first->file,
+				 first->line, first->column, first->text, more);
+	return error_set(err, ERR_QUERY, "%s:%u:%u: %s", first->file, first->line, first->column,
+			 first->text);
+}
+
+void rule_error_add_text(const struct rule_error *error, struct buf *out)
+{
+	uint32_t column = 1;
+
+	buf_printf(out, "%s:%u:%u: %s\n  %s\n  ", error->file, error->line, error->column,
+		   error->text, error->source);
+	for (const char *c = error->source; *c && column < error->column; c++) {
+		if (((unsigned char)*c & 0xc0) == 0x80)
+			continue;
+		buf_add_char(out, *c == '\t' ? '\t' : ' ');
+		column++;
+	}
+	buf_add_text(out, "^\n");
+}
+
+void rules_add_error_text(const struct rules *rules, struct buf *out)
+{
+	for (size_t i = 0; i < rules->nerrors; i++)
+		rule_error_add_text(&rules->errors[i], out);
+}

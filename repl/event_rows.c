@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "repl/event_workers.h"
 #include "repl/line_names.h"
+#include "repl/thread_names.h"
 
 enum { ALONE = 4096 /* rows that no thread is started for */ };
 
@@ -20,11 +21,16 @@ struct event_rows {
 };
 
 /* Text of kernel traces has names that earlier events told; a table has widths of earlier rows. */
-static bool depends_on_rows(const struct trace *trace, const struct options *options)
+static bool depends_on_rows(const struct trace *trace, const struct options *options,
+			    struct event_writer *writer)
 {
-	for (size_t i = 0; i < trace->nparts; i++)
-		if (options->format == FORMAT_TEXT && trace->parts[i]->reader->text)
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+
+		if (options->format == FORMAT_TEXT && trace->parts[class->part]->reader->text &&
+		    thread_names_tells(event_writer_names(writer), class))
 			return true;
+	}
 	return options->format != FORMAT_TEXT && options->format != FORMAT_JSON &&
 	       options->format != FORMAT_CSV;
 }
@@ -40,10 +46,10 @@ static bool has_symbols(const struct trace *trace)
 }
 
 static bool may_share(const struct trace *trace, const struct options *options,
-		      const struct sink *sink, bool symbols)
+		      struct event_writer *writer, const struct sink *sink, bool symbols)
 {
-	return options_threads(options) > 1 && !sink->eager && !depends_on_rows(trace, options) &&
-	       !(symbols && has_symbols(trace));
+	return options_threads(options) > 1 && !sink->eager &&
+	       !depends_on_rows(trace, options, writer) && !(symbols && has_symbols(trace));
 }
 
 bool event_rows_new(struct session *session, const struct options *options, struct sink *sink,
@@ -61,8 +67,9 @@ bool event_rows_new(struct session *session, const struct options *options, stru
 	rows->options = options;
 	rows->sink = sink;
 	rows->times = times;
-	rows->alone = may_share(trace, options, sink, symbols) ? ALONE : UINT64_MAX;
 	rows->writer = event_writer_new(trace, options->format, &rows->times, sink);
+	rows->alone =
+		may_share(trace, options, rows->writer, sink, symbols) ? ALONE : UINT64_MAX;
 	if (symbols)
 		event_writer_symbols(rows->writer, session_symbols(session),
 				     options->lines ? SYMBOLS_LINES : 0);

@@ -16,7 +16,7 @@
 /* What stands in `sink`, kept in the arena instead. */
 static void keep(struct event_writer *writer, struct sink *sink, struct ready *out)
 {
-	out->text = padded_text(writer->arena, sink->data, sink->len);
+	out->text = arena_padded(writer->arena, sink->data, sink->len);
 	out->len = sink->len;
 	sink->len = 0;
 }

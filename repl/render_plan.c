@@ -29,19 +29,11 @@ static enum leaf leaf_of(const struct planner *planner, const struct field_class
 	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
 }
 
-const char *padded_text(struct arena *arena, const char *text, size_t len)
-{
-	char *copy = arena_alloc(arena, len + COPY_PAD);
-
-	if (len)
-		memcpy(copy, text, len);
-	return copy;
-}
-
 static const char *take_text(struct planner *planner, size_t *len)
 {
 	*len = planner->text.len;
-	const char *text = padded_text(planner->arena, buf_text(&planner->text), planner->text.len);
+	const char *text =
+		arena_padded(planner->arena, buf_text(&planner->text), planner->text.len);
 	planner->plan->room += *len;
 	buf_clear(&planner->text);
 	return text;

@@ -61,7 +61,4 @@ static inline char *leaf_put(char *to, enum leaf leaf, uint64_t value, uint64_t 
 				   : decimal_put(to, value);
 }
 
-/* A copy for copy_padded(). */
-const char *padded_text(struct arena *arena, const char *text, size_t len);
-
 #endif

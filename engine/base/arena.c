@@ -6,6 +6,7 @@
  */
 #include "engine/base/arena.h"
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
 #include <stdalign.h>
@@ -122,6 +123,15 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len)
 char *arena_strdup(struct arena *arena, const char *text)
 {
 	return arena_strndup(arena, text, strlen(text));
+}
+
+const char *arena_padded(struct arena *arena, const char *text, size_t len)
+{
+	char *copy = arena_alloc(arena, len + COPY_PAD);
+
+	if (len)
+		memcpy(copy, text, len);
+	return copy;
 }
 
 char *arena_printf(struct arena *arena, const char *fmt, ...)

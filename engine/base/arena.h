@@ -17,6 +17,8 @@ void *arena_array(struct arena *arena, size_t count, size_t size);
 void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
+/* A copy of text for copy_padded(): COPY_PAD bytes more may be read (engine/base/buf.h). */
+const char *arena_padded(struct arena *arena, const char *text, size_t len);
 char *arena_printf(struct arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 size_t arena_used(const struct arena *arena); /* bytes handed out since the last reset */
 

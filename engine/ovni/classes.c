@@ -37,18 +37,19 @@ static void add_member(struct field_class *structure, const char *name, struct f
 		(struct member){.name = name, .written = name, .class = class};
 }
 
+static const uint8_t least_bytes[] = {[OVNI_I32] = 4, [OVNI_U32] = 4, [OVNI_I64] = 8,
+				      [OVNI_U64] = 8, [OVNI_STR] = 1, [OVNI_I64S] = 8};
+
 /* `least`: bytes that it takes at least. */
 static struct field_class *argument_class(struct arena *arena, enum ovni_type type, bool big_endian,
 					  uint32_t *least)
 {
-	static const uint8_t bytes[] = {[OVNI_I32] = 4, [OVNI_U32] = 4, [OVNI_I64] = 8,
-					[OVNI_U64] = 8, [OVNI_STR] = 1, [OVNI_I64S] = 8};
 	struct field_class *class;
 
-	*least = bytes[type];
+	*least = least_bytes[type];
 	if (type == OVNI_STR)
 		return new_field(arena, FIELD_STRING, 0);
-	class = new_field(arena, FIELD_INT, bytes[type] * 8u);
+	class = new_field(arena, FIELD_INT, least_bytes[type] * 8u);
 	class->is_signed = type == OVNI_I32 || type == OVNI_I64 || type == OVNI_I64S;
 	class->big_endian = big_endian;
 	if (type == OVNI_I64S) {
@@ -85,40 +86,40 @@ static void add_phyid(struct arena *arena, struct event_class *class)
 	class->slot_base[SCOPE_EVENT_CONTEXT] = class->nslots++;
 }
 
-static const struct member *member_named(const struct event_class *class, const char *name,
-					 size_t len)
+/* Where the argument of that name is, behind others of constant size. */
+static void find_argument(const struct ovni_event *event, const char *name, size_t len,
+			  struct ovni_piece *piece)
 {
-	const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+	for (uint32_t i = 0; i < event->narguments; i++) {
+		const struct ovni_argument *argument = &event->arguments[i];
 
-	for (uint32_t i = 0; i < payload->nmembers; i++)
-		if (strlen(payload->members[i].name) == len &&
-		    !memcmp(payload->members[i].name, name, len))
-			return &payload->members[i];
-	return NULL;
+		piece->type = argument->type;
+		if (strlen(argument->name) == len && !memcmp(argument->name, name, len))
+			return;
+		piece->at += least_bytes[argument->type];
+	}
 }
 
 /* "creates task %{taskid} with ..." → letters and arguments. */
-static void make_pieces(struct arena *arena, const struct ovni_event *event,
-			const struct event_class *class, struct ovni_class *own)
+static void make_pieces(struct arena *arena, const struct ovni_event *event, struct ovni_class *own)
 {
 	struct ovni_piece *pieces = arena_array(arena, ARGUMENTS_MAX + 1, sizeof *pieces);
 	const char *at = event->text;
 
 	own->pieces = pieces;
+	own->room = COPY_PAD;
 	while (*at && own->npieces <= ARGUMENTS_MAX) {
 		struct ovni_piece *piece = &pieces[own->npieces++];
 		const char *mark = strchrnul(at, '%');
-		*piece = (struct ovni_piece){.text = at, .len = (uint32_t)(mark - at)};
+		piece->len = (uint32_t)(mark - at);
+		piece->text = arena_padded(arena, at, piece->len);
+		own->room += piece->len + COPY_PAD + NUMBER_ROOM;
 		if (!*mark)
 			return;
 		piece->is_hex = mark[1] == 'x';
 		const char *name = strchr(mark, '{') + 1, *end = strchr(name, '}');
-		const struct member *member = member_named(class, name, (size_t)(end - name));
 		piece->has_argument = true;
-		piece->slot = class->slot_base[SCOPE_PAYLOAD] + member->class->slot;
-		for (uint32_t i = 0; i < event->narguments; i++)
-			if (!strcmp(event->arguments[i].name, member->name))
-				piece->type = event->arguments[i].type;
+		find_argument(event, name, (size_t)(end - name), piece);
 		at = end + 1;
 	}
 }
@@ -152,7 +153,12 @@ static bool add_class(struct adding *adding, const struct ovni_event *event, boo
 	class->priv = own;
 	if (!compile(arena, class, err))
 		return false;
-	make_pieces(arena, event, class, own);
+	make_pieces(arena, event, own);
+	own->big_endian = adding->big_endian;
+	own->bytes = *least;
+	own->is_constant = true;
+	for (uint32_t i = 0; i < event->narguments; i++)
+		own->is_constant &= event->arguments[i].type < OVNI_STR;
 	own->tells_cpu = tells_cpu;
 	if (tells_cpu)
 		add_phyid(arena, class);

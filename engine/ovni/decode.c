@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → event heads → fields, and the text that ovnidump prints
+ * decode.c - one packet → event heads → fields
  *
  * A packet is a run of whole events, so that nothing is carried into it. Positions count from its
  * first byte.
@@ -79,7 +79,7 @@ static bool find_cpu(const struct ovni_loom *loom, int32_t index, int64_t *phyid
 
 static int32_t cpu_index(const struct decoder *d, const uint8_t *payload)
 {
-	return (int32_t)ovni_load(payload, 4, d->own->big_endian);
+	return (int32_t)ovni_load32(payload, d->own->big_endian);
 }
 
 /* The class, and where what its layout describes begins. */
@@ -208,59 +208,25 @@ bool ovni_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	return true;
 }
 
+bool ovni_text_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+		      struct error *err)
+{
+	const struct event_class *class = d->own->trace->classes[b->class_index[i]];
+	const struct ovni_class *own = class->priv;
+	size_t body = (size_t)(b->at[i] + b->head[i]) / 8;
+
+	if (!own->is_constant || body > d->size || d->size - body < own->bytes)
+		return ovni_decoder_fields(d, b, i, out, err);
+	out->class = class;
+	out->data = d->data + body;
+	out->bits = own->bytes * UINT64_C(8);
+	out->slots = d->slots;
+	return true;
+}
+
 uint64_t ovni_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	struct ovni_frame frame;
 
 	return frame_of(d, b, i, &frame) ? frame.bytes * 8 : 0;
-}
-
-/* ---- text ---- */
-
-/* Returns true when newlines are in it. */
-static bool add_argument(const struct ovni_piece *piece, const struct fields *fields,
-			 struct buf *out)
-{
-	const struct slot *slot = &fields->slots[piece->slot];
-	struct field values = {.in = fields};
-	uint32_t place;
-
-	switch (piece->type) {
-	case OVNI_STR:
-		buf_add(out, slot->bytes, (size_t)slot->n);
-		return memchr(slot->bytes, '\n', (size_t)slot->n);
-	case OVNI_I64S:
-		place = fields->class->slot_base[SCOPE_PAYLOAD];
-		values.class =
-			fields->class->scope[SCOPE_PAYLOAD]->members[piece->slot - place].class;
-		buf_add_i64(out,
-			    (int64_t)layout_scalar(values.class->element, fields->data, slot->at));
-		return false;
-	case OVNI_I32:
-	case OVNI_I64:
-		buf_add_i64(out, slot->s);
-		return false;
-	default:
-		if (piece->is_hex && slot->u)
-			buf_printf(out, "0x%" PRIx64, slot->u);
-		else
-			buf_add_u64(out, slot->u);
-		return false;
-	}
-}
-
-enum event_words ovni_text(const struct fields *fields, struct buf *out)
-{
-	const struct ovni_class *own = fields->class->priv;
-	bool lines = false;
-
-	if (!own || own->is_unknown)
-		return WORDS_NONE;
-	for (uint32_t i = 0; i < own->npieces; i++) {
-		const struct ovni_piece *piece = &own->pieces[i];
-		buf_add(out, piece->text, piece->len);
-		if (piece->has_argument)
-			lines |= add_argument(piece, fields, out);
-	}
-	return lines ? WORDS_LINES : WORDS_LINE;
 }

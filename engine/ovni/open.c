@@ -70,10 +70,10 @@ static bool open_obs(struct opening *opening, const struct ovni_metadata *one,
 	if (ok && memcmp(head, "ovni", 4) != 0)
 		ok = error_set(err, ERR_FORMAT, "it does not begin with \"ovni\"");
 	if (ok) {
-		uint64_t little = ovni_load(head + 4, 4, false), big = ovni_load(head + 4, 4, true);
+		uint32_t little = ovni_load32(head + 4, false), big = ovni_load32(head + 4, true);
 		*big_endian = big == 1;
 		ok = little == 1 || big == 1 ||
-		     error_set(err, ERR_FORMAT, "stream version %" PRIu64 " is not known (1 is)",
+		     error_set(err, ERR_FORMAT, "stream version %" PRIu32 " is not known (1 is)",
 			       little < big ? little : big);
 	}
 	if (!ok && !strstr(err->text, path))
@@ -175,7 +175,7 @@ static void note_first(struct host *host, struct source *source, bool big_endian
 
 	if (!source_peek(source, OBS_HEAD, head, sizeof head, &ignored))
 		return;
-	uint64_t clock = ovni_load(head + 4, 8, big_endian);
+	uint64_t clock = ovni_load64(head + 4, big_endian);
 	if (clock <= OVNI_TIME_MAX && (int64_t)clock < host->first)
 		host->first = (int64_t)clock;
 }

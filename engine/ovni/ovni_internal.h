@@ -9,7 +9,8 @@
  *     models.c    made from models/: events of each model, their arguments and descriptions
  *     open.c      all of it → parts (one per host), clocks, streams
  *     scan.c      stream.obs → packet records
- *     decode.c    one packet → heads → fields, and ovnidump's text of an event
+ *     decode.c    one packet → heads → fields
+ *     text.c      ovnidump's text of an event, from its bytes
  *
  * An event is 12 bytes and a payload (trace specification, "stream.obs"):
  *
@@ -25,6 +26,7 @@
 #include "engine/base/mem.h"
 #include "engine/ovni/ovni.h"
 
+#include <endian.h>
 #include <string.h>
 
 enum {
@@ -115,8 +117,9 @@ struct ovni_classes {
 };
 
 struct ovni_piece { /* of an event's text: letters, then maybe an argument */
-	const char *text;
-	uint32_t len, slot;
+	const char *text; /* for copy_padded() */
+	uint32_t len;
+	uint32_t at; /* where the argument begins in the payload */
 	bool has_argument, is_hex;
 	enum ovni_type type;
 };
@@ -125,6 +128,10 @@ struct ovni_piece { /* of an event's text: letters, then maybe an argument */
 struct ovni_class {
 	const struct ovni_piece *pieces;
 	uint32_t npieces;
+	uint32_t room;  /* of their text, without strings */
+	uint32_t bytes; /* of the arguments, at least */
+	bool is_constant; /* always so many */
+	bool big_endian;
 	bool tells_cpu; /* its context has the CPU's physical number */
 	bool is_unknown;
 };
@@ -152,19 +159,20 @@ struct ovni_frame {
 
 enum ovni_framed { FRAME_GOOD, FRAME_CUT, FRAME_NOT_PRINTABLE, FRAME_BAD_JUMBO };
 
-static inline uint64_t ovni_load(const uint8_t *bytes, unsigned count, bool big_endian)
+static inline uint64_t ovni_load64(const uint8_t *bytes, bool big_endian)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	if (count == 8) {
-		memcpy(&value, bytes, 8);
-		return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-			       ? value
-			       : __builtin_bswap64(value);
-	}
-	for (unsigned i = 0; i < count; i++)
-		value |= (uint64_t)bytes[i] << 8 * (big_endian ? count - 1 - i : i);
-	return value;
+	memcpy(&value, bytes, sizeof value);
+	return big_endian ? be64toh(value) : le64toh(value);
+}
+
+static inline uint32_t ovni_load32(const uint8_t *bytes, bool big_endian)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return big_endian ? be32toh(value) : le32toh(value);
 }
 
 static inline bool ovni_printable(uint8_t c)
@@ -181,14 +189,14 @@ static inline enum ovni_framed ovni_frame(const uint8_t *at, uint64_t room, bool
 		return FRAME_CUT;
 	uint8_t code = at[0] & 15;
 	out->is_jumbo = at[0] & 0x10;
-	out->clock = ovni_load(at + 4, 8, big_endian);
+	out->clock = ovni_load64(at + 4, big_endian);
 	out->bytes += code ? code + 1u : 0;
 	if (!ovni_printable(at[1]) || !ovni_printable(at[2]) || !ovni_printable(at[3]))
 		return FRAME_NOT_PRINTABLE;
 	if (out->is_jumbo && code != 3)
 		return FRAME_BAD_JUMBO;
 	if (out->is_jumbo && room >= JUMBO_HEAD)
-		out->bytes += ovni_load(at + EVENT_HEAD, 4, big_endian);
+		out->bytes += ovni_load32(at + EVENT_HEAD, big_endian);
 	return out->bytes <= room ? FRAME_GOOD : FRAME_CUT;
 }
 
@@ -262,6 +270,11 @@ void ovni_decoder_seek(struct decoder *decoder, const struct mark *mark);
 MUST_CHECK bool ovni_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
 				    struct fields *out, struct error *err);
 uint64_t ovni_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
+/* For ovni_text() alone, which needs no values where all arguments are of constant size. */
+MUST_CHECK bool ovni_text_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
+				 struct fields *out, struct error *err);
+
+/* text.c */
 enum event_words ovni_text(const struct fields *fields, struct buf *out);
 
 #endif

@@ -8,7 +8,7 @@ static int probe(const struct probe *probe)
 	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) ? 95 : 0;
 }
 
-static const struct reader_text text = {.write = ovni_text};
+static const struct reader_text text = {.write = ovni_text, .fields = ovni_text_fields};
 
 const struct reader ovni_reader = {
 	.format = "ovni",

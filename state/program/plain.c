@@ -84,7 +84,8 @@ static bool is_early(const struct making *making, uint8_t input)
 {
 	enum input_kind kind = making->inputs[input].kind;
 
-	return kind == INPUT_INT || kind == INPUT_CPU || kind == INPUT_READ;
+	return kind == INPUT_INT || kind == INPUT_SECTION || kind == INPUT_CPU ||
+	       kind == INPUT_READ;
 }
 
 /* A map of a value, or of whether two are equal: an attribute and an integer of the event. */
@@ -115,9 +116,9 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 	case EXPR_FIELD:
 		return making->class ? add_field(making, &expr->field) : PLAIN_NONE;
 	case EXPR_SECTION_OWN:
-		input.kind = INPUT_CPU;
-		return making->class && expr->index == SECTION_CPU ? add_input(making, &input)
-								   : PLAIN_NONE;
+		input.kind = expr->index == SECTION_CPU ? INPUT_CPU : INPUT_SECTION;
+		input.slot = expr->index;
+		return making->class ? add_input(making, &input) : PLAIN_NONE;
 	case EXPR_GAP:
 		input.kind = INPUT_GAP;
 		return making->class ? add_input(making, &input) : PLAIN_NONE;
@@ -292,6 +293,7 @@ static void keep_inputs(const struct making *making, struct plain *plain)
 	}
 	plain->integers = keep_integers(making, plain);
 	plain->texts = keep_kinds(making, INPUT_STRING, INPUT_BYTES, &plain->ntexts);
+	plain->sections = keep_kinds(making, INPUT_SECTION, INPUT_SECTION, &plain->nsections);
 	plain->reads = keep_kinds(making, INPUT_READ, INPUT_READ, &plain->nreads);
 	plain->maps = keep_kinds(making, INPUT_MAP, INPUT_MAP, &plain->nmaps);
 }

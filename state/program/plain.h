@@ -4,8 +4,8 @@
  *     thread[field/next]/state = "running" when field/next != 0
  *            input 1             constant       test 0: input 1 != 0
  *
- * An input is a value that lines of the class read: an integer or text of the event, the CPU, an
- * attribute, a map of another input. Each is loaded once per event, however many lines use it;
+ * An input is a value that lines of the class read: an integer or text of the event, the CPU, what
+ * the stream is of (its thread), an attribute, a map of another input. Each is loaded once per event, however many lines use it;
  * likewise tests. A line is plain when its condition is some tests, its key an input, and its right
  * side an input or a constant. All others, and plain ones whose inputs are not simply there
  * (damaged fields, a key that is unknown, a read that is not decided), are evaluated as trees.
@@ -54,6 +54,7 @@ struct plain {
 	const struct plain_line *lines;  /* as they are applied: `was` lines first */
 	const struct plain_integer *integers;
 	const struct plain_input *texts;
+	const struct plain_input *sections;
 	const struct plain_input *reads; /* one stands behind those that its key is made of */
 	const struct plain_input *maps;
 	const struct plain_test *tests;
@@ -65,7 +66,7 @@ struct plain {
 	uint32_t tested;       /* bit per input of tests, of all lines */
 	uint32_t integer_bits; /* of the inputs */
 	uint32_t nlines;
-	uint8_t nintegers, ntexts, nreads, nmaps, ntests;
+	uint8_t nintegers, ntexts, nsections, nreads, nmaps, ntests;
 	uint8_t cpu; /* input; PLAIN_NONE: not wanted */
 	uint8_t gap; /* likewise: 1 in a gap, else 0 */
 	bool fields;

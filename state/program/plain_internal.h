@@ -7,7 +7,16 @@
 
 #include "state/program/plain.h"
 
-enum input_kind { INPUT_INT, INPUT_STRING, INPUT_BYTES, INPUT_CPU, INPUT_GAP, INPUT_READ, INPUT_MAP };
+enum input_kind {
+	INPUT_INT,
+	INPUT_STRING,
+	INPUT_BYTES,
+	INPUT_SECTION, /* of the stream, but the CPU */
+	INPUT_CPU,
+	INPUT_GAP,
+	INPUT_READ,
+	INPUT_MAP
+};
 
 enum { MEMO_BITS = 4, TEST_VALUES = 4 };
 
@@ -30,7 +39,7 @@ struct plain_input {
 	uint8_t with;   /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
 	bool unlike;    /* ... or differs from it */
 	bool is_signed;
-	uint32_t slot;
+	uint32_t slot; /* SECTION: its number */
 	const struct path *path;
 	const struct number_map *keys; /* of path; */
 	uint32_t base;                /* likewise */

@@ -148,6 +148,12 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 		set_integer(&out->values[plain->gap], expr_gap(env), false);
 		out->had |= 1u << plain->gap;
 	}
+	for (uint32_t k = 0; k < plain->nsections; k++) {
+		const struct plain_input *input = &plain->sections[k];
+
+		section_own(env->program, env->event, input->slot, &out->values[input->i]);
+		out->had |= 1u << input->i;
+	}
 	if (!plain->fields)
 		return;
 	if (!env->fields && (!slots || plain->ntexts) && env->event && env->decode)

@@ -3,7 +3,8 @@ libindex_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) -pthread
 libindex_la_LIBADD = $(XXHASH_LIBS) -lpthread
 
 # The door
-libindex_la_SOURCES = %D%/events.h %D%/index.c %D%/index.h
+libindex_la_SOURCES = %D%/events.h %D%/index.c %D%/index.h %D%/loaded_files.c \
+	%D%/loaded_files.h
 
 # Rooms, from the lowest up
 libindex_la_SOURCES += %D%/store/file.c %D%/store/internal.h %D%/store/store.c %D%/store/store.h \

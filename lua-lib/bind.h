@@ -39,6 +39,7 @@ struct bind_trace {
 	struct state *state; /* own; opened by the first question */
 	struct rules *rules;
 	struct symbols *symbols;     /* own; made when first asked for */
+	bool loaded_told;            /* to the symbols that are asked */
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */

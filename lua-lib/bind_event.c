@@ -11,6 +11,7 @@
  * and batch and nothing per event.
  */
 #include "engine/reader.h"
+#include "index/loaded_files.h"
 #include "lua-lib/bind_cursor.h"
 
 #include <string.h>
@@ -163,10 +164,15 @@ static void push_time(lua_State *L, nstime t)
 		lua_pushinteger(L, t);
 }
 
-/* The event in the words of its format, as the format's own tool prints it; nil: it has none. */
 /* Frames and texts ask them; nothing is read before the first address. */
 static struct symbols *symbols_of(struct bind_trace *bound)
 {
+	struct symbols *symbols = NULL;
+
+	if (bound->host.index && bound->host.symbols)
+		symbols = bound->host.symbols(bound->host.arg);
+	if (symbols)
+		return symbols;
 	if (!bound->symbols) {
 		bound->symbols = symbols_new_beside(bound->trace, index_path(bound->index));
 		symbols_name_texts(bound->symbols);
@@ -174,6 +180,7 @@ static struct symbols *symbols_of(struct bind_trace *bound)
 	return bound->symbols;
 }
 
+/* The event in the words of its format, as the format's own tool prints it; nil: it has none. */
 static int push_text(lua_State *L, const struct event_view *view)
 {
 	struct bind_cursor *cursor = view->cursor;
@@ -539,10 +546,49 @@ static int trace_batch(lua_State *L)
 	return push_loop(L);
 }
 
+static bool loaded_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	const struct bind_trace *bound = arg;
+
+	(void)at;
+	(void)first;
+	(void)last;
+	return !bind_interrupted(bound->context);
+}
+
+/*
+ * trace:symbol(pid, t, address): what is at an address of a process, as a frame; nil: nothing is
+ * known. Only parts that tell of the process have an answer.
+ */
+static int trace_symbol(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	lua_Integer pid = luaL_checkinteger(L, 2);
+	nstime t = bind_check_time(L, bound, 3);
+	struct frame frame = {.address = (uint64_t)luaL_checkinteger(L, 4)};
+	struct symbols *symbols = symbols_of(bound);
+	struct error err;
+	bool found = false;
+
+	if (!bound->loaded_told &&
+	    !tell_loaded_files(bound->index, symbols, loaded_progress, bound, &err))
+		return bind_fail(L, &err);
+	bound->loaded_told = true;
+	for (uint32_t i = 0; i < bound->trace->nparts && !found; i++)
+		found = symbols_find(symbols, i, t, pid, false, frame.address, 0, &frame.symbol);
+	if (found)
+		push_frame(L, &frame);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
 void bind_event_methods(lua_State *L)
 {
-	static const luaL_Reg methods[] = {
-		{"events", trace_events}, {"batch", trace_batch}, {NULL, NULL}};
+	static const luaL_Reg methods[] = {{"events", trace_events},
+					   {"batch", trace_batch},
+					   {"symbol", trace_symbol},
+					   {NULL, NULL}};
 
 	luaL_setfuncs(L, methods, 0);
 }

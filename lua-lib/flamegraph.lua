@@ -7,7 +7,8 @@
 --
 -- Where no event has a call chain, stacks are those of the state: thread[*]/stack, which rules push
 -- and pop at entries and exits of functions. --stack PATH names another one. Their weight is the
--- time, in ns, for which the innermost function was that.
+-- time, in ns, for which the innermost function was that. Addresses of LTTng-UST's cyg-profile are
+-- functions where the trace says which files were loaded, or --program FILE@ADDRESS does.
 --
 -- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
 -- file's name in brackets.
@@ -112,7 +113,7 @@ end
 -- Stacks of the state: the number of values at `path`, and the values path[1] and so on. Each
 -- thread's changes are gone through in order of time.
 local function fold_state(path)
-	local changes, first, last = {}, trace:bounds()
+	local changes, pids, first, last = {}, {}, trace:bounds()
 	first, last = range.start or first, range.stop or last
 	if not first then
 		return
@@ -136,6 +137,19 @@ local function fold_state(path)
 			change(owner, from, level, tostring(value))
 		end
 	end)
+	-- A text that is an address, as a function of the thread's process.
+	local function function_name(owner, t, text)
+		local address = text:match("^0x%x+$")
+		if not address then
+			return tidied[text]
+		end
+		if pids[owner] == nil then
+			pids[owner] = trace:at(last, (owner:gsub("[^/]*$", "process"))) or -1
+		end
+		local frame = trace:symbol(pids[owner], t, math.tointeger(tonumber(address)))
+		return frame and frame_name(frame) or text
+	end
+
 	local owners = {}
 	for owner in pairs(changes) do
 		owners[#owners + 1] = owner
@@ -157,7 +171,7 @@ local function fold_state(path)
 		for i, item in ipairs(own) do
 			local until_t = math.min(own[i + 1] and own[i + 1].t or last, last)
 			if item.level > 0 then
-				values[item.level] = tidied[item.value]
+				values[item.level] = function_name(owner, item.t, item.value)
 			else
 				depth = item.level == 0 and item.value or 0
 			end

@@ -53,6 +53,8 @@ struct script_trace {
 	/* Time texts as the program reads and writes them (day, zone, --time); NULL: plain ones. */
 	bool (*time_parse)(void *arg, const char *text, nstime *out, struct error *err);
 	size_t (*time_text)(void *arg, nstime t, char *to); /* at most TIME_TEXT_MAX bytes */
+	/* Names of addresses, with the program that was named; NULL: scripts make their own. */
+	struct symbols *(*symbols)(void *arg);
 	void *arg;
 };
 

@@ -62,12 +62,20 @@ static size_t show_time(void *arg, nstime t, char *to)
 	return (size_t)(time_put(&times, t, to) - to);
 }
 
+static struct symbols *get_symbols(void *arg)
+{
+	struct scripting *scripting = arg;
+
+	return session_symbols(scripting->session);
+}
+
 static bool give_trace(struct scripting *scripting, struct error *err)
 {
 	struct script_trace trace = {.state = get_state,
 				     .rules = get_rules,
 				     .time_parse = read_time,
 				     .time_text = show_time,
+				     .symbols = get_symbols,
 				     .arg = scripting};
 
 	if (!scripting->session->path)

@@ -189,21 +189,29 @@ bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t bas
 	return true;
 }
 
-/* What the program's loadable segments are, as far above where it was linked as was said. */
+/* A process maps the file's loadable segments, `bias` above where it was linked. */
+static void tell_segments(struct part_symbols *part, nstime t, int64_t pid,
+			  const struct unwind_tables *elf, struct object *object, uint64_t bias)
+{
+	for (size_t i = 0; i < elf->nloads; i++) {
+		const struct unwind_load *load = &elf->loads[i];
+		struct range range = {.start = load->address + bias,
+				      .end = load->address + bias + load->size,
+				      .file_offset = load->offset,
+				      .object = object};
+		if (range.end > range.start)
+			spaces_map(part->spaces, t, pid, &range);
+	}
+}
+
 static void tell_program(struct symbols *symbols, struct part_symbols *part)
 {
 	struct unwind_tables *elf = unwind_tables_new(symbols->program);
 	struct object *object = objects_get(part->objects, symbols->program, NULL, 0);
 
-	for (size_t i = 0; elf && i < elf->nloads; i++) {
-		const struct unwind_load *load = &elf->loads[i];
-		struct range range = {.start = load->address + symbols->program_base,
-				      .end = load->address + symbols->program_base + load->size,
-				      .file_offset = load->offset,
-				      .object = object};
-		if (range.end > range.start)
-			spaces_map(part->spaces, NSTIME_MIN, SYMBOLS_PROGRAM, &range);
-	}
+	if (elf)
+		tell_segments(part, NSTIME_MIN, SYMBOLS_PROGRAM, elf, object,
+			      symbols->program_base);
 	unwind_tables_free(elf);
 }
 
@@ -227,6 +235,50 @@ static void gather(struct symbols *symbols)
 	}
 }
 
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Where the file is to be looked for: as the trace says, or where somebody has said. */
+static const char *place_of(const struct symbols *symbols, const char *path)
+{
+	bool same = symbols->program && !strcmp(last_name(symbols->program), last_name(path));
+
+	return same ? symbols->program : path;
+}
+
+static bool is_that_file(const struct unwind_tables *elf, const struct build_id *id)
+{
+	struct build_id its;
+
+	return !id->n || (elf_build_id(elf->fd, &its) && build_id_equal(&its, id));
+}
+
+void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct loaded_file *loaded)
+{
+	const char *file = place_of(symbols, loaded->path);
+	struct unwind_tables *elf = unwind_tables_new(file);
+	struct build_id id = {0};
+	uint64_t first = UINT64_MAX;
+
+	if (!symbols->parts)
+		gather(symbols);
+	if (loaded->nbuild_id <= BUILD_ID_MAX) {
+		id.n = loaded->nbuild_id;
+		memcpy(id.bytes, loaded->build_id, id.n);
+	}
+	for (size_t i = 0; elf && i < elf->nloads; i++)
+		if (elf->loads[i].address < first)
+			first = elf->loads[i].address;
+	if (elf && is_that_file(elf, &id))
+		tell_segments(&symbols->parts[part], loaded->t, loaded->pid, elf,
+			      objects_get(&symbols->objects, file, &id, 0), loaded->base - first);
+	unwind_tables_free(elf);
+}
+
 /* Asking -------------------------------------------------------------------------------------- */
 
 /* Borrowed until the next question. */
@@ -239,6 +291,8 @@ static const struct symbol *find(struct symbols *symbols, uint32_t part, nstime 
 		gather(symbols);
 	if (!kernel)
 		range = spaces_find(symbols->parts[part].spaces, t, pid, address);
+	if (!kernel && !range && symbols->program && !symbols->trace->parts[part]->reader->maps)
+		range = spaces_find(symbols->parts[part].spaces, t, SYMBOLS_PROGRAM, address);
 	if (range) {
 		address += range->file_offset - range->start;
 		return object_find(&symbols->objects, range->object, address, want);

@@ -33,12 +33,26 @@ struct symbols *symbols_new_beside(const struct trace *trace, const char *file);
 void symbols_free(struct symbols *symbols); /* NULL is fine */
 /*
  * Of parts that do not tell what was mapped: all of `file`, an ELF program or object, is `base`
- * bytes above the addresses that it was linked for, in process SYMBOLS_PROGRAM. Before the first
- * question. False: it cannot be read.
+ * bytes above the addresses that it was linked for, in process SYMBOLS_PROGRAM and in all others
+ * where nothing else is known to be. Before the first question. False: it cannot be read.
  */
 enum { SYMBOLS_PROGRAM = 0 };
 MUST_CHECK bool symbols_add_program(struct symbols *symbols, const char *file, uint64_t base,
 				    struct error *err);
+/*
+ * Of parts that do not tell what was mapped: process `pid` has loaded the file at `t`, its first
+ * byte at `base`; of one process in order of time. Where the file cannot be read, or has another
+ * build id, nothing is known of it. A program of that name that was added is taken instead.
+ */
+struct loaded_file {
+	nstime t; /* NSTIME_MIN: since the start */
+	int64_t pid;
+	uint64_t base;
+	const char *path;
+	const uint8_t *build_id;
+	size_t nbuild_id; /* 0: not known */
+};
+void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct loaded_file *loaded);
 /*
  * Until symbols_free(), the texts of events (struct reader_text) name kernel functions that the
  * trace does not bring along. Before the first text is asked for; costs nothing until one has an

@@ -10,9 +10,9 @@
 #include "engine/base/mem.h"
 
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool find_section(Elf *elf, const char *name, uint64_t *address)
@@ -55,8 +55,9 @@ static void read_loads(struct unwind_tables *tables)
 struct unwind_tables *unwind_tables_new(const char *path)
 {
 	struct unwind_tables *tables = mem_new(sizeof *tables);
+	struct stat st;
 
-	tables->fd = open(path, O_RDONLY | O_CLOEXEC);
+	tables->fd = symbols_open_file(path, &st);
 	if (tables->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
 		tables->elf = elf_begin(tables->fd, ELF_C_READ_MMAP, NULL);
 	if (!tables->elf || elf_kind(tables->elf) != ELF_K_ELF) {

@@ -104,16 +104,34 @@ stream {
 };
 event { id = 0; name = "lttng_ust_cyg_profile:func_entry"; fields := struct { uint64_t addr; uint64_t call_site; }; };
 event { id = 1; name = "lttng_ust_cyg_profile:func_exit"; fields := struct { uint64_t addr; uint64_t call_site; }; };
+event { id = 2; name = "lttng_ust_statedump:start"; };
+event { id = 3; name = "lttng_ust_statedump:bin_info"; fields := struct { uint64_t baddr; uint64_t memsz; string path; }; };
+event { id = 4; name = "lttng_ust_statedump:build_id"; fields := struct { uint64_t baddr; uint8_t build_id[20]; }; };
 """
 
 
-def write_ust(folder, calls, lost=0):
-    """`calls`: (time, tid, entered, address), in order."""
+def state_dump(time, tid, files):
+    """Events by which a process says what it has loaded: (base, path, build id or None)."""
+    def head(number):
+        return struct.pack("<BQiI", number, time - CLOCK_OFFSET, tid, PID)
+    out = head(2)
+    for base, path, build_id in files:
+        out += head(3) + struct.pack("<QQ", base, 1 << 20) + path.encode() + b"\0"
+        if build_id:
+            out += head(4) + struct.pack("<Q", base) + build_id
+    return out
+
+
+def write_ust(folder, calls, lost=0, dump=None):
+    """`calls`: (time, tid, entered, address), in order; `dump`: behind how many, and its bytes."""
     os.makedirs(folder)
     with open(os.path.join(folder, "metadata"), "w", encoding="utf-8") as file:
         file.write(UST % (HOST, CLOCK_UUID, CLOCK_OFFSET + DRIFT))
-    body = b"".join(struct.pack("<BQiIQQ", not entered, time - CLOCK_OFFSET, tid, PID, address, 0)
-                    for time, tid, entered, address in calls)
+    body = [struct.pack("<BQiIQQ", not entered, time - CLOCK_OFFSET, tid, PID, address, 0)
+            for time, tid, entered, address in calls]
+    if dump:
+        body.insert(*dump)
+    body = b"".join(body)
     bits = (4 + 5 * 8 + 4 + len(body)) * 8
     head = struct.pack("<IQQQQQI", 0xc1fc1fc1, calls[0][0] - CLOCK_OFFSET,
                        calls[-1][0] - CLOCK_OFFSET, bits, bits, lost, 0)
@@ -157,6 +175,78 @@ def ask(time, paths, *trace):
         row = json.loads(line)
         values[row["path"]] = row["value"] if row.get("known", True) else "?"
     return values, done.stderr
+
+
+# ---- functions of calls ----
+
+def functions_of(program):
+    """Addresses and names of functions that no other symbol is near, as nm has them."""
+    rows = [line.split() for line in subprocess.run(["nm", "-n", program], capture_output=True, text=True,
+                                                    check=False).stdout.splitlines()]
+    rows = [(int(row[0], 16), row[1], row[2]) for row in rows if len(row) == 3]
+    near = [row[0] for row in rows]
+    return [(address, name) for address, kind, name in rows
+            if kind in "tT" and "." not in name and not name.startswith("_") and near.count(address) == 1]
+
+
+def build_id_of(program):
+    said = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=False).stdout
+    return bytes.fromhex(said.partition("Build ID: ")[2].split()[0]) if "Build ID: " in said else None
+
+
+def fold(stacks, end):
+    """A line of a flame graph, and its weight; stacks are lists of names."""
+    lines = {}
+    for tid, own in stacks.items():
+        for (time, stack), (until, _) in zip(own, own[1:] + [(end, ())]):
+            if stack and until > time:
+                key = ";".join([":%d" % tid] + list(stack))
+                lines[key] = lines.get(key, 0) + until - time
+    return lines
+
+
+def folded(trace, *options):
+    done = run("run", *options, "flamegraph", trace)
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2])
+            for line in done.stdout.splitlines()}, done.stderr
+
+
+def check_names(work, chance, calls, stacks):
+    """Calls of a program's functions, where it was loaded as its process says, or the user does."""
+    program, build_id = os.path.realpath(generator), build_id_of(generator)
+    functions, base = functions_of(program), 0x55d4a1c3f000
+    if len(functions) < 9 or not build_id:
+        print("SKIP: names of called functions: nm and readelf do not tell them")
+        return
+    chosen = chance.sample(functions, 9)
+    place = {0x401000 + 16 * i: base + address for i, (address, _) in enumerate(chosen)}
+    called = {0x401000 + 16 * i: name for i, (_, name) in enumerate(chosen)}
+    moved = [(time, tid, entered, place[address]) for time, tid, entered, address in calls]
+    end, tid = calls[-1][0], calls[0][1]
+    names = fold({tid: [(time, [called[a] for a in stack]) for time, stack in own]
+                  for tid, own in stacks.items()}, end)
+    numbers = fold({tid: [(time, ["0x%x" % place[a] for a in stack]) for time, stack in own]
+                    for tid, own in stacks.items()}, end)
+
+    def dump(place_in_trace, *files):
+        return place_in_trace, state_dump(calls[place_in_trace][0], tid, files)
+
+    other = bytes(255 - byte for byte in build_id)
+    for name, told, more, expected in (
+            ("a dump before all calls", dump(0, (base, program, build_id)), (), names),
+            ("a dump after the first ones", dump(20, (base, program, build_id)), (), names),
+            ("a dump without a build id", dump(0, (base, program, None)), (), names),
+            ("another file is there by now", dump(0, (base, program, other)), (), numbers),
+            ("no file is there any more", dump(0, (base, "/nowhere/yore-no", build_id)), (), numbers),
+            ("nothing says what was loaded", None, (), numbers),
+            ("but --program does", None, ("--program", "%s@0x%x" % (program, base)), names),
+            ("--program says where a file is now", dump(0, (base, "/nowhere/yore-gen", build_id)),
+             ("--program", program), names)):
+        trace = os.path.join(work, "named " + name)
+        write_ust(trace, moved, dump=told)
+        said, why = folded(trace, *more)
+        result(expected and said == expected, "functions of a flame graph: " + name,
+               (why, sorted(set(said.items()) ^ set(expected.items()))[:4]))
 
 
 def main():
@@ -253,14 +343,9 @@ def main():
         result(done.returncode == 2, "two hosts since boot", done.stderr)
 
         done = run("run", "flamegraph", ust)
-        expected = {}
-        for tid, own in stacks.items():
-            for (time, stack), (until, _) in zip(own, own[1:] + [(calls[-1][0], ())]):
-                if stack and until > time:
-                    key = ";".join([":%d" % tid] + ["0x%x" % address for address in stack])
-                    expected[key] = expected.get(key, 0) + until - time
-        said = {line.rpartition(" ")[0]: int(line.rpartition(" ")[2])
-                for line in done.stdout.splitlines()}
+        expected = fold({tid: [(time, ["0x%x" % address for address in stack]) for time, stack in own]
+                         for tid, own in stacks.items()}, calls[-1][0])
+        said, _ = folded(ust)
         result(expected and said == expected, "flame graph of calls, %d stacks" % len(expected),
                (done.stderr, sorted(set(said.items()) ^ set(expected.items()))[:4]))
         drawn = os.path.join(work, "drawn.svg")
@@ -269,6 +354,7 @@ def main():
             text = file.read()
         result(done.returncode == 0 and "<title>all (%d, 100.00%%)</title>" % sum(expected.values())
                in text, "and drawn", done.stderr + text[:300])
+        check_names(work, chance, calls, stacks)
         write_ust(os.path.join(work, "lossy"), calls, 3)
         said, why = ask(calls[-1][0] + DRIFT, ("thread[%d]/stack" % tids[0],), os.path.join(work, "lossy"))
         result(said == {"thread[%d]/stack" % tids[0]: "?"}, "no stack is known behind lost calls",

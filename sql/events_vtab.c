@@ -6,22 +6,39 @@
  *
  * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
  * is one step in a run. Fields that are integers are loaded for many rows at once, where nothing
- * else of an event is asked for (scan_numbers.h); else they are decoded with the first of them.
+ * else of an event is asked for (scan_numbers.h); else they are decoded with the first of them. A join
+ * that asks for one value of a field after the other has an index made for it (key_index.h).
  */
 #include "sql/plan.h"
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
+#include "sql/key_index.h"
 #include "sql/scan_numbers.h"
 #include "sql/sources.h"
 
 #include <string.h>
 
+/*
+ * Of a plan with a key: what its scans cost so far, and the index. A correlated subquery opens a
+ * cursor for each row, so that they belong to the table.
+ */
+struct keyed_plan {
+	const struct plan *plan;
+	struct buf constants; /* of which the index is */
+	nstime begin, end;    /* the range, likewise */
+	struct key_index *index; /* NULL: there is none */
+	bool refused;            /* and there will be none */
+	uint64_t work, enough;   /* in events passed over; when to make the index */
+};
+
 struct events_table {
 	struct sql_table table;
 	struct shape *shape;
 	struct plans plans;
+	struct keyed_plan *keyed;
+	size_t nkeyed, keyed_capacity;
 };
 
 /* How the index's cursor was opened: a scan that differs in its times alone turns it. */
@@ -56,17 +73,21 @@ struct events_cursor {
 	struct fields fields;
 	struct scan_numbers *numbers;
 	struct buf text; /* of the last JSON */
+
+	const struct key_index *serving; /* rows come from it; NULL: from the trace */
+	size_t key_at, key_past;
 };
 
 /* ---- the table ---- */
 
-void events_declare(const struct shape *shape, struct buf *out)
+void events_declare(const struct shape *shape, bool timed, struct buf *out)
 {
 	buf_add_text(out, "CREATE TABLE x(");
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
 		shape_add_name(out, column->name);
-		buf_printf(out, " %s%s, ", column->type, column->hidden ? " HIDDEN" : "");
+		buf_printf(out, " %s%s%s, ", column->type, column->hidden ? " HIDDEN" : "",
+			   timed && column->kind == COLUMN_TS ? " NOT NULL" : "");
 	}
 	buf_add_text(out, EVENTS_KEY);
 }
@@ -111,13 +132,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 		mem_free(events);
 		return code;
 	}
-	const struct sql_host *host = events->table.host;
+	struct sql_host *host = events->table.host;
 	if (!argument_group(host, argc, argv, rest, &group, message)) {
 		sql_table_end(&events->table);
 		return SQLITE_ERROR;
 	}
 	events->shape = shape_new(host ? host->trace : NULL, group, !host, NULL);
-	events_declare(events->shape, &text);
+	events_declare(events->shape, host && sql_host_all_timed(host, group), &text);
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
 	*out = &events->table.base;
@@ -128,6 +149,11 @@ static int disconnect(sqlite3_vtab *base)
 {
 	struct events_table *events = of(base);
 
+	for (size_t i = 0; i < events->nkeyed; i++) {
+		key_index_free(events->keyed[i].index);
+		buf_release(&events->keyed[i].constants);
+	}
+	mem_free(events->keyed);
 	scan_plans_release(&events->plans);
 	shape_free(events->shape);
 	sql_table_end(&events->table);
@@ -367,6 +393,10 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
+	if (cursor->serving) {
+		cursor->done = ++cursor->key_at >= cursor->key_past;
+		return SQLITE_OK;
+	}
 	if (!cursor->left || cursor->untested || cursor->rows == cursor->constraints.limit)
 		return advance(cursor);
 	cursor->left--;
@@ -409,6 +439,233 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 	return true;
 }
 
+/* ---- an index by a key ---- */
+
+enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an event, about */
+
+/* The value of a field that is an integer; false: the event has none. */
+static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
+{
+	const struct place *place = place_of(cursor, number);
+	const struct slot *slot;
+
+	if (!place->class)
+		return false;
+	if (load_number(cursor, number, out))
+		return true;
+	if (!decode(cursor))
+		return false;
+	slot = place_slot(place, &cursor->fields);
+	if (slot)
+		*out = slot->s;
+	return slot != NULL;
+}
+
+/* Of a row of the scan: what the columns need that are read. */
+static bool index_row(struct events_cursor *cursor, struct key_index *index, uint32_t key_field)
+{
+	const struct shape *shape = cursor->shape;
+	const struct run *run = &cursor->run;
+	struct key_row row = {.time = cursor->time[cursor->at],
+			      .stream = run->stream,
+			      .cpu = run->cpu,
+			      .class = run->batch->class_index[cursor->at]};
+	int64_t values[KEY_VALUES_MAX], key;
+	size_t n = 0;
+
+	if (!whole_number(cursor, key_field, &key))
+		return true;
+	for (size_t i = 0; cursor->plan->indexed && i < shape->ncolumns; i++) {
+		if (shape->columns[i].kind != COLUMN_FIELD || !(cursor->plan->columns >> i & 1))
+			continue;
+		values[n] = 0;
+		if (!whole_number(cursor, shape->columns[i].field, &values[n]))
+			row.nulls |= UINT64_C(1) << n;
+		n++;
+	}
+	return key_index_add(index, key, &row, values);
+}
+
+static size_t count_values(const struct plan *plan, const struct shape *shape)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; plan->indexed && i < shape->ncolumns; i++)
+		count += shape->columns[i].kind == COLUMN_FIELD && plan->columns >> i & 1;
+	return count;
+}
+
+/* Goes through all events of the cursor's plan but for its key; *room: they have room. */
+static bool read_index(struct events_cursor *cursor, struct key_index *index, uint32_t key_field,
+		       bool *room, struct error *err)
+{
+	struct constraints *constraints = &cursor->constraints;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < constraints->nfilters; i++)
+		if (constraints->filters[i].field != key_field)
+			constraints->filters[kept++] = constraints->filters[i];
+	constraints->nfilters = kept;
+	constraints->limit = UINT64_MAX;
+	sql_host_range(cursor->host, &constraints->begin, &constraints->end);
+	if (constraints->begin == NSTIME_MIN)
+		constraints->begin++;
+	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
+	if (!open_events(cursor, err))
+		return false;
+	*room = true;
+	for (int code = advance(cursor); !cursor->done && *room; code = advance(cursor)) {
+		if (code != SQLITE_OK)
+			return error_set(err, ERR_QUERY, "%s", cursor->base.pVtab->zErrMsg);
+		*room = index_row(cursor, index, key_field);
+	}
+	key_index_sort(index);
+	cursor->done = false;
+	cursor->rows = 0;
+	cursor->left = 0;
+	return true;
+}
+
+/* The arguments that are the same for all scans of a statement, as text. */
+static bool add_constants(const struct plan *plan, sqlite3_value **argv, struct buf *out)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		if (term->limit || term->offset || term->on == COLUMN_TS || i == plan->key)
+			continue;
+		if (term->in)
+			return false;
+		const char *text = (const char *)sqlite3_value_text(argv[i]);
+		buf_printf(out, "%zu %d %d:", i, sqlite3_value_type(argv[i]),
+			   text ? sqlite3_value_bytes(argv[i]) : -1);
+		if (text)
+			buf_add(out, text, (size_t)sqlite3_value_bytes(argv[i]));
+	}
+	return true;
+}
+
+/* The plan's entry; one of other constants or of another range begins anew. NULL: there is none. */
+static struct keyed_plan *keyed_of(struct events_cursor *cursor, sqlite3_value **argv)
+{
+	struct events_table *table = of(cursor->base.pVtab);
+	const struct plan *plan = cursor->plan;
+	struct keyed_plan *keyed = NULL;
+	struct buf constants = {0};
+	nstime begin, end;
+
+	if (plan->key == PLAN_NO_KEY || !add_constants(plan, argv, &constants)) {
+		buf_release(&constants);
+		return NULL;
+	}
+	sql_host_range(cursor->host, &begin, &end);
+	for (size_t i = 0; i < table->nkeyed && !keyed; i++)
+		if (table->keyed[i].plan == plan)
+			keyed = &table->keyed[i];
+	if (!keyed) {
+		table->keyed = mem_grow(table->keyed, table->nkeyed, &table->keyed_capacity,
+					sizeof *table->keyed);
+		keyed = &table->keyed[table->nkeyed++];
+		*keyed = (struct keyed_plan){.plan = plan, .begin = NSTIME_MAX};
+	}
+	if (keyed->begin != begin || keyed->end != end ||
+	    keyed->constants.len != constants.len ||
+	    memcmp(buf_text(&keyed->constants), buf_text(&constants), constants.len) != 0) {
+		uint64_t enough = trace_bytes(cursor->host->trace) / EVENT_BYTES;
+		key_index_free(keyed->index);
+		buf_release(&keyed->constants);
+		*keyed = (struct keyed_plan){.plan = plan,
+					     .constants = constants,
+					     .begin = begin,
+					     .end = end,
+					     .enough = enough};
+		return keyed;
+	}
+	buf_release(&constants);
+	return keyed;
+}
+
+/* One index of a table has the memory. */
+static void leave_others(struct events_table *table, const struct keyed_plan *keyed)
+{
+	for (size_t i = 0; i < table->nkeyed; i++) {
+		if (&table->keyed[i] == keyed || !table->keyed[i].index)
+			continue;
+		key_index_free(table->keyed[i].index);
+		table->keyed[i].index = NULL;
+		table->keyed[i].work = 0;
+	}
+}
+
+static bool make_index(struct events_cursor *cursor, struct keyed_plan *keyed, uint32_t key_field,
+		       sqlite3_value **argv, struct error *err)
+{
+	bool room = false;
+
+	keyed->refused = true;
+	struct key_index *index = key_index_new(count_values(cursor->plan, cursor->shape));
+	bool ok = read_index(cursor, index, key_field, &room, err);
+	if (!ok || !room) {
+		key_index_free(index);
+		index = NULL;
+	}
+	keyed->index = index;
+	if (index) {
+		leave_others(of(cursor->base.pVtab), keyed);
+		keyed->refused = false;
+	}
+	constraints_read(&cursor->constraints, cursor->plan, cursor->shape, cursor->host, argv);
+	return ok;
+}
+
+/*
+ * Takes the rows from the index, or, where other columns are read, limits the scan to the time in
+ * which it has rows.
+ */
+static void use_index(struct events_cursor *cursor, const struct key_index *index, int64_t key)
+{
+	struct constraints *constraints = &cursor->constraints;
+	size_t first, past;
+
+	key_index_find(index, key, constraints->begin, constraints->end, cursor->plan->backward,
+		       &first, &past);
+	cursor->done = first == past;
+	cursor->serving = cursor->plan->indexed ? index : NULL;
+	cursor->key_at = first;
+	cursor->key_past =
+		constraints->limit < past - first ? first + (size_t)constraints->limit : past;
+	if (cursor->serving || cursor->done || !cursor->plan->ordered)
+		return;
+	nstime from = key_index_row(index, first)->time;
+	nstime to = key_index_row(index, past - 1)->time;
+	constraints->begin = from < to ? from : to;
+	constraints->end = (from < to ? to : from) + 1;
+}
+
+/* Makes the index when scans have cost as much; uses it when it is there. */
+static bool try_index(struct events_cursor *cursor, struct keyed_plan *keyed, sqlite3_value **argv,
+		      struct error *err)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	const struct plan *plan = cursor->plan;
+	uint32_t field = cursor->shape->columns[plan->terms[plan->key].column].field;
+
+	keyed->work += SCAN_WORK;
+	if (!keyed->index && !keyed->refused &&
+	    keyed->work > keyed->enough && !make_index(cursor, keyed, field, argv, err))
+		return false;
+	for (size_t i = 0; keyed->index && i < constraints->nfilters; i++)
+		if (constraints->filters[i].field == field) {
+			use_index(cursor, keyed->index, constraints->filters[i].low);
+			break;
+		}
+	return true;
+}
+
+static uint64_t events_passed(const struct events_cursor *cursor)
+{
+	return cursor->host->trace->events_decoded;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
 		  sqlite3_value **argv)
 {
@@ -422,6 +679,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->done = false;
 	cursor->left = 0;
 	cursor->rows = 0;
+	cursor->serving = NULL;
 	if (!begin_host(cursor, argv, &err))
 		return fail(cursor, &err);
 	struct constraints *constraints = &cursor->constraints;
@@ -429,10 +687,19 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->done = constraints->nothing;
 	if (cursor->done)
 		return SQLITE_OK;
+	struct keyed_plan *keyed = keyed_of(cursor, argv);
+	if (keyed && !try_index(cursor, keyed, argv, &err))
+		return fail(cursor, &err);
+	if (cursor->done || cursor->serving)
+		return SQLITE_OK;
+	uint64_t passed = events_passed(cursor);
 	if (!open_events(cursor, &err))
 		return fail(cursor, &err);
 	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
-	return advance(cursor);
+	int code = advance(cursor);
+	if (keyed)
+		keyed->work += events_passed(cursor) - passed;
+	return code;
 }
 
 /* ---- values ---- */
@@ -528,6 +795,30 @@ static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum c
 		put_text(out, cursor->host->path);
 }
 
+/* Column i of the index's row; what is not among those that are read stays NULL. */
+static void put_indexed(const struct events_cursor *cursor, sqlite3_context *out, size_t i)
+{
+	const struct key_row *row = key_index_row(cursor->serving, cursor->key_at);
+	const struct column *columns = cursor->shape->columns;
+	uint64_t before = cursor->plan->columns & ((UINT64_C(1) << i) - 1);
+	size_t n = 0;
+
+	if (columns[i].kind == COLUMN_TS)
+		sqlite3_result_int64(out, row->time);
+	else if (columns[i].kind == COLUMN_STREAM)
+		put_text(out, row->stream->name);
+	else if (columns[i].kind == COLUMN_NAME)
+		put_text(out, cursor->host->trace->classes[row->class]->name);
+	else if (columns[i].kind == COLUMN_CPU && row->cpu >= 0)
+		sqlite3_result_int(out, row->cpu);
+	if (columns[i].kind != COLUMN_FIELD)
+		return;
+	for (size_t k = 0; before >> k; k++)
+		n += (before >> k & 1) && columns[k].kind == COLUMN_FIELD;
+	if (!(row->nulls >> n & 1))
+		sqlite3_result_int64(out, key_index_value(cursor->serving, cursor->key_at, n));
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	struct events_cursor *cursor = (struct events_cursor *)base;
@@ -535,6 +826,11 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	const struct run *run = &cursor->run;
 	nstime time;
 
+	if (cursor->serving) {
+		if (cursor->plan->columns >> i & 1)
+			put_indexed(cursor, out, (size_t)i);
+		return SQLITE_OK;
+	}
 	switch (column->kind) {
 	case COLUMN_TS:
 		time = cursor->time[cursor->at];

@@ -37,7 +37,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	folded->table.db = db;
 	folded->table.host = fold->host;
 	folded->fold = fold;
-	events_declare(fold->shape, &text);
+	events_declare(fold->shape, false, &text);
 	text.len -= strlen(EVENTS_KEY);
 	for (unsigned i = 0; i < fold->nvalues; i++)
 		buf_printf(&text, "\"fold %u\" INTEGER, ", i);

@@ -25,6 +25,7 @@ static void host_free(struct sql_host *host)
 	class_groups_free(host->groups, host->ngroups);
 	nameset_release(&host->group_of);
 	mem_free(host->registered);
+	mem_free(host->untimed);
 	if (host->owned) {
 		state_close(host->state);
 		rules_free(host->rules);
@@ -148,6 +149,58 @@ bool sql_host_look_up(const struct sql_host *host, struct state *state, const st
 		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
 	buf_release(&note);
 	return ok;
+}
+
+bool sql_host_timed(const struct sql_host *host)
+{
+	for (size_t i = 0; i < host->trace->nstreams; i++)
+		if (!host->trace->streams[i]->has_time)
+			return false;
+	return true;
+}
+
+/* Records that perf makes when it starts, and the like: they stand before all times. */
+static bool find_untimed(struct sql_host *host, struct error *err)
+{
+	struct events_options options = {.begin = NSTIME_MIN,
+					 .end = NSTIME_MIN + 1,
+					 .progress = host->progress,
+					 .progress_arg = host->arg};
+	struct events *events;
+	struct event event;
+	enum step step;
+
+	if (!events_open(host->index, &options, &events, err))
+		return false;
+	while ((step = events_next(events, &event, err)) == STEP_ITEM)
+		if (event.class)
+			host->untimed[event.class->index / 64] |= UINT64_C(1)
+								  << event.class->index % 64;
+	events_close(events);
+	return step == STEP_END;
+}
+
+static bool is_untimed(const struct sql_host *host, size_t class)
+{
+	return host->untimed[class / 64] >> class % 64 & 1;
+}
+
+bool sql_host_all_timed(struct sql_host *host, const struct class_group *group)
+{
+	struct error ignored;
+	bool timed = true;
+
+	if (!sql_host_timed(host))
+		return false;
+	if (!host->untimed) {
+		host->untimed = mem_new_array(host->trace->nclasses / 64 + 1, sizeof(uint64_t));
+		if (!find_untimed(host, &ignored))
+			memset(host->untimed, 0xff,
+			       (host->trace->nclasses / 64 + 1) * sizeof(uint64_t));
+	}
+	for (size_t i = 0; timed && i < (group ? group->count : host->trace->nclasses); i++)
+		timed = !is_untimed(host, group ? group->classes[i]->index : i);
+	return timed;
 }
 
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end)

@@ -188,18 +188,12 @@ static void estimate(const struct plan *plan, const struct shape *shape,
 static bool takes_order(const struct plan *plan, const struct shape *shape,
 			const struct sql_table *table, const sqlite3_index_info *info)
 {
-	const struct trace *trace = table->host ? table->host->trace : NULL;
-	bool timed = plan->timed || !trace;
-
 	if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0 ||
 	    (size_t)info->aOrderBy[0].iColumn >= shape->ncolumns ||
 	    shape->columns[info->aOrderBy[0].iColumn].kind != COLUMN_TS)
 		return false;
 	/* events without a time come last here and first in SQL */
-	for (size_t i = 0; !timed && i < trace->nstreams; i++)
-		if (!trace->streams[i]->has_time)
-			return false;
-	return plan->timed || trace;
+	return plan->timed || (table->host && sql_host_timed(table->host));
 }
 
 static void take_limit(struct plan *plan, sqlite3_index_info *info, struct buf *words)
@@ -235,6 +229,48 @@ static void note_columns(struct plan *plan, const struct shape *shape,
 	}
 }
 
+/* What xColumn is asked for stands in an index by a key, or can be put there. */
+static bool is_indexed(const struct plan *plan, const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		bool head = column->kind <= COLUMN_NAME;
+		if (!(plan->columns >> (i < 63 ? i : 63) & 1))
+			continue;
+		if (i >= 63 || (!head && (column->kind != COLUMN_FIELD || !column->whole_number)))
+			return false;
+	}
+	return true;
+}
+
+/* Is one term, and it alone but for times, of another value each time: that of an integer? */
+static void note_key(struct plan *plan, const struct shape *shape, const struct sql_table *table)
+{
+	size_t key = PLAN_NO_KEY;
+
+	plan->key = PLAN_NO_KEY;
+	if (!shape->group || !table->host || !sql_host_all_timed(table->host, shape->group))
+		return;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		const struct column *column = &shape->columns[term->column];
+		if (term->limit || term->offset || term->on == COLUMN_TS)
+			continue;
+		if (term->constant)
+			continue;
+		if (key != PLAN_NO_KEY || term->on != COLUMN_FIELD || !column->whole_number ||
+		    term->op != EQ || term->in)
+			return;
+		key = i;
+	}
+	for (size_t i = 0; i < plan->count && key != PLAN_NO_KEY; i++)
+		if (i != key && plan->terms[i].on == COLUMN_FIELD &&
+		    plan->terms[i].column == plan->terms[key].column)
+			return;
+	plan->key = key;
+	plan->indexed = key != PLAN_NO_KEY && is_indexed(plan, shape);
+}
+
 /* The same plan as an old one has its number. */
 static int number_of(struct plans *plans, struct plan *plan)
 {
@@ -242,7 +278,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 		const struct plan *old = plans->items[i];
 		if (old->count == plan->count && old->ordered == plan->ordered &&
 		    old->backward == plan->backward && old->fields == plan->fields &&
-		    old->decodes == plan->decodes && !strcmp(old->words, plan->words) &&
+		    old->decodes == plan->decodes && old->columns == plan->columns &&
+		    old->key == plan->key && !strcmp(old->words, plan->words) &&
 		    (!plan->count ||
 		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
 			plan_free(plan);
@@ -320,6 +357,8 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 	note_columns(plan, shape, info);
 	plan->fields |= !pushdown;
 	plan->decodes |= !pushdown;
+	plan->columns = info->colUsed;
+	note_key(plan, shape, table);
 	if (!words.len)
 		buf_add_text(&words, "all events");
 	buf_add_text(&words, plan->fields ? "; fields" : "; heads only");

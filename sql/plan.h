@@ -27,8 +27,18 @@ struct plan {
 	bool timed;             /* some term leaves only events with a time */
 	bool fields;            /* some column or term is of a field */
 	bool decodes;           /* some column is of one that is no integer */
+	/*
+	 * Each scan may be asked for another value of an integer field, and differs in nothing else
+	 * but times: the term; PLAN_NO_KEY: not so. With `indexed` the columns that are read are
+	 * what a struct key_row has, and integers.
+	 */
+	size_t key;
+	bool indexed;
+	uint64_t columns; /* that are read; the last bit is of all from 63 on */
 	char *words;
 };
+
+enum { PLAN_NO_KEY = 1 << 30 };
 
 struct plans {
 	struct plan **items;
@@ -93,8 +103,11 @@ static inline bool constraints_cpu(const struct constraints *constraints, int32_
 bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
 			uint32_t class, const struct fields *fields);
 
-/* CREATE TABLE x(...) as sqlite3_declare_vtab() wants it, ended by EVENTS_KEY. */
-void events_declare(const struct shape *shape, struct buf *out);
+/*
+ * CREATE TABLE x(...) as sqlite3_declare_vtab() wants it, ended by EVENTS_KEY. `timed`: no row's
+ * ts is NULL; SQLite asks for rows in order for min(ts) only then.
+ */
+void events_declare(const struct shape *shape, bool timed, struct buf *out);
 /* The key is what OR over several scans tells rows by. */
 #define EVENTS_KEY "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID"
 

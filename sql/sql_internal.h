@@ -44,6 +44,7 @@ struct sql_host {
 	bool utc;
 	bool bounds_known;
 	nstime first, last;
+	uint64_t *untimed; /* bit per class: some event has no time; NULL: not looked yet */
 	struct lookups *lookups;    /* values at moments, NULL: none yet */
 	struct comms *comms;        /* names at moments, NULL: none yet */
 	struct threads *threads;    /* rows of the table, NULL: none yet */
@@ -68,6 +69,9 @@ MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct
 /* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
 MUST_CHECK bool sql_host_look_up(const struct sql_host *host, struct state *state,
 				 const struct query *query, struct error *err);
+bool sql_host_timed(const struct sql_host *host); /* every stream has times */
+/* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */
+bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
 /* [*begin, *end) to which rows are limited now. */
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
 MUST_CHECK bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last,

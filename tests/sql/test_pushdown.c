@@ -79,6 +79,31 @@ static struct row {
 	 "SELECT w.ts, s.ts, s.next_tid FROM sched_wakeup w CROSS JOIN sched_switch s WHERE "
 	 "s.next_tid = w.tid AND s.ts BETWEEN w.ts AND w.ts + 100000 AND w.ts < ts('+2ms')",
 	 "next_tid=?", EVENTS | PACKETS | STEPS},
+	{"the first event of a thread after each wake-up",
+	 "SELECT w.ts, (SELECT min(s.ts) FROM sched_switch s WHERE s.next_tid = w.tid AND s.ts >= "
+	 "w.ts) FROM sched_wakeup w",
+	 "next_tid=? AND ts>=? ORDER BY ts", STEPS},
+	{"the last one before it",
+	 "SELECT w.ts, (SELECT max(s.ts) FROM sched_switch s WHERE s.prev_tid = w.tid AND s.ts < "
+	 "w.ts) FROM sched_wakeup w",
+	 "prev_tid=? AND ts<? ORDER BY ts DESC", STEPS},
+	{"integers of the next event of a thread",
+	 "SELECT w.ts, (SELECT s.cpu * 1000000 + s.prev_tid FROM sched_switch s WHERE s.next_tid = "
+	 "w.tid AND s.ts >= w.ts AND s.cpu > 0 AND s.prev_state <= 1 ORDER BY s.ts LIMIT 1) FROM "
+	 "sched_wakeup w",
+	 "next_tid=? AND ts>=?", STEPS},
+	{"a text of the next event of a thread",
+	 "SELECT w.ts, (SELECT s.prev_comm FROM sched_switch s WHERE s.next_tid = w.tid AND s.ts "
+	 ">= w.ts ORDER BY s.ts LIMIT 1) FROM sched_wakeup w",
+	 "next_tid=? AND ts>=? ORDER BY ts", STEPS},
+	{"the second one after each wake-up",
+	 "SELECT w.ts, (SELECT s.ts FROM sched_switch s WHERE s.next_tid = w.tid AND s.ts >= w.ts "
+	 "ORDER BY s.ts LIMIT 1 OFFSET 1) FROM sched_wakeup w",
+	 "next_tid=? AND ts>=? ORDER BY ts", STEPS},
+	{"all events of a thread, for each thread",
+	 "SELECT w.tid, s.ts, s.stream, s.prev_tid FROM (SELECT DISTINCT tid FROM sched_wakeup) w "
+	 "CROSS JOIN sched_switch s WHERE s.next_tid = w.tid + 0.0",
+	 "next_tid=?", STEPS},
 	{"a field against a real", "SELECT count(*) FROM sched_switch WHERE next_prio >= 119.5",
 	 "next_prio>=?", 0},
 	{"the first rows in order", "SELECT ts FROM events ORDER BY ts LIMIT 5",

@@ -63,6 +63,7 @@ static int run(const struct options *options, struct session *session)
 
 	sink_init(&sink, STDOUT_FILENO);
 	sink.color = wants_color(options);
+	sink.columns = terminal_columns(STDOUT_FILENO);
 	if (!options->cmd) {
 		session->prompt = true;
 		session->status = prompt_run(session);

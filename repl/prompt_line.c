@@ -371,6 +371,7 @@ static void begin_output(struct prompt *prompt)
 	prompt->sink.failed = 0;
 	if (prompt->terminal)
 		pager_begin(&prompt->pager);
+	prompt->sink.columns = prompt->terminal ? terminal_columns(STDOUT_FILENO) : 0;
 }
 
 static void end_output(struct prompt *prompt)

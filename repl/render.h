@@ -112,8 +112,18 @@ struct rows {
 	size_t *ends;        /* where each ends */
 	size_t nends, ends_capacity;
 	size_t *widths; /* table: once known */
-	bool headed;
+	unsigned fit;   /* table: columns of the terminal; 0: as wide as it is */
+	bool as_lines;  /* it does not fit: a line per value */
+	bool began;     /* likewise: some row was written */
 };
+
+/*
+ * A table fits the sink's terminal: texts are cut where they are longest, with an ellipsis, and rows
+ * that do not fit even so are written as a line per value. After rows_begin().
+ */
+void rows_fit(struct rows *rows);
+/* One value of such a row; names are `width` wide. */
+void rows_line(struct sink *sink, const char *name, size_t width);
 
 void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 		const struct column *columns, size_t ncolumns);

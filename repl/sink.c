@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,15 @@ void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *byt
 		     void *arg)
 {
 	*sink = (struct sink){.fd = -1, .write = write, .arg = arg};
+}
+
+unsigned terminal_columns(int fd)
+{
+	struct winsize size;
+
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 void sink_release(struct sink *sink)

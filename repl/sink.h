@@ -39,6 +39,7 @@ struct sink {
 	bool exact;     /* bytes go out as they are: JSON, CSV; else as quote_printable() has them */
 	struct buf clean; /* a piece of the output without what would steer a terminal */
 	bool eager;     /* flush at each row: somebody watches, or answers line by line */
+	unsigned columns; /* of the terminal that rows go to; 0: to none */
 	uint64_t rows;  /* ended so far */
 	int64_t ticked; /* ms on some clock, when sink_tick() looked last; 0 never */
 };
@@ -48,6 +49,8 @@ void sink_init(struct sink *sink, int fd);
 void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *bytes, size_t count),
 		     void *arg);
 void sink_release(struct sink *sink); /* does not flush */
+/* Columns of the terminal `fd` now; 0: it is none. */
+unsigned terminal_columns(int fd);
 
 bool sink_flush(struct sink *sink); /* writes ended rows; false as sink_row() */
 /*

@@ -32,7 +32,7 @@ static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink 
 		     struct error *err)
 {
 	if (!*argument) {
-		sink_printf(sink, "%s\n", modes[sql_shell_format(shell)]);
+		sink_printf(sink, "%s\n", modes[sql_shell_format(shell, sink)]);
 		sink_row(sink);
 		return true;
 	}

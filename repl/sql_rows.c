@@ -1,8 +1,9 @@
 /*
  * sql_rows.c - the rows of a query: text, table, CSV, JSON, or a line per value
  *
- * Numbers are exact: integers in decimal, reals with the digits that read back. NULL is empty in
- * CSV, in JSON null. A blob is base64 in JSON, its bytes in hex elsewhere.
+ * Numbers are exact: integers in decimal, or as the field has them in hexadecimal where people read,
+ * reals with the digits that read back. NULL is empty in CSV, in JSON null. A blob is base64 in
+ * JSON, its bytes in hex elsewhere.
  */
 #include "engine/base/mem.h"
 #include "repl/render.h"
@@ -26,7 +27,13 @@ static void shown_text(struct sink *out, const char *text, size_t len)
 	}
 }
 
-static void plain_value(struct sink *out, const struct sql_value *value, bool shown)
+/* A column of a field that is shown in hexadecimal elsewhere. */
+static bool is_hex(const struct sql_statement *statement, size_t i)
+{
+	return !strcmp(sql_column_type(statement, i), "INTEGER HEX");
+}
+
+static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown)
 {
 	const uint8_t *bytes = value->bytes;
 
@@ -36,7 +43,10 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool sh
 			sink_text(out, "NULL");
 		return;
 	case SQL_INTEGER:
-		sink_i64(out, value->integer);
+		if (hex && shown)
+			sink_printf(out, "0x%llx", (unsigned long long)value->integer);
+		else
+			sink_i64(out, value->integer);
 		return;
 	case SQL_REAL:
 		text_float(out, value->real);
@@ -97,11 +107,9 @@ static bool write_line(const struct sql_statement *statement, struct sink *sink,
 		sink_char(sink, '\n');
 	for (size_t i = 0; i < sql_columns(statement); i++) {
 		const char *name = sql_column_name(statement, i);
-		sink_pad(sink, width - strlen(name));
-		sink_text(sink, name);
-		sink_text(sink, " = ");
+		rows_line(sink, name, width);
 		sql_column(statement, i, &value);
-		plain_value(sink, &value, true);
+		plain_value(sink, &value, is_hex(statement, i), true);
 		sink_char(sink, '\n');
 	}
 	return sink_row(sink);
@@ -113,7 +121,8 @@ static bool write_cells(const struct sql_statement *statement, struct rows *rows
 
 	for (size_t i = 0; i < rows->ncolumns; i++) {
 		sql_column(statement, i, &value);
-		plain_value(rows_cell(rows), &value, rows->format != FORMAT_CSV);
+		plain_value(rows_cell(rows), &value, is_hex(statement, i),
+			    rows->format != FORMAT_CSV);
 	}
 	return rows_end(rows);
 }
@@ -124,7 +133,7 @@ static bool is_number(const struct sql_statement *statement, size_t i)
 
 	sql_column(statement, i, &value);
 	return value.kind == SQL_INTEGER || value.kind == SQL_REAL ||
-	       !strcmp(sql_column_type(statement, i), "INTEGER");
+	       !strncmp(sql_column_type(statement, i), "INTEGER", 7);
 }
 
 /* Columns as the first row has them; names are the statement's. */
@@ -151,6 +160,8 @@ bool sql_rows_write(struct sql_statement *statement, enum format format, struct 
 	sink_set_exact(sink, format == FORMAT_JSON || format == FORMAT_CSV);
 	if (cells)
 		rows_begin(&rows, sink, format, columns, sql_columns(statement));
+	if (cells)
+		rows_fit(&rows);
 	while (step == STEP_ITEM && open) {
 		open = format == FORMAT_JSON   ? write_json(statement, sink)
 		       : format == FORMAT_LINE ? write_line(statement, sink, first)

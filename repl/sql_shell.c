@@ -37,6 +37,11 @@ static void give_range(void *arg, nstime *begin, nstime *end)
 	*end = session->end;
 }
 
+static struct symbols *give_symbols(void *arg)
+{
+	return session_symbols(arg);
+}
+
 static bool is_alive(void *arg)
 {
 	(void)arg;
@@ -49,6 +54,7 @@ struct sql_shell *sql_shell_get(struct session *session, struct error *err)
 	struct sql_options options = {.index = index,
 				      .state = give_state,
 				      .times = give_times,
+				      .symbols = give_symbols,
 				      .range = give_range,
 				      .progress = session_progress_time,
 				      .alive = is_alive,
@@ -74,11 +80,15 @@ void sql_shell_free(struct sql_shell *shell)
 	mem_free(shell);
 }
 
-enum format sql_shell_format(const struct sql_shell *shell)
+enum format sql_shell_format(const struct sql_shell *shell, const struct sink *sink)
 {
 	const struct options *options = shell->session->options;
 
-	return shell->has_mode && !options->format_set ? shell->mode : options->format;
+	if (shell->has_mode && !options->format_set)
+		return shell->mode;
+	if (!options->format_set && options->format == FORMAT_TEXT && sink->columns)
+		return FORMAT_TABLE;
+	return options->format;
 }
 
 /* ---- time that it took ---- */
@@ -127,7 +137,7 @@ static bool write_once(struct sql_shell *shell, struct sql_statement *statement,
 	mem_free(path);
 	if (!ok)
 		return false;
-	ok = sql_rows_write(statement, sql_shell_format(shell), &file.sink, err);
+	ok = sql_rows_write(statement, sql_shell_format(shell, &file.sink), &file.sink, err);
 	sink_drop_row(&file.sink);
 	return sink_file_close(&file, ok, err);
 }
@@ -142,7 +152,7 @@ static bool run_statement(struct sql_shell *shell, struct sql_statement *stateme
 	if (shell->once)
 		ok = write_once(shell, statement, err);
 	else
-		ok = sql_rows_write(statement, sql_shell_format(shell), sink, err);
+		ok = sql_rows_write(statement, sql_shell_format(shell, sink), sink, err);
 	progress_clear(shell->session->progress);
 	if (ok && shell->timer)
 		took_show(&took, sink);

@@ -15,7 +15,8 @@ struct sql_shell {
 	unsigned depth; /* of .read */
 };
 
-enum format sql_shell_format(const struct sql_shell *shell);
+/* How rows are written there: a table on a terminal, unless something else was asked for. */
+enum format sql_shell_format(const struct sql_shell *shell, const struct sink *sink);
 /* Writes all rows of a statement. */
 MUST_CHECK bool sql_rows_write(struct sql_statement *statement, enum format format,
 			       struct sink *sink, struct error *err);

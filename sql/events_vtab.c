@@ -86,7 +86,8 @@ void events_declare(const struct shape *shape, bool timed, struct buf *out)
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
 		shape_add_name(out, column->name);
-		buf_printf(out, " %s%s%s, ", column->type, column->hidden ? " HIDDEN" : "",
+		buf_printf(out, " %s%s%s%s, ", column->type, column->hex ? " HEX" : "",
+			   column->hidden ? " HIDDEN" : "",
 			   timed && column->kind == COLUMN_TS ? " NOT NULL" : "");
 	}
 	buf_add_text(out, EVENTS_KEY);

@@ -59,6 +59,7 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	host->path = mem_strdup(host->trace->path);
 	host->get_state = options->state;
 	host->get_times = options->times;
+	host->get_symbols = options->symbols;
 	host->progress = options->progress;
 	host->range = options->range;
 	host->arg = options->arg;

@@ -6,10 +6,12 @@
  *     u64(x)                  the 64 bits as an unsigned number's text; of a text, the bits
  *     hex(x)                  of an integer 0x...; of anything else what SQLite says
  *     state_at(PATH, ts)      the value of an attribute
+ *     symbol(ADDRESS [, PID [, ts]])  the function that is there
  *     comm(TID, ts)           the name that the thread had then, or last before
  *     yore_open(PATH)         tables of that trace under their plain names
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
+#include "engine/symbols/symbols.h"
 #include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/sql_internal.h"
@@ -184,6 +186,34 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
 }
 
+/* Kernels have the upper half of addresses on all machines whose traces have symbols. */
+static bool is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	struct sql_host *host = host_of(out);
+	struct symbols *symbols;
+	struct symbol symbol;
+
+	if (!host || sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
+		return;
+	uint64_t address = (uint64_t)sqlite3_value_int64(argv[0]);
+	bool told = argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_INTEGER;
+	bool timed = argc > 2 && sqlite3_value_type(argv[2]) == SQLITE_INTEGER;
+	int64_t pid = told ? sqlite3_value_int64(argv[1]) : -1;
+	nstime t = timed ? sqlite3_value_int64(argv[2]) : NSTIME_MAX - 1;
+	symbols = sql_host_symbols(host);
+	for (uint32_t i = 0; symbols && i < host->trace->nparts; i++)
+		if (symbols_find(symbols, i, t, pid, is_kernel(address), address, 0, &symbol) &&
+		    symbol.function) {
+			sqlite3_result_text(out, symbol.function, -1, SQLITE_TRANSIENT);
+			return;
+		}
+}
+
 /*
  * Statements that were prepared keep the tables that names meant then. A setting that changes makes
  * SQLite prepare them again; it is put back at once.
@@ -251,6 +281,9 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		{"hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_hex},
 		{"state_at", 2, 0, fn_state_at},
 		{"comm", 2, 0, fn_comm},
+		{"symbol", 1, 0, fn_symbol},
+		{"symbol", 2, 0, fn_symbol},
+		{"symbol", 3, 0, fn_symbol},
 		{"yore_open", 1, SQLITE_DIRECTONLY, fn_open},
 		{"yore_pushdown", 1, SQLITE_DIRECTONLY, fn_pushdown},
 	};

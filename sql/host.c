@@ -2,6 +2,7 @@
 #include "sql/sql_internal.h"
 
 #include "engine/base/mem.h"
+#include "engine/symbols/symbols.h"
 #include "index/tables/location.h"
 #include "sql/comms.h"
 #include "sql/extension.h"
@@ -27,6 +28,7 @@ static void host_free(struct sql_host *host)
 	mem_free(host->registered);
 	mem_free(host->untimed);
 	if (host->owned) {
+		symbols_free(host->symbols);
 		state_close(host->state);
 		rules_free(host->rules);
 		index_close(host->index);
@@ -137,6 +139,15 @@ bool sql_host_state(struct sql_host *host, struct state **out, struct error *err
 		return false;
 	*out = host->state;
 	return true;
+}
+
+struct symbols *sql_host_symbols(struct sql_host *host)
+{
+	if (!host->owned)
+		return host->get_symbols ? host->get_symbols(host->arg) : NULL;
+	if (!host->symbols)
+		host->symbols = symbols_new_beside(host->trace, index_path(host->index));
+	return host->symbols;
 }
 
 bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,

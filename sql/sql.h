@@ -20,6 +20,8 @@ struct sql_options {
 	bool (*state)(void *arg, struct state **out, struct error *err);
 	/* The frame in which texts are times and times texts. */
 	bool (*times)(void *arg, struct times *out, struct error *err);
+	/* Names of functions, borrowed until sql_close(); NULL: there are none. May be NULL. */
+	struct symbols *(*symbols)(void *arg);
 	/*
 	 * Limits rows of events, intervals and losses to [*begin, *end), which come unbounded.
 	 * Asked at each scan. May be NULL.

@@ -24,6 +24,7 @@
 extern const sqlite3_api_routines *sqlite3_api;
 
 struct lookups;
+struct symbols;
 struct comms;
 struct threads;
 
@@ -38,6 +39,8 @@ struct sql_host {
 	struct state *state;
 	bool (*get_state)(void *arg, struct state **out, struct error *err);
 	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
+	struct symbols *(*get_symbols)(void *arg); /* NULL: of a host that is owned, `symbols` */
+	struct symbols *symbols;                   /* NULL: not opened */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);  /* may be NULL */
 	void (*range)(void *arg, nstime *begin, nstime *end);               /* may be NULL */
 	void *arg;
@@ -66,6 +69,7 @@ struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
+struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none */
 /* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
 MUST_CHECK bool sql_host_look_up(const struct sql_host *host, struct state *state,
 				 const struct query *query, struct error *err);
@@ -125,7 +129,8 @@ int sql_error_code(const struct error *err);
 void sql_result_error(sqlite3_context *context, const struct error *err);
 
 extern const sqlite3_module sql_events_module, sql_packets_module, sql_rows_module,
-	sql_states_module;
+	sql_states_module, sql_segments_module;
+extern const struct segments_kind segments_thread_state, segments_wakeups, segments_syscalls;
 
 /* A module that bears `name` with the host's trace, or told one. */
 struct sql_module_name {
@@ -133,6 +138,7 @@ struct sql_module_name {
 	const char *free_name; /* told a path */
 	const sqlite3_module *module;
 	const struct rows_kind *rows; /* of sql_rows_module: which table it is */
+	const struct segments_kind *segments; /* of sql_segments_module, likewise */
 	bool moment;                  /* of sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */

@@ -12,16 +12,20 @@
 #include <string.h>
 
 const struct sql_module_name sql_modules[] = {
-	{"events", "yore_events", &sql_events_module, NULL, false},
-	{"packets", "yore_packets", &sql_packets_module, NULL, false},
-	{"streams", "yore_streams", &sql_rows_module, &rows_streams, false},
-	{"classes", "yore_classes", &sql_rows_module, &rows_classes, false},
-	{"state", "yore_state", &sql_states_module, NULL, false},
-	{"state_at", "yore_state_at", &sql_states_module, NULL, true},
-	{"losses", "yore_losses", &sql_rows_module, &rows_losses, false},
-	{"threads", "yore_threads", &sql_rows_module, &rows_threads, false},
-	{"info", "yore_info", &sql_rows_module, &rows_info, false},
-	{NULL, NULL, NULL, NULL, false}};
+	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
+	{.name = "packets", .free_name = "yore_packets", .module = &sql_packets_module},
+	{"streams", "yore_streams", &sql_rows_module, .rows = &rows_streams},
+	{"classes", "yore_classes", &sql_rows_module, .rows = &rows_classes},
+	{"state", "yore_state", &sql_states_module, .moment = false},
+	{"state_at", "yore_state_at", &sql_states_module, .moment = true},
+	{"losses", "yore_losses", &sql_rows_module, .rows = &rows_losses},
+	{"threads", "yore_threads", &sql_rows_module, .rows = &rows_threads},
+	{"thread_state", "yore_thread_state", &sql_segments_module,
+	 .segments = &segments_thread_state},
+	{"wakeups", "yore_wakeups", &sql_segments_module, .segments = &segments_wakeups},
+	{"syscalls", "yore_syscalls", &sql_segments_module, .segments = &segments_syscalls},
+	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
+	{.name = NULL}};
 
 char *sql_unquoted(const char *argument)
 {

@@ -191,6 +191,11 @@ static const char *type_of(const struct field_class *class)
 	return class->is_blob && !is_text(class) ? "BLOB" : "TEXT";
 }
 
+static bool is_hex(const struct field_class *class)
+{
+	return class->kind == FIELD_INT && class->base == 16 && !class->is_signed;
+}
+
 /* The field's number; its column is there afterwards. */
 static uint32_t field_column(struct build *build, const struct leaf *leaf)
 {
@@ -205,6 +210,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 		if (strcmp(column->type, type) != 0)
 			column->type = "";
 		column->whole_number &= leaf->class->kind == FIELD_INT;
+		column->hex &= is_hex(leaf->class);
 		return (uint32_t)i;
 	}
 	struct column column = {.kind = COLUMN_FIELD,
@@ -212,6 +218,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 				.type = type,
 				.hidden = leaf->scope == SCOPE_PACKET_CONTEXT,
 				.whole_number = leaf->class->kind == FIELD_INT,
+				.hex = is_hex(leaf->class),
 				.field = (uint32_t)build->nknown};
 	column_add(shape, &column);
 	build->known =
@@ -223,7 +230,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 		column.kind = COLUMN_LABEL;
 		column.name = free_name(shape, way, leaf->scope);
 		column.type = "TEXT";
-		column.whole_number = false;
+		column.whole_number = column.hex = false;
 		column_add(shape, &column);
 	}
 	return (uint32_t)build->nknown - 1;
@@ -344,17 +351,17 @@ enum { DENSE_MOST = 4096 };
 struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
 			struct arena *arena)
 {
-	static const struct column own[] = {{COLUMN_TS, "ts", "INTEGER", false, true, 0},
-					    {COLUMN_STREAM, "stream", "TEXT", false, false, 0},
-					    {COLUMN_CPU, "cpu", "INTEGER", false, true, 0},
-					    {COLUMN_NAME, "name", "TEXT", false, false, 0},
-					    {COLUMN_CONTEXT, "context", "TEXT", false, false, 0},
-					    {COLUMN_FIELDS, "fields", "TEXT", false, false, 0},
-					    {COLUMN_PACKET, "packet", "TEXT", true, false, 0},
-					    {COLUMN_FILE, "at_file", "TEXT", true, false, 0},
-					    {COLUMN_OFFSET, "at_offset", "INTEGER", true, true, 0},
-					    {COLUMN_INDEX, "at_index", "INTEGER", true, true, 0}};
-	static const struct column path = {COLUMN_TRACE, "trace", "TEXT", true, false, 0};
+	static const struct column own[] = {{COLUMN_TS, "ts", "INTEGER", false, true, false, 0},
+					    {COLUMN_STREAM, "stream", "TEXT", false, false, false, 0},
+					    {COLUMN_CPU, "cpu", "INTEGER", false, true, false, 0},
+					    {COLUMN_NAME, "name", "TEXT", false, false, false, 0},
+					    {COLUMN_CONTEXT, "context", "TEXT", false, false, false, 0},
+					    {COLUMN_FIELDS, "fields", "TEXT", false, false, false, 0},
+					    {COLUMN_PACKET, "packet", "TEXT", true, false, false, 0},
+					    {COLUMN_FILE, "at_file", "TEXT", true, false, false, 0},
+					    {COLUMN_OFFSET, "at_offset", "INTEGER", true, true, false, 0},
+					    {COLUMN_INDEX, "at_index", "INTEGER", true, true, false, 0}};
+	static const struct column path = {COLUMN_TRACE, "trace", "TEXT", true, false, false, 0};
 	struct shape *shape = mem_new(sizeof *shape);
 
 	shape->own_arena = !arena;

@@ -40,7 +40,8 @@ struct column {
 	const char *name;
 	const char *type; /* as declared; "" of classes that differ */
 	bool hidden;
-	bool whole_number; /* FIELD: in every class that has it, an integer */
+	bool whole_number; /* FIELD: in every class that has it, an integer, */
+	bool hex;          /* and unsigned, shown in hexadecimal */
 	uint32_t field;    /* FIELD, LABEL: number among the table's fields */
 };
 

@@ -257,23 +257,58 @@ static bool is_at_end(const struct stretches *stretches)
 	       (stretches->next == stretches->count && stretches->end < NSTIME_MAX);
 }
 
+void stretches_edges(const struct stretches *stretches, nstime *from, nstime *to)
+{
+	unsigned next = stretches->next + 1;
+
+	*from = stretches->next ? stretches->cut : stretches->begin;
+	*to = stretches->end;
+	if (next < stretches->count)
+		*to = (nstime)(stretches->from +
+			       (__int128)time_span(stretches->from, stretches->to) * next /
+				       stretches->count);
+}
+
+/* The next one would begin from far, too, where this one took a run over more than its range. */
+static void join_rest(struct stretches *stretches)
+{
+	if (is_pass(state_evaluation(stretches->state)) &&
+	    stretches->next + 1 < stretches->count)
+		stretches->count = stretches->next + 1;
+}
+
+bool stretches_next_parts(struct stretches *stretches,
+			  bool (*each)(void *arg, const struct interval *interval), void *arg,
+			  struct error *err)
+{
+	nstime from, to;
+
+	stretches_edges(stretches, &from, &to);
+	stretches->next++;
+	stretches->cut = to;
+	bool ok = from >= to || state_intervals_within(stretches->state, from, to,
+						       stretches->queries, stretches->nqueries,
+						       each, arg, err);
+	join_rest(stretches);
+	return ok;
+}
+
 bool stretches_next(struct stretches *stretches,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
 	struct giving giving = {stretches, NSTIME_MAX, false, each, arg};
-	nstime begin = stretches->next ? stretches->cut : stretches->begin, cut = stretches->end;
-	unsigned next = ++stretches->next;
+	nstime begin, cut;
 	bool ok = true;
+
+	stretches_edges(stretches, &begin, &cut);
+	unsigned next = ++stretches->next;
 
 	if (stretches->count == 1)
 		return state_intervals(stretches->state, begin, cut, stretches->queries,
 				       stretches->nqueries, each, arg, err);
 	if (next < stretches->count)
-		cut = giving.cut =
-			(nstime)(stretches->from +
-				 (__int128)time_span(stretches->from, stretches->to) * next /
-					 stretches->count);
+		giving.cut = cut;
 	stretches->cut = cut;
 	if (begin < cut)
 		ok = (is_at_end(stretches) ? state_intervals : state_intervals_within)(
@@ -283,8 +318,8 @@ bool stretches_next(struct stretches *stretches,
 		give_ended(&giving);
 	if (giving.stopped)
 		stretches->count = next;
-	else if (is_pass(state_evaluation(stretches->state)) && next + 1 < stretches->count)
-		stretches->count = next + 1; /* the next one would begin from far, too */
+	else
+		join_rest(stretches);
 	return ok;
 }
 

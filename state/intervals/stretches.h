@@ -33,6 +33,15 @@ void stretches_end(struct stretches *stretches);
 MUST_CHECK bool stretches_next(struct stretches *stretches,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
+/* [*from, *to) of the next stretch. */
+void stretches_edges(const struct stretches *stretches, nstime *from, nstime *to);
+/*
+ * As stretches_next(), but as they are in the stretch alone: what reaches over an edge of it ends or
+ * begins there or beyond, and comes again in the next one. Not to be mixed with the other.
+ */
+MUST_CHECK bool stretches_next_parts(struct stretches *stretches,
+				     bool (*each)(void *arg, const struct interval *interval),
+				     void *arg, struct error *err);
 static inline bool stretches_more(const struct stretches *stretches)
 {
 	return stretches->next < stretches->count;

@@ -23,6 +23,11 @@ static struct row {
 	{"what lasts beyond a moment", "SELECT *, until FROM state WHERE until > ts('+3ms')"},
 	{"by GLOB", "SELECT *, until FROM state WHERE path GLOB 'thread*'"},
 	{"sums", "SELECT path, count(*), sum(dur) FROM state GROUP BY path"},
+	{"states of threads", "SELECT * FROM thread_state"},
+	{"states of threads in a range", "SELECT * FROM thread_state(ts('+2ms'), ts('+6ms'))"},
+	{"wake-ups", "SELECT * FROM wakeups"},
+	{"wake-ups of one thread", "SELECT * FROM wakeups WHERE tid = 308"},
+	{"system calls", "SELECT * FROM syscalls"},
 	{"none", "SELECT * FROM state('thread[99]/prio')"},
 };
 

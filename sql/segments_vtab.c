@@ -1,0 +1,649 @@
+/*
+ * segments_vtab.c - what threads did: the tables `thread_state`, `wakeups` and `syscalls`
+ *
+ *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
+ *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm; hidden: from, until)
+ *     syscalls(tid, cpu, comm, begin, end, dur, name; hidden: from, until)
+ *
+ * Rows are made of attributes of the rules, a stretch of time after the other:
+ *
+ *     thread[7]/state   |- sleeping -|-- ready --|- running -|       a row per part, what is ready
+ *     thread[7]/cpu     |----- 0 ----------------|---- 1 -----       without having run just before
+ *     thread[7]/waker   |--- 3 --|------ 12 -----------------        was woken
+ *
+ * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')), and
+ * what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
+ * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
+ * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
+ */
+#include "sql/comms.h"
+#include "sql/lookup.h"
+#include "sql/sql_internal.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "state/comms.h"
+#include "state/intervals/stretches.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES };
+enum { COLUMNS = 7, AT_FROM = COLUMNS, AT_UNTIL /* one more where the trace is told */ };
+
+struct segments_kind {
+	const char *names; /* of the columns, as declared */
+	const char *main;  /* the attribute whose parts are rows */
+	bool wakeups;
+	unsigned tid; /* column */
+};
+
+const struct segments_kind segments_thread_state = {
+	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, state TEXT",
+	"state", false, 0};
+const struct segments_kind segments_wakeups = {
+	"ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, waker INTEGER, "
+	"waker_comm TEXT",
+	"state", true, 1};
+const struct segments_kind segments_syscalls = {
+	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, name",
+	"syscall", false, 0};
+
+struct segments_table {
+	struct sql_table table;
+	const struct segments_kind *kind;
+};
+
+struct piece { /* of one attribute of a thread */
+	int64_t tid;
+	unsigned of;
+	nstime begin, end;
+	struct value value;
+};
+
+struct segment { /* a row */
+	int64_t tid;
+	nstime begin, end;
+	struct value value, cpu, waker;
+	bool ran; /* wakeups: until it ran */
+};
+
+struct open_part { /* what reaches over the cut, and the row that it is of */
+	struct segment segment;
+	bool woken; /* wakeups: not running just before */
+};
+
+struct segments_cursor {
+	sqlite3_vtab_cursor base;
+	struct sql_host *host;
+	struct query *queries[ATTRIBUTES];
+	struct stretches todo;
+	nstime begin, end; /* the range; end: half-open */
+	nstime from, to;   /* the stretch */
+	struct arena *arena, *carried; /* of parts and rows; of texts that reach over the cut */
+	struct piece *parts;
+	size_t nparts, parts_capacity;
+	struct open_part *open; /* by rising tid */
+	size_t nopen, open_capacity;
+	struct open_part *next; /* those of the next cut, being made */
+	size_t nnext, next_capacity;
+	struct segment *rows;
+	size_t count, capacity, at;
+};
+
+/* ---- the tables ---- */
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
+{
+	const struct sql_source *source = aux;
+	struct segments_table *segments = mem_new(sizeof *segments);
+	int rest, code = sql_table_begin(db, aux, argc, argv, &segments->table, &rest, message);
+	struct buf text = {0};
+
+	if (code != SQLITE_OK) {
+		mem_free(segments);
+		return code;
+	}
+	segments->kind = source->name->segments;
+	buf_printf(&text, "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN)",
+		   segments->kind->names, segments->table.host ? "" : ", trace TEXT HIDDEN");
+	code = sqlite3_declare_vtab(db, buf_text(&text));
+	buf_release(&text);
+	*out = &segments->table.base;
+	return code;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	sql_table_end((struct sql_table *)base);
+	return SQLITE_OK;
+}
+
+/* 0: the scan has no use for an `=` on the column. */
+static char letter_of(const struct segments_table *segments, int column)
+{
+	int told = !segments->table.host;
+
+	if (told && column == COLUMNS)
+		return 'p';
+	if (column == AT_FROM + told)
+		return 'f';
+	if (column == AT_UNTIL + told)
+		return 'u';
+	bool pushdown = told || segments->table.host->pushdown;
+	return pushdown && column == (int)segments->kind->tid ? 't' : 0;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct segments_table *segments = (struct segments_table *)base;
+	struct buf letters = {0};
+	int nargs = 0;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		char letter = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ
+				      ? letter_of(segments, info->aConstraint[i].iColumn)
+				      : 0;
+		if (!letter || strchr(buf_text(&letters), letter))
+			continue;
+		if (!info->aConstraint[i].usable) {
+			if (letter == 't')
+				continue;
+			buf_release(&letters);
+			return SQLITE_CONSTRAINT;
+		}
+		sql_take(info, i, &nargs, letter != 't');
+		buf_add_char(&letters, letter);
+	}
+	bool thread = strchr(buf_text(&letters), 't');
+	bool path = segments->table.host || strchr(buf_text(&letters), 'p');
+	info->estimatedCost = thread ? 1e4 : 1e7;
+	info->estimatedRows = thread ? 1000 : 1000000;
+	buf_add_text(&letters, thread ? " tid=?" : " all threads");
+	info->idxStr = sql_copy(buf_text(&letters));
+	info->needToFreeIdxStr = 1;
+	buf_release(&letters);
+	return path ? SQLITE_OK
+		    : sql_table_untold(&segments->table, info, COLUMNS, SQL_NEEDS_PATH);
+}
+
+/* ---- parts of attributes ---- */
+
+static unsigned attribute_of(const char *path, const char *main)
+{
+	const char *name = strchr(path, '/') + 1;
+
+	return !strcmp(name, main) ? OF_MAIN : !strcmp(name, "cpu") ? OF_CPU : OF_WAKER;
+}
+
+static const struct segments_kind *kind_of(const struct segments_cursor *cursor)
+{
+	return ((const struct segments_table *)cursor->base.pVtab)->kind;
+}
+
+static void copy_value(struct arena *arena, struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		value->text = arena_strndup(arena, value->text, value->len);
+}
+
+static bool take_part(void *arg, const struct interval *interval)
+{
+	struct segments_cursor *cursor = arg;
+	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin : cursor->from,
+			    .end = interval->end < cursor->to ? interval->end : cursor->to,
+			    .value = interval->value};
+	struct value tid;
+
+	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
+		return true;
+	part.tid = (int64_t)tid.u;
+	part.of = attribute_of(interval->path, kind_of(cursor)->main);
+	copy_value(cursor->arena, &part.value);
+	cursor->parts = mem_grow(cursor->parts, cursor->nparts, &cursor->parts_capacity,
+				 sizeof *cursor->parts);
+	cursor->parts[cursor->nparts++] = part;
+	return true;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The value of an attribute at `t` among parts [from, past) of it; none: not known. */
+static struct value value_at(const struct piece *parts, size_t from, size_t past, nstime t)
+{
+	size_t low = search_first(i, from, past, parts[i].begin <= t);
+
+	return low > from && t < parts[low - 1].end ? parts[low - 1].value
+						    : (struct value){.kind = VALUE_NONE};
+}
+
+/* ---- rows ---- */
+
+struct thread_parts { /* of one thread in the stretch: items of each attribute */
+	int64_t tid;
+	const struct piece *parts;
+	size_t begin[ATTRIBUTES], end[ATTRIBUTES];
+};
+
+static struct value sample(const struct thread_parts *thread, unsigned of, nstime t)
+{
+	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
+}
+
+static bool is_state(const struct value *value, const char *state)
+{
+	return value->kind == VALUE_STRING && value->len == strlen(state) &&
+	       !memcmp(value->text, state, value->len);
+}
+
+static void add_row(struct segments_cursor *cursor, const struct open_part *part)
+{
+	if (kind_of(cursor)->wakeups && !part->woken)
+		return;
+	cursor->rows =
+		mem_grow(cursor->rows, cursor->count, &cursor->capacity, sizeof *cursor->rows);
+	struct segment *row = &cursor->rows[cursor->count++];
+	*row = part->segment;
+	copy_value(cursor->arena, &row->value); /* it may be of the carried ones */
+}
+
+static struct open_part begin_part(const struct segments_cursor *cursor,
+				   const struct thread_parts *thread, const struct piece *part,
+				   const struct open_part *before)
+{
+	bool ran = before && before->segment.end == part->begin &&
+		   is_state(&before->segment.value, "running");
+
+	return (struct open_part){
+		.segment = {.tid = part->tid,
+			    .begin = part->begin,
+			    .end = part->end,
+			    .value = part->value,
+			    .cpu = sample(thread, OF_CPU, part->begin),
+			    .waker = sample(thread, OF_WAKER, part->begin)},
+		.woken = is_state(&part->value, "ready") && !ran && part->begin > cursor->begin};
+}
+
+/* The row that was open ends, by `next` or because nothing is known any more. */
+static void end_part(struct segments_cursor *cursor, const struct thread_parts *thread,
+		     struct open_part *open, const struct piece *next)
+{
+	struct segment *segment = &open->segment;
+
+	if (kind_of(cursor)->wakeups) {
+		segment->ran = next && next->begin == segment->end &&
+			       is_state(&next->value, "running");
+		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
+					    : (struct value){.kind = VALUE_NONE};
+	}
+	add_row(cursor, open);
+}
+
+static void carry(struct segments_cursor *cursor, const struct open_part *open)
+{
+	cursor->next =
+		mem_grow(cursor->next, cursor->nnext, &cursor->next_capacity, sizeof *cursor->next);
+	cursor->next[cursor->nnext++] = *open;
+}
+
+/* The rows of one thread; `open`: what reached over the last cut, NULL nothing did. */
+static void read_thread(struct segments_cursor *cursor, const struct thread_parts *thread,
+			const struct open_part *carried)
+{
+	struct open_part open = {0};
+	bool any = carried;
+
+	if (carried)
+		open = *carried;
+	for (size_t i = thread->begin[OF_MAIN]; i < thread->end[OF_MAIN]; i++) {
+		const struct piece *part = &thread->parts[i];
+		if (any && open.segment.end == part->begin &&
+		    value_equal(&open.segment.value, &part->value)) {
+			open.segment.end = part->end;
+			continue;
+		}
+		struct open_part begun = begin_part(cursor, thread, part, any ? &open : NULL);
+		if (any)
+			end_part(cursor, thread, &open, part);
+		open = begun;
+		any = true;
+	}
+	if (any && open.segment.end == cursor->to)
+		carry(cursor, &open);
+	else if (any)
+		end_part(cursor, thread, &open, NULL);
+}
+
+/* Parts of one thread, from the first on; returns the first one behind them. */
+static size_t split_thread(const struct segments_cursor *cursor, size_t at,
+			   struct thread_parts *out)
+{
+	const struct piece *parts = cursor->parts;
+
+	*out = (struct thread_parts){.tid = parts[at].tid, .parts = parts};
+	for (unsigned of = 0; of < ATTRIBUTES; of++) {
+		out->begin[of] = at;
+		while (at < cursor->nparts && parts[at].tid == out->tid && parts[at].of == of)
+			at++;
+		out->end[of] = at;
+	}
+	return at;
+}
+
+/* All threads of the stretch, and those that only reached into it. */
+static void read_threads(struct segments_cursor *cursor)
+{
+	struct thread_parts thread;
+	size_t at = 0, k = 0;
+
+	if (cursor->nparts)
+		qsort(cursor->parts, cursor->nparts, sizeof *cursor->parts, by_thread);
+	cursor->nnext = 0;
+	while (at < cursor->nparts || k < cursor->nopen) {
+		const struct open_part *open = k < cursor->nopen ? &cursor->open[k] : NULL;
+		thread = (struct thread_parts){.tid = INT64_MAX, .parts = cursor->parts};
+		if (at < cursor->nparts && (!open || cursor->parts[at].tid <= open->segment.tid))
+			at = split_thread(cursor, at, &thread);
+		else
+			thread.tid = open->segment.tid;
+		bool carried = open && open->segment.tid == thread.tid;
+		read_thread(cursor, &thread, carried ? open : NULL);
+		k += carried;
+	}
+}
+
+/* What is carried on lives longer than the stretch: its texts are copied. */
+static void keep_carried(struct segments_cursor *cursor)
+{
+	struct arena *fresh = arena_new();
+	struct open_part *items = cursor->open;
+	size_t capacity = cursor->open_capacity;
+
+	cursor->open = cursor->next;
+	cursor->nopen = cursor->nnext;
+	cursor->open_capacity = cursor->next_capacity;
+	cursor->next = items;
+	cursor->next_capacity = capacity;
+	for (size_t i = 0; i < cursor->nopen; i++)
+		copy_value(fresh, &cursor->open[i].segment.value);
+	arena_free(cursor->carried);
+	cursor->carried = fresh;
+}
+
+static bool read_stretch(struct segments_cursor *cursor, struct error *err)
+{
+	nstime from, to;
+
+	cursor->nparts = cursor->count = cursor->at = 0;
+	arena_reset(cursor->arena);
+	stretches_edges(&cursor->todo, &from, &to);
+	cursor->from = from > cursor->begin ? from : cursor->begin;
+	cursor->to = to < cursor->end ? to : cursor->end;
+	if (!stretches_next_parts(&cursor->todo, take_part, cursor, err))
+		return false;
+	read_threads(cursor);
+	if (stretches_more(&cursor->todo)) {
+		keep_carried(cursor);
+		return true;
+	}
+	for (size_t i = 0; i < cursor->nnext; i++)
+		end_part(cursor, &(struct thread_parts){0}, &cursor->next[i], NULL);
+	cursor->nopen = 0;
+	return true;
+}
+
+static bool next_stretch(struct segments_cursor *cursor, struct error *err)
+{
+	while (cursor->at == cursor->count && stretches_more(&cursor->todo))
+		if (!read_stretch(cursor, err))
+			return false;
+	return true;
+}
+
+/* ---- a scan ---- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct segments_cursor *cursor = mem_new(sizeof *cursor);
+
+	(void)base;
+	cursor->arena = arena_new();
+	cursor->carried = arena_new();
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static void end_scan(struct segments_cursor *cursor)
+{
+	stretches_end(&cursor->todo);
+	cursor->todo = (struct stretches){0};
+	for (unsigned i = 0; i < ATTRIBUTES; i++) {
+		query_free(cursor->queries[i]);
+		cursor->queries[i] = NULL;
+	}
+	cursor->count = cursor->at = cursor->nopen = cursor->nnext = 0;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct segments_cursor *cursor = (struct segments_cursor *)base;
+
+	end_scan(cursor);
+	arena_free(cursor->arena);
+	arena_free(cursor->carried);
+	mem_free(cursor->parts);
+	mem_free(cursor->open);
+	mem_free(cursor->next);
+	mem_free(cursor->rows);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+struct asked {
+	bool thread, nothing;
+	int64_t tid;
+	nstime begin, end;
+	sqlite3_value *path;
+};
+
+static void read_arguments(struct asked *asked, const char *letters, sqlite3_value **argv)
+{
+	*asked = (struct asked){.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	for (size_t i = 0; letters[i] && letters[i] != ' '; i++) {
+		int type = sqlite3_value_numeric_type(argv[i]);
+		if (letters[i] == 'p') {
+			asked->path = argv[i];
+			continue;
+		}
+		asked->nothing |= type != SQLITE_INTEGER;
+		if (letters[i] == 't')
+			asked->tid = sqlite3_value_int64(argv[i]);
+		else if (letters[i] == 'f')
+			asked->begin = sqlite3_value_int64(argv[i]);
+		else
+			asked->end = sqlite3_value_int64(argv[i]);
+		asked->thread |= letters[i] == 't';
+	}
+}
+
+/* The range is that of the arguments, the host's, and what has events. */
+static bool clip(struct segments_cursor *cursor, struct asked *asked, struct error *err)
+{
+	nstime begin, end, first, last;
+
+	sql_host_range(cursor->host, &begin, &end);
+	if (!sql_host_bounds(cursor->host, &first, &last, err))
+		return false;
+	begin = asked->begin > begin ? asked->begin : begin;
+	end = asked->end < end ? asked->end : end;
+	cursor->begin = first > begin ? first : begin;
+	cursor->end = last < end ? last : end;
+	asked->nothing |= first > last || cursor->begin >= cursor->end;
+	return true;
+}
+
+static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked, struct error *err)
+{
+	const struct segments_kind *kind = kind_of(cursor);
+	const char *const names[ATTRIBUTES] = {kind->main, "cpu", "waker"};
+	struct state *state;
+	size_t count = kind->wakeups ? ATTRIBUTES : OF_WAKER;
+	char path[64];
+
+	if (!sql_host_state(cursor->host, &state, err))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (asked->thread)
+			snprintf(path, sizeof path, "thread[%" PRId64 "]/%s", asked->tid, names[i]);
+		else
+			snprintf(path, sizeof path, "thread[*]/%s", names[i]);
+		if (!query_parse(path, &cursor->queries[i], err)) {
+			cursor->queries[i] = NULL;
+			return false;
+		}
+	}
+	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], err))
+		return false;
+	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
+			       (const struct query *const *)cursor->queries, count, err);
+}
+
+static int fail(struct segments_cursor *cursor, const struct error *err)
+{
+	end_scan(cursor);
+	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
+{
+	struct segments_cursor *cursor = (struct segments_cursor *)base;
+	struct asked asked;
+	struct error err;
+
+	(void)number;
+	(void)argc;
+	end_scan(cursor);
+	read_arguments(&asked, words, argv);
+	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
+	if (!cursor->host || !clip(cursor, &asked, &err))
+		return fail(cursor, &err);
+	if (asked.nothing)
+		return SQLITE_OK;
+	if (!begin_scan(cursor, &asked, &err) || !next_stretch(cursor, &err))
+		return fail(cursor, &err);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct segments_cursor *cursor = (struct segments_cursor *)base;
+	struct error err;
+
+	cursor->at++;
+	return next_stretch(cursor, &err) ? SQLITE_OK : fail(cursor, &err);
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	const struct segments_cursor *cursor = (const struct segments_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+/* ---- values ---- */
+
+static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const struct value *tid,
+		    nstime t)
+{
+	const char *name;
+	struct error err;
+
+	if (tid->kind != VALUE_INT)
+		return SQLITE_OK;
+	if (!comms_at(cursor->host, tid, t, &name, &err))
+		return fail(cursor, &err);
+	if (name)
+		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
+	return SQLITE_OK;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	/* of each kind's columns, in the order of all */
+	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, LATENCY, WAKER, WAKER_COMM };
+	static const int plain[COLUMNS] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE},
+			 wakeups[COLUMNS] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
+	struct segments_cursor *cursor = (struct segments_cursor *)base;
+	const struct segment *row = &cursor->rows[cursor->at];
+	struct value tid = {.kind = VALUE_INT, .u = (uint64_t)row->tid, .negative = row->tid < 0};
+
+	if (i >= COLUMNS)
+		return SQLITE_OK;
+	switch (kind_of(cursor)->wakeups ? wakeups[i] : plain[i]) {
+	case TID:
+		sqlite3_result_int64(out, row->tid);
+		break;
+	case CPU:
+		sql_result_state(out, &row->cpu);
+		break;
+	case COMM:
+		return put_comm(cursor, out, &tid, row->begin);
+	case BEGIN:
+		sqlite3_result_int64(out, row->begin);
+		break;
+	case END:
+		sqlite3_result_int64(out, row->end);
+		break;
+	case DUR:
+		sqlite3_result_int64(out, row->end - row->begin);
+		break;
+	case VALUE:
+		sql_result_state(out, &row->value);
+		break;
+	case LATENCY:
+		if (row->ran)
+			sqlite3_result_int64(out, row->end - row->begin);
+		break;
+	case WAKER:
+		sql_result_state(out, &row->waker);
+		break;
+	default:
+		return put_comm(cursor, out, &row->waker, row->begin);
+	}
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((struct segments_cursor *)base)->at;
+	return SQLITE_OK;
+}
+
+const sqlite3_module sql_segments_module = {
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};

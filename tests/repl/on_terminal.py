@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+"""Answers on a terminal: tables with heads that fit it."""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from results import finish, result, top, yore
+from terminal import Terminal
+
+demo = os.path.join(top, "fixtures/golden/sched-demo")
+
+
+def sql(columns, *queries, options=()):
+    return Terminal([yore, "sql", *options, demo, *queries], columns=columns).all()[0]
+
+
+def check_tables():
+    shown = sql(80, "SELECT cpu, next_comm FROM sched_switch ORDER BY ts LIMIT 2")
+    result(shown == "cpu  next_comm\n  0  migration/0\n  0  swapper/0\n", "a table with a head", shown)
+    shown = sql(80, "SELECT cpu FROM sched_switch ORDER BY ts LIMIT 1", options=["--format=text"])
+    result(shown == "0\n", "text when it is asked for", shown)
+    shown = sql(80, ".mode json", "SELECT 1 AS a")
+    result(shown == '{"a":1}\n', "what .mode says", shown)
+    shown = sql(76, "SELECT * FROM events LIMIT 20")
+    lines = shown.splitlines()
+    result(len(lines) == 21 and all(len(line) <= 76 for line in lines) and "\u2026" in shown, "a table fits 76 columns", shown)
+    result(all(line.split()[0].isdigit() for line in lines[1:]), "and cuts no number", shown)
+    shown = sql(40, "SELECT * FROM sched_switch LIMIT 2")
+    rows = shown.split("\n\n")
+    result(len(rows) == 2 and "           next_pid = 0\n" in rows[1], "a row too wide is a line per value", shown)
+    result("perf_ip = 0xffffffff821f8b58\n" in shown, "addresses are in hexadecimal", shown)
+    shown = sql(30, "SELECT '" + "\u8a9e" * 30 + "' AS wide, 'e\u0301' AS mark, 1 AS n")
+    width = lambda text: sum(2 if c == "\u8a9e" else 0 if c == "\u0301" else 1 for c in text)
+    result([width(line) for line in shown.splitlines()] in ([30, 30], [29, 29]), "wide characters and marks", shown)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.environ.update(XDG_CACHE_HOME=work, PAGER="cat", LC_ALL="C.UTF-8", TZ="UTC")
+        check_tables()
+    finish()
+
+
+main()

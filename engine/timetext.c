@@ -306,6 +306,11 @@ static int64_t zone_at(struct times *times, int64_t second)
 	return times->zone;
 }
 
+int64_t time_zone(struct times *times, nstime t)
+{
+	return zone_at(times, floor_div(t, NS));
+}
+
 /* The moment whose local clock shows `local` (ns as if the zone were UTC). */
 static nstime from_local(const struct times *times, __int128 local)
 {

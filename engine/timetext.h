@@ -84,5 +84,7 @@ static inline char *time_put(struct times *times, nstime t, char *to)
 char *span_put(__int128 span, char *to);
 /* The same between two times of `times`: where they are ordinals, a number. */
 char *time_span_put(const struct times *times, __int128 span, char *to);
+/* Seconds that TIME_CLOCK and TIME_ISO add to a moment; 0 without a zone. */
+int64_t time_zone(struct times *times, nstime t);
 
 #endif

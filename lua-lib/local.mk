@@ -4,6 +4,15 @@ bindings = %D%/bind.h %D%/bind_cursor.c %D%/bind_cursor.h %D%/bind_event.c %D%/b
 	%D%/bind_state.c %D%/bind_time.c %D%/bind_trace.c %D%/module.c %D%/module.h
 libscript_la_SOURCES = $(bindings) %D%/script.c %D%/script.h %D%/script_command.c \
 	%D%/script_internal.h %D%/script_run.c
+# pictures: style and scripts are files of their own, inside the library
+libscript_la_SOURCES += %D%/drawing/drawing.c %D%/drawing/drawing.h
+nodist_libscript_la_SOURCES = %D%/drawing/parts.c
+drawing_parts = %D%/drawing/patterns.xml %D%/drawing/picture.css %D%/drawing/picture.js %D%/drawing/timeline.js
+EXTRA_DIST += $(drawing_parts) %D%/drawing/embed.awk
+CLEANFILES += %D%/drawing/parts.c
+%D%/drawing/parts.c: $(drawing_parts) %D%/drawing/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) %D%/drawing && \
+	$(AWK) -f $(srcdir)/%D%/drawing/embed.awk $(drawing_parts:%=$(srcdir)/%) > $@.tmp && mv $@.tmp $@
 libscript_la_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 
 # Lua's own symbols come from the interpreter that loads it.

@@ -4,6 +4,8 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 #include "repl/picture_draw.h"
+#include "repl/segments.h"
+#include "repl/timeline_svg.h"
 #include "state/timelines/timelines.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@
 enum {
 	WIDTH = 80, /* of what is no terminal */
 	WIDTH_LEAST = 20,
-	SVG_COLUMNS = 1200,
+	SVG_WIDTH = 1200, /* pixels of the range, where no script runs */
 	ROWS_MOST = 1000,      /* unless --limit says otherwise */
 	PART_BYTES = 64 << 20, /* of the trace, see parts_of() */
 	NAMED_LEAST = 6,       /* columns of a run from which on a name has room */
@@ -68,9 +70,6 @@ static uint32_t columns_of(struct timeline *timeline)
 {
 	const struct options *options = timeline->options;
 
-	timeline->named = options->svg;
-	if (options->svg)
-		return options->has_width ? (uint32_t)options->width : SVG_COLUMNS;
 	uint32_t width = terminal_width(options);
 	timeline->most_label = label_room(&options->words, width, &timeline->named);
 	return width - (uint32_t)timeline->most_label - 1;
@@ -103,14 +102,13 @@ static bool add_interval(void *arg, const struct interval *interval)
  * part, so that a long trace need not be held whole. Any other way would look at what lies before
  * a part, or behind it, again and again.
  */
-static uint64_t parts_of(struct timeline *timeline, struct state *state)
+static uint64_t parts_of(struct timeline *timeline, struct state *state, uint64_t most)
 {
-	const struct picture *picture = &timeline->picture;
 	uint64_t parts = trace_bytes(timeline->session->trace) / PART_BYTES + 1;
 
 	if (!timelines_there(state))
 		return 1;
-	return parts < picture->columns ? parts : picture->columns;
+	return parts < most ? parts : most;
 }
 
 static bool add_sums(void *arg, const char *path, const struct sums *sums)
@@ -177,7 +175,7 @@ static bool fill_picture(struct timeline *timeline, struct error *err)
 
 	if (!state)
 		return false;
-	uint64_t parts = parts_of(timeline, state), columns = picture->columns;
+	uint64_t columns = picture->columns, parts = parts_of(timeline, state, columns);
 	for (uint64_t i = 0; i < parts; i++) {
 		uint32_t first = (uint32_t)(columns * i / parts);
 		uint32_t end = (uint32_t)(columns * (i + 1) / parts);
@@ -330,21 +328,10 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 	rows_finish(&rows);
 }
 
-static bool write_svg(const struct timeline *timeline, struct times *times, struct error *err)
-{
-	struct sink_file file;
-
-	if (!sink_file_open(&file, timeline->options->svg, err))
-		return false;
-	picture_draw_svg(&timeline->picture, times, &file.sink);
-	return sink_file_close(&file, true, err);
-}
-
 /* For programs: runs as rows. */
 static bool is_data(const struct options *options)
 {
-	return !options->svg &&
-	       (options->format == FORMAT_JSON || options->format == FORMAT_CSV);
+	return options->format == FORMAT_JSON || options->format == FORMAT_CSV;
 }
 
 static bool write_data(struct timeline *timeline, struct times *times, struct sink *sink,
@@ -371,39 +358,94 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 		return write_data(timeline, &times, sink, err);
 	if (!find_names(timeline, err))
 		return false;
-	if (timeline->options->format == FORMAT_TABLE && !timeline->options->svg) {
+	if (timeline->options->format == FORMAT_TABLE) {
 		print_rows(timeline, NULL, &times, sink);
 		return true;
 	}
 	if (timeline->named && !label_rows(timeline, err))
 		return false;
-	if (timeline->options->svg)
-		return write_svg(timeline, &times, err);
 	picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
 	return true;
+}
+
+static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t limit,
+		     struct sink *sink, struct error *err)
+{
+	picture_init(&timeline->picture, begin, end, columns_of(timeline), limit);
+	bool good = fill_picture(timeline, err) && draw(timeline, sink, err);
+	if (good && !timeline->picture.nrows && limit && timeline->options->format != FORMAT_TEXT)
+		asked_no_intervals(timeline->session, &timeline->wanteds);
+	picture_release(&timeline->picture);
+	return good;
+}
+
+/* SVG */
+
+static bool add_segment(void *arg, const struct interval *interval)
+{
+	segments_add(arg, interval);
+	return true;
+}
+
+/* In parts, too, so that not all intervals are held at once. */
+static bool fill_segments(struct timeline *timeline, struct segments *segments, struct error *err)
+{
+	struct state *state = session_state(timeline->session, err);
+	uint64_t span = (uint64_t)segments->end - (uint64_t)segments->begin;
+
+	if (!state)
+		return false;
+	uint64_t parts = parts_of(timeline, state, span);
+	nstime begin = segments->begin;
+	for (uint64_t i = 1; i <= parts; i++) {
+		nstime end = (nstime)((uint64_t)segments->begin +
+				      (uint64_t)((unsigned __int128)span * i / parts));
+		if (!state_intervals_within(state, begin, end, timeline->wanteds.queries,
+					    timeline->wanteds.count, add_segment, segments, err))
+			return false;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		begin = end;
+	}
+	segments_finish(segments);
+	return true;
+}
+
+static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t limit,
+		    struct error *err)
+{
+	const struct options *options = timeline->options;
+	struct segments segments;
+	struct timeline_svg svg = {
+		.session = timeline->session,
+		.segments = &segments,
+		.width = options->has_width ? (size_t)options->width : SVG_WIDTH};
+
+	segments_init(&segments, begin, end, limit);
+	bool good = timeline_svg_losses(&svg, err) && fill_segments(timeline, &segments, err) &&
+		    timeline_svg_write(&svg, options->svg, err);
+	if (good && !segments.nvalues && limit)
+		asked_no_intervals(timeline->session, &timeline->wanteds);
+	segments_release(&segments);
+	return good;
 }
 
 static bool run_timeline(struct session *session, const struct options *options, struct sink *sink,
 			 struct error *err)
 {
 	struct timeline timeline = {.session = session, .options = options};
-	uint64_t limit = options->has_limit ? options->limit : ROWS_MOST;
+	uint64_t most = options->has_limit ? options->limit : ROWS_MOST;
+	size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
 	nstime begin, end;
 
 	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &timeline.wanteds, err))
 		return false;
 	bool good = asked_paths(session, &timeline.wanteds, err) &&
 		    find_range(&timeline, &begin, &end, err);
-	if (good) {
-		picture_init(&timeline.picture, begin, end, columns_of(&timeline),
-			     limit < SIZE_MAX ? (size_t)limit : SIZE_MAX);
-		good = fill_picture(&timeline, err);
-		good = good && draw(&timeline, sink, err);
-		if (good && !timeline.picture.nrows && limit &&
-		    (options->format != FORMAT_TEXT || options->svg))
-			asked_no_intervals(session, &timeline.wanteds);
-		picture_release(&timeline.picture);
-	}
+	if (good && options->svg)
+		good = run_svg(&timeline, begin, end, limit, err);
+	else if (good)
+		good = run_text(&timeline, begin, end, limit, sink, err);
 	wanteds_release(&timeline.wanteds);
 	return good;
 }
@@ -424,10 +466,10 @@ const struct cmd cmd_timeline = {
 		"one column, the one that held longest is shown, and the column is shaded. Values\n"
 		"stand where they begin, as far as there is room.\n"
 		"\n"
-		"--svg FILE writes a drawing instead, one pixel a column, which tells values and\n"
-		"times where the mouse rests. JSON and CSV are what would be drawn, a row for "
-		"each\n"
-		"run of columns of the same look.\n"
+		"--svg FILE writes a picture for a browser instead, one file that needs no other: the\n"
+		"wheel zooms, dragging moves, / searches, and what is under the mouse is told with\n"
+		"its times. JSON and CSV are what would be drawn as text, a row for each run of\n"
+		"columns of the same look.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread'\n"

@@ -1,4 +1,4 @@
-/* picture_draw.h - a picture as text and as SVG, and the axis that both draw */
+/* picture_draw.h - a picture as text, and the axis that it shares with SVG */
 #ifndef REPL_PICTURE_DRAW_H
 #define REPL_PICTURE_DRAW_H
 
@@ -10,8 +10,8 @@
  */
 void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
 		       struct sink *out);
-/* The same as a file of its own. */
-void picture_draw_svg(const struct picture *picture, struct times *times, struct sink *out);
+/* Characters of a text, `most` at most, and the bytes that they take. */
+size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes);
 
 /* Round times of the axis, as far apart as their texts need. */
 struct picture_tick {

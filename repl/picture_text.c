@@ -7,18 +7,18 @@
  * A value's text stands where it begins, as far as there is room. Nothing known is blank.
  */
 #include "repl/picture_draw.h"
+#include "repl/segments.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238 };
+enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238, RED = 160 };
 
 /* Of the 256 colours, light ones that black text can be read on. */
 static const uint8_t palette[] = {117, 150, 216, 180, 146, 152, 223, 139, 110, 179, 114,
 				  174, 183, 109, 187, 222, 80,  217, 144, 153, 120, 209};
 
-/* Characters of a text, and the bytes of its first `most` of them. */
-static size_t text_width(const char *text, size_t len, size_t most, size_t *bytes)
+size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes)
 {
 	size_t width = 0, i = 0;
 
@@ -35,10 +35,10 @@ static size_t text_width(const char *text, size_t len, size_t most, size_t *byte
 /* At most `room` characters, the last is an ellipsis where it is cut; how many were put. */
 static size_t put_text(struct sink *out, const char *text, size_t len, size_t room)
 {
-	size_t bytes, width = text_width(text, len, room, &bytes);
+	size_t bytes, width = picture_text_width(text, len, room, &bytes);
 
 	if (bytes < len && room) {
-		width = text_width(text, len, room - 1, &bytes);
+		width = picture_text_width(text, len, room - 1, &bytes);
 		sink_add(out, text, bytes);
 		sink_text(out, "…");
 		return width + 1;
@@ -72,11 +72,11 @@ static size_t put_label(struct line *line, const struct picture_run *run, size_t
 	buf_clear(&line->label);
 	picture_label(run->value, &line->label);
 	len = line->label.len;
-	if (text_width(buf_text(&line->label), len, room, &bytes) && bytes < len) {
+	if (picture_text_width(buf_text(&line->label), len, room, &bytes) && bytes < len) {
 		buf_clear(&line->label);
 		picture_label(&bare, &line->label);
 		len = line->label.len;
-		text_width(buf_text(&line->label), len, room, &bytes);
+		picture_text_width(buf_text(&line->label), len, room, &bytes);
 		if (bytes < len && (bare.value.kind != VALUE_STRING || room < LABEL_MIXED))
 			return 0;
 	}
@@ -110,12 +110,10 @@ static void draw_plain(struct line *line, const struct picture_run *run)
 
 static unsigned color_of(const struct value *value)
 {
-	bool still =
-		(value->kind == VALUE_INT && !value->u) ||
-		(value->kind == VALUE_BOOL && !value->b) ||
-		(value->kind == VALUE_STRING && value->len == 4 && !memcmp(value->text, "idle", 4));
+	static const uint8_t tones[TONE_OTHERS] = {71, 214, 252, RED, GREY};
+	enum drawing_tone tone = value_tone(value);
 
-	return still ? GREY : palette[value_hash(value) % sizeof palette];
+	return tone < TONE_OTHERS ? tones[tone] : palette[value_hash(value) % sizeof palette];
 }
 
 static void draw_colored(struct line *line, const struct picture_run *run)
@@ -132,7 +130,7 @@ static void draw_colored(struct line *line, const struct picture_run *run)
 	if (run->mixed)
 		snprintf(style, sizeof style, "38;5;%u", color == GREY ? 245 : color);
 	else
-		snprintf(style, sizeof style, "38;5;%u;48;5;%u", color == GREY ? 252 : 16, color);
+		snprintf(style, sizeof style, "38;5;%u;48;5;%u", color == GREY  ? 252 : color == RED ? 231 : 16, color);
 	sink_style(line->sink, style);
 	room -= put_label(line, run, room);
 	put_times(line->sink, run->mixed ? "▒" : " ", room);
@@ -160,7 +158,7 @@ static size_t longest_label(const struct picture *picture, size_t most)
 
 	for (size_t i = 0; i < picture->nrows; i++) {
 		const char *path = picture_row_label(&picture->rows[i]);
-		size_t width = text_width(path, strlen(path), most, &bytes);
+		size_t width = picture_text_width(path, strlen(path), most, &bytes);
 		longest = width > longest ? width : longest;
 	}
 	return longest;

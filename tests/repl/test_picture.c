@@ -379,19 +379,13 @@ static void small_picture(struct picture *picture)
 
 static const struct look_row {
 	const char *name;
-	bool color, svg;
+	bool color;
 	const char *parts[4]; /* in this order */
 } look_rows[] = {
-	{"plain", false, false, {"cpu<0> ▌▂▂▂▌a&b ▒\n"}},
+	{"plain", false, {"cpu<0> ▌▂▂▂▌a&b ▒\n"}},
 	{"colours",
 	 true,
-	 false,
 	 {"cpu<0> \033[38;5;252;48;5;238midle\033[0m", "ma&b \033[0m ", "▒"}},
-	{"SVG",
-	 false,
-	 true,
-	 {"cpu&lt;0&gt;", "width=\"4\"", "<title>cpu&lt;0&gt; = a&amp;b\n00:00:00.000000008 to",
-	  "and others"}},
 };
 
 /* As it leaves the sink: our colours are escape sequences then. */
@@ -413,10 +407,7 @@ static void looks(void **state)
 	times_init(&times, TIME_CLOCK, true, false, 0, 20);
 	sink_init_write(&sink, collect, &text);
 	sink.color = row->color;
-	if (row->svg)
-		picture_draw_svg(&picture, &times, &sink);
-	else
-		picture_draw_text(&picture, &times, 20, &sink);
+	picture_draw_text(&picture, &times, 20, &sink);
 	sink_flush(&sink);
 	const char *at = buf_text(&text);
 	for (size_t i = 0; i < COUNT(row->parts) && row->parts[i]; i++) {
@@ -430,9 +421,44 @@ static void looks(void **state)
 	picture_release(&picture);
 }
 
+static const struct state_row {
+	const char *name, *state, *style;
+} state_rows[] = {
+	{"a running thread is green", "running", "\033[38;5;16;48;5;71mrunning"},
+	{"a ready one amber", "ready", "\033[38;5;16;48;5;214mready"},
+	{"a sleeping one pale", "sleeping", "\033[38;5;16;48;5;252msleeping"},
+	{"a blocked one red", "blocked", "\033[38;5;231;48;5;160mblocked"},
+};
+
+static void states_have_colours(void **state)
+{
+	const struct state_row *row = *state;
+	struct interval interval = {.path = "x", .begin = 0, .end = 20};
+	struct picture picture;
+	struct times times;
+	struct buf text = {0};
+	struct sink sink;
+
+	interval.value = (struct value){
+		.kind = VALUE_STRING, .text = row->state, .len = (uint32_t)strlen(row->state)};
+	picture_init(&picture, 0, 20, 10, 1);
+	picture_add(&picture, &interval);
+	picture_finish(&picture);
+	times_init(&times, TIME_CLOCK, true, false, 0, 20);
+	sink_init_write(&sink, collect, &text);
+	sink.color = true;
+	picture_draw_text(&picture, &times, 20, &sink);
+	sink_flush(&sink);
+	assert_non_null(strstr(buf_text(&text), row->style));
+	sink_release(&sink);
+	buf_release(&text);
+	picture_release(&picture);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(label_rows) + COUNT(tick_rows) + COUNT(look_rows) + 5];
+	struct CMUnitTest tests[COUNT(label_rows) + COUNT(tick_rows) + COUNT(look_rows) +
+				COUNT(state_rows) + 5];
 	size_t n = 0;
 
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(longest_value_wins);
@@ -449,5 +475,8 @@ int main(void)
 	for (size_t i = 0; i < COUNT(look_rows); i++)
 		tests[n++] = (struct CMUnitTest){look_rows[i].name, looks, NULL, NULL,
 						 (void *)(uintptr_t)&look_rows[i]};
+	for (size_t i = 0; i < COUNT(state_rows); i++)
+		tests[n++] = (struct CMUnitTest){state_rows[i].name, states_have_colours, NULL,
+						 NULL, (void *)(uintptr_t)&state_rows[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@ trace=$work/trace
 draw() # FOLDER
 {
 	for range in '' '--begin +20ms --end -9ms'; do
-		for look in "--svg $work/svg --width 2" "--svg $work/svg --width 5" '--width 30' \
-			'--format json --width 20'; do
+		for look in "--svg $work/svg" '--width 20' '--width 30' '--format json --width 20'; do
 			for path in 'cpu[*]/thread' 'thread[*]/state' 'thread[*]/syscall'; do
 				echo "$path $look $range"
 				# shellcheck disable=SC2086
@@ -22,8 +21,8 @@ draw() # FOLDER
 
 read_for() # WIDTH: changes
 {
-	"$yore" timeline "$trace" 'cpu[*]/thread' --svg "$work/svg" --width "$1" \
-		--index-dir "$work/1" --stats 2>&1 >/dev/null |
+	"$yore" timeline "$work/long" 'cpu[*]/thread' --format json --width "$1" \
+		--index-dir "$work/long.index" --stats 2>&1 >/dev/null |
 		sed -n 's/.*"changes_read":\([0-9]*\).*/\1/p'
 }
 
@@ -38,7 +37,9 @@ for jobs in 1 3; do
 	}
 done
 
-# A dozen slices: two columns cut one of them, a hundred all.
-few=$(read_for 2) all=$(read_for 100)
-echo "of $all changes $few are read for two columns"
+# Some fifty slices: a dozen columns cut as many of them, hundreds all.
+"$build/fixtures/yore-gen" --out "$work/long" --size 64M --seed 4 --no-truth || exit 99
+"$yore" index "$work/long" --timelines --index-dir "$work/long.index" >/dev/null || exit 1
+few=$(read_for 20) all=$(read_for 400)
+echo "of $all changes $few are read for few columns"
 test "$few" -gt 0 && test "$few" -lt $((all / 2)) || fail "nothing is saved"

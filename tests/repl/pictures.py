@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Pictures, as a browser shows them: `timeline --svg` in headless Chromium, moved by wheel, mouse and keys.
+
+What is asserted is what the page then is, and that the intervals are those of `yore state`. Without
+Chromium the rows that need it are skipped, and it is said. YORE_PICTURES=DIR keeps screenshots there."""
+import json, os, subprocess, sys, tempfile
+import xml.etree.ElementTree as ET
+
+sys.dont_write_bytecode = True  # the source tree may be read-only, and stays clean
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser
+
+TOP = os.path.abspath(os.environ.get("srcdir", "."))
+YORE = os.path.join(os.path.abspath(os.environ.get("top_builddir", ".")), "yore")
+TRACE = os.path.join(TOP, "fixtures/golden/sched-demo")
+SVG = "{http://www.w3.org/2000/svg}"
+KEEP = os.environ.get("YORE_PICTURES")
+os.environ.update(TZ="UTC", YORE_LUA_DIR=os.path.join(TOP, "lua-lib"))
+failed = 0
+
+
+def row(good, name, *why):
+    global failed
+    print("PASS:" if good else "FAIL:", name, *([] if good else why))
+    failed += not good
+
+
+def yore(*words):
+    done = subprocess.run([YORE, *words, "--no-index"], capture_output=True, text=True, cwd=TOP)
+    if done.returncode:
+        sys.exit("FAIL: yore %s: %s" % (" ".join(words), done.stderr))
+    return done.stdout
+
+
+def data_of(path):
+    """The timeline's data: rows of (begin, end, text, count), the range's begin and length."""
+    data = json.loads(ET.parse(path).getroot().find(SVG + "metadata").text)
+    rows = {}
+    for item in data["rows"]:
+        at, segments = 0, []
+        for gap, length, value, *more in item["s"]:
+            text = data["values"][value][1] if value >= 0 else None
+            segments.append((at + gap, at + gap + length, text, more[0] if more else 1))
+            at += gap + length
+        rows[item["label"]] = segments
+    return data, rows
+
+
+def intervals(path, first, last):
+    """What `yore state` says of the path, from the range's begin on: by attribute."""
+    found = {}
+    for line in yore("state", TRACE, path, "--format", "json").splitlines():
+        item = json.loads(line)
+        begin = max(item["begin"], first) if item["begin"] is not None else first
+        end = min(item["end"], last) if item["end"] is not None else last
+        text = str(item["value"]) + (" " + item["comm"] if path.endswith("/thread") and item.get("comm") else "")
+        if begin < end:
+            found.setdefault(item["path"], []).append((begin - first, end - first, text, 1))
+    return found
+
+
+def same_as_state(svg, paths):
+    data, rows = data_of(svg)
+    first = json.loads(yore("info", TRACE, "--format", "json"))["begin"]
+    drawn = {label.split(" ")[0]: segments for label, segments in rows.items()}
+    for path in paths:
+        for attribute, expected in intervals(path, first, first + data["span"]).items():
+            got = drawn.pop(attribute, None)
+            row(got == expected, "%s: %d intervals are those of `state`" % (attribute, len(expected)),
+                [pair for pair in zip(got or [], expected) if pair[0] != pair[1]][:2])
+    row(not drawn, "no other rows", *drawn)
+    row(data["grain"] == 0, "of a small trace nothing is joined")
+
+
+def view(browser):
+    return tuple(float(browser.run('return document.documentElement.getAttribute("data-%s")' % end))
+                 for end in ("from", "to"))
+
+
+def near(a, b, by):
+    return abs(a - b) <= by
+
+
+def zoom_and_move(browser, data):
+    left, span = data["left"], data["span"]
+    width = int(browser.run('return document.querySelector(".plot").getAttribute("width")'))
+    row(view(browser) == (0, span), "all of the range at first", view(browser))
+    x = left + width // 4
+    browser.wheel(x, 200, -200)
+    begin, end = view(browser)
+    row(near(end - begin, span / 2, 1) and near(begin + (end - begin) / 4, span / 4, span / width),
+        "the wheel zooms, and the moment under the pointer stays", begin, end)
+    browser.drag(left + 500, 200, left + 400, 200)
+    moved = view(browser)[0] - begin
+    row(near(moved, 100 / width * (end - begin), (end - begin) / width * 2), "dragging moves as far as the mouse", moved)
+    before = view(browser)
+    browser.type("ArrowRight")
+    row(near(view(browser)[0] - before[0], (before[1] - before[0]) / 4, 1), "an arrow moves a quarter", view(browser))
+    browser.type("+")
+    row(near(view(browser)[1] - view(browser)[0], (end - begin) / 2, 1), "+ zooms", view(browser))
+    for _ in range(40):
+        browser.type("+")
+    row(view(browser)[1] - view(browser)[0] >= 20, "zooming ends", view(browser))
+    browser.type("0")
+    row(view(browser) == (0, span), "0 shows all again", view(browser))
+
+
+def texts(browser, select):
+    return browser.run("return [...document.querySelectorAll(%s)].map(at => at.textContent)" % json.dumps(select))
+
+
+def place_of(data, rows, label, segment, width):
+    x = data["left"] + (segment[0] + segment[1]) / 2 / data["span"] * width
+    return int(x), data["top"] + list(rows).index(label) * data["step"] + 8
+
+
+def tooltip_and_click(browser, data, rows):
+    width = int(browser.run('return document.querySelector(".plot").getAttribute("width")'))
+    label = "thread[10893]/state demo-sleep"
+    segment = max((s for s in rows[label] if s[2] == "sleeping"), key=lambda s: s[1] - s[0])
+    x, y = place_of(data, rows, label, segment, width)
+    browser.point(x, y)
+    lines = texts(browser, ".tip text")
+    told = json.loads(yore("state", TRACE, "thread[10893]/state", "--format", "json").splitlines()[0])
+    row(lines[:2] == [label, "sleeping"], "the tooltip names row and value", lines)
+    text = yore("state", TRACE, "thread[10893]/state")
+    times = lines[2].split(", ")[0].split(" to ") if len(lines) > 2 else []
+    row(times and any(all(time in line for time in times) and "sleeping" in line for line in text.splitlines()),
+        "the tooltip's moments stand in `yore state`", lines, told)
+    browser.click(x, y, 2)
+    begin, end = view(browser)
+    row(near(begin, segment[0] - 0.1 * (segment[1] - segment[0]), 2) and
+        near(end, segment[1] + 0.1 * (segment[1] - segment[0]), 2), "a double click zooms to the interval", begin, end)
+    row("sleeping" in texts(browser, ".row .on"), "an interval with room has its value on it")
+    browser.type("0")
+    browser.point(x, data["top"] + list(rows).index("thread[18]/state migration/0") * data["step"] + 8)
+    row("unknown, or none" in texts(browser, ".tip text"), "what is not known is called unknown", texts(browser, ".tip text"))
+
+
+def search(browser, data, rows):
+    browser.type("/", "blocked")
+    count = sum(s[2] == "blocked" for segments in rows.values() for s in segments)
+    found = texts(browser, "#found")
+    row(count and found[0].endswith(" %d intervals" % count), "the search tells how many it found", found, count)
+    hits = sum(any(s[2] == "blocked" for s in segments) for segments in rows.values())
+    missed = browser.run('return document.querySelectorAll(".row.miss").length')
+    row(missed == len(rows) - hits, "rows without one step back", missed, hits)
+    browser.type("Enter")
+    row(browser.run('return document.querySelectorAll(".mark").length') == 1, "Enter marks the first")
+    browser.type("Escape")
+    row(not browser.run('return document.querySelectorAll(".miss, .mark").length'), "Escape ends the search")
+    browser.type("0")
+
+
+def colours(browser, name):
+    fills = {}
+    for scheme in ("light", "dark"):
+        browser.scheme(scheme)
+        fills[scheme] = browser.run('return ["rect.page", ".t0", ".t2"].map(at => '
+                                    'getComputedStyle(document.querySelector(at)).fill)')
+        if KEEP:
+            browser.screenshot(os.path.join(KEEP, "%s-%s.png" % (name, scheme)))
+    row(all(a != b for a, b in zip(fills["light"], fills["dark"])), "a dark scheme has colours of its own", fills)
+    browser.scheme("light")
+
+
+def alone(browser, svg):
+    row(browser.messages() == [], "the browser has nothing to complain of", browser.messages())
+    row(browser.run('return performance.getEntriesByType("resource").length') == 0, "nothing else is loaded")
+    with open(svg, encoding="utf-8") as file:
+        text = file.read().replace("http://www.w3.org/", "")
+    row("http:" not in text and "https:" not in text, "and nothing else is named")
+
+
+HOSTILE = ['</script><script>document.title="taken"</script>', "]]>", "'\\\"<b>&amp;", "<!--", "${alert(1)}", "&lt;"]
+
+
+def hostile(work):
+    """Values and keys that would end an element, a script or a string; by rules, since a trace may hold any."""
+    rules, svg = os.path.join(work, "own.rules"), os.path.join(work, "hostile.svg")
+    with open(rules, "w", encoding="utf-8") as file:
+        for i, text in enumerate(HOSTILE):
+            quoted = '"%s"' % text.replace("\\", "\\\\").replace('"', '\\"')
+            file.write('event *\n\tx[%d]/name = %s\n\ty[%s]/is = %s\n' % (i, quoted, quoted, quoted))
+    yore("timeline", TRACE, "x[*]/name", "y[*]/is", "--rules", rules, "--svg", svg)
+    data, rows = data_of(svg)
+    row(sorted(set(s[2] for segments in rows.values() for s in segments)) == sorted(set(HOSTILE)),
+        "hostile values come back as they were", rows)
+    row(len(rows) == 2 * len(HOSTILE), "and so do hostile keys", *rows)
+    return svg
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
+        os.environ.update(HOME=work, XDG_CACHE_HOME=work, XDG_CONFIG_HOME=work)
+        svg, paths = os.path.join(work, "timeline.svg"), ["cpu[*]/thread", "thread[*]/state"]
+        yore("timeline", TRACE, *paths, "--svg", svg)
+        same_as_state(svg, paths)
+        bad = hostile(work)
+        if Browser.missing():
+            print("SKIP: pictures in a browser: not installed:", *Browser.missing())
+            sys.exit(1 if failed else 77)
+        data, rows = data_of(svg)
+        with Browser() as browser:
+            browser.open(svg)
+            colours(browser, "timeline")
+            zoom_and_move(browser, data)
+            tooltip_and_click(browser, data, rows)
+            search(browser, data, rows)
+            alone(browser, svg)
+            browser.open(bad)
+            row(browser.run("return document.title") != "taken" and not browser.messages(),
+                "a hostile name does not run", browser.run("return document.title"))
+            row(set(HOSTILE) <= set(texts(browser, ".row .on")), "it is shown", texts(browser, ".row .on"))
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -47,6 +47,7 @@ struct bind_trace {
 
 void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
+void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
 void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
 void bind_event_methods(lua_State *L);
 void bind_time_methods(lua_State *L);

@@ -205,9 +205,11 @@ static void push_frame(lua_State *L, const struct frame *frame)
 {
 	const struct symbol *symbol = &frame->symbol;
 
-	lua_createtable(L, 0, 4);
+	lua_createtable(L, 0, 5);
 	lua_pushinteger(L, (lua_Integer)frame->address);
 	lua_setfield(L, -2, "ip");
+	lua_pushboolean(L, frame->kernel);
+	lua_setfield(L, -2, "kernel");
 	if (symbol->object) {
 		lua_pushstring(L, symbol->object);
 		lua_setfield(L, -2, "object");

@@ -93,7 +93,15 @@ local function frame_name(frame)
 	return "[unknown]"
 end
 
-local stacks, total = {}, 0
+-- Weights by stack, and by how many of its frames are the kernel's.
+local stacks, total, unit = {}, 0, "samples"
+
+local function add(key, inside, weight)
+	local weights = stacks[key] or {}
+	stacks[key] = weights
+	weights[inside] = (weights[inside] or 0) + weight
+	total = total + weight
+end
 
 local function fold(ev, frames)
 	local tid = ev.context.tid
@@ -104,10 +112,13 @@ local function fold(ev, frames)
 	local weight = 1
 	if not own.count and ev.context.common_type == nil then
 		weight = ev.context.period or 1
+		unit = ev.context.period and ev.name or unit
 	end
-	local key = table.concat(stack, ";")
-	stacks[key] = (stacks[key] or 0) + weight
-	total = total + weight
+	local inside = 0 -- frames of the kernel, which are the innermost
+	while inside < #frames and frames[inside + 1].kernel do
+		inside = inside + 1
+	end
+	add(table.concat(stack, ";"), inside, weight)
 end
 
 -- Stacks of the state: the number of values at `path`, and the values path[1] and so on. Each
@@ -180,8 +191,8 @@ local function fold_state(path)
 				for n = 1, depth do
 					key = key .. ";" .. (values[n] or "[unknown]")
 				end
-				stacks[key] = (stacks[key] or 0) + until_t - item.t
-				total = total + until_t - item.t
+				add(key, 0, until_t - item.t)
+				unit = "ns"
 			end
 		end
 	end
@@ -224,95 +235,35 @@ end
 
 if not own.svg then
 	for _, key in ipairs(sorted) do
-		print(key .. " " .. stacks[key])
+		local weight = 0
+		for _, part in pairs(stacks[key]) do
+			weight = weight + part
+		end
+		print(key .. " " .. weight)
 	end
 	return
 end
 
--- Drawing: stacks become a tree of frames; a frame is as wide as what was in it. Rows go up from
--- the root; neighbours in a row stand in the order of their names.
-
-local WIDTH, ROW, MARGIN, CHAR, LEAST = 1200, 16, 10, 7, 0.1
-
-local function tree_of(keys)
-	local root = { name = "all", weight = 0, kids = {}, order = {} }
-	local depth = 0
+-- Drawn as they are, with the frames that are the kernel's.
+local function list_of(keys)
+	local list = {}
 	for _, key in ipairs(keys) do
-		local weight, node, level = stacks[key], root, 0
-		root.weight = root.weight + weight
-		for name in key:gmatch("[^;]+") do
-			local kid = node.kids[name]
-			if not kid then
-				kid = { name = name, weight = 0, kids = {}, order = {} }
-				node.kids[name] = kid
-				node.order[#node.order + 1] = kid
+		for inside, weight in pairs(stacks[key]) do
+			local frames = {}
+			for name in key:gmatch("[^;]+") do
+				frames[#frames + 1] = name
 			end
-			kid.weight = kid.weight + weight
-			node, level = kid, level + 1
-		end
-		depth = math.max(depth, level)
-	end
-	return root, depth
-end
-
-local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
-local function escaped(text)
-	if not utf8.len(text) then
-		text = text:gsub("[\128-\255]", "?")
-	end
-	return (text:gsub('[&<>"]', escapes):gsub("%c", "?"))
-end
-
--- The same name has the same colour everywhere; the kernel's frames are as any others.
-local function colour(name)
-	local hash = 5381
-	for i = 1, #name do
-		hash = (hash * 33 + name:byte(i)) & 0xffffffff
-	end
-	return string.format("rgb(%d,%d,%d)", 205 + hash % 50, (hash >> 8) % 200, (hash >> 16) % 55)
-end
-
-local function draw(file)
-	local root, depth = tree_of(sorted)
-	local height = (depth + 1) * ROW + 2 * MARGIN + 24
-	local scale = (WIDTH - 2 * MARGIN) / root.weight
-
-	local function box(node, from, level)
-		local width = node.weight * scale
-		if width < LEAST then
-			return
-		end
-		local x = MARGIN + from * scale
-		local y = height - MARGIN - (level + 1) * ROW
-		local name, room = node.name, math.floor((width - 6) / CHAR)
-		file:write(string.format('<g><title>%s (%d, %.2f%%)</title><rect x="%.1f" y="%d" '
-			.. 'width="%.1f" height="%d" fill="%s"/>', escaped(name), node.weight,
-			node.weight * 100 / root.weight, x, y, width, ROW - 1, colour(name)))
-		if room >= 3 then
-			local text = #name > room and name:sub(1, room - 2) .. ".." or name
-			file:write(string.format('<text x="%.1f" y="%d">%s</text>', x + 3, y + 11,
-				escaped(text)))
-		end
-		file:write("</g>\n")
-		for _, kid in ipairs(node.order) do
-			box(kid, from, level + 1)
-			from = from + kid.weight
+			list[#list + 1] = { frames = frames, weight = weight, thread = true,
+				kernel = inside > 0 and #frames - inside + 1 or nil }
 		end
 	end
-
-	file:write(string.format('<?xml version="1.0" encoding="UTF-8"?>\n<svg '
-		.. 'xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">\n',
-		WIDTH, height, WIDTH, height))
-	file:write('<style>text{font:12px monospace;fill:#000}g:hover rect{stroke:#000}</style>\n')
-	file:write(string.format('<rect width="%d" height="%d" fill="#f8f8f8"/>\n', WIDTH, height))
-	file:write(string.format('<text x="%d" y="20">%s</text>\n', MARGIN,
-		escaped("Flame graph: " .. (own.event or own.stack or counted or "thread[*]/stack") .. ", "
-		.. total .. (own.count and " samples" or " in all"))))
-	box(root, 0, 0)
-	file:write("</svg>\n")
+	return list
 end
 
-local file = assert(io.open(own.svg, "w"))
-draw(file)
-assert(file:close())
+-- periods of the kernel's clocks are times
+if unit:find("^cpu%-clock") or unit:find("^task%-clock") then
+	unit = "ns"
+end
+local what = own.event or own.stack or counted or "thread[*]/stack"
+local title = "flame graph of " .. trace:info().path .. ": " .. what
+assert(yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(sorted), title = title, unit = unit }))

@@ -2,12 +2,13 @@
 noinst_LTLIBRARIES += libscript.la
 bindings = %D%/bind.h %D%/bind_cursor.c %D%/bind_cursor.h %D%/bind_event.c %D%/bind_field.c \
 	%D%/bind_state.c %D%/bind_time.c %D%/bind_trace.c %D%/module.c %D%/module.h
-libscript_la_SOURCES = $(bindings) %D%/script.c %D%/script.h %D%/script_command.c \
+libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/script.c %D%/script.h %D%/script_command.c \
 	%D%/script_internal.h %D%/script_run.c
 # pictures: style and scripts are files of their own, inside the library
 libscript_la_SOURCES += %D%/drawing/drawing.c %D%/drawing/drawing.h
 nodist_libscript_la_SOURCES = %D%/drawing/parts.c
-drawing_parts = %D%/drawing/patterns.xml %D%/drawing/picture.css %D%/drawing/picture.js %D%/drawing/timeline.js
+drawing_parts = %D%/drawing/chart.js %D%/drawing/flamegraph.js %D%/drawing/patterns.xml \
+	%D%/drawing/picture.css %D%/drawing/picture.js %D%/drawing/timeline.js
 EXTRA_DIST += $(drawing_parts) %D%/drawing/embed.awk
 CLEANFILES += %D%/drawing/parts.c
 %D%/drawing/parts.c: $(drawing_parts) %D%/drawing/embed.awk
@@ -26,4 +27,4 @@ lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 luadatadir = $(pkgdatadir)/lua
 dist_luadata_DATA = %D%/cputop.lua %D%/flamegraph.lua %D%/switches.lua
 luamoredatadir = $(luadatadir)/yore
-dist_luamoredata_DATA = %D%/yore/options.lua %D%/yore/show.lua
+dist_luamoredata_DATA = %D%/yore/draw.lua %D%/yore/options.lua %D%/yore/show.lua

@@ -11,6 +11,7 @@ int luaopen_yore(lua_State *L)
 	bind_field_register(L);
 	bind_event_register(L);
 	bind_trace_register(L);
+	bind_drawing_register(L);
 	lua_pushliteral(L, YORE_VERSION);
 	lua_setfield(L, -2, "version");
 	return 1;

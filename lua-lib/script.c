@@ -195,6 +195,20 @@ static void place_files(lua_State *L, const struct script *script)
 	}
 }
 
+/* yore.save(path, text): true, or nil and why not. */
+static int save(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	size_t len;
+	const char *text = luaL_checklstring(L, 2, &len);
+	struct error err;
+
+	if (!script_of(L)->options.save(path, text, len, &err))
+		return bind_fail(L, &err);
+	lua_pushboolean(L, true);
+	return 1;
+}
+
 static int prepare(lua_State *L)
 {
 	struct script *script = lua_touserdata(L, 1);
@@ -215,6 +229,10 @@ static int prepare(lua_State *L)
 		lua_setfield(L, -2, "open");
 	} else {
 		script_command_register(L);
+		if (script->options.save) {
+			lua_pushcfunction(L, save);
+			lua_setfield(L, -2, "save");
+		}
 		place_files(L, script);
 	}
 	if (script->options.write) {

@@ -29,6 +29,8 @@ struct script_options {
 	/* Where print() and io.write() go; false: the reader has gone. NULL: standard output. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *write_arg;
+	/* yore.save(path, text): a file that replaces what is there when it is whole. NULL: none. */
+	bool (*save)(const char *path, const char *bytes, size_t count, struct error *err);
 	const char
 		*lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, else as installed or near by */
 };

@@ -4,7 +4,7 @@
 #include "repl/cmds.h"
 #include "repl/intervals.h"
 #include "repl/picture_draw.h"
-#include "repl/segments.h"
+#include "repl/lanes.h"
 #include "repl/timeline_svg.h"
 #include "state/timelines/timelines.h"
 
@@ -381,33 +381,33 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 
 /* SVG */
 
-static bool add_segment(void *arg, const struct interval *interval)
+static bool add_piece(void *arg, const struct interval *interval)
 {
-	segments_add(arg, interval);
+	lanes_add(arg, interval);
 	return true;
 }
 
 /* In parts, too, so that not all intervals are held at once. */
-static bool fill_segments(struct timeline *timeline, struct segments *segments, struct error *err)
+static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct error *err)
 {
 	struct state *state = session_state(timeline->session, err);
-	uint64_t span = (uint64_t)segments->end - (uint64_t)segments->begin;
+	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;
 
 	if (!state)
 		return false;
 	uint64_t parts = parts_of(timeline, state, span);
-	nstime begin = segments->begin;
+	nstime begin = lanes->begin;
 	for (uint64_t i = 1; i <= parts; i++) {
-		nstime end = (nstime)((uint64_t)segments->begin +
+		nstime end = (nstime)((uint64_t)lanes->begin +
 				      (uint64_t)((unsigned __int128)span * i / parts));
 		if (!state_intervals_within(state, begin, end, timeline->wanteds.queries,
-					    timeline->wanteds.count, add_segment, segments, err))
+					    timeline->wanteds.count, add_piece, lanes, err))
 			return false;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		begin = end;
 	}
-	segments_finish(segments);
+	lanes_finish(lanes);
 	return true;
 }
 
@@ -415,18 +415,18 @@ static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t 
 		    struct error *err)
 {
 	const struct options *options = timeline->options;
-	struct segments segments;
+	struct lanes lanes;
 	struct timeline_svg svg = {
 		.session = timeline->session,
-		.segments = &segments,
+		.lanes = &lanes,
 		.width = options->has_width ? (size_t)options->width : SVG_WIDTH};
 
-	segments_init(&segments, begin, end, limit);
-	bool good = timeline_svg_losses(&svg, err) && fill_segments(timeline, &segments, err) &&
+	lanes_init(&lanes, begin, end, limit);
+	bool good = timeline_svg_losses(&svg, err) && fill_lanes(timeline, &lanes, err) &&
 		    timeline_svg_write(&svg, options->svg, err);
-	if (good && !segments.nvalues && limit)
+	if (good && !lanes.nvalues && limit)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
-	segments_release(&segments);
+	lanes_release(&lanes);
 	return good;
 }
 

@@ -6,7 +6,7 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 	%D%/cmd_longest.c %D%/cmd_repl.c \
 	%D%/cmd_rules.c %D%/cmd_run.c %D%/cmd_state.c %D%/cmd_stats.c %D%/cmd_timeline.c %D%/cmd_when.c \
 	%D%/picture.c %D%/picture.h %D%/picture_axis.c %D%/picture_draw.h %D%/picture_text.c \
-	%D%/segments.c %D%/segments.h %D%/timeline_svg.c %D%/timeline_svg.h \
+	%D%/lanes.c %D%/lanes.h %D%/timeline_svg.c %D%/timeline_svg.h \
 	%D%/event_rows.c %D%/event_rows.h %D%/event_workers.c %D%/event_workers.h \
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
 	%D%/line_names.c %D%/line_names.h %D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/overlap.c %D%/overlap.h %D%/progress.c %D%/progress.h \

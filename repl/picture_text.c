@@ -7,7 +7,7 @@
  * A value's text stands where it begins, as far as there is room. Nothing known is blank.
  */
 #include "repl/picture_draw.h"
-#include "repl/segments.h"
+#include "repl/lanes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -85,6 +85,18 @@ static bool give_trace(struct scripting *scripting, struct error *err)
 	       scripting_update(scripting, err);
 }
 
+static bool save(const char *path, const char *bytes, size_t count, struct error *err)
+{
+	struct sink_file file;
+
+	if (!sink_file_open(&file, path, err))
+		return false;
+	sink_set_exact(&file.sink, true);
+	sink_add(&file.sink, bytes, count);
+	sink_row(&file.sink);
+	return sink_file_close(&file, true, err);
+}
+
 bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
 		    struct error *err)
 {
@@ -93,7 +105,8 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 					 .sandbox = session->options->sandbox,
 					 .notices = session_notices(session),
 					 .write = write_sink,
-					 .write_arg = sink};
+					 .write_arg = sink,
+					 .save = save};
 
 	scripting->session = session;
 	scripting->sink = sink;

@@ -3,21 +3,21 @@
  *
  *     title, range, legend
  *     axis
- *     label | segments, and hatching where nothing is known      a row an attribute
+ *     label | lanes, and hatching where nothing is known      a row an attribute
  *     ...
  *     notes
  *     <metadata>  the same as JSON, for the script that zooms (lua-lib/drawing/timeline.js)
  *
  * What is drawn here is seen where no script runs: the whole range. A pixel that holds several
- * segments is a stack of their shares, so nothing short is lost and nothing long hides it.
+ * pieces is a stack of their shares, so nothing short is lost and nothing long hides it.
  */
 #include "repl/timeline_svg.h"
 
 #include "engine/base/mem.h"
 #include "repl/info_losses.h"
+#include "repl/lanes.h"
 #include "repl/names.h"
 #include "repl/picture_draw.h"
-#include "repl/segments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void join_lost(struct lost_list *list, uint64_t gap)
 	list->count = count;
 }
 
-static void draw_lost(struct segments *segments, const struct lost *lost)
+static void draw_lost(struct lanes *lanes, const struct lost *lost)
 {
 	char text[128];
 	const char *least = lost->unknown ? " or more" : "";
@@ -105,7 +105,7 @@ static void draw_lost(struct segments *segments, const struct lost *lost)
 	if (lost->streams > 1)
 		snprintf(text + strlen(text), sizeof text - strlen(text), ", %llu losses",
 			 (unsigned long long)lost->streams);
-	segments_add_loss(segments, lost->begin, lost->end, text);
+	lanes_add_loss(lanes, lost->begin, lost->end, text);
 }
 
 bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
@@ -125,12 +125,12 @@ bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
 			add_lost(&list, &losses.items[k]);
 		info_losses_release(&losses);
 	}
-	uint64_t span = (uint64_t)svg->segments->end - (uint64_t)svg->segments->begin;
+	uint64_t span = (uint64_t)svg->lanes->end - (uint64_t)svg->lanes->begin;
 	join_lost(&list, 0);
 	if (list.count > LOSSES_MOST)
 		join_lost(&list, span / LOSSES_MOST);
 	for (size_t i = 0; good && i < list.count; i++)
-		draw_lost(svg->segments, &list.items[i]);
+		draw_lost(svg->lanes, &list.items[i]);
 	mem_free(list.items);
 	return good;
 }
@@ -141,28 +141,28 @@ bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
 /* Of threads that are values, as they were called then. */
 static bool name_values(const struct timeline_svg *svg, struct error *err)
 {
-	struct segments *segments = svg->segments;
-	struct named *items = mem_new_array(segments->total + 1, sizeof *items);
-	struct segment **places = mem_new_array(segments->total + 1, sizeof(struct segment *));
+	struct lanes *lanes = svg->lanes;
+	struct named *items = mem_new_array(lanes->total + 1, sizeof *items);
+	struct lane_piece **places = mem_new_array(lanes->total + 1, sizeof(struct lane_piece *));
 	size_t count = 0;
 
-	for (size_t i = 0; i < segments->nrows; i++) {
-		const struct segment_row *row = &segments->rows[i];
+	for (size_t i = 0; i < lanes->nrows; i++) {
+		const struct lane *row = &lanes->rows[i];
 
 		for (size_t k = 0; k < row->count; k++) {
-			struct segment *segment = &row->items[k];
-			const struct segment_value *value = &segments->values[segment->value];
-			if (segment->shares || !value->thread)
+			struct lane_piece *piece = &row->items[k];
+			const struct lane_value *value = &lanes->values[piece->value];
+			if (piece->shares || !value->thread)
 				continue;
-			places[count] = segment;
+			places[count] = piece;
 			items[count++] = (struct named){
-				.t = segment->begin, .path = row->path, .value = value->value};
+				.t = piece->begin, .path = row->path, .value = value->value};
 		}
 	}
-	bool good = !count || names_in(svg->session, items, count, segments->arena, err);
+	bool good = !count || names_in(svg->session, items, count, lanes->arena, err);
 	for (size_t i = 0; good && i < count; i++)
 		if (items[i].name)
-			segments_name(segments, places[i], items[i].name);
+			lanes_name(lanes, places[i], items[i].name);
 	mem_free(items);
 	mem_free(places);
 	return good;
@@ -171,20 +171,20 @@ static bool name_values(const struct timeline_svg *svg, struct error *err)
 /* Of threads whose rows these are, as they were last within the range. */
 static bool name_rows(const struct timeline_svg *svg, struct error *err)
 {
-	struct segments *segments = svg->segments;
-	struct named *items = mem_new_array(segments->nrows + 1, sizeof *items);
+	struct lanes *lanes = svg->lanes;
+	struct named *items = mem_new_array(lanes->nrows + 1, sizeof *items);
 
-	for (size_t i = 0; i < segments->nrows; i++)
-		items[i] = (struct named){.t = segments->end - 1,
-					  .path = segments->rows[i].path,
+	for (size_t i = 0; i < lanes->nrows; i++)
+		items[i] = (struct named){.t = lanes->end - 1,
+					  .path = lanes->rows[i].path,
 					  .value = {.kind = VALUE_NONE},
-					  .of_path = !segments->rows[i].lost};
-	bool good = names_at(svg->session, items, segments->nrows, false, segments->arena, err);
-	for (size_t i = 0; good && i < segments->nrows; i++) {
-		struct segment_row *row = &segments->rows[i];
-		row->label = items[i].name ? arena_printf(segments->arena, "%s %s", row->path,
-							  items[i].name)
-					   : row->path;
+					  .of_path = !lanes->rows[i].lost};
+	bool good = names_at(svg->session, items, lanes->nrows, false, lanes->arena, err);
+	for (size_t i = 0; good && i < lanes->nrows; i++) {
+		struct lane *row = &lanes->rows[i];
+		row->label = items[i].name
+				     ? arena_printf(lanes->arena, "%s %s", row->path, items[i].name)
+				     : row->path;
 	}
 	mem_free(items);
 	return good;
@@ -194,11 +194,11 @@ static bool name_rows(const struct timeline_svg *svg, struct error *err)
  */
 
 struct canvas {
-	const struct segments *segments;
+	const struct lanes *lanes;
 	struct times *times;
 	struct sink *sink;
 	struct buf *out;         /* of the sink */
-	size_t left, width;      /* of the rows' segments */
+	size_t left, width;      /* of the rows' pieces */
 	size_t grid;             /* pixels that are drawn as one */
 	struct buf tones[TONES]; /* paths of the row that is drawn */
 	double shares[TONES];    /* of the pixel that is being filled, */
@@ -207,10 +207,10 @@ struct canvas {
 
 static double x_of(const struct canvas *canvas, nstime t)
 {
-	const struct segments *segments = canvas->segments;
-	uint64_t span = (uint64_t)segments->end - (uint64_t)segments->begin;
+	const struct lanes *lanes = canvas->lanes;
+	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;
 
-	return (double)((uint64_t)t - (uint64_t)segments->begin) / (double)span *
+	return (double)((uint64_t)t - (uint64_t)lanes->begin) / (double)span *
 	       (double)canvas->width;
 }
 
@@ -238,22 +238,22 @@ static void end_pixel(struct canvas *canvas)
 	canvas->pixel = -1;
 }
 
-static void fill_pixel(struct canvas *canvas, const struct segment *segment, double share)
+static void fill_pixel(struct canvas *canvas, const struct lane_piece *piece, double share)
 {
-	const struct segment_shares *shares = segment->shares;
-	double span = (double)((uint64_t)segment->end - (uint64_t)segment->begin);
+	const struct lane_shares *shares = piece->shares;
+	double span = (double)((uint64_t)piece->end - (uint64_t)piece->begin);
 
 	if (!shares) {
-		canvas->shares[canvas->segments->values[segment->value].tone] += share;
+		canvas->shares[canvas->lanes->values[piece->value].tone] += share;
 		return;
 	}
 	for (size_t i = 0; i < TONES; i++)
 		canvas->shares[i] += share * (double)shares->time[i] / span;
 }
 
-static void draw_segment(struct canvas *canvas, const struct segment *segment)
+static void draw_piece(struct canvas *canvas, const struct lane_piece *piece)
 {
-	double x = x_of(canvas, segment->begin), end = x_of(canvas, segment->end);
+	double x = x_of(canvas, piece->begin), end = x_of(canvas, piece->end);
 	double grid = (double)canvas->grid;
 
 	while (x < end) {
@@ -263,30 +263,30 @@ static void draw_segment(struct canvas *canvas, const struct segment *segment)
 			end_pixel(canvas);
 			canvas->pixel = at;
 		}
-		if (x <= (double)at && whole > 0 && !segment->shares) {
-			size_t tone = canvas->segments->values[segment->value].tone;
+		if (x <= (double)at && whole > 0 && !piece->shares) {
+			size_t tone = canvas->lanes->values[piece->value].tone;
 			add_box(canvas, tone, at, 0, whole, ROW);
 			x = (double)(at + whole);
 			continue;
 		}
 		double next = (double)at + grid < end ? (double)at + grid : end;
-		fill_pixel(canvas, segment, (next - x) / grid);
+		fill_pixel(canvas, piece, (next - x) / grid);
 		x = next;
 	}
 }
 
-static void value_text(const struct segment_value *value, struct buf *out)
+static void value_text(const struct lane_value *value, struct buf *out)
 {
 	picture_label(&(struct picture_value){.value = value->value, .name = value->name}, out);
 }
 
-static void draw_value(struct canvas *canvas, const struct segment *segment)
+static void draw_value(struct canvas *canvas, const struct lane_piece *piece)
 {
-	double x = x_of(canvas, segment->begin), end = x_of(canvas, segment->end);
-	const struct segment_value *value = &canvas->segments->values[segment->value];
+	double x = x_of(canvas, piece->begin), end = x_of(canvas, piece->end);
+	const struct lane_value *value = &canvas->lanes->values[piece->value];
 	struct buf label = {0};
 
-	if (segment->shares || end - x < 3 * CHAR)
+	if (piece->shares || end - x < 3 * CHAR)
 		return;
 	value_text(value, &label);
 	if ((double)label.len * CHAR <= end - x) {
@@ -311,7 +311,7 @@ static void draw_label(struct canvas *canvas, const char *label)
 
 static void draw_row(struct canvas *canvas, size_t number)
 {
-	const struct segment_row *row = &canvas->segments->rows[number];
+	const struct lane *row = &canvas->lanes->rows[number];
 
 	buf_printf(canvas->out,
 		   "<g class=\"row\" transform=\"translate(0 %zu)\">"
@@ -321,7 +321,7 @@ static void draw_row(struct canvas *canvas, size_t number)
 	draw_label(canvas, row->label);
 	canvas->pixel = -1;
 	for (size_t i = 0; i < row->count; i++)
-		draw_segment(canvas, &row->items[i]);
+		draw_piece(canvas, &row->items[i]);
 	end_pixel(canvas);
 	for (size_t i = 0; i < TONES; i++) {
 		if (!canvas->tones[i].len)
@@ -344,10 +344,10 @@ static void draw_row(struct canvas *canvas, size_t number)
  */
 static void draw_axis(struct canvas *canvas, size_t bottom)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 	size_t columns = canvas->width / CHAR;
-	struct picture frame = {.begin = segments->begin,
-				.end = segments->end,
+	struct picture frame = {.begin = lanes->begin,
+				.end = lanes->end,
 				.columns = columns ? (uint32_t)columns : 1};
 	struct picture_tick tick;
 
@@ -385,13 +385,13 @@ static void legend_item(struct canvas *canvas, const char *class, const char *te
 /* Of tones that occur; values that have no tone of their own are named where they stand. */
 static void draw_legend(struct canvas *canvas)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 	bool there[TONE_OTHERS] = {false};
 	size_t x = canvas->left;
 
-	for (size_t i = 0; i < segments->nvalues; i++)
-		if (segments->values[i].tone < TONE_OTHERS)
-			there[segments->values[i].tone] = true;
+	for (size_t i = 0; i < lanes->nvalues; i++)
+		if (lanes->values[i].tone < TONE_OTHERS)
+			there[lanes->values[i].tone] = true;
 	buf_add_text(canvas->out, "<g id=\"legend\">");
 	for (size_t i = 0; i < TONE_OTHERS; i++) {
 		char class[] = "t0";
@@ -400,7 +400,7 @@ static void draw_legend(struct canvas *canvas)
 			legend_item(canvas, class, tone_name(i), &x);
 	}
 	legend_item(canvas, "unknown", "unknown, or none", &x);
-	if (segments->nrows && segments->rows[0].lost)
+	if (lanes->nrows && lanes->rows[0].lost)
 		legend_item(canvas, "lost", "lost events", &x);
 	buf_printf(canvas->out,
 		   "<text class=\"faint\" x=\"%zu\" y=\"72\">several in a pixel: stacked by "
@@ -410,7 +410,7 @@ static void draw_legend(struct canvas *canvas)
 
 static void draw_head(struct canvas *canvas, const char *title)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 
 	buf_printf(canvas->out,
 		   "<g id=\"head\"><rect class=\"page\" width=\"100%%\" height=\"%d\"/>"
@@ -418,11 +418,11 @@ static void draw_head(struct canvas *canvas, const char *title)
 		   TOP - 2, MARGIN);
 	drawing_text(canvas->out, title, strlen(title));
 	buf_printf(canvas->out, "</text>\n<text id=\"range\" x=\"%zu\" y=\"34\">", canvas->left);
-	time_add(canvas->times, segments->begin, canvas->sink);
+	time_add(canvas->times, lanes->begin, canvas->sink);
 	buf_add_text(canvas->out, " to ");
-	time_add(canvas->times, segments->end, canvas->sink);
+	time_add(canvas->times, lanes->end, canvas->sink);
 	buf_add_text(canvas->out, ", ");
-	time_span_add(canvas->times, time_span(segments->begin, segments->end), canvas->sink);
+	time_span_add(canvas->times, time_span(lanes->begin, lanes->end), canvas->sink);
 	buf_add_text(canvas->out, "</text>\n");
 	draw_legend(canvas);
 	buf_add_text(canvas->out, "</g>\n");
@@ -431,26 +431,26 @@ static void draw_head(struct canvas *canvas, const char *title)
 /* What the picture leaves out; how many lines. */
 static size_t draw_notes(struct canvas *canvas, size_t y)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 	size_t lines = 0;
 
-	if (!segments->nrows)
+	if (!lanes->nrows)
 		buf_printf(canvas->out,
 			   "<text x=\"%d\" y=\"%zu\">no value of them is known here</text>\n",
 			   MARGIN, y + NOTE * ++lines);
-	if (segments->grain) {
+	if (lanes->grain) {
 		buf_printf(canvas->out,
 			   "<text class=\"faint\" x=\"%d\" y=\"%zu\">What is shorter than ", MARGIN,
 			   y + NOTE * ++lines);
-		time_span_add(canvas->times, segments->grain, canvas->sink);
+		time_span_add(canvas->times, lanes->grain, canvas->sink);
 		buf_add_text(canvas->out, " is drawn together with its neighbours: a picture of a "
 					  "shorter range (--begin, --end) shows more.</text>\n");
 	}
-	if (segments->left_out)
+	if (lanes->left_out)
 		buf_printf(canvas->out,
 			   "<text class=\"faint\" x=\"%d\" y=\"%zu\">%zu more attributes are left "
 			   "out: --limit says how many to draw.</text>\n",
-			   MARGIN, y + NOTE * ++lines, segments->left_out);
+			   MARGIN, y + NOTE * ++lines, lanes->left_out);
 	return lines;
 }
 
@@ -467,36 +467,36 @@ static const char *style_name(enum time_style style)
 static void data_time(struct canvas *canvas)
 {
 	struct times *times = canvas->times;
-	__int128 base = canvas->segments->begin;
+	__int128 base = canvas->lanes->begin;
 	int64_t zone = 0;
 
 	if (times->style == TIME_RELATIVE)
 		base -= times->first;
 	if (times->style == TIME_CLOCK || times->style == TIME_ISO)
-		zone = time_zone(times, canvas->segments->begin);
+		zone = time_zone(times, canvas->lanes->begin);
 	base += (__int128)zone * 1000000000;
 	buf_printf(canvas->out, "\"time\":{\"style\":\"%s\",\"epoch\":%s,\"base\":\"",
 		   style_name(times->style), times->epoch ? "true" : "false");
 	if (base >= INT64_MIN && base <= INT64_MAX)
 		buf_add_i64(canvas->out, (int64_t)base);
 	else
-		buf_add_i64(canvas->out, canvas->segments->begin);
+		buf_add_i64(canvas->out, canvas->lanes->begin);
 	buf_add_text(canvas->out, "\"}");
 }
 
 static void data_values(struct canvas *canvas)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 	struct buf label = {0};
 
 	buf_add_text(canvas->out, ",\"tones\":[");
 	for (size_t i = 0; i < TONES; i++)
 		buf_printf(canvas->out, "%s\"%s\"", i ? "," : "", tone_name(i));
 	buf_add_text(canvas->out, "],\n\"values\":[");
-	for (size_t i = 0; i < segments->nvalues; i++) {
+	for (size_t i = 0; i < lanes->nvalues; i++) {
 		buf_clear(&label);
-		value_text(&segments->values[i], &label);
-		buf_printf(canvas->out, "%s[%d,", i ? ",\n" : "", (int)segments->values[i].tone);
+		value_text(&lanes->values[i], &label);
+		buf_printf(canvas->out, "%s[%d,", i ? ",\n" : "", (int)lanes->values[i].tone);
 		drawing_json(canvas->out, buf_text(&label), label.len);
 		buf_add_char(canvas->out, ']');
 	}
@@ -504,19 +504,19 @@ static void data_values(struct canvas *canvas)
 	buf_release(&label);
 }
 
-static void data_segment(struct canvas *canvas, const struct segment *segment, nstime after)
+static void data_piece(struct canvas *canvas, const struct lane_piece *piece, nstime after)
 {
-	const struct segment_shares *shares = segment->shares;
-	uint64_t span = (uint64_t)segment->end - (uint64_t)segment->begin;
+	const struct lane_shares *shares = piece->shares;
+	uint64_t span = (uint64_t)piece->end - (uint64_t)piece->begin;
 	bool more = false;
 
 	buf_add_char(canvas->out, '[');
-	buf_add_u64(canvas->out, (uint64_t)segment->begin - (uint64_t)after);
+	buf_add_u64(canvas->out, (uint64_t)piece->begin - (uint64_t)after);
 	buf_add_char(canvas->out, ',');
 	buf_add_u64(canvas->out, span);
 	buf_add_char(canvas->out, ',');
 	if (!shares) {
-		buf_add_u64(canvas->out, segment->value);
+		buf_add_u64(canvas->out, piece->value);
 		buf_add_char(canvas->out, ']');
 		return;
 	}
@@ -535,20 +535,20 @@ static void data_segment(struct canvas *canvas, const struct segment *segment, n
 
 static void write_data(struct canvas *canvas)
 {
-	const struct segments *segments = canvas->segments;
+	const struct lanes *lanes = canvas->lanes;
 
 	buf_printf(canvas->out,
 		   "<metadata>{\"left\":%zu,\"top\":%d,\"row\":%d,\"step\":%d,\"width\":%zu,",
 		   canvas->left, TOP, ROW, STEP, canvas->width);
 	buf_printf(canvas->out, "\"span\":%llu,\"grain\":%lld,",
-		   (unsigned long long)((uint64_t)segments->end - (uint64_t)segments->begin),
-		   (long long)segments->grain);
+		   (unsigned long long)((uint64_t)lanes->end - (uint64_t)lanes->begin),
+		   (long long)lanes->grain);
 	data_time(canvas);
 	data_values(canvas);
 	buf_add_text(canvas->out, "\"rows\":[");
-	for (size_t i = 0; i < segments->nrows; i++) {
-		const struct segment_row *row = &segments->rows[i];
-		nstime after = segments->begin;
+	for (size_t i = 0; i < lanes->nrows; i++) {
+		const struct lane *row = &lanes->rows[i];
+		nstime after = lanes->begin;
 
 		buf_add_text(canvas->out, i ? ",\n{\"label\":" : "\n{\"label\":");
 		drawing_json(canvas->out, row->label, strlen(row->label));
@@ -556,7 +556,7 @@ static void write_data(struct canvas *canvas)
 		for (size_t k = 0; k < row->count; k++) {
 			if (k)
 				buf_add_char(canvas->out, ',');
-			data_segment(canvas, &row->items[k], after);
+			data_piece(canvas, &row->items[k], after);
 			after = row->items[k].end;
 		}
 		buf_add_text(canvas->out, "]}");
@@ -565,12 +565,12 @@ static void write_data(struct canvas *canvas)
 	buf_add_text(canvas->out, "]}</metadata>\n");
 }
 
-static size_t label_units(const struct segments *segments)
+static size_t label_units(const struct lanes *lanes)
 {
 	size_t longest = 0;
 
-	for (size_t i = 0; i < segments->nrows; i++) {
-		size_t len = strlen(segments->rows[i].label);
+	for (size_t i = 0; i < lanes->nrows; i++) {
+		size_t len = strlen(lanes->rows[i].label);
 		longest = len > longest ? len : longest;
 	}
 	return (longest < LABEL_MOST ? longest : LABEL_MOST + 1) * CHAR + 2 * MARGIN;
@@ -578,12 +578,12 @@ static size_t label_units(const struct segments *segments)
 
 static void draw(struct canvas *canvas, const char *title)
 {
-	const struct segments *segments = canvas->segments;
-	size_t bottom = TOP + segments->nrows * STEP, notes = 3;
+	const struct lanes *lanes = canvas->lanes;
+	size_t bottom = TOP + lanes->nrows * STEP, notes = 3;
 	size_t width = canvas->left + canvas->width + MARGIN;
 
-	drawing_begin(canvas->out, "timeline", width, bottom + notes * NOTE + MARGIN, title);
-	for (size_t i = 0; i < segments->nrows; i++)
+	drawing_begin(canvas->out, width, bottom + notes * NOTE + MARGIN, title);
+	for (size_t i = 0; i < lanes->nrows; i++)
 		draw_row(canvas, i);
 	draw_notes(canvas, bottom);
 	draw_head(canvas, title);
@@ -603,13 +603,13 @@ bool timeline_svg_write(const struct timeline_svg *svg, const char *path, struct
 	    !session_times(svg->session, &times, err) || !sink_file_open(&file, path, err))
 		return false;
 	sink_set_exact(&file.sink, true);
-	struct canvas canvas = {.segments = svg->segments,
+	struct canvas canvas = {.lanes = svg->lanes,
 				.times = &times,
 				.sink = &file.sink,
 				.out = &file.sink.buf,
-				.left = label_units(svg->segments),
+				.left = label_units(svg->lanes),
 				.width = svg->width,
-				.grid = 1 + svg->segments->nrows / ROWS_FINE};
+				.grid = 1 + svg->lanes->nrows / ROWS_FINE};
 	buf_printf(&title, "yore timeline of %s", svg->session->path);
 	draw(&canvas, buf_text(&title));
 	for (size_t i = 0; i < TONES; i++)

@@ -5,12 +5,12 @@
 #include "repl/asked.h"
 #include "repl/session.h"
 
-struct segments;
+struct lanes;
 
-/* Everything that is needed to draw; the caller fills `segments` and finishes them. */
+/* Everything that is needed to draw; the caller fills `lanes` and finishes them. */
 struct timeline_svg {
 	struct session *session;
-	struct segments *segments;
+	struct lanes *lanes;
 	size_t width; /* pixels, where no script runs */
 };
 

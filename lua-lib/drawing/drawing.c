@@ -94,14 +94,13 @@ static void add_part(struct buf *out, const char *name, const char *suffix)
 	buf_release(&file);
 }
 
-void drawing_begin(struct buf *out, const char *kind, size_t width, size_t height,
-		   const char *title)
+void drawing_begin(struct buf *out, size_t width, size_t height, const char *title)
 {
 	buf_printf(out,
 		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"%s\" width=\"%zu\" "
-		   "height=\"%zu\" viewBox=\"0 0 %zu %zu\">\n<title>",
-		   kind, width, height, width, height);
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+		   "viewBox=\"0 0 %zu %zu\">\n<title>",
+		   width, height, width, height);
 	drawing_text(out, title, strlen(title));
 	buf_add_text(out, "</title>\n<style>\n");
 	add_part(out, "picture", ".css");

@@ -29,9 +29,9 @@ void drawing_text(struct buf *out, const char *text, size_t len);
 /* A JSON string of the same characters, whose text needs no escape in XML. */
 void drawing_json(struct buf *out, const char *text, size_t len);
 
-/* `kind` is the name of the script without ".js"; units are pixels. */
-void drawing_begin(struct buf *out, const char *kind, size_t width, size_t height,
-		   const char *title);
+/* Units are pixels. */
+void drawing_begin(struct buf *out, size_t width, size_t height, const char *title);
+/* `kind` is the name of its script without ".js", which comes after "picture.js". */
 void drawing_end(struct buf *out, const char *kind);
 
 /*

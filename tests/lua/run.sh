@@ -1,5 +1,5 @@
 #!/bin/sh
-# Scripts that check the binding by assertions, the examples of docs/lua.md, the analyses against
+# Scripts that check the binding by assertions, the examples of the docs, the analyses against
 # babeltrace2, and the module in a plain Lua.
 . "${srcdir:-.}/tests/shell.sh"
 demo=fixtures/golden/sched-demo
@@ -16,14 +16,14 @@ awk -v dir="$work" '
 	/^```output$/ { to = dir "/example" n ".out"; first = 1; next }
 	/^```$/ { if (to) close(to); to = ""; next }
 	to { if (first) print >to; else print >>to; first = 0 }
-' docs/lua.md
+' docs/lua.md docs/pictures.md
 n=1
 while [ -f "$work/example$n.lua" ]; do
 	"$yore" run "$work/example$n.lua" $demo >"$work/out" 2>"$work/printed"
 	ran=$?
 	[ -s "$work/out" ] || echo >"$work/out"
 	diff -u "$work/example$n.out" "$work/out" >>"$work/printed" && [ $ran = 0 ]
-	result $? "docs/lua.md, example $n"
+	result $? "docs/lua.md and docs/pictures.md, example $n"
 	n=$((n + 1))
 done
 [ "$n" -gt 8 ]

@@ -4,9 +4,9 @@ dist_check_SCRIPTS += %D%/ctf_clauses.py %D%/ctf_doc.py %D%/ctf_suite.py %D%/dec
 EXTRA_DIST += %D%/terminal.py %D%/filtered.py %D%/results.py %D%/mistakes.tsv %D%/at.session %D%/commands.session %D%/errors.session %D%/events.session %D%/browser.py \
 	%D%/ftrace.session %D%/init.lua %D%/lua.session %D%/moves.session %D%/ovni.session %D%/perf.session %D%/sql.session %D%/stats.session %D%/timeline.session
 
-check_PROGRAMS += %D%/test_times %D%/test_options %D%/test_render %D%/test_picture %D%/test_segments
-%C%_test_segments_SOURCES = %D%/test_segments.c
-%C%_test_segments_LDADD = librepl.la $(TEST_LDADD)
+check_PROGRAMS += %D%/test_times %D%/test_options %D%/test_render %D%/test_picture %D%/test_lanes
+%C%_test_lanes_SOURCES = %D%/test_lanes.c
+%C%_test_lanes_LDADD = librepl.la $(TEST_LDADD)
 %C%_test_picture_SOURCES = %D%/test_picture.c
 %C%_test_picture_LDADD = librepl.la $(TEST_LDADD)
 %C%_test_times_SOURCES = %D%/test_times.c

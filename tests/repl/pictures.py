@@ -26,7 +26,7 @@ def row(good, name, *why):
 
 
 def yore(*words):
-    done = subprocess.run([YORE, *words, "--no-index"], capture_output=True, text=True, cwd=TOP)
+    done = subprocess.run([YORE, words[0], "--no-index", *words[1:]], capture_output=True, text=True, cwd=TOP)
     if done.returncode:
         sys.exit("FAIL: yore %s: %s" % (" ".join(words), done.stderr))
     return done.stdout
@@ -152,12 +152,12 @@ def search(browser, data, rows):
     browser.type("0")
 
 
-def colours(browser, name):
+def colours(browser, name, select):
     fills = {}
     for scheme in ("light", "dark"):
         browser.scheme(scheme)
-        fills[scheme] = browser.run('return ["rect.page", ".t0", ".t2"].map(at => '
-                                    'getComputedStyle(document.querySelector(at)).fill)')
+        fills[scheme] = browser.run("return %s.map(at => { const look = getComputedStyle(document.querySelector(at));"
+                                    "return look.fill + look.stroke; })" % json.dumps(select))
         if KEEP:
             browser.screenshot(os.path.join(KEEP, "%s-%s.png" % (name, scheme)))
     row(all(a != b for a, b in zip(fills["light"], fills["dark"])), "a dark scheme has colours of its own", fills)
@@ -190,6 +190,185 @@ def hostile(work):
     return svg
 
 
+FLAMES = os.path.join(TOP, "fixtures/golden/ovni-demo")
+CHAINS = os.path.join(os.environ.get("YORE_CORPUS", ""), "perf-data/dwarf-stack/perf.data")
+
+
+def stacks_of(lines):
+    """Weights by stack of frames, of every stack that begins one: what a flame graph is to show."""
+    weights = {}
+    for line in lines:
+        stack, weight = line.rsplit(" ", 1)
+        frames = tuple(stack.split(";"))
+        for depth in range(len(frames) + 1):
+            weights[frames[:depth]] = weights.get(frames[:depth], 0) + int(weight)
+    return weights
+
+
+def drawn_stacks(svg):
+    """The same, read from the rectangles: a frame's parent is the one below that it lies on."""
+    levels, weights = {}, {}
+    for group in ET.parse(svg).getroot().iter(SVG + "g"):
+        if not group.get("class", "").startswith("frame "):
+            continue
+        box, name = group.find(SVG + "rect"), group.find(SVG + "title").text.split("\n")[0]
+        x, wide, y = (float(box.get(key)) for key in ("x", "width", "y"))
+        below = [at for at in levels.get(y + 18, []) if at[0] - 1e-4 <= x and x + wide <= at[1] + 1e-4]
+        path = below[0][2] + (name,) if below else ()
+        levels.setdefault(y, []).append((x, x + wide, path))
+        weights[path] = weights.get(path, 0) + int(group.get("data-weight"))
+        if below and len(below) != 1:
+            return None
+    return weights
+
+
+def flame_graph(work, trace, name):
+    svg = os.path.join(work, name + ".svg")
+    yore("run", "flamegraph", trace, "--svg", svg)
+    expected = stacks_of(yore("run", "flamegraph", trace).splitlines())
+    got = drawn_stacks(svg)
+    row(got == expected, "flame graph of %s: %d stacks are those of the text" % (name, len(expected)),
+        sorted(set((got or {}).items()) ^ set(expected.items()))[:3])
+    return svg, expected
+
+
+def frame_place(browser, name):
+    return browser.run("""const found = [...document.querySelectorAll('.frame')].find(at => at.style.display !== "none" &&
+        at.querySelector("text") && at.querySelector("text").textContent === %s);
+        const box = found.querySelector("rect").getBoundingClientRect();
+        return [Math.floor(box.x + box.width / 2), Math.floor(box.y + box.height / 2), box.width];""" % json.dumps(name))
+
+
+def flames_move(browser, svg, stacks):
+    browser.open(svg)
+    colours(browser, "flamegraph", ["rect.page", ".title", ".tick"])
+    row(view(browser) == (0, 1), "a flame graph shows all at first", view(browser))
+    total = stacks[()]
+    name = max((path[-1] for path in stacks if len(path) == 1), key=lambda at: stacks[(at,)])
+    x, y, _ = frame_place(browser, name)
+    browser.point(x, y)
+    lines = texts(browser, ".tip text")
+    row(lines[:1] == [name] and "%.1f %%" % (100 * stacks[(name,)] / total) in lines[1], "the tooltip has name and share", lines)
+    browser.click(x, y)
+    begin, end = view(browser)
+    row(near(end - begin, stacks[(name,)] / total, 1e-4), "a click makes a frame as wide as the picture", begin, end)
+    inside = [path for path in stacks if len(path) == 2 and path[0] == name]
+    row(near(sum(frame_place(browser, at[-1])[2] for at in inside[:1]),
+             stacks[inside[0]] / stacks[(name,)] * (frame_place(browser, name)[2]), 2), "frames on it grow with it")
+    row(name in texts(browser, "#range")[0], "the head names what is shown", texts(browser, "#range"))
+    browser.type("Escape")
+    row(view(browser) == (0, 1), "Escape resets", view(browser))
+    browser.wheel(x, y, -200)
+    row(near(view(browser)[1] - view(browser)[0], 0.5, 1e-6), "the wheel zooms", view(browser))
+    before = view(browser)
+    browser.drag(700, y, 600, y)
+    row(view(browser)[0] > before[0], "dragging moves", before, view(browser))
+    browser.type("0")
+    words = max((path[-1] for path in stacks if len(path) > 1), key=len).lower()
+    browser.type("/", words)
+    share = sum(weight for path, weight in stacks.items() if path and words in path[-1].lower() and
+                not any(words in at.lower() for at in path[:-1])) / total
+    found = texts(browser, "#found")[0]
+    row(near(float(found.split(", ")[1].split(" ")[0]), 100 * share, 0.06), "a search tells its share of all", found, share)
+    row(browser.run('return document.querySelectorAll(".frame.hit").length') > 0, "and marks what it found")
+    alone(browser, svg)
+
+
+CHARTS = """
+local draw = require("yore.draw")
+local values, points, first, last = {}, {}, trace:bounds()
+trace:intervals("thread[*]/state", nil, nil, function(path, from, to, value)
+	if value == "ready" and from and to then
+		values[#values + 1] = to - from
+		points[#points + 1] = { from, to - from }
+	end
+end)
+assert(yore.save(arg[1] .. "/histogram.svg", draw.histogram{ values = values, title = "]]>&<b>" }))
+assert(yore.save(arg[1] .. "/heatmap.svg", draw.heatmap{ points = points, from = first, to = last + 1 }))
+local stacks = {}
+for i, name in ipairs{ HOSTILE } do
+	stacks[i] = { frames = { name, "a\0b\255" }, weight = i }
+end
+local many = {}
+for i = 1, 30000 do
+	many[i] = { frames = { "f" .. i }, weight = i }
+end
+assert(yore.save(arg[1] .. "/many.svg", draw.flamegraph{ stacks = many }))
+assert(yore.save(arg[1] .. "/names.svg", draw.flamegraph{ stacks = stacks, title = "</title>" }))
+print(select(2, yore.save(arg[1] .. "/nowhere/x", "y")))
+"""
+
+
+def bucket(number):
+    begin = 1
+    while True:
+        for step in (1, 2, 5):
+            if number < begin * (2.5 if step == 2 else 2) * step:
+                return begin * step
+        begin *= 10
+
+
+def charts(work):
+    """Counts of bars and cells against those of intervals as `yore state` prints them."""
+    script = os.path.join(work, "charts.lua")
+    names = ", ".join("[==[%s]==]" % name for name in HOSTILE)
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(CHARTS.replace("HOSTILE", names))
+    told = yore("run", script, TRACE, work)
+    row("No such file" in told, "yore.save() tells why a file cannot be written", told)
+    expected = {}
+    for line in yore("when", TRACE, 'thread[*]/state="ready"', "--format", "json").splitlines():
+        item = json.loads(line)
+        if item["begin"] is not None and item["end"] is not None:
+            at = bucket(item["end"] - item["begin"])
+            expected[at] = expected.get(at, 0) + 1
+    counts = {}
+    for name in ("histogram", "heatmap"):
+        root = ET.parse(os.path.join(work, name + ".svg")).getroot()
+        counts[name] = [int(at.get("data-count")) for at in root.iter(SVG + "rect") if at.get("data-count")]
+    row([count for count in counts["histogram"] if count] == [expected[at] for at in sorted(expected)],
+        "a histogram counts what `when` lists", counts["histogram"], expected)
+    row(sum(counts["heatmap"]) == sum(expected.values()), "a heat map has each of them once", sum(counts["heatmap"]))
+    ET.parse(os.path.join(work, "names.svg"))
+    root = ET.parse(os.path.join(work, "many.svg")).getroot()
+    frames = sum(at.get("class", "").startswith("frame ") for at in root.iter(SVG + "g"))
+    said = [at.text for at in root.iter(SVG + "text") if at.get("id") == "range"][0]
+    row(frames <= 20000 and "%d frames; %d frames of less than" % (frames, 30001 - frames) in said,
+        "of too many frames the narrow ones are left out, and it is said", frames, said)
+
+
+def charts_tell(browser, work):
+    for name in ("histogram", "heatmap"):
+        browser.open(os.path.join(work, name + ".svg"))
+        x, y = browser.run("""const box = [...document.querySelectorAll("rect[data-count]")].sort((a, b) =>
+            b.dataset.count - a.dataset.count)[0].getBoundingClientRect();
+            return [Math.floor(box.x + box.width / 2), Math.floor(box.y + box.height / 2)]""")
+        browser.point(x, y)
+        row(any("intervals" in line for line in texts(browser, ".tip text")), name + ": the pointer tells the count",
+            texts(browser, ".tip text"))
+        colours(browser, name, ["rect.page", "text"])
+        alone(browser, os.path.join(work, name + ".svg"))
+    browser.open(os.path.join(work, "names.svg"))
+    row(browser.run("return document.title") == "</title>" and not browser.messages(), "hostile names of frames do not run")
+
+
+def in_browser(work, svg, bad, flames):
+    data, rows = data_of(svg)
+    with Browser() as browser:
+        browser.open(svg)
+        colours(browser, "timeline", ["rect.page", ".t0", ".t2"])
+        zoom_and_move(browser, data)
+        tooltip_and_click(browser, data, rows)
+        search(browser, data, rows)
+        alone(browser, svg)
+        browser.open(bad)
+        row(browser.run("return document.title") != "taken" and not browser.messages(),
+            "a hostile name does not run", browser.run("return document.title"))
+        row(set(HOSTILE) <= set(texts(browser, ".row .on")), "it is shown", texts(browser, ".row .on"))
+        flames_move(browser, *flames)
+        charts_tell(browser, work)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
         os.environ.update(HOME=work, XDG_CACHE_HOME=work, XDG_CONFIG_HOME=work)
@@ -197,21 +376,18 @@ def main():
         yore("timeline", TRACE, *paths, "--svg", svg)
         same_as_state(svg, paths)
         bad = hostile(work)
+        flames = flame_graph(work, FLAMES, "stacks of the state")
+        if os.path.exists(CHAINS):
+            chains = flame_graph(work, CHAINS, "call chains")
+            kinds = {group.get("class") for group in ET.parse(chains[0]).getroot().iter(SVG + "g")}
+            row({"frame kernel", "frame user", "frame thread"} <= kinds, "kernel and user frames differ", kinds)
+        else:
+            print("SKIP: call chains: no", CHAINS)
+        charts(work)
         if Browser.missing():
             print("SKIP: pictures in a browser: not installed:", *Browser.missing())
             sys.exit(1 if failed else 77)
-        data, rows = data_of(svg)
-        with Browser() as browser:
-            browser.open(svg)
-            colours(browser, "timeline")
-            zoom_and_move(browser, data)
-            tooltip_and_click(browser, data, rows)
-            search(browser, data, rows)
-            alone(browser, svg)
-            browser.open(bad)
-            row(browser.run("return document.title") != "taken" and not browser.messages(),
-                "a hostile name does not run", browser.run("return document.title"))
-            row(set(HOSTILE) <= set(texts(browser, ".row .on")), "it is shown", texts(browser, ".row .on"))
+        in_browser(work, svg, bad, flames)
     sys.exit(1 if failed else 0)
 
 

@@ -1,11 +1,11 @@
 /*
- * test_segments.c - segments against the intervals that they were made of, and texts in SVG and
+ * test_lanes.c - pieces against the intervals that they were made of, and texts in SVG and
  * JSON
  */
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "repl/segments.h"
+#include "repl/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +40,9 @@ static void make_random(struct truth *truth, const char *path)
 }
 
 /* In parts of the range, as stored timelines give them, or in one. */
-static void fill(struct segments *segments, const struct truth *truth, nstime end, int parts)
+static void fill(struct lanes *lanes, const struct truth *truth, nstime end, int parts)
 {
-	segments_init(segments, 0, end, ROWS);
+	lanes_init(lanes, 0, end, ROWS);
 	for (int part = 0; part < parts; part++) {
 		nstime from = end / parts * part,
 		       to = part + 1 < parts ? end / parts * (part + 1) : end;
@@ -53,21 +53,21 @@ static void fill(struct segments *segments, const struct truth *truth, nstime en
 				interval.begin = interval.begin > from ? interval.begin : from;
 				interval.end = interval.end < to ? interval.end : to;
 				if (interval.begin < interval.end)
-					segments_add(segments, &interval);
+					lanes_add(lanes, &interval);
 			}
 	}
-	segments_finish(segments);
+	lanes_finish(lanes);
 }
 
-/* Intervals of the truth from *at on that make the segment, neighbours of one value joined. */
-static void check_segment(const struct segments *segments, const struct segment *segment,
-			  const struct truth *truth, size_t *at)
+/* Intervals of the truth from *at on that make the piece, neighbours of one value joined. */
+static void check_piece(const struct lanes *lanes, const struct lane_piece *piece,
+			const struct truth *truth, size_t *at)
 {
 	uint64_t count = 0, time[TONES] = {0};
 	const struct interval *last = NULL;
 
-	assert_true(truth->items[*at].begin == segment->begin);
-	for (; *at < truth->count && truth->items[*at].begin < segment->end; ++*at) {
+	assert_true(truth->items[*at].begin == piece->begin);
+	for (; *at < truth->count && truth->items[*at].begin < piece->end; ++*at) {
 		const struct interval *item = &truth->items[*at];
 		bool joined =
 			last && last->end == item->begin && value_equal(&last->value, &item->value);
@@ -77,22 +77,22 @@ static void check_segment(const struct segments *segments, const struct segment 
 		last = item;
 	}
 	assert_non_null(last);
-	assert_true(last->end == segment->end);
-	if (!segment->shares) {
+	assert_true(last->end == piece->end);
+	if (!piece->shares) {
 		assert_int_equal(count, 1);
-		assert_true(value_equal(&segments->values[segment->value].value, &last->value));
+		assert_true(value_equal(&lanes->values[piece->value].value, &last->value));
 		return;
 	}
 	assert_true(count > 1);
-	assert_int_equal(segment->shares->count, count);
-	assert_memory_equal(segment->shares->time, time, sizeof time);
-	assert_true(segment->end - segment->begin <= segments->grain);
+	assert_int_equal(piece->shares->count, count);
+	assert_memory_equal(piece->shares->time, time, sizeof time);
+	assert_true(piece->end - piece->begin <= lanes->grain);
 }
 
-static void segments_are_the_intervals(void **state)
+static void lanes_are_the_intervals(void **state)
 {
 	struct truth truth[ROWS];
-	struct segments whole, parts;
+	struct lanes whole, parts;
 	nstime end = 0;
 
 	(void)state;
@@ -106,14 +106,14 @@ static void segments_are_the_intervals(void **state)
 	fill(&parts, truth, end, PARTS);
 	assert_int_equal(whole.nrows, ROWS);
 	assert_true(whole.grain > 0 && whole.grain == parts.grain);
-	assert_true(whole.total <= SEGMENTS_MOST && whole.total > SEGMENTS_MOST / 4);
+	assert_true(whole.total <= PIECES_MOST && whole.total > PIECES_MOST / 4);
 	for (size_t i = 0; i < ROWS; i++) {
-		const struct segment_row *row = &whole.rows[i], *other = &parts.rows[i];
+		const struct lane *row = &whole.rows[i], *other = &parts.rows[i];
 		size_t at = 0;
 
 		assert_int_equal(row->count, other->count);
 		for (size_t k = 0; k < row->count; k++) {
-			check_segment(&whole, &row->items[k], &truth[i], &at);
+			check_piece(&whole, &row->items[k], &truth[i], &at);
 			assert_true(row->items[k].begin == other->items[k].begin &&
 				    row->items[k].end == other->items[k].end &&
 				    !row->items[k].shares == !other->items[k].shares);
@@ -121,50 +121,50 @@ static void segments_are_the_intervals(void **state)
 		assert_int_equal(at, truth[i].count);
 		mem_free(truth[i].items);
 	}
-	segments_release(&whole);
-	segments_release(&parts);
+	lanes_release(&whole);
+	lanes_release(&parts);
 }
 
 static void rows_too_many_are_counted(void **state)
 {
-	struct segments segments;
+	struct lanes lanes;
 	struct interval interval = {.begin = 0, .end = 5, .value = {.kind = VALUE_INT, .u = 1}};
 
 	(void)state;
-	segments_init(&segments, 0, 10, 1);
-	segments_add_loss(&segments, 3, 4, "2 lost events");
+	lanes_init(&lanes, 0, 10, 1);
+	lanes_add_loss(&lanes, 3, 4, "2 lost events");
 	for (interval.path = "x"; interval.path; interval.path = *interval.path == 'x' ? "y" : NULL)
-		segments_add(&segments, &interval);
-	segments_finish(&segments);
-	assert_int_equal(segments.nrows, 2);
-	assert_int_equal(segments.left_out, 1);
-	assert_true(segments.rows[0].lost);
-	assert_string_equal(segments.rows[1].path, "x");
-	segments_release(&segments);
+		lanes_add(&lanes, &interval);
+	lanes_finish(&lanes);
+	assert_int_equal(lanes.nrows, 2);
+	assert_int_equal(lanes.left_out, 1);
+	assert_true(lanes.rows[0].lost);
+	assert_string_equal(lanes.rows[1].path, "x");
+	lanes_release(&lanes);
 }
 
 static void one_thread_has_several_names(void **state)
 {
-	struct segments segments;
+	struct lanes lanes;
 	struct interval interval = {.path = "cpu[0]/thread", .value = {.kind = VALUE_INT, .u = 7}};
 
 	(void)state;
-	segments_init(&segments, 0, 100, 1);
+	lanes_init(&lanes, 0, 100, 1);
 	for (nstime t = 0; t < 40; t += 10) {
 		interval.begin = t;
 		interval.end = t + 5;
-		segments_add(&segments, &interval);
+		lanes_add(&lanes, &interval);
 	}
-	segments_finish(&segments);
-	struct segment *items = segments.rows[0].items;
+	lanes_finish(&lanes);
+	struct lane_piece *items = lanes.rows[0].items;
 	const char *names[] = {"sh", "make", "sh", "cc"};
 	for (size_t i = 0; i < 4; i++)
-		segments_name(&segments, &items[i], names[i]);
+		lanes_name(&lanes, &items[i], names[i]);
 	for (size_t i = 0; i < 4; i++)
-		assert_string_equal(segments.values[items[i].value].name, names[i]);
+		assert_string_equal(lanes.values[items[i].value].name, names[i]);
 	assert_int_equal(items[0].value, items[2].value);
-	assert_int_equal(segments.nvalues, 3);
-	segments_release(&segments);
+	assert_int_equal(lanes.nvalues, 3);
+	lanes_release(&lanes);
 }
 
 static const struct text_row {
@@ -204,7 +204,7 @@ int main(void)
 	struct CMUnitTest tests[COUNT(text_rows) + 3];
 	size_t n = 0;
 
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(segments_are_the_intervals);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(lanes_are_the_intervals);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(rows_too_many_are_counted);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(one_thread_has_several_names);
 	for (size_t i = 0; i < COUNT(text_rows); i++)

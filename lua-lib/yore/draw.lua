@@ -1,0 +1,329 @@
+-- draw: pictures of numbers, each the text of one SVG file that needs no other
+--
+-- draw.flamegraph{stacks=, title=, unit=}      who was on the stack, and for how much
+-- draw.histogram{values=, title=, unit=}       how often each length came
+-- draw.heatmap{points=, from=, to=, unit=}     the same over time
+--
+-- yore.save(path, text) writes a file that replaces what is there when it is whole.
+
+local draw = {}
+
+local text = yore.drawing.text
+local format = string.format
+
+-- A number with its unit: lengths of time as the program writes them.
+local function amount(number, unit)
+	if unit == "ns" then
+		return yore.span(math.tointeger(number) or math.floor(number + 0.5))
+	end
+	return format("%.14g", number) .. (unit and unit ~= "" and " " .. unit or "")
+end
+
+local function need(options, known, name)
+	for key in pairs(options) do
+		if not known[key] then
+			error(name .. ": unknown option '" .. tostring(key) .. "'", 3)
+		end
+	end
+end
+
+local function head(title, line)
+	return format('<g id="head"><rect class="page" width="100%%" height="80"/>\n'
+		.. '<text class="title" x="10" y="18">%s</text>\n<text id="range" x="10" y="34">%s</text>\n',
+		text(title), text(line))
+end
+
+-- ---- flame graphs ----
+
+local WIDTH, ROW, MARGIN, TOP, CHAR, FRAMES_MOST = 1200, 18, 10, 106, 7.3, 20000
+
+local function new_node(name, kind)
+	return { name = name, kind = kind, weight = 0, kids = {}, order = {} }
+end
+
+-- The kid of that name; a kernel's frame is another than a user's of the same name.
+local function kid_of(node, name, kind)
+	local key = kind .. ":" .. name
+	local kid = node.kids[key]
+	if not kid then
+		kid = new_node(name, kind)
+		node.kids[key] = kid
+		node.order[#node.order + 1] = kid
+	end
+	return kid
+end
+
+local function tree_of(stacks)
+	local root, depth, count = new_node("all", "thread"), 0, 1
+	for _, stack in ipairs(stacks) do
+		local node = root
+		root.weight = root.weight + stack.weight
+		for level, name in ipairs(stack.frames) do
+			local kind = level == 1 and stack.thread and "thread"
+				or stack.kernel and level >= stack.kernel and "kernel" or "user"
+			node = kid_of(node, name, kind)
+			count = count + (node.weight == 0 and 1 or 0)
+			node.weight = node.weight + stack.weight
+		end
+		depth = math.max(depth, #stack.frames)
+	end
+	return root, depth, count
+end
+
+-- The least weight of a frame that is drawn; smaller ones are too many.
+local function least_weight(root, count)
+	if count <= FRAMES_MOST then
+		return 0
+	end
+	local weights = {}
+	local function walk(node)
+		weights[#weights + 1] = node.weight
+		for _, kid in ipairs(node.order) do
+			walk(kid)
+		end
+	end
+	walk(root)
+	table.sort(weights, function(a, b) return a > b end)
+	return weights[FRAMES_MOST] + 1
+end
+
+local function by_name(a, b)
+	if a.name ~= b.name then
+		return a.name < b.name
+	end
+	return a.kind < b.kind
+end
+
+local function add_frames(out, root, height, unit, least)
+	local scale = (WIDTH - 2 * MARGIN) / root.weight
+	local kinds, drawn = {}, 0
+	local function box(node, from, level)
+		if node.weight < least then
+			return
+		end
+		local x, width = MARGIN + from * scale, node.weight * scale
+		local y = height - (level + 1) * ROW
+		local name = text(node.name)
+		kinds[node.kind] = true
+		drawn = drawn + 1
+		out[#out + 1] = format('<g class="frame %s" data-weight="%d"><title>%s\n%s, %.2f%%</title>'
+			.. '<rect x="%.6f" y="%d" width="%.6f" height="%d"/>', node.kind, node.weight, name,
+			text(amount(node.weight, unit)), node.weight * 100 / root.weight, x, y, width, ROW - 1)
+		if width > #name * CHAR + 6 then
+			out[#out + 1] = format('<text class="on" x="%.1f" y="%d">%s</text>', x + 3, y + 13, name)
+		end
+		out[#out + 1] = "</g>\n"
+		table.sort(node.order, by_name)
+		for _, kid in ipairs(node.order) do
+			box(kid, from, level + 1)
+			from = from + kid.weight
+		end
+	end
+	box(root, 0, 0)
+	return kinds, drawn
+end
+
+local function legend(kinds)
+	local out, x = {}, MARGIN
+	for _, item in ipairs{ { "kernel", "kernel" }, { "user", "user" }, { "thread", "thread" } } do
+		if kinds[item[1]] then
+			out[#out + 1] = format('<g class="%s"><rect x="%d" y="60" width="22" height="14"/></g>'
+				.. '<text x="%d" y="72">%s</text>', item[1], x, x + 28, item[2])
+			x = x + 28 + (#item[2] + 2) * 8
+		end
+	end
+	return table.concat(out)
+end
+
+-- stacks: a list of {frames = {outermost, ...}, weight = integer, kernel = place of the outermost frame of
+-- the kernel (nil: none), thread = true when the first frame is a thread's name}. unit: "ns", "samples", ...
+function draw.flamegraph(options)
+	need(options, { stacks = true, title = true, unit = true }, "flamegraph")
+	local unit = options.unit or "samples"
+	local root, depth, count = tree_of(options.stacks)
+	if root.weight <= 0 then
+		error("flamegraph: nothing to draw", 2)
+	end
+	local least = least_weight(root, count)
+	local height = TOP + (depth + 1) * ROW
+	local frames = {}
+	local kinds, drawn = add_frames(frames, root, height, unit, least)
+	local line = amount(root.weight, unit) .. " in all, " .. drawn .. " frames"
+	if drawn < count then
+		line = line .. format("; %d frames of less than %s are left out", count - drawn, amount(least, unit))
+	end
+	local ticks = {}
+	for i = 0, 5 do
+		local x = MARGIN + (WIDTH - 2 * MARGIN) * i / 5
+		ticks[#ticks + 1] = format('<path class="tick" d="M%.1f 82v8"/><text class="faint" x="%.1f" y="98" '
+			.. 'text-anchor="%s">%s</text>', x, x, i == 0 and "start" or i == 5 and "end" or "middle",
+			text(amount(root.weight * i / 5, unit)))
+	end
+	return table.concat{
+		yore.drawing.begin(WIDTH, height + MARGIN, options.title or "flame graph"),
+		format('<g id="frames" data-margin="%d" data-unit="%s" data-total="%d">\n', MARGIN, text(unit), root.weight),
+		table.concat(frames), "</g>\n", head(options.title or "flame graph", line), legend(kinds),
+		'<g id="axis">', table.concat(ticks), "</g>\n</g>\n", yore.drawing.finish("flamegraph"),
+	}
+end
+
+-- ---- histograms and heat maps ----
+
+-- The bucket of a number: 0, then [1, 2), [2, 5), [5, 10), [10, 20) ...
+local function bucket_of(number)
+	if number < 1 then
+		return 0
+	end
+	local power, exponent = 1, 0
+	while number // power >= 10 and exponent < 18 do
+		power, exponent = power * 10, exponent + 1
+	end
+	local digit = number // power
+	return exponent * 3 + (digit >= 5 and 3 or digit >= 2 and 2 or 1)
+end
+
+local function bucket_begin(bucket)
+	if bucket == 0 then
+		return 0
+	end
+	local step = ({ 1, 2, 5 })[(bucket - 1) % 3 + 1]
+	return step * math.tointeger(10 ^ ((bucket - 1) // 3))
+end
+
+local function quantile(sorted, share)
+	return sorted[math.max(1, math.ceil(#sorted * share))]
+end
+
+local function chart(title, line, width, height, parts)
+	return table.concat{ yore.drawing.begin(width, height, title), head(title, line), "</g>\n",
+		table.concat(parts), yore.drawing.finish("chart") }
+end
+
+-- A round number of at least `number`: 1, 2 or 5 times a power of ten.
+local function round_up(number)
+	local power = 1
+	while power * 10 <= number do
+		power = power * 10
+	end
+	for _, step in ipairs{ 1, 2, 5, 10 } do
+		if step * power >= number then
+			return step * power
+		end
+	end
+end
+
+local LEFT, BASE, HIGH = 110, 380, 280
+
+local function add_counts(parts, most)
+	local steps = math.min(most, 5)
+	for i = 0, steps do
+		local y = BASE - HIGH * i / steps
+		parts[#parts + 1] = format('<path class="tick" d="M%d %.1fH%d"/><text class="faint" x="%d" y="%.1f" '
+			.. 'text-anchor="end">%.14g</text>\n', LEFT, y, WIDTH - MARGIN, LEFT - 8, y + 4, most * i / steps)
+	end
+end
+
+-- values: a list of integers that are not negative; the buckets are 1, 2, 5 times powers of ten.
+function draw.histogram(options)
+	need(options, { values = true, title = true, unit = true, what = true }, "histogram")
+	local unit, title, what = options.unit or "ns", options.title or "histogram", options.what or "intervals"
+	local sorted = table.move(options.values, 1, #options.values, 1, {})
+	table.sort(sorted)
+	if #sorted == 0 then
+		error("histogram: nothing to draw", 2)
+	end
+	local counts, first, last, most = {}, bucket_of(sorted[1]), bucket_of(sorted[#sorted]), 0
+	for _, number in ipairs(sorted) do
+		local bucket = bucket_of(number)
+		counts[bucket] = (counts[bucket] or 0) + 1
+		most = math.max(most, counts[bucket])
+	end
+	local parts, top = {}, round_up(most)
+	local wide = math.min(120, (WIDTH - MARGIN - LEFT) / (last - first + 1))
+	add_counts(parts, top)
+	for bucket = first, last do
+		local x, count = LEFT + (bucket - first) * wide, counts[bucket] or 0
+		local from, to = bucket_begin(bucket), bucket_begin(bucket + 1)
+		local high = HIGH * count / top
+		parts[#parts + 1] = format('<rect class="bar" data-count="%d" x="%.1f" y="%.1f" width="%.1f" '
+			.. 'height="%.1f"><title>%s to %s\n%d %s, %.2f%%</title></rect>\n', count, x + 1, BASE - high,
+			wide - 2, high, text(amount(from, unit)), text(amount(to, unit)), count, text(what), count * 100 / #sorted)
+		if (bucket - first) % math.ceil(70 / wide) == 0 then
+			parts[#parts + 1] = format('<text class="faint" x="%.1f" y="%d">%s</text>\n', x, BASE + 18,
+				text(amount(from, unit)))
+		end
+	end
+	parts[#parts + 1] = format('<text class="faint" x="%d" y="%d">%s of that length</text>\n', MARGIN, BASE - HIGH - 14,
+		text(what))
+	local line = format("%d %s; half up to %s, 99%% up to %s, longest %s", #sorted, what,
+		amount(quantile(sorted, 0.5), unit), amount(quantile(sorted, 0.99), unit), amount(sorted[#sorted], unit))
+	return chart(title, line, WIDTH, BASE + 40, parts)
+end
+
+-- Counts of points by column of time and bucket of value.
+local function grid_of(points, from, to, columns)
+	local grid, first, last, most, count = {}, math.huge, 0, 0, 0
+	for _, point in ipairs(points) do
+		local t, number = point[1], point[2]
+		if t >= from and t < to then
+			local bucket = bucket_of(number)
+			local column = math.floor((t - from) / (to - from) * columns)
+			local cells = grid[bucket] or {}
+			grid[bucket] = cells
+			cells[column] = (cells[column] or 0) + 1
+			most, count = math.max(most, cells[column]), count + 1
+			first, last = math.min(first, bucket), math.max(last, bucket)
+		end
+	end
+	return grid, first, last, most, count
+end
+
+-- points: a list of {time, number}, drawn over [from, to). Darker is more; the steps are logarithmic.
+function draw.heatmap(options)
+	need(options, { points = true, from = true, to = true, title = true, unit = true, what = true, columns = true,
+		time = true }, "heatmap")
+	local unit, title, what = options.unit or "ns", options.title or "heat map", options.what or "intervals"
+	local columns, from, to = options.columns or 120, options.from, options.to
+	local time = options.time or function(t) return trace and trace:text(t) or tostring(t) end
+	local grid, first, last, most, count = grid_of(options.points, from, to, columns)
+	if count == 0 then
+		error("heatmap: nothing to draw", 2)
+	end
+	local parts, wide = {}, (WIDTH - MARGIN - LEFT) / columns
+	local high, top = 22, 100
+	local bottom = top + (last - first + 1) * high
+	local function moment(column)
+		return from + math.floor((to - from) * column / columns)
+	end
+	for bucket = last, first, -1 do
+		local y = top + (last - bucket) * high
+		parts[#parts + 1] = format('<text class="faint" x="%d" y="%d" text-anchor="end">%s</text>'
+			.. '<rect class="band" x="%d" y="%d" width="%.1f" height="%d"/>\n', LEFT - 8, y + 15,
+			text(amount(bucket_begin(bucket), unit)), LEFT, y, wide * columns, high - 1)
+		for column = 0, columns - 1 do
+			local cell = grid[bucket] and grid[bucket][column]
+			if cell then
+				parts[#parts + 1] = format('<rect class="bar heat" data-count="%d" x="%.2f" y="%d" width="%.2f" '
+					.. 'height="%d" fill-opacity="%.2f"><title>%d %s of %s to %s\n%s to %s</title></rect>\n',
+					cell, LEFT + column * wide, y, wide, high - 1,
+					0.2 + 0.8 * math.log(cell + 1) / math.log(most + 1), cell, text(what),
+					text(amount(bucket_begin(bucket), unit)), text(amount(bucket_begin(bucket + 1), unit)),
+					text(time(moment(column))), text(time(moment(column + 1))))
+			end
+		end
+	end
+	for i = 0, 4 do
+		parts[#parts + 1] = format('<text class="faint" x="%.1f" y="%d" text-anchor="%s">%s</text>\n',
+			LEFT + wide * columns * i / 4, bottom + 18, i == 0 and "start" or i == 4 and "end" or "middle",
+			text(time(moment(columns * i / 4))))
+	end
+	local steps = most > 3 and { 1, math.floor(math.sqrt(most)), most } or most > 1 and { 1, most } or { 1 }
+	for i, step in ipairs(steps) do
+		parts[#parts + 1] = format('<rect class="bar" x="%d" y="60" width="22" height="14" fill-opacity="%.2f"/>'
+			.. '<text class="faint" x="%d" y="72">%d %s</text>\n', LEFT + (i - 1) * 200,
+			0.2 + 0.8 * math.log(step + 1) / math.log(most + 1), LEFT + 28 + (i - 1) * 200, step, text(what))
+	end
+	return chart(title, format("%d %s, %s to %s", count, what, time(from), time(to)), WIDTH, bottom + 40, parts)
+end
+
+return draw

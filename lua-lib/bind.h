@@ -19,6 +19,8 @@
 #define CURSOR_TYPE "yore.cursor"
 #define EVENT_TYPE "yore.event"
 #define FIELDS_TYPE "yore.fields"
+#define STATE_VIEW_TYPE "yore.event_state"
+#define SEGMENTS_TYPE "yore.segments"
 
 /* One per Lua state, in its registry; plain when no program hosts the state. */
 struct bind_context {
@@ -48,8 +50,11 @@ struct bind_trace {
 void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
 void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
+void bind_segments_register(lua_State *L);
 void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
 void bind_event_methods(lua_State *L);
+void bind_segments_methods(lua_State *L);
+void bind_count_methods(lua_State *L);
 void bind_time_methods(lua_State *L);
 void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
 

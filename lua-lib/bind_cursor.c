@@ -7,6 +7,7 @@
  * frees it.
  */
 #include "lua-lib/bind_cursor.h"
+#include "lua-lib/bind_expr.h"
 
 #include "engine/base/mem.h"
 #include "state/interval_window.h"
@@ -54,6 +55,8 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->events = NULL;
 	filter_free(cursor->filter);
 	cursor->filter = NULL;
+	bind_exprs_free(cursor->exprs);
+	cursor->exprs = NULL;
 }
 
 static int cursor_close(lua_State *L)
@@ -279,9 +282,10 @@ static bool read_where(lua_State *L, int i, struct bind_trace *bound, struct bin
 	return done;
 }
 
-static bool read_options(lua_State *L, int i, struct bind_trace *bound, struct bind_filter *filter,
-			 struct error *err)
+static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
 {
+	struct bind_trace *bound = cursor->bound;
+	struct bind_filter *filter = cursor->filter;
 	struct events_options *options = &filter->options;
 
 	options->begin = bind_opt_time(L, bound, i, "from", options->begin);
@@ -291,7 +295,7 @@ static bool read_options(lua_State *L, int i, struct bind_trace *bound, struct b
 	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
 				      &filter->streams);
 	read_cpus(L, i, bound->index, filter);
-	options->backward = read_flag(L, i, "reverse");
+	cursor->backward = options->backward = read_flag(L, i, "reverse");
 	options->losses = read_flag(L, i, "losses");
 	return read_where(L, i, bound, filter, err);
 }
@@ -326,7 +330,7 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 	if (!lua_isnil(L, 2)) {
 		luaL_checktype(L, 2, LUA_TTABLE);
 		bind_check_options(L, 2, known);
-		if (!read_options(L, 2, bound, cursor->filter, err))
+		if (!read_options(L, 2, cursor, err))
 			return NULL;
 	}
 	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {

@@ -13,6 +13,7 @@ struct bind_name {
 	struct bind_name *next;
 };
 
+struct bind_exprs;
 struct bind_filter;
 
 /*
@@ -24,6 +25,8 @@ struct bind_cursor {
 	struct bind_cursor *next, **link; /* among the open cursors of the trace */
 	struct events *events;            /* NULL: at its end, or closed */
 	struct bind_filter *filter;
+	bool backward;
+	struct bind_exprs *exprs; /* bind_expr.h; NULL: none yet */
 	struct event event;
 	uint64_t serial;
 	uint64_t decoded; /* serial of what `fields` are of */

@@ -12,8 +12,11 @@
  */
 #include "engine/reader.h"
 #include "index/loaded_files.h"
+#include "lua-lib/bind_column.h"
 #include "lua-lib/bind_cursor.h"
+#include "lua-lib/bind_expr.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct event_view {
@@ -114,7 +117,8 @@ static int fields_pairs(lua_State *L)
 	return 3;
 }
 
-static int push_fields_view(lua_State *L, const struct event_view *event, unsigned scopes)
+static int push_view(lua_State *L, const struct event_view *event, unsigned scopes,
+		     const char *type)
 {
 	struct fields_view *view;
 
@@ -127,8 +131,13 @@ static int push_fields_view(lua_State *L, const struct event_view *event, unsign
 	*view = (struct fields_view){event->cursor, event->serial, scopes};
 	lua_getiuservalue(L, 1, 1);
 	lua_setiuservalue(L, -2, 1);
-	luaL_setmetatable(L, FIELDS_TYPE);
+	luaL_setmetatable(L, type);
 	return 1;
+}
+
+static int push_fields_view(lua_State *L, const struct event_view *event, unsigned scopes)
+{
+	return push_view(L, event, scopes, FIELDS_TYPE);
 }
 
 /* ---- one event ---- */
@@ -244,6 +253,19 @@ static int push_frames(lua_State *L, const struct event_view *view)
 	return 1;
 }
 
+/* ev.state: any expression of the rule language, its reads of the state just before the event. */
+static int state_view_index(lua_State *L)
+{
+	const struct fields_view *view = luaL_checkudata(L, 1, STATE_VIEW_TYPE);
+	const char *text = luaL_checkstring(L, 2);
+	struct value value;
+
+	check_current(L, view->cursor, view->serial);
+	bind_expr_value(L, view->cursor, bind_cursor_expr(L, view->cursor, text), &value);
+	bind_push_value(L, &value);
+	return 1;
+}
+
 static int event_index(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
@@ -275,6 +297,8 @@ static int event_index(lua_State *L)
 		return push_text(L, view);
 	if (!strcmp(key, "frames"))
 		return push_frames(L, view);
+	if (!strcmp(key, "state"))
+		return push_view(L, view, 0, STATE_VIEW_TYPE);
 	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
@@ -323,16 +347,63 @@ static int event_table(lua_State *L)
 	return 1;
 }
 
+/* ` name = value,` of each member of the payload; texts in quotes, what has members in short. */
+static void add_payload(lua_State *L, struct bind_cursor *cursor, luaL_Buffer *text)
+{
+	const struct fields *fields = bind_cursor_fields(L, cursor);
+	const struct field_class *payload = fields->class->scope[SCOPE_PAYLOAD];
+	const char *separator = ": ";
+
+	for (uint32_t i = 0; payload && i < payload->nmembers; i++) {
+		struct field field;
+
+		if (payload->members[i].hidden ||
+		    !bind_cursor_field(L, cursor, BIND_PAYLOAD, payload->members[i].name, &field))
+			continue;
+		luaL_addstring(text, separator);
+		luaL_addstring(text, payload->members[i].name);
+		luaL_addstring(text, " = ");
+		separator = ", ";
+		if (field.class->kind == FIELD_INT && !field.class->is_signed &&
+		    field.slot.u > INT64_MAX) {
+			buf_clear(&cursor->scratch);
+			buf_printf(&cursor->scratch, "%" PRIu64, field.slot.u);
+			luaL_addstring(text, buf_text(&cursor->scratch));
+			continue;
+		}
+		bind_push_field(L, &field, &cursor->scratch);
+		if (lua_istable(L, -1)) {
+			lua_pop(L, 1);
+			luaL_addstring(text, "{...}");
+			continue;
+		}
+		bool quoted = lua_type(L, -1) == LUA_TSTRING;
+		luaL_tolstring(L, -1, NULL);
+		lua_remove(L, -2);
+		if (quoted)
+			luaL_addchar(text, '"');
+		luaL_addvalue(text);
+		if (quoted)
+			luaL_addchar(text, '"');
+	}
+}
+
+/* Time, stream and name; while the iterator is at it, with the fields of its payload. */
 static int event_tostring(lua_State *L)
 {
 	const struct event_view *view = check_event(L);
-
 	const char *name = view->class ? view->class->name : "(lost)";
+	luaL_Buffer text;
 
+	luaL_buffinit(L, &text);
 	if (view->t == NSTIME_MIN)
 		lua_pushfstring(L, "- %s %s", view->stream->name, name);
 	else
 		lua_pushfstring(L, "%I %s %s", (lua_Integer)view->t, view->stream->name, name);
+	luaL_addvalue(&text);
+	if (view->class && view->cursor->events && view->cursor->serial == view->serial)
+		add_payload(L, view->cursor, &text);
+	luaL_pushresult(&text);
 	return 1;
 }
 
@@ -384,50 +455,13 @@ static int trace_events(lua_State *L)
 
 /* ---- batches ---- */
 
-enum column_kind { COLUMN_T, COLUMN_NAME, COLUMN_CPU, COLUMN_STREAM, COLUMN_FIELD };
-
-struct column {
-	enum column_kind kind;
-	unsigned scopes;
-	const char *key, *name; /* as asked for; as looked for. In the cursor's arena */
-};
-
 struct columns {
 	size_t count;
 	lua_Integer size;
-	struct column items[];
+	struct bind_column items[];
 };
 
 enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20 };
-
-static void column_parse(struct bind_cursor *cursor, const char *text, struct column *out)
-{
-	static const struct word {
-		const char *text;
-		enum column_kind kind;
-		unsigned scopes;
-	} words[] = {{"t", COLUMN_T, 0},
-		     {"name", COLUMN_NAME, 0},
-		     {"cpu", COLUMN_CPU, 0},
-		     {"stream", COLUMN_STREAM, 0},
-		     {"field/", COLUMN_FIELD, BIND_FIELD},
-		     {"payload/", COLUMN_FIELD, BIND_PAYLOAD},
-		     {"context/", COLUMN_FIELD, BIND_CONTEXT},
-		     {"packet/", COLUMN_FIELD, BIND_PACKET}};
-
-	text = arena_strdup(cursor->arena, text);
-	*out = (struct column){COLUMN_FIELD, BIND_FIELD, text, text};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		size_t len = strlen(words[i].text);
-
-		if (words[i].scopes ? strncmp(text, words[i].text, len) != 0
-				    : strcmp(text, words[i].text) != 0)
-			continue;
-		*out = (struct column){words[i].kind, words[i].scopes, text,
-				       words[i].scopes ? text + len : text};
-		return;
-	}
-}
 
 /* Pushes the columns that the table at 2 asks for; "t" is always the first. */
 static void push_columns(lua_State *L, struct bind_cursor *cursor)
@@ -453,53 +487,16 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 		luaL_error(L, "size: from 1 to %d is expected", BATCH_SIZE_MAX);
 	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
 	*columns = (struct columns){.count = 1, .size = size};
-	columns->items[0] = (struct column){COLUMN_T, 0, "t", "t"};
+	columns->items[0] = (struct bind_column){COLUMN_T, 0, "t", "t", NULL};
 	for (size_t i = 1; i <= count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
 			luaL_error(L, "fields: a list of names is expected");
 		if (strcmp(lua_tostring(L, -1), "t") != 0)
-			column_parse(cursor, lua_tostring(L, -1),
+			bind_column_parse(L, cursor, lua_tostring(L, -1),
 				     &columns->items[columns->count++]);
 		lua_pop(L, 1);
 	}
 	lua_remove(L, -2);
-}
-
-/* The current event's cell; false stands where the event has none, since nil ends a list. */
-static void push_cell(lua_State *L, struct bind_cursor *cursor, const struct column *column)
-{
-	const struct event *event = &cursor->event;
-	struct field field;
-
-	switch (column->kind) {
-	case COLUMN_T:
-		if (event->time == NSTIME_MIN)
-			lua_pushboolean(L, false);
-		else
-			lua_pushinteger(L, event->time);
-		return;
-	case COLUMN_NAME:
-		if (event->class)
-			lua_pushstring(L, event->class->name);
-		else
-			lua_pushboolean(L, false);
-		return;
-	case COLUMN_CPU:
-		if (event->cpu >= 0)
-			lua_pushinteger(L, event->cpu);
-		else
-			lua_pushboolean(L, false);
-		return;
-	case COLUMN_STREAM:
-		lua_pushstring(L, event->stream->name);
-		return;
-	case COLUMN_FIELD:
-		break;
-	}
-	if (event->class && bind_cursor_field(L, cursor, column->scopes, column->name, &field))
-		bind_push_field(L, &field, &cursor->scratch);
-	else
-		lua_pushboolean(L, false);
 }
 
 /* Upvalues: the cursor and its columns. */
@@ -518,7 +515,7 @@ static int batch_step(lua_State *L)
 	while (n < columns->size && bind_cursor_step(L, cursor)) {
 		n++;
 		for (size_t c = 0; c < columns->count; c++) {
-			push_cell(L, cursor, &columns->items[c]);
+			bind_column_push(L, cursor, &columns->items[c]);
 			lua_rawseti(L, (int)c + 2, n);
 		}
 	}
@@ -609,6 +606,9 @@ void bind_event_register(lua_State *L)
 	luaL_setfuncs(L, event, 0);
 	luaL_newmetatable(L, FIELDS_TYPE);
 	luaL_setfuncs(L, fields, 0);
-	lua_pop(L, 2);
+	luaL_newmetatable(L, STATE_VIEW_TYPE);
+	lua_pushcfunction(L, state_view_index);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 3);
 	bind_cursor_register(L);
 }

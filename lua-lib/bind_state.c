@@ -23,6 +23,7 @@ struct question {
 	size_t count, capacity;
 	struct answers answers;
 	bool has_answers;
+	bool noted; /* why it has no answer was said */
 	struct arena *names;
 };
 
@@ -97,6 +98,7 @@ static void look_up_paths(lua_State *L, struct question *question, struct state 
 		ok = state_lookup(state, question->queries[i], NULL, &note, &err);
 		if (ok && note.len)
 			notice(notices, NOTICE_INFO, "%s", buf_text(&note));
+		question->noted |= note.len > 0;
 	}
 	buf_release(&note);
 	if (ok)
@@ -239,14 +241,79 @@ static int push_answers(lua_State *L, const struct answers *answers, enum shape 
 	return 1;
 }
 
-/* trace:at(t, path or list of paths... [, {before=, rows=, why=}]) */
+/* Moments of the time, or of the list of times, at `i`; in memory of a userdata, which is pushed. */
+static struct moment *push_moments(lua_State *L, const struct bind_trace *bound, int i, bool before,
+				   size_t *count)
+{
+	bool list = lua_istable(L, i);
+
+	*count = list ? (size_t)lua_rawlen(L, i) : 1;
+	if (!*count)
+		luaL_error(L, "time: the list of times is empty");
+	struct moment *moments = lua_newuserdatauv(L, (*count + 1) * sizeof *moments, 0);
+	for (size_t n = 0; n < *count; n++) {
+		if (list)
+			lua_rawgeti(L, i, (lua_Integer)n + 1);
+		else
+			lua_pushvalue(L, i);
+		moments[n] = (struct moment){.t = bind_check_time(L, bound, lua_gettop(L)),
+					     .before = before};
+		lua_pop(L, 1);
+	}
+	return moments;
+}
+
+/*
+ * The answers of each of several moments, as a list: a value, or false where there is none, or a table
+ * by path. Equal moments have the same table.
+ */
+static int push_each(lua_State *L, const struct answers *answers, enum shape shape,
+		     const struct moment *moments, size_t count)
+{
+	int by_time;
+
+	lua_newtable(L);
+	by_time = lua_gettop(L);
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answer *answer = &answers->items[i];
+
+		if (shape == SHAPE_VALUE) {
+			bind_push_value(L, &answer->value);
+			lua_rawseti(L, by_time, answer->t);
+			continue;
+		}
+		if (lua_rawgeti(L, by_time, answer->t) == LUA_TNIL) {
+			lua_newtable(L);
+			lua_pushvalue(L, -1);
+			lua_rawseti(L, by_time, answer->t);
+		}
+		bind_push_value(L, &answer->value);
+		lua_setfield(L, -2, answer->path);
+		lua_settop(L, by_time);
+	}
+	lua_createtable(L, 0, 0);
+	for (size_t n = 0; n < count; n++) {
+		if (lua_rawgeti(L, by_time, moments[n].t) == LUA_TNIL) {
+			lua_pop(L, 1);
+			if (shape == SHAPE_VALUE)
+				lua_pushboolean(L, false);
+			else
+				lua_newtable(L);
+		}
+		lua_rawseti(L, -2, (lua_Integer)n + 1);
+	}
+	return 1;
+}
+
+/* trace:at(t or list of t, path or list of paths... [, {before=, rows=, why=}]) */
 static int trace_at(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	struct moment moment = {.t = bind_check_time(L, bound, 2)};
 	struct at_options options = {0};
 	int last = lua_gettop(L);
-	bool plain;
+	bool plain, list = lua_istable(L, 2);
+	size_t nmoments;
+	struct moment *moments;
 	enum shape shape;
 	struct question *question;
 	struct state *state;
@@ -254,8 +321,8 @@ static int trace_at(lua_State *L)
 
 	if (last > 2 && lua_istable(L, last) && !lua_rawlen(L, last))
 		options = read_at_options(L, last--);
-	moment.before = options.before;
 	plain = last == 3 && lua_type(L, 3) == LUA_TSTRING;
+	moments = push_moments(L, bound, 2, options.before, &nmoments);
 	question = push_question(L);
 	for (int i = 3; i <= last; i++)
 		add_paths(L, question, i);
@@ -265,7 +332,7 @@ static int trace_at(lua_State *L)
 		return bind_fail(L, &err);
 	}
 	look_up_paths(L, question, state);
-	if (!state_at(state, &moment, 1, (const struct query *const *)question->queries,
+	if (!state_at(state, moments, nmoments, (const struct query *const *)question->queries,
 		      question->count, options.why, &question->answers, &err)) {
 		question_end(question);
 		return bind_fail(L, &err);
@@ -276,7 +343,9 @@ static int trace_at(lua_State *L)
 		shape = SHAPE_ROWS;
 	else if (plain && !query_has_wildcard(question->queries[0]))
 		shape = SHAPE_VALUE;
-	int pushed = push_answers(L, &question->answers, shape);
+	int pushed = list && shape != SHAPE_ROWS
+			     ? push_each(L, &question->answers, shape, moments, nmoments)
+			     : push_answers(L, &question->answers, shape);
 	question_end(question);
 	return pushed;
 }
@@ -378,12 +447,23 @@ struct walk {
 	int rows;
 	lua_Integer count;
 	bool failed; /* the error is on top of the stack */
+	bool any;    /* some interval came */
+	bool clip;   /* to [begin, end) */
+	nstime begin, end;
 	const struct interval *interval;
 };
 
-static void push_interval(lua_State *L, const struct interval *interval)
+static void push_interval(lua_State *L, const struct walk *walk)
 {
+	const struct interval *interval = walk->interval;
+
 	lua_pushstring(L, interval->path);
+	if (walk->clip) {
+		lua_pushinteger(L, interval->begin > walk->begin ? interval->begin : walk->begin);
+		lua_pushinteger(L, interval->end < walk->end ? interval->end : walk->end);
+		bind_push_value(L, &interval->value);
+		return;
+	}
 	push_since(L, interval->begin);
 	if (interval->end == NSTIME_MAX)
 		lua_pushnil(L);
@@ -400,11 +480,11 @@ static int one_interval(lua_State *L)
 
 	if (walk->function) {
 		lua_pushvalue(L, 2);
-		push_interval(L, walk->interval);
+		push_interval(L, walk);
 		lua_call(L, 4, 1);
 		stop = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
 	} else {
-		push_interval(L, walk->interval);
+		push_interval(L, walk);
 		for (lua_Integer i = 4; i > 0; i--)
 			lua_rawseti(L, 2, walk->count * 4 + i);
 		walk->count++;
@@ -420,6 +500,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 	bool on;
 
 	walk->interval = interval;
+	walk->any = true;
 	lua_pushcfunction(L, one_interval);
 	lua_pushlightuserdata(L, walk);
 	lua_pushvalue(L, walk->function ? walk->function : walk->rows);
@@ -454,24 +535,73 @@ static nstime optional_time(lua_State *L, const struct bind_trace *bound, int i,
 	return lua_isnoneornil(L, i) ? otherwise : bind_check_time(L, bound, i);
 }
 
+/* An option table at 5, if one is there, which is taken out. True: intervals are to be cut to the range. */
+static bool take_interval_options(lua_State *L)
+{
+	static const char *const known[] = {"clip", NULL};
+	bool clip;
+
+	lua_settop(L, 6);
+	if (!lua_istable(L, 5)) {
+		lua_settop(L, 5);
+		return false;
+	}
+	bind_check_options(L, 5, known);
+	lua_getfield(L, 5, "clip");
+	clip = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	lua_remove(L, 5);
+	return clip;
+}
+
+/* Where the trace begins and ends, for a range that is cut to it. */
+static void bound_range(lua_State *L, const struct bind_trace *bound, struct walk *walk)
+{
+	nstime first, last;
+	struct error err;
+
+	if (!events_range(bound->index, &first, &last, &err))
+		bind_raise(L, &err);
+	if (first > last)
+		return;
+	walk->begin = walk->begin > first ? walk->begin : first;
+	walk->end = walk->end <= last ? walk->end : last + 1;
+}
+
+static bool walk_intervals(struct bind_trace *bound, struct question *question, struct state *state,
+			   struct walk *walk, struct error *err)
+{
+	const struct query *const *queries = (const struct query *const *)question->queries;
+	bool done = walk->clip ? state_intervals_within(state, walk->begin, walk->end, queries,
+							question->count, each_interval, walk, err)
+			       : state_intervals(state, walk->begin, walk->end, queries,
+						 question->count, each_interval, walk, err);
+
+	if (done && !walk->any && !question->noted)
+		notice(&bound->trace->notices, NOTICE_INFO,
+		       "trace:intervals: no attribute that was asked for has a value in this range");
+	return done;
+}
+
 /*
- * trace:intervals(path or list [, begin [, end [, function]]]): an iterator over path, begin, end
- * and value; with a function, calls it with them instead and keeps nothing. False from it ends.
+ * trace:intervals(path or list [, begin [, end [, {clip=}] [, function]]]): an iterator over path, begin,
+ * end and value; with a function, calls it with them instead and keeps nothing. False from it ends.
  */
 static int trace_intervals(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	nstime begin, end;
 	struct walk walk = {.L = L, .rows = 6};
 	struct question *question;
 	struct state *state;
 	struct error err;
 	bool done;
 
-	bind_range(bound, &begin, &end);
-	begin = optional_time(L, bound, 3, begin);
-	end = optional_time(L, bound, 4, end);
-	lua_settop(L, 5);
+	bind_range(bound, &walk.begin, &walk.end);
+	walk.begin = optional_time(L, bound, 3, walk.begin);
+	walk.end = optional_time(L, bound, 4, walk.end);
+	walk.clip = take_interval_options(L);
+	if (walk.clip)
+		bound_range(L, bound, &walk);
 	if (!lua_isnil(L, 5)) {
 		luaL_checktype(L, 5, LUA_TFUNCTION);
 		walk.function = 5;
@@ -484,9 +614,7 @@ static int trace_intervals(lua_State *L)
 	done = bind_get_state(bound, &state, &err);
 	if (done)
 		look_up_paths(L, question, state);
-	done = done &&
-	       state_intervals(state, begin, end, (const struct query *const *)question->queries,
-			       question->count, each_interval, &walk, &err);
+	done = done && walk_intervals(bound, question, state, &walk, &err);
 	question_end(question);
 	if (walk.failed)
 		return lua_error(L);

@@ -254,6 +254,13 @@ bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *
 	return true;
 }
 
+/* yore.note(text): a note on standard error, as the program's own; --quiet leaves it out */
+static int yore_note(lua_State *L)
+{
+	notice(&bind_context(L)->notices, NOTICE_INFO, "%s", luaL_checkstring(L, 1));
+	return 0;
+}
+
 /* ---- what it says of itself ---- */
 
 static void set_text(lua_State *L, const char *key, const char *text)
@@ -412,7 +419,8 @@ void bind_trace_register(lua_State *L)
 					   {"info", trace_info},
 					   {"bounds", trace_bounds},
 					   {NULL, NULL}};
-	static const luaL_Reg functions[] = {{"open", yore_open}, {NULL, NULL}};
+	static const luaL_Reg functions[] = {
+		{"open", yore_open}, {"note", yore_note}, {NULL, NULL}};
 
 	luaL_newmetatable(L, TRACE_TYPE);
 	luaL_setfuncs(L, meta, 0);
@@ -420,6 +428,8 @@ void bind_trace_register(lua_State *L)
 	luaL_setfuncs(L, methods, 0);
 	bind_event_methods(L);
 	bind_state_methods(L);
+	bind_segments_methods(L);
+	bind_count_methods(L);
 	bind_time_methods(L);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);

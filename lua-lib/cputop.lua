@@ -1,101 +1,94 @@
--- cputop: busy time of each CPU and each thread over a range (--begin TIME --end TIME)
+-- cputop: busy time of each CPU and each thread
+--
+-- [all|cpus|threads]
 --
 -- The thread on a CPU is the attribute cpu[N]/thread; what runs when it is 0 is idling. A part of
 -- the range in which the thread is not known (nothing written yet, or events lost) is counted as
--- unknown, neither busy nor idle: some thread ran for so much longer, or none. Switches are how often the thread on a CPU changed, as far as the
--- rules know: an event that switches to the thread that ran already is none.
+-- unknown, neither busy nor idle: some thread ran for so much longer, or none. Switches are how often the thread
+-- on a CPU changed, as far as the rules know: an event that switches to the thread that ran already is none.
+--
+-- Columns of --where: cpu, tid, comm.
+--
+-- Examples:
+--   $ yore cputop fixtures/golden/sched-demo
+--   $ yore cputop fixtures/golden/sched-perf/perf.data threads --limit 5 --format bars
+--   $ yore cputop fixtures/golden/sched-ftrace/trace.dat cpus --format csv
 
-local options = require("yore.options")
-local range = options.range(trace, arg)
-local length = range.stop - range.start
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, {
+	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
+})
 
-local function percent(ns)
-	return length > 0 and string.format("%6.2f", ns * 100 / length) or "     -"
+local runs = trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }
+if #runs == 0 then
+	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")
+end
+local last = {}
+for _, row in ipairs(runs:groups{ by = { "value" } }) do
+	last[row.value] = row.last_end
+end
+local names = a:names(last)
+
+local function by_key(rows, into)
+	local found = {}
+	for _, row in ipairs(rows) do
+		found[row[into]] = row
+	end
+	return found
 end
 
-local cpus, threads = {}, {}
+local shown = a:filter(runs, { cpu = "key", tid = "value", comm = { "value", function(tid) return names[tid] end } })
+local busy = shown:select{ value = function(tid) return tid ~= 0 end }
 
-local function entry(set, key)
-	local e = set[key]
-	if not e then
-		e = { key = key, busy = 0, known = 0, switches = 0 }
-		set[key] = e
+local function cpus()
+	local rows, unknown = {}, 0
+	local switches = by_key(shown:select{ begun = true }:groups{ by = { "key" } }, "key")
+	local working = by_key(busy:groups{ by = { "key" } }, "key")
+	local known = by_key(runs:groups{ by = { "key" } }, "key")
+	for cpu, all in pairs(known) do
+		local own = working[cpu] or { total = 0 }
+		rows[#rows + 1] = { cpu = cpu, busy = own.total, percent = own.total * 100 / a.length,
+			unknown = (a.length - all.total) * 100 / a.length, unknown_time = a.length - all.total,
+			switches = switches[cpu] and switches[cpu].count or 0 }
+		unknown = unknown + a.length - all.total
 	end
-	return e
+	table.sort(rows, function(x, y)
+		return math.type(x.cpu) == math.type(y.cpu) and x.cpu < y.cpu or tostring(x.cpu) < tostring(y.cpu)
+	end)
+	a:table("cpus", {
+		{ key = "cpu", head = "CPU", kind = "count" }, { key = "percent", head = "busy %", kind = "percent", bar = true },
+		{ key = "busy", head = "busy time", kind = "exact" }, { key = "unknown", head = "unknown %", kind = "percent" },
+		{ key = "unknown_time", head = "unknown time", kind = "exact" },
+		{ key = "switches", head = "switches", kind = "count" },
+	}, rows)
+	a:line("unknown " .. yore.span(unknown) .. " of " .. yore.span(a.length * #rows))
 end
 
-trace:intervals("cpu[*]/thread", range.start, range.stop, function(path, first, last, tid)
-	local number = math.tointeger(path:match("%[(%d+)%]"))
-	local from = math.max(first or range.start, range.start)
-	local to = math.min(last or range.stop, range.stop)
-	local cpu = entry(cpus, number or path)
-	cpu.known = cpu.known + (to - from)
-	local begun = first and first >= range.start
-	if begun then
-		cpu.switches = cpu.switches + 1
+local function threads()
+	local rows = busy:groups{ by = { "value" } }
+	local switches = by_key(busy:select{ begun = true }:groups{ by = { "value" } }, "value")
+	for _, row in ipairs(rows) do
+		row.tid, row.comm = row.value, names[row.value]
+		row.percent = row.total * 100 / a.length
+		row.switches = switches[row.value] and switches[row.value].count or 0
 	end
-	if tid == 0 then
-		return
-	end
-	cpu.busy = cpu.busy + (to - from)
-	local thread = entry(threads, tid)
-	thread.busy = thread.busy + (to - from)
-	thread.last = math.max(thread.last or to, to)
-	if begun then
-		thread.switches = thread.switches + 1
-	end
-end)
-
-local function sorted(set, less)
-	local list = {}
-	for _, e in pairs(set) do
-		list[#list + 1] = e
-	end
-	table.sort(list, less)
-	return list
-end
-
--- All names in one question, at the end of the range. A name that was told after a thread's last time
--- on a CPU may be that of another thread that got its number: that one is asked for again.
-local function names_of(set)
-	local tids = {}
-	for tid in pairs(set) do
-		if math.type(tid) == "integer" then
-			tids[#tids + 1] = tid
+	table.sort(rows, function(x, y)
+		if x.total ~= y.total then
+			return x.total > y.total
 		end
-	end
-	local names, told = assert(trace:comm(tids, range.stop))
-	for tid, since in pairs(told) do
-		if since > set[tid].last then
-			names[tid] = trace:comm(tid, set[tid].last, { before = true }) or names[tid]
-		end
-	end
-	return names
+		return tostring(x.tid) < tostring(y.tid)
+	end)
+	a:table("threads", {
+		{ key = "tid", head = "TID", kind = "count" }, { key = "percent", head = "of a CPU %", kind = "percent", bar = true },
+		{ key = "total", head = "time on CPU", kind = "exact" }, { key = "switches", head = "switches", kind = "count" },
+		{ key = "comm", head = "name", empty = "" },
+	}, rows)
 end
 
-print("range " .. trace:text(range.start) .. " to " .. trace:text(range.stop) .. ", "
-	.. yore.span(length))
-print()
-print("   CPU   busy %   busy time        unknown %   switches")
-local unknown, count = 0, 0
-for _, cpu in ipairs(sorted(cpus, function(a, b) return a.key < b.key end)) do
-	print(string.format("%6s   %s   %-16s %s      %8d", cpu.key, percent(cpu.busy),
-		yore.span(cpu.busy), percent(length - cpu.known), cpu.switches))
-	unknown = unknown + length - cpu.known
-	count = count + 1
+a:head()
+if a.verb ~= "threads" then
+	cpus()
 end
-print("unknown " .. yore.span(unknown) .. " of " .. yore.span(length * count))
-print()
-print("   TID   of a CPU %   time on CPU      switches   name")
-local busiest = sorted(threads, function(a, b)
-	if a.busy ~= b.busy then
-		return a.busy > b.busy
-	end
-	return tostring(a.key) < tostring(b.key)
-end)
-local names = names_of(threads)
-for _, thread in ipairs(busiest) do
-	print((string.format("%6s   %s       %-16s %8d   %s", thread.key, percent(thread.busy),
-		yore.span(thread.busy), thread.switches,
-		names[thread.key] or ""):gsub("%s+$", "")))
+if a.verb ~= "cpus" then
+	threads()
 end

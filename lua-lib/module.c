@@ -10,6 +10,7 @@ int luaopen_yore(lua_State *L)
 	lua_newtable(L);
 	bind_field_register(L);
 	bind_event_register(L);
+	bind_segments_register(L);
 	bind_trace_register(L);
 	bind_drawing_register(L);
 	lua_pushliteral(L, YORE_VERSION);

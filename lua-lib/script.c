@@ -12,11 +12,8 @@
 #include "lua-lib/module.h"
 #include "lua-lib/script_internal.h"
 
-#include <limits.h>
 #include <lualib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HOOK_EVERY = 10000 };
 
@@ -242,37 +239,6 @@ static int prepare(lua_State *L)
 	return 0;
 }
 
-/*
- * Where the analyses are: where the caller or the user says, where they were installed, or near
- * the program when it was moved or runs from where it was built. The caller frees it.
- */
-static char *find_lua_dir(const char *asked)
-{
-	static const char *const near[] = {"../share/yore/lua", "lua-lib", "../lua-lib"};
-	char program[PATH_MAX], *found = NULL;
-	const char *user = getenv("YORE_LUA_DIR");
-	ssize_t len;
-
-	if (!asked && user && *user)
-		asked = user;
-	if (asked || access(YORE_DATA_DIR "/lua", R_OK) == 0)
-		return mem_strdup(asked ? asked : YORE_DATA_DIR "/lua");
-	len = readlink("/proc/self/exe", program, sizeof program);
-	while (len > 0 && program[len - 1] != '/')
-		len--;
-	for (size_t i = 0; len > 0 && !found && i < sizeof near / sizeof *near; i++) {
-		struct buf path = {0};
-
-		buf_printf(&path, "%.*s%s/cputop.lua", (int)len, program, near[i]);
-		if (access(buf_text(&path), R_OK) == 0) {
-			path.data[path.len - strlen("/cputop.lua")] = '\0';
-			found = mem_strdup(path.data);
-		}
-		buf_release(&path);
-	}
-	return found ? found : mem_strdup(YORE_DATA_DIR "/lua");
-}
-
 bool script_open(const struct script_options *options, struct script **out, struct error *err)
 {
 	struct script *script = mem_new(sizeof *script);
@@ -280,7 +246,7 @@ bool script_open(const struct script_options *options, struct script **out, stru
 	script->options = *options;
 	if (!script->options.memory)
 		script->options.memory = SCRIPT_MEMORY;
-	script->lua_dir = find_lua_dir(options->lua_dir);
+	script->lua_dir = script_find_lua_dir(options->lua_dir);
 	script->names = arena_new();
 	script->L = lua_newstate(allocate, script);
 	if (!script->L) {
@@ -304,6 +270,7 @@ void script_close(struct script *script)
 		lua_close(script->L);
 	mem_free(script->lua_dir);
 	mem_free(script->commands);
+	script_analyses_release(&script->analyses);
 	arena_free(script->names);
 	mem_free(script);
 }

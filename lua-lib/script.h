@@ -78,6 +78,24 @@ bool script_is_file(const struct script *script, const char *name);
 /* One line of text per analysis: name, two blanks or more, its first comment line. */
 MUST_CHECK bool script_list(struct script *script, struct buf *out, struct error *err);
 
+/* The analyses that come with yore, in order of name: what their files' first comments say. */
+struct script_analysis {
+	char *name, *summary;
+	char *args; /* its own words: "[top|log]"; "" none */
+};
+struct script_analyses {
+	struct script_analysis *items;
+	size_t count, capacity;
+};
+/* Of a folder; NULL: where analyses are. */
+MUST_CHECK bool script_analyses_read(const char *dir, struct script_analyses *out,
+				     struct error *err);
+void script_analyses_release(struct script_analyses *analyses);
+/* Is there an analysis of that name? Needs no script. */
+bool script_has_analysis(const char *name);
+/* Its help, with the options that all analyses take. */
+MUST_CHECK bool script_analysis_help(const char *name, struct buf *out, struct error *err);
+
 enum script_line { SCRIPT_DONE, SCRIPT_MORE, SCRIPT_FAILED };
 /*
  * Runs prompt text: an expression is printed, anything else run. SCRIPT_MORE: the chunk is
@@ -99,7 +117,8 @@ struct script_command {
 	const char *name, *args, *help; /* borrowed until the next command is added */
 };
 size_t script_commands(const struct script *script, const struct script_command **out);
-const struct script_command *script_command_find(const struct script *script, const char *name);
+/* One of these, else an analysis; NULL: there is none. Borrowed until the next call. */
+const struct script_command *script_command_find(struct script *script, const char *name);
 /* Calls its `run` with the arguments as strings. */
 bool script_command_run(struct script *script, const char *name, const char *const *args,
 			size_t nargs, int *status, struct error *err, struct buf *traceback);

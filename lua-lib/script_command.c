@@ -89,9 +89,31 @@ size_t script_commands(const struct script *script, const struct script_command 
 	return script->ncommands;
 }
 
-const struct script_command *script_command_find(const struct script *script, const char *name)
+/* An analysis that comes with yore as a command; NULL: there is none of that name. */
+static const struct script_command *find_analysis(struct script *script, const char *name)
 {
-	return find(script, name);
+	struct error err;
+
+	if (script->options.sandbox)
+		return NULL;
+	if (!script->analyses.count && !script_analyses_read(script->lua_dir, &script->analyses, &err))
+		return NULL;
+	for (size_t i = 0; i < script->analyses.count; i++) {
+		const struct script_analysis *analysis = &script->analyses.items[i];
+		if (strcmp(analysis->name, name) != 0)
+			continue;
+		script->analysis = (struct script_command){analysis->name, analysis->args,
+							   analysis->summary};
+		return &script->analysis;
+	}
+	return NULL;
+}
+
+const struct script_command *script_command_find(struct script *script, const char *name)
+{
+	const struct script_command *command = find(script, name);
+
+	return command ? command : find_analysis(script, name);
 }
 
 struct call {
@@ -119,6 +141,8 @@ bool script_command_run(struct script *script, const char *name, const char *con
 	struct call call = {name, args, nargs};
 	lua_State *L = script->L;
 
+	if (!find(script, name))
+		return script_run(script, name, args, nargs, status, err, traceback);
 	lua_pushcfunction(L, call_command);
 	lua_pushlightuserdata(L, &call);
 	return script_take_status(script, script_call(script, 1, 1, err, traceback), status);

@@ -16,9 +16,12 @@ struct script {
 	struct arena *names; /* strings of the commands */
 	struct script_command *commands;
 	size_t ncommands, capacity;
+	struct script_analyses analyses; /* read when first asked for */
+	struct script_command analysis;  /* the one found last */
 };
 
 struct script *script_of(lua_State *L);
+char *script_find_lua_dir(const char *asked); /* the caller frees it; `asked` NULL: nobody does */
 
 /*
  * Calls what stands below its `nargs` arguments, with a traceback on errors. True: results are on

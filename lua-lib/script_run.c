@@ -9,10 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,26 +22,18 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- files ---- */
 
-static char **script_names(DIR *folder, size_t *count);
-
 static bool no_analysis(const struct script *script, const char *name, struct error *err)
 {
-	char hint[NEAREST_WORDS_MAX], **names = NULL;
-	DIR *folder = opendir(script->lua_dir);
+	struct script_analyses analyses = {0};
+	char hint[NEAREST_WORDS_MAX];
 	struct nearest nearest;
-	size_t count = 0;
 
 	nearest_begin(&nearest, name);
-	if (folder) {
-		names = script_names(folder, &count);
-		closedir(folder);
-	}
-	for (size_t i = 0; i < count; i++)
-		nearest_offer(&nearest, names[i]);
+	if (script_analyses_read(script->lua_dir, &analyses, err))
+		for (size_t i = 0; i < analyses.count; i++)
+			nearest_offer(&nearest, analyses.items[i].name);
 	nearest_hint(&nearest, hint, sizeof hint);
-	for (size_t i = 0; i < count; i++)
-		mem_free(names[i]);
-	mem_free(names);
+	script_analyses_release(&analyses);
 	return error_set(err, ERR_QUERY,
 			 "there is no analysis '%s': %s'yore run --list' names them; a script in "
 			 "this folder is ./%s",
@@ -135,76 +124,15 @@ bool script_startup(struct script *script, const char *path, struct error *err,
 
 /* ---- the list of analyses ---- */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names of the scripts of a folder, without the suffix, sorted; the caller frees them. */
-static char **script_names(DIR *folder, size_t *count)
-{
-	char **names = NULL;
-	size_t capacity = 0;
-
-	*count = 0;
-	for (struct dirent *entry; (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, ".lua"))
-			continue;
-		names = mem_grow(names, *count, &capacity, sizeof *names);
-		names[*count] = mem_strdup(entry->d_name);
-		names[*count][strlen(entry->d_name) - strlen(".lua")] = '\0';
-		(*count)++;
-	}
-	if (*count)
-		qsort(names, *count, sizeof *names, by_text);
-	return names;
-}
-
-/* Adds the text of the first comment line, without the name that it begins with. */
-static void add_summary(const char *path, const char *name, struct buf *out)
-{
-	size_t len = strlen(name);
-
-	char line[512];
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		return;
-	while (fgets(line, sizeof line, file)) {
-		if (strncmp(line, "--", 2) != 0)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		const char *text = line + strspn(line, "- ");
-		if (!strncmp(text, name, len) && text[len] == ':')
-			text += len + 1 + strspn(text + len + 1, " ");
-		buf_add_text(out, text);
-		break;
-	}
-	fclose(file);
-}
-
 bool script_list(struct script *script, struct buf *out, struct error *err)
 {
-	DIR *folder = opendir(script->lua_dir);
-	struct buf path = {0};
-	char **names;
-	size_t count;
+	struct script_analyses analyses;
 
-	if (!folder)
-		return error_set(err, ERR_IO, "cannot list %s: %s", script->lua_dir,
-				 strerror(errno));
-	names = script_names(folder, &count);
-	closedir(folder);
-	for (size_t i = 0; i < count; i++) {
-		buf_clear(&path);
-		buf_printf(&path, "%s/%s.lua", script->lua_dir, names[i]);
-		buf_printf(out, "%-12s  ", names[i]);
-		add_summary(buf_text(&path), names[i], out);
-		buf_add_char(out, '\n');
-		mem_free(names[i]);
-	}
-	mem_free(names);
-	buf_release(&path);
+	if (!script_analyses_read(script->lua_dir, &analyses, err))
+		return false;
+	for (size_t i = 0; i < analyses.count; i++)
+		buf_printf(out, "%-14s  %s\n", analyses.items[i].name, analyses.items[i].summary);
+	script_analyses_release(&analyses);
 	return true;
 }
 

@@ -1,70 +1,79 @@
--- switches: context switches of each CPU and each thread, and their rates (--begin --end)
+-- switches: context switches of each CPU and each thread, and their rates
 --
--- Counts the events of sched_switch, under LTTng's names of its fields or perf's. A thread switches
--- in when it is the next one.
+-- [all|cpus|threads]
+--
+-- Counts the events of sched_switch. A thread switches in when it is the next one.
+--
+-- Columns of --where: cpu, tid, comm.
+--
+-- Examples:
+--   $ yore switches fixtures/golden/sched-demo
+--   $ yore switches fixtures/golden/sched-perf/perf.data threads --limit 5
 
-local options = require("yore.options")
-local range = options.range(trace, arg)
-local length = range.stop - range.start
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, {
+	name = "switches", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
+})
 
-local function field_names()
+local events = a:need({ "sched_switch" }, "when threads switch")
+
+local function field_of(...)
 	for _, class in ipairs(trace:info().classes) do
-		if class.name:match("sched_switch$") then
-			for _, field in ipairs(class.fields) do
-				if field == "next_tid" or field == "next_pid" then
-					return field, (field:gsub("tid", "comm"):gsub("pid", "comm"))
+		for _, field in ipairs(class.name == events[1] and class.fields or {}) do
+			for _, name in ipairs{ ... } do
+				if field == name then
+					return name
 				end
 			end
 		end
 	end
 end
 
-local tid_field, comm_field = field_names()
-if not tid_field then
-	error("this trace has no sched_switch: switches cannot be counted", 0)
+local tid, comm = field_of("next_tid", "next_pid"), field_of("next_comm")
+local counts = trace:count_by{ name = events, from = a.start, to = a.stop, by = { "cpu", tid, comm } }
+for _, row in ipairs(counts) do
+	row.tid, row.comm = row[tid], row[comm]
 end
+counts = a:filter_rows(counts)
 
-local cpus, threads, names, total = {}, {}, {}, 0
-for b in trace:batch{ name = "sched_switch", from = range.start, to = range.stop,
-		      fields = { "cpu", tid_field, comm_field } } do
-	local cpu, tid, comm = b.cpu, b[tid_field], b[comm_field]
-	for i = 1, b.n do
-		cpus[cpu[i]] = (cpus[cpu[i]] or 0) + 1
-		threads[tid[i]] = (threads[tid[i]] or 0) + 1
-		names[tid[i]] = comm[i]
-	end
-	total = total + b.n
-end
-
-local function rate(count)
-	return length > 0 and string.format("%10.1f/s", count * 1e9 / length) or "         -"
-end
-
-local function by_count(set)
-	local keys = {}
-	for key in pairs(set) do
-		keys[#keys + 1] = key
-	end
-	table.sort(keys, function(a, b)
-		if set[a] ~= set[b] then
-			return set[a] > set[b]
+-- Counts by one column, with the name that was counted last.
+local function by(column)
+	local found, list, total = {}, {}, 0
+	for _, row in ipairs(counts) do
+		local key = row[column]
+		local one = key ~= nil and found[key]
+		if key ~= nil and not one then
+			one = { [column] = key, count = 0 }
+			found[key] = one
+			list[#list + 1] = one
 		end
-		return tostring(a) < tostring(b)
+		if one then
+			one.count, one.comm = one.count + row.count, row.comm
+			total = total + row.count
+		end
+	end
+	for _, one in ipairs(list) do
+		one.rate = one.count * 1e9 / a.length
+	end
+	table.sort(list, function(x, y)
+		if x.count ~= y.count then
+			return x.count > y.count
+		end
+		return x[column] < y[column]
 	end)
-	return keys
+	return list, total
 end
 
-print("range " .. trace:text(range.start) .. " to " .. trace:text(range.stop) .. ", "
-	.. yore.span(length))
-print()
-print("   CPU   switches         rate")
-for _, cpu in ipairs(by_count(cpus)) do
-	print(string.format("%6s   %8d %s", cpu or "?", cpus[cpu], rate(cpus[cpu])))
+local count = { key = "count", head = "switches", kind = "count", bar = true }
+local rate = { key = "rate", head = "per second", kind = "float" }
+
+a:head()
+if a.verb ~= "threads" then
+	local rows, total = by("cpu")
+	a:table("cpus", { { key = "cpu", head = "CPU", kind = "count" }, count, rate }, rows)
+	a:line("all " .. total .. string.format(", %.2f per second", total * 1e9 / a.length))
 end
-print(string.format("%6s   %8d %s", "all", total, rate(total)))
-print()
-print("   TID   switches         rate   name")
-for _, tid in ipairs(by_count(threads)) do
-	print((string.format("%6s   %8d %s   %s", tid, threads[tid], rate(threads[tid]),
-		tid == 0 and "(idle)" or names[tid] or ""):gsub("%s+$", "")))
+if a.verb ~= "cpus" then
+	a:table("threads", { { key = "tid", head = "TID", kind = "count" }, count, rate,
+		{ key = "comm", head = "name" } }, (by("tid")))
 end

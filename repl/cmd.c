@@ -2,6 +2,7 @@
 #include "repl/cmd.h"
 
 #include "engine/base/nearest.h"
+#include "lua-lib/script.h"
 #include "repl/cmds.h"
 #include "repl/progress.h"
 
@@ -18,13 +19,19 @@ const struct cmd *const commands[] = {
 static void no_command(const char *name, struct error *err)
 {
 	char hint[NEAREST_WORDS_MAX];
+	struct script_analyses analyses = {0};
 	struct nearest nearest;
+	struct error none;
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; commands[i]; i++)
 		nearest_offer(&nearest, commands[i]->name);
+	if (script_analyses_read(NULL, &analyses, &none))
+		for (size_t i = 0; i < analyses.count; i++)
+			nearest_offer(&nearest, analyses.items[i].name);
 	error_set(err, ERR_QUERY, "%s: neither a command nor a trace: %s'yore help' lists commands",
 		  name, nearest_hint(&nearest, hint, sizeof hint));
+	script_analyses_release(&analyses);
 }
 
 const struct cmd *cmd_find(const char *name, struct error *err)

@@ -1,11 +1,12 @@
 /* cmd_help.c - help, made of the tables of commands and options */
 #include "engine/base/buf.h"
 #include "engine/reader.h"
+#include "lua-lib/script.h"
 #include "repl/cmds.h"
 
 #include <string.h>
 
-enum { NAME_WIDTH = 34 };
+enum { NAME_WIDTH = 34, ANALYSIS_WIDTH = 13 };
 
 static void put_line(struct sink *sink, const char *left, const char *right, size_t width)
 {
@@ -56,6 +57,19 @@ static void put_options(struct sink *sink, unsigned groups)
 	}
 }
 
+static void put_analyses(struct sink *sink)
+{
+	struct script_analyses analyses;
+	struct error err;
+
+	if (!script_analyses_read(NULL, &analyses, &err))
+		return;
+	sink_text(sink, "\nAnalyses:\n");
+	for (size_t i = 0; i < analyses.count; i++)
+		put_line(sink, analyses.items[i].name, analyses.items[i].summary, ANALYSIS_WIDTH);
+	script_analyses_release(&analyses);
+}
+
 static void overview(struct sink *sink)
 {
 	sink_text(sink, "yore COMMAND TRACE [ARGUMENTS] [OPTIONS]\n"
@@ -66,6 +80,7 @@ static void overview(struct sink *sink)
 			"Commands:\n");
 	for (size_t i = 0; commands[i]; i++)
 		put_line(sink, commands[i]->name, commands[i]->summary, 8);
+	put_analyses(sink);
 	sink_text(sink, "\nOptions of every command:\n");
 	put_options(sink, OPT_COMMON);
 	sink_text(
@@ -106,13 +121,29 @@ bool help_print(const struct cmd *cmd, struct sink *sink)
 	return true;
 }
 
+bool help_analysis(const char *name, struct sink *sink, struct error *err)
+{
+	struct buf text = {0};
+	bool ok = script_analysis_help(name, &text, err);
+
+	if (ok) {
+		sink_text(sink, buf_text(&text));
+		sink_row(sink);
+	}
+	buf_release(&text);
+	return ok;
+}
+
 static bool run_help(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
+	const char *name = options->words.count ? options->words.items[0] : NULL;
 	const struct cmd *cmd = NULL;
 
 	(void)session;
-	if (options->words.count && !(cmd = cmd_find(options->words.items[0], err)))
+	if (name && script_has_analysis(name))
+		return help_analysis(name, sink, err);
+	if (name && !(cmd = cmd_find(name, err)))
 		return false;
 	return help_print(cmd, sink);
 }

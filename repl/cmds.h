@@ -13,6 +13,7 @@ MUST_CHECK bool cmd_run(struct session *session, const struct options *options, 
 			struct error *err);
 
 bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview */
+MUST_CHECK bool help_analysis(const char *name, struct sink *sink, struct error *err);
 MUST_CHECK bool explain_print(struct session *session, const struct options *options,
 			      struct sink *sink, struct error *err);
 

@@ -185,6 +185,18 @@ static void offer_paths(const struct completion *completion)
 
 /* ---- commands and options ---- */
 
+static void offer_analyses(const struct completion *completion)
+{
+	struct script_analyses analyses;
+	struct error err;
+
+	if (!script_analyses_read(NULL, &analyses, &err))
+		return;
+	for (size_t i = 0; i < analyses.count; i++)
+		offer(completion, analyses.items[i].name);
+	script_analyses_release(&analyses);
+}
+
 static void offer_commands(const struct completion *completion)
 {
 	const struct script_command *added;
@@ -196,6 +208,7 @@ static void offer_commands(const struct completion *completion)
 		offer(completion, completion->completer->own[i].name);
 	for (size_t i = 0; i < count; i++)
 		offer(completion, added[i].name);
+	offer_analyses(completion);
 }
 
 static void offer_options(const struct completion *completion, const struct cmd *cmd)

@@ -79,18 +79,22 @@ static int run(const struct options *options, struct session *session)
 
 static int print_only(const struct options *options)
 {
+	bool helped = true;
+	struct error err;
 	struct sink sink;
 
 	sink_init(&sink, STDOUT_FILENO);
 	if (options->version)
 		sink_text(&sink, "yore " YORE_VERSION "\n");
+	else if (options->words.count && script_has_analysis(options->words.items[0]))
+		helped = help_analysis(options->words.items[0], &sink, &err);
 	else
 		help_print(options->cmd, &sink);
 	sink.whole = sink.len;
 	sink_flush(&sink);
 	if (sink.failed)
 		say(NULL, "writing the answer: %s", sink_failure(&sink));
-	int status = sink.failed ? COULD_NOT : DONE;
+	int status = sink.failed || !helped ? COULD_NOT : DONE;
 	sink_release(&sink);
 	return status;
 }
@@ -109,9 +113,15 @@ static void open_standard(void)
 			_exit(COULD_NOT); /* nowhere to say it */
 }
 
+/* Is it an analysis, or may it be a command that the start-up file adds? */
+static bool is_script_word(int argc, char **argv)
+{
+	return script_has_analysis(argv[1]) || (argc > 2 && scripting_has_startup());
+}
+
 /*
- * `yore WORD TRACE` where WORD is neither a command nor a file: one that the start-up file adds,
- * which `run` finds. NULL: the words mean what they say. The caller frees it.
+ * `yore WORD TRACE` where WORD is neither a command nor a file: an analysis, or a command that the
+ * start-up file adds, which `run` finds. NULL: the words mean what they say. The caller frees it.
  */
 static char **as_script(int argc, char **argv)
 {
@@ -119,8 +129,8 @@ static char **as_script(int argc, char **argv)
 	struct error err;
 	char **words;
 
-	if (argc < 3 || argv[1][0] == '-' || cmd_find(argv[1], &err) ||
-	    access(argv[1], F_OK) == 0 || !scripting_has_startup())
+	if (argc < 2 || argv[1][0] == '-' || cmd_find(argv[1], &err) ||
+	    access(argv[1], F_OK) == 0 || !is_script_word(argc, argv))
 		return NULL;
 	words = mem_new_array((size_t)argc, sizeof *words);
 	words[0] = run_word;

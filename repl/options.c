@@ -10,6 +10,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "lua-lib/script.h"
 #include "repl/cmd.h"
 
 #include <limits.h>
@@ -58,6 +59,7 @@ static const struct option table[] = {
 	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},
 	{{"--context", "N", "with --around: so many before and after (10)", OPT_EVENTS}, TAKE_CONTEXT, AT(context)},
 	{{"--limit", "N", "at most N rows", OPT_LIMIT}, TAKE_LIMIT, AT(limit)},
+	{{"--sort", "COLUMN", "in the order of a column", OPT_ANALYSIS}, TAKE_TEXT, AT(sort)},
 	{{"--symbols", NULL, "name the frames of call chains in JSON too", OPT_SYMBOLS}, TAKE_FLAG, AT(symbols)},
 	{{"--no-symbols", NULL, "leave call chains as addresses", OPT_SYMBOLS}, TAKE_FLAG, AT(no_symbols)},
 	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
@@ -119,6 +121,8 @@ struct parse {
 	struct words *last_list; /* the list option that the word before belongs to */
 	bool raw;                /* all that follows are words */
 	int raw_from;            /* the first of them; 0: there is none */
+	bool analysis;           /* that is run: its options are words, but for those of all commands */
+	size_t trace_at;         /* the word that names the trace; 0: none does yet */
 };
 
 void words_add(struct words *words, const char *word)
@@ -379,10 +383,47 @@ static void raw_after_script(struct parse *parse)
 		parse->raw = true;
 }
 
+/* An option of the trace, of rules and of any command is yore's, all else the analysis'. */
+static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, struct error *err)
+{
+	const char *word = words[*i];
+	const struct option *option = option_find(word, strcspn(word, "="));
+	bool shown = option && (!strcmp(option->info.name, "--time") ||
+				!strcmp(option->info.name, "--utc"));
+
+	if (!strcmp(word, "-h") || shown ||
+	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON)))
+		return take_option(parse, n, words, i, err);
+	add_word(parse, word);
+	if (option && option->info.value && !strchr(word, '=') && *i + 1 < n)
+		add_word(parse, words[++*i]);
+	return true;
+}
+
+/* The word that follows `run`: an analysis? */
+static void begin_script(struct parse *parse, int i)
+{
+	const struct cmd *cmd = parse->out->cmd;
+
+	if (!cmd || strcmp(cmd->name, "run") != 0)
+		return;
+	if (parse->out->words.count == 1 && script_has_analysis(parse->out->words.items[0])) {
+		parse->analysis = true;
+		parse->raw_from = i + 1;
+	} else if (parse->analysis && !parse->trace_at) {
+		parse->trace_at = parse->out->words.count - 1;
+	}
+}
+
 static bool take_all(struct parse *parse, int n, char **words, struct error *err)
 {
 	for (int i = 0; i < n; i++) {
 		const char *word = words[i];
+		if (parse->analysis && word[0] == '-' && word[1] && !time_looks_negative(word)) {
+			if (!take_of_analysis(parse, n, words, &i, err))
+				return false;
+			continue;
+		}
 		if (!parse->raw && strcmp(word, "--") == 0) {
 			parse->raw = true;
 			parse->last_list = NULL;
@@ -400,7 +441,9 @@ static bool take_all(struct parse *parse, int n, char **words, struct error *err
 			continue;
 		}
 		add_word(parse, word);
-		raw_after_script(parse);
+		begin_script(parse, i);
+		if (!parse->analysis)
+			raw_after_script(parse);
 		if (parse->raw && !parse->raw_from)
 			parse->raw_from = i + 1;
 	}
@@ -445,6 +488,11 @@ static bool place_words(struct parse *parse, struct error *err)
 	const struct cmd *cmd = out->cmd;
 	bool trace = wants_trace(parse);
 	size_t at = cmd && strcmp(cmd->name, "run") == 0 ? 1 : 0; /* run SCRIPT TRACE */
+
+	if (parse->analysis && trace && !parse->trace_at)
+		return error_set(err, ERR_QUERY, "%s: TRACE is missing: yore %s TRACE",
+				 out->words.items[0], out->words.items[0]);
+	at = parse->analysis ? parse->trace_at : at;
 
 	if (!cmd) {
 		if (out->words.count)

@@ -43,7 +43,8 @@ enum option_group {
 	OPT_DRAW = 1 << 19,    /* --svg --width */
 	OPT_CONVERT = 1 << 20, /* --to --no-state --with-state */
 	OPT_CHECK = 1 << 21,   /* --check */
-	OPT_STATE = 1 << 22    /* --state */
+	OPT_STATE = 1 << 22,   /* --state */
+	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -96,6 +97,7 @@ struct options {
 	const char *to;        /* convert: the format; NULL: by the path's ending */
 	const char *compress, *checksum; /* convert: of packets; NULL: none */
 	bool no_state, with_state;
+	const char *sort;
 	char *memory;          /* what commas were cut out of; options_release() */
 };
 

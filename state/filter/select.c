@@ -436,3 +436,26 @@ uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, u
 {
 	return select_from(pass, run, true, entries);
 }
+
+/* ---- values ---- */
+
+void where_value(struct where_pass *pass, const struct run *run, struct value *out)
+{
+	struct env env = {.program = pass->where->program,
+			  .event = &pass->event,
+			  .decode = decode,
+			  .read = read_state,
+			  .section = read_section,
+			  .arg = pass,
+			  .scratch = pass->scratch};
+	enum failure failure;
+
+	pass->run = run;
+	pass->entry = run->first;
+	pass->guess = GUESS_NOTHING;
+	arena_reset(pass->scratch);
+	run_event(pass->where->trace, run, run->first, &pass->event);
+	if (expr_eval(pass->where->classes[pass->event.class->index], &env, out, &failure) !=
+	    EVAL_VALUE)
+		*out = (struct value){.kind = VALUE_UNKNOWN};
+}

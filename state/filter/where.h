@@ -83,6 +83,13 @@ uint32_t where_select(void *pass, const struct run *run, uint16_t *entries);
 uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, uint16_t *entries);
 
 /*
+ * The value of a condition that was parsed of one expression, such as thread[cpu[cpu]/thread]/name,
+ * at the first entry of the run. It is unknown where it has none there. Texts live until the next
+ * call with the same pass.
+ */
+void where_value(struct where_pass *pass, const struct run *run, struct value *out);
+
+/*
  * Does the event pass? One at a time, by the evaluator that rules use. env: `event` (with a class),
  * `decode`, `scratch`, `arg`, and `read` when state is read; `program` is set by the call. A loss
  * never passes.

@@ -14,7 +14,8 @@ timehist counts between two switches of a CPU alone and prints microseconds, so 
 the switches less the ends of the recording.
 """
 import collections
-import decimal
+import csv
+import io
 import json
 import os
 import re
@@ -107,20 +108,11 @@ def compare_cpu(report, cpu, right, ours):
 
 
 def cputop(program, path):
-    """({tid: ns}, unknown time of all CPUs) of `yore run cputop`."""
-    os.environ["YORE_LUA_DIR"] = os.path.join(sched_agree.TOP, "lua-lib")
-    done = yore_says.run(program, "run", "cputop", path)
-    text = done.stdout.decode()
-    found, unknown = {}, None
-    rows = text.split("   TID ", 1)
-    for line in rows[-1].split("\n")[1:] if len(rows) == 2 else []:
-        match = re.match(r"^ *(-?\d+) +[\d.]+ +([\d.]+) (ns|us|ms|s) ", line)
-        if match:
-            found[int(match[1])] = int(decimal.Decimal(match[2]) * sched_agree.UNITS[match[3]])
-    match = re.search(r"^unknown ([\d.]+) (ns|us|ms|s) ", text, re.M)
-    if match:
-        unknown = int(decimal.Decimal(match[1]) * sched_agree.UNITS[match[2]])
-    return found, unknown
+    """({tid: ns}, unknown time of all CPUs) of `yore cputop`."""
+    found, done = sched_agree.cputop(program, path)
+    cpus = yore_says.run(program, "cputop", path, "cpus", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(cpus.stdout.decode())))
+    return found, sum(int(row["unknown_time"]) for row in rows) if done.returncode in (0, 3) else None
 
 
 def timehist_agrees(report, path, found):

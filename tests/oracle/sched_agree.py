@@ -11,7 +11,8 @@ Without sched_switch, records of context switches are compared. What ran before 
 that switch's previous thread, unless events were lost before.
 """
 import bisect
-import decimal
+import csv
+import io
 import os
 import random
 import re
@@ -131,20 +132,12 @@ def timehist_summary(path, *options):
     return found
 
 
-UNITS = {"ns": 1, "us": 10 ** 3, "ms": 10 ** 6, "s": 10 ** 9}
-
-
-def cputop(program, path, begin, end):
-    """{tid: ns} of `yore run cputop`, which prints exact spans."""
+def cputop(program, path, *words):
+    """{tid: ns} of `yore cputop`."""
     os.environ["YORE_LUA_DIR"] = os.path.join(TOP, "lua-lib")
-    done = yore_says.run(program, "run", "cputop", path, "--begin", "@%d" % begin, "--end", "@%d" % end)
-    rows = done.stdout.decode().split("   TID ", 1)
-    found = {}
-    for line in rows[-1].split("\n")[1:] if len(rows) == 2 else []:
-        match = re.match(r"^ *(-?\d+) +[\d.]+ +([\d.]+) (ns|us|ms|s) ", line)
-        if match:
-            found[int(match[1])] = int(decimal.Decimal(match[2]) * UNITS[match[3]])
-    return found, done
+    done = yore_says.run(program, "cputop", path, "threads", "--format", "csv", *words)
+    rows = csv.DictReader(io.StringIO(done.stdout.decode()))
+    return {int(row["tid"]): int(row["total"]) for row in rows}, done
 
 
 def cputop_agrees(report, program, path, found, in_perf):
@@ -159,7 +152,7 @@ def cputop_agrees(report, program, path, found, in_perf):
             if abs(by_sample.get(tid, 0) - thousandths * 1000) > 1000:
                 report.differs("perf's summary gives %d %d us, its switches %d ns" % (
                     tid, thousandths, by_sample.get(tid, 0)))
-    ours, done = cputop(program, path, begin, end)
+    ours, done = cputop(program, path, "--begin", "@%d" % begin, "--end", "@%d" % end)
     if done.returncode not in (0, 3):
         report.differs("cputop: " + done.stderr.decode()[:200])
     for tid in sorted(set(ours) | set(by_switch)):

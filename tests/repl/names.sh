@@ -23,18 +23,16 @@ for line in sys.stdin:
 json.dump(told, open(sys.argv[1], "w"))
 json.dump(sorted(died), open(sys.argv[2], "w"))' "$work/told.json" "$work/died.json" || fail "events --format json"
 
-"$yore" run cputop "$work/t" >"$work/top" 2>"$work/printed"
+"$yore" cputop "$work/t" threads --format csv >"$work/top" 2>"$work/printed"
 python3 - "$work/told.json" "$work/top" >"$work/printed" 2>&1 <<'PY'
-import json, sys
+import csv, json, sys
 told = json.load(open(sys.argv[1]))
-rows = open(sys.argv[2]).read().split("   TID ")[1].splitlines()[1:]
+rows = list(csv.DictReader(open(sys.argv[2])))
 wrong = 0
 for row in rows:
-    words = row.split()
-    name = " ".join(words[5:])
-    if name not in [n for _, n in told[words[0]]][-2:]:
+    if row["comm"] not in [n for _, n in told[row["tid"]]][-2:]:
         wrong += 1
-        print("thread", words[0], "is", repr(name), "and was told", told[words[0]][-1])
+        print("thread", row["tid"], "is", repr(row["comm"]), "and was told", told[row["tid"]][-1])
 print(len(rows), "threads,", wrong, "wrong")
 sys.exit(wrong or len(rows) < 50)
 PY

@@ -1,0 +1,156 @@
+/* bind_column.c - columns of an event: read from a text, and their values */
+#include "lua-lib/bind_column.h"
+
+#include "lua-lib/bind_expr.h"
+
+#include <string.h>
+
+static bool is_label(const char *text, size_t *len)
+{
+	size_t all = strlen(text);
+
+	*len = all - strlen("label()");
+	return all > strlen("label()") && !strncmp(text, "label(", 6) && text[all - 1] == ')';
+}
+
+void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
+		       struct bind_column *out)
+{
+	static const struct word {
+		const char *text;
+		enum column_kind kind;
+		unsigned scopes;
+	} words[] = {{"t", COLUMN_T, 0},
+		     {"name", COLUMN_NAME, 0},
+		     {"cpu", COLUMN_CPU, 0},
+		     {"stream", COLUMN_STREAM, 0},
+		     {"field/", COLUMN_FIELD, BIND_FIELD},
+		     {"payload/", COLUMN_FIELD, BIND_PAYLOAD},
+		     {"context/", COLUMN_FIELD, BIND_CONTEXT},
+		     {"packet/", COLUMN_FIELD, BIND_PACKET}};
+	size_t len;
+
+	text = arena_strdup(cursor->arena, text);
+	*out = (struct bind_column){COLUMN_FIELD, BIND_FIELD, text, text, NULL};
+	if (is_label(text, &len)) {
+		out->kind = COLUMN_LABEL;
+		out->name = arena_strndup(cursor->arena, text + strlen("label("), len);
+		return;
+	}
+	if (strchr(text, '[')) {
+		out->kind = COLUMN_STATE;
+		out->expr = bind_cursor_expr(L, cursor, text);
+		return;
+	}
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i].text);
+
+		if (words[i].scopes ? strncmp(text, words[i].text, n) != 0
+				    : strcmp(text, words[i].text) != 0)
+			continue;
+		out->kind = words[i].kind;
+		out->scopes = words[i].scopes;
+		out->name = words[i].scopes ? text + n : text;
+		return;
+	}
+}
+
+static bool find_field(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
+		       struct field *out)
+{
+	return cursor->event.class &&
+	       bind_cursor_field(L, cursor, column->scopes, column->name, out);
+}
+
+static const char *label_of(const struct field *field)
+{
+	uint32_t next = 0;
+
+	return field->class->kind == FIELD_INT ? field_label(field->class, field->slot.u, &next)
+					       : NULL;
+}
+
+void bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
+{
+	struct field field;
+	struct value value;
+
+	if (column->kind == COLUMN_FIELD) {
+		if (find_field(L, cursor, column, &field))
+			bind_push_field(L, &field, &cursor->scratch);
+		else
+			lua_pushboolean(L, false);
+		return;
+	}
+	bind_column_value(L, cursor, column, &value);
+	if (value_exists(&value))
+		bind_push_value(L, &value);
+	else
+		lua_pushboolean(L, false);
+}
+
+static struct value integer(int64_t number)
+{
+	return (struct value){.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+}
+
+static struct value text_value(const char *text)
+{
+	if (!text)
+		return (struct value){.kind = VALUE_UNKNOWN};
+	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)strlen(text), .text = text};
+}
+
+static void field_as_value(struct bind_cursor *cursor, const struct field *field, struct value *out)
+{
+	const uint8_t *bytes;
+	size_t len;
+
+	if (field->class->kind == FIELD_INT && field->class->form == FORM_BOOL) {
+		*out = (struct value){.kind = VALUE_BOOL, .b = field->slot.u != 0};
+	} else if (field->class->kind == FIELD_INT) {
+		*out = integer(field->slot.s);
+	} else if (field->class->kind == FIELD_FLOAT) {
+		*out = (struct value){.kind = VALUE_FLOAT, .f = field->slot.f};
+	} else if (field->class->kind == FIELD_STRING || field_is_text(field)) {
+		bytes = field_bytes(field, &cursor->scratch, &len);
+		*out = (struct value){
+			.kind = VALUE_STRING, .len = (uint32_t)len, .text = (const char *)bytes};
+	}
+}
+
+void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
+		       struct value *out)
+{
+	const struct event *event = &cursor->event;
+	struct field field;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	switch (column->kind) {
+	case COLUMN_T:
+		if (event->time != NSTIME_MIN)
+			*out = integer(event->time);
+		return;
+	case COLUMN_NAME:
+		*out = text_value(event->class ? event->class->name : NULL);
+		return;
+	case COLUMN_CPU:
+		if (event->cpu >= 0)
+			*out = integer(event->cpu);
+		return;
+	case COLUMN_STREAM:
+		*out = text_value(event->stream->name);
+		return;
+	case COLUMN_FIELD:
+		if (find_field(L, cursor, column, &field))
+			field_as_value(cursor, &field, out);
+		return;
+	case COLUMN_LABEL:
+		if (find_field(L, cursor, column, &field))
+			*out = text_value(label_of(&field));
+		return;
+	case COLUMN_STATE:
+		bind_expr_value(L, cursor, column->expr, out);
+		return;
+	}
+}

@@ -1,0 +1,109 @@
+/*
+ * bind_count.c - events counted by columns, in C
+ *
+ *     trace:count_by{ name = "sched_switch", by = { "cpu", "next_comm" } }
+ */
+#include "lua-lib/bind_column.h"
+#include "lua-lib/bind_segments.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+#define COUNTS_TYPE "yore.counts"
+
+enum { BY_MOST = 8 };
+
+struct counts {
+	struct segments values; /* its atoms alone */
+	struct segment_groups groups;
+	struct bind_column by[BY_MOST];
+	size_t nby;
+};
+
+static int counts_gc(lua_State *L)
+{
+	struct counts *counts = luaL_checkudata(L, 1, COUNTS_TYPE);
+
+	segments_release(&counts->values);
+	segment_groups_release(&counts->groups);
+	return 0;
+}
+
+static struct counts *push_counts(lua_State *L)
+{
+	struct counts *counts = lua_newuserdatauv(L, sizeof *counts, 0);
+
+	memset(counts, 0, sizeof *counts);
+	if (luaL_newmetatable(L, COUNTS_TYPE)) {
+		lua_pushcfunction(L, counts_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	segments_init(&counts->values);
+	return counts;
+}
+
+static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *counts)
+{
+	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
+		luaL_error(L, "by: a list of columns is expected");
+	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
+		if (counts->nby == BY_MOST)
+			luaL_error(L, "by: more than %d columns", BY_MOST);
+		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &counts->by[counts->nby++]);
+	}
+	lua_pop(L, 2);
+	segment_groups_init(&counts->groups, counts->nby, 0, false);
+}
+
+static int push_rows(lua_State *L, const struct counts *counts)
+{
+	lua_newtable(L);
+	for (size_t i = 0; i < counts->groups.count; i++) {
+		const struct segment_group *group = &counts->groups.items[i];
+
+		lua_createtable(L, 0, (int)counts->nby + 1);
+		for (size_t k = 0; k < counts->nby; k++) {
+			bind_push_value(L, segments_atom(&counts->values, group->cells[k]));
+			lua_setfield(L, -2, counts->by[k].key);
+		}
+		lua_pushinteger(L, (lua_Integer)group->count);
+		lua_setfield(L, -2, "count");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+/* trace:count_by{by=, from=, to=, name=, cpu=, stream=, where=}: rows {COLUMN=, ..., count=} */
+static int trace_count_by(lua_State *L)
+{
+	static const char *const known[] = {"from",  "to",     "name", "cpu",
+					    "where", "stream", "by",   NULL};
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	uint32_t cells[BY_MOST];
+	struct bind_cursor *cursor;
+	struct counts *counts;
+	struct value value;
+	struct error err;
+
+	cursor = bind_cursor_open(L, bound, known, &err);
+	if (!cursor)
+		return bind_raise(L, &err);
+	counts = push_counts(L);
+	read_by(L, cursor, counts);
+	while (bind_cursor_step(L, cursor)) {
+		for (size_t i = 0; i < counts->nby; i++) {
+			bind_column_value(L, cursor, &counts->by[i], &value);
+			cells[i] = segments_intern(&counts->values, &value);
+		}
+		segment_groups_of(&counts->groups, cells)->count++;
+	}
+	return push_rows(L, counts);
+}
+
+void bind_count_methods(lua_State *L)
+{
+	lua_pushcfunction(L, trace_count_by);
+	lua_setfield(L, -2, "count_by");
+}

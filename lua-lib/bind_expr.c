@@ -1,0 +1,122 @@
+/*
+ * bind_expr.c - the state beside each event of a loop
+ *
+ *     ev.state["thread[cpu[cpu]/thread]/name"]
+ *
+ * A text is compiled when it is first asked for, for all event classes, and kept with the cursor.
+ * State is read through one window of intervals that moves with the cursor, so that an event costs
+ * a search and no question of its own.
+ */
+#include "lua-lib/bind_expr.h"
+
+#include "engine/base/mem.h"
+#include "state/interval_window.h"
+
+#include <string.h>
+
+struct bind_expr {
+	const char *text;
+	struct where *where;
+	struct where_pass *pass;
+	struct bind_expr *next;
+};
+
+struct bind_exprs {
+	struct program *program;
+	struct interval_window *known;
+	struct where_reads reads;
+	struct arena *arena;
+	struct bind_expr *list;
+};
+
+void bind_exprs_free(struct bind_exprs *exprs)
+{
+	if (!exprs)
+		return;
+	for (struct bind_expr *expr = exprs->list; expr; expr = expr->next) {
+		where_pass_free(expr->pass);
+		where_free(expr->where);
+	}
+	interval_window_free(exprs->known);
+	program_free(exprs->program);
+	arena_free(exprs->arena);
+	mem_free(exprs);
+}
+
+static bool open_window(struct bind_cursor *cursor, struct error *err)
+{
+	struct bind_exprs *exprs = cursor->exprs;
+	struct trace *trace = cursor->bound->trace;
+	struct state *state;
+
+	if (exprs->known)
+		return true;
+	if (!bind_get_state(cursor->bound, &state, err) ||
+	    !program_compile(state_rules(state), trace, &trace->notices, &exprs->program, err))
+		return false;
+	exprs->known = interval_window_new(state, exprs->program, cursor->backward);
+	exprs->reads = interval_window_reads(exprs->known);
+	return true;
+}
+
+static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct error *err)
+{
+	struct bind_exprs *exprs = cursor->exprs;
+	struct state *state;
+
+	if (!where_parse(expr->text, &expr->where, err) || !open_window(cursor, err) ||
+	    !bind_get_state(cursor->bound, &state, err) ||
+	    !where_compile(expr->where, state_rules(state), cursor->bound->trace, exprs->program,
+			   err) ||
+	    !where_lookup(expr->where, err))
+		return false;
+	expr->pass = where_pass_new(expr->where, &exprs->reads);
+	return true;
+}
+
+struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text)
+{
+	struct bind_exprs *exprs = cursor->exprs;
+	struct bind_expr *expr;
+	struct error err;
+
+	if (!exprs) {
+		exprs = cursor->exprs = mem_new(sizeof *exprs);
+		exprs->arena = arena_new();
+	}
+	for (expr = exprs->list; expr; expr = expr->next)
+		if (!strcmp(expr->text, text))
+			break;
+	if (!expr) {
+		expr = arena_alloc(exprs->arena, sizeof *expr);
+		expr->text = arena_strdup(exprs->arena, text);
+		expr->next = exprs->list;
+		exprs->list = expr;
+	}
+	if (!expr->pass) {
+		where_free(expr->where);
+		expr->where = NULL;
+		if (!compile(cursor, expr, &err))
+			bind_raise(L, &err);
+	}
+	return expr;
+}
+
+void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
+		     struct value *out)
+{
+	struct bind_exprs *exprs = cursor->exprs;
+	struct error err;
+	struct run run;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (!cursor->events || !events_current(cursor->events, &run))
+		return; /* a loss */
+	if (cursor->bound->busy)
+		luaL_error(L, "the trace is answering another question");
+	cursor->bound->busy = true;
+	where_value(expr->pass, &run, out);
+	cursor->bound->busy = false;
+	if (interval_window_failed(exprs->known, &err))
+		bind_raise(L, &err);
+}

@@ -1,0 +1,286 @@
+/*
+ * bind_intervals.c - segments from the intervals of a path
+ *
+ *     path        thread[42]/state    thread[*]/state, cpu[*]/thread ...
+ *     key         42                  what stands in the brackets; a path with several: all before
+ * its name before      the value that ended where this one begins, if one did after       the value
+ * that begins where this one ends
+ *
+ * Intervals that reach over the ends of the range are cut there; nothing is read for their true
+ * ends.
+ */
+#include "lua-lib/bind_segments.h"
+
+#include "state/rules/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATHS_MAX = 8 };
+
+struct filling { /* of one path */
+	struct segments *segments;
+	int place;          /* on the stack, of the collection */
+	const char *wanted; /* the path that was asked for */
+	bool noted;         /* why it has no value was said */
+	nstime begin, end;
+	bool whole;
+	const struct value *values; /* that are kept; none: all */
+	size_t nvalues;
+	/* of the interval before */
+	char *path; /* of the arena; NULL: none yet */
+	size_t room;
+	uint32_t key, value;
+	nstime ended;
+	bool kept; /* as the last segment */
+};
+
+struct fillings {
+	const struct bind_context *context;
+	struct filling items[PATHS_MAX];
+	size_t count;
+	struct filling *last; /* of the interval before */
+};
+
+/* What stands in the path's only brackets; else the path without its last name. */
+static uint32_t key_of(struct segments *segments, const char *path)
+{
+	const char *open = strchr(path, '['), *slash = strrchr(path, '/');
+	struct value value = {.kind = VALUE_STRING, .text = path};
+	char *end;
+
+	value.len = (uint32_t)(slash && slash > path ? (size_t)(slash - path) : strlen(path));
+	if (open && !strchr(open + 1, '[')) {
+		value.text = open + 1;
+		value.len = (uint32_t)strcspn(open + 1, "]");
+		bool quoted = value.len > 1 && open[1] == '"';
+		int64_t number = strtoll(open + 1, &end, 10);
+		if (*end == ']' && end > open + 1)
+			value = (struct value){
+				.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+		else if (quoted) {
+			value.text++;
+			value.len -= 2;
+		}
+	}
+	return segments_intern(segments, &value);
+}
+
+static void turn_to_path(struct filling *filling, const char *path)
+{
+	size_t len = strlen(path) + 1;
+
+	if (filling->path && !strcmp(filling->path, path))
+		return;
+	if (len > filling->room) {
+		filling->room = len * 2;
+		filling->path = arena_alloc(filling->segments->arena, filling->room);
+	}
+	memcpy(filling->path, path, len);
+	filling->key = key_of(filling->segments, path);
+	filling->value = 0;
+	filling->ended = NSTIME_MIN;
+	filling->kept = false;
+}
+
+static bool is_wanted(const struct filling *filling, const struct value *value)
+{
+	for (size_t i = 0; i < filling->nvalues; i++)
+		if (value_equal(&filling->values[i], value))
+			return true;
+	return !filling->nvalues;
+}
+
+static bool keep(struct filling *filling, const struct interval *interval, uint32_t value)
+{
+	struct segment segment = {interval->begin, interval->end, true, true};
+	bool touches = filling->value && filling->ended == interval->begin;
+	uint32_t *cells;
+
+	if (segment.begin == NSTIME_MIN || segment.begin < filling->begin) {
+		segment.begin = filling->begin;
+		segment.begun = false;
+	}
+	if (segment.end > filling->end) {
+		segment.end = filling->end;
+		segment.ended = false;
+	}
+	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
+	    !is_wanted(filling, &interval->value))
+		return false;
+	cells = segments_add(filling->segments, &segment);
+	cells[COLUMN_KEY] = filling->key;
+	cells[COLUMN_VALUE] = value;
+	cells[COLUMN_BEFORE] = touches ? filling->value : 0;
+	return true;
+}
+
+/* Is it a path that `wanted` stands for? Keys match *, all else is the same. */
+static bool stands_for(const char *wanted, const char *path)
+{
+	for (; *wanted && *path; wanted++) {
+		if (*wanted == '*' && wanted[1] == ']') {
+			path += strcspn(path, "]");
+			continue;
+		}
+		if (*wanted != *path++)
+			return false;
+	}
+	return !*wanted && !*path;
+}
+
+static struct filling *filling_of(struct fillings *fillings, const char *path)
+{
+	struct filling *last = fillings->last;
+
+	if (fillings->count == 1)
+		return &fillings->items[0];
+	if (last && !strcmp(last->path, path))
+		return last;
+	for (size_t i = 0; i < fillings->count; i++)
+		if (stands_for(fillings->items[i].wanted, path))
+			return fillings->last = &fillings->items[i];
+	return NULL;
+}
+
+static bool each_interval(void *arg, const struct interval *interval)
+{
+	struct fillings *fillings = arg;
+	struct filling *filling = filling_of(fillings, interval->path);
+
+	if (bind_interrupted(fillings->context))
+		return false;
+	if (!filling)
+		return true;
+	struct segments *segments = filling->segments;
+	uint32_t value = segments_intern(segments, &interval->value);
+	turn_to_path(filling, interval->path);
+	if (filling->kept && filling->ended == interval->begin)
+		segments_cells(segments, segments->count - 1)[COLUMN_AFTER] = value;
+	filling->kept = keep(filling, interval, value);
+	filling->value = value;
+	filling->ended = interval->end;
+	return true;
+}
+
+/* The option `value`, one or a list, in memory of a userdata that is pushed with what it points to.
+ */
+static void push_values(lua_State *L, int options, struct filling *filling)
+{
+	int type = lua_getfield(L, options, "value"), list = lua_gettop(L);
+	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
+	struct value *values = lua_newuserdatauv(L, count * sizeof *values + 1, 0);
+
+	luaL_checkstack(L, (int)count + 10, "value");
+	for (size_t i = 0; i < count; i++) {
+		if (type == LUA_TTABLE)
+			lua_rawgeti(L, list, (lua_Integer)i + 1);
+		else
+			lua_pushvalue(L, list);
+		values[i] = bind_check_value(L, -1);
+	}
+	filling->values = values;
+	filling->nvalues = count;
+}
+
+/* What one table asks for; pushes the collection, and what must live as long as it is filled. */
+static void push_filling(lua_State *L, int options, struct filling *out)
+{
+	if (lua_getfield(L, options, "path") != LUA_TSTRING)
+		luaL_error(L, "path: a text is expected, not %s", luaL_typename(L, -1));
+	out->wanted = lua_tostring(L, -1);
+	lua_getfield(L, options, "whole");
+	out->whole = lua_toboolean(L, -1);
+	push_values(L, options, out);
+	out->segments = bind_push_segments(L);
+	out->place = lua_gettop(L);
+}
+
+static bool parse_queries(struct bind_trace *bound, struct state *state, struct fillings *fillings,
+			  struct query **queries, struct error *err)
+{
+	struct buf note = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < fillings->count && ok; i++) {
+		buf_clear(&note);
+		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&
+		     state_lookup(state, queries[i], NULL, &note, err);
+		if (ok && note.len)
+			notice(&bound->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+		fillings->items[i].noted = note.len > 0;
+	}
+	buf_release(&note);
+	return ok;
+}
+
+/* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
+static bool ask(struct bind_trace *bound, struct fillings *fillings, struct error *err)
+{
+	struct query *queries[PATHS_MAX] = {0};
+	const struct filling *first = &fillings->items[0];
+	struct state *state;
+	bool ok = bind_get_state(bound, &state, err) &&
+		  parse_queries(bound, state, fillings, queries, err) &&
+		  state_intervals_within(state, first->begin - 1, first->end + 1,
+					 (const struct query *const *)queries, fillings->count,
+					 each_interval, fillings, err);
+
+	for (size_t i = 0; i < fillings->count; i++)
+		query_free(queries[i]);
+	if (ok && bind_interrupted(bound->context))
+		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
+	return ok;
+}
+
+static void read_fillings(lua_State *L, struct fillings *out)
+{
+	static const char *const known[] = {"path", "from", "to", "value", "whole", NULL};
+	size_t count = (size_t)lua_rawlen(L, 2);
+
+	out->count = count ? count : 1;
+	if (count > PATHS_MAX)
+		luaL_error(L, "more than %d paths", PATHS_MAX);
+	luaL_checkstack(L, PATHS_MAX * 5 + 10, "paths");
+	if (!count) {
+		bind_check_options(L, 2, known);
+		push_filling(L, 2, &out->items[0]);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (lua_rawgeti(L, 2, (lua_Integer)i + 1) != LUA_TTABLE)
+			luaL_error(L, "a table with a path is expected");
+		bind_check_options(L, lua_gettop(L), known);
+		push_filling(L, lua_gettop(L), &out->items[i]);
+	}
+}
+
+int bind_push_intervals(lua_State *L, struct bind_trace *bound)
+{
+	struct fillings fillings = {.context = bound->context};
+	nstime begin, end;
+	struct error err;
+
+	if (bound->busy)
+		luaL_error(L, "the trace is answering another question");
+	bind_segments_range(L, bound, 2, &begin, &end);
+	read_fillings(L, &fillings);
+	for (size_t i = 0; i < fillings.count; i++) {
+		fillings.items[i].begin = begin;
+		fillings.items[i].end = end;
+	}
+	if (begin < end) {
+		bound->busy = true;
+		bool ok = ask(bound, &fillings, &err);
+		bound->busy = false;
+		if (!ok)
+			bind_raise(L, &err);
+	}
+	for (size_t i = 0; i < fillings.count; i++)
+		if (!fillings.items[i].path && !fillings.items[i].noted)
+			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
+			       fillings.items[i].wanted);
+	for (size_t i = 0; i < fillings.count; i++)
+		lua_pushvalue(L, fillings.items[i].place);
+	return (int)fillings.count;
+}

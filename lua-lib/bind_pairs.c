@@ -1,0 +1,446 @@
+/*
+ * bind_pairs.c - segments from pairs of events: one that begins, one of the same key that finishes
+ *
+ *     trace:segments{ begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key =
+ * "cpu", fields = { irq = "begin irq", ret = "end ret" } }
+ *
+ * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
+ * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread". What was
+ * begun when events were lost is dropped: its end may be among them. So is what began before the
+ * loss was over, on any CPU, unless the key is the CPU.
+ */
+#include "lua-lib/bind_column.h"
+#include "lua-lib/bind_segments.h"
+
+#include "engine/base/mem.h"
+#include "state/program/lookup.h"
+
+#include <string.h>
+
+#define PAIRS_TYPE "yore.pairs"
+
+enum { PARTS_MAX = 4, ALTERNATIVES_MAX = 8 };
+enum { KIND_BEGIN = 1, KIND_FINISH = 2 };
+
+struct alternatives {
+	struct bind_column items[ALTERNATIVES_MAX];
+	size_t count;
+};
+
+struct key {
+	struct alternatives parts[PARTS_MAX];
+	size_t count;
+};
+
+struct captured {
+	uint32_t column;
+	bool at_end;
+	struct alternatives from;
+};
+
+struct open_pair {
+	nstime begin;
+	int32_t cpu;
+	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
+	uint32_t cells[SEGMENTS_COLUMNS_MAX];
+};
+
+struct pairs {
+	struct bind_cursor *cursor;
+	struct segments *segments;
+	struct key begin_key, finish_key;
+	struct captured fields[SEGMENTS_COLUMNS_MAX];
+	size_t nfields;
+	bool nested, by_cpu;
+	uint8_t *kinds;         /* by class */
+	struct open_pair *open; /* from 1 on; `below` links those that are free */
+	size_t nopen, capacity, depth;
+	uint32_t spare;
+	uint32_t *heads; /* by atom of the key: the innermost that is open */
+	size_t nheads;
+	nstime whole_from; /* a loss goes on until then; NSTIME_MIN: none does */
+	struct buf scratch;
+};
+
+static int pairs_gc(lua_State *L)
+{
+	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
+
+	mem_free(pairs->kinds);
+	mem_free(pairs->open);
+	mem_free(pairs->heads);
+	buf_release(&pairs->scratch);
+	memset(pairs, 0, sizeof *pairs);
+	return 0;
+}
+
+static struct pairs *push_pairs(lua_State *L)
+{
+	struct pairs *pairs = lua_newuserdatauv(L, sizeof *pairs, 0);
+
+	memset(pairs, 0, sizeof *pairs);
+	if (luaL_newmetatable(L, PAIRS_TYPE)) {
+		lua_pushcfunction(L, pairs_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	return pairs;
+}
+
+/* ---- what is asked for ---- */
+
+static const char *trimmed(lua_State *L, const char *text, size_t len)
+{
+	while (len && *text == ' ') {
+		text++;
+		len--;
+	}
+	while (len && text[len - 1] == ' ')
+		len--;
+	return lua_pushlstring(L, text, len);
+}
+
+/* Columns with | between them; none of them has one in its own text. */
+static void read_alternatives(lua_State *L, struct bind_cursor *cursor, const char *text,
+			      size_t len, struct alternatives *out)
+{
+	const char *end = text + len;
+
+	out->count = 0;
+	for (const char *bar; text <= end; text = bar + 1) {
+		bar = memchr(text, '|', (size_t)(end - text));
+		bar = bar ? bar : end;
+		if (out->count == ALTERNATIVES_MAX)
+			luaL_error(L, "more than %d alternatives", ALTERNATIVES_MAX);
+		bind_column_parse(L, cursor, trimmed(L, text, (size_t)(bar - text)),
+				  &out->items[out->count++]);
+		lua_pop(L, 1);
+	}
+}
+
+static bool read_key(lua_State *L, struct bind_cursor *cursor, int options, const char *option,
+		     struct key *out)
+{
+	const char *text, *end;
+	size_t len;
+
+	if (lua_getfield(L, options, option) == LUA_TNIL) {
+		lua_pop(L, 1);
+		return false;
+	}
+	text = luaL_checklstring(L, -1, &len);
+	end = text + len;
+	out->count = 0;
+	for (const char *plus; text <= end; text = plus + 1) {
+		plus = memchr(text, '+', (size_t)(end - text));
+		plus = plus ? plus : end;
+		if (out->count == PARTS_MAX)
+			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
+		read_alternatives(L, cursor, text, (size_t)(plus - text),
+				  &out->parts[out->count++]);
+	}
+	lua_pop(L, 1);
+	return true;
+}
+
+/* fields = { name = "begin COLUMNS" or "end COLUMNS" } */
+static void read_fields(lua_State *L, int options, struct pairs *pairs)
+{
+	if (lua_getfield(L, options, "fields") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	luaL_checktype(L, -1, LUA_TTABLE);
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		struct captured *field = &pairs->fields[pairs->nfields];
+		const char *text = luaL_checkstring(L, -1), *name = luaL_checkstring(L, -2);
+		bool at_end = !strncmp(text, "end ", 4);
+
+		if (!at_end && strncmp(text, "begin ", 6) != 0)
+			luaL_error(L, "fields: %s: \"begin FIELD\" or \"end FIELD\" is expected",
+				   name);
+		if (pairs->segments->ncolumns == SEGMENTS_COLUMNS_MAX)
+			luaL_error(L, "fields: more than %d", SEGMENTS_COLUMNS_MAX);
+		text += at_end ? 4 : 6;
+		read_alternatives(L, pairs->cursor, text, strlen(text), &field->from);
+		field->at_end = at_end;
+		field->column = segments_add_column(pairs->segments, name);
+		pairs->nfields++;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+/* The names of the option, one or a list, into the list on top from number `n` on. */
+static lua_Integer add_names(lua_State *L, int options, const char *option, lua_Integer n)
+{
+	int type = lua_getfield(L, options, option);
+
+	if (type == LUA_TSTRING) {
+		lua_rawseti(L, -2, ++n);
+		return n;
+	}
+	if (type != LUA_TTABLE)
+		luaL_error(L, "%s: a name or a list of names is expected", option);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++)
+		lua_rawseti(L, -3, ++n);
+	lua_pop(L, 2);
+	return n;
+}
+
+static void mark_kind(lua_State *L, int options, const struct trace *trace, const char *option,
+		      uint8_t kind, uint8_t *kinds)
+{
+	lua_newtable(L);
+	add_names(L, options, option, 0);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
+		for (size_t c = 0; c < trace->nclasses; c++)
+			if (lookup_glob(lua_tostring(L, -1), trace->classes[c]->name, ':'))
+				kinds[c] |= kind;
+	lua_pop(L, 2);
+}
+
+/* The options with the names of both, and losses, for the cursor; in their place. */
+static void widen_options(lua_State *L, int options)
+{
+	lua_newtable(L);
+	lua_pushnil(L);
+	while (lua_next(L, options)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, -4);
+	}
+	lua_newtable(L);
+	add_names(L, options, "finish", add_names(L, options, "begin", 0));
+	lua_setfield(L, -2, "name");
+	lua_pushboolean(L, true);
+	lua_setfield(L, -2, "losses");
+	lua_replace(L, options);
+}
+
+/* ---- the walk ---- */
+
+static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
+{
+	struct value value;
+
+	for (size_t i = 0; i < of->count; i++) {
+		bind_column_value(L, pairs->cursor, &of->items[i], &value);
+		if (value_exists(&value))
+			return segments_intern(pairs->segments, &value);
+	}
+	return 0;
+}
+
+/* 0: the event has no key. */
+static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *key)
+{
+	uint32_t atom = 0;
+	struct value value = {.kind = VALUE_STRING};
+
+	if (key->count == 1)
+		return alternatives_atom(L, pairs, &key->parts[0]);
+	buf_clear(&pairs->scratch);
+	for (size_t i = 0; i < key->count; i++) {
+		atom = alternatives_atom(L, pairs, &key->parts[i]);
+		if (!atom)
+			return 0;
+		buf_add_text(&pairs->scratch, i ? "+" : "");
+		value_add_key(segments_atom(pairs->segments, atom), &pairs->scratch);
+	}
+	value.text = buf_text(&pairs->scratch);
+	value.len = (uint32_t)pairs->scratch.len;
+	return segments_intern(pairs->segments, &value);
+}
+
+static void capture(lua_State *L, struct pairs *pairs, bool at_end, uint32_t *cells)
+{
+	for (size_t i = 0; i < pairs->nfields; i++)
+		if (pairs->fields[i].at_end == at_end)
+			cells[pairs->fields[i].column] =
+				alternatives_atom(L, pairs, &pairs->fields[i].from);
+}
+
+static uint32_t *head_of(struct pairs *pairs, uint32_t key)
+{
+	if (key >= pairs->nheads) {
+		size_t room = (size_t)key * 2 + 64;
+		pairs->heads =
+			mem_resize_zeroed(pairs->heads, pairs->nheads, room, sizeof *pairs->heads);
+		pairs->nheads = room;
+	}
+	return &pairs->heads[key];
+}
+
+static uint32_t new_open(struct pairs *pairs)
+{
+	uint32_t number = pairs->spare;
+
+	if (number) {
+		pairs->spare = pairs->open[number].below;
+		return number;
+	}
+	if (!pairs->nopen)
+		pairs->nopen = 1;
+	pairs->open = mem_grow(pairs->open, pairs->nopen, &pairs->capacity, sizeof *pairs->open);
+	return (uint32_t)pairs->nopen++;
+}
+
+static void close_open(struct pairs *pairs, uint32_t *head)
+{
+	uint32_t number = *head;
+
+	*head = pairs->open[number].below;
+	pairs->open[number].below = pairs->spare;
+	pairs->open[number].key = 0;
+	pairs->spare = number;
+}
+
+static void on_begin(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	const struct value name = {.kind = VALUE_STRING,
+				   .len = (uint32_t)strlen(event->class->name),
+				   .text = event->class->name};
+	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
+
+	if (!key)
+		return;
+	head = head_of(pairs, key);
+	if (*head && !pairs->nested) {
+		pairs->segments->unfinished++;
+		close_open(pairs, head);
+	}
+	number = new_open(pairs);
+	struct open_pair *open = &pairs->open[number];
+	*open = (struct open_pair){
+		.begin = event->time, .cpu = event->cpu, .key = key, .below = *head};
+	open->cells[COLUMN_KEY] = key;
+	open->cells[COLUMN_VALUE] = segments_intern(pairs->segments, &name);
+	capture(L, pairs, false, open->cells);
+	*head = number;
+}
+
+static void on_finish(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
+
+	if (!key)
+		return;
+	head = head_of(pairs, key);
+	if (!*head) {
+		pairs->segments->unbegun++;
+		return;
+	}
+	struct open_pair *open = &pairs->open[*head];
+	struct segment segment = {open->begin, event->time, true, true};
+	capture(L, pairs, true, open->cells);
+	memcpy(segments_add(pairs->segments, &segment), open->cells,
+	       pairs->segments->ncolumns * sizeof(uint32_t));
+	close_open(pairs, head);
+}
+
+/* Drops what is open, of one CPU or (-1) all. */
+static uint64_t drop_open(struct pairs *pairs, int32_t cpu)
+{
+	uint64_t dropped = 0;
+
+	for (size_t i = 1; i < pairs->nopen; i++) {
+		struct open_pair *open = &pairs->open[i];
+		uint32_t *link;
+
+		if (!open->key || (cpu >= 0 && open->cpu != cpu))
+			continue;
+		for (link = head_of(pairs, open->key); *link != i;)
+			link = &pairs->open[*link].below;
+		close_open(pairs, link);
+		dropped++;
+	}
+	return dropped;
+}
+
+static void on_loss(struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+
+	pairs->segments->losses++;
+	pairs->segments->lost += drop_open(pairs, pairs->by_cpu ? event->cpu : -1);
+	if (!pairs->by_cpu && event->until > pairs->whole_from)
+		pairs->whole_from = event->until;
+}
+
+static void walk(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+
+	while (bind_cursor_step(L, pairs->cursor)) {
+		if (!event->class) {
+			on_loss(pairs);
+			continue;
+		}
+		if (event->time == NSTIME_MIN)
+			continue;
+		if (pairs->whole_from > NSTIME_MIN && event->time >= pairs->whole_from) {
+			pairs->whole_from = NSTIME_MIN;
+			pairs->segments->lost += drop_open(pairs, -1);
+		}
+		uint8_t kind = pairs->kinds[event->class->index];
+		if (kind & KIND_FINISH)
+			on_finish(L, pairs);
+		if (kind & KIND_BEGIN)
+			on_begin(L, pairs);
+	}
+	pairs->segments->unfinished += drop_open(pairs, -1);
+}
+
+static const char *const known_options[] = {"begin", "finish", "key",    "finish_key", "fields",
+					    "from",  "to",     "nested", "where",      "cpu",
+					    "name",  "losses", NULL};
+
+/* Of the trace and the widened options, as the cursor wants them. */
+static int open_cursor(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct error err;
+
+	if (!bind_cursor_open(L, bound, known_options, &err))
+		return bind_raise(L, &err);
+	return 1;
+}
+
+static struct bind_cursor *push_cursor(lua_State *L, int options)
+{
+	lua_pushcfunction(L, open_cursor);
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, options);
+	lua_call(L, 2, 1);
+	return luaL_checkudata(L, -1, CURSOR_TYPE);
+}
+
+void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
+{
+	const struct trace *trace = bound->trace;
+	struct pairs *pairs = push_pairs(L);
+
+	bind_check_options(L, options, known_options);
+	widen_options(L, options);
+	pairs->segments = segments;
+	pairs->whole_from = NSTIME_MIN;
+	pairs->cursor = push_cursor(L, options);
+	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
+	mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
+	mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
+	if (!read_key(L, pairs->cursor, options, "key", &pairs->begin_key))
+		luaL_error(L,
+			   "key: the columns that tell which events belong together are missing");
+	if (!read_key(L, pairs->cursor, options, "finish_key", &pairs->finish_key))
+		pairs->finish_key = pairs->begin_key;
+	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
+			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
+	read_fields(L, options, pairs);
+	lua_getfield(L, options, "nested");
+	pairs->nested = lua_toboolean(L, -1);
+	walk(L, pairs);
+}

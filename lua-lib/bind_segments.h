@@ -1,0 +1,28 @@
+/* bind_segments.h - what the files about segments share: the userdata, and who fills it */
+#ifndef LUA_LIB_BIND_SEGMENTS_H
+#define LUA_LIB_BIND_SEGMENTS_H
+
+#include "lua-lib/bind.h"
+#include "lua-lib/segments.h"
+
+/* An empty collection as a new userdata on the stack, freed by the collector. */
+struct segments *bind_push_segments(lua_State *L);
+/* Argument `i`, a collection; raises otherwise. */
+struct segments *bind_check_segments(lua_State *L, int i);
+
+/* The value at `i` of the stack; raises where it is none that a column can have. */
+struct value bind_check_value(lua_State *L, int i);
+/*
+ * From intervals of paths (bind_intervals.c), by the table at 2: pushes a collection for each path
+ * and returns how many.
+ */
+int bind_push_intervals(lua_State *L, struct bind_trace *bound);
+/* From pairs of events (bind_pairs.c), by the table at `options`. */
+void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options,
+		     struct segments *segments);
+
+/* The range of the options' `from` and `to`, else what was asked for, else all of the trace. */
+void bind_segments_range(lua_State *L, const struct bind_trace *bound, int options, nstime *begin,
+			 nstime *end);
+
+#endif

@@ -1,0 +1,170 @@
+-- latency: how long threads wait for a CPU: woken, preempted, new
+--
+-- [stats|top|log|freq]
+--
+--   stats   of each thread: how often it waited, how long in all, on average, p50, p99, longest, when
+--   top     the longest waits: who woke the thread, and who ran on its CPU instead
+--   log     every wait, in order of time
+--   freq    how many waits were how long
+--
+-- A wait is the time from which a thread could run until it does: from its wake-up (woken), from where it
+-- lost the CPU (preempted), or from its fork (new). Waits that begin or end outside of the range do not
+-- count. This is the delay of `perf sched latency`, which adds woken and preempted up, and the sch delay
+-- of `perf sched timehist`, which is that of woken threads alone.
+--
+-- Columns of --where: tid, comm, cpu, dur, begin, kind ("woken", "preempted", "new" in `top` and `log`).
+--
+-- Examples:
+--   $ yore latency fixtures/golden/sched-demo
+--   $ yore latency fixtures/golden/sched-demo top --limit 3
+--   $ yore latency fixtures/golden/sched-demo freq --where 'comm ~ "demo-*"'
+--   $ yore latency fixtures/golden/sched-demo --sort p99 --format csv
+
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, {
+	name = "latency", verbs = { "stats", "top", "log", "freq" }, tables = { stats = true, freq = true },
+	columns = { "tid", "comm", "cpu", "dur", "begin", "kind" },
+})
+
+a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
+a:want({ "sched_wakeup", "sched_wakeup_new" }, "it is not known when threads are woken: only preemptions are measured")
+
+-- A wait ends with a switch that was seen: the thread comes on a CPU on which another one ran until then.
+local waits, runs = trace:segments{ from = a.start, to = a.stop,
+	{ path = "thread[*]/state", value = "ready", whole = true }, { path = "cpu[*]/thread" } }
+waits = waits:select{ after = "running" }
+waits:join(runs:rekey(), { cpu = "value", last = "before" }, { at = "end", exact = true })
+waits = waits:select{ last = function(tid) return tid ~= nil end }
+
+-- Before some waits no state of the thread is known: the event that made it ready tells then which it is.
+local function why(row)
+	local said = trace:at(row.begin, "thread[" .. row.key .. "]/state", { why = true })[1]
+	local name = said and said.why and said.why.name or ""
+	return name:find("fork") and "new" or name:find("switch") and "preempted" or "woken"
+end
+
+local function split(all)
+	local found = {
+		preempted = all:select{ before = "running" },
+		woken = all:select{ before = function(v) return v ~= nil and v ~= "running" end },
+	}
+	local first = all:select{ before = function(v) return v == nil end }
+	local kind_of = {}
+	for _, row in ipairs(first:rows()) do
+		kind_of[row.key .. "@" .. row.begin] = why(row)
+	end
+	local function of_kind(kind)
+		return first:select{ row = function(r) return kind_of[r.key .. "@" .. r.begin] == kind end }
+	end
+	found.woken:append(of_kind("woken"))
+	found.preempted:append(of_kind("preempted"))
+	found.new = of_kind("new")
+	return found
+end
+
+local names = a:names(waits:distinct("key"))
+local kinds = { "woken", "preempted", "new" }
+local of = split(waits)
+for kind, segments in pairs(of) do
+	of[kind] = a:filter(segments, {
+		tid = "key", comm = { "key", function(tid) return names[tid] end }, dur = "dur",
+		begin = "begin", cpu = "cpu", kind = { "value", function() return kind end },
+	})
+end
+
+local function stats()
+	for _, kind in ipairs(kinds) do
+		local rows = of[kind]:groups{ by = { "key" }, percentiles = { 50, 99 } }
+		for _, row in ipairs(rows) do
+			row.tid, row.comm = row.key, names[row.key]
+		end
+		table.sort(rows, function(x, y)
+			if x.max ~= y.max then
+				return x.max > y.max
+			end
+			return x.tid < y.tid
+		end)
+		if #rows > 0 or kind ~= "new" then
+			a:table(kind, {
+				{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
+				{ key = "count", head = "waits", kind = "count" },
+				{ key = "total", head = "in all", kind = "span" },
+				{ key = "mean", head = "average", kind = "span" },
+				{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
+				{ key = "max", head = "longest", kind = "span", bar = true },
+				{ key = "max_begin", head = "which began", kind = "time" },
+			}, rows)
+		end
+	end
+end
+
+-- Who woke the thread at the begin, where that is recorded, and who ran when the wait began on the CPU on
+-- which it then ran.
+local function explain(rows)
+	for _, row in ipairs(rows) do
+		row.tid, row.comm = row.key, names[row.key]
+		if row.cpu then
+			row.instead = trace:at(row.begin, "cpu[" .. row.cpu .. "]/thread")
+			row.instead_comm = row.instead and trace:comm(row.instead, row.begin) or nil
+			if row.instead == 0 then
+				row.instead_comm = "idle"
+			end
+		end
+		if row.kind == "woken" then
+			row.waker = trace:at(row.begin, "thread[" .. row.key .. "]/waker")
+			row.waker_comm = row.waker and (row.waker == 0 and "idle" or trace:comm(row.waker, row.begin)) or nil
+		end
+	end
+end
+
+local function listing(order, most)
+	local rows = {}
+	for _, kind in ipairs(kinds) do
+		for _, row in ipairs(of[kind]:sorted(order, most)) do
+			row.kind = kind
+			rows[#rows + 1] = row
+		end
+	end
+	table.sort(rows, function(x, y)
+		if order == "-dur" and x.dur ~= y.dur then
+			return x.dur > y.dur
+		end
+		if x.begin ~= y.begin then
+			return x.begin < y.begin
+		end
+		return x.key < y.key
+	end)
+	return most and table.move(rows, 1, math.min(most, #rows), 1, {}) or rows
+end
+
+local columns = {
+	{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+	{ key = "dur", head = "wait", kind = "span", bar = true }, { key = "kind", head = "kind" },
+	{ key = "cpu", head = "CPU", kind = "count" },
+	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
+}
+
+a:head()
+if a.verb == "stats" then
+	stats()
+elseif a.verb == "top" then
+	local rows = listing("-dur", a.limit or 10)
+	explain(rows)
+	table.move({
+		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" },
+		{ key = "instead", head = "ran instead", kind = "count" }, { key = "instead_comm", head = "name" },
+	}, 1, 4, #columns + 1, columns)
+	a:table("longest waits", columns, rows)
+elseif a.verb == "log" then
+	local rows = listing("begin", nil)
+	for _, row in ipairs(rows) do
+		row.tid, row.comm = row.key, names[row.key]
+	end
+	a:table("waits", columns, rows)
+else
+	for _, kind in ipairs(kinds) do
+		if #of[kind] > 0 or kind ~= "new" then
+			a:histogram(kind, of[kind]:hist())
+		end
+	end
+end

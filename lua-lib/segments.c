@@ -1,0 +1,383 @@
+/* segments.c - segments and their atoms, selected, joined and sorted */
+#include "lua-lib/segments.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct atoms {
+	struct value *values; /* from 1 on */
+	size_t count, capacity;
+	uint32_t *slots; /* by hash: an atom, 0 none */
+	size_t nslots;   /* a power of two */
+};
+
+void segments_init(struct segments *segments)
+{
+	static const char *const names[] = {"key", "value", "before", "after"};
+
+	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
+	segments->atoms->values =
+		mem_grow(NULL, 0, &segments->atoms->capacity, sizeof(struct value));
+	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
+	segments->atoms->count = 1;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		segments_add_column(segments, names[i]);
+}
+
+void segments_release(struct segments *segments)
+{
+	if (segments->atoms) {
+		mem_free(segments->atoms->values);
+		mem_free(segments->atoms->slots);
+	}
+	mem_free(segments->atoms);
+	mem_free(segments->items);
+	mem_free(segments->cells);
+	arena_free(segments->arena);
+	*segments = (struct segments){0};
+}
+
+uint32_t segments_column(const struct segments *segments, const char *name)
+{
+	for (uint32_t i = 0; i < segments->ncolumns; i++)
+		if (!strcmp(segments->names[i], name))
+			return i;
+	return UINT32_MAX;
+}
+
+uint32_t segments_add_column(struct segments *segments, const char *name)
+{
+	uint32_t old = segments->ncolumns, new = old + 1;
+
+	segments->names[old] = arena_strdup(segments->arena, name);
+	segments->ncolumns = new;
+	if (!segments->count)
+		return old;
+	segments->cells_capacity = segments->capacity * new;
+	segments->cells = mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
+	for (size_t i = segments->count; i-- > 0;) {
+		memmove(segments->cells + i * new, segments->cells + i * old,
+			old * sizeof(uint32_t));
+		segments->cells[i * new + old] = 0;
+	}
+	return old;
+}
+
+/* ---- atoms ---- */
+
+static uint32_t *slot_of(const struct atoms *atoms, const struct value *value)
+{
+	size_t i = value_hash(value) & (atoms->nslots - 1);
+
+	while (atoms->slots[i] && !value_equal(&atoms->values[atoms->slots[i]], value))
+		i = (i + 1) & (atoms->nslots - 1);
+	return &atoms->slots[i];
+}
+
+static void rehash(struct atoms *atoms)
+{
+	mem_free(atoms->slots);
+	atoms->nslots = atoms->nslots ? atoms->nslots * 2 : 256;
+	atoms->slots = mem_new_array(atoms->nslots, sizeof *atoms->slots);
+	for (size_t i = 1; i < atoms->count; i++)
+		*slot_of(atoms, &atoms->values[i]) = (uint32_t)i;
+}
+
+uint32_t segments_intern(struct segments *segments, const struct value *value)
+{
+	struct atoms *atoms = segments->atoms;
+	struct value kept = *value;
+
+	if (!value_exists(value))
+		return 0;
+	if (atoms->count * 2 >= atoms->nslots)
+		rehash(atoms);
+	uint32_t *slot = slot_of(atoms, value);
+	if (*slot)
+		return *slot;
+	if (kept.kind == VALUE_STRING)
+		kept.text = arena_strndup(segments->arena, value->text, value->len);
+	atoms->values = mem_grow(atoms->values, atoms->count, &atoms->capacity, sizeof kept);
+	atoms->values[atoms->count] = kept;
+	*slot = (uint32_t)atoms->count;
+	return (uint32_t)atoms->count++;
+}
+
+uint32_t segments_find(const struct segments *segments, const struct value *value)
+{
+	return segments->atoms->nslots && value_exists(value) ? *slot_of(segments->atoms, value)
+							      : 0;
+}
+
+uint32_t segments_atoms(const struct segments *segments)
+{
+	return (uint32_t)segments->atoms->count - 1;
+}
+
+const struct value *segments_atom(const struct segments *segments, uint32_t atom)
+{
+	return &segments->atoms->values[atom];
+}
+
+/* ---- segments ---- */
+
+uint32_t *segments_add(struct segments *segments, const struct segment *segment)
+{
+	uint32_t *cells;
+
+	segments->items = mem_grow(segments->items, segments->count, &segments->capacity,
+				   sizeof *segments->items);
+	if (segments->cells_capacity < segments->capacity * segments->ncolumns) {
+		segments->cells_capacity = segments->capacity * segments->ncolumns;
+		segments->cells =
+			mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
+	}
+	segments->items[segments->count] = *segment;
+	cells = segments_cells(segments, segments->count++);
+	memset(cells, 0, segments->ncolumns * sizeof *cells);
+	return cells;
+}
+
+static bool passes(const struct segment *segment, const uint32_t *cells,
+		   const struct segment_limit *limit)
+{
+	int64_t number = 0;
+
+	switch (limit->of) {
+	case LIMIT_BEGIN:
+		number = segment->begin;
+		break;
+	case LIMIT_END:
+		number = segment->end;
+		break;
+	case LIMIT_LENGTH:
+		number = segment_length(segment);
+		break;
+	case LIMIT_BEGUN:
+		number = segment->begun;
+		break;
+	case LIMIT_ENDED:
+		number = segment->ended;
+		break;
+	case LIMIT_CELL:
+		return limit->atoms[cells[limit->column]];
+	}
+	return number >= limit->least && number <= limit->most;
+}
+
+/* Columns and atoms of `out` become those of `segments`; cells can then be copied. */
+static void take_shape(struct segments *out, const struct segments *segments)
+{
+	for (uint32_t i = out->ncolumns; i < segments->ncolumns; i++)
+		segments_add_column(out, segments->names[i]);
+	for (uint32_t i = 1; i <= segments_atoms(segments); i++)
+		segments_intern(out, segments_atom(segments, i));
+	out->unfinished = segments->unfinished;
+	out->unbegun = segments->unbegun;
+	out->lost = segments->lost;
+	out->losses = segments->losses;
+}
+
+void segments_select(const struct segments *segments, const struct segment_limit *limits,
+		     size_t nlimits, struct segments *out)
+{
+	take_shape(out, segments);
+	for (size_t i = 0; i < segments->count; i++) {
+		const uint32_t *cells = segments_cells(segments, i);
+		bool pass = true;
+
+		for (size_t k = 0; k < nlimits && pass; k++)
+			pass = passes(&segments->items[i], cells, &limits[k]);
+		if (pass)
+			memcpy(segments_add(out, &segments->items[i]), cells,
+			       segments->ncolumns * sizeof *cells);
+	}
+}
+
+void segments_append(struct segments *segments, const struct segments *other)
+{
+	uint32_t to[SEGMENTS_COLUMNS_MAX];
+
+	for (uint32_t c = 0; c < other->ncolumns; c++)
+		to[c] = segments_column(segments, other->names[c]);
+	for (size_t i = 0; i < other->count; i++) {
+		const uint32_t *from = segments_cells(other, i);
+		uint32_t *cells = segments_add(segments, &other->items[i]);
+
+		for (uint32_t c = 0; c < other->ncolumns; c++)
+			if (to[c] != UINT32_MAX)
+				cells[to[c]] =
+					segments_intern(segments, segments_atom(other, from[c]));
+	}
+}
+
+/* ---- joining ---- */
+
+struct stretch { /* the segments of one key */
+	size_t first, last;
+};
+
+static struct stretch *stretches_by_key(const struct segments *segments)
+{
+	struct stretch *found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
+
+	for (size_t i = 0; i < segments->count; i++) {
+		struct stretch *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
+		if (one->last != i)
+			one->first = i;
+		one->last = i + 1;
+	}
+	return found;
+}
+
+/* The segment of the other collection that counts at t; SIZE_MAX: there is none. */
+static size_t find_at(const struct segments *other, struct stretch range, nstime t, bool exact)
+{
+	size_t at = search_first(k, range.first, range.last, other->items[k].end <= t);
+
+	if (at == range.last || other->items[at].begin > t ||
+	    (exact && other->items[at].begin != t))
+		return SIZE_MAX;
+	return at;
+}
+
+void segments_join(struct segments *segments, const struct segments *other,
+		   const struct segment_join *joins, size_t njoins, bool at_end, bool exact)
+{
+	struct stretch *of = stretches_by_key(other);
+	uint32_t first = segments->ncolumns;
+
+	for (size_t k = 0; k < njoins; k++)
+		segments_add_column(segments, joins[k].name);
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct segment *segment = &segments->items[i];
+		uint32_t *cells = segments_cells(segments, i);
+		uint32_t key = segments_find(other, segments_atom(segments, cells[COLUMN_KEY]));
+		size_t at =
+			key ? find_at(other, of[key], at_end ? segment->end : segment->begin, exact)
+			    : SIZE_MAX;
+
+		for (size_t k = 0; k < njoins && at != SIZE_MAX; k++) {
+			uint32_t atom = segments_cells(other, at)[joins[k].from];
+			cells[first + k] = segments_intern(segments, segments_atom(other, atom));
+		}
+	}
+	mem_free(of);
+}
+
+/* ---- another key ---- */
+
+struct keyed {
+	uint32_t key;
+	nstime begin;
+	size_t number;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void segments_rekey(const struct segments *segments, struct segments *out)
+{
+	struct keyed *order = mem_new_array(segments->count + 1, sizeof *order);
+
+	take_shape(out, segments);
+	for (size_t i = 0; i < segments->count; i++)
+		order[i] = (struct keyed){segments_cells(segments, i)[COLUMN_VALUE],
+					  segments->items[i].begin, i};
+	if (segments->count)
+		qsort(order, segments->count, sizeof *order, compare_keyed);
+	for (size_t i = 0; i < segments->count; i++) {
+		const uint32_t *from = segments_cells(segments, order[i].number);
+		uint32_t *cells = segments_add(out, &segments->items[order[i].number]);
+
+		memcpy(cells, from, segments->ncolumns * sizeof *cells);
+		cells[COLUMN_KEY] = from[COLUMN_VALUE];
+		cells[COLUMN_VALUE] = from[COLUMN_KEY];
+	}
+	mem_free(order);
+}
+
+/* ---- order ---- */
+
+struct place {
+	int64_t by;
+	size_t number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->by != y->by)
+		return x->by < y->by ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int64_t order_value(const struct segment *segment, enum segment_order order)
+{
+	switch (order) {
+	case ORDER_BEGIN:
+		return segment->begin;
+	case ORDER_END:
+		return segment->end;
+	case ORDER_LENGTH:
+		return segment_length(segment);
+	case ORDER_LENGTH_FALLING:
+		return -segment_length(segment);
+	}
+	return 0;
+}
+
+/* A heap with the greatest on top: what stays in it are the least `most`. */
+static void sift(struct place *heap, size_t count, size_t at)
+{
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		struct place moved = heap[at];
+
+		if (child + 1 < count && compare_places(&heap[child + 1], &heap[child]) > 0)
+			child++;
+		if (compare_places(&heap[child], &moved) <= 0)
+			return;
+		heap[at] = heap[child];
+		heap[child] = moved;
+	}
+}
+
+size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
+			size_t *count)
+{
+	size_t room = most < segments->count ? most : segments->count, used = 0;
+	struct place *heap = mem_new_array(room + 1, sizeof *heap);
+	size_t *numbers = mem_new_array(room + 1, sizeof *numbers);
+
+	for (size_t i = 0; i < segments->count && room; i++) {
+		struct place place = {order_value(&segments->items[i], order), i};
+
+		if (used < room) {
+			heap[used++] = place;
+			for (size_t k = used == room ? room / 2 : 0; k-- > 0;)
+				sift(heap, used, k);
+		} else if (compare_places(&place, &heap[0]) < 0) {
+			heap[0] = place;
+			sift(heap, used, 0);
+		}
+	}
+	if (used)
+		qsort(heap, used, sizeof *heap, compare_places);
+	for (size_t i = 0; i < used; i++)
+		numbers[i] = heap[i].number;
+	mem_free(heap);
+	*count = used;
+	return numbers;
+}

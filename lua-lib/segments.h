@@ -1,0 +1,157 @@
+/*
+ * segments.h - stretches of time with columns of values, for analyses
+ *
+ *     begin      end   │ key  value     before      after      ...
+ *     120        185   │ 42   "ready"   "sleeping"  "running"
+ *
+ * A segment comes from an interval of an attribute or from a pair of events. Values are interned:
+ * a cell is the number of an atom, and 0 is no value. Segments are in the order in which they were
+ * added; what is grouped, selected and sorted is done here, so that Lua sees results alone.
+ */
+#ifndef LUA_LIB_SEGMENTS_H
+#define LUA_LIB_SEGMENTS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "engine/timebase.h"
+#include "state/model/value.h"
+
+enum { SEGMENTS_COLUMNS_MAX = 24 };
+
+/* Columns that each collection has. */
+enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, COLUMN_FIRST_FIELD };
+
+struct segment {
+	nstime begin, end;
+	bool begun, ended; /* it begins, ends there; else that is where the range cuts it */
+};
+
+struct atoms; /* interned values */
+
+struct segments {
+	struct segment *items;
+	size_t count, capacity;
+	uint32_t *cells; /* count * ncolumns, row by row */
+	size_t cells_capacity;
+	uint32_t ncolumns;
+	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
+	struct atoms *atoms;
+	struct arena *arena;
+	uint64_t unfinished; /* begins without an end, and ends without a begin */
+	uint64_t unbegun;
+	uint64_t lost; /* segments that were dropped, since events that may belong to them were lost
+			*/
+	uint64_t losses; /* places where events were lost */
+};
+
+void segments_init(struct segments *segments);
+void segments_release(struct segments *segments);
+/* Adds a column; its cells of segments that are there are 0. Returns its number. */
+uint32_t segments_add_column(struct segments *segments, const char *name);
+/* The column's number; UINT32_MAX: there is none. */
+uint32_t segments_column(const struct segments *segments, const char *name);
+
+/* The atom of a value, whose text is copied; 0 of what is unknown or none. */
+uint32_t segments_intern(struct segments *segments, const struct value *value);
+/* The atom of a value that is there; 0: it is not. */
+uint32_t segments_find(const struct segments *segments, const struct value *value);
+/* Atoms are numbered from 1 to this. */
+uint32_t segments_atoms(const struct segments *segments);
+const struct value *segments_atom(const struct segments *segments, uint32_t atom);
+
+/* Adds a segment and returns its cells, all 0, valid until the next call. */
+uint32_t *segments_add(struct segments *segments, const struct segment *segment);
+static inline uint32_t *segments_cells(const struct segments *segments, size_t i)
+{
+	return segments->cells + i * segments->ncolumns;
+}
+
+static inline int64_t segment_length(const struct segment *segment)
+{
+	return segment->end - segment->begin;
+}
+
+/* What is asked of each segment by segments_select(): limits of numbers, a set of atoms. */
+struct segment_limit {
+	enum { LIMIT_BEGIN, LIMIT_END, LIMIT_LENGTH, LIMIT_BEGUN, LIMIT_ENDED, LIMIT_CELL } of;
+	uint32_t column;      /* CELL */
+	int64_t least, most;  /* of times, lengths, flags */
+	const uint8_t *atoms; /* CELL: by atom, whether it passes */
+};
+/* Copies those that pass all limits to *out, which was initialised by segments_init(). */
+void segments_select(const struct segments *segments, const struct segment_limit *limits,
+		     size_t nlimits, struct segments *out);
+
+/* Adds those of `other`, which is another collection, by the columns that both have. */
+void segments_append(struct segments *segments, const struct segments *other);
+
+/* A column that segments_join() makes: `from` of the other collection. */
+struct segment_join {
+	const char *name;
+	uint32_t from;
+};
+/*
+ * Gives each segment, as new columns, what `other` has for the same key at its begin (or end): of
+ * the segment that holds then, or (exact) of one that begins right then. `other` must be in order
+ * of (key, begin), as the intervals of a path are, and after segments_rekey().
+ */
+void segments_join(struct segments *segments, const struct segments *other,
+		   const struct segment_join *joins, size_t njoins, bool at_end, bool exact);
+
+/* Copies all to *out with key and value exchanged, in order of (key, begin). */
+void segments_rekey(const struct segments *segments, struct segments *out);
+
+/* Numbers of the segments in order: by length or by begin, then by their number. */
+enum segment_order { ORDER_BEGIN, ORDER_END, ORDER_LENGTH, ORDER_LENGTH_FALLING };
+/* The first `most` of them; the caller frees what is returned. */
+size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
+			size_t *count);
+
+struct segment_group {
+	uint32_t *cells;       /* of the columns by which it is grouped */
+	size_t first, longest; /* segments */
+	uint64_t count;
+	int64_t total, least, most;
+	nstime last_end;
+	double mean, squares; /* sum of squared distances from the mean (Welford) */
+	int64_t *lengths;     /* of its segments; rising after segment_group_sort() */
+	size_t capacity;
+	int64_t *sums; /* per column that is summed up */
+};
+
+struct segment_groups {
+	struct segment_group *items; /* in order of their first segment */
+	size_t count, capacity;
+	size_t ncolumns, nsums;
+	bool lengths;  /* are kept, for percentiles */
+	size_t *slots; /* by hash: 1 + number of the group */
+	size_t nslots;
+	struct arena *arena;
+};
+
+void segment_groups_init(struct segment_groups *groups, size_t ncolumns, size_t nsums,
+			 bool lengths);
+/* The group of these cells, made when there is none; valid until the next call. */
+struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells);
+/* Counts segment `number` of that length. */
+void segment_group_add(struct segment_groups *groups, struct segment_group *group, size_t number,
+		       const struct segment *segment);
+/* Adds, and stays at the least or greatest number where the sum does not fit. */
+void sum_add(int64_t *sum, int64_t number);
+/* Groups all by the columns; of columns in `sums` integers are added up. *groups was initialised.
+ */
+void segments_group(const struct segments *segments, const uint32_t *columns, const uint32_t *sums,
+		    struct segment_groups *groups);
+void segment_groups_release(struct segment_groups *groups);
+void segment_group_sort(struct segment_group *group);
+/* The least length that so many percent do not exceed (nearest rank); sorted before. */
+int64_t segment_group_percentile(const struct segment_group *group, double percent);
+
+/* Of a number: 0 of what is below 1, else 1 + the place of its highest bit: [2^(n-1), 2^n). */
+static inline unsigned power_bucket(int64_t number)
+{
+	return number < 1 ? 0 : 64 - (unsigned)__builtin_clzll((unsigned long long)number);
+}
+enum { POWER_BUCKETS = 64 };
+
+#endif

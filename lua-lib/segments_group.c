@@ -1,0 +1,151 @@
+/* segments_group.c - groups of segments: counts, sums, extremes, percentiles */
+#include "lua-lib/segments.h"
+
+#include "engine/base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void segment_groups_init(struct segment_groups *groups, size_t ncolumns, size_t nsums, bool lengths)
+{
+	*groups = (struct segment_groups){
+		.ncolumns = ncolumns, .nsums = nsums, .lengths = lengths, .arena = arena_new()};
+}
+
+static size_t hash_cells(const struct segment_groups *groups, const uint32_t *cells)
+{
+	uint64_t hash = 0x9e3779b97f4a7c15;
+
+	for (size_t i = 0; i < groups->ncolumns; i++)
+		hash = (hash ^ cells[i]) * 0x100000001b3;
+	return (size_t)(hash ^ hash >> 29);
+}
+
+/* The slot of these cells, or the free one for them. */
+static size_t *slot_of(const struct segment_groups *groups, const uint32_t *cells)
+{
+	size_t i = hash_cells(groups, cells);
+
+	for (; groups->slots[i &= groups->nslots - 1]; i++)
+		if (!memcmp(groups->items[groups->slots[i] - 1].cells, cells,
+			    groups->ncolumns * sizeof *cells))
+			break;
+	return &groups->slots[i];
+}
+
+static void rehash(struct segment_groups *groups)
+{
+	mem_free(groups->slots);
+	groups->nslots = groups->nslots ? groups->nslots * 2 : 64;
+	groups->slots = mem_new_array(groups->nslots, sizeof *groups->slots);
+	for (size_t i = 0; i < groups->count; i++)
+		*slot_of(groups, groups->items[i].cells) = i + 1;
+}
+
+struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells)
+{
+	struct segment_group *group;
+
+	if (groups->count * 2 >= groups->nslots)
+		rehash(groups);
+	size_t *slot = slot_of(groups, cells);
+	if (*slot)
+		return &groups->items[*slot - 1];
+	groups->items =
+		mem_grow(groups->items, groups->count, &groups->capacity, sizeof *groups->items);
+	group = &groups->items[groups->count++];
+	*slot = groups->count;
+	*group = (struct segment_group){
+		.cells = arena_copy(groups->arena, cells, groups->ncolumns, sizeof *cells),
+		.sums = arena_array(groups->arena, groups->nsums + 1, sizeof(int64_t))};
+	return group;
+}
+
+void sum_add(int64_t *sum, int64_t number)
+{
+	if (__builtin_add_overflow(*sum, number, sum))
+		*sum = number < 0 ? INT64_MIN : INT64_MAX;
+}
+
+void segment_group_add(struct segment_groups *groups, struct segment_group *group, size_t number,
+		       const struct segment *segment)
+{
+	int64_t length = segment_length(segment);
+	double step = (double)length - group->mean;
+
+	if (!group->count) {
+		group->first = number;
+		group->least = INT64_MAX;
+		group->most = INT64_MIN;
+		group->last_end = segment->end;
+	}
+	if (segment->end > group->last_end)
+		group->last_end = segment->end;
+	if (length > group->most) {
+		group->most = length;
+		group->longest = number;
+	}
+	if (length < group->least)
+		group->least = length;
+	if (groups->lengths) {
+		group->lengths = mem_grow(group->lengths, group->count, &group->capacity,
+					  sizeof *group->lengths);
+		group->lengths[group->count] = length;
+	}
+	group->count++;
+	sum_add(&group->total, length);
+	group->mean += step / (double)group->count;
+	group->squares += step * ((double)length - group->mean);
+}
+
+void segments_group(const struct segments *segments, const uint32_t *columns, const uint32_t *sums,
+		    struct segment_groups *groups)
+{
+	uint32_t key[SEGMENTS_COLUMNS_MAX];
+
+	for (size_t i = 0; i < segments->count; i++) {
+		const uint32_t *cells = segments_cells(segments, i);
+
+		for (size_t k = 0; k < groups->ncolumns; k++)
+			key[k] = cells[columns[k]];
+		struct segment_group *group = segment_groups_of(groups, key);
+		segment_group_add(groups, group, i, &segments->items[i]);
+		for (size_t k = 0; k < groups->nsums; k++) {
+			const struct value *value = segments_atom(segments, cells[sums[k]]);
+			if (value->kind == VALUE_INT)
+				sum_add(&group->sums[k], (int64_t)value->u);
+		}
+	}
+}
+
+void segment_groups_release(struct segment_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		mem_free(groups->items[i].lengths);
+	mem_free(groups->items);
+	mem_free(groups->slots);
+	arena_free(groups->arena);
+	*groups = (struct segment_groups){0};
+}
+
+static int compare_lengths(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void segment_group_sort(struct segment_group *group)
+{
+	if (group->count)
+		qsort(group->lengths, group->count, sizeof *group->lengths, compare_lengths);
+}
+
+int64_t segment_group_percentile(const struct segment_group *group, double percent)
+{
+	double rank = ceil(percent / 100 * (double)group->count);
+	size_t at = rank < 1 ? 0 : (size_t)rank - 1;
+
+	return group->lengths[at < group->count ? at : group->count - 1];
+}

@@ -1,0 +1,119 @@
+-- syscalls: system calls: how often, how long, how many failed
+--
+-- [stats|threads|top|log|freq|errors]
+--
+--   stats     of each system call: count, failures, time in all, least, average, greatest, p99
+--   threads   the same for each thread apart
+--   top       the longest ones
+--   log       each, in order of time of its begin
+--   freq      how many were how long
+--   errors    which failed with which error
+--
+-- A call lasts from its entry to its exit; what began before the range or had not ended at its end does not
+-- count. A call failed when it returned a negative number. `perf trace -s` says the same, and also
+-- counts exits whose entry it has not seen, as calls of no length.
+--
+-- Columns of --where: name, tid, comm, dur, begin, ret.
+--
+-- Examples:
+--   $ yore syscalls fixtures/golden/sched-ftrace/trace.dat
+--   $ yore syscalls fixtures/golden/sched-ftrace/trace.dat top --limit 3
+--   $ yore syscalls fixtures/golden/sched-ftrace/trace.dat threads --where 'name == "read"'
+
+local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
+local a = analysis.open(arg, {
+	name = "syscalls", verbs = { "stats", "threads", "top", "log", "freq", "errors" },
+	columns = { "name", "tid", "comm", "dur", "begin", "ret" },
+})
+
+local calls, name_column, name_of = kernel.syscalls(a)
+local names = a:names(calls:distinct("key"))
+calls = a:filter(calls, {
+	name = { name_column, name_of }, tid = "key", dur = "dur", begin = "begin", ret = "ret",
+	comm = { "key", function(tid) return names[tid] end },
+})
+
+local function negative(ret)
+	return ret ~= nil and ret < 0
+end
+
+local function fill(row)
+	row.name, row.tid, row.comm = name_of(row[name_column]), row.key, names[row.key]
+	row.key = nil
+	return row
+end
+
+local function grouped(by)
+	local rows, failed = calls:groups{ by = by, percentiles = { 99 } }, {}
+	local function key(row)
+		return tostring(row[by[1]]) .. "\0" .. tostring(row[by[2] or ""])
+	end
+	for _, row in ipairs(calls:select{ ret = negative }:groups{ by = by }) do
+		failed[key(row)] = row.count
+	end
+	for _, row in ipairs(rows) do
+		row.failed = failed[key(row)] or 0
+		row.spread = row.mean > 0 and row.stddev / math.sqrt(row.count) * 100 / row.mean or 0
+		fill(row)
+	end
+	table.sort(rows, function(x, y)
+		if x.total ~= y.total then
+			return x.total > y.total
+		end
+		return x.name < y.name or x.name == y.name and (x.tid or 0) < (y.tid or 0)
+	end)
+	return rows
+end
+
+local numbers = {
+	{ key = "count", head = "calls", kind = "count" }, { key = "failed", head = "failed", kind = "count" },
+	{ key = "total", head = "in all", kind = "span", bar = true }, { key = "min", head = "least", kind = "span" },
+	{ key = "mean", head = "average", kind = "span" }, { key = "max", head = "greatest", kind = "span" },
+	{ key = "p99", head = "p99", kind = "span" }, { key = "spread", head = "+-%", kind = "percent" },
+	{ key = "max_begin", head = "the greatest began", kind = "time" },
+}
+
+local thread = { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" } }
+
+local function with(...)
+	local columns = {}
+	for _, list in ipairs{ ... } do
+		table.move(list, 1, #list, #columns + 1, columns)
+	end
+	return columns
+end
+
+a:head()
+if a.verb == "stats" then
+	a:table("system calls", with({ { key = "name", head = "name" } }, numbers), grouped{ name_column })
+elseif a.verb == "threads" then
+	a:table("system calls of each thread", with(thread, { { key = "name", head = "name" } }, numbers),
+		grouped{ "key", name_column })
+elseif a.verb == "freq" then
+	a:histogram("system calls", calls:hist())
+elseif a.verb == "errors" then
+	local rows = calls:select{ ret = negative }:groups{ by = { name_column, "ret" } }
+	for _, row in ipairs(rows) do
+		fill(row)
+		row.error = kernel.errors[-row.ret] or tostring(row.ret)
+	end
+	table.sort(rows, function(x, y)
+		if x.count ~= y.count then
+			return x.count > y.count
+		end
+		return x.name < y.name or x.name == y.name and x.ret > y.ret
+	end)
+	a:table("calls that failed", { { key = "name", head = "name" }, { key = "error", head = "error" },
+		{ key = "ret", head = "returned", kind = "count" },
+		{ key = "count", head = "calls", kind = "count", bar = true } }, rows)
+else
+	local rows = calls:sorted(a.verb == "top" and "-dur" or "begin", a.verb == "top" and (a.limit or 10) or nil)
+	for _, row in ipairs(rows) do
+		fill(row)
+	end
+	a:table(a.verb == "top" and "longest system calls" or "system calls", with({
+		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+		{ key = "dur", head = "length", kind = "span", bar = true } }, thread,
+		{ { key = "name", head = "name" }, { key = "ret", head = "returned", kind = "count" } }), rows)
+end

@@ -1,0 +1,565 @@
+-- analysis: what all analyses share
+--
+-- Options of every analysis:
+--   --begin TIME        from TIME on
+--   --end TIME          and before TIME
+--   --where EXPR        only what the condition holds for: columns, == != < <= > >= ~ in && || ! ( )
+--   --limit N           at most N rows of each table
+--   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
+--   --format FORMAT     table, csv, json, or bars: the table with a bar for each row
+--
+-- Times and lengths are nanoseconds in csv and json.
+
+local where = require("yore.where")
+
+local analysis = {}
+local methods = {}
+methods.__index = methods
+
+-- ---- options ----
+
+local common = { begin = true, ["end"] = true, where = true, limit = true, sort = true, format = true }
+local formats = { table = true, csv = true, json = true, bars = true }
+
+local function listed(set)
+	local list = {}
+	for name in pairs(set) do
+		list[#list + 1] = name
+	end
+	table.sort(list)
+	return table.concat(list, ", ")
+end
+
+local function read_option(self, spec, words, i)
+	local name, value = words[i]:match("^%-%-([%w-]+)=(.*)$")
+	name = name or words[i]:sub(3)
+	local kind = common[name] or spec.options and spec.options[name]
+	if not kind then
+		error(spec.name .. ": unknown option --" .. name .. ": 'yore help " .. spec.name
+			.. "' lists them", 0)
+	end
+	if kind == "flag" then
+		self[name] = true
+		return i
+	end
+	if not value then
+		i = i + 1
+		value = words[i] or error(spec.name .. ": --" .. name .. " needs a value", 0)
+	end
+	if kind == "list" then
+		self[name] = self[name] or {}
+		table.insert(self[name], value)
+	else
+		self[name] = value
+	end
+	return i
+end
+
+local function number_option(self, name)
+	local number = math.tointeger(tonumber(self[name]))
+	if self[name] and not (number and number >= 0) then
+		error("--" .. name .. ": '" .. self[name] .. "' is not a number from 0 on", 0)
+	end
+	return number
+end
+
+local function moment(text)
+	local t, why = trace:time(text)
+	if not t then
+		error(why, 0)
+	end
+	return t
+end
+
+-- The range [start, stop) that --begin and --end name, else the session's, else all of the trace; the
+-- moment after its last event then ends it.
+local function read_range(self)
+	local first, last = trace:bounds()
+	if not first then
+		error(last, 0)
+	end
+	local start, stop = yore.range()
+	start = self.begin and moment(self.begin) or start or first
+	stop = self["end"] and moment(self["end"]) or stop or last + 1
+	if first > last then
+		error("this trace has no event with a time", 0)
+	end
+	self.start, self.stop = math.max(start, first), math.min(stop, last + 1)
+	if self.start >= self.stop then
+		error("nothing was recorded from " .. trace:text(start) .. " to " .. trace:text(stop)
+			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last), 0)
+	end
+	self.length = self.stop - self.start
+end
+
+-- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
+-- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
+-- --where may name.
+function analysis.open(words, spec)
+	local self = setmetatable({ spec = spec }, methods)
+	local i = 1
+	while words[i] do
+		if words[i]:sub(1, 2) == "--" then
+			i = read_option(self, spec, words, i)
+		else
+			local known = {}
+			for _, verb in ipairs(spec.verbs or {}) do
+				known[verb] = true
+			end
+			if self.verb or not known[words[i]] then
+				error(spec.name .. ": '" .. words[i] .. "' is too much"
+					.. (next(known) and ": one of " .. table.concat(spec.verbs, ", ") .. " may stand there" or ""), 0)
+			end
+			self.verb = words[i]
+		end
+		i = i + 1
+	end
+	self.verb = self.verb or spec.verbs and spec.verbs[1]
+	self.tables = spec.tables and spec.tables[self.verb]
+	self.limit = number_option(self, "limit")
+	self.format = self.format or "table"
+	if not formats[self.format] then
+		error("--format: '" .. self.format .. "' is none of " .. listed(formats), 0)
+	end
+	local known = {}
+	for _, name in ipairs(spec.columns or {}) do
+		known[name] = true
+	end
+	if self.where and not next(known) then
+		error(spec.name .. ": --where has no meaning here", 0)
+	end
+	self.terms = self.where and where.parse(self.where, known) or {}
+	read_range(self)
+	return self
+end
+
+-- ---- what the trace has ----
+
+local function bare(name)
+	return name:match("([^:]*)$")
+end
+
+-- Names of the trace's event classes that one of the globs matches, whole or behind their last colon.
+function analysis.present(globs)
+	local found = {}
+	for _, class in ipairs(trace:info().classes) do
+		for _, glob in ipairs(globs) do
+			local pattern = where.glob(glob)
+			if class.name:find(pattern) or bare(class.name):find(pattern) then
+				found[#found + 1] = class.name
+				break
+			end
+		end
+	end
+	return found
+end
+
+local function how_to_record(event)
+	return "record it with lttng enable-event --kernel " .. event .. ", perf record -e '*:" .. event
+		.. "' or trace-cmd record -e " .. event
+end
+
+-- Raises when the trace has none of the events, and says what they are needed for.
+function methods:need(events, what)
+	local found = analysis.present(events)
+	if #found == 0 then
+		error(self.spec.name .. " needs " .. table.concat(events, " or ") .. " for " .. what
+			.. ", and the trace has none: " .. how_to_record(events[1]), 0)
+	end
+	return found
+end
+
+-- Says what is missing when the trace has none of the events.
+function methods:want(events, what)
+	local found = analysis.present(events)
+	if #found == 0 then
+		yore.note(self.spec.name .. ": without " .. table.concat(events, " or ") .. " " .. what
+			.. "; " .. how_to_record(events[1]))
+		return nil
+	end
+	return found
+end
+
+-- ---- names of threads ----
+
+-- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
+-- the range. A name that was told after a thread's last time may be that of another thread that
+-- got its number: that one is asked for again.
+function methods:names(threads)
+	local tids, last = {}, {}
+	for key, value in pairs(threads) do
+		local tid = threads[1] and value or key
+		if math.type(tid) == "integer" then
+			tids[#tids + 1] = tid
+			last[tid] = not threads[1] and value or self.stop
+		end
+	end
+	local names, told = trace:comm(tids, self.stop)
+	if not names then
+		error(told, 0)
+	end
+	for tid, since in pairs(told) do
+		if since > last[tid] then
+			names[tid] = trace:comm(tid, last[tid], { before = true }) or names[tid]
+		end
+	end
+	names[0] = names[0] or "swapper"
+	return names
+end
+
+-- ---- conditions ----
+
+local limits = { ["end"] = true, begin = true, dur = true }
+
+-- Of segments those that --where leaves. columns: by name of a column of --where, the column of
+-- segments that it is, or {column, function of its value}.
+function methods:filter(segments, columns)
+	for _, term in ipairs(self.terms) do
+		local names, single, same = {}, nil, true
+		for name in pairs(term.names) do
+			local column = columns[name] or error("--where: '" .. name .. "' has no meaning for '"
+				.. tostring(self.verb) .. "'", 0)
+			column = type(column) == "table" and column or { column }
+			names[name] = column
+			same = same and (single == nil or single == column[1]) and not limits[column[1]]
+			single = column[1]
+		end
+		local row = {}
+		local function test(value_of)
+			for name, column in pairs(names) do
+				local value = value_of(column[1])
+				row[name] = column[2] and value ~= nil and column[2](value) or not column[2] and value or nil
+			end
+			return term.test(row)
+		end
+		if same and single then
+			segments = segments:select{ [single] = function(value)
+				return test(function() return value end)
+			end }
+		else
+			segments = segments:select{ row = function(r)
+				return test(function(column) return r[column] end)
+			end }
+		end
+	end
+	return segments
+end
+
+-- The same of rows that are tables already.
+function methods:filter_rows(rows)
+	if #self.terms == 0 then
+		return rows
+	end
+	local kept = {}
+	for _, row in ipairs(rows) do
+		local pass = true
+		for _, term in ipairs(self.terms) do
+			pass = pass and term.test(row)
+		end
+		kept[#kept + 1] = pass and row or nil
+	end
+	return kept
+end
+
+-- ---- output ----
+
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
+
+local function json_text(text)
+	if not utf8.len(text) then
+		text = text:gsub("[\128-\255]", "?")
+	end
+	return '"' .. text:gsub('[%c"\\]', function(c)
+		return escapes[c] or string.format("\\u%04x", c:byte())
+	end) .. '"'
+end
+
+local function json_value(value)
+	if value == nil then
+		return "null"
+	elseif math.type(value) == "float" then
+		return value == value and math.abs(value) < math.huge and string.format("%.6g", value) or "null"
+	elseif type(value) == "string" then
+		return json_text(value)
+	end
+	return tostring(value)
+end
+
+local function csv_value(value)
+	if value == nil then
+		return ""
+	elseif math.type(value) == "float" then
+		return string.format("%.6g", value)
+	end
+	local text = tostring(value)
+	return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+-- A length of time with three digits or four: 999 ns, 1.234 us, 56.79 ms.
+local function short_span(ns)
+	local sign, size = ns < 0 and "-" or "", math.abs(ns)
+	for _, unit in ipairs{ { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 } } do
+		local shown = size / unit[2]
+		if shown < 999.95 then
+			return sign .. (unit[2] == 1 and string.format("%d ns", math.floor(size + 0.5))
+				or string.format(shown < 9.9995 and "%.3f %s" or shown < 99.995 and "%.2f %s"
+					or "%.1f %s", shown, unit[1]))
+		end
+	end
+	return sign .. string.format("%.3f s", size / 1e9)
+end
+
+-- How a value of each kind is shown in a table.
+local show = {
+	span = short_span,
+	exact = function(ns) return yore.span(math.tointeger(ns) or math.floor(ns + 0.5)) end,
+	time = function(t) return trace:text(t) end,
+	percent = function(x) return string.format("%.2f", x) end,
+	float = function(x) return string.format("%.2f", x) end,
+	hex = function(x) return yore.hex(x) end,
+}
+
+local function shown(column, value)
+	if value == nil then
+		return column.empty or "-"
+	end
+	local text = show[column.kind] and show[column.kind](value) or tostring(value)
+	return (text:gsub("%c", "?"))
+end
+
+local function width_of(text)
+	return utf8.len(text) or #text
+end
+
+local function is_left(column)
+	return column.kind == "text" or column.kind == nil
+end
+
+local BAR = 30
+
+-- As many eighths of a character as it takes.
+local function bar_text(value, most)
+	if not value or most <= 0 then
+		return ""
+	end
+	local eighths = math.floor(value / most * BAR * 8 + 0.5)
+	local text = ("█"):rep(eighths // 8)
+	return eighths % 8 > 0 and text .. utf8.char(0x2590 - eighths % 8) or text
+end
+
+-- The column that bars show: the one that rows are sorted by, else the first that is marked.
+local function bar_column(self, columns)
+	for _, column in ipairs(columns) do
+		if self.sorted_by == column.key and column.kind and column.kind ~= "text" then
+			return column
+		end
+	end
+	for _, column in ipairs(columns) do
+		if column.bar then
+			return column
+		end
+	end
+end
+
+local function add_bars(self, columns, rows, cells)
+	local column, most = bar_column(self, columns), 0
+	if not column then
+		return
+	end
+	for _, row in ipairs(rows) do
+		most = math.max(most, row[column.key] or 0)
+	end
+	for i, row in ipairs(rows) do
+		cells[i][#columns + 1] = bar_text(row[column.key], most)
+	end
+end
+
+local function print_aligned(self, columns, rows)
+	local cells, widths = {}, {}
+	for c, column in ipairs(columns) do
+		widths[c] = width_of(column.head)
+	end
+	for i, row in ipairs(rows) do
+		cells[i] = {}
+		for c, column in ipairs(columns) do
+			cells[i][c] = shown(column, row[column.key])
+			widths[c] = math.max(widths[c], width_of(cells[i][c]))
+		end
+	end
+	if self.format == "bars" then
+		add_bars(self, columns, rows, cells)
+	end
+	local function line(texts)
+		local out = {}
+		for c, text in ipairs(texts) do
+			local pad = (" "):rep((widths[c] or 0) - width_of(text))
+			local left = not columns[c] or is_left(columns[c])
+			out[c] = left and text .. pad or pad .. text
+		end
+		print((table.concat(out, "  "):gsub("%s+$", "")))
+	end
+	local heads = {}
+	for c, column in ipairs(columns) do
+		heads[c] = column.head
+	end
+	line(heads)
+	for i = 1, #rows do
+		line(cells[i])
+	end
+end
+
+local function find_sort(self, columns)
+	local name = self.sort:match("^[+-]?(.*)$")
+	local list = {}
+	for _, column in ipairs(columns) do
+		if column.key == name then
+			return column, self.sort:sub(1, 1) == "-"
+		end
+		list[#list + 1] = column.key
+	end
+	error("--sort: there is no column '" .. name .. "': there are " .. table.concat(list, ", "), 0)
+end
+
+local function before(a, b)
+	if type(a) == type(b) then
+		return a < b
+	end
+	return a ~= nil and (b == nil or tostring(a) < tostring(b))
+end
+
+local function sort_rows(self, columns, rows)
+	if not self.sort or self.sort_done then
+		return
+	end
+	local column, turned = find_sort(self, columns)
+	local rising = is_left(column) ~= turned
+	local key, place = column.key, {}
+	for i, row in ipairs(rows) do
+		place[row] = i
+	end
+	table.sort(rows, function(a, b)
+		if a[key] == b[key] then
+			return place[a] < place[b]
+		elseif a[key] == nil or b[key] == nil then
+			return b[key] == nil
+		elseif rising then
+			return before(a[key], b[key])
+		end
+		return before(b[key], a[key])
+	end)
+	self.sorted_by = key
+end
+
+-- Prints rows. columns: {key=, head=, kind=, bar=}; kinds: text (as it is, left), count, span, exact,
+-- time, percent, float, hex. Raw values in csv and json. The title stands above a table, and is the column
+-- "table" of csv and json where an analysis prints several tables.
+function methods:table(title, columns, rows)
+	sort_rows(self, columns, rows)
+	local all = #rows
+	if self.limit and all > self.limit then
+		rows = table.move(rows, 1, self.limit, 1, {})
+	end
+	if self.format == "json" then
+		for _, row in ipairs(rows) do
+			local out = {}
+			if self.tables then
+				out[1] = '"table":' .. json_text(title)
+			end
+			for _, column in ipairs(columns) do
+				out[#out + 1] = json_text(column.key) .. ":" .. json_value(row[column.key])
+			end
+			print("{" .. table.concat(out, ",") .. "}")
+		end
+	elseif self.format == "csv" then
+		local heads = { self.tables and "table" or nil }
+		for _, column in ipairs(columns) do
+			heads[#heads + 1] = column.key
+		end
+		local head = table.concat(heads, ",")
+		if head ~= self.csv_head then
+			print(head) -- once for tables of the same columns
+			self.csv_head = head
+		end
+		for _, row in ipairs(rows) do
+			local out = { self.tables and csv_value(title) or nil }
+			for _, column in ipairs(columns) do
+				out[#out + 1] = csv_value(row[column.key])
+			end
+			print(table.concat(out, ","))
+		end
+	else
+		if self.printed then
+			print()
+		end
+		self.printed = true
+		if title then
+			print(title)
+		end
+		if all == 0 then
+			print("nothing" .. (self.where and " that --where leaves" or ""))
+			return
+		end
+		print_aligned(self, columns, rows)
+		if #rows < all then
+			print("and " .. all - #rows .. " more")
+		end
+	end
+end
+
+-- A line of a table's text; left out of csv and json.
+function methods:line(text)
+	if self.format == "table" or self.format == "bars" then
+		print(text)
+		self.printed = true
+	end
+end
+
+-- The range, as the first line.
+function methods:head()
+	self:line("range " .. trace:text(self.start) .. " to " .. trace:text(self.stop) .. ", "
+		.. yore.span(self.length))
+end
+
+-- Buckets of powers of two, as segments:hist() gives them.
+function methods:histogram(title, buckets)
+	local rows, total, sum = {}, 0, 0
+	for _, bucket in ipairs(buckets) do
+		total = total + bucket.count
+	end
+	for _, bucket in ipairs(buckets) do
+		sum = sum + bucket.count
+		rows[#rows + 1] = { low = bucket.low, high = bucket.high, count = bucket.count,
+			percent = bucket.count * 100 / total, cumulated = sum * 100 / total }
+	end
+	if self.format == "table" then
+		self.format = "bars"
+	end
+	self:table(title, {
+		{ key = "low", head = "from", kind = "exact" }, { key = "high", head = "below", kind = "exact" },
+		{ key = "count", head = "count", kind = "count", bar = true },
+		{ key = "percent", head = "%", kind = "percent" },
+		{ key = "cumulated", head = "cumulated %", kind = "percent" },
+	}, rows)
+end
+
+-- Says what a collection of pairs could not count.
+function methods:tell_pairs(segments, what)
+	if segments.lost > 0 then
+		yore.note(self.spec.name .. ": " .. segments.lost .. " " .. what
+			.. " are not counted, since events were lost while they lasted")
+	end
+	if segments.unbegun + segments.unfinished > 0 then
+		yore.note(string.format("%s: not counted: %d %s that had begun before, %d that had not ended", self.spec.name,
+			segments.unbegun, what, segments.unfinished))
+	end
+end
+
+-- How much of the range a path has no value for, over `count` attributes.
+function methods:tell_unknown(ns, count, what)
+	if ns > 0 then
+		self:line(string.format("unknown %s: %s of %s (%.2f %%)", what, yore.span(ns),
+			yore.span(self.length * count), ns * 100 / (self.length * count)))
+	end
+end
+
+return analysis

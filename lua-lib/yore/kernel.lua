@@ -1,0 +1,51 @@
+-- kernel: what the same thing is called in traces of LTTng, perf and ftrace
+
+local analysis = require("yore.analysis")
+
+local kernel = {}
+
+-- The thread that an event is of: its own context, else the thread that runs on its CPU.
+kernel.thread = "context/tid | perf_tid | common_pid | cpu[cpu]/thread"
+
+-- Pairs of events that enter and leave system calls, the most complete first; `prefix` stands before the
+-- name of the call, without one the number's label is the name.
+local syscall_events = {
+	{ enter = { "syscall_entry_*", "compat_syscall_entry_*" },
+		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_" },
+	{ enter = { "sys_enter" }, leave = { "sys_exit" } },
+	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_" },
+	{ enter = { "sys_*", "compat_sys_*" }, leave = { "exit_syscall" }, prefix = "sys_" },
+}
+
+-- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`.
+function kernel.syscalls(a, fields)
+	for _, kind in ipairs(syscall_events) do
+		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
+		if #enter > 0 and #leave > 0 then
+			fields = fields or {}
+			fields.ret = "end ret"
+			fields.id = not kind.prefix and "begin label(id) | id" or nil
+			local found = trace:segments{ begin = enter, finish = leave, key = kernel.thread,
+				fields = fields, from = a.start, to = a.stop }
+			a:tell_pairs(found, "system calls")
+			return found, kind.prefix and "value" or "id", function(name)
+				return kind.prefix and name:gsub("^.*" .. kind.prefix, "") or tostring(name)
+			end
+		end
+	end
+	error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "
+		.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e "
+		.. "raw_syscalls", 0)
+end
+
+-- Names of errors of Linux on most architectures.
+kernel.errors = { "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD",
+	"EAGAIN", "ENOMEM", "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV", "ENOTDIR", "EISDIR",
+	"EINVAL", "ENFILE", "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC", "ESPIPE", "EROFS", "EMLINK", "EPIPE",
+	"EDOM", "ERANGE", "EDEADLK", "ENAMETOOLONG", "ENOLCK", "ENOSYS", "ENOTEMPTY", "ELOOP",
+	[75] = "EOVERFLOW", [88] = "ENOTSOCK", [95] = "EOPNOTSUPP", [98] = "EADDRINUSE", [104] = "ECONNRESET",
+	[107] = "ENOTCONN", [110] = "ETIMEDOUT", [111] = "ECONNREFUSED", [114] = "EALREADY", [115] = "EINPROGRESS",
+	[125] = "ECANCELED", [512] = "ERESTARTSYS", [513] = "ERESTARTNOINTR", [514] = "ERESTARTNOHAND",
+	[516] = "ERESTART_RESTARTBLOCK" }
+
+return kernel

@@ -1,0 +1,92 @@
+#!/bin/sh
+# Analyses: the examples of docs/analyses.md print what stands there; commands, help and man page name the
+# same analyses; options and their mistakes.
+. "${srcdir:-.}/tests/shell.sh"
+cd "$top" || exit 99
+mkdir "$work/bin"
+ln -s "$yore" "$work/bin/yore"
+export PATH="$work/bin:$PATH"
+demo=fixtures/golden/sched-demo
+
+# Each ```console block: a command and what it prints, messages too.
+awk -v dir="$work" '
+	/^```console$/ { n++; out = dir "/example" n ".out"; getline; print substr($0, 3) >(dir "/example" n ".sh"); printf "" >out; in_block = 1; next }
+	/^```$/ { in_block = 0; next }
+	in_block { print >out }
+' docs/analyses.md
+n=1
+while [ -f "$work/example$n.sh" ]; do
+	sh "$work/example$n.sh" >"$work/out" 2>&1
+	diff -u "$work/example$n.out" "$work/out" >"$work/printed"
+	result $? "docs/analyses.md: $(cat "$work/example$n.sh")"
+	n=$((n + 1))
+done
+[ "$n" -gt 15 ]
+result $? "docs/analyses.md has examples"
+
+# One table: files, yore run --list, yore help, the manual.
+ls lua-lib/*.lua | sed 's,.*/,,; s,\.lua$,,' >"$work/files"
+yore run --list | sed 's/ .*//' >"$work/listed"
+yore help | sed -n '/^Analyses:/,/^$/s/^  \([a-z-]*\) .*/\1/p' >"$work/helped"
+awk '/^\.SH/ { on = /ANALYSES/ } on && last == ".TP" { sub(/^\.B /, ""); gsub(/\\/, ""); print } { last = $0 }' docs/yore.1 >"$work/manual"
+for list in listed helped manual; do
+	diff -u "$work/files" "$work/$list" >"$work/printed"
+	result $? "analyses that are $list are the files"
+done
+while read -r name; do
+	yore help "$name" >"$work/printed" 2>&1 && grep -q "^$name: " "$work/printed" &&
+		yore "$name" --help | cmp -s - "$work/printed" &&
+		if [ "$name" != flamegraph ]; then
+			grep -q -e '--limit' "$work/printed" && grep -q "Examples:" "$work/printed"
+		fi
+	result $? "help $name"
+done <"$work/files"
+
+# says STATUS PATTERN WORDS...
+says() {
+	wanted=$1 pattern=$2
+	shift 2
+	"$@" >"$work/printed" 2>&1
+	[ $? = "$wanted" ] && grep -q -e "$pattern" "$work/printed"
+	result $? "$*"
+}
+says 2 'latency: TRACE is missing: yore latency TRACE' yore latency
+says 2 'did you mean "latency"' yore latncy $demo
+says 1 "unknown option --lmit: 'yore help latency'" yore latency $demo --lmit 3
+says 1 "'tpo' is too much: one of stats, top, log, freq" yore latency $demo tpo
+says 1 "'x' is not a number" yore latency $demo --limit x
+says 1 "--limit needs a value" yore latency $demo --limit
+says 1 "'xml' is none of bars, csv, json, table" yore latency $demo --format xml
+says 1 "there is no column 'wait': there are tid, comm, count" yore latency $demo --sort wait
+says 1 "column 1: there is no column 'tdi': there are begin, comm" yore latency $demo --where 'tdi == 3'
+says 1 "column 8: a number or a text in double quotes is expected" yore latency $demo --where 'tid == '
+says 1 "unit of ns, us, ms or s" yore latency $demo --where 'dur > 3min'
+says 1 "irq needs irq_handler_entry or softirq_entry" yore irq $demo
+says 1 "nothing was recorded from 00:35:30" yore latency $demo --begin 00:35:30
+says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
+# options before TRACE and behind it; those of the trace
+yore latency --limit 2 --sort p99 --time ns $demo log --no-index >"$work/one" 2>&1
+yore latency $demo log --limit 2 --time ns >"$work/two" 2>&1
+yore latency --limit 2 --time ns $demo log --no-index >"$work/three" 2>&1
+grep -q "there is no column 'p99'" "$work/one" && cmp -s "$work/two" "$work/three" && [ "$(wc -l <"$work/two")" = 7 ]
+result $? "options may stand before the trace, too"
+# --where is what a filter of the rows would leave
+yore latency $demo log --format csv >"$work/all"
+yore latency $demo log --format csv --where 'dur > 50us && !(kind == "new") && tid in (10887, 10891)' >"$work/some"
+awk -F, 'NR == 1 || ($3 > 50000 && $4 != "new" && ($6 == 10887 || $6 == 10891))' "$work/all" |
+	diff -u - "$work/some" >"$work/printed"
+result $? "--where leaves the rows that awk leaves"
+yore latency $demo log --format json >"$work/json"
+python3 -c '
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+objects = [json.loads(line) for line in open(sys.argv[2])]
+assert len(rows) == len(objects) > 100
+for row, item in zip(rows, objects):
+    assert {k: "" if v is None else str(v) for k, v in item.items()} == row, (row, item)
+' "$work/all" "$work/json" >"$work/printed" 2>&1
+result $? "csv and json have the same"
+printf 'latency top --limit 1\nlatency\n' | yore $demo 2>&1 | grep -c '^longest waits\|^woken' >"$work/printed"
+[ "$(cat "$work/printed")" = 2 ]
+result $? "an analysis is a command of the prompt"
+exit $status

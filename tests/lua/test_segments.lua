@@ -1,0 +1,198 @@
+-- Segments, counts, many moments, the state beside an event: against loops that do the same in Lua.
+
+local function raises(pattern, f, ...)
+	local ok, message = pcall(f, ...)
+	assert(not ok, "no error")
+	assert(tostring(message):find(pattern), tostring(message))
+end
+
+-- segments of a path are its intervals, cut to the range
+local from, to = "@2120800000000", "@2120803000000"
+local expected = {}
+for path, first, last, value in trace:intervals("thread[*]/state", from, to, { clip = true }) do
+	expected[#expected + 1] = { key = math.tointeger(path:match("%d+")), begin = first, ["end"] = last, value = value }
+end
+local states = trace:segments{ path = "thread[*]/state", from = from, to = to }
+assert(#states == #expected and #states > 50)
+for i, row in ipairs(states:rows()) do
+	for name, value in pairs(expected[i]) do
+		assert(row[name] == value, name)
+	end
+	assert(row.dur == row["end"] - row.begin and row.dur > 0)
+	local before, after = expected[i - 1], expected[i + 1]
+	if before and before.key == row.key and before["end"] == row.begin then
+		assert(row.before == before.value and row.begun)
+	end
+	if after and after.key == row.key and after.begin == row["end"] then
+		assert(row.after == after.value and row.ended)
+	end
+end
+assert(#trace:segments{ path = "thread[*]/state", from = from, to = to, whole = true } < #states)
+assert(#trace:segments{ path = "thread[*]/state", value = "ready", from = from, to = to }
+	== #states:select{ value = "ready" })
+
+-- unclipped intervals have their true ends
+local cut, whole = 0, 0
+for _, first, last in trace:intervals("cpu[0]/thread", from, to, { clip = true }) do cut = cut + (last - first) end
+for _, first, last in trace:intervals("cpu[0]/thread", from, to) do whole = whole + (last - first) end
+assert(cut < whole and cut <= 3000000)
+
+-- groups, percentiles, histograms
+local lengths = {}
+for _, row in ipairs(states:rows()) do
+	local key = row.key .. row.value
+	lengths[key] = lengths[key] or {}
+	table.insert(lengths[key], row.dur)
+end
+local count = 0
+for _, group in ipairs(states:groups{ by = { "key", "value" }, percentiles = { 50, 99, 100 } }) do
+	local own = lengths[group.key .. group.value]
+	table.sort(own)
+	local sum = 0
+	for _, length in ipairs(own) do sum = sum + length end
+	assert(group.count == #own and group.total == sum and group.min == own[1] and group.max == own[#own])
+	assert(group.p50 == own[math.ceil(#own / 2)] and group.p99 == own[math.ceil(#own * 0.99)] and group.p100 == group.max)
+	assert(math.abs(group.mean - sum / #own) < 1e-6)
+	local row = states:rows(group.longest, group.longest)[1]
+	assert(row.dur == group.max and row.begin == group.max_begin and row["end"] == group.max_end)
+	count = count + 1
+end
+for _ in pairs(lengths) do count = count - 1 end
+assert(count == 0)
+local all = 0
+for _, bucket in ipairs(states:hist()) do
+	local n = 0
+	for _, row in ipairs(states:rows()) do
+		n = n + (row.dur >= bucket.low and row.dur < bucket.high and 1 or 0)
+	end
+	assert(n == bucket.count)
+	all = all + n
+end
+assert(all == #states)
+local buckets = yore.hist{ 0, 1, 2, 3, 4, 1000, "no number" }
+assert(#buckets == 5 and buckets[1].low == 0 and buckets[3].count == 2 and buckets[5].low == 512)
+
+-- selections: values, lists, functions, limits, rows; order
+assert(#states:select{ value = { "ready", "running" } } == #states:select{ value = "ready" } + #states:select{ value = "running" })
+assert(#states:select{ value = function(v) return v ~= "ready" end } == #states - #states:select{ value = "ready" })
+local long = states:select{ dur = { min = 100000 }, row = function(r) return r.key % 2 == 0 end }
+for _, row in ipairs(long:rows()) do
+	assert(row.dur >= 100000 and row.key % 2 == 0)
+end
+local top = states:sorted("-dur", 5)
+local sorted = states:rows()
+table.sort(sorted, function(a, b) return a.dur > b.dur end)
+assert(#top == 5)
+for i = 1, 5 do assert(top[i].dur == sorted[i].dur) end
+sorted = states:sorted("begin")
+for i = 2, #sorted do assert(sorted[i - 1].begin <= sorted[i].begin) end
+assert(#states:sorted("dur", 0) == 0)
+
+-- several paths at once; joins
+local ready, runs = trace:segments{ from = from, to = to,
+	{ path = "thread[*]/state", value = "ready", whole = true }, { path = "cpu[*]/thread" } }
+assert(#ready == #trace:segments{ path = "thread[*]/state", value = "ready", whole = true, from = from, to = to })
+assert(#runs == #trace:segments{ path = "cpu[*]/thread", from = from, to = to })
+local by_thread = {}
+for _, row in ipairs(runs:rows()) do
+	by_thread[row.value .. "@" .. row.begin] = row.key
+end
+ready:join(runs:rekey(), { cpu = "value" }, { at = "end", exact = true })
+local joined = 0
+for _, row in ipairs(ready:rows()) do
+	assert(row.cpu == by_thread[row.key .. "@" .. row["end"]])
+	joined = joined + (row.cpu and 1 or 0)
+end
+assert(joined > 20)
+states:join(trace:segments{ path = "thread[*]/cpu", from = from, to = to }, "on")
+for _, row in ipairs(states:rows(1, 40)) do
+	assert(row.on == trace:at(row.begin, "thread[" .. row.key .. "]/cpu"))
+end
+local twice = trace:segments{ path = "cpu[*]/thread", from = from, to = to }
+assert(#twice:append(runs) == 2 * #runs)
+
+-- pairs of events: a wake-up and the switch to the thread
+local found = trace:segments{ begin = "sched_waking", finish = { "sched_wakeup", "sched_wakeup_new" },
+	key = "payload/pid", fields = { waker = "begin perf_tid", cpu = "end target_cpu" } }
+local open, rows = {}, found:rows()
+local n = 0
+for ev in trace:events{ name = { "sched_waking", "sched_wakeup", "sched_wakeup_new" } } do
+	local pid = ev.payload.pid
+	if ev.name == "sched:sched_waking" then
+		open[pid] = { ev.t, ev.payload.perf_tid or ev.context.perf_tid }
+	elseif open[pid] then
+		n = n + 1
+		assert(rows[n].key == pid and rows[n].begin == open[pid][1] and rows[n]["end"] == ev.t)
+		assert(rows[n].waker == open[pid][2] and rows[n].cpu == ev.payload.target_cpu)
+		open[pid] = nil
+	end
+end
+assert(n == #found and n > 100)
+local left = 0
+for _ in pairs(open) do left = left + 1 end
+assert(found.unfinished >= left and found.lost == 0 and found.losses == 0)
+
+-- counts
+local names = {}
+for ev in trace:events() do
+	local key = ev.name .. "@" .. ev.cpu
+	names[key] = (names[key] or 0) + 1
+end
+for _, row in ipairs(yore.count_by{ by = { "name", "cpu" } }) do
+	assert(names[row.name .. "@" .. row.cpu] == row.count)
+	names[row.name .. "@" .. row.cpu] = nil
+end
+assert(next(names) == nil)
+
+-- the state beside an event is that just before it; in batches, too
+local states_seen, i = {}, 0
+for ev in trace:events{ name = "sched_wakeup", to = "+3ms" } do
+	local thread = ev.state["cpu[cpu]/thread"]
+	assert(thread == trace:at(ev.t, "cpu[" .. ev.cpu .. "]/thread", { before = true }))
+	assert(ev.state["field/prio * 2"] == ev.fields.prio * 2)
+	states_seen[#states_seen + 1] = thread or false
+end
+for b in trace:batch{ name = "sched_wakeup", to = "+3ms", fields = { "cpu[cpu]/thread" } } do
+	for k = 1, b.n do
+		i = i + 1
+		assert(b["cpu[cpu]/thread"][k] == states_seen[i])
+	end
+end
+assert(i == #states_seen and i > 20)
+
+-- many moments in one call are as many calls
+local times, one = {}, {}
+for ev in trace:events{ name = "sched_switch", cpu = 0, to = "+2ms" } do
+	times[#times + 1] = ev.t
+end
+times[#times + 1] = times[1]
+local values = trace:at(times, "cpu[0]/thread")
+local tables = trace:at(times, "cpu[*]/thread", { before = true })
+assert(#values == #times and #tables == #times and #times > 5)
+for k, t in ipairs(times) do
+	assert(values[k] == (trace:at(t, "cpu[0]/thread") or false))
+	one = trace:at(t, "cpu[*]/thread", { before = true })
+	for path, value in pairs(one) do assert(tables[k][path] == value) end
+end
+
+-- keys; an event as a text
+local keys = yore.keys("thread[*]/state")
+assert(#keys > 5 and math.type(keys[1]) == "integer")
+local text
+for ev in trace:events{ name = "sched_switch" } do
+	text = tostring(ev)
+	break
+end
+assert(text:find("sched:sched_switch: ") and text:find('next_comm = "migration/0", next_pid = 18'))
+
+-- misuse
+raises("no column 'kye': there are key, value, before, after", states.groups, states, { by = { "kye" } })
+raises("no option 'pth'", trace.segments, trace, { pth = "cpu[*]/thread" })
+raises("path", trace.segments, trace, { path = 5 })
+raises("key: the columns", trace.segments, trace, { begin = "sched_waking", finish = "sched_wakeup" })
+raises("\"begin FIELD\" or \"end FIELD\"", trace.segments, trace,
+	{ begin = "sched_waking", finish = "sched_wakeup", key = "pid", fields = { x = "pid" } })
+raises("already", states.join, states, runs, "on")
+raises("cannot be added to themselves", states.append, states, states)
+raises("by: a list", trace.count_by, trace, {})
+raises("a number, a text or a boolean", states.select, states, { value = { {} } })

@@ -1,0 +1,422 @@
+#!/usr/bin/python3
+"""Compares analyses (yore latency, sched, offcpu, syscalls, irq, migrations) with other tools.
+
+    analyses_agree.py YORE perf FILE...      perf's samples, perf sched latency and timehist, perf trace -s
+    analyses_agree.py YORE ftrace FILE...    trace-cmd report
+    analyses_agree.py YORE ctf FOLDER...     babeltrace2's text
+
+The events as the other tool prints them go through a small model of threads, written here: a switch ends one
+run and begins another, a wake-up ends a sleep. What yore says must be what the model says, to the
+nanosecond; it may leave out what began before the first switch of each CPU, where nothing is known of the
+CPU that is woken. Where switches contradict each other, events are missing, and only what lies between
+contradictions is compared.
+"""
+import collections
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ftrace_tool
+import perf_tool
+import yore_says
+from yore_says import Report
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.environ["YORE_LUA_DIR"] = os.path.join(TOP, "lua-lib")
+
+Event = collections.namedtuple("Event", "time cpu name tid fields")
+
+
+# Events of the other tools ------------------------------------------------------------------------
+
+def perf_events(path):
+    found = []
+    for sample in perf_tool.inside(path):
+        item = sample["sample"]
+        found.append(Event(item["time"], item["cpu"], sample["name"].split(":")[-1], item["tid"],
+                           sample["fields"]))
+    return sorted(found, key=lambda e: e.time)
+
+
+def number(text):
+    try:
+        return int(text, 0)
+    except ValueError:
+        return text
+
+
+def ftrace_events(path):
+    lines, drops = ftrace_tool.raw_report(path)
+    if drops:
+        return None
+    return [Event(line.time, line.cpu, line.name, line.pid,
+                  {m[1]: number(m[2]) for m in re.finditer(r"(\w+)=(\S+)", line.text)}) for line in lines]
+
+
+HEAD = re.compile(r"^\[(-?\d+)\.(\d{9})\] (?:\(\S+\) )?(?:\S+ )?(\S+): (.*)$")
+FIELD = re.compile(r'(\w+) = (?:\( "[^"]*" : container = (-?\d+) \)|"([^"]*)"|(-?\w+))')
+
+
+def ctf_events(path):
+    done = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    if b"discarded" in done.stderr:
+        return None
+    found = []
+    for line in done.stdout.decode("utf-8", "replace").split("\n"):
+        match = HEAD.match(line)
+        if match:
+            fields = {m[1]: number(next(v for v in m.groups()[1:] if v is not None))
+                      for m in FIELD.finditer(match[4])}
+            found.append(Event(int(match[1]) * 10 ** 9 + int(match[2]), fields.get("cpu_id"),
+                               match[3].split(":")[-1], fields.get("perf_tid"), fields))
+    return found
+
+
+def first(fields, *names):
+    return next((fields[name] for name in names if name in fields), None)
+
+
+# The model -------------------------------------------------------------------------------------------
+
+STATES = ((1, "sleeping"), (2, "blocked"), (4, "stopped"), (8, "traced"), (0x30, "dead"), (0x40, "parked"),
+          (0x80, "sleeping"))
+
+Segment = collections.namedtuple("Segment", "tid begin end state before after cpu")
+
+
+class Model:
+    """Stretches of each thread's state, of which begin and end are known."""
+
+    def __init__(self, events):
+        self.now = {}        # tid: [state, since, before]
+        self.segments = []
+        self.open_until = 0  # by then each CPU has switched
+        self.gaps = []       # between switches of a CPU that contradict each other
+        last, seen = {}, {}
+        for event in events:
+            fields = event.fields
+            if event.name == "sched_switch":
+                previous = first(fields, "prev_tid", "prev_pid")
+                following = first(fields, "next_tid", "next_pid")
+                if last.get(event.cpu, (previous,))[0] != previous:
+                    self.gaps.append((last[event.cpu][1], event.time))
+                last[event.cpu] = (following, event.time)
+                seen.setdefault(event.cpu, event.time)
+                state = next((name for bit, name in STATES if fields["prev_state"] & bit), "ready")
+                if previous:
+                    if self.now.get(previous, [None])[0] != "running":
+                        self.now[previous] = ["running", None, None]  # not seen where it came
+                    self.turn(previous, state, event.time, event.cpu)
+                if following:
+                    self.turn(following, "running", event.time, event.cpu)
+            elif event.name in ("sched_wakeup", "sched_wakeup_new"):
+                tid = first(fields, "tid", "pid")
+                if self.now.get(tid, [None])[0] not in ("running", "ready"):
+                    self.turn(tid, "ready", event.time, None)
+            elif event.name == "sched_process_fork":
+                tid = first(fields, "child_tid", "child_pid")
+                self.now.pop(tid, None)
+                self.turn(tid, "new", event.time, None)
+                self.now[tid][0] = "ready"
+                self.now[tid][2] = "fork"
+            elif event.name == "lttng_statedump_process_state" and fields["status"] == 5:
+                if fields["tid"] not in self.now:
+                    self.turn(fields["tid"], "sleeping", event.time, None)
+        self.open_until = max(seen.values(), default=0)
+        self.over_from = min((time for _, time in last.values()), default=0)
+
+    def turn(self, tid, state, time, cpu):
+        old = self.now.get(tid)
+        if old and old[0] == state:
+            return
+        if old and old[1] is not None:
+            self.segments.append(Segment(tid, old[1], time, old[0], old[2], state, cpu))
+        self.now[tid] = [state, time, old[0] if old else None]
+
+    def surely(self, segment):
+        """What began before the first switches, ends at the last ones or touches a gap need not be known."""
+        return segment.begin > self.open_until and segment.end < self.over_from and \
+            not self.may_differ(segment.begin, segment.end)
+
+    def may_differ(self, begin, end):
+        """Is it of a time of which some CPU does not tell?"""
+        return begin <= self.open_until or any(a <= end and begin <= b for a, b in self.gaps)
+
+
+def rows_of(program, name, path, *words):
+    done = yore_says.run(program, name, path, *words, "--format", "csv", "--no-index", "--quiet")
+    if done.returncode not in (0, 3):
+        return None, done.stderr.decode().strip().split("\n")[-1]
+    def value(text):
+        return None if text == "" else number(text)
+    return [{k: value(v) for k, v in row.items()}
+            for row in csv.DictReader(io.StringIO(done.stdout.decode("utf-8", "replace")))], None
+
+
+def same_sets(report, what, ours, theirs, must, model=None):
+    """All that yore says is so, and all that must be known is said. Items of a model have their times behind
+    the thread."""
+    if model:
+        ours = {item for item in ours if item in theirs or not model.may_differ(*item[1:3])}
+    for item in sorted(ours - theirs)[:3]:
+        report.differs("%s: %s is not so" % (what, item))
+    missing = must - ours
+    for item in sorted(missing)[:3]:
+        report.differs("%s: %s is missing" % (what, item))
+    report.wrong += max(0, len(ours - theirs) - 3) + max(0, len(missing) - 3)
+    report.facts.append("%d %s, %d of them for sure" % (len(ours), what, len(must)))
+
+
+def kind(segment):
+    return {"running": "preempted", "fork": "new"}.get(segment.before, "woken")
+
+
+def waits_agree(report, program, path, model):
+    rows, why = rows_of(program, "latency", path, "log")
+    if rows is None:
+        report.differs("latency: " + why)
+        return
+    waits = [s for s in model.segments if s.state == "ready" and s.after == "running"]
+    same_sets(report, "waits", {(r["tid"], r["begin"], r["end"]) for r in rows},
+              {s[:3] for s in waits}, {s[:3] for s in waits if model.surely(s)}, model)
+    kinds = {s[:3]: kind(s) for s in waits}
+    for r in rows:
+        if kinds.get((r["tid"], r["begin"], r["end"]), r["kind"]) != r["kind"] and \
+                not model.may_differ(r["begin"], r["end"]):
+            report.differs("the wait of %d from %d is %s, not %s" % (
+                r["tid"], r["begin"], r["kind"], kinds[(r["tid"], r["begin"], r["end"])]))
+    stats, _ = rows_of(program, "latency", path)
+    lengths = collections.defaultdict(list)
+    for r in rows:
+        lengths[r["kind"], r["tid"]].append(r["dur"])
+    for row in stats:
+        own = sorted(lengths[row["table"], row["tid"]])
+        rank = lambda p: own[max(0, -(-p * len(own) // 100) - 1)]
+        report.same("stats of %s %d" % (row["table"], row["tid"]),
+                    (row["count"], row["total"], row["max"], row["p50"], row["p99"]),
+                    (len(own), sum(own), own[-1], rank(50), rank(99)))
+
+
+def runs_agree(report, program, path, model):
+    rows, why = rows_of(program, "sched", path, "log")
+    if rows is None:
+        report.differs("sched: " + why)
+        return
+    runs = [s for s in model.segments if s.state == "running"]
+    cpus = {s[:3]: s.cpu for s in runs}
+    same_sets(report, "runs", {(r["tid"], r["end"] - r["dur"], r["end"]) for r in rows},
+              {s[:3] for s in runs}, {s[:3] for s in runs if model.surely(s)}, model)
+    for r in rows:
+        key = (r["tid"], r["end"] - r["dur"], r["end"])
+        if r["cpu"] is not None and cpus.get(key, r["cpu"]) != r["cpu"]:
+            report.differs("the run %s is on CPU %s, not %s" % (key, r["cpu"], cpus[key]))
+
+
+def off_agrees(report, program, path, model):
+    rows, why = rows_of(program, "offcpu", path, "log")
+    if rows is None:
+        report.differs("offcpu: " + why)
+        return
+    ours = {(r["tid"], r["begin"], r["end"], r["state"]) for r in rows if r["after"] is not None}
+    off = [s for s in model.segments if s.state not in ("running", "dead", "new")]
+    same_sets(report, "stretches off the CPU", ours, {s[:4] for s in off},
+              {s[:4] for s in off if model.surely(s)}, model)
+
+
+# System calls, interrupts, migrations --------------------------------------------------------------------
+
+def pairs_agree(report, program, path, events):
+    open_, theirs = {}, set()
+    for e in events:
+        for what, enter, leave, field in (("irq", ("irq_handler_entry",), ("irq_handler_exit",), "irq"),
+                                          ("softirq", ("softirq_entry", "irq_softirq_entry"),
+                                           ("softirq_exit", "irq_softirq_exit"), "vec")):
+            if e.name in enter:
+                open_[what, e.cpu] = (e.time, e.fields[field])
+            elif e.name in leave and (what, e.cpu) in open_:
+                begin, irq = open_.pop((what, e.cpu))
+                theirs.add((what, irq, e.cpu, begin, e.time))
+    if theirs:
+        rows, why = rows_of(program, "irq", path, "log")
+        if rows is None:
+            report.differs("irq: " + why)
+            return
+        ours = {(r["kind"], r["irq"], r["cpu"], r["begin"], r["end"]) for r in rows}
+        same_sets(report, "interrupts", ours, theirs, theirs)
+
+
+def migrations_agree(report, program, path, events):
+    theirs = [(e.time, first(e.fields, "tid", "pid"), e.fields["orig_cpu"], e.fields["dest_cpu"])
+              for e in events if e.name == "sched_migrate_task"]
+    if theirs:
+        rows, why = rows_of(program, "migrations", path, "log")
+        ours = [(r["begin"], r["tid"], r["from"], r["to"]) for r in rows or []]
+        report.same("migrations (%s)" % why, sorted(ours), sorted(theirs))
+        report.facts.append("%d migrations" % len(theirs))
+
+
+def calls_of(events):
+    """{(tid, begin, end)}: ret of pairs, and exits without an entry by tid."""
+    running, open_, found, alone = {}, {}, {}, collections.Counter()
+    for e in events:
+        if e.name == "sched_switch":
+            running[e.cpu] = first(e.fields, "next_tid", "next_pid")
+        entry = re.match(r"(?:compat_)?(?:syscall_entry_|sys_enter)", e.name)
+        leave = re.match(r"(?:compat_)?(?:syscall_exit_|sys_exit)", e.name)
+        if not entry and not leave:
+            continue
+        tid = e.tid if e.tid is not None else first(e.fields, "tid")
+        tid = running.get(e.cpu) if tid is None else tid
+        if entry:
+            open_[tid] = e.time
+        elif tid in open_:
+            found[tid, open_.pop(tid), e.time] = e.fields["ret"]
+        else:
+            alone[tid] += 1
+    return found, alone
+
+
+def signed(n):
+    return n - (1 << 64) if isinstance(n, int) and n >= 1 << 63 else n
+
+
+def calls_agree(report, program, path, events, kind_of):
+    found, alone = calls_of(events)
+    if not found:
+        return
+    rows, why = rows_of(program, "syscalls", path, "log")
+    if rows is None:
+        report.differs("syscalls: " + why)
+        return
+    ours = {(r["tid"], r["begin"], r["end"]): r["ret"] for r in rows if r["tid"] is not None}
+    same_sets(report, "system calls", set(ours), set(found), set(found) if kind_of != "ctf" else set())
+    for key in set(ours) & set(found):
+        if signed(ours[key]) != signed(found[key]):
+            report.differs("the call %s returned %s, not %s" % (key, ours[key], found[key]))
+    if kind_of == "perf":
+        perf_trace_agrees(report, program, path, alone)
+
+
+THREAD = re.compile(r"^ .* \((\d+)\), \d+ events")
+CALL = re.compile(r"^   (\w+) +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)%")
+
+
+def perf_trace_agrees(report, program, path, alone):
+    """perf trace -s counts an exit without an entry as a call of no length."""
+    said = subprocess.run(["perf", "trace", "-s", "-i", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=perf_tool.ENV, check=False).stdout.decode("utf-8", "replace")
+    tid, theirs = None, {}
+    for line in said.split("\n"):
+        head, call = THREAD.match(line), CALL.match(line)
+        if head:
+            tid = int(head[1])
+        elif call:
+            theirs[tid, call[1]] = (int(call[2]), int(call[3]), float(call[4]), float(call[7]))
+    rows, why = rows_of(program, "syscalls", path, "threads")
+    ours = {(r["tid"], r["name"]): r for r in rows or []}
+    for key, (count, failed, total, most) in theirs.items():
+        own = ours.get(key, {"count": 0, "failed": 0, "total": 0, "max": 0})
+        if not 0 <= count - own["count"] <= alone[key[0]] or not 0 <= failed - own["failed"] <= alone[key[0]] \
+                or abs(own["total"] / 1e6 - total) > 0.0011 or abs(own["max"] / 1e6 - most) > 0.0011:
+            report.differs("perf trace says of %s %s, yore %s" % (key, (count, failed, total, most), own))
+    for key in set(ours) - set(theirs):
+        if theirs:
+            report.differs("perf trace has no %s" % (key,))
+    report.facts.append("%d rows of perf trace -s" % len(theirs))
+
+
+LATENCY = re.compile(r"^  (?:.*):(\d+) +\| +[\d.]+ ms \| +(\d+) \| avg: +([\d.]+) ms \| max: +([\d.]+) ms \|")
+
+
+def perf_latency_agrees(report, program, path, model):
+    """Of threads of which all waits are known and that were not forked: perf counts from sched_wakeup_new."""
+    said = perf_tool.run("sched", "latency", "-p", "-i", path).decode("utf-8", "replace")
+    theirs = {int(m[1]): (int(m[2]), float(m[3]), float(m[4])) for m in map(LATENCY.match, said.split("\n")) if m}
+    rows, _ = rows_of(program, "latency", path, "log")
+    ours = collections.defaultdict(list)
+    for r in rows or []:
+        ours[r["tid"]].append(r["dur"])
+    waits = collections.defaultdict(list)
+    for s in model.segments:
+        if s.state == "ready" and s.after == "running":
+            waits[s.tid].append(s)
+    compared = 0
+    for tid, (count, average, most) in theirs.items():
+        sure = [s for s in waits[tid] if model.surely(s) and kind(s) != "new"]
+        if len(sure) != len(waits[tid]) or not sure:
+            continue
+        if count != len(sure):
+            continue  # perf takes a preempted thread for one that sleeps, or counts a second wake-up
+        own = ours[tid]
+        compared += 1
+        if len(own) != count or abs(sum(own) / len(own) / 1e6 - average) > 0.0011 \
+                or abs(max(own) / 1e6 - most) > 0.0011:
+            report.differs("perf sched latency says of %d %d, %.3f, %.3f, yore %d, %.3f, %.3f" % (
+                tid, count, average, most, len(own), sum(own) / max(1, len(own)) / 1e6, max(own, default=0) / 1e6))
+    report.facts.append("%d of %d rows of perf sched latency" % (compared, len(theirs)))
+
+
+TIMEHIST = re.compile(r"^ *(\d+)\.(\d{6}) \[(\d+)\] +(?:.*\[|:)(-?\d+)(?:/-?\d+)?\]? +([\d.]+) +([\d.]+) +([\d.]+) *$")
+
+
+def timehist_agrees(report, program, path):
+    said = perf_tool.run("sched", "timehist", "--no-call-graph", "-i", path).decode("utf-8", "replace")
+    theirs = {}
+    for match in map(TIMEHIST.match, said.split("\n")):
+        if match:
+            theirs[int(match[1]) * 10 ** 6 + int(match[2]), int(match[3]), int(match[4])] = \
+                tuple(float(match[i]) for i in (5, 6, 7))
+    rows, _ = rows_of(program, "sched", path, "log")
+    compared = 0
+    for r in rows or []:
+        key = (r["end"] // 1000, r["cpu"], r["tid"])
+        if key not in theirs:
+            continue
+        wait, _, run = theirs[key]
+        compared += 1
+        if abs(r["dur"] / 1e6 - run) > 0.0011 or \
+                (r["wait"] is not None and abs(r["wait"] / 1e6 - wait) > 0.0011):
+            report.differs("timehist says of %s %s, yore %s" % (key, theirs[key], r))
+    report.facts.append("%d rows of timehist" % compared)
+
+
+def compare(program, kind_of, path):
+    name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
+                          else os.path.basename(path.rstrip("/")))
+    report = Report(name)
+    events = {"perf": perf_events, "ftrace": ftrace_events, "ctf": ctf_events}[kind_of](path)
+    if events is None:
+        report.facts.append("events were lost")
+        return report.close()
+    names = {e.name for e in events}
+    if "sched_switch" in names:
+        model = Model(events)
+        waits_agree(report, program, path, model)
+        runs_agree(report, program, path, model)
+        off_agrees(report, program, path, model)
+        if kind_of == "perf" and not model.gaps:
+            timehist_agrees(report, program, path)
+        if kind_of == "perf" and {"sched_wakeup", "sched_wakeup_new"} <= names:
+            perf_latency_agrees(report, program, path, model)
+    migrations_agree(report, program, path, events)
+    pairs_agree(report, program, path, events)
+    calls_agree(report, program, path, events, kind_of)
+    return report.close()
+
+
+def main():
+    program, kind_of, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if kind_of == "perf" and not perf_tool.installed() or kind_of == "ftrace" and not ftrace_tool.installed():
+        print("analyses_agree.py: skipped: the tool to compare with is not installed (%s)" % kind_of)
+        sys.exit(0)
+    good = [compare(program, kind_of, path) for path in paths]
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

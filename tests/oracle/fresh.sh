@@ -115,4 +115,8 @@ elif mkdir "$instance" 2>/dev/null; then
 else
 	echo "fresh.sh: skipped: no instance of tracefs can be made here"
 fi
+
+# two recorders at once: one question, both of their answers
+try "$here/mixed_fresh.py" "$yore" "$folder/mixed"
+try "$here/ust_fresh.py" "$yore" "$folder/ust"
 [ "$failed" = 0 ]

@@ -408,17 +408,19 @@ static void add_join(lua_State *L, const struct segments *segments, const struct
 }
 
 /*
- * segments:join(others, {name = column, ...} [, {at = "end", exact = true}]): columns with what
+ * segments:join(others, {name = column, ...} [, {at = "end", match = "begins"}]): columns with what
  * `others` has for the key at the begin, or the end; a name alone stands for {name = "value"}
  */
 static int segments_join_method(lua_State *L)
 {
-	static const char *const known[] = {"at", "exact", NULL};
+	static const char *const known[] = {"at", "match", NULL};
 	static const char *const moments[] = {"begin", "end", NULL};
+	static const char *const matches[] = {"holds", "begins", "ends", NULL};
 	struct segments *segments = bind_check_segments(L, 1);
 	const struct segments *other = bind_check_segments(L, 2);
 	struct segment_join joins[SEGMENTS_COLUMNS_MAX];
-	bool at_end = false, exact = false;
+	enum join_match match = MATCH_HOLDS;
+	bool at_end = false;
 	size_t count = 0;
 
 	lua_settop(L, 4);
@@ -427,8 +429,8 @@ static int segments_join_method(lua_State *L)
 		bind_check_options(L, 4, known);
 		lua_getfield(L, 4, "at");
 		at_end = luaL_checkoption(L, -1, "begin", moments) == 1;
-		lua_getfield(L, 4, "exact");
-		exact = lua_toboolean(L, -1);
+		lua_getfield(L, 4, "match");
+		match = (enum join_match)luaL_checkoption(L, -1, "holds", matches);
 	}
 	if (lua_type(L, 3) == LUA_TSTRING) {
 		lua_newtable(L);
@@ -445,7 +447,7 @@ static int segments_join_method(lua_State *L)
 		add_join(L, segments, other, luaL_checkstring(L, -2), -1, &joins[count++]);
 		lua_pop(L, 1);
 	}
-	segments_join(segments, other, joins, count, at_end, exact);
+	segments_join(segments, other, joins, count, at_end, match);
 	lua_settop(L, 1);
 	return 1;
 }

@@ -33,33 +33,36 @@ a:want({ "sched_wakeup", "sched_wakeup_new" }, "it is not known when threads are
 local waits, runs = trace:segments{ from = a.start, to = a.stop,
 	{ path = "thread[*]/state", value = "ready", whole = true }, { path = "cpu[*]/thread" } }
 waits = waits:select{ after = "running" }
-waits:join(runs:rekey(), { cpu = "value", last = "before" }, { at = "end", exact = true })
+local by_thread = runs:rekey()
+waits:join(by_thread, { cpu = "value", last = "before" }, { at = "end", match = "begins" })
 waits = waits:select{ last = function(tid) return tid ~= nil end }
 
--- Before some waits no state of the thread is known: the event that made it ready tells then which it is.
-local function why(row)
-	local said = trace:at(row.begin, "thread[" .. row.key .. "]/state", { why = true })[1]
-	local name = said and said.why and said.why.name or ""
-	return name:find("fork") and "new" or name:find("switch") and "preempted" or "woken"
+-- Moments at which threads were forked: {[thread] = {[time] = true}}.
+local function forks()
+	local found, events = {}, analysis.present{ "sched_process_fork" }
+	if #events > 0 then
+		for ev in trace:events{ name = events, from = a.start, to = a.stop } do
+			local child = ev.fields.child_tid or ev.fields.child_pid
+			found[child] = found[child] or {}
+			found[child][ev.t] = true
+		end
+	end
+	return found
 end
 
+-- Where no state is known before a wait, the thread was preempted if it left a CPU then, or it is new.
 local function split(all)
-	local found = {
-		preempted = all:select{ before = "running" },
-		woken = all:select{ before = function(v) return v ~= nil and v ~= "running" end },
-	}
 	local first = all:select{ before = function(v) return v == nil end }
-	local kind_of = {}
-	for _, row in ipairs(first:rows()) do
-		kind_of[row.key .. "@" .. row.begin] = why(row)
+	first:join(by_thread, { left = "value" }, { match = "ends" })
+	local forked = forks()
+	local function is_new(row)
+		return row.left == nil and forked[row.key] ~= nil and forked[row.key][row.begin] ~= nil
 	end
-	local function of_kind(kind)
-		return first:select{ row = function(r) return kind_of[r.key .. "@" .. r.begin] == kind end }
-	end
-	found.woken:append(of_kind("woken"))
-	found.preempted:append(of_kind("preempted"))
-	found.new = of_kind("new")
-	return found
+	local preempted = all:select{ before = "running" }
+	local woken = all:select{ before = function(v) return v ~= nil and v ~= "running" end }
+	preempted:append(first:select{ left = function(cpu) return cpu ~= nil end })
+	woken:append(first:select{ row = function(row) return row.left == nil and not is_new(row) end })
+	return { woken = woken, preempted = preempted, new = first:select{ row = is_new } }
 end
 
 local names = a:names(waits:distinct("key"))

@@ -234,18 +234,22 @@ static struct stretch *stretches_by_key(const struct segments *segments)
 }
 
 /* The segment of the other collection that counts at t; SIZE_MAX: there is none. */
-static size_t find_at(const struct segments *other, struct stretch range, nstime t, bool exact)
+static size_t find_at(const struct segments *other, struct stretch range, nstime t,
+		      enum join_match match)
 {
-	size_t at = search_first(k, range.first, range.last, other->items[k].end <= t);
+	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* those that end by then are passed over */
+	size_t at = search_first(k, range.first, range.last, other->items[k].end <= ends);
 
 	if (at == range.last || other->items[at].begin > t ||
-	    (exact && other->items[at].begin != t))
+	    (match == MATCH_BEGINS && other->items[at].begin != t) ||
+	    (match == MATCH_ENDS && other->items[at].end != t))
 		return SIZE_MAX;
 	return at;
 }
 
 void segments_join(struct segments *segments, const struct segments *other,
-		   const struct segment_join *joins, size_t njoins, bool at_end, bool exact)
+		   const struct segment_join *joins, size_t njoins, bool at_end,
+		   enum join_match match)
 {
 	struct stretch *of = stretches_by_key(other);
 	uint32_t first = segments->ncolumns;
@@ -256,9 +260,8 @@ void segments_join(struct segments *segments, const struct segments *other,
 		const struct segment *segment = &segments->items[i];
 		uint32_t *cells = segments_cells(segments, i);
 		uint32_t key = segments_find(other, segments_atom(segments, cells[COLUMN_KEY]));
-		size_t at =
-			key ? find_at(other, of[key], at_end ? segment->end : segment->begin, exact)
-			    : SIZE_MAX;
+		nstime t = at_end ? segment->end : segment->begin;
+		size_t at = key ? find_at(other, of[key], t, match) : SIZE_MAX;
 
 		for (size_t k = 0; k < njoins && at != SIZE_MAX; k++) {
 			uint32_t atom = segments_cells(other, at)[joins[k].from];

@@ -97,7 +97,7 @@ local by_thread = {}
 for _, row in ipairs(runs:rows()) do
 	by_thread[row.value .. "@" .. row.begin] = row.key
 end
-ready:join(runs:rekey(), { cpu = "value" }, { at = "end", exact = true })
+ready:join(runs:rekey(), { cpu = "value" }, { at = "end", match = "begins" })
 local joined = 0
 for _, row in ipairs(ready:rows()) do
 	assert(row.cpu == by_thread[row.key .. "@" .. row["end"]])

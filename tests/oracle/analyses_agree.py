@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Compares analyses (yore latency, sched, offcpu, syscalls, irq, migrations) with other tools.
+"""Compares analyses (yore latency, sched, offcpu, syscalls, irq, top ...) with other tools.
 
-    analyses_agree.py YORE perf FILE...      perf's samples, perf sched latency and timehist, perf trace -s
+    analyses_agree.py YORE perf FILE...      perf's samples, perf sched latency and timehist, perf
+                                             trace -s, perf report
     analyses_agree.py YORE ftrace FILE...    trace-cmd report
     analyses_agree.py YORE ctf FOLDER...     babeltrace2's text
 
@@ -128,7 +129,7 @@ class Model:
                 if fields["tid"] not in self.now:
                     self.turn(fields["tid"], "sleeping", event.time, None)
         self.open_until = max(seen.values(), default=0)
-        self.over_from = min((time for _, time in last.values()), default=0)
+        self.last_switches = {time for _, time in last.values()}
 
     def turn(self, tid, state, time, cpu):
         old = self.now.get(tid)
@@ -139,8 +140,8 @@ class Model:
         self.now[tid] = [state, time, old[0] if old else None]
 
     def surely(self, segment):
-        """What began before the first switches, ends at the last ones or touches a gap need not be known."""
-        return segment.begin > self.open_until and segment.end < self.over_from and \
+        """What began before the first switches, ends at a last one or touches a gap need not be known."""
+        return segment.begin > self.open_until and segment.end not in self.last_switches and \
             not self.may_differ(segment.begin, segment.end)
 
     def may_differ(self, begin, end):
@@ -153,6 +154,8 @@ def rows_of(program, name, path, *words):
     if done.returncode not in (0, 3):
         return None, done.stderr.decode().strip().split("\n")[-1]
     def value(text):
+        if re.match(r"^-?\d+(\.\d+)?(e[+-]?\d+)?$", text) and ("." in text or "e" in text):
+            return float(text)
         return None if text == "" else number(text)
     return [{k: value(v) for k, v in row.items()}
             for row in csv.DictReader(io.StringIO(done.stdout.decode("utf-8", "replace")))], None
@@ -294,7 +297,11 @@ def calls_agree(report, program, path, events, kind_of):
         report.differs("syscalls: " + why)
         return
     ours = {(r["tid"], r["begin"], r["end"]): r["ret"] for r in rows if r["tid"] is not None}
-    same_sets(report, "system calls", set(ours), set(found), set(found) if kind_of != "ctf" else set())
+    if kind_of == "ctf":  # whose they are is known by switches, and before the first one by that one
+        switched = max({e.cpu: e.time for e in reversed(events) if e.name == "sched_switch"}.values(), default=0)
+        ours = {key: ret for key, ret in ours.items() if key[1] > switched}
+        found = {key: ret for key, ret in found.items() if key[1] > switched}
+    same_sets(report, "system calls", set(ours), set(found), set(found))
     for key in set(ours) & set(found):
         if signed(ours[key]) != signed(found[key]):
             report.differs("the call %s returned %s, not %s" % (key, ours[key], found[key]))
@@ -385,6 +392,84 @@ def timehist_agrees(report, program, path):
     report.facts.append("%d rows of timehist" % compared)
 
 
+REPORT = re.compile(r"^ +([\d.]+)% +([\d.]+)% +(\d+) +(\S+) +\[.\] (.*?)(?: +- +-)? *$")
+
+
+def perf_report_agrees(report, program, path):
+    """Self and total of functions that have a name; perf shows totals in hundredths of a percent."""
+    said = perf_tool.run("report", "--stdio", "--children", "-g", "none", "--sort", "dso,symbol", "-F",
+                         "overhead_children,overhead,period,dso,symbol", "-i", path).decode("utf-8", "replace")
+    theirs = {(m[4], m[5]): (float(m[1]), int(m[3])) for m in map(REPORT.match, said.split("\n"))
+              if m and not re.match(r"^(0x)?[0-9a-f]{8,}$", m[5])}
+    rows, why = rows_of(program, "top", path)
+    if rows is None:
+        report.differs("top: " + why)
+        return
+    ours = {(r["module"], r["function"]): r for r in rows if isinstance(r["function"], str)}
+    for key, (total, own) in theirs.items():
+        row = ours.get(key)
+        if not row or row["self"] != own or abs(row["total_percent"] - total) > 0.0051:
+            report.differs("perf report says of %s %s, yore %s" % (key, (total, own), row))
+    for key in set(ours) - set(theirs):
+        report.differs("perf report has no %s" % (key,))
+    report.facts.append("%d functions of perf report" % len(theirs))
+
+
+def path_agrees(report, program, path, model, first_time, last_time, text):
+    """Stretches of a critical path touch, fill the range, and are what the model says of their thread."""
+    begin, end = model.open_until + 1, last_time
+    if begin >= end:
+        return
+    count, runs = 0, collections.Counter(s.tid for s in model.segments if s.state == "running")
+    states = collections.defaultdict(list)
+    for s in model.segments:
+        states[s.tid].append(s)
+    for tid in [tid for tid, _ in runs.most_common(5)]:
+        rows, why = rows_of(program, "critical-path", path, "log", "--tid", str(tid), "--begin", text % (begin - first_time),
+                            "--end", text % (end - first_time))
+        if rows is None:
+            report.differs("critical-path of %d: %s" % (tid, why))
+            continue
+        times = [begin] + [r["end"] for r in rows]
+        if [r["begin"] for r in rows] != times[:-1] or times[-1] != end or rows[-1]["tid"] != tid:
+            report.differs("the critical path of %d does not fill the range" % tid)
+        for r in rows:
+            told = [s for s in states[r["tid"]] if s.begin <= r["begin"] and r["end"] <= s.end]
+            if told and r["state"] != "unknown" and told[0].state != r["state"] and \
+                    r["state"] != "exiting" and not model.may_differ(r["begin"], r["end"]):
+                report.differs("on the path of %d, %d is %s from %d, not %s" % (
+                    tid, r["tid"], r["state"], r["begin"], told[0].state))
+        count += len(rows)
+    report.facts.append("%d stretches of critical paths" % count)
+
+
+def gaps_agree(report, program, path):
+    """Unknown stretches are as long as cputop's unknown time."""
+    gaps, _ = rows_of(program, "gaps", path, "unknown")
+    cpus, _ = rows_of(program, "cputop", path, "cpus")
+    for row in cpus or []:
+        own = sum(g["dur"] for g in gaps if g["cpu"] == row["cpu"])
+        report.same("the unknown time of CPU %s" % row["cpu"], own, row["unknown_time"])
+
+
+def io_agrees(report, program, path, events):
+    """Bytes are what read and write returned, by thread."""
+    found, _ = calls_of(events)
+    rows, _ = rows_of(program, "io", path, "log")
+    logged, _ = rows_of(program, "syscalls", path, "log")
+    for r in rows or []:
+        ret = signed(found.get((r["tid"], r["begin"], r["end"])))
+        if ret is not None and max(ret, 0) != r["bytes"]:
+            report.differs("io: %s returned %s" % (r, ret))
+    moved = collections.Counter()
+    for r in logged or []:
+        if r["name"] in ("read", "write", "pread64"):
+            moved[r["tid"]] += max(signed(found.get((r["tid"], r["begin"], r["end"]), 0)), 0)
+    top, _ = rows_of(program, "io", path, "--where", 'name in ("read", "write", "pread64")')
+    for r in top or []:
+        report.same("bytes of %s" % r["tid"], r["read"] + r["written"], moved[r["tid"]])
+
+
 def compare(program, kind_of, path):
     name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
                           else os.path.basename(path.rstrip("/")))
@@ -403,9 +488,16 @@ def compare(program, kind_of, path):
             timehist_agrees(report, program, path)
         if kind_of == "perf" and {"sched_wakeup", "sched_wakeup_new"} <= names:
             perf_latency_agrees(report, program, path, model)
+        path_agrees(report, program, path, model, events[0].time if kind_of == "ctf" else 0,
+                    events[-1].time, "+%dns" if kind_of == "ctf" else "@%d")
+        gaps_agree(report, program, path)
+    if kind_of == "perf" and "callchain" in path:
+        perf_report_agrees(report, program, path)
     migrations_agree(report, program, path, events)
     pairs_agree(report, program, path, events)
     calls_agree(report, program, path, events, kind_of)
+    if kind_of != "ctf":
+        io_agrees(report, program, path, events)
     return report.close()
 
 

@@ -32,7 +32,7 @@ if [ -d "$corpus/perf-data" ]; then
 			[ ! -e "$file" ] || say "$here/run_times.py" "$yore" perf "$file"
 		done
 	done
-	for case in sched-syscalls syscalls-named clockid-mono zstd; do
+	for case in sched-syscalls syscalls-named clockid-mono zstd cpu-clock-callchain; do
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \

@@ -56,6 +56,7 @@ ctf()
 	done
 	rm -rf "$work/t"*
 	"$build/fixtures/yore-gen" --out "$work/t" --size 4M --seed 3 --threads-truth >/dev/null || exit 1
+	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$work/t"
 	say "$top/tests/oracle/state_agree.py" "$yore" threads "$work/t"
 	rm -rf "$work/t"*
 

@@ -1,0 +1,112 @@
+-- critical-path: what a thread waited for, across wake-ups
+--
+-- [sum|log]
+--
+--   sum   for how long which thread ran, waited for a CPU or slept on the path
+--   log   the stretches of the path, in order of time
+--
+-- --tid N names the thread. The path goes back from the end of the range: while the thread runs or waits for a
+-- CPU, that is the path; where it sleeps, the path goes on with the thread that woke it, at the
+-- moment of the wake-up. Where it is not known who did, or an interrupt of an idle CPU did, the thread's sleep is on the path.
+-- It needs sched_waking, which tells who wakes. All stretches together are the range.
+--
+-- Columns of --where: tid, comm, state, dur, begin.
+--
+-- Examples:
+--   $ yore critical-path fixtures/golden/sched-demo --tid 10893 --begin 00:35:20.801 --end 00:35:20.8025
+--   $ yore critical-path fixtures/golden/sched-demo log --tid 10893 --begin 00:35:20.801 --end 00:35:20.8025
+
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, {
+	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
+	columns = { "tid", "comm", "state", "dur", "begin" },
+})
+local tid = math.tointeger(tonumber(a.tid)) or error("critical-path: --tid N is missing: of which thread?", 0)
+
+a:need({ "sched_switch" }, "when threads run")
+a:want({ "sched_waking" }, "it is not known who wakes a thread: its sleep is on the path")
+
+local states, wakers = trace:segments{ from = a.start, to = a.stop,
+	{ path = "thread[*]/state" }, { path = "thread[*]/waker" } }
+states:join(wakers, { waker = "value" }, { at = "end" })
+
+local rows_of = setmetatable({}, { __index = function(cache, thread)
+	cache[thread] = states:select{ key = thread }:rows()
+	return cache[thread]
+end })
+
+-- The stretch of the thread that holds just before t; nil: nothing is known of it.
+local function before(thread, t)
+	local rows = rows_of[thread]
+	local low, high = 1, #rows + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if rows[middle].begin < t then low = middle + 1 else high = middle end
+	end
+	local row = rows[low - 1]
+	return row and row["end"] >= t and row or nil, row
+end
+
+if #rows_of[tid] == 0 then
+	error("critical-path: nothing is known of thread " .. tid .. " in this range", 0)
+end
+
+local path, t, thread = {}, a.stop, tid
+local asleep = { sleeping = true, blocked = true, stopped = true, traced = true, parked = true }
+local visited = 0 -- wake-ups at the same moment
+while t > a.start do
+	local row, earlier = before(thread, t)
+	local from = row and row.begin or math.max(earlier and earlier["end"] or a.start, a.start)
+	local waker = row and asleep[row.value] and row["end"] == t and row.ended and row.waker
+	if waker and waker ~= 0 and waker ~= thread and visited < 100 and before(waker, t) then
+		thread, visited = waker, visited + 1
+	else
+		path[#path + 1] = { begin = from, ["end"] = t, dur = t - from, tid = thread,
+			state = row and row.value or "unknown" }
+		t, visited = from, 0
+	end
+end
+
+local threads = {}
+for _, row in ipairs(path) do
+	threads[row.tid] = threads[row.tid] or row["end"]
+end
+local names = a:names(threads)
+for _, row in ipairs(path) do
+	row.comm = names[row.tid]
+end
+path = a:filter_rows(path)
+
+a:head()
+if a.verb == "log" then
+	table.sort(path, function(x, y) return x.begin < y.begin end)
+	a:table("the path of " .. tid, {
+		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+		{ key = "dur", head = "length", kind = "span", bar = true },
+		{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
+	}, path)
+	return
+end
+local found, list = {}, {}
+for _, row in ipairs(path) do
+	local key = row.tid .. row.state
+	local one = found[key]
+	if not one then
+		one = { tid = row.tid, comm = row.comm, state = row.state, count = 0, total = 0 }
+		found[key] = one
+		list[#list + 1] = one
+	end
+	one.count, one.total = one.count + 1, one.total + row.dur
+	one.percent = one.total * 100 / a.length
+end
+table.sort(list, function(x, y)
+	if x.total ~= y.total then
+		return x.total > y.total
+	end
+	return x.tid < y.tid or x.tid == y.tid and x.state < y.state
+end)
+a:table("the path of " .. tid, {
+	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
+	{ key = "count", head = "stretches", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
+	{ key = "percent", head = "% of the range", kind = "percent" },
+}, list)

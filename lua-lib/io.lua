@@ -1,0 +1,121 @@
+-- io: what threads read and wrote, by their system calls, and what disks took
+--
+-- [top|latency|log|disks]
+--
+--   top       of each thread: bytes read and written, calls, time in them
+--   latency   of each call: how long it took
+--   log       each call, in order of time
+--   disks     of each disk: requests, from issue to completion
+--
+-- Calls are read, write and those like them (pread64, writev, recvfrom, sendmsg ...); what a call returned is what was
+-- read or written, and failures count as calls of no bytes. `disks` needs block_rq_issue and
+-- block_rq_complete; a request is known by its disk and first sector.
+--
+-- Columns of --where: name, tid, comm, bytes, dur, begin; of `disks`: dur, begin.
+--
+-- Examples:
+--   $ yore io fixtures/golden/sched-ftrace/trace.dat
+--   $ yore io fixtures/golden/sched-ftrace/trace.dat latency
+
+local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
+local a = analysis.open(arg, {
+	name = "io", verbs = { "top", "latency", "log", "disks" },
+	columns = { "name", "tid", "comm", "bytes", "dur", "begin" },
+})
+
+local reads = { "read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg", "recv" }
+local writes = { "write", "pwrite64", "writev", "pwritev", "pwritev2", "sendto", "sendmsg", "send", "sendfile",
+	"sendfile64", "splice" }
+local direction = {}
+for _, name in ipairs(reads) do direction[name] = "read" end
+for _, name in ipairs(writes) do direction[name] = "written" end
+
+local numbers = {
+	{ key = "count", head = "times", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
+	{ key = "min", head = "least", kind = "span" }, { key = "mean", head = "average", kind = "span" },
+	{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
+	{ key = "max", head = "greatest", kind = "span" }, { key = "max_begin", head = "which began", kind = "time" },
+}
+
+local function disks()
+	local requests = trace:segments{ begin = a:need({ "block_rq_issue" }, "when disks are asked"),
+		finish = a:need({ "block_rq_complete" }, "when disks are done"), key = "dev + sector",
+		fields = { dev = "begin dev" }, from = a.start, to = a.stop }
+	a:tell_pairs(requests, "requests")
+	requests = a:filter(requests, { dur = "dur", begin = "begin" })
+	local rows = requests:groups{ by = { "dev" }, percentiles = { 50, 99 } }
+	for _, row in ipairs(rows) do
+		row.disk = math.type(row.dev) and string.format("%d:%d", row.dev >> 20, row.dev & 0xfffff) or row.dev
+	end
+	table.sort(rows, function(x, y) return x.disk < y.disk end)
+	a:table("requests of each disk", table.move(numbers, 1, #numbers, 2, { { key = "disk", head = "disk" } }), rows)
+end
+
+if a.verb == "disks" then
+	a:head()
+	disks()
+	return
+end
+
+local calls, name_column, name_of = kernel.syscalls(a)
+calls = calls:select{ [name_column] = function(name) return name ~= nil and direction[name_of(name)] ~= nil end }
+local names = a:names(calls:distinct("key"))
+local function bytes_of(ret)
+	return ret and ret > 0 and ret or 0
+end
+calls = a:filter(calls, { name = { name_column, name_of }, tid = "key", dur = "dur", begin = "begin",
+	bytes = { "ret", bytes_of }, comm = { "key", function(tid) return names[tid] end } })
+
+a:head()
+if a.verb == "latency" then
+	local rows = calls:groups{ by = { name_column }, percentiles = { 50, 99 } }
+	for _, row in ipairs(rows) do
+		row.name = name_of(row[name_column])
+	end
+	table.sort(rows, function(x, y) return x.total > y.total or x.total == y.total and x.name < y.name end)
+	a:table("calls that read and write", table.move(numbers, 1, #numbers, 2, { { key = "name", head = "call" } }), rows)
+elseif a.verb == "log" then
+	local rows = calls:sorted("begin")
+	for _, row in ipairs(rows) do
+		row.tid, row.comm, row.name, row.bytes = row.key, names[row.key], name_of(row[name_column]), bytes_of(row.ret)
+	end
+	a:table("calls that read and write", {
+		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+		{ key = "dur", head = "length", kind = "span" }, { key = "tid", head = "TID", kind = "count" },
+		{ key = "comm", head = "thread" }, { key = "name", head = "call" },
+		{ key = "bytes", head = "bytes", kind = "count", bar = true },
+	}, rows)
+else
+	local found, list = {}, {}
+	local function add(rows, moved)
+		for _, row in ipairs(rows) do
+			local one = found[row.key]
+			if not one then
+				one = { tid = row.key, comm = names[row.key], read = 0, written = 0, count = 0, total = 0 }
+				found[row.key] = one
+				list[#list + 1] = one
+			end
+			local way = direction[name_of(row[name_column])]
+			one[way] = one[way] + (moved and row.sum_ret or 0)
+			if not moved then
+				one.count, one.total = one.count + row.count, one.total + row.total
+			end
+		end
+	end
+	add(calls:groups{ by = { "key", name_column } })
+	add(calls:select{ ret = function(ret) return ret ~= nil and ret > 0 end }
+		:groups{ by = { "key", name_column }, sum = { "ret" } }, true)
+	table.sort(list, function(x, y)
+		if x.read + x.written ~= y.read + y.written then
+			return x.read + x.written > y.read + y.written
+		end
+		return x.tid < y.tid
+	end)
+	a:table("bytes of each thread", {
+		{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" },
+		{ key = "read", head = "bytes read", kind = "count", bar = true },
+		{ key = "written", head = "bytes written", kind = "count" }, { key = "count", head = "calls", kind = "count" },
+		{ key = "total", head = "time in them", kind = "span" },
+	}, list)
+end

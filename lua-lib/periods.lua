@@ -1,0 +1,101 @@
+-- periods: stretches between events of one's own choice
+--
+-- [stats|top|log|freq]
+--
+--   --from GLOB      events that begin a period (repeatable)
+--   --until GLOB     events that end it (repeatable)
+--   --key COLUMNS    which belong together: a column of the event, a | b the first that it has, a + b both
+--   --until-key COLUMNS   the same of the events that end it, where it is another column
+--   --field NAME=begin:FIELD or NAME=end:FIELD   a column of the table (repeatable)
+--   --by NAME        one row for each value of a field, in `stats` (repeatable)
+--   --nested         an end belongs to the last begin that is open, not to the only one
+--
+-- A column is cpu, name, a field of the event, or an expression of the state such as cpu[cpu]/thread.
+--
+-- Columns of --where: key, dur, begin, and the fields.
+--
+-- Examples:
+--   $ yore periods fixtures/golden/sched-demo --from sched_waking --until sched_wakeup --key payload/pid
+--   $ yore periods fixtures/golden/sched-demo top --from sched_switch --until sched_switch --key payload/prev_pid --until-key payload/next_pid --limit 3
+
+local analysis = require("yore.analysis")
+
+local function fields_of(words)
+	local fields, names = {}, { "key", "dur", "begin" }
+	for i, word in ipairs(words) do
+		local text = word == "--field" and words[i + 1] or word:match("^%-%-field=(.*)$")
+		if text then
+			local name, at, field = text:match("^([%w_]+)=(%a+):(.+)$")
+			if at ~= "begin" and at ~= "end" then
+				error("--field: NAME=begin:FIELD or NAME=end:FIELD is expected, not '" .. text .. "'", 0)
+			end
+			fields[name] = at .. " " .. field
+			names[#names + 1] = name
+		end
+	end
+	return fields, names
+end
+
+local fields, columns = fields_of(arg)
+local a = analysis.open(arg, {
+	name = "periods", verbs = { "stats", "top", "log", "freq" }, columns = columns,
+	options = { from = "list", ["until"] = "list", key = "text", ["until-key"] = "text", field = "list", by = "list",
+		nested = "flag" },
+})
+for _, name in ipairs{ "from", "until", "key" } do
+	if not a[name] then
+		error("periods: --" .. name .. " is missing: 'yore help periods' says what it is", 0)
+	end
+end
+for i, name in ipairs(a.by or {}) do
+	if not fields[name] and name ~= "key" then
+		error("--by: there is no field '" .. name .. "'", 0)
+	end
+end
+
+local periods = trace:segments{ begin = a:need(a.from, "where periods begin"),
+	finish = a:need(a["until"], "where periods end"), key = a.key, finish_key = a["until-key"], fields = fields,
+	nested = a.nested, from = a.start, to = a.stop }
+a:tell_pairs(periods, "periods")
+local where = { key = "key", dur = "dur", begin = "begin" }
+for name in pairs(fields) do
+	where[name] = name
+end
+periods = a:filter(periods, where)
+
+local captured = {}
+for i = 4, #columns do
+	captured[#captured + 1] = { key = columns[i], head = columns[i], kind = "text" }
+end
+
+a:head()
+if a.verb == "stats" then
+	local by, shown = a.by or { "key" }, {}
+	for i, name in ipairs(by) do
+		shown[i] = { key = name, head = name, kind = "text" }
+	end
+	local rows = periods:groups{ by = by, percentiles = { 50, 99 } }
+	table.sort(rows, function(x, y)
+		if x.total ~= y.total then
+			return x.total > y.total
+		end
+		return x.max_begin < y.max_begin
+	end)
+	table.move({
+		{ key = "count", head = "periods", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
+		{ key = "min", head = "shortest", kind = "span" }, { key = "mean", head = "average", kind = "span" },
+		{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
+		{ key = "max", head = "longest", kind = "span" }, { key = "max_begin", head = "which began", kind = "time" },
+	}, 1, 8, #shown + 1, shown)
+	a:table("periods", shown, rows)
+elseif a.verb == "freq" then
+	a:histogram("periods", periods:hist())
+else
+	local shown = {
+		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+		{ key = "dur", head = "length", kind = "span", bar = true }, { key = "key", head = "key", kind = "text" },
+	}
+	table.move(captured, 1, #captured, #shown + 1, shown)
+	a:table("periods", shown, periods:sorted(a.verb == "top" and "-dur" or "begin",
+		a.verb == "top" and (a.limit or 10) or nil))
+end

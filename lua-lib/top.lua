@@ -1,0 +1,149 @@
+-- top: functions by the samples in them: self, and with all that they call
+--
+-- [functions|modules|threads|callers|callees]
+--
+--   functions   of each function: samples in it (self), and in it or what it called (total)
+--   modules     of each file that is mapped
+--   threads     of each thread
+--   callers     of the function --of NAME: who called it
+--   callees     of the function --of NAME: whom it called
+--
+-- Weights are the samples' periods where they have one, else each counts once (--count: always that). Without
+-- --event GLOB the first event that has a call chain counts. Self is that of `perf report
+-- --no-children`, total that of `perf report --children`: a function counts once for each sample.
+--
+-- Columns of --where: self, total, function, module, tid, comm.
+--
+-- Examples:
+--   $ yore help top
+
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, {
+	name = "top", verbs = { "functions", "modules", "threads", "callers", "callees" },
+	options = { event = "text", count = "flag", of = "text" },
+	columns = { "self", "total", "function", "module", "tid", "comm" },
+})
+local relative = a.verb == "callers" or a.verb == "callees"
+if relative and not a.of then
+	error("top " .. a.verb .. ": --of FUNCTION is missing", 0)
+end
+
+local found, list, all, samples = {}, {}, 0, 0
+
+local function entry(key, make)
+	local one = found[key]
+	if not one then
+		one = make()
+		one.self, one.total, one.seen = 0, 0, 0
+		found[key] = one
+		list[#list + 1] = one
+	end
+	return one
+end
+
+local function module_of(frame)
+	return frame.object and frame.object:gsub(".*/", "") or "[unknown]"
+end
+
+local function function_of(frame)
+	return frame.symbol or yore.hex(frame.ip)
+end
+
+-- A sample counts once for each function, however often it is in the chain.
+local function add(one, weight, is_self)
+	if is_self then
+		one.self = one.self + weight
+	end
+	if one.seen ~= samples then
+		one.seen = samples
+		one.total = one.total + weight
+	end
+end
+
+local function of_frame(frame)
+	if a.verb == "modules" then
+		local module = module_of(frame)
+		return entry(module, function() return { module = module } end)
+	end
+	local name, module = function_of(frame), module_of(frame)
+	return entry(name .. "\0" .. module, function() return { ["function"] = name, module = module } end)
+end
+
+local function fold(ev, frames, weight)
+	if a.verb == "threads" then
+		local tid = ev.context.tid or ev.context.vtid or ev.state["cpu[cpu]/thread"] or -1
+		return add(entry(tid, function() return { tid = tid } end), weight, true)
+	end
+	for i, frame in ipairs(frames) do
+		if not relative then
+			add(of_frame(frame), weight, i == 1)
+		elseif function_of(frame) == a.of then
+			local other = frames[a.verb == "callers" and i + 1 or i - 1]
+			if other then
+				add(of_frame(other), weight, a.verb == "callees" and i == 2)
+			end
+		end
+	end
+end
+
+local counted = a.event
+local wanted = a.event and analysis.present{ a.event }
+if wanted and #wanted == 0 then
+	error("top: no event is named '" .. a.event .. "'", 0)
+end
+for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
+	if a.event or not counted or counted == ev.name then
+		local frames = ev.frames
+		if frames and #frames > 0 then
+			while #frames > 1 and frames[#frames].ip == 0 do
+				frames[#frames] = nil
+			end
+			counted = counted or ev.name
+			local weight = not a.count and ev.context.common_type == nil and ev.context.period or 1
+			samples, all = samples + 1, all + weight
+			fold(ev, frames, weight)
+		end
+	end
+end
+if samples == 0 then
+	error("top needs events with call chains, and there are none in this range: record them with perf record -g", 0)
+end
+
+local names = a:names((function()
+	local tids = {}
+	for _, one in ipairs(list) do
+		tids[#tids + 1] = one.tid
+	end
+	return tids
+end)())
+for _, one in ipairs(list) do
+	one.comm = one.tid and names[one.tid]
+	one.self_percent, one.total_percent = one.self * 100 / all, one.total * 100 / all
+end
+list = a:filter_rows(list)
+local by = relative and "total" or "self"
+table.sort(list, function(x, y)
+	if x[by] ~= y[by] then
+		return x[by] > y[by]
+	elseif x.total ~= y.total then
+		return x.total > y.total
+	end
+	return tostring(x["function"] or x.module or x.tid) < tostring(y["function"] or y.module or y.tid)
+end)
+
+local columns = {
+	{ key = "self_percent", head = "self %", kind = "percent", bar = not relative },
+	{ key = "total_percent", head = "total %", kind = "percent", bar = relative },
+	{ key = "self", head = "self", kind = "count" }, { key = "total", head = "total", kind = "count" },
+}
+if a.verb == "threads" then
+	columns = { columns[2], columns[4], { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" } }
+elseif a.verb == "modules" then
+	columns[5] = { key = "module", head = "module" }
+else
+	columns[5] = { key = "function", head = "function" }
+	columns[6] = { key = "module", head = "module" }
+end
+a:head()
+a:line(samples .. " samples of " .. (a.event or counted) .. ", weight " .. all)
+a:table(a.verb .. (a.of and " of " .. a.of or ""), columns, list)

@@ -42,7 +42,8 @@ enum packet_flag {
 	PACKET_OPEN = 1 << 13,         /* last of a stream in a file that may grow */
 	PACKET_DAMAGED = 1 << 14,      /* decoding stopped before its end */
 	PACKET_DOUBLED = 1 << 15,      /* a copy of another packet; EMPTY, too */
-	PACKET_OTHER = 1 << 16         /* of another session; EMPTY and BEFORE_ALL, too */
+	PACKET_OTHER = 1 << 16,        /* of another session; EMPTY and BEFORE_ALL, too */
+	PACKET_CONTRADICTED = 1 << 17  /* its events lie outside of what was listed; never stored */
 };
 
 #define PACKET_NONE UINT64_MAX

@@ -186,7 +186,7 @@ struct trace {
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
 	unsigned ntold;
 	_Atomic uint64_t late;	/* events that came after later ones: what was read was out of order */
-	_Atomic uint64_t strayed; /* packets whose events lie where a search by packets misses them */
+	_Atomic uint64_t strayed; /* packets whose events lie where a search may miss them */
 	_Atomic uint64_t bytes; /* trace_bytes(), once it was called; 0: not yet */
 	struct buf damages; /* what was said of it: texts, each with a zero; under told_lock */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */

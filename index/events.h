@@ -84,6 +84,8 @@ struct events_options {
 	/* Packet filters of packets that are read whole are added to these; NULL: to the index's
 	 * own. */
 	struct packet_filters *packet_filters;
+	/* Of the question, whose earlier passes may have found some; NULL: the cursor's own. */
+	struct findings *findings;
 	/* Called at packet boundaries; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;

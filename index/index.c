@@ -144,21 +144,6 @@ bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32
 	return stream->cpu < 0 || stream->cpu == cpu || index_has_other_cpus(index, stream);
 }
 
-bool index_falls(const struct index *index, const struct stream *stream)
-{
-	return atomic_load(&index->slots[stream->index].falls);
-}
-
-void index_set_falls(struct index *index, const struct stream *stream)
-{
-	atomic_store(&index->slots[stream->index].falls, true);
-}
-
-bool index_tells_late(struct index *index, const struct stream *stream)
-{
-	return !atomic_exchange(&index->slots[stream->index].late, true);
-}
-
 struct trace *index_trace(const struct index *index)
 {
 	return index->trace;
@@ -212,7 +197,6 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 		 struct error *err)
 {
 	struct index_slot *slot = &index->slots[stream->index];
-	struct error rebuilding = {0};
 	bool good = true;
 
 	index_tell_damage(index);
@@ -220,11 +204,6 @@ bool index_table(struct index *index, const struct stream *stream, struct table 
 	if (!slot->table) {
 		index->stop = 0;
 		good = build_table(index, stream, &slot->table, err);
-	} else {
-		/* a table that cannot be rebuilt still finds everything, only slower */
-		struct table *better = table_rebuilt(slot->table, &rebuilding);
-		if (better)
-			slot->table = better;
 	}
 	*out = slot->table;
 	pthread_mutex_unlock(&slot->lock);

@@ -61,8 +61,8 @@ bool index_has_other_cpus(struct index *index, const struct stream *stream);
 bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu);
 /*
  * Record i, 0 <= i < count. *out is valid until the next call on this thread with this table. Of a
- * record that was decoded, max is the true one, and min too where it came before the listed one: a
- * table's order rests on listed begins, see table_true_range().
+ * record that the question decoded, max is the true one, and min too where it came before the
+ * listed one: a table's order rests on listed begins, see table_true_range().
  */
 MUST_CHECK bool table_get(struct table *table, uint64_t i, struct packet_info *out,
 			  struct error *err);
@@ -78,25 +78,35 @@ MUST_CHECK bool table_lower_bound(struct table *table, nstime t, uint64_t *out, 
 uint32_t table_reach(const struct table *table);
 /* Records that reach further; indexes into the table, rising. */
 const uint64_t *table_wide(const struct table *table, size_t *count);
-/* A decoded packet proved record i wrong (or right: exact): its true range is told to the table. */
-void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
-/* True when record i's range was seen by decoding (in this process or, stored, EXACT flags). */
+/*
+ * A decoded packet proved record i right (exact) or wrong: its true range is told to the table.
+ * False: all questions share the table, which stays as it is; see struct findings.
+ */
+bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
+/* True when record i's range was seen by decoding (for this question or, stored, EXACT flags). */
 bool table_proved(struct table *table, uint64_t i);
 /* The true range of a record that was proved; false when it was not. */
 bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max);
 /*
- * What cursors learned of a stream in this process: times fall inside of packets that do not say so,
- * which are then read whole before anything of them is given. By any thread.
+ * What the passes of one question found out about packet records: which are right, which events lie
+ * outside of their packet's range, and that times fall in packets that do not say so. Later passes
+ * of the same question have it all in order. No other question sees it, so that an answer depends
+ * on the trace and the question, and never on what was asked before. For any thread.
  */
-bool index_falls(const struct index *index, const struct stream *stream);
-void index_set_falls(struct index *index, const struct stream *stream);
-/* An event was given after a later one; true once per stream: it is to be told. */
-bool index_tells_late(struct index *index, const struct stream *stream);
+struct findings;
+struct findings *findings_new(struct index *index);
+struct findings *findings_hold(struct findings *findings); /* one more owner */
+void findings_drop(struct findings *findings); /* one less; the last one frees. NULL is fine */
+bool findings_any(struct findings *findings);
 /*
  * Rises when records got other numbers under a table that is in use: a computed one proved
  * irregular and was scanned. Code that holds numbers then starts again.
  */
 uint32_t table_generation(const struct table *table);
+/* Is record i of one that of the other? */
+bool table_has_numbers_of(const struct table *a, const struct table *b);
+/* The table of all questions that has the same numbers; NULL: there is none. */
+struct table *table_shared(const struct table *table);
 
 /*
  * A small store for other rooms, in the same file: named values, one transaction per put. Get

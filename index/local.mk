@@ -10,7 +10,8 @@ libindex_la_SOURCES = %D%/events.h %D%/index.c %D%/index.h %D%/loaded_files.c \
 libindex_la_SOURCES += %D%/store/file.c %D%/store/internal.h %D%/store/store.c %D%/store/store.h \
 	%D%/store/tree.c %D%/store/tree_write.c
 libindex_la_SOURCES += %D%/tables/build.c %D%/tables/build.h %D%/tables/corrections.c \
-	%D%/tables/corrections.h %D%/tables/delivery.c %D%/tables/delivery.h %D%/tables/identity.c \
+	%D%/tables/corrections.h %D%/tables/delivery.c %D%/tables/delivery.h %D%/tables/findings.c \
+	%D%/tables/findings.h %D%/tables/identity.c \
 	%D%/tables/identity.h %D%/tables/internal.h %D%/tables/location.c %D%/tables/location.h \
 	%D%/tables/losses.c %D%/tables/losses.h %D%/tables/pages.c %D%/tables/pages.h \
 	%D%/tables/pages_internal.h %D%/tables/pages_write.c %D%/tables/reach.c %D%/tables/reach.h \

@@ -24,6 +24,8 @@ struct work {
 	struct convert *convert;
 	struct error failed; /* of a callback that can only stop */
 	uint64_t events;     /* that were converted */
+	struct findings *findings; /* of all readings */
+	bool disorderly;           /* events came late, or lie where they were not looked for */
 };
 
 /* ---- events ---- */
@@ -124,6 +126,7 @@ static bool convert_events(struct work *work, struct error *err)
 	if (!index)
 		return false;
 	filter_fill(work->filter, &open);
+	open.findings = work->findings;
 	open.losses = true;
 	open.progress = session_progress_time;
 	open.progress_arg = work->session;
@@ -131,8 +134,10 @@ static bool convert_events(struct work *work, struct error *err)
 		return true;
 	if (!events_open(index, &open, &events, err))
 		return false;
+	uint64_t disorder = trace_disorder(work->session->trace);
 	bool ok = filter_per_event(work->filter) ? convert_each(work, events, err)
 						 : convert_runs(work, events, err);
+	work->disorderly = trace_disorder(work->session->trace) != disorder;
 	events_close(events);
 	return ok;
 }
@@ -384,9 +389,10 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 {
 	const struct options *options = work->session->options;
 	bool state = kind->has_state && !options->no_state;
-	uint64_t disorder = trace_disorder(describes->trace), lost = work->session->lost;
+	uint64_t lost = work->session->lost;
 
 	work->events = 0;
+	work->disorderly = false;
 	*again = false;
 	if (!filter_open(work->session, options, false, &work->filter, err))
 		return false;
@@ -395,7 +401,7 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 		  (options->no_state || convert_names(work, kind, err)) &&
 		  (!options->with_state || carry_state(work, err)) && convert_events(work, err) &&
 		  (!state || convert_state(work, kind, err));
-	*again = ok && may_retry && trace_disorder(describes->trace) != disorder;
+	*again = ok && may_retry && work->disorderly;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
 	ok = ok && (*again || convert_finish(work->convert, err));
@@ -418,11 +424,13 @@ static bool run_convert(struct session *session, const struct options *options, 
 	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
 	    !filter_look_up(session, options, err))
 		return false;
+	work.findings = findings_new(session->index);
 	/* what is on standard output stays there */
 	int retries = strcmp(describes.path, "-") == 0 ? 0 : RETRIES;
 	do
 		ok = attempt(&work, kind, &describes, retries > 0, &again, err);
 	while (again && retries-- > 0);
+	findings_drop(work.findings);
 	if (ok && !work.events)
 		asked_no_events(session, options);
 	return ok;

@@ -11,7 +11,13 @@ enum { WORTH_SHARDS = 32 << 20 }; /* bytes of trace: threads do not pay below */
 static void say_built(const struct options *options, struct sink *sink,
 		      const struct timelines_built *built)
 {
-	if (options->format == FORMAT_JSON)
+	if (built->disorderly)
+		sink_printf(sink, "%s\n",
+			    options->format == FORMAT_JSON ? "{\"timelines\":null}"
+							   : "no timelines: events come late, or "
+							     "lie outside of what their packets "
+							     "claim; questions read the trace");
+	else if (options->format == FORMAT_JSON)
 		sink_printf(sink,
 			    "{\"timelines\":{\"changes\":%llu,\"slices\":%u,\"bytes\":%llu}}\n",
 			    (unsigned long long)built->changes, built->slices,

@@ -59,6 +59,7 @@ struct events_cursor {
 	struct source *filters; /* of the constraints's conditions on fields */
 	bool untested;          /* some row that comes may not hold them */
 	struct events *events;
+	struct findings *findings; /* of the statement, which may seek a lot; NULL: no `events` */
 	struct opened opened;
 
 	struct run run;
@@ -186,6 +187,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
 	events_close(cursor->events);
+	findings_drop(cursor->findings);
 	scan_numbers_free(cursor->numbers);
 	arena_free(cursor->constraints.arena);
 	arena_free(cursor->opened.arena);
@@ -251,6 +253,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 		return events_seek(cursor->events, constraints->begin, constraints->end, err);
 	events_close(cursor->events);
 	cursor->events = NULL;
+	findings_drop(cursor->findings);
+	cursor->findings = findings_new(cursor->host->index);
 	arena_reset(arena);
 	*opened = (struct opened){.arena = arena,
 				  .ncpus = constraints->ncpus,
@@ -274,6 +278,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .ncpus = opened->ncpus,
 					 .select = constraints->nfilters ? select_rows : NULL,
 					 .select_arg = cursor,
+					 .findings = cursor->findings,
 					 .progress = cursor->host->progress,
 					 .progress_arg = cursor->host->arg};
 	if (events_open(cursor->host->index, &options, &cursor->events, err))
@@ -430,6 +435,8 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 	if (host != cursor->host) {
 		events_close(cursor->events);
 		cursor->events = NULL;
+		findings_drop(cursor->findings);
+		cursor->findings = NULL;
 		scan_numbers_free(cursor->numbers);
 		cursor->numbers = scan_numbers_new(cursor->shape, host->trace);
 		cursor->any_timed = false;

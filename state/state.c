@@ -71,6 +71,8 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
+	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
+		again_forget(state);
 	stored_close(state->stored);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
@@ -151,6 +153,7 @@ bool state_contradictions(struct state *state, const struct stream *stream,
 			  void (*each)(void *arg, const struct contradiction *found), void *arg,
 			  struct error *err)
 {
+	again_forget(state);
 	return !state->found || contradictions_of(state->found, stream, each, arg, err);
 }
 

@@ -181,6 +181,8 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		.index = index,
 		.trace = events->trace,
 		.options = &events->options,
+		.findings =
+			options->findings ? findings_hold(options->findings) : findings_new(index),
 		.head_cache = options->keep
 				      ? head_cache_hold(index_head_cache(index), options->classes)
 				      : NULL,
@@ -221,6 +223,7 @@ void events_close(struct events *events)
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
 	merge_release(&events->merge);
+	findings_drop(events->setup.findings);
 	head_cache_drop(events->setup.head_cache);
 	batch_free(events->setup.scratch);
 	filter_room_free(events->setup.room);
@@ -229,10 +232,22 @@ void events_close(struct events *events)
 	mem_free(events);
 }
 
+/* Another range is another question, unless the caller says which one it is. */
+static void forget_findings(struct events *events)
+{
+	if (events->options.findings || !findings_any(events->setup.findings))
+		return;
+	for (size_t i = 0; i < events->ncursors; i++)
+		stream_cursor_forget(events->cursors[i]);
+	findings_drop(events->setup.findings);
+	events->setup.findings = findings_new(events->index);
+}
+
 bool events_seek(struct events *events, nstime begin, nstime end, struct error *err)
 {
 	bool backward = events->options.backward;
 
+	forget_findings(events);
 	events->options.begin = begin;
 	events->options.end = end;
 	events->failed = false;

@@ -13,6 +13,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/search.h"
+#include "index/tables/findings.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -277,6 +278,16 @@ static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
 	cursor->idle[cursor->nidle++] = packet;
 }
 
+/* What decoding proved of a record, unless the records have other numbers now. */
+static void correct(struct stream_cursor *cursor, uint64_t record, nstime least, nstime greatest)
+{
+	if (cursor->generation != table_generation(cursor->table))
+		return;
+	findings_correct(cursor->setup->findings, cursor->stream, &cursor->table, record, least,
+			 greatest);
+	cursor->losses.table = cursor->table;
+}
+
 /* A packet that was seen to its end proves its record right or wrong. */
 static void tell_table(struct stream_cursor *cursor, const struct open_packet *packet)
 {
@@ -284,10 +295,13 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 
 	if (facts->fell && !cursor->view.falls) {
 		cursor->view.falls = true;
-		index_set_falls(cursor->setup->index, cursor->stream);
+		findings_set_falls(cursor->setup->findings, cursor->stream);
+		if (!(packet->info.rec.flags & (PACKET_UNSORTED | PACKET_DESCENDING)) &&
+		    !open_packet_looks_on(packet))
+			atomic_fetch_add(&cursor->setup->trace->strayed, 1);
 	}
-	if (facts->whole && facts->any && cursor->generation == table_generation(cursor->table))
-		table_correct(cursor->table, packet->record, facts->least, facts->greatest);
+	if (facts->whole && facts->any)
+		correct(cursor, packet->record, facts->least, facts->greatest);
 }
 
 /* It has events, and none that is asked for: as if it had been opened. */
@@ -297,12 +311,12 @@ static bool skip(struct stream_cursor *cursor, uint64_t record, const struct pac
 	const struct events_options *options = cursor->setup->options;
 	struct packet_range range;
 
-	if (!options->skips || !options->skips(options->skips_arg, cursor->stream, info, &range))
-		return false;
+	if (!options->skips || !options->skips(options->skips_arg, cursor->stream, info, &range) ||
+	    range.least < info->rec.min || range.greatest > info->rec.max)
+		return false; /* what contradicts the record is to be found by reading alone */
 	*out = (struct opened){true, false, range.least, range.greatest};
 	cursor->left = (struct guard){true, record, info->rec.min, range.least};
-	if (cursor->generation == table_generation(cursor->table))
-		table_correct(cursor->table, record, range.least, range.greatest);
+	correct(cursor, record, range.least, range.greatest);
 	return true;
 }
 
@@ -379,22 +393,30 @@ static void close_all(struct stream_cursor *cursor)
 	record_map_clear(&cursor->open_at);
 }
 
+void stream_cursor_forget(struct stream_cursor *cursor)
+{
+	close_all(cursor);
+	if (cursor->table)
+		cursor->table = cursor->losses.table = table_shared(cursor->table);
+}
+
 /* The table that is best now; its numbers have nothing to do with those of an older one. */
 static bool find_table(struct stream_cursor *cursor, struct error *err)
 {
 	struct table *table;
 
-	if (!index_table(cursor->setup->index, cursor->stream, &table, err))
+	if (!findings_table(cursor->setup->findings, cursor->stream, &table, err))
 		return false;
 	uint32_t generation = table_generation(table);
-	if (table != cursor->table || generation != cursor->generation) {
+	if (!cursor->table || !table_has_numbers_of(table, cursor->table) ||
+	    generation != cursor->generation) {
 		mem_free(cursor->told);
 		cursor->told = NULL;
 	}
 	cursor->table = cursor->losses.table = table;
 	cursor->generation = generation;
 	cursor->count = table_count(table);
-	cursor->view.falls |= index_falls(cursor->setup->index, cursor->stream);
+	cursor->view.falls = findings_falls(cursor->setup->findings, cursor->stream);
 	copy_wide(cursor);
 	return true;
 }
@@ -645,11 +667,11 @@ static void take_loss(struct stream_cursor *cursor, struct run *run)
 static void tell_late(struct stream_cursor *cursor, nstime time)
 {
 	atomic_fetch_add(&cursor->setup->trace->late, 1);
-	if (!index_tells_late(cursor->setup->index, cursor->stream))
+	if (!findings_tell_late(cursor->setup->findings, cursor->stream))
 		return;
 	notice(&cursor->setup->trace->notices, NOTICE_WARNING,
 	       "stream %s: an event at %" PRId64
-	       " ns was found late: packets do not tell their times; read again, it is in order",
+	       " ns was found late: packets do not tell their times",
 	       cursor->stream->name, time);
 }
 

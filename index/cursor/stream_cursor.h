@@ -16,6 +16,7 @@ struct stream_setup {
 	struct index *index;
 	struct trace *trace;
 	const struct events_options *options;
+	struct findings *findings;         /* of the question */
 	struct head_cache_set *head_cache; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
 	struct batch_store *store; /* NULL: few streams */
@@ -32,6 +33,8 @@ struct stream_cursor;
 /* *setup is borrowed. */
 struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream);
 void stream_cursor_free(struct stream_cursor *cursor);
+/* Gives up the question's own table, which may go. */
+void stream_cursor_forget(struct stream_cursor *cursor);
 /* Turns to [begin, end); then settle. */
 MUST_CHECK bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end,
 				    struct error *err);

@@ -73,6 +73,20 @@ static void note_times(struct open_packet *packet, const struct batch *batch)
 	facts->any = true;
 }
 
+/*
+ * Its events contradict its record. Nothing of it is cached: a question finds that out by its own
+ * reading, see struct findings.
+ */
+static bool contradicts(const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+	const struct packet *rec = &packet->info.rec;
+
+	return (facts->any && (facts->least < rec->min || facts->greatest > rec->max)) ||
+	       (facts->fell && !(rec->flags & (PACKET_UNSORTED | PACKET_DESCENDING))) ||
+	       rec->flags & PACKET_CONTRADICTED;
+}
+
 /* ---- the packet's packet filter, made on the way ---- */
 
 static void packet_filter_begin(struct open_packet *packet)
@@ -107,7 +121,8 @@ static void packet_filter_end(struct open_packet *packet)
 	const struct packet_facts *facts = &packet->facts;
 	const struct packet_range range = {facts->least, facts->greatest};
 
-	if (packet->filtered_by_packet && facts->whole && facts->any && !packet->known->damaged)
+	if (packet->filtered_by_packet && facts->whole && facts->any && !packet->known->damaged &&
+	    !contradicts(packet))
 		filter_making_end(packet->filter_making, &range);
 	packet->filtered_by_packet = false;
 }
@@ -308,17 +323,21 @@ static size_t segment_of_begin(const struct open_packet *packet)
 	return search_first(i, 0, known->nsegments, known->segments[i].last < packet->view->begin);
 }
 
+bool open_packet_looks_on(const struct open_packet *packet)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+
+	return packet->view->reader->falls && (packet->info.rec.flags & exact) != exact &&
+	       packet_bytes(&packet->info) <= LOOKED_ON;
+}
+
 /*
  * Where a range ends inside of a packet, an event of the range may stand behind it, if times fall.
  * What a walk has seen tells so by its flags; of others small packets are read to their end.
  */
 static bool looks_on(const struct open_packet *packet)
 {
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
-
-	return packet->view->reader->falls && !packet->facts.whole && !packet->facts.fell &&
-	       (packet->info.rec.flags & exact) != exact &&
-	       packet_bytes(&packet->info) <= LOOKED_ON;
+	return !packet->facts.whole && !packet->facts.fell && open_packet_looks_on(packet);
 }
 
 /* Behind the range's end; true: times fall there, and the first that do are in packet->batch. */
@@ -523,6 +542,9 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 	const struct head_cache_packet *head_cache =
 		view->head_cache ? head_cache_find(view->head_cache, view->stream, info) : NULL;
 
+	if (head_cache &&
+	    (head_cache->least < info->rec.min || head_cache->greatest > info->rec.max))
+		head_cache = NULL; /* as contradicts() says */
 	packet->record = record;
 	packet->pos = packet->end = 0;
 	packet->sorted = packet->indexed = packet->keeping = false;
@@ -576,6 +598,7 @@ static void leave(struct open_packet *packet, bool used_up)
 	packet->info.extents = NULL;
 	if (!packet->head_cache)
 		known->facts = packet->facts;
+	known->damaged |= contradicts(packet);
 	if (used_up && is_passed(packet))
 		known->reader->decoder_leave(known->decoder);
 	else

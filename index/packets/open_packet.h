@@ -81,6 +81,9 @@ bool open_packet_begin(struct open_packet *packet, uint64_t record, const struct
 /* The next window, when this one is used up; false: none, and the packet was left. */
 bool open_packet_more(struct open_packet *packet);
 void open_packet_leave(struct open_packet *packet);
+/* Is it read to its end even where the range ends before? Else times that fall there may be missed.
+ */
+bool open_packet_looks_on(const struct open_packet *packet);
 /* Asks the memory for what its next window is made of. */
 void open_packet_ask(const struct open_packet *packet);
 

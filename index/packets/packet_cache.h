@@ -40,7 +40,7 @@ struct known_packet {
 	struct extent *extents;
 	size_t extents_capacity;
 	struct decoder *decoder;
-	bool damaged; /* not to be kept */
+	bool damaged; /* or it contradicts its record: not to be kept */
 
 	struct packet_facts facts;
 	nstime last;              /* time of the last event of the segments */

@@ -235,8 +235,8 @@ find_kept(struct sweep_worker *pool, const struct stream *stream, const struct p
 	return NULL;
 }
 
-/* What was decoded, before filters, for the packet's packet filter. */
-static void packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
+/* What was decoded, before filters, for the packet's packet filter; false: times fall. */
+static bool packet_filter_batch(struct sweep_worker *pool, const struct packet_info *info,
 				struct packet_range *range)
 {
 	const struct run run = {
@@ -249,11 +249,21 @@ static void packet_filter_batch(struct sweep_worker *pool, const struct packet_i
 	};
 
 	if (!run.count)
-		return;
+		return true;
 	const struct batch_times times = batch_times(pool->batch);
+	bool rise = !times.fall && times.least >= range->greatest;
 	range->least = times.least < range->least ? times.least : range->least;
 	range->greatest = times.greatest > range->greatest ? times.greatest : range->greatest;
 	filter_making_add(pool->filter_making, &run);
+	return rise;
+}
+
+/* Of a packet that contradicts its record none is made, see struct findings. */
+static bool is_filtered(const struct packet *rec, const struct packet_range *range, bool rise)
+{
+	return range->least <= range->greatest && range->least >= rec->min &&
+	       range->greatest <= rec->max &&
+	       (rise || rec->flags & (PACKET_UNSORTED | PACKET_DESCENDING));
 }
 
 bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
@@ -266,7 +276,7 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 	struct error cause;
 	struct packet_range range = {NSTIME_MAX, NSTIME_MIN};
 	uint64_t events = 0;
-	bool good = true, filtered_by_packet;
+	bool good = true, rise = true, filtered_by_packet;
 
 	if (sweep->packet && !sweep->packet(pool->own, of->stream, info))
 		return true;
@@ -286,10 +296,10 @@ bool sweep_packet(struct sweep_worker *pool, const struct sweep_stream *of,
 		events += batch->count;
 		batch_no_values(batch, reader->values);
 		if (filtered_by_packet)
-			packet_filter_batch(pool, info, &range);
+			rise &= packet_filter_batch(pool, info, &range);
 		good = !batch->count || give_batch(pool, of, info, err);
 	}
-	if (filtered_by_packet && step == STEP_END && range.least <= range.greatest)
+	if (filtered_by_packet && step == STEP_END && is_filtered(&info->rec, &range, rise))
 		filter_making_end(pool->filter_making, &range);
 	if (sweep->packet)
 		sweep->packet_end(pool->own, good && step == STEP_END);

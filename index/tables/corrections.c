@@ -28,7 +28,7 @@ const struct correction *corrections_find(const struct corrections *all, uint64_
 
 static void grow(struct corrections *all)
 {
-	size_t capacity = all->capacity ? all->capacity * 2 : 64;
+	size_t capacity = all->capacity ? all->capacity * 2 : 16;
 	struct correction *slots = mem_new_array(capacity, sizeof *slots);
 
 	for (size_t i = 0; i < all->capacity; i++)

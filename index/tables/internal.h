@@ -28,8 +28,7 @@ struct index_slot {
 	pthread_mutex_t lock;
 	struct table *table;   /* the newest; older ones behind it live until the end */
 	struct recorded recorded;
-	bool has_recorded; /* under recorded_lock, as the one above */
-	_Atomic bool falls, late; /* see index_falls(), index_tells_late() */
+	bool has_recorded;     /* under recorded_lock, as the one above */
 	_Atomic uint32_t told; /* how many of its damages were told: each once */
 };
 

@@ -11,6 +11,17 @@ void reach_release(struct reach *reach)
 	*reach = (struct reach){0};
 }
 
+void reach_copy(struct reach *out, const struct reach *from)
+{
+	*out = *from;
+	out->capacity = from->nwide;
+	out->wide = NULL;
+	if (!from->nwide)
+		return;
+	out->wide = mem_new_array(from->nwide, sizeof *out->wide);
+	memcpy(out->wide, from->wide, from->nwide * sizeof *out->wide);
+}
+
 void reach_add(struct reach *reach, uint64_t i)
 {
 	size_t at = reach->nwide;

@@ -30,6 +30,7 @@ struct reach_from {
 };
 
 void reach_release(struct reach *reach);
+void reach_copy(struct reach *out, const struct reach *from); /* *out was released, or is new */
 /* Records from `from` on are new or have moved; those before it are as they were. */
 MUST_CHECK bool reach_update(struct reach *reach, uint64_t from, const struct reach_from *table,
 			     struct error *err);

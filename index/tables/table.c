@@ -49,6 +49,9 @@ struct table {
 	struct index *index;
 	const struct stream *stream;
 	struct table *older;
+	bool own;           /* of one question, which corrects records here */
+	struct table *base; /* of an own one: whose records these are; NULL: it has them itself */
+	uint32_t base_generation; /* then */
 	uint64_t id, version; /* stored */
 	unsigned store;	      /* the store's generation then */
 	_Atomic uint64_t count;
@@ -80,6 +83,12 @@ static struct table *table_new(struct index *index, const struct stream *stream)
 	table->wide_changed = true;
 	pthread_mutex_init(&table->lock, NULL);
 	return table;
+}
+
+/* The table that has the records. */
+static struct table *listing(const struct table *table)
+{
+	return table->base ? table->base : (struct table *)(uintptr_t)table;
 }
 
 static void say_damaged(const struct table *table)
@@ -149,7 +158,7 @@ struct table *table_new_rows(struct index *index, const struct stream *stream,
 
 const struct record_list *table_rows(const struct table *table)
 {
-	return table->record_list;
+	return listing(table)->record_list;
 }
 
 void table_free(struct table *table)
@@ -194,7 +203,6 @@ static bool become_rows(struct table *table, struct error *err)
 		struct record_list record_list = {0};
 		good = build_rows(table->index, table->stream, &record_list, err);
 		if (good) {
-			corrections_release(&table->corrections);
 			adopt_rows(table, &record_list);
 			table->generation++;
 		}
@@ -383,6 +391,7 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 {
 	struct extent extents[PACKET_EXTENTS_MAX];
 
+	table = listing(table);
 	for (;;) {
 		const struct record_list *record_list = table->record_list;
 		if (i >= table->count)
@@ -413,6 +422,7 @@ bool table_has_other_cpus(struct table *table)
 	struct packet_info info;
 	struct error ignored;
 
+	table = listing(table);
 	if (!table->computed || table->record_list || table->cpus_looked)
 		return table->other_cpus;
 	for (uint64_t i = 0; table->count <= CPUS_LOOKED && i < table->count; i++)
@@ -424,19 +434,19 @@ bool table_has_other_cpus(struct table *table)
 
 uint64_t table_count(const struct table *table)
 {
-	return table->count;
+	return listing(table)->count;
 }
 
 uint32_t table_generation(const struct table *table)
 {
-	return table->generation;
+	return listing(table)->generation;
 }
 
 /* The order of the table rests on listed begins, so a begin only ever moves down. */
 static void apply_correction(const struct correction *known, struct packet *rec)
 {
 	if (known->min < rec->min || known->max > rec->max)
-		rec->flags |= PACKET_MENDED;
+		rec->flags |= PACKET_MENDED | PACKET_CONTRADICTED;
 	if (known->min <= rec->min) {
 		rec->min = known->min;
 		rec->flags |= PACKET_EXACT_MIN;
@@ -446,15 +456,27 @@ static void apply_correction(const struct correction *known, struct packet *rec)
 	rec->flags &= ~(uint32_t)PACKET_SUSPECT;
 }
 
-bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
+/* What decoding proved of record i; false: it was not decoded. */
+static bool correction_get(struct table *table, uint64_t i, struct correction *out)
 {
-	if (!listed_get(table, i, out, err))
+	if (!table->own)
 		return false;
 	pthread_mutex_lock(&table->lock);
 	const struct correction *known = corrections_find(&table->corrections, i);
 	if (known)
-		apply_correction(known, &out->rec);
+		*out = *known;
 	pthread_mutex_unlock(&table->lock);
+	return known != NULL;
+}
+
+bool table_get(struct table *table, uint64_t i, struct packet_info *out, struct error *err)
+{
+	struct correction known;
+
+	if (!listed_get(table, i, out, err))
+		return false;
+	if (correction_get(table, i, &known))
+		apply_correction(&known, &out->rec);
 	return true;
 }
 
@@ -503,6 +525,7 @@ static int stored_lower_bound(struct table *table, nstime t, uint64_t *out)
 
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err)
 {
+	table = listing(table);
 	for (;;) {
 		const struct record_list *record_list = table->record_list;
 		if (record_list) {
@@ -523,7 +546,7 @@ uint32_t table_reach(const struct table *table)
 	struct table *own = (struct table *)(uintptr_t)table; /* for its lock */
 
 	pthread_mutex_lock(&own->lock);
-	uint64_t reach = own->reach.damaged ? (uint64_t)own->count : own->reach.d;
+	uint64_t reach = own->reach.damaged ? table_count(own) : own->reach.d;
 	pthread_mutex_unlock(&own->lock);
 	return reach < UINT32_MAX ? (uint32_t)reach : UINT32_MAX;
 }
@@ -564,7 +587,7 @@ static bool out_of_reach(struct table *table, uint64_t i, const struct packet *l
 	pthread_mutex_unlock(&table->lock);
 	if (true_min < listed->min)
 		return true;
-	if (true_max <= listed->max || table->count - i <= d)
+	if (true_max <= listed->max || table_count(table) - i <= d)
 		return false;
 	return !listed_get(table, i + d, &later, &ignored) || true_max > later.rec.min;
 }
@@ -584,21 +607,21 @@ static void note_wrong(struct table *table, uint64_t i, bool wide)
 	say_damaged(table);
 }
 
-void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max)
+bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max)
 {
 	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	struct correction known;
 	struct packet_info info;
 	struct error ignored;
 
-	pthread_mutex_lock(&table->lock);
-	bool known = corrections_find(&table->corrections, i) != NULL;
-	pthread_mutex_unlock(&table->lock);
-	if (known || true_min > true_max || i >= table->count ||
+	if (correction_get(table, i, &known) || true_min > true_max || i >= table_count(table) ||
 	    !listed_get(table, i, &info, &ignored))
-		return;
+		return true;
 	const struct packet *rec = &info.rec;
 	if ((rec->flags & exact) == exact && rec->min == true_min && rec->max == true_max)
-		return;
+		return true;
+	if (!table->own)
+		return false;
 	bool wrong = true_min < rec->min || true_max > rec->max || rec->flags & PACKET_SUSPECT;
 	bool wide = wrong && out_of_reach(table, i, rec, true_min, true_max);
 	pthread_mutex_lock(&table->lock);
@@ -609,23 +632,21 @@ void table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 			note_wrong(table, i, wide);
 	}
 	pthread_mutex_unlock(&table->lock);
+	return true;
 }
 
 bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
 {
 	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	struct correction known;
 	struct packet_info info;
 	struct error ignored;
 
-	pthread_mutex_lock(&table->lock);
-	const struct correction *known = corrections_find(&table->corrections, i);
-	if (known) {
-		*min = known->min;
-		*max = known->max;
-	}
-	pthread_mutex_unlock(&table->lock);
-	if (known)
+	if (correction_get(table, i, &known)) {
+		*min = known.min;
+		*max = known.max;
 		return true;
+	}
 	if (!listed_get(table, i, &info, &ignored) || (info.rec.flags & exact) != exact)
 		return false;
 	*min = info.rec.min;
@@ -640,32 +661,67 @@ bool table_proved(struct table *table, uint64_t i)
 	return table_true_range(table, i, &min, &max);
 }
 
+struct table *table_own(struct table *shared)
+{
+	struct table *table = table_new(shared->index, shared->stream);
+
+	table->own = true;
+	table->base = shared;
+	pthread_mutex_lock(&shared->lock);
+	table->base_generation = shared->generation;
+	reach_copy(&table->reach, &shared->reach);
+	pthread_mutex_unlock(&shared->lock);
+	return table;
+}
+
+bool table_is_current(const struct table *own)
+{
+	return !own->base || own->base->generation == own->base_generation;
+}
+
+bool table_has_numbers_of(const struct table *a, const struct table *b)
+{
+	return listing(a) == listing(b);
+}
+
+struct table *table_shared(const struct table *table)
+{
+	return table->own ? table->base : listing(table);
+}
+
+void table_put_behind(struct table *table, struct table *older)
+{
+	while (table->older)
+		table = table->older;
+	table->older = older;
+}
+
 struct table *table_rebuilt(struct table *old, struct error *err)
 {
 	struct record_list record_list = {0};
 	struct packet_info info;
+	struct correction known;
 
 	pthread_mutex_lock(&old->lock);
-	bool time_for_it = old->corrections.wrong > CORRECTIONS_WRONG && old->count <= REBUILD_MAX;
+	bool time_for_it =
+		old->corrections.wrong > CORRECTIONS_WRONG && table_count(old) <= REBUILD_MAX;
 	pthread_mutex_unlock(&old->lock);
 	if (!time_for_it)
 		return NULL;
-	for (uint64_t i = 0; i < old->count; i++) {
+	for (uint64_t i = 0; i < table_count(old); i++) {
 		if (!listed_get(old, i, &info, err)) {
 			record_list_release(&record_list);
 			return NULL;
 		}
-		pthread_mutex_lock(&old->lock);
-		const struct correction *known = corrections_find(&old->corrections, i);
-		if (known) {
-			info.rec.min = known->min;
-			apply_correction(known, &info.rec);
+		if (correction_get(old, i, &known)) {
+			info.rec.min = known.min;
+			apply_correction(&known, &info.rec);
 		}
-		pthread_mutex_unlock(&old->lock);
 		record_list_add(&record_list, &info);
 	}
 	record_list_sort(&record_list);
 	struct table *table = table_new_rows(old->index, old->stream, &record_list);
+	table->own = true;
 	table->older = old;
 	return table;
 }

@@ -6,7 +6,9 @@
  * computed  record i is asked of the reader; when the file turns out irregular, or records that
  *           were seen contradict the order, it becomes a table in memory, by a scan
  *
- * What decoding proved is kept beside any of the three.
+ * own       the records of one of these, and what a question found out about them: findings.h
+ *
+ * What decoding proved is kept beside any of them.
  */
 #ifndef INDEX_TABLES_TABLE_H
 #define INDEX_TABLES_TABLE_H
@@ -22,7 +24,16 @@ struct table *table_new_rows(struct index *index, const struct stream *stream,
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count);
 void table_free(struct table *table);
 
-/* A table in memory with the corrections applied, `old` behind it; NULL when it is not time yet. */
+/* A question's own; `shared` is borrowed. */
+struct table *table_own(struct table *shared);
+/* False: the records that it rests on have other numbers now. */
+bool table_is_current(const struct table *own);
+/* `older` (may be NULL), and what is behind it, is freed with `table`. */
+void table_put_behind(struct table *table, struct table *older);
+/*
+ * A question's own, in memory, with the corrections applied, `old` behind it; NULL when it is not
+ * time yet.
+ */
 struct table *table_rebuilt(struct table *old, struct error *err);
 const struct record_list *table_rows(const struct table *table); /* NULL unless in memory */
 

@@ -55,6 +55,7 @@ struct state {
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	struct backward_limits limits;
+	uint64_t disorder;  /* the trace's, when the last question began: see again.h */
 	struct cells *base; /* the checkpoint that a pass read last */
 	nstime base_time;
 	struct backward_statistics last_pass;

@@ -122,6 +122,12 @@ bool event_source_recorded(struct event_source *event_source, nstime *begin, nst
 	       event_source->ops->recorded(event_source, begin, end, err);
 }
 
+void event_source_forget(struct event_source *event_source)
+{
+	if (event_source->ops->forget)
+		event_source->ops->forget(event_source);
+}
+
 bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu)
 {
 	return stream->cpu < 0 || stream->cpu == cpu ||

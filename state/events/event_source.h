@@ -117,6 +117,9 @@ struct event_source_ops {
 	/* May the stream have events of the CPU? NULL: where it is of that CPU, or of none. */
 	bool (*may_be_of_cpu)(struct event_source *event_source, const struct stream *stream,
 			      int32_t cpu);
+	/* What was found out for earlier questions is forgotten, see struct findings. NULL: nothing
+	 * ever is found. */
+	void (*forget)(struct event_source *event_source);
 	/*
 	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event
 	 * source has items only.
@@ -177,6 +180,11 @@ MUST_CHECK bool event_source_last_loss(struct event_source *event_source,
  */
 MUST_CHECK bool event_source_begins(struct event_source *event_source, const nstime **out,
 				    struct error *err);
+/*
+ * A question begins: what its passes find out about packets is for them alone. Passes that are open
+ * go on with what was known to them.
+ */
+void event_source_forget(struct event_source *event_source);
 /* May the stream have events of the CPU? */
 bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream,
 			int32_t cpu);

@@ -10,6 +10,7 @@
 struct index_event_source {
 	struct event_source event_source; /* first: the event source is this */
 	struct index *index;
+	struct findings *findings; /* of the question that is being answered */
 };
 
 struct event_source_cursor {
@@ -28,7 +29,7 @@ static bool in_items(const struct event_source_cursor *cursor)
 static bool cursor_open(struct event_source *event_source, const struct event_source_range *range,
 			struct event_source_cursor **out, struct error *err)
 {
-	struct index *index = ((struct index_event_source *)event_source)->index;
+	const struct index_event_source *own = (struct index_event_source *)event_source;
 	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
 	struct order first = order_before(range->from.time), whole = order_before(range->to.time);
 	struct order last = order_after(range->to.time);
@@ -44,6 +45,7 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		.classes = range->classes,
 		.streams = range->streams,
 		.packet_filters = event_source->packet_filters,
+		.findings = own->findings,
 		.progress = event_source->progress,
 		.progress_arg = event_source->progress_arg,
 	};
@@ -65,8 +67,8 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;
 	if (range->helper && !range->backward && !in_items(cursor))
-		return read_ahead_open(index, &options, range->helper, &cursor->ahead, err);
-	return events_open(index, &options, &cursor->events, err);
+		return read_ahead_open(own->index, &options, range->helper, &cursor->ahead, err);
+	return events_open(own->index, &options, &cursor->events, err);
 }
 
 static void cursor_close(struct event_source_cursor *cursor)
@@ -191,6 +193,16 @@ static bool may_be_of_cpu(struct event_source *event_source, const struct stream
 	return index_may_be_of_cpu(((struct index_event_source *)event_source)->index, stream, cpu);
 }
 
+static void forget(struct event_source *event_source)
+{
+	struct index_event_source *own = (struct index_event_source *)event_source;
+
+	if (!findings_any(own->findings))
+		return;
+	findings_drop(own->findings);
+	own->findings = findings_new(own->index);
+}
+
 static const struct event_source_ops index_ops = {
 	.open = cursor_open,
 	.close = cursor_close,
@@ -201,6 +213,7 @@ static const struct event_source_ops index_ops = {
 	.begin = index_begin,
 	.recorded = recorded,
 	.may_be_of_cpu = may_be_of_cpu,
+	.forget = forget,
 };
 
 struct event_source *event_source_over_index(struct index *index)
@@ -210,12 +223,15 @@ struct event_source *event_source_over_index(struct index *index)
 	event_source->event_source.ops = &index_ops;
 	event_source->event_source.trace = index_trace(index);
 	event_source->index = index;
+	event_source->findings = findings_new(index);
 	return &event_source->event_source;
 }
 
 void event_source_over_index_free(struct event_source *event_source)
 {
-	if (event_source)
-		mem_free(event_source->begins);
+	if (!event_source)
+		return;
+	mem_free(event_source->begins);
+	findings_drop(((struct index_event_source *)event_source)->findings);
 	mem_free(event_source);
 }

@@ -55,6 +55,7 @@ struct contradictions {
 	struct tellers tellers;
 	struct inferred inferred;
 	struct packet_filters *packet_filters; /* of packets; may be NULL */
+	struct findings *findings; /* its own: what is found of a stream is one answer for all */
 	uint64_t *none;            /* bit per class: not set */
 	struct watched *streams;   /* by stream */
 	bool *watches;             /* likewise */
@@ -160,7 +161,8 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
 					       .losses = true,
 					       .ends = true,
 					       .classes = classes,
-					       .only = stream};
+					       .only = stream,
+					       .findings = own->findings};
 
 	return events_open(own->index, &options, out, err);
 }
@@ -280,8 +282,11 @@ enum { ASKED_OF_OTHERS = 1024 };
 static bool name_last(struct contradictions *own, const struct stream *stream, int64_t value,
 		      nstime until, nstime *since, struct error *err)
 {
-	const struct events_options options = {
-		.begin = *since, .end = until, .classes = own->tellers.telling, .only = stream};
+	const struct events_options options = {.begin = *since,
+					       .end = until,
+					       .classes = own->tellers.telling,
+					       .only = stream,
+					       .findings = own->findings};
 	struct reading reading = {.own = own};
 	struct events *events = NULL;
 	enum step step = STEP_ERROR;
@@ -661,6 +666,13 @@ static bool turn_cursor(struct contradictions *own, const struct stream *stream,
 			   &watched->forward, err);
 }
 
+static void forget_stream(struct watched *watched)
+{
+	events_close(watched->forward);
+	watched->forward = NULL;
+	watched->nfound = watched->nstretches = 0;
+}
+
 /* What was read before events turned out to be late, or elsewhere, was read out of order. */
 static void forget_disorder(const struct contradictions *own, struct watched *watched)
 {
@@ -668,10 +680,18 @@ static void forget_disorder(const struct contradictions *own, struct watched *wa
 
 	if (disorder == watched->disorder)
 		return;
-	events_close(watched->forward);
-	watched->forward = NULL;
-	watched->nfound = watched->nstretches = 0;
+	forget_stream(watched);
 	watched->disorder = disorder;
+}
+
+void contradictions_forget(struct contradictions *own)
+{
+	if (!own)
+		return;
+	for (size_t s = 0; s < own->program->trace->nstreams; s++)
+		forget_stream(&own->streams[s]);
+	findings_drop(own->findings);
+	own->findings = findings_new(own->index);
 }
 
 /* Makes [begin, end) known. */
@@ -802,6 +822,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->index = index;
 	own->program = program;
 	own->packet_filters = packet_filters;
+	own->findings = findings_new(index);
 	tellers_init(&own->tellers, program, program->rules->mirrors[0]);
 	own->inferred = (struct inferred){watches, find, tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
@@ -830,6 +851,7 @@ void contradictions_free(struct contradictions *own)
 		mem_free(watched->stretches);
 		pthread_mutex_destroy(&watched->lock);
 	}
+	findings_drop(own->findings);
 	mem_free(own->streams);
 	mem_free(own->watches);
 	tellers_release(&own->tellers);

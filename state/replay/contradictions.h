@@ -40,6 +40,8 @@ struct contradiction {
 struct contradictions *contradictions_new(struct index *index, struct program *program,
 					  struct packet_filters *packet_filters);
 void contradictions_free(struct contradictions *contradictions); /* NULL is fine */
+/* What was found so far, of a trace that is in disorder; nothing of it is in use. NULL is fine. */
+void contradictions_forget(struct contradictions *contradictions);
 /* For event sources and cursors; NULL for NULL. Borrowed. */
 const struct inferred *contradictions_inferred(const struct contradictions *contradictions);
 

@@ -222,7 +222,10 @@ static bool get_complete(struct bytes value, uint64_t extent, struct timelines_b
 		at = varint_get(at, end, &numbers[i]);
 	if (!at || numbers[0] != extent)
 		return false;
-	*out = (struct timelines_built){numbers[1], numbers[2], numbers[3], (uint32_t)numbers[4]};
+	*out = (struct timelines_built){.events = numbers[1],
+					.changes = numbers[2],
+					.bytes = numbers[3],
+					.slices = (uint32_t)numbers[4]};
 	return true;
 }
 
@@ -383,20 +386,22 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	return ok && *spoilt == SPOILT_NOT;
 }
 
-/* What was built while events came late is out of order; see state/timelines/again.h. */
 bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
 			  struct error *err)
 {
-	enum spoilt spoilt = SPOILT_LATE;
+	enum spoilt spoilt = SPOILT_DAMAGED;
 	bool ok = false;
 
-	for (int i = 0; i < ATTEMPTS && spoilt != SPOILT_NOT; i++) {
-		error_set(err, ERR_FORMAT, "events come late, each time that they are read");
+	for (int i = 0; i < ATTEMPTS && spoilt == SPOILT_DAMAGED; i++) {
+		error_set(err, ERR_FORMAT, "what is stored was damaged each time");
 		ok = build_once(part, &spoilt, out, err);
 		if (spoilt == SPOILT_DAMAGED)
 			say_damaged(part);
 		if (spoilt != SPOILT_NOT && !store_remove(part->path, err))
-			break;
+			return error_while(err, "building timelines");
 	}
-	return ok || error_while(err, "building timelines");
+	if (spoilt != SPOILT_LATE)
+		return ok || error_while(err, "building timelines");
+	*out = (struct timelines_built){.disorderly = true};
+	return true;
 }

@@ -32,11 +32,14 @@ struct timelines_built {
 	uint64_t events, changes; /* of the whole store, also what was there already */
 	uint64_t bytes;           /* of its slices */
 	uint32_t slices;
+	bool disorderly; /* nothing is stored: events are not where packets claim them */
 };
 
 /*
  * Builds, goes on with, or catches up the slices of [begin, end) at `path`; nothing to do is done
- * at once. Interrupted or failed, what was committed stays.
+ * at once. Interrupted or failed, what was committed stays. Where events come late, or lie outside
+ * of what their packets claim, all of it is removed: a build reads every packet and knows better
+ * than a question that reads a few, and both have to give one answer.
  */
 MUST_CHECK bool timelines_build_part(const struct timelines_part *part, struct timelines_built *out,
 				     struct error *err);

@@ -6,18 +6,34 @@
 
 enum { AGAIN_MOST = 4 };
 
-struct again again_begin(const struct state *state)
-{
-	return (struct again){.disorder = trace_disorder(state->event_source->trace)};
-}
-
-/* What earlier readings left behind may have been made out of order, too. */
+/*
+ * What earlier readings left behind may have been made out of order, too; and what the last one
+ * leaves rests on findings that another question does not have.
+ */
 static void forget(struct state *state)
 {
 	checkpoints_forget(state->checkpoints);
 	runs_forget(state->runs);
 	cells_free(state->base);
 	state->base = NULL;
+}
+
+void again_forget(struct state *state)
+{
+	uint64_t disorder = trace_disorder(state->event_source->trace);
+
+	if (disorder != state->disorder) {
+		forget(state);
+		contradictions_forget(state->found);
+	}
+	state->disorder = disorder;
+	event_source_forget(state->event_source);
+}
+
+struct again again_begin(struct state *state)
+{
+	again_forget(state);
+	return (struct again){.disorder = state->disorder};
 }
 
 bool again_wanted(struct state *state, struct again *again)

@@ -6,15 +6,17 @@
 
 /*
  * An event that is given after a later one means that what was read so far was out
- * of order. Cursors remember why, so that the next reading has it in its place: what an event means
- * is what its time says, in whatever order its packet has it. Timelines that turn out to be damaged
- * are dropped, and the trace is asked.
+ * of order. The question remembers why (struct findings), so that its next reading has it in its
+ * place: what an event means is what its time says, in whatever order its packet has it. Timelines
+ * that turn out to be damaged are dropped, and the trace is asked.
  */
 struct again {
 	uint64_t disorder;
 	unsigned tries;
 };
-struct again again_begin(const struct state *state);
+/* A question begins, which knows nothing of what others found. */
+void again_forget(struct state *state);
+struct again again_begin(struct state *state);
 /* After an attempt, before anything of it is given: true when it does not count. */
 bool again_wanted(struct state *state, struct again *again);
 

@@ -175,26 +175,10 @@ static char *shard_name(const struct shards_plan *plan, uint32_t i, bool whole)
 	return name.data;
 }
 
-bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
-			struct error *err)
+bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out, struct error *err)
 {
-	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {.event_source = work->event_source,
-				      .program = work->program,
-				      .of = 1,
-				      .begin = NSTIME_MIN,
-				      .end = NSTIME_MAX,
-				      .path = plan->path,
-				      .thread = work->one_process,
-				      .progress = work->progress,
-				      .progress_arg = work->progress_arg,
-				      .least = work->state->timelines_least};
-
-	notice(&work->state->options.notices, NOTICE_INFO,
-	       "events lie outside of what their packets claim: timelines are made in one part");
-	timelines_key_of(work->state->options.rules, work->event_source->trace, &part.key);
-	*out = (struct timelines_built){0};
-	return timelines_remove(plan->path, err) && timelines_build_part(&part, out, err);
+	*out = (struct timelines_built){.disorderly = true};
+	return timelines_remove(plan->path, err);
 }
 
 /* When all shards are built. Two that end at once both write it: it is the same. */
@@ -224,7 +208,7 @@ static bool write_manifest(const struct shards_work *work, struct timelines_buil
 			shards[i - 1].end_hash = start.hash;
 	}
 	if (all && is_strayed(plan))
-		ok = work->one_process || shards_build_whole(work, out, err);
+		ok = work->one_process || shards_give_up(plan, out, err);
 	else if (all)
 		ok = timelines_write_manifest(plan->path, &key, shards, plan->n, err);
 	for (uint32_t i = 0; i < plan->n; i++)
@@ -260,7 +244,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;
 	ok = ok && timelines_build_part(&part, out, err);
-	if (ok) {
+	if (ok) { /* of a shard in disorder nothing is there; the last one finds that noted */
 		note = (struct shard_note){.events = note.events + out->events,
 					   .hash = part.key.extent,
 					   .changes = out->changes,

@@ -19,9 +19,9 @@ MUST_CHECK bool shard_file_write(const struct shards_plan *plan, enum shard_file
 /* False: it is not there, not of the plan, or not whole. `bytes` may be NULL. */
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
-/* In place of all shards, when the trace cannot be read in parts. */
-MUST_CHECK bool shards_build_whole(const struct shards_work *work, struct timelines_built *out,
-				   struct error *err);
+/* Removes all shards of a trace in disorder: see timelines_build_part(). */
+MUST_CHECK bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out,
+			       struct error *err);
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i);
 
 #endif

@@ -176,15 +176,6 @@ static bool run_pool(struct pool *pool, struct error *err)
 	return workers_end(&pool->workers, err);
 }
 
-/* What one thread found of a packet another one may have needed to know before. */
-static bool build_whole(struct pool *pool, struct timelines_built *out, struct error *err)
-{
-	struct shards_work work = shards_work_of(pool->state, &pool->plan);
-
-	work.one_process = true;
-	return shards_build_whole(&work, out, err);
-}
-
 bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
 		      struct error *err)
 {
@@ -200,7 +191,7 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 		if ((ok || err->kind != ERR_INTERRUPTED) &&
 		    (trace_disorder(state->event_source->trace) != before ||
 		     shard_file_read(&pool.plan, SHARD_STRAYED, 0, &note, NULL)))
-			ok = build_whole(&pool, out, err);
+			ok = shards_give_up(&pool.plan, out, err);
 	}
 	shards_plan_release(&pool.plan);
 	return ok;

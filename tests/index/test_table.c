@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
-#include "index/tables/internal.h"
+#include "index/tables/table.h"
 #include "tests/harness.h"
 #include "tests/index/fake_reader.h"
 
@@ -263,7 +263,7 @@ static void corrections_are_found(void **state)
 		fake_write(dir, &stream, 1);
 		struct trace *trace = fake_open(dir, NULL);
 		struct index *index = open_index(trace, NULL, true, STEP_RECORDS);
-		struct table *table = get_table(index, 0);
+		struct table *table = table_own(get_table(index, 0)), *better;
 		for (size_t i = 0; i < CORRECTED; i++) {
 			true_min[i] = packets[i].min;
 			true_max[i] = packets[i].max;
@@ -272,10 +272,16 @@ static void corrections_are_found(void **state)
 				true_max[i] += (nstime)rng_below(&rng, 100);
 				wrong++;
 			}
-			table_correct(table, i, true_min[i], true_max[i]);
+			assert_false(table_correct(get_table(index, 0), i, true_min[i] - 1,
+						   true_max[i]));
+			assert_true(table_correct(table, i, true_min[i], true_max[i]));
 			assert_true(table_proved(table, i));
+			assert_false(table_proved(get_table(index, 0), i));
 		}
-		for (int again = 0; again < 2; again++, table = get_table(index, 0)) {
+		for (int again = 0; again < 2; again++) {
+			struct error ignored;
+			better = again ? table_rebuilt(table, &ignored) : NULL;
+			table = better ? better : table;
 			for (int k = 0; k < 50; k++) {
 				nstime begin = (nstime)rng_below(&rng, 3200) - 1100;
 				nstime end = begin + (nstime)rng_below(&rng, 30);
@@ -301,6 +307,7 @@ static void corrections_are_found(void **state)
 									   true_max[i] >= begin);
 			}
 		}
+		table_free(table);
 		index_close(index);
 		trace_close(trace);
 		fake_remove(dir);
@@ -384,7 +391,8 @@ static void *ask_alone(void *arg)
 		struct error err;
 		size_t nwide;
 		const struct fake_packet *packet = &shared->packets[i];
-		table_correct(shared->table, i, packet->min, packet->max + (i % 7 == 0));
+		shared->wrong |=
+			!table_correct(shared->table, i, packet->min, packet->max + (i % 7 == 0));
 		shared->wrong |= !table_get(shared->table, i, &info, &err) ||
 				 info.rec.min != packet->min || !table_proved(shared->table, i);
 		shared->wrong |= !table_lower_bound(shared->table, packet->min, &lb, &err) ||
@@ -411,15 +419,17 @@ static void threads_share_a_table(void **state)
 	fake_write(dir, &stream, 1);
 	struct trace *trace = fake_open(dir, NULL);
 	struct index *index = open_index(trace, cache, false, 500);
+	struct table *table = table_own(get_table(index, 0));
 	struct shared shared[THREADS];
 	for (size_t k = 0; k < THREADS; k++) {
-		shared[k] = (struct shared){get_table(index, 0), packets, N, false};
+		shared[k] = (struct shared){table, packets, N, false};
 		assert_int_equal(pthread_create(&threads[k], NULL, ask_alone, &shared[k]), 0);
 	}
 	for (size_t k = 0; k < THREADS; k++) {
 		pthread_join(threads[k], NULL);
 		assert_false(shared[k].wrong);
 	}
+	table_free(table);
 	index_close(index);
 	trace_close(trace);
 	fake_remove(dir);

@@ -3,11 +3,11 @@
 
 Each row makes a trace with yore-gen and changes fields of its packets' headers. The question is asked without an index, on one thread
 and on four, with one, and with timelines that were made as a whole, by threads and in chunks. The answer without an index is the oracle, and
-where a row says so has a known part."""
-import os, shutil, struct, subprocess, sys, tempfile
+where a row says so has a known part. A prompt's answers are those of the same commands alone."""
+import os, shlex, shutil, struct, subprocess, sys, tempfile
 
-build = os.environ.get("top_builddir", ".")
-yore, gen = (os.path.abspath(path) for path in sys.argv[1:3] or (build + "/yore", build + "/fixtures/yore-gen"))
+top = os.environ.get("top_builddir", ".")
+yore, gen = (os.path.abspath(path) for path in sys.argv[1:3] or (top + "/yore", top + "/fixtures/yore-gen"))
 work = tempfile.mkdtemp(prefix="yore-one-answer-")
 OUT = os.path.join(work, "out")
 PACKET = 4096
@@ -114,6 +114,18 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
      ["sql", "SELECT * FROM state"], 3, b"7501312"),
     ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
 ]
+# What a prompt is asked, one after the other. Each answer is that of the command alone, whatever earlier ones read.
+ASKED = [["longest", "cpu[*]/thread", "--limit", "1"], ["events", "--begin", "+10us", "--end", "-10us"],
+         ["at", "-10us", "cpu[*]/thread"], ["events", "--reverse", "--limit", "400"], ["state", "cpu[*]/thread"],
+         ["events", "--begin", "+10us", "--end", "-10us"], ["stats", "--begin", "+10us", "--end", "-10us"]]
+PROMPTS = [  # name, yore-gen's options, what is changed
+    ("prompt, where events lie behind a stream's end", [], ends_early),
+    ("prompt, where a packet claims a later time", [], claims_later),
+    ("prompt, where a packet claims an earlier time", [], claims_earlier),
+    ("prompt, where packets overlap and one claims a later time", ["--overlap"], claims_later),
+    ("prompt, where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted),
+    ("prompt, where an event lies behind the end", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays),
+]
 TIMELINES = {
     "an index": [[]],
     "timelines": [["--timelines", "--jobs", "1"]],
@@ -124,16 +136,25 @@ TIMELINES = {
 }
 
 
-def run(words, *options):
+def run(words, *options, given=""):
     words = [OUT if word == "OUT" else word for word in words]
     done = subprocess.run([yore, words[0], os.path.join(work, "trace"), *words[1:], *options], capture_output=True, timeout=60,
-                          env=dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86"))
+                          input=given.encode(), env=dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86"))
     written = b""
     if OUT in words and os.path.exists(OUT):
         with open(OUT, "rb") as file:
             written = file.read()
         os.unlink(OUT)
     return done.returncode, done.stdout + written
+
+
+def build(steps):
+    """The options that name an index made by these steps."""
+    folder = ["--index-dir", os.path.join(work, "index")]
+    shutil.rmtree(folder[1], ignore_errors=True)
+    for step in steps:
+        run(["index"], *step, *folder)
+    return folder
 
 
 def differs(question, status, part):
@@ -143,23 +164,37 @@ def differs(question, status, part):
     if run(question, "--no-index", "--jobs", "4") != truth:
         return "on 4 threads"
     for name, steps in TIMELINES.items():
-        folder = ["--index-dir", os.path.join(work, "index")]
-        shutil.rmtree(folder[1], ignore_errors=True)
-        for step in steps:
-            run(["index"], *step, *folder)
-        answer = run(question, *folder)
+        answer = run(question, *build(steps))
         if answer != truth:
             return "with %s: exit status %d: %r" % (name, answer[0], answer[1][:300])
     return None
+
+
+def prompt_differs():
+    truths = [run(question, "--no-index") for question in ASKED]
+    for name, steps in {"no index": None, **TIMELINES}.items():
+        options = ["--no-index"] if steps is None else build(steps)
+        for first in range(len(ASKED)):
+            asked = list(range(first, len(ASKED))) + list(range(first))
+            answer = run(["repl"], *options, given="".join(shlex.join(ASKED[i]) + "\n" for i in asked))
+            if answer[1] != b"".join(truths[i][1] for i in asked):
+                return "with %s, from %s on" % (name, " ".join(ASKED[first]))
+    return None
+
+
+def tell(name, how):
+    print("%s: %s%s" % ("FAIL" if how else "PASS", name, ": differs " + how if how else ""))
+    return bool(how)
 
 
 bad = 0
 try:
     for name, options, change, question, status, part in ROWS:
         change(Trace(*options))
-        how = differs(question, status, part)
-        print("%s: %s%s" % ("FAIL" if how else "PASS", name, ": differs " + how if how else ""))
-        bad += bool(how)
+        bad += tell(name, differs(question, status, part))
+    for name, options, change in PROMPTS:
+        change(Trace(*options))
+        bad += tell(name, prompt_differs())
 finally:
     shutil.rmtree(work, ignore_errors=True)
 sys.exit(1 if bad else 0)

@@ -381,9 +381,20 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 
 /* SVG */
 
+struct lanes_part { /* of the range, that is being filled */
+	struct lanes *lanes;
+	nstime begin, end;
+};
+
 static bool add_piece(void *arg, const struct interval *interval)
 {
-	lanes_add(arg, interval);
+	const struct lanes_part *part = arg;
+	struct interval inside = *interval;
+
+	inside.begin = inside.begin > part->begin ? inside.begin : part->begin;
+	inside.end = inside.end < part->end ? inside.end : part->end;
+	if (inside.begin < inside.end)
+		lanes_add(part->lanes, &inside);
 	return true;
 }
 
@@ -392,20 +403,20 @@ static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct er
 {
 	struct state *state = session_state(timeline->session, err);
 	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;
+	struct lanes_part part = {.lanes = lanes, .end = lanes->begin};
 
 	if (!state)
 		return false;
 	uint64_t parts = parts_of(timeline, state, span);
-	nstime begin = lanes->begin;
 	for (uint64_t i = 1; i <= parts; i++) {
-		nstime end = (nstime)((uint64_t)lanes->begin +
-				      (uint64_t)((unsigned __int128)span * i / parts));
-		if (!state_intervals_within(state, begin, end, timeline->wanteds.queries,
-					    timeline->wanteds.count, add_piece, lanes, err))
+		part.begin = part.end;
+		part.end = (nstime)((uint64_t)lanes->begin +
+				    (uint64_t)((unsigned __int128)span * i / parts));
+		if (!state_intervals_within(state, part.begin, part.end, timeline->wanteds.queries,
+					    timeline->wanteds.count, add_piece, &part, err))
 			return false;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
-		begin = end;
 	}
 	lanes_finish(lanes);
 	return true;

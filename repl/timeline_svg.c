@@ -403,8 +403,8 @@ static void draw_legend(struct canvas *canvas)
 	if (lanes->nrows && lanes->rows[0].lost)
 		legend_item(canvas, "lost", "lost events", &x);
 	buf_printf(canvas->out,
-		   "<text class=\"faint\" x=\"%zu\" y=\"72\">several in a pixel: stacked by "
-		   "their shares</text></g>\n",
+		   "<text class=\"faint\" x=\"%zu\" y=\"72\">stack: several in a pixel"
+		   "</text></g>\n",
 		   x);
 }
 

@@ -38,8 +38,14 @@ for jobs in 1 3; do
 done
 
 # Some fifty slices: a dozen columns cut as many of them, hundreds all.
-"$build/fixtures/yore-gen" --out "$work/long" --size 64M --seed 4 --no-truth || exit 99
+"$build/fixtures/yore-gen" --out "$work/long" --size 80M --seed 4 --no-truth || exit 99
 "$yore" index "$work/long" --timelines --index-dir "$work/long.index" >/dev/null || exit 1
+# A picture of more than 64 MB of a trace is filled part by part, where timelines are stored.
+for stored in long.index none; do
+	"$yore" timeline "$work/long" 'thread[*]/state' --svg "$work/$stored.svg" \
+		--index-dir "$work/$stored" || exit 1
+done
+cmp "$work/long.index.svg" "$work/none.svg" || fail "parts make another picture"
 few=$(read_for 20) all=$(read_for 400)
 echo "of $all changes $few are read for few columns"
 test "$few" -gt 0 && test "$few" -lt $((all / 2)) || fail "nothing is saved"

@@ -136,7 +136,7 @@ static void coarsen_row(const struct lanes *lanes, struct lane *row)
 	row->count = count;
 }
 
-/* Doubles the grid until there are few enough lanes. */
+/* Doubles the grid until there are few enough pieces. */
 static void coarsen(struct lanes *lanes)
 {
 	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;

@@ -3,7 +3,7 @@
  *
  *     title, range, legend
  *     axis
- *     label | lanes, and hatching where nothing is known      a row an attribute
+ *     label | pieces, and hatching where nothing is known     a row an attribute
  *     ...
  *     notes
  *     <metadata>  the same as JSON, for the script that zooms (lua-lib/drawing/timeline.js)
@@ -36,8 +36,7 @@ enum {
 	ROWS_FINE = 100     /* drawn pixel by pixel; with more, several pixels are one */
 };
 
-/* Losses ----------------------------------------------------------------------------------------
- */
+/* ---- Losses ---- */
 
 struct lost {
 	nstime begin, end;
@@ -135,8 +134,7 @@ bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
 	return good;
 }
 
-/* Names -----------------------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 /* Of threads that are values, as they were called then. */
 static bool name_values(const struct timeline_svg *svg, struct error *err)
@@ -190,8 +188,7 @@ static bool name_rows(const struct timeline_svg *svg, struct error *err)
 	return good;
 }
 
-/* The static drawing ----------------------------------------------------------------------------
- */
+/* ---- The static drawing ---- */
 
 struct canvas {
 	const struct lanes *lanes;
@@ -454,7 +451,7 @@ static size_t draw_notes(struct canvas *canvas, size_t y)
 	return lines;
 }
 
-/* The data ------------------------------------------------------------------------------------- */
+/* ---- The data ---- */
 
 static const char *style_name(enum time_style style)
 {

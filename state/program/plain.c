@@ -218,6 +218,8 @@ static bool add_when(struct making *making, const struct expr *when, struct plai
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
 {
 	line->value = PLAIN_NONE;
+	if (!value) /* pop */
+		return true;
 	line->constant = value->value;
 	line->kept =
 		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
@@ -237,7 +239,7 @@ static void compile_line(struct making *making, const struct line *line, struct 
 				   .attr = line->target.base,
 				   .keys = line->target.keys};
 	if (line->flags & (LINE_SECTION | LINE_FAILS) || verb_buries(line->verb) ||
-	    line->verb == VERB_POP || !key_of(making, &line->target, &out->key) ||
+	    !key_of(making, &line->target, &out->key) ||
 	    !add_when(making, line->when, out) || !add_value(making, line->value, out))
 		return;
 	if (out->key != PLAIN_NONE)
@@ -342,7 +344,7 @@ static void keep_choices(struct arena *arena, struct plain *plain)
 	for (uint32_t i = 0; i < plain->nlines; i++) {
 		const struct plain_line *line = &plain->lines[i];
 
-		if (!line->is_plain || (line->verb != VERB_SET && line->verb != VERB_WAS))
+		if (!line->is_plain || line->verb == VERB_ADD)
 			return;
 		plain->tested |= line->tested;
 	}

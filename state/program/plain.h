@@ -59,8 +59,8 @@ struct plain {
 	const struct plain_input *maps;
 	const struct plain_test *tests;
 	/*
-	 * By outcome of the tests, when all lines are plain, write or say what was, and tests are
-	 * PLAIN_CHOSEN at most; else NULL.
+	 * By outcome of the tests, when all lines are plain, none adds, and tests are PLAIN_CHOSEN
+	 * at most; else NULL.
 	 */
 	const struct plain_choice *choices;
 	uint32_t tested;       /* bit per input of tests, of all lines */

@@ -246,8 +246,10 @@ static void push(struct replay *replay, struct write *write)
 static void pop(struct replay *replay, const struct write *write)
 {
 	struct value key = {.kind = VALUE_INT};
-	struct pattern top = {0};
+	struct pattern top; /* of one attribute: its atoms, 64 of them, are not looked at */
 
+	top.natoms = 0;
+	top.below = top.open = top.any = false;
 	if (!depth_of(replay, write, &key.u))
 		return;
 	if (key.u == 0) {
@@ -260,10 +262,8 @@ static void pop(struct replay *replay, const struct write *write)
 	write_value(replay, write->line, write->attr, &key, false);
 }
 
-static void apply(void *arg, struct write *write)
+void replay_apply(struct replay *replay, struct write *write)
 {
-	struct replay *replay = arg;
-
 	switch (write->verb) {
 	case VERB_SET:
 		write_value(replay, write->line, write->attr, &write->value, write->kept);
@@ -289,6 +289,11 @@ static void apply(void *arg, struct write *write)
 		pop(replay, write);
 		break;
 	}
+}
+
+static void apply(void *arg, struct write *write)
+{
+	replay_apply(arg, write);
 }
 
 static bool lines(void *arg, const struct plain *plain)

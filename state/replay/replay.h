@@ -68,6 +68,10 @@ void replay_free(struct replay *replay); /* NULL is fine */
 /* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
 struct cells *replay_cells(struct replay *replay);
 
+/* For options.lines: what one line of the event writes, done as without it. */
+struct write;
+void replay_apply(struct replay *replay, struct write *write);
+
 /*
  * Evaluates everything in [from, to); moment() may end it earlier. `from` is order_before(t) of a
  * checkpoint or order_before(NSTIME_MIN).

@@ -8,6 +8,7 @@
  */
 #include "state/replay/cells_internal.h"
 #include "state/program/plain_load.h"
+#include "state/replay/writes.h"
 #include "state/slices/build.h"
 #include "state/slices/builder_internal.h"
 #include "state/slices/numbers_internal.h"
@@ -129,17 +130,15 @@ cell_take_new(struct cell *cell, const struct value *text, struct attrs *attrs)
 	return &cell->value;
 }
 
-static inline void put(struct building *building, struct cells *cells,
-		       const struct plain_line *line, const struct plain_loaded *event, nstime time)
+/* kept: its text is the attribute table's already. */
+static inline void put(struct building *building, struct cells *cells, uint32_t attr,
+		       const struct value *value, bool kept, nstime time)
 {
 	struct numbers *numbers = building->numbers;
-	uint32_t attr = attr_of(line, numbers->attrs, event), number;
-	const struct value *value =
-		line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
-	struct cell *cell;
+	struct cell *cell = cells_make(cells, attr);
+	uint32_t number;
 
-	cell = cells_make(cells, attr);
-	if (line->kept || value->kind != VALUE_STRING)
+	if (kept || value->kind != VALUE_STRING)
 		value_take(&cell->value, value);
 	else if (cell_has(cell, value))
 		value = &cell->value;
@@ -150,6 +149,42 @@ static inline void put(struct building *building, struct cells *cells,
 	number = number_map_get(&numbers->attr_numbers, attr);
 	number = number ? number - 1 : numbers_attr(numbers, attr);
 	change(building->builder, number, slice_value_of(numbers, value));
+}
+
+/* As replay_apply() does it, where the stack has a depth. */
+static bool push(struct building *building, struct cells *cells, uint32_t attr,
+		 const struct value *value, bool kept, nstime time)
+{
+	const struct cell *now = cells_find(cells, attr);
+	struct value depth;
+
+	if (!now || !is_index(&now->value))
+		return false;
+	depth = (struct value){.kind = VALUE_INT, .u = now->value.u + 1};
+	put(building, cells, attr_key(cells->attrs, attr, &depth), value, kept, time);
+	put(building, cells, attr, &depth, true, time);
+	return true;
+}
+
+static inline void apply(struct building *building, struct cells *cells,
+			 const struct plain_line *line, const struct plain_loaded *event,
+			 nstime time)
+{
+	uint32_t attr = attr_of(line, cells->attrs, event);
+	const struct value *value =
+		line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
+
+	if (line->verb == VERB_SET) {
+		put(building, cells, attr, value, line->kept, time);
+	} else if (line->verb != VERB_PUSH ||
+		   !push(building, cells, attr, value, line->kept, time)) {
+		struct write write = {.line = line->line,
+				      .verb = line->verb,
+				      .attr = attr,
+				      .kept = line->kept,
+				      .value = *value};
+		replay_apply(building->replay, &write);
+	}
 }
 
 enum replay_lines building_lines(void *arg, const struct plain *plain, struct env *env, nstime time)
@@ -177,6 +212,6 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	if (choice->nwas < choice->count)
 		builder_at(building->builder, time);
 	for (uint32_t i = choice->nwas; i < choice->count; i++)
-		put(building, cells, &choice->lines[i], &event, time);
+		apply(building, cells, &choice->lines[i], &event, time);
 	return builder_full(building->builder) ? REPLAY_DUE : REPLAY_WRITTEN;
 }

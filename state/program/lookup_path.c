@@ -382,7 +382,7 @@ static bool is_written(const struct program *program, uint32_t shape)
 		for (uint32_t n = 0; n < program->start[i].nevent; n++)
 			if (line_may_write(&program->start[i].event[n], program->attrs, shape))
 				return true;
-	for (size_t i = 0; i < program->trace->nparts; i++)
+	for (size_t i = 0; i < program->nlost_groups; i++)
 		for (uint32_t n = 0; n < program->lost[i].nevent; n++)
 			if (gives_value(&program->lost[i].event[n]) &&
 			    line_may_write(&program->lost[i].event[n], program->attrs, shape))

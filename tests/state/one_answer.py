@@ -92,6 +92,16 @@ def unknown_streams(trace):
         trace.put(stream, 0, STREAM, 4711)
 
 
+def unknown_parts(trace):
+    """A folder of two such traces: rules have no stream to be compiled for."""
+    unknown_streams(trace)
+    whole = trace.path + "-part"
+    os.rename(trace.path, whole)
+    for part in ("a", "b"):
+        shutil.copytree(whole, os.path.join(trace.path, part))
+    shutil.rmtree(whole)
+
+
 THREADS = ["state", "cpu[*]/thread"]
 PART = ["--begin", "+10us", "--end", "+1h"]
 ROWS = [  # name, yore-gen's options, what is changed, question, exit status, part of the answer
@@ -113,6 +123,7 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
     ("an event behind the end of the recording", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays,
      ["sql", "SELECT * FROM state"], 3, b"7501312"),
     ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
+    ("the same in two parts", [], unknown_parts, ["longest", "thread[*]/state"], 1, b""),
 ]
 # What a prompt is asked, one after the other. Each answer is that of the command alone, whatever earlier ones read.
 ASKED = [["longest", "cpu[*]/thread", "--limit", "1"], ["events", "--begin", "+10us", "--end", "-10us"],

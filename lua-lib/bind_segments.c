@@ -272,7 +272,7 @@ static bool number_limit(const char *name, struct segment_limit *out)
 {
 	static const struct {
 		const char *name;
-		int of;
+		enum limit_of of;
 	} numbers[] = {{"begin", LIMIT_BEGIN},
 		       {"end", LIMIT_END},
 		       {"dur", LIMIT_LENGTH},

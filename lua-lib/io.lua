@@ -11,6 +11,8 @@
 -- read or written, and failures count as calls of no bytes. `disks` needs block_rq_issue and
 -- block_rq_complete; a request is known by its disk and first sector.
 --
+-- --svg FILE draws how long they took, as a heat map over time.
+--
 -- Columns of --where: name, tid, comm, bytes, dur, begin; of `disks`: dur, begin.
 --
 -- Examples:
@@ -21,7 +23,7 @@ local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "io", verbs = { "top", "latency", "log", "disks" },
-	columns = { "name", "tid", "comm", "bytes", "dur", "begin" },
+	columns = { "name", "tid", "comm", "bytes", "dur", "begin" }, options = { svg = "text" },
 })
 
 local reads = { "read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg", "recv" }
@@ -44,6 +46,10 @@ local function disks()
 		fields = { dev = "begin dev" }, from = a.start, to = a.stop }
 	a:tell_pairs(requests, "requests")
 	requests = a:filter(requests, { dur = "dur", begin = "begin" })
+	if a:draw({ requests }, "requests") then
+		return
+	end
+	a:head()
 	local rows = requests:groups{ by = { "dev" }, percentiles = { 50, 99 } }
 	for _, row in ipairs(rows) do
 		row.disk = math.type(row.dev) and string.format("%d:%d", row.dev >> 20, row.dev & 0xfffff) or row.dev
@@ -53,7 +59,6 @@ local function disks()
 end
 
 if a.verb == "disks" then
-	a:head()
 	disks()
 	return
 end
@@ -67,6 +72,9 @@ end
 calls = a:filter(calls, { name = { name_column, name_of }, tid = "key", dur = "dur", begin = "begin",
 	bytes = { "ret", bytes_of }, comm = { "key", function(tid) return names[tid] end } })
 
+if a:draw({ calls }, "calls that read and write") then
+	return
+end
 a:head()
 if a.verb == "latency" then
 	local rows = calls:groups{ by = { name_column }, percentiles = { 50, 99 } }

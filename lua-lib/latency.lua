@@ -12,6 +12,8 @@
 -- count. This is the delay of `perf sched latency`, which adds woken and preempted up, and the sch delay
 -- of `perf sched timehist`, which is that of woken threads alone.
 --
+-- --svg FILE draws the waits: a histogram with `freq`, else a heat map over time.
+--
 -- Columns of --where: tid, comm, cpu, dur, begin, kind ("woken", "preempted", "new" in `top` and `log`).
 --
 -- Examples:
@@ -23,7 +25,7 @@
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
 	name = "latency", verbs = { "stats", "top", "log", "freq" }, tables = { stats = true, freq = true },
-	columns = { "tid", "comm", "cpu", "dur", "begin", "kind" },
+	columns = { "tid", "comm", "cpu", "dur", "begin", "kind" }, options = { svg = "text" },
 })
 
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
@@ -147,6 +149,9 @@ local columns = {
 	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
 }
 
+if a:draw({ of.woken, of.preempted, of.new }, "waits") then
+	return
+end
 a:head()
 if a.verb == "stats" then
 	stats()

@@ -72,8 +72,9 @@ static inline int64_t segment_length(const struct segment *segment)
 }
 
 /* What is asked of each segment by segments_select(): limits of numbers, a set of atoms. */
+enum limit_of { LIMIT_BEGIN, LIMIT_END, LIMIT_LENGTH, LIMIT_BEGUN, LIMIT_ENDED, LIMIT_CELL };
 struct segment_limit {
-	enum { LIMIT_BEGIN, LIMIT_END, LIMIT_LENGTH, LIMIT_BEGUN, LIMIT_ENDED, LIMIT_CELL } of;
+	enum limit_of of;
 	uint32_t column;      /* CELL */
 	int64_t least, most;  /* of times, lengths, flags */
 	const uint8_t *atoms; /* CELL: by atom, whether it passes */

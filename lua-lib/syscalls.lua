@@ -13,6 +13,8 @@
 -- count. A call failed when it returned a negative number. `perf trace -s` says the same, and also
 -- counts exits whose entry it has not seen, as calls of no length.
 --
+-- --svg FILE draws the calls: a histogram with `freq`, else a heat map over time.
+--
 -- Columns of --where: name, tid, comm, dur, begin, ret.
 --
 -- Examples:
@@ -24,7 +26,7 @@ local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "syscalls", verbs = { "stats", "threads", "top", "log", "freq", "errors" },
-	columns = { "name", "tid", "comm", "dur", "begin", "ret" },
+	columns = { "name", "tid", "comm", "dur", "begin", "ret" }, options = { svg = "text" },
 })
 
 local calls, name_column, name_of = kernel.syscalls(a)
@@ -84,6 +86,9 @@ local function with(...)
 	return columns
 end
 
+if a:draw({ calls }, "system calls") then
+	return
+end
 a:head()
 if a.verb == "stats" then
 	a:table("system calls", with({ { key = "name", head = "name" } }, numbers), grouped{ name_column })

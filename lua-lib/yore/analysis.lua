@@ -542,6 +542,30 @@ function methods:histogram(title, buckets)
 	}, rows)
 end
 
+-- With --svg FILE: draws a list of collections of segments, a histogram of their lengths for the verb
+-- freq, else a heat map over time; true: that is done, and there is nothing to print.
+function methods:draw(collections, what)
+	if not self.svg then
+		return false
+	end
+	local draw, values, points = require("yore.draw"), {}, {}
+	for _, segments in ipairs(collections) do
+		for _, row in ipairs(segments:rows()) do
+			values[#values + 1] = row.dur
+			points[#points + 1] = { row.begin, row.dur }
+		end
+	end
+	local title = self.spec.name .. ": " .. what
+	local text = self.verb == "freq" and draw.histogram{ values = values, title = title, what = what }
+		or draw.heatmap{ points = points, from = self.start, to = self.stop, title = title, what = what,
+			time = function(t) return trace:text(t) end }
+	local ok, why = yore.save(self.svg, text)
+	if not ok then
+		error(why, 0)
+	end
+	return true
+end
+
 -- Says what a collection of pairs could not count.
 function methods:tell_pairs(segments, what)
 	if segments.lost > 0 then

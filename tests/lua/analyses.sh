@@ -86,6 +86,12 @@ for row, item in zip(rows, objects):
     assert {k: "" if v is None else str(v) for k, v in item.items()} == row, (row, item)
 ' "$work/all" "$work/json" >"$work/printed" 2>&1
 result $? "csv and json have the same"
+yore latency $demo --svg "$work/heat.svg" >"$work/printed" 2>&1 && yore latency $demo freq --svg "$work/hist.svg" >>"$work/printed" 2>&1 &&
+	[ ! -s "$work/printed" ] && python3 -c '
+import sys, xml.etree.ElementTree as tree
+for path in sys.argv[1:]: assert tree.parse(path).getroot().tag.endswith("svg")' "$work/heat.svg" "$work/hist.svg" &&
+	[ "$(grep -o 'class="bar"' "$work/hist.svg" | wc -l)" -gt 4 ] && ! cmp -s "$work/heat.svg" "$work/hist.svg"
+result $? "latency --svg draws a heat map, and a histogram with freq"
 printf 'latency top --limit 1\nlatency\n' | yore $demo 2>&1 | grep -c '^longest waits\|^woken' >"$work/printed"
 [ "$(cat "$work/printed")" = 2 ]
 result $? "an analysis is a command of the prompt"

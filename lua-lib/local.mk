@@ -27,7 +27,7 @@ lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^luaopen_yore$$'
 
 luadatadir = $(pkgdatadir)/lua
-dist_luadata_DATA = %D%/cputop.lua %D%/critical-path.lua %D%/flamegraph.lua %D%/gaps.lua %D%/io.lua %D%/irq.lua %D%/latency.lua %D%/migrations.lua %D%/offcpu.lua %D%/periods.lua \
+dist_luadata_DATA = %D%/cputop.lua %D%/critical-path.lua %D%/flamegraph.lua %D%/gaps.lua %D%/io.lua %D%/irq.lua %D%/latency.lua %D%/locks.lua %D%/migrations.lua %D%/offcpu.lua %D%/periods.lua \
 	%D%/sched.lua %D%/switches.lua %D%/syscalls.lua %D%/top.lua
 luamoredatadir = $(luadatadir)/yore
 dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/draw.lua %D%/yore/kernel.lua %D%/yore/options.lua %D%/yore/show.lua %D%/yore/where.lua

@@ -327,6 +327,11 @@ local function shown(column, value)
 	return (text:gsub("%c", "?"))
 end
 
+-- As it is in csv and json, where an address is hexadecimal, too.
+local function raw(column, value)
+	return column.kind == "hex" and value ~= nil and yore.hex(value) or value
+end
+
 local function width_of(text)
 	return utf8.len(text) or #text
 end
@@ -466,7 +471,7 @@ function methods:table(title, columns, rows)
 				out[1] = '"table":' .. json_text(title)
 			end
 			for _, column in ipairs(columns) do
-				out[#out + 1] = json_text(column.key) .. ":" .. json_value(row[column.key])
+				out[#out + 1] = json_text(column.key) .. ":" .. json_value(raw(column, row[column.key]))
 			end
 			print("{" .. table.concat(out, ",") .. "}")
 		end
@@ -483,7 +488,7 @@ function methods:table(title, columns, rows)
 		for _, row in ipairs(rows) do
 			local out = { self.tables and csv_value(title) or nil }
 			for _, column in ipairs(columns) do
-				out[#out + 1] = csv_value(row[column.key])
+				out[#out + 1] = csv_value(raw(column, row[column.key]))
 			end
 			print(table.concat(out, ","))
 		end

@@ -470,6 +470,37 @@ def io_agrees(report, program, path, events):
         report.same("bytes of %s" % r["tid"], r["read"] + r["written"], moved[r["tid"]])
 
 
+WAITING = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2
+
+
+def locks_agree(report, program, path, events, known_from):
+    """Each futex call that waits, from entry to exit, with its address; contention of the kernel's locks."""
+    running, open_, theirs = {}, {}, set()
+    for e in events:
+        if e.name == "contention_begin":
+            open_[e.tid, "lock"] = e
+        elif e.name == "contention_end" and (e.tid, "lock") in open_:
+            begun = open_.pop((e.tid, "lock"))
+            theirs.add((e.tid, begun.time, e.time, begun.fields["lock_addr"] & (1 << 64) - 1))
+    for e in events:
+        if e.name == "sched_switch":
+            running[e.cpu] = first(e.fields, "next_tid", "next_pid")
+        if e.name not in ("syscall_entry_futex", "sys_enter_futex", "syscall_exit_futex", "sys_exit_futex"):
+            continue
+        tid = e.tid if e.tid is not None else running.get(e.cpu)
+        if "_ent" in e.name:
+            open_[tid] = e
+        elif tid in open_:
+            begun = open_.pop(tid)
+            if begun.fields["op"] & 0x7f in WAITING and begun.time > known_from:
+                theirs.add((tid, begun.time, e.time, begun.fields["uaddr"] & (1 << 64) - 1))
+    if not theirs:
+        return
+    rows, why = rows_of(program, "locks", path, "log")
+    ours = {(r["tid"], r["begin"], r["end"], r["lock"]) for r in rows or [] if r["begin"] > known_from}
+    same_sets(report, "waits for locks (%s)" % why, ours, theirs, theirs)
+
+
 def compare(program, kind_of, path):
     name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
                           else os.path.basename(path.rstrip("/")))
@@ -496,6 +527,8 @@ def compare(program, kind_of, path):
     migrations_agree(report, program, path, events)
     pairs_agree(report, program, path, events)
     calls_agree(report, program, path, events, kind_of)
+    switched = max({e.cpu: e.time for e in reversed(events) if e.name == "sched_switch"}.values(), default=0)
+    locks_agree(report, program, path, events, switched if kind_of == "ctf" else 0)
     if kind_of != "ctf":
         io_agrees(report, program, path, events)
     return report.close()

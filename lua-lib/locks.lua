@@ -1,0 +1,127 @@
+-- locks: which locks threads waited for, and for how long
+--
+-- [stats|threads|top|log]
+--
+--   stats     of each lock: how often and how long threads waited for it
+--   threads   the same for each thread apart
+--   top       the longest waits
+--   log       each, in order of time
+--
+-- A lock is a futex, by its address: a wait is a system call futex that waits (FUTEX_WAIT, FUTEX_WAIT_BITSET,
+-- FUTEX_LOCK_PI and those that requeue), from its entry to its exit. Where the kernel's own locks were recorded
+-- (contention_begin and contention_end), these count, too, as the kernel's. Addresses of two processes may be
+-- the same and other locks.
+--
+-- Columns of --where: lock, kind ("futex" or "kernel"), tid, comm, dur, begin.
+--
+-- Examples:
+--   $ yore help locks
+
+local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
+local a = analysis.open(arg, {
+	name = "locks", verbs = { "stats", "threads", "top", "log" },
+	columns = { "lock", "kind", "tid", "comm", "dur", "begin" },
+})
+
+-- FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2; the flags above them say how.
+local waiting = { [0] = true, [6] = true, [9] = true, [11] = true, [13] = true }
+
+local kinds = {
+	{ kind = "futex", enter = { "syscall_entry_futex", "sys_enter_futex" },
+		leave = { "syscall_exit_futex", "sys_exit_futex" }, lock = "begin uaddr", op = "begin op" },
+	{ kind = "kernel", enter = { "contention_begin" }, leave = { "contention_end" },
+		lock = "begin lock_addr", op = "begin flags" },
+}
+
+local found = {}
+for _, kind in ipairs(kinds) do
+	local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
+	if #enter > 0 and #leave > 0 then
+		local waits = trace:segments{ begin = enter, finish = leave, key = kernel.thread,
+			fields = { lock = kind.lock, op = kind.op }, from = a.start, to = a.stop }
+		a:tell_pairs(waits, "waits")
+		if kind.kind == "futex" then
+			waits = waits:select{ op = function(op) return op ~= nil and waiting[op & 0x7f] == true end }
+		end
+		found[#found + 1] = { kind = kind.kind, waits = waits }
+	end
+end
+if #found == 0 then
+	a:need({ "sys_enter_futex", "syscall_entry_futex", "contention_begin" }, "who waits for a lock")
+end
+
+local tids = {}
+for _, of in ipairs(found) do
+	for _, tid in ipairs(of.waits:distinct("key")) do
+		tids[#tids + 1] = tid
+	end
+end
+local names = a:names(tids)
+for _, of in ipairs(found) do
+	of.waits = a:filter(of.waits, {
+		lock = "lock", kind = { "value", function() return of.kind end }, tid = "key", dur = "dur", begin = "begin",
+		comm = { "key", function(tid) return names[tid] end },
+	})
+end
+
+local function fill(row, of)
+	row.kind, row.tid, row.comm = of.kind, row.key, names[row.key]
+	return row
+end
+
+local lock = { { key = "lock", head = "lock", kind = "hex" }, { key = "kind", head = "kind" } }
+local thread = { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" } }
+local numbers = {
+	{ key = "count", head = "waits", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
+	{ key = "mean", head = "average", kind = "span" }, { key = "p50", head = "p50", kind = "span" },
+	{ key = "p99", head = "p99", kind = "span" }, { key = "max", head = "longest", kind = "span" },
+	{ key = "max_begin", head = "which began", kind = "time" },
+}
+
+local function with(...)
+	local columns = {}
+	for _, list in ipairs{ ... } do
+		table.move(list, 1, #list, #columns + 1, columns)
+	end
+	return columns
+end
+
+local rows = {}
+a:head()
+if a.verb == "stats" or a.verb == "threads" then
+	local by = a.verb == "stats" and { "lock" } or { "lock", "key" }
+	for _, of in ipairs(found) do
+		for _, row in ipairs(of.waits:groups{ by = by, percentiles = { 50, 99 } }) do
+			rows[#rows + 1] = fill(row, of)
+		end
+	end
+	table.sort(rows, function(x, y)
+		if x.total ~= y.total then
+			return x.total > y.total
+		end
+		return x.max_begin < y.max_begin
+	end)
+	a:table("waits for locks", a.verb == "stats" and with(lock, numbers) or with(lock, thread, numbers), rows)
+	return
+end
+for _, of in ipairs(found) do
+	for _, row in ipairs(of.waits:sorted(a.verb == "top" and "-dur" or "begin",
+			a.verb == "top" and (a.limit or 10) or nil)) do
+		rows[#rows + 1] = fill(row, of)
+	end
+end
+table.sort(rows, function(x, y)
+	if a.verb == "top" and x.dur ~= y.dur then
+		return x.dur > y.dur
+	elseif x.begin ~= y.begin then
+		return x.begin < y.begin
+	end
+	return x.tid < y.tid
+end)
+if a.verb == "top" then
+	rows = table.move(rows, 1, math.min(a.limit or 10, #rows), 1, {})
+end
+a:table(a.verb == "top" and "longest waits for locks" or "waits for locks", with({
+	{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+	{ key = "dur", head = "wait", kind = "span", bar = true } }, lock, thread), rows)

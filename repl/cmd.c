@@ -106,8 +106,9 @@ void cmd_inherit(struct options *options, const struct options *outer)
 	options->jobs = options->jobs ? options->jobs : outer->jobs;
 	if (!options->format_set)
 		options->format = outer->format;
-	if (!options->time_set && (outer->time_set || options->format != FORMAT_CSV))
-		options->time = outer->time;
+	if (!options->time_set)
+		options->time = options->format == FORMAT_CSV && !outer->time_set ? TIME_NS
+										  : outer->time;
 }
 
 bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,

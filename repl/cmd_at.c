@@ -329,9 +329,10 @@ static bool ask_from_input(struct at *at, struct error *err)
 
 /* Words --------------------------------------------------------------------------------------- */
 
-static bool is_time(const char *word)
+static bool is_time(const struct session *session, const char *word)
 {
-	return strchr("0123456789+@-", word[0]) != NULL && word[0];
+	return (strchr("0123456789+@-", word[0]) != NULL && word[0]) ||
+	       session_has_mark(session, word);
 }
 
 static bool parse_words(struct at *at, bool *input, struct error *err)
@@ -344,7 +345,7 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 		nstime t;
 		if (strcmp(word, "-") == 0) {
 			*input = true;
-		} else if (!is_time(word)) {
+		} else if (!is_time(at->session, word)) {
 			if (!query_parse(word, &at->queries[at->nqueries], err))
 				return false;
 			at->nqueries++;

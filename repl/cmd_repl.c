@@ -19,9 +19,11 @@ const struct cmd cmd_repl = {
 	.args = "",
 	.summary = "the prompt; `yore TRACE` opens it, too",
 	.help = "Asks one question after another of a trace. All commands work without TRACE; a\n"
-		"current moment and range stand in for times that are left out, and any line that "
-		"is\n"
-		"no command is Lua. Without a terminal, lines are read from standard input.\n"
+		"current moment and range stand in for times that are left out. SELECT ... is SQL; "
+		"any\n"
+		"other line that is no command is Lua. 'COMMAND | sort' and 'COMMAND > FILE' send "
+		"an\n"
+		"answer elsewhere. Without a terminal, lines are read from standard input.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore fixtures/golden/sched-demo\n"

@@ -11,6 +11,8 @@
 #include "engine/base/quote.h"
 #include "engine/reader.h"
 #include "repl/cmd.h"
+#include "repl/prompt_internal.h"
+#include "repl/sql_shell.h"
 #include "state/program/program.h"
 
 #include <stdio.h> /* before readline's headers, which need FILE */
@@ -290,6 +292,54 @@ static enum offered offer_value(const struct completion *completion, const char 
 	return OFFERED_VALUES;
 }
 
+/* ---- SQL, settings, marks ---- */
+
+static void offer_word(void *arg, const char *word)
+{
+	offer(arg, word);
+}
+
+/* Tables, the columns of those that the line names, functions; and words of SQL in the typed case. */
+static void offer_sql(const struct completion *completion, const char *line)
+{
+	static const char *const words[] = {
+		"SELECT",  "FROM",   "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN",
+		"LEFT JOIN", "ON",   "USING", "DISTINCT", "DESC",     "AND",    "OR",    "NOT",
+		"BETWEEN", "IN",     "LIKE",  "GLOB",     "IS NULL",  "WITH",   "AS",    "CASE",
+		"WHEN",    "THEN",   "ELSE",  "END",      "UNION ALL", "OFFSET"};
+	struct sql_shell *shell;
+	struct error ignored;
+
+	for (size_t i = 0; completion->len && i < sizeof words / sizeof *words; i++) {
+		struct buf word = {0};
+		bool lower = completion->text[0] >= 'a';
+		for (const char *c = words[i]; *c; c++)
+			buf_add_char(&word, lower && *c != ' ' ? (char)(*c | 0x20) : *c);
+		offer(completion, buf_text(&word));
+		buf_release(&word);
+	}
+	shell = sql_shell_get(completion->completer->session, &ignored);
+	if (shell)
+		sql_shell_names(shell, line, offer_word, (void *)(uintptr_t)completion);
+}
+
+static void offer_marks(const struct completion *completion)
+{
+	const struct session *session = completion->completer->session;
+
+	for (size_t i = 0; i < session->nmarks; i++)
+		offer(completion, session->marks[i].name);
+}
+
+/* The settings of the SQL shell, or what may stand behind one. False: files. */
+static bool offer_setting(const struct completion *completion, const char *first)
+{
+	if (!strcmp(first, ".rules"))
+		return offer_rule_words(completion);
+	return sql_shell_setting_words(completion->completer->session, first, offer_word,
+				       (void *)(uintptr_t)completion);
+}
+
 /* ---- a line ---- */
 
 static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
@@ -335,10 +385,14 @@ static bool offer_after(const struct completion *completion, const char *first, 
 	const struct complete_word *own = own_command(completion->completer, first);
 	const struct cmd *cmd = table_command(first);
 
-	if (!strcmp(first, ".rules"))
-		return offer_rule_words(completion);
+	if (*first == '.')
+		return offer_setting(completion, first);
+	if (own && own->then == COMPLETE_TIME)
+		offer_marks(completion);
 	if (own && own->then == COMPLETE_EVENT)
 		offer_events(completion);
+	if (own && own->then == COMPLETE_PATH)
+		offer_paths(completion);
 	if (own && own->then == COMPLETE_COMMAND)
 		offer_commands(completion);
 	if (own)
@@ -385,8 +439,17 @@ bool complete_at(struct completer *completer, const char *line, size_t start, si
 		begin++;
 	for (stop = begin; stop < start && !is_break(line[stop]);)
 		stop++;
-	if (begin == start) {
+	const char *sent = line + start;
+	while (sent > line && is_break(sent[-1]))
+		sent--;
+	if (sent > line && sent[-1] == '>') {
+		done = false;
+	} else if (prompt_is_sql(line + begin) || !strncmp(line + begin, "sql ", 4)) {
+		offer_sql(&completion, line + begin);
+	} else if (begin == start) {
 		offer_commands(&completion);
+		if (completion.len && *completion.text == '.')
+			offer_setting(&completion, "");
 		script_complete(completer->script, text, each, arg);
 	} else {
 		char *first = mem_strdup(line + begin), *before = word_before(line, start);

@@ -21,7 +21,8 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 
 # the prompt
 librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/pager.c %D%/pager.h %D%/prompt.c \
-	%D%/prompt.h %D%/prompt_internal.h %D%/prompt_line.c %D%/prompt_moves.c %D%/scripting.c %D%/scripting.h
+	%D%/prompt.h %D%/prompt_internal.h %D%/prompt_banner.c %D%/prompt_line.c %D%/prompt_marks.c %D%/prompt_moves.c \
+	%D%/prompt_output.c %D%/prompt_sql.c %D%/scripting.c %D%/scripting.h
 librepl_la_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
 librepl_la_LIBADD = libscript.la libsql.la libconvert.la libstate.la libindex.la libengine.la $(LUA_LIBS) \
 	$(READLINE_LIBS) -lm -lpthread

@@ -11,6 +11,7 @@
 #include "repl/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,42 +31,49 @@ void pager_begin(struct pager *pager)
 	}
 }
 
-static void run_pager(int from)
+/* In the child: what readers of pipes expect, which yore ignores or handles. */
+static void run_command(const char *command, int from)
 {
-	const char *command = getenv("PAGER");
-
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
-	dup2(from, STDIN_FILENO);
-	if (from != STDIN_FILENO)
+	if (from != STDIN_FILENO) {
+		dup2(from, STDIN_FILENO);
 		close(from);
-	/* as git does: quit when it fits, keep colours, leave the text on the screen */
-	setenv("LESS", "FRX", 0);
-	execl("/bin/sh", "sh", "-c", command && *command ? command : "less", (char *)NULL);
+	}
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
+}
+
+pid_t pager_spawn(const char *command, int *to)
+{
+	int ends[2] = {STDIN_FILENO, -1};
+
+	if (to && pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	pid_t child = fork();
+	if (child == 0)
+		run_command(command, ends[0]);
+	if (to)
+		close(ends[0]);
+	if (to && child < 0)
+		close(ends[1]);
+	else if (to)
+		*to = ends[1];
+	return child;
 }
 
 static bool start(struct pager *pager)
 {
-	int ends[2];
+	const char *command = getenv("PAGER");
 
-	if (pipe(ends) != 0)
-		return false;
-	pager->child = fork();
-	if (pager->child == 0) {
-		close(ends[1]);
-		run_pager(ends[0]);
-	}
-	close(ends[0]);
-	if (pager->child > 0) {
-		pager->fd = ends[1];
-		return true;
-	}
-	pager->child = 0;
-	close(ends[1]);
-	return false;
+	/* as git does: quit when it fits, keep colours, leave the text on the screen */
+	setenv("LESS", "FRX", 0);
+	pager->child = pager_spawn(command && *command ? command : "less", &pager->fd);
+	if (pager->child < 0)
+		pager->child = 0;
+	return pager->child > 0;
 }
 
 /* False when the reader has gone, or Ctrl-C came while the pager would take no more. */

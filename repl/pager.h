@@ -22,6 +22,12 @@ struct pager {
 	bool left;  /* the reader has left it */
 };
 
+/*
+ * Starts `sh -c COMMAND` in the foreground, reading a pipe whose other end is *to, or, with NULL, the
+ * standard input. -1: errno.
+ */
+pid_t pager_spawn(const char *command, int *to);
+
 void pager_begin(struct pager *pager);
 /* As sink_init_write() wants it; arg is the pager. */
 bool pager_write(void *arg, const char *bytes, size_t count);

@@ -81,6 +81,7 @@ static void drop_line(struct prompt *prompt)
 {
 	signals_clear();
 	buf_clear(&prompt->chunk);
+	buf_clear(&prompt->statement);
 	fputs("^C\n", rl_outstream);
 	fflush(rl_outstream);
 	rl_callback_sigcleanup();
@@ -92,9 +93,12 @@ static void drop_line(struct prompt *prompt)
 static void read_line(struct prompt *prompt, const sigset_t *waiting)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct buf text = {0};
 
 	typed = (struct typed){0};
-	rl_callback_handler_install(prompt->chunk.len ? "  ... " : "yore> ", on_line);
+	prompt_text(prompt, &text);
+	rl_callback_handler_install(buf_text(&text), on_line);
+	buf_release(&text);
 	while (!typed.done) {
 		if (signals_interrupted())
 			drop_line(prompt);
@@ -150,6 +154,8 @@ static void read_plainly(struct prompt *prompt)
 		prompt_line(prompt, line);
 	}
 	mem_free(line);
+	if (prompt->statement.len)
+		prompt_line(prompt, "");
 	if (prompt->chunk.len) {
 		say(NULL, "the last Lua chunk is not complete");
 		prompt->status = 1;
@@ -196,6 +202,8 @@ int prompt_run(struct session *session)
 	struct error err;
 
 	session->prompt = true;
+	prompt.settings = *session->options;
+	session->options = session->outer = session->settings = &prompt.settings;
 	if (!take_options(session, &err)) {
 		say_error(&err);
 		return 1;
@@ -215,6 +223,8 @@ int prompt_run(struct session *session)
 	scripting_startup(prompt.scripting);
 	drain(&prompt);
 	if (prompt.terminal) {
+		prompt_banner(&prompt);
+		drain(&prompt);
 		prompt.completer = completer_new(session, scripting_script(prompt.scripting),
 						 own_words(session->arena));
 		read_terminal(&prompt);
@@ -224,6 +234,9 @@ int prompt_run(struct session *session)
 	}
 	scripting_close(prompt.scripting);
 	buf_release(&prompt.chunk);
+	buf_release(&prompt.statement);
+	prompt_watch_release(&prompt);
+	mem_free(prompt.step);
 	sink_release(&prompt.sink);
 	return prompt.status;
 }

@@ -18,7 +18,14 @@ struct prompt {
 	struct pager pager;
 	bool terminal;
 	struct progress *progress; /* the session's, which is without one while a pager runs */
-	struct buf chunk;          /* Lua that is not complete yet */
+	struct buf chunk;          /* Lua that is not complete yet, */
+	struct buf statement;      /* and SQL; one of them at most */
+	struct options settings;   /* of the command line, as the prompt changed them */
+	char *step;                /* the last line, if it was next or prev: Enter repeats it */
+	bool redirected;           /* this answer goes elsewhere: */
+	pid_t reader;              /* to a command; 0: to a file */
+	char **watched;            /* PATHs that are shown at each step */
+	size_t nwatched, watched_capacity;
 	bool quit;
 	int status;
 	/* the event that next or prev came to; the moment is its time */
@@ -40,6 +47,27 @@ MUST_CHECK bool prompt_goto(struct prompt *prompt, int nwords, char **words, str
 MUST_CHECK bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err);
+
+MUST_CHECK bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error *err);
+MUST_CHECK bool prompt_show_watched(struct prompt *prompt, struct error *err);
+void prompt_watch_release(struct prompt *prompt);
+
+/* prompt_banner.c */
+void prompt_banner(struct prompt *prompt);
+void prompt_text(struct prompt *prompt, struct buf *out);
+
+/* prompt_sql.c: is the line SQL as it stands? Another line of a statement: true, it is whole. */
+bool prompt_is_sql(const char *line);
+bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err);
+
+/*
+ * prompt_output.c: cuts `| COMMAND` and `> FILE` off the line, and sends rows there until
+ * prompt_output_end().
+ */
+MUST_CHECK bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct error *err);
+MUST_CHECK bool prompt_output_end(struct prompt *prompt, struct error *err);
+MUST_CHECK bool prompt_shell(struct prompt *prompt, const char *command, struct error *err);
 
 /* The bar gives way to an answer, and is back for the next question. */
 bool prompt_write(void *prompt, const char *bytes, size_t count); /* for sink_init_write() */

@@ -1,10 +1,12 @@
 /*
  * prompt_line.c - what a line of the prompt means
  *
- *     goto range next prev help quit   the prompt's own words
+ *     goto range next prev mark ...    the prompt's own words
  *     the command table                without TRACE
  *     commands that scripts added
  *     .tables .mode ...                words of the SQL shell
+ *     SELECT ...                       SQL; a statement that is cut short waits for its next line
+ *     ! COMMAND                        of the shell
  *     anything else                    Lua; an incomplete chunk waits for its next line
  *
  * A first word followed by = ( [ . : , or an operator between blanks is Lua even when a command has
@@ -25,16 +27,20 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 const struct prompt_cmd prompt_cmds[] = {
-	{"goto", "[TIME]", "makes TIME the current moment, or shows it", COMPLETE_NOTHING,
+	{"goto", "[TIME]", "makes TIME the current moment, or shows it", COMPLETE_TIME,
 	 prompt_goto},
 	{"range", "[BEGIN END | off]", "limits answers, SQL and Lua too, or shows the limits",
-	 COMPLETE_NOTHING, prompt_range},
+	 COMPLETE_TIME, prompt_range},
 	{"next", "[GLOB...]", "goes to the next event, of these names; takes filters",
 	 COMPLETE_EVENT, prompt_next},
 	{"prev", "[GLOB...]", "goes to the event before, of these names; takes filters",
 	 COMPLETE_EVENT, prompt_prev},
+	{"mark", "[NAME [TIME]]", "names the current moment, or TIME; times take the name",
+	 COMPLETE_NOTHING, prompt_mark},
+	{"watch", "[PATH... | off]", "shows values at each step", COMPLETE_PATH, prompt_watch},
 	{"help", "[COMMAND]", "this list, or all about a command", COMPLETE_COMMAND, run_help},
 	{"quit", "", "leaves (so does the end of input)", COMPLETE_NOTHING, run_quit},
+	{"exit", "", "the same", COMPLETE_NOTHING, run_quit},
 	{NULL, NULL, NULL, COMPLETE_NOTHING, NULL}};
 
 /* ---- words ---- */
@@ -117,7 +123,9 @@ static bool help_overview(struct prompt *prompt)
 	for (size_t i = 0; i < count; i++)
 		help_row(sink, added[i].name, added[i].args, added[i].help);
 	sink_text(sink,
-		  "\nAny other line is Lua: trace and yore are there. The commands below take\n"
+		  "\nSELECT ... is SQL as it stands, .help lists settings. 'COMMAND | sort',\n"
+		  "'COMMAND > FILE' and '!ls' are as in the shell. Enter repeats next and prev.\n"
+		  "Any other line is Lua: trace and yore are there. The commands below take\n"
 		  "no TRACE here; --begin and --end are the current range, the TIME of 'at'\n"
 		  "is the current moment.\n\n");
 	sink_row(sink);
@@ -165,7 +173,7 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	if (nwords > 1)
-		return error_set(err, ERR_QUERY, "quit: '%s' is too much, it takes no words",
+		return error_set(err, ERR_QUERY, "%s: '%s' is too much, it takes no words", words[0],
 				 words[1]);
 	prompt->quit = true;
 	return true;
@@ -201,8 +209,11 @@ static bool is_command(const struct prompt *prompt, const char *line)
 		rest++;
 	known = *line == '.' || own_command(name) || in_table(name) ||
 		script_command_find(scripting_script(prompt->scripting), name);
+	/* `at > 5` of a variable; else an answer that goes elsewhere */
+	bool sent = (*rest == '|' || *rest == '>') &&
+		    !script_knows(scripting_script(prompt->scripting), name);
 	mem_free(name);
-	return known && !goes_on_as_lua(rest);
+	return known && (sent || !goes_on_as_lua(rest));
 }
 
 static bool run_script_command(struct prompt *prompt, const struct word_list *words,
@@ -253,12 +264,20 @@ static bool own_takes(const struct prompt_cmd *own, int nwords, char **words, st
 	return true;
 }
 
-static bool run_command(struct prompt *prompt, const char *line, struct error *err)
+/* What steps shows what is watched. */
+static bool run_own(struct prompt *prompt, const struct prompt_cmd *own, int count, char **words,
+		    struct error *err)
+{
+	bool steps = own->run == prompt_next || own->run == prompt_prev ||
+		     (own->run == prompt_goto && count > 1);
+
+	return own_takes(own, count, words, err) && own->run(prompt, count, words, err) &&
+	       (!steps || prompt_show_watched(prompt, err));
+}
+
+static bool run_words(struct prompt *prompt, const char *line, struct error *err)
 {
 	struct word_list words = {0};
-	const char *sql = sql_text(line);
-	if (sql)
-		return run_sql(prompt, sql, err);
 	bool done = split(line, &words, err);
 
 	if (done) {
@@ -266,8 +285,7 @@ static bool run_command(struct prompt *prompt, const char *line, struct error *e
 		int count = (int)words.count;
 
 		if (own)
-			done = own_takes(own, count, words.items, err) &&
-			       own->run(prompt, count, words.items, err);
+			done = run_own(prompt, own, count, words.items, err);
 		else if (in_table(words.items[0]))
 			done = cmd_run_words(prompt->session, count, words.items, &prompt->sink,
 					     err);
@@ -275,6 +293,47 @@ static bool run_command(struct prompt *prompt, const char *line, struct error *e
 			done = run_script_command(prompt, &words, err);
 	}
 	free_words(&words);
+	return done;
+}
+
+/* Enter repeats a step. */
+static void keep_step(struct prompt *prompt, const char *line)
+{
+	size_t len = strcspn(line, " \t");
+	bool step = len == 4 && (!strncmp(line, "next", len) || !strncmp(line, "prev", len));
+
+	if (line == prompt->step)
+		return;
+	mem_free(prompt->step);
+	prompt->step = step ? mem_strdup(line) : NULL;
+}
+
+/* A command, or with `statement` SQL; its answer may go elsewhere. */
+static bool run_sent(struct prompt *prompt, const char *text, bool statement, struct error *err)
+{
+	char *line = mem_strdup(text);
+	const char *sql = statement ? line : sql_text(line);
+	struct error closing;
+
+	bool done = *line == '.' || prompt_output_begin(prompt, line, sql && *line != '.', err);
+	if (done && sql)
+		done = run_sql(prompt, sql, err);
+	else if (done)
+		done = run_words(prompt, line, err);
+	if (!prompt_output_end(prompt, &closing) && done) {
+		*err = closing;
+		done = false;
+	}
+	mem_free(line);
+	return done;
+}
+
+static bool run_statement(struct prompt *prompt, const char *line, struct error *err)
+{
+	if (!prompt_sql_take(prompt, line, err))
+		return true;
+	bool done = run_sent(prompt, buf_text(&prompt->statement), true, err);
+	buf_clear(&prompt->statement);
 	return done;
 }
 
@@ -371,7 +430,10 @@ static void begin_output(struct prompt *prompt)
 	prompt->sink.failed = 0;
 	if (prompt->terminal)
 		pager_begin(&prompt->pager);
-	prompt->sink.columns = prompt->terminal ? terminal_columns(STDOUT_FILENO) : 0;
+	prompt->sink.elsewhere = prompt->session->output;
+	prompt->sink.columns = prompt->terminal && !prompt->session->output
+				       ? terminal_columns(STDOUT_FILENO)
+				       : 0;
 }
 
 static void end_output(struct prompt *prompt)
@@ -381,21 +443,36 @@ static void end_output(struct prompt *prompt)
 	prompt_show(prompt);
 }
 
+static bool run_line(struct prompt *prompt, const char *line, struct error *err)
+{
+	if (prompt->statement.len)
+		return run_statement(prompt, line, err);
+	if (prompt->chunk.len)
+		return run_lua(prompt, line, err);
+	keep_step(prompt, line);
+	if (*line == '!')
+		return prompt_shell(prompt, line + 1, err);
+	if (prompt_is_sql(line))
+		return run_statement(prompt, line, err);
+	return is_command(prompt, line) ? run_sent(prompt, line, false, err)
+					: run_lua(prompt, line, err);
+}
+
 void prompt_line(struct prompt *prompt, const char *line)
 {
 	struct error err = {0};
 	bool done;
 
-	while (!prompt->chunk.len && is_blank(*line))
+	bool waits = prompt->chunk.len || prompt->statement.len;
+
+	while (!waits && is_blank(*line))
 		line++;
-	if (!prompt->chunk.len && !*line)
+	if (!waits && !*line && prompt->terminal && prompt->step)
+		line = prompt->step;
+	if (!waits && !*line)
 		return;
 	begin_output(prompt);
-	done = scripting_update(prompt->scripting, &err);
-	if (done && !prompt->chunk.len && is_command(prompt, line))
-		done = run_command(prompt, line, &err);
-	else if (done)
-		done = run_lua(prompt, line, &err);
+	done = scripting_update(prompt->scripting, &err) && run_line(prompt, line, &err);
 	end_output(prompt);
 	if (!done && err.kind == ERR_INTERRUPTED)
 		say(NULL, "interrupted");

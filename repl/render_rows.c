@@ -135,9 +135,9 @@ static void put_cell(struct rows *rows, size_t column, const char *text, size_t 
 		sink_pad(rows->sink, 2);
 }
 
-void rows_fit(struct rows *rows)
+void rows_fit(struct rows *rows, unsigned columns)
 {
-	rows->fit = rows->sink->columns;
+	rows->fit = columns;
 }
 
 void rows_line(struct sink *sink, const char *name, size_t width)

@@ -216,6 +216,9 @@ void session_release(struct session *session)
 	index_close(session->index);
 	trace_close(session->trace);
 	progress_free(session->progress);
+	mem_free(session->marks);
+	if (session->output)
+		close(session->output);
 	arena_free(session->arena);
 	*session = (struct session){0};
 }
@@ -651,15 +654,46 @@ static bool only_first(struct session *session, nstime *first, struct error *err
 	       (step != STEP_ERROR && session_bounds(session, first, &last, err));
 }
 
+static struct bookmark *find_mark(const struct session *session, const char *name)
+{
+	for (size_t i = 0; i < session->nmarks; i++)
+		if (!strcmp(session->marks[i].name, name))
+			return &session->marks[i];
+	return NULL;
+}
+
+bool session_has_mark(const struct session *session, const char *name)
+{
+	return find_mark(session, name) != NULL;
+}
+
+void session_set_mark(struct session *session, const char *name, nstime t)
+{
+	struct bookmark *mark = find_mark(session, name);
+
+	if (!mark) {
+		session->marks = mem_grow(session->marks, session->nmarks,
+					  &session->marks_capacity, sizeof *session->marks);
+		mark = &session->marks[session->nmarks++];
+		mark->name = arena_strdup(session->arena, name);
+	}
+	mark->t = t;
+}
+
 bool session_time(struct session *session, const char *word, nstime *out, struct error *err)
 {
 	struct trace *trace = session_trace(session, err);
 	nstime first = NSTIME_MIN, last = NSTIME_MIN;
+	const struct bookmark *mark = find_mark(session, word);
 	struct time_word parsed;
 	struct times times;
 
 	if (!trace)
 		return false;
+	if (mark) {
+		*out = mark->t;
+		return true;
+	}
 	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(word, &parsed, err))
 		return false;
 	if (time_needs_bounds(&parsed) &&

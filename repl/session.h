@@ -44,6 +44,14 @@ struct session {
 	nstime moment;
 	nstime begin, end; /* half-open */
 
+	struct bookmark {
+		const char *name;
+		nstime t;
+	} *marks; /* names of moments, which stand for them in all times */
+	size_t nmarks, marks_capacity;
+	struct options *settings; /* defaults of all commands, which the prompt may change */
+	int output;               /* a file that answers go to; 0: none */
+
 	bool first_known, start_known; /* both, or `first` alone */
 	nstime first, last;            /* of all events; both NSTIME_MIN when there is none */
 	uint64_t damaged;              /* notices of damage said so far */
@@ -84,6 +92,8 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *last,
 			       struct error *err);
 
+bool session_has_mark(const struct session *session, const char *name);
+void session_set_mark(struct session *session, const char *name, nstime t); /* copied */
 /* What a word of the user means as a time in this trace. */
 MUST_CHECK bool session_time(struct session *session, const char *word, nstime *out,
 			     struct error *err);

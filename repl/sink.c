@@ -57,8 +57,10 @@ void sink_grow(struct sink *sink, size_t more)
 
 static bool write_fully(struct sink *sink, const char *bytes, size_t count)
 {
+	int fd = sink->elsewhere ? sink->elsewhere : sink->fd;
+
 	while (count) {
-		ssize_t n = write(sink->fd, bytes, count);
+		ssize_t n = write(fd, bytes, count);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0) {
@@ -133,7 +135,7 @@ static void deliver(struct sink *sink, const char *bytes, size_t count)
 	if (sink->closed || !count)
 		return;
 	bytes = cleaned(sink, bytes, &count);
-	bool open = sink->write ? sink->write(sink->arg, bytes, count)
+	bool open = sink->write && !sink->elsewhere ? sink->write(sink->arg, bytes, count)
 				: write_fully(sink, bytes, count);
 	sink->closed = !open;
 }

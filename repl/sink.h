@@ -40,6 +40,7 @@ struct sink {
 	struct buf clean; /* a piece of the output without what would steer a terminal */
 	bool eager;     /* flush at each row: somebody watches, or answers line by line */
 	unsigned columns; /* of the terminal that rows go to; 0: to none */
+	int elsewhere;    /* a file that rows go to instead; 0: none */
 	uint64_t rows;  /* ended so far */
 	int64_t ticked; /* ms on some clock, when sink_tick() looked last; 0 never */
 };

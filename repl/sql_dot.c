@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ static bool dot_help(struct sql_shell *shell, const char *argument, struct sink 
 static const char *const modes[] = {"text", "table", "csv", "json", "line"};
 enum { NMODES = sizeof modes / sizeof *modes };
 
+static bool set_mode(struct sql_shell *shell, const char *name, const char *argument,
+		     struct error *err)
+{
+	for (unsigned i = 0; i < NMODES; i++)
+		if (!strcmp(argument, modes[i])) {
+			shell->mode = (enum format)i;
+			return shell->has_mode = true;
+		}
+	return error_set(err, ERR_QUERY, ".%s: '%s' is none of text, table, csv, json, line", name,
+			 argument);
+}
+
 static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err)
 {
@@ -36,23 +49,125 @@ static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink 
 		sink_row(sink);
 		return true;
 	}
-	for (unsigned i = 0; i < NMODES; i++)
-		if (!strcmp(argument, modes[i])) {
-			shell->mode = (enum format)i;
-			return shell->has_mode = true;
+	return set_mode(shell, "mode", argument, err);
+}
+
+/* The defaults of all commands of the prompt; elsewhere there are none to change. */
+static struct options *settings(const struct sql_shell *shell, const char *name, struct error *err)
+{
+	if (!shell->session->settings)
+		error_set(err, ERR_QUERY, ".%s is a word of the prompt: --%s does it here", name,
+			  name);
+	return shell->session->settings;
+}
+
+static bool dot_format(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	struct options *all = settings(shell, "format", err);
+
+	if (!all)
+		return false;
+	if (!*argument) {
+		sink_printf(sink, "%s\n", modes[all->format]);
+		sink_row(sink);
+		return true;
+	}
+	if (!set_mode(shell, "format", argument, err))
+		return false;
+	if (shell->mode != FORMAT_LINE)
+		all->format = shell->mode;
+	return true;
+}
+
+static bool dot_time(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	static const char *const styles[] = {"clock", "iso", "seconds", "ns", "relative"};
+	struct options *all = settings(shell, "time", err);
+
+	if (all && !*argument) {
+		sink_printf(sink, "%s\n", styles[all->time]);
+		sink_row(sink);
+	}
+	if (!all || !*argument)
+		return all != NULL;
+	for (unsigned i = 0; i < sizeof styles / sizeof *styles; i++)
+		if (!strcmp(argument, styles[i])) {
+			all->time = (enum time_style)i;
+			return all->time_set = true;
 		}
-	return error_set(err, ERR_QUERY, ".mode: '%s' is none of text, table, csv, json, line",
+	return error_set(err, ERR_QUERY, ".time: '%s' is none of clock, iso, seconds, ns, relative",
 			 argument);
+}
+
+static bool on_or_off(const char *name, const char *argument, bool *out, struct error *err)
+{
+	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
+		return error_set(err, ERR_QUERY, ".%s: on or off", name);
+	*out = !strcmp(argument, "on");
+	return true;
+}
+
+static bool dot_utc(struct sql_shell *shell, const char *argument, struct sink *sink,
+		    struct error *err)
+{
+	struct options *all = settings(shell, "utc", err);
+
+	(void)sink;
+	return all && on_or_off("utc", argument, &all->utc, err);
+}
+
+/* Of rows that people read; CSV has it, too, once it was set. */
+static bool dot_null(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)sink;
+	(void)err;
+	mem_free(shell->null);
+	shell->null = mem_strdup(argument);
+	return true;
+}
+
+static bool dot_width(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	enum { WIDTH_MAX = 100000 };
+	unsigned long width = 0;
+	char *end = NULL;
+
+	(void)sink;
+	if (strcmp(argument, "auto") != 0)
+		width = strtoul(argument, &end, 10);
+	if (width > WIDTH_MAX || (end && (*end || end == argument)))
+		return error_set(err, ERR_QUERY, ".width: a number of columns, or auto");
+	shell->width = (unsigned)width;
+	return true;
+}
+
+static bool dot_output(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	struct session *session = shell->session;
+	bool off = !*argument || !strcmp(argument, "off");
+	int fd = off ? 0 : open(argument, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
+	sink_flush(sink);
+	if (session->output)
+		close(session->output);
+	session->output = sink->elsewhere = fd;
+	if (fd)
+		sink->columns = 0;
+	return true;
 }
 
 static bool dot_timer(struct sql_shell *shell, const char *argument, struct sink *sink,
 		      struct error *err)
 {
 	(void)sink;
-	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
-		return error_set(err, ERR_QUERY, ".timer: on or off");
-	shell->timer = !strcmp(argument, "on");
-	return true;
+	return on_or_off("timer", argument, &shell->timer, err);
 }
 
 static bool dot_once(struct sql_shell *shell, const char *argument, struct sink *sink,
@@ -251,14 +366,21 @@ static bool dot_rules(struct sql_shell *shell, const char *argument, struct sink
 }
 
 static const struct dot dots[] = {
+	{"format", "text|table|csv|json|line", "how all answers of the prompt are written",
+	 dot_format},
 	{"help", "", "this list", dot_help},
-	{"mode", "text|table|csv|json|line", "how rows are written", dot_mode},
+	{"mode", "text|table|csv|json|line", "how rows of SQL are written", dot_mode},
+	{"null", "TEXT", "what stands for NULL", dot_null},
 	{"once", "FILE", "the next answer goes to a file", dot_once},
+	{"output", "FILE|off", "all answers go to a file", dot_output},
 	{"read", "FILE", "runs the statements of a file", dot_read},
 	{"rules", "[NAME|FILE...]", "the rules in force, or others from now on", dot_rules},
 	{"schema", "[GLOB]", "columns of tables", dot_schema},
 	{"tables", "[GLOB]", "names of tables", dot_tables},
+	{"time", "clock|iso|seconds|ns|relative", "how the prompt shows times", dot_time},
 	{"timer", "on|off", "how long each query took", dot_timer},
+	{"utc", "on|off", "the prompt shows times in UTC", dot_utc},
+	{"width", "N|auto", "columns that a table has at most", dot_width},
 };
 enum { NDOTS = sizeof dots / sizeof *dots };
 
@@ -269,10 +391,46 @@ static bool dot_help(struct sql_shell *shell, const char *argument, struct sink 
 	(void)argument;
 	(void)err;
 	for (size_t i = 0; i < NDOTS; i++) {
-		sink_printf(sink, ".%-7s %-26s %s\n", dots[i].name, dots[i].argument, dots[i].help);
+		sink_printf(sink, ".%-7s %-30s %s\n", dots[i].name, dots[i].argument, dots[i].help);
 		sink_row(sink);
 	}
 	return true;
+}
+
+bool sql_shell_setting_words(struct session *session, const char *name,
+			     void (*each)(void *arg, const char *word), void *arg)
+{
+	struct error ignored;
+
+	for (size_t i = 0; i < NDOTS; i++) {
+		char word[64];
+		snprintf(word, sizeof word, ".%s", dots[i].name);
+		if (!*name)
+			each(arg, word);
+		if (strcmp(word, name) != 0)
+			continue;
+		if (!strcmp(dots[i].argument, "FILE") || !strcmp(dots[i].argument, "FILE|off"))
+			return false;
+		if (!strcmp(dots[i].argument, "[GLOB]")) {
+			struct sql_shell *shell = sql_shell_get(session, &ignored);
+			const char *table;
+			for (size_t k = 0; shell && (table = sql_table_name(shell->sql, k)); k++)
+				each(arg, table);
+		}
+		for (const char *at = dots[i].argument; strchr(dots[i].argument, '|') && *at;) {
+			size_t len = strcspn(at, "|");
+			snprintf(word, sizeof word, "%.*s", (int)len, at);
+			each(arg, word);
+			at += len + (at[len] == '|');
+		}
+	}
+	return true;
+}
+
+void sql_shell_names(struct sql_shell *shell, const char *text,
+		     void (*each)(void *arg, const char *name), void *arg)
+{
+	sql_names(shell->sql, text, each, arg);
 }
 
 /* The argument without blanks around it, and without its quotes. */
@@ -311,6 +469,10 @@ bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink,
 	for (size_t i = 0; i < NDOTS && len; i++) {
 		if (strncmp(dots[i].name, line, len) != 0)
 			continue;
+		if (!dots[i].name[len]) {
+			found = &dots[i];
+			break;
+		}
 		if (found)
 			return error_set(err, ERR_QUERY, ".%.*s: .%s or .%s?", (int)len, line,
 					 found->name, dots[i].name);

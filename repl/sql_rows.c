@@ -33,14 +33,15 @@ static bool is_hex(const struct sql_statement *statement, size_t i)
 	return !strcmp(sql_column_type(statement, i), "INTEGER HEX");
 }
 
-static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown)
+static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown,
+			const char *null)
 {
 	const uint8_t *bytes = value->bytes;
 
 	switch (value->kind) {
 	case SQL_NULL:
-		if (shown)
-			sink_text(out, "NULL");
+		if (null || shown)
+			sink_text(out, null ? null : "NULL");
 		return;
 	case SQL_INTEGER:
 		if (hex && shown)
@@ -94,7 +95,8 @@ static bool write_json(const struct sql_statement *statement, struct sink *sink)
 }
 
 /* A line per value, names to the right, and a blank line between rows. */
-static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first)
+static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first,
+		       const char *null)
 {
 	size_t width = 0;
 	struct sql_value value;
@@ -109,20 +111,20 @@ static bool write_line(const struct sql_statement *statement, struct sink *sink,
 		const char *name = sql_column_name(statement, i);
 		rows_line(sink, name, width);
 		sql_column(statement, i, &value);
-		plain_value(sink, &value, is_hex(statement, i), true);
+		plain_value(sink, &value, is_hex(statement, i), true, null);
 		sink_char(sink, '\n');
 	}
 	return sink_row(sink);
 }
 
-static bool write_cells(const struct sql_statement *statement, struct rows *rows)
+static bool write_cells(const struct sql_statement *statement, struct rows *rows, const char *null)
 {
 	struct sql_value value;
 
 	for (size_t i = 0; i < rows->ncolumns; i++) {
 		sql_column(statement, i, &value);
 		plain_value(rows_cell(rows), &value, is_hex(statement, i),
-			    rows->format != FORMAT_CSV);
+			    rows->format != FORMAT_CSV, null);
 	}
 	return rows_end(rows);
 }
@@ -148,9 +150,10 @@ static struct column *columns_of(const struct sql_statement *statement, bool any
 	return columns;
 }
 
-bool sql_rows_write(struct sql_statement *statement, enum format format, struct sink *sink,
-		    struct error *err)
+bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *statement,
+		    struct sink *sink, struct error *err)
 {
+	enum format format = sql_shell_format(shell, sink);
 	bool cells = format != FORMAT_JSON && format != FORMAT_LINE && sql_columns(statement);
 	enum step step = sql_step(statement, err);
 	struct column *columns = columns_of(statement, step == STEP_ITEM);
@@ -161,11 +164,11 @@ bool sql_rows_write(struct sql_statement *statement, enum format format, struct 
 	if (cells)
 		rows_begin(&rows, sink, format, columns, sql_columns(statement));
 	if (cells)
-		rows_fit(&rows);
+		rows_fit(&rows, shell->width ? shell->width : sink->columns);
 	while (step == STEP_ITEM && open) {
 		open = format == FORMAT_JSON   ? write_json(statement, sink)
-		       : format == FORMAT_LINE ? write_line(statement, sink, first)
-					       : write_cells(statement, &rows);
+		       : format == FORMAT_LINE ? write_line(statement, sink, first, shell->null)
+					       : write_cells(statement, &rows, shell->null);
 		first = false;
 		if (open)
 			step = sql_step(statement, err);

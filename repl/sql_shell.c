@@ -77,6 +77,7 @@ void sql_shell_free(struct sql_shell *shell)
 		return;
 	sql_close(shell->sql);
 	mem_free(shell->once);
+	mem_free(shell->null);
 	mem_free(shell);
 }
 
@@ -137,7 +138,7 @@ static bool write_once(struct sql_shell *shell, struct sql_statement *statement,
 	mem_free(path);
 	if (!ok)
 		return false;
-	ok = sql_rows_write(statement, sql_shell_format(shell, &file.sink), &file.sink, err);
+	ok = sql_rows_write(shell, statement, &file.sink, err);
 	sink_drop_row(&file.sink);
 	return sink_file_close(&file, ok, err);
 }
@@ -152,7 +153,7 @@ static bool run_statement(struct sql_shell *shell, struct sql_statement *stateme
 	if (shell->once)
 		ok = write_once(shell, statement, err);
 	else
-		ok = sql_rows_write(statement, sql_shell_format(shell, sink), sink, err);
+		ok = sql_rows_write(shell, statement, sink, err);
 	progress_clear(shell->session->progress);
 	if (ok && shell->timer)
 		took_show(&took, sink);
@@ -173,6 +174,11 @@ static bool run_statements(struct sql_shell *shell, const char *text, struct sin
 		sql_finish(statement);
 	}
 	return ok;
+}
+
+enum sql_check sql_shell_check(struct sql_shell *shell, const char *text)
+{
+	return sql_check(shell->sql, text);
 }
 
 static bool is_only_blanks(const char *text)

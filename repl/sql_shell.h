@@ -8,6 +8,7 @@
 
 #include "repl/session.h"
 #include "repl/sink.h"
+#include "sql/sql.h"
 
 struct sql_shell;
 
@@ -21,6 +22,16 @@ MUST_CHECK bool sql_shell_run(struct sql_shell *shell, const char *text, struct 
 /* The same from a file that is open, as it comes. */
 MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
 			       struct error *err);
+enum sql_check sql_shell_check(struct sql_shell *shell, const char *text); /* as sql_check() */
+/* Names that a statement may have: tables, columns of those that the text has, functions. */
+void sql_shell_names(struct sql_shell *shell, const char *text,
+		     void (*each)(void *arg, const char *name), void *arg);
+/*
+ * What may stand behind `name`, a word that begins with a dot, or, with "", all such words. False:
+ * names of files.
+ */
+bool sql_shell_setting_words(struct session *session, const char *name,
+			     void (*each)(void *arg, const char *word), void *arg);
 /* repl/sql_dot.c: a line that begins with a dot. */
 MUST_CHECK bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink,
 			      struct error *err);

@@ -142,6 +142,18 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 	return true;
 }
 
+enum sql_check sql_check(struct sql *sql, const char *text)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = sql_extension_names(sql->db, sql->context, text);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_prepare_v2(sql->db, text, -1, &stmt, NULL);
+	bool cut = code != SQLITE_OK && !strcmp(sqlite3_errmsg(sql->db), "incomplete input");
+	sqlite3_finalize(stmt);
+	return code == SQLITE_OK ? SQL_CHECK_GOOD : cut ? SQL_CHECK_CUT_SHORT : SQL_CHECK_WRONG;
+}
+
 void sql_finish(struct sql_statement *statement)
 {
 	if (!statement)
@@ -229,6 +241,16 @@ void sql_column(const struct sql_statement *statement, size_t at, struct sql_val
 		return;
 	}
 	out->len = (size_t)sqlite3_column_bytes(stmt, i);
+}
+
+void sql_names(const struct sql *sql, const char *text, void (*each)(void *arg, const char *name),
+	       void *arg)
+{
+	const char *table;
+
+	for (size_t i = 0; (table = sql_table_name(sql, i)); i++)
+		each(arg, table);
+	sql_suggest_names(sql->db, sql->context, text, each, arg);
 }
 
 const char *sql_table_name(const struct sql *sql, size_t i)

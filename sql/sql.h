@@ -45,6 +45,12 @@ MUST_CHECK bool sql_prepare(struct sql *sql, const char *text, const char **rest
 			    struct sql_statement **out, struct error *err);
 void sql_finish(struct sql_statement *statement); /* NULL is fine */
 MUST_CHECK enum step sql_step(struct sql_statement *statement, struct error *err);
+/*
+ * Is the first statement of the text one that could be run? Nothing is said of what is wrong. Cut
+ * short: it ends where more must follow.
+ */
+enum sql_check { SQL_CHECK_GOOD, SQL_CHECK_CUT_SHORT, SQL_CHECK_WRONG };
+enum sql_check sql_check(struct sql *sql, const char *text);
 /* Steps of SQLite's machine that it took so far. */
 uint64_t sql_work(const struct sql_statement *statement);
 /* Does the text end a statement, outside of quotes and comments? */
@@ -64,6 +70,9 @@ const char *sql_column_name(const struct sql_statement *statement, size_t i);
 const char *sql_column_type(const struct sql_statement *statement, size_t i);
 void sql_column(const struct sql_statement *statement, size_t i, struct sql_value *out);
 
+/* Names for completion: all tables, columns of those that the text has, functions. */
+void sql_names(const struct sql *sql, const char *text, void (*each)(void *arg, const char *name),
+	       void *arg);
 /* Name i of the tables, those that every trace has first; NULL behind the last. */
 const char *sql_table_name(const struct sql *sql, size_t i);
 

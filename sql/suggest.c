@@ -19,8 +19,16 @@ struct offers {
 	struct arena *arena;
 };
 
+static void offer_nearest(void *arg, const char *name)
+{
+	struct offers *offers = arg;
+
+	nearest_offer(&offers->nearest, arena_strdup(offers->arena, name));
+}
+
 /* All texts of the one column that the query has. */
-static void offer_rows(struct offers *offers, sqlite3 *db, const char *query, const char *argument)
+static void each_row(sqlite3 *db, const char *query, const char *argument,
+		     void (*each)(void *arg, const char *name), void *arg)
 {
 	sqlite3_stmt *rows;
 
@@ -31,7 +39,7 @@ static void offer_rows(struct offers *offers, sqlite3 *db, const char *query, co
 	for (size_t i = 0; i < NAMES_MOST && sqlite3_step(rows) == SQLITE_ROW; i++) {
 		const char *name = (const char *)sqlite3_column_text(rows, 0);
 		if (name)
-			nearest_offer(&offers->nearest, arena_strdup(offers->arena, name));
+			each(arg, name);
 	}
 	sqlite3_finalize(rows);
 }
@@ -42,17 +50,17 @@ static void offer_tables(struct offers *offers, sqlite3 *db, const struct sql_co
 
 	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
 		nearest_offer(&offers->nearest, name);
-	offer_rows(offers, db, "SELECT name FROM sqlite_schema", NULL);
+	each_row(db, "SELECT name FROM sqlite_schema", NULL, offer_nearest, offers);
 }
 
-static void offer_columns(struct offers *offers, sqlite3 *db, const struct sql_context *context,
-			  const char *statement)
+static void each_column(sqlite3 *db, const struct sql_context *context, const char *statement,
+			void (*each)(void *arg, const char *name), void *arg)
 {
 	const char *name;
 
 	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
 		if (strstr(statement, name))
-			offer_rows(offers, db, "SELECT name FROM pragma_table_xinfo(?)", name);
+			each_row(db, "SELECT name FROM pragma_table_xinfo(?)", name, each, arg);
 }
 
 /* What stands behind "no such KIND: ", without the names of its table and database. */
@@ -82,12 +90,12 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 		char *wanted = arena_strdup(offers.arena, name);
 		nearest_begin(&offers.nearest, wanted);
 		if (column)
-			offer_columns(&offers, db, context, statement);
+			each_column(db, context, statement, offer_nearest, &offers);
 		else if (table)
 			offer_tables(&offers, db, context);
 		else
-			offer_rows(&offers, db, "SELECT DISTINCT name FROM pragma_function_list",
-				   NULL);
+			each_row(db, "SELECT DISTINCT name FROM pragma_function_list", NULL,
+				 offer_nearest, &offers);
 		nearest_hint(&offers.nearest, near, sizeof near);
 		buf_printf(out, ": %s%s", near,
 			   column  ? "'.schema TABLE' lists columns"
@@ -96,4 +104,11 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 	}
 	arena_free(offers.arena);
 	return name != NULL;
+}
+
+void sql_suggest_names(sqlite3 *db, const struct sql_context *context, const char *text,
+		       void (*each)(void *arg, const char *name), void *arg)
+{
+	each_column(db, context, text, each, arg);
+	each_row(db, "SELECT DISTINCT name FROM pragma_function_list", NULL, each, arg);
 }

@@ -17,4 +17,8 @@ struct sql_context;
 bool sql_suggest(struct sqlite3 *db, const struct sql_context *context, const char *message,
 		 const char *statement, struct buf *out, bool *in_trace);
 
+/* Columns of the tables that the text has the names of, and functions. */
+void sql_suggest_names(struct sqlite3 *db, const struct sql_context *context, const char *text,
+		       void (*each)(void *arg, const char *name), void *arg);
+
 #endif

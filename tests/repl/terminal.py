@@ -36,20 +36,24 @@ class Terminal:
             data = os.read(self.fd, 65536)
         except OSError:
             return False
-        text = data.decode(errors="replace").replace("\r\n", "\n")
+        text = data.decode(errors="replace").replace("\r", "")
         self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", text)
         return bool(data)
 
     def wait(self, text, seconds=20):
         """What is shown up to the text, after what was waited for before; None: it does not come."""
+        return self.wait_for(re.escape(text), seconds)
+
+    def wait_for(self, pattern, seconds=20):
+        """The same of a pattern; `found` is what matches."""
         end = time.monotonic() + seconds
         going = True
         while True:
-            at = self.shown.find(text, self.mark)
-            if at >= 0:
-                found = self.shown[self.mark:at]
-                self.mark = at + len(text)
-                return found
+            match = re.compile(pattern, re.MULTILINE).search(self.shown, self.mark)
+            if match:
+                before = self.shown[self.mark:match.start()]
+                self.mark, self.found = match.end(), match.group()
+                return before
             if not going or time.monotonic() > end:
                 return None
             going = self.read(0.1)

@@ -1,0 +1,92 @@
+/* prompt_banner.c - what a prompt on a terminal says of itself: at its beginning, and in each line */
+#include "repl/capabilities.h"
+#include "repl/prompt_internal.h"
+
+#include "engine/reader.h"
+
+#include <string.h>
+
+static void add_range(struct prompt *prompt, struct sink *sink)
+{
+	struct times times;
+	struct error ignored;
+	nstime first, last;
+
+	if (!session_bounds(prompt->session, &first, &last, &ignored) ||
+	    !session_times(prompt->session, &times, &ignored))
+		return;
+	sink_text(sink, "  ");
+	time_add(&times, first, sink);
+	sink_text(sink, " to ");
+	time_add(&times, last, sink);
+	sink_text(sink, ", ");
+	time_span_add(&times, time_span(first, last), sink);
+	sink_char(sink, '\n');
+}
+
+static void add_questions(struct prompt *prompt, struct sink *sink)
+{
+	struct capabilities can = {0};
+	struct error ignored;
+	size_t known = 0;
+
+	if (capabilities_find(prompt->session, &can, &ignored))
+		for (size_t i = 0; i < can.count; i++) {
+			if (!can.items[i].known)
+				continue;
+			sink_printf(sink, "%s%s", known++ ? ", " : "  knows ", can.items[i].path);
+		}
+	if (known)
+		sink_char(sink, '\n');
+	capabilities_release(&can);
+}
+
+void prompt_banner(struct prompt *prompt)
+{
+	const struct trace *trace = prompt->session->trace;
+	struct sink *sink = &prompt->sink;
+
+	if (!trace || prompt->session->options->quiet)
+		return;
+	const struct part *part = trace->parts[0];
+	sink_printf(sink, "%s: %s%s%s, %zu stream%s, %zu event classes\n", prompt->session->path,
+		    part->reader->format, part->version ? " " : "",
+		    part->version ? part->version : "", trace->nstreams,
+		    trace->nstreams == 1 ? "" : "s", trace->nclasses);
+	add_range(prompt, sink);
+	add_questions(prompt, sink);
+	sink_text(sink, "'help' lists commands, SELECT ... is SQL, other lines are Lua; Tab completes.\n");
+	sink_row(sink);
+	sink_flush(sink);
+}
+
+/* "yore 00:35:20.8 [00:35:20.7 to 00:35:21.0]> "; what is not set is not there. */
+void prompt_text(struct prompt *prompt, struct buf *out)
+{
+	const struct session *session = prompt->session;
+	struct times times;
+	struct error ignored;
+	char text[TIME_TEXT_MAX];
+
+	buf_clear(out);
+	if (prompt->chunk.len || prompt->statement.len) {
+		buf_add_text(out, "  ... ");
+		return;
+	}
+	buf_add_text(out, "yore");
+	if ((session->has_moment || session->has_range) &&
+	    session_times(prompt->session, &times, &ignored)) {
+		if (session->has_moment) {
+			buf_add_char(out, ' ');
+			buf_add(out, text, (size_t)(time_put(&times, session->moment, text) - text));
+		}
+		if (session->has_range) {
+			buf_add_text(out, " [");
+			buf_add(out, text, (size_t)(time_put(&times, session->begin, text) - text));
+			buf_add_text(out, " to ");
+			buf_add(out, text, (size_t)(time_put(&times, session->end, text) - text));
+			buf_add_char(out, ']');
+		}
+	}
+	buf_add_text(out, "> ");
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/python3
+"""The prompt on a pseudo-terminal: keys, completion, Ctrl-C, a terminal that changes, paging, errors."""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from results import finish, result, top, yore
+from terminal import Terminal
+
+demo = os.path.join(top, "fixtures/golden/sched-demo")
+UP, LEFT, TAB, ENTER, CTRL_A, CTRL_C, CTRL_D = "\x1b[A", "\x1b[D", "\t", "\r", "\x01", "\x03", "\x04"
+
+
+class Prompt(Terminal):
+    def __init__(self, trace=demo, **more):
+        super().__init__([yore, trace], **more)
+        self.banner = self.wait("yore> ")
+
+    def ask(self, line):
+        """What is shown between the line and the next prompt, which is `found`."""
+        self.keys(line + ENTER)
+        if self.wait(line + "\n") is None:
+            return None
+        return self.wait_for(r"^yore( [0-9][^\n]*| \[[^\n]*)?> ")
+
+    def leave(self):
+        self.keys("\x15exit" + ENTER)
+        return self.all()
+
+
+def check_banner():
+    prompt = Prompt(columns=100)
+    result("sched-demo: ctf 1.8, 2 streams, 27 event classes\n" in prompt.banner, "the banner says what it is", prompt.banner)
+    result("00:35:20.797350827 to 00:35:20.811069283" in prompt.banner, "and its range", prompt.banner)
+    result("knows cpu[*]/thread" in prompt.banner, "and what it can answer", prompt.banner)
+    prompt.ask("goto +5ms")
+    result(prompt.found == "yore 00:35:20.802350827> ", "the moment stands in the prompt")
+    prompt.ask("range +4ms +6ms")
+    result(prompt.found == "yore 00:35:20.802350827 [00:35:20.801350827 to 00:35:20.803350827]> ", "so does the range")
+    prompt.ask("range off")
+    first = prompt.ask("next sched_switch")
+    again = prompt.ask("")
+    result("00:35:20.802384853" in first and "00:35:20.802418493" in again, "Enter repeats next", (first, again))
+    _, status = prompt.leave()
+    result(status == 0, "exit leaves")
+
+
+def check_keys():
+    prompt = Prompt()
+    prompt.keys("vents --count" + CTRL_A + "e" + ENTER)
+    prompt.wait("\n")
+    result(prompt.wait("yore> ") == "955\n", "a line is edited")
+    prompt.keys(UP + ENTER)
+    prompt.wait("events --count\n")
+    result(prompt.wait("yore> ") == "955\n", "a line of before is asked again")
+    prompt.keys("SELECT count(*)," + ENTER + "min(cpu) FROM sched_switch" + ENTER + "WHERE cpu = 1;" + ENTER)
+    shown = prompt.wait("yore> ")
+    result(shown.endswith("69         1\n"), "a statement goes over lines", shown)
+    prompt.keys("SELECT 1,")
+    prompt.keys(ENTER)
+    prompt.wait("  ... ")
+    prompt.keys("2" + CTRL_C)
+    prompt.wait("^C\n")
+    result(prompt.wait("yore> ") == "", "Ctrl-C drops a statement")
+    prompt.keys(CTRL_D)
+    shown, status = prompt.all()
+    result(status == 0, "the end of input leaves")
+
+
+def complete(prompt, text):
+    """The line after Tab."""
+    prompt.keys("\x15" + text + TAB)
+    prompt.wait(text)
+    prompt.keys("@")
+    added = prompt.wait("@")
+    prompt.keys("\x15")
+    return text + (added or "").replace("\x07", "")
+
+
+def check_completion():
+    prompt = Prompt(columns=120)
+    for typed, wanted, name in (
+            ("longe", "longest ", "a command"),
+            ("events --nam", "events --name ", "an option"),
+            ("next sched_process_fo", "next sched_process_fork ", "an event"),
+            ("at cpu[1]/thr", "at cpu[1]/thread ", "an attribute behind its key"),
+            ("watch thread[7]/sysc", "watch thread[7]/syscall ", "an attribute to watch"),
+            ("SELECT * FROM thread_", "SELECT * FROM thread_state ", "a table"),
+            ("SELECT max(latency) FROM wakeups WHERE waker_", "SELECT max(latency) FROM wakeups WHERE waker_comm ", "a column"),
+            ("select count(*) from events ord", "select count(*) from events order by ", "a word of SQL"),
+            (".format js", ".format json ", "a value of a setting"),
+            (".outp", ".output ", "a setting"),
+            ("events --format cs", "events --format csv ", "a value of an option"),
+            ("trace:even", "trace:events", "a method of Lua")):
+        shown = complete(prompt, typed)
+        result(shown.strip() == wanted.strip(), name + " is completed", shown)
+    prompt.ask("goto +5ms")
+    prompt.ask("mark halfway")
+    shown = complete(prompt, "goto half")
+    result(shown.strip() == "goto halfway", "a mark is completed", shown)
+    prompt.leave()
+
+
+def check_interrupts():
+    prompt = Prompt()
+    prompt.keys("SELECT count(*) FROM events a, events b, events c, events d WHERE a.fields > b.fields || c.ts" + ENTER)
+    prompt.wait("c.ts")
+    prompt.read(0.7)
+    prompt.keys(CTRL_C)
+    shown = prompt.wait("yore> ", 10)
+    result(shown is not None and "interrupted" in shown, "Ctrl-C ends a long statement", shown)
+    prompt.keys("while true do end" + ENTER)
+    prompt.read(0.5)
+    prompt.keys(CTRL_C)
+    shown = prompt.wait("yore> ", 10)
+    result(shown is not None and "interrupted" in shown, "and a loop of Lua", shown)
+    result(prompt.ask("events --count") == "955\n", "the prompt goes on")
+    prompt.leave()
+
+
+def check_size():
+    prompt = Prompt(columns=100)
+    wide = prompt.ask("SELECT * FROM events LIMIT 3")
+    prompt.resize(24, 76)
+    prompt.read(0.3)
+    narrow = prompt.ask("SELECT * FROM events LIMIT 3")
+    longest = lambda text: max(len(line) for line in text.splitlines())
+    result(76 < longest(wide) <= 100 and longest(narrow) <= 76, "a table fits the terminal as it is now", (wide, narrow))
+    prompt.leave()
+
+
+def check_paging(work):
+    pager = os.path.join(work, "pager")
+    with open(pager, "w") as file:
+        file.write("#!/bin/sh\nwc -l >'%s/lines'\necho PAGED\n" % work)
+    os.chmod(pager, 0o755)
+    prompt = Prompt(environment={"PAGER": pager})
+    shown = prompt.ask("for i = 1, 10000 do print(i) end")
+    with open(os.path.join(work, "lines")) as file:
+        lines = int(file.read())
+    result(shown == "PAGED\n" and lines == 10000, "10,000 lines are paged", (shown, lines))
+    shown = prompt.ask("for i = 1, 10 do print(i) end")
+    result(shown == "".join(f"{i}\n" for i in range(1, 11)), "ten are not", shown)
+    prompt.leave()
+    prompt = Prompt(environment={"PAGER": "head -n 2 | cut -c 1-20"})
+    shown = prompt.ask("SELECT a.ts FROM events a, events b, events c")
+    result(shown is not None and len(shown.splitlines()) == 2, "a pager that is left ends the question", shown)
+    prompt.leave()
+
+
+def check_output(work):
+    path = os.path.join(work, "answer")
+    prompt = Prompt()
+    result(prompt.ask(f"SELECT ts FROM events ORDER BY ts LIMIT 2 > {path}") == "", "an answer goes to a file")
+    with open(path) as file:
+        result(file.read() == "2120797350827\n2120797356455\n", "and is text there")
+    result(prompt.ask("events --count | tr 5 6") == "966\n", "an answer goes to a command")
+    result(prompt.ask("!echo out; exit 3") == "out\n", "a command of the shell")
+    shown = prompt.ask(f"events --count > {work}/none/of/it")
+    result("No such file" in shown, "a file that cannot be written is told", shown)
+    prompt.leave()
+
+
+def check_errors():
+    prompt = Prompt(columns=160)
+    for line, words in (("evnets --count", 'did you mean "events"?'), ("SELECT next_pod FROM sched_switch", 'did you mean "next_pid"'),
+                        ("SELECT * FROM thread_stat", 'did you mean "thread_state"'), (".formatt json", 'did you mean "format"'),
+                        ("goto nowhere", "not a time"), ("watch cpu[0]/thraed", "thread"), ("mark 7up", "no name")):
+        shown = prompt.ask(line)
+        result(shown is not None and words in shown and shown.count("yore: ") <= 1, f"{line} is told", shown)
+    prompt.leave()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.environ.update(XDG_CACHE_HOME=work, XDG_STATE_HOME=work, XDG_CONFIG_HOME=work, PAGER="cat", LC_ALL="C.UTF-8",
+                          TZ="UTC", YORE_LUA_DIR=os.path.join(top, "lua-lib"))
+        check_banner()
+        check_keys()
+        check_completion()
+        check_interrupts()
+        check_size()
+        check_paging(work)
+        check_output(work)
+        check_errors()
+    finish()
+
+
+main()

@@ -299,7 +299,7 @@ static void offer_word(void *arg, const char *word)
 	offer(arg, word);
 }
 
-/* Tables, the columns of those that the line names, functions; and words of SQL in the typed case. */
+/* Tables, columns of those that the line names, functions; words of SQL in the typed case. */
 static void offer_sql(const struct completion *completion, const char *line)
 {
 	static const char *const words[] = {

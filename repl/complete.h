@@ -14,7 +14,13 @@
 
 struct completer;
 
-enum complete_kind { COMPLETE_NOTHING, COMPLETE_EVENT, COMPLETE_COMMAND, COMPLETE_PATH, COMPLETE_TIME };
+enum complete_kind {
+	COMPLETE_NOTHING,
+	COMPLETE_EVENT,
+	COMPLETE_COMMAND,
+	COMPLETE_PATH,
+	COMPLETE_TIME
+};
 
 /* Words of the prompt itself, ended by a NULL name. */
 struct complete_word {

@@ -30,3 +30,18 @@ librepl_la_LIBADD = libscript.la libsql.la libconvert.la libstate.la libindex.la
 bin_PROGRAMS += yore
 yore_SOURCES = %D%/main.c
 yore_LDADD = librepl.la
+
+# where bash-completion and zsh look
+bashcompdir = $(datadir)/bash-completion/completions
+zshcompdir = $(datadir)/zsh/site-functions
+dist_zshcomp_DATA = %D%/completion/_yore
+EXTRA_DIST += %D%/completion/yore.bash
+
+install-data-local: install-bash-completion
+install-bash-completion:
+	$(MKDIR_P) "$(DESTDIR)$(bashcompdir)"
+	$(INSTALL_DATA) "$(srcdir)/repl/completion/yore.bash" "$(DESTDIR)$(bashcompdir)/yore"
+uninstall-local: uninstall-bash-completion
+uninstall-bash-completion:
+	rm -f "$(DESTDIR)$(bashcompdir)/yore"
+.PHONY: install-bash-completion uninstall-bash-completion

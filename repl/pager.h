@@ -23,8 +23,8 @@ struct pager {
 };
 
 /*
- * Starts `sh -c COMMAND` in the foreground, reading a pipe whose other end is *to, or, with NULL, the
- * standard input. -1: errno.
+ * Starts `sh -c COMMAND` in the foreground, reading a pipe whose other end is *to, or, with NULL,
+ * the standard input. -1: errno.
  */
 pid_t pager_spawn(const char *command, int *to);
 

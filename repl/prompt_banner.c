@@ -1,4 +1,4 @@
-/* prompt_banner.c - what a prompt on a terminal says of itself: at its beginning, and in each line */
+/* prompt_banner.c - what a prompt on a terminal says of itself: first, and in each line */
 #include "repl/capabilities.h"
 #include "repl/prompt_internal.h"
 
@@ -55,7 +55,9 @@ void prompt_banner(struct prompt *prompt)
 		    trace->nstreams == 1 ? "" : "s", trace->nclasses);
 	add_range(prompt, sink);
 	add_questions(prompt, sink);
-	sink_text(sink, "'help' lists commands, SELECT ... is SQL, other lines are Lua; Tab completes.\n");
+	sink_text(
+		sink,
+		"'help' lists commands, SELECT ... is SQL, other lines are Lua; Tab completes.\n");
 	sink_row(sink);
 	sink_flush(sink);
 }
@@ -78,7 +80,8 @@ void prompt_text(struct prompt *prompt, struct buf *out)
 	    session_times(prompt->session, &times, &ignored)) {
 		if (session->has_moment) {
 			buf_add_char(out, ' ');
-			buf_add(out, text, (size_t)(time_put(&times, session->moment, text) - text));
+			buf_add(out, text,
+				(size_t)(time_put(&times, session->moment, text) - text));
 		}
 		if (session->has_range) {
 			buf_add_text(out, " [");

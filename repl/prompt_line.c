@@ -173,8 +173,8 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	if (nwords > 1)
-		return error_set(err, ERR_QUERY, "%s: '%s' is too much, it takes no words", words[0],
-				 words[1]);
+		return error_set(err, ERR_QUERY, "%s: '%s' is too much, it takes no words",
+				 words[0], words[1]);
 	prompt->quit = true;
 	return true;
 }

@@ -13,7 +13,8 @@
 
 static bool is_name(const char *word)
 {
-	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+	size_t len =
+		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
 	return len && !word[len] && !(*word >= '0' && *word <= '9');
 }
@@ -42,8 +43,8 @@ bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *
 	if (nwords == 1)
 		return show_marks(prompt, err);
 	if (nwords > 3)
-		return error_set(err, ERR_QUERY, "mark: NAME and TIME are expected, '%s' is too much",
-				 words[3]);
+		return error_set(err, ERR_QUERY,
+				 "mark: NAME and TIME are expected, '%s' is too much", words[3]);
 	if (!is_name(words[1]) || !strcmp(words[1], "off"))
 		return error_set(err, ERR_QUERY,
 				 "mark: '%s' is no name: letters, digits and _, no digit first",

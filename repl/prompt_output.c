@@ -3,8 +3,8 @@
  *
  *     events --count > n.txt      stats | sort -k2      SELECT ts FROM events | head      !ls
  *
- * The signs stand between blanks, outside of quotes. In SQL, where `|` and `>` are operators, a line
- * that is a statement as it stands is one; in Lua they are operators always.
+ * The signs stand between blanks, outside of quotes. In SQL, where `|` and `>` are operators, a
+ * line that is a statement as it stands is one; in Lua they are operators always.
  */
 #include "engine/base/mem.h"
 #include "repl/prompt_internal.h"
@@ -80,9 +80,8 @@ bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct err
 		if (prompt->reader <= 0)
 			return error_set(err, ERR_IO, "%s: %s", to, strerror(errno));
 	} else {
-		prompt->sink.elsewhere = open(to, O_WRONLY | O_CREAT | O_CLOEXEC |
-							  (append ? O_APPEND : O_TRUNC),
-					      0666);
+		prompt->sink.elsewhere = open(
+			to, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
 		if (prompt->sink.elsewhere < 0) {
 			prompt->sink.elsewhere = 0;
 			return error_set(err, ERR_IO, "%s: %s", to, strerror(errno));

@@ -1,8 +1,8 @@
 /*
  * prompt_sql.c - SQL as a line of its own: which lines are, and which go on
  *
- * A line that begins with a word of SQL is a statement. One that is cut short waits for more lines, as
- * does one that ends with a backslash; then a semicolon ends it, or an empty line.
+ * A line that begins with a word of SQL is a statement. One that is cut short waits for more lines,
+ * as does one that ends with a backslash; then a semicolon ends it, or an empty line.
  */
 #include "repl/prompt_internal.h"
 #include "repl/sql_shell.h"

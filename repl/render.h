@@ -118,8 +118,8 @@ struct rows {
 };
 
 /*
- * A table fits so many columns: texts are cut where they are longest, with an ellipsis, and rows that
- * do not fit even so are written as a line per value. 0: as wide as it is. After rows_begin().
+ * A table fits so many columns: texts are cut where they are longest, with an ellipsis, and rows
+ * that do not fit even so are written as a line per value. 0: as wide as it is. After rows_begin().
  */
 void rows_fit(struct rows *rows, unsigned columns);
 /* One value of such a row; names are `width` wide. */

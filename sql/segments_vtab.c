@@ -11,8 +11,8 @@
  *     thread[7]/cpu     |----- 0 ----------------|---- 1 -----       without having run just before
  *     thread[7]/waker   |--- 3 --|------ 12 -----------------        was woken
  *
- * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')), and
- * what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
+ * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')),
+ * and what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
  * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
  */
@@ -81,8 +81,8 @@ struct segments_cursor {
 	struct sql_host *host;
 	struct query *queries[ATTRIBUTES];
 	struct stretches todo;
-	nstime begin, end; /* the range; end: half-open */
-	nstime from, to;   /* the stretch */
+	nstime begin, end;             /* the range; end: half-open */
+	nstime from, to;               /* the stretch */
 	struct arena *arena, *carried; /* of parts and rows; of texts that reach over the cut */
 	struct piece *parts;
 	size_t nparts, parts_capacity;
@@ -167,8 +167,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->idxStr = sql_copy(buf_text(&letters));
 	info->needToFreeIdxStr = 1;
 	buf_release(&letters);
-	return path ? SQLITE_OK
-		    : sql_table_untold(&segments->table, info, COLUMNS, SQL_NEEDS_PATH);
+	return path ? SQLITE_OK : sql_table_untold(&segments->table, info, COLUMNS, SQL_NEEDS_PATH);
 }
 
 /* ---- parts of attributes ---- */
@@ -194,9 +193,10 @@ static void copy_value(struct arena *arena, struct value *value)
 static bool take_part(void *arg, const struct interval *interval)
 {
 	struct segments_cursor *cursor = arg;
-	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin : cursor->from,
-			    .end = interval->end < cursor->to ? interval->end : cursor->to,
-			    .value = interval->value};
+	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin
+								     : cursor->from,
+			     .end = interval->end < cursor->to ? interval->end : cursor->to,
+			     .value = interval->value};
 	struct value tid;
 
 	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
@@ -267,14 +267,14 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 	bool ran = before && before->segment.end == part->begin &&
 		   is_state(&before->segment.value, "running");
 
-	return (struct open_part){
-		.segment = {.tid = part->tid,
-			    .begin = part->begin,
-			    .end = part->end,
-			    .value = part->value,
-			    .cpu = sample(thread, OF_CPU, part->begin),
-			    .waker = sample(thread, OF_WAKER, part->begin)},
-		.woken = is_state(&part->value, "ready") && !ran && part->begin > cursor->begin};
+	return (struct open_part){.segment = {.tid = part->tid,
+					      .begin = part->begin,
+					      .end = part->end,
+					      .value = part->value,
+					      .cpu = sample(thread, OF_CPU, part->begin),
+					      .waker = sample(thread, OF_WAKER, part->begin)},
+				  .woken = is_state(&part->value, "ready") && !ran &&
+					   part->begin > cursor->begin};
 }
 
 /* The row that was open ends, by `next` or because nothing is known any more. */
@@ -284,8 +284,8 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 	struct segment *segment = &open->segment;
 
 	if (kind_of(cursor)->wakeups) {
-		segment->ran = next && next->begin == segment->end &&
-			       is_state(&next->value, "running");
+		segment->ran =
+			next && next->begin == segment->end && is_state(&next->value, "running");
 		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}

@@ -66,11 +66,14 @@ pid_t pager_spawn(const char *command, int *to)
 
 static bool start(struct pager *pager)
 {
-	const char *command = getenv("PAGER");
+	const char *pages = getenv("PAGER");
+	struct buf command = {0};
 
 	/* as git does: quit when it fits, keep colours, leave the text on the screen */
-	setenv("LESS", "FRX", 0);
-	pager->child = pager_spawn(command && *command ? command : "less", &pager->fd);
+	buf_printf(&command, "LESS=${LESS-FRX}; export LESS; %s",
+		   pages && *pages ? pages : "less");
+	pager->child = pager_spawn(buf_text(&command), &pager->fd);
+	buf_release(&command);
 	if (pager->child < 0)
 		pager->child = 0;
 	return pager->child > 0;

@@ -194,49 +194,60 @@ static bool take_options(struct session *session, struct error *err)
 	return !options->rules.count || session_rules(session, err);
 }
 
-int prompt_run(struct session *session)
+static int run(struct prompt *prompt)
 {
-	struct prompt prompt = {.session = session,
-				.progress = session->progress,
-				.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+	struct session *session = prompt->session;
 	struct error err;
 
-	session->prompt = true;
-	prompt.settings = *session->options;
-	session->options = session->outer = session->settings = &prompt.settings;
 	if (!take_options(session, &err)) {
 		say_error(&err);
 		return 1;
 	}
-	if (prompt.terminal)
-		sink_init_write(&prompt.sink, prompt_write, &prompt);
+	if (prompt->terminal)
+		sink_init_write(&prompt->sink, prompt_write, prompt);
 	else
-		sink_init(&prompt.sink, STDOUT_FILENO);
-	prompt.sink.eager = true;
-	if (!scripting_open(session, &prompt.sink, &prompt.scripting, &err)) {
+		sink_init(&prompt->sink, STDOUT_FILENO);
+	prompt->sink.eager = true;
+	if (!scripting_open(session, &prompt->sink, &prompt->scripting, &err)) {
 		say_error(&err);
-		sink_release(&prompt.sink);
+		sink_release(&prompt->sink);
 		return 1;
 	}
-	scripting_set_drain(prompt.scripting, drain, &prompt);
-	pager_begin(&prompt.pager);
-	scripting_startup(prompt.scripting);
-	drain(&prompt);
-	if (prompt.terminal) {
-		prompt_banner(&prompt);
-		drain(&prompt);
-		prompt.completer = completer_new(session, scripting_script(prompt.scripting),
-						 own_words(session->arena));
-		read_terminal(&prompt);
-		completer_free(prompt.completer);
+	scripting_set_drain(prompt->scripting, drain, prompt);
+	pager_begin(&prompt->pager);
+	scripting_startup(prompt->scripting);
+	drain(prompt);
+	if (prompt->terminal) {
+		prompt_banner(prompt);
+		drain(prompt);
+		prompt->completer = completer_new(session, scripting_script(prompt->scripting),
+						  own_words(session->arena));
+		read_terminal(prompt);
+		completer_free(prompt->completer);
 	} else {
-		read_plainly(&prompt);
+		read_plainly(prompt);
 	}
-	scripting_close(prompt.scripting);
-	buf_release(&prompt.chunk);
-	buf_release(&prompt.statement);
-	prompt_watch_release(&prompt);
-	mem_free(prompt.step);
-	sink_release(&prompt.sink);
-	return prompt.status;
+	scripting_close(prompt->scripting);
+	buf_release(&prompt->chunk);
+	buf_release(&prompt->statement);
+	prompt_watch_release(prompt);
+	mem_free(prompt->step);
+	sink_release(&prompt->sink);
+	return prompt->status;
+}
+
+int prompt_run(struct session *session)
+{
+	const struct options *given = session->options;
+	struct prompt prompt = {.session = session,
+				.progress = session->progress,
+				.settings = *given,
+				.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+
+	session->prompt = true;
+	session->options = session->outer = session->settings = &prompt.settings;
+	int status = run(&prompt);
+	session->options = session->outer = given;
+	session->settings = NULL;
+	return status;
 }

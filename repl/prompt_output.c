@@ -83,7 +83,7 @@ bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct err
 		prompt->sink.elsewhere = open(
 			to, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
 		if (prompt->sink.elsewhere < 0) {
-			prompt->sink.elsewhere = 0;
+			prompt->sink.elsewhere = prompt->session->output;
 			return error_set(err, ERR_IO, "%s: %s", to, strerror(errno));
 		}
 	}

@@ -21,8 +21,6 @@ struct bind_filter {
 	int32_t *cpus;
 	struct where *where;
 	struct where_pass *pass; /* what needs no state; NULL: nothing is left to be looked at */
-	struct program *program; /* where the state is read */
-	struct interval_window *known;
 	struct where_reads reads;
 	struct where_pass *by_state;
 };
@@ -36,9 +34,7 @@ static void filter_free(struct bind_filter *filter)
 	mem_free(filter->cpus);
 	where_pass_free(filter->pass);
 	where_pass_free(filter->by_state);
-	interval_window_free(filter->known);
 	where_free(filter->where);
-	program_free(filter->program);
 	mem_free(filter);
 }
 
@@ -57,6 +53,10 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->filter = NULL;
 	bind_exprs_free(cursor->exprs);
 	cursor->exprs = NULL;
+	interval_window_free(cursor->known);
+	cursor->known = NULL;
+	program_free(cursor->program);
+	cursor->program = NULL;
 }
 
 static int cursor_close(lua_State *L)
@@ -225,36 +225,47 @@ static void drop_classes(struct bind_filter *filter, const struct trace *trace)
 			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
 }
 
-/* What reads the state needs its rules, and attributes of a program of its own. */
-static bool open_state(struct bind_trace *bound, struct bind_filter *filter, struct rules **rules,
-		       struct error *err)
+bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct error *err)
 {
-	struct trace *trace = bound->trace;
+	struct trace *trace = cursor->bound->trace;
 	struct state *state;
 
-	if (!where_reads_state(filter->where))
-		return true;
-	if (!bind_get_state(bound, &state, err))
+	if (!bind_get_state(cursor->bound, &state, err))
 		return false;
 	*rules = state_rules(state);
-	if (!program_compile(*rules, trace, &trace->notices, &filter->program, err))
+	if (cursor->known)
+		return true;
+	if (!program_compile(*rules, trace, &trace->notices, &cursor->program, err)) {
+		cursor->program = NULL;
 		return false;
-	filter->known = interval_window_new(state, filter->program, filter->options.backward);
-	filter->reads = interval_window_reads(filter->known);
+	}
+	cursor->known = interval_window_new(state, cursor->program, cursor->backward);
 	return true;
 }
 
-static bool use_where(struct bind_trace *bound, struct bind_filter *filter, const char *text,
-		      struct error *err)
+/* What reads the state needs its rules, and attributes of a program of its own. */
+static bool open_state(struct bind_cursor *cursor, struct rules **rules, struct error *err)
 {
+	if (!where_reads_state(cursor->filter->where))
+		return true;
+	if (!bind_cursor_window(cursor, rules, err))
+		return false;
+	cursor->filter->reads = interval_window_reads(cursor->known);
+	return true;
+}
+
+static bool use_where(struct bind_cursor *cursor, const char *text, struct error *err)
+{
+	struct bind_trace *bound = cursor->bound;
+	struct bind_filter *filter = cursor->filter;
 	struct trace *trace = bound->trace;
 	struct rules *rules = bound->rules;
 
 	if (bound->host.index && bound->host.rules &&
 	    !bound->host.rules(bound->host.arg, &rules, err))
 		return false;
-	if (!where_parse(text, &filter->where, err) || !open_state(bound, filter, &rules, err) ||
-	    !where_compile(filter->where, rules, trace, filter->program, err) ||
+	if (!where_parse(text, &filter->where, err) || !open_state(cursor, &rules, err) ||
+	    !where_compile(filter->where, rules, trace, cursor->program, err) ||
 	    !where_lookup(filter->where, err))
 		return false;
 	drop_classes(filter, trace);
@@ -268,15 +279,14 @@ static bool use_where(struct bind_trace *bound, struct bind_filter *filter, cons
 	return true;
 }
 
-static bool read_where(lua_State *L, int i, struct bind_trace *bound, struct bind_filter *filter,
-		       struct error *err)
+static bool read_where(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
 {
 	bool done = true;
 
 	if (lua_getfield(L, i, "where") != LUA_TNIL) {
 		if (lua_type(L, -1) != LUA_TSTRING)
 			luaL_error(L, "where: a text is expected");
-		done = use_where(bound, filter, lua_tostring(L, -1), err);
+		done = use_where(cursor, lua_tostring(L, -1), err);
 	}
 	lua_pop(L, 1);
 	return done;
@@ -297,7 +307,7 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	read_cpus(L, i, bound->index, filter);
 	cursor->backward = options->backward = read_flag(L, i, "reverse");
 	options->losses = read_flag(L, i, "losses");
-	return read_where(L, i, bound, filter, err);
+	return read_where(L, i, cursor, err);
 }
 
 static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
@@ -366,7 +376,7 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 	cursor->bound->busy = true;
 	pass = where_select_by_state(filter->by_state, &run, &entry);
 	cursor->bound->busy = false;
-	if (interval_window_failed(filter->known, &err)) {
+	if (interval_window_failed(cursor->known, &err)) {
 		bind_cursor_end(cursor);
 		bind_raise(L, &err);
 	}

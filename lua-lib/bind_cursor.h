@@ -14,6 +14,8 @@ struct bind_name {
 };
 
 struct bind_exprs;
+struct interval_window;
+struct program;
 struct bind_filter;
 
 /*
@@ -26,7 +28,9 @@ struct bind_cursor {
 	struct events *events;            /* NULL: at its end, or closed */
 	struct bind_filter *filter;
 	bool backward;
-	struct bind_exprs *exprs; /* bind_expr.h; NULL: none yet */
+	struct program *program;       /* where the state is read; NULL: it is not yet */
+	struct interval_window *known; /* likewise: the state beside the events */
+	struct bind_exprs *exprs;      /* bind_expr.h; NULL: none yet */
 	struct event event;
 	uint64_t serial;
 	uint64_t decoded; /* serial of what `fields` are of */
@@ -58,6 +62,10 @@ bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes
 		       struct field *out);
 /* The event's values, decoded at the first call for it. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
+
+/* Makes `program` and `known`, unless they are there; *rules are those of the state. */
+MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
+				   struct error *err);
 
 void bind_cursor_register(lua_State *L);
 

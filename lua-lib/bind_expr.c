@@ -22,8 +22,6 @@ struct bind_expr {
 };
 
 struct bind_exprs {
-	struct program *program;
-	struct interval_window *known;
 	struct where_reads reads;
 	struct arena *arena;
 	struct bind_expr *list;
@@ -37,39 +35,24 @@ void bind_exprs_free(struct bind_exprs *exprs)
 		where_pass_free(expr->pass);
 		where_free(expr->where);
 	}
-	interval_window_free(exprs->known);
-	program_free(exprs->program);
 	arena_free(exprs->arena);
 	mem_free(exprs);
-}
-
-static bool open_window(struct bind_cursor *cursor, struct error *err)
-{
-	struct bind_exprs *exprs = cursor->exprs;
-	struct trace *trace = cursor->bound->trace;
-	struct state *state;
-
-	if (exprs->known)
-		return true;
-	if (!bind_get_state(cursor->bound, &state, err) ||
-	    !program_compile(state_rules(state), trace, &trace->notices, &exprs->program, err))
-		return false;
-	exprs->known = interval_window_new(state, exprs->program, cursor->backward);
-	exprs->reads = interval_window_reads(exprs->known);
-	return true;
 }
 
 static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct error *err)
 {
 	struct bind_exprs *exprs = cursor->exprs;
-	struct state *state;
+	struct rules *rules;
 
-	if (!where_parse(expr->text, &expr->where, err) || !open_window(cursor, err) ||
-	    !bind_get_state(cursor->bound, &state, err) ||
-	    !where_compile(expr->where, state_rules(state), cursor->bound->trace, exprs->program,
-			   err) ||
+	if (!where_parse(expr->text, &expr->where, err)) {
+		expr->where = NULL;
+		return false;
+	}
+	if (!bind_cursor_window(cursor, &rules, err) ||
+	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->program, err) ||
 	    !where_lookup(expr->where, err))
 		return false;
+	exprs->reads = interval_window_reads(cursor->known);
 	expr->pass = where_pass_new(expr->where, &exprs->reads);
 	return true;
 }
@@ -105,7 +88,6 @@ struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, con
 void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
 		     struct value *out)
 {
-	struct bind_exprs *exprs = cursor->exprs;
 	struct error err;
 	struct run run;
 
@@ -117,6 +99,6 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 	cursor->bound->busy = true;
 	where_value(expr->pass, &run, out);
 	cursor->bound->busy = false;
-	if (interval_window_failed(exprs->known, &err))
+	if (interval_window_failed(cursor->known, &err))
 		bind_raise(L, &err);
 }

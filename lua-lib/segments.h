@@ -94,9 +94,9 @@ struct segment_join {
 /* Which segment of the other collection counts at a moment. */
 enum join_match { MATCH_HOLDS, MATCH_BEGINS, MATCH_ENDS };
 /*
- * Gives each segment, as new columns, what `other` has for the same key at its begin (or end): of the
- * segment that holds then, or of one that begins or ends right then. `other` must be in order of (key,
- * begin), as the intervals of a path are, and as segments_rekey() leaves them.
+ * Gives each segment, as new columns, what `other` has for the same key at its begin (or end): of
+ * the segment that holds then, or of one that begins or ends right then. `other` must be in order
+ * of (key, begin), as the intervals of a path are, and as segments_rekey() leaves them.
  */
 void segments_join(struct segments *segments, const struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,

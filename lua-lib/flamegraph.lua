@@ -73,8 +73,16 @@ local function tidy(name)
 	return (name:gsub("[\"']", ""))
 end
 
-if range.start then
-	for ev in trace:events{ name = { "perf_comm", "perf_fork" }, to = range.start } do
+-- Not every trace has these records.
+local telling = {}
+for _, class in ipairs(trace:info().classes) do
+	if class.name == "perf_comm" or class.name == "perf_fork" then
+		telling[#telling + 1] = class.name
+	end
+end
+
+if range.start and #telling > 0 then
+	for ev in trace:events{ name = telling, to = range.start } do
 		learn(ev)
 	end
 end
@@ -155,7 +163,7 @@ local function fold_state(path)
 			return tidied[text]
 		end
 		if pids[owner] == nil then
-			pids[owner] = trace:at(last, (owner:gsub("[^/]*$", "process"))) or -1
+			pids[owner] = trace:at(t, (owner:gsub("[^/]*$", "process"))) or -1
 		end
 		local frame = trace:symbol(pids[owner], t, math.tointeger(tonumber(address)))
 		return frame and frame_name(frame) or text

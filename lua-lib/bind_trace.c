@@ -8,88 +8,10 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/nearest.h"
 #include "index/tables/location.h"
 #include "state/rules/rules.h"
 
-#include <stdio.h>
 #include <string.h>
-
-int bind_raise(lua_State *L, const struct error *err)
-{
-	return luaL_error(L, "%s", err->text);
-}
-
-int bind_fail(lua_State *L, const struct error *err)
-{
-	if (err->kind == ERR_INTERRUPTED)
-		return bind_raise(L, err);
-	lua_pushnil(L);
-	lua_pushstring(L, err->text);
-	return 2;
-}
-
-struct bind_context *bind_context(lua_State *L)
-{
-	static const char key = 0;
-	struct bind_context *context;
-
-	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) == LUA_TNIL) {
-		context = lua_newuserdatauv(L, sizeof *context, 0);
-		*context = (struct bind_context){
-			.begin = NSTIME_MIN, .end = NSTIME_MAX, .moment = NSTIME_MIN};
-		lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
-	} else {
-		context = lua_touserdata(L, -1);
-	}
-	lua_pop(L, 1);
-	return context;
-}
-
-bool bind_interrupted(const struct bind_context *context)
-{
-	return context->interrupted && *context->interrupted;
-}
-
-static void no_option(lua_State *L, const char *name, const char *const *known)
-{
-	char hint[NEAREST_WORDS_MAX], list[NEAREST_WORDS_MAX] = "";
-	struct nearest nearest;
-
-	nearest_begin(&nearest, name);
-	for (size_t i = 0; known[i]; i++) {
-		size_t len = strlen(list);
-		nearest_offer(&nearest, known[i]);
-		snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known[i]);
-	}
-	luaL_error(L, "there is no option '%s': %sthere are %s", name,
-		   nearest_hint(&nearest, hint, sizeof hint), list);
-}
-
-void bind_check_options(lua_State *L, int i, const char *const *known)
-{
-	lua_pushnil(L);
-	while (lua_next(L, i)) {
-		size_t n = 0;
-
-		if (lua_type(L, -2) != LUA_TSTRING)
-			luaL_error(L, "options are named: {name = value}");
-		while (known[n] && strcmp(known[n], lua_tostring(L, -2)) != 0)
-			n++;
-		if (!known[n])
-			no_option(L, lua_tostring(L, -2), known);
-		lua_pop(L, 1);
-	}
-}
-
-struct bind_trace *bind_check_trace(lua_State *L, int i)
-{
-	struct bind_trace *bound = luaL_checkudata(L, i, TRACE_TYPE);
-
-	if (!bound->trace)
-		luaL_error(L, "the trace is closed");
-	return bound;
-}
 
 struct bind_trace *bind_new_trace(lua_State *L)
 {
@@ -152,14 +74,6 @@ static bool open_progress(void *arg, uint64_t done, uint64_t all)
 {
 	(void)done;
 	(void)all;
-	return !bind_interrupted(arg);
-}
-
-static bool state_progress(void *arg, nstime at, nstime first, nstime last)
-{
-	(void)at;
-	(void)first;
-	(void)last;
 	return !bind_interrupted(arg);
 }
 
@@ -235,23 +149,6 @@ static int yore_open(lua_State *L)
 	}
 	lua_pushvalue(L, 3);
 	return 1;
-}
-
-bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err)
-{
-	struct state_options options = {.rules = bound->rules,
-					.notices = bound->context->notices,
-					.progress = state_progress,
-					.progress_arg = bound->context};
-
-	if (bound->host.index)
-		return bound->host.state(bound->host.arg, out, err);
-	if (!bound->state && !state_open(bound->index, &options, &bound->state, err)) {
-		bound->state = NULL;
-		return false;
-	}
-	*out = bound->state;
-	return true;
 }
 
 /* yore.note(text): a note on standard error, as the program's own; --quiet leaves it out */

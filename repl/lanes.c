@@ -55,6 +55,7 @@ enum drawing_tone value_tone(const struct value *value)
 			    value_hash(value));
 }
 
+/* `value` may be one of those that are there. */
 static uint32_t add_value(struct lanes *lanes, const struct value *value, bool thread)
 {
 	struct value own = *value;
@@ -64,7 +65,7 @@ static uint32_t add_value(struct lanes *lanes, const struct value *value, bool t
 	lanes->values = mem_grow(lanes->values, lanes->nvalues, &lanes->values_capacity,
 				 sizeof *lanes->values);
 	lanes->values[lanes->nvalues] =
-		(struct lane_value){.value = own, .tone = value_tone(value), .thread = thread};
+		(struct lane_value){.value = own, .tone = value_tone(&own), .thread = thread};
 	return (uint32_t)lanes->nvalues++;
 }
 

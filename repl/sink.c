@@ -228,6 +228,8 @@ void sink_hex(struct sink *sink, uint64_t number, unsigned digits)
 
 void sink_pad(struct sink *sink, size_t count)
 {
+	if (!count)
+		return;
 	memset(sink_room(sink, count), ' ', count);
 	sink->len += count;
 }

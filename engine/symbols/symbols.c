@@ -266,7 +266,7 @@ void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct lo
 
 	if (!symbols->parts)
 		gather(symbols);
-	if (loaded->nbuild_id <= BUILD_ID_MAX) {
+	if (loaded->nbuild_id && loaded->nbuild_id <= BUILD_ID_MAX) {
 		id.n = loaded->nbuild_id;
 		memcpy(id.bytes, loaded->build_id, id.n);
 	}

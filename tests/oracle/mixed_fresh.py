@@ -4,7 +4,8 @@
 perf records all CPUs by CLOCK_MONOTONIC while an instance of tracefs does by its clock `mono`; each tool's own
 text says who ran where. Both stamp a switch for themselves, some hundred nanoseconds apart: what holds is
 what the latest switch of either text says. Where a text leaves a switch out, as perf does now and then (the
-next one takes another thread off the CPU than the last one put there), yore may say that it does not know.
+next one takes another thread off the CPU than the last one put there), yore may say that it does not know, or
+that the thread runs which the next one takes off, once that thread told an event there.
 Half of the moments lie within a millisecond of a switch. What the machine does not allow is skipped aloud.
 """
 import bisect
@@ -104,13 +105,13 @@ def by_cpu(rows):
 
 
 def left_out(texts):
-    """Of each CPU the times between which some text leaves a switch out."""
+    """Of each CPU the times between which some text leaves a switch out, and who runs at the end."""
     cpus = {}
     for rows in texts:
         last = {}
         for time, cpu, before, after in sorted(rows):
             if cpu in last and last[cpu][1] != before:
-                cpus.setdefault(cpu, []).append((last[cpu][0], time))
+                cpus.setdefault(cpu, []).append((last[cpu][0], time, before))
             last[cpu] = time, after
     return cpus
 
@@ -158,10 +159,11 @@ def compare(yore, name, trace, chance, texts):
             if tid:
                 expected.update({"thread[%d]/cpu" % tid: (cpu,),
                                  "thread[%d]/state" % tid: ("running", "exiting")})
-            hole = any(begin <= time < end for begin, end in holes.get(cpu, ()))
+            ends = [tid for begin, end, tid in holes.get(cpu, ()) if begin <= time < end]
+            changed = said.get("cpu[%d]/thread" % cpu) in ends
             for path, values in expected.items():
                 asked += 1
-                if hole and said.get(path) is None:
+                if ends and (said.get(path) is None or changed):
                     open_ += 1
                 elif said.get(path) not in values:
                     wrong += 1
@@ -169,7 +171,7 @@ def compare(yore, name, trace, chance, texts):
                           (name, time, path, said.get(path), values[0], why))
     print("mixed_fresh.py: %s: %d answers at %d moments, %d wrong, %d not known since a switch was left out" %
           (name, asked, len(times), wrong, open_))
-    return wrong + (open_ * 10 > asked)
+    return wrong + (open_ * 2 > asked)  # more: the recording tells too little to compare
 
 
 def main():

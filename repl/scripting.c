@@ -157,7 +157,7 @@ static void end_call(struct scripting *scripting, struct buf *traceback)
 		sink_flush(scripting->sink);
 		if (scripting->drain)
 			scripting->drain(scripting->drain_arg);
-		say_text(traceback->data);
+		say_after_error(traceback->data);
 	}
 	buf_release(traceback);
 }

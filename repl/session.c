@@ -52,7 +52,8 @@ static void forget_said(void)
 	pthread_mutex_unlock(&said_lock);
 }
 
-static _Thread_local struct buf *kept; /* where lines go instead, see say_into() */
+static _Thread_local struct buf *kept;  /* where lines go instead, see say_into() */
+static _Thread_local char *after_error; /* lines that follow the next one */
 
 static void write_said(const struct buf *lines)
 {
@@ -142,6 +143,16 @@ void say_error(const struct error *err)
 	const char *text = err->text[0] ? err->text : "something failed";
 
 	write_line(NULL, text, err->kind == ERR_QUERY);
+	if (after_error)
+		say_text(after_error);
+	mem_free(after_error);
+	after_error = NULL;
+}
+
+void say_after_error(const char *text)
+{
+	mem_free(after_error);
+	after_error = mem_strdup(text);
 }
 
 void session_note(struct session *session, const char *fmt, ...)

@@ -132,6 +132,8 @@ void say_text(const char *text);
 void say_rule_errors(const struct rules *rules);
 /* The same of an error; a question that is wrong may show its place in lines below. */
 void say_error(const struct error *err);
+/* Lines that follow the calling thread's next error, such as a traceback; copied. */
+void say_after_error(const char *text);
 
 /*
  * signals.c: SIGINT sets a flag that long work looks at; a second one, SIGTERM and SIGHUP end the

@@ -8,9 +8,11 @@
  */
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/tables/build.h"
 #include "index/tables/write.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { USER_KEY = 'u', MARKS_HEAD = 4 };
@@ -34,15 +36,42 @@ static void add_marks(const struct index *index, struct buf *out)
 	}
 }
 
-static const struct stream *stream_of(const struct index *index, uint64_t id)
+struct stream_id {
+	uint64_t id;
+	const struct stream *stream;
+};
+
+static int by_id(const void *a, const void *b)
 {
-	for (size_t i = 0; i < index->trace->nstreams; i++)
-		if (identity_stream(index->trace, index->trace->streams[i]) == id)
-			return index->trace->streams[i];
-	return NULL;
+	const struct stream_id *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->stream->index < y->stream->index ? -1 : x->stream->index > y->stream->index;
 }
 
-static enum sameness compare_marks(const struct index *index, struct bytes value)
+/* All streams, by their ids; the caller frees. */
+static struct stream_id *stream_ids(const struct trace *trace)
+{
+	struct stream_id *ids = mem_new_array(trace->nstreams + 1, sizeof *ids);
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		ids[i] = (struct stream_id){identity_stream(trace, trace->streams[i]),
+					    trace->streams[i]};
+	if (trace->nstreams)
+		qsort(ids, trace->nstreams, sizeof *ids, by_id);
+	return ids;
+}
+
+static const struct stream *stream_of(const struct stream_id *ids, size_t count, uint64_t id)
+{
+	size_t at = search_first(i, 0, count, ids[i].id < id);
+
+	return at < count && ids[at].id == id ? ids[at].stream : NULL;
+}
+
+static enum sameness compare_with(const struct index *index, const struct stream_id *ids,
+				  struct bytes value)
 {
 	enum sameness worst = SOURCES_SAME;
 	size_t nstreams = 0;
@@ -56,7 +85,7 @@ static enum sameness compare_marks(const struct index *index, struct bytes value
 		count = head[MARKS_HEAD - 1];
 		if (count > (value.size - at) / sizeof(struct source_mark))
 			return SOURCES_CHANGED;
-		const struct stream *stream = stream_of(index, head[0]);
+		const struct stream *stream = stream_of(ids, index->trace->nstreams, head[0]);
 		if (!stream || memcmp(index->trace->parts[stream->part]->identity, head + 1, 16))
 			return SOURCES_CHANGED;
 		struct source_mark *marks = mem_new_array((size_t)count, sizeof *marks);
@@ -69,6 +98,15 @@ static enum sameness compare_marks(const struct index *index, struct bytes value
 	if (nstreams != index->trace->nstreams && worst < SOURCES_AHEAD)
 		return SOURCES_CHANGED;
 	return worst;
+}
+
+static enum sameness compare_marks(const struct index *index, struct bytes value)
+{
+	struct stream_id *ids = stream_ids(index->trace);
+	enum sameness same = compare_with(index, ids, value);
+
+	mem_free(ids);
+	return same;
 }
 
 static bool forget_work(struct store_txn *txn, void *arg, struct error *err)

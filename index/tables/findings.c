@@ -9,6 +9,7 @@
 struct stream_findings {
 	struct table *table; /* its own, older ones behind it; NULL: none was needed */
 	bool falls, told_late;
+	bool listed; /* in findings->found */
 };
 
 struct findings {
@@ -16,6 +17,8 @@ struct findings {
 	_Atomic size_t owners;
 	pthread_mutex_t lock;            /* of all below */
 	struct stream_findings *streams; /* by stream; NULL: nothing was found yet */
+	uint32_t *found;                 /* the streams of which something was */
+	size_t nfound, capacity;
 };
 
 struct findings *findings_new(struct index *index)
@@ -38,8 +41,9 @@ void findings_drop(struct findings *findings)
 {
 	if (!findings || atomic_fetch_sub(&findings->owners, 1) != 1)
 		return;
-	for (size_t i = 0; findings->streams && i < index_trace(findings->index)->nstreams; i++)
-		table_free(findings->streams[i].table);
+	for (size_t i = 0; i < findings->nfound; i++)
+		table_free(findings->streams[findings->found[i]].table);
+	mem_free(findings->found);
 	mem_free(findings->streams);
 	pthread_mutex_destroy(&findings->lock);
 	mem_free(findings);
@@ -59,7 +63,14 @@ static struct stream_findings *of_stream(struct findings *findings, const struct
 	if (!findings->streams)
 		findings->streams = mem_new_array(index_trace(findings->index)->nstreams,
 						  sizeof *findings->streams);
-	return &findings->streams[stream->index];
+	struct stream_findings *of = &findings->streams[stream->index];
+	if (!of->listed) {
+		findings->found = mem_grow(findings->found, findings->nfound, &findings->capacity,
+					   sizeof *findings->found);
+		findings->found[findings->nfound++] = stream->index;
+		of->listed = true;
+	}
+	return of;
 }
 
 bool findings_table(struct findings *findings, const struct stream *stream, struct table **out,

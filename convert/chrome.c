@@ -19,6 +19,7 @@
 #include "convert/track_names.h"
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"
@@ -51,48 +52,27 @@ struct chrome {
 	struct arena *arena;
 	struct track *tracks;
 	size_t ntracks, tracks_capacity;
-	uint32_t *places; /* 1 + track by hash */
-	size_t nplaces;
+	struct hash_index track_index;
 	char *path; /* of the last interval in GROUP_STATE, and its track */
 	int64_t path_track;
 };
 
 /* ---- tracks ---- */
 
-static size_t place_of(const struct chrome *chrome, int64_t pid, int64_t tid)
-{
-	uint64_t hash = ((uint64_t)pid * 31 + (uint64_t)tid) * 0x9e3779b97f4a7c15u;
-	size_t at = (size_t)(hash >> 32) & (chrome->nplaces - 1);
-
-	for (; chrome->places[at]; at = (at + 1) & (chrome->nplaces - 1)) {
-		const struct track *track = &chrome->tracks[chrome->places[at] - 1];
-		if (track->pid == pid && track->tid == tid)
-			break;
-	}
-	return at;
-}
-
 /* Notes that the track is there. */
 static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const char *name)
 {
-	size_t at = chrome->nplaces ? place_of(chrome, pid, tid) : 0;
+	uint64_t hash = hash_number(hash_number((uint64_t)pid) + (uint64_t)tid);
+	uint32_t at = hash_index_find(&chrome->track_index, hash, i,
+				      chrome->tracks[i].pid == pid && chrome->tracks[i].tid == tid);
 
-	if (chrome->nplaces && chrome->places[at])
+	if (at != HASH_INDEX_NONE)
 		return;
 	chrome->tracks = mem_grow(chrome->tracks, chrome->ntracks, &chrome->tracks_capacity,
 				  sizeof *chrome->tracks);
-	chrome->tracks[chrome->ntracks++] =
+	chrome->tracks[chrome->ntracks] =
 		(struct track){pid, tid, name ? arena_strdup(chrome->arena, name) : NULL};
-	if (chrome->ntracks * 2 < chrome->nplaces) {
-		chrome->places[at] = (uint32_t)chrome->ntracks;
-		return;
-	}
-	chrome->nplaces = chrome->nplaces ? chrome->nplaces * 2 : 1024;
-	mem_free(chrome->places);
-	chrome->places = mem_new_array(chrome->nplaces, sizeof *chrome->places);
-	for (size_t i = 0; i < chrome->ntracks; i++)
-		chrome->places[place_of(chrome, chrome->tracks[i].pid, chrome->tracks[i].tid)] =
-			(uint32_t)i + 1;
+	hash_index_add(&chrome->track_index, hash, chrome->ntracks++);
 }
 
 static int64_t process_of(const struct chrome *chrome, int64_t tid)
@@ -460,7 +440,7 @@ static void chrome_close(void *self)
 	buf_release(&chrome->text);
 	mem_free(chrome->classes);
 	mem_free(chrome->tracks);
-	mem_free(chrome->places);
+	hash_index_release(&chrome->track_index);
 	mem_free(chrome->path);
 	mem_free(chrome);
 }
@@ -496,6 +476,7 @@ static const char *const paths_wanted[] = {"cpu[*]/thread",     "cpu[*]/irq",
 
 const struct convert_format convert_chrome = {
 	.kind = {.name = "chrome",
+		 .needs_times = true,
 		 .endings = ".json",
 		 .has_state = true,
 		 .names = names_wanted,

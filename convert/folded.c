@@ -10,6 +10,7 @@
 #include "convert/track_names.h"
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -32,54 +33,24 @@ struct folded {
 	} * classes;
 	struct stack *stacks;
 	size_t count, capacity;
-	uint32_t *places;
-	size_t nplaces;
+	struct hash_index stack_index;
 	struct buf text;
 };
 
-static uint64_t hash_of(const char *text, size_t len)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return hash ^ hash >> 32;
-}
-
-static size_t place_of(const struct folded *folded, const char *text, size_t len)
-{
-	size_t at = hash_of(text, len) & (folded->nplaces - 1);
-
-	for (; folded->places[at]; at = (at + 1) & (folded->nplaces - 1))
-		if (strcmp(folded->stacks[folded->places[at] - 1].text, text) == 0)
-			break;
-	return at;
-}
-
-static void grow(struct folded *folded)
-{
-	folded->nplaces = folded->nplaces ? folded->nplaces * 2 : 1024;
-	mem_free(folded->places);
-	folded->places = mem_new_array(folded->nplaces, sizeof *folded->places);
-	for (size_t i = 0; i < folded->count; i++) {
-		const char *text = folded->stacks[i].text;
-		folded->places[place_of(folded, text, strlen(text))] = (uint32_t)i + 1;
-	}
-}
-
 static void add_stack(struct folded *folded, const char *text, size_t len, uint64_t weight)
 {
-	if (folded->count * 2 >= folded->nplaces)
-		grow(folded);
-	size_t at = place_of(folded, text, len);
-	if (!folded->places[at]) {
+	uint64_t hash = hash_bytes(text, len);
+	uint32_t at = hash_index_find(&folded->stack_index, hash, i,
+				      !strcmp(folded->stacks[i].text, text));
+
+	if (at == HASH_INDEX_NONE) {
 		folded->stacks = mem_grow(folded->stacks, folded->count, &folded->capacity,
 					  sizeof *folded->stacks);
-		folded->stacks[folded->count++] =
+		folded->stacks[folded->count] =
 			(struct stack){arena_strndup(folded->arena, text, len), 0};
-		folded->places[at] = (uint32_t)folded->count;
+		at = hash_index_add(&folded->stack_index, hash, folded->count++);
 	}
-	folded->stacks[folded->places[at] - 1].weight += weight;
+	folded->stacks[at].weight += weight;
 }
 
 /* ---- one sample ---- */
@@ -244,7 +215,7 @@ static void folded_close(void *self)
 	buf_release(&folded->text);
 	mem_free(folded->classes);
 	mem_free(folded->stacks);
-	mem_free(folded->places);
+	hash_index_release(&folded->stack_index);
 	mem_free(folded);
 }
 

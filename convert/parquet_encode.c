@@ -7,6 +7,7 @@
  * least.
  */
 #include "convert/parquet_internal.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 unsigned bits_for(uint64_t number)
@@ -130,67 +131,39 @@ void delta_add(struct buf *out, const uint64_t *numbers, size_t count)
 
 enum { TRY_VALUES = 2048, DICTIONARY_MAX = 1 << 16 };
 
-struct places {
-	uint32_t *items; /* 1 + entry, 0 none */
-	size_t count;
-};
-
-static size_t place_of(const struct places *places, uint64_t number)
+static uint32_t number_entry(struct dictionary *dictionary, struct hash_index *index,
+			     uint64_t number)
 {
-	uint64_t hash = number * 0x9e3779b97f4a7c15u;
+	uint64_t hash = hash_number(number);
+	uint32_t entry = hash_index_find(index, hash, i, dictionary->values[i] == number);
 
-	return (size_t)(hash >> 32) & (places->count - 1);
-}
-
-static void places_grow(struct places *places, const struct dictionary *dictionary)
-{
-	mem_free(places->items);
-	places->count = places->count ? places->count * 4 : 1024;
-	places->items = mem_new_array(places->count, sizeof *places->items);
-	for (size_t i = 0; i < dictionary->count; i++) {
-		size_t at = place_of(places, dictionary->values[i]);
-		while (places->items[at])
-			at = (at + 1) & (places->count - 1);
-		places->items[at] = (uint32_t)i + 1;
-	}
-}
-
-static uint32_t number_entry(struct dictionary *dictionary, struct places *places, uint64_t number)
-{
-	size_t at = place_of(places, number);
-
-	for (; places->items[at]; at = (at + 1) & (places->count - 1))
-		if (dictionary->values[places->items[at] - 1] == number)
-			return places->items[at] - 1;
+	if (entry != HASH_INDEX_NONE)
+		return entry;
 	dictionary->values = mem_grow(dictionary->values, dictionary->count, &dictionary->capacity,
 				      sizeof *dictionary->values);
-	dictionary->values[dictionary->count++] = number;
-	places->items[at] = (uint32_t)dictionary->count;
-	if (dictionary->count * 2 > places->count)
-		places_grow(places, dictionary);
-	return (uint32_t)dictionary->count - 1;
+	dictionary->values[dictionary->count] = number;
+	return hash_index_add(index, hash, dictionary->count++);
 }
 
 bool dictionary_make(const struct values *values, const uint64_t *numbers, size_t count,
 		     struct dictionary *out)
 {
-	struct places places = {0};
+	struct hash_index index = {0};
 	bool pays = count > 0 && values->kind != CELL_TIME;
 
 	*out = (struct dictionary){0};
 	if (!pays)
 		return false;
-	places_grow(&places, out);
 	out->entries = mem_new_array(count, sizeof *out->entries);
 	for (size_t i = 0; i < count && pays; i++) {
 		bool same = i && numbers[i] == numbers[i - 1];
 		out->entries[i] =
-			same ? out->entries[i - 1] : number_entry(out, &places, numbers[i]);
+			same ? out->entries[i - 1] : number_entry(out, &index, numbers[i]);
 		if (i % TRY_VALUES == TRY_VALUES - 1)
 			pays = out->count < i / 4 && out->count < DICTIONARY_MAX;
 	}
 	pays = pays && out->count * 2 <= count;
-	mem_free(places.items);
+	hash_index_release(&index);
 	if (!pays)
 		dictionary_release(out);
 	return pays;

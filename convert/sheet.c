@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 
-enum { FIRST_ROWS = 16, FIRST_PLACES = 16, TRY_TEXTS = 4096 };
+enum { FIRST_ROWS = 16, TRY_TEXTS = 4096 };
 
 struct sheet *sheet_new(const char *name, size_t ncolumns)
 {
@@ -40,7 +40,7 @@ static void values_release(struct values *values)
 	mem_free(values->all);
 	mem_free(values->list_ends);
 	mem_free(values->texts.ends);
-	mem_free(values->texts.places);
+	hash_index_release(&values->texts.index);
 	mem_free(values->texts.symbols);
 	buf_release(&values->texts.bytes);
 	buf_release(&values->elements);
@@ -67,8 +67,7 @@ void sheet_clear(struct sheet *sheet)
 		buf_clear(&texts->bytes);
 		texts->count = texts->asked = 0;
 		texts->plain = false;
-		if (texts->places)
-			memset(texts->places, 0, texts->nplaces * sizeof *texts->places);
+		hash_index_clear(&texts->index);
 		if (texts->symbols)
 			memset(texts->symbols, 0, texts->nsymbols * sizeof *texts->symbols);
 	}
@@ -115,27 +114,6 @@ void sheet_grow(struct sheet *sheet)
 
 /* ---- texts ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	unsigned __int128 product = (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15u;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t hash_of(const uint8_t *bytes, size_t len)
-{
-	uint64_t hash = len, word = 0;
-
-	for (; len >= 8; len -= 8, bytes += 8) {
-		memcpy(&word, bytes, 8);
-		hash = mix(hash, word);
-	}
-	word = 0;
-	for (size_t i = 0; i < len; i++)
-		word |= (uint64_t)bytes[i] << 8 * i;
-	return mix(mix(hash, word), 0xd6e8feb86659fd93u);
-}
-
 static uint32_t entry_add(struct texts *texts, const void *bytes, size_t len)
 {
 	texts->ends = mem_grow(texts->ends, texts->count, &texts->capacity, sizeof *texts->ends);
@@ -145,58 +123,12 @@ static uint32_t entry_add(struct texts *texts, const void *bytes, size_t len)
 	return (uint32_t)texts->count++;
 }
 
-static void places_grow(struct texts *texts)
-{
-	size_t count = texts->nplaces ? texts->nplaces * 2 : FIRST_PLACES, len;
-
-	mem_free(texts->places);
-	texts->places = mem_new_array(count, sizeof *texts->places);
-	texts->nplaces = count;
-	for (size_t i = 0; i < texts->count; i++) {
-		const char *text = texts_get(texts, (uint32_t)i, &len);
-		size_t at = hash_of((const uint8_t *)text, len) & (count - 1);
-		while (texts->places[at])
-			at = (at + 1) & (count - 1);
-		texts->places[at] = (uint32_t)i + 1;
-	}
-}
-
-/* As memcmp(), for the few bytes that names are made of: a call costs more than they do. */
-static bool same_bytes(const char *a, const char *b, size_t len)
-{
-	uint64_t x, y, u, v;
-
-	if (len < 8 || len > 16) {
-		if (len > 16)
-			return memcmp(a, b, len) == 0;
-		for (size_t i = 0; i < len; i++)
-			if (a[i] != b[i])
-				return false;
-		return true;
-	}
-	memcpy(&x, a, 8);
-	memcpy(&y, b, 8);
-	memcpy(&u, a + len - 8, 8);
-	memcpy(&v, b + len - 8, 8);
-	return x == y && u == v;
-}
-
 static bool entry_is(const struct texts *texts, uint32_t entry, const void *bytes, size_t len)
 {
 	size_t have;
 	const char *text = texts_get(texts, entry, &have);
 
-	return have == len && same_bytes(text, bytes, len);
-}
-
-/* Where the text is among the entries, or would be. */
-static size_t place_of(const struct texts *texts, const void *bytes, size_t len)
-{
-	size_t at = hash_of(bytes, len) & (texts->nplaces - 1);
-
-	while (texts->places[at] && !entry_is(texts, texts->places[at] - 1, bytes, len))
-		at = (at + 1) & (texts->nplaces - 1);
-	return at;
+	return have == len && !memcmp(text, bytes, len);
 }
 
 static bool is_utf8(const uint8_t *at, size_t len)
@@ -235,38 +167,28 @@ static void mend(const uint8_t *at, size_t len, struct buf *out)
 	}
 }
 
-static uint32_t add_text(struct values *values, const void *bytes, size_t len)
+static uint32_t add_text(struct texts *texts, const void *bytes, size_t len)
 {
-	struct texts *texts = &values->texts;
-
-	if (!texts->plain) {
-		size_t at = place_of(texts, bytes, len);
-		if (texts->places[at])
-			return texts->places[at] - 1;
-		texts->places[at] = (uint32_t)texts->count + 1;
-	}
-	return entry_add(texts, bytes, len);
+	if (texts->plain)
+		return entry_add(texts, bytes, len);
+	uint64_t hash = hash_bytes(bytes, len);
+	uint32_t entry = hash_index_find(&texts->index, hash, i, entry_is(texts, i, bytes, len));
+	return entry != HASH_INDEX_NONE
+		       ? entry
+		       : hash_index_add(&texts->index, hash, entry_add(texts, bytes, len));
 }
 
 static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
 {
 	struct texts *texts = &values->texts;
 	struct buf mended = {0};
-	uint32_t entry;
 
-	if (texts->count * 2 >= texts->nplaces && !texts->plain)
-		places_grow(texts);
 	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2)
 		texts->plain = true;
-	if (!texts->plain) {
-		entry = texts->places[place_of(texts, bytes, len)];
-		if (entry)
-			return entry - 1;
-	}
 	if (values->kind != CELL_TEXT || is_utf8(bytes, len))
-		return add_text(values, bytes, len);
+		return add_text(texts, bytes, len);
 	mend(bytes, len, &mended);
-	entry = add_text(values, mended.data, mended.len);
+	uint32_t entry = add_text(texts, mended.data, mended.len);
 	buf_release(&mended);
 	return entry;
 }

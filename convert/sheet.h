@@ -12,6 +12,7 @@
 #define CONVERT_SHEET_H
 
 #include "engine/base/buf.h"
+#include "engine/base/hash_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,8 +34,7 @@ struct texts {
 	struct buf bytes;
 	uint32_t *ends;
 	size_t count, capacity;
-	uint32_t *places; /* 1 + entry by hash, 0 none; NULL: every text is an entry of its own */
-	size_t nplaces;   /* a power of two */
+	struct hash_index index;
 	size_t asked;
 	bool plain;        /* too many differ: entries are not told apart any more */
 	uint32_t *symbols; /* 1 + entry of what values_symbol() was given, 0 none */

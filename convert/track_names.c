@@ -2,6 +2,7 @@
 #include "convert/track_names.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 
@@ -23,8 +24,7 @@ struct track_names {
 	struct arena *arena;
 	struct entry *entries;
 	size_t count, capacity;
-	uint32_t *places; /* 1 + entry by hash */
-	size_t nplaces;
+	struct hash_index index;
 };
 
 struct track_names *track_names_new(void)
@@ -32,8 +32,6 @@ struct track_names *track_names_new(void)
 	struct track_names *names = mem_new(sizeof *names);
 
 	names->arena = arena_new();
-	names->nplaces = 1024;
-	names->places = mem_new_array(names->nplaces, sizeof *names->places);
 	return names;
 }
 
@@ -44,55 +42,37 @@ void track_names_free(struct track_names *names)
 	for (size_t i = 0; i < names->count; i++)
 		mem_free(names->entries[i].names);
 	mem_free(names->entries);
-	mem_free(names->places);
+	hash_index_release(&names->index);
 	arena_free(names->arena);
 	mem_free(names);
 }
 
-static size_t place_of(const struct track_names *names, enum track_kind kind, int64_t key)
+static uint32_t place_of(const struct track_names *names, enum track_kind kind, int64_t key)
 {
-	uint64_t hash = ((uint64_t)key * 4 + kind) * 0x9e3779b97f4a7c15u;
-	size_t at = (size_t)(hash >> 32) & (names->nplaces - 1);
-
-	while (names->places[at]) {
-		const struct entry *entry = &names->entries[names->places[at] - 1];
-		if (entry->kind == kind && entry->key == key)
-			break;
-		at = (at + 1) & (names->nplaces - 1);
-	}
-	return at;
-}
-
-static void grow(struct track_names *names)
-{
-	mem_free(names->places);
-	names->nplaces *= 2;
-	names->places = mem_new_array(names->nplaces, sizeof *names->places);
-	for (size_t i = 0; i < names->count; i++)
-		names->places[place_of(names, names->entries[i].kind, names->entries[i].key)] =
-			(uint32_t)i + 1;
+	return hash_index_find(&names->index, hash_number((uint64_t)key * 4 + kind), i,
+			       names->entries[i].kind == kind && names->entries[i].key == key);
 }
 
 static const struct entry *find(const struct track_names *names, enum track_kind kind, int64_t key)
 {
-	uint32_t place = names->places[place_of(names, kind, key)];
+	uint32_t place = place_of(names, kind, key);
 
-	return place ? &names->entries[place - 1] : NULL;
+	return place == HASH_INDEX_NONE ? NULL : &names->entries[place];
 }
 
 static struct entry *get(struct track_names *names, enum track_kind kind, int64_t key)
 {
-	size_t at = place_of(names, kind, key);
+	uint32_t place = place_of(names, kind, key);
 
-	if (names->places[at])
-		return &names->entries[names->places[at] - 1];
-	names->entries =
-		mem_grow(names->entries, names->count, &names->capacity, sizeof *names->entries);
-	names->entries[names->count] = (struct entry){.kind = kind, .key = key, .process = -1};
-	names->places[at] = (uint32_t)++names->count;
-	if (names->count * 2 > names->nplaces)
-		grow(names);
-	return &names->entries[names->count - 1];
+	if (place == HASH_INDEX_NONE) {
+		names->entries = mem_grow(names->entries, names->count, &names->capacity,
+					  sizeof *names->entries);
+		names->entries[names->count] =
+			(struct entry){.kind = kind, .key = key, .process = -1};
+		place = hash_index_add(&names->index, hash_number((uint64_t)key * 4 + kind),
+				       names->count++);
+	}
+	return &names->entries[place];
 }
 
 bool path_split(const char *path, const char *root, int64_t *key, const char **rest)

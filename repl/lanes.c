@@ -2,6 +2,7 @@
 #include "repl/lanes.h"
 
 #include "engine/base/mem.h"
+#include "repl/functions.h"
 #include "state/comms.h"
 
 #include <stdlib.h>
@@ -23,28 +24,13 @@ void lanes_release(struct lanes *lanes)
 	}
 	mem_free(lanes->rows);
 	mem_free(lanes->values);
-	mem_free(lanes->slots);
+	hash_index_release(&lanes->value_index);
 	nameset_release(&lanes->paths);
 	arena_free(lanes->arena);
 	*lanes = (struct lanes){0};
 }
 
 /* Values */
-
-static void grow_slots(struct lanes *lanes)
-{
-	size_t count = lanes->nslots ? lanes->nslots * 2 : 64;
-
-	lanes->slots = mem_resize(lanes->slots, count, sizeof *lanes->slots);
-	memset(lanes->slots, 0, count * sizeof *lanes->slots);
-	lanes->nslots = count;
-	for (size_t i = 0; i < lanes->nvalues; i++) {
-		size_t at = value_hash(&lanes->values[i].value) & (count - 1);
-		while (lanes->slots[at])
-			at = (at + 1) & (count - 1);
-		lanes->slots[at] = (uint32_t)i + 1;
-	}
-}
 
 enum drawing_tone value_tone(const struct value *value)
 {
@@ -56,7 +42,7 @@ enum drawing_tone value_tone(const struct value *value)
 }
 
 /* `value` may be one of those that are there. */
-static uint32_t add_value(struct lanes *lanes, const struct value *value, bool thread)
+static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {
 	struct value own = *value;
 
@@ -65,25 +51,20 @@ static uint32_t add_value(struct lanes *lanes, const struct value *value, bool t
 	lanes->values = mem_grow(lanes->values, lanes->nvalues, &lanes->values_capacity,
 				 sizeof *lanes->values);
 	lanes->values[lanes->nvalues] =
-		(struct lane_value){.value = own, .tone = value_tone(&own), .thread = thread};
+		(struct lane_value){.value = own, .tone = value_tone(&own), .has_name = has_name};
 	return (uint32_t)lanes->nvalues++;
 }
 
-static uint32_t place_of(struct lanes *lanes, const struct value *value, bool thread)
+static uint32_t place_of(struct lanes *lanes, const struct value *value, bool has_name)
 {
-	if (lanes->nvalues * 2 >= lanes->nslots)
-		grow_slots(lanes);
-	size_t at = value_hash(value) & (lanes->nslots - 1);
-	for (; lanes->slots[at]; at = (at + 1) & (lanes->nslots - 1)) {
-		uint32_t place = lanes->slots[at] - 1;
+	uint64_t hash = value_hash(value);
+	uint32_t place = hash_index_find(&lanes->value_index, hash, i,
+					 lanes->values[i].has_name == has_name &&
+						 value_equal(&lanes->values[i].value, value));
 
-		if (lanes->values[place].thread == thread &&
-		    value_equal(&lanes->values[place].value, value))
-			return place;
-	}
-	uint32_t place = add_value(lanes, value, thread);
-	lanes->slots[at] = place + 1;
-	return place;
+	return place != HASH_INDEX_NONE ? place
+					: hash_index_add(&lanes->value_index, hash,
+							 add_value(lanes, value, has_name));
 }
 
 /* Merging */
@@ -208,7 +189,9 @@ static struct lane *find_row(struct lanes *lanes, const char *path)
 static void add_to(struct lanes *lanes, struct lane *row, nstime begin, nstime end,
 		   const struct value *value)
 {
-	uint32_t place = place_of(lanes, value, !row->lost && comm_is_thread(row->path, value));
+	bool has_name = !row->lost && (comm_is_thread(row->path, value) ||
+				       functions_is_address(row->path, value));
+	uint32_t place = place_of(lanes, value, has_name);
 
 	if (row->pending.end == begin && row->pending.begin < begin &&
 	    row->pending.value == place) {

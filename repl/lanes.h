@@ -13,6 +13,7 @@
 #define REPL_LANES_H
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/nameset.h"
 #include "lua-lib/drawing/drawing.h"
 #include "state/state.h"
@@ -33,8 +34,8 @@ struct lane_piece {
 struct lane_value {
 	struct value value;
 	enum drawing_tone tone;
-	bool thread;      /* of a path that ends in /thread: it is the number of one */
-	const char *name; /* of that thread, see lanes_name(); NULL: not known */
+	bool has_name;    /* it is the number of a thread, or an address on a stack */
+	const char *name; /* of that thread or function, see lanes_name(); NULL: not known */
 	uint32_t other;   /* 1 + place of the same value with another name; 0: none */
 };
 
@@ -58,8 +59,7 @@ struct lanes {
 	size_t total; /* pieces of all rows */
 	struct lane_value *values;
 	size_t nvalues, values_capacity;
-	uint32_t *slots; /* 1 + place among the values, by hash; a power of two, or none */
-	size_t nslots;
+	struct hash_index value_index;
 	struct nameset paths; /* 1 + place among the rows; 0: it is one too many */
 	size_t last;          /* 1 + the row that was added to last */
 	struct arena *arena;
@@ -73,7 +73,7 @@ void lanes_add(struct lanes *lanes, const struct interval *interval);
 /* Of a row for losses, which does not count as one of `limit`; before all others. */
 void lanes_add_loss(struct lanes *lanes, nstime begin, nstime end, const char *text);
 void lanes_finish(struct lanes *lanes); /* rows are then in order, losses first */
-/* After that: the thread that is the piece's value had this name then; the text is borrowed. */
+/* After that: the piece's value, a thread or address, had this name then; the text is borrowed. */
 void lanes_name(struct lanes *lanes, struct lane_piece *piece, const char *name);
 
 #endif

@@ -12,6 +12,7 @@
  */
 #include "repl/picture.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
 #include "engine/base/quote.h"
@@ -42,8 +43,7 @@ struct picture_open {
 	struct bounds bounds;
 	struct held *held;
 	size_t nheld, held_capacity;
-	uint32_t *slots; /* 1 + place in `held`, by hash; a power of two, or none */
-	size_t nslots;
+	struct hash_index held_index;
 	struct arena *texts; /* of `held` */
 };
 
@@ -73,7 +73,7 @@ void picture_release(struct picture *picture)
 		arena_free(open->texts);
 		mem_free(open->path);
 		mem_free(open->held);
-		mem_free(open->slots);
+		hash_index_release(&open->held_index);
 		nameset_release(&open->seen);
 	}
 	mem_free(open);
@@ -147,38 +147,21 @@ static uint32_t row_value(struct picture *picture, struct picture_row *row,
 
 /* The column being filled */
 
-static void grow_slots(struct picture_open *open)
-{
-	size_t count = open->nslots ? open->nslots * 2 : 64;
-
-	open->slots = mem_resize(open->slots, count, sizeof *open->slots);
-	memset(open->slots, 0, count * sizeof *open->slots);
-	open->nslots = count;
-	for (size_t i = 0; i < open->nheld; i++) {
-		size_t at = value_hash(&open->held[i].value) & (count - 1);
-		while (open->slots[at])
-			at = (at + 1) & (count - 1);
-		open->slots[at] = (uint32_t)i + 1;
-	}
-}
-
 static void hold(struct picture_open *open, const struct value *value, uint64_t time,
 		 uint64_t known)
 {
-	if (open->nheld * 2 >= open->nslots)
-		grow_slots(open);
-	size_t at = value_hash(value) & (open->nslots - 1);
-	for (; open->slots[at]; at = (at + 1) & (open->nslots - 1)) {
-		struct held *held = &open->held[open->slots[at] - 1];
-		if (!value_equal(&held->value, value))
-			continue;
-		held->time += time;
-		held->known += known;
-		return;
+	uint64_t hash = value_hash(value);
+	uint32_t at = hash_index_find(&open->held_index, hash, i,
+				      value_equal(&open->held[i].value, value));
+
+	if (at == HASH_INDEX_NONE) {
+		open->held =
+			mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
+		open->held[open->nheld] = (struct held){.value = keep_value(open->texts, value)};
+		at = hash_index_add(&open->held_index, hash, open->nheld++);
 	}
-	open->held = mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
-	open->held[open->nheld++] = (struct held){keep_value(open->texts, value), time, known};
-	open->slots[at] = (uint32_t)open->nheld;
+	open->held[at].time += time;
+	open->held[at].known += known;
 }
 
 /* Did none of the others hold as long, whatever is not known of them? */
@@ -221,7 +204,7 @@ static void close_column(struct picture *picture)
 	open->nheld = 0;
 	open->covered = 0;
 	open->bounds = (struct bounds){0};
-	memset(open->slots, 0, open->nslots * sizeof *open->slots);
+	hash_index_clear(&open->held_index);
 	arena_reset(open->texts);
 }
 
@@ -385,6 +368,10 @@ void picture_label(const struct picture_value *value, struct buf *out)
 {
 	const struct value *shown = &value->value;
 
+	if (shown->kind == VALUE_STRING && value->name) {
+		add_clean(value->name, strlen(value->name), out);
+		return;
+	}
 	if (shown->kind == VALUE_STRING) {
 		add_clean(shown->text, shown->len, out);
 	} else if (shown->kind == VALUE_INT) {

@@ -21,7 +21,7 @@ struct picture_cell {
 
 struct picture_value {
 	struct value value; /* text is the picture's */
-	const char *name;   /* of the thread, NULL: none; the picture's */
+	const char *name;   /* of the thread or function, NULL: none; the picture's */
 };
 
 struct picture_row {
@@ -81,7 +81,10 @@ static inline const char *picture_row_label(const struct picture_row *row)
 {
 	return row->label ? row->label : row->path;
 }
-/* What is written on a run: the value, strings without quotes, and the thread's name. */
+/*
+ * What is written on a run: the value, strings without quotes, and the thread's name; of an address
+ * the function alone.
+ */
 void picture_label(const struct picture_value *value, struct buf *out);
 
 #endif

@@ -9,19 +9,20 @@
 #define ENGINE_CTF_TSDL_NAMES_H
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct interned {
-	const char *text; /* NULL: free place */
-	uint32_t len, hash;
+	const char *text;
+	uint32_t len;
 	uint8_t word; /* the keyword that it is, 0 none */
 };
 
 struct named {
-	const void *space; /* NULL: free place */
+	const void *space;
 	uint64_t name;
 	uintptr_t value;
 };
@@ -29,9 +30,11 @@ struct named {
 struct tsdl_names {
 	struct arena *arena; /* of the texts */
 	struct interned *texts;
-	size_t ntexts, text_places;
-	struct named *table;
-	size_t nnamed, table_places;
+	size_t ntexts, texts_capacity;
+	struct hash_index text_index;
+	struct named *named;
+	size_t nnamed, named_capacity;
+	struct hash_index named_index;
 };
 
 void names_init(struct tsdl_names *names, struct arena *arena);

@@ -23,46 +23,23 @@
 
 enum { PADDING = 8, AT_ONCE = 1 << 16 };
 
-/* The slot of a buffer like `of`: as many may be told apart as there are chunks. */
-static uint32_t *slot_of(const struct aux *aux, const struct aux_buffer *of)
-{
-	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t hash = ((uint64_t)of->tid * odd ^ (uint32_t)of->cpu) * odd ^ of->index;
-	size_t i = (size_t)(hash * odd >> 32);
-
-	for (;; i++) {
-		uint32_t *slot = &aux->slots[i & (aux->nslots - 1)];
-		const struct aux_buffer *buffer = *slot ? &aux->buffers[*slot - 1] : NULL;
-		if (!buffer || (buffer->cpu == of->cpu && buffer->tid == of->tid &&
-				buffer->index == of->index))
-			return slot;
-	}
-}
-
-static void widen_slots(struct aux *aux)
-{
-	mem_free(aux->slots);
-	aux->nslots = aux->nslots ? 2 * aux->nslots : 64;
-	aux->slots = mem_new_array(aux->nslots, sizeof *aux->slots);
-	for (size_t i = 0; i < aux->nbuffers; i++)
-		*slot_of(aux, &aux->buffers[i]) = (uint32_t)i + 1;
-}
-
 static struct aux_buffer *buffer_of(struct aux *aux, const struct aux_chunk *chunk)
 {
 	struct aux_buffer of = {.cpu = chunk->cpu, .tid = chunk->cpu >= 0 ? -1 : chunk->tid};
 
 	of.index = of.cpu >= 0 || of.tid >= 0 ? 0 : chunk->index;
-	if (2 * aux->nbuffers >= aux->nslots)
-		widen_slots(aux);
-	uint32_t *slot = slot_of(aux, &of);
-	if (!*slot) {
+	uint64_t hash = hash_number(hash_number((uint64_t)of.tid) + (uint32_t)of.cpu) + of.index;
+	uint32_t at =
+		hash_index_find(&aux->by_thread, hash, i,
+				aux->buffers[i].cpu == of.cpu && aux->buffers[i].tid == of.tid &&
+					aux->buffers[i].index == of.index);
+	if (at == HASH_INDEX_NONE) {
 		aux->buffers =
 			mem_grow(aux->buffers, aux->nbuffers, &aux->capacity, sizeof *aux->buffers);
-		aux->buffers[aux->nbuffers++] = of;
-		*slot = (uint32_t)aux->nbuffers;
+		aux->buffers[aux->nbuffers] = of;
+		at = hash_index_add(&aux->by_thread, hash, aux->nbuffers++);
 	}
-	return &aux->buffers[*slot - 1];
+	return &aux->buffers[at];
 }
 
 static uint64_t piece_end(const struct aux_piece *piece)
@@ -231,7 +208,7 @@ void aux_release(struct aux *aux)
 	for (size_t i = 0; i < aux->nbuffers; i++)
 		mem_free(aux->buffers[i].pieces);
 	mem_free(aux->buffers);
-	mem_free(aux->slots);
+	hash_index_release(&aux->by_thread);
 	*aux = (struct aux){0};
 }
 

@@ -8,6 +8,7 @@
 #ifndef ENGINE_HWTRACE_AUX_H
 #define ENGINE_HWTRACE_AUX_H
 
+#include "engine/base/hash_index.h"
 #include "engine/reader.h"
 
 struct aux_piece {
@@ -36,8 +37,7 @@ struct aux {
 	struct aux_kind kind;       /* name NULL: the part says nothing of its kind */
 	struct aux_buffer *buffers; /* in the order in which they were met */
 	size_t nbuffers, capacity;
-	uint32_t *slots; /* 1 + place in `buffers`, by hash; a power of two of them */
-	size_t nslots;
+	struct hash_index by_thread; /* of `buffers`, by CPU, thread and index */
 };
 
 /* Begins empty: {0}. The caller ends it with aux_release(). */

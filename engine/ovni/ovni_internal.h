@@ -23,10 +23,10 @@
 #define ENGINE_OVNI_OVNI_INTERNAL_H
 
 #include "engine/base/buf.h"
+#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/ovni/ovni.h"
 
-#include <endian.h>
 #include <string.h>
 
 enum {
@@ -159,20 +159,16 @@ struct ovni_frame {
 
 enum ovni_framed { FRAME_GOOD, FRAME_CUT, FRAME_NOT_PRINTABLE, FRAME_BAD_JUMBO };
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get64() swaps elsewhere");
+
 static inline uint64_t ovni_load64(const uint8_t *bytes, bool big_endian)
 {
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof value);
-	return big_endian ? be64toh(value) : le64toh(value);
+	return get64(bytes, big_endian);
 }
 
 static inline uint32_t ovni_load32(const uint8_t *bytes, bool big_endian)
 {
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof value);
-	return big_endian ? be32toh(value) : le32toh(value);
+	return get32(bytes, big_endian);
 }
 
 static inline bool ovni_printable(uint8_t c)

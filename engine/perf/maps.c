@@ -10,9 +10,8 @@
  * through all before its own, and by its size, in the lower 16 bits.
  */
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "engine/perf/look.h"
-
-#include <xxhash.h>
 
 enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
 
@@ -215,29 +214,17 @@ static struct change *pick(const struct perf_changes *changes, bool timed, size_
 /* Build ids by name --------------------------------------------------------------------------- */
 
 struct named_ids {
-	const struct perf_build_id **slots; /* nslots is a power of two */
-	size_t nslots;
+	struct nameset numbers;           /* by name: place in `ids` */
+	const struct perf_build_id **ids; /* the first of each name */
+	size_t count;
 	struct perf_build_id *own; /* of a pipe's records */
-	size_t nown;
 };
 
-static const struct perf_build_id **named_slot(const struct named_ids *ids, const char *name)
-{
-	size_t i = (size_t)XXH3_64bits(name, strlen(name)) & (ids->nslots - 1);
-
-	while (ids->slots[i] && strcmp(ids->slots[i]->name, name) != 0)
-		i = (i + 1) & (ids->nslots - 1);
-	return &ids->slots[i];
-}
-
-/* The first of a name stays. */
 static void add_named(struct named_ids *ids, const struct perf_build_id *items, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct perf_build_id **slot = named_slot(ids, items[i].name);
-		if (!*slot)
-			*slot = &items[i];
-	}
+	for (size_t i = 0; i < count; i++)
+		if (nameset_add(&ids->numbers, items[i].name, (uint32_t)ids->count))
+			ids->ids[ids->count++] = &items[i];
 }
 
 /* Telling ------------------------------------------------------------------------------------- */
@@ -290,20 +277,19 @@ static bool name_ids(struct telling *telling, struct error *err)
 	const struct perf_part *part = telling->part;
 	const struct perf_changes *changes = telling->changes;
 	struct named_ids *ids = &telling->ids;
+	size_t nown = 0;
 
 	ids->own = mem_new_array(changes->nbuild_ids, sizeof *ids->own);
 	for (size_t i = 0; i < changes->nbuild_ids; i++) {
 		if (!read_record(telling, changes->build_ids[i], err))
 			return false;
-		ids->nown += perf_read_build_id(part, telling->record,
-						get16(telling->record + 6, part->swap),
-						telling->arena, &ids->own[ids->nown]);
+		nown += perf_read_build_id(part, telling->record,
+					   get16(telling->record + 6, part->swap), telling->arena,
+					   &ids->own[nown]);
 	}
-	for (ids->nslots = 2; ids->nslots < 2 * (part->nbuild_ids + ids->nown + 1);)
-		ids->nslots *= 2;
-	ids->slots = mem_new_array(ids->nslots, sizeof *ids->slots);
+	ids->ids = mem_new_array(part->nbuild_ids + nown, sizeof(struct perf_build_id *));
 	add_named(ids, part->build_ids, part->nbuild_ids);
-	add_named(ids, ids->own, ids->nown);
+	add_named(ids, ids->own, nown);
 	return true;
 }
 
@@ -333,8 +319,9 @@ static void fill_map(const struct telling *telling, uint32_t type, struct map_ev
 		out->build_id = p + 44;
 		return;
 	}
-	const struct perf_build_id *id = *named_slot(&telling->ids, out->name);
-	if (id) {
+	uint32_t at;
+	if (nameset_find(&telling->ids.numbers, out->name, &at)) {
+		const struct perf_build_id *id = telling->ids.ids[at];
 		out->build_id = id->id;
 		out->nbuild_id = id->size;
 	}
@@ -399,7 +386,8 @@ static bool tell_all(const struct perf_part *part, const struct perf_changes *ch
 	telling.record = mem_new(RECORD_MOST + 1);
 	bool ok = name_ids(&telling, err) && tell(&telling, false, err) &&
 		  (!timed || tell(&telling, true, err));
-	mem_free(telling.ids.slots);
+	nameset_release(&telling.ids.numbers);
+	mem_free(telling.ids.ids);
 	mem_free(telling.ids.own);
 	mem_free(telling.record);
 	arena_free(telling.arena);

@@ -43,6 +43,7 @@ struct symbols {
 	struct arena *variables;   /* of the frame that was asked for last; NULL: none yet */
 	char *program;		   /* of parts without maps; NULL: none */
 	uint64_t program_base;
+	bool has_loaded; /* all that readers of events can tell */
 };
 
 struct symbols *symbols_new(const struct trace *trace, const char *cache)
@@ -279,6 +280,16 @@ void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct lo
 	unwind_tables_free(elf);
 }
 
+void symbols_end_loaded(struct symbols *symbols)
+{
+	symbols->has_loaded = true;
+}
+
+bool symbols_has_loaded(const struct symbols *symbols)
+{
+	return symbols->has_loaded;
+}
+
 /* Asking -------------------------------------------------------------------------------------- */
 
 /* Borrowed until the next question. */
@@ -310,6 +321,16 @@ bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid,
 	if (part < symbols->trace->nparts)
 		*out = *find(symbols, part, t, pid, kernel, address, want);
 	return out->object || out->function;
+}
+
+bool symbols_find_process(struct symbols *symbols, nstime t, int64_t pid, uint64_t address,
+			  struct symbol *out)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < symbols->trace->nparts && !found; i++)
+		found = symbols_find(symbols, i, t, pid, false, address, 0, out);
+	return found;
 }
 
 /* Call chains --------------------------------------------------------------------------------- */

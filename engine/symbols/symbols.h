@@ -53,6 +53,9 @@ struct loaded_file {
 	size_t nbuild_id; /* 0: not known */
 };
 void symbols_tell_loaded(struct symbols *symbols, uint32_t part, const struct loaded_file *loaded);
+/* After the last one; symbols_has_loaded() says so from then on. */
+void symbols_end_loaded(struct symbols *symbols);
+bool symbols_has_loaded(const struct symbols *symbols);
 /*
  * Until symbols_free(), the texts of events (struct reader_text) name kernel functions that the
  * trace does not bring along. Before the first text is asked for; costs nothing until one has an
@@ -66,6 +69,9 @@ void symbols_name_texts(struct symbols *symbols);
  */
 bool symbols_find(struct symbols *symbols, uint32_t part, nstime t, int64_t pid, bool kernel,
 		  uint64_t address, unsigned want, struct symbol *out);
+/* The same of a process that any part tells of, for an address of user space. */
+bool symbols_find_process(struct symbols *symbols, nstime t, int64_t pid, uint64_t address,
+			  struct symbol *out);
 
 /*
  * A frame of a call chain, the innermost first. Values that mark whose addresses follow (the

@@ -14,11 +14,11 @@
  */
 #include "engine/symbols/symbols_internal.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 struct ranges {
 	struct range *items;
@@ -60,12 +60,10 @@ struct spaces {
 	struct space *hash[HASH];
 	struct space *latest;  /* that was asked for; NULL: none */
 	struct ranges known;   /* all that were ever mapped, each once */
-	uint32_t *known_slots; /* 1 + place in `known`, by hash; a power of two of them */
-	size_t nknown_slots;
+	struct hash_index known_index;
 	struct ranges *kept; /* all frozen ones, each once */
 	size_t nkept, kept_capacity;
-	uint32_t *kept_slots; /* 1 + place in `kept`, by hash; a power of two of them */
-	size_t nkept_slots;
+	struct hash_index kept_index;
 };
 
 struct spaces *spaces_new(void)
@@ -88,9 +86,9 @@ void spaces_free(struct spaces *spaces)
 	for (size_t i = 0; i < spaces->nkept; i++)
 		mem_free(spaces->kept[i].items);
 	mem_free(spaces->kept);
-	mem_free(spaces->kept_slots);
+	hash_index_release(&spaces->kept_index);
 	mem_free(spaces->known.items);
-	mem_free(spaces->known_slots);
+	hash_index_release(&spaces->known_index);
 	arena_free(spaces->arena);
 	mem_free(spaces);
 }
@@ -251,12 +249,9 @@ static void turn(const struct spaces *spaces, struct space *space, size_t n)
 
 static uint64_t hash_of(const struct range *range)
 {
-	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t hash = (range->start ^ range->file_offset << 20) * odd;
+	uint64_t hash = hash_number(range->start ^ range->file_offset << 20);
 
-	hash = (hash ^ hash >> 32 ^ range->end) * odd;
-	hash = (hash ^ hash >> 32 ^ (uintptr_t)range->object) * odd;
-	return hash ^ hash >> 32;
+	return hash_number(hash_number(hash ^ range->end) ^ (uintptr_t)range->object);
 }
 
 static bool same_range(const struct range *a, const struct range *b)
@@ -265,40 +260,19 @@ static bool same_range(const struct range *a, const struct range *b)
 	       a->object == b->object;
 }
 
-static uint32_t *known_slot(const struct spaces *spaces, const struct range *range)
-{
-	size_t i = (size_t)hash_of(range) & (spaces->nknown_slots - 1);
-
-	while (spaces->known_slots[i] &&
-	       !same_range(&spaces->known.items[spaces->known_slots[i] - 1], range))
-		i = (i + 1) & (spaces->nknown_slots - 1);
-	return &spaces->known_slots[i];
-}
-
-static void widen_known(struct spaces *spaces)
-{
-	mem_free(spaces->known_slots);
-	spaces->nknown_slots = spaces->nknown_slots ? 2 * spaces->nknown_slots : 256;
-	spaces->known_slots = mem_new_array(spaces->nknown_slots, sizeof *spaces->known_slots);
-	for (size_t i = 0; i < spaces->known.count; i++)
-		*known_slot(spaces, &spaces->known.items[i]) = (uint32_t)i + 1;
-}
-
 /* False: too many differ. */
 static bool know(struct spaces *spaces, const struct range *range, uint32_t *what)
 {
 	struct ranges *known = &spaces->known;
+	uint64_t hash = hash_of(range);
 
-	if (2 * known->count >= spaces->nknown_slots)
-		widen_known(spaces);
-	uint32_t *slot = known_slot(spaces, range);
-	if (!*slot) {
-		if (known->count == WHAT_MOST)
-			return false;
-		insert(known, known->count, range);
-		*slot = (uint32_t)known->count;
-	}
-	*what = *slot - 1;
+	*what = hash_index_find(&spaces->known_index, hash, i, same_range(&known->items[i], range));
+	if (*what != HASH_INDEX_NONE)
+		return true;
+	if (known->count == WHAT_MOST)
+		return false;
+	*what = hash_index_add(&spaces->known_index, hash, known->count);
+	insert(known, known->count, range);
 	return true;
 }
 
@@ -350,26 +324,6 @@ static bool same_ranges(const struct ranges *a, const struct ranges *b)
 	return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
 }
 
-static uint32_t *kept_slot(const struct spaces *spaces, const struct ranges *ranges)
-{
-	uint64_t hash = XXH3_64bits(ranges->items, ranges->count * sizeof *ranges->items);
-	size_t i = (size_t)hash & (spaces->nkept_slots - 1);
-
-	while (spaces->kept_slots[i] &&
-	       !same_ranges(&spaces->kept[spaces->kept_slots[i] - 1], ranges))
-		i = (i + 1) & (spaces->nkept_slots - 1);
-	return &spaces->kept_slots[i];
-}
-
-static void widen_kept(struct spaces *spaces)
-{
-	mem_free(spaces->kept_slots);
-	spaces->nkept_slots = spaces->nkept_slots ? 2 * spaces->nkept_slots : 256;
-	spaces->kept_slots = mem_new_array(spaces->nkept_slots, sizeof *spaces->kept_slots);
-	for (size_t i = 0; i < spaces->nkept; i++)
-		*kept_slot(spaces, &spaces->kept[i]) = (uint32_t)i + 1;
-}
-
 /* What the process has mapped after all its changes: 1 + place among the kept ones, 0 nothing. */
 static uint32_t freeze(struct spaces *spaces, struct space *space)
 {
@@ -378,17 +332,17 @@ static uint32_t freeze(struct spaces *spaces, struct space *space)
 	turn(spaces, space, space->count);
 	if (!space->now.count)
 		return 0;
-	if (2 * spaces->nkept >= spaces->nkept_slots)
-		widen_kept(spaces);
-	uint32_t *slot = kept_slot(spaces, &space->now);
-	if (!*slot) {
+	uint64_t hash = hash_bytes(space->now.items, space->now.count * sizeof *space->now.items);
+	uint32_t at = hash_index_find(&spaces->kept_index, hash, i,
+				      same_ranges(&spaces->kept[i], &space->now));
+	if (at == HASH_INDEX_NONE) {
 		spaces->kept = mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity,
 					sizeof *spaces->kept);
 		spaces->kept[spaces->nkept] = (struct ranges){0};
-		copy(&spaces->kept[spaces->nkept++], &space->now);
-		*slot = (uint32_t)spaces->nkept;
+		copy(&spaces->kept[spaces->nkept], &space->now);
+		at = hash_index_add(&spaces->kept_index, hash, spaces->nkept++);
 	}
-	space->frozen = *slot;
+	space->frozen = at + 1;
 	return space->frozen;
 }
 

@@ -5,45 +5,31 @@
 
 void corrections_release(struct corrections *all)
 {
-	mem_free(all->slots);
+	mem_free(all->items);
+	hash_index_release(&all->by_record);
 	*all = (struct corrections){0};
 }
 
-static struct correction *place(struct correction *slots, size_t capacity, uint64_t key)
+static uint32_t place_of(const struct corrections *all, uint64_t record)
 {
-	size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (capacity - 1);
-
-	while (slots[at].key && slots[at].key != key)
-		at = (at + 1) & (capacity - 1);
-	return &slots[at];
+	return hash_index_find(&all->by_record, hash_number(record), i,
+			       all->items[i].record == record);
 }
 
-const struct correction *corrections_find(const struct corrections *all, uint64_t i)
+const struct correction *corrections_find(const struct corrections *all, uint64_t record)
 {
-	if (!all->count)
-		return NULL;
-	const struct correction *found = place(all->slots, all->capacity, i + 1);
-	return found->key ? found : NULL;
+	uint32_t place = place_of(all, record);
+
+	return place == HASH_INDEX_NONE ? NULL : &all->items[place];
 }
 
-static void grow(struct corrections *all)
+void corrections_put(struct corrections *all, uint64_t record, nstime min, nstime max)
 {
-	size_t capacity = all->capacity ? all->capacity * 2 : 16;
-	struct correction *slots = mem_new_array(capacity, sizeof *slots);
+	uint32_t place = place_of(all, record);
 
-	for (size_t i = 0; i < all->capacity; i++)
-		if (all->slots[i].key)
-			*place(slots, capacity, all->slots[i].key) = all->slots[i];
-	mem_free(all->slots);
-	all->slots = slots;
-	all->capacity = capacity;
-}
-
-void corrections_put(struct corrections *all, uint64_t i, nstime min, nstime max)
-{
-	if (all->count >= all->capacity / 4 * 3)
-		grow(all);
-	struct correction *slot = place(all->slots, all->capacity, i + 1);
-	all->count += slot->key == 0;
-	*slot = (struct correction){i + 1, min, max};
+	if (place == HASH_INDEX_NONE) {
+		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof *all->items);
+		place = hash_index_add(&all->by_record, hash_number(record), all->count++);
+	}
+	all->items[place] = (struct correction){record, min, max};
 }

@@ -2,6 +2,7 @@
 #ifndef INDEX_TABLES_CORRECTIONS_H
 #define INDEX_TABLES_CORRECTIONS_H
 
+#include "engine/base/hash_index.h"
 #include "engine/timebase.h"
 
 #include <stddef.h>
@@ -12,17 +13,18 @@ enum {
 };
 
 struct correction {
-	uint64_t key; /* 1 + number of the record, 0 free */
+	uint64_t record; /* its number */
 	nstime min, max;
 };
 
-struct corrections { /* open addressing; a quarter is always free */
-	struct correction *slots;
+struct corrections {
+	struct correction *items;
 	size_t count, capacity, wrong;
+	struct hash_index by_record;
 };
 
 void corrections_release(struct corrections *all);
-const struct correction *corrections_find(const struct corrections *all, uint64_t i);
-void corrections_put(struct corrections *all, uint64_t i, nstime min, nstime max);
+const struct correction *corrections_find(const struct corrections *all, uint64_t record);
+void corrections_put(struct corrections *all, uint64_t record, nstime min, nstime max);
 
 #endif

@@ -2,6 +2,7 @@
 #include "state/events/closure.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/program/expr.h"
 
@@ -26,33 +27,16 @@ struct catalog {
 	} * also; /* further classes of an entry */
 	size_t nalso, also_capacity;
 	size_t first_start, first_end; /* entries of @start and @end are last */
-	uint32_t *table;               /* hash of class_program → 1 + entry */
-	size_t ntable;                 /* a power of two */
+	struct hash_index class_index; /* of `entries`, by class_program */
 	uint32_t *sections;            /* attributes [stream][section] */
 	bool was;
 };
 
-static size_t hash_pointer(const void *pointer)
+/* The entry of a class's program, or HASH_INDEX_NONE. */
+static uint32_t find_class(const struct catalog *catalog, const struct class_program *class)
 {
-	return (size_t)(((uintptr_t)pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-}
-
-static uint32_t *table_slot(const struct catalog *catalog, const struct class_program *class)
-{
-	size_t i = hash_pointer(class) & (catalog->ntable - 1);
-
-	while (catalog->table[i] && catalog->entries[catalog->table[i] - 1].class != class)
-		i = (i + 1) & (catalog->ntable - 1);
-	return &catalog->table[i];
-}
-
-static void table_double(struct catalog *catalog)
-{
-	catalog->ntable = catalog->ntable ? catalog->ntable * 2 : 64;
-	catalog->table = mem_resize(catalog->table, catalog->ntable, sizeof *catalog->table);
-	memset(catalog->table, 0, catalog->ntable * sizeof *catalog->table);
-	for (size_t i = 0; i < catalog->nentries; i++)
-		*table_slot(catalog, catalog->entries[i].class) = (uint32_t)i + 1;
+	return hash_index_find(&catalog->class_index, hash_number((uintptr_t) class), i,
+			       catalog->entries[i].class == class);
 }
 
 static void add_also(struct catalog *catalog, uint32_t entry, uint32_t class_index)
@@ -69,22 +53,18 @@ static void add_also(struct catalog *catalog, uint32_t entry, uint32_t class_ind
 static void add_entry(struct catalog *catalog, const struct class_program *class,
 		      enum entry_kind kind, uint32_t number, uint32_t class_index)
 {
-	uint32_t *slot;
-
 	if (class->nsection == 0 && class->nevent == 0)
 		return;
-	if (catalog->nentries * 2 >= catalog->ntable)
-		table_double(catalog);
-	slot = table_slot(catalog, class);
-	if (*slot) {
-		add_also(catalog, *slot - 1, class_index);
+	uint32_t at = find_class(catalog, class);
+	if (at != HASH_INDEX_NONE) {
+		add_also(catalog, at, class_index);
 		return;
 	}
 	catalog->entries = mem_grow(catalog->entries, catalog->nentries, &catalog->capacity,
 				    sizeof *catalog->entries);
-	catalog->entries[catalog->nentries++] =
+	catalog->entries[catalog->nentries] =
 		(struct entry){class, kind, number * SLOT_PROGRAM, class_index};
-	*slot = (uint32_t)catalog->nentries;
+	hash_index_add(&catalog->class_index, hash_number((uintptr_t) class), catalog->nentries++);
 	for (uint32_t i = 0; i < class->nevent; i++)
 		catalog->was = catalog->was || class->event[i].verb == VERB_WAS;
 }
@@ -118,7 +98,6 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 
 	catalog->program = program;
 	catalog->trace = trace;
-	table_double(catalog);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		const struct class_program *row = program_row(program, trace->streams[s]);
 		bool seen = s && row == program_row(program, trace->streams[s - 1]);
@@ -148,7 +127,7 @@ void catalog_free(struct catalog *catalog)
 	if (!catalog)
 		return;
 	mem_free(catalog->entries);
-	mem_free(catalog->table);
+	hash_index_release(&catalog->class_index);
 	mem_free(catalog->also);
 	mem_free(catalog->sections);
 	mem_free(catalog);
@@ -576,14 +555,14 @@ const struct plan *closure_plan(const struct closure *closure, const struct even
 	const struct catalog *catalog = closure->catalog;
 	size_t first = item->kind == ITEM_END ? catalog->first_end : catalog->first_start;
 	size_t end = item->kind == ITEM_END ? catalog->nentries : catalog->first_end;
-	uint32_t slot;
+	uint32_t at;
 
 	if (!item->stream)
 		return first + i < end ? &closure->plans[end - 1 - i] : NULL;
 	if (i > 0)
 		return NULL;
-	slot = *table_slot(catalog, program_class(catalog->program, item->stream, item->class));
-	return slot ? &closure->plans[slot - 1] : NULL;
+	at = find_class(catalog, program_class(catalog->program, item->stream, item->class));
+	return at != HASH_INDEX_NONE ? &closure->plans[at] : NULL;
 }
 
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes)
@@ -610,6 +589,19 @@ static void plan_steps(const struct plan *plan, uint32_t class_index,
 {
 	for (uint32_t i = 0; i < plan->nsteps; i++)
 		each(arg, class_index, &plan->steps[i]);
+}
+
+uint64_t *closure_statements(const struct closure *closure)
+{
+	const struct catalog *catalog = closure->catalog;
+	uint64_t *bits = mem_new_array(program_statements(catalog->program) / 64 + 1, sizeof *bits);
+
+	for (size_t e = 0; e < catalog->nentries; e++)
+		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++) {
+			uint32_t id = closure->plans[e].steps[i].line->id;
+			bits[id / 64] |= UINT64_C(1) << id % 64;
+		}
+	return bits;
 }
 
 void closure_steps(const struct closure *closure,

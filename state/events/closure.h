@@ -110,6 +110,8 @@ void closure_writers(const struct closure *closure, const uint64_t *bits, uint64
 void closure_steps(const struct closure *closure,
 		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
 		   void *arg);
+/* A bit for each statement that counts, of events, losses, start and end; to be freed. */
+uint64_t *closure_statements(const struct closure *closure);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
 const struct plan *closure_plan(const struct closure *closure, const struct event_item *item,
 				size_t i); /* i from 0; NULL: no more */

@@ -4,6 +4,7 @@
 #include "engine/base/cursor.h"
 #include "engine/base/error.h"
 #include "engine/base/files.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/nearest.h"
 #include "engine/base/quote.h"
 #include "engine/base/search.h"
@@ -458,6 +459,33 @@ static void count_tick(void *arg)
 	((struct shared_work *)arg)->ticks++;
 }
 
+static void an_index_finds_what_a_walk_finds(void **state)
+{
+	struct hash_index index = {0};
+	uint64_t keys[2000], seed = 5;
+	size_t count = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		/* few keys that are alike in their low bits, and often the same hash */
+		uint64_t key = (next_random(&seed) % 1500) << 40, hash = hash_number(key) & 0x3ff;
+		uint32_t walked = HASH_INDEX_NONE;
+
+		for (size_t k = 0; k < count; k++)
+			walked = keys[k] == key ? (uint32_t)k : walked;
+		assert_int_equal(hash_index_find(&index, hash, k, keys[k] == key), walked);
+		if (walked == HASH_INDEX_NONE) {
+			keys[count] = key;
+			assert_int_equal(hash_index_add(&index, hash, count), count);
+			count++;
+		}
+	}
+	assert_true(count > 1000);
+	hash_index_clear(&index);
+	assert_int_equal(hash_index_find(&index, hash_number(keys[0]), k, true), HASH_INDEX_NONE);
+	hash_index_release(&index);
+}
+
 static void workers_run_once_each_and_tell_the_first_failure(void **state)
 {
 	(void)state;
@@ -525,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
 		cmocka_unit_test(a_search_finds_what_a_walk_finds),
+		cmocka_unit_test(an_index_finds_what_a_walk_finds),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
 	};

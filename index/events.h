@@ -170,6 +170,9 @@ static inline uint32_t run_index(const struct run *run, uint32_t i)
 /* Entry i of the run's batch as an event. */
 void run_event(const struct trace *trace, const struct run *run, uint32_t i, struct event *out);
 MUST_CHECK enum step events_next_run(struct events *events, struct run *out, struct error *err);
+/* The same of a cursor that events_next() is called with, too; `most` at least 1 events. */
+MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct run *out,
+				 struct error *err);
 
 /*
  * Least and greatest event time over all streams that have time (else ordinals), decoded where

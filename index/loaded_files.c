@@ -189,6 +189,8 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 		       void *progress_arg, struct error *err)
 {
 	const struct trace *trace = index_trace(index);
+	if (symbols_has_loaded(symbols))
+		return true;
 	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
 	struct events_options options = {.begin = NSTIME_MIN,
 					 .end = NSTIME_MAX,
@@ -205,8 +207,10 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 		}
 	if (any)
 		ok = find_all(index, &options, &finding, err);
-	if (ok)
+	if (ok) {
 		tell_all(&finding, symbols);
+		symbols_end_loaded(symbols);
+	}
 	mem_free(finding.items);
 	arena_free(finding.arena);
 	mem_free(classes);

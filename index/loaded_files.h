@@ -11,8 +11,8 @@
 #include "index/events.h"
 
 /*
- * Tells `symbols` of all files that any process has loaded; once. Reads the trace where it has such
- * events. `progress` and its argument: as of events_options.
+ * Tells `symbols` of all files that any process has loaded, the first time that it is called. Reads
+ * the trace where it has such events. `progress` and its argument: as of events_options.
  */
 MUST_CHECK bool tell_loaded_files(struct index *index, struct symbols *symbols,
 				  bool (*progress)(void *arg, nstime at, nstime first, nstime last),

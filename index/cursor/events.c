@@ -397,19 +397,43 @@ static uint32_t entry_given(const struct events *events)
 					: run->first + events->given - 1;
 }
 
+/* STEP_ITEM: there is an entry that was not given yet, or a loss where run.count is 0. */
+static enum step have_run(struct events *events, struct error *err)
+{
+	if (events->given < events->run.count)
+		return STEP_ITEM;
+	events->run.count = events->given = 0;
+	enum step step = events_next_run(events, &events->run, err);
+	if (step != STEP_ITEM)
+		events->run.count = 0;
+	return step;
+}
+
+enum step events_take(struct events *events, uint32_t most, struct run *out, struct error *err)
+{
+	enum step step = have_run(events, err);
+
+	if (step != STEP_ITEM)
+		return step;
+	*out = events->run;
+	if (!out->count)
+		return STEP_ITEM;
+	uint32_t left = out->count - events->given;
+	out->count = left < most ? left : most;
+	out->first += events->options.backward ? left - out->count : events->given;
+	events->given += out->count;
+	return STEP_ITEM;
+}
+
 enum step events_next(struct events *events, struct event *out, struct error *err)
 {
-	if (events->given == events->run.count) {
-		events->run.count = events->given = 0;
-		enum step step = events_next_run(events, &events->run, err);
-		if (step != STEP_ITEM) {
-			events->run.count = 0;
-			return step;
-		}
-		if (events->run.count == 0) {
-			*out = events->run.loss;
-			return STEP_ITEM;
-		}
+	enum step step = have_run(events, err);
+
+	if (step != STEP_ITEM)
+		return step;
+	if (events->run.count == 0) {
+		*out = events->run.loss;
+		return STEP_ITEM;
 	}
 	events->given++;
 	run_event(events->trace, &events->run, entry_given(events), out);

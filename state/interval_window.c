@@ -21,7 +21,7 @@
 
 enum {
 	WANTED_SPANS = 200000,
-	WANTED_BYTES = 8 << 20,
+	WANTED_BYTES = 32 << 20,
 	SINGLES_MOST = 16 /* fetches of one attribute in a window, before all are fetched */
 };
 
@@ -56,6 +56,7 @@ struct interval_window {
 	uint32_t nplaces;
 	uint8_t *singles; /* fetches of one attribute, by shape */
 	uint32_t nsingles;
+	nstime holds; /* what was read since interval_window_mark() */
 	struct error failed;
 };
 
@@ -171,8 +172,8 @@ static bool add_interval(void *arg, const struct interval *interval)
 static bool fetch(struct interval_window *known, const struct query *const *queries, size_t count,
 		  struct error *err)
 {
-	return state_intervals(known->state, known->begin - 1, known->end, queries, count,
-			       add_interval, known, err);
+	return state_intervals_within(known->state, known->begin - 1, known->end, queries, count,
+				      add_interval, known, err);
 }
 
 static bool fetch_paths(struct interval_window *known, const char *const *paths, size_t count,
@@ -487,18 +488,21 @@ static struct timeline *line_at(struct interval_window *known, uint32_t attr,
 static bool read_known(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
 		       struct value *out)
 {
+	struct interval_window *known = arg;
 	const struct timeline *line;
 	const struct span *span;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (event->time == NSTIME_MIN) /* nothing is before what holds from the start */
 		return true;
-	line = line_at(arg, attr, event);
+	line = line_at(known, attr, event);
 	if (!line)
 		return true;
 	span = span_before(&line->spans, event->time);
 	if (!span)
 		return false;
+	if (span->end < known->holds)
+		known->holds = span->end;
 	*out = span->value;
 	if (out->kind == VALUE_STRING) /* the next read may turn the window */
 		out->text = arena_strndup(scratch, out->text, out->len);
@@ -510,9 +514,20 @@ static void settle_known(void *arg, uint32_t attr, const struct event *event, st
 	struct interval_window *known = arg;
 	struct timeline *line = line_at(known, attr, event);
 
+	known->holds = NSTIME_MIN; /* of gaps it is not told */
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (line)
 		(void)find_gap(known, line, event->time, out, &known->failed);
+}
+
+void interval_window_mark(struct interval_window *known)
+{
+	known->holds = NSTIME_MAX;
+}
+
+nstime interval_window_holds(const struct interval_window *known)
+{
+	return known->holds;
 }
 
 struct where_reads interval_window_reads(struct interval_window *known)

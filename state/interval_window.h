@@ -25,6 +25,13 @@ void interval_window_free(struct interval_window *known); /* NULL is fine */
 /* For where_pass_new(); an attribute that cannot be had is unknown, and interval_window_failed()
  * says why. */
 struct where_reads interval_window_reads(struct interval_window *known);
+/*
+ * What was read since `mark` for an event of a CPU is the same for its later events up to and with
+ * the time that `holds` gives.
+ */
+void interval_window_mark(struct interval_window *known);
+nstime interval_window_holds(const struct interval_window *known);
+
 /* The first error of a question, and what came of it; false: there was none. */
 MUST_CHECK bool interval_window_failed(const struct interval_window *known, struct error *err);
 

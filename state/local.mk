@@ -32,7 +32,7 @@ libstate_la_SOURCES += %D%/replay/cells.c %D%/replay/cells.h %D%/replay/cells_by
 	%D%/replay/cells_internal.h %D%/replay/checkpoint.c %D%/replay/checkpoint.h \
 	%D%/replay/contradictions.c %D%/replay/contradictions.h %D%/replay/replay.c \
 	%D%/replay/replay.h %D%/replay/walk.c %D%/replay/walk.h %D%/replay/writes.c \
-	%D%/replay/writes.h
+	%D%/replay/chosen.h %D%/replay/writes.h
 libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backward/pending.c \
 	%D%/backward/pending_prune.c %D%/backward/internal.h %D%/backward/questions.c \
 	%D%/backward/resolve.c

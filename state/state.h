@@ -100,6 +100,14 @@ MUST_CHECK bool state_intervals_within(struct state *state, nstime begin, nstime
 				       const struct query *const *queries, size_t nqueries,
 				       bool (*each)(void *arg, const struct interval *interval),
 				       void *arg, struct error *err);
+/*
+ * The same for a caller that asks nothing else near: over a whole trace only what the question
+ * rests on is evaluated, and no checkpoints stay behind for later questions.
+ */
+MUST_CHECK bool state_intervals_alone(struct state *state, nstime begin, nstime end,
+				      const struct query *const *queries, size_t nqueries,
+				      bool (*each)(void *arg, const struct interval *interval),
+				      void *arg, struct error *err);
 
 /*
  * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as

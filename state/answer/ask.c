@@ -147,7 +147,7 @@ static const struct cells *load_base(void *arg, nstime t)
 	nstime found;
 
 	if (!state->base)
-		state->base = cells_new(state->program, state->event_source->trace->nstreams);
+		state->base = cells_new(state->program, state->event_source->trace->nstreams, false);
 	else if (state->base_time == t)
 		return state->base;
 	if (!checkpoints_get(state->checkpoints, t, state->base, &found) || found != t)

@@ -33,6 +33,7 @@ struct runs {
 	nstime pruned; /* fills of earlier events that reach over nothing were dropped */
 	bool lost;     /* there were more than FILLS_MAX */
 	nstime sealed; /* no event unseen fills what is at or before it */
+	bool partial;  /* the run is of a subset of the program */
 };
 
 struct runs *runs_new(struct index *index, const uint64_t identity[2])
@@ -125,7 +126,8 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 	own.by_tree = state->force == FORCE_REPLAY;
 	replay = replay_new(&own);
 	state->evaluation = "replay";
-	if (!state->options.replay_only && state->force != FORCE_REPLAY &&
+	state->runs->partial = options->program != state->program;
+	if (!state->options.replay_only && state->force != FORCE_REPLAY && !state->runs->partial &&
 	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))
 		state->evaluation = "checkpoint";
 	else
@@ -157,7 +159,7 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 	nstime found;
 
 	if (next == NSTIME_MIN || replay_events(replay) < state->checkpoint_due ||
-	    state->options.replay_only || state->options.no_checkpoints)
+	    state->runs->partial || state->options.replay_only || state->options.no_checkpoints)
 		return;
 	state->checkpoint_due = replay_events(replay) + state->spacing / EVENT_NS / LOOKS;
 	cost = cost_of(state, replay);
@@ -177,7 +179,7 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 static bool keeps_fills(const struct state *state)
 {
 	return !state->options.replay_only && !state->options.no_checkpoints &&
-	       state->force != FORCE_REPLAY;
+	       state->force != FORCE_REPLAY && !state->runs->partial;
 }
 
 void run_changes(struct state *state, const struct change *change)
@@ -210,7 +212,7 @@ static void store_fills(struct state *state, nstime t)
 
 	if (checkpoints_before(runs->fills, ~t, &found) && found == ~t)
 		return;
-	cells = cells_new(state->program, state->event_source->trace->nstreams);
+	cells = cells_new(state->program, state->event_source->trace->nstreams, false);
 	for (size_t i = 0; i < runs->nitems; i++)
 		if (runs->items[i].cell.since < t && runs->items[i].time >= t)
 			cells_set(cells, runs->items[i].attr, &runs->items[i].cell);
@@ -232,7 +234,7 @@ bool run_fills(struct state *state, nstime t, struct cells **out)
 {
 	nstime found;
 
-	*out = cells_new(state->program, state->event_source->trace->nstreams);
+	*out = cells_new(state->program, state->event_source->trace->nstreams, false);
 	if (checkpoints_get(state->runs->fills, ~t, *out, &found) && found == ~t)
 		return true;
 	cells_free(*out);
@@ -250,7 +252,7 @@ void run_end(struct state *state, struct replay *replay)
 	checkpoints_store(state->checkpoints);
 	checkpoints_store(runs->fills);
 	state->last_run = replay_events(replay);
-	if (replay_events(replay) >= state->failures_events) {
+	if (!state->runs->partial && replay_events(replay) >= state->failures_events) {
 		memcpy(state->failures, replay_failures(replay), count * sizeof *state->failures);
 		state->failures_events = replay_events(replay);
 		state->contradictions = replay_contradictions(replay);

@@ -8,7 +8,10 @@
 struct runs *runs_new(struct index *index, const uint64_t identity[2]);
 void runs_free(struct runs *runs); /* NULL is fine */
 void runs_forget(struct runs *runs); /* what it left behind */
-/* A replay whose state is the newest checkpoint at or before t, or empty. */
+/*
+ * A replay whose state is the newest checkpoint at or before t, or empty. With another program than
+ * the state's, a subset of it, it begins at the trace's begin and leaves nothing behind.
+ */
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from);
 void run_end(struct state *state, struct replay *replay); /* counts failures, frees */

@@ -158,21 +158,25 @@ static void expand_target(struct list *list, const struct path *target)
 	list->query = NULL;
 }
 
+static bool is_listed(const struct list *list, uint32_t shape)
+{
+	return list->shape == ATTR_ABSENT ? wanted_lists_shape(list->state, &list->wanted, shape)
+					  : list->shape == shape;
+}
+
+/* How deep a stack gets is not told by its lines. */
 static void expand_line(void *arg, const struct line *line)
 {
 	struct list *list = arg;
-	bool names = line->verb == VERB_SET || line->verb == VERB_WAS || line->verb == VERB_ADD ||
-		     line->verb == VERB_PUSH;
+	uint32_t shape = line->target.shape;
+	bool names = line->verb == VERB_SET || line->verb == VERB_WAS || line->verb == VERB_ADD;
 
-	if (!list->known || !names || line->flags & (LINE_SECTION | LINE_FAILS))
-		return;
-	if (list->shape == ATTR_ABSENT
-		    ? !wanted_lists_shape(list->state, &list->wanted, line->target.shape)
-		    : list->shape != line->target.shape)
+	if (!list->known || line->flags & (LINE_SECTION | LINE_FAILS))
 		return;
 	if (line->verb == VERB_PUSH)
-		list->known = false;
-	else
+		list->known = !is_listed(list, shape) &&
+			      !is_listed(list, shape_key(list->state->attrs, shape));
+	else if (names && is_listed(list, shape))
 		expand_target(list, &line->target);
 }
 

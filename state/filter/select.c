@@ -105,15 +105,20 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return EVAL_VALUE;
 }
 
+static struct env env_of(struct where_pass *pass)
+{
+	return (struct env){.program = pass->where->program,
+			    .event = &pass->event,
+			    .decode = decode,
+			    .read = read_state,
+			    .section = read_section,
+			    .arg = pass,
+			    .scratch = pass->scratch};
+}
+
 static uint8_t evaluate(struct where_pass *pass, const struct expr *expr, uint32_t entry)
 {
-	struct env env = {.program = pass->where->program,
-			  .event = &pass->event,
-			  .decode = decode,
-			  .read = read_state,
-			  .section = read_section,
-			  .arg = pass,
-			  .scratch = pass->scratch};
+	struct env env = env_of(pass);
 
 	pass->entry = entry;
 	run_event(pass->where->trace, pass->run, entry, &pass->event);
@@ -441,13 +446,7 @@ uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, u
 
 void where_value(struct where_pass *pass, const struct run *run, struct value *out)
 {
-	struct env env = {.program = pass->where->program,
-			  .event = &pass->event,
-			  .decode = decode,
-			  .read = read_state,
-			  .section = read_section,
-			  .arg = pass,
-			  .scratch = pass->scratch};
+	struct env env = env_of(pass);
 	enum failure failure;
 
 	pass->run = run;

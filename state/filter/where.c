@@ -145,6 +145,27 @@ bool where_reads_state(const struct where *where)
 	return false;
 }
 
+static bool is_of_cpu(const struct ast *ast)
+{
+	const struct ast_path *path = ast->path;
+
+	if (ast->kind != AST_PATH)
+		return ast->kind == AST_CONST;
+	if (ast_root(path) != ROOT_STATE)
+		return false;
+	if (path->natoms == 1)
+		return !path->atoms[0].key && !strcmp(path->atoms[0].name, "cpu");
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].key && !is_of_cpu(path->atoms[i].key))
+			return false;
+	return true;
+}
+
+bool where_is_of_cpu(const struct where *where)
+{
+	return where->nasts == 1 && is_of_cpu(where->asts[0]);
+}
+
 /* The call of what is neither a map nor a function; NULL: there is none. */
 static const struct ast *unknown_map(const struct ast *ast, const struct rules *rules)
 {

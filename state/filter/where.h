@@ -71,6 +71,11 @@ struct where_reads { /* how the state just before an event is read */
 	void *arg;
 };
 struct where_pass; /* belongs to one thread */
+/*
+ * Of a condition that was parsed of one expression: is its value the same at all events of a CPU,
+ * as long as what it reads of the state is? So of cpu[cpu]/thread.
+ */
+bool where_is_of_cpu(const struct where *where);
 
 /* Both are borrowed; `reads` may be NULL when no state is read. */
 struct where_pass *where_pass_new(const struct where *where, const struct where_reads *reads);

@@ -48,8 +48,19 @@ static bool is_wanted(struct tracks *tracks, uint32_t attr)
 	return shape < tracks->nshapes && tracks->operand_shapes[shape];
 }
 
+static void see_value(struct tracks *tracks, struct track *track, nstime since,
+		      const struct value *value, nstime named)
+{
+	track_cut(track, since, value, tracks->begin);
+	if (named < track->named)
+		track->named = named;
+	if (tracks->past)
+		tracks_touch(tracks, track);
+}
+
 static void see_change(struct tracks *tracks, const struct change *change)
 {
+	const struct cell *after = change->after;
 	struct track *track = tracks_find(tracks, change->attr);
 
 	if (!track) {
@@ -60,11 +71,8 @@ static void see_change(struct tracks *tracks, const struct change *change)
 		track->unknown = tracks->past;
 		tracks->unknown += tracks->past;
 	}
-	track_cut(track, change->after->since, &change->after->value, tracks->begin);
-	if (change->after->named && change->after->named_at < track->named)
-		track->named = change->after->named_at;
-	if (tracks->past)
-		tracks_touch(tracks, track);
+	see_value(tracks, track, after->since, &after->value,
+		  after->named ? after->named_at : NSTIME_MAX);
 }
 
 static void on_change(void *arg, const struct change *change)
@@ -73,6 +81,98 @@ static void on_change(void *arg, const struct change *change)
 
 	run_changes(tracks->state, change);
 	see_change(tracks, change);
+}
+
+bool tracks_are_whole(const struct tracks *tracks)
+{
+	const struct event_source *event_source = tracks->state->event_source;
+	nstime first, last;
+	struct error ignored;
+
+	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
+	return tracks->alone && tracks->wanted->nqueries && !trace_disorder(event_source->trace) &&
+	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
+	       tracks->begin <= first && tracks->end > last;
+}
+
+/* ---- a run over what the question rests on, which leaves nothing behind ---- */
+
+/* What the attribute was before its first write. */
+static void on_absent(void *arg, uint32_t attr)
+{
+	struct tracks *tracks = arg;
+	struct cell cell;
+
+	if (tracks->past || !is_wanted(tracks, attr) || tracks_find(tracks, attr))
+		return;
+	cells_get(replay_cells(tracks->replay), attr, &cell);
+	track_new(tracks, attr, &cell);
+}
+
+static void on_put(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	struct tracks *tracks = arg;
+	struct track *track = tracks_find(tracks, attr);
+
+	if (track)
+		see_value(tracks, track, time, value, time);
+}
+
+struct shapes { /* that are wanted */
+	const struct tracks *tracks;
+	uint8_t *had;
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+static void add_shape(struct shapes *shapes, uint32_t shape)
+{
+	if (shapes->had[shape])
+		return;
+	shapes->had[shape] = 1;
+	shapes->items = mem_grow(shapes->items, shapes->count, &shapes->capacity,
+				 sizeof *shapes->items);
+	shapes->items[shapes->count++] = shape;
+}
+
+static void add_target(void *arg, const struct line *line)
+{
+	struct shapes *shapes = arg;
+	const struct tracks *tracks = shapes->tracks;
+	uint32_t shape = line->target.shape;
+
+	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+		return;
+	if (wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
+	    (shape < tracks->nshapes && tracks->operand_shapes[shape]))
+		add_shape(shapes, shape);
+}
+
+/*
+ * The program with the statements alone on which what is wanted rests: most events need not be
+ * decoded then. Only where all is read from the trace's begin, and nothing beyond the range.
+ * NULL: all statements are to run.
+ */
+static struct program *subset_of(const struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+	struct shapes shapes = {.tracks = tracks, .had = mem_new(attrs_count(state->attrs) + 1)};
+	struct closure *closure;
+	uint64_t *statements;
+
+	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
+		add_shape(&shapes, attr_shape(state->attrs, tracks->wanted->attrs[i]));
+	for (size_t i = 0; i < tracks->followed->count; i++)
+		add_shape(&shapes, attr_shape(state->attrs, tracks->followed->attrs[i]));
+	catalog_lines(state->catalog, add_target, &shapes);
+	closure = closure_new(state->catalog, shapes.items, shapes.count);
+	statements = closure_statements(closure);
+	struct program *subset = program_subset(state->program, statements);
+	mem_free(statements);
+	closure_free(closure);
+	mem_free(shapes.items);
+	mem_free(shapes.had);
+	return subset;
 }
 
 /* Every attribute that is wanted and was not touched yet. */
@@ -203,8 +303,14 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .moment = on_moment,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
+	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
 	enum outcome outcome = OUTCOME_ERROR;
 
+	if (subset) {
+		options.program = subset;
+		options.put = on_put;
+		options.absent = on_absent;
+	}
 	tracks->told = NSTIME_MAX;
 	tracks->tried = hands ? SIZE_MAX : 0;
 	tracks->try_again = hands ? 0 : UINT64_MAX;
@@ -224,6 +330,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	if (outcome == OUTCOME_DONE && tracks->rest)
 		outcome = tracks_read_rest(tracks, err);
 	run_end(state, tracks->replay);
+	program_subset_free(subset);
 	tracks->replay = NULL;
 	return outcome;
 }
@@ -415,6 +522,7 @@ struct question {
 	const nstime *edges; /* see sums.h */
 	size_t nedges;
 	bool within; /* ends that reach over the range may be cut */
+	bool alone;  /* and nothing needs to be left behind for later questions */
 	const struct query *const *queries;
 	size_t nqueries;
 };
@@ -433,7 +541,8 @@ static bool ask_once(struct state *state, const struct question *question,
 				.end = question->end,
 				.edges = question->edges,
 				.nedges = question->nedges,
-				.within = question->within};
+				.within = question->within,
+				.alone = question->alone};
 	bool more;
 
 	*ok = true;
@@ -493,6 +602,22 @@ bool state_intervals_within(struct state *state, nstime begin, nstime end,
 	struct question question = {.begin = begin,
 				    .end = end,
 				    .within = true,
+				    .queries = queries,
+				    .nqueries = nqueries};
+
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
+}
+
+bool state_intervals_alone(struct state *state, nstime begin, nstime end,
+			   const struct query *const *queries, size_t nqueries,
+			   bool (*each)(void *arg, const struct interval *interval), void *arg,
+			   struct error *err)
+{
+	struct question question = {.begin = begin,
+				    .end = end,
+				    .within = true,
+				    .alone = true,
 				    .queries = queries,
 				    .nqueries = nqueries};
 

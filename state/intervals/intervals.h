@@ -53,6 +53,7 @@ struct tracks {
 	struct wanted *wanted;
 	nstime begin, end;
 	bool within;           /* what reaches over an end need not be followed beyond it */
+	bool alone;            /* a run over a whole trace needs to leave nothing behind */
 	const nstime *edges;   /* of columns: sums may stand for what lies in one */
 	size_t nedges;         /* 0: they may not */
 	struct listed *listed; /* all attributes of its lists, when they could be told */
@@ -88,6 +89,9 @@ struct tracks {
 
 /* intervals.c: fills the tracks by a forward run over all that comes before and in the range. */
 MUST_CHECK bool tracks_run(struct tracks *tracks, struct error *err);
+
+/* Are they of all of the trace, with nothing beyond it to be looked for? */
+bool tracks_are_whole(const struct tracks *tracks);
 
 /* tracks.c; NULL: the attribute has no track. */
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);

@@ -488,6 +488,8 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 		return OUTCOME_ERROR;
 	if (tracks->begin == NSTIME_MIN && tracks->end > first) /* a run reads the same */
 		return OUTCOME_GAVE_UP;
+	if (tracks->wanted->lists && tracks_are_whole(tracks)) /* likewise, of what counts alone */
+		return OUTCOME_GAVE_UP;
 	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {

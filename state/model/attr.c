@@ -22,9 +22,11 @@ struct node {
 	struct value atom; /* a name is a string */
 	uint32_t parent;
 	uint32_t shape;
-	uint32_t depth;
+};
+
+struct shape { /* and what all its attributes share */
+	uint32_t node, depth;
 	bool is_key;
-	uint32_t hash;
 };
 
 struct text {
@@ -40,7 +42,7 @@ struct attrs {
 	size_t count, capacity;
 	uint32_t *slots; /* 1 + node, 0 free; a power of two of them, at most half full */
 	size_t nslots;
-	uint32_t *shapes; /* shape → its node */
+	struct shape *shapes;
 	size_t nshapes, shapes_capacity;
 	struct text *texts; /* open-addressed; text NULL: free */
 	size_t ntexts, texts_capacity;
@@ -69,8 +71,8 @@ static uint32_t *find_slot(const struct attrs *attrs, uint32_t parent, const str
 		if (!*slot)
 			return slot;
 		const struct node *node = &attrs->nodes[*slot - 1];
-		if (node->hash == hash && node->parent == parent && node->is_key == is_key &&
-		    value_equal(&node->atom, atom))
+		if (node->parent == parent && value_equal(&node->atom, atom) &&
+		    attrs->shapes[node->shape].is_key == is_key)
 			return slot;
 	}
 }
@@ -83,7 +85,9 @@ static void grow_slots(struct attrs *attrs)
 	attrs->nslots *= 2;
 	attrs->slots = mem_new_array(attrs->nslots, sizeof *attrs->slots);
 	for (size_t n = 1; n < attrs->count; n++) { /* the root is not looked up */
-		size_t i = attrs->nodes[n].hash & mask;
+		const struct node *node = &attrs->nodes[n];
+		size_t i = mask & atom_hash(node->parent, &node->atom,
+					    attrs->shapes[node->shape].is_key);
 		while (attrs->slots[i])
 			i = (i + 1) & mask;
 		attrs->slots[i] = (uint32_t)n + 1;
@@ -97,11 +101,11 @@ static uint32_t node_append(struct attrs *attrs, const struct node *node)
 	return (uint32_t)attrs->count++;
 }
 
-static uint32_t shape_append(struct attrs *attrs, uint32_t node)
+static uint32_t shape_append(struct attrs *attrs, uint32_t node, uint32_t depth, bool is_key)
 {
 	attrs->shapes = mem_grow(attrs->shapes, attrs->nshapes, &attrs->shapes_capacity,
 				 sizeof *attrs->shapes);
-	attrs->shapes[attrs->nshapes] = node;
+	attrs->shapes[attrs->nshapes] = (struct shape){node, depth, is_key};
 	return (uint32_t)attrs->nshapes++;
 }
 
@@ -116,7 +120,7 @@ struct attrs *attrs_new(void)
 	attrs->texts_capacity = 64;
 	attrs->texts = mem_new_array(attrs->texts_capacity, sizeof *attrs->texts);
 	node_append(attrs, &root);
-	shape_append(attrs, ATTR_ROOT);
+	shape_append(attrs, ATTR_ROOT, 0, false);
 	return attrs;
 }
 
@@ -204,11 +208,12 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 			    bool is_key)
 {
 	static const struct value any = {.kind = VALUE_NONE};
-	uint32_t above = attrs->shapes[attrs->nodes[parent].shape];
+	struct shape above = attrs->shapes[attrs->nodes[parent].shape];
 
-	if (above == parent && (!is_key || atom->kind == VALUE_NONE))
-		return shape_append(attrs, (uint32_t)attrs->count); /* the node to be made */
-	uint32_t twin = child(attrs, above, is_key ? &any : atom, is_key);
+	if (above.node == parent && (!is_key || atom->kind == VALUE_NONE))
+		return shape_append(attrs, (uint32_t)attrs->count, above.depth + 1,
+				    is_key); /* of the node to be made */
+	uint32_t twin = child(attrs, above.node, is_key ? &any : atom, is_key);
 	return attrs->nodes[twin].shape;
 }
 
@@ -228,7 +233,7 @@ static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *
 	uint32_t *recent = recent_place(attrs, parent, atom);
 	const struct node *node = &attrs->nodes[*recent];
 
-	if (*recent && node->parent == parent && node->is_key == is_key &&
+	if (*recent && node->parent == parent && attrs->shapes[node->shape].is_key == is_key &&
 	    value_equal(&node->atom, atom))
 		return *recent;
 	*recent = child_interned(attrs, parent, atom, is_key);
@@ -243,16 +248,15 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 
 	if (*slot)
 		return *slot - 1;
-	struct node node = {.atom = *atom,
-			    .parent = parent,
-			    .depth = attrs->nodes[parent].depth + 1,
-			    .is_key = is_key,
-			    .hash = hash};
+	struct node node = {.atom = *atom, .parent = parent};
+	size_t count = attrs->count;
 	node.shape = child_shape(attrs, parent, atom, is_key);
 	attrs_keep(attrs, &node.atom);
-	if ((attrs->count + 1) * 2 > attrs->nslots)
+	bool full = (attrs->count + 1) * 2 > attrs->nslots;
+	if (full)
 		grow_slots(attrs);
-	slot = find_slot(attrs, parent, atom, is_key, hash);
+	if (full || attrs->count != count) /* the shape's node may be new, and its slot that one */
+		slot = find_slot(attrs, parent, atom, is_key, hash);
 	*slot = (uint32_t)attrs->count + 1;
 	return node_append(attrs, &node);
 }
@@ -326,12 +330,12 @@ uint32_t attr_parent(const struct attrs *attrs, uint32_t attr)
 
 uint32_t attr_depth(const struct attrs *attrs, uint32_t attr)
 {
-	return attrs->nodes[attr].depth;
+	return attrs->shapes[attrs->nodes[attr].shape].depth;
 }
 
 bool attr_is_key(const struct attrs *attrs, uint32_t attr)
 {
-	return attrs->nodes[attr].is_key;
+	return attrs->shapes[attrs->nodes[attr].shape].is_key;
 }
 
 const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
@@ -341,7 +345,7 @@ const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
 
 bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above)
 {
-	while (attrs->nodes[attr].depth > attrs->nodes[above].depth)
+	while (attr_depth(attrs, attr) > attr_depth(attrs, above))
 		attr = attrs->nodes[attr].parent;
 	return attr == above;
 }
@@ -359,10 +363,10 @@ static bool is_ident(const struct value *name)
 	return name->len > 0;
 }
 
-static void add_atom(const struct node *node, struct buf *out)
+static void add_atom(const struct node *node, const struct shape *shape, struct buf *out)
 {
-	if (!node->is_key) {
-		if (node->depth > 1)
+	if (!shape->is_key) {
+		if (shape->depth > 1)
 			buf_add_char(out, '/');
 		if (is_ident(&node->atom))
 			buf_add(out, node->atom.text, node->atom.len);
@@ -382,15 +386,15 @@ void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out)
 {
 	const struct node *node = &attrs->nodes[attr];
 
-	if (node->depth == 0)
+	if (attr == ATTR_ROOT)
 		return;
 	attr_add_text(attrs, node->parent, out); /* as deep as the path: bounded by the grammar */
-	add_atom(node, out);
+	add_atom(node, &attrs->shapes[node->shape], out);
 }
 
 int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
 {
-	uint32_t depth_a = attrs->nodes[a].depth, depth_b = attrs->nodes[b].depth;
+	uint32_t depth_a = attr_depth(attrs, a), depth_b = attr_depth(attrs, b);
 
 	for (uint32_t d = depth_a; d > depth_b; d--)
 		a = attrs->nodes[a].parent;
@@ -402,8 +406,8 @@ int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
 		a = attrs->nodes[a].parent;
 		b = attrs->nodes[b].parent;
 	}
-	if (attrs->nodes[a].is_key != attrs->nodes[b].is_key)
-		return attrs->nodes[a].is_key ? 1 : -1;
+	if (attr_is_key(attrs, a) != attr_is_key(attrs, b))
+		return attr_is_key(attrs, a) ? 1 : -1;
 	return value_compare(&attrs->nodes[a].atom, &attrs->nodes[b].atom);
 }
 
@@ -421,29 +425,29 @@ uint32_t shape_count(const struct attrs *attrs)
 
 uint32_t shape_parent(const struct attrs *attrs, uint32_t shape)
 {
-	uint32_t parent = attrs->nodes[attrs->shapes[shape]].parent;
+	uint32_t parent = attrs->nodes[attrs->shapes[shape].node].parent;
 
 	return parent == ATTR_ABSENT ? ATTR_ABSENT : attrs->nodes[parent].shape;
 }
 
 uint32_t shape_attr(const struct attrs *attrs, uint32_t shape)
 {
-	return attrs->shapes[shape];
+	return attrs->shapes[shape].node;
 }
 
 bool shape_is_key(const struct attrs *attrs, uint32_t shape)
 {
-	return attrs->nodes[attrs->shapes[shape]].is_key;
+	return attrs->shapes[shape].is_key;
 }
 
 bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above)
 {
-	return attr_is_within(attrs, attrs->shapes[shape], attrs->shapes[above]);
+	return attr_is_within(attrs, attrs->shapes[shape].node, attrs->shapes[above].node);
 }
 
 uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
 {
-	uint32_t node = attr_name(attrs, attrs->shapes[parent], name, len); /* moves the nodes */
+	uint32_t node = attr_name(attrs, attrs->shapes[parent].node, name, len); /* moves the nodes */
 
 	return attrs->nodes[node].shape;
 }
@@ -451,12 +455,12 @@ uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size
 uint32_t shape_key(struct attrs *attrs, uint32_t parent)
 {
 	struct value any = {.kind = VALUE_NONE};
-	uint32_t node = child(attrs, attrs->shapes[parent], &any, true);
+	uint32_t node = child(attrs, attrs->shapes[parent].node, &any, true);
 
 	return attrs->nodes[node].shape;
 }
 
 void shape_add_text(const struct attrs *attrs, uint32_t shape, struct buf *out)
 {
-	attr_add_text(attrs, attrs->shapes[shape], out);
+	attr_add_text(attrs, attrs->shapes[shape].node, out);
 }

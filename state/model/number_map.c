@@ -3,10 +3,13 @@
 
 #include "engine/base/mem.h"
 
+/* All of it is zeroed, and so takes memory: a large map grows in smaller steps. */
+enum { MANY = 1 << 16 };
+
 void number_map_set(struct number_map *map, size_t key, uint32_t value)
 {
 	if (key >= map->count) {
-		size_t count = key + key / 2 + 64;
+		size_t count = key + key / (key > MANY ? 8 : 2) + 64;
 
 		map->items = mem_resize_zeroed(map->items, map->count, count, sizeof *map->items);
 		map->count = count;

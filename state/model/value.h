@@ -14,7 +14,7 @@ enum value_kind {
 	VALUE_FLOAT,
 	VALUE_STRING,
 	VALUE_BOOL
-};
+} __attribute__((packed)); /* a byte: there are millions of values */
 
 struct value {
 	enum value_kind kind;
@@ -27,6 +27,7 @@ struct value {
 		const char *text; /* not ended by zero; owner depends on where the value stands */
 	};
 };
+_Static_assert(sizeof(struct value) == 16, "two words");
 
 /* Neither unknown nor none. */
 static inline bool value_exists(const struct value *value)

@@ -7,6 +7,7 @@
 #include "state/program/lookup.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "engine/base/nearest.h"
 #include "state/program/internal.h"
 
@@ -407,8 +408,14 @@ static bool can_be_known(const struct program *program, uint32_t shape)
 	return is_written(program, shape);
 }
 
+struct heads {
+	struct buf text; /* the first ones */
+	struct nameset seen;
+	uint32_t count;
+};
+
 /* Names of events on which rules write the shape, or what a view of it reads. */
-static void add_heads(const struct program *program, uint32_t shape, struct buf *out, size_t *count)
+static void add_heads(const struct program *program, uint32_t shape, struct heads *heads)
 {
 	const struct rule_block *last = NULL;
 
@@ -420,11 +427,13 @@ static void add_heads(const struct program *program, uint32_t shape, struct buf 
 			continue;
 		last = block;
 		for (size_t p = 0; p < block->npatterns; p++) {
-			if (block->patterns[p].kind > HEAD_LITERAL)
+			const char *name = block->patterns[p].text;
+			if (block->patterns[p].kind > HEAD_LITERAL ||
+			    !nameset_add(&heads->seen, name, 0))
 				continue;
-			if (++*count <= EVENTS_MOST)
-				buf_printf(out, "%s%s", *count > 1 ? ", " : "",
-					   block->patterns[p].text);
+			if (++heads->count <= EVENTS_MOST)
+				buf_printf(&heads->text, "%s%s", heads->count > 1 ? ", " : "",
+					   name);
 		}
 	}
 }
@@ -432,32 +441,33 @@ static void add_heads(const struct program *program, uint32_t shape, struct buf 
 static void note_unwritten(const struct look *look, struct buf *note)
 {
 	const struct program *program = look->program;
-	struct buf heads = {0};
-	size_t count = 0;
+	struct heads heads = {0};
+	bool known = false;
 
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+	for (uint32_t shape = 1; shape < shape_count(look->attrs) && !known; shape++) {
 		if (!lookup_has_shape(program, shape) || !is_found(look, shape))
 			continue;
-		if (can_be_known(program, shape)) {
-			buf_release(&heads);
-			return;
-		}
-		add_heads(program, shape, &heads, &count);
+		known = can_be_known(program, shape);
+		add_heads(program, shape, &heads);
 		for (size_t v = 0; v < program->nviews; v++)
 			for (uint32_t i = 0;
 			     program->views[v].path.shape == shape && i < program->views[v].nreads;
 			     i++)
 				if (program->views[v].reads[i].shape != ATTR_ABSENT &&
 				    !is_written(program, program->views[v].reads[i].shape))
-					add_heads(program, program->views[v].reads[i].shape, &heads,
-						  &count);
+					add_heads(program, program->views[v].reads[i].shape,
+						  &heads);
 	}
-	buf_printf(note, "%s never has a value: no event of the trace gives it one", look->text);
-	if (heads.len)
-		buf_printf(note, ", rules do on %s%s", buf_text(&heads),
-			   count > EVENTS_MOST ? ", ..." : "");
-	buf_printf(note, "; 'yore info %s' says what can be asked", program->trace->path);
-	buf_release(&heads);
+	if (!known) {
+		buf_printf(note, "%s never has a value: no event of the trace gives it one",
+			   look->text);
+		if (heads.count)
+			buf_printf(note, ", rules do on %s%s", buf_text(&heads.text),
+				   heads.count > EVENTS_MOST ? ", ..." : "");
+		buf_printf(note, "; 'yore info %s' says what can be asked", program->trace->path);
+	}
+	buf_release(&heads.text);
+	nameset_release(&heads.seen);
 }
 
 static void note_inner(const struct look *look, struct buf *note)

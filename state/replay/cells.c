@@ -12,10 +12,11 @@
 
 #include <string.h>
 
-struct cells *cells_new(struct program *program, size_t nstreams)
+struct cells *cells_new(struct program *program, size_t nstreams, bool brief)
 {
 	struct cells *cells = mem_new(sizeof *cells);
 
+	cells->brief = brief;
 	cells->program = program;
 	cells->attrs = program_attrs(program);
 	cells->nstreams = nstreams;
@@ -43,7 +44,8 @@ void cells_free(struct cells *cells)
 	mem_free(cells->tombstones);
 	mem_free(cells->sections);
 	mem_free(cells->until);
-	mem_free(cells->cells);
+	mem_free(cells->now);
+	mem_free(cells->past);
 	mem_free(cells->free);
 	mem_free(cells->dying);
 	mem_free(cells);
@@ -152,23 +154,56 @@ static void look_below_tombstone(const struct cells *cells, uint32_t attr, nstim
 
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 {
-	const struct cell *cell = cells_find(cells, attr);
+	const struct cell_now *cell = cells_find(cells, attr);
 	struct cell absent;
 
-	if (!cell) {
+	if (cell) {
+		*out = cell->value;
+	} else {
 		cells_get(cells, attr, &absent);
-		cell = &absent;
+		*out = absent.value;
 	}
-	*out = cell->value;
+}
+
+static void cell_load(const struct cells *cells, uint32_t place, struct cell *out)
+{
+	const struct cell_now *now = &cells->now[place];
+
+	*out = (struct cell){
+		.value = now->value,
+		.since = now->since,
+		.named = now->named,
+		.written = now->written,
+		.run = now->since,
+		.last_run = now->since,
+		.named_at = now->since,
+		.writer = {.class_index = UINT32_MAX, .line = UINT32_MAX},
+	};
+	if (cells->brief)
+		return;
+	const struct cell_past *past = &cells->past[place];
+	out->run = past->run;
+	out->last = past->last;
+	out->last_run = past->last_run;
+	out->writer = past->writer;
+	out->named_at = past->named_at;
+}
+
+static void cell_store(struct cells *cells, uint32_t place, const struct cell *cell)
+{
+	cells->now[place] =
+		(struct cell_now){cell->value, cell->since, cell->named, cell->written};
+	if (!cells->brief)
+		cells->past[place] = (struct cell_past){cell->run, cell->last, cell->last_run,
+							cell->writer, cell->named_at};
 }
 
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 {
-	const struct cell *cell = cells_find(cells, attr);
 	const struct tombstone *tombstone;
 
-	if (cell) {
-		*out = *cell;
+	if (cells_find(cells, attr)) {
+		cell_load(cells, cells->slots[attr].cell, out);
 		return;
 	}
 	*out = (struct cell){.since = NSTIME_MIN,
@@ -199,12 +234,15 @@ void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
 		if (cells->nfree) {
 			slot->cell = cells->free[--cells->nfree];
 		} else {
-			cells->cells = mem_grow(cells->cells, cells->ncells, &cells->cells_capacity,
-						sizeof *cells->cells);
+			cells->now = mem_grow(cells->now, cells->ncells, &cells->now_capacity,
+					      sizeof *cells->now);
+			if (!cells->brief)
+				cells->past = mem_grow(cells->past, cells->ncells,
+						       &cells->past_capacity, sizeof *cells->past);
 			slot->cell = (uint32_t)cells->ncells++;
 		}
 	}
-	cells->cells[slot->cell] = *cell;
+	cell_store(cells, slot->cell, cell);
 }
 
 void cells_drop(struct cells *cells, uint32_t attr)
@@ -235,17 +273,18 @@ struct burial {
 static void bury_cell(const struct burial *burial, uint32_t attr)
 {
 	struct cells *cells = burial->cells;
-	struct cell *cell = cells_find(cells, attr);
 	struct value value = {.kind = burial->kind};
-	struct cell before;
+	struct cell before, after;
 
-	if (!cell)
+	if (!cells_find(cells, attr))
 		return;
-	before = *cell;
-	cell_put(cell, &value, burial->since, burial->writer);
-	cell->named = cell->named && burial->kind != VALUE_NONE;
+	cell_load(cells, cells->slots[attr].cell, &before);
+	after = before;
+	cell_put(&after, &value, burial->since, burial->writer);
+	after.named = before.named && burial->kind != VALUE_NONE;
+	cell_store(cells, cells->slots[attr].cell, &after);
 	if (burial->each)
-		burial->each(burial->arg, attr, &before, cell);
+		burial->each(burial->arg, attr, &before, &after);
 	if (burial->kind != VALUE_NONE)
 		return;
 	cells->dying =
@@ -256,7 +295,7 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 void cells_settle(struct cells *cells)
 {
 	for (size_t i = 0; i < cells->ndying; i++) {
-		const struct cell *cell = cells_find(cells, cells->dying[i]);
+		const struct cell_now *cell = cells_find(cells, cells->dying[i]);
 
 		if (cell && cell->value.kind == VALUE_NONE && !cell->named)
 			cells_drop(cells, cells->dying[i]);

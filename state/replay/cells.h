@@ -41,7 +41,11 @@ void cell_put(struct cell *cell, const struct value *value, nstime since,
 
 struct cells;
 
-struct cells *cells_new(struct program *program, size_t nstreams);
+/*
+ * brief: of a cell only value, since, named and written are kept; for the rest cells_get() says
+ * that it has been so since `since`, by no line. For builds, which have millions of cells.
+ */
+struct cells *cells_new(struct program *program, size_t nstreams, bool brief);
 void cells_free(struct cells *cells); /* NULL is fine */
 void cells_clear(struct cells *cells);
 

@@ -156,15 +156,13 @@ static void put_cell(const struct cell *cell, const struct cell *before, struct 
 
 static void put_cells(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
-	static const struct cell none;
-	const struct cell *before = &none;
+	struct cell cell, before = {0};
 
 	put(out, cells_count(cells));
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		const struct cell *cell = &cells->cells[cells->slots[a].cell];
-
+		cells_get(cells, a, &cell);
 		put(out, nodes[a]);
-		put_cell(cell, before, out);
+		put_cell(&cell, &before, out);
 		before = cell;
 	}
 }

@@ -10,6 +10,19 @@
 
 #define NOWHERE UINT32_MAX
 
+struct cell_now { /* of a cell, what rules see */
+	struct value value;
+	nstime since;
+	bool named, written;
+};
+struct cell_past { /* the rest */
+	nstime run;
+	struct value last;
+	nstime last_run;
+	struct writer writer;
+	nstime named_at;
+};
+
 struct slot_of {              /* of one attribute */
 	uint32_t cell, tombstone; /* into cells; first of its tombstones */
 	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
@@ -40,8 +53,10 @@ struct cells {
 	struct slot_of *slots; /* by attribute */
 	uint32_t nslots;
 	size_t slots_capacity;
-	struct cell *cells;
-	size_t ncells, cells_capacity;
+	bool brief;
+	struct cell_now *now;   /* by cell */
+	struct cell_past *past; /* likewise; brief: NULL */
+	size_t ncells, now_capacity, past_capacity;
 	uint32_t *free; /* cells to be used again */
 	size_t nfree, free_capacity;
 	uint32_t *dying; /* attributes deleted at the newest time */
@@ -58,15 +73,21 @@ struct cells {
 };
 
 /* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
-static inline struct cell *cells_find(const struct cells *cells, uint32_t attr)
+static inline struct cell_now *cells_find(const struct cells *cells, uint32_t attr)
 {
 	if (attr >= cells->nslots || cells->slots[attr].cell == NOWHERE)
 		return NULL;
-	return &cells->cells[cells->slots[attr].cell];
+	return &cells->now[cells->slots[attr].cell];
+}
+
+/* The rest of a cell that is there; of brief cells there is none. */
+static inline struct cell_past *cells_past(const struct cells *cells, uint32_t attr)
+{
+	return &cells->past[cells->slots[attr].cell];
 }
 
 /* The same, made when there is none. */
-static inline struct cell *cells_make(struct cells *cells, uint32_t attr)
+static inline struct cell_now *cells_make(struct cells *cells, uint32_t attr)
 {
 	static const struct cell fresh = {.written = true};
 
@@ -76,7 +97,7 @@ static inline struct cell *cells_make(struct cells *cells, uint32_t attr)
 }
 
 /* Makes the value's text one of the attribute table: most often the cell's own. */
-static inline void cell_keep(const struct cell *cell, struct value *value, struct attrs *attrs)
+static inline void cell_keep(const struct cell_now *cell, struct value *value, struct attrs *attrs)
 {
 	if (value->kind == VALUE_STRING && cell->value.kind == VALUE_STRING &&
 	    cell->value.len == value->len && !memcmp(cell->value.text, value->text, value->len))

@@ -3,7 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "state/replay/cells_internal.h"
+#include "state/replay/chosen.h"
 #include "state/replay/walk.h"
 
 #include <string.h>
@@ -15,6 +15,7 @@ struct replay {
 	struct cells *cells;
 	uint64_t *failures;
 	uint64_t contradictions;
+	bool tells; /* writes, and not fills alone */
 };
 
 static __int128 value_integer(const struct value *value)
@@ -30,7 +31,7 @@ static double value_number(const struct value *value)
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
 	const struct cells *cells = ((struct replay *)arg)->cells;
-	const struct cell *cell = cells_find(cells, attr);
+	const struct cell_now *cell = cells_find(cells, attr);
 
 	if (cell)
 		*out = cell->value;
@@ -62,6 +63,11 @@ struct cells *replay_cells(struct replay *replay)
 	return replay->cells;
 }
 
+void replay_tell(struct replay *replay, bool tells)
+{
+	replay->tells = tells;
+}
+
 nstime replay_time(const struct replay *replay)
 {
 	return replay->walk.time;
@@ -80,6 +86,11 @@ const uint64_t *replay_failures(const struct replay *replay)
 uint64_t replay_contradictions(const struct replay *replay)
 {
 	return replay->contradictions;
+}
+
+void replay_narrow(struct replay *replay, const uint64_t *classes)
+{
+	replay->walk.classes = classes;
 }
 
 static void fail(struct replay *replay, const struct line *line, enum failure why)
@@ -119,7 +130,9 @@ static void name(struct cell *cell, const struct cell *before)
 /* In place, and without what will not be asked of it. */
 static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
 {
-	struct cell *cell = cells_make(replay->cells, attr);
+	if (replay->options.absent && !cells_find(replay->cells, attr))
+		replay->options.absent(replay->options.arg, attr);
+	struct cell_now *cell = cells_make(replay->cells, attr);
 
 	if (!kept)
 		cell_keep(cell, value, replay->attrs);
@@ -133,20 +146,25 @@ static void put_value(struct replay *replay, uint32_t attr, struct value *value,
 static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
 			struct value *value, bool kept)
 {
+	const struct cell_now *now;
 	struct cell before, cell;
 
 	if (replay->options.put) {
 		put_value(replay, attr, value, kept);
 		return;
 	}
-	if (!kept)
+	now = cells_find(replay->cells, attr);
+	if (!kept && now)
+		cell_keep(now, value, replay->attrs);
+	else if (!kept)
 		attrs_keep(replay->attrs, value);
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, line));
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
-	tell(replay, attr, &before, &cell, false);
+	if (replay->tells)
+		tell(replay, attr, &before, &cell, false);
 }
 
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
@@ -163,7 +181,7 @@ static void contradict(struct replay *replay, uint32_t attr, const struct value 
  */
 static void was(struct replay *replay, const struct write *write)
 {
-	const struct cell *now = cells_find(replay->cells, write->attr);
+	const struct cell_now *now = cells_find(replay->cells, write->attr);
 	struct value value = write->value;
 	struct cell before, cell;
 	nstime begin = NSTIME_MIN;
@@ -206,7 +224,10 @@ static void add(struct replay *replay, const struct write *write)
 
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
 {
-	tell(arg, attr, before, after, false);
+	struct replay *replay = arg;
+
+	if (replay->tells)
+		tell(replay, attr, before, after, false);
 }
 
 static void bury(struct replay *replay, const struct line *line, const struct pattern *pattern,
@@ -296,6 +317,44 @@ static void apply(void *arg, struct write *write)
 	replay_apply(arg, write);
 }
 
+/* Does all that lines say was hold already? Where it does not, was() says what to do. */
+static inline bool was_so(const struct plain_choice *choice, const struct cells *cells,
+			  const struct plain_loaded *event)
+{
+	for (uint32_t i = 0; i < choice->nwas; i++) {
+		const struct plain_line *line = &choice->lines[i];
+		uint32_t attr = chosen_attr(line, cells->attrs, event);
+		const struct cell_now *cell = cells_find(cells, attr);
+
+		if (!cell || cell->value.kind == VALUE_UNKNOWN ||
+		    !value_equal(&cell->value, chosen_value(line, event)))
+			return false;
+	}
+	return true;
+}
+
+/* The lines of an event at once, where that can be done. */
+static bool chosen(void *arg, const struct plain *plain)
+{
+	struct replay *replay = arg;
+	const struct plain_choice *choice;
+	struct plain_loaded event;
+
+	choice = chosen_lines(plain, replay->cells, &replay->walk.env, &event);
+	if (!choice || !was_so(choice, replay->cells, &event))
+		return false;
+	for (uint32_t i = choice->nwas; i < choice->count; i++) {
+		const struct plain_line *line = &choice->lines[i];
+		struct write write = {.line = line->line, .verb = line->verb, .kept = line->kept};
+
+		write.attr = chosen_attr(line, replay->attrs, &event);
+		value_take(&write.value, chosen_value(line, &event));
+		replay_apply(replay, &write);
+	}
+	replay->walk.calm = false;
+	return true;
+}
+
 static bool lines(void *arg, const struct plain *plain)
 {
 	struct replay *replay = arg;
@@ -351,19 +410,32 @@ static const struct walk_ops ops = {.read = read_value,
 				    .section = read_section,
 				    .set_section = set_section,
 				    .apply = apply,
+				    .lines = chosen,
 				    .loss = loss,
 				    .moment = moment};
+
+static const struct walk_ops ops_one_by_one = {.read = read_value,
+					       .section = read_section,
+					       .set_section = set_section,
+					       .apply = apply,
+					       .loss = loss,
+					       .moment = moment};
 
 struct replay *replay_new(const struct replay_options *options)
 {
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
+	replay->tells = options->change != NULL;
 	walk_init(&replay->walk, options->event_source, options->program,
-		  options->lines ? &ops_of_lines : &ops, replay);
+		  options->by_tree ? &ops_one_by_one
+		  : options->lines ? &ops_of_lines
+				   : &ops,
+		  replay);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
-	replay->cells = cells_new(options->program, options->event_source->trace->nstreams);
+	replay->cells = cells_new(options->program, options->event_source->trace->nstreams,
+				  options->put != NULL);
 	replay->failures =
 		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
 			      sizeof *replay->failures);

@@ -2,8 +2,8 @@
  * replay.h - forward evaluation: every event in order, from the start or from a stored position
  *
  * It keeps the whole state, tells a watcher about each change, and counts the statements that fail.
- * With `by_tree` it is the oracle, obvious and slow. Questions use the plain forms of lines, which
- * saves a quarter of the time; tests that ask in all ways compare both.
+ * With `by_tree` it is the oracle, obvious and slow. Questions use the plain forms of lines, all of
+ * an event at once where that can be done (chosen.h); tests that ask in all ways compare both.
  */
 #ifndef STATE_REPLAY_REPLAY_H
 #define STATE_REPLAY_REPLAY_H
@@ -39,7 +39,9 @@ struct replay_options {
 	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.
 	 */
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
-	/* Called for each change; may be NULL. */
+	/* With put(), before it, where there is no cell yet: cells_get() says what is. May be NULL. */
+	void (*absent)(void *arg, uint32_t attr);
+	/* Called for each change, see replay_tell(); may be NULL. */
 	void (*change)(void *arg, const struct change *change);
 	/*
 	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
@@ -67,6 +69,15 @@ struct replay *replay_new(const struct replay_options *options);
 void replay_free(struct replay *replay); /* NULL is fine */
 /* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
 struct cells *replay_cells(struct replay *replay);
+
+/* Are changes other than fills told? They are from the beginning on. */
+void replay_tell(struct replay *replay, bool tells);
+
+/*
+ * From the next replay_run() on only events of these classes (borrowed) are read: of the state
+ * nothing is right any more but what their lines decide.
+ */
+void replay_narrow(struct replay *replay, const uint64_t *classes);
 
 /* For options.lines: what one line of the event writes, done as without it. */
 struct write;

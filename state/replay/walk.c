@@ -240,13 +240,13 @@ static bool run_pass(struct walk *walk, struct error *err)
 bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 	      struct error *err)
 {
-	uint64_t *classes = program_classes(walk->program);
+	uint64_t *named = walk->classes ? NULL : program_classes(walk->program);
 	struct event_source_range range = {.from = *from,
 					   .to = *to,
 					   .losses = true,
 					   .infers = true,
 					   .values = true,
-					   .classes = classes,
+					   .classes = named ? named : walk->classes,
 					   .helper = walk->helper};
 	size_t starts, ends;
 	bool ok;
@@ -257,6 +257,6 @@ bool walk_run(struct walk *walk, const struct order *from, const struct order *t
 	range.end = ends > 0;
 	ok = event_source_open(walk->event_source, &range, &walk->pass, err) && run_pass(walk, err);
 	event_source_close(&walk->pass);
-	mem_free(classes);
+	mem_free(named);
 	return ok;
 }

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 20, PER_LIVE = 4 };
+enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 19, PER_LIVE = 4 };
 _Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");
 
 struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper)
@@ -51,7 +51,8 @@ static void touched_room(struct builder *builder)
 /* Chunks are whole words of the bitmaps. */
 void builder_make_room(struct builder *builder, uint32_t number)
 {
-	size_t old = builder->room, room = ((size_t)number + number / 2 + 4096) & ~(size_t)63;
+	size_t old = builder->room, more = number / (number > SLICE_LEAST ? 8 : 2);
+	size_t room = ((size_t)number + more + 4096) & ~(size_t)63;
 
 	builder->spots = mem_resize_zeroed(builder->spots, old, room, sizeof *builder->spots);
 	builder->live =

@@ -1,13 +1,10 @@
 /*
- * lines.c - the lines of an event, evaluated and written in one go
+ * lines.c - the lines of an event, evaluated (chosen.h) and written in one go
  *
- * Of nearly all events the lines are plain (plain.h), their keys small integers, what they read and
- * what they say was is known. Such an event goes from its fields to cells and into the slice with
- * nothing in between. All lines see the state before the event: what they read is loaded before
- * the first one writes. Any other event is left to the replay, before anything is written.
+ * Where what lines say was is known, too, an event goes from its fields to cells and into the slice
+ * with nothing in between. Any other event is left to the replay, before anything is written.
  */
-#include "state/replay/cells_internal.h"
-#include "state/program/plain_load.h"
+#include "state/replay/chosen.h"
 #include "state/replay/writes.h"
 #include "state/slices/build.h"
 #include "state/slices/builder_internal.h"
@@ -15,79 +12,13 @@
 
 #include <string.h>
 
-/* Is it a small integer, as nearly all keys? */
-static inline bool is_index(const struct value *key)
-{
-	return key->kind == VALUE_INT && !key->negative;
-}
-
-/* Member by member: what was written just now would not be there yet for a wider copy. */
-static inline void value_take(struct value *out, const struct value *value)
-{
-	out->kind = value->kind;
-	out->negative = value->negative;
-	out->len = value->len;
-	out->u = value->u;
-}
-
-/* The key is a small integer; `keys` are the path's, to which the way is longer. */
-static inline uint32_t attr_of_key(const struct number_map *keys, const struct path *path,
-				   struct attrs *attrs, const struct value *key)
-{
-	uint32_t attr = number_map_get(keys, key->u);
-
-	return attr ? attr : path_attr_new(path, attrs, key);
-}
-
-/* What lines read; false: something has no cell. */
-static inline bool load_reads(const struct plain *plain, const struct cells *cells,
-			      struct plain_loaded *event)
-{
-	for (uint32_t k = 0; k < plain->nreads; k++) {
-		const struct plain_input *input = &plain->reads[k];
-		uint32_t attr = input->base;
-		const struct cell *cell;
-
-		if (input->of != PLAIN_NONE) {
-			const struct value *key = &event->values[input->of];
-
-			if (!(event->had >> input->of & 1) || !is_index(key))
-				return false;
-			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
-		}
-		cell = cells_find(cells, attr);
-		if (!cell)
-			return false;
-		value_take(&event->values[input->i], &cell->value);
-		event->had |= 1u << input->i;
-	}
-	return true;
-}
-
-static inline bool keys_are_small(const struct plain_choice *choice,
-				  const struct plain_loaded *event)
-{
-	for (uint32_t keys = choice->keys; keys; keys &= keys - 1)
-		if (!is_index(&event->values[__builtin_ctz(keys)]))
-			return false;
-	return true;
-}
-
-static inline uint32_t attr_of(const struct plain_line *line, struct attrs *attrs,
-			       const struct plain_loaded *event)
-{
-	if (line->key == PLAIN_NONE)
-		return line->attr;
-	return attr_of_key(line->keys, &line->line->target, attrs, &event->values[line->key]);
-}
-
 /* Does what was say nothing new? */
 static inline bool is_known(const struct plain_choice *choice, const struct cells *cells,
 			    const struct plain_loaded *event)
 {
 	for (uint32_t i = 0; i < choice->nwas; i++) {
-		const struct cell *cell =
-			cells_find(cells, attr_of(&choice->lines[i], cells->attrs, event));
+		const struct cell_now *cell =
+			cells_find(cells, chosen_attr(&choice->lines[i], cells->attrs, event));
 
 		if (!cell || cell->value.kind == VALUE_UNKNOWN)
 			return false;
@@ -116,14 +47,14 @@ static inline void change(struct builder *builder, uint32_t number, struct slice
 }
 
 /* Has the cell this text of the event already, as most often? */
-static inline bool cell_has(const struct cell *cell, const struct value *text)
+static inline bool cell_has(const struct cell_now *cell, const struct value *text)
 {
 	return cell->value.kind == VALUE_STRING && cell->value.len == text->len &&
 	       !memcmp(cell->value.text, text->text, text->len);
 }
 
 static __attribute__((noinline)) const struct value *
-cell_take_new(struct cell *cell, const struct value *text, struct attrs *attrs)
+cell_take_new(struct cell_now *cell, const struct value *text, struct attrs *attrs)
 {
 	cell->value = *text;
 	attrs_keep(attrs, &cell->value);
@@ -135,7 +66,7 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 		       const struct value *value, bool kept, nstime time)
 {
 	struct numbers *numbers = building->numbers;
-	struct cell *cell = cells_make(cells, attr);
+	struct cell_now *cell = cells_make(cells, attr);
 	uint32_t number;
 
 	if (kept || value->kind != VALUE_STRING)
@@ -155,7 +86,7 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 static bool push(struct building *building, struct cells *cells, uint32_t attr,
 		 const struct value *value, bool kept, nstime time)
 {
-	const struct cell *now = cells_find(cells, attr);
+	const struct cell_now *now = cells_find(cells, attr);
 	struct value depth;
 
 	if (!now || !is_index(&now->value))
@@ -170,9 +101,8 @@ static inline void apply(struct building *building, struct cells *cells,
 			 const struct plain_line *line, const struct plain_loaded *event,
 			 nstime time)
 {
-	uint32_t attr = attr_of(line, cells->attrs, event);
-	const struct value *value =
-		line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
+	uint32_t attr = chosen_attr(line, cells->attrs, event);
+	const struct value *value = chosen_value(line, event);
 
 	if (line->verb == VERB_SET) {
 		put(building, cells, attr, value, line->kept, time);
@@ -194,20 +124,8 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	const struct plain_choice *choice;
 	struct plain_loaded event;
 
-	if (!plain->choices)
-		return REPLAY_LEFT;
-	plain_load_event(plain, env, &event);
-	if (!load_reads(plain, cells, &event))
-		return REPLAY_LEFT;
-	if ((event.had & plain->tested) != plain->tested)
-		return REPLAY_LEFT;
-	plain_load_tests(plain, &event);
-	choice = &plain->choices[event.yes];
-	if (plain->nmaps)
-		plain_load_maps(plain, choice->needs, env, &event);
-	if ((event.had & choice->needs) != choice->needs)
-		return REPLAY_LEFT;
-	if (!keys_are_small(choice, &event) || !is_known(choice, cells, &event))
+	choice = chosen_lines(plain, cells, env, &event);
+	if (!choice || !is_known(choice, cells, &event))
 		return REPLAY_LEFT;
 	if (choice->nwas < choice->count)
 		builder_at(building->builder, time);

@@ -40,10 +40,10 @@ struct shard_merge *shard_merge_new(struct event_source *event_source, struct pr
 
 	merge->event_source = event_source;
 	merge->program = program;
-	merge->state = cells_new(program, event_source->trace->nstreams);
+	merge->state = cells_new(program, event_source->trace->nstreams, false);
 	merge->until = mem_new_array(event_source->trace->nstreams, sizeof *merge->until);
 	merge->statements = mem_new_array(words_of(program), sizeof *merge->statements);
-	merge->named = cells_new(program, event_source->trace->nstreams);
+	merge->named = cells_new(program, event_source->trace->nstreams, false);
 	return merge;
 }
 

@@ -99,14 +99,14 @@ static enum known get(const struct maker *run, uint32_t attr, struct cell *out)
 }
 
 /* Written in the shard, and nothing that was deferred is after it: then this cell tells. */
-static struct cell *find_sure(const struct maker *run, uint32_t attr)
+static struct cell_now *find_sure(const struct maker *run, uint32_t attr)
 {
 	return run->clouded ? NULL : cells_find(run->summary.writes, attr);
 }
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	const struct cell *sure = find_sure(arg, attr);
+	const struct cell_now *sure = find_sure(arg, attr);
 	struct cell cell;
 
 	if (sure) {
@@ -223,14 +223,15 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 static void write_value(struct maker *run, const struct line *line, uint32_t attr,
 			struct value *value, bool kept)
 {
-	struct cell *cell = cells_make(run->summary.writes, attr);
+	struct cells *writes = run->summary.writes;
+	struct cell_now *cell = cells_make(writes, attr);
 
 	if (!kept)
 		cell_keep(cell, value, run->attrs);
 	cell->value = *value;
 	cell->since = run->walk.time;
-	cell->writer = *walk_writer(&run->walk, line);
 	cell->named = true;
+	cells_past(writes, attr)->writer = *walk_writer(&run->walk, line);
 }
 
 /*
@@ -276,7 +277,7 @@ static void fill_start(struct maker *run, const struct write *write, const struc
 
 static void was(struct maker *run, const struct write *write)
 {
-	const struct cell *sure = find_sure(run, write->attr);
+	const struct cell_now *sure = find_sure(run, write->attr);
 	struct value value = write->value;
 	struct cell cell;
 
@@ -450,9 +451,9 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 		.complete = part->begin == NSTIME_MIN,
 	};
 	walk_init(&run->walk, part->event_source, part->program, &ops, run);
-	run->summary.writes = cells_new(part->program, nstreams);
-	run->summary.fills = cells_new(part->program, nstreams);
-	run->summary.reaches = cells_new(part->program, nstreams);
+	run->summary.writes = cells_new(part->program, nstreams, false);
+	run->summary.fills = cells_new(part->program, nstreams, false);
+	run->summary.reaches = cells_new(part->program, nstreams, false);
 	run->summary.lost = mem_new_array(nstreams, 1);
 	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
 }

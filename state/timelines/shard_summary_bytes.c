@@ -78,7 +78,7 @@ static bool get_cells(struct cursor *in, struct program *program, size_t nstream
 	uint64_t len = cursor_u64le(in);
 	const uint8_t *bytes;
 
-	*out = cells_new(program, nstreams);
+	*out = cells_new(program, nstreams, false);
 	bytes = len <= in->size - in->pos ? cursor_bytes(in, (size_t)len) : NULL;
 	return bytes && cells_read(*out, bytes, (size_t)len);
 }

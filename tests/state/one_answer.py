@@ -10,6 +10,8 @@ top = os.environ.get("top_builddir", ".")
 yore, gen = (os.path.abspath(path) for path in sys.argv[1:3] or (top + "/yore", top + "/fixtures/yore-gen"))
 work = tempfile.mkdtemp(prefix="yore-one-answer-")
 OUT = os.path.join(work, "out")
+ENVIRONMENT = dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86",
+                   YORE_LUA_DIR=os.path.abspath(os.path.join(os.environ.get("srcdir", "."), "lua-lib")))
 PACKET = 4096
 # Of yore-gen's header and context: stream's number, begin, end, CPU.
 STREAM, BEGIN, END, CPU = (20, "<I"), (32, "<Q"), (40, "<Q"), (80, "<I")
@@ -122,6 +124,10 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
      ["convert", "OUT", "--to", "chrome"], 3, b"sched_switch"),
     ("an event behind the end of the recording", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays,
      ["sql", "SELECT * FROM state"], 3, b"7501312"),
+    ("gaps of a trace in which events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
+     ["gaps"], 3, b"unknown"),
+    ("all of the time as a range, where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
+     ["state", "**", "--begin", "+0s", "--end", "-0s"], 3, b"cpu[1]/thread"),
     ("no stream that the metadata know", [], unknown_streams, ["longest", "thread[*]/state"], 1, b""),
     ("the same in two parts", [], unknown_parts, ["longest", "thread[*]/state"], 1, b""),
 ]
@@ -150,7 +156,7 @@ TIMELINES = {
 def run(words, *options, given=""):
     words = [OUT if word == "OUT" else word for word in words]
     done = subprocess.run([yore, words[0], os.path.join(work, "trace"), *words[1:], *options], capture_output=True, timeout=60,
-                          input=given.encode(), env=dict(os.environ, TZ="UTC", ASAN_OPTIONS="exitcode=86"))
+                          input=given.encode(), env=ENVIRONMENT)
     written = b""
     if OUT in words and os.path.exists(OUT):
         with open(OUT, "rb") as file:

@@ -24,9 +24,9 @@ enum { SETS = 3000, MOMENTS = 6, LAST = RANDOM_LAST, STORED = 15 };
 static const char *const paths[] = {"a",        "b",        "k",        "n",        "t[0]/x",
 				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
 				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
-				    "u[0]/z",   "u[1]/z",   "w[1]/z"};
-static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**",
-				    "u[*]/z",   "w[*]/z", "t[1]/**"};
+				    "u[0]/z",   "u[1]/z",   "w[1]/z",   "q[1]"};
+static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z",
+				    "w[*]/z",   "q[*]",   "t[1]/**"};
 enum { LIST_OF_ONE = COUNT(lists) - 1 };
 
 struct questions {
@@ -264,6 +264,41 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 	buf_release(&expected.text);
 	buf_release(&got.text);
 	buf_release(&ignored);
+}
+
+static bool keep_clipped(void *arg, const struct interval *interval)
+{
+	const struct ranges *ranges = arg;
+	struct interval clipped = *interval;
+
+	if (clipped.begin < ranges->begin)
+		clipped.begin = ranges->begin;
+	if (clipped.end > ranges->end)
+		clipped.end = ranges->end;
+	return keep_interval(arg, &clipped);
+}
+
+/* All of the trace and nothing beyond it, which only runs the lines that count. */
+static void compare_whole(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			  struct rules *rules, const struct questions *questions)
+{
+	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
+	struct state *other = open_state(trace, rules, FORCE_NONE);
+	const struct query *const *queries = (const struct query *const *)questions->queries;
+	struct ranges expected = {.begin = -10, .end = LAST + 10}, got = expected;
+	struct error err;
+
+	if (!state_intervals(replay, NSTIME_MIN, NSTIME_MAX, queries, questions->count,
+			     keep_clipped, &expected, &err))
+		buf_printf(&expected.text, "error: %s\n", err.text);
+	if (!state_intervals_within(other, got.begin, got.end, queries, questions->count,
+				    keep_clipped, &got, &err))
+		buf_printf(&got.text, "error: %s\n", err.text);
+	compare(gen, seed, "all of the trace", &expected.text, &got.text);
+	state_close(replay);
+	state_close(other);
+	buf_release(&expected.text);
+	buf_release(&got.text);
 }
 
 /* Of random columns; the oracle is replay. */
@@ -505,6 +540,7 @@ static void one_set(uint64_t seed)
 		views_list_alike(&gen, seed, trace, rules, &questions);
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
+	compare_whole(&gen, seed, trace, rules, &questions);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_SLICES);
 	columns_add_up(&gen, seed, trace, rules, &questions);
@@ -513,6 +549,7 @@ static void one_set(uint64_t seed)
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
 	columns_add_up(&gen, seed, trace, rules, &questions);
 	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
+	compare_whole(&gen, seed, trace, rules, &list);
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
 	list.queries[list.count++] = questions.queries[COUNT(paths) + LIST_OF_ONE];
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);

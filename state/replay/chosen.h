@@ -1,0 +1,112 @@
+/*
+ * chosen.h - the plain lines of an event that hold, found at once
+ *
+ * Of nearly all events the lines are plain (plain.h), their keys small integers, and what they read
+ * has a cell. Which of them hold is looked up by the outcome of all tests. All lines see the state
+ * before the event: what they read is loaded before the first one writes. Any other event is left
+ * to writes.h.
+ */
+#ifndef STATE_REPLAY_CHOSEN_H
+#define STATE_REPLAY_CHOSEN_H
+
+#include "state/program/plain_load.h"
+#include "state/replay/cells_internal.h"
+
+/* Is it a small integer, as nearly all keys? */
+static inline bool is_index(const struct value *key)
+{
+	return key->kind == VALUE_INT && !key->negative;
+}
+
+/* Member by member: what was written just now would not be there yet for a wider copy. */
+static inline void value_take(struct value *out, const struct value *value)
+{
+	out->kind = value->kind;
+	out->negative = value->negative;
+	out->len = value->len;
+	out->u = value->u;
+}
+
+/* The key is a small integer; `keys` are the path's, to which the way is longer. */
+static inline uint32_t attr_of_key(const struct number_map *keys, const struct path *path,
+				   struct attrs *attrs, const struct value *key)
+{
+	uint32_t attr = number_map_get(keys, key->u);
+
+	return attr ? attr : path_attr_new(path, attrs, key);
+}
+
+/* What lines read; false: something has no cell. */
+static inline bool load_reads(const struct plain *plain, const struct cells *cells,
+			      struct plain_loaded *event)
+{
+	for (uint32_t k = 0; k < plain->nreads; k++) {
+		const struct plain_input *input = &plain->reads[k];
+		uint32_t attr = input->base;
+		const struct cell_now *cell;
+
+		if (input->of != PLAIN_NONE) {
+			const struct value *key = &event->values[input->of];
+
+			if (!(event->had >> input->of & 1) || !is_index(key))
+				return false;
+			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
+		}
+		cell = cells_find(cells, attr);
+		if (!cell)
+			return false;
+		value_take(&event->values[input->i], &cell->value);
+		event->had |= 1u << input->i;
+	}
+	return true;
+}
+
+static inline bool keys_are_small(const struct plain_choice *choice,
+				  const struct plain_loaded *event)
+{
+	for (uint32_t keys = choice->keys; keys; keys &= keys - 1)
+		if (!is_index(&event->values[__builtin_ctz(keys)]))
+			return false;
+	return true;
+}
+
+/* The attribute that the line writes. */
+static inline uint32_t chosen_attr(const struct plain_line *line, struct attrs *attrs,
+			       const struct plain_loaded *event)
+{
+	if (line->key == PLAIN_NONE)
+		return line->attr;
+	return attr_of_key(line->keys, &line->line->target, attrs, &event->values[line->key]);
+}
+
+/* What the line says, if it is one of `= was push`. */
+static inline const struct value *chosen_value(const struct plain_line *line,
+					       const struct plain_loaded *event)
+{
+	return line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
+}
+
+/* NULL: the lines are to be evaluated one by one. *event: what they ask for. */
+static inline const struct plain_choice *chosen_lines(const struct plain *plain,
+						      const struct cells *cells, struct env *env,
+						      struct plain_loaded *event)
+{
+	const struct plain_choice *choice;
+
+	if (!plain->choices)
+		return NULL;
+	plain_load_event(plain, env, event);
+	if (!load_reads(plain, cells, event))
+		return NULL;
+	if ((event->had & plain->tested) != plain->tested)
+		return NULL;
+	plain_load_tests(plain, event);
+	choice = &plain->choices[event->yes];
+	if (plain->nmaps)
+		plain_load_maps(plain, choice->needs, env, event);
+	if ((event->had & choice->needs) != choice->needs || !keys_are_small(choice, event))
+		return NULL;
+	return choice;
+}
+
+#endif

@@ -4,7 +4,7 @@ EXTRA_DIST += docs/analyses.md docs/lua.md
 dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7
 EXTRA_DIST += docs/sql.md
 EXTRA_DIST += docs/rules.md
-dist_man_MANS += docs/yore.1 docs/libyore.3
+dist_man_MANS += docs/yore.1 docs/libyore.3 docs/yore-lua.3
 EXTRA_DIST += docs/library.md docs/fuzzing.md
 EXTRA_DIST += docs/aux.md docs/convert.md
 EXTRA_DIST += docs/symbols.md docs/pictures.md docs/tutorial.md docs/cookbook.md
@@ -14,7 +14,7 @@ EXTRA_DIST += docs/shards.md
 EXTRA_DIST += docs/attacks.md
 EXTRA_DIST += docs/perf-data.md
 EXTRA_DIST += docs/ovni.md
-EXTRA_DIST += docs/timelines.md
+EXTRA_DIST += docs/timelines.md docs/do.md
 EXTRA_DIST += docs/performance/figures.json docs/performance/ratios.svg docs/performance/streams.svg \
 	docs/performance/attributes-that-live.svg docs/performance/threads.svg \
 	docs/performance/size-of-a-trace.svg

@@ -41,7 +41,6 @@ struct bind_trace {
 	struct state *state; /* own; opened by the first question */
 	struct rules *rules;
 	struct symbols *symbols;     /* own; made when first asked for */
-	bool loaded_told;            /* to the symbols that are asked */
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
@@ -53,11 +52,17 @@ void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
 void bind_segments_register(lua_State *L);
 void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
 void bind_event_methods(lua_State *L);
+void bind_batch_methods(lua_State *L);
 void bind_segments_methods(lua_State *L);
 void bind_count_methods(lua_State *L);
 void bind_time_methods(lua_State *L);
 void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
 
+/*
+ * Pushes a userdata of `size` zeroed bytes whose metatable `type` has `gc` alone: it frees what the
+ * bytes own, also after an error in between.
+ */
+void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction gc);
 /* Argument `i`, an open trace; raises otherwise. */
 struct bind_trace *bind_check_trace(lua_State *L, int i);
 /* A new trace userdata on the stack, with nothing in it yet. */

@@ -73,6 +73,19 @@ void bind_check_options(lua_State *L, int i, const char *const *known)
 	}
 }
 
+void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction gc)
+{
+	void *owned = lua_newuserdatauv(L, size, 0);
+
+	memset(owned, 0, size);
+	if (luaL_newmetatable(L, type)) {
+		lua_pushcfunction(L, gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	return owned;
+}
+
 struct bind_trace *bind_check_trace(lua_State *L, int i)
 {
 	struct bind_trace *bound = luaL_checkudata(L, i, TRACE_TYPE);

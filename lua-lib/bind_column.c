@@ -31,7 +31,13 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 	size_t len;
 
 	text = arena_strdup(cursor->arena, text);
-	*out = (struct bind_column){COLUMN_FIELD, BIND_FIELD, text, text, NULL};
+	*out = (struct bind_column){
+		.kind = COLUMN_FIELD,
+		.scopes = BIND_FIELD,
+		.key = text,
+		.name = text,
+		.places = arena_array(cursor->arena, cursor->bound->trace->nclasses + 1,
+				      sizeof *out->places)};
 	if (is_label(text, &len)) {
 		out->kind = COLUMN_LABEL;
 		out->name = arena_strndup(cursor->arena, text + strlen("label("), len);
@@ -58,8 +64,14 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 static bool find_field(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
 		       struct field *out)
 {
-	return cursor->event.class &&
-	       bind_cursor_field(L, cursor, column->scopes, column->name, out);
+	const struct event_class *class = cursor->event.class;
+
+	if (!class)
+		return false;
+	const struct bind_name **place = &column->places[class->index];
+	if (!*place)
+		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
+	return bind_cursor_field_at(L, cursor, *place, out);
 }
 
 static const char *label_of(const struct field *field)

@@ -19,6 +19,7 @@ struct bind_column {
 	enum column_kind kind;
 	unsigned scopes;
 	const char *key, *name; /* as asked for; as looked for. In the cursor's arena */
+	const struct bind_name **places; /* by class, likewise; NULL: not looked for yet */
 	struct bind_expr *expr;
 };
 

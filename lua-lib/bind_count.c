@@ -32,14 +32,8 @@ static int counts_gc(lua_State *L)
 
 static struct counts *push_counts(lua_State *L)
 {
-	struct counts *counts = lua_newuserdatauv(L, sizeof *counts, 0);
+	struct counts *counts = bind_new_owned(L, sizeof *counts, COUNTS_TYPE, counts_gc);
 
-	memset(counts, 0, sizeof *counts);
-	if (luaL_newmetatable(L, COUNTS_TYPE)) {
-		lua_pushcfunction(L, counts_gc);
-		lua_setfield(L, -2, "__gc");
-	}
-	lua_setmetatable(L, -2);
 	segments_init(&counts->values);
 	return counts;
 }

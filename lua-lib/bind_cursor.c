@@ -209,6 +209,14 @@ static bool read_flag(lua_State *L, int i, const char *name)
 	return flag;
 }
 
+static bool is_text(lua_State *L, int i, const char *name, const char *text)
+{
+	bool same = lua_getfield(L, i, name) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), text);
+
+	lua_pop(L, 1);
+	return same;
+}
+
 /* Classes of which no event can pass the condition are not read at all. */
 static void drop_classes(struct bind_filter *filter, const struct trace *trace)
 {
@@ -307,6 +315,11 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	read_cpus(L, i, bound->index, filter);
 	cursor->backward = options->backward = read_flag(L, i, "reverse");
 	options->losses = read_flag(L, i, "losses");
+	if (is_text(L, i, "losses", "only")) {
+		mem_free(filter->classes);
+		filter->classes = mem_new_array(bound->trace->nclasses / 64 + 1, sizeof(uint64_t));
+		options->classes = filter->classes; /* none */
+	}
 	return read_where(L, i, cursor, err);
 }
 
@@ -402,6 +415,33 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 	return false;
 }
 
+bool bind_cursor_reads_state(const struct bind_cursor *cursor)
+{
+	return cursor->filter && cursor->filter->by_state;
+}
+
+bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run)
+{
+	struct error err;
+
+	while (cursor->events) {
+		enum step step = events_take(cursor->events, most, run, &err);
+
+		cursor->serial++;
+		if (step == STEP_ITEM && !run->count && cursor->filter->where)
+			continue; /* a loss */
+		if (step == STEP_ITEM) {
+			if (!run->count)
+				cursor->event = run->loss;
+			return true;
+		}
+		bind_cursor_end(cursor);
+		if (step == STEP_ERROR)
+			bind_raise(L, &err);
+	}
+	return false;
+}
+
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor)
 {
 	struct error err;
@@ -418,9 +458,10 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 
 /* ---- fields by name ---- */
 
-static struct bind_name *find_name(struct bind_cursor *cursor, unsigned scopes, const char *name)
+const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
+					 const struct event_class *class, unsigned scopes,
+					 const char *name)
 {
-	const struct event_class *class = cursor->event.class;
 	struct bind_name **list = &cursor->names[class->index], *item;
 
 	for (item = *list; item; item = item->next)
@@ -435,14 +476,17 @@ static struct bind_name *find_name(struct bind_cursor *cursor, unsigned scopes, 
 	return item;
 }
 
+bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			  struct field *out)
+{
+	if (name->direct)
+		fields_at(bind_cursor_fields(L, cursor), &name->path, out);
+	return name->direct;
+}
+
 bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
 		       struct field *out)
 {
-	const struct bind_name *item = find_name(cursor, scopes, name);
-	const struct fields *fields = bind_cursor_fields(L, cursor);
-
-	if (!item->direct)
-		return fields_get(fields, scopes, &item->name, 1, out);
-	fields_at(fields, &item->path, out);
-	return true;
+	return bind_cursor_field_at(L, cursor, bind_cursor_name(cursor, cursor->event.class, scopes, name),
+				    out);
 }

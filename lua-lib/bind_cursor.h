@@ -8,7 +8,7 @@
 struct bind_name {
 	const char *name;
 	unsigned scopes;
-	bool direct; /* `path` says where; else it is looked for in each event */
+	bool direct; /* `path` says where; else the class has none */
 	struct field_path path;
 	struct bind_name *next;
 };
@@ -57,15 +57,33 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 				     const char *const *known, struct error *err);
 /* False: no more. Raises errors. */
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
+/*
+ * The next events of one stream, `most` at most, or a loss as the cursor's event where run->count is 0; not
+ * of a cursor that goes backward, or whose condition reads the state. The cursor is at no event then.
+ */
+bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run);
+bool bind_cursor_reads_state(const struct bind_cursor *cursor);
 /* A field of the event that the cursor is at; false when it has none of that name. */
 bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
 		       struct field *out);
+/* The same in two steps: where events of a class have it, for as long as the cursor is there. */
+const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
+					 const struct event_class *class, unsigned scopes,
+					 const char *name);
+bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			  struct field *out);
 /* The event's values, decoded at the first call for it. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
 
 /* Makes `program` and `known`, unless they are there; *rules are those of the state. */
 MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules,
 				   struct error *err);
+
+/*
+ * Of the step function on top, with the cursor at 3, the generic for's four values; the last one
+ * closes the cursor when the loop is left.
+ */
+int bind_push_loop(lua_State *L);
 
 void bind_cursor_register(lua_State *L);
 

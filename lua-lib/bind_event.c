@@ -1,18 +1,13 @@
 /*
- * bind_event.c - events for scripts: an iterator of views, and batches of columns
+ * bind_event.c - events for scripts: an iterator of views
  *
  *     for ev in trace:events{name = "sched_*"} do print(ev.t, ev.name, ev.fields.next_tid) end
- *     for b in trace:batch{name = "sched_switch", fields = {"cpu", "next_tid"}} do
- *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.t[i]) end
- *     end
  *
  * A view costs one small userdata; its head (t, name, cpu, stream) stays good, its fields are
- * decoded when first read and only while the iterator is at it. Batches make one table per column
- * and batch and nothing per event.
+ * decoded when first read and only while the iterator is at it.
  */
 #include "engine/reader.h"
 #include "index/loaded_files.h"
-#include "lua-lib/bind_column.h"
 #include "lua-lib/bind_cursor.h"
 #include "lua-lib/bind_expr.h"
 
@@ -38,9 +33,6 @@ struct fields_view {
 
 static const char *const event_options[] = {"from",   "to",      "name",   "cpu", "where",
 					    "stream", "reverse", "losses", NULL};
-static const char *const batch_options[] = {"from",   "to",     "name",    "cpu",
-					    "where",  "stream", "reverse", "losses",
-					    "fields", "size",   NULL};
 
 /* The view must be of a trace that is still open. */
 static struct event_view *check_event(lua_State *L)
@@ -214,7 +206,7 @@ static void push_frame(lua_State *L, const struct frame *frame)
 {
 	const struct symbol *symbol = &frame->symbol;
 
-	lua_createtable(L, 0, 5);
+	lua_createtable(L, 0, 7);
 	lua_pushinteger(L, (lua_Integer)frame->address);
 	lua_setfield(L, -2, "ip");
 	lua_pushboolean(L, frame->kernel);
@@ -229,10 +221,17 @@ static void push_frame(lua_State *L, const struct frame *frame)
 		lua_pushinteger(L, (lua_Integer)symbol->offset);
 		lua_setfield(L, -2, "offset");
 	}
+	if (symbol->file) {
+		lua_pushstring(L, symbol->file);
+		lua_setfield(L, -2, "file");
+		lua_pushinteger(L, (lua_Integer)symbol->line);
+		lua_setfield(L, -2, "line");
+	}
 }
 
-/* The frames of the event's call chain, the innermost first; nil: its class has none. */
-static int push_frames(lua_State *L, const struct event_view *view)
+/* The frames of the event's call chain, the innermost first; nil: its class has none. `want` as of
+ * symbols_frames(). */
+static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
 {
 	struct bind_cursor *cursor = view->cursor;
 	struct bind_trace *bound = cursor->bound;
@@ -244,7 +243,7 @@ static int push_frames(lua_State *L, const struct event_view *view)
 	}
 	check_current(L, cursor, view->serial);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
-	size_t count = symbols_frames(symbols_of(bound), view->t, fields, 0, &frames);
+	size_t count = symbols_frames(symbols_of(bound), view->t, fields, want, &frames);
 	lua_createtable(L, (int)count, 0);
 	for (size_t i = 0; i < count; i++) {
 		push_frame(L, &frames[i]);
@@ -296,7 +295,9 @@ static int event_index(lua_State *L)
 	if (!strcmp(key, "text"))
 		return push_text(L, view);
 	if (!strcmp(key, "frames"))
-		return push_frames(L, view);
+		return push_frames(L, view, 0);
+	if (!strcmp(key, "lines"))
+		return push_frames(L, view, SYMBOLS_LINES);
 	if (!strcmp(key, "state"))
 		return push_view(L, view, 0, STATE_VIEW_TYPE);
 	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
@@ -431,8 +432,7 @@ static int events_step(lua_State *L)
 	return 1;
 }
 
-/* The generic for's four values; the last one closes the cursor when the loop is left. */
-static int push_loop(lua_State *L)
+int bind_push_loop(lua_State *L)
 {
 	lua_pushnil(L);
 	lua_pushnil(L);
@@ -450,99 +450,7 @@ static int trace_events(lua_State *L)
 	lua_pushvalue(L, -1);
 	luaL_getmetatable(L, EVENT_TYPE);
 	lua_pushcclosure(L, events_step, 2);
-	return push_loop(L);
-}
-
-/* ---- batches ---- */
-
-struct columns {
-	size_t count;
-	lua_Integer size;
-	struct bind_column items[];
-};
-
-enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20 };
-
-/* Pushes the columns that the table at 2 asks for; "t" is always the first. */
-static void push_columns(lua_State *L, struct bind_cursor *cursor)
-{
-	struct columns *columns;
-	size_t count = 0;
-	lua_Integer size = BATCH_SIZE;
-
-	if (lua_istable(L, 2)) {
-		if (lua_getfield(L, 2, "fields") == LUA_TTABLE)
-			count = lua_rawlen(L, -1);
-		else if (!lua_isnil(L, -1))
-			luaL_error(L, "fields: a list of names is expected");
-		if (lua_getfield(L, 2, "size") != LUA_TNIL)
-			size = luaL_checkinteger(L, -1);
-		lua_pop(L, 1);
-	} else {
-		lua_pushnil(L);
-	}
-	if (count >= COLUMNS_MAX)
-		luaL_error(L, "fields: more than %d names", COLUMNS_MAX - 1);
-	if (size < 1 || size > BATCH_SIZE_MAX)
-		luaL_error(L, "size: from 1 to %d is expected", BATCH_SIZE_MAX);
-	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
-	*columns = (struct columns){.count = 1, .size = size};
-	columns->items[0] = (struct bind_column){COLUMN_T, 0, "t", "t", NULL};
-	for (size_t i = 1; i <= count; i++) {
-		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
-			luaL_error(L, "fields: a list of names is expected");
-		if (strcmp(lua_tostring(L, -1), "t") != 0)
-			bind_column_parse(L, cursor, lua_tostring(L, -1),
-				     &columns->items[columns->count++]);
-		lua_pop(L, 1);
-	}
-	lua_remove(L, -2);
-}
-
-/* Upvalues: the cursor and its columns. */
-static int batch_step(lua_State *L)
-{
-	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
-	const struct columns *columns = lua_touserdata(L, lua_upvalueindex(2));
-	int hint = columns->size < 4096 ? (int)columns->size : 4096;
-	lua_Integer n = 0;
-
-	lua_settop(L, 0);
-	luaL_checkstack(L, (int)columns->count + 20, "columns");
-	lua_createtable(L, 0, (int)columns->count + 1);
-	for (size_t c = 0; c < columns->count; c++)
-		lua_createtable(L, hint, 0);
-	while (n < columns->size && bind_cursor_step(L, cursor)) {
-		n++;
-		for (size_t c = 0; c < columns->count; c++) {
-			bind_column_push(L, cursor, &columns->items[c]);
-			lua_rawseti(L, (int)c + 2, n);
-		}
-	}
-	if (!n) {
-		lua_pushnil(L);
-		return 1;
-	}
-	for (size_t c = columns->count; c-- > 0;)
-		lua_setfield(L, 1, columns->items[c].key);
-	lua_pushinteger(L, n);
-	lua_setfield(L, 1, "n");
-	return 1;
-}
-
-static int trace_batch(lua_State *L)
-{
-	struct bind_trace *bound = bind_check_trace(L, 1);
-	struct bind_cursor *cursor;
-	struct error err;
-
-	cursor = bind_cursor_open(L, bound, batch_options, &err);
-	if (!cursor)
-		return bind_raise(L, &err);
-	lua_pushvalue(L, -1);
-	push_columns(L, cursor);
-	lua_pushcclosure(L, batch_step, 2);
-	return push_loop(L);
+	return bind_push_loop(L);
 }
 
 static bool loaded_progress(void *arg, nstime at, nstime first, nstime last)
@@ -567,15 +475,10 @@ static int trace_symbol(lua_State *L)
 	struct frame frame = {.address = (uint64_t)luaL_checkinteger(L, 4)};
 	struct symbols *symbols = symbols_of(bound);
 	struct error err;
-	bool found = false;
 
-	if (!bound->loaded_told &&
-	    !tell_loaded_files(bound->index, symbols, loaded_progress, bound, &err))
+	if (!tell_loaded_files(bound->index, symbols, loaded_progress, bound, &err))
 		return bind_fail(L, &err);
-	bound->loaded_told = true;
-	for (uint32_t i = 0; i < bound->trace->nparts && !found; i++)
-		found = symbols_find(symbols, i, t, pid, false, frame.address, 0, &frame.symbol);
-	if (found)
+	if (symbols_find_process(symbols, t, pid, frame.address, &frame.symbol))
 		push_frame(L, &frame);
 	else
 		lua_pushnil(L);
@@ -585,7 +488,6 @@ static int trace_symbol(lua_State *L)
 void bind_event_methods(lua_State *L)
 {
 	static const luaL_Reg methods[] = {{"events", trace_events},
-					   {"batch", trace_batch},
 					   {"symbol", trace_symbol},
 					   {NULL, NULL}};
 

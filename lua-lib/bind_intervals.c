@@ -22,6 +22,7 @@ struct filling { /* of one path */
 	struct segments *segments;
 	int place;          /* on the stack, of the collection */
 	const char *wanted; /* the path that was asked for */
+	bool optional;      /* it may have no value, and rules may not write it */
 	bool noted;         /* why it has no value was said */
 	nstime begin, end;
 	bool whole;
@@ -191,6 +192,8 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->wanted = lua_tostring(L, -1);
 	lua_getfield(L, options, "whole");
 	out->whole = lua_toboolean(L, -1);
+	lua_getfield(L, options, "optional");
+	out->optional = lua_toboolean(L, -1);
 	push_values(L, options, out);
 	out->segments = bind_push_segments(L);
 	out->place = lua_gettop(L);
@@ -205,10 +208,11 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
 		buf_clear(&note);
 		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&
-		     state_lookup(state, queries[i], NULL, &note, err);
+		     (fillings->items[i].optional ||
+		      state_lookup(state, queries[i], NULL, &note, err));
 		if (ok && note.len)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
-		fillings->items[i].noted = note.len > 0;
+		fillings->items[i].noted = note.len > 0 || fillings->items[i].optional;
 	}
 	buf_release(&note);
 	return ok;
@@ -222,7 +226,7 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 	struct state *state;
 	bool ok = bind_get_state(bound, &state, err) &&
 		  parse_queries(bound, state, fillings, queries, err) &&
-		  state_intervals_within(state, first->begin - 1, first->end + 1,
+		  state_intervals_alone(state, first->begin - 1, first->end + 1,
 					 (const struct query *const *)queries, fillings->count,
 					 each_interval, fillings, err);
 
@@ -235,7 +239,8 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 
 static void read_fillings(lua_State *L, struct fillings *out)
 {
-	static const char *const known[] = {"path", "from", "to", "value", "whole", NULL};
+	static const char *const known[] = {"path",  "from",     "to", "value",
+					    "whole", "optional", NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;

@@ -53,6 +53,7 @@ struct pairs {
 	size_t nfields;
 	bool nested, by_cpu;
 	uint8_t *kinds;         /* by class */
+	uint32_t *names;        /* by class: the atom of its name; 0: not interned yet */
 	struct open_pair *open; /* from 1 on; `below` links those that are free */
 	size_t nopen, capacity, depth;
 	uint32_t spare;
@@ -67,24 +68,12 @@ static int pairs_gc(lua_State *L)
 	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
 
 	mem_free(pairs->kinds);
+	mem_free(pairs->names);
 	mem_free(pairs->open);
 	mem_free(pairs->heads);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
 	return 0;
-}
-
-static struct pairs *push_pairs(lua_State *L)
-{
-	struct pairs *pairs = lua_newuserdatauv(L, sizeof *pairs, 0);
-
-	memset(pairs, 0, sizeof *pairs);
-	if (luaL_newmetatable(L, PAIRS_TYPE)) {
-		lua_pushcfunction(L, pairs_gc);
-		lua_setfield(L, -2, "__gc");
-	}
-	lua_setmetatable(L, -2);
-	return pairs;
 }
 
 /* ---- what is asked for ---- */
@@ -297,12 +286,21 @@ static void close_open(struct pairs *pairs, uint32_t *head)
 	pairs->spare = number;
 }
 
+static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
+{
+	const struct value name = {.kind = VALUE_STRING,
+				   .len = (uint32_t)strlen(class->name),
+				   .text = class->name};
+	uint32_t *atom = &pairs->names[class->index];
+
+	if (!*atom)
+		*atom = segments_intern(pairs->segments, &name);
+	return *atom;
+}
+
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
-	const struct value name = {.kind = VALUE_STRING,
-				   .len = (uint32_t)strlen(event->class->name),
-				   .text = event->class->name};
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
 
 	if (!key)
@@ -317,7 +315,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	*open = (struct open_pair){
 		.begin = event->time, .cpu = event->cpu, .key = key, .below = *head};
 	open->cells[COLUMN_KEY] = key;
-	open->cells[COLUMN_VALUE] = segments_intern(pairs->segments, &name);
+	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
 	capture(L, pairs, false, open->cells);
 	*head = number;
 }
@@ -422,7 +420,7 @@ static struct bind_cursor *push_cursor(lua_State *L, int options)
 void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
 {
 	const struct trace *trace = bound->trace;
-	struct pairs *pairs = push_pairs(L);
+	struct pairs *pairs = bind_new_owned(L, sizeof(struct pairs), PAIRS_TYPE, pairs_gc);
 
 	bind_check_options(L, options, known_options);
 	widen_options(L, options);
@@ -430,6 +428,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	pairs->whole_from = NSTIME_MIN;
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
+	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
 	mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
 	if (!read_key(L, pairs->cursor, options, "key", &pairs->begin_key))

@@ -417,7 +417,7 @@ static int segments_join_method(lua_State *L)
 	static const char *const moments[] = {"begin", "end", NULL};
 	static const char *const matches[] = {"holds", "begins", "ends", NULL};
 	struct segments *segments = bind_check_segments(L, 1);
-	const struct segments *other = bind_check_segments(L, 2);
+	struct segments *other = bind_check_segments(L, 2);
 	struct segment_join joins[SEGMENTS_COLUMNS_MAX];
 	enum join_match match = MATCH_HOLDS;
 	bool at_end = false;
@@ -449,6 +449,24 @@ static int segments_join_method(lua_State *L)
 	}
 	segments_join(segments, other, joins, count, at_end, match);
 	lua_settop(L, 1);
+	return 1;
+}
+
+/*
+ * segments:find(key, t): the row of the last one of the key that begins at t or before. They are in
+ * order of (key, begin), as those of a path and of rekey() are.
+ */
+static int segments_find_method(lua_State *L)
+{
+	struct segments *segments = bind_check_segments(L, 1);
+	struct value key = bind_check_value(L, 2);
+	uint32_t atom = segments_find(segments, &key);
+	size_t at = atom ? segments_find_before(segments, atom, luaL_checkinteger(L, 3)) : SIZE_MAX;
+
+	if (at == SIZE_MAX)
+		lua_pushnil(L);
+	else
+		push_row(L, segments, at);
 	return 1;
 }
 
@@ -517,7 +535,6 @@ static void set_percentiles(lua_State *L, struct segment_group *group, int perce
 {
 	char name[32];
 
-	segment_group_sort(group);
 	for (lua_Integer n = 1; lua_rawgeti(L, percentiles, n) != LUA_TNIL; n++) {
 		double percent = luaL_checknumber(L, -1);
 
@@ -694,6 +711,7 @@ void bind_segments_register(lua_State *L)
 					{"append", segments_append_method},
 					{"join", segments_join_method},
 					{"rekey", segments_rekey_method},
+					{"find", segments_find_method},
 					{"distinct", segments_distinct},
 					{"groups", segments_groups},
 					{"hist", segments_hist},

@@ -50,19 +50,6 @@ static int question_gc(lua_State *L)
 	return 0;
 }
 
-static struct question *push_question(lua_State *L)
-{
-	struct question *question = lua_newuserdatauv(L, sizeof *question, 0);
-
-	memset(question, 0, sizeof *question);
-	if (luaL_newmetatable(L, ASK_TYPE)) {
-		lua_pushcfunction(L, question_gc);
-		lua_setfield(L, -2, "__gc");
-	}
-	lua_setmetatable(L, -2);
-	return question;
-}
-
 /* From here on the trace is busy; question_end() ends that. */
 static void question_begin(lua_State *L, struct question *question, struct bind_trace *bound)
 {
@@ -323,7 +310,7 @@ static int trace_at(lua_State *L)
 		options = read_at_options(L, last--);
 	plain = last == 3 && lua_type(L, 3) == LUA_TSTRING;
 	moments = push_moments(L, bound, 2, options.before, &nmoments);
-	question = push_question(L);
+	question = bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
 	for (int i = 3; i <= last; i++)
 		add_paths(L, question, i);
 	question_begin(L, question, bound);
@@ -417,7 +404,8 @@ static int trace_comm(lua_State *L)
 	bool list = lua_istable(L, 2);
 	size_t count;
 	struct comm *comms = push_comms(L, 2, &moment, &count);
-	struct question *question = push_question(L);
+	struct question *question =
+		bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
 	struct state *state;
 	struct error err;
 
@@ -572,8 +560,8 @@ static bool walk_intervals(struct bind_trace *bound, struct question *question, 
 			   struct walk *walk, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)question->queries;
-	bool done = walk->clip ? state_intervals_within(state, walk->begin, walk->end, queries,
-							question->count, each_interval, walk, err)
+	bool done = walk->clip ? state_intervals_alone(state, walk->begin, walk->end, queries,
+						       question->count, each_interval, walk, err)
 			       : state_intervals(state, walk->begin, walk->end, queries,
 						 question->count, each_interval, walk, err);
 
@@ -607,7 +595,7 @@ static int trace_intervals(lua_State *L)
 		walk.function = 5;
 	}
 	lua_newtable(L);
-	question = push_question(L);
+	question = bind_new_owned(L, sizeof(struct question), ASK_TYPE, question_gc);
 	add_paths(L, question, 2);
 	luaL_checkstack(L, 10, "intervals");
 	question_begin(L, question, bound);

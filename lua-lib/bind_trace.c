@@ -324,6 +324,7 @@ void bind_trace_register(lua_State *L)
 	lua_newtable(L);
 	luaL_setfuncs(L, methods, 0);
 	bind_event_methods(L);
+	bind_batch_methods(L);
 	bind_state_methods(L);
 	bind_segments_methods(L);
 	bind_count_methods(L);

@@ -19,7 +19,7 @@ local a = analysis.open(arg, {
 	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
 })
 
-local runs = trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }
+local runs = a:segments{ path = "cpu[*]/thread" }
 if #runs == 0 then
 	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")
 end
@@ -52,9 +52,7 @@ local function cpus()
 			switches = switches[cpu] and switches[cpu].count or 0 }
 		unknown = unknown + a.length - all.total
 	end
-	table.sort(rows, function(x, y)
-		return math.type(x.cpu) == math.type(y.cpu) and x.cpu < y.cpu or tostring(x.cpu) < tostring(y.cpu)
-	end)
+	table.sort(rows, analysis.order("cpu"))
 	a:table("cpus", {
 		{ key = "cpu", head = "CPU", kind = "count" }, { key = "percent", head = "busy %", kind = "percent", bar = true },
 		{ key = "busy", head = "busy time", kind = "exact" }, { key = "unknown", head = "unknown %", kind = "percent" },
@@ -72,12 +70,7 @@ local function threads()
 		row.percent = row.total * 100 / a.length
 		row.switches = switches[row.value] and switches[row.value].count or 0
 	end
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		end
-		return tostring(x.tid) < tostring(y.tid)
-	end)
+	table.sort(rows, analysis.order("-total", "tid"))
 	a:table("threads", {
 		{ key = "tid", head = "TID", kind = "count" }, { key = "percent", head = "of a CPU %", kind = "percent", bar = true },
 		{ key = "total", head = "time on CPU", kind = "exact" }, { key = "switches", head = "switches", kind = "count" },

@@ -48,7 +48,7 @@ local function before(thread, t)
 end
 
 if #rows_of[tid] == 0 then
-	error("critical-path: nothing is known of thread " .. tid .. " in this range", 0)
+	a:lack("nothing is known of thread " .. tid .. " in this range")
 end
 
 local path, t, thread = {}, a.stop, tid
@@ -79,7 +79,7 @@ path = a:filter_rows(path)
 
 a:head()
 if a.verb == "log" then
-	table.sort(path, function(x, y) return x.begin < y.begin end)
+	table.sort(path, analysis.order("begin"))
 	a:table("the path of " .. tid, {
 		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
 		{ key = "dur", head = "length", kind = "span", bar = true },
@@ -99,12 +99,7 @@ for _, row in ipairs(path) do
 	one.count, one.total = one.count + 1, one.total + row.dur
 	one.percent = one.total * 100 / a.length
 end
-table.sort(list, function(x, y)
-	if x.total ~= y.total then
-		return x.total > y.total
-	end
-	return x.tid < y.tid or x.tid == y.tid and x.state < y.state
-end)
+table.sort(list, analysis.order("-total", "tid", "state"))
 a:table("the path of " .. tid, {
 	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
 	{ key = "count", head = "stretches", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },

@@ -13,6 +13,7 @@
 -- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
 -- file's name in brackets.
 
+local frames = require("yore.frames")
 local options = require("yore.options")
 
 -- Takes what is not options.range()'s out of `arg`.
@@ -54,25 +55,6 @@ local function learn(ev)
 	end
 end
 
--- A function's name without arguments and quotes; Go's methods, "x.(*T).f", stay whole.
-local function tidy(name)
-	name = name:gsub(";", ":")
-	if not name:find("%.%(.*%)%.") then
-		local from = 1
-		while true do
-			local at = name:find("(", from, true)
-			if not at then
-				break
-			elseif name:sub(at, at + 20) ~= "(anonymous namespace)" then
-				name = name:sub(1, at - 1)
-				break
-			end
-			from = at + 1
-		end
-	end
-	return (name:gsub("[\"']", ""))
-end
-
 -- Not every trace has these records.
 local telling = {}
 for _, class in ipairs(trace:info().classes) do
@@ -87,20 +69,6 @@ if range.start and #telling > 0 then
 	end
 end
 
-local tidied = setmetatable({}, { __index = function(cache, name)
-	cache[name] = tidy(name)
-	return cache[name]
-end })
-
-local function frame_name(frame)
-	if frame.symbol then
-		return tidied[frame.symbol]
-	elseif frame.object then
-		return "[" .. frame.object:gsub(".*/", "") .. "]"
-	end
-	return "[unknown]"
-end
-
 -- Weights by stack, and by how many of its frames are the kernel's.
 local stacks, total, unit = {}, 0, "samples"
 
@@ -111,20 +79,13 @@ local function add(key, inside, weight)
 	total = total + weight
 end
 
-local function fold(ev, frames)
+local function fold(ev, chain)
 	local tid = ev.context.tid
-	local stack = { (tostring(names[tid] or ":" .. tostring(tid)):gsub(" ", "_")) }
-	for i = #frames, 1, -1 do
-		stack[#stack + 1] = frame_name(frames[i])
-	end
+	local stack, inside = frames.names(chain, { (tostring(names[tid] or ":" .. tostring(tid)):gsub(" ", "_")) })
 	local weight = 1
 	if not own.count and ev.context.common_type == nil then
 		weight = ev.context.period or 1
 		unit = ev.context.period and ev.name or unit
-	end
-	local inside = 0 -- frames of the kernel, which are the innermost
-	while inside < #frames and frames[inside + 1].kernel do
-		inside = inside + 1
 	end
 	add(table.concat(stack, ";"), inside, weight)
 end
@@ -160,13 +121,13 @@ local function fold_state(path)
 	local function function_name(owner, t, text)
 		local address = text:match("^0x%x+$")
 		if not address then
-			return tidied[text]
+			return frames.tidied[text]
 		end
 		if pids[owner] == nil then
 			pids[owner] = trace:at(t, (owner:gsub("[^/]*$", "process"))) or -1
 		end
 		local frame = trace:symbol(pids[owner], t, math.tointeger(tonumber(address)))
-		return frame and frame_name(frame) or text
+		return frame and frames.name(frame) or text
 	end
 
 	local owners = {}
@@ -215,10 +176,10 @@ local function fold_chains()
 			learn(ev)
 		else
 			local same = counted == true or counted == nil or counted == ev.name
-			local frames = same and ev.frames
-			if frames and #frames > 0 then
+			local chain = same and ev.frames
+			if chain and #chain > 0 then
 				counted = counted or ev.name
-				fold(ev, frames)
+				fold(ev, chain)
 			end
 			passed_over = passed_over or not same
 		end

@@ -21,15 +21,12 @@ local place = {
 	{ key = "dur", head = "length", kind = "span", bar = true }, { key = "cpu", head = "CPU", kind = "count" },
 }
 
--- Losses come with the events of any class: one is enough.
 local function losses()
-	local rows, classes = {}, trace:info().classes
-	for ev in trace:events{ name = classes[1] and classes[1].name, losses = true, from = a.start, to = a.stop } do
-		if not ev.name then
-			local stop = math.min(ev.lost_until, a.stop)
-			rows[#rows + 1] = { begin = ev.t, ["end"] = stop, dur = stop - ev.t, cpu = ev.cpu, stream = ev.stream,
-				lost = math.type(ev.lost) == "integer" and ev.lost or nil }
-		end
+	local rows = {}
+	for ev in trace:events{ losses = "only", from = a.start, to = a.stop } do
+		local stop = math.min(ev.lost_until, a.stop)
+		rows[#rows + 1] = { begin = ev.t, ["end"] = stop, dur = stop - ev.t, cpu = ev.cpu, stream = ev.stream,
+			lost = math.type(ev.lost) == "integer" and ev.lost or nil }
 	end
 	local columns = table.move(place, 1, #place, 1, {})
 	columns[5] = { key = "stream", head = "stream" }
@@ -38,25 +35,21 @@ local function losses()
 end
 
 local function unknown()
-	local rows, at = {}, {}
+	local rows = {}
 	local function gap(cpu, from, to)
 		if to > from then
 			rows[#rows + 1] = { cpu = cpu, begin = from, ["end"] = to, dur = to - from }
 		end
 	end
-	for _, run in ipairs(trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }:rows()) do
-		gap(run.key, at[run.key] or a.start, run.begin)
-		at[run.key] = run["end"]
+	local runs = trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }
+	for _, run in ipairs(runs:select{ before = function(tid) return tid == nil end }:rows()) do
+		local last = runs:find(run.key, run.begin - 1)
+		gap(run.key, last and last["end"] or a.start, run.begin)
 	end
-	for cpu, t in pairs(at) do
-		gap(cpu, t, a.stop)
+	for _, cpu in ipairs(runs:groups{ by = { "key" } }) do
+		gap(cpu.key, cpu.last_end, a.stop)
 	end
-	table.sort(rows, function(x, y)
-		if x.begin ~= y.begin then
-			return x.begin < y.begin
-		end
-		return x.cpu < y.cpu
-	end)
+	table.sort(rows, analysis.order("begin", "cpu"))
 	a:table("unknown", place, a:filter_rows(rows))
 end
 

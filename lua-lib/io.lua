@@ -33,12 +33,7 @@ local direction = {}
 for _, name in ipairs(reads) do direction[name] = "read" end
 for _, name in ipairs(writes) do direction[name] = "written" end
 
-local numbers = {
-	{ key = "count", head = "times", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-	{ key = "min", head = "least", kind = "span" }, { key = "mean", head = "average", kind = "span" },
-	{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
-	{ key = "max", head = "greatest", kind = "span" }, { key = "max_begin", head = "which began", kind = "time" },
-}
+local numbers = analysis.statistics("times", { "total", "min", "mean", "p50", "p99", "max", "max_begin" }, "total")
 
 local function disks()
 	local requests = trace:segments{ begin = a:need({ "block_rq_issue" }, "when disks are asked"),
@@ -54,8 +49,8 @@ local function disks()
 	for _, row in ipairs(rows) do
 		row.disk = math.type(row.dev) and string.format("%d:%d", row.dev >> 20, row.dev & 0xfffff) or row.dev
 	end
-	table.sort(rows, function(x, y) return x.disk < y.disk end)
-	a:table("requests of each disk", table.move(numbers, 1, #numbers, 2, { { key = "disk", head = "disk" } }), rows)
+	table.sort(rows, analysis.order("disk"))
+	a:table("requests of each disk", analysis.columns({ { key = "disk", head = "disk", class = "disk" } }, numbers), rows)
 end
 
 if a.verb == "disks" then
@@ -66,6 +61,7 @@ end
 local calls, name_column, name_of = kernel.syscalls(a)
 calls = calls:select{ [name_column] = function(name) return name ~= nil and direction[name_of(name)] ~= nil end }
 local names = a:names(calls:distinct("key"))
+local thread = analysis.thread_columns()
 local function bytes_of(ret)
 	return ret and ret > 0 and ret or 0
 end
@@ -81,19 +77,13 @@ if a.verb == "latency" then
 	for _, row in ipairs(rows) do
 		row.name = name_of(row[name_column])
 	end
-	table.sort(rows, function(x, y) return x.total > y.total or x.total == y.total and x.name < y.name end)
-	a:table("calls that read and write", table.move(numbers, 1, #numbers, 2, { { key = "name", head = "call" } }), rows)
+	table.sort(rows, analysis.order("-total", "name"))
+	a:table("calls that read and write", analysis.columns({ { key = "name", head = "call", class = "syscall" } }, numbers), rows)
 elseif a.verb == "log" then
-	local rows = calls:sorted("begin")
-	for _, row in ipairs(rows) do
+	a:listing("calls that read and write", analysis.columns(thread, { { key = "name", head = "call", class = "syscall" },
+		{ key = "bytes", head = "bytes", kind = "count", bar = true } }), a:listed({ { segments = calls } }, function(row)
 		row.tid, row.comm, row.name, row.bytes = row.key, names[row.key], name_of(row[name_column]), bytes_of(row.ret)
-	end
-	a:table("calls that read and write", {
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span" }, { key = "tid", head = "TID", kind = "count" },
-		{ key = "comm", head = "thread" }, { key = "name", head = "call" },
-		{ key = "bytes", head = "bytes", kind = "count", bar = true },
-	}, rows)
+	end))
 else
 	local found, list = {}, {}
 	local function add(rows, moved)
@@ -114,16 +104,13 @@ else
 	add(calls:groups{ by = { "key", name_column } })
 	add(calls:select{ ret = function(ret) return ret ~= nil and ret > 0 end }
 		:groups{ by = { "key", name_column }, sum = { "ret" } }, true)
-	table.sort(list, function(x, y)
-		if x.read + x.written ~= y.read + y.written then
-			return x.read + x.written > y.read + y.written
-		end
-		return x.tid < y.tid
-	end)
-	a:table("bytes of each thread", {
-		{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" },
+	for _, one in ipairs(list) do
+		one.moved = one.read + one.written
+	end
+	table.sort(list, analysis.order("-moved", "tid"))
+	a:table("bytes of each thread", analysis.columns(thread, {
 		{ key = "read", head = "bytes read", kind = "count", bar = true },
 		{ key = "written", head = "bytes written", kind = "count" }, { key = "count", head = "calls", kind = "count" },
 		{ key = "total", head = "time in them", kind = "span" },
-	}, list)
+	}), list)
 end

@@ -2,7 +2,7 @@
 --
 -- [stats|top|log|freq]
 --
---   stats   of each interrupt and softirq on each CPU: count, time in all, least, average, p99, greatest
+--   stats   of each interrupt and softirq on each CPU: count, time in all, shortest, average, p99, longest
 --   top     the longest ones
 --   log     each, in order of time
 --   freq    how many were how long
@@ -57,14 +57,6 @@ local what = {
 	{ key = "name", head = "name" }, { key = "cpu", head = "CPU", kind = "count" },
 }
 
-local function with(first, last)
-	local columns = {}
-	for _, list in ipairs{ first, what, last } do
-		table.move(list, 1, #list, #columns + 1, columns)
-	end
-	return columns
-end
-
 a:head()
 if a.verb == "stats" then
 	local rows = {}
@@ -74,43 +66,14 @@ if a.verb == "stats" then
 			row.percent = row.total * 100 / a.length
 		end
 	end
-	table.sort(rows, function(x, y)
-		if x.kind ~= y.kind then
-			return x.kind < y.kind
-		end
-		return x.irq < y.irq or x.irq == y.irq and x.cpu < y.cpu
-	end)
-	a:table("interrupts", with({}, {
-		{ key = "count", head = "times", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-		{ key = "percent", head = "% of the CPU", kind = "percent" },
-		{ key = "min", head = "least", kind = "span" }, { key = "mean", head = "average", kind = "span" },
-		{ key = "p99", head = "p99", kind = "span" }, { key = "max", head = "greatest", kind = "span" },
-		{ key = "max_begin", head = "which began", kind = "time" },
-	}), rows)
+	table.sort(rows, analysis.order("kind", "irq", "cpu"))
+	local numbers = analysis.statistics("times", { "total", "min", "mean", "p99", "max", "max_begin" }, "total")
+	table.insert(numbers, 3, { key = "percent", head = "% of the CPU", kind = "percent" })
+	a:table("interrupts", analysis.columns(what, numbers), rows)
 elseif a.verb == "freq" then
 	for _, of in ipairs(found) do
 		a:histogram(of.kind, of.segments:hist())
 	end
 else
-	local rows = {}
-	for _, of in ipairs(found) do
-		for _, row in ipairs(of.segments:sorted(a.verb == "top" and "-dur" or "begin",
-				a.verb == "top" and (a.limit or 10) or nil)) do
-			rows[#rows + 1] = fill(row, of)
-		end
-	end
-	table.sort(rows, function(x, y)
-		if a.verb == "top" and x.dur ~= y.dur then
-			return x.dur > y.dur
-		elseif x.begin ~= y.begin then
-			return x.begin < y.begin
-		end
-		return x.cpu < y.cpu or x.cpu == y.cpu and x.kind < y.kind
-	end)
-	if a.verb == "top" then
-		rows = table.move(rows, 1, math.min(a.limit or 10, #rows), 1, {})
-	end
-	a:table(a.verb == "top" and "longest interrupts" or "interrupts", with({
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span", bar = true } }, {}), rows)
+	a:listing("interrupts", what, a:listed(found, fill))
 end

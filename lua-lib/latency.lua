@@ -23,6 +23,7 @@
 --   $ yore latency fixtures/golden/sched-demo --sort p99 --format csv
 
 local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "latency", verbs = { "stats", "top", "log", "freq" }, tables = { stats = true, freq = true },
 	columns = { "tid", "comm", "cpu", "dur", "begin", "kind" }, options = { svg = "text" },
@@ -32,8 +33,8 @@ a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads 
 a:want({ "sched_wakeup", "sched_wakeup_new" }, "it is not known when threads are woken: only preemptions are measured")
 
 -- A wait ends with a switch that was seen: the thread comes on a CPU on which another one ran until then.
-local waits, runs = trace:segments{ from = a.start, to = a.stop,
-	{ path = "thread[*]/state", value = "ready", whole = true }, { path = "cpu[*]/thread" } }
+local waits, runs = a:segments({ path = "thread[*]/state", value = "ready", whole = true },
+	{ path = "cpu[*]/thread" })
 waits = waits:select{ after = "running" }
 local by_thread = runs:rekey()
 waits:join(by_thread, { cpu = "value", last = "before" }, { at = "end", match = "begins" })
@@ -60,8 +61,8 @@ local function split(all)
 	local function is_new(row)
 		return row.left == nil and forked[row.key] ~= nil and forked[row.key][row.begin] ~= nil
 	end
-	local preempted = all:select{ before = "running" }
-	local woken = all:select{ before = function(v) return v ~= nil and v ~= "running" end }
+	local preempted = all:select{ before = function(v) return kernel.has_cpu[v] == true end }
+	local woken = all:select{ before = function(v) return v ~= nil and not kernel.has_cpu[v] end }
 	preempted:append(first:select{ left = function(cpu) return cpu ~= nil end })
 	woken:append(first:select{ row = function(row) return row.left == nil and not is_new(row) end })
 	return { woken = woken, preempted = preempted, new = first:select{ row = is_new } }
@@ -83,22 +84,10 @@ local function stats()
 		for _, row in ipairs(rows) do
 			row.tid, row.comm = row.key, names[row.key]
 		end
-		table.sort(rows, function(x, y)
-			if x.max ~= y.max then
-				return x.max > y.max
-			end
-			return x.tid < y.tid
-		end)
-		if #rows > 0 or kind ~= "new" then
-			a:table(kind, {
-				{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
-				{ key = "count", head = "waits", kind = "count" },
-				{ key = "total", head = "in all", kind = "span" },
-				{ key = "mean", head = "average", kind = "span" },
-				{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
-				{ key = "max", head = "longest", kind = "span", bar = true },
-				{ key = "max_begin", head = "which began", kind = "time" },
-			}, rows)
+		table.sort(rows, analysis.order("-max", "tid"))
+		if #rows > 0 or kind ~= "new" or a.lami then
+			a:table(kind, analysis.columns(analysis.thread_columns(),
+				analysis.statistics("waits", { "total", "mean", "p50", "p99", "max", "max_begin" }, "max")), rows)
 		end
 	end
 end
@@ -107,7 +96,6 @@ end
 -- which it then ran.
 local function explain(rows)
 	for _, row in ipairs(rows) do
-		row.tid, row.comm = row.key, names[row.key]
 		if row.cpu then
 			row.instead = trace:at(row.begin, "cpu[" .. row.cpu .. "]/thread")
 			row.instead_comm = row.instead and trace:comm(row.instead, row.begin) or nil
@@ -122,32 +110,18 @@ local function explain(rows)
 	end
 end
 
-local function listing(order, most)
-	local rows = {}
-	for _, kind in ipairs(kinds) do
-		for _, row in ipairs(of[kind]:sorted(order, most)) do
-			row.kind = kind
-			rows[#rows + 1] = row
-		end
+local function waits_listed()
+	local collections = {}
+	for i, kind in ipairs(kinds) do
+		collections[i] = { segments = of[kind], kind = kind }
 	end
-	table.sort(rows, function(x, y)
-		if order == "-dur" and x.dur ~= y.dur then
-			return x.dur > y.dur
-		end
-		if x.begin ~= y.begin then
-			return x.begin < y.begin
-		end
-		return x.key < y.key
+	return a:listed(collections, function(row, collection)
+		row.kind, row.tid, row.comm = collection.kind, row.key, names[row.key]
 	end)
-	return most and table.move(rows, 1, math.min(most, #rows), 1, {}) or rows
 end
 
-local columns = {
-	{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-	{ key = "dur", head = "wait", kind = "span", bar = true }, { key = "kind", head = "kind" },
-	{ key = "cpu", head = "CPU", kind = "count" },
-	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
-}
+local columns = analysis.columns({ { key = "kind", head = "kind" }, { key = "cpu", head = "CPU", kind = "count" } },
+	analysis.thread_columns())
 
 if a:draw({ of.woken, of.preempted, of.new }, "waits") then
 	return
@@ -156,22 +130,16 @@ a:head()
 if a.verb == "stats" then
 	stats()
 elseif a.verb == "top" then
-	local rows = listing("-dur", a.limit or 10)
+	local rows = waits_listed()
 	explain(rows)
-	table.move({
+	a:listing("waits", analysis.columns(columns, {
 		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" },
-		{ key = "instead", head = "ran instead", kind = "count" }, { key = "instead_comm", head = "name" },
-	}, 1, 4, #columns + 1, columns)
-	a:table("longest waits", columns, rows)
+		{ key = "instead", head = "ran instead", kind = "count" }, { key = "instead_comm", head = "name" } }), rows)
 elseif a.verb == "log" then
-	local rows = listing("begin", nil)
-	for _, row in ipairs(rows) do
-		row.tid, row.comm = row.key, names[row.key]
-	end
-	a:table("waits", columns, rows)
+	a:listing("waits", columns, waits_listed())
 else
 	for _, kind in ipairs(kinds) do
-		if #of[kind] > 0 or kind ~= "new" then
+		if #of[kind] > 0 or kind ~= "new" or a.lami then
 			a:histogram(kind, of[kind]:hist())
 		end
 	end

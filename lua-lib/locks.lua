@@ -44,7 +44,7 @@ for _, kind in ipairs(kinds) do
 		if kind.kind == "futex" then
 			waits = waits:select{ op = function(op) return op ~= nil and waiting[op & 0x7f] == true end }
 		end
-		found[#found + 1] = { kind = kind.kind, waits = waits }
+		found[#found + 1] = { kind = kind.kind, segments = waits }
 	end
 end
 if #found == 0 then
@@ -53,13 +53,13 @@ end
 
 local tids = {}
 for _, of in ipairs(found) do
-	for _, tid in ipairs(of.waits:distinct("key")) do
+	for _, tid in ipairs(of.segments:distinct("key")) do
 		tids[#tids + 1] = tid
 	end
 end
 local names = a:names(tids)
 for _, of in ipairs(found) do
-	of.waits = a:filter(of.waits, {
+	of.segments = a:filter(of.segments, {
 		lock = "lock", kind = { "value", function() return of.kind end }, tid = "key", dur = "dur", begin = "begin",
 		comm = { "key", function(tid) return names[tid] end },
 	})
@@ -71,57 +71,20 @@ local function fill(row, of)
 end
 
 local lock = { { key = "lock", head = "lock", kind = "hex" }, { key = "kind", head = "kind" } }
-local thread = { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" } }
-local numbers = {
-	{ key = "count", head = "waits", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-	{ key = "mean", head = "average", kind = "span" }, { key = "p50", head = "p50", kind = "span" },
-	{ key = "p99", head = "p99", kind = "span" }, { key = "max", head = "longest", kind = "span" },
-	{ key = "max_begin", head = "which began", kind = "time" },
-}
+local thread = analysis.thread_columns()
+local numbers = analysis.statistics("waits", { "total", "mean", "p50", "p99", "max", "max_begin" }, "total")
 
-local function with(...)
-	local columns = {}
-	for _, list in ipairs{ ... } do
-		table.move(list, 1, #list, #columns + 1, columns)
-	end
-	return columns
-end
-
-local rows = {}
 a:head()
-if a.verb == "stats" or a.verb == "threads" then
-	local by = a.verb == "stats" and { "lock" } or { "lock", "key" }
-	for _, of in ipairs(found) do
-		for _, row in ipairs(of.waits:groups{ by = by, percentiles = { 50, 99 } }) do
-			rows[#rows + 1] = fill(row, of)
-		end
-	end
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		end
-		return x.max_begin < y.max_begin
-	end)
-	a:table("waits for locks", a.verb == "stats" and with(lock, numbers) or with(lock, thread, numbers), rows)
+if a.verb == "top" or a.verb == "log" then
+	a:listing("waits for locks", analysis.columns(lock, thread), a:listed(found, fill))
 	return
 end
+local rows = {}
 for _, of in ipairs(found) do
-	for _, row in ipairs(of.waits:sorted(a.verb == "top" and "-dur" or "begin",
-			a.verb == "top" and (a.limit or 10) or nil)) do
+	for _, row in ipairs(of.segments:groups{ by = a.verb == "stats" and { "lock" } or { "lock", "key" },
+			percentiles = { 50, 99 } }) do
 		rows[#rows + 1] = fill(row, of)
 	end
 end
-table.sort(rows, function(x, y)
-	if a.verb == "top" and x.dur ~= y.dur then
-		return x.dur > y.dur
-	elseif x.begin ~= y.begin then
-		return x.begin < y.begin
-	end
-	return x.tid < y.tid
-end)
-if a.verb == "top" then
-	rows = table.move(rows, 1, math.min(a.limit or 10, #rows), 1, {})
-end
-a:table(a.verb == "top" and "longest waits for locks" or "waits for locks", with({
-	{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-	{ key = "dur", head = "wait", kind = "span", bar = true } }, lock, thread), rows)
+table.sort(rows, analysis.order("-total", "max_begin"))
+a:table("waits for locks", analysis.columns(lock, a.verb == "threads" and thread or {}, numbers), rows)

@@ -65,9 +65,10 @@ local function counted(key, ...)
 	return list
 end
 
-local thread = { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" } }
+local thread = analysis.thread_columns()
 local count = { key = "count", head = "moves", kind = "count", bar = true }
-local from, to = { key = "from", head = "from CPU", kind = "count" }, { key = "to", head = "to CPU", kind = "count" }
+local from = { key = "from", head = "from CPU", kind = "count", class = "cpu" }
+local to = { key = "to", head = "to CPU", kind = "count", class = "cpu" }
 
 a:head()
 if a.verb == "stats" then
@@ -77,6 +78,6 @@ elseif a.verb == "moves" then
 	a:table("migrations", { from, to, count },
 		counted(function(row) return row.from * 65536 + row.to end, "from", "to"))
 else
-	table.sort(rows, function(x, y) return x.begin < y.begin end)
+	table.sort(rows, analysis.order("begin"))
 	a:table("migrations", { { key = "begin", head = "at", kind = "time" }, thread[1], thread[2], from, to }, rows)
 end

@@ -10,80 +10,173 @@
 -- (waits for a CPU), stopped, traced, parked. The system call is the one in which the thread was when
 -- the stretch began. A stretch that reaches over an end of the range counts for the part that lies in it.
 --
--- Columns of --where: tid, comm, state, syscall, dur, begin.
+-- --by stack counts by state and call stack in place of threads: the stack with which the thread left the CPU, its innermost
+-- function first. sched_switch must have been recorded with call chains (perf record -g); stretches that began before
+-- the range have none. A thread that was woken still has the stack with which it went to sleep.
+-- --by state and --by syscall count by these alone.
+--
+-- --svg FILE draws the stretches as a heat map over time; with --by stack a flame graph of the time.
+--
+-- Columns of --where: tid, comm, state, syscall, dur, begin; with --by stack also stack.
 --
 -- Examples:
 --   $ yore offcpu fixtures/golden/sched-demo
 --   $ yore offcpu fixtures/golden/sched-ftrace/trace.dat top --limit 5
 --   $ yore offcpu fixtures/golden/sched-perf/perf.data --where 'state == "blocked"'
+--   $ yore offcpu fixtures/golden/sched-demo --by state
 
 local analysis = require("yore.analysis")
+local frames = require("yore.frames")
 local a = analysis.open(arg, {
-	name = "offcpu", verbs = { "stats", "top", "log" },
-	columns = { "tid", "comm", "state", "syscall", "dur", "begin" },
+	name = "offcpu", verbs = { "stats", "top", "log" }, options = { by = "text", svg = "text" },
+	columns = { "tid", "comm", "state", "syscall", "stack", "dur", "begin" },
 })
 
-a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
+local groups = { thread = { "key", "value", "syscall" }, state = { "value" }, syscall = { "value", "syscall" },
+	stack = { "value", "stack" } }
+local by = groups[a.by or "thread"] or error("--by: '" .. a.by .. "' is none of thread, state, syscall, stack", 0)
+if a.by and a.verb ~= "stats" then
+	error("--by: it is of 'offcpu stats'", 0)
+end
+
+local switches = a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 a:want({ "sched_wakeup", "sched_wakeup_new" }, "a thread seems to sleep until it runs again")
 
 local has_syscall = #analysis.present{ "syscall_entry_*", "sys_enter", "sys_enter_*", "exit_syscall" } > 0
-local all, calls = trace:segments{ from = a.start, to = a.stop,
+local all, calls = a:segments(
 	{ path = "thread[*]/state", value = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" } },
-	has_syscall and { path = "thread[*]/syscall" } or nil }
+	has_syscall and { path = "thread[*]/syscall" } or nil)
 if calls then
 	all:join(calls, "syscall")
 end
 local names = a:names(all:distinct("key"))
-all = a:filter(all, {
-	tid = "key", comm = { "key", function(tid) return names[tid] end }, state = "value",
-	syscall = has_syscall and { "syscall", tostring } or { "value", function() return nil end },
-	dur = "dur", begin = "begin",
-})
 
 local function fill(row)
 	row.tid, row.comm, row.state = row.key, names[row.key], row.value
 	return row
 end
 
-local what = {
-	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
-	{ key = "state", head = "state" }, has_syscall and { key = "syscall", head = "in" } or nil,
-}
-
-local function with(first, last)
-	local columns = {}
-	for _, list in ipairs{ first, what, last } do
-		table.move(list, 1, #list, #columns + 1, columns)
+-- Call chains of switches, {[thread that left] = {[time] = {text =, frames =, kernel =}}}.
+local function chains()
+	local found, shared, any = {}, {}, false
+	for ev in trace:events{ name = switches, from = a.start, to = a.stop } do
+		local chain, tid = ev.frames, ev.fields.prev_tid or ev.fields.prev_pid
+		if chain and #chain > 0 and tid then
+			local list, inside = frames.names(chain, {})
+			local key = table.concat(list, ";") .. inside
+			if not shared[key] then
+				local inner = {}
+				for i = #list, 1, -1 do
+					inner[#inner + 1] = list[i]
+				end
+				shared[key] = { text = table.concat(inner, " < "), frames = list, inside = inside }
+			end
+			found[tid] = found[tid] or {}
+			found[tid][ev.t], any = shared[key], true
+		end
 	end
-	return columns
+	if not any then
+		a:lack("--by stack: no sched_switch of this range has a call chain: record them with perf record -g "
+			.. "-e sched:sched_switch")
+	end
+	return found
 end
+
+-- Each stretch with the chain of the switch with which the thread left the CPU.
+local function with_stacks()
+	local found, tid, last, chain, rows = chains(), nil, nil, nil, all:rows()
+	for _, row in ipairs(rows) do
+		if row.key ~= tid or row.begin ~= last then
+			chain = nil
+		end
+		tid, last = row.key, row["end"]
+		chain = found[tid] and found[tid][row.begin] or chain
+		row.chain, row.stack = chain, chain and chain.text
+		fill(row)
+	end
+	return a:filter_rows(rows)
+end
+
+local function by_stack(rows)
+	local found, list = {}, {}
+	for _, row in ipairs(rows) do
+		local key = row.state .. "\0" .. (row.stack or "")
+		local one = found[key]
+		if not one then
+			one = { state = row.state, stack = row.stack, count = 0, total = 0, max = -1 }
+			found[key] = one
+			list[#list + 1] = one
+		end
+		one.count, one.total = one.count + 1, one.total + row.dur
+		if row.dur > one.max then
+			one.max, one.max_begin = row.dur, row.begin
+		end
+		one.mean = one.total / one.count
+	end
+	return list
+end
+
+local function draw_stacks(rows)
+	local list = {}
+	for _, row in ipairs(rows) do
+		local stack = { (row.comm or ":" .. row.tid) }
+		for _, name in ipairs(row.chain and row.chain.frames or { "[unknown]" }) do
+			stack[#stack + 1] = name
+		end
+		local inside = row.chain and row.chain.inside or 0
+		list[#list + 1] = { frames = stack, weight = row.dur, thread = true,
+			kernel = inside > 0 and #stack - inside + 1 or nil }
+	end
+	local ok, why = yore.save(a.svg, require("yore.draw").flamegraph{ stacks = list, unit = "ns",
+		title = "time off the CPU of " .. trace:info().path })
+	if not ok then
+		error(why, 0)
+	end
+end
+
+local numbers = analysis.statistics("times", { "total", "mean", "max", "max_begin" }, "total")
+local state = { { key = "state", head = "state" } }
+
+if a.by == "stack" then
+	local rows = with_stacks()
+	if a.svg then
+		draw_stacks(rows)
+		return
+	end
+	a:head()
+	rows = by_stack(rows)
+	table.sort(rows, analysis.order("-total", "state", "stack"))
+	a:table("time off the CPU by call stack", analysis.columns(state, numbers, { { key = "stack", head = "stack" } }), rows)
+	return
+end
+
+all = a:filter(all, {
+	tid = "key", comm = { "key", function(tid) return names[tid] end }, state = "value",
+	syscall = has_syscall and { "syscall", tostring } or { "value", function() return nil end },
+	dur = "dur", begin = "begin",
+})
+if a:draw({ all }, "stretches off the CPU") then
+	return
+end
+
+local call = { (has_syscall or a.lami) and { key = "syscall", head = "in" } or nil }
+local what = analysis.columns(analysis.thread_columns(), state, call)
 
 a:head()
 if a.verb == "stats" then
-	local rows = all:groups{ by = { "key", "value", has_syscall and "syscall" or nil }, percentiles = { 50, 99 } }
+	local columns = {}
+	for _, column in ipairs(by) do
+		columns[#columns + 1] = (column ~= "syscall" or has_syscall) and column or nil
+	end
+	local rows = all:groups{ by = columns, percentiles = { 50, 99 } }
 	for _, row in ipairs(rows) do
 		fill(row)
 	end
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		elseif x.tid ~= y.tid then
-			return x.tid < y.tid
-		end
-		return x.state < y.state or x.state == y.state and tostring(x.syscall) < tostring(y.syscall)
-	end)
-	a:table("time off the CPU", with({}, {
-		{ key = "count", head = "times", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-		{ key = "mean", head = "average", kind = "span" }, { key = "p50", head = "p50", kind = "span" },
-		{ key = "p99", head = "p99", kind = "span" }, { key = "max", head = "longest", kind = "span" },
-		{ key = "max_begin", head = "which began", kind = "time" },
-	}), rows)
+	table.sort(rows, analysis.order("-total", "tid", "state", "syscall"))
+	a:table("time off the CPU", analysis.columns(by == groups.thread and what or by == groups.state and state
+		or analysis.columns(state, call),
+		analysis.statistics("times", { "total", "mean", "p50", "p99", "max", "max_begin" }, "total")), rows)
 else
-	local rows = all:sorted(a.verb == "top" and "-dur" or "begin", a.verb == "top" and (a.limit or 10) or nil)
-	for _, row in ipairs(rows) do
-		fill(row)
-	end
-	a:table(a.verb == "top" and "longest stretches off the CPU" or "stretches off the CPU", with({
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span", bar = true } }, { { key = "after", head = "then" } }), rows)
+	a:listing("stretches off the CPU", analysis.columns(what, { { key = "after", head = "then" } }),
+		a:listed({ { segments = all } }, fill))
 end

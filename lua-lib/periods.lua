@@ -75,27 +75,12 @@ if a.verb == "stats" then
 		shown[i] = { key = name, head = name, kind = "text" }
 	end
 	local rows = periods:groups{ by = by, percentiles = { 50, 99 } }
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		end
-		return x.max_begin < y.max_begin
-	end)
-	table.move({
-		{ key = "count", head = "periods", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-		{ key = "min", head = "shortest", kind = "span" }, { key = "mean", head = "average", kind = "span" },
-		{ key = "p50", head = "p50", kind = "span" }, { key = "p99", head = "p99", kind = "span" },
-		{ key = "max", head = "longest", kind = "span" }, { key = "max_begin", head = "which began", kind = "time" },
-	}, 1, 8, #shown + 1, shown)
-	a:table("periods", shown, rows)
+	table.sort(rows, analysis.order("-total", "max_begin"))
+	a:table("periods", analysis.columns(shown, analysis.statistics("periods",
+		{ "total", "min", "mean", "p50", "p99", "max", "max_begin" }, "total")), rows)
 elseif a.verb == "freq" then
 	a:histogram("periods", periods:hist())
 else
-	local shown = {
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span", bar = true }, { key = "key", head = "key", kind = "text" },
-	}
-	table.move(captured, 1, #captured, #shown + 1, shown)
-	a:table("periods", shown, periods:sorted(a.verb == "top" and "-dur" or "begin",
-		a.verb == "top" and (a.limit or 10) or nil))
+	a:listing("periods", analysis.columns({ { key = "key", head = "key", kind = "text" } }, captured),
+		a:listed({ { segments = periods } }))
 end

@@ -18,6 +18,7 @@
 --   $ yore sched fixtures/golden/sched-ftrace/trace.dat freq
 
 local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "sched", verbs = { "top", "log", "freq" }, columns = { "tid", "comm", "dur", "begin", "cpu" },
 })
@@ -25,8 +26,8 @@ local a = analysis.open(arg, {
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 
 -- What ran on a CPU, and where another thread came before and after it, when the run began and ended.
-local runs = trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }
-	:select{ value = function(tid) return tid ~= 0 end }
+local runs, states = a:segments({ path = "cpu[*]/thread" }, a.verb == "log" and { path = "thread[*]/state" } or nil)
+runs = runs:select{ value = function(tid) return tid ~= 0 end }
 local names = a:names(runs:distinct("value"))
 runs = a:filter(runs, {
 	tid = "value", comm = { "value", function(tid) return names[tid] end }, dur = "dur", begin = "begin",
@@ -42,50 +43,42 @@ local function top()
 	for _, row in ipairs(rows) do
 		row.tid, row.comm, row.percent = row.value, names[row.value], row.total * 100 / a.length
 	end
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		end
-		return x.tid < y.tid
-	end)
-	a:table("runs of each thread", {
-		{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
-		{ key = "count", head = "runs", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-		{ key = "percent", head = "% of a CPU", kind = "percent" },
-		{ key = "min", head = "shortest", kind = "span" }, { key = "mean", head = "average", kind = "span" },
-		{ key = "max", head = "longest", kind = "span" }, { key = "max_begin", head = "which began", kind = "time" },
-	}, rows)
+	table.sort(rows, analysis.order("-total", "tid"))
+	local numbers = analysis.statistics("runs", { "total", "min", "mean", "max", "max_begin" }, "total")
+	table.insert(numbers, 3, { key = "percent", head = "% of a CPU", kind = "percent" })
+	a:table("runs of each thread", analysis.columns(analysis.thread_columns(), numbers), rows)
 end
 
--- By thread and the moment at which it ran next: when it had become ready, and when it had stopped to run.
-local function waits()
-	local ready_from, off_from, tid, off = {}, {}, nil, nil
-	for _, row in ipairs(trace:segments{ path = "thread[*]/state", from = a.start, to = a.stop }:rows()) do
-		if row.key ~= tid or not row.before then
-			tid, off = row.key, nil
-		end
-		if row.value == "running" then
-			off = row.ended and row["end"] or nil
-		elseif row.after == "running" then
-			local run = row.key .. "@" .. row["end"]
-			off_from[run] = off
-			ready_from[run] = row.value == "ready" and row.begun and row.before ~= "running" and row.begin or nil
-		end
+-- The state of a thread that ended right at t.
+local function state_until(tid, t)
+	local state = states:find(tid, t - 1)
+	return state and state["end"] == t and state or nil
+end
+
+-- For a thread that runs from t on: when it had stopped to run, and when it had become ready.
+local function waits(tid, t)
+	local state = state_until(tid, t)
+	if not state or kernel.has_cpu[state.value] or state.after ~= "running" then
+		return nil
 	end
-	return ready_from, off_from
+	local ready = state.value == "ready" and state.begun and not kernel.has_cpu[state.before] and state.begin or nil
+	while state and not kernel.has_cpu[state.value] do
+		state = state.before and state_until(tid, state.begin)
+	end
+	return state and state["end"], ready
 end
 
 local function log()
-	local ready_from, off_from = waits()
-	local rows = runs:select{ begun = true, ended = true, before = is_known, after = is_known }:sorted("end")
+	local seen = runs:select{ begun = true, ended = true, before = is_known, after = is_known }
+	local rows = seen:sorted("end", not a.sort and a.limit or nil)
 	for _, row in ipairs(rows) do
-		local run = row.value .. "@" .. row.begin
+		local off, ready = waits(row.value, row.begin)
 		row.tid, row.comm, row.cpu = row.value, names[row.value], row.key
-		row.wait = off_from[run] and row.begin - off_from[run]
-		row.delay = ready_from[run] and row.begin - ready_from[run]
+		row.wait = off and row.begin - off
+		row.delay = ready and row.begin - ready
 		row.next = names[row.after]
 	end
-	return rows
+	return rows, #seen
 end
 
 a:head()

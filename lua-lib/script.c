@@ -226,6 +226,7 @@ static int prepare(lua_State *L)
 		lua_setfield(L, -2, "open");
 	} else {
 		script_command_register(L);
+		script_run_register(L);
 		if (script->options.save) {
 			lua_pushcfunction(L, save);
 			lua_setfield(L, -2, "save");
@@ -277,15 +278,31 @@ void script_close(struct script *script)
 
 /* ---- calls ---- */
 
-/* Keeps the stack's lines apart from the message, which alone is one line. */
+/* Does it begin with a place in the source, "SOURCE:LINE: "? A message of error(text, 0) does not.
+ */
+static bool has_place(const char *message)
+{
+	const char *end = strstr(message, ": "), *at = end;
+
+	while (at && at > message && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return end && at > message && at < end && at[-1] == ':';
+}
+
+/*
+ * Keeps the stack's lines apart from the message, which alone is one line. A message without a
+ * place is what the script has to say to its user, whom the stack does not help.
+ */
 static int on_error(lua_State *L)
 {
 	if (!lua_isstring(L, 1)) {
 		luaL_tolstring(L, 1, NULL);
 		lua_replace(L, 1);
 	}
-	luaL_traceback(L, L, NULL, 1);
-	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+	if (has_place(lua_tostring(L, 1))) {
+		luaL_traceback(L, L, NULL, 1);
+		lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+	}
 	lua_settop(L, 1);
 	return 1;
 }
@@ -382,6 +399,8 @@ bool script_protect(struct script *script, lua_CFunction function, void *arg, st
 
 /* ---- what the program tells scripts ---- */
 
+static const char set_key; /* the trace that was set last, whatever the global is now */
+
 static int set_trace(lua_State *L)
 {
 	const struct script_trace *source = lua_touserdata(L, 1);
@@ -390,6 +409,8 @@ static int set_trace(lua_State *L)
 	bound->host = *source;
 	bound->index = source->index;
 	bound->trace = index_trace(source->index);
+	lua_pushvalue(L, -1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &set_key);
 	lua_setglobal(L, "trace");
 	return 0;
 }
@@ -399,6 +420,21 @@ bool script_set_trace(struct script *script, const struct script_trace *source, 
 	struct script_trace copy = *source;
 
 	return script_protect(script, set_trace, &copy, err);
+}
+
+static int drop_trace(lua_State *L)
+{
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &set_key) != LUA_TUSERDATA)
+		return 0;
+	lua_getfield(L, -1, "close");
+	lua_insert(L, -2);
+	lua_call(L, 1, 0);
+	return 0;
+}
+
+bool script_drop_trace(struct script *script, struct error *err)
+{
+	return script_protect(script, drop_trace, NULL, err);
 }
 
 void script_set_range(struct script *script, nstime begin, nstime end)

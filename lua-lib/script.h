@@ -63,6 +63,8 @@ struct script_trace {
 /* Sets the global `trace`. *source is copied. */
 MUST_CHECK bool script_set_trace(struct script *script, const struct script_trace *source,
 				 struct error *err);
+/* Closes the `trace` that was set last, before the session closes what it is of. */
+MUST_CHECK bool script_drop_trace(struct script *script, struct error *err);
 /* What yore.range() and yore.moment() give: the session's --begin and --end, the prompt's place. */
 void script_set_range(struct script *script, nstime begin, nstime end);
 void script_set_moment(struct script *script, nstime t); /* NSTIME_MIN: none */
@@ -93,6 +95,8 @@ MUST_CHECK bool script_analyses_read(const char *dir, struct script_analyses *ou
 void script_analyses_release(struct script_analyses *analyses);
 /* Is there an analysis of that name? Needs no script. */
 bool script_has_analysis(const char *name);
+/* Is `word` one of the words that the analysis takes? */
+bool script_analysis_takes(const char *name, const char *word);
 /* Its help, with the options that all analyses take. */
 MUST_CHECK bool script_analysis_help(const char *name, struct buf *out, struct error *err);
 

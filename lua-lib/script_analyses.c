@@ -166,6 +166,21 @@ bool script_has_analysis(const char *name)
 	return file != NULL;
 }
 
+bool script_analysis_takes(const char *name, const char *word)
+{
+	struct script_analysis analysis = {.name = (char *)(uintptr_t)name};
+	char *dir = script_find_lua_dir(NULL);
+	bool takes = false;
+
+	read_head(dir, &analysis);
+	for (char *rest = analysis.args, *one; !takes && (one = strtok_r(rest, "[|]", &rest));)
+		takes = !strcmp(one, word);
+	mem_free(analysis.summary);
+	mem_free(analysis.args);
+	mem_free(dir);
+	return takes;
+}
+
 /* The lines behind the first one and the one in brackets, from the line that begins with `from` on.
  */
 static void add_comment(const char *dir, const char *name, const char *from, struct buf *out)

@@ -37,5 +37,6 @@ MUST_CHECK bool script_protect(struct script *script, lua_CFunction function, vo
 			       struct error *err);
 
 void script_command_register(lua_State *L); /* `command` into the table on top */
+void script_run_register(lua_State *L);     /* `at_end` */
 
 #endif

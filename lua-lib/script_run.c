@@ -88,12 +88,55 @@ static int load_file(lua_State *L)
 	return 1;
 }
 
+static const char end_key;
+
+/* yore.at_end(f): f(message) when the script has ended; the message of its error, else nil. */
+static int yore_at_end(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TFUNCTION);
+	lua_settop(L, 1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &end_key);
+	return 0;
+}
+
+void script_run_register(lua_State *L)
+{
+	lua_pushcfunction(L, yore_at_end);
+	lua_setfield(L, -2, "at_end");
+}
+
+/* An error of the function counts when the script had none. */
+static bool call_end(struct script *script, bool done, struct error *err)
+{
+	bool closed = script->closed, exiting = script->exiting;
+	lua_State *L = script->L;
+	struct error later;
+
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &end_key) != LUA_TFUNCTION) {
+		lua_pop(L, 1);
+		return done;
+	}
+	lua_pushnil(L);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &end_key);
+	if (done)
+		lua_pushnil(L);
+	else
+		lua_pushstring(L, err->text);
+	bool ended = script_call(script, 1, 0, &later, NULL);
+	script->closed |= closed;
+	script->exiting |= exiting;
+	if (done && !ended)
+		*err = later;
+	return done && ended;
+}
+
 static bool run_path(struct script *script, struct chunk *chunk, int *status, struct error *err,
 		     struct buf *traceback)
 {
 	lua_pushcfunction(script->L, load_file);
 	lua_pushlightuserdata(script->L, chunk);
-	return script_take_status(script, script_call(script, 1, 1, err, traceback), status);
+	bool done = script_take_status(script, script_call(script, 1, 1, err, traceback), status);
+	return call_end(script, done, err);
 }
 
 bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,
@@ -150,6 +193,23 @@ static bool is_incomplete(lua_State *L, int status)
 	return status == LUA_ERRSYNTAX && text && ends_with(text, "<eof>");
 }
 
+/* The global `_` is the last line's value; of several the list. Without one it stays. */
+static void keep_last(lua_State *L, int count)
+{
+	if (count == 1 && lua_isnil(L, 1))
+		return;
+	if (count == 1) {
+		lua_pushvalue(L, 1);
+	} else {
+		lua_createtable(L, count, 0);
+		for (int i = 1; i <= count; i++) {
+			lua_pushvalue(L, i);
+			lua_rawseti(L, -2, i);
+		}
+	}
+	lua_setglobal(L, "_");
+}
+
 /* Shows values as yore.show does where that can be found, else as print does. */
 static void show(lua_State *L, int first)
 {
@@ -186,8 +246,11 @@ static int eval_line(lua_State *L)
 	if (status != LUA_OK)
 		return lua_error(L);
 	lua_call(L, 0, LUA_MULTRET);
-	if (lua_gettop(L))
+	if (lua_gettop(L)) {
+		luaL_checkstack(L, 4, "values");
+		keep_last(L, lua_gettop(L));
 		show(L, 1);
+	}
 	return 0;
 }
 

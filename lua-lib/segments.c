@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/model/number_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ struct atoms {
 	size_t count, capacity;
 	uint32_t *slots; /* by hash: an atom, 0 none */
 	size_t nslots;   /* a power of two */
+	struct number_map numbers; /* of small integers, as most are */
 };
 
 void segments_init(struct segments *segments)
@@ -32,10 +34,12 @@ void segments_release(struct segments *segments)
 	if (segments->atoms) {
 		mem_free(segments->atoms->values);
 		mem_free(segments->atoms->slots);
+		mem_free(segments->atoms->numbers.items);
 	}
 	mem_free(segments->atoms);
 	mem_free(segments->items);
 	mem_free(segments->cells);
+	mem_free(segments->stretches);
 	arena_free(segments->arena);
 	*segments = (struct segments){0};
 }
@@ -86,13 +90,18 @@ static void rehash(struct atoms *atoms)
 		*slot_of(atoms, &atoms->values[i]) = (uint32_t)i;
 }
 
-uint32_t segments_intern(struct segments *segments, const struct value *value)
+enum { SMALL_NUMBERS = 1 << 16 };
+
+static inline bool is_small(const struct value *value)
+{
+	return value->kind == VALUE_INT && !value->negative && value->u < SMALL_NUMBERS;
+}
+
+static uint32_t intern_new(struct segments *segments, const struct value *value)
 {
 	struct atoms *atoms = segments->atoms;
 	struct value kept = *value;
 
-	if (!value_exists(value))
-		return 0;
 	if (atoms->count * 2 >= atoms->nslots)
 		rehash(atoms);
 	uint32_t *slot = slot_of(atoms, value);
@@ -103,7 +112,20 @@ uint32_t segments_intern(struct segments *segments, const struct value *value)
 	atoms->values = mem_grow(atoms->values, atoms->count, &atoms->capacity, sizeof kept);
 	atoms->values[atoms->count] = kept;
 	*slot = (uint32_t)atoms->count;
+	if (is_small(value))
+		number_map_set(&atoms->numbers, value->u, *slot);
 	return (uint32_t)atoms->count++;
+}
+
+uint32_t segments_intern(struct segments *segments, const struct value *value)
+{
+	uint32_t atom = 0;
+
+	if (!value_exists(value))
+		return 0;
+	if (is_small(value))
+		atom = number_map_get(&segments->atoms->numbers, value->u);
+	return atom ? atom : intern_new(segments, value);
 }
 
 uint32_t segments_find(const struct segments *segments, const struct value *value)
@@ -135,6 +157,8 @@ uint32_t *segments_add(struct segments *segments, const struct segment *segment)
 		segments->cells =
 			mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
 	}
+	mem_free(segments->stretches);
+	segments->stretches = NULL;
 	segments->items[segments->count] = *segment;
 	cells = segments_cells(segments, segments->count++);
 	memset(cells, 0, segments->ncolumns * sizeof *cells);
@@ -220,10 +244,14 @@ struct stretch { /* the segments of one key */
 	size_t first, last;
 };
 
-static struct stretch *stretches_by_key(const struct segments *segments)
+static const struct stretch *stretches_by_key(struct segments *segments)
 {
-	struct stretch *found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
+	struct stretch *found = segments->stretches;
 
+	if (found)
+		return found;
+	found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
+	segments->stretches = found;
 	for (size_t i = 0; i < segments->count; i++) {
 		struct stretch *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
 		if (one->last != i)
@@ -247,11 +275,19 @@ static size_t find_at(const struct segments *other, struct stretch range, nstime
 	return at;
 }
 
-void segments_join(struct segments *segments, const struct segments *other,
+size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
+{
+	struct stretch range = stretches_by_key(segments)[key];
+	size_t at = search_first(k, range.first, range.last, segments->items[k].begin <= t);
+
+	return at == range.first ? SIZE_MAX : at - 1;
+}
+
+void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match)
 {
-	struct stretch *of = stretches_by_key(other);
+	const struct stretch *of = stretches_by_key(other);
 	uint32_t first = segments->ncolumns;
 
 	for (size_t k = 0; k < njoins; k++)
@@ -268,47 +304,93 @@ void segments_join(struct segments *segments, const struct segments *other,
 			cells[first + k] = segments_intern(segments, segments_atom(other, atom));
 		}
 	}
-	mem_free(of);
 }
 
 /* ---- another key ---- */
 
-struct keyed {
-	uint32_t key;
-	nstime begin;
-	size_t number;
-};
-
-static int compare_keyed(const void *a, const void *b)
+/*
+ * Places by value, those of one in the order in which they stand: counts[v] becomes where those of
+ * value v end.
+ */
+static void by_value(const struct segments *segments, size_t *counts, size_t *places)
 {
-	const struct keyed *x = a, *y = b;
+	size_t before = 0;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	for (size_t i = 0; i < segments->count; i++)
+		counts[segments_cells(segments, i)[COLUMN_VALUE]]++;
+	for (uint32_t v = 0; v <= segments_atoms(segments); v++) {
+		size_t own = counts[v];
+		counts[v] = before;
+		before += own;
+	}
+	for (size_t i = 0; i < segments->count; i++)
+		places[counts[segments_cells(segments, i)[COLUMN_VALUE]]++] = i;
+}
+
+/* Merges the rising stretches [from, middle) and [middle, to); equal ones stay as they are. */
+static void merge(const struct segments *segments, const size_t *places, size_t from,
+		  size_t middle, size_t to, size_t *out)
+{
+	size_t a = from, b = middle;
+
+	for (size_t i = from; i < to; i++) {
+		bool second = a == middle ||
+			      (b < to && segments->items[places[b]].begin <
+						 segments->items[places[a]].begin);
+		out[i] = places[second ? b++ : a++];
+	}
+}
+
+/* The end of the rising stretch that begins at `from`. */
+static size_t rising(const struct segments *segments, const size_t *places, size_t from, size_t to)
+{
+	while (++from < to && segments->items[places[from - 1]].begin <=
+				      segments->items[places[from]].begin)
+		;
+	return from < to ? from : to;
+}
+
+/* Sorts by begin; there are few rising stretches, one of each key that the value had. */
+static void sort_rising(const struct segments *segments, size_t *places, size_t from, size_t to,
+			size_t *spare)
+{
+	bool merged = to - from > 1;
+
+	while (merged) {
+		merged = false;
+		for (size_t first = from, middle, last; first < to; first = last) {
+			middle = rising(segments, places, first, to);
+			last = middle < to ? rising(segments, places, middle, to) : to;
+			if (middle == last)
+				break;
+			merge(segments, places, first, middle, last, spare);
+			memcpy(places + first, spare + first, (last - first) * sizeof *places);
+			merged = true;
+		}
+	}
 }
 
 void segments_rekey(const struct segments *segments, struct segments *out)
 {
-	struct keyed *order = mem_new_array(segments->count + 1, sizeof *order);
+	size_t *ends = mem_new_array((size_t)segments_atoms(segments) + 1, sizeof *ends);
+	size_t *places = mem_new_array(segments->count + 1, sizeof *places);
+	size_t *spare = mem_new_array(segments->count + 1, sizeof *spare);
 
 	take_shape(out, segments);
-	for (size_t i = 0; i < segments->count; i++)
-		order[i] = (struct keyed){segments_cells(segments, i)[COLUMN_VALUE],
-					  segments->items[i].begin, i};
-	if (segments->count)
-		qsort(order, segments->count, sizeof *order, compare_keyed);
+	by_value(segments, ends, places);
+	for (uint32_t v = 0; v <= segments_atoms(segments); v++)
+		sort_rising(segments, places, v ? ends[v - 1] : 0, ends[v], spare);
 	for (size_t i = 0; i < segments->count; i++) {
-		const uint32_t *from = segments_cells(segments, order[i].number);
-		uint32_t *cells = segments_add(out, &segments->items[order[i].number]);
+		const uint32_t *from = segments_cells(segments, places[i]);
+		uint32_t *cells = segments_add(out, &segments->items[places[i]]);
 
 		memcpy(cells, from, segments->ncolumns * sizeof *cells);
 		cells[COLUMN_KEY] = from[COLUMN_VALUE];
 		cells[COLUMN_VALUE] = from[COLUMN_KEY];
 	}
-	mem_free(order);
+	mem_free(ends);
+	mem_free(places);
+	mem_free(spare);
 }
 
 /* ---- order ---- */

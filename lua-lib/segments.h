@@ -26,7 +26,8 @@ struct segment {
 	bool begun, ended; /* it begins, ends there; else that is where the range cuts it */
 };
 
-struct atoms; /* interned values */
+struct atoms;   /* interned values */
+struct stretch; /* segments of one key */
 
 struct segments {
 	struct segment *items;
@@ -37,7 +38,8 @@ struct segments {
 	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
 	struct atoms *atoms;
 	struct arena *arena;
-	uint64_t unfinished; /* begins without an end, and ends without a begin */
+	struct stretch *stretches; /* by atom of the key; NULL: not made of what there is now */
+	uint64_t unfinished;       /* begins without an end, and ends without a begin */
 	uint64_t unbegun;
 	uint64_t lost; /* segments that were dropped, since events that may belong to them were lost
 			*/
@@ -98,9 +100,15 @@ enum join_match { MATCH_HOLDS, MATCH_BEGINS, MATCH_ENDS };
  * the segment that holds then, or of one that begins or ends right then. `other` must be in order
  * of (key, begin), as the intervals of a path are, and as segments_rekey() leaves them.
  */
-void segments_join(struct segments *segments, const struct segments *other,
+void segments_join(struct segments *segments, struct segments *other,
 		   const struct segment_join *joins, size_t njoins, bool at_end,
 		   enum join_match match);
+
+/*
+ * The last segment of the key that begins at t or before; SIZE_MAX: there is none. They must be in
+ * order of (key, begin).
+ */
+size_t segments_find_before(struct segments *segments, uint32_t key, nstime t);
 
 /* Copies all to *out with key and value exchanged, in order of (key, begin). */
 void segments_rekey(const struct segments *segments, struct segments *out);
@@ -118,7 +126,7 @@ struct segment_group {
 	int64_t total, least, most;
 	nstime last_end;
 	double mean, squares; /* sum of squared distances from the mean (Welford) */
-	int64_t *lengths;     /* of its segments; rising after segment_group_sort() */
+	int64_t *lengths;     /* of its segments, in no order */
 	size_t capacity;
 	int64_t *sums; /* per column that is summed up */
 };
@@ -147,9 +155,8 @@ void sum_add(int64_t *sum, int64_t number);
 void segments_group(const struct segments *segments, const uint32_t *columns, const uint32_t *sums,
 		    struct segment_groups *groups);
 void segment_groups_release(struct segment_groups *groups);
-void segment_group_sort(struct segment_group *group);
-/* The least length that so many percent do not exceed (nearest rank); sorted before. */
-int64_t segment_group_percentile(const struct segment_group *group, double percent);
+/* The least length that so many percent do not exceed (nearest rank); moves `lengths`. */
+int64_t segment_group_percentile(struct segment_group *group, double percent);
 
 /* Of a number: 0 of what is below 1, else 1 + the place of its highest bit: [2^(n-1), 2^n). */
 static inline unsigned power_bucket(int64_t number)

@@ -55,12 +55,7 @@ local function by(column)
 	for _, one in ipairs(list) do
 		one.rate = one.count * 1e9 / a.length
 	end
-	table.sort(list, function(x, y)
-		if x.count ~= y.count then
-			return x.count > y.count
-		end
-		return x[column] < y[column]
-	end)
+	table.sort(list, analysis.order("-count", column))
 	return list, total
 end
 

@@ -2,7 +2,7 @@
 --
 -- [stats|threads|top|log|freq|errors]
 --
---   stats     of each system call: count, failures, time in all, least, average, greatest, p99
+--   stats     of each system call: count, failures, time in all, shortest, average, p99, longest
 --   threads   the same for each thread apart
 --   top       the longest ones
 --   log       each, in order of time of its begin
@@ -59,42 +59,24 @@ local function grouped(by)
 		row.spread = row.mean > 0 and row.stddev / math.sqrt(row.count) * 100 / row.mean or 0
 		fill(row)
 	end
-	table.sort(rows, function(x, y)
-		if x.total ~= y.total then
-			return x.total > y.total
-		end
-		return x.name < y.name or x.name == y.name and (x.tid or 0) < (y.tid or 0)
-	end)
+	table.sort(rows, analysis.order("-total", "name", "tid"))
 	return rows
 end
 
-local numbers = {
-	{ key = "count", head = "calls", kind = "count" }, { key = "failed", head = "failed", kind = "count" },
-	{ key = "total", head = "in all", kind = "span", bar = true }, { key = "min", head = "least", kind = "span" },
-	{ key = "mean", head = "average", kind = "span" }, { key = "max", head = "greatest", kind = "span" },
-	{ key = "p99", head = "p99", kind = "span" }, { key = "spread", head = "+-%", kind = "percent" },
-	{ key = "max_begin", head = "the greatest began", kind = "time" },
-}
+local numbers = analysis.statistics("calls", { "total", "min", "mean", "p99", "max", "max_begin" }, "total")
+table.insert(numbers, 2, { key = "failed", head = "failed", kind = "count" })
+numbers[#numbers + 1] = { key = "spread", head = "+-%", kind = "percent" }
 
-local thread = { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "thread" } }
-
-local function with(...)
-	local columns = {}
-	for _, list in ipairs{ ... } do
-		table.move(list, 1, #list, #columns + 1, columns)
-	end
-	return columns
-end
+local name_head, thread = { { key = "name", head = "call", class = "syscall" } }, analysis.thread_columns()
 
 if a:draw({ calls }, "system calls") then
 	return
 end
 a:head()
 if a.verb == "stats" then
-	a:table("system calls", with({ { key = "name", head = "name" } }, numbers), grouped{ name_column })
+	a:table("system calls", analysis.columns(name_head, numbers), grouped{ name_column })
 elseif a.verb == "threads" then
-	a:table("system calls of each thread", with(thread, { { key = "name", head = "name" } }, numbers),
-		grouped{ "key", name_column })
+	a:table("system calls of each thread", analysis.columns(thread, name_head, numbers), grouped{ "key", name_column })
 elseif a.verb == "freq" then
 	a:histogram("system calls", calls:hist())
 elseif a.verb == "errors" then
@@ -103,22 +85,11 @@ elseif a.verb == "errors" then
 		fill(row)
 		row.error = kernel.errors[-row.ret] or tostring(row.ret)
 	end
-	table.sort(rows, function(x, y)
-		if x.count ~= y.count then
-			return x.count > y.count
-		end
-		return x.name < y.name or x.name == y.name and x.ret > y.ret
-	end)
-	a:table("calls that failed", { { key = "name", head = "name" }, { key = "error", head = "error" },
+	table.sort(rows, analysis.order("-count", "name", "-ret"))
+	a:table("calls that failed", analysis.columns(name_head, { { key = "error", head = "error" },
 		{ key = "ret", head = "returned", kind = "count" },
-		{ key = "count", head = "calls", kind = "count", bar = true } }, rows)
+		{ key = "count", head = "calls", kind = "count", bar = true } }), rows)
 else
-	local rows = calls:sorted(a.verb == "top" and "-dur" or "begin", a.verb == "top" and (a.limit or 10) or nil)
-	for _, row in ipairs(rows) do
-		fill(row)
-	end
-	a:table(a.verb == "top" and "longest system calls" or "system calls", with({
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span", bar = true } }, thread,
-		{ { key = "name", head = "name" }, { key = "ret", head = "returned", kind = "count" } }), rows)
+	a:listing("system calls", analysis.columns(thread, name_head, { { key = "ret", head = "returned", kind = "count" } }),
+		a:listed({ { segments = calls } }, fill))
 end

@@ -1,8 +1,9 @@
 -- top: functions by the samples in them: self, and with all that they call
 --
--- [functions|modules|threads|callers|callees]
+-- [functions|lines|modules|threads|callers|callees]
 --
 --   functions   of each function: samples in it (self), and in it or what it called (total)
+--   lines       of each source line, where the file has DWARF's; else of each function without a line
 --   modules     of each file that is mapped
 --   threads     of each thread
 --   callers     of the function --of NAME: who called it
@@ -12,16 +13,16 @@
 -- --event GLOB the first event that has a call chain counts. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
--- Columns of --where: self, total, function, module, tid, comm.
+-- Columns of --where: self, total, function, module, line, tid, comm.
 --
 -- Examples:
 --   $ yore help top
 
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
-	name = "top", verbs = { "functions", "modules", "threads", "callers", "callees" },
+	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
 	options = { event = "text", count = "flag", of = "text" },
-	columns = { "self", "total", "function", "module", "tid", "comm" },
+	columns = { "self", "total", "function", "module", "line", "tid", "comm" },
 })
 local relative = a.verb == "callers" or a.verb == "callees"
 if relative and not a.of then
@@ -66,6 +67,12 @@ local function of_frame(frame)
 		return entry(module, function() return { module = module } end)
 	end
 	local name, module = function_of(frame), module_of(frame)
+	if a.verb == "lines" then
+		local line = frame.file and frame.file .. ":" .. frame.line
+		return entry(line or name .. "\0" .. module, function()
+			return { line = line, ["function"] = name, module = module }
+		end)
+	end
 	return entry(name .. "\0" .. module, function() return { ["function"] = name, module = module } end)
 end
 
@@ -93,7 +100,7 @@ if wanted and #wanted == 0 then
 end
 for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 	if a.event or not counted or counted == ev.name then
-		local frames = ev.frames
+		local frames = a.verb == "lines" and ev.lines or ev.frames
 		if frames and #frames > 0 then
 			while #frames > 1 and frames[#frames].ip == 0 do
 				frames[#frames] = nil
@@ -106,7 +113,7 @@ for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 	end
 end
 if samples == 0 then
-	error("top needs events with call chains, and there are none in this range: record them with perf record -g", 0)
+	a:lack("no event of this range has a call chain: record them with perf record -g")
 end
 
 local names = a:names((function()
@@ -122,14 +129,7 @@ for _, one in ipairs(list) do
 end
 list = a:filter_rows(list)
 local by = relative and "total" or "self"
-table.sort(list, function(x, y)
-	if x[by] ~= y[by] then
-		return x[by] > y[by]
-	elseif x.total ~= y.total then
-		return x.total > y.total
-	end
-	return tostring(x["function"] or x.module or x.tid) < tostring(y["function"] or y.module or y.tid)
-end)
+table.sort(list, analysis.order("-" .. by, "-total", "function", "module", "line", "tid"))
 
 local columns = {
 	{ key = "self_percent", head = "self %", kind = "percent", bar = not relative },
@@ -143,7 +143,8 @@ elseif a.verb == "modules" then
 else
 	columns[5] = { key = "function", head = "function" }
 	columns[6] = { key = "module", head = "module" }
+	columns[7] = a.verb == "lines" and { key = "line", head = "line" } or nil
 end
 a:head()
-a:line(samples .. " samples of " .. (a.event or counted) .. ", weight " .. all)
+a:line(samples .. " samples of " .. (a.event or counted or "no event") .. ", weight " .. all)
 a:table(a.verb .. (a.of and " of " .. a.of or ""), columns, list)

@@ -98,7 +98,7 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 	sink_text(out, "}}\n");
 }
 
-static bool json_answer(struct at *at, const struct answer *answer, const char *name)
+static bool json_answer(struct at *at, const struct answer *answer, const struct named *named)
 {
 	struct sink *out = at->sink;
 
@@ -108,7 +108,7 @@ static bool json_answer(struct at *at, const struct answer *answer, const char *
 	json_text(out, answer->path);
 	sink_text(out, ",\"value\":");
 	json_value(out, &answer->value);
-	named_add_json(out, name);
+	named_add_json(out, named);
 	if (answer->value.kind == VALUE_UNKNOWN)
 		sink_text(out, ",\"known\":false");
 	sink_text(out, ",\"since\":");
@@ -169,14 +169,14 @@ static void text_why(struct at *at, struct sink *out, const struct answer *answe
 		sink_printf(out, " by %s:%u", answer->why_file, answer->why_line);
 }
 
-static bool text_answer(struct at *at, const struct answer *answer, const char *name)
+static bool text_answer(struct at *at, const struct answer *answer, const struct named *named)
 {
 	bool text = at->options->format == FORMAT_TEXT;
 
 	if (!text || at->many)
 		time_add(&at->times, answer->t, rows_cell(&at->rows));
 	rows_text(&at->rows, answer->path);
-	named_add(rows_cell(&at->rows), at->options->format, &answer->value, name);
+	named_add(rows_cell(&at->rows), at->options->format, named);
 	struct sink *since = rows_cell(&at->rows);
 	if (answer->since != NSTIME_MIN) {
 		sink_text(since, text ? "since " : "");
@@ -185,7 +185,7 @@ static bool text_answer(struct at *at, const struct answer *answer, const char *
 	if (at->options->why)
 		text_why(at, rows_cell(&at->rows), answer);
 	if (at->options->format == FORMAT_CSV)
-		rows_text(&at->rows, name);
+		rows_text(&at->rows, named->name);
 	return rows_end(&at->rows);
 }
 
@@ -206,7 +206,7 @@ static bool print(struct at *at, const struct answers *answers, struct error *er
 	bool ok = names_at(at->session, items, answers->count, at->options->before, arena, err);
 	for (size_t i = 0; i < answers->count && ok; i++)
 		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
-									  items[i].name))
+									 &items[i]))
 			break;
 	mem_free(items);
 	arena_free(arena);

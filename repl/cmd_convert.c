@@ -433,6 +433,10 @@ static bool run_convert(struct session *session, const struct options *options, 
 	findings_drop(work.findings);
 	if (ok && !work.events)
 		asked_no_events(session, options);
+	else if (ok && kind->needs_times && trace_has_ordinals(session->trace))
+		session_note(session,
+			     "the events have no clock: in %s their numbers stand as nanoseconds",
+			     describes.path);
 	return ok;
 }
 

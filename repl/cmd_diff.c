@@ -150,11 +150,10 @@ static bool print_rows(struct diff *diff, const struct pair *pairs, size_t count
 		  names_at(diff->session, named, 2 * count, diff->options->before, arena, err);
 	for (size_t i = 0; i < count && ok; i++) {
 		rows_text(&diff->rows, path_of(&pairs[i]));
-		named_add(rows_cell(&diff->rows), format, &named[2 * i].value, named[2 * i].name);
+		named_add(rows_cell(&diff->rows), format, &named[2 * i]);
 		if (format == FORMAT_TEXT)
 			rows_text(&diff->rows, "->");
-		named_add(rows_cell(&diff->rows), format, &named[2 * i + 1].value,
-			  named[2 * i + 1].name);
+		named_add(rows_cell(&diff->rows), format, &named[2 * i + 1]);
 		if (!rows_end(&diff->rows))
 			break;
 	}

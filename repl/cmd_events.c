@@ -388,10 +388,10 @@ static bool show_rows(struct show *show, struct error *err)
 	const struct options *options = show->options;
 	struct events_options range = {0};
 
-	if (!event_rows_new(show->session, options, show->sink, &show->rows, err))
+	filter_fill(show->filter, &range);
+	if (!event_rows_new(show->session, options, range.classes, show->sink, &show->rows, err))
 		return false;
 	show->mode = MODE_WRITE;
-	filter_fill(show->filter, &range);
 	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
 		  learn_names(show, &range, err);
 	if (ok)
@@ -444,7 +444,9 @@ const struct cmd cmd_events = {
 		"\n"
 		"Text shows an event of perf.data and trace.dat in the words of the kernel's "
 		"print\n"
-		"format, as perf script and trace-cmd report do; JSON and CSV have typed fields.\n"
+		"format, as perf script and trace-cmd report do; JSON has typed fields. CSV has a\n"
+		"column for each field where all events that were asked for have the same ones, as\n"
+		"by one --name; else a cell for the context and one for the payload.\n"
 		"Records without a time (names, maps) hold from the start: they come first, with "
 		"-\n"
 		"as their time, and --begin +0s leaves them out.\n"

@@ -39,13 +39,25 @@ struct search {
 	uint64_t line;
 };
 
-static bool parse_address(const char *word, uint64_t *out, struct error *err)
+static bool parse_number(const char *word, uint64_t *out)
 {
 	char *end;
 
 	*out = strtoull(word, &end, 0);
-	return (*word >= '0' && *word <= '9' && !*end) ||
+	return *word >= '0' && *word <= '9' && !*end;
+}
+
+static bool parse_address(const char *word, uint64_t *out, struct error *err)
+{
+	return parse_number(word, out) ||
 	       error_set(err, ERR_QUERY, "frame: '%s' is no address (0x... or decimal)", word);
+}
+
+static bool rises(const struct words *words, const struct search *range, struct error *err)
+{
+	return range->low <= range->high ||
+	       error_set(err, ERR_QUERY, "frame %s: 0x%" PRIx64 " is above 0x%" PRIx64,
+			 words->items[0], range->low, range->high);
 }
 
 /* A B, or A,B as GDB has it. */
@@ -56,7 +68,7 @@ static bool parse_range(const struct words *words, struct search *out, struct er
 
 	if (words->count == 3)
 		return parse_address(words->items[1], &out->low, err) &&
-		       parse_address(words->items[2], &out->high, err);
+		       parse_address(words->items[2], &out->high, err) && rises(words, out, err);
 	if (words->count == 2) {
 		copy = mem_strdup(words->items[1]);
 		second = strchr(copy, ',');
@@ -68,7 +80,7 @@ static bool parse_range(const struct words *words, struct search *out, struct er
 		      : error_set(err, ERR_QUERY, "frame %s: two addresses are expected, A B",
 				  words->items[0]);
 	mem_free(copy);
-	return good;
+	return good && rises(words, out, err);
 }
 
 /* N, or FILE:N. */
@@ -112,7 +124,9 @@ static bool parse_words(struct session *session, const struct words *words, stru
 	}
 	if (words->count == 2 && !strcmp(first, "tracepoint")) {
 		out->want = WANT_TRACEPOINT;
-		return parse_address(words->items[1], &out->tracepoint, err);
+		return parse_number(words->items[1], &out->tracepoint) ||
+		       error_set(err, ERR_QUERY, "frame tracepoint: '%s' is no number",
+				 words->items[1]);
 	}
 	if (words->count == 2 && !strcmp(first, "line"))
 		return parse_line(session, words->items[1], out, err);
@@ -123,7 +137,7 @@ static bool parse_words(struct session *session, const struct words *words, stru
 		out->high = out->low;
 		return true;
 	}
-	if (one)
+	if (one && first[strspn(first, "+-")] >= '0' && first[strspn(first, "+-")] <= '9')
 		return session_time(session, first, &out->number, err);
 	return error_set(err, ERR_QUERY,
 			 "frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, "
@@ -221,6 +235,11 @@ static void put_head(struct session *session, const struct fields *fields, nstim
 	if (frame_pc(fields, &pc)) {
 		sink_printf(out, ", pc 0x%" PRIx64, pc);
 		struct symbol symbol = put_symbol(session, fields, number, pc, out);
+		if (session->options->program && !symbol.function && !symbol.object)
+			session_note(session,
+				     "0x%" PRIx64 " is not in the file of --program: it is another "
+				     "program, or FILE@ADDRESS says where it was loaded",
+				     pc);
 		if (symbol.function && symbol.file) {
 			sink_text(out, " at ");
 			sink_name(out, symbol.file);
@@ -405,18 +424,30 @@ static const struct stream *frames_of(const struct trace *trace)
 	return NULL;
 }
 
-static bool not_found(const struct search *search, struct error *err)
+/* before: the current frame, or one in front of it, is one. */
+static bool not_found(const struct search *search, bool before, struct error *err)
 {
-	switch (search->want) {
-	case WANT_NUMBER:
+	const char *outside = search->want == WANT_OUTSIDE ? "outside of " : "";
+
+	if (search->want == WANT_NUMBER)
 		return error_set(err, ERR_RANGE, "there is no frame %" PRId64, search->number);
-	case WANT_PREV:
+	if (search->want == WANT_PREV)
 		return error_set(err, ERR_RANGE, "there is no frame before");
-	default:
+	if (before || search->want == WANT_NEXT)
 		return error_set(err, ERR_RANGE,
 				 "there is no such frame behind the current one: "
 				 "'frame 0' goes to the first");
-	}
+	if (search->want == WANT_TRACEPOINT)
+		return error_set(err, ERR_RANGE, "there is no frame of tracepoint %" PRIu64,
+				 search->tracepoint);
+	if (search->want == WANT_LINE)
+		return error_set(err, ERR_RANGE, "there is no frame in line %" PRIu64 "%s%.*s",
+				 search->line, search->nfile ? " of " : "", (int)search->nfile,
+				 search->file);
+	if (search->low == search->high && !*outside)
+		return error_set(err, ERR_RANGE, "there is no frame at 0x%" PRIx64, search->low);
+	return error_set(err, ERR_RANGE, "there is no frame %s0x%" PRIx64 " to 0x%" PRIx64, outside,
+			 search->low, search->high);
 }
 
 static void bound(const struct session *session, const struct search *search,
@@ -439,8 +470,9 @@ static void bound(const struct session *session, const struct search *search,
 	}
 }
 
+/* Prints the first that matches and makes it the current one; without `out` only looks for it. */
 static bool seek(struct session *session, struct events *events, const struct search *search,
-		 struct sink *out, struct error *err)
+		 struct sink *out, bool *found, struct error *err)
 {
 	struct fields fields;
 	struct event event;
@@ -451,16 +483,30 @@ static bool seek(struct session *session, struct events *events, const struct se
 			continue;
 		if (!events_fields(events, &event, &fields, err))
 			return false;
-		if (matches(session, search, event.time, &fields)) {
+		*found = matches(session, search, event.time, &fields);
+		if (*found && out) {
 			print(session, event.time, &fields, out);
 			session->moment = event.time;
 			session->has_moment = true;
-			return true;
 		}
+		if (*found)
+			return true;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 	}
-	return step != STEP_ERROR && not_found(search, err);
+	return step != STEP_ERROR;
+}
+
+static bool look(struct session *session, const struct events_options *open,
+		 const struct search *search, struct sink *out, bool *found, struct error *err)
+{
+	struct events *events = NULL;
+
+	*found = false;
+	bool done = events_open(session->index, open, &events, err) &&
+		    seek(session, events, search, out, found, err);
+	events_close(events);
+	return done;
 }
 
 static bool run_frame(struct session *session, const struct options *options, struct sink *sink,
@@ -468,7 +514,7 @@ static bool run_frame(struct session *session, const struct options *options, st
 {
 	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
 	struct index *index = session_index(session, err);
-	struct events *events = NULL;
+	bool found, before = false;
 	struct search search;
 
 	if (!index || !parse_words(session, &options->words, &search, err))
@@ -478,10 +524,16 @@ static bool run_frame(struct session *session, const struct options *options, st
 		return error_set(err, ERR_QUERY, "%s: the trace has no trace frames of GDB",
 				 session->path);
 	bound(session, &search, &open);
-	bool done = events_open(index, &open, &events, err) &&
-		    seek(session, events, &search, sink, err);
-	events_close(events);
-	return done;
+	if (!look(session, &open, &search, sink, &found, err))
+		return false;
+	if (found)
+		return true;
+	open.end = open.begin;
+	open.begin = NSTIME_MIN + 1;
+	if (search.want >= WANT_TRACEPOINT && open.begin < open.end &&
+	    !look(session, &open, &search, NULL, &before, err))
+		return false;
+	return not_found(&search, before, err);
 }
 
 const struct cmd cmd_frame = {

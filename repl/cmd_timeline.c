@@ -192,7 +192,7 @@ static bool fill_picture(struct timeline *timeline, struct error *err)
 	return true;
 }
 
-/* Names of the threads on runs that have room for one. */
+/* Names of the threads and functions on runs that have room for one. */
 static bool find_names(struct timeline *timeline, struct error *err)
 {
 	struct picture *picture = &timeline->picture;
@@ -218,8 +218,8 @@ static bool find_names(struct timeline *timeline, struct error *err)
 	}
 	bool good = !count || names_in(timeline->session, items, count, picture->arena, err);
 	for (size_t i = 0; good && i < count; i++)
-		if (items[i].name && !places[i]->name)
-			places[i]->name = items[i].name;
+		if (!places[i]->name)
+			places[i]->name = named_value(&items[i]);
 	mem_free(items);
 	mem_free(places);
 	return good;
@@ -290,7 +290,7 @@ static void print_json(const struct picture *picture, const struct named *names,
 			json_time(out, picture_time(picture, at + run.count));
 			sink_text(out, ",\"value\":");
 			json_value(out, &run.value->value);
-			named_add_json(out, names++->name);
+			named_add_json(out, names++);
 			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
 			sink_row(out);
 		}
@@ -316,11 +316,15 @@ static void print_rows(struct timeline *timeline, const struct named *names, str
 		     at += run.count) {
 			if (!run.value)
 				continue;
+			const struct named shown = {.path = picture->rows[i].path,
+						    .value = run.value->value,
+						    .name = run.value->name,
+						    .function = run.value->name};
 			rows_text(&rows, picture->rows[i].path);
 			time_add(times, picture_time(picture, at), rows_cell(&rows));
 			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
 			rows_text(&rows, run.mixed ? "mixed" : "");
-			named_add(rows_cell(&rows), format, &run.value->value, run.value->name);
+			named_add(rows_cell(&rows), format, &shown);
 			if (names)
 				rows_text(&rows, names++->name);
 			open = rows_end(&rows);

@@ -15,6 +15,7 @@
 #include "repl/sql_shell.h"
 #include "state/program/program.h"
 
+#include <ctype.h>
 #include <stdio.h> /* before readline's headers, which need FILE */
 
 #include <readline/readline.h>
@@ -46,10 +47,18 @@ struct completer *completer_new(struct session *session, struct script *script,
 	return completer;
 }
 
+void completer_forget(struct completer *completer)
+{
+	if (!completer)
+		return;
+	program_free(completer->program);
+	completer->program = NULL;
+	completer->rules = NULL;
+}
+
 void completer_free(struct completer *completer)
 {
-	if (completer)
-		program_free(completer->program);
+	completer_forget(completer);
 	mem_free(completer);
 }
 
@@ -139,10 +148,91 @@ static bool fit_shape(const char *typed, const char *shape, struct buf *out)
 			continue;
 		}
 		close = strchr(typed, ']');
+		if (!*typed)
+			buf_add_char(out, '*');
 		buf_add(out, typed, close ? (size_t)(close - typed) : strlen(typed));
 		typed = close ? close : typed + strlen(typed);
 	}
 	return !*typed;
+}
+
+enum { KEYS_WHOLE = 4 }; /* of so many keys the whole paths are offered, of more the keys */
+
+struct keys {
+	char **items;
+	size_t count, capacity;
+	const char *typed; /* what the key begins with */
+};
+
+static void keep_key(void *arg, const char *key)
+{
+	struct keys *keys = arg;
+
+	if (strncmp(key, keys->typed, strlen(keys->typed)) != 0)
+		return;
+	for (size_t i = 0; i < keys->count; i++)
+		if (!strcmp(keys->items[i], key))
+			return;
+	keys->items = mem_grow(keys->items, keys->count, &keys->capacity, sizeof *keys->items);
+	keys->items[keys->count++] = mem_strdup(key);
+}
+
+/* Where the key that is being typed begins in the text; NULL: none is. */
+static const char *open_key(const char *text)
+{
+	const char *open = strrchr(text, '[');
+
+	return open && !strchr(open, ']') ? open + 1 : NULL;
+}
+
+/* Paths with `*` for the key that is being typed. */
+struct stars {
+	char **items;
+	size_t count, capacity;
+};
+
+/* `path` is what was typed, completed, with a `*` where no key was. */
+static void add_star(struct stars *stars, const char *text, const char *path)
+{
+	const char *typed = open_key(text);
+	struct buf star = {0};
+
+	buf_add(&star, text, (size_t)(typed - text));
+	buf_add_char(&star, '*');
+	buf_add_text(&star, path + strlen(text) + !*typed);
+	stars->items = mem_grow(stars->items, stars->count, &stars->capacity, sizeof *stars->items);
+	stars->items[stars->count++] = mem_strdup(buf_text(&star));
+	buf_release(&star);
+}
+
+/* Frees the paths. False: there is no such key. */
+static bool offer_keys(const struct completion *completion, struct stars *stars)
+{
+	const char *typed = open_key(completion->text);
+	size_t nhead = (size_t)(typed - completion->text);
+	struct keys keys = {.typed = typed};
+	struct buf word = {0};
+
+	for (size_t i = 0; i < stars->count && !keys.count; i++)
+		complete_keys(completion->completer->session, stars->items[i], nhead, keep_key, &keys);
+	for (size_t k = 0; k < keys.count; k++) {
+		bool whole = keys.count <= KEYS_WHOLE;
+
+		for (size_t i = 0; i < (whole ? stars->count : 1); i++) {
+			buf_clear(&word);
+			buf_add(&word, completion->text, nhead);
+			buf_add_text(&word, keys.items[k]);
+			buf_add_text(&word, whole ? stars->items[i] + nhead + 1 : "]");
+			offer(completion, buf_text(&word));
+		}
+		mem_free(keys.items[k]);
+	}
+	for (size_t i = 0; i < stars->count; i++)
+		mem_free(stars->items[i]);
+	mem_free(stars->items);
+	mem_free(keys.items);
+	buf_release(&word);
+	return keys.count > 0;
 }
 
 /* Of "cpu[" also the CPUs that streams are of. */
@@ -164,7 +254,10 @@ static void offer_cpus(const struct completion *completion, const char *path)
 	}
 }
 
-static void offer_paths(const struct completion *completion)
+/* Each path that begins as what was typed, with the text of its shape. */
+static void each_path(const struct completion *completion,
+		      void (*each)(const struct completion *, const char *path, const char *shape, void *arg),
+		      void *arg)
 {
 	struct program *program = get_program(completion->completer);
 	const struct attrs *attrs = program ? program_attrs(program) : NULL;
@@ -176,13 +269,41 @@ static void offer_paths(const struct completion *completion)
 		buf_clear(&shape);
 		buf_clear(&path);
 		shape_add_text(attrs, i, &shape);
-		if (!fit_shape(completion->text, buf_text(&shape), &path))
-			continue;
-		offer(completion, buf_text(&path));
-		offer_cpus(completion, buf_text(&shape));
+		if (fit_shape(completion->text, buf_text(&shape), &path))
+			each(completion, buf_text(&path), buf_text(&shape), arg);
 	}
 	buf_release(&shape);
 	buf_release(&path);
+}
+
+static void gather_star(const struct completion *completion, const char *path, const char *shape,
+			void *stars)
+{
+	(void)shape;
+	add_star(stars, completion->text, path);
+}
+
+static void offer_path(const struct completion *completion, const char *path, const char *shape,
+		       void *arg)
+{
+	(void)arg;
+	offer(completion, path);
+	offer_cpus(completion, shape);
+}
+
+/* Where a key is being typed those that are there, else the key as it stands. */
+static void offer_paths(const struct completion *completion)
+{
+	const char *key = open_key(completion->text);
+	struct stars stars = {0};
+	bool found = false;
+
+	if (key) {
+		each_path(completion, gather_star, &stars);
+		found = offer_keys(completion, &stars);
+	}
+	if (!found || !*key)
+		each_path(completion, offer_path, NULL);
 }
 
 /* ---- commands and options ---- */
@@ -292,12 +413,52 @@ static enum offered offer_value(const struct completion *completion, const char 
 	return OFFERED_VALUES;
 }
 
-/* ---- SQL, settings, marks ---- */
+/*
+ * The field of which a value stands at the end of the line: behind `FIELD ==`, `!=` or `~` and
+ * perhaps a quote. Adds its name to *out; false: none does.
+ */
+static bool field_before(const char *line, size_t end, struct buf *out)
+{
+	size_t start, stop;
+
+	while (end && strchr(" \"", line[end - 1]))
+		end--;
+	if (end >= 2 && line[end - 1] == '=' && strchr("=!", line[end - 2]))
+		end -= 2;
+	else if (end && line[end - 1] == '~')
+		end--;
+	else
+		return false;
+	while (end && line[end - 1] == ' ')
+		end--;
+	for (stop = start = end; start && (line[start - 1] == '_' || line[start - 1] == '-' ||
+					   isalnum((unsigned char)line[start - 1]));)
+		start--;
+	buf_add(out, line + start, stop - start);
+	return stop > start;
+}
 
 static void offer_word(void *arg, const char *word)
 {
 	offer(arg, word);
 }
+
+/* A value of the field that the line compares; false: it compares none. */
+static bool offer_compared(const struct completion *completion, const char *line, size_t start)
+{
+	struct buf field = {0};
+	bool compares = field_before(line, start, &field);
+
+	if (compares && !strcmp(buf_text(&field), "name"))
+		offer_events(completion);
+	else if (compares)
+		complete_values(completion->completer->session, buf_text(&field), offer_word,
+				(void *)(uintptr_t)completion);
+	buf_release(&field);
+	return compares;
+}
+
+/* ---- SQL, settings, marks ---- */
 
 /* Tables, columns of those that the line names, functions; words of SQL in the typed case. */
 static void offer_sql(const struct completion *completion, const char *line)
@@ -455,7 +616,8 @@ bool complete_at(struct completer *completer, const char *line, size_t start, si
 		char *first = mem_strdup(line + begin), *before = word_before(line, start);
 
 		first[stop - begin] = '\0';
-		done = offer_after(&completion, first, before);
+		done = offer_compared(&completion, line + begin, start - begin) ||
+		       offer_after(&completion, first, before);
 		mem_free(first);
 		mem_free(before);
 	}

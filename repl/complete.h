@@ -32,6 +32,7 @@ struct complete_word {
 struct completer *completer_new(struct session *session, struct script *script,
 				const struct complete_word *own);
 void completer_free(struct completer *completer); /* NULL is fine */
+void completer_forget(struct completer *completer); /* what it knows of the trace; NULL is fine */
 
 /*
  * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
@@ -39,6 +40,17 @@ void completer_free(struct completer *completer); /* NULL is fine */
  */
 bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
 		 void (*each)(void *arg, const char *word), void *arg);
+
+/*
+ * complete_seen.c: what stands in the trace. Both give up early, without an error.
+ * The keys at which `path` has `*` at place `at`, of attributes that have a value at the prompt's
+ * moment, or at the trace's end.
+ */
+void complete_keys(struct session *session, const char *path, size_t at,
+		   void (*each)(void *arg, const char *key), void *arg);
+/* Values of a field: numbers and texts of the first events that have it. */
+void complete_values(struct session *session, const char *field,
+		     void (*each)(void *arg, const char *value), void *arg);
 
 /* Makes readline ask this completer. */
 void complete_install(struct completer *completer);

@@ -12,6 +12,7 @@ struct event_rows {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
+	const uint64_t *classes;
 	struct times times;
 	struct event_writer *writer;
 	struct line_names *line_names; /* NULL: shown events tell all names */
@@ -52,8 +53,8 @@ static bool may_share(const struct trace *trace, const struct options *options,
 	       !depends_on_rows(trace, options, writer) && !(symbols && has_symbols(trace));
 }
 
-bool event_rows_new(struct session *session, const struct options *options, struct sink *sink,
-		    struct event_rows **out, struct error *err)
+bool event_rows_new(struct session *session, const struct options *options, const uint64_t *classes,
+		    struct sink *sink, struct event_rows **out, struct error *err)
 {
 	const struct trace *trace = session_trace(session, err);
 	struct event_rows *rows;
@@ -66,8 +67,9 @@ bool event_rows_new(struct session *session, const struct options *options, stru
 	rows->session = session;
 	rows->options = options;
 	rows->sink = sink;
+	rows->classes = classes;
 	rows->times = times;
-	rows->writer = event_writer_new(trace, options->format, &rows->times, sink);
+	rows->writer = event_writer_new_of(trace, options->format, &rows->times, sink, classes);
 	rows->alone =
 		may_share(trace, options, rows->writer, sink, symbols) ? ALONE : UINT64_MAX;
 	if (symbols)
@@ -118,6 +120,7 @@ static bool is_shared(struct event_rows *rows, uint32_t count)
 	}
 	const struct event_workers_setup setup = {.session = rows->session,
 						  .format = rows->options->format,
+						  .classes = rows->classes,
 						  .times = &rows->times,
 						  .sink = rows->sink,
 						  .backward = rows->options->reverse,

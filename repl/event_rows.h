@@ -14,9 +14,13 @@
 
 struct event_rows;
 
-/* All but *out is borrowed. The caller ends *out with event_rows_free(). */
+/*
+ * Of events of these classes (a bit per class, NULL: all). All but *out is borrowed. The caller ends
+ * *out with event_rows_free().
+ */
 MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
-			       struct sink *sink, struct event_rows **out, struct error *err);
+			       const uint64_t *classes, struct sink *sink, struct event_rows **out,
+			       struct error *err);
 /* What was given and not written by event_rows_end() is dropped. NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 

@@ -157,8 +157,8 @@ static void worker_init(struct worker *worker, struct event_workers *pool)
 	worker->times = *setup->times;
 	sink_init(&worker->nowhere, -1); /* the head of a CSV was written already */
 	worker->nowhere.color = setup->sink->color;
-	worker->writer =
-		event_writer_new(pool->trace, setup->format, &worker->times, &worker->nowhere);
+	worker->writer = event_writer_new_of(pool->trace, setup->format, &worker->times,
+					     &worker->nowhere, setup->classes);
 	worker->opener = event_block_opener_new(pool->trace);
 }
 

@@ -10,6 +10,7 @@ struct event_workers;
 struct event_workers_setup {
 	struct session *session; /* its trace is open */
 	enum format format;
+	const uint64_t *classes;   /* as of event_rows_new() */
 	const struct times *times; /* as the rows that were written before left them */
 	struct sink *sink;
 	bool backward;    /* runs are taken from their ends */

@@ -184,7 +184,7 @@ static bool write_json(struct sink *out, const struct waiting *waiting, const st
 	json_time(out, waiting->end);
 	sink_text(out, ",\"value\":");
 	json_value(out, &named->value);
-	named_add_json(out, named->name);
+	named_add_json(out, named);
 	sink_text(out, "}\n");
 	return sink_row(out);
 }
@@ -225,7 +225,7 @@ static bool write_cells(struct interval_writer *writer, const struct waiting *wa
 	time_cell(writer, waiting->end);
 	length_cell(writer, waiting->begin, waiting->end);
 	rows_text(&writer->rows, named->path);
-	named_add(rows_cell(&writer->rows), format, &named->value, of_value ? named->name : NULL);
+	named_add(rows_cell(&writer->rows), format, named);
 	if (writer->of_path)
 		rows_text(&writer->rows, of_value && format != FORMAT_CSV ? NULL : named->name);
 	return rows_end(&writer->rows);
@@ -242,9 +242,8 @@ static bool find_names(struct interval_writer *writer, struct error *err)
 		return false;
 	if (!writer->range)
 		writer->range = names_range_new(writer->session, begin, end, err);
-	if (writer->range)
-		names_range_put(writer->range, writer->named, writer->count);
-	return writer->range;
+	return writer->range && names_range_put(writer->session, writer->range, writer->named,
+						writer->count, writer->arena, err);
 }
 
 /* Writes the rows that wait, with the names of their threads. */

@@ -1,8 +1,9 @@
-/* names.c - thread names for values, fetched many at once */
+/* names.c - names for values, fetched many at once */
 #include "repl/names.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "repl/functions.h"
 #include "repl/render.h"
 #include "state/comms.h"
 
@@ -28,15 +29,6 @@ static bool thread_of(const struct named *item, struct value *tid)
 static bool is_wanted(const struct named *item, struct value *tid)
 {
 	return !item->name && thread_of(item, tid);
-}
-
-/* Giving up is no error; Ctrl-C is. */
-static bool gave_up(struct error *err)
-{
-	if (err->kind != ERR_INTERRUPTED || signals_interrupted())
-		return false;
-	*err = (struct error){0};
-	return true;
 }
 
 /* Length of "thread[T]/"; 0: the path is not of that form. */
@@ -84,7 +76,7 @@ static bool ask_comms(const struct asking *asking, struct comm *comms, size_t co
 	if (state_comms(state, comms, count, asking->arena, err))
 		return true;
 	*within = false;
-	return gave_up(err);
+	return session_names_gave_up(err);
 }
 
 /* The same thread by thread, some of which may be too far. */
@@ -143,7 +135,7 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 		if (!names_of_moment(&asking, items + from, to - from, err))
 			return false;
 	}
-	return true;
+	return functions_put(session, items, count, arena, err);
 }
 
 /* Names over a range ----------------------------------------------------------------------------
@@ -193,13 +185,20 @@ static const char *spell_find(const struct names_range *range, const struct valu
 								   : NULL;
 }
 
-void names_range_put(const struct names_range *range, struct named *items, size_t count)
+static void put_spells(const struct names_range *range, struct named *items, size_t count)
 {
 	struct value tid;
 
 	for (size_t i = 0; i < count; i++)
 		if (is_wanted(&items[i], &tid))
 			items[i].name = spell_find(range, &tid, items[i].t);
+}
+
+bool names_range_put(struct session *session, const struct names_range *range, struct named *items,
+		     size_t count, struct arena *arena, struct error *err)
+{
+	put_spells(range, items, count);
+	return functions_put(session, items, count, arena, err);
 }
 
 /* Asks for the spells of queries [0, count); *within as in ask_comms(). */
@@ -221,7 +220,7 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 	}
 	*within = false;
 	range->count = before;
-	return gave_up(err);
+	return session_names_gave_up(err);
 }
 
 struct ask { /* distinct threads, as queries */
@@ -326,9 +325,10 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 		refused += !one;
 		all &= one;
 	}
-	names_range_put(&range, items, count);
+	put_spells(&range, items, count);
 	if (ok && all && ask.count)
 		ok = names_before(session, items, count, begin, arena, err);
+	ok = ok && functions_put(session, items, count, arena, err);
 	mem_free(range.items);
 	ask_release(&ask);
 	return ok;
@@ -378,16 +378,30 @@ void names_range_free(struct names_range *range)
 	mem_free(range);
 }
 
-void named_add_json(struct sink *out, const char *name)
+static void add_key(struct sink *out, const char *key, const char *name)
 {
 	if (!name)
 		return;
-	sink_text(out, ",\"comm\":");
+	sink_text(out, key);
 	json_text(out, name);
 }
 
-void named_add(struct sink *out, enum format format, const struct value *value, const char *name)
+void named_add_json(struct sink *out, const struct named *named)
 {
+	add_key(out, ",\"comm\":", named->name);
+	add_key(out, ",\"symbol\":", named->function);
+}
+
+const char *named_value(const struct named *named)
+{
+	return comm_is_thread(named->path, &named->value) ? named->name : named->function;
+}
+
+void named_add(struct sink *out, enum format format, const struct named *named)
+{
+	const struct value *value = &named->value;
+	const char *name = named_value(named);
+
 	if (format == FORMAT_CSV && value->kind == VALUE_STRING)
 		sink_add(out, value->text, value->len);
 	else if (format != FORMAT_CSV || value->kind != VALUE_NONE)

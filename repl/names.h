@@ -1,5 +1,6 @@
 /*
- * names.h - names beside threads: the last that was known at the time of the value
+ * names.h - names beside values: of threads, the last that was known at the time of the value, and
+ * of functions whose addresses are on stacks (functions.h)
  *
  * A row shows a thread when its value is one, that of an attribute whose path ends in /thread, or
  * when its path begins with thread[T].
@@ -9,12 +10,13 @@
 
 #include "repl/session.h"
 
-struct named { /* one row, and the name that was found for it */
+struct named { /* one row, and the names that were found for it */
 	nstime t;
 	const char *path;
 	struct value value;
 	bool of_path;     /* also where the path alone shows the thread */
 	const char *name; /* NULL: no thread, or its name is not known; in the arena */
+	const char *function; /* NULL: no address, or its function is not known; in the arena */
 };
 
 /* All items have times in a few moments: asks at each moment. */
@@ -28,15 +30,19 @@ MUST_CHECK bool names_in(struct session *session, struct named *items, size_t co
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */
-/* Names live as long as the range. */
-void names_range_put(const struct names_range *range, struct named *items, size_t count);
+/* Names of threads live as long as the range, those of functions as long as the arena. */
+MUST_CHECK bool names_range_put(struct session *session, const struct names_range *range,
+				struct named *items, size_t count, struct arena *arena,
+				struct error *err);
 
+/* The name of what the value is, a thread or an address; NULL: of none, or not known. */
+const char *named_value(const struct named *named);
 /*
- * A value as a cell: text as text_value() with the name behind it; CSV bare, none empty, without a
+ * A value as a cell: text as text_value() with its name behind it; CSV bare, none empty, without a
  * name.
  */
-void named_add(struct sink *out, enum format format, const struct value *value, const char *name);
-/* `,"comm":"NAME"`; nothing without a name. */
-void named_add_json(struct sink *out, const char *name);
+void named_add(struct sink *out, enum format format, const struct named *named);
+/* `,"comm":"NAME"`, `,"symbol":"NAME"`; nothing without a name. */
+void named_add_json(struct sink *out, const struct named *named);
 
 #endif

@@ -85,6 +85,8 @@ static const struct option table[] = {
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
 	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, AT(sandbox)},
+	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, AT(probes)},
+	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, AT(file)},
 	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},
 	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
 	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
@@ -123,6 +125,7 @@ struct parse {
 	int raw_from;            /* the first of them; 0: there is none */
 	bool analysis;           /* that is run: its options are words, but for those of all commands */
 	size_t trace_at;         /* the word that names the trace; 0: none does yet */
+	bool asks_itself;        /* the analysis is asked what it says, not of a trace */
 };
 
 void words_add(struct words *words, const char *word)
@@ -310,6 +313,10 @@ static bool take_option(struct parse *parse, int n, char **words, int *i, struct
 
 	if (strcmp(word, "-h") == 0)
 		word = "--help";
+	else if (parse->out->cmd && strcmp(word, "-l") == 0 && (groups_of(parse->out->cmd) & OPT_DO))
+		word = "--probes";
+	else if (parse->out->cmd && strcmp(word, "-f") == 0 && (groups_of(parse->out->cmd) & OPT_DO))
+		word = "--file";
 	else if (strcmp(word, "-V") == 0)
 		word = "--version";
 	if (word[0] != '-' || word[1] != '-')
@@ -391,6 +398,7 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	bool shown = option && (!strcmp(option->info.name, "--time") ||
 				!strcmp(option->info.name, "--utc"));
 
+	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata");
 	if (!strcmp(word, "-h") || shown ||
 	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON)))
 		return take_option(parse, n, words, i, err);
@@ -398,6 +406,16 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	if (option && option->info.value && !strchr(word, '=') && *i + 1 < n)
 		add_word(parse, words[++*i]);
 	return true;
+}
+
+/* `latency top TRACE` is `latency TRACE top`; a trace may be called as a word of the analysis. */
+static bool names_trace(const struct parse *parse)
+{
+	const struct words *words = &parse->out->words;
+
+	return !parse->trace_at ||
+	       (script_analysis_takes(words->items[0], words->items[parse->trace_at]) &&
+		!script_analysis_takes(words->items[0], words->items[words->count - 1]));
 }
 
 /* The word that follows `run`: an analysis? */
@@ -410,7 +428,7 @@ static void begin_script(struct parse *parse, int i)
 	if (parse->out->words.count == 1 && script_has_analysis(parse->out->words.items[0])) {
 		parse->analysis = true;
 		parse->raw_from = i + 1;
-	} else if (parse->analysis && !parse->trace_at) {
+	} else if (parse->analysis && names_trace(parse)) {
 		parse->trace_at = parse->out->words.count - 1;
 	}
 }
@@ -479,7 +497,8 @@ static bool wants_trace(const struct parse *parse)
 {
 	const struct options *out = parse->out;
 
-	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list;
+	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list &&
+	       !parse->asks_itself;
 }
 
 static bool place_words(struct parse *parse, struct error *err)

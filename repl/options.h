@@ -44,6 +44,7 @@ enum option_group {
 	OPT_CONVERT = 1 << 20, /* --to --no-state --with-state */
 	OPT_CHECK = 1 << 21,   /* --check */
 	OPT_STATE = 1 << 22,   /* --state */
+	OPT_DO = 1 << 23,      /* --probes --file */
 	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };
 
@@ -98,6 +99,8 @@ struct options {
 	const char *compress, *checksum; /* convert: of packets; NULL: none */
 	bool no_state, with_state;
 	const char *sort;
+	bool probes;      /* do --probes */
+	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */
 };
 

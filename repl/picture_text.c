@@ -67,6 +67,8 @@ static size_t put_label(struct line *line, const struct picture_run *run, size_t
 	struct picture_value bare = {.value = run->value->value};
 	size_t len, bytes;
 
+	if (bare.value.kind == VALUE_STRING)
+		bare.name = run->value->name;
 	if (line->labelled || room < (run->mixed ? LABEL_MIXED : LABEL_LEAST))
 		return 0;
 	buf_clear(&line->label);

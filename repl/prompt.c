@@ -213,6 +213,7 @@ static int run(struct prompt *prompt)
 		sink_release(&prompt->sink);
 		return 1;
 	}
+	prompt_opened(prompt);
 	scripting_set_drain(prompt->scripting, drain, prompt);
 	pager_begin(&prompt->pager);
 	scripting_startup(prompt->scripting);

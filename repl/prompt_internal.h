@@ -26,6 +26,8 @@ struct prompt {
 	pid_t reader;              /* to a command; 0: to a file */
 	char **watched;            /* PATHs that are shown at each step */
 	size_t nwatched, watched_capacity;
+	uint64_t folders;	   /* of the trace, as they were when it was opened */
+	uint64_t grown_told;       /* the growth that was told last */
 	bool quit;
 	int status;
 	/* the event that next or prev came to; the moment is its time */
@@ -52,6 +54,11 @@ MUST_CHECK bool prompt_mark(struct prompt *prompt, int nwords, char **words, str
 MUST_CHECK bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_show_watched(struct prompt *prompt, struct error *err);
 void prompt_watch_release(struct prompt *prompt);
+
+/* prompt_refresh.c: the trace was opened just now; files that grew since are told, once each time */
+void prompt_opened(struct prompt *prompt);
+void prompt_tell_growth(struct prompt *prompt);
+MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 /* prompt_banner.c */
 void prompt_banner(struct prompt *prompt);

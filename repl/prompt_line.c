@@ -38,6 +38,8 @@ const struct prompt_cmd prompt_cmds[] = {
 	{"mark", "[NAME [TIME]]", "names the current moment, or TIME; times take the name",
 	 COMPLETE_NOTHING, prompt_mark},
 	{"watch", "[PATH... | off]", "shows values at each step", COMPLETE_PATH, prompt_watch},
+	{"refresh", "", "opens the trace anew, with what was written since", COMPLETE_NOTHING,
+	 prompt_refresh},
 	{"help", "[COMMAND]", "this list, or all about a command", COMPLETE_COMMAND, run_help},
 	{"quit", "", "leaves (so does the end of input)", COMPLETE_NOTHING, run_quit},
 	{"exit", "", "the same", COMPLETE_NOTHING, run_quit},
@@ -472,6 +474,8 @@ void prompt_line(struct prompt *prompt, const char *line)
 	if (!waits && !*line)
 		return;
 	begin_output(prompt);
+	if (!waits)
+		prompt_tell_growth(prompt);
 	done = scripting_update(prompt->scripting, &err) && run_line(prompt, line, &err);
 	end_output(prompt);
 	if (!done && err.kind == ERR_INTERRUPTED)

@@ -72,6 +72,13 @@ struct event_writer;
 /* `times` is borrowed and advanced. FORMAT_TABLE and FORMAT_CSV write their head at once. */
 struct event_writer *event_writer_new(const struct trace *trace, enum format format,
 				      struct times *times, struct sink *sink);
+/*
+ * The same of events of these classes alone, a bit per class (NULL: all): where they have the same
+ * fields, CSV has a column for each.
+ */
+struct event_writer *event_writer_new_of(const struct trace *trace, enum format format,
+					 struct times *times, struct sink *sink,
+					 const uint64_t *classes);
 void event_writer_free(struct event_writer *writer);
 struct thread_names *event_writer_names(struct event_writer *writer); /* in its lines; borrowed */
 /* Takes what the event tells of threads' names, for lines from here on. */

@@ -70,6 +70,10 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 	if (writer->format == FORMAT_TEXT && plan->text && reader->text->fields &&
 	    !plan->tells_names && !plan->chain && !plan->address)
 		plan->decode = reader->text->fields;
+	if (writer->typed) {
+		plan->context.cells = "context/";
+		plan->payload.cells = "";
+	}
 	if (plan->chain && !writer->json) /* it is written as frames instead */
 		plan->context.without = plan->payload.without = symbols_chain(class);
 	plan_make(writer->arena, writer->json, &plan->context,
@@ -259,20 +263,91 @@ bool event_write_loss(struct event_writer *writer, const struct event *loss)
 	rows_text(&writer->rows, loss->stream->name);
 	rows_cell(&writer->rows);
 	rows_text(&writer->rows, "@lost");
-	rows_cell(&writer->rows);
+	for (size_t i = 5; i < writer->rows.ncolumns; i++)
+		rows_cell(&writer->rows);
 	loss_words(writer, rows_cell(&writer->rows), loss);
 	return rows_end(&writer->rows);
 }
 
 /* Writers ------------------------------------------------------------------------------------- */
 
-struct event_writer *event_writer_new(const struct trace *trace, enum format format,
-				      struct times *times, struct sink *sink)
+static const struct column head_columns[] = {{"t", false},       {"stream", false},
+					     {"cpu", true},      {"name", false},
+					     {"context", false}, {"fields", false}};
+enum { HEAD_COLUMNS = 4, TYPED_CLASSES = 64 };
+
+static bool same_columns(const struct plan *a, const struct plan *b)
 {
-	static const struct column columns[] = {{"t", false},       {"stream", false},
-						{"cpu", true},      {"name", false},
-						{"context", false}, {"fields", false}};
+	for (size_t i = 0; i < a->count && a->count == b->count; i++)
+		if (strcmp(a->tokens[i].name, b->tokens[i].name) != 0)
+			return false;
+	return a->count == b->count;
+}
+
+/*
+ * The plans of the classes that are wanted, if they have the same columns, else none. Returns the
+ * first of them, or NULL.
+ */
+static struct class_plan *typed_plans(struct event_writer *writer, const uint64_t *wanted)
+{
+	struct class_plan *first = NULL;
+	size_t count = 0;
+	bool same = true;
+
+	writer->typed = true;
+	for (size_t i = 0; i < writer->trace->nclasses && same; i++) {
+		if (!(wanted[i / 64] >> (i % 64) & 1))
+			continue;
+		struct class_plan *plan = class_plan(writer, writer->trace->classes[i]);
+		first = first ? first : plan;
+		same = ++count <= TYPED_CLASSES && same_columns(&first->context, &plan->context) &&
+		       same_columns(&first->payload, &plan->payload);
+	}
+	if (same && first)
+		return first;
+	writer->typed = false;
+	for (size_t i = 0; i < writer->trace->nclasses && count; i++) {
+		mem_free(writer->classes[i].context.tokens);
+		mem_free(writer->classes[i].payload.tokens);
+		writer->classes[i] = (struct class_plan){0};
+	}
+	return NULL;
+}
+
+/* A field that is called as a column of all rows is payload/NAME. */
+static struct column field_column(struct event_writer *writer, const char *name)
+{
+	struct buf text = {0};
+
+	for (size_t i = 0; i < HEAD_COLUMNS && !text.len; i++)
+		if (!strcmp(name, head_columns[i].name))
+			buf_printf(&text, "payload/%s", name);
+	if (text.len)
+		name = arena_strdup(writer->arena, buf_text(&text));
+	buf_release(&text);
+	return (struct column){name, false};
+}
+
+/* The columns of all rows, and one for each field of these classes. */
+static void begin_typed(struct event_writer *writer, const struct class_plan *plan)
+{
+	size_t count = HEAD_COLUMNS + plan->context.count + plan->payload.count, n = HEAD_COLUMNS;
+	struct column *columns = arena_array(writer->arena, count, sizeof *columns);
+
+	memcpy(columns, head_columns, HEAD_COLUMNS * sizeof *columns);
+	for (size_t i = 0; i < plan->context.count; i++)
+		columns[n++] = field_column(writer, plan->context.tokens[i].name);
+	for (size_t i = 0; i < plan->payload.count; i++)
+		columns[n++] = field_column(writer, plan->payload.tokens[i].name);
+	rows_begin(&writer->rows, writer->sink, writer->format, columns, n);
+}
+
+struct event_writer *event_writer_new_of(const struct trace *trace, enum format format,
+					 struct times *times, struct sink *sink,
+					 const uint64_t *classes)
+{
 	struct event_writer *writer = mem_new(sizeof *writer);
+	const struct class_plan *typed = NULL;
 
 	writer->trace = trace;
 	writer->format = format;
@@ -285,9 +360,20 @@ struct event_writer *event_writer_new(const struct trace *trace, enum format for
 	writer->streams = mem_new_array(trace->nstreams + 1, sizeof *writer->streams);
 	writer->names = thread_names_new(trace);
 	sink_init(&writer->scratch, -1);
-	if (format == FORMAT_TABLE || format == FORMAT_CSV)
-		rows_begin(&writer->rows, sink, format, columns, sizeof columns / sizeof *columns);
+	if (format == FORMAT_CSV && classes)
+		typed = typed_plans(writer, classes);
+	if (typed)
+		begin_typed(writer, typed);
+	else if (format == FORMAT_TABLE || format == FORMAT_CSV)
+		rows_begin(&writer->rows, sink, format, head_columns,
+			   sizeof head_columns / sizeof *head_columns);
 	return writer;
+}
+
+struct event_writer *event_writer_new(const struct trace *trace, enum format format,
+				      struct times *times, struct sink *sink)
+{
+	return event_writer_new_of(trace, format, times, sink, NULL);
 }
 
 void event_writer_symbols(struct event_writer *writer, struct symbols *symbols, unsigned want)

@@ -135,6 +135,19 @@ static void put_cell(struct event_writer *writer, struct sink *out, const struct
 	csv_cell(out, text->data, text->len);
 }
 
+/* All fields as cells; empty ones of an event that cannot be decoded. */
+static void put_typed(struct sink *out, const struct class_plan *plan, const struct fields *fields)
+{
+	if (fields) {
+		plan_put(out, &plan->context, fields, fields->slots);
+		plan_put(out, &plan->payload, fields, fields->slots);
+	} else {
+		for (size_t i = 0; i < plan->context.count + plan->payload.count; i++)
+			sink_char(out, ',');
+	}
+	sink_char(out, '\n');
+}
+
 bool event_csv(struct event_writer *writer, nstime t, const struct stream *stream, int32_t cpu,
 	       const struct event_class *class, const struct fields *fields)
 {
@@ -145,6 +158,11 @@ bool event_csv(struct event_writer *writer, nstime t, const struct stream *strea
 	event_time(writer, out, stream, t);
 	char *to = sink_room(out, at->begin.len + plan->head.len + COPY_PAD + 1);
 	to = put_ready(put_ready(to, &at->begin), &plan->head);
+	if (writer->typed) {
+		sink_end(out, to);
+		put_typed(out, plan, fields);
+		return sink_row(out);
+	}
 	*to++ = ',';
 	sink_end(out, to);
 	put_cell(writer, out, &plan->context, fields);

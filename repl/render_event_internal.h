@@ -56,6 +56,7 @@ struct event_writer {
 	unsigned want;
 	struct rows rows; /* table, csv */
 	bool json;
+	bool typed; /* csv: each field is a column */
 	bool mixed; /* some streams have times, others only ordinals */
 	bool learns; /* this event's line may tell names for itself and later ones */
 	/* json: the digits of seconds of the time written last, and where that second begins */

@@ -10,6 +10,7 @@ struct planner {
 	const struct field_class *without;
 	struct plan *plan;
 	struct buf text;                     /* since the last value */
+	struct buf name;                     /* of cells: so far */
 	const struct field_class *beside; /* a context whose names come first; NULL: none */
 	uint32_t base;
 	bool more; /* a separator goes before the next member */
@@ -19,12 +20,13 @@ static enum leaf leaf_of(const struct planner *planner, const struct field_class
 {
 	if (class->kind == FIELD_STRING)
 		return LEAF_STRING;
-	if (class->kind != FIELD_INT || class->is_enum || class->nlabels ||
-	    class->form == FORM_BOOL)
+	bool labelled = !planner->plan->cells && (class->is_enum || class->nlabels);
+
+	if (class->kind != FIELD_INT || labelled || class->form == FORM_BOOL)
 		return LEAF_ANY;
 	if (!planner->json && (class->base == 16 || class->is_address))
 		return LEAF_HEX;
-	if (!planner->json && class->base == 8)
+	if (!planner->json && class->base == 8 && !planner->plan->cells)
 		return LEAF_ANY;
 	return class->is_signed ? LEAF_SIGNED : LEAF_UNSIGNED;
 }
@@ -46,6 +48,11 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 	struct plan *plan = planner->plan;
 	size_t len;
 
+	if (class->kind == FIELD_STRUCT && plan->cells) {
+		buf_add_char(&planner->name, '_');
+		plan_struct(planner, class);
+		return;
+	}
 	if (class->kind == FIELD_STRUCT) {
 		bool more = planner->more;
 		const struct field_class *beside = planner->beside;
@@ -67,6 +74,7 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 	token->slot = planner->base + class->slot;
 	token->mask = class->bits < 64 ? (UINT64_C(1) << class->bits) - 1 : UINT64_MAX;
 	token->class = class;
+	token->name = plan->cells ? arena_strdup(planner->arena, buf_text(&planner->name)) : NULL;
 	plan->room += NUMBER_ROOM;
 	plan->plain = plan->plain && (class->kind == FIELD_INT || class->kind == FIELD_FLOAT);
 }
@@ -75,6 +83,10 @@ static void plan_name(struct planner *planner, const char *name)
 {
 	struct sink quoted;
 
+	if (planner->plan->cells) {
+		buf_add_text(&planner->name, name);
+		return;
+	}
 	if (!planner->json) {
 		buf_add_text(&planner->text, planner->more ? ", " : "");
 		buf_add_text(&planner->text, name);
@@ -95,11 +107,15 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 
 	for (uint32_t i = 0; i < class->nmembers; i++) {
 		const struct member *member = &class->members[i];
+		size_t nname = planner->name.len;
 		if (member->hidden || member->class == planner->without)
 			continue;
 		plan_name(planner,
 			  field_context_name(class, planner->beside, member->name, &scratch));
+		if (planner->plan->cells && member->class->kind != FIELD_STRUCT)
+			buf_add_char(&planner->text, ',');
 		plan_value(planner, member->class);
+		planner->name.len = nname;
 		planner->more = true;
 	}
 	buf_release(&scratch);
@@ -114,6 +130,8 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 	plan->plain = true;
 	plan->json = json;
 	plan->room = COPY_PAD;
+	if (plan->cells)
+		buf_add_text(&planner.name, plan->cells);
 	if (json)
 		buf_add_char(&planner.text, '{');
 	planner.beside = b;
@@ -128,6 +146,43 @@ void plan_make(struct arena *arena, bool json, struct plan *plan, const struct f
 		buf_add_char(&planner.text, '}');
 	plan->tail = take_text(&planner, &plan->ntail);
 	buf_release(&planner.text);
+	buf_release(&planner.name);
+}
+
+static void put_cell(struct sink *out, const struct field *field);
+
+/* What the variant holds. */
+static void put_option(struct sink *out, const struct field *variant)
+{
+	struct field_iter iter;
+
+	field_iter_begin(&iter, variant);
+	if (field_iter_next(&iter))
+		put_cell(out, &iter.item);
+	field_iter_end(&iter);
+}
+
+/* A text as it is; what has parts as JSON. */
+static void put_cell(struct sink *out, const struct field *field)
+{
+	struct buf scratch = {0};
+	struct sink text;
+	size_t len;
+
+	if (field->class->kind == FIELD_VARIANT) {
+		put_option(out, field);
+		return;
+	}
+	if (field_is_text(field)) {
+		const uint8_t *bytes = field_bytes(field, &scratch, &len);
+		csv_cell(out, bytes, len);
+		buf_release(&scratch);
+		return;
+	}
+	sink_init(&text, -1);
+	json_field(&text, field);
+	csv_cell(out, text.data, text.len);
+	sink_release(&text);
 }
 
 static void put_any(struct sink *out, const struct plan *plan, const struct token *token,
@@ -137,7 +192,11 @@ static void put_any(struct sink *out, const struct plan *plan, const struct toke
 	struct field field = {
 		.class = token->class, .in = fields, .slot = *slot, .inside = slots + token->base};
 
-	if (token->leaf == LEAF_STRING && plan->json)
+	if (token->leaf == LEAF_STRING && plan->cells)
+		csv_cell(out, slot->bytes, (size_t)slot->n);
+	else if (plan->cells)
+		put_cell(out, &field);
+	else if (token->leaf == LEAF_STRING && plan->json)
 		json_string(out, slot->bytes, (size_t)slot->n);
 	else if (token->leaf == LEAF_STRING)
 		text_string(out, slot->bytes, (size_t)slot->n);

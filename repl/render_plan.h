@@ -24,6 +24,7 @@ struct token {
 	uint32_t slot, base; /* the value's slot; where its scope's slots begin */
 	uint64_t mask;       /* HEX: the bits that count */
 	const struct field_class *class;
+	const char *name; /* of cells: the column's */
 };
 
 struct plan {
@@ -36,6 +37,8 @@ struct plan {
 	bool plain; /* all values are integers or floats, so that slots can be compared */
 	/* set before plan_make(): a member of this class is left out; NULL: none is */
 	const struct field_class *without;
+	/* and: values are cells of CSV, a comma before each, their names begin so; NULL: a text */
+	const char *cells;
 };
 
 /*

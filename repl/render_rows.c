@@ -26,7 +26,7 @@ void rows_begin(struct rows *rows, struct sink *sink, enum format format,
 	for (size_t i = 0; i < ncolumns; i++) {
 		if (i)
 			sink_char(sink, ',');
-		sink_text(sink, columns[i].name);
+		csv_cell(sink, columns[i].name, strlen(columns[i].name));
 	}
 	sink_char(sink, '\n');
 	sink_row(sink);

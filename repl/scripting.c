@@ -69,7 +69,7 @@ static struct symbols *get_symbols(void *arg)
 	return session_symbols(scripting->session);
 }
 
-static bool give_trace(struct scripting *scripting, struct error *err)
+bool scripting_take_trace(struct scripting *scripting, struct error *err)
 {
 	struct script_trace trace = {.state = get_state,
 				     .rules = get_rules,
@@ -83,6 +83,11 @@ static bool give_trace(struct scripting *scripting, struct error *err)
 	trace.index = session_index(scripting->session, err);
 	return trace.index && script_set_trace(scripting->script, &trace, err) &&
 	       scripting_update(scripting, err);
+}
+
+bool scripting_drop_trace(struct scripting *scripting, struct error *err)
+{
+	return script_drop_trace(scripting->script, err);
 }
 
 static bool save(const char *path, const char *bytes, size_t count, struct error *err)
@@ -110,7 +115,7 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 
 	scripting->session = session;
 	scripting->sink = sink;
-	if (!script_open(&options, &scripting->script, err) || !give_trace(scripting, err)) {
+	if (!script_open(&options, &scripting->script, err) || !scripting_take_trace(scripting, err)) {
 		scripting_close(scripting);
 		return false;
 	}

@@ -219,13 +219,32 @@ void session_init(struct session *session, const struct options *options, const 
 	forget_said();
 }
 
-void session_release(struct session *session)
+static void close_trace(struct session *session)
 {
 	sql_shell_free(session->sql);
 	free_sets(session);
 	symbols_free(session->symbols);
 	index_close(session->index);
 	trace_close(session->trace);
+	session->sql = NULL;
+	session->symbols = NULL;
+	session->index = NULL;
+	session->trace = NULL;
+	session->base = session->own = NULL;
+	session->rules = NULL;
+	session->state = session->names = NULL;
+	session->first_known = session->start_known = false;
+}
+
+bool session_reopen(struct session *session, struct error *err)
+{
+	close_trace(session);
+	return session_index(session, err) != NULL;
+}
+
+void session_release(struct session *session)
+{
+	close_trace(session);
 	progress_free(session->progress);
 	mem_free(session->marks);
 	if (session->output)
@@ -565,6 +584,14 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 	if (!set->names && !state_open(index, &open, &set->names, err))
 		set->names = NULL;
 	return session->names = set->names;
+}
+
+bool session_names_gave_up(struct error *err)
+{
+	if (err->kind != ERR_INTERRUPTED || signals_interrupted())
+		return false;
+	*err = (struct error){0};
+	return true;
 }
 
 /* Times --------------------------------------------------------------------------------------- */

@@ -68,6 +68,9 @@ struct session {
 void session_init(struct session *session, const struct options *options, const char *path);
 void session_release(struct session *session);
 
+/* Closes all that is open, and opens the trace and its index anew. Marks and range stay. */
+MUST_CHECK bool session_reopen(struct session *session, struct error *err);
+
 /* Each opens what it needs, once. Borrowed until session_release(); NULL: *err. */
 struct trace *session_trace(struct session *session, struct error *err);
 struct index *session_index(struct session *session, struct error *err);
@@ -88,6 +91,8 @@ struct symbols *session_symbols(struct session *session);
  * more than `events` events: a name is not worth a pass over the trace.
  */
 struct state *session_names(struct session *session, uint64_t events, struct error *err);
+/* Is that the error? Then it is cleared: giving up is none, Ctrl-C is. */
+bool session_names_gave_up(struct error *err);
 /* First and last event time. False also when the trace has no event (ERR_RANGE). */
 MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *last,
 			       struct error *err);

@@ -136,7 +136,7 @@ bool timeline_svg_losses(const struct timeline_svg *svg, struct error *err)
 
 /* ---- Names ---- */
 
-/* Of threads that are values, as they were called then. */
+/* Of threads and addresses that are values, as they were called then. */
 static bool name_values(const struct timeline_svg *svg, struct error *err)
 {
 	struct lanes *lanes = svg->lanes;
@@ -150,7 +150,7 @@ static bool name_values(const struct timeline_svg *svg, struct error *err)
 		for (size_t k = 0; k < row->count; k++) {
 			struct lane_piece *piece = &row->items[k];
 			const struct lane_value *value = &lanes->values[piece->value];
-			if (piece->shares || !value->thread)
+			if (piece->shares || !value->has_name)
 				continue;
 			places[count] = piece;
 			items[count++] = (struct named){
@@ -159,8 +159,8 @@ static bool name_values(const struct timeline_svg *svg, struct error *err)
 	}
 	bool good = !count || names_in(svg->session, items, count, lanes->arena, err);
 	for (size_t i = 0; good && i < count; i++)
-		if (items[i].name)
-			lanes_name(lanes, places[i], items[i].name);
+		if (named_value(&items[i]))
+			lanes_name(lanes, places[i], named_value(&items[i]));
 	mem_free(items);
 	mem_free(places);
 	return good;

@@ -264,8 +264,10 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 				   const struct thread_parts *thread, const struct piece *part,
 				   const struct open_part *before)
 {
+	/* it has its CPU while it exits, too */
 	bool ran = before && before->segment.end == part->begin &&
-		   is_state(&before->segment.value, "running");
+		   (is_state(&before->segment.value, "running") ||
+		    is_state(&before->segment.value, "exiting"));
 
 	return (struct open_part){.segment = {.tid = part->tid,
 					      .begin = part->begin,

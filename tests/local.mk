@@ -10,6 +10,7 @@ include tests/engine/local.mk
 include tests/extending/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
+include tests/oneliner/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk
 include tests/lib/local.mk

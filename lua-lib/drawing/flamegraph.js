@@ -55,22 +55,15 @@ function draw_axis() {
 	}
 }
 
-let asked = false;
-function draw() {
-	if (asked)
-		return;
-	asked = true;
-	requestAnimationFrame(() => {
-		asked = false;
-		head.setAttribute("transform", `translate(0 ${Math.max(0, window.scrollY)})`);
-		frames.forEach(draw_frame);
-		draw_axis();
-		range.textContent = view.focus ? `${view.focus.name}: ${amount(view.focus.weight)}, `
-			+ `${percent(view.focus.weight / total)} of all` : rest;
-		svg.setAttribute("data-from", view.from);
-		svg.setAttribute("data-to", view.to);
-	});
-}
+const draw = each_frame(() => {
+	head.setAttribute("transform", `translate(0 ${Math.max(0, window.scrollY)})`);
+	frames.forEach(draw_frame);
+	draw_axis();
+	range.textContent = view.focus ? `${view.focus.name}: ${amount(view.focus.weight)}, `
+		+ `${percent(view.focus.weight / total)} of all` : rest;
+	svg.setAttribute("data-from", view.from);
+	svg.setAttribute("data-to", view.to);
+});
 
 function look(from, to) {
 	const span = clamp(to - from, 1e-7, 1);

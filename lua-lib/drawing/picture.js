@@ -28,6 +28,20 @@ function duration(ns) {
 
 const percent = share => (share * 100).toFixed(share < 0.1 ? 2 : 1) + " %";
 
+// A function that has `paint` called before the next frame, once however often it is called until then.
+function each_frame(paint) {
+	let pending = false;
+	return () => {
+		if (pending)
+			return;
+		pending = true;
+		requestAnimationFrame(() => {
+			pending = false;
+			paint();
+		});
+	};
+}
+
 // The place of the pointer in the picture's own units.
 function place(event) {
 	const at = svg.createSVGPoint();

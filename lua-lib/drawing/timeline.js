@@ -178,26 +178,19 @@ function draw_row(row, group) {
 	group.setAttribute("class", state.hits && !state.hits.rows.has(row) ? "row miss" : "row");
 }
 
-let asked = false;
-function draw() {
-	if (asked)
-		return;
-	asked = true;
-	requestAnimationFrame(() => {
-		asked = false;
-		const down = Math.max(0, window.scrollY);
-		head.setAttribute("transform", `translate(0 ${down})`);
-		axis.setAttribute("transform", `translate(0 ${down})`);
-		rows.forEach((row, i) => {
-			const y = plot.top + i * plot.step;
-			if (y + plot.step >= down && y <= down + window.innerHeight)
-				draw_row(row, groups[i]);
-		});
-		draw_axis();
-		svg.setAttribute("data-from", view.from);
-		svg.setAttribute("data-to", view.to);
+const draw = each_frame(() => {
+	const down = Math.max(0, window.scrollY);
+	head.setAttribute("transform", `translate(0 ${down})`);
+	axis.setAttribute("transform", `translate(0 ${down})`);
+	rows.forEach((row, i) => {
+		const y = plot.top + i * plot.step;
+		if (y + plot.step >= down && y <= down + window.innerHeight)
+			draw_row(row, groups[i]);
 	});
-}
+	draw_axis();
+	svg.setAttribute("data-from", view.from);
+	svg.setAttribute("data-to", view.to);
+});
 
 // ---- moving ----
 

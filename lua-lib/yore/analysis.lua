@@ -6,10 +6,13 @@
 --   --where EXPR        only what the condition holds for: columns, == != < <= > >= ~ in && || ! ( )
 --   --limit N           at most N rows of each table
 --   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
---   --format FORMAT     table, csv, json, or bars: the table with a bar for each row
+--   --format FORMAT     table, csv, json, bars: the table with a bar for each row, or lami: for other programs
+--   --mi-version --metadata --test-compatibility   the phases of LAMI 1.0, of which the first two need no trace
 --
 -- Times and lengths are nanoseconds in csv and json.
 
+local json = require("yore.json")
+local lami = require("yore.lami")
 local where = require("yore.where")
 
 local analysis = {}
@@ -18,8 +21,9 @@ methods.__index = methods
 
 -- ---- options ----
 
-local common = { begin = true, ["end"] = true, where = true, limit = true, sort = true, format = true }
-local formats = { table = true, csv = true, json = true, bars = true }
+local common = { begin = true, ["end"] = true, where = true, limit = true, sort = true, format = true,
+	["mi-version"] = "flag", metadata = "flag", ["test-compatibility"] = "flag", ["output-progress"] = "flag" }
+local formats = { table = true, csv = true, json = true, bars = true, lami = true }
 
 local function listed(set)
 	local list = {}
@@ -90,6 +94,7 @@ local function read_range(self)
 			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last), 0)
 	end
 	self.length = self.stop - self.start
+	self.whole = self.start == first and self.stop == last + 1
 end
 
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
@@ -115,6 +120,7 @@ function analysis.open(words, spec)
 		i = i + 1
 	end
 	self.verb = self.verb or spec.verbs and spec.verbs[1]
+	lami.begin(self)
 	self.tables = spec.tables and spec.tables[self.verb]
 	self.limit = number_option(self, "limit")
 	self.format = self.format or "table"
@@ -141,6 +147,9 @@ end
 
 -- Names of the trace's event classes that one of the globs matches, whole or behind their last colon.
 function analysis.present(globs)
+	if lami.knows_all then
+		return globs
+	end
 	local found = {}
 	for _, class in ipairs(trace:info().classes) do
 		for _, glob in ipairs(globs) do
@@ -163,10 +172,17 @@ end
 function methods:need(events, what)
 	local found = analysis.present(events)
 	if #found == 0 then
-		error(self.spec.name .. " needs " .. table.concat(events, " or ") .. " for " .. what
-			.. ", and the trace has none: " .. how_to_record(events[1]), 0)
+		error(self.spec.name .. ": the trace has no " .. table.concat(events, " or ") .. ", which tells " .. what
+			.. ": " .. how_to_record(events[1]), 0)
 	end
 	return found
+end
+
+-- Raises what an analysis lacks in the trace, if that is not one of nothing (LAMI's metadata).
+function methods:lack(text)
+	if not lami.is_empty then
+		error(self.spec.name .. ": " .. text, 0)
+	end
 end
 
 -- Says what is missing when the trace has none of the events.
@@ -182,6 +198,18 @@ end
 
 -- ---- names of threads ----
 
+-- Segments of paths, {path=, value=, whole=}, over the range in one go: as many collections. Over a whole trace the
+-- names of threads come along, for which names() then needs no pass of its own.
+function methods:segments(...)
+	local paths = { from = self.start, to = self.stop, ... }
+	if self.whole then
+		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
+	end
+	local found = { trace:segments(paths) }
+	self.told = self.whole and table.remove(found)
+	return table.unpack(found)
+end
+
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
 -- the range. A name that was told after a thread's last time may be that of another thread that
 -- got its number: that one is asked for again.
@@ -194,6 +222,9 @@ function methods:names(threads)
 			last[tid] = not threads[1] and value or self.stop
 		end
 	end
+	if self.told then
+		return self:names_told(last)
+	end
 	local names, told = trace:comm(tids, self.stop)
 	if not names then
 		error(told, 0)
@@ -204,6 +235,20 @@ function methods:names(threads)
 		end
 	end
 	names[0] = names[0] or "swapper"
+	return names
+end
+
+-- The same of the names that segments() brought.
+function methods:names_told(last)
+	local names = {}
+	for tid, time in pairs(last) do
+		local told = self.told:find(tid, self.stop)
+		if told and told.begin > time then
+			told = self.told:find(tid, time - 1) or told
+		end
+		names[tid] = told and told.value
+	end
+	names[0] = trace:comm(0, self.stop) or "swapper"
 	return names
 end
 
@@ -261,29 +306,102 @@ function methods:filter_rows(rows)
 	return kept
 end
 
+-- ---- columns and rows that many tables have ----
+
+-- The columns of several lists, one after the other.
+function analysis.columns(...)
+	local columns = {}
+	for _, list in ipairs{ ... } do
+		table.move(list, 1, #list, #columns + 1, columns)
+	end
+	return columns
+end
+
+-- The columns of a thread.
+function analysis.thread_columns()
+	return { { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" } }
+end
+
+local statistics = {
+	total = { head = "in all", kind = "span" }, min = { head = "shortest", kind = "span" },
+	mean = { head = "average", kind = "span" }, p50 = { head = "p50", kind = "span" },
+	p99 = { head = "p99", kind = "span" }, max = { head = "longest", kind = "span" },
+	max_begin = { head = "which began", kind = "time" },
+}
+
+-- The columns of what segments:groups() says of lengths: the count under the head `count`, then those of a
+-- list of keys. `bar` is the key of the column that bars show.
+function analysis.statistics(count, keys, bar)
+	local columns = { { key = "count", head = count, kind = "count" } }
+	for i, key in ipairs(keys) do
+		columns[i + 1] = { key = key, head = statistics[key].head, kind = statistics[key].kind, bar = key == bar }
+	end
+	return columns
+end
+
+local function before(a, b)
+	if type(a) == type(b) then
+		return a < b
+	end
+	return tostring(a) < tostring(b)
+end
+
+-- A comparison for table.sort: by the first key, where that is equal by the second, and so on; -KEY falls. Rows
+-- without a value are last.
+function analysis.order(...)
+	local keys = {}
+	for i, key in ipairs{ ... } do
+		keys[i] = { name = key:match("^-?(.*)$"), falls = key:sub(1, 1) == "-" }
+	end
+	return function(x, y)
+		for _, key in ipairs(keys) do
+			local a, b = x[key.name], y[key.name]
+			if a == nil or b == nil then
+				if a ~= b then
+					return b == nil
+				end
+			elseif a ~= b then
+				return before(key.falls and b or a, key.falls and a or b)
+			end
+		end
+		return false
+	end
+end
+
+-- Rows of collections of segments, for the verb `top` the longest ones (10 without --limit), else all in order of time. A
+-- collection is a table with `segments`; fill(row, collection) completes each row. Also says how many there are: of a
+-- log with --limit and without --sort, no other rows are made.
+function methods:listed(collections, fill)
+	local top, rows, all = self.verb == "top", {}, 0
+	local most = top and (self.limit or 10) or not self.sort and self.limit or nil
+	for _, collection in ipairs(collections) do
+		all = all + #collection.segments
+		for _, row in ipairs(collection.segments:sorted(top and "-dur" or "begin", most)) do
+			rows[#rows + 1] = row
+			if fill then
+				fill(row, collection)
+			end
+		end
+	end
+	if #collections > 1 then
+		table.sort(rows, analysis.order(table.unpack(top and { "-dur", "begin", "key", "kind" }
+			or { "begin", "key", "kind" })))
+	end
+	if top then
+		all = math.min(most, all)
+	end
+	return most and table.move(rows, 1, math.min(most, #rows), 1, {}) or rows, all
+end
+
+-- Prints rows of listed(), with begin, end and length before the given columns. what: their name, in the
+-- plural.
+function methods:listing(what, columns, rows, all)
+	self:table(self.verb == "top" and "longest " .. what or what, analysis.columns({
+		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+		{ key = "dur", head = "length", kind = "span", bar = true } }, columns), rows, all)
+end
+
 -- ---- output ----
-
-local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
-
-local function json_text(text)
-	if not utf8.len(text) then
-		text = text:gsub("[\128-\255]", "?")
-	end
-	return '"' .. text:gsub('[%c"\\]', function(c)
-		return escapes[c] or string.format("\\u%04x", c:byte())
-	end) .. '"'
-end
-
-local function json_value(value)
-	if value == nil then
-		return "null"
-	elseif math.type(value) == "float" then
-		return value == value and math.abs(value) < math.huge and string.format("%.6g", value) or "null"
-	elseif type(value) == "string" then
-		return json_text(value)
-	end
-	return tostring(value)
-end
 
 local function csv_value(value)
 	if value == nil then
@@ -309,6 +427,18 @@ local function short_span(ns)
 	return sign .. string.format("%.3f s", size / 1e9)
 end
 
+-- A number of bytes: 999 B, 1.234 KiB, 56.79 MiB.
+local function short_size(bytes)
+	local sign, size = bytes < 0 and "-" or "", math.abs(bytes)
+	for _, unit in ipairs{ "B", "KiB", "MiB", "GiB", "TiB" } do
+		if size < 1023.95 or unit == "TiB" then
+			return sign .. string.format(unit == "B" and "%.0f %s" or size < 9.9995 and "%.3f %s"
+				or size < 99.995 and "%.2f %s" or "%.1f %s", size, unit)
+		end
+		size = size / 1024
+	end
+end
+
 -- How a value of each kind is shown in a table.
 local show = {
 	span = short_span,
@@ -317,6 +447,7 @@ local show = {
 	percent = function(x) return string.format("%.2f", x) end,
 	float = function(x) return string.format("%.2f", x) end,
 	hex = function(x) return yore.hex(x) end,
+	size = short_size,
 }
 
 local function shown(column, value)
@@ -425,13 +556,6 @@ local function find_sort(self, columns)
 	error("--sort: there is no column '" .. name .. "': there are " .. table.concat(list, ", "), 0)
 end
 
-local function before(a, b)
-	if type(a) == type(b) then
-		return a < b
-	end
-	return a ~= nil and (b == nil or tostring(a) < tostring(b))
-end
-
 local function sort_rows(self, columns, rows)
 	if not self.sort or self.sort_done then
 		return
@@ -455,23 +579,36 @@ local function sort_rows(self, columns, rows)
 	self.sorted_by = key
 end
 
+-- The rows are what `_` is at the prompt; of several tables those of each by its title.
+local function keep_last(self, title, rows)
+	if self.tables then
+		self.last = self.last or {}
+		self.last[title] = rows
+	end
+	_G._ = self.last or rows
+end
+
 -- Prints rows. columns: {key=, head=, kind=, bar=}; kinds: text (as it is, left), count, span, exact,
--- time, percent, float, hex. Raw values in csv and json. The title stands above a table, and is the column
--- "table" of csv and json where an analysis prints several tables.
-function methods:table(title, columns, rows)
+-- time, percent, float, hex, size (bytes). Raw values in csv and json. The title stands above a table, and is the column
+-- "table" of csv and json where an analysis prints several tables. `all` is how many rows there are, where only
+-- the first of them are given.
+function methods:table(title, columns, rows, all)
 	sort_rows(self, columns, rows)
-	local all = #rows
+	keep_last(self, title, rows)
+	all = all or #rows
 	if self.limit and all > self.limit then
 		rows = table.move(rows, 1, self.limit, 1, {})
 	end
-	if self.format == "json" then
+	if self.format == "lami" then
+		lami.table(self, title, columns, rows)
+	elseif self.format == "json" then
 		for _, row in ipairs(rows) do
 			local out = {}
 			if self.tables then
-				out[1] = '"table":' .. json_text(title)
+				out[1] = '"table":' .. json.text(title)
 			end
 			for _, column in ipairs(columns) do
-				out[#out + 1] = json_text(column.key) .. ":" .. json_value(raw(column, row[column.key]))
+				out[#out + 1] = json.text(column.key) .. ":" .. json.value(raw(column, row[column.key]))
 			end
 			print("{" .. table.concat(out, ",") .. "}")
 		end

@@ -4,8 +4,45 @@ local analysis = require("yore.analysis")
 
 local kernel = {}
 
+-- The states of a thread that has a CPU: it runs while it exits, too.
+kernel.has_cpu = { running = true, exiting = true }
+
 -- The thread that an event is of: its own context, else the thread that runs on its CPU.
 kernel.thread = "context/tid | perf_tid | common_pid | cpu[cpu]/thread"
+
+-- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
+-- The state is read only where an event of the range has none of the fields.
+function kernel.thread_columns(a, events)
+	local own = { "context/tid", "perf_tid", "common_pid" }
+	for _, group in ipairs(trace:count_by{ name = events, from = a.start, to = a.stop, by = own }) do
+		if not kernel.thread_of(own, group) then
+			own[4] = "cpu[cpu]/thread"
+			break
+		end
+	end
+	return own
+end
+
+-- The thread by the columns of a row: a table, or a function of a column's name.
+function kernel.thread_of(columns, row)
+	for _, column in ipairs(columns) do
+		local tid = type(row) == "table" and row[column] or type(row) == "function" and row(column)
+		if tid then
+			return tid
+		end
+	end
+end
+
+-- Counts of events by thread and other columns: rows with `tid`, these columns, and `count`.
+function kernel.count_by_thread(a, events, columns, condition)
+	local of_thread = kernel.thread_columns(a, events)
+	local rows = trace:count_by{ name = events, from = a.start, to = a.stop, where = condition,
+		by = analysis.columns(of_thread, columns) }
+	for _, row in ipairs(rows) do
+		row.tid = kernel.thread_of(of_thread, row)
+	end
+	return rows
+end
 
 -- Pairs of events that enter and leave system calls, the most complete first; `prefix` stands before the
 -- name of the call, without one the number's label is the name.

@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -71,6 +71,15 @@ for file in "$source"/state/rules/*.rules; do
 done
 printf 'include linux\ninclude "a.rules"\nmap m for ctf { 1 = 2 }\nmap m { & 4 = 3 }\nevent a, "b*"\n x[y] = m(z)\n' \
 	>"$work/rules/include"
+
+# The programs of the language's page, and a few that run without an event.
+sed -n "s/^ *\$ yore do [^']*'\(.*\)'$/\1/p" "$source/docs/do.md" | while read -r program; do
+	printf '%s' "$program" >"$work/oneliner/$(printf %s "$program" | cksum | tr ' ' -)"
+done
+printf 'BEGIN{@a[1,"x"]=3;@h=hist(5,2);@l=lhist(7,0,10,5);$x=1?2:3;printf("%%-5s %%05x\n","a",$x++)}END{unroll(3){@a[len(@a),substr("abc",1)]++}print(@a,2,3);}' \
+	>"$work/oneliner/plain"
+printf 'BEGIN{@s=stats(3);@m=min(-1);@c=captures("B|1|n","(\\d+)");@t=split("a|b","|",1);if(@m<0){delete(@m)}else if 1{zero(@s)}time("%%H:%%M");exit()}' \
+	>"$work/oneliner/others"
 
 # Whole files of kernel traces, and their hardware traces: a first byte 0 means no chunks.
 kernel_traces() {
@@ -222,7 +231,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf ftrace ovni sel4 gdb gdb_ctf variables formats slices store}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

@@ -56,14 +56,23 @@ says 1 "unknown option --lmit: 'yore help latency'" yore latency $demo --lmit 3
 says 1 "'tpo' is too much: one of stats, top, log, freq" yore latency $demo tpo
 says 1 "'x' is not a number" yore latency $demo --limit x
 says 1 "--limit needs a value" yore latency $demo --limit
-says 1 "'xml' is none of bars, csv, json, table" yore latency $demo --format xml
+says 1 "'xml' is none of bars, csv, json, lami, table" yore latency $demo --format xml
 says 1 "there is no column 'wait': there are tid, comm, count" yore latency $demo --sort wait
 says 1 "column 1: there is no column 'tdi': there are begin, comm" yore latency $demo --where 'tdi == 3'
 says 1 "column 8: a number or a text in double quotes is expected" yore latency $demo --where 'tid == '
 says 1 "unit of ns, us, ms or s" yore latency $demo --where 'dur > 3min'
-says 1 "irq needs irq_handler_entry or softirq_entry" yore irq $demo
+says 1 "irq: the trace has no irq_handler_entry or softirq_entry" yore irq $demo
+says 1 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu
+says 1 "no sched_switch of this range has a call chain" yore offcpu $demo --by stack
 says 1 "nothing was recorded from 00:35:30" yore latency $demo --begin 00:35:30
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
+# words before TRACE and behind it; a trace may be called as one of them
+cp -r $demo "$work/top"
+yore latency top $demo --limit 1 >"$work/one" 2>&1
+yore latency $demo top --limit 1 >"$work/two" 2>&1
+(cd "$work" && yore latency top top --limit 1 --no-index >three 2>&1)
+grep -q "^longest waits" "$work/one" && cmp -s "$work/one" "$work/two" && cmp -s "$work/one" "$work/three"
+result $? "the word of an analysis may stand before the trace"
 # options before TRACE and behind it; those of the trace
 yore latency --limit 2 --sort p99 --time ns $demo log --no-index >"$work/one" 2>&1
 yore latency $demo log --limit 2 --time ns >"$work/two" 2>&1
@@ -92,6 +101,51 @@ import sys, xml.etree.ElementTree as tree
 for path in sys.argv[1:]: assert tree.parse(path).getroot().tag.endswith("svg")' "$work/heat.svg" "$work/hist.svg" &&
 	[ "$(grep -o 'class="bar"' "$work/hist.svg" | wc -l)" -gt 4 ] && ! cmp -s "$work/heat.svg" "$work/hist.svg"
 result $? "latency --svg draws a heat map, and a histogram with freq"
+# offcpu --by state adds up what the threads' rows say
+yore offcpu $demo --format csv >"$work/all"
+yore offcpu $demo --by state --format csv >"$work/some"
+python3 -c '
+import collections, csv, sys
+rows, groups = (list(csv.DictReader(open(path))) for path in sys.argv[1:])
+sums = collections.Counter()
+for row in rows: sums[row["state"]] += int(row["total"])
+assert len(groups) > 1 and {row["state"]: int(row["total"]) for row in groups} == sums, (groups, sums)
+' "$work/all" "$work/some" >"$work/printed" 2>&1
+result $? "offcpu --by state adds up what threads have"
+# A thread that exits has its CPU until another one gets it.
+tests/lua/exit_preempted.py "$work/exits"
+{
+	yore latency "$work/exits" log --no-index --format csv
+	yore sched "$work/exits" log --no-index --format csv
+	yore sql "$work/exits" 'SELECT tid FROM wakeups' --no-index --format csv
+} >"$work/printed" 2>&1
+diff - "$work/printed" >"$work/differs" <<'EOF'
+begin,end,dur,kind,cpu,tid,comm
+2500,3000,500,woken,0,20,t20
+3000,5000,2000,preempted,0,10,t10
+end,cpu,tid,comm,wait,delay,dur,after,next
+5000,0,20,t20,,500,2000,10,t10
+6000,0,10,t10,2000,,1000,1,t1
+tid
+20
+EOF
+result $? "a thread that loses its CPU while it exits is preempted, not woken"
+# memtop: what a small machine did, told by the machine
+for threads in switches context; do
+	rm -rf "$work/made"
+	tests/lua/made_kernel.py "$work/made" $threads >"$work/printed"
+	for verb in threads rss; do
+		yore memtop "$work/made/trace" $verb --no-index --format csv >"$work/told" 2>"$work/printed"
+		python3 -c '
+import csv, sys
+told, truth = ([row for row in csv.DictReader(open(path))] for path in sys.argv[1:])
+told = sorted(({key: row[key] for key in truth[0]} for row in told), key=lambda row: int(row["tid"]))
+assert len(truth) > 3 and told == truth, (told, truth)' "$work/told" "$work/made/$verb.csv" >>"$work/printed" 2>&1
+		result $? "memtop $verb is what the machine did, threads by $threads"
+	done
+done
+says 1 "memtop: the trace has no mm_page_alloc" yore memtop $demo
+says 1 "no rss_stat or kmem_rss_stat, which tells how much is resident" yore memtop $demo rss
 printf 'latency top --limit 1\nlatency\n' | yore $demo 2>&1 | grep -c '^longest waits\|^woken' >"$work/printed"
 [ "$(cat "$work/printed")" = 2 ]
 result $? "an analysis is a command of the prompt"

@@ -74,6 +74,37 @@ if command -v babeltrace2 >/dev/null; then
 	result $? "cputop agrees with babeltrace2"
 fi
 
+# The manual names what there is: functions of yore, methods of a trace, an event, segments.
+cat >"$work/names.lua" <<'L'
+local function names(prefix, t)
+	for name, value in pairs(t) do
+		if type(value) == "function" and not name:find("^__") then
+			print(prefix .. name)
+		end
+	end
+end
+names("yore.", yore)
+names("trace:", getmetatable(trace).__index)
+names("segments:", debug.getregistry()["yore.segments"])
+names("event:", debug.getregistry()["yore.event"])
+L
+"$yore" run "$work/names.lua" $demo 2>"$work/printed" | sort >"$work/there"
+awk '/^\.SH EXAMPLES/ { exit } { print }' docs/yore-lua.3 | grep -o '\(yore\.\|trace:\|event:\|segments:\)[a-z_0-9]*[({]' |
+	sed 's/[({]$//' | sort -u >"$work/named"
+diff -u "$work/there" "$work/named" >>"$work/printed" && [ "$(wc -l <"$work/there")" -gt 35 ]
+result $? "the manual of Lua names all functions and methods"
+if command -v man >/dev/null; then
+	man --warnings -E UTF-8 -l -Tutf8 -Z docs/yore-lua.3 2>"$work/printed" >/dev/null && [ ! -s "$work/printed" ]
+	result $? "the manual of Lua is well formed"
+else
+	echo "SKIP: the manual of Lua is well formed: there is no man"
+fi
+
+# Its examples.
+sed -n '/^\.nf$/,/^\.fi$/p' docs/yore-lua.3 | sed '1,/^\.fi$/d; /^\.[nf][fi]$/d; s/\\(dq/"/g' >"$work/manual.lua"
+"$yore" run "$work/manual.lua" $demo >"$work/printed" 2>&1 && [ "$(grep -c . "$work/printed")" -gt 190 ]
+result $? "the examples of the manual of Lua run"
+
 # A command of the start-up file on the command line.
 mkdir -p "$work/own/yore"
 cp tests/repl/init.lua "$work/own/yore/init.lua"
@@ -89,6 +120,16 @@ echo 'local function f() error("boom") end f()' >"$work/fails.lua"
 "$yore" run "$work/fails.lua" $demo >"$work/printed" 2>&1
 [ $? = 1 ] && grep -q "^stack traceback:" "$work/printed" && grep -q "^yore: .*:1: boom$" "$work/printed"
 result $? "a traceback and exit status 1"
+echo 'error("range: no such moment", 0)' >"$work/fails.lua"
+printed=$("$yore" run "$work/fails.lua" $demo 2>&1)
+[ $? = 1 ] && [ "$printed" = "yore: range: no such moment" ]
+result $? "a message for the user has no traceback"
+echo 'yore.at_end(function(message) print("ended: " .. tostring(message)) end) if arg[1] then error("so", 0) end' >"$work/ends.lua"
+printed=$("$yore" run "$work/ends.lua" $demo; "$yore" run "$work/ends.lua" $demo fails 2>/dev/null; echo $?)
+[ "$printed" = "ended: nil
+ended: so
+1" ]
+result $? "yore.at_end is called after a script, and after one that fails"
 echo 'while true do pcall(function() while true do end end) end' >"$work/endless.lua"
 timeout --preserve-status -s INT 2 "$yore" run "$work/endless.lua" $demo >"$work/printed" 2>&1
 [ $? = 130 ]

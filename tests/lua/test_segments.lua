@@ -185,6 +185,36 @@ for ev in trace:events{ name = "sched_switch" } do
 end
 assert(text:find("sched:sched_switch: ") and text:find('next_comm = "migration/0", next_pid = 18'))
 
+-- the last segment of a key that begins by then; paths that rules do not write
+for _, row in ipairs(states:rows(1, 40)) do
+	local found = states:find(row.key, row.begin)
+	assert(found.begin == row.begin and found.value == row.value)
+	found = states:find(row.key, row["end"] - 1)
+	assert(found.begin == row.begin and found["end"] == row["end"])
+end
+assert(states:find(-5, trace:time("-1ms")) == nil and states:find(states:rows(1, 1)[1].key, 0) == nil)
+assert(#trace:segments{ path = "nothing[*]/here", optional = true } == 0)
+
+-- the places of losses alone
+for ev in trace:events{ losses = "only" } do
+	assert(not ev.name)
+end
+
+-- batches have what events have, whether they are taken in runs or (with a label) one by one
+local wanted = { "cpu", "name", "stream", "next_pid", "comm", "label(prev_state)" }
+for _, size in ipairs{ 1, 7, 1024 } do
+	local seen = trace:events{}
+	for b in trace:batch{ fields = { table.unpack(wanted, 1, size == 7 and 6 or 5) }, size = size, to = "+3ms" } do
+		assert(b.n <= size)
+		for k = 1, b.n do
+			local ev = seen()
+			assert((b.t[k] or nil) == ev.t and b.cpu[k] == (ev.cpu or false) and b.name[k] == ev.name)
+			assert(b.stream[k] == ev.stream and b.next_pid[k] == (ev.fields.next_pid or false))
+			assert(b.comm[k] == (ev.fields.comm or false))
+		end
+	end
+end
+
 -- misuse
 raises("no column 'kye': there are key, value, before, after", states.groups, states, { by = { "kye" } })
 raises("no option 'pth'", trace.segments, trace, { pth = "cpu[*]/thread" })

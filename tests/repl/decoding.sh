@@ -127,6 +127,11 @@ for line in $(grep -n ' lost' "$work/all" | sed -n '2~7p' | cut -d: -f1); do
 done
 [ $n -gt 20 ] && [ "$shown" = 1 ]
 result $? "--context counts events, and losses are shown besides"
+for jobs in 1 2; do
+	printed=$("$yore" do --no-index --jobs $jobs "$work/lossy" '* { @[1] = count(); }' 2>/dev/null)
+	[ "$printed" = "@[1]: $(wc -l <"$work/events")" ]
+	result $? "one-liners count events beside losses, --jobs $jobs"
+done
 
 # two snapshots of one session, of which the second has packets of the first
 "$build/fixtures/yore-gen" --out "$work/whole" --size 300K --packet-size 4K --cpus 3 --seed 4 \

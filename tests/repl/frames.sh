@@ -89,6 +89,16 @@ heads "outside of a range" '2;3;' 'frame outside 0x401000 0x402000' 'frame outsi
 heads "behind the current moment" '2;' 'goto 1' 'frame next'
 heads "goes on from next" '3;' 'goto 1' 'next' 'frame next'
 heads "no such frame" 'there is no frame 4;' 'frame 4'
+heads "no such tracepoint" 'there is no frame of tracepoint 9;0;there is no frame of tracepoint 9;' 'frame tracepoint 9' \
+	'frame 0' 'frame tracepoint 9'
+heads "none at an address" '3;there is no frame at 0x5;there is no frame 0x1 to 0x5;' 'frame 3' 'frame pc 5' 'frame range 1,5'
+heads "none outside" 'there is no frame outside of 0x1 to 0xffffff;' 'frame outside 1 0xffffff'
+heads "a range that falls" 'frame range: 0x5 is above 0x1;' 'frame range 5 1'
+usage='frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, range A B, outside A B, line [FILE:]N;'
+for words in main tracepoint line pc 'next 2' 'prev prev'; do
+	heads "no frame: $words" "$usage" "frame $words"
+done
+heads "no tracepoint's number" "frame tracepoint: 'main' is no number;" 'frame tracepoint main'
 heads "no number" "'1.5': the trace has no clock: the number of an event is expected, or +N from the first, or -N from the last;" \
 	'frame 1.5'
 heads "half a range" 'frame range: two addresses are expected, A B;' 'frame range 5'
@@ -111,6 +121,12 @@ result $? "numbers beside times of another trace"
 "$yore" events trace.tf --where 'rax == 7' --count >printed 2>&1
 [ "$(cat printed)" = 1 ]
 result $? "a register in a condition"
+"$yore" convert trace.tf numbers.json >printed 2>&1
+grep -q '^yore: note: the events have no clock: in numbers.json their numbers stand as nanoseconds$' printed
+result $? "numbers where times are expected"
+"$yore" convert trace.tf numbers --to ctf >printed 2>&1 && [ ! -s printed ] &&
+	"$yore" info numbers | grep -q '^range  *0 to 3, numbers of events$'
+result $? "CTF without a clock has numbers"
 # A position-independent program that was loaded somewhere: binutils say where its functions and lines are.
 cat >prog.c <<'C'
 int twice(int n)
@@ -148,6 +164,12 @@ PY
 		sed -n 's/^frame \([0-9]*\),.*/\1/p; s/^yore: \(there is no\).*/\1/p' | tr '\n' ' ' >printed
 	[ "$(cat printed)" = '0 1 there is no 2 there is no 0 there is no ' ]
 	result $? "by source line"
+	"$yore" frame pie.tf line prog.c:99 --program prog@0x555555554000 >printed 2>&1
+	[ "$(cat printed)" = 'yore: there is no frame in line 99 of prog.c' ]
+	result $? "no frame in a line"
+	"$yore" frame pie.tf 1 --program prog >printed 2>&1
+	grep -q '^yore: note: 0x5555.* is not in the file of --program: it is another program, or FILE@ADDRESS says where' printed
+	result $? "another program, or elsewhere"
 	"$yore" frame pie.tf line 3 >printed 2>&1
 	[ $? = 2 ] && grep -q "frame line: the program's lines are not known: --program FILE\$" printed
 	result $? "a line of no program"

@@ -8,6 +8,7 @@ import bisect
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -211,6 +212,39 @@ def folded(trace, *options):
             for line in done.stdout.splitlines()}, done.stderr
 
 
+ADDRESS = re.compile(r'(thread\[\d+\]/stack\[\d+\])  "(0x[0-9a-f]+)"(?: (\S+))?(?=  |$)', re.M)
+
+
+def frames_at(trace, time, *options):
+    """Of each frame on a stack its address and name: by text, by JSON."""
+    words = ("at", trace, "@%d" % time, "thread[*]/stack[*]", *options)
+    rows = map(json.loads, run(*words, "--format", "json").stdout.splitlines())
+    return (sorted(ADDRESS.findall(run(*words).stdout)),
+            sorted((row["path"], row["value"], row.get("symbol", "")) for row in rows))
+
+
+def check_rows(trace, calls, stacks, called):
+    """All rows of ranges, and what is drawn; `called`: a function by its address."""
+    begin, end = calls[0][0] + DRIFT, calls[-1][0] + DRIFT
+    told = {"0x%x" % address: name for address, name in called.items()}
+    for words, least in ((("state",), 300), (("longest", "--limit", "50"), 50)):
+        rows = ADDRESS.findall(run(*words, trace, "thread[*]/stack[*]").stdout)
+        wrong = [row for row in rows if told.get(row[1]) != row[2]]
+        result(len(rows) >= least and not wrong, "functions in rows of %s, %d" % (words[0], len(rows)), wrong[:3])
+    length, time, tid, stack = max((after - time, time, tid, stack) for tid, own in stacks.items()
+                                   for (time, stack), (after, _) in zip(own, own[1:]) if stack)
+    words = ("timeline", trace, "thread[%d]/stack[1]" % tid, "--begin", "@%d" % (time + DRIFT), "--end",
+             "@%d" % (time + DRIFT + length))
+    drawn = os.path.join(os.path.dirname(trace), "stack.svg")
+    text = run(*words, "--width", "100").stdout
+    result("▌" + called[stack[0]] + "▂" in text, "functions in a drawn timeline", text)
+    run("timeline", trace, "thread[*]/stack[*]", "--begin", "@%d" % begin, "--end", "@%d" % end, "--svg", drawn)
+    with open(drawn, encoding="utf-8") as file:
+        text = file.read()
+    missing = [name for name in called.values() if '"%s"' % name not in text]
+    result(not missing, "and in one for a browser", missing)
+
+
 def check_names(work, chance, calls, stacks):
     """Calls of a program's functions, where it was loaded as its process says, or the user does."""
     program, build_id = os.path.realpath(generator), build_id_of(generator)
@@ -247,6 +281,16 @@ def check_names(work, chance, calls, stacks):
         said, why = folded(trace, *more)
         result(expected and said == expected, "functions of a flame graph: " + name,
                (why, sorted(set(said.items()) ^ set(expected.items()))[:4]))
+        moment = calls[len(calls) // 2][0]
+        frames = sorted(("thread[%d]/stack[%d]" % (tid, i + 1), "0x%x" % place[address],
+                         called[address] if expected is names else "")
+                        for tid, own in stacks.items() for i, address in enumerate(at(own, moment) or ()))
+        text, rows = frames_at(trace, moment + DRIFT, *more)
+        result(len(frames) > 3 and text == frames and rows == frames,
+               "functions at a moment, %d: %s" % (len(frames), name), (text[:3], rows[:3], frames[:3]))
+        if told and expected is names and not more:
+            check_rows(trace, calls, {tid: [(time, [place[a] for a in stack]) for time, stack in own]
+                                      for tid, own in stacks.items()}, {place[a]: name for a, name in called.items()})
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The prompt on a pseudo-terminal: keys, completion, Ctrl-C, a terminal that changes, paging, errors."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,12 @@ def complete(prompt, text):
     return text + (added or "").replace("\x07", "")
 
 
+def yore_keys(time):
+    """Threads that have some state then, by `yore at`."""
+    told = subprocess.run([yore, "at", demo, time, "thread[*]/state"], check=True, stdout=subprocess.PIPE, text=True)
+    return set(re.findall(r"thread\[(\d+)\]", told.stdout))
+
+
 def check_completion():
     prompt = Prompt(columns=120)
     for typed, wanted, name in (
@@ -93,13 +100,69 @@ def check_completion():
             (".format js", ".format json ", "a value of a setting"),
             (".outp", ".output ", "a setting"),
             ("events --format cs", "events --format csv ", "a value of an option"),
+            ("events --where 'next_comm == \"demo-sl", "events --where 'next_comm == \"demo-sleep\"", "a value of a field"),
+            ("events --where 'name == \"sched_process_ex", "events --where 'name == \"sched_process_ex", "an event as a value"),
+            ("next --where 'pid==1089", "next --where 'pid==1089", "a number of several"),
+            ("next --where 'pid==10893", "next --where 'pid==10893 ", "a number"),
+            ("at thread[1089", "at thread[1089", "a key of several"),
+            ("at thread[10893]/stat", "at thread[10893]/state ", "an attribute of a key"),
             ("trace:even", "trace:events", "a method of Lua")):
         shown = complete(prompt, typed)
         result(shown.strip() == wanted.strip(), name + " is completed", shown)
     prompt.ask("goto +5ms")
+    known = yore_keys("+5ms")
+    prompt.keys("\x15at thread[" + TAB + TAB)
+    prompt.wait("at thread[")
+    shown = prompt.wait("at thread[") or ""
+    listed = set(re.findall(r"thread\[(\d+)\]", shown))
+    result(len(known) > 5 and listed == known, "the keys of the moment are listed", (listed, known, shown))
+    prompt.keys("\x15")
     prompt.ask("mark halfway")
     shown = complete(prompt, "goto half")
     result(shown.strip() == "goto halfway", "a mark is completed", shown)
+    prompt.leave()
+
+
+def check_growth():
+    """Files that a tracer writes on while the prompt is open."""
+    made = os.path.join(top, "tests/lua/made_kernel.py")
+    with tempfile.TemporaryDirectory() as folder:
+        half, whole = folder + "/half", folder + "/whole"
+        counts = [subprocess.run([made, to, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+                  for to, words in ((half, ["half"]), (whole, []))]
+        prompt = Prompt(half + "/trace", columns=150)
+        shown = prompt.ask("events --count")
+        result(shown == counts[0], "what was written so far", shown)
+        prompt.ask("old = trace")
+        added = 0
+        for name in ("cpu_0", "cpu_1"):
+            with open("%s/trace/%s" % (whole, name), "rb") as source, open("%s/trace/%s" % (half, name), "r+b") as to:
+                more = source.read()[len(to.read()):]
+                to.write(more)
+                added += len(more)
+        shown = prompt.ask("events --count")
+        result("note: the trace grew by %d bytes since it was opened: 'refresh' takes them up\n" % added in shown and
+               shown.endswith("\n" + counts[0]), "growth is told, the answer is of what was opened", shown)
+        result(prompt.ask("events --count") == counts[0], "and told once")
+        prompt.ask("mark here +1ms")
+        shown = prompt.ask("refresh")
+        result(shown.startswith("00:00:01.000001007 to 00:00:01.00"), "refresh says the range", shown)
+        result(prompt.ask("events --count") == counts[1], "refresh takes it up")
+        result(counts[1].strip() in prompt.ask("SELECT count(*) FROM events"), "SQL has it, too")
+        shown = prompt.ask("#trace:info().streams, trace:bounds()")
+        result(shown.startswith("2\t1000001007\t"), "so has Lua", shown)
+        shown = prompt.ask("old:bounds()")
+        result("the trace is closed" in shown, "what was kept of the old one is closed", shown)
+        result("goto 00:00:01.001001007" in "goto " + prompt.ask("goto here"), "marks stay")
+        prompt.leave()
+
+
+def check_last():
+    prompt = Prompt()
+    prompt.ask("6 * 7")
+    result(prompt.ask("_ + 1") == "43\n", "_ is the last value")
+    prompt.ask("latency --limit 1")
+    result(prompt.ask("#_.woken, _.woken[1].comm").startswith("6\tdemo-sleep"), "and the rows of an analysis", prompt.ask("_"))
     prompt.leave()
 
 
@@ -180,6 +243,8 @@ def main():
         check_banner()
         check_keys()
         check_completion()
+        check_growth()
+        check_last()
         check_interrupts()
         check_size()
         check_paging(work)

@@ -37,6 +37,11 @@ ask "$work/good"
 compare "$work/good" --where 'next_tid % 3 == 0'
 compare "$work/good" --where 'cpu[cpu]/thread % 2 == 0' --name 'sched_*'
 compare "$work/good" --tid 1000-2000 --format json
+compare "$work/good" --name sched_switch --format csv
+[ "$(head -n 1 "$work/one")" = t,stream,cpu,name,prev_comm,prev_tid,prev_prio,prev_state,next_comm,next_tid,next_prio ] || {
+	echo "FAIL: fields of one class are columns: $(head -n 1 "$work/one")"
+	status=1
+}
 
 # many streams, a few events each
 "$build/fixtures/yore-gen" --out "$work/many" --cpus 300 --size 3M --seed 8 --no-truth \

@@ -1,0 +1,603 @@
+/*
+ * check.c - does the program make sense, and does the order of events matter to it?
+ *
+ * It is checked twice: by its text alone, then again when its fields are known. Maps get their
+ * kinds first, from all places that give them values.
+ */
+#include "oneliner/format.h"
+#include "oneliner/pattern.h"
+#include "oneliner/tree.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct checker {
+	struct oneliner *program;
+	struct error *err;
+	bool in_events; /* of a probe of events, not BEGIN, END, interval */
+	bool failed;
+};
+
+__attribute__((format(printf, 3, 4))) static void
+fail(struct checker *checker, const struct node *node, const char *fmt, ...)
+{
+	char text[400];
+	va_list args;
+
+	if (checker->failed)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	checker->failed = true;
+	oneliner_error(checker->program, node->at, checker->err, "%s", text);
+}
+
+static const char *type_name(enum type type)
+{
+	return type == TYPE_NUMBER ? "a number" : type == TYPE_TEXT ? "a text" : "no value";
+}
+
+static bool fits(enum type type, enum type wanted)
+{
+	return type == wanted || type == TYPE_ANY || wanted == TYPE_ANY;
+}
+
+static void check_expr(struct checker *checker, struct node *node);
+
+static void want(struct checker *checker, const struct node *node, enum type wanted,
+		 const char *what)
+{
+	if (!fits(node->type, wanted) || node->type == TYPE_NONE)
+		fail(checker, node, "%s: expected %s, found %s", what,
+		     wanted == TYPE_ANY ? "a value" : type_name(wanted), type_name(node->type));
+}
+
+static void check_as(struct checker *checker, struct node *node, enum type wanted, const char *what)
+{
+	check_expr(checker, node);
+	want(checker, node, wanted, what);
+}
+
+/* ---- maps ---- */
+
+static struct map_use *map_of(struct checker *checker, const struct node *node)
+{
+	return &checker->program->maps[node->number];
+}
+
+/* Keys as they stand in the text; the first use decides. */
+static void check_keys(struct checker *checker, const struct node *node, struct node **keys,
+		       uint32_t nkeys)
+{
+	struct map_use *map = map_of(checker, node);
+
+	for (uint32_t i = 0; i < nkeys; i++)
+		check_as(checker, keys[i], TYPE_ANY, "key");
+	if (!map->is_keyed) {
+		map->is_keyed = true;
+		map->nkeys = nkeys;
+		for (uint32_t i = 0; i < nkeys; i++)
+			map->keys[i] = keys[i]->type;
+	}
+	if (map->nkeys != nkeys) {
+		fail(checker, node, "%s has %u key%s elsewhere, here %u", map->name, map->nkeys,
+		     map->nkeys == 1 ? "" : "s", nkeys);
+		return;
+	}
+	for (uint32_t i = 0; i < nkeys; i++) {
+		if (!fits(keys[i]->type, map->keys[i]))
+			fail(checker, keys[i], "key %u of %s is %s elsewhere, here %s", i + 1,
+			     map->name, type_name(map->keys[i]), type_name(keys[i]->type));
+		if (map->keys[i] == TYPE_ANY)
+			map->keys[i] = keys[i]->type;
+	}
+}
+
+static bool is_plain_argument(enum function function)
+{
+	return function == FUNCTION_PRINT || function == FUNCTION_CLEAR ||
+	       function == FUNCTION_ZERO || function == FUNCTION_DELETE ||
+	       function == FUNCTION_LEN || function == FUNCTION_HAS_KEY;
+}
+
+/* A map's value: an aggregation's is a number where it is one. */
+static void check_map_read(struct checker *checker, struct node *node)
+{
+	struct map_use *map = map_of(checker, node);
+	struct nearest nearest;
+	char hint[NEAREST_WORDS_MAX];
+
+	check_keys(checker, node, node->args, node->nargs);
+	if (!map->is_known) {
+		nearest_begin(&nearest, map->name);
+		for (size_t i = 0; i < checker->program->nmaps; i++)
+			if (checker->program->maps[i].is_known)
+				nearest_offer(&nearest, checker->program->maps[i].name);
+		fail(checker, node, "nothing gives %s a value%s%s", map->name,
+		     nearest.count ? ": " : "", nearest_hint(&nearest, hint, sizeof hint));
+	}
+	node->type = map->is_plain ? map->value : function_info(map->aggregate)->type;
+	if (map->is_plain && node->type == TYPE_NONE)
+		node->type = TYPE_ANY; /* until the second round */
+	if (!map->is_plain && node->type == TYPE_NONE)
+		fail(checker, node, "%s is of %s(): it can be printed and has no value of its own",
+		     map->name, function_info(map->aggregate)->name);
+	checker->program->in_order |= checker->in_events;
+}
+
+static void assigned(struct checker *checker, struct node *node, bool plain,
+		     enum function aggregate)
+{
+	struct map_use *map = map_of(checker, node);
+
+	if (map->is_known && (map->is_plain != plain || (!plain && map->aggregate != aggregate)))
+		fail(checker, node, "%s is of %s%s elsewhere, here of %s%s", map->name,
+		     map->is_plain ? "plain values" : function_info(map->aggregate)->name,
+		     map->is_plain ? "" : "()",
+		     plain ? "plain values" : function_info(aggregate)->name, plain ? "" : "()");
+	map->is_known = true;
+	map->is_plain = plain;
+	map->aggregate = aggregate;
+}
+
+/* First of all: which maps are there, and of what? */
+static void find_maps(struct checker *checker, struct node *node)
+{
+	for (; node && !checker->failed; node = node->next) {
+		if (node->kind == NODE_AGGREGATE)
+			assigned(checker, node->args[0], false, node->args[1]->function);
+		else if ((node->kind == NODE_ASSIGN || node->kind == NODE_INCREMENT) &&
+			 node->args[0]->kind == NODE_MAP)
+			assigned(checker, node->args[0], true, FUNCTION_COUNT);
+		for (uint32_t i = 0; i < node->nargs; i++)
+			find_maps(checker, node->args[i]);
+		find_maps(checker, node->block);
+		find_maps(checker, node->otherwise);
+	}
+}
+
+/* ---- calls ---- */
+
+static bool constant(const struct node *node, int64_t *out)
+{
+	bool negative = node->kind == NODE_UNARY && node->op == OPERATOR_NEGATE;
+
+	if (negative)
+		node = node->args[0];
+	if (node->kind != NODE_NUMBER || node->datum.is_large)
+		return false;
+	*out = negative ? -node->datum.s : node->datum.s;
+	return true;
+}
+
+static void check_hist(struct checker *checker, struct node *node, struct map_use *map)
+{
+	int64_t bits = 0;
+
+	if (node->nargs == 2 && (!constant(node->args[1], &bits) || bits < 0 || bits > 5))
+		fail(checker, node->args[1], "hist(): its second value is a number from 0 to 5");
+	if (map->bits && map->bits != bits + 1)
+		fail(checker, node, "%s has another hist() elsewhere", map->name);
+	map->bits = (uint8_t)(bits + 1);
+}
+
+enum { LHIST_BUCKETS_MAX = 1000 };
+
+static void check_lhist(struct checker *checker, struct node *node, struct map_use *map)
+{
+	int64_t low, high, step;
+
+	if (!constant(node->args[1], &low) || !constant(node->args[2], &high) ||
+	    !constant(node->args[3], &step)) {
+		fail(checker, node, "lhist(): least, greatest and step are plain numbers");
+		return;
+	}
+	__int128 span = (__int128)high - low;
+	if (span <= 0 || step <= 0 || span / step < 1 || span / step > LHIST_BUCKETS_MAX)
+		fail(checker, node, "lhist(): from 1 to %d steps lie between least and greatest",
+		     LHIST_BUCKETS_MAX);
+	if (map->step && (map->low != low || map->high != high || map->step != step))
+		fail(checker, node, "%s has another lhist() elsewhere", map->name);
+	map->low = low;
+	map->high = high;
+	map->step = step;
+}
+
+static void check_aggregate(struct checker *checker, struct node *node)
+{
+	struct node *target = node->args[0], *call = node->args[1];
+	struct map_use *map = map_of(checker, target);
+	const struct function_info *info = function_info(call->function);
+
+	check_keys(checker, target, target->args, target->nargs);
+	if (call->nargs < info->least || call->nargs > info->most) {
+		fail(checker, call, "%s() takes %u value%s", info->name, info->least,
+		     info->least == 1 ? "" : "s");
+		return;
+	}
+	for (uint32_t i = 0; i < call->nargs; i++)
+		check_as(checker, call->args[i], TYPE_NUMBER, info->name);
+	if (call->function == FUNCTION_HIST)
+		check_hist(checker, call, map);
+	else if (call->function == FUNCTION_LHIST)
+		check_lhist(checker, call, map);
+}
+
+static void check_printf(struct checker *checker, struct node *node)
+{
+	struct print_format *format;
+	uint32_t value = 1;
+
+	if (node->args[0]->kind != NODE_TEXT) {
+		fail(checker, node->args[0], "printf: its format is a text in quotes");
+		return;
+	}
+	if (!format_read(checker->program, node->args[0], &format, checker->err)) {
+		checker->failed = true;
+		return;
+	}
+	node->format = format;
+	if (format->nvalues != node->nargs - 1) {
+		fail(checker, node,
+		     "printf: the format has %u conversion%s, and %u value%s follow%s",
+		     format->nvalues, format->nvalues == 1 ? "" : "s", node->nargs - 1,
+		     node->nargs == 2 ? "" : "s", node->nargs == 2 ? "s" : "");
+		return;
+	}
+	for (uint32_t i = 0; i < format->npieces; i++) {
+		if (!format->pieces[i].conversion)
+			continue;
+		check_as(checker, node->args[value++],
+			 format->pieces[i].conversion == 's' ? TYPE_ANY : TYPE_NUMBER, "printf");
+	}
+}
+
+/* print(@x), print(@x, top, div), print(@x[key]), print(value) */
+static void check_print(struct checker *checker, struct node *node)
+{
+	struct node *what = node->args[0];
+	int64_t number;
+
+	if (what->kind == NODE_MAP && !map_of(checker, what)->is_known)
+		check_map_read(checker, what); /* says so */
+	else if (what->kind == NODE_MAP && what->nargs)
+		check_keys(checker, what, what->args, what->nargs);
+	else if (what->kind != NODE_MAP)
+		check_as(checker, what, TYPE_ANY, "print");
+	if (node->nargs > 1 && (what->kind != NODE_MAP || what->nargs))
+		fail(checker, node->args[1], "print(): a number of rows is for a whole map");
+	for (uint32_t i = 1; i < node->nargs; i++)
+		if (!constant(node->args[i], &number) || number < 0 || number > INT32_MAX)
+			fail(checker, node->args[i], "print(): rows and divisor are plain numbers");
+}
+
+/* clear(@x), zero(@x), delete(@x[key]), delete(@x, key), len(@x), has_key(@x, key) */
+static void check_of_map(struct checker *checker, struct node *node)
+{
+	struct node *map = node->args[0];
+	const char *name = function_info(node->function)->name;
+	bool keyed = node->function == FUNCTION_DELETE || node->function == FUNCTION_HAS_KEY;
+
+	if (map->kind != NODE_MAP) {
+		fail(checker, map, "%s(): its first value is a map (@name)", name);
+		return;
+	}
+	if (!map_of(checker, map)->is_known)
+		check_map_read(checker, map); /* says so */
+	if (map->nargs && (!keyed || node->nargs > 1))
+		fail(checker, map, "%s(): the map stands without a key here", name);
+	else if (map->nargs)
+		check_keys(checker, map, map->args, map->nargs);
+	else if (keyed)
+		check_keys(checker, map, node->args + 1, node->nargs - 1);
+}
+
+static void check_captures(struct checker *checker, struct node *node)
+{
+	struct oneliner *program = checker->program;
+	void *pattern;
+
+	check_as(checker, node->args[0], TYPE_TEXT, "captures");
+	if (node->args[1]->kind != NODE_TEXT) {
+		fail(checker, node->args[1], "captures(): its pattern is a text in quotes");
+		return;
+	}
+	if (node->nargs > 2)
+		check_as(checker, node->args[2], TYPE_NUMBER, "captures");
+	if (node->number) /* compiled by the first check */
+		return;
+	pattern = pattern_new(program, node->args[1], checker->err);
+	checker->failed |= !pattern;
+	if (!pattern)
+		return;
+	program->patterns = mem_grow(program->patterns, program->npatterns,
+				     &program->patterns_capacity, sizeof *program->patterns);
+	program->patterns[program->npatterns++] = pattern;
+	node->number = (uint32_t)program->npatterns;
+}
+
+/* Types of values, one letter per argument: t text, n number, f a text in quotes. */
+static const char *const arguments[] = {
+	[FUNCTION_STR] = "tn",      [FUNCTION_STRNCMP] = "ttn", [FUNCTION_STRCONTAINS] = "tt",
+	[FUNCTION_STRLEN] = "t",    [FUNCTION_SUBSTR] = "tnn",  [FUNCTION_SPLIT] = "ttn",
+	[FUNCTION_STRFTIME] = "fn", [FUNCTION_TIME] = "f",      [FUNCTION_EXIT] = "",
+	[FUNCTION_KSTACK] = "n",    [FUNCTION_USTACK] = "n"};
+
+static void check_values(struct checker *checker, struct node *node)
+{
+	const char *letters = arguments[node->function];
+	const char *name = function_info(node->function)->name;
+
+	if (node->function == FUNCTION_STR) {
+		check_expr(checker, node->args[0]);
+		if (node->args[0]->type == TYPE_NUMBER)
+			fail(checker, node->args[0],
+			     "str(): it is a number: the recording has the "
+			     "address of the text, not the text");
+	}
+	for (uint32_t i = 0; i < node->nargs; i++) {
+		check_as(checker, node->args[i], letters[i] == 'n' ? TYPE_NUMBER : TYPE_TEXT, name);
+		if (letters[i] == 'f' && node->args[i]->kind != NODE_TEXT)
+			fail(checker, node->args[i], "%s(): its format is a text in quotes", name);
+	}
+	if (node->function == FUNCTION_KSTACK || node->function == FUNCTION_USTACK)
+		checker->program->uses_stacks = true;
+}
+
+static void check_call(struct checker *checker, struct node *node)
+{
+	const struct function_info *info = function_info(node->function);
+
+	if (info->use == USE_AGGREGATE) {
+		fail(checker, node, "%s() can only be assigned to a map: @ = %s()", info->name,
+		     info->name);
+		return;
+	}
+	if (node->nargs < info->least || node->nargs > info->most) {
+		fail(checker, node, "%s() takes %u%s%.0u value%s, here are %u", info->name,
+		     info->least, info->most > info->least ? " or more" : "", info->most,
+		     info->most == 1 ? "" : "s", node->nargs);
+		return;
+	}
+	node->type = info->type;
+	checker->program->in_order |= info->in_order && checker->in_events;
+	if (node->function == FUNCTION_PRINTF)
+		check_printf(checker, node);
+	else if (node->function == FUNCTION_PRINT)
+		check_print(checker, node);
+	else if (is_plain_argument(node->function))
+		check_of_map(checker, node);
+	else if (node->function == FUNCTION_CAPTURES)
+		check_captures(checker, node);
+	else
+		check_values(checker, node);
+}
+
+/* ---- expressions ---- */
+
+static void check_binary(struct checker *checker, struct node *node)
+{
+	struct node *a = node->args[0], *b = node->args[1];
+	bool compares = node->op >= OPERATOR_EQUAL && node->op <= OPERATOR_GREATER_EQUAL;
+
+	check_as(checker, a, TYPE_ANY, "operator");
+	check_as(checker, b, TYPE_ANY, "operator");
+	node->type = TYPE_NUMBER;
+	if (node->op == OPERATOR_BOTH || node->op == OPERATOR_EITHER)
+		return;
+	if (compares && !fits(a->type, b->type))
+		fail(checker, node, "%s is compared with %s", type_name(a->type),
+		     type_name(b->type));
+	if (!compares && (!fits(a->type, TYPE_NUMBER) || !fits(b->type, TYPE_NUMBER)))
+		fail(checker, node, "the operator is for numbers, and one side is a text");
+}
+
+static void check_builtin(struct checker *checker, struct node *node)
+{
+	enum builtin builtin = (enum builtin)node->number;
+	bool stack = builtin == BUILTIN_KSTACK || builtin == BUILTIN_USTACK;
+
+	node->type = stack || builtin == BUILTIN_COMM || builtin == BUILTIN_PROBE ? TYPE_TEXT
+										  : TYPE_NUMBER;
+	if (!checker->in_events && builtin != BUILTIN_NSECS && builtin != BUILTIN_ELAPSED)
+		fail(checker, node, "there is no event here, in BEGIN, END and interval");
+	checker->program->uses_stacks |= stack;
+}
+
+static void check_variable(struct checker *checker, struct node *node)
+{
+	enum type *type = &checker->program->variable_types[node->number];
+
+	node->type = *type;
+	if (*type == TYPE_NONE)
+		fail(checker, node, "%s has no value yet",
+		     checker->program->variables[node->number]);
+}
+
+static void check_increment(struct checker *checker, struct node *node)
+{
+	struct node *target = node->args[0];
+
+	node->type = TYPE_NUMBER;
+	if (target->kind == NODE_VARIABLE) {
+		check_variable(checker, target);
+		want(checker, target, TYPE_NUMBER, node->op == OPERATOR_ADD ? "++" : "--");
+		return;
+	}
+	struct map_use *map = map_of(checker, target);
+	check_keys(checker, target, target->args, target->nargs);
+	if (!fits(map->value, TYPE_NUMBER) && map->value != TYPE_NONE)
+		fail(checker, target, "%s has texts elsewhere", map->name);
+	map->value = TYPE_NUMBER;
+	checker->program->in_order |= node->is_used && checker->in_events;
+}
+
+static void check_expr(struct checker *checker, struct node *node)
+{
+	switch (node->kind) {
+	case NODE_NUMBER:
+		node->type = TYPE_NUMBER;
+		break;
+	case NODE_TEXT:
+		node->type = TYPE_TEXT;
+		break;
+	case NODE_BUILTIN:
+		check_builtin(checker, node);
+		break;
+	case NODE_FIELD:
+	case NODE_STATE:
+		if (!checker->in_events)
+			fail(checker, node, "there is no event here, in BEGIN, END and interval");
+		node->type = node->kind == NODE_STATE ? TYPE_ANY
+						      : checker->program->fields[node->number].type;
+		break;
+	case NODE_VARIABLE:
+		check_variable(checker, node);
+		break;
+	case NODE_MAP:
+		check_map_read(checker, node);
+		break;
+	case NODE_CAST:
+	case NODE_UNARY:
+		check_as(checker, node->args[0], node->op == OPERATOR_NOT ? TYPE_ANY : TYPE_NUMBER,
+			 node->kind == NODE_CAST ? "cast" : "operator");
+		node->type = TYPE_NUMBER;
+		break;
+	case NODE_BINARY:
+		check_binary(checker, node);
+		break;
+	case NODE_CHOICE:
+		check_as(checker, node->args[0], TYPE_ANY, "condition");
+		check_as(checker, node->args[1], TYPE_ANY, "choice");
+		check_as(checker, node->args[2], node->args[1]->type, "choice");
+		node->type =
+			node->args[1]->type == TYPE_ANY ? node->args[2]->type : node->args[1]->type;
+		break;
+	case NODE_CALL:
+		check_call(checker, node);
+		break;
+	case NODE_INCREMENT:
+		check_increment(checker, node);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- statements ---- */
+
+static void set_type(struct checker *checker, const struct node *node, enum type *type,
+		     enum type now, const char *name)
+{
+	if (*type != TYPE_NONE && !fits(*type, now))
+		fail(checker, node, "%s has %s elsewhere, here %s", name, type_name(*type),
+		     type_name(now));
+	if (*type == TYPE_NONE || *type == TYPE_ANY)
+		*type = now;
+}
+
+static void check_assign(struct checker *checker, struct node *node)
+{
+	struct oneliner *program = checker->program;
+	struct node *target = node->args[0], *value = node->args[1];
+
+	check_as(checker, value, node->op == OPERATOR_NONE ? TYPE_ANY : TYPE_NUMBER, "assignment");
+	if (target->kind == NODE_VARIABLE) {
+		if (node->op != OPERATOR_NONE)
+			check_variable(checker, target);
+		set_type(checker, node, &program->variable_types[target->number],
+			 node->op == OPERATOR_NONE ? value->type : TYPE_NUMBER,
+			 program->variables[target->number]);
+		return;
+	}
+	struct map_use *map = map_of(checker, target);
+	check_keys(checker, target, target->args, target->nargs);
+	set_type(checker, node, &map->value, node->op == OPERATOR_NONE ? value->type : TYPE_NUMBER,
+		 map->name);
+	program->in_order |=
+		checker->in_events && node->op != OPERATOR_ADD && node->op != OPERATOR_SUB;
+}
+
+static void check_block(struct checker *checker, struct node *node)
+{
+	for (; node && !checker->failed; node = node->next) {
+		switch (node->kind) {
+		case NODE_ASSIGN:
+			check_assign(checker, node);
+			break;
+		case NODE_AGGREGATE:
+			check_aggregate(checker, node);
+			break;
+		case NODE_IF:
+			check_as(checker, node->args[0], TYPE_ANY, "if");
+			check_block(checker, node->block);
+			check_block(checker, node->otherwise);
+			break;
+		case NODE_UNROLL:
+			check_block(checker, node->block);
+			break;
+		case NODE_RETURN:
+			break;
+		default:
+			check_expr(checker, node);
+			if (node->kind == NODE_CALL &&
+			    function_info(node->function)->use == USE_VALUE)
+				fail(checker, node,
+				     "%s() does nothing alone: its value is not used",
+				     function_info(node->function)->name);
+		}
+	}
+}
+
+static void check_probe(struct checker *checker, struct clause *probe)
+{
+	struct oneliner *program = checker->program;
+	enum probe_kind kind = probe->specs[0].kind;
+
+	for (size_t i = 0; i < probe->nspecs && !checker->failed; i++) {
+		const struct spec *spec = &probe->specs[i];
+		const struct node at = {.at = spec->at};
+		if ((spec->kind == PROBE_EVENTS) != (kind == PROBE_EVENTS))
+			fail(checker, &at,
+			     "'%s': events have fields, and it has none: give it a "
+			     "block of its own",
+			     spec->text);
+		program->in_order |= spec->kind == PROBE_INTERVAL;
+		if (spec->provider &&
+		    !provider_check(program, spec->provider, spec->at, checker->err))
+			checker->failed = true;
+	}
+	checker->in_events = kind == PROBE_EVENTS;
+	memset(program->variable_types, 0, (program->nvariables + 1) * sizeof(enum type));
+	if (probe->predicate && !checker->failed)
+		check_as(checker, probe->predicate, TYPE_ANY, "predicate");
+	check_block(checker, probe->block);
+}
+
+/* Maps that only ever had a text or number of the state have values of any type. */
+bool oneliner_check(struct oneliner *program, struct error *err)
+{
+	struct checker checker = {.program = program, .err = err};
+
+	mem_free(program->variable_types);
+	program->variable_types = mem_new_array(program->nvariables + 1, sizeof(enum type));
+	for (size_t i = 0; i < program->nmaps; i++)
+		program->maps[i] =
+			(struct map_use){.name = program->maps[i].name, .at = program->maps[i].at};
+	program->in_order = program->nstates > 0;
+	for (size_t i = 0; i < program->nprobes && !checker.failed; i++) {
+		find_maps(&checker, program->probes[i].predicate);
+		find_maps(&checker, program->probes[i].block);
+	}
+	/* twice: a map may be read before the place that says of what type it is */
+	for (unsigned round = 0; round < 2; round++)
+		for (size_t i = 0; i < program->nprobes && !checker.failed; i++)
+			check_probe(&checker, &program->probes[i]);
+	program->in_order |= program->uses_stacks;
+	return !checker.failed;
+}

@@ -1,0 +1,271 @@
+/*
+ * eval.c - expressions: an unknown value makes unknown what is made of it
+ *
+ * Numbers are as large as they are: a difference below 0 is negative whether or not its sides are
+ * of unsigned fields. What does not fit 64 bits wraps.
+ */
+#include "oneliner/runtime.h"
+
+#include <string.h>
+
+static const struct datum unknown;
+
+bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
+{
+	if (!rt->failed) {
+		oneliner_error(rt->bound->program, node->at, &rt->error, "%s", why);
+		rt->error.kind = ERR_RANGE;
+	}
+	rt->failed = true;
+	return false;
+}
+
+bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
+{
+	struct datum values[PROBE_KEYS_MAX];
+	bool known = true;
+
+	/* keys may read maps, which need rt->key themselves */
+	for (uint32_t i = 0; i < nkeys; i++) {
+		values[i] = eval(rt, keys[i]);
+		known &= values[i].kind != DATUM_UNKNOWN;
+	}
+	buf_clear(&rt->key);
+	for (uint32_t i = 0; i < nkeys && known; i++)
+		key_add(&rt->key, &values[i]);
+	return known;
+}
+
+static struct datum compare(enum operator op, int order)
+{
+	switch (op) {
+	case OPERATOR_EQUAL:
+		return datum_signed(order == 0);
+	case OPERATOR_UNEQUAL:
+		return datum_signed(order != 0);
+	case OPERATOR_LESS:
+		return datum_signed(order < 0);
+	case OPERATOR_LESS_EQUAL:
+		return datum_signed(order <= 0);
+	case OPERATOR_GREATER:
+		return datum_signed(order > 0);
+	default:
+		return datum_signed(order >= 0);
+	}
+}
+
+static struct datum bits(enum operator op, const struct datum *a, const struct datum *b)
+{
+	uint64_t value = 0;
+	/* a mask of a number below 0 keeps its sign where both sides have one */
+	bool is_signed = !a->is_large && !b->is_large;
+
+	switch (op) {
+	case OPERATOR_AND:
+		value = a->u & b->u;
+		break;
+	case OPERATOR_OR:
+		value = a->u | b->u;
+		break;
+	case OPERATOR_XOR:
+		value = a->u ^ b->u;
+		break;
+	case OPERATOR_SHIFT_LEFT:
+		value = a->u << (b->u & 63);
+		break;
+	default:
+		value = a->is_large ? a->u >> (b->u & 63) : (uint64_t)(a->s >> (b->u & 63));
+		break;
+	}
+	return is_signed && op != OPERATOR_SHIFT_LEFT ? datum_signed((int64_t)value)
+						      : datum_unsigned(value);
+}
+
+struct datum operate(enum operator op, const struct datum *a, const struct datum *b)
+{
+	bool compares = op >= OPERATOR_EQUAL && op <= OPERATOR_GREATER_EQUAL;
+
+	if (a->kind == DATUM_UNKNOWN || b->kind == DATUM_UNKNOWN || a->kind != b->kind)
+		return unknown;
+	if (compares)
+		return compare(op, datum_compare(a, b));
+	if (a->kind != DATUM_NUMBER)
+		return unknown;
+	__int128 x = datum_number(a), y = datum_number(b);
+	switch (op) {
+	case OPERATOR_ADD:
+		return datum_of(x + y);
+	case OPERATOR_SUB:
+		return datum_of(x - y);
+	case OPERATOR_MUL:
+		return datum_of((__int128)((unsigned __int128)x * (unsigned __int128)y));
+	case OPERATOR_DIV:
+		return y ? datum_of(x / y) : unknown;
+	case OPERATOR_MOD:
+		return y ? datum_of(x % y) : unknown;
+	default:
+		return bits(op, a, b);
+	}
+}
+
+/* && and || look at their right side only when the left one leaves it open. */
+static struct datum logic(struct runtime *rt, const struct node *node)
+{
+	bool both = node->op == OPERATOR_BOTH;
+	struct datum a = eval(rt, node->args[0]);
+
+	if (a.kind != DATUM_UNKNOWN && datum_holds(&a) != both)
+		return datum_signed(!both);
+	struct datum b = eval(rt, node->args[1]);
+	if (b.kind != DATUM_UNKNOWN && datum_holds(&b) != both)
+		return datum_signed(!both);
+	return a.kind == DATUM_UNKNOWN || b.kind == DATUM_UNKNOWN ? unknown : datum_signed(both);
+}
+
+static struct datum unary(struct runtime *rt, const struct node *node)
+{
+	struct datum a = eval(rt, node->args[0]);
+
+	if (a.kind == DATUM_UNKNOWN)
+		return unknown;
+	if (node->op == OPERATOR_NOT)
+		return datum_signed(!datum_holds(&a));
+	if (a.kind != DATUM_NUMBER)
+		return unknown;
+	if (node->op == OPERATOR_INVERT)
+		return a.is_large ? datum_unsigned(~a.u) : datum_signed(~a.s);
+	return datum_of(-datum_number(&a));
+}
+
+static struct datum cast(struct runtime *rt, const struct node *node)
+{
+	struct datum a = eval(rt, node->args[0]);
+	unsigned shift = 64u - node->bits;
+
+	if (a.kind != DATUM_NUMBER)
+		return unknown;
+	return node->is_signed ? datum_signed((int64_t)(a.u << shift) >> shift)
+			       : datum_unsigned(a.u << shift >> shift);
+}
+
+/* A key that is not there has the value 0, or "". */
+static struct datum read_map(struct runtime *rt, const struct node *node)
+{
+	const struct map *map = &rt->maps[node->number];
+	const struct map_entry *entry;
+	struct datum value = unknown;
+
+	if (!eval_key(rt, node->args, node->nargs))
+		return unknown;
+	entry = map_find(map, &rt->key);
+	if (entry)
+		value = entry_value(map, entry);
+	if (value.kind == DATUM_UNKNOWN)
+		return map->use->is_plain && map->use->value == TYPE_TEXT ? datum_text("", 0)
+									  : datum_signed(0);
+	if (value.kind == DATUM_TEXT)
+		value.text = arena_strndup(rt->texts, value.text, value.len);
+	return value;
+}
+
+struct datum runtime_step(struct runtime *rt, const struct node *node)
+{
+	const struct node *target = node->args[0];
+	const struct datum one = datum_signed(1);
+	struct datum before, after;
+
+	if (target->kind == NODE_VARIABLE) {
+		before = rt->variables[target->number];
+		after = operate(node->op, &before, &one);
+		rt->variables[target->number] = after;
+		return node->is_prefix ? after : before;
+	}
+	struct map *map = &rt->maps[target->number];
+	if (!eval_key(rt, target->args, target->nargs))
+		return unknown;
+	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
+	if (!entry) {
+		rt->failed = true;
+		return unknown;
+	}
+	before = entry_value(map, entry);
+	before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
+	after = operate(node->op, &before, &one);
+	if (!entry_set(map, entry, &after, &rt->error))
+		rt->failed = true;
+	return node->is_prefix ? after : before;
+}
+
+static struct datum of_map(struct runtime *rt, const struct node *node)
+{
+	const struct node *target = node->args[0];
+	const struct map *map = &rt->maps[target->number];
+
+	if (node->function == FUNCTION_LEN)
+		return datum_unsigned(map_count(map));
+	if (target->nargs ? !eval_key(rt, target->args, target->nargs)
+			  : !eval_key(rt, node->args + 1, node->nargs - 1))
+		return unknown;
+	return datum_signed(map_find(map, &rt->key) != NULL);
+}
+
+static struct datum call(struct runtime *rt, const struct node *node)
+{
+	struct datum most = datum_signed(INT32_MAX);
+
+	switch (node->function) {
+	case FUNCTION_LEN:
+	case FUNCTION_HAS_KEY:
+		return of_map(rt, node);
+	case FUNCTION_KSTACK:
+	case FUNCTION_USTACK:
+		if (node->nargs)
+			most = eval(rt, node->args[0]);
+		return most.kind == DATUM_NUMBER
+			       ? event_stack(rt, node->function == FUNCTION_KSTACK, most.s)
+			       : unknown;
+	default:
+		return text_call(rt, node);
+	}
+}
+
+struct datum eval(struct runtime *rt, const struct node *node)
+{
+	struct datum a, b;
+
+	switch (node->kind) {
+	case NODE_NUMBER:
+	case NODE_TEXT:
+		return node->datum;
+	case NODE_BUILTIN:
+		return event_builtin(rt, (enum builtin)node->number);
+	case NODE_FIELD:
+		return event_field(rt, node->number);
+	case NODE_VARIABLE:
+		return rt->variables[node->number];
+	case NODE_MAP:
+		return read_map(rt, node);
+	case NODE_STATE:
+		return event_reading(rt, node->number);
+	case NODE_CAST:
+		return cast(rt, node);
+	case NODE_UNARY:
+		return unary(rt, node);
+	case NODE_BINARY:
+		if (node->op == OPERATOR_BOTH || node->op == OPERATOR_EITHER)
+			return logic(rt, node);
+		a = eval(rt, node->args[0]);
+		b = eval(rt, node->args[1]);
+		return operate(node->op, &a, &b);
+	case NODE_CHOICE:
+		a = eval(rt, node->args[0]);
+		return a.kind == DATUM_UNKNOWN ? unknown
+					       : eval(rt, node->args[datum_holds(&a) ? 1 : 2]);
+	case NODE_CALL:
+		return call(rt, node);
+	case NODE_INCREMENT:
+		return runtime_step(rt, node);
+	default:
+		return unknown;
+	}
+}

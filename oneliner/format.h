@@ -1,0 +1,34 @@
+/* format.h - formats of printf() and strftime() */
+#ifndef ONELINER_FORMAT_H
+#define ONELINER_FORMAT_H
+
+#include "engine/timebase.h"
+#include "oneliner/tree.h"
+
+struct format_piece {
+	const char *text; /* in front of the conversion */
+	uint32_t len;
+	char conversion; /* d u x X o c s p; 0: none, the last piece */
+	bool left, zeros, plus, blank, prefix;
+	int16_t width, precision; /* precision -1: not given */
+};
+
+struct print_format {
+	struct format_piece *pieces;
+	uint32_t npieces, nvalues;
+};
+
+/* The text of node, a constant. False: *err shows it. */
+MUST_CHECK bool format_read(const struct oneliner *program, const struct node *node,
+			    struct print_format **out, struct error *err);
+/* An unknown value is written as `?`. */
+void format_write(const struct print_format *format, const struct datum *values, struct buf *out);
+/* As text: a number in decimal. */
+void datum_write(const struct datum *datum, struct buf *out);
+/*
+ * As the C library's strftime(), of a time since the epoch, in UTC where `utc`; %f is the
+ * microsecond. False: the format is empty, or the text too long.
+ */
+bool format_time(const char *format, nstime t, bool utc, struct buf *out);
+
+#endif

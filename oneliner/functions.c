@@ -1,0 +1,182 @@
+/* functions.c - what names mean, and why some of bpftrace's are not here */
+#include "oneliner/tree.h"
+
+#include "engine/base/nearest.h"
+
+#include <string.h>
+
+static const struct function_info functions[] = {
+	[FUNCTION_COUNT] = {"count", 0, 0, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_SUM] = {"sum", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_MIN] = {"min", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_MAX] = {"max", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_AVG] = {"avg", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_STATS] = {"stats", 1, 1, USE_AGGREGATE, TYPE_NONE, false},
+	[FUNCTION_HIST] = {"hist", 1, 2, USE_AGGREGATE, TYPE_NONE, false},
+	[FUNCTION_LHIST] = {"lhist", 4, 4, USE_AGGREGATE, TYPE_NONE, false},
+	[FUNCTION_PRINTF] = {"printf", 1, 16, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_PRINT] = {"print", 1, 3, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_CLEAR] = {"clear", 1, 1, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_ZERO] = {"zero", 1, 1, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_DELETE] = {"delete", 1, 1 + PROBE_KEYS_MAX, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_TIME] = {"time", 0, 1, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_EXIT] = {"exit", 0, 0, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_STR] = {"str", 1, 2, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_STRNCMP] = {"strncmp", 3, 3, USE_VALUE, TYPE_NUMBER, false},
+	[FUNCTION_STRCONTAINS] = {"strcontains", 2, 2, USE_VALUE, TYPE_NUMBER, false},
+	[FUNCTION_STRLEN] = {"strlen", 1, 1, USE_VALUE, TYPE_NUMBER, false},
+	[FUNCTION_SUBSTR] = {"substr", 2, 3, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_SPLIT] = {"split", 3, 3, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_CAPTURES] = {"captures", 2, 3, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_STRFTIME] = {"strftime", 2, 2, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_LEN] = {"len", 1, 1, USE_VALUE, TYPE_NUMBER, true},
+	[FUNCTION_HAS_KEY] = {"has_key", 2, 1 + PROBE_KEYS_MAX, USE_VALUE, TYPE_NUMBER, true},
+	[FUNCTION_KSTACK] = {"kstack", 0, 1, USE_VALUE, TYPE_TEXT, true},
+	[FUNCTION_USTACK] = {"ustack", 0, 1, USE_VALUE, TYPE_TEXT, true},
+};
+
+enum { NFUNCTIONS = sizeof functions / sizeof *functions };
+
+static const char *const builtins[] = {
+	[BUILTIN_NSECS] = "nsecs", [BUILTIN_ELAPSED] = "elapsed", [BUILTIN_PID] = "pid",
+	[BUILTIN_TID] = "tid",     [BUILTIN_COMM] = "comm",       [BUILTIN_CPU] = "cpu",
+	[BUILTIN_PROBE] = "probe", [BUILTIN_KSTACK] = "kstack",   [BUILTIN_USTACK] = "ustack"};
+
+enum { NBUILTINS = sizeof builtins / sizeof *builtins };
+
+/* What a recording cannot answer, and why; ended by NULL. */
+struct refusal {
+	const char *name, *why;
+};
+
+#define RUNNING "acts on a system that runs; a recording is over"
+#define MEMORY "reads the memory of a system that runs; a recording has none"
+#define LACKING "yore do does not have it (yore help do lists what there is)"
+
+static const struct refusal functions_refused[] = {{"system", RUNNING},
+						   {"signal", RUNNING},
+						   {"override", RUNNING},
+						   {"cat", RUNNING},
+						   {"unwatch", RUNNING},
+						   {"skboutput", RUNNING},
+						   {"signal_thread", RUNNING},
+						   {"kaddr", MEMORY},
+						   {"uaddr", MEMORY},
+						   {"reg", MEMORY},
+						   {"kptr", MEMORY},
+						   {"uptr", MEMORY},
+						   {"buf", MEMORY},
+						   {"join", MEMORY},
+						   {"path", MEMORY},
+						   {"cgroupid", MEMORY},
+						   {"cgroup_path", MEMORY},
+						   {"macaddr", MEMORY},
+						   {"percpu_kaddr", MEMORY},
+						   {"socket_cookie", MEMORY},
+						   {"ntop", LACKING},
+						   {"pton", LACKING},
+						   {"ksym", LACKING},
+						   {"usym", LACKING},
+						   {"kstr", LACKING},
+						   {"nsecs", LACKING},
+						   {"tseries", LACKING},
+						   {"bswap", LACKING},
+						   {"strerror", LACKING},
+						   {"strcap", LACKING},
+						   {"errorf", LACKING},
+						   {"warnf", LACKING},
+						   {"sizeof", LACKING},
+						   {"offsetof", LACKING},
+						   {"fail", LACKING},
+						   {"assert", LACKING},
+						   {"debugf", LACKING},
+						   {"ppid", LACKING},
+						   {"default_str_length", LACKING},
+						   {NULL, NULL}};
+
+#define NOT_TOLD "no trace tells it"
+
+static const struct refusal builtins_refused[] = {
+	{"curtask", NOT_TOLD " (the address of the kernel's task); tid names the thread"},
+	{"rand", "it would differ from run to run"},
+	{"cgroup", NOT_TOLD},
+	{"ctx", MEMORY},
+	{"func", "it is of kprobes; probe names the event"},
+	{"username", NOT_TOLD},
+	{"numaid", NOT_TOLD},
+	{"jiffies", NOT_TOLD " ; nsecs is the time"},
+	{"usermode", NOT_TOLD},
+	{"arg0", "fields have names here: yore do -l TRACE lists them"},
+	{"arg1", "fields have names here: yore do -l TRACE lists them"},
+	{"arg2", "fields have names here: yore do -l TRACE lists them"},
+	{"arg3", "fields have names here: yore do -l TRACE lists them"},
+	{NULL, NULL}};
+
+static const struct refusal providers_refused[] = {
+	{"profile",
+	 "samples were taken when the trace was recorded; name their event, as yore do -l "
+	 "TRACE lists it"},
+	{"watchpoint", MEMORY},
+	{"asyncwatchpoint", MEMORY},
+	{"iter", MEMORY},
+	{"self", RUNNING},
+	{"bench", RUNNING},
+	{"test", RUNNING},
+	{NULL, NULL}};
+
+const struct function_info *function_info(enum function function)
+{
+	return &functions[function];
+}
+
+static const char *refused(const struct refusal *table, const char *name)
+{
+	for (; table->name; table++)
+		if (!strcmp(table->name, name))
+			return table->why;
+	return NULL;
+}
+
+bool function_find(const struct oneliner *program, const char *name, uint32_t at,
+		   enum function *out, struct error *err)
+{
+	char hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+
+	for (size_t i = 0; i < NFUNCTIONS; i++) {
+		if (strcmp(functions[i].name, name) != 0)
+			continue;
+		*out = (enum function)i;
+		return true;
+	}
+	const char *why = refused(functions_refused, name);
+	if (why)
+		return oneliner_error(program, at, err, "%s(): %s", name, why);
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < NFUNCTIONS; i++)
+		nearest_offer(&nearest, functions[i].name);
+	return oneliner_error(program, at, err,
+			      "there is no function %s(): %s'yore help do' lists them", name,
+			      nearest_hint(&nearest, hint, sizeof hint));
+}
+
+bool builtin_find(const struct oneliner *program, const char *name, uint32_t at, enum builtin *out,
+		  struct error *err)
+{
+	for (size_t i = 0; i < NBUILTINS; i++) {
+		if (strcmp(builtins[i], name) != 0)
+			continue;
+		*out = (enum builtin)i;
+		return true;
+	}
+	const char *why = refused(builtins_refused, name);
+	return why ? oneliner_error(program, at, err, "%s: %s", name, why) : false;
+}
+
+bool provider_check(const struct oneliner *program, const char *name, uint32_t at,
+		    struct error *err)
+{
+	const char *why = refused(providers_refused, name);
+
+	return !why || oneliner_error(program, at, err, "%s: %s", name, why);
+}

@@ -1,0 +1,348 @@
+/* maps.c - see maps.h */
+#include "oneliner/maps.h"
+
+#include "engine/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define uthash_malloc(size) mem_new(size)
+#define uthash_free(memory, size) mem_free(memory)
+#define HASH_FUNCTION(key, len, hash) ((hash) = (unsigned)XXH3_64bits(key, len))
+#include <uthash.h>
+
+struct map_entry {
+	UT_hash_handle hh;
+	struct datum value; /* plain, min, max; a plain text is the entry's own */
+	__int128 total;
+	uint64_t count;
+	uint64_t *buckets; /* of histograms */
+	uint32_t nkey;
+	uint8_t key[];
+};
+
+/* ---- keys ---- */
+
+void key_add(struct buf *key, const struct datum *datum)
+{
+	uint8_t head[9];
+	bool is_text = datum->kind == DATUM_TEXT;
+	uint64_t number = is_text ? datum->len : datum->u;
+
+	head[0] = is_text ? 't' : datum->is_large ? 'u' : 's';
+	memcpy(head + 1, &number, sizeof number);
+	buf_add(key, head, sizeof head);
+	if (is_text)
+		buf_add(key, datum->text, datum->len);
+}
+
+struct datum key_next(const uint8_t *key, size_t *at)
+{
+	uint8_t kind = key[*at];
+	uint64_t number;
+
+	memcpy(&number, key + *at + 1, sizeof number);
+	*at += 9;
+	if (kind != 't')
+		return kind == 'u' ? datum_unsigned(number) : datum_signed((int64_t)number);
+	*at += number;
+	return datum_text(key + *at - number, (uint32_t)number);
+}
+
+/* ---- entries ---- */
+
+static uint32_t buckets_of(const struct map_use *use)
+{
+	if (use->is_plain)
+		return 0;
+	if (use->aggregate == FUNCTION_HIST) {
+		unsigned bits = use->bits ? use->bits - 1U : 0;
+		return ((65 - bits) << bits) + 1;
+	}
+	return use->aggregate == FUNCTION_LHIST ? (uint32_t)((use->high - use->low) / use->step) + 2
+						: 0;
+}
+
+static void entry_free(struct map *map, struct map_entry *entry)
+{
+	map->bytes -= sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t);
+	if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
+		map->bytes -= entry->value.len;
+		mem_free((void *)(uintptr_t)entry->value.text);
+	}
+	mem_free(entry->buckets);
+	mem_free(entry);
+}
+
+void map_clear(struct map *map)
+{
+	struct map_entry *entry, *next;
+
+	HASH_ITER(hh, map->entries, entry, next)
+	{
+		HASH_DEL(map->entries, entry);
+		entry_free(map, entry);
+	}
+}
+
+struct map_entry *map_find(const struct map *map, const struct buf *key)
+{
+	struct map_entry *found;
+
+	HASH_FIND(hh, map->entries, buf_text(key), key->len, found);
+	return found;
+}
+
+static bool full(const struct map *map, const char *why, struct error *err)
+{
+	return error_set(err, ERR_RANGE,
+			 "%s has more than %s: use keys of fewer values, a predicate, "
+			 "--begin and --end, or delete()",
+			 map->use->name, why);
+}
+
+struct map_entry *map_at(struct map *map, const struct buf *key, struct error *err)
+{
+	struct map_entry *entry = map_find(map, key);
+
+	if (entry)
+		return entry;
+	if (HASH_COUNT(map->entries) >= MAP_KEYS_MAX) {
+		full(map, "1000000 keys", err);
+		return NULL;
+	}
+	if (map->bytes > MAP_BYTES_MAX) {
+		full(map, "512 MiB of keys and values", err);
+		return NULL;
+	}
+	entry = mem_new(sizeof *entry + key->len + 1);
+	entry->nkey = (uint32_t)key->len;
+	memcpy(entry->key, buf_text(key), key->len);
+	map->bytes += sizeof *entry + key->len;
+	if (buckets_of(map->use)) {
+		entry->buckets = mem_new_array(buckets_of(map->use), sizeof(uint64_t));
+		map->bytes += buckets_of(map->use) * sizeof(uint64_t);
+	}
+	HASH_ADD_KEYPTR(hh, map->entries, entry->key, entry->nkey, entry);
+	return entry;
+}
+
+void map_delete(struct map *map, const struct buf *key)
+{
+	struct map_entry *entry = map_find(map, key);
+
+	if (!entry)
+		return;
+	HASH_DEL(map->entries, entry);
+	entry_free(map, entry);
+}
+
+void map_zero(struct map *map)
+{
+	for (struct map_entry *entry = map->entries; entry; entry = entry->hh.next) {
+		if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
+			map->bytes -= entry->value.len;
+			mem_free((void *)(uintptr_t)entry->value.text);
+			entry->value = datum_text("", 0);
+			entry->value.text = mem_new(1);
+		} else {
+			entry->value = datum_signed(0);
+		}
+		entry->total = 0;
+		entry->count = 0;
+		if (entry->buckets)
+			memset(entry->buckets, 0, buckets_of(map->use) * sizeof(uint64_t));
+	}
+}
+
+size_t map_count(const struct map *map)
+{
+	return HASH_COUNT(map->entries);
+}
+
+const uint8_t *entry_key(const struct map_entry *entry, size_t *len)
+{
+	*len = entry->nkey;
+	return entry->key;
+}
+
+/* ---- values ---- */
+
+bool entry_set(struct map *map, struct map_entry *entry, const struct datum *value,
+	       struct error *err)
+{
+	struct datum own = *value;
+
+	if (value->kind == DATUM_TEXT) {
+		char *copy = mem_new((size_t)value->len + 1);
+		memcpy(copy, value->text, value->len);
+		own.text = copy;
+		map->bytes += value->len;
+	}
+	if (entry->value.kind == DATUM_TEXT) {
+		map->bytes -= entry->value.len;
+		mem_free((void *)(uintptr_t)entry->value.text);
+	}
+	entry->value = own;
+	return map->bytes <= MAP_BYTES_MAX || full(map, "512 MiB of keys and values", err);
+}
+
+uint64_t hist_label(uint32_t i, unsigned bits)
+{
+	uint32_t n = 1U << bits, at = i ? i - 1 : 0;
+
+	if (at <= 2 * n)
+		return at;
+	return (UINT64_C(1) << ((at >> bits) - 1)) * (n + (at & (n - 1)));
+}
+
+/* Bucket 0 is of what is below 0. */
+static uint32_t hist_bucket(const struct datum *value, unsigned bits)
+{
+	uint64_t number = value->u;
+	uint32_t n = 1U << bits;
+
+	if (!value->is_large && value->s < 0)
+		return 0;
+	if (number < 2 * n)
+		return (uint32_t)number + 1;
+	unsigned power = 63 - (unsigned)__builtin_clzll(number) - bits;
+	return ((power + 1) << bits) + (uint32_t)(number >> power & (n - 1)) + 1;
+}
+
+static uint32_t lhist_bucket(const struct datum *value, const struct map_use *use)
+{
+	__int128 number = datum_number(value);
+
+	if (number < use->low)
+		return 0;
+	if (number >= use->high)
+		return (uint32_t)((use->high - use->low) / use->step) + 1;
+	return (uint32_t)((number - use->low) / use->step) + 1;
+}
+
+void entry_count(struct map_entry *entry, uint64_t events)
+{
+	entry->count += events;
+}
+
+bool entry_add(struct map *map, struct map_entry *entry, const struct datum *value,
+	       struct error *err)
+{
+	const struct map_use *use = map->use;
+
+	switch (use->aggregate) {
+	case FUNCTION_MIN:
+	case FUNCTION_MAX:
+		if (!entry->count ||
+		    (use->aggregate == FUNCTION_MIN ? datum_compare(value, &entry->value) < 0
+						    : datum_compare(value, &entry->value) > 0))
+			entry->value = *value;
+		break;
+	case FUNCTION_HIST:
+		entry->buckets[hist_bucket(value, use->bits - 1U)]++;
+		break;
+	case FUNCTION_LHIST:
+		entry->buckets[lhist_bucket(value, use)]++;
+		break;
+	default:
+		if (__builtin_add_overflow(entry->total, datum_number(value), &entry->total))
+			return error_set(err, ERR_RANGE, "the sum in %s is too large", use->name);
+		break;
+	}
+	entry->count++;
+	return true;
+}
+
+struct datum entry_value(const struct map *map, const struct map_entry *entry)
+{
+	if (map->use->is_plain)
+		return entry->value;
+	switch (map->use->aggregate) {
+	case FUNCTION_COUNT:
+		return datum_unsigned(entry->count);
+	case FUNCTION_SUM:
+		return datum_of(entry->total);
+	case FUNCTION_MIN:
+	case FUNCTION_MAX:
+		return entry->count ? entry->value : datum_signed(0);
+	case FUNCTION_AVG:
+	case FUNCTION_STATS:
+		return datum_of(entry->count ? entry->total / entry->count : 0);
+	default:
+		return datum_unsigned(entry->count);
+	}
+}
+
+struct map_sums entry_sums(const struct map *map, const struct map_entry *entry)
+{
+	return (struct map_sums){entry->total, entry->count, entry->buckets, buckets_of(map->use)};
+}
+
+static void join_entry(const struct map *map, struct map_entry *to, const struct map_entry *from)
+{
+	bool is_least = map->use->aggregate == FUNCTION_MIN;
+
+	if (map->use->is_plain) {
+		to->value = datum_of(datum_number(&to->value) + datum_number(&from->value));
+		return;
+	}
+	if (from->count && (!to->count || (is_least ? datum_compare(&from->value, &to->value) < 0
+						    : datum_compare(&from->value, &to->value) > 0)))
+		to->value = from->value;
+	to->total += from->total;
+	to->count += from->count;
+	for (uint32_t i = 0; to->buckets && i < buckets_of(map->use); i++)
+		to->buckets[i] += from->buckets[i];
+}
+
+bool map_join(struct map *map, const struct map *from, struct error *err)
+{
+	for (struct map_entry *entry = from->entries; entry; entry = entry->hh.next) {
+		struct buf key = {.data = (char *)entry->key, .len = entry->nkey};
+		struct map_entry *to = map_at(map, &key, err);
+		if (!to)
+			return false;
+		if (map->use->is_plain && to->value.kind == DATUM_UNKNOWN)
+			to->value = datum_signed(0);
+		join_entry(map, to, entry);
+	}
+	return true;
+}
+
+/* ---- order ---- */
+
+static int compare_keys(const struct map_entry *a, const struct map_entry *b)
+{
+	for (size_t at = 0, bt = 0; at < a->nkey && bt < b->nkey;) {
+		struct datum x = key_next(a->key, &at), y = key_next(b->key, &bt);
+		int order = datum_compare(&x, &y);
+		if (order)
+			return order;
+	}
+	return (a->nkey > b->nkey) - (a->nkey < b->nkey);
+}
+
+static int compare_entries(const void *a, const void *b, void *map)
+{
+	const struct map_entry *x = *(struct map_entry *const *)a;
+	const struct map_entry *y = *(struct map_entry *const *)b;
+	struct datum of_x = entry_value(map, x), of_y = entry_value(map, y);
+	bool texts = of_x.kind == DATUM_TEXT; /* in the order of their keys */
+	int order = texts ? 0 : datum_compare(&of_x, &of_y);
+
+	return order ? order : compare_keys(x, y);
+}
+
+struct map_entry **map_sorted(const struct map *map, size_t *count)
+{
+	struct map_entry **out = mem_new_array(map_count(map) + 1, sizeof *out);
+
+	*count = 0;
+	for (struct map_entry *entry = map->entries; entry; entry = entry->hh.next)
+		out[(*count)++] = entry;
+	if (*count)
+		qsort_r(out, *count, sizeof *out, compare_entries, (void *)(uintptr_t)map);
+	return out;
+}

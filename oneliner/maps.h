@@ -1,0 +1,62 @@
+/*
+ * maps.h - @name[key, key]: values and sums by keys, with limits
+ *
+ * Keys are one run of bytes, made by key_add(). A map of a program without keys has one entry of no
+ * bytes. A map belongs to one thread; maps_join() adds what others have.
+ */
+#ifndef ONELINER_MAPS_H
+#define ONELINER_MAPS_H
+
+#include "oneliner/tree.h"
+
+enum { MAP_KEYS_MAX = 1000000, MAP_BYTES_MAX = 512 << 20 };
+
+void key_add(struct buf *key, const struct datum *datum);
+/* The key at *at as a datum, whose text is in the key; *at moves behind it. */
+struct datum key_next(const uint8_t *key, size_t *at);
+
+struct map_entry;
+struct map {
+	const struct map_use *use;
+	struct map_entry *entries; /* a hash of uthash */
+	uint64_t bytes;
+};
+
+void map_clear(struct map *map);
+/* NULL: there is none. */
+struct map_entry *map_find(const struct map *map, const struct buf *key);
+/* Made where there is none. NULL: the map is full, *err. */
+struct map_entry *map_at(struct map *map, const struct buf *key, struct error *err);
+void map_delete(struct map *map, const struct buf *key);
+void map_zero(struct map *map);
+size_t map_count(const struct map *map);
+/* As if the events of `from` had come to `map`: aggregations and sums alone. */
+MUST_CHECK bool map_join(struct map *map, const struct map *from, struct error *err);
+
+/* A plain value; its text is copied. False: the map is full. */
+MUST_CHECK bool entry_set(struct map *map, struct map_entry *entry, const struct datum *value,
+			  struct error *err);
+/* So many more events of count(). */
+void entry_count(struct map_entry *entry, uint64_t events);
+/* One more value of another aggregation. */
+MUST_CHECK bool entry_add(struct map *map, struct map_entry *entry, const struct datum *value,
+			  struct error *err);
+/* The value, of aggregations that are one number; DATUM_UNKNOWN: there is none yet. */
+struct datum entry_value(const struct map *map, const struct map_entry *entry);
+
+struct map_sums { /* what stats() and histograms show */
+	__int128 total;
+	uint64_t count;
+	const uint64_t *buckets;
+	uint32_t nbuckets;
+};
+struct map_sums entry_sums(const struct map *map, const struct map_entry *entry);
+
+/* All entries, by rising value, then key; the caller frees the list. */
+struct map_entry **map_sorted(const struct map *map, size_t *count);
+const uint8_t *entry_key(const struct map_entry *entry, size_t *len);
+
+/* Of hist(): the least value of bucket i > 0, whose last is below that of bucket i + 1. */
+uint64_t hist_label(uint32_t i, unsigned bits);
+
+#endif

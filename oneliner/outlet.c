@@ -1,0 +1,364 @@
+/* outlet.c - see outlet.h */
+#include "oneliner/outlet.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/quote.h"
+#include "oneliner/format.h"
+
+#include <string.h>
+
+enum { HEAD_WIDTH = 16, COUNT_WIDTH = 8, BAR_WIDTH = 52 };
+
+void outlet_release(struct outlet *outlet)
+{
+	buf_release(&outlet->text);
+}
+
+static void send(struct outlet *outlet)
+{
+	struct buf *text = &outlet->text;
+
+	if (text->len && !outlet->closed)
+		outlet->closed = !outlet->write(outlet->arg, text->data, text->len);
+	buf_clear(text);
+}
+
+static void json_text(struct buf *out, const char *text, size_t len)
+{
+	quote_json(out, text, len);
+}
+
+static void json_datum(struct buf *out, const struct datum *datum)
+{
+	if (datum->kind == DATUM_TEXT)
+		json_text(out, datum->text, datum->len);
+	else if (datum->kind == DATUM_UNKNOWN)
+		buf_add_text(out, "null");
+	else
+		datum_write(datum, out);
+}
+
+void outlet_text(struct outlet *outlet, const char *type, const struct buf *text)
+{
+	struct buf *out = &outlet->text;
+
+	if (!outlet->json) {
+		buf_add(out, buf_text(text), text->len);
+	} else {
+		buf_printf(out, "{\"type\": \"%s\", \"data\": ", type);
+		json_text(out, buf_text(text), text->len);
+		buf_add_text(out, "}\n");
+	}
+	send(outlet);
+}
+
+void outlet_value(struct outlet *outlet, const struct datum *value)
+{
+	struct buf *out = &outlet->text;
+
+	if (outlet->json)
+		buf_add_text(out, "{\"type\": \"value\", \"data\": ");
+	if (outlet->json)
+		json_datum(out, value);
+	else
+		datum_write(value, out);
+	buf_add_text(out, outlet->json ? "}\n" : "\n");
+	send(outlet);
+}
+
+/* ---- histograms ---- */
+
+struct bucket {
+	bool has_low, has_high;
+	__int128 low, high; /* [low, high) */
+	uint64_t count;
+};
+
+static struct bucket bucket_at(const struct map_use *use, const struct map_sums *sums, uint32_t i)
+{
+	struct bucket out = {.has_low = i > 0, .has_high = true, .count = sums->buckets[i]};
+
+	if (use->aggregate == FUNCTION_HIST) {
+		unsigned bits = use->bits - 1U;
+		out.low = i ? hist_label(i, bits) : 0;
+		out.high = i + 1 < sums->nbuckets ? hist_label(i + 1, bits) : (__int128)1 << 64;
+		out.high = i ? out.high : 0;
+		return out;
+	}
+	out.low = (__int128)use->low + ((__int128)i - 1) * use->step;
+	out.high = out.low + use->step;
+	if (out.high > use->high) {
+		out.has_high = i + 1 < sums->nbuckets;
+		out.high = use->high;
+	}
+	return out;
+}
+
+static void put_number(struct buf *out, __int128 number)
+{
+	const int64_t unit = INT64_C(1000000000000000000);
+	char text[64], *end = text;
+	bool negative = number < 0;
+	unsigned __int128 rest = negative ? -(unsigned __int128)number : (unsigned __int128)number;
+
+	if (negative)
+		buf_add_char(out, '-');
+	if (rest / (uint64_t)unit) {
+		put_number(out, (__int128)(rest / (uint64_t)unit));
+		end = decimal_put(text, (uint64_t)(rest % (uint64_t)unit) + (uint64_t)unit);
+		buf_add(out, text + 1, (size_t)(end - text) - 1);
+		return;
+	}
+	end = decimal_put(text, (uint64_t)rest);
+	buf_add(out, text, (size_t)(end - text));
+}
+
+/* 512, 1K, 4M: hist() where it is a power's multiple, lhist() where its steps are of KiB. */
+static void put_label(struct buf *out, const struct map_use *use, __int128 number)
+{
+	bool is_power = use->aggregate == FUNCTION_HIST;
+	size_t decade = 0;
+
+	while (is_power && decade < 6 && number >= 1024 && number % 1024 == 0) {
+		number /= 1024;
+		decade++;
+	}
+	while (!is_power && decade < 2 && use->step % 1024 == 0 && number && number % 1024 == 0) {
+		number /= 1024;
+		decade++;
+	}
+	put_number(out, number);
+	if (decade)
+		buf_add(out, &"\0KMGTPE"[decade], 1);
+}
+
+static void put_range(struct buf *out, const struct map_use *use, const struct bucket *bucket)
+{
+	if (bucket->has_low && bucket->has_high && bucket->high == bucket->low + 1) {
+		buf_add_char(out, '[');
+		put_label(out, use, bucket->low);
+		buf_add_char(out, ']');
+		return;
+	}
+	buf_add_text(out, bucket->has_low ? "[" : "(..., ");
+	if (bucket->has_low) {
+		put_label(out, use, bucket->low);
+		buf_add_text(out, ", ");
+	}
+	if (bucket->has_high)
+		put_label(out, use, bucket->high);
+	else
+		buf_add_text(out, "...");
+	buf_add_char(out, ')');
+}
+
+static void text_bucket(struct buf *out, const struct map_use *use, const struct bucket *bucket,
+			uint64_t most)
+{
+	size_t from = out->len;
+	int bar = (int)((float)bucket->count / (float)most * BAR_WIDTH);
+	char count[NUMBER_ROOM];
+	size_t ncount = (size_t)(decimal_put(count, bucket->count) - count);
+
+	put_range(out, use, bucket);
+	while (out->len - from < HEAD_WIDTH + (ncount < COUNT_WIDTH ? COUNT_WIDTH - ncount : 0))
+		buf_add_char(out, ' ');
+	buf_add(out, count, ncount);
+	buf_add_text(out, " |");
+	for (int i = 0; i < BAR_WIDTH; i++)
+		buf_add_char(out, i < bar ? '@' : ' ');
+	buf_add_text(out, "|\n");
+}
+
+static void json_bucket(struct buf *out, const struct bucket *bucket)
+{
+	buf_add_char(out, '{');
+	if (bucket->has_low) {
+		buf_add_text(out, "\"min\": ");
+		put_number(out, bucket->low);
+		buf_add_text(out, ", ");
+	}
+	if (bucket->has_high) {
+		buf_add_text(out, "\"max\": ");
+		put_number(out, bucket->high - 1);
+		buf_add_text(out, ", ");
+	}
+	buf_printf(out, "\"count\": %llu}", (unsigned long long)bucket->count);
+}
+
+/* From the first bucket that has something to the last. */
+static void put_buckets(struct buf *out, bool json, const struct map *map,
+			const struct map_entry *entry, uint64_t by)
+{
+	struct map_sums sums = entry_sums(map, entry);
+	uint32_t first = 0, end = sums.nbuckets;
+	uint64_t most = 1;
+
+	while (first < end && !sums.buckets[first])
+		first++;
+	while (end > first && !sums.buckets[end - 1])
+		end--;
+	by = map->use->aggregate == FUNCTION_HIST && by ? by : 1;
+	for (uint32_t i = first; i < end; i++)
+		most = sums.buckets[i] / by > most ? sums.buckets[i] / by : most;
+	if (json)
+		buf_add_char(out, '[');
+	for (uint32_t i = first; i < end; i++) {
+		struct bucket bucket = bucket_at(map->use, &sums, i);
+		bucket.count /= by;
+		if (json && i > first)
+			buf_add_char(out, ',');
+		if (json)
+			json_bucket(out, &bucket);
+		else
+			text_bucket(out, map->use, &bucket, most);
+	}
+	if (json)
+		buf_add_char(out, ']');
+}
+
+/* ---- maps ---- */
+
+static bool is_hist(const struct map_use *use)
+{
+	return !use->is_plain &&
+	       (use->aggregate == FUNCTION_HIST || use->aggregate == FUNCTION_LHIST);
+}
+
+static bool is_stats(const struct map_use *use)
+{
+	return !use->is_plain && use->aggregate == FUNCTION_STATS;
+}
+
+static void put_stats(struct buf *out, bool json, const struct map_sums *sums, uint64_t by)
+{
+	buf_printf(out, json ? "{\"count\": %llu, \"average\": " : "count %llu, average ",
+		   (unsigned long long)sums->count);
+	put_number(out, sums->count ? sums->total / sums->count / by : 0);
+	buf_add_text(out, json ? ", \"total\": " : ", total ");
+	put_number(out, sums->total / by);
+	if (json)
+		buf_add_char(out, '}');
+}
+
+static void put_value(struct buf *out, bool json, const struct map *map,
+		      const struct map_entry *entry, uint64_t by)
+{
+	struct datum value = entry_value(map, entry);
+	struct map_sums sums = entry_sums(map, entry);
+
+	by = by ? by : 1;
+	if (is_hist(map->use)) {
+		put_buckets(out, json, map, entry, by);
+	} else if (is_stats(map->use)) {
+		put_stats(out, json, &sums, by);
+	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
+		put_number(out, sums.total / by);
+	} else if (value.kind == DATUM_NUMBER) {
+		put_number(out, datum_number(&value) / by);
+	} else if (json) {
+		json_datum(out, &value);
+	} else {
+		datum_write(&value, out);
+	}
+}
+
+static void put_key(struct buf *out, const struct map_entry *entry, const char *separator)
+{
+	size_t len, at = 0;
+	const uint8_t *key = entry_key(entry, &len);
+
+	while (at < len) {
+		if (at)
+			buf_add_text(out, separator);
+		struct datum datum = key_next(key, &at);
+		datum_write(&datum, out);
+	}
+}
+
+static void text_entry(struct buf *out, const struct map *map, const struct map_entry *entry,
+		       uint64_t by)
+{
+	buf_add_text(out, map->use->name);
+	if (map->use->nkeys) {
+		buf_add_char(out, '[');
+		put_key(out, entry, ", ");
+		buf_add_char(out, ']');
+	}
+	buf_add_text(out, is_hist(map->use) ? ":\n" : ": ");
+	put_value(out, false, map, entry, by);
+	buf_add_char(out, '\n');
+}
+
+static void json_entry(struct buf *out, const struct map *map, const struct map_entry *entry,
+		       uint64_t by)
+{
+	struct buf key = {0};
+
+	if (map->use->nkeys) {
+		put_key(&key, entry, ",");
+		json_text(out, buf_text(&key), key.len);
+		buf_add_text(out, ": ");
+	}
+	put_value(out, true, map, entry, by);
+	buf_release(&key);
+}
+
+static void json_begin(struct buf *out, const struct map_use *use)
+{
+	bool averages = !use->is_plain && use->aggregate == FUNCTION_AVG;
+
+	buf_printf(out, "{\"type\": \"%s\", \"data\": {",
+		   is_hist(use)                ? "hist"
+		   : is_stats(use) || averages ? "stats"
+					       : "map");
+	json_text(out, use->name, strlen(use->name));
+	buf_add_text(out, use->nkeys ? ": {" : ": ");
+}
+
+static void json_end(struct buf *out, const struct map_use *use)
+{
+	buf_add_text(out, use->nkeys ? "}}}\n" : "}}\n");
+}
+
+void outlet_map(struct outlet *outlet, const struct map *map, size_t top, uint64_t by)
+{
+	struct buf *out = &outlet->text;
+	struct map_entry **entries;
+	size_t count, first;
+
+	if (!map_count(map))
+		return;
+	entries = map_sorted(map, &count);
+	first = top && top < count ? count - top : 0;
+	if (outlet->json)
+		json_begin(out, map->use);
+	for (size_t i = first; i < count && !outlet->closed; i++) {
+		if (outlet->json && i > first)
+			buf_add_text(out, ", ");
+		if (outlet->json)
+			json_entry(out, map, entries[i], by);
+		else
+			text_entry(out, map, entries[i], by);
+		if (!outlet->json)
+			send(outlet);
+	}
+	if (outlet->json)
+		json_end(out, map->use);
+	send(outlet);
+	mem_free(entries);
+}
+
+void outlet_entry(struct outlet *outlet, const struct map *map, const struct map_entry *entry)
+{
+	struct buf *out = &outlet->text;
+
+	if (outlet->json) {
+		json_begin(out, map->use);
+		json_entry(out, map, entry, 1);
+		json_end(out, map->use);
+	} else {
+		text_entry(out, map, entry, 1);
+	}
+	send(outlet);
+}

@@ -1,0 +1,88 @@
+/* program.c - a text becomes a program, and errors that show their place in it */
+#include "oneliner/format.h"
+#include "oneliner/pattern.h"
+#include "oneliner/tree.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 100 };
+
+int datum_compare(const struct datum *a, const struct datum *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->kind == DATUM_TEXT) {
+		uint32_t len = a->len < b->len ? a->len : b->len;
+		int order = len ? memcmp(a->text, b->text, len) : 0;
+		return order ? order : (a->len > b->len) - (a->len < b->len);
+	}
+	__int128 x = datum_number(a), y = datum_number(b);
+	return (x > y) - (x < y);
+}
+
+/* Columns count characters; a part of a long line is shown. */
+bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
+		    ...)
+{
+	const char *text = program->text ? program->text : "";
+	size_t place = at < program->len ? at : program->len, begin = place, end = place;
+	unsigned line = 1, column = 1;
+	char why[320];
+	va_list args;
+
+	for (size_t i = 0; i < place; i++)
+		line += text[i] == '\n';
+	while (begin && text[begin - 1] != '\n')
+		begin--;
+	while (end < program->len && text[end] != '\n')
+		end++;
+	for (size_t i = begin; i < place; i++)
+		column += (text[i] & 0xc0) != 0x80;
+	size_t from = place - begin > SHOWN_MAX / 2 ? place - SHOWN_MAX / 2 : begin;
+	while (from > begin && (text[from] & 0xc0) == 0x80)
+		from--;
+	size_t until = end - from > SHOWN_MAX ? from + SHOWN_MAX : end, mark = 0;
+	for (size_t i = from; i < place; i++)
+		mark += (text[i] & 0xc0) != 0x80;
+	va_start(args, fmt);
+	vsnprintf(why, sizeof why, fmt, args);
+	va_end(args);
+	if (memchr(text, '\n', program->len))
+		return error_set(err, ERR_QUERY, "line %u, column %u: %s\n  %.*s\n  %*s^", line,
+				 column, why, (int)(until - from), text + from, (int)mark, "");
+	return error_set(err, ERR_QUERY, "column %u: %s\n  %.*s\n  %*s^", column, why,
+			 (int)(until - from), text + from, (int)mark, "");
+}
+
+bool oneliner_read(const char *text, size_t len, struct oneliner *out, struct error *err)
+{
+	*out = (struct oneliner){.arena = arena_new()};
+	if (len > PROGRAM_TEXT_MAX)
+		return error_set(err, ERR_QUERY, "the program is longer than %d bytes",
+				 PROGRAM_TEXT_MAX);
+	out->text = arena_strndup(out->arena, text, len);
+	out->len = len;
+	if (memchr(text, 0, len))
+		return error_set(err, ERR_QUERY, "the program has a zero byte: it is no text");
+	return oneliner_parse(out, err) && oneliner_check(out, err);
+}
+
+void oneliner_release(struct oneliner *program)
+{
+	for (size_t i = 0; i < program->nprobes; i++)
+		mem_free(program->probes[i].specs);
+	for (size_t i = 0; i < program->npatterns; i++)
+		pattern_free(program->patterns[i]);
+	mem_free(program->patterns);
+	mem_free(program->probes);
+	mem_free(program->fields);
+	mem_free(program->states);
+	mem_free(program->maps);
+	mem_free(program->variables);
+	mem_free(program->variable_types);
+	arena_free(program->arena);
+	*program = (struct oneliner){0};
+}

@@ -1,0 +1,398 @@
+/* run.c - a program over the events of a range: in a sweep, or in order of time */
+#include "oneliner/oneliner.h"
+#include "oneliner/runtime.h"
+
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+#include "state/interval_window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ticker { /* a probe of interval */
+	const struct clause *probe;
+	nstime period, next;
+};
+
+struct work {
+	const struct oneliner_work *of;
+	struct oneliner_result *result;
+	struct runtime *rt; /* whose maps are printed */
+	uint64_t *classes;  /* that are read */
+	struct ticker *tickers;
+	size_t ntickers;
+	nstime next; /* of all tickers */
+	struct interval_window *window;
+	struct where_reads reads;
+	struct where_pass **passes;
+	bool join_failed;
+	struct error error;
+};
+
+static const struct oneliner *program_of(const struct work *work)
+{
+	return work->of->bound->program;
+}
+
+/* ---- sweep ---- */
+
+struct worker {
+	struct work *work;
+	struct runtime *rt;
+	struct where_pass *pass;
+	uint64_t losses;
+	uint16_t *counts; /* by class, of the run; all 0 between runs */
+};
+
+static void *begin_worker(void *arg)
+{
+	struct work *work = arg;
+	struct worker *worker = mem_new(sizeof *worker);
+
+	worker->work = work;
+	worker->rt = runtime_new(work->of->bound);
+	worker->rt->start = work->of->start;
+	worker->rt->utc = work->rt->utc;
+	worker->counts =
+		mem_new_array(work->of->bound->trace->nclasses + 1, sizeof *worker->counts);
+	worker->pass = work->of->pass_new ? work->of->pass_new(work->of->filter) : NULL;
+	return worker;
+}
+
+/* Events of uniform classes are counted, and then taken at once. */
+static void take_counted(struct worker *worker, const struct run *run, const uint16_t *entries,
+			 uint32_t n)
+{
+	const struct bound *bound = worker->work->of->bound;
+	const uint32_t *classes = run->batch->class_index;
+	uint16_t firsts[BATCH_MAX];
+	uint32_t nfirsts = 0;
+	bool open = true;
+
+	for (uint32_t k = 0; k < n && open; k++) {
+		uint32_t i = entries ? entries[k] : run->first + k;
+		const struct bound_class *class = bound->classes[classes[i]];
+		if (!class || !class->is_uniform) {
+			open = runtime_event(worker->rt, run, i);
+			continue;
+		}
+		firsts[nfirsts] = (uint16_t)i;
+		nfirsts += !worker->counts[classes[i]]++;
+	}
+	for (uint32_t k = 0; k < nfirsts; k++) {
+		uint16_t *count = &worker->counts[classes[firsts[k]]];
+		open = open && runtime_events(worker->rt, run, firsts[k], *count);
+		*count = 0;
+	}
+}
+
+static bool take_run(void *own, const struct sweep_run *given, struct error *err)
+{
+	struct worker *worker = own;
+	const struct run *run = &given->run;
+	uint16_t entries[BATCH_MAX];
+	uint32_t n = run->count;
+	bool open = true;
+
+	if (!run->count) {
+		worker->losses++;
+		return true;
+	}
+	if (worker->pass)
+		n = where_select(worker->pass, run, entries);
+	if (worker->work->of->bound->some_uniform)
+		take_counted(worker, run, worker->pass ? entries : NULL, n);
+	else
+		for (uint32_t k = 0; k < n && open; k++)
+			open = runtime_event(worker->rt, run,
+					     worker->pass ? entries[k] : run->first + k);
+	if (worker->rt->failed)
+		*err = worker->rt->error;
+	return !worker->rt->failed;
+}
+
+static void end_worker(void *arg, void *own, bool good)
+{
+	struct work *work = arg;
+	struct worker *worker = own;
+
+	for (size_t i = 0; i < program_of(work)->nmaps && good && !work->join_failed; i++)
+		work->join_failed =
+			!map_join(&work->rt->maps[i], &worker->rt->maps[i], &work->error);
+	if (good) {
+		work->result->losses += worker->losses;
+		work->rt->unknown += worker->rt->unknown;
+	}
+	runtime_free(worker->rt);
+	where_pass_free(worker->pass);
+	mem_free(worker->counts);
+	mem_free(worker);
+}
+
+static bool sweep_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct work *work = arg;
+
+	return !work->of->progress || work->of->progress(work->of->progress_arg, done, all);
+}
+
+static bool run_sweep(struct work *work, struct events_options *events, struct error *err)
+{
+	const struct sweep plan = {.events = events,
+				   .arg = work,
+				   .progress = sweep_progress,
+				   .begin = begin_worker,
+				   .run = take_run,
+				   .end = end_worker};
+
+	events->keep = true;
+	if (!sweep(work->of->index, &plan, err))
+		return false;
+	if (work->join_failed)
+		*err = work->error;
+	return !work->join_failed;
+}
+
+/* ---- in order ---- */
+
+static bool open_readings(struct work *work, struct error *err)
+{
+	const struct bound *bound = work->of->bound;
+
+	if (!bound->nreadings)
+		return true;
+	work->window = interval_window_new(work->of->state, work->of->program, false);
+	work->reads = interval_window_reads(work->window);
+	work->passes = mem_new_array(bound->nreadings, sizeof *work->passes);
+	for (size_t i = 0; i < bound->nreadings; i++)
+		work->passes[i] = where_pass_new(bound->readings[i].where, &work->reads);
+	work->rt->passes = work->passes;
+	(void)err;
+	return true;
+}
+
+static void close_readings(struct work *work)
+{
+	for (size_t i = 0; work->passes && i < work->of->bound->nreadings; i++)
+		where_pass_free(work->passes[i]);
+	mem_free(work->passes);
+	interval_window_free(work->window);
+}
+
+static void next_tick(struct work *work)
+{
+	work->next = NSTIME_MAX;
+	for (size_t i = 0; i < work->ntickers; i++)
+		work->next =
+			work->tickers[i].next < work->next ? work->tickers[i].next : work->next;
+}
+
+static void begin_ticks(struct work *work)
+{
+	const struct oneliner *program = program_of(work);
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < program->nprobes; i++) {
+		const struct clause *probe = &program->probes[i];
+		for (size_t k = 0; k < probe->nspecs; k++) {
+			struct ticker ticker = {probe, probe->specs[k].period, 0};
+			if (probe->specs[k].kind != PROBE_INTERVAL)
+				continue;
+			if (__builtin_add_overflow(work->of->start, ticker.period, &ticker.next))
+				ticker.next = NSTIME_MAX;
+			work->tickers =
+				mem_grow(work->tickers, work->ntickers, &capacity, sizeof ticker);
+			work->tickers[work->ntickers++] = ticker;
+		}
+	}
+	next_tick(work);
+}
+
+enum { LOOK_EVERY = 4096 };
+
+/* Runs all intervals that end at `t` or before it. */
+static bool tick(struct work *work, nstime t, struct error *err)
+{
+	const struct events_options *events = &work->of->events;
+	bool open = true;
+
+	for (uint64_t n = 1; open && work->next <= t; n++) {
+		nstime now = work->next;
+		for (size_t i = 0; i < work->ntickers && open; i++) {
+			struct ticker *ticker = &work->tickers[i];
+			if (ticker->next != now)
+				continue;
+			open = runtime_plain(work->rt, ticker->probe, now);
+			if (__builtin_add_overflow(now, ticker->period, &ticker->next))
+				ticker->next = NSTIME_MAX;
+		}
+		next_tick(work);
+		if (n % LOOK_EVERY == 0 && events->progress &&
+		    !events->progress(events->progress_arg, now, now, now)) {
+			error_set(&work->rt->error, ERR_INTERRUPTED, "interrupted");
+			work->rt->failed = true;
+			open = false;
+		}
+	}
+	(void)err;
+	return open;
+}
+
+static bool take_entries(struct work *work, const struct run *run, struct error *err)
+{
+	bool open = true;
+
+	for (uint32_t i = run->first; i < run->first + run->count && open; i++) {
+		nstime t = run->batch->time[i];
+		open = (work->next > t || tick(work, t, err)) && runtime_event(work->rt, run, i);
+	}
+	return open;
+}
+
+static bool read_runs(struct work *work, struct events *events, struct error *err)
+{
+	enum step step = STEP_END;
+	struct run run;
+	bool open = true;
+
+	while (open && (step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		work->result->losses += !run.count;
+		open = !run.count || take_entries(work, &run, err);
+	}
+	return !open || step == STEP_END;
+}
+
+/* One by one, since the filter asks the state of each. */
+static bool read_filtered(struct work *work, struct events *events, struct error *err)
+{
+	enum step step = STEP_END;
+	struct event event;
+	struct run run;
+	bool open = true, pass;
+
+	while (open && (step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (!event.class) {
+			work->result->losses++;
+			continue;
+		}
+		if (!work->of->passes(work->of->filter, events, &pass, err))
+			return false;
+		open = !pass || !events_current(events, &run) || take_entries(work, &run, err);
+	}
+	return !open || step == STEP_END;
+}
+
+static bool run_ordered(struct work *work, struct events_options *options, struct error *err)
+{
+	struct events *events;
+	bool good;
+
+	if (work->of->pass_new) {
+		options->select_arg = work->of->pass_new(work->of->filter);
+		options->select = options->select_arg ? where_select : NULL;
+	}
+	options->values = true;
+	begin_ticks(work);
+	good = open_readings(work, err) && events_open(work->of->index, options, &events, err);
+	if (good) {
+		good = work->of->passes ? read_filtered(work, events, err)
+					: read_runs(work, events, err);
+		events_close(events);
+	}
+	if (good && work->rt->failed) {
+		*err = work->rt->error;
+		good = false;
+	}
+	if (good && work->window)
+		good = !interval_window_failed(work->window, err);
+	close_readings(work);
+	mem_free(work->tickers);
+	if (work->of->pass_new)
+		where_pass_free(options->select_arg);
+	return good;
+}
+
+/* ---- all of it ---- */
+
+static bool run_plain(struct work *work, enum probe_kind kind, nstime t)
+{
+	const struct oneliner *program = program_of(work);
+	bool open = true;
+
+	for (size_t i = 0; i < program->nprobes && open; i++)
+		if (program->probes[i].specs[0].kind == kind)
+			open = runtime_plain(work->rt, &program->probes[i], t);
+	return open;
+}
+
+/* Those of the filters that some probe is of. */
+static uint64_t *classes_of(const struct oneliner_work *of)
+{
+	size_t words = of->bound->trace->nclasses / 64 + 1;
+	uint64_t *out = mem_new_array(words, sizeof *out);
+
+	for (size_t i = 0; i < words; i++)
+		out[i] = of->bound->bits[i] &
+			 (of->events.classes ? of->events.classes[i] : ~UINT64_C(0));
+	return out;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct map *x = *(const struct map *const *)a, *y = *(const struct map *const *)b;
+
+	return strcmp(x->use->name, y->use->name);
+}
+
+static void print_maps(struct work *work)
+{
+	size_t count = program_of(work)->nmaps;
+	const struct map **maps = mem_new_array(count + 1, sizeof *maps);
+
+	for (size_t i = 0; i < count; i++)
+		maps[i] = &work->rt->maps[i];
+	qsort(maps, count, sizeof *maps, by_name);
+	for (size_t i = 0; i < count; i++)
+		outlet_map(work->of->outlet, maps[i], 0, 0);
+	mem_free(maps);
+}
+
+static bool read_events(struct work *work, struct error *err)
+{
+	struct events_options events = work->of->events;
+	bool in_order = work->of->bound->in_order || work->of->passes;
+
+	if (events.begin >= events.end || !work->of->bound->nattached)
+		return true;
+	events.classes = work->classes;
+	events.losses = true;
+	work->result->swept = !in_order;
+	return in_order ? run_ordered(work, &events, err) : run_sweep(work, &events, err);
+}
+
+bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)
+{
+	struct work work = {.of = of, .result = out, .rt = runtime_new(of->bound)};
+	bool good;
+
+	*out = (struct oneliner_result){0};
+	work.classes = classes_of(of);
+	work.rt->outlet = of->outlet;
+	work.rt->symbols = of->symbols;
+	work.rt->start = of->start;
+	work.rt->utc = of->outlet->utc;
+	good = !run_plain(&work, PROBE_BEGIN, of->start) || read_events(&work, err);
+	if (good && !work.rt->failed) {
+		work.rt->exits = false;
+		if (run_plain(&work, PROBE_END, of->end) || work.rt->exits)
+			print_maps(&work);
+	}
+	out->unknown = work.rt->unknown;
+	if (good && work.rt->failed) {
+		*err = work.rt->error;
+		good = false;
+	}
+	runtime_free(work.rt);
+	mem_free(work.classes);
+	return good;
+}

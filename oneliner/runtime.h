@@ -1,0 +1,75 @@
+/*
+ * runtime.h - a program at work: the event that it looks at, its maps, its variables
+ *
+ * One belongs to one thread. A sweep has several, whose maps are joined at the end.
+ */
+#ifndef ONELINER_RUNTIME_H
+#define ONELINER_RUNTIME_H
+
+#include "engine/symbols/symbols.h"
+#include "oneliner/bind.h"
+#include "oneliner/maps.h"
+#include "oneliner/outlet.h"
+#include "oneliner/pattern.h"
+
+enum decoded { DECODED_NOT, DECODED_YES, DECODED_DAMAGED };
+
+struct runtime {
+	const struct bound *bound;
+	struct map *maps;
+	struct datum *variables;
+	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
+	struct symbols *symbols;    /* NULL: stacks are addresses */
+	struct where_pass **passes; /* per reading; NULL: nothing reads the state */
+	struct pattern_room *patterns;
+	nstime start; /* `elapsed` counts from it */
+	bool utc;
+
+	/* where it is */
+	bool has_event;
+	nstime time; /* NSTIME_MIN: it has none */
+	const struct run *run;
+	uint32_t entry;
+	uint64_t events; /* that stand for this one, see bound_class.is_uniform */
+	const struct bound_class *class;
+	const struct bound_probe *probe;
+	enum decoded decoded;
+	struct fields fields;
+
+	struct arena *texts; /* of the event */
+	struct buf key, scratch, line;
+	uint64_t unknown; /* statements and predicates left out, for want of a value */
+	bool exits;
+	bool failed;
+	struct error error;
+};
+
+/* Borrows all but what it makes itself; ended by runtime_free(). */
+struct runtime *runtime_new(const struct bound *bound);
+void runtime_free(struct runtime *rt); /* NULL is fine */
+
+/* All probes of the run's entry. False: rt->failed, rt->exits or the outlet is closed. */
+bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry);
+/* The same for so many events of its class in the run, a uniform one. */
+bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events);
+/* BEGIN, END, and one probe of interval. */
+bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
+
+/* eval.c */
+struct datum eval(struct runtime *rt, const struct node *node);
+/* The key of a map, in rt->key; false: some value of it is not known. */
+bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
+bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
+struct datum runtime_step(struct runtime *rt, const struct node *node); /* ++ and -- */
+struct datum operate(enum operator op, const struct datum *a, const struct datum *b);
+
+/* event.c: what the event says */
+struct datum event_field(struct runtime *rt, uint32_t number);
+struct datum event_builtin(struct runtime *rt, enum builtin builtin);
+struct datum event_reading(struct runtime *rt, uint32_t reading);
+struct datum event_stack(struct runtime *rt, bool kernel, int64_t most);
+
+/* text.c: functions of texts */
+struct datum text_call(struct runtime *rt, const struct node *node);
+
+#endif

@@ -1,0 +1,278 @@
+/* statement.c - blocks at work */
+#include "oneliner/format.h"
+#include "oneliner/runtime.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct runtime *runtime_new(const struct bound *bound)
+{
+	const struct oneliner *program = bound->program;
+	struct runtime *rt = mem_new(sizeof *rt);
+
+	rt->bound = bound;
+	rt->maps = mem_new_array(program->nmaps + 1, sizeof *rt->maps);
+	for (size_t i = 0; i < program->nmaps; i++)
+		rt->maps[i].use = &program->maps[i];
+	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
+	rt->texts = arena_new();
+	rt->time = NSTIME_MIN;
+	rt->events = 1;
+	return rt;
+}
+
+void runtime_free(struct runtime *rt)
+{
+	if (!rt)
+		return;
+	for (size_t i = 0; i < rt->bound->program->nmaps; i++)
+		map_clear(&rt->maps[i]);
+	mem_free(rt->maps);
+	mem_free(rt->variables);
+	pattern_room_free(rt->patterns);
+	buf_release(&rt->key);
+	buf_release(&rt->scratch);
+	buf_release(&rt->line);
+	arena_free(rt->texts);
+	mem_free(rt);
+}
+
+static bool is_open(const struct runtime *rt)
+{
+	return !rt->failed && !rt->exits && !(rt->outlet && rt->outlet->closed);
+}
+
+/* ---- maps ---- */
+
+static void aggregate(struct runtime *rt, const struct node *node)
+{
+	const struct node *target = node->args[0], *call = node->args[1];
+	struct map *map = &rt->maps[target->number];
+	struct datum value = datum_signed(0);
+	struct map_entry *entry;
+
+	if (call->nargs)
+		value = eval(rt, call->args[0]);
+	if (value.kind != DATUM_NUMBER || !eval_key(rt, target->args, target->nargs)) {
+		rt->unknown += rt->events;
+		return;
+	}
+	entry = map_at(map, &rt->key, &rt->error);
+	if (entry && call->function == FUNCTION_COUNT)
+		entry_count(entry, rt->events);
+	else
+		rt->failed |= !entry || !entry_add(map, entry, &value, &rt->error);
+}
+
+static void assign(struct runtime *rt, const struct node *node)
+{
+	const struct node *target = node->args[0];
+	struct datum value = eval(rt, node->args[1]), before;
+	bool is_map = target->kind == NODE_MAP;
+
+	if (!is_map) {
+		struct datum *variable = &rt->variables[target->number];
+		*variable = node->op == OPERATOR_NONE ? value : operate(node->op, variable, &value);
+		return;
+	}
+	struct map *map = &rt->maps[target->number];
+	if (value.kind == DATUM_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
+		rt->unknown++;
+		return;
+	}
+	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
+	if (entry && node->op != OPERATOR_NONE) {
+		before = entry_value(map, entry);
+		before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
+		value = operate(node->op, &before, &value);
+		rt->unknown += value.kind == DATUM_UNKNOWN;
+		value = value.kind == DATUM_UNKNOWN ? before : value;
+	}
+	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
+}
+
+static void delete (struct runtime *rt, const struct node *node)
+{
+	const struct node *target = node->args[0];
+	struct map *map = &rt->maps[target->number];
+
+	if (target->nargs ? eval_key(rt, target->args, target->nargs)
+			  : eval_key(rt, node->args + 1, node->nargs - 1))
+		map_delete(map, &rt->key);
+	else
+		rt->unknown++;
+}
+
+/* ---- output ---- */
+
+static void print(struct runtime *rt, const struct node *node)
+{
+	const struct node *what = node->args[0];
+	uint64_t numbers[2] = {0};
+
+	if (what->kind != NODE_MAP) {
+		struct datum value = eval(rt, what);
+		outlet_value(rt->outlet, &value);
+		return;
+	}
+	struct map *map = &rt->maps[what->number];
+	for (uint32_t i = 1; i < node->nargs; i++)
+		numbers[i - 1] = node->args[i]->datum.u;
+	if (!what->nargs) {
+		outlet_map(rt->outlet, map, numbers[0], numbers[1]);
+	} else if (eval_key(rt, what->args, what->nargs)) {
+		const struct map_entry *entry = map_find(map, &rt->key);
+		if (entry)
+			outlet_entry(rt->outlet, map, entry);
+	} else {
+		rt->unknown++;
+	}
+}
+
+static void print_format(struct runtime *rt, const struct node *node)
+{
+	struct datum values[32];
+
+	for (uint32_t i = 1; i < node->nargs; i++)
+		values[i - 1] = eval(rt, node->args[i]);
+	buf_clear(&rt->line);
+	format_write(node->format, values, &rt->line);
+	outlet_text(rt->outlet, "printf", &rt->line);
+}
+
+static void print_time(struct runtime *rt, const struct node *node)
+{
+	const char *format = "%H:%M:%S\n";
+
+	if (node->nargs)
+		format = arena_strndup(rt->texts, node->args[0]->datum.text,
+				       node->args[0]->datum.len);
+	buf_clear(&rt->line);
+	if (rt->time == NSTIME_MIN || !format_time(format, rt->time, rt->utc, &rt->line))
+		buf_add_text(&rt->line, "?\n");
+	outlet_text(rt->outlet, "time", &rt->line);
+}
+
+static void act(struct runtime *rt, const struct node *node)
+{
+	switch (node->function) {
+	case FUNCTION_PRINTF:
+		print_format(rt, node);
+		break;
+	case FUNCTION_PRINT:
+		print(rt, node);
+		break;
+	case FUNCTION_CLEAR:
+		map_clear(&rt->maps[node->args[0]->number]);
+		break;
+	case FUNCTION_ZERO:
+		map_zero(&rt->maps[node->args[0]->number]);
+		break;
+	case FUNCTION_DELETE:
+		delete (rt, node);
+		break;
+	case FUNCTION_TIME:
+		print_time(rt, node);
+		break;
+	case FUNCTION_EXIT:
+		rt->exits = true;
+		break;
+	default:
+		eval(rt, node);
+	}
+}
+
+/* ---- blocks ---- */
+
+/* False: return, exit, or an error. */
+static bool run_block(struct runtime *rt, const struct node *node)
+{
+	struct datum value;
+
+	for (; node; node = node->next) {
+		switch (node->kind) {
+		case NODE_AGGREGATE:
+			aggregate(rt, node);
+			break;
+		case NODE_ASSIGN:
+			assign(rt, node);
+			break;
+		case NODE_IF:
+			value = eval(rt, node->args[0]);
+			rt->unknown += value.kind == DATUM_UNKNOWN;
+			if (value.kind != DATUM_UNKNOWN &&
+			    !run_block(rt, datum_holds(&value) ? node->block : node->otherwise))
+				return false;
+			break;
+		case NODE_UNROLL:
+			for (uint32_t i = 0; i < node->number; i++)
+				if (!run_block(rt, node->block))
+					return false;
+			break;
+		case NODE_RETURN:
+			return false;
+		case NODE_CALL:
+			act(rt, node);
+			break;
+		default:
+			eval(rt, node);
+		}
+		if (!is_open(rt))
+			return false;
+	}
+	return true;
+}
+
+static void run_probe(struct runtime *rt, const struct clause *probe)
+{
+	struct datum value;
+
+	if (probe->predicate) {
+		value = eval(rt, probe->predicate);
+		rt->unknown += value.kind == DATUM_UNKNOWN;
+		if (value.kind == DATUM_UNKNOWN || !datum_holds(&value))
+			return;
+	}
+	if (rt->bound->program->nvariables)
+		memset(rt->variables, 0, rt->bound->program->nvariables * sizeof *rt->variables);
+	run_block(rt, probe->block);
+}
+
+bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry)
+{
+	const struct bound_class *class = rt->bound->classes[run->batch->class_index[entry]];
+
+	if (!class)
+		return true;
+	rt->has_event = true;
+	rt->run = run;
+	rt->entry = entry;
+	rt->time = run->batch->time[entry];
+	rt->class = class;
+	rt->decoded = DECODED_NOT;
+	for (uint32_t i = 0; i < class->nprobes && is_open(rt); i++) {
+		rt->probe = &class->probes[i];
+		run_probe(rt, rt->probe->probe);
+	}
+	if (arena_used(rt->texts))
+		arena_reset(rt->texts);
+	rt->has_event = false;
+	return is_open(rt);
+}
+
+bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events)
+{
+	rt->events = events;
+	bool open = runtime_event(rt, run, entry);
+	rt->events = 1;
+	return open;
+}
+
+bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t)
+{
+	rt->time = t;
+	run_probe(rt, probe);
+	arena_reset(rt->texts);
+	return is_open(rt);
+}

@@ -1,0 +1,114 @@
+/* text.c - functions of texts: parts of them are borrowed, never copied */
+#include "oneliner/format.h"
+#include "oneliner/runtime.h"
+
+#include <string.h>
+
+static const struct datum unknown;
+
+static struct datum part(const struct datum *text, int64_t from, int64_t len)
+{
+	from = from < 0 ? 0 : from > text->len ? text->len : from;
+	len = len < 0 ? 0 : len > text->len - from ? text->len - from : len;
+	return datum_text(text->text + from, (uint32_t)len);
+}
+
+static struct datum strncmp_call(const struct datum *a, const struct datum *b, int64_t n)
+{
+	struct datum x = part(a, 0, n), y = part(b, 0, n);
+
+	return datum_signed(datum_compare(&x, &y));
+}
+
+/* Part `number` of the text, from 0 on, between separators; "": there are not so many. */
+static struct datum split(const struct datum *text, const struct datum *separator, int64_t number)
+{
+	const char *at = text->text, *end = at + text->len, *found = NULL;
+
+	if (!separator->len || number < 0)
+		return number ? datum_text("", 0) : *text;
+	for (;; at = found + separator->len) {
+		found = memmem(at, (size_t)(end - at), separator->text, separator->len);
+		if (!number-- || !found)
+			break;
+	}
+	if (number >= 0)
+		return datum_text("", 0);
+	return datum_text(at, (uint32_t)((found ? found : end) - at));
+}
+
+static struct datum strftime_call(struct runtime *rt, const struct datum *format,
+				  const struct datum *t)
+{
+	const char *text = arena_strndup(rt->texts, format->text, format->len);
+
+	buf_clear(&rt->line);
+	if (t->is_large || !format_time(text, t->s, rt->utc, &rt->line))
+		return unknown;
+	return datum_text(arena_strndup(rt->texts, rt->line.data, rt->line.len),
+			  (uint32_t)rt->line.len);
+}
+
+static struct datum captures(struct runtime *rt, const struct node *node, const struct datum *args)
+{
+	struct datum out = unknown;
+	int64_t group = node->nargs > 2 ? args[2].s : 1;
+
+	if (!rt->patterns)
+		rt->patterns = pattern_room_new();
+	if (!pattern_capture(rt->patterns, rt->bound->program->patterns[node->number - 1], &args[0],
+			     group, &out))
+		runtime_fail(rt, node,
+			     "captures(): the pattern takes more than 100000 steps on "
+			     "the text of an event: write a simpler one");
+	return out;
+}
+
+/* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
+static bool has_types(const struct node *node, const struct datum *args)
+{
+	const enum type types[3] = {TYPE_TEXT,
+				    node->function == FUNCTION_STR ||
+						    node->function == FUNCTION_SUBSTR ||
+						    node->function == FUNCTION_STRFTIME
+					    ? TYPE_NUMBER
+					    : TYPE_TEXT,
+				    TYPE_NUMBER};
+
+	for (uint32_t i = 0; i < node->nargs; i++)
+		if (args[i].kind != (types[i] == TYPE_TEXT ? DATUM_TEXT : DATUM_NUMBER))
+			return false;
+	return true;
+}
+
+struct datum text_call(struct runtime *rt, const struct node *node)
+{
+	struct datum args[3] = {0};
+
+	for (uint32_t i = 0; i < node->nargs && i < 3; i++)
+		args[i] = eval(rt, node->args[i]);
+	if (!has_types(node, args))
+		return unknown;
+	switch (node->function) {
+	case FUNCTION_STR:
+		/* bpftrace's length counts the zero behind the text */
+		return node->nargs > 1 ? part(&args[0], 0, args[1].s - 1) : args[0];
+	case FUNCTION_STRNCMP:
+		return strncmp_call(&args[0], &args[1], args[2].s);
+	case FUNCTION_STRCONTAINS:
+		return datum_signed(!args[1].len || memmem(args[0].text, args[0].len, args[1].text,
+							   args[1].len) != NULL);
+	case FUNCTION_STRLEN:
+		return datum_unsigned(args[0].len);
+	case FUNCTION_SUBSTR:
+		return part(&args[0], args[1].s, node->nargs > 2 ? args[2].s : INT64_MAX);
+	case FUNCTION_SPLIT:
+		return split(&args[0], &args[1], args[2].s);
+	case FUNCTION_CAPTURES:
+		return captures(rt, node, args);
+	case FUNCTION_STRFTIME:
+		return strftime_call(rt, &args[0], &args[1]);
+	default:
+		return unknown;
+	}
+}

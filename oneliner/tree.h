@@ -1,0 +1,242 @@
+/*
+ * tree.h - a program of one-liners as a tree
+ *
+ *     sched_switch, sched_wakeup /pid > 1/ { @[comm] = count(); }
+ *     └──── specs ─────────────┘ predicate  └── statements ────┘
+ *
+ * A node has the place in the text where it began, so that every error can show it. Names that
+ * stand for fields, maps, variables, states and patterns are numbers in the program's tables.
+ */
+#ifndef ONELINER_TREE_H
+#define ONELINER_TREE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "oneliner/datum.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum node_kind {
+	/* expressions */
+	NODE_NUMBER,    /* `datum` */
+	NODE_TEXT,      /* `datum` */
+	NODE_BUILTIN,   /* `number`: enum builtin */
+	NODE_FIELD,     /* `number`: of program->fields */
+	NODE_VARIABLE,  /* `number`: of program->variables */
+	NODE_MAP,       /* `number`: of program->maps; args are keys */
+	NODE_STATE,     /* `number`: of program->states */
+	NODE_CAST,      /* `bits`, `is_signed`; args[0] */
+	NODE_UNARY,     /* `op`; args[0] */
+	NODE_BINARY,    /* `op`; args[0], args[1] */
+	NODE_CHOICE,    /* args[0] ? args[1] : args[2] */
+	NODE_CALL,      /* `function`; args */
+	NODE_INCREMENT, /* `op`: OPERATOR_ADD or OPERATOR_SUB; `is_prefix`; args[0]: a variable or
+			   map */
+	/* statements */
+	NODE_ASSIGN,    /* `op` or OPERATOR_NONE; args[0] = args[1] */
+	NODE_AGGREGATE, /* args[0] = args[1], a call of an aggregation */
+	NODE_IF,        /* args[0]; `block`, `otherwise` */
+	NODE_UNROLL,    /* `number` times `block` */
+	NODE_RETURN
+};
+
+enum operator{
+	OPERATOR_NONE,
+	OPERATOR_ADD,
+	OPERATOR_SUB,
+	OPERATOR_MUL,
+	OPERATOR_DIV,
+	OPERATOR_MOD,
+	OPERATOR_AND,
+	OPERATOR_OR,
+	OPERATOR_XOR,
+	OPERATOR_SHIFT_LEFT,
+	OPERATOR_SHIFT_RIGHT,
+	OPERATOR_EQUAL,
+	OPERATOR_UNEQUAL,
+	OPERATOR_LESS,
+	OPERATOR_LESS_EQUAL,
+	OPERATOR_GREATER,
+	OPERATOR_GREATER_EQUAL,
+	OPERATOR_BOTH,
+	OPERATOR_EITHER,
+	OPERATOR_NOT,
+	OPERATOR_INVERT,
+	OPERATOR_NEGATE
+};
+
+enum type {
+	TYPE_NONE, /* it has no value */
+	TYPE_NUMBER,
+	TYPE_TEXT,
+	TYPE_ANY /* known when it is there: of the state, of an array */
+};
+
+enum builtin {
+	BUILTIN_NSECS,
+	BUILTIN_ELAPSED,
+	BUILTIN_PID,
+	BUILTIN_TID,
+	BUILTIN_COMM,
+	BUILTIN_CPU,
+	BUILTIN_PROBE,
+	BUILTIN_KSTACK,
+	BUILTIN_USTACK
+};
+
+enum function {
+	FUNCTION_COUNT,
+	FUNCTION_SUM,
+	FUNCTION_MIN,
+	FUNCTION_MAX,
+	FUNCTION_AVG,
+	FUNCTION_STATS,
+	FUNCTION_HIST,
+	FUNCTION_LHIST,
+	/* statements */
+	FUNCTION_PRINTF,
+	FUNCTION_PRINT,
+	FUNCTION_CLEAR,
+	FUNCTION_ZERO,
+	FUNCTION_DELETE,
+	FUNCTION_TIME,
+	FUNCTION_EXIT,
+	/* values */
+	FUNCTION_STR,
+	FUNCTION_STRNCMP,
+	FUNCTION_STRCONTAINS,
+	FUNCTION_STRLEN,
+	FUNCTION_SUBSTR,
+	FUNCTION_SPLIT,
+	FUNCTION_CAPTURES,
+	FUNCTION_STRFTIME,
+	FUNCTION_LEN,
+	FUNCTION_HAS_KEY,
+	FUNCTION_KSTACK,
+	FUNCTION_USTACK
+};
+
+struct node {
+	enum node_kind kind;
+	enum operator op;
+	enum type type; /* check.c */
+	enum function function;
+	bool is_prefix, is_signed;
+	uint8_t bits;
+	bool is_used; /* INCREMENT: its value is */
+	uint32_t at;  /* in the text */
+	uint32_t number;
+	uint32_t nargs;
+	struct node **args;
+	struct node *block, *otherwise; /* first statements */
+	struct node *next;              /* statement */
+	struct datum datum;
+	const struct print_format *format; /* of printf(): format.h */
+};
+
+enum { PROBE_KEYS_MAX = 8, PROGRAM_TEXT_MAX = 64 << 10 };
+
+enum probe_kind { PROBE_EVENTS, PROBE_BEGIN, PROBE_END, PROBE_INTERVAL };
+
+struct spec { /* what stands before the predicate, between commas */
+	const char *text;
+	uint32_t at;
+	enum probe_kind kind;
+	int64_t period;       /* INTERVAL: ns */
+	const char *provider; /* "tracepoint", "kprobe" ...; NULL: an event's own name */
+	const char *name;     /* behind the provider */
+};
+
+struct clause {
+	struct spec *specs;
+	size_t nspecs, capacity;
+	struct node *predicate; /* NULL: none */
+	struct node *block;
+	uint32_t at;
+};
+
+struct field_use { /* args.a.b, a */
+	const char *const *names;
+	size_t nnames;
+	uint32_t at, probe;
+	enum type type; /* TYPE_ANY until it was looked up in a trace */
+};
+
+struct state_use { /* cpu[cpu]/thread: in the language of rules */
+	const char *text;
+	uint32_t at;
+};
+
+struct map_use {
+	const char *name;        /* with its @ */
+	uint32_t at;             /* where it stands first */
+	bool is_keyed, is_plain; /* known; plain: no aggregation */
+	bool is_known;           /* somewhere it gets a value */
+	bool is_additive;        /* events add to it and do nothing else with it */
+	enum function aggregate; /* unless plain */
+	uint32_t nkeys;
+	enum type keys[PROBE_KEYS_MAX];
+	enum type value;
+	uint8_t bits;            /* hist() */
+	int64_t low, high, step; /* lhist() */
+};
+
+struct oneliner {
+	struct arena *arena;
+	const char *text;
+	size_t len;
+	struct clause *probes;
+	size_t nprobes, probes_capacity;
+	struct field_use *fields;
+	size_t nfields, fields_capacity;
+	struct state_use *states;
+	size_t nstates, states_capacity;
+	struct map_use *maps;
+	size_t nmaps, maps_capacity;
+	const char **variables;
+	enum type *variable_types;
+	size_t nvariables, variables_capacity, types_capacity;
+	void **patterns; /* pcre2_code, of captures() */
+	size_t npatterns, patterns_capacity;
+	bool uses_builtin[BUILTIN_USTACK + 1];
+	bool uses_stacks;
+	bool in_order; /* some statement depends on the order of events, check.c */
+};
+
+/* Reads the text and checks it. The caller ends *out with oneliner_release(), also after false. */
+MUST_CHECK bool oneliner_read(const char *text, size_t len, struct oneliner *out,
+			      struct error *err);
+void oneliner_release(struct oneliner *program);
+
+/* Fills *err: the message, the line and a mark below the place. Returns false. */
+bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
+		    ...) __attribute__((format(printf, 4, 5)));
+
+/* parse.c */
+MUST_CHECK bool oneliner_parse(struct oneliner *program, struct error *err);
+/* check.c */
+MUST_CHECK bool oneliner_check(struct oneliner *program, struct error *err);
+
+/* functions.c */
+struct function_info {
+	const char *name;
+	uint8_t least, most; /* arguments */
+	enum { USE_AGGREGATE, USE_STATEMENT, USE_VALUE } use;
+	enum type type; /* of its value */
+	bool in_order;  /* see struct oneliner */
+};
+const struct function_info *function_info(enum function function);
+/* False: there is none; *err says so, or why a recording cannot answer it. */
+MUST_CHECK bool function_find(const struct oneliner *program, const char *name, uint32_t at,
+			      enum function *out, struct error *err);
+/* The same of names without brackets; false with err->kind ERR_NONE: it is a field's. */
+MUST_CHECK bool builtin_find(const struct oneliner *program, const char *name, uint32_t at,
+			     enum builtin *out, struct error *err);
+/* False: what it needs is there while a system runs alone. */
+MUST_CHECK bool provider_check(const struct oneliner *program, const char *name, uint32_t at,
+			       struct error *err);
+
+#endif

@@ -1,0 +1,172 @@
+/* functions.c - see functions.h; processes of threads are asked of the state, many at once */
+#include "repl/functions.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/nameset.h"
+#include "engine/symbols/symbols.h"
+#include "index/loaded_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far a search for a process may go, in events decoded; none is known behind it. */
+enum { PROCESS_EVENTS = 1000000, ADDRESS_DIGITS = 16 };
+
+struct process {
+	nstime t; /* of the first item that needs it */
+	int64_t pid;
+	struct query *query;
+};
+
+struct finding {
+	struct session *session;
+	struct nameset paths; /* "thread[7]/process": its place among the items */
+	struct process *items;
+	size_t count, capacity;
+	struct buf path; /* scratch */
+};
+
+static bool address_of(const struct value *value, uint64_t *address)
+{
+	char text[ADDRESS_DIGITS + 3];
+	size_t digits;
+
+	if (value->kind != VALUE_STRING || value->len < 3 || value->len >= sizeof text ||
+	    memcmp(value->text, "0x", 2) != 0)
+		return false;
+	memcpy(text, value->text, value->len);
+	text[value->len] = 0;
+	digits = strspn(text + 2, "0123456789abcdef");
+	*address = strtoull(text + 2, NULL, 16);
+	return digits + 2 == value->len;
+}
+
+bool functions_is_address(const char *path, const struct value *value)
+{
+	const char *slash = strrchr(path, '/');
+	uint64_t address;
+
+	return slash && strncmp(slash, "/stack[", 7) == 0 && address_of(value, &address);
+}
+
+/* The attribute that tells the process of the thread whose stack the path is on. */
+static const char *process_path(struct finding *finding, const char *path)
+{
+	buf_clear(&finding->path);
+	buf_add(&finding->path, path, (size_t)(strrchr(path, '/') + 1 - path));
+	buf_add_text(&finding->path, "process");
+	return buf_text(&finding->path);
+}
+
+static bool add_process(struct finding *finding, const struct named *item, struct error *err)
+{
+	const char *path = process_path(finding, item->path);
+	struct process process = {.t = item->t, .pid = -1};
+
+	if (nameset_find(&finding->paths, path, NULL))
+		return true;
+	if (!query_parse(path, &process.query, err))
+		return false;
+	finding->items = mem_grow(finding->items, finding->count, &finding->capacity,
+				  sizeof *finding->items);
+	nameset_add(&finding->paths, path, (uint32_t)finding->count);
+	finding->items[finding->count++] = process;
+	return true;
+}
+
+/* Processes [from, to), which are needed at one time. Those that are too far off stay unknown. */
+static bool ask_processes(struct finding *finding, size_t from, size_t to, struct error *err)
+{
+	struct state *state = session_names(finding->session, PROCESS_EVENTS, err);
+	const struct query **queries = mem_new_array(to - from, sizeof(struct query *));
+	const struct moment moment = {.t = finding->items[from].t};
+	struct answers answers = {0};
+	uint32_t place;
+
+	for (size_t i = from; i < to; i++)
+		queries[i - from] = finding->items[i].query;
+	bool good = state && state_at(state, &moment, 1, queries, to - from, false, &answers, err);
+	for (size_t i = 0; good && i < answers.count; i++)
+		if (answers.items[i].value.kind == VALUE_INT &&
+		    nameset_find(&finding->paths, answers.items[i].path, &place))
+			finding->items[place].pid = (int64_t)answers.items[i].value.u;
+	if (good)
+		answers_release(&answers);
+	mem_free(queries);
+	return good || (state && session_names_gave_up(err));
+}
+
+static bool find_processes(struct finding *finding, const struct named *items, size_t count,
+			   struct error *err)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < count && good; i++)
+		if (functions_is_address(items[i].path, &items[i].value))
+			good = add_process(finding, &items[i], err);
+	for (size_t from = 0, to; from < finding->count && good; from = to) {
+		for (to = from + 1;
+		     to < finding->count && finding->items[to].t == finding->items[from].t;)
+			to++;
+		good = ask_processes(finding, from, to, err);
+	}
+	return good;
+}
+
+static const char *symbol_name(const struct symbol *symbol, struct arena *arena)
+{
+	const char *slash = symbol->object ? strrchr(symbol->object, '/') : NULL;
+
+	if (symbol->function && symbol->offset)
+		return arena_printf(arena, "%s+0x%llx", symbol->function,
+				    (unsigned long long)symbol->offset);
+	if (symbol->function)
+		return arena_strdup(arena, symbol->function);
+	return arena_printf(arena, "[%s]", slash ? slash + 1 : symbol->object);
+}
+
+static void put_functions(struct finding *finding, struct symbols *symbols, struct named *items,
+			  size_t count, struct arena *arena)
+{
+	struct symbol symbol;
+	uint64_t address;
+	uint32_t place;
+
+	for (size_t i = 0; i < count; i++) {
+		struct named *item = &items[i];
+		if (functions_is_address(item->path, &item->value) &&
+		    address_of(&item->value, &address) &&
+		    nameset_find(&finding->paths, process_path(finding, item->path), &place) &&
+		    symbols_find_process(symbols, item->t, finding->items[place].pid, address,
+					 &symbol))
+			item->function = symbol_name(&symbol, arena);
+	}
+}
+
+static bool has_address(const struct named *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (functions_is_address(items[i].path, &items[i].value))
+			return true;
+	return false;
+}
+
+bool functions_put(struct session *session, struct named *items, size_t count, struct arena *arena,
+		   struct error *err)
+{
+	struct finding finding = {.session = session};
+	struct symbols *symbols = has_address(items, count) ? session_symbols(session) : NULL;
+
+	if (!symbols)
+		return true;
+	bool good = find_processes(&finding, items, count, err) &&
+		    tell_loaded_files(session->index, symbols, session_progress_time, session, err);
+	if (good)
+		put_functions(&finding, symbols, items, count, arena);
+	for (size_t i = 0; i < finding.count; i++)
+		query_free(finding.items[i].query);
+	nameset_release(&finding.paths);
+	mem_free(finding.items);
+	buf_release(&finding.path);
+	return good;
+}

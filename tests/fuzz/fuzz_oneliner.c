@@ -1,0 +1,46 @@
+/*
+ * fuzz_oneliner.c - any text as a program: an error with its place, or a program that ends
+ *
+ * What is left is bound to a trace without events and run: BEGIN, END, and all maps printed.
+ */
+#include "oneliner/oneliner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool count(void *arg, const char *bytes, size_t len)
+{
+	size_t *sum = arg;
+
+	(void)bytes;
+	*sum += len;
+	return *sum < 1 << 20;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trace trace = {0};
+	struct oneliner program;
+	struct bound bound = {0};
+	struct oneliner_result result;
+	struct error err = {0};
+	size_t sum = 0;
+
+	for (unsigned json = 0; json < 2; json++) {
+		struct outlet outlet = {.json = json, .utc = true, .write = count, .arg = &sum};
+		bool good = oneliner_read((const char *)data, size, &program, &err);
+		if (good) {
+			good = oneliner_bind(&program, &trace, &bound, &err);
+			const struct oneliner_work work = {.bound = &bound, .outlet = &outlet};
+			good = good && oneliner_run(&work, &result, &err);
+			oneliner_unbind(&bound);
+		}
+		if (!good && (!*err.text || err.kind == ERR_NONE))
+			abort(); /* a mute mistake */
+		outlet_release(&outlet);
+		oneliner_release(&program);
+	}
+	return 0;
+}

@@ -40,6 +40,7 @@ struct convert_kind {
 	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
 	bool codes_packets;  /* it takes a compression and a checksum */
 	bool all_losses;     /* it takes losses even where events are chosen one by one */
+	bool needs_times;    /* it has times alone: numbers of events stand as ns */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
 	const char *const *names;
 	/* Which intervals it takes by default; NULL: all. */

@@ -38,12 +38,18 @@ static mode_t usual_mode(mode_t most)
 	return most & ~mask;
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+	return strncmp(path, folder, strlen(folder)) == 0;
+}
+
+/* Devices and descriptors are written to, not replaced; /dev/shm has files like any folder. */
 static bool is_in_place(const char *path)
 {
 	struct stat about;
 
-	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
-	       (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
+	return (is_below(path, "/dev/") && !is_below(path, "/dev/shm/")) ||
+	       is_below(path, "/proc/") || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
 /* A file without a name in the folder of `path`; -1: the file system has none, or no /proc. */

@@ -621,7 +621,10 @@ static void *pages_open(const struct convert_options *options, struct error *err
 static const char *const names_wanted[] = {"thread[*]/name", NULL};
 
 const struct convert_format convert_tracedat = {
-	.kind = {.name = "trace.dat", .endings = ".dat", .names = names_wanted},
+	.kind = {.name = "trace.dat",
+		 .needs_times = true,
+		 .endings = ".dat",
+		 .names = names_wanted},
 	.open = tracedat_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,
@@ -631,7 +634,11 @@ const struct convert_format convert_tracedat = {
 };
 
 const struct convert_format convert_pages = {
-	.kind = {.name = "pages", .endings = "", .names = names_wanted, .folder = true},
+	.kind = {.name = "pages",
+		 .needs_times = true,
+		 .endings = "",
+		 .names = names_wanted,
+		 .folder = true},
 	.open = pages_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,

@@ -233,6 +233,12 @@ says "an unknown format" 2 "none of csv, sqlite, chrome, folded, parquet" \
 says "no such folder" 1 "No such file" "$yore" convert "$trace" no/such/x.json
 says "folders do not go to a pipe" 2 "folder of files" "$yore" convert "$trace" - --to csv
 says "a full disk" 1 "No space left" "$yore" convert "$trace" /dev/full --to chrome
+if [ -w /dev/shm ]; then
+	shared=$(mktemp -d /dev/shm/yore.XXXXXX)
+	says "a file in /dev/shm" 0 "" "$yore" convert "$trace" "$shared/x.json"
+	is "a file in /dev/shm, whole" "{\"traceEvents\":[" "$(head -n 1 "$shared/x.json")"
+	rm -r "$shared"
+fi
 is "a closed pipe is no error" 0 "$( ("$yore" convert "$trace" - --to chrome; echo $? >code) |
 	head -c 10 >/dev/null; cat code)"
 is "nothing is left" 0 "$(left)"

@@ -6,6 +6,8 @@
     analyses_agree.py YORE ftrace FILE...    trace-cmd report
     analyses_agree.py YORE ctf FOLDER...     babeltrace2's text
 
+With --memory or --stacks before the files memtop alone, or offcpu --by stack, is compared.
+
 The events as the other tool prints them go through a small model of threads, written here: a switch ends one
 run and begins another, a wake-up ends a sleep. What yore says must be what the model says, to the
 nanosecond; it may leave out what began before the first switch of each CPU, where nothing is known of the
@@ -23,6 +25,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ftrace_tool
 import perf_tool
+import symbols_agree
 import yore_says
 from yore_says import Report
 
@@ -229,6 +232,43 @@ def off_agrees(report, program, path, model):
     off = [s for s in model.segments if s.state not in ("running", "dead", "new")]
     same_sets(report, "stretches off the CPU", ours, {s[:4] for s in off},
               {s[:4] for s in off if model.surely(s)}, model)
+
+
+def stacks_agree(report, program, path, model, last_time):
+    """Time off the CPU by state and by the call chain, as perf script prints it, of the switch with which a thread
+    left. Groups with a stretch that may differ are left out."""
+    samples = [s for s in symbols_agree.perf_script(path) if s[3].rstrip(b":") == b"sched:sched_switch"]
+    chains = {time: " < ".join(symbols_agree.folded_name(frame.decode(errors="surrogateescape")) for frame in frames)
+              for time, _, _, _, _, frames in samples}
+    if not chains:
+        return
+    theirs, unsure, stack_of = collections.defaultdict(collections.Counter), set(), {}
+    still = [Segment(tid, now[1], last_time + 1, now[0], now[2], None, None)
+             for tid, now in model.now.items() if now[1] is not None]
+    for s in sorted(model.segments + still, key=lambda s: s.begin):
+        if s.state in ("running", "dead", "new"):
+            stack_of.pop(s.tid, None)
+            continue
+        if s.before == "running":
+            stack_of[s.tid] = chains.get(s.begin)
+        key = (s.state, stack_of.get(s.tid))
+        theirs[key]["count"] += 1
+        theirs[key]["total"] += s.end - s.begin
+        if s not in still and not model.surely(s) or model.may_differ(s.begin, s.end):
+            unsure.add(key)
+    rows, why = rows_of(program, "offcpu", path, "--by", "stack")
+    if rows is None:
+        report.differs("offcpu --by stack: " + why)
+        return
+    ours = {(r["state"], r["stack"]): r for r in rows}
+    compared = [key for key in theirs if key[1] and key not in unsure]
+    for key in compared:
+        own = ours.get(key, {"count": 0, "total": 0})
+        report.same("the time off the CPU of %s" % (key,), (own["count"], own["total"]),
+                    (theirs[key]["count"], theirs[key]["total"]))
+    for key in sorted((key for key in ours if key[1] and key not in theirs and not model.gaps), key=str):
+        report.differs("nothing is off the CPU by %s" % (key,))
+    report.facts.append("%d of %d stacks off the CPU" % (len(compared), len(theirs)))
 
 
 # System calls, interrupts, migrations --------------------------------------------------------------------
@@ -501,7 +541,50 @@ def locks_agree(report, program, path, events, known_from):
     same_sets(report, "waits for locks (%s)" % why, ours, theirs, theirs)
 
 
-def compare(program, kind_of, path):
+def memory_agrees(report, program, path, events):
+    """Pages by thread: of an event that has none, the one that runs on its CPU by the switches around it."""
+    switches = [e for e in events if e.name == "sched_switch"]
+    running = {e.cpu: first(e.fields, "prev_tid", "prev_pid") for e in reversed(switches)}
+    last = {e.cpu: e.time for e in switches}
+    pages, spaces = collections.defaultdict(collections.Counter), {}
+    for e in events:
+        tid = e.tid if e.tid is not None else running.get(e.cpu) if e.time < last.get(e.cpu, 0) else None
+        if e.name == "sched_switch":
+            running[e.cpu] = first(e.fields, "next_tid", "next_pid")
+        elif e.name == "mm_page_alloc" and (e.fields.get("pfn") == (1 << 64) - 1 or e.fields.get("page") == 0):
+            pages[tid]["failed"] += 1
+        elif e.name in ("mm_page_alloc", "mm_page_free"):
+            taken = e.name == "mm_page_alloc"
+            pages[tid]["allocations" if taken else "frees"] += 1
+            pages[tid]["allocated" if taken else "freed"] += 1 << e.fields["order"]
+        elif e.name == "rss_stat":
+            own = spaces.setdefault(e.fields["mm_id"], {"sizes": {}, "max": 0})
+            own["sizes"][("file", "anon", "swap", "shmem")[e.fields["member"]]] = e.fields["size"]
+            own["resident"] = sum(size for kind, size in own["sizes"].items() if kind != "swap")
+            own["max"] = max(own["max"], own["resident"])
+    for verb, theirs in (("threads", pages), ("rss", spaces)):
+        if not theirs:
+            continue
+        rows, why = rows_of(program, "memtop", path, verb)
+        if rows is None:
+            report.differs("memtop: " + why)
+            continue
+        if verb == "threads":
+            names = ("allocated", "freed", "allocations", "frees", "failed")
+            ours = {r["tid"]: tuple(r[name] for name in names) for r in rows}
+            theirs = {tid: tuple(own[name] for name in names) for tid, own in pages.items()}
+            report.same("pages by thread", ours, theirs)
+        else:
+            ours = sorted(tuple(r[name] or 0 for name in ("resident", "max", "file", "anon", "swap", "shmem"))
+                          for r in rows)
+            theirs = sorted((own["resident"], own["max"]) + tuple(own["sizes"].get(kind, 0) for kind in
+                                                                  ("file", "anon", "swap", "shmem"))
+                            for own in spaces.values())
+            report.same("resident memory", ours, theirs)
+        report.facts.append("%d rows of memtop %s" % (len(theirs), verb))
+
+
+def compare(program, kind_of, path, alone):
     name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
                           else os.path.basename(path.rstrip("/")))
     report = Report(name)
@@ -509,9 +592,14 @@ def compare(program, kind_of, path):
     if events is None:
         report.facts.append("events were lost")
         return report.close()
-    names = {e.name for e in events}
+    names, model = {e.name for e in events}, Model(events)
+    if alone != "--stacks":
+        memory_agrees(report, program, path, events)
+    if kind_of == "perf" and alone != "--memory" and "sched_switch" in names:
+        stacks_agree(report, program, path, model, events[-1].time)
+    if alone:
+        return report.close()
     if "sched_switch" in names:
-        model = Model(events)
         waits_agree(report, program, path, model)
         runs_agree(report, program, path, model)
         off_agrees(report, program, path, model)
@@ -539,7 +627,8 @@ def main():
     if kind_of == "perf" and not perf_tool.installed() or kind_of == "ftrace" and not ftrace_tool.installed():
         print("analyses_agree.py: skipped: the tool to compare with is not installed (%s)" % kind_of)
         sys.exit(0)
-    good = [compare(program, kind_of, path) for path in paths]
+    alone = paths.pop(0) if paths[0].startswith("--") else None
+    good = [compare(program, kind_of, path, alone) for path in paths]
     sys.exit(0 if all(good) else 1)
 
 

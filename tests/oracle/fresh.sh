@@ -51,7 +51,7 @@ pages() # what trace-cmd restore needs of tracefs: format files, names
 	mkdir -p "$tree/events" "$tree/options"
 	cat /sys/kernel/tracing/events/header_page >"$tree/events/header_page"
 	cat /sys/kernel/tracing/events/header_event >"$tree/events/header_event"
-	for system in ftrace sched raw_syscalls; do
+	for system in ftrace sched raw_syscalls kmem; do
 		for format in "/sys/kernel/tracing/events/$system/"*/format; do
 			mkdir -p "$tree/events/$system/$(basename "$(dirname "$format")")"
 			cat "$format" >"$tree/events/$system/$(basename "$(dirname "$format")")/format"
@@ -83,6 +83,19 @@ else
 	fi
 	record fresh-chains -g -e sched:sched_switch -e cpu-clock
 	record fresh-zstd -z --synth=task -e sched:sched_switch -e sched:sched_waking
+	mkdir -p "$folder/stacks"
+	if perf record -q -a -g -e 'sched:*' -o "$folder/stacks/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
+		try "$here/analyses_agree.py" "$yore" perf --stacks "$folder/stacks/perf.data"
+	else
+		echo "fresh.sh: skipped: perf record -g -e sched:* is refused here"
+	fi
+	mkdir -p "$folder/memory"
+	if perf record -q -a -e kmem:mm_page_alloc -e kmem:mm_page_free -e kmem:rss_stat -o "$folder/memory/perf.data" \
+		-- sh -c "$work" >/dev/null 2>&1; then
+		try "$here/analyses_agree.py" "$yore" perf "$folder/memory/perf.data"
+	else
+		echo "fresh.sh: skipped: perf record -e kmem:* is refused here"
+	fi
 	tasks fresh-tasks -e 'sched:*'
 	tasks fresh-calls -e sched:sched_switch -e raw_syscalls:sys_enter -e cpu-clock
 fi
@@ -92,7 +105,7 @@ if ! command -v trace-cmd >/dev/null; then
 elif mkdir "$instance" 2>/dev/null; then
 	trap 'echo 0 >"$instance/tracing_on"; rmdir "$instance"' EXIT
 	mkdir -p "$folder/ftrace"
-	for events in sched raw_syscalls; do
+	for events in sched raw_syscalls kmem/mm_page_alloc kmem/mm_page_free kmem/rss_stat; do
 		echo 1 >"$instance/events/$events/enable"
 	done
 	sh -c "$work"
@@ -106,6 +119,7 @@ elif mkdir "$instance" 2>/dev/null; then
 		try "$here/ftrace_agree.py" "$yore" "$folder/ftrace"
 		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/run_times.py" "$yore" ftrace "$folder/ftrace/trace.dat"
+		try "$here/analyses_agree.py" "$yore" ftrace --memory "$folder/ftrace/trace.dat"
 		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
 		mv "$folder/kallsyms" "$tree"
 		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"

@@ -23,6 +23,8 @@ good() # FOLDER: its cases that are not damaged
 
 say "$here/analyses_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
 say "$here/analyses_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
+say "$here/do_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
+say "$here/do_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
 if [ -d "$corpus/perf-data" ]; then
 	# shellcheck disable=SC2046
 	say "$here/perf_agree.py" "$yore" $(good "$corpus/perf-data")
@@ -34,6 +36,7 @@ if [ -d "$corpus/perf-data" ]; then
 	done
 	for case in sched-syscalls syscalls-named clockid-mono zstd cpu-clock-callchain; do
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
+		say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/mixed-attrs/perf.data"
@@ -48,6 +51,8 @@ if [ -d "$corpus/trace-dat" ]; then
 		"$corpus/sel4/merged/merged-fixed.dat" "$corpus/sel4/merged/ftrace-v6.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
+	say "$here/do_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
+		"$corpus/trace-dat/v7-zstd/trace.dat"
 	say "$here/ftrace_agree.py" "$yore" --same "$corpus/trace-dat/v6-sched-irq-syscalls" \
 		"$corpus/trace-dat/v7-none" "$corpus/trace-dat/v7-zstd" "$corpus/trace-dat/v6-from-v7"
 	for case in $(good "$corpus/trace-dat"); do

@@ -10,9 +10,11 @@ this machine at the same time, so that both look at the same files, debug files 
   Two differences are allowed. perf 6.1 lets a symbol without a size (_init) reach over entries of the
   linkage table that follow it, and finds one or the other by the shape of its tree. And the ruling
   on unwinding after exec, see after_exec();
+- source lines of `yore top lines` against perf report;
 - `yore run flamegraph` against stackcollapse-perf's way of folding perf script's text.
 """
 import collections
+import csv
 import os
 import re
 import subprocess
@@ -292,6 +294,26 @@ def compare_folded(name, program, path, samples):
     return not differ
 
 
+LINE = re.compile(r"^ +(\d+)  (\S+:\d+) *$")
+
+
+def compare_lines(name, program, path):
+    """Samples of the program by source line: `yore top lines` against perf report, which leaves folders out."""
+    said = perf_tool.run("report", "--no-children", "-g", "none", "-s", "srcline", "--stdio", "-F", "sample,srcline",
+                         "--dsos", "w", "-i", path).decode(errors="surrogateescape")
+    theirs = collections.Counter({m[2]: int(m[1]) for m in map(LINE.match, said.split("\n")) if m})
+    ours = collections.Counter()
+    text = yore(program, "top", path, "lines", "--count", "--format", "csv").decode(errors="surrogateescape")
+    for row in csv.DictReader(text.splitlines()):
+        if row["module"] == "w" and row["line"] and int(row["self"]):
+            ours[os.path.basename(row["line"])] += int(row["self"])
+    differ = {key for key in set(theirs) | set(ours) if theirs[key] != ours[key]}
+    for key in sorted(differ)[:3]:
+        print("  %s: %s: perf %d, yore %d" % (name, key, theirs[key], ours[key]))
+    print("%s: %d source lines, %d differ" % (name, len(theirs), len(differ)))
+    return len(theirs) > 3 and not differ
+
+
 def copies_stacks(path):
     return b"STACK_USER" in perf_tool.run("evlist", "-v", "-i", path)
 
@@ -361,6 +383,8 @@ def fresh(program, folder):
         if path:
             recorded += 1
             good &= check(program, path, name)
+            if name == "fresh, cpu-clock":
+                good &= compare_lines(name, program, path)
     for strip in ("-s", "--strip-debug"):
         stripped = os.path.join(folder, "s" + strip)
         subprocess.run(["strip", strip, "-o", stripped, binary], check=False)

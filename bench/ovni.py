@@ -118,7 +118,7 @@ def ovni(build, work, _corpus, args, report):
         ours = max(ours, stats_of(done).get("peak_anonymous_bytes", 0))
     report.row(label + ": timelines", events / middle(built) / 1e6, "M events/s", events / middle(emulated) / 1e6,
                "ovniemu", 5)
-    report.row(label + ": timelines, anonymous memory (asked: 200)", ours / 1e6, "MB")
+    report.row(label + ": timelines, anonymous memory", ours / 1e6, "MB")
     report.row(label + ": ovniemu, resident memory", theirs, "MB")
     for folder in (trace, index):
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,6 +15,7 @@ processes, bytes read as `--stats` counts them, peak anonymous memory.
 
 cold: see cold.py. growth: how costs grow with streams, attributes and threads. perf, ftrace: see
 kernel.py. timelines: see timelines.py and timelines.c. sql: see sql.py. ovni: see ovni.py.
+lua: analyses and loops of Lua, see lua.py.
 
 Every figure is kept as JSON with the date, the commit and the machine, and drawn (plots.py).
 """
@@ -31,6 +32,7 @@ import ceiling
 import cold
 import growth
 import kernel
+import lua
 import ovni
 import plots
 import scale
@@ -171,9 +173,10 @@ def found(build, work, _corpus, args, report):
 
 PARTS = {"ctf": ctf, "finding": found, "cold": cold.cold, "growth": growth.growth,
          "scale": scale.scales,
-         "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql, "ovni": ovni.ovni}
+         "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql, "ovni": ovni.ovni,
+         "lua": lua.lua}
 SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000,
-         "ovni": 400000000}
+         "ovni": 400000000, "lua": 345000000}
 
 
 def main():

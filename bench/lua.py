@@ -1,0 +1,48 @@
+"""Analyses and Lua over a generated trace of LTTng: processor and wall seconds of each analysis, from events and
+from timelines, beside a walk over all events that decodes their fields (decode.c), and their memory; then
+loops of Lua (loops.lua), and questions at moments.
+"""
+import os
+import shutil
+
+from measure import cpu, decode_round, middle, stats_of
+
+ANALYSES = ("cputop", "latency", "offcpu", "sched", "sched log --limit 10", "syscalls", "io", "irq",
+            "locks", "migrations", "switches", "gaps")
+LOOPS = (("loop", "a loop, three fields (asked: 3)"), ("batch", "batches, three fields (asked: 12)"),
+         ("all", "batches of all events, three fields"))
+
+
+def one(build, trace, index, name, report, walk, what):
+    words = name.split()
+    taken, wall, done = cpu([build + "/yore", words[0], "--stats", "--index-dir", index, trace] + words[1:])
+    report.row("%s, %s" % (name, what), taken, "s of CPU", walk, "a walk over all fields")
+    report.row("%s, %s, wall (asked: 2)" % (name, what), wall, "s")
+    report.row("%s, %s, memory" % (name, what), stats_of(done).get("peak_anonymous_bytes", 0) / 1e6, "MB")
+
+
+def loop(build, trace, index, mode, rounds):
+    """(events or moments, CPU seconds)"""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loops.lua")
+    rows = [cpu([build + "/yore", "run", "--index-dir", index, script, trace, mode])[2].stdout.split()
+            for _ in range(rounds)]
+    return int(rows[0][0]), middle([float(row[1]) for row in rows])
+
+
+def lua(build, work, _corpus, args, report):
+    trace, index = work + "/generated", work + "/index"
+    cpu([build + "/fixtures/yore-gen", "--out", trace, "--size", str(args.size), "--no-truth"])
+    events, walk = decode_round(build, trace, "all")
+    report.row("lua: events", events / 1e6, "M")
+    for name in ANALYSES:
+        one(build, trace, index, name, report, walk, "from events")
+    for mode, name in LOOPS:
+        count, seconds = loop(build, trace, index, mode, args.rounds)
+        report.row("lua: " + name, count / seconds / 1e6, "M events/s", events / walk / 1e6, "a walk of C")
+    cpu([build + "/yore", "index", trace, "--timelines", "--index-dir", index])
+    for name in ("cputop", "latency", "offcpu"):
+        one(build, trace, index, name, report, walk, "from timelines")
+    count, seconds = loop(build, trace, index, "at", args.rounds)
+    report.row("lua: a question at a moment, from timelines (asked: 20)", seconds / count * 1e6, "us")
+    shutil.rmtree(trace)
+    shutil.rmtree(index)

@@ -582,16 +582,23 @@ static bool ask_recorded(struct state *state, struct question *question, const s
 	return ask(state, question, to, err);
 }
 
+static bool ask_intervals(struct state *state, struct question question,
+			  bool (*each)(void *arg, const struct interval *interval), void *arg,
+			  struct error *err)
+{
+	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
+			    err);
+}
+
 bool state_intervals(struct state *state, nstime begin, nstime end,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err)
 {
-	struct question question = {
+	struct question whole = {
 		.begin = begin, .end = end, .queries = queries, .nqueries = nqueries};
 
-	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
-			    err);
+	return ask_intervals(state, whole, each, arg, err);
 }
 
 bool state_intervals_within(struct state *state, nstime begin, nstime end,
@@ -599,14 +606,10 @@ bool state_intervals_within(struct state *state, nstime begin, nstime end,
 			    bool (*each)(void *arg, const struct interval *interval), void *arg,
 			    struct error *err)
 {
-	struct question question = {.begin = begin,
-				    .end = end,
-				    .within = true,
-				    .queries = queries,
-				    .nqueries = nqueries};
+	struct question cut = {begin, end, .queries = queries, .nqueries = nqueries};
 
-	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
-			    err);
+	cut.within = true;
+	return ask_intervals(state, cut, each, arg, err);
 }
 
 bool state_intervals_alone(struct state *state, nstime begin, nstime end,
@@ -614,15 +617,10 @@ bool state_intervals_alone(struct state *state, nstime begin, nstime end,
 			   bool (*each)(void *arg, const struct interval *interval), void *arg,
 			   struct error *err)
 {
-	struct question question = {.begin = begin,
-				    .end = end,
-				    .within = true,
-				    .alone = true,
-				    .queries = queries,
-				    .nqueries = nqueries};
+	struct question only = {begin, end, .queries = queries, .nqueries = nqueries};
 
-	return ask_recorded(state, &question, &(struct sums_sink){.interval = each, .arg = arg},
-			    err);
+	only.within = only.alone = true;
+	return ask_intervals(state, only, each, arg, err);
 }
 
 bool state_sums(struct state *state, const nstime *edges, size_t nedges,

@@ -25,16 +25,14 @@ struct checker {
 __attribute__((format(printf, 3, 4))) static void
 fail(struct checker *checker, const struct node *node, const char *fmt, ...)
 {
-	char text[400];
 	va_list args;
 
 	if (checker->failed)
 		return;
 	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
+	oneliner_error_args(checker->program, node->at, checker->err, fmt, args);
 	va_end(args);
 	checker->failed = true;
-	oneliner_error(checker->program, node->at, checker->err, "%s", text);
 }
 
 static const char *type_name(enum type type)

@@ -12,15 +12,13 @@ static const char *const ops[] = {
 
 void token_error(struct lexer *lexer, uint32_t at, const char *fmt, ...)
 {
-	char text[400];
 	va_list args;
 
 	if (lexer->failed)
 		return;
 	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
+	oneliner_error_args(lexer->program, at, lexer->err, fmt, args);
 	va_end(args);
-	oneliner_error(lexer->program, at, lexer->err, "%s", text);
 	lexer->failed = true;
 	lexer->kind = TOKEN_END;
 }

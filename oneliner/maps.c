@@ -64,13 +64,32 @@ static uint32_t buckets_of(const struct map_use *use)
 						: 0;
 }
 
-static void entry_free(struct map *map, struct map_entry *entry)
+/* Its value takes the place of the old one; a text is the entry's from now on. */
+static void entry_replace(struct map *map, struct map_entry *entry, struct datum value)
 {
-	map->bytes -= sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t);
 	if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
 		map->bytes -= entry->value.len;
 		mem_free((void *)(uintptr_t)entry->value.text);
 	}
+	entry->value = value;
+	if (value.kind == DATUM_TEXT)
+		map->bytes += value.len;
+}
+
+static struct datum own_text(const struct datum *value)
+{
+	struct datum own = *value;
+	char *copy = mem_new((size_t)value->len + 1);
+
+	memcpy(copy, value->text, value->len);
+	own.text = copy;
+	return own;
+}
+
+static void entry_free(struct map *map, struct map_entry *entry)
+{
+	map->bytes -= sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t);
+	entry_replace(map, entry, datum_signed(0));
 	mem_free(entry->buckets);
 	mem_free(entry);
 }
@@ -141,14 +160,10 @@ void map_delete(struct map *map, const struct buf *key)
 void map_zero(struct map *map)
 {
 	for (struct map_entry *entry = map->entries; entry; entry = entry->hh.next) {
-		if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
-			map->bytes -= entry->value.len;
-			mem_free((void *)(uintptr_t)entry->value.text);
-			entry->value = datum_text("", 0);
-			entry->value.text = mem_new(1);
-		} else {
-			entry->value = datum_signed(0);
-		}
+		bool is_text = map->use->is_plain && entry->value.kind == DATUM_TEXT;
+		entry_replace(map, entry,
+			      is_text ? own_text(&(struct datum){.kind = DATUM_TEXT, .text = ""})
+				      : datum_signed(0));
 		entry->total = 0;
 		entry->count = 0;
 		if (entry->buckets)
@@ -172,19 +187,7 @@ const uint8_t *entry_key(const struct map_entry *entry, size_t *len)
 bool entry_set(struct map *map, struct map_entry *entry, const struct datum *value,
 	       struct error *err)
 {
-	struct datum own = *value;
-
-	if (value->kind == DATUM_TEXT) {
-		char *copy = mem_new((size_t)value->len + 1);
-		memcpy(copy, value->text, value->len);
-		own.text = copy;
-		map->bytes += value->len;
-	}
-	if (entry->value.kind == DATUM_TEXT) {
-		map->bytes -= entry->value.len;
-		mem_free((void *)(uintptr_t)entry->value.text);
-	}
-	entry->value = own;
+	entry_replace(map, entry, value->kind == DATUM_TEXT ? own_text(value) : *value);
 	return map->bytes <= MAP_BYTES_MAX || full(map, "512 MiB of keys and values", err);
 }
 

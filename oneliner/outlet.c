@@ -23,15 +23,10 @@ static void send(struct outlet *outlet)
 	buf_clear(text);
 }
 
-static void json_text(struct buf *out, const char *text, size_t len)
-{
-	quote_json(out, text, len);
-}
-
 static void json_datum(struct buf *out, const struct datum *datum)
 {
 	if (datum->kind == DATUM_TEXT)
-		json_text(out, datum->text, datum->len);
+		quote_json(out, datum->text, datum->len);
 	else if (datum->kind == DATUM_UNKNOWN)
 		buf_add_text(out, "null");
 	else
@@ -46,7 +41,7 @@ void outlet_text(struct outlet *outlet, const char *type, const struct buf *text
 		buf_add(out, buf_text(text), text->len);
 	} else {
 		buf_printf(out, "{\"type\": \"%s\", \"data\": ", type);
-		json_text(out, buf_text(text), text->len);
+		quote_json(out, buf_text(text), text->len);
 		buf_add_text(out, "}\n");
 	}
 	send(outlet);
@@ -297,7 +292,7 @@ static void json_entry(struct buf *out, const struct map *map, const struct map_
 
 	if (map->use->nkeys) {
 		put_key(&key, entry, ",");
-		json_text(out, buf_text(&key), key.len);
+		quote_json(out, buf_text(&key), key.len);
 		buf_add_text(out, ": ");
 	}
 	put_value(out, true, map, entry, by);
@@ -312,7 +307,7 @@ static void json_begin(struct buf *out, const struct map_use *use)
 		   is_hist(use)                ? "hist"
 		   : is_stats(use) || averages ? "stats"
 					       : "map");
-	json_text(out, use->name, strlen(use->name));
+	quote_json(out, use->name, strlen(use->name));
 	buf_add_text(out, use->nkeys ? ": {" : ": ");
 }
 

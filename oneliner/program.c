@@ -23,15 +23,25 @@ int datum_compare(const struct datum *a, const struct datum *b)
 	return (x > y) - (x < y);
 }
 
-/* Columns count characters; a part of a long line is shown. */
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	oneliner_error_args(program, at, err, fmt, args);
+	va_end(args);
+	return false;
+}
+
+/* Columns count characters; a part of a long line is shown. */
+bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
+			 const char *fmt, va_list args)
 {
 	const char *text = program->text ? program->text : "";
 	size_t place = at < program->len ? at : program->len, begin = place, end = place;
 	unsigned line = 1, column = 1;
 	char why[320];
-	va_list args;
 
 	for (size_t i = 0; i < place; i++)
 		line += text[i] == '\n';
@@ -47,9 +57,7 @@ bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *e
 	size_t until = end - from > SHOWN_MAX ? from + SHOWN_MAX : end, mark = 0;
 	for (size_t i = from; i < place; i++)
 		mark += (text[i] & 0xc0) != 0x80;
-	va_start(args, fmt);
 	vsnprintf(why, sizeof why, fmt, args);
-	va_end(args);
 	if (memchr(text, '\n', program->len))
 		return error_set(err, ERR_QUERY, "line %u, column %u: %s\n  %.*s\n  %*s^", line,
 				 column, why, (int)(until - from), text + from, (int)mark, "");

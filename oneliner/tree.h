@@ -15,6 +15,7 @@
 #include "engine/base/error.h"
 #include "oneliner/datum.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -214,6 +215,8 @@ void oneliner_release(struct oneliner *program);
 /* Fills *err: the message, the line and a mark below the place. Returns false. */
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...) __attribute__((format(printf, 4, 5)));
+bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
+			 const char *fmt, va_list args) __attribute__((format(printf, 4, 0)));
 
 /* parse.c */
 MUST_CHECK bool oneliner_parse(struct oneliner *program, struct error *err);

@@ -6,22 +6,23 @@
 
 #include <string.h>
 
-static void add_range(struct prompt *prompt, struct sink *sink)
+bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err)
 {
+	struct sink *sink = &prompt->sink;
 	struct times times;
-	struct error ignored;
 	nstime first, last;
 
-	if (!session_bounds(prompt->session, &first, &last, &ignored) ||
-	    !session_times(prompt->session, &times, &ignored))
-		return;
-	sink_text(sink, "  ");
+	if (!session_bounds(prompt->session, &first, &last, err) ||
+	    !session_times(prompt->session, &times, err))
+		return false;
+	sink_text(sink, before);
 	time_add(&times, first, sink);
 	sink_text(sink, " to ");
 	time_add(&times, last, sink);
 	sink_text(sink, ", ");
 	time_span_add(&times, time_span(first, last), sink);
 	sink_char(sink, '\n');
+	return true;
 }
 
 static void add_questions(struct prompt *prompt, struct sink *sink)
@@ -45,6 +46,7 @@ void prompt_banner(struct prompt *prompt)
 {
 	const struct trace *trace = prompt->session->trace;
 	struct sink *sink = &prompt->sink;
+	struct error ignored;
 
 	if (!trace || prompt->session->options->quiet)
 		return;
@@ -53,7 +55,7 @@ void prompt_banner(struct prompt *prompt)
 		    part->reader->format, part->version ? " " : "",
 		    part->version ? part->version : "", trace->nstreams,
 		    trace->nstreams == 1 ? "" : "s", trace->nclasses);
-	add_range(prompt, sink);
+	(void)prompt_add_range(prompt, "  ", &ignored);
 	add_questions(prompt, sink);
 	sink_text(
 		sink,

@@ -62,6 +62,9 @@ MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, 
 
 /* prompt_banner.c */
 void prompt_banner(struct prompt *prompt);
+/* Prints "FIRST to LAST, LENGTH" of the trace behind `before`; false: what it holds is not known.
+ */
+bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err);
 void prompt_text(struct prompt *prompt, struct buf *out);
 
 /* prompt_sql.c: is the line SQL as it stands? Another line of a statement: true, it is whole. */

@@ -107,25 +107,6 @@ void prompt_tell_growth(struct prompt *prompt)
 					      "opened: 'refresh' opens it anew");
 }
 
-static bool show_range(struct prompt *prompt, struct error *err)
-{
-	struct sink *sink = &prompt->sink;
-	struct times times;
-	nstime first, last;
-
-	if (!session_bounds(prompt->session, &first, &last, err) ||
-	    !session_times(prompt->session, &times, err))
-		return false;
-	time_add(&times, first, sink);
-	sink_text(sink, " to ");
-	time_add(&times, last, sink);
-	sink_text(sink, ", ");
-	time_span_add(&times, time_span(first, last), sink);
-	sink_char(sink, '\n');
-	sink_row(sink);
-	return true;
-}
-
 bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct error *err)
 {
 	if (nwords > 1)
@@ -140,5 +121,8 @@ bool prompt_refresh(struct prompt *prompt, int nwords, char **words, struct erro
 	bool opened = session_reopen(prompt->session, err) &&
 		      scripting_take_trace(prompt->scripting, err);
 	prompt_opened(prompt);
-	return opened && show_range(prompt, err);
+	if (!opened || !prompt_add_range(prompt, "", err))
+		return false;
+	sink_row(&prompt->sink);
+	return true;
 }

@@ -67,14 +67,9 @@ while t > a.start do
 	end
 end
 
-local threads = {}
-for _, row in ipairs(path) do
-	threads[row.tid] = threads[row.tid] or row["end"]
-end
-local names = a:names(threads)
-for _, row in ipairs(path) do
-	row.comm = names[row.tid]
-end
+a:name_threads(path, function(row)
+	return row["end"]
+end)
 path = a:filter_rows(path)
 
 a:head()

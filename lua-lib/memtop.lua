@@ -1,4 +1,4 @@
--- memtop: which threads take and give back memory, and how much is resident
+-- memtop: which threads allocate and free memory, and how much is resident
 --
 -- [threads|rss]
 --
@@ -39,7 +39,7 @@ local function no_page(events)
 end
 
 local function threads()
-	local allocs = a:need({ "mm_page_alloc", "kmem_mm_page_alloc" }, "which pages threads take")
+	local allocs = a:need({ "mm_page_alloc", "kmem_mm_page_alloc" }, "which pages threads allocate")
 	local frees = a:want({ "mm_page_free", "kmem_mm_page_free", "mm_page_free_direct" },
 		"it is not known which pages are given back")
 	local found, list = {}, {}
@@ -111,16 +111,9 @@ local function spaces()
 end
 
 local rows = a.verb == "threads" and threads() or spaces()
-local seen = {}
-for _, row in ipairs(rows) do
-	if row.tid then
-		seen[row.tid] = math.max(seen[row.tid] or a.start, row.seen or a.stop)
-	end
-end
-local names = a:names(seen)
-for _, row in ipairs(rows) do
-	row.comm = names[row.tid]
-end
+a:name_threads(rows, function(row)
+	return row.seen or a.stop
+end)
 rows = a:filter_rows(rows)
 
 a:head()

@@ -31,14 +31,9 @@ for _, tid in ipairs{ "payload/tid", "payload/pid" } do
 		end
 	end
 end
-local threads = {}
-for _, row in ipairs(rows) do
-	threads[row.tid] = math.max(threads[row.tid] or row.begin, row.begin)
-end
-local names = a:names(threads)
-for _, row in ipairs(rows) do
-	row.comm = names[row.tid]
-end
+a:name_threads(rows, function(row)
+	return row.begin
+end)
 rows = a:filter_rows(rows)
 
 local function counted(key, ...)

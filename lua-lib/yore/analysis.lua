@@ -252,6 +252,21 @@ function methods:names_told(last)
 	return names
 end
 
+-- Gives each row the name of its thread as row.comm. last_time(row): a moment when the thread was there.
+function methods:name_threads(rows, last_time)
+	local last = {}
+	for _, row in ipairs(rows) do
+		if row.tid then
+			local time = last_time(row)
+			last[row.tid] = math.max(last[row.tid] or time, time)
+		end
+	end
+	local names = self:names(last)
+	for _, row in ipairs(rows) do
+		row.comm = names[row.tid]
+	end
+end
+
 -- ---- conditions ----
 
 local limits = { ["end"] = true, begin = true, dur = true }

@@ -10,29 +10,14 @@ FOLDER/threads.csv and FOLDER/rss.csv are the truth: what the machine did, not w
 """
 import collections
 import csv
-import os
 import random
 import struct
 import sys
 
-METADATA = """/* CTF 1.8 */
-typealias integer { size = 8; align = 8; signed = false; } := u8;
-typealias integer { size = 32; align = 8; signed = false; } := u32;
-typealias integer { size = 32; align = 8; signed = true; } := s32;
-typealias integer { size = 64; align = 8; signed = false; } := u64;
-typealias integer { size = 64; align = 8; signed = true; } := s64;
-trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; u32 stream_id; }; };
-env { domain = "kernel"; sysname = "Linux"; tracer_name = "lttng-modules"; };
-clock { name = monotonic; freq = 1000000000; };
-typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := time;
-stream { id = 0; packet.context := struct { u32 cpu_id; };
-	event.header := struct { u32 id; time timestamp; };%s };
-event { id = 0; name = "sched_switch"; stream_id = 0; fields := struct { string prev_comm; s32 prev_tid; s32 prev_prio; s64 prev_state;
-	string next_comm; s32 next_tid; s32 next_prio; }; };
-event { id = 1; name = "mm_page_alloc"; stream_id = 0; fields := struct { u64 pfn; u32 order; }; };
-event { id = 2; name = "mm_page_free"; stream_id = 0; fields := struct { u64 pfn; u32 order; }; };
-event { id = 3; name = "rss_stat"; stream_id = 0; fields := struct { u32 mm_id; u8 curr; s32 member; s64 size; }; };
-"""
+import kernel_ctf
+
+EVENTS = {1: ("mm_page_alloc", "u64 pfn; u32 order;"), 2: ("mm_page_free", "u64 pfn; u32 order;"),
+          3: ("rss_stat", "u32 mm_id; u8 curr; s32 member; s64 size;")}
 NO_PAGE = (1 << 64) - 1
 FILE, ANON, SWAP, SHMEM = range(4)
 
@@ -41,7 +26,7 @@ class Machine:
     def __init__(self, has_context):
         self.random = random.Random(18)
         self.has_context = has_context
-        self.streams = {cpu: [struct.pack("<III", 0xc1fc1fc1, 0, cpu)] for cpu in (0, 1)}
+        self.streams = {cpu: [] for cpu in (0, 1)}
         self.now = 1_000_000_000
         self.running = {0: 0, 1: 0}
         self.pages = collections.defaultdict(collections.Counter)
@@ -115,13 +100,9 @@ def write_csv(path, head, rows):
 def main(folder, has_context, half):
     machine = Machine(has_context)
     machine.work(half)
-    os.makedirs(folder + "/trace", exist_ok=True)
     context = "\n\tevent.context := struct { s32 tid; };" if has_context else ""
-    with open(folder + "/trace/metadata", "w") as out:
-        out.write(METADATA % context)
-    for cpu, parts in machine.streams.items():
-        with open("%s/trace/cpu_%d" % (folder, cpu), "wb") as out:
-            out.write(b"".join(parts))
+    kernel_ctf.write(folder + "/trace", EVENTS, context,
+                     {cpu: b"".join(parts) for cpu, parts in machine.streams.items()})
     names = ("allocated", "freed", "allocations", "frees", "failed")
     write_csv(folder + "/threads.csv", ("tid",) + names,
               sorted([tid] + [own[name] for name in names] for tid, own in machine.pages.items()))
@@ -129,7 +110,7 @@ def main(folder, has_context, half):
               sorted([own["tid"], machine.sum_of(own), own["max"], own["max_begin"]] +
                      [own["sizes"].get(kind, "") for kind in (FILE, ANON, SWAP, SHMEM)]
                      for own in machine.spaces.values()))
-    print(sum(len(parts) - 1 for parts in machine.streams.values()))
+    print(sum(len(parts) for parts in machine.streams.values()))
 
 
 main(sys.argv[1], "context" in sys.argv[2:], "half" in sys.argv[2:])

@@ -151,6 +151,11 @@ class Model:
         """Is it of a time of which some CPU does not tell?"""
         return begin <= self.open_until or any(a <= end and begin <= b for a, b in self.gaps)
 
+    def is_unsure(self, tid, begin, end):
+        """Does the model itself not know what the thread did then?"""
+        return self.may_differ(begin, end) or any(s.begin < end and begin < s.end and self.may_differ(s.begin, s.end)
+                                                  for s in self.segments if s.tid == tid)
+
 
 def rows_of(program, name, path, *words):
     done = yore_says.run(program, name, path, *words, "--format", "csv", "--no-index", "--quiet")
@@ -168,7 +173,7 @@ def same_sets(report, what, ours, theirs, must, model=None):
     """All that yore says is so, and all that must be known is said. Items of a model have their times behind
     the thread."""
     if model:
-        ours = {item for item in ours if item in theirs or not model.may_differ(*item[1:3])}
+        ours = {item for item in ours if item in theirs or not model.is_unsure(*item[:3])}
     for item in sorted(ours - theirs)[:3]:
         report.differs("%s: %s is not so" % (what, item))
     missing = must - ours
@@ -228,47 +233,45 @@ def off_agrees(report, program, path, model):
     if rows is None:
         report.differs("offcpu: " + why)
         return
-    ours = {(r["tid"], r["begin"], r["end"], r["state"]) for r in rows if r["after"] is not None}
     off = [s for s in model.segments if s.state not in ("running", "dead", "new")]
-    same_sets(report, "stretches off the CPU", ours, {s[:4] for s in off},
+    theirs = {s[:4] for s in off}
+    ours = set()
+    for row in rows:
+        item = row["tid"], row["begin"], row["end"], row["state"]
+        # behind it nothing is known: it may have been cut where the recording of a CPU ends; and perf still
+        # tells of an exit when it no longer records the switch with which the thread came to exit
+        is_cut = row["after"] is None or row["after"] == "exiting" and row["end"] > min(model.last_switches)
+        if item in theirs or not is_cut:
+            ours.add(item)
+    same_sets(report, "stretches off the CPU", ours, theirs,
               {s[:4] for s in off if model.surely(s)}, model)
 
 
-def stacks_agree(report, program, path, model, last_time):
+def stacks_agree(report, program, path):
     """Time off the CPU by state and by the call chain, as perf script prints it, of the switch with which a thread
-    left. Groups with a stretch that may differ are left out."""
+    left. The stretches are those of offcpu's log, which off_agrees() compares with the model: a stretch that
+    follows another one without a gap has its chain, unless the thread left once more."""
     samples = [s for s in symbols_agree.perf_script(path) if s[3].rstrip(b":") == b"sched:sched_switch"]
     chains = {time: " < ".join(symbols_agree.folded_name(frame.decode(errors="surrogateescape")) for frame in frames)
               for time, _, _, _, _, frames in samples}
     if not chains:
         return
-    theirs, unsure, stack_of = collections.defaultdict(collections.Counter), set(), {}
-    still = [Segment(tid, now[1], last_time + 1, now[0], now[2], None, None)
-             for tid, now in model.now.items() if now[1] is not None]
-    for s in sorted(model.segments + still, key=lambda s: s.begin):
-        if s.state in ("running", "dead", "new"):
-            stack_of.pop(s.tid, None)
-            continue
-        if s.before == "running":
-            stack_of[s.tid] = chains.get(s.begin)
-        key = (s.state, stack_of.get(s.tid))
-        theirs[key]["count"] += 1
-        theirs[key]["total"] += s.end - s.begin
-        if s not in still and not model.surely(s) or model.may_differ(s.begin, s.end):
-            unsure.add(key)
-    rows, why = rows_of(program, "offcpu", path, "--by", "stack")
+    log, why = rows_of(program, "offcpu", path, "log")
+    rows, why = rows_of(program, "offcpu", path, "--by", "stack") if log is not None else (None, why)
     if rows is None:
         report.differs("offcpu --by stack: " + why)
         return
-    ours = {(r["state"], r["stack"]): r for r in rows}
-    compared = [key for key in theirs if key[1] and key not in unsure]
-    for key in compared:
-        own = ours.get(key, {"count": 0, "total": 0})
-        report.same("the time off the CPU of %s" % (key,), (own["count"], own["total"]),
-                    (theirs[key]["count"], theirs[key]["total"]))
-    for key in sorted((key for key in ours if key[1] and key not in theirs and not model.gaps), key=str):
-        report.differs("nothing is off the CPU by %s" % (key,))
-    report.facts.append("%d of %d stacks off the CPU" % (len(compared), len(theirs)))
+    left = {(first(e.fields, "prev_pid", "prev_tid"), e.time) for e in perf_events(path) if e.name == "sched_switch"}
+    theirs, last, stack = collections.defaultdict(collections.Counter), None, None
+    for row in sorted(log, key=lambda r: (r["tid"], r["begin"])):
+        own = row["tid"], row["begin"]
+        stack = chains.get(row["begin"]) if own in left else stack if own == last else None
+        last = row["tid"], row["end"]
+        theirs[row["state"], stack or None]["count"] += 1
+        theirs[row["state"], stack or None]["total"] += row["end"] - row["begin"]
+    report.same("the time off the CPU by stack", {(r["state"], r["stack"]): (r["count"], r["total"]) for r in rows},
+                {key: (sums["count"], sums["total"]) for key, sums in theirs.items()})
+    report.facts.append("%d stacks off the CPU" % len(theirs))
 
 
 # System calls, interrupts, migrations --------------------------------------------------------------------
@@ -596,7 +599,9 @@ def compare(program, kind_of, path, alone):
     if alone != "--stacks":
         memory_agrees(report, program, path, events)
     if kind_of == "perf" and alone != "--memory" and "sched_switch" in names:
-        stacks_agree(report, program, path, model, events[-1].time)
+        stacks_agree(report, program, path)
+    if alone == "--stacks":
+        off_agrees(report, program, path, model)
     if alone:
         return report.close()
     if "sched_switch" in names:

@@ -11,7 +11,7 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 	%D%/filter.c %D%/filter.h %D%/intervals.c %D%/intervals.h \
 	%D%/line_names.c %D%/line_names.h %D%/functions.c %D%/functions.h %D%/names.c %D%/names.h %D%/options.c %D%/options.h %D%/overlap.c %D%/overlap.h %D%/progress.c %D%/progress.h \
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \
-	%D%/render_event_text.c %D%/render_frames.c %D%/line_cache.c %D%/line_cache.h \
+	%D%/render_event_text.c %D%/render_frames.c \
 	%D%/render_plan.c %D%/render_plan.h \
 	%D%/render_rows.c %D%/render_value.c \
 	%D%/cmd_sql.c %D%/sql_dot.c %D%/sql_rows.c %D%/sql_shell.c %D%/sql_shell.h \

@@ -5,7 +5,7 @@
  * What is the same in all rows of a stream, class or thread is ready-made text.
  */
 #include "engine/base/mem.h"
-#include "repl/line_cache.h"
+#include "repl/render_event_internal.h"
 #include "repl/session.h"
 
 #include <stdio.h>
@@ -409,7 +409,6 @@ void event_writer_free(struct event_writer *writer)
 	if (writer->format == FORMAT_TABLE || writer->format == FORMAT_CSV)
 		rows_finish(&writer->rows);
 	for (size_t i = 0; i < writer->trace->nclasses; i++) {
-		line_cache_free(writer->classes[i].lines);
 		mem_free(writer->classes[i].context.tokens);
 		mem_free(writer->classes[i].payload.tokens);
 	}

@@ -27,8 +27,6 @@ struct class_plan {
 	bool has_thread;          /* in which it happened: */
 	struct field_path thread; /* an integer */
 	uint32_t thread_slot;     /* among fields->slots */
-	uint32_t lines_seen;      /* until `lines` are made of them */
-	struct line_cache *lines; /* NULL: none yet */
 };
 
 struct stream_plan {

@@ -9,9 +9,7 @@
  * The thread is the event's own (perf's tid, else common_pid), its name what records at the start
  * and the events up to it told. A stream is named unless its name is that of the CPU.
  */
-#include "repl/line_cache.h"
-
-enum { SEEN_ENOUGH = 64 /* lines */ };
+#include "repl/render_event_internal.h"
 
 static void put_context(struct sink *out, const struct class_plan *plan,
 			const struct fields *fields)
@@ -117,35 +115,20 @@ static char *put_head(struct event_writer *writer, char *to, const struct class_
 	return put_ready(to, &plan->head);
 }
 
-/* Are there so many lines of the class that it pays to keep some? Words have no use for it. */
-static bool has_kept(struct class_plan *plan)
-{
-	if (plan->lines)
-		return true;
-	if (plan->text || !plan->has_thread || ++plan->lines_seen != SEEN_ENOUGH)
-		return false;
-	plan->lines = line_cache_new(plan);
-	return plan->lines;
-}
-
 bool event_text(struct event_writer *writer, struct class_plan *plan, nstime t,
 		const struct stream *stream, int32_t cpu, const struct fields *fields)
 {
 	struct stream_plan *at = stream_plan(writer, stream, cpu);
 	struct sink *out = writer->sink;
-	char *to, *end = NULL; /* of what was kept, the context and all before it */
+	char *to;
 
 	if (plan->tells_names && writer->learns && fields)
 		thread_names_learn(writer->names, fields);
 	to = put_time(writer, out, stream, t,
-		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD +
-			      LINE_CACHE_ROOM);
-	if (fields && t != NSTIME_MIN && has_kept(plan))
-		end = line_cache_put(plan->lines, writer, plan, at, fields, to);
-	sink_end(out, end ? end : put_head(writer, to, plan, at, t, fields));
+		      at->begin.len + plan->head.len + THREAD_LABEL_ROOM + COPY_PAD);
+	sink_end(out, put_head(writer, to, plan, at, t, fields));
 	if (fields && !put_words(writer, out, plan, fields)) {
-		if (!end)
-			put_context(out, plan, fields);
+		put_context(out, plan, fields);
 		put_payload(out, plan, fields);
 	}
 	if (fields && plan->address)

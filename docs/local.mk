@@ -19,4 +19,4 @@ EXTRA_DIST += docs/performance/figures.json docs/performance/ratios.svg docs/per
 	docs/performance/attributes-that-live.svg docs/performance/threads.svg \
 	docs/performance/size-of-a-trace.svg
 EXTRA_DIST += docs/glossary.md docs/extending.md docs/design/formats.md docs/design/index.md \
-	docs/design/output.md docs/design/state.md
+	docs/design/fast-paths.md docs/design/output.md docs/design/state.md

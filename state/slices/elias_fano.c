@@ -73,50 +73,32 @@ static inline unsigned byte_above(uint64_t sums, uint64_t rank)
 }
 
 /* How many bits are set. */
-static inline unsigned count_any(uint64_t word)
+static inline unsigned count_of(uint64_t word)
 {
 	return (unsigned)(sums_of(word) >> 56);
 }
 
 /* Which bit is set behind `rank` others; there is one. No branches: none could be guessed. */
-static inline unsigned place_any(uint64_t word, uint64_t rank)
+static inline unsigned place_of(uint64_t word, uint64_t rank)
 {
-	const uint64_t dominant = EACH(UINT64_C(0x80));
+	const uint64_t highest = EACH(UINT64_C(0x80));
 	uint64_t sums = sums_of(word);
 	unsigned byte = byte_above(sums, rank);
 	/* byte k is to have bit k of that byte alone, and then 1 where it is set */
 	uint64_t bits = EACH(word >> byte & 255) & UINT64_C(0x8040201008040201);
 
-	bits = ((bits | ((bits | dominant) - EACH(UINT64_C(1)))) & dominant) >> 7;
+	bits = ((bits | ((bits | highest) - EACH(UINT64_C(1)))) & highest) >> 7;
 	return byte + byte_above(EACH(bits), rank - (sums << 8 >> byte & 255)) / 8;
 }
 
-/* The processors of the last ten years have an instruction for either. */
-#ifdef __x86_64__
-#define WITH_INSTRUCTIONS __attribute__((target("popcnt,bmi,bmi2")))
-
-WITH_INSTRUCTIONS static inline unsigned count_bmi(uint64_t word)
-{
-	return (unsigned)__builtin_popcountll(word);
-}
-
-WITH_INSTRUCTIONS static inline unsigned place_bmi(uint64_t word, uint64_t rank)
-{
-	return (unsigned)__builtin_ctzll(__builtin_ia32_pdep_di(UINT64_C(1) << rank, word));
-}
-#endif
-
-static inline __attribute__((always_inline)) bool get_by(const struct elias_fano *elias_fano,
-							 uint64_t i, uint64_t *out,
-							 unsigned (*count)(uint64_t),
-							 unsigned (*place)(uint64_t, uint64_t))
+bool elias_fano_get(const struct elias_fano *elias_fano, uint64_t i, uint64_t *out)
 {
 	uint64_t at = elias_fano->high_at, left = i, word, ones, behind;
 
 	if (at >= elias_fano->end)
 		return false;
 	/* every other number is in the second word: that is computed, not guessed */
-	ones = count(bits_word(elias_fano->bits, at));
+	ones = count_of(bits_word(elias_fano->bits, at));
 	behind = ones <= left && at + 64 < elias_fano->end;
 	left -= behind ? ones : 0;
 	at += behind * 64;
@@ -124,36 +106,13 @@ static inline __attribute__((always_inline)) bool get_by(const struct elias_fano
 		if (at >= elias_fano->end)
 			return false;
 		word = bits_word(elias_fano->bits, at);
-		ones = count(word);
+		ones = count_of(word);
 		if (ones > left)
 			break;
 	}
-	at += place(word, left) - elias_fano->high_at;
+	at += place_of(word, left) - elias_fano->high_at;
 	*out = (at - i) << elias_fano->low_width | low_of(elias_fano, i);
 	return true;
-}
-
-#ifdef __x86_64__
-WITH_INSTRUCTIONS static bool get_bmi(const struct elias_fano *elias_fano, uint64_t i,
-				      uint64_t *out)
-{
-	return get_by(elias_fano, i, out, count_bmi, place_bmi);
-}
-#endif
-
-__attribute__((noinline)) bool elias_fano_get_any(const struct elias_fano *elias_fano, uint64_t i,
-						  uint64_t *out)
-{
-	return get_by(elias_fano, i, out, count_any, place_any);
-}
-
-bool elias_fano_get(const struct elias_fano *elias_fano, uint64_t i, uint64_t *out)
-{
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("bmi2"))
-		return get_bmi(elias_fano, i, out);
-#endif
-	return elias_fano_get_any(elias_fano, i, out);
 }
 
 bool elias_fano_all(const struct elias_fano *elias_fano, uint64_t *out)

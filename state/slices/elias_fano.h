@@ -25,8 +25,6 @@ void elias_fano_put(struct bits_out *out, const uint64_t *numbers, uint32_t coun
 
 /* Less the first. False: damage. */
 bool elias_fano_get(const struct elias_fano *elias_fano, uint64_t i, uint64_t *out);
-/* The same on any processor; for tests where there is a faster way. */
-bool elias_fano_get_any(const struct elias_fano *elias_fano, uint64_t i, uint64_t *out);
 bool elias_fano_all(const struct elias_fano *elias_fano, uint64_t *out);
 /* How many are <= `most`, and the last of them (0: none). */
 bool elias_fano_before(const struct elias_fano *elias_fano, uint64_t most, uint32_t *n,

@@ -16,7 +16,7 @@ libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%
 	%D%/rules/strata.c
 libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
 	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
-	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h \
+	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h %D%/program/judge.c \
 	%D%/program/lint.c %D%/program/lookup.c %D%/program/lookup.h %D%/program/lookup_path.c \
 	%D%/program/lookup_value.c %D%/program/path.c %D%/program/plain.c %D%/program/plain.h \
 	%D%/program/plain_internal.h %D%/program/plain_load.c %D%/program/plain_load.h \

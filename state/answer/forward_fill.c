@@ -76,22 +76,18 @@ static enum touch touch_of(struct forward_fill *forward_fill, const struct line 
 			   struct value *value)
 {
 	enum failure why;
-	enum truth truth = expr_truth(line->when, &forward_fill->forward_scan.env, &why);
-	enum eval check = EVAL_VALUE;
+	bool was = line->verb == VERB_WAS;
 
-	if (truth == TRUTH_NO)
+	switch (line_judge(line, &forward_fill->forward_scan.env, was ? value : NULL, &why)) {
+	case EVAL_FAIL:
 		return TOUCH_NOT;
-	if (line->verb == VERB_WAS)
-		check = expr_eval(line->value, &forward_fill->forward_scan.env, value, &why);
-	else if (line->value)
-		check = expr_check(line->value, &forward_fill->forward_scan.env, &why);
-	if (check == EVAL_FAIL)
-		return TOUCH_NOT;
-	if (truth == TRUTH_OPEN || check == EVAL_OPEN)
+	case EVAL_OPEN:
 		return TOUCH_OPEN;
-	if (line->verb != VERB_WAS)
-		return TOUCH_WRITE;
-	return value->kind == VALUE_UNKNOWN ? TOUCH_NOT : TOUCH_FILL;
+	default:
+		if (!was)
+			return TOUCH_WRITE;
+		return value->kind == VALUE_UNKNOWN ? TOUCH_NOT : TOUCH_FILL;
+	}
 }
 
 static bool fill(struct forward_fill *forward_fill, struct look *look, const struct value *value,

@@ -116,18 +116,16 @@ struct verdict {
 static struct verdict judge(struct backward *pass, const struct line *line)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
-	enum failure why = FAILURE_NONE;
-	enum truth truth = expr_truth(line->when, &pass->env, &why);
-	enum eval check = EVAL_VALUE;
+	enum failure why;
+	enum eval holds = line_holds(line, &pass->env, &why), gives;
 
-	if (truth == TRUTH_NO)
+	if (holds == EVAL_FAIL)
 		return verdict;
-	if (line->value)
-		check = expr_check(line->value, &pass->env, &why);
-	if (check == EVAL_FAIL)
+	gives = line_gives(line, &pass->env, NULL, &why);
+	if (gives == EVAL_FAIL)
 		return verdict;
-	verdict.when_open = truth == TRUTH_OPEN;
-	verdict.value_open = check == EVAL_OPEN;
+	verdict.when_open = holds == EVAL_OPEN;
+	verdict.value_open = gives == EVAL_OPEN;
 	verdict.target_open = pass->pattern.open;
 	verdict.state = verdict.when_open || verdict.value_open || verdict.target_open
 				? PENDING_OPEN
@@ -283,7 +281,7 @@ static bool try_value(struct backward *pass, struct pending_write *pending)
 	if (pending->has_value || !pending->step->line->value)
 		return true;
 	read_as(pass, pending->event, &pending->read_key, pending);
-	if (expr_eval(pending->step->line->value, &pass->env, &pending->value, &why) != EVAL_VALUE)
+	if (line_gives(pending->step->line, &pass->env, &pending->value, &why) != EVAL_VALUE)
 		return false;
 	if (pending->value.kind == VALUE_STRING)
 		pending->value.text =

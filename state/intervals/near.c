@@ -72,20 +72,16 @@ static bool is_concerned(const struct near *near, const struct track *track)
 
 /* ---- the item in hand ---- */
 
-/* The condition and the right side; EVAL_FAIL: nothing is written. */
+/* What the line writes; EVAL_FAIL: nothing. */
 static enum eval judge(struct near *near, const struct line *line, struct value *value)
 {
 	enum failure why;
-	enum truth truth = expr_truth(line->when, &near->forward_scan.env, &why);
-	enum eval eval = EVAL_VALUE;
+	enum eval eval;
 
-	if (truth == TRUTH_NO)
-		return EVAL_FAIL;
-	value->kind = line->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN;
-	if (line->value)
-		eval = expr_eval(line->value, &near->forward_scan.env, value, &why);
-	if (eval == EVAL_VALUE && truth == TRUTH_OPEN)
-		return EVAL_OPEN;
+	*value = (struct value){.kind = VALUE_UNKNOWN};
+	eval = line_judge(line, &near->forward_scan.env, value, &why);
+	if (!line->value && line->verb != VERB_DELETE)
+		value->kind = VALUE_UNKNOWN;
 	return eval;
 }
 

@@ -166,6 +166,21 @@ struct line {
 	uint32_t nreads;
 };
 
+/*
+ * What a line does, before its target: VALUE: it is so; OPEN: something that it reads is not known
+ * yet; FAIL: the line does nothing, and *failure says why (FAILURE_NONE: its condition is false).
+ */
+enum eval line_holds(const struct line *line, struct env *env, enum failure *failure);
+/*
+ * The right side, into *out (none, where the line has no right side). NULL: its value is not wanted
+ * yet, only whether it fails.
+ */
+enum eval line_gives(const struct line *line, struct env *env, struct value *out,
+		     enum failure *failure);
+/* Both: does it write, and what? *out is the value with EVAL_VALUE alone. */
+enum eval line_judge(const struct line *line, struct env *env, struct value *out,
+		     enum failure *failure);
+
 /* The lines of one event class on one stream, in file order: ids rise within each list. */
 struct class_program {
 	const struct line *section, *event;

@@ -25,40 +25,22 @@ static void fail(struct writes *writes, const struct line *line, enum failure wh
 		writes->failures[(size_t)line->id * FAILURE_COUNT + why]++;
 }
 
-/* FAIL: it does not hold. */
-static enum eval condition(struct writes *writes, const struct line *line, struct env *env)
+/* Counts why the line does nothing. */
+static enum eval noted(struct writes *writes, const struct line *line, enum eval result,
+		       enum failure why)
 {
-	enum failure why = FAILURE_NONE;
-	enum truth truth = expr_truth(line->when, env, &why);
-
-	if (truth == TRUTH_NO)
-		fail(writes, line, why);
-	return truth == TRUTH_YES ? EVAL_VALUE : truth == TRUTH_OPEN ? EVAL_OPEN : EVAL_FAIL;
-}
-
-/* Where the condition is open, all that counts is whether the right side fails. */
-static enum eval right_side(struct writes *writes, const struct line *line, struct env *env,
-			    enum eval condition, struct value *out)
-{
-	enum failure why = FAILURE_NONE;
-	enum eval result = EVAL_VALUE;
-
-	*out = (struct value){.kind = VALUE_NONE};
-	if (line->value && condition == EVAL_VALUE)
-		result = expr_eval(line->value, env, out, &why);
-	else if (line->value)
-		result = expr_check(line->value, env, &why);
 	if (result == EVAL_FAIL)
 		fail(writes, line, why);
-	return result == EVAL_VALUE ? condition : result;
+	return result;
 }
 
 enum eval writes_value(struct writes *writes, const struct line *line, struct env *env,
 		       struct value *out)
 {
-	enum eval holds = condition(writes, line, env);
+	enum failure why;
+	enum eval result = line_judge(line, env, out, &why);
 
-	return holds == EVAL_FAIL ? holds : right_side(writes, line, env, holds, out);
+	return noted(writes, line, result, why);
 }
 
 static enum eval target(struct writes *writes, const struct line *line, struct env *env,
@@ -79,25 +61,31 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 		result = path_pattern(&line->target, env, &writes->patterns[out->pattern], &why);
 		writes->npatterns += result == EVAL_VALUE;
 	}
-	if (result == EVAL_FAIL)
-		fail(writes, line, why);
-	return result;
+	return noted(writes, line, result, why);
 }
 
 /* By the line's tree. False: it does nothing. */
 static bool by_tree(struct writes *writes, const struct line *line, struct env *env,
 		    struct write *out)
 {
+	enum failure why;
 	enum eval holds, where, what;
 
 	if (line->flags & LINE_FAILS && !writes->failures)
 		return false;
-	*out = (struct write){.line = line, .verb = line->verb, .kept = line->flags & LINE_KEPT};
-	holds = condition(writes, line, env);
-	where = holds == EVAL_FAIL ? holds : target(writes, line, env, out);
-	what = where == EVAL_FAIL ? where : right_side(writes, line, env, holds, &out->value);
-	out->open = what == EVAL_OPEN || where == EVAL_OPEN;
-	return what != EVAL_FAIL;
+	*out = (struct write){.line = line,
+			      .verb = line->verb,
+			      .kept = line->flags & LINE_KEPT,
+			      .value.kind = VALUE_NONE};
+	holds = line_holds(line, env, &why);
+	if (noted(writes, line, holds, why) == EVAL_FAIL)
+		return false;
+	where = target(writes, line, env, out);
+	if (where == EVAL_FAIL)
+		return false;
+	what = line_gives(line, env, holds == EVAL_VALUE ? &out->value : NULL, &why);
+	out->open = holds == EVAL_OPEN || what == EVAL_OPEN || where == EVAL_OPEN;
+	return noted(writes, line, what, why) != EVAL_FAIL;
 }
 
 /* ---- lines ---- */

@@ -105,6 +105,13 @@ void map_clear(struct map *map)
 	}
 }
 
+void maps_free(struct map *maps, size_t count)
+{
+	for (size_t i = 0; maps && i < count; i++)
+		map_clear(&maps[i]);
+	mem_free(maps);
+}
+
 struct map_entry *map_find(const struct map *map, const struct buf *key)
 {
 	struct map_entry *found;
@@ -280,7 +287,48 @@ struct datum entry_value(const struct map *map, const struct map_entry *entry)
 
 struct map_sums entry_sums(const struct map *map, const struct map_entry *entry)
 {
-	return (struct map_sums){entry->total, entry->count, entry->buckets, buckets_of(map->use)};
+	struct map_sums sums = {.total = entry->total,
+				.count = entry->count,
+				.buckets = entry->buckets,
+				.nbuckets = buckets_of(map->use)};
+
+	sums.end = sums.nbuckets;
+	while (sums.first < sums.end && !sums.buckets[sums.first])
+		sums.first++;
+	while (sums.end > sums.first && !sums.buckets[sums.end - 1])
+		sums.end--;
+	return sums;
+}
+
+bool map_is_hist(const struct map_use *use)
+{
+	return !use->is_plain &&
+	       (use->aggregate == FUNCTION_HIST || use->aggregate == FUNCTION_LHIST);
+}
+
+bool map_is_stats(const struct map_use *use)
+{
+	return !use->is_plain && use->aggregate == FUNCTION_STATS;
+}
+
+struct map_bucket map_bucket_at(const struct map_use *use, const struct map_sums *sums, uint32_t i)
+{
+	struct map_bucket out = {.has_low = i > 0, .has_high = true, .count = sums->buckets[i]};
+
+	if (use->aggregate == FUNCTION_HIST) {
+		unsigned bits = use->bits - 1U;
+		out.low = i ? hist_label(i, bits) : 0;
+		out.high = i + 1 < sums->nbuckets ? hist_label(i + 1, bits) : (__int128)1 << 64;
+		out.high = i ? out.high : 0;
+		return out;
+	}
+	out.low = (__int128)use->low + ((__int128)i - 1) * use->step;
+	out.high = out.low + use->step;
+	if (out.high > use->high) {
+		out.has_high = i + 1 < sums->nbuckets;
+		out.high = use->high;
+	}
+	return out;
 }
 
 static void join_entry(const struct map *map, struct map_entry *to, const struct map_entry *from)

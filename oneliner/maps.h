@@ -23,6 +23,7 @@ struct map {
 };
 
 void map_clear(struct map *map);
+void maps_free(struct map *maps, size_t count); /* a heap array; NULL is fine */
 /* NULL: there is none. */
 struct map_entry *map_find(const struct map *map, const struct buf *key);
 /* Made where there is none. NULL: the map is full, *err. */
@@ -48,13 +49,25 @@ struct map_sums { /* what stats() and histograms show */
 	__int128 total;
 	uint64_t count;
 	const uint64_t *buckets;
-	uint32_t nbuckets;
+	uint32_t nbuckets, first, end; /* buckets [first, end) are from the first to the last that
+					  has something */
 };
 struct map_sums entry_sums(const struct map *map, const struct map_entry *entry);
 
 /* All entries, by rising value, then key; the caller frees the list. */
 struct map_entry **map_sorted(const struct map *map, size_t *count);
 const uint8_t *entry_key(const struct map_entry *entry, size_t *len);
+
+/* What the values of a map are: histograms, stats(), else one number or text. */
+bool map_is_hist(const struct map_use *use);
+bool map_is_stats(const struct map_use *use);
+
+struct map_bucket { /* [low, high) */
+	bool has_low, has_high;
+	__int128 low, high;
+	uint64_t count;
+};
+struct map_bucket map_bucket_at(const struct map_use *use, const struct map_sums *sums, uint32_t i);
 
 /* Of hist(): the least value of bucket i > 0, whose last is below that of bucket i + 1. */
 uint64_t hist_label(uint32_t i, unsigned bits);

@@ -17,34 +17,63 @@
 struct program;
 struct symbols;
 
+/* A program whose names are looked up in a trace. */
+struct oneliner_question {
+	struct oneliner text;
+	struct bound bound;
+	struct state *state;     /* NULL: nothing reads it */
+	struct program *program; /* of the rules of this state; likewise */
+};
+
+/* The trace is borrowed. The caller ends *out with oneliner_close(), also after false. */
+MUST_CHECK bool oneliner_open(const char *text, size_t len, const struct trace *trace,
+			      struct oneliner_question *out, struct error *err);
+void oneliner_close(struct oneliner_question *question); /* zeroed bytes are fine */
+/* Then oneliner_run() needs a state, which is borrowed. */
+bool oneliner_reads_state(const struct oneliner_question *question);
+MUST_CHECK bool oneliner_set_state(struct oneliner_question *question, struct state *state,
+				   struct error *err);
+
 struct oneliner_work {
-	const struct bound *bound;
+	const struct oneliner_question *question;
 	struct index *index;
-	/* The range and the filters; `classes` may be NULL. Losses, order and values are set here.
+	/*
+	 * The range and the filters; `classes` may be NULL. Losses, order and values are set by
+	 * oneliner_run().
 	 */
 	struct events_options events;
 	/* One for each thread of a sweep, else one; NULL: all events pass. */
 	struct where_pass *(*pass_new)(void *arg);
 	/* Asked in order, of each event; NULL: nothing reads the state. */
 	bool (*passes)(void *arg, struct events *events, bool *pass, struct error *err);
-	void *filter;            /* of both */
-	struct state *state;     /* of programs that read it; else NULL */
-	struct program *program; /* of the rules of this state */
+	void *filter; /* of both */
 	struct symbols *symbols;
 	nstime start, end; /* `elapsed` and interval count from the start; END is at the end */
 	bool (*progress)(void *arg, uint64_t done, uint64_t all); /* of a sweep */
 	void *progress_arg;
 	struct outlet *outlet;
+	bool keeps; /* maps are not printed at the end, but are in the result */
 };
 
 struct oneliner_result {
 	bool swept;
 	uint64_t losses, unknown;
+	struct map
+		*maps; /* of work->keeps: text.nmaps of them, by name; they borrow the question */
+	size_t nmaps;
 };
 
-/* BEGIN, the events, END, and all maps that have something. False: *err, and the maps were not
-   printed. */
+/* The times of `elapsed` and END: of the range, and where it is unbounded those of the events. */
+MUST_CHECK bool oneliner_times(struct index *index, nstime begin, nstime end,
+			       struct oneliner_work *out, struct error *err);
+/*
+ * BEGIN, the events, END, and all maps that have something. False: *err, and the maps were not
+ * printed. The caller ends *out with oneliner_result_release(), also after false.
+ */
 MUST_CHECK bool oneliner_run(const struct oneliner_work *work, struct oneliner_result *out,
 			     struct error *err);
+void oneliner_result_release(struct oneliner_result *result);
+/* What is to be said of values that were not known, to a user; false: nothing. */
+bool oneliner_result_note(const struct oneliner_result *result, struct buf *out);
 
 #endif

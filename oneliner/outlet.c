@@ -63,32 +63,6 @@ void outlet_value(struct outlet *outlet, const struct datum *value)
 
 /* ---- histograms ---- */
 
-struct bucket {
-	bool has_low, has_high;
-	__int128 low, high; /* [low, high) */
-	uint64_t count;
-};
-
-static struct bucket bucket_at(const struct map_use *use, const struct map_sums *sums, uint32_t i)
-{
-	struct bucket out = {.has_low = i > 0, .has_high = true, .count = sums->buckets[i]};
-
-	if (use->aggregate == FUNCTION_HIST) {
-		unsigned bits = use->bits - 1U;
-		out.low = i ? hist_label(i, bits) : 0;
-		out.high = i + 1 < sums->nbuckets ? hist_label(i + 1, bits) : (__int128)1 << 64;
-		out.high = i ? out.high : 0;
-		return out;
-	}
-	out.low = (__int128)use->low + ((__int128)i - 1) * use->step;
-	out.high = out.low + use->step;
-	if (out.high > use->high) {
-		out.has_high = i + 1 < sums->nbuckets;
-		out.high = use->high;
-	}
-	return out;
-}
-
 static void put_number(struct buf *out, __int128 number)
 {
 	const int64_t unit = INT64_C(1000000000000000000);
@@ -127,7 +101,7 @@ static void put_label(struct buf *out, const struct map_use *use, __int128 numbe
 		buf_add(out, &"\0KMGTPE"[decade], 1);
 }
 
-static void put_range(struct buf *out, const struct map_use *use, const struct bucket *bucket)
+static void put_range(struct buf *out, const struct map_use *use, const struct map_bucket *bucket)
 {
 	if (bucket->has_low && bucket->has_high && bucket->high == bucket->low + 1) {
 		buf_add_char(out, '[');
@@ -147,7 +121,7 @@ static void put_range(struct buf *out, const struct map_use *use, const struct b
 	buf_add_char(out, ')');
 }
 
-static void text_bucket(struct buf *out, const struct map_use *use, const struct bucket *bucket,
+static void text_bucket(struct buf *out, const struct map_use *use, const struct map_bucket *bucket,
 			uint64_t most)
 {
 	size_t from = out->len;
@@ -165,7 +139,7 @@ static void text_bucket(struct buf *out, const struct map_use *use, const struct
 	buf_add_text(out, "|\n");
 }
 
-static void json_bucket(struct buf *out, const struct bucket *bucket)
+static void json_bucket(struct buf *out, const struct map_bucket *bucket)
 {
 	buf_add_char(out, '{');
 	if (bucket->has_low) {
@@ -186,22 +160,17 @@ static void put_buckets(struct buf *out, bool json, const struct map *map,
 			const struct map_entry *entry, uint64_t by)
 {
 	struct map_sums sums = entry_sums(map, entry);
-	uint32_t first = 0, end = sums.nbuckets;
 	uint64_t most = 1;
 
-	while (first < end && !sums.buckets[first])
-		first++;
-	while (end > first && !sums.buckets[end - 1])
-		end--;
 	by = map->use->aggregate == FUNCTION_HIST && by ? by : 1;
-	for (uint32_t i = first; i < end; i++)
+	for (uint32_t i = sums.first; i < sums.end; i++)
 		most = sums.buckets[i] / by > most ? sums.buckets[i] / by : most;
 	if (json)
 		buf_add_char(out, '[');
-	for (uint32_t i = first; i < end; i++) {
-		struct bucket bucket = bucket_at(map->use, &sums, i);
+	for (uint32_t i = sums.first; i < sums.end; i++) {
+		struct map_bucket bucket = map_bucket_at(map->use, &sums, i);
 		bucket.count /= by;
-		if (json && i > first)
+		if (json && i > sums.first)
 			buf_add_char(out, ',');
 		if (json)
 			json_bucket(out, &bucket);
@@ -213,17 +182,6 @@ static void put_buckets(struct buf *out, bool json, const struct map *map,
 }
 
 /* ---- maps ---- */
-
-static bool is_hist(const struct map_use *use)
-{
-	return !use->is_plain &&
-	       (use->aggregate == FUNCTION_HIST || use->aggregate == FUNCTION_LHIST);
-}
-
-static bool is_stats(const struct map_use *use)
-{
-	return !use->is_plain && use->aggregate == FUNCTION_STATS;
-}
 
 static void put_stats(struct buf *out, bool json, const struct map_sums *sums, uint64_t by)
 {
@@ -243,9 +201,9 @@ static void put_value(struct buf *out, bool json, const struct map *map,
 	struct map_sums sums = entry_sums(map, entry);
 
 	by = by ? by : 1;
-	if (is_hist(map->use)) {
+	if (map_is_hist(map->use)) {
 		put_buckets(out, json, map, entry, by);
-	} else if (is_stats(map->use)) {
+	} else if (map_is_stats(map->use)) {
 		put_stats(out, json, &sums, by);
 	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
 		put_number(out, sums.total / by);
@@ -280,7 +238,7 @@ static void text_entry(struct buf *out, const struct map *map, const struct map_
 		put_key(out, entry, ", ");
 		buf_add_char(out, ']');
 	}
-	buf_add_text(out, is_hist(map->use) ? ":\n" : ": ");
+	buf_add_text(out, map_is_hist(map->use) ? ":\n" : ": ");
 	put_value(out, false, map, entry, by);
 	buf_add_char(out, '\n');
 }
@@ -304,9 +262,9 @@ static void json_begin(struct buf *out, const struct map_use *use)
 	bool averages = !use->is_plain && use->aggregate == FUNCTION_AVG;
 
 	buf_printf(out, "{\"type\": \"%s\", \"data\": {",
-		   is_hist(use)                ? "hist"
-		   : is_stats(use) || averages ? "stats"
-					       : "map");
+		   map_is_hist(use)                ? "hist"
+		   : map_is_stats(use) || averages ? "stats"
+						   : "map");
 	quote_json(out, use->name, strlen(use->name));
 	buf_add_text(out, use->nkeys ? ": {" : ": ");
 }

@@ -29,9 +29,14 @@ struct work {
 	struct error error;
 };
 
+static const struct bound *bound_of(const struct work *work)
+{
+	return &work->of->question->bound;
+}
+
 static const struct oneliner *program_of(const struct work *work)
 {
-	return work->of->bound->program;
+	return &work->of->question->text;
 }
 
 /* ---- sweep ---- */
@@ -50,11 +55,10 @@ static void *begin_worker(void *arg)
 	struct worker *worker = mem_new(sizeof *worker);
 
 	worker->work = work;
-	worker->rt = runtime_new(work->of->bound);
+	worker->rt = runtime_new(bound_of(work));
 	worker->rt->start = work->of->start;
 	worker->rt->utc = work->rt->utc;
-	worker->counts =
-		mem_new_array(work->of->bound->trace->nclasses + 1, sizeof *worker->counts);
+	worker->counts = mem_new_array(bound_of(work)->trace->nclasses + 1, sizeof *worker->counts);
 	worker->pass = work->of->pass_new ? work->of->pass_new(work->of->filter) : NULL;
 	return worker;
 }
@@ -63,7 +67,7 @@ static void *begin_worker(void *arg)
 static void take_counted(struct worker *worker, const struct run *run, const uint16_t *entries,
 			 uint32_t n)
 {
-	const struct bound *bound = worker->work->of->bound;
+	const struct bound *bound = bound_of(worker->work);
 	const uint32_t *classes = run->batch->class_index;
 	uint16_t firsts[BATCH_MAX];
 	uint32_t nfirsts = 0;
@@ -100,7 +104,7 @@ static bool take_run(void *own, const struct sweep_run *given, struct error *err
 	}
 	if (worker->pass)
 		n = where_select(worker->pass, run, entries);
-	if (worker->work->of->bound->some_uniform)
+	if (bound_of(worker->work)->some_uniform)
 		take_counted(worker, run, worker->pass ? entries : NULL, n);
 	else
 		for (uint32_t k = 0; k < n && open; k++)
@@ -157,11 +161,12 @@ static bool run_sweep(struct work *work, struct events_options *events, struct e
 
 static bool open_readings(struct work *work, struct error *err)
 {
-	const struct bound *bound = work->of->bound;
+	const struct bound *bound = bound_of(work);
 
 	if (!bound->nreadings)
 		return true;
-	work->window = interval_window_new(work->of->state, work->of->program, false);
+	work->window =
+		interval_window_new(work->of->question->state, work->of->question->program, false);
 	work->reads = interval_window_reads(work->window);
 	work->passes = mem_new_array(bound->nreadings, sizeof *work->passes);
 	for (size_t i = 0; i < bound->nreadings; i++)
@@ -173,7 +178,7 @@ static bool open_readings(struct work *work, struct error *err)
 
 static void close_readings(struct work *work)
 {
-	for (size_t i = 0; work->passes && i < work->of->bound->nreadings; i++)
+	for (size_t i = 0; work->passes && i < bound_of(work)->nreadings; i++)
 		where_pass_free(work->passes[i]);
 	mem_free(work->passes);
 	interval_window_free(work->window);
@@ -328,41 +333,46 @@ static bool run_plain(struct work *work, enum probe_kind kind, nstime t)
 /* Those of the filters that some probe is of. */
 static uint64_t *classes_of(const struct oneliner_work *of)
 {
-	size_t words = of->bound->trace->nclasses / 64 + 1;
+	const struct bound *bound = &of->question->bound;
+	size_t words = bound->trace->nclasses / 64 + 1;
 	uint64_t *out = mem_new_array(words, sizeof *out);
 
 	for (size_t i = 0; i < words; i++)
-		out[i] = of->bound->bits[i] &
+		out[i] = bound->bits[i] &
 			 (of->events.classes ? of->events.classes[i] : ~UINT64_C(0));
 	return out;
 }
 
 static int by_name(const void *a, const void *b)
 {
-	const struct map *x = *(const struct map *const *)a, *y = *(const struct map *const *)b;
+	const struct map *x = a, *y = b;
 
 	return strcmp(x->use->name, y->use->name);
 }
 
-static void print_maps(struct work *work)
+/* All maps are at their end: they are printed, or go into the result. */
+static void give_maps(struct work *work)
 {
 	size_t count = program_of(work)->nmaps;
-	const struct map **maps = mem_new_array(count + 1, sizeof *maps);
+	struct map *maps = work->rt->maps;
 
+	if (count)
+		qsort(maps, count, sizeof *maps, by_name);
+	if (work->of->keeps) {
+		work->result->maps = runtime_take_maps(work->rt);
+		work->result->nmaps = count;
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
-		maps[i] = &work->rt->maps[i];
-	qsort(maps, count, sizeof *maps, by_name);
-	for (size_t i = 0; i < count; i++)
-		outlet_map(work->of->outlet, maps[i], 0, 0);
-	mem_free(maps);
+		outlet_map(work->of->outlet, &maps[i], 0, 0);
 }
 
 static bool read_events(struct work *work, struct error *err)
 {
 	struct events_options events = work->of->events;
-	bool in_order = work->of->bound->in_order || work->of->passes;
+	bool in_order = bound_of(work)->in_order || work->of->passes;
 
-	if (events.begin >= events.end || !work->of->bound->nattached)
+	if (events.begin >= events.end || !bound_of(work)->nattached)
 		return true;
 	events.classes = work->classes;
 	events.losses = true;
@@ -372,7 +382,7 @@ static bool read_events(struct work *work, struct error *err)
 
 bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)
 {
-	struct work work = {.of = of, .result = out, .rt = runtime_new(of->bound)};
+	struct work work = {.of = of, .result = out, .rt = runtime_new(&of->question->bound)};
 	bool good;
 
 	*out = (struct oneliner_result){0};
@@ -385,7 +395,7 @@ bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, s
 	if (good && !work.rt->failed) {
 		work.rt->exits = false;
 		if (run_plain(&work, PROBE_END, of->end) || work.rt->exits)
-			print_maps(&work);
+			give_maps(&work);
 	}
 	out->unknown = work.rt->unknown;
 	if (good && work.rt->failed) {

@@ -47,6 +47,8 @@ struct runtime {
 /* Borrows all but what it makes itself; ended by runtime_free(). */
 struct runtime *runtime_new(const struct bound *bound);
 void runtime_free(struct runtime *rt); /* NULL is fine */
+/* Moves its maps out, which are the caller's from now on; it runs nothing any more. */
+struct map *runtime_take_maps(struct runtime *rt);
 
 /* All probes of the run's entry. False: rt->failed, rt->exits or the outlet is closed. */
 bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry);

@@ -26,9 +26,7 @@ void runtime_free(struct runtime *rt)
 {
 	if (!rt)
 		return;
-	for (size_t i = 0; i < rt->bound->program->nmaps; i++)
-		map_clear(&rt->maps[i]);
-	mem_free(rt->maps);
+	maps_free(rt->maps, rt->bound->program->nmaps);
 	mem_free(rt->variables);
 	pattern_room_free(rt->patterns);
 	buf_release(&rt->key);
@@ -36,6 +34,14 @@ void runtime_free(struct runtime *rt)
 	buf_release(&rt->line);
 	arena_free(rt->texts);
 	mem_free(rt);
+}
+
+struct map *runtime_take_maps(struct runtime *rt)
+{
+	struct map *maps = rt->maps;
+
+	rt->maps = NULL;
+	return maps;
 }
 
 static bool is_open(const struct runtime *rt)

@@ -123,10 +123,8 @@ struct asking {
 	struct session *session;
 	const struct options *options;
 	struct sink *sink;
-	struct oneliner oneliner;
-	struct bound bound;
+	struct oneliner_question question;
 	struct filter *filter;
-	struct program *program; /* of the rules, for what reads the state */
 };
 
 /* A file, or standard input for "-"; one that is too long is cut, and refused when it is read. */
@@ -167,25 +165,13 @@ static bool read_text(const struct options *options, struct buf *out, struct err
 	return read_file(options->file, out, err);
 }
 
-/* What reads the state gets it as --where does. */
 static bool open_state(struct asking *asking, struct error *err)
 {
 	struct session *session = asking->session;
-	struct notices notices = session_notices(session);
 
-	if (!asking->bound.nreadings)
-		return true;
-	if (!session_rules(session, err) || !session_state(session, err) ||
-	    !program_compile(session->rules, session->trace, &notices, &asking->program, err))
-		return false;
-	for (size_t i = 0; i < asking->bound.nreadings; i++) {
-		const struct reading *reading = &asking->bound.readings[i];
-		if (!where_compile(reading->where, session->rules, session->trace, asking->program,
-				   err) ||
-		    !where_lookup(reading->where, err))
-			return error_while(err, "%s", reading->text);
-	}
-	return true;
+	return !oneliner_reads_state(&asking->question) ||
+	       (session_rules(session, err) && session_state(session, err) &&
+		oneliner_set_state(&asking->question, session->state, err));
 }
 
 static bool write_rows(void *arg, const char *bytes, size_t len)
@@ -206,26 +192,6 @@ static bool passes(void *filter, struct events *events, bool *pass, struct error
 	return filter_pass(filter, events, pass, err);
 }
 
-/* From when to when the program works. */
-static bool find_times(struct asking *asking, struct oneliner_work *work, struct error *err)
-{
-	struct session *session = asking->session;
-	nstime first, last;
-
-	if (!session_range(session, &work->start, &work->end, err))
-		return false;
-	if (work->start != NSTIME_MIN && work->end != NSTIME_MAX)
-		return true;
-	if (!session_bounds(session, &first, &last, err)) {
-		if (err->kind != ERR_RANGE)
-			return false;
-		first = last = 0; /* there is no event */
-	}
-	work->start = work->start == NSTIME_MIN ? first : work->start;
-	work->end = work->end == NSTIME_MAX ? last : work->end;
-	return true;
-}
-
 static bool answer(struct asking *asking, struct error *err)
 {
 	struct session *session = asking->session;
@@ -234,31 +200,30 @@ static bool answer(struct asking *asking, struct error *err)
 				.write = write_rows,
 				.arg = asking->sink};
 	struct oneliner_result result = {0};
-	struct oneliner_work work = {.bound = &asking->bound,
+	struct oneliner_work work = {.question = &asking->question,
 				     .index = session_index(session, err),
 				     .pass_new = new_pass,
 				     .passes = filter_per_event(asking->filter) ? passes : NULL,
 				     .filter = asking->filter,
-				     .state = asking->program ? session->state : NULL,
-				     .program = asking->program,
 				     .progress = session_progress_bytes,
 				     .progress_arg = session,
 				     .outlet = &outlet};
-	bool good = work.index && find_times(asking, &work, err);
+	struct buf note = {0};
+	nstime begin, end;
+	bool good = work.index && session_range(session, &begin, &end, err) &&
+		    oneliner_times(work.index, begin, end, &work, err);
 
 	if (good) {
 		filter_fill(asking->filter, &work.events);
-		if (asking->oneliner.uses_stacks)
+		if (asking->question.text.uses_stacks)
 			work.symbols = session_symbols(session);
 		good = oneliner_run(&work, &result, err);
 		session->lost += result.losses;
 	}
-	if (good && result.unknown)
-		session_note(
-			session,
-			"%llu time%s a value was not known where it was needed (before the "
-			"first event that tells it, or a division by zero): nothing was done there",
-			(unsigned long long)result.unknown, result.unknown == 1 ? "" : "s");
+	if (good && oneliner_result_note(&result, &note))
+		session_note(session, "%s", buf_text(&note));
+	buf_release(&note);
+	oneliner_result_release(&result);
 	outlet_release(&outlet);
 	return good;
 }
@@ -267,10 +232,10 @@ static bool ask(struct asking *asking, const struct buf *text, struct error *err
 {
 	struct session *session = asking->session;
 	const struct options *options = asking->options;
+	struct trace *trace = session_trace(session, err);
 
-	return oneliner_read(buf_text(text), text->len, &asking->oneliner, err) &&
+	return trace && oneliner_open(buf_text(text), text->len, trace, &asking->question, err) &&
 	       filter_look_up(session, options, err) &&
-	       oneliner_bind(&asking->oneliner, session->trace, &asking->bound, err) &&
 	       filter_open(session, options, false, &asking->filter, err) &&
 	       open_state(asking, err) && answer(asking, err);
 }
@@ -289,11 +254,7 @@ static bool run_do(struct session *session, const struct options *options, struc
 		return list_probes(session, options, sink, err);
 	good = read_text(options, &text, err) && ask(&asking, &text, err);
 	filter_close(asking.filter);
-	if (asking.bound.arena)
-		oneliner_unbind(&asking.bound);
-	program_free(asking.program);
-	if (asking.oneliner.arena)
-		oneliner_release(&asking.oneliner);
+	oneliner_close(&asking.question);
 	buf_release(&text);
 	return good;
 }

@@ -22,25 +22,20 @@ static bool count(void *arg, const char *bytes, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace trace = {0};
-	struct oneliner program;
-	struct bound bound = {0};
+	struct oneliner_question question;
 	struct oneliner_result result;
 	struct error err = {0};
 	size_t sum = 0;
 
 	for (unsigned json = 0; json < 2; json++) {
 		struct outlet outlet = {.json = json, .utc = true, .write = count, .arg = &sum};
-		bool good = oneliner_read((const char *)data, size, &program, &err);
-		if (good) {
-			good = oneliner_bind(&program, &trace, &bound, &err);
-			const struct oneliner_work work = {.bound = &bound, .outlet = &outlet};
-			good = good && oneliner_run(&work, &result, &err);
-			oneliner_unbind(&bound);
-		}
+		bool good = oneliner_open((const char *)data, size, &trace, &question, &err);
+		const struct oneliner_work work = {.question = &question, .outlet = &outlet};
+		good = good && oneliner_run(&work, &result, &err);
 		if (!good && (!*err.text || err.kind == ERR_NONE))
 			abort(); /* a mute mistake */
 		outlet_release(&outlet);
-		oneliner_release(&program);
+		oneliner_close(&question);
 	}
 	return 0;
 }

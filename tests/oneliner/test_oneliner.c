@@ -212,19 +212,16 @@ static void run_text(const char *text, bool json, struct buf *out)
 	struct trace trace = {0};
 	struct outlet outlet = {.json = json, .utc = true, .write = keep, .arg = out};
 	struct oneliner_result result;
-	struct oneliner program;
+	struct oneliner_question question;
 	struct error err = {0};
-	struct bound bound;
 
-	if (!oneliner_read(text, strlen(text), &program, &err) ||
-	    !oneliner_bind(&program, &trace, &bound, &err))
+	if (!oneliner_open(text, strlen(text), &trace, &question, &err))
 		fail_msg("%s: %s", text, err.text);
-	const struct oneliner_work work = {.bound = &bound, .outlet = &outlet};
+	const struct oneliner_work work = {.question = &question, .outlet = &outlet};
 	if (!oneliner_run(&work, &result, &err))
 		fail_msg("%s: %s", text, err.text);
 	outlet_release(&outlet);
-	oneliner_unbind(&bound);
-	oneliner_release(&program);
+	oneliner_close(&question);
 }
 
 static void is_printed(void **state)
@@ -415,19 +412,16 @@ static void patterns_end(void **state)
 	struct buf out = {0};
 	struct outlet outlet = {.write = keep, .arg = &out};
 	struct oneliner_result result;
-	struct oneliner program;
+	struct oneliner_question question;
 	struct error err = {0};
-	struct bound bound;
 
 	(void)state;
-	assert_true(oneliner_read(text, strlen(text), &program, &err));
-	assert_true(oneliner_bind(&program, &trace, &bound, &err));
-	const struct oneliner_work work = {.bound = &bound, .outlet = &outlet};
+	assert_true(oneliner_open(text, strlen(text), &trace, &question, &err));
+	const struct oneliner_work work = {.question = &question, .outlet = &outlet};
 	assert_false(oneliner_run(&work, &result, &err));
 	assert_non_null(strstr(err.text, "the pattern takes more than 100000 steps"));
 	outlet_release(&outlet);
-	oneliner_unbind(&bound);
-	oneliner_release(&program);
+	oneliner_close(&question);
 	buf_release(&out);
 }
 

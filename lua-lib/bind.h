@@ -55,6 +55,7 @@ void bind_event_methods(lua_State *L);
 void bind_batch_methods(lua_State *L);
 void bind_segments_methods(lua_State *L);
 void bind_count_methods(lua_State *L);
+void bind_oneliner_methods(lua_State *L);
 void bind_time_methods(lua_State *L);
 void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
 
@@ -70,6 +71,9 @@ struct bind_trace *bind_new_trace(lua_State *L);
 void bind_cursor_end(struct bind_cursor *cursor); /* closes it; more than once is fine */
 /* The state, opened when it is not; false: *err says why. */
 MUST_CHECK bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);
+
+/* Names of addresses: the program's, else made when first asked for. */
+struct symbols *bind_symbols(struct bind_trace *bound);
 
 /* Pushes nil and the text; an interruption is raised. Returns 2. */
 int bind_fail(lua_State *L, const struct error *err);

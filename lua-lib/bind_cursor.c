@@ -10,6 +10,7 @@
 #include "lua-lib/bind_expr.h"
 
 #include "engine/base/mem.h"
+#include "oneliner/oneliner.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
 
@@ -343,19 +344,27 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 }
 
 /* The trace stands at 1, the options, if any, at 2; the cursor is put at 3. */
-struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
-				     const char *const *known, struct error *err)
+struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
+				       const char *const *known, struct error *err)
 {
 	struct bind_cursor *cursor;
 
 	lua_settop(L, 2);
 	cursor = push_cursor(L, bound);
-	if (!lua_isnil(L, 2)) {
-		luaL_checktype(L, 2, LUA_TTABLE);
-		bind_check_options(L, 2, known);
-		if (!read_options(L, 2, cursor, err))
-			return NULL;
-	}
+	if (lua_isnil(L, 2))
+		return cursor;
+	luaL_checktype(L, 2, LUA_TTABLE);
+	bind_check_options(L, 2, known);
+	return read_options(L, 2, cursor, err) ? cursor : NULL;
+}
+
+struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
+				     const char *const *known, struct error *err)
+{
+	struct bind_cursor *cursor = bind_cursor_filter(L, bound, known, err);
+
+	if (!cursor)
+		return NULL;
 	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
 		cursor->events = NULL;
 		return NULL;
@@ -394,6 +403,32 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 		bind_raise(L, &err);
 	}
 	return pass;
+}
+
+static struct where_pass *new_pass(void *arg)
+{
+	const struct bind_filter *filter = ((const struct bind_cursor *)arg)->filter;
+
+	return filter->pass ? where_pass_new(filter->where, NULL) : NULL;
+}
+
+static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct error *err)
+{
+	struct bind_cursor *cursor = arg;
+	uint16_t entry;
+	struct run run;
+
+	*pass = events_current(events, &run) &&
+		where_select_by_state(cursor->filter->by_state, &run, &entry);
+	return !interval_window_failed(cursor->known, err);
+}
+
+void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
+{
+	out->events = cursor->filter->options;
+	out->pass_new = new_pass;
+	out->passes = cursor->filter->by_state ? passes_oneliner : NULL;
+	out->filter = cursor;
 }
 
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)

@@ -55,6 +55,12 @@ enum {
  */
 struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 				     const char *const *known, struct error *err);
+/* The same for a question that reads events itself: the filter without an open cursor. */
+struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
+				       const char *const *known, struct error *err);
+/* The filter and range, as a one-liner takes them; borrowed from the cursor. */
+struct oneliner_work;
+void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);
 /* False: no more. Raises errors. */
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
 /*

@@ -166,7 +166,7 @@ static void push_time(lua_State *L, nstime t)
 }
 
 /* Frames and texts ask them; nothing is read before the first address. */
-static struct symbols *symbols_of(struct bind_trace *bound)
+struct symbols *bind_symbols(struct bind_trace *bound)
 {
 	struct symbols *symbols = NULL;
 
@@ -196,7 +196,7 @@ static int push_text(lua_State *L, const struct event_view *view)
 		return 1;
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	buf_clear(&cursor->scratch);
-	symbols_of(cursor->bound);
+	bind_symbols(cursor->bound);
 	if (text->write(fields, &cursor->scratch))
 		lua_pushlstring(L, buf_text(&cursor->scratch), cursor->scratch.len);
 	return 1;
@@ -243,7 +243,7 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 	}
 	check_current(L, cursor, view->serial);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
-	size_t count = symbols_frames(symbols_of(bound), view->t, fields, want, &frames);
+	size_t count = symbols_frames(bind_symbols(bound), view->t, fields, want, &frames);
 	lua_createtable(L, (int)count, 0);
 	for (size_t i = 0; i < count; i++) {
 		push_frame(L, &frames[i]);
@@ -473,7 +473,7 @@ static int trace_symbol(lua_State *L)
 	lua_Integer pid = luaL_checkinteger(L, 2);
 	nstime t = bind_check_time(L, bound, 3);
 	struct frame frame = {.address = (uint64_t)luaL_checkinteger(L, 4)};
-	struct symbols *symbols = symbols_of(bound);
+	struct symbols *symbols = bind_symbols(bound);
 	struct error err;
 
 	if (!tell_loaded_files(bound->index, symbols, loaded_progress, bound, &err))

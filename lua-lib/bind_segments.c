@@ -717,7 +717,7 @@ void bind_segments_register(lua_State *L)
 					{"hist", segments_hist},
 					{NULL, NULL}};
 
-	static const char *const of_trace[] = {"segments", "count_by", "keys"};
+	static const char *const of_trace[] = {"segments", "count_by", "keys", "oneliner"};
 
 	luaL_newmetatable(L, SEGMENTS_TYPE);
 	luaL_setfuncs(L, meta, 0);

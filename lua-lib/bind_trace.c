@@ -328,6 +328,7 @@ void bind_trace_register(lua_State *L)
 	bind_state_methods(L);
 	bind_segments_methods(L);
 	bind_count_methods(L);
+	bind_oneliner_methods(L);
 	bind_time_methods(L);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);

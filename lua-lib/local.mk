@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libscript.la
 bindings = %D%/bind.h %D%/bind_base.c %D%/bind_column.c %D%/bind_column.h %D%/bind_count.c %D%/bind_cursor.c %D%/bind_cursor.h \
 	%D%/bind_batch.c %D%/bind_event.c %D%/bind_expr.c %D%/bind_expr.h %D%/bind_field.c %D%/bind_intervals.c \
-	%D%/bind_pairs.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
+	%D%/bind_oneliner.c %D%/bind_pairs.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
 	%D%/bind_trace.c %D%/module.c %D%/module.h %D%/segments.c %D%/segments.h %D%/segments_group.c
 libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \
 	%D%/script_internal.h %D%/script_run.c
@@ -22,7 +22,7 @@ libscript_la_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 luamoddir = $(libdir)/lua/5.4
 luamod_LTLIBRARIES = %D%/yore.la
 lua_lib_yore_la_SOURCES =
-lua_lib_yore_la_LIBADD = libscript.la libstate.la libindex.la libengine.la
+lua_lib_yore_la_LIBADD = libscript.la liboneliner.la libstate.la libindex.la libengine.la
 lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^luaopen_yore$$'
 

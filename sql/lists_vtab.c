@@ -145,10 +145,10 @@ static bool fill_info(struct sql_host *host, struct row_list *list, struct error
 const struct rows_kind rows_streams = {
 	"CREATE TABLE x(id INTEGER, name TEXT, section TEXT, cpu INTEGER, clock TEXT, "
 	"files INTEGER, bytes INTEGER, trace TEXT HIDDEN)",
-	8, fill_streams};
+	8, fill_streams, NULL, 0};
 const struct rows_kind rows_classes = {
 	"CREATE TABLE x(id INTEGER, name TEXT, stream_id INTEGER, format TEXT, loglevel INTEGER, "
 	"fields TEXT, trace TEXT HIDDEN)",
-	7, fill_classes};
+	7, fill_classes, NULL, 0};
 const struct rows_kind rows_info = {"CREATE TABLE x(key TEXT, value, trace TEXT HIDDEN)", 3,
-				    fill_info};
+				    fill_info, NULL, 0};

@@ -123,4 +123,4 @@ const struct rows_kind rows_losses = {
 	"CREATE TABLE x(what TEXT, severity TEXT, ts INTEGER, until INTEGER, stream TEXT, "
 	"cpu INTEGER, events INTEGER, packets INTEGER, at_file TEXT, at_offset INTEGER, "
 	"trace TEXT HIDDEN)",
-	11, fill};
+	11, fill, NULL, 0};

@@ -16,6 +16,7 @@ const struct sql_module_name sql_modules[] = {
 	 .segments = &segments_thread_state},
 	{"wakeups", "yore_wakeups", &sql_segments_module, .segments = &segments_wakeups},
 	{"syscalls", "yore_syscalls", &sql_segments_module, .segments = &segments_syscalls},
+	{"do", "yore_do", &sql_rows_module, .rows = &rows_do},
 	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
 	{.name = NULL}};
 

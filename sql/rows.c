@@ -72,32 +72,59 @@ static int disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
+enum { TELLS_PROGRAM = 1, TELLS_PATH = 2 }; /* idxNum: the arguments of filter(), in order */
+
+static bool take_told(sqlite3_index_info *info, size_t column, int *nargs)
+{
+	for (int i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].usable &&
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+		    info->aConstraint[i].iColumn == (int)column) {
+			sql_take(info, i, nargs, true);
+			return true;
+		}
+	return false;
+}
+
+static size_t trace_column(const struct rows_kind *kind)
+{
+	return kind->told_what ? kind->told + 1 : kind->ncolumns - 1;
+}
+
+/* A trace that needs not be told: the table's, or the one that functions speak of. */
+static struct sql_host *own_host(const struct rows_table *rows)
+{
+	if (rows->table.host || !rows->kind->told_what)
+		return rows->table.host;
+	return rows->table.context->hosts;
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct rows_table *rows = (struct rows_table *)base;
-	bool path = rows->table.host;
+	const struct rows_kind *kind = rows->kind;
 	int nargs = 0;
 
-	for (int i = 0; i < info->nConstraint && !path; i++)
-		if (info->aConstraint[i].usable &&
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
-		    info->aConstraint[i].iColumn == (int)rows->kind->ncolumns - 1) {
-			sql_take(info, i, &nargs, true);
-			path = true;
-		}
+	if (kind->told_what && take_told(info, kind->told, &nargs))
+		info->idxNum |= TELLS_PROGRAM;
+	if (!rows->table.host && take_told(info, trace_column(kind), &nargs))
+		info->idxNum |= TELLS_PATH;
 	info->estimatedCost = 1000;
 	info->estimatedRows = 100;
-	return path ? SQLITE_OK
-		    : sql_table_untold(&rows->table, info, (int)rows->kind->ncolumns - 1,
-				       SQL_NEEDS_PATH);
+	if (kind->told_what && !(info->idxNum & TELLS_PROGRAM))
+		return sql_table_untold(&rows->table, info, (int)kind->told, kind->told_what);
+	if (!(info->idxNum & TELLS_PATH) && !own_host(rows))
+		return sql_table_untold(&rows->table, info, (int)trace_column(kind),
+					SQL_NEEDS_PATH);
+	return SQLITE_OK;
 }
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
 	struct rows_cursor *cursor = mem_new(sizeof *cursor);
 
+	(void)base;
 	cursor->list.arena = arena_new();
-	cursor->list.ncolumns = ((struct rows_table *)base)->kind->ncolumns;
 	*out = &cursor->base;
 	return SQLITE_OK;
 }
@@ -117,15 +144,21 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 	struct rows_table *rows = (struct rows_table *)base->pVtab;
+	struct row_list *list = &cursor->list;
+	bool tells_path = number & TELLS_PATH;
 	struct error err;
 
-	(void)number;
 	(void)words;
 	cursor->at = 0;
-	cursor->list.ncells = 0;
-	arena_reset(cursor->list.arena);
-	cursor->host = sql_table_host(&rows->table, argc ? argv[0] : NULL, &err);
-	if (cursor->host && rows->kind->fill(cursor->host, &cursor->list, &err))
+	list->ncells = 0;
+	list->ncolumns = rows->kind->ncolumns;
+	arena_reset(list->arena);
+	list->told = NULL;
+	if (number & TELLS_PROGRAM && sqlite3_value_text(argv[0]))
+		list->told = arena_strdup(list->arena, (const char *)sqlite3_value_text(argv[0]));
+	cursor->host =
+		tells_path ? sql_table_host(&rows->table, argv[argc - 1], &err) : own_host(rows);
+	if (cursor->host && rows->kind->fill(cursor->host, list, &err))
 		return SQLITE_OK;
 	return sql_table_fail(&rows->table, &err);
 }
@@ -149,10 +182,18 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct rows_cursor *cursor = (struct rows_cursor *)base;
 
-	if ((size_t)i + 1 < cursor->list.ncolumns)
-		cell_result(&cursor->list.cells[cursor->at + (size_t)i], out);
-	else if (cursor->host->path)
-		sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
+	const struct rows_kind *kind = ((const struct rows_table *)base->pVtab)->kind;
+	const struct row_list *list = &cursor->list;
+
+	if ((size_t)i == trace_column(kind)) {
+		if (cursor->host->path)
+			sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
+	} else if (kind->told_what && (size_t)i == kind->told) {
+		if (list->told)
+			sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
+	} else if ((size_t)i < list->ncolumns) {
+		cell_result(&list->cells[cursor->at + (size_t)i], out);
+	}
 	return SQLITE_OK;
 }
 

@@ -21,7 +21,8 @@ struct cell {
 
 struct row_list {
 	struct arena *arena;
-	size_t ncolumns;
+	size_t ncolumns;    /* as many have cells; a fill() may take fewer before it adds rows */
+	const char *told;   /* see rows_kind; NULL: NULL was told */
 	struct cell *cells; /* ncolumns a row */
 	size_t ncells, capacity;
 };
@@ -36,9 +37,17 @@ struct rows_kind {
 	size_t ncolumns;
 	/* Fills the rows; may leave out none that it was not asked to. */
 	bool (*fill)(struct sql_host *host, struct row_list *list, struct error *err);
+	/*
+	 * Of a table that must be told a text besides: what it is, for the error that it is
+	 * missing, and its hidden column; trace HIDDEN follows that one, and needs not be told
+	 * where the connection has a trace.
+	 */
+	const char *told_what;
+	size_t told;
 };
 
-extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads;
+extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads,
+	rows_do;
 
 /* What `threads` keeps for a connection; NULL is fine. */
 struct threads;

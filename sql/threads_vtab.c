@@ -250,4 +250,4 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 const struct rows_kind rows_threads = {
 	"CREATE TABLE x(tid INTEGER, pid INTEGER, comm TEXT, begin INTEGER, end INTEGER, "
 	"parent INTEGER, exec TEXT, trace TEXT HIDDEN)",
-	8, fill};
+	8, fill, NULL, 0};

@@ -1,4 +1,4 @@
-SQL_TEST_LDADD = libsql.la libstate.la libindex.la libengine.la $(CMOCKA_LIBS)
+SQL_TEST_LDADD = libsql.la liboneliner.la libstate.la libindex.la libengine.la $(CMOCKA_LIBS)
 sql_world = %D%/world.c %D%/world.h
 check_PROGRAMS += %D%/test_pushdown
 %C%_test_pushdown_SOURCES = %D%/test_pushdown.c $(sql_world)

@@ -48,6 +48,44 @@ says 955 "a table of one's own lasts, in a file that is attached" "$yore" sql $d
 	"ATTACH '$work/out.db' AS out; CREATE TABLE out.events AS SELECT ts, name FROM events;" \
 	"SELECT count(*) FROM out.events"
 
+# One-liners as a table: what SQL counts of the same events.
+switches="FROM yore_do('sched_switch { @[prev_comm, cpu] = count(); @h = hist(next_pid); @s[cpu] = stats(prev_prio); }')"
+same() { # name, two queries that give the same rows
+	"$yore" sql $demo "$2" >"$work/first" 2>"$work/printed" && "$yore" sql $demo "$3" >"$work/second" 2>>"$work/printed"
+	ran=$?
+	diff -u "$work/first" "$work/second" >>"$work/printed" && [ $ran = 0 ] && [ -s "$work/first" ]
+	result $? "$1"
+}
+same "yore_do: counts by two keys" "SELECT key1, key2, value $switches WHERE map = '@' ORDER BY 1, 2" \
+	"SELECT prev_comm, cpu, count(*) FROM sched_switch GROUP BY 1, 2 ORDER BY 1, 2"
+same "yore_do: keys as a text, in the order of their counts" "SELECT keys, value $switches WHERE map = '@'" \
+	"SELECT prev_comm || ', ' || cpu, count(*) FROM sched_switch GROUP BY 1 ORDER BY 2, prev_comm, cpu"
+same "yore_do: buckets of a histogram" "SELECT low, high, count $switches WHERE map = '@h' AND count" \
+	"WITH RECURSIVE b(low, high) AS (SELECT 0, 1 UNION ALL SELECT high, 2 * high FROM b WHERE high < 1 << 30)
+		SELECT low, high, count(*) FROM sched_switch JOIN b ON next_pid >= low AND next_pid < high GROUP BY 1 ORDER BY 1"
+same "yore_do: stats" "SELECT keys, count, total, value $switches WHERE map = '@s' ORDER BY 1" \
+	"SELECT cpu, count(*), sum(prev_prio), sum(prev_prio) / count(*) FROM sched_switch GROUP BY 1 ORDER BY 1"
+same "yore_do: a program for each class, in a join" \
+	"SELECT c.name, d.value FROM classes c, yore_do(c.name || ' { @ = count(); }') d ORDER BY 1" \
+	"SELECT name, count(*) FROM events GROUP BY 1 ORDER BY 1"
+same "yore_do: the state" "SELECT keys, value FROM do('sched_switch { @[thread[next_pid]/state] = count() }') ORDER BY 1" \
+	"SELECT state_at('thread[' || next_pid || ']/state', ts - 1) AS s, count(*) FROM sched_switch WHERE s IS NOT NULL GROUP BY 1 ORDER BY 1"
+same "yore_do: another trace" "SELECT value FROM yore_do('sched_switch { @ = count(); }', 'fixtures/golden/sched-demo/')" \
+	"SELECT count(*) FROM sched_switch"
+"$yore" sql $demo "SELECT count(*) FROM do('sched_switch { @[thread[next_pid]/state] = count() }')" >"$work/printed" 2>&1
+grep -q "^yore: note: 74 times a value was not known" "$work/printed"
+result $? "yore_do: what was not known is noted"
+says "NULL  NULL  7 x
+@u  -1  1" "yore_do: printed lines, and numbers of 64 bits" "$yore" sql $demo \
+	"SELECT map, keys, value FROM do('END { printf(\"%d x\", 7); @u[18446744073709551615] = 1; }')"
+says 'yore: column 20: there is no function cout(): did you mean "count"? '"'yore help do' lists them
+  sched_switch { @ = cout(); }
+                     ^" "yore_do: a mistake is shown with its place" \
+	"$yore" sql $demo "SELECT * FROM yore_do('sched_switch { @ = cout(); }')"
+says "yore: the program, as in yore_do('sched_switch { @ = count(); }'), is missing" "yore_do without a program" \
+	"$yore" sql $demo "SELECT * FROM yore_do"
+says "yore: do: the program is NULL" "yore_do of NULL" "$yore" sql $demo "SELECT * FROM yore_do(NULL)"
+
 # endless, without and with packets to read
 for query in "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n" \
 	"SELECT count(*) FROM events a, events b, events c, events d WHERE a.fields > b.fields || c.ts"; do

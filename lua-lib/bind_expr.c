@@ -10,21 +10,14 @@
 #include "lua-lib/bind_expr.h"
 
 #include "engine/base/mem.h"
+#include "oneliner/held.h"
 #include "state/interval_window.h"
 
 #include <string.h>
 
-/* The value on a CPU; texts are not held. */
-struct held {
-	nstime from, until; /* for events of these times, both inclusive */
-	struct value value;
-};
-
 struct bind_expr {
 	const char *text;
-	bool of_cpu;
-	struct held *held; /* of_cpu: by CPU */
-	size_t nheld;
+	struct held_values *held; /* of what is the same for a CPU; else NULL */
 	struct where *where;
 	struct where_pass *pass;
 	struct bind_expr *next;
@@ -43,7 +36,7 @@ void bind_exprs_free(struct bind_exprs *exprs)
 	for (struct bind_expr *expr = exprs->list; expr; expr = expr->next) {
 		where_pass_free(expr->pass);
 		where_free(expr->where);
-		mem_free(expr->held);
+		held_values_free(expr->held);
 	}
 	arena_free(exprs->arena);
 	mem_free(exprs);
@@ -64,7 +57,8 @@ static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct e
 		return false;
 	exprs->reads = interval_window_reads(cursor->known);
 	expr->pass = where_pass_new(expr->where, &exprs->reads);
-	expr->of_cpu = where_is_of_cpu(expr->where);
+	if (where_is_of_cpu(expr->where))
+		expr->held = held_values_new();
 	return true;
 }
 
@@ -96,42 +90,18 @@ struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, con
 	return expr;
 }
 
-enum { HELD_CPUS = 4096 };
-
-static struct held *held_of(struct bind_expr *expr, int32_t cpu)
-{
-	size_t room = (size_t)cpu + 16;
-
-	if (!expr->of_cpu || cpu < 0 || cpu >= HELD_CPUS)
-		return NULL;
-	if ((size_t)cpu >= expr->nheld) {
-		expr->held =
-			mem_resize_zeroed(expr->held, expr->nheld, room, sizeof *expr->held);
-		expr->nheld = room;
-	}
-	return &expr->held[cpu];
-}
-
-static void hold(struct held *held, nstime from, nstime until, const struct value *value)
-{
-	bool good = value_exists(value) && value->kind != VALUE_STRING;
-
-	*held = (struct held){.from = from, .until = until, .value = *value};
-	if (!good)
-		held->value.kind = VALUE_UNKNOWN;
-}
-
 void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
 		     struct value *out)
 {
-	struct held *held = held_of(expr, cursor->event.cpu);
-	nstime time = cursor->event.time;
+	const struct event *event = &cursor->event;
+	const struct value *held = NULL;
 	struct error err;
 	struct run run;
 
-	if (held && value_exists(&held->value) && time >= held->from && time <= held->until &&
-	    cursor->events && cursor->event.class) {
-		*out = held->value;
+	if (expr->held && cursor->events && event->class)
+		held = held_find(expr->held, event->cpu, event->time);
+	if (held) {
+		*out = *held;
 		return;
 	}
 	*out = (struct value){.kind = VALUE_UNKNOWN};
@@ -145,6 +115,7 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 	cursor->bound->busy = false;
 	if (interval_window_failed(cursor->known, &err))
 		bind_raise(L, &err);
-	if (held)
-		hold(held, time, interval_window_holds(cursor->known), out);
+	if (expr->held)
+		held_set(expr->held, event->cpu, event->time, interval_window_holds(cursor->known),
+			 out);
 }

@@ -1,6 +1,7 @@
 /* event.c - the values of the event that a program looks at */
 #include "oneliner/runtime.h"
 
+#include "state/interval_window.h"
 #include "state/model/value.h"
 
 #include <string.h>
@@ -85,24 +86,41 @@ struct datum event_field(struct runtime *rt, uint32_t number_of)
 	return field_datum(rt, &out);
 }
 
-struct datum event_reading(struct runtime *rt, uint32_t reading)
+/* Texts live as long as the event. */
+static struct datum value_datum(const struct value *value)
 {
-	struct run one = *rt->run;
-	struct value value;
-
-	one.first = rt->entry;
-	one.count = 1;
-	where_value(rt->passes[reading], &one, &value);
-	switch (value.kind) {
+	switch (value->kind) {
 	case VALUE_INT:
-		return value.negative ? datum_signed((int64_t)value.u) : datum_unsigned(value.u);
+		return value->negative ? datum_signed((int64_t)value->u) : datum_unsigned(value->u);
 	case VALUE_BOOL:
-		return datum_signed(value.b);
+		return datum_signed(value->b);
 	case VALUE_STRING:
-		return keep_text(rt, value.text, value.len);
+		return datum_text(value->text, (uint32_t)value->len);
 	default:
 		return (struct datum){0};
 	}
+}
+
+struct datum event_reading(struct runtime *rt, uint32_t number_of)
+{
+	const struct runtime_reading *reading = &rt->readings[number_of];
+	struct run one = *rt->run;
+	struct value value;
+
+	if (reading->held) {
+		const struct value *held = held_find(reading->held, one.cpu, rt->time);
+		if (held)
+			return value_datum(held);
+		interval_window_mark(rt->window);
+	}
+	one.first = rt->entry;
+	one.count = 1;
+	where_value(reading->pass, &one, &value);
+	if (reading->held)
+		held_set(reading->held, one.cpu, rt->time, interval_window_holds(rt->window),
+			 &value);
+	struct datum datum = value_datum(&value);
+	return datum.kind == DATUM_TEXT ? keep_text(rt, datum.text, datum.len) : datum;
 }
 
 static struct datum thread_datum(struct runtime *rt, const struct bound_thread *thread)

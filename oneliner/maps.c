@@ -7,9 +7,38 @@
 #include <string.h>
 #include <xxhash.h>
 
+enum { NUMBER_KEY = 9, SPARE_MAX = 4096 };
+
+/* Keys are mostly one number: a call of the library costs more than a product that mixes it. */
+static inline unsigned hash_key(const void *key, size_t len)
+{
+	uint64_t number;
+
+	if (len != NUMBER_KEY)
+		return (unsigned)XXH3_64bits(key, len);
+	memcpy(&number, (const uint8_t *)key + 1, sizeof number);
+	unsigned __int128 product = (unsigned __int128)(number ^ UINT64_C(0x9e3779b97f4a7c15)) *
+				    UINT64_C(0xff51afd7ed558ccd);
+	uint64_t mixed = (uint64_t)product ^ (uint64_t)(product >> 64);
+	return (unsigned)(mixed ^ mixed >> 32);
+}
+
+/* 0: they are the same. */
+static inline int compare_bytes(const void *a, const void *b, size_t len)
+{
+	uint64_t x, y;
+
+	if (len != NUMBER_KEY)
+		return memcmp(a, b, len);
+	memcpy(&x, (const uint8_t *)a + 1, sizeof x);
+	memcpy(&y, (const uint8_t *)b + 1, sizeof y);
+	return x != y || *(const uint8_t *)a != *(const uint8_t *)b;
+}
+
 #define uthash_malloc(size) mem_new(size)
 #define uthash_free(memory, size) mem_free(memory)
-#define HASH_FUNCTION(key, len, hash) ((hash) = (unsigned)XXH3_64bits(key, len))
+#define HASH_FUNCTION(key, len, hash) ((hash) = hash_key(key, len))
+#define HASH_KEYCMP(a, b, len) compare_bytes(a, b, len)
 #include <uthash.h>
 
 struct map_entry {
@@ -26,13 +55,14 @@ struct map_entry {
 
 void key_add(struct buf *key, const struct datum *datum)
 {
-	uint8_t head[9];
 	bool is_text = datum->kind == DATUM_TEXT;
 	uint64_t number = is_text ? datum->len : datum->u;
+	char *head = buf_room(key, NUMBER_KEY);
 
 	head[0] = is_text ? 't' : datum->is_large ? 'u' : 's';
 	memcpy(head + 1, &number, sizeof number);
-	buf_add(key, head, sizeof head);
+	head[NUMBER_KEY] = 0;
+	key->len += NUMBER_KEY;
 	if (is_text)
 		buf_add(key, datum->text, datum->len);
 }
@@ -86,12 +116,31 @@ static struct datum own_text(const struct datum *value)
 	return own;
 }
 
+/* An entry whose key is one number gives its room to the next such one. */
 static void entry_free(struct map *map, struct map_entry *entry)
 {
 	map->bytes -= sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t);
 	entry_replace(map, entry, datum_signed(0));
 	mem_free(entry->buckets);
-	mem_free(entry);
+	if (entry->nkey != NUMBER_KEY || map->nspare == SPARE_MAX) {
+		mem_free(entry);
+		return;
+	}
+	entry->hh.next = map->spare;
+	map->spare = entry;
+	map->nspare++;
+}
+
+static struct map_entry *entry_new(struct map *map, size_t nkey)
+{
+	struct map_entry *entry = map->spare;
+
+	if (!entry || nkey != NUMBER_KEY)
+		return mem_new(sizeof *entry + nkey + 1);
+	map->spare = entry->hh.next;
+	map->nspare--;
+	memset(entry, 0, sizeof *entry);
+	return entry;
 }
 
 void map_clear(struct map *map)
@@ -103,6 +152,12 @@ void map_clear(struct map *map)
 		HASH_DEL(map->entries, entry);
 		entry_free(map, entry);
 	}
+	for (entry = map->spare; entry; entry = next) {
+		next = entry->hh.next;
+		mem_free(entry);
+	}
+	map->spare = NULL;
+	map->nspare = 0;
 }
 
 void maps_free(struct map *maps, size_t count)
@@ -116,7 +171,7 @@ struct map_entry *map_find(const struct map *map, const struct buf *key)
 {
 	struct map_entry *found;
 
-	HASH_FIND(hh, map->entries, buf_text(key), key->len, found);
+	HASH_FIND(hh, map->entries, key->len ? key->data : "", key->len, found);
 	return found;
 }
 
@@ -142,7 +197,7 @@ struct map_entry *map_at(struct map *map, const struct buf *key, struct error *e
 		full(map, "512 MiB of keys and values", err);
 		return NULL;
 	}
-	entry = mem_new(sizeof *entry + key->len + 1);
+	entry = entry_new(map, key->len);
 	entry->nkey = (uint32_t)key->len;
 	memcpy(entry->key, buf_text(key), key->len);
 	map->bytes += sizeof *entry + key->len;

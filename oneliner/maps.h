@@ -19,7 +19,9 @@ struct map_entry;
 struct map {
 	const struct map_use *use;
 	struct map_entry *entries; /* a hash of uthash */
-	uint64_t bytes;
+	struct map_entry *spare;   /* deleted ones, for new ones */
+	size_t nspare;
+	uint64_t bytes; /* of entries that are there */
 };
 
 void map_clear(struct map *map);

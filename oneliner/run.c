@@ -22,9 +22,7 @@ struct work {
 	struct ticker *tickers;
 	size_t ntickers;
 	nstime next; /* of all tickers */
-	struct interval_window *window;
 	struct where_reads reads;
-	struct where_pass **passes;
 	bool join_failed;
 	struct error error;
 };
@@ -159,29 +157,37 @@ static bool run_sweep(struct work *work, struct events_options *events, struct e
 
 /* ---- in order ---- */
 
-static bool open_readings(struct work *work, struct error *err)
+static void open_readings(struct work *work)
 {
-	const struct bound *bound = bound_of(work);
+	const struct oneliner_question *question = work->of->question;
+	const struct bound *bound = &question->bound;
+	struct runtime *rt = work->rt;
 
 	if (!bound->nreadings)
-		return true;
-	work->window =
-		interval_window_new(work->of->question->state, work->of->question->program, false);
-	work->reads = interval_window_reads(work->window);
-	work->passes = mem_new_array(bound->nreadings, sizeof *work->passes);
-	for (size_t i = 0; i < bound->nreadings; i++)
-		work->passes[i] = where_pass_new(bound->readings[i].where, &work->reads);
-	work->rt->passes = work->passes;
-	(void)err;
-	return true;
+		return;
+	rt->window = interval_window_new(question->state, question->program, false);
+	work->reads = interval_window_reads(rt->window);
+	rt->readings = mem_new_array(bound->nreadings, sizeof *rt->readings);
+	for (size_t i = 0; i < bound->nreadings; i++) {
+		const struct where *where = bound->readings[i].where;
+		rt->readings[i].pass = where_pass_new(where, &work->reads);
+		if (where_is_of_cpu(where))
+			rt->readings[i].held = held_values_new();
+	}
 }
 
 static void close_readings(struct work *work)
 {
-	for (size_t i = 0; work->passes && i < bound_of(work)->nreadings; i++)
-		where_pass_free(work->passes[i]);
-	mem_free(work->passes);
-	interval_window_free(work->window);
+	struct runtime *rt = work->rt;
+
+	for (size_t i = 0; rt->readings && i < bound_of(work)->nreadings; i++) {
+		where_pass_free(rt->readings[i].pass);
+		held_values_free(rt->readings[i].held);
+	}
+	mem_free(rt->readings);
+	rt->readings = NULL;
+	interval_window_free(rt->window);
+	rt->window = NULL;
 }
 
 static void next_tick(struct work *work)
@@ -298,7 +304,8 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	}
 	options->values = true;
 	begin_ticks(work);
-	good = open_readings(work, err) && events_open(work->of->index, options, &events, err);
+	open_readings(work);
+	good = events_open(work->of->index, options, &events, err);
 	if (good) {
 		good = work->of->passes ? read_filtered(work, events, err)
 					: read_runs(work, events, err);
@@ -308,8 +315,8 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 		*err = work->rt->error;
 		good = false;
 	}
-	if (good && work->window)
-		good = !interval_window_failed(work->window, err);
+	if (good && work->rt->window)
+		good = !interval_window_failed(work->rt->window, err);
 	close_readings(work);
 	mem_free(work->tickers);
 	if (work->of->pass_new)

@@ -8,11 +8,17 @@
 
 #include "engine/symbols/symbols.h"
 #include "oneliner/bind.h"
+#include "oneliner/held.h"
 #include "oneliner/maps.h"
 #include "oneliner/outlet.h"
 #include "oneliner/pattern.h"
 
 enum decoded { DECODED_NOT, DECODED_YES, DECODED_DAMAGED };
+
+struct runtime_reading { /* of the state, by number */
+	struct where_pass *pass;
+	struct held_values *held; /* of what is the same for a CPU; else NULL */
+};
 
 struct runtime {
 	const struct bound *bound;
@@ -20,7 +26,8 @@ struct runtime {
 	struct datum *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
 	struct symbols *symbols;    /* NULL: stacks are addresses */
-	struct where_pass **passes; /* per reading; NULL: nothing reads the state */
+	struct runtime_reading *readings; /* NULL: nothing reads the state */
+	struct interval_window *window;   /* likewise: what they read */
 	struct pattern_room *patterns;
 	nstime start; /* `elapsed` counts from it */
 	bool utc;

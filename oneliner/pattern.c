@@ -65,7 +65,8 @@ bool pattern_capture(struct pattern_room *room, const void *pattern, const struc
 	*out = datum_text("", 0);
 	if (groups < 0)
 		return groups == PCRE2_ERROR_NOMATCH;
-	if (number >= 0 && number < groups && ends[2 * number] != PCRE2_UNSET)
+	if (number >= 0 && number < groups && ends[2 * number] != PCRE2_UNSET &&
+	    ends[2 * number] <= ends[2 * number + 1]) /* \K may set the begin behind the end */
 		*out = datum_text(text->text + ends[2 * number],
 				  (uint32_t)(ends[2 * number + 1] - ends[2 * number]));
 	return true;

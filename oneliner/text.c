@@ -1,16 +1,25 @@
 /* text.c - functions of texts: parts of them are borrowed, never copied */
 #include "oneliner/format.h"
 #include "oneliner/runtime.h"
+#include "state/model/text_part.h"
 
 #include <string.h>
 
 static const struct datum unknown;
 
+static struct text_part whole(const struct datum *text)
+{
+	return (struct text_part){text->text, text->len};
+}
+
+static struct datum of_part(struct text_part part)
+{
+	return datum_text(part.text, (uint32_t)part.len);
+}
+
 static struct datum part(const struct datum *text, int64_t from, int64_t len)
 {
-	from = from < 0 ? 0 : from > text->len ? text->len : from;
-	len = len < 0 ? 0 : len > text->len - from ? text->len - from : len;
-	return datum_text(text->text + from, (uint32_t)len);
+	return of_part(text_substr(whole(text), from, len));
 }
 
 static struct datum strncmp_call(const struct datum *a, const struct datum *b, int64_t n)
@@ -18,23 +27,6 @@ static struct datum strncmp_call(const struct datum *a, const struct datum *b, i
 	struct datum x = part(a, 0, n), y = part(b, 0, n);
 
 	return datum_signed(datum_compare(&x, &y));
-}
-
-/* Part `number` of the text, from 0 on, between separators; "": there are not so many. */
-static struct datum split(const struct datum *text, const struct datum *separator, int64_t number)
-{
-	const char *at = text->text, *end = at + text->len, *found = NULL;
-
-	if (!separator->len || number < 0)
-		return number ? datum_text("", 0) : *text;
-	for (;; at = found + separator->len) {
-		found = memmem(at, (size_t)(end - at), separator->text, separator->len);
-		if (!number-- || !found)
-			break;
-	}
-	if (number >= 0)
-		return datum_text("", 0);
-	return datum_text(at, (uint32_t)((found ? found : end) - at));
 }
 
 static struct datum strftime_call(struct runtime *rt, const struct datum *format,
@@ -103,7 +95,7 @@ struct datum text_call(struct runtime *rt, const struct node *node)
 	case FUNCTION_SUBSTR:
 		return part(&args[0], args[1].s, node->nargs > 2 ? args[2].s : INT64_MAX);
 	case FUNCTION_SPLIT:
-		return split(&args[0], &args[1], args[2].s);
+		return of_part(text_split(whole(&args[0]), whole(&args[1]), args[2].s));
 	case FUNCTION_CAPTURES:
 		return captures(rt, node, args);
 	case FUNCTION_STRFTIME:

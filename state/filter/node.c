@@ -93,8 +93,10 @@ static bool is_of_run(const struct expr *expr)
 	case EXPR_MAP:
 	case EXPR_HAS:
 	case EXPR_CONVERT:
+	case EXPR_CAPTURES:
 		return is_of_run(expr->left) && is_of_run(expr->right);
 	case EXPR_LEAST:
+	case EXPR_PART:
 		for (uint32_t i = 0; i < expr->n; i++)
 			if (!is_of_run(expr->args[i]))
 				return false;
@@ -120,8 +122,10 @@ static bool always_fails(const struct expr *expr)
 	case EXPR_MATCH:
 	case EXPR_MAP:
 	case EXPR_CONVERT:
+	case EXPR_CAPTURES:
 		return always_fails(expr->left) || always_fails(expr->right);
 	case EXPR_LEAST:
+	case EXPR_PART:
 		for (uint32_t i = 0; i < expr->n; i++)
 			if (always_fails(expr->args[i]))
 				return true;

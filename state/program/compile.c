@@ -715,7 +715,7 @@ static void add_source(const struct expr *expr, struct view_source *sources, uin
 		return;
 	if (expr->kind == EXPR_READ)
 		add_path_sources(&expr->path, sources, n);
-	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+	for (uint32_t i = 0; i < expr_nargs(expr); i++)
 		add_source(expr->args[i], sources, n);
 	add_source(expr->left, sources, n);
 	add_source(expr->right, sources, n);

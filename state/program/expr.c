@@ -380,6 +380,51 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
+static bool fits_integer(const struct value *a)
+{
+	return a->kind == VALUE_INT;
+}
+
+/* substr(TEXT, INTEGER[, INTEGER]), split(TEXT, TEXT, INTEGER) */
+static enum eval eval_part(const struct expr *expr, struct env *env, struct value *out,
+			   enum failure *failure)
+{
+	uint32_t ntexts = expr->function == FUNCTION_SPLIT ? 2 : 1;
+	bool open = false, unknown = false, wrong = false;
+	struct value args[3];
+
+	*out = unknown_value;
+	for (uint32_t i = 0; i < expr->n; i++) {
+		enum eval result = expr_eval(expr->args[i], env, &args[i], failure);
+		if (result == EVAL_FAIL)
+			return result;
+		if (result == EVAL_OPEN)
+			open = true;
+		else if (unknown_operand(&args[i], i < ntexts ? fits_text : fits_integer, &wrong))
+			unknown = true;
+		else if (wrong)
+			return eval_fail(failure, FAILURE_TYPE);
+	}
+	*out = unknown_value;
+	if (!open && !unknown)
+		op_part(expr->function, args, expr->n, out);
+	return open ? EVAL_OPEN : EVAL_VALUE;
+}
+
+static enum eval eval_captures(const struct expr *expr, struct env *env, struct value *out,
+			       enum failure *failure)
+{
+	struct value text;
+	enum eval result = expr_eval(expr->left, env, &text, failure);
+
+	*out = unknown_value;
+	if (result != EVAL_VALUE || text.kind == VALUE_UNKNOWN)
+		return result;
+	if (!fits_text(&text))
+		return eval_fail(failure, FAILURE_TYPE);
+	return op_captures(expr->regex, expr->index, &text, out, failure);
+}
+
 void expr_find_gap(struct env *env)
 {
 	gaps_at(env->program->gaps, env->event->stream->part, env->event->time, &env->gap);
@@ -481,6 +526,10 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		return eval_convert(expr, env, out, failure);
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
+	case EXPR_PART:
+		return eval_part(expr, env, out, failure);
+	case EXPR_CAPTURES:
+		return eval_captures(expr, env, out, failure);
 	}
 	return eval_fail(failure, FAILURE_TYPE);
 }
@@ -650,6 +699,7 @@ bool expr_reads(const struct expr *expr, struct env *env,
 	case EXPR_OR:
 		return logic_reads(expr, env, visit, arg);
 	case EXPR_LEAST:
+	case EXPR_PART:
 		for (uint32_t i = 0; i < expr->n; i++)
 			if (!expr_reads(expr->args[i], env, visit, arg))
 				return false;

@@ -26,7 +26,7 @@ enum expr_kind {
 	EXPR_LOST_TOLD,
 	EXPR_GAP,       /* does some stream lack events at this time? */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
-	EXPR_READ, /* `path` of the state */
+	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
 	EXPR_NOT,
 	EXPR_AND,
@@ -41,7 +41,9 @@ enum expr_kind {
 	EXPR_HAS,     /* left is a field, section value or read */
 	EXPR_TOP,     /* left is a read */
 	EXPR_CONVERT, /* function INT, STR, HEX */
-	EXPR_LEAST    /* function MIN, MAX over args */
+	EXPR_LEAST,   /* function MIN, MAX over args */
+	EXPR_PART,    /* function SUBSTR, SPLIT over args */
+	EXPR_CAPTURES /* group `index` of `regex` in left */
 };
 
 struct field_name {
@@ -72,6 +74,12 @@ struct expr {
 	};
 };
 
+/* How many operands stand in `args`, instead of left and right. */
+static inline uint32_t expr_nargs(const struct expr *expr)
+{
+	return expr->kind == EXPR_LEAST || expr->kind == EXPR_PART ? expr->n : 0;
+}
+
 /* expr_ops.c: operators and functions on plain values; both operands are known */
 bool values_same(const struct value *a, const struct value *b); /* 1 == 1.0, 5 != "5" */
 enum eval op_order(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
@@ -84,6 +92,11 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		 enum failure *failure);
 enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
 		   struct value *out, enum failure *failure);
+/* What the group matches first; "" where nothing does. */
+enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
+		      struct value *out, enum failure *failure);
+/* Of operands of the types that expr.c asks for. */
+void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 
 static inline enum eval eval_fail(enum failure *failure, enum failure why)
 {

@@ -506,10 +506,10 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	return expr;
 }
 
-static const struct expr *compile_least(struct compile *compile, const struct ast *ast,
-					enum function function)
+static const struct expr *compile_args(struct compile *compile, const struct ast *ast,
+				       enum expr_kind kind, enum function function)
 {
-	struct expr *expr = expr_new(compile, EXPR_LEAST);
+	struct expr *expr = expr_new(compile, kind);
 	const struct expr **args =
 		arena_array(compile->program->arena, ast->nargs, sizeof(struct expr *));
 
@@ -533,6 +533,36 @@ static const struct expr *compile_label(struct compile *compile, const struct as
 	return expr;
 }
 
+/* NULL: it is not a constant, or wrong. The program frees it. */
+static pcre2_code *compile_pattern(struct compile *compile, const struct expr *pattern)
+{
+	struct program *program = compile->program;
+	PCRE2_SIZE offset;
+	int code;
+
+	if (!expr_is_const(pattern, VALUE_STRING))
+		return NULL;
+	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)pattern->value.text, pattern->value.len,
+					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+	if (!regex)
+		return NULL;
+	pcre2_jit_compile(regex, PCRE2_JIT_COMPLETE); /* without it matching is slower */
+	program->regexes = mem_grow(program->regexes, program->nregexes, &program->regexes_capacity,
+				    sizeof *program->regexes);
+	program->regexes[program->nregexes++] = regex;
+	return regex;
+}
+
+static const struct expr *compile_captures(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, EXPR_CAPTURES);
+
+	expr->left = compile_expr(compile, ast->args[0]);
+	expr->regex = compile_pattern(compile, compile_expr(compile, ast->args[1]));
+	expr->index = ast->nargs > 2 ? (uint32_t)ast->args[2]->value.u : 1;
+	return expr->regex ? expr : failing(compile, FAILURE_TYPE);
+}
+
 static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
 {
 	enum function function = ast_function(ast->name);
@@ -543,7 +573,11 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 	if (function == FUNCTION_LABEL)
 		return compile_label(compile, ast);
 	if (function == FUNCTION_MIN || function == FUNCTION_MAX)
-		return compile_least(compile, ast, function);
+		return compile_args(compile, ast, EXPR_LEAST, function);
+	if (function == FUNCTION_SUBSTR || function == FUNCTION_SPLIT)
+		return compile_args(compile, ast, EXPR_PART, function);
+	if (function == FUNCTION_CAPTURES)
+		return compile_captures(compile, ast);
 	expr = expr_new(compile, function == FUNCTION_NONE  ? EXPR_MAP
 				 : function == FUNCTION_TOP ? EXPR_TOP
 							    : EXPR_CONVERT);
@@ -562,24 +596,6 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 							      expr->left->kind == EXPR_HAS);
 	}
 	return expr;
-}
-
-static void compile_regex(struct compile *compile, struct expr *expr)
-{
-	struct program *program = compile->program;
-	PCRE2_SIZE offset;
-	int code;
-
-	if (expr->op != OP_REGEX || !expr_is_const(expr->right, VALUE_STRING))
-		return;
-	expr->regex = pcre2_compile((PCRE2_SPTR)expr->right->value.text, expr->right->value.len,
-				    PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-	if (!expr->regex)
-		return;
-	pcre2_jit_compile(expr->regex, PCRE2_JIT_COMPLETE); /* without it matching is slower */
-	program->regexes = mem_grow(program->regexes, program->nregexes, &program->regexes_capacity,
-				    sizeof *program->regexes);
-	program->regexes[program->nregexes++] = expr->regex;
 }
 
 static enum expr_kind binary_kind(enum ast_op op)
@@ -618,7 +634,7 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 	if (ast->nargs > 1)
 		expr->right = compile_expr(compile, ast->args[1]);
 	if (expr->kind == EXPR_MATCH)
-		compile_regex(compile, expr);
+		expr->regex = expr->op == OP_REGEX ? compile_pattern(compile, expr->right) : NULL;
 	return expr;
 }
 
@@ -665,7 +681,7 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 
 	if (expr->kind < EXPR_NOT || expr->kind == EXPR_TOP || expr->kind == EXPR_LABEL)
 		return expr;
-	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+	for (uint32_t i = 0; i < expr_nargs(expr); i++)
 		if (expr->args[i]->kind != EXPR_CONST)
 			return expr;
 	if ((expr->left && expr->left->kind != EXPR_CONST &&
@@ -737,7 +753,7 @@ bool expr_uses_fields(const struct expr *expr)
 		return true;
 	if (expr->kind == EXPR_READ && path_uses_fields(&expr->path))
 		return true;
-	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+	for (uint32_t i = 0; i < expr_nargs(expr); i++)
 		if (expr_uses_fields(expr->args[i]))
 			return true;
 	return expr_uses_fields(expr->left) || expr_uses_fields(expr->right);
@@ -749,7 +765,7 @@ bool expr_reads_state(const struct expr *expr)
 		return false;
 	if (expr->kind == EXPR_READ)
 		return true;
-	for (uint32_t i = 0; expr->kind == EXPR_LEAST && i < expr->n; i++)
+	for (uint32_t i = 0; i < expr_nargs(expr); i++)
 		if (expr_reads_state(expr->args[i]))
 			return true;
 	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)

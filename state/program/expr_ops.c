@@ -3,6 +3,7 @@
  *
  * Integers lie in [-2^63, 2^64): every operation is done in 128 bits and must fit afterwards.
  */
+#include "state/model/text_part.h"
 #include "state/program/expr.h"
 
 #include <math.h>
@@ -296,21 +297,46 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 
 enum { REGEX_STEPS = 1000000 }; /* a pattern that needs more is refused, not waited for */
 
-static enum eval run_regex(pcre2_code *regex, const struct value *text, struct value *out,
-			   enum failure *failure)
+/* Group `group` of the first match in *out, "" without one; *matches says which. */
+static enum eval run_regex(pcre2_code *regex, uint32_t group, const struct value *text,
+			   struct value *out, bool *matches, enum failure *failure)
 {
 	pcre2_match_context *limits = pcre2_match_context_create(NULL);
-	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+	pcre2_match_data *data = pcre2_match_data_create(group + 1, NULL);
+	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data) + (size_t)2 * group;
 	int result;
 
 	pcre2_set_match_limit(limits, REGEX_STEPS);
 	result = pcre2_match(regex, (PCRE2_SPTR)text->text, text->len, 0, 0, data, limits);
+	*matches = result >= 0; /* 0: there are more groups, which nobody asks for */
+	*out = value_text("", 0);
+	/* \K may set the begin behind the end */
+	if ((result == 0 || result > (int)group) && ends[0] != PCRE2_UNSET && ends[0] <= ends[1])
+		*out = value_text(text->text + ends[0], ends[1] - ends[0]);
 	pcre2_match_data_free(data);
 	pcre2_match_context_free(limits);
 	if (result < 0 && result != PCRE2_ERROR_NOMATCH)
 		return eval_fail(failure, FAILURE_OVERFLOW);
-	*out = value_bool(result >= 0);
 	return EVAL_VALUE;
+}
+
+enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
+		      struct value *out, enum failure *failure)
+{
+	bool matches;
+
+	return run_regex(regex, group, text, out, &matches, failure);
+}
+
+static enum eval match_regex(pcre2_code *regex, const struct value *text, struct value *out,
+			     enum failure *failure)
+{
+	bool matches;
+	enum eval result = run_regex(regex, 0, text, out, &matches, failure);
+
+	if (result == EVAL_VALUE)
+		*out = value_bool(matches);
+	return result;
 }
 
 enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
@@ -321,12 +347,31 @@ enum eval op_regex(pcre2_code *regex, const struct value *text, const struct val
 	int code;
 
 	if (regex)
-		return run_regex(regex, text, out, failure);
+		return match_regex(regex, text, out, failure);
 	regex = pcre2_compile((PCRE2_SPTR)pattern->text, pattern->len, PCRE2_NEVER_BACKSLASH_C,
 			      &code, &offset, NULL);
 	if (!regex)
 		return eval_fail(failure, FAILURE_TYPE);
-	result = run_regex(regex, text, out, failure);
+	result = match_regex(regex, text, out, failure);
 	pcre2_code_free(regex);
 	return result;
+}
+
+/* ---- parts of texts ---- */
+
+static int64_t clamped(const struct value *number)
+{
+	return number->negative || number->u <= INT64_MAX ? (int64_t)number->u : INT64_MAX;
+}
+
+void op_part(enum function function, const struct value *args, uint32_t n, struct value *out)
+{
+	struct text_part text = {args[0].text, args[0].len};
+
+	text = function == FUNCTION_SPLIT
+		       ? text_split(text, (struct text_part){args[1].text, args[1].len},
+				    clamped(&args[2]))
+		       : text_substr(text, clamped(&args[1]),
+				     n > 2 ? clamped(&args[2]) : INT64_MAX);
+	*out = value_text(text.text, text.len);
 }

@@ -263,8 +263,12 @@ enum function {
 	FUNCTION_TOP,
 	FUNCTION_HAS,
 	FUNCTION_MIN,
-	FUNCTION_MAX
+	FUNCTION_MAX,
+	FUNCTION_SUBSTR,
+	FUNCTION_SPLIT,
+	FUNCTION_CAPTURES
 };
+enum { CAPTURES_GROUP_MAX = 63 };
 enum function ast_function(const char *name);
 /* Has the map a result for every value, or (`of_boolean`) for true and false? */
 bool map_is_total(const struct map_def *map, bool of_boolean);

@@ -34,6 +34,10 @@ static const struct function_info {
 	{"has", FUNCTION_HAS, 1, 1, "a path or label()"},
 	{"min", FUNCTION_MIN, 2, 16, "two or more values"},
 	{"max", FUNCTION_MAX, 2, 16, "two or more values"},
+	{"substr", FUNCTION_SUBSTR, 2, 3, "a text, where its part begins, and perhaps a length"},
+	{"split", FUNCTION_SPLIT, 3, 3, "a text, a separator and the number of a part"},
+	{"captures", FUNCTION_CAPTURES, 2, 3,
+	 "a text, a pattern in quotes and perhaps the number of a group"},
 };
 
 static const struct function_info *find_function(const char *name)
@@ -94,6 +98,36 @@ static void check_capture(const struct check *at, const struct ast *ast)
 	}
 }
 
+/* A constant text is one that can be compiled. */
+static void check_pattern(const struct check *at, const struct ast *pattern)
+{
+	PCRE2_SIZE offset;
+	PCRE2_UCHAR text[120];
+	int code;
+
+	if (pattern->kind != AST_CONST || pattern->value.kind != VALUE_STRING)
+		return;
+	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)pattern->value.text, pattern->value.len,
+					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+	if (!regex) {
+		pcre2_get_error_message(code, text, sizeof text);
+		rules_error(at->rules, at->file, pattern->at,
+			    "bad regular expression: %s (byte %zu)", (const char *)text,
+			    (size_t)offset);
+	}
+	pcre2_code_free(regex);
+}
+
+/* The pattern and the number of a group stand as constants. */
+static bool takes_pattern(const struct ast *ast)
+{
+	const struct ast *pattern = ast->args[1], *group = ast->nargs > 2 ? ast->args[2] : NULL;
+
+	return pattern->kind == AST_CONST && pattern->value.kind == VALUE_STRING &&
+	       (!group || (group->kind == AST_CONST && group->value.kind == VALUE_INT &&
+			   group->value.u <= CAPTURES_GROUP_MAX));
+}
+
 static bool takes_path(const struct function_info *info, const struct ast *arg)
 {
 	enum root root;
@@ -148,9 +182,13 @@ static void check_call(const struct check *at, const struct ast *ast)
 				    ast->name);
 		return;
 	}
-	if (ast->nargs < info->least || ast->nargs > info->most || !takes_path(info, ast->args[0]))
+	if (ast->nargs < info->least || ast->nargs > info->most ||
+	    !takes_path(info, ast->args[0]) ||
+	    (info->function == FUNCTION_CAPTURES && !takes_pattern(ast)))
 		rules_error(at->rules, at->file, ast->at, "expected %s as argument of %s()",
 			    info->takes, info->name);
+	else if (info->function == FUNCTION_CAPTURES)
+		check_pattern(at, ast->args[1]);
 }
 
 static const char *wrong_root(const struct ast_path *path, enum root root, bool in_view)
@@ -189,25 +227,6 @@ static void check_path(const struct check *at, const struct ast_path *path)
 	}
 }
 
-static void check_regex(const struct check *at, const struct ast *ast)
-{
-	const struct ast *right = ast->args[1];
-	PCRE2_SIZE offset;
-	PCRE2_UCHAR text[120];
-	int code;
-
-	if (right->kind != AST_CONST || right->value.kind != VALUE_STRING)
-		return;
-	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)right->value.text, right->value.len,
-					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-	if (!regex) {
-		pcre2_get_error_message(code, text, sizeof text);
-		rules_error(at->rules, at->file, right->at, "bad regular expression: %s (byte %zu)",
-			    (const char *)text, (size_t)offset);
-	}
-	pcre2_code_free(regex);
-}
-
 static void check(const struct check *at, const struct ast *ast)
 {
 	switch (ast->kind) {
@@ -229,7 +248,7 @@ static void check(const struct check *at, const struct ast *ast)
 		for (uint32_t i = 0; i < ast->nargs; i++)
 			check(at, ast->args[i]);
 		if (ast->op == OP_REGEX)
-			check_regex(at, ast);
+			check_pattern(at, ast->args[1]);
 		return;
 	}
 }

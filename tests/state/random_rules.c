@@ -90,6 +90,29 @@ static void add_target(struct gen *gen, bool subtree)
 	add_read(gen, 1);
 }
 
+/* Parts of texts, of the event and of the state; where they begin may be read of the state. */
+static void add_text(struct gen *gen)
+{
+	static const char *const texts[] = {"field/s", "a", "b", "str(field/w)", "\"B|1|x\""};
+	static const char *const numbers[] = {"0", "1", "field/v", "k", "2"};
+	const char *text = texts[pick(gen, COUNT(texts))];
+	const char *number = numbers[pick(gen, COUNT(numbers))];
+
+	switch (pick(gen, 4)) {
+	case 0:
+		buf_printf(&gen->text, "substr(%s, %s, 3)", text, number);
+		break;
+	case 1:
+		buf_printf(&gen->text, "split(%s, \"|\", %s)", text, number);
+		break;
+	case 2:
+		buf_printf(&gen->text, "int(captures(%s, \"[|](\\\\d)\"))", text);
+		break;
+	default:
+		buf_printf(&gen->text, "captures(%s, \"^(.)[|](.)\", 1)", text);
+	}
+}
+
 static void add_value(struct gen *gen)
 {
 	static const char *const plain[] = {"field/v", "field/w", "none", "\"s\"", "section/cpu"};
@@ -98,12 +121,15 @@ static void add_value(struct gen *gen)
 		add(gen, plain[pick(gen, COUNT(plain))]);
 		return;
 	}
-	switch (pick(gen, 8)) {
+	switch (pick(gen, 9)) {
 	case 0:
 		buf_add_u64(&gen->text, pick(gen, 4));
 		break;
 	case 1:
 		add(gen, "field/v");
+		break;
+	case 8:
+		add_text(gen);
 		break;
 	case 2:
 		add(gen, pick(gen, 2) ? "field/w" : "section/k");
@@ -210,6 +236,7 @@ void add_rules(struct gen *gen)
 
 size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams)
 {
+	static const char *const texts[] = {"s", "B|1|x", "E|2", "|3"};
 	size_t count = 3 + pick(gen, RANDOM_EVENTS - 3);
 
 	for (size_t i = 0; i < count; i++) {
@@ -218,7 +245,7 @@ size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams
 						.class = pick(gen, RANDOM_CLASSES)};
 		for (int f = 0; f < FAKE_FIELDS; f++) {
 			events[i].numbers[f] = pick(gen, 4);
-			events[i].texts[f] = "s";
+			events[i].texts[f] = texts[(events[i].numbers[f] + i) % COUNT(texts)];
 		}
 		if (pick(gen, 12) == 0) {
 			events[i].class = FAKE_LOSS;

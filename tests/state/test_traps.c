@@ -11,9 +11,10 @@
 
 enum { MAX_EVENTS = 8, NEVER = SINCE_NEVER };
 
-static const struct fake_class classes[] = {{"X", {"v"}},  {"Y", {NULL}}, {"K", {"k"}},
-					    {"D", {NULL}}, {"S", {NULL}}, {"T", {NULL}}};
-enum { X, Y, K, D, S, T };
+static const struct fake_class classes[] = {{"X", {"v"}},   {"Y", {NULL}}, {"K", {"k"}},
+					    {"D", {NULL}},  {"S", {NULL}}, {"T", {NULL}},
+					    {"P", {"$buf"}}};
+enum { X, Y, K, D, S, T, P };
 
 #define AT(t, what, number)                                     \
 	{                                                       \
@@ -27,6 +28,18 @@ enum { X, Y, K, D, S, T };
 	{                                                                    \
 		.time = t, .stream = where, .class = FAKE_LOSS, .until = end \
 	}
+
+#define MARK(t, text)                                    \
+	{                                                \
+		.time = t, .class = P, .texts = { text } \
+	}
+#define MARKERS                                                                               \
+	"event P\n"                                                                           \
+	" mark[int(captures(field/buf, \"^B[|](\\\\d+)\"))]/now = split(field/buf, \"|\", 2)" \
+	" when field/buf ~ \"B|*\"\n"                                                         \
+	" mark[int(split(field/buf, \"|\", 1))]/now = none when field/buf ~ \"E|*\"\n"        \
+	" mark[int(split(field/buf, \"|\", 1))]/fps = int(split(field/buf, \"|\", 3))"        \
+	" when captures(field/buf, \"^C[|]\\\\d+[|](\\\\w+)[|]\") == \"fps\"\n"
 
 #define LOSS_RULES "event @lost\n unknown p\nevent X\n was p = 1\nevent S\n p = 9\n"
 #define LOSS_EVENTS                                      \
@@ -246,6 +259,46 @@ static struct row {
 	 true,
 	 "unknown",
 	 NEVER},
+	{"a marker becomes state: its process and its name are parts of a text",
+	 MARKERS,
+	 {MARK(1, "B|7|draw"), MARK(2, "B|8|load"), MARK(3, "other")},
+	 "mark[7]/now",
+	 4,
+	 false,
+	 "\"draw\"",
+	 1},
+	{"a marker's end",
+	 MARKERS,
+	 {MARK(1, "B|7|draw"), MARK(2, "E|7")},
+	 "mark[7]/now",
+	 3,
+	 false,
+	 "none",
+	 2},
+	{"a marker's end is of its own process",
+	 MARKERS,
+	 {MARK(1, "B|7|draw"), MARK(2, "E|8")},
+	 "mark[7]/now",
+	 3,
+	 false,
+	 "\"draw\"",
+	 1},
+	{"a counter in a marker",
+	 MARKERS,
+	 {MARK(1, "C|7|fps|60"), MARK(2, "C|7|fps|"), MARK(3, "C|7|mem|9")},
+	 "mark[7]/fps",
+	 4,
+	 false,
+	 "60",
+	 1},
+	{"which part it is says the state",
+	 "event X\n n = field/v\nevent P\n p = split(field/buf, \"|\", n)\n",
+	 {AT(1, X, 2), MARK(2, "a|b|c"), AT(3, X, 0)},
+	 "p",
+	 4,
+	 false,
+	 "\"c\"",
+	 2},
 };
 
 static struct late_row {

@@ -259,7 +259,18 @@ static void add_constant(struct gen *gen)
 
 static void add_operand(struct gen *gen, int depth)
 {
-	switch (pick(gen, depth > 0 ? 16 : 9)) {
+	switch (pick(gen, depth > 0 ? 17 : 9)) {
+	case 16:
+		if (pick(gen, 2)) {
+			add(gen, "captures(");
+			add_operand(gen, 0);
+			ADD_ONE_OF(gen, ", \"(.)b\")", ", \"a|(c)\")", ", \".\", 0)");
+			return;
+		}
+		ADD_ONE_OF(gen, "split(", "substr(");
+		add_operand(gen, 0);
+		ADD_ONE_OF(gen, ", 1, 1)", ", \"a\", 0)", ", \"b\", c)", ", c, 2)");
+		return;
 	case 9:
 		add(gen, "(");
 		add_operand(gen, depth - 1);

@@ -357,9 +357,12 @@ static void check_call(struct checker *checker, struct node *node)
 		return;
 	}
 	if (node->nargs < info->least || node->nargs > info->most) {
-		fail(checker, node, "%s() takes %u%s%.0u value%s, here are %u", info->name,
-		     info->least, info->most > info->least ? " or more" : "", info->most,
-		     info->most == 1 ? "" : "s", node->nargs);
+		if (info->most > info->least)
+			fail(checker, node, "%s() takes %u to %u values, here are %u", info->name,
+			     info->least, info->most, node->nargs);
+		else
+			fail(checker, node, "%s() takes %u value%s, here are %u", info->name,
+			     info->most, info->most == 1 ? "" : "s", node->nargs);
 		return;
 	}
 	node->type = info->type;
@@ -565,6 +568,7 @@ static void check_probe(struct checker *checker, struct clause *probe)
 			     "'%s': events have fields, and it has none: give it a "
 			     "block of its own",
 			     spec->text);
+		program->uses_intervals |= spec->kind == PROBE_INTERVAL;
 		program->in_order |= spec->kind == PROBE_INTERVAL;
 		if (spec->provider &&
 		    !provider_check(program, spec->provider, spec->at, checker->err))

@@ -94,16 +94,30 @@ static uint32_t buckets_of(const struct map_use *use)
 						: 0;
 }
 
+static void add_bytes(struct map *map, uint64_t bytes)
+{
+	map->bytes += bytes;
+	if (map->all)
+		*map->all += bytes;
+}
+
+static void drop_bytes(struct map *map, uint64_t bytes)
+{
+	map->bytes -= bytes;
+	if (map->all)
+		*map->all -= bytes;
+}
+
 /* Its value takes the place of the old one; a text is the entry's from now on. */
 static void entry_replace(struct map *map, struct map_entry *entry, struct datum value)
 {
 	if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
-		map->bytes -= entry->value.len;
+		drop_bytes(map, entry->value.len);
 		mem_free((void *)(uintptr_t)entry->value.text);
 	}
 	entry->value = value;
 	if (value.kind == DATUM_TEXT)
-		map->bytes += value.len;
+		add_bytes(map, value.len);
 }
 
 static struct datum own_text(const struct datum *value)
@@ -119,7 +133,7 @@ static struct datum own_text(const struct datum *value)
 /* An entry whose key is one number gives its room to the next such one. */
 static void entry_free(struct map *map, struct map_entry *entry)
 {
-	map->bytes -= sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t);
+	drop_bytes(map, sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t));
 	entry_replace(map, entry, datum_signed(0));
 	mem_free(entry->buckets);
 	if (entry->nkey != NUMBER_KEY || map->nspare == SPARE_MAX) {
@@ -175,12 +189,23 @@ struct map_entry *map_find(const struct map *map, const struct buf *key)
 	return found;
 }
 
-static bool full(const struct map *map, const char *why, struct error *err)
+static bool too_many(const struct map *map, struct error *err)
 {
 	return error_set(err, ERR_RANGE,
-			 "%s has more than %s: use keys of fewer values, a predicate, "
+			 "%s has more than 1000000 keys: use keys of fewer values, a predicate, "
 			 "--begin and --end, or delete()",
-			 map->use->name, why);
+			 map->use->name);
+}
+
+/* Asked when something shall be added. False: *err. */
+static bool has_room(const struct map *map, struct error *err)
+{
+	if ((map->all ? *map->all : map->bytes) <= MAP_BYTES_MAX)
+		return true;
+	return error_set(err, ERR_RANGE,
+			 "%s grows, and all maps have more than 512 MiB of keys and values: use "
+			 "keys of fewer values, a predicate, --begin and --end, or delete()",
+			 map->use->name);
 }
 
 struct map_entry *map_at(struct map *map, const struct buf *key, struct error *err)
@@ -190,20 +215,18 @@ struct map_entry *map_at(struct map *map, const struct buf *key, struct error *e
 	if (entry)
 		return entry;
 	if (HASH_COUNT(map->entries) >= MAP_KEYS_MAX) {
-		full(map, "1000000 keys", err);
+		too_many(map, err);
 		return NULL;
 	}
-	if (map->bytes > MAP_BYTES_MAX) {
-		full(map, "512 MiB of keys and values", err);
+	if (!has_room(map, err))
 		return NULL;
-	}
 	entry = entry_new(map, key->len);
 	entry->nkey = (uint32_t)key->len;
 	memcpy(entry->key, buf_text(key), key->len);
-	map->bytes += sizeof *entry + key->len;
+	add_bytes(map, sizeof *entry + key->len);
 	if (buckets_of(map->use)) {
 		entry->buckets = mem_new_array(buckets_of(map->use), sizeof(uint64_t));
-		map->bytes += buckets_of(map->use) * sizeof(uint64_t);
+		add_bytes(map, buckets_of(map->use) * sizeof(uint64_t));
 	}
 	HASH_ADD_KEYPTR(hh, map->entries, entry->key, entry->nkey, entry);
 	return entry;
@@ -250,7 +273,7 @@ bool entry_set(struct map *map, struct map_entry *entry, const struct datum *val
 	       struct error *err)
 {
 	entry_replace(map, entry, value->kind == DATUM_TEXT ? own_text(value) : *value);
-	return map->bytes <= MAP_BYTES_MAX || full(map, "512 MiB of keys and values", err);
+	return value->kind != DATUM_TEXT || has_room(map, err);
 }
 
 uint64_t hist_label(uint32_t i, unsigned bits)

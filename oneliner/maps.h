@@ -22,6 +22,8 @@ struct map {
 	struct map_entry *spare;   /* deleted ones, for new ones */
 	size_t nspare;
 	uint64_t bytes; /* of entries that are there */
+	uint64_t *all;  /* of all maps of a program, which the limit is of; NULL: this is the only
+			   one */
 };
 
 void map_clear(struct map *map);

@@ -249,6 +249,20 @@ static bool tick(struct work *work, nstime t, struct error *err)
 	return open;
 }
 
+/* Intervals end until the last event of the trace, or the end of the range. */
+static bool tick_to_end(struct work *work, struct error *err)
+{
+	nstime first, last, end = work->of->events.end;
+
+	if (!work->ntickers || !runtime_is_open(work->rt))
+		return true;
+	if (!events_range(work->of->index, &first, &last, err))
+		return false;
+	if (first <= last)
+		tick(work, end <= last ? end - 1 : last, err);
+	return true;
+}
+
 static bool take_entries(struct work *work, const struct run *run, struct error *err)
 {
 	bool open = true;
@@ -309,6 +323,7 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	if (good) {
 		good = work->of->passes ? read_filtered(work, events, err)
 					: read_runs(work, events, err);
+		good = good && tick_to_end(work, err);
 		events_close(events);
 	}
 	if (good && work->rt->failed) {
@@ -379,7 +394,8 @@ static bool read_events(struct work *work, struct error *err)
 	struct events_options events = work->of->events;
 	bool in_order = bound_of(work)->in_order || work->of->passes;
 
-	if (events.begin >= events.end || !bound_of(work)->nattached)
+	if (events.begin >= events.end ||
+	    (!bound_of(work)->nattached && !program_of(work)->uses_intervals))
 		return true;
 	events.classes = work->classes;
 	events.losses = true;

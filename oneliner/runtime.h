@@ -23,6 +23,7 @@ struct runtime_reading { /* of the state, by number */
 struct runtime {
 	const struct bound *bound;
 	struct map *maps;
+	uint64_t map_bytes; /* of all of them */
 	struct datum *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
 	struct symbols *symbols;    /* NULL: stacks are addresses */
@@ -56,6 +57,9 @@ struct runtime *runtime_new(const struct bound *bound);
 void runtime_free(struct runtime *rt); /* NULL is fine */
 /* Moves its maps out, which are the caller's from now on; it runs nothing any more. */
 struct map *runtime_take_maps(struct runtime *rt);
+
+/* False: it failed, or exit() was called, or nobody reads what it prints. */
+bool runtime_is_open(const struct runtime *rt);
 
 /* All probes of the run's entry. False: rt->failed, rt->exits or the outlet is closed. */
 bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry);

@@ -14,7 +14,7 @@ struct runtime *runtime_new(const struct bound *bound)
 	rt->bound = bound;
 	rt->maps = mem_new_array(program->nmaps + 1, sizeof *rt->maps);
 	for (size_t i = 0; i < program->nmaps; i++)
-		rt->maps[i].use = &program->maps[i];
+		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
 	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
 	rt->texts = arena_new();
 	rt->time = NSTIME_MIN;
@@ -40,11 +40,13 @@ struct map *runtime_take_maps(struct runtime *rt)
 {
 	struct map *maps = rt->maps;
 
+	for (size_t i = 0; i < rt->bound->program->nmaps; i++)
+		maps[i].all = NULL;
 	rt->maps = NULL;
 	return maps;
 }
 
-static bool is_open(const struct runtime *rt)
+bool runtime_is_open(const struct runtime *rt)
 {
 	return !rt->failed && !rt->exits && !(rt->outlet && rt->outlet->closed);
 }
@@ -224,7 +226,7 @@ static bool run_block(struct runtime *rt, const struct node *node)
 		default:
 			eval(rt, node);
 		}
-		if (!is_open(rt))
+		if (!runtime_is_open(rt))
 			return false;
 	}
 	return true;
@@ -257,14 +259,14 @@ bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry)
 	rt->time = run->batch->time[entry];
 	rt->class = class;
 	rt->decoded = DECODED_NOT;
-	for (uint32_t i = 0; i < class->nprobes && is_open(rt); i++) {
+	for (uint32_t i = 0; i < class->nprobes && runtime_is_open(rt); i++) {
 		rt->probe = &class->probes[i];
 		run_probe(rt, rt->probe->probe);
 	}
 	if (arena_used(rt->texts))
 		arena_reset(rt->texts);
 	rt->has_event = false;
-	return is_open(rt);
+	return runtime_is_open(rt);
 }
 
 bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events)
@@ -280,5 +282,5 @@ bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t)
 	rt->time = t;
 	run_probe(rt, probe);
 	arena_reset(rt->texts);
-	return is_open(rt);
+	return runtime_is_open(rt);
 }

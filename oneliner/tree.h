@@ -203,7 +203,7 @@ struct oneliner {
 	void **patterns; /* pcre2_code, of captures() */
 	size_t npatterns, patterns_capacity;
 	bool uses_builtin[BUILTIN_USTACK + 1];
-	bool uses_stacks;
+	bool uses_stacks, uses_intervals;
 	bool in_order; /* some statement depends on the order of events, check.c */
 };
 

@@ -50,6 +50,15 @@ static struct mistake {
 	{"count in a variable", "a { $x = count(); }",
 	 "column 10: count() can only be assigned to a map"},
 	{"count of a value", "a { @ = count(1); }", "column 9: count() takes 0 values"},
+	{"too many values of printf",
+	 "a { printf(\"%d\", 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7); }",
+	 "column 5: printf() takes 1 to 16 values, here are 17"},
+	{"brackets without end",
+	 "END { print(((((((((((((((((((((((((((((((((((((((((((((((((((((((((1",
+	 "column 62: the expression is nested too deeply"},
+	{"a large pattern",
+	 "a { @[captures(x, \"((((a{1,1000}){1,1000}){1,1000}){1,1000})\")] = count(); }",
+	 "column 19: captures(): the pattern is wrong"},
 	{"sum of nothing", "a { @ = sum(); }", "column 9: sum() takes 1 value"},
 	{"sum of a text", "a { @ = sum(\"a\"); }",
 	 "column 13: sum: expected a number, found a text"},
@@ -404,6 +413,70 @@ static void long_texts_are_enough(void **state)
 	mem_free(text);
 }
 
+/* Thousands of maps have no more than one. */
+static void maps_share_their_room(void **state)
+{
+	struct map_use use = {.name = "@big", .is_plain = true, .value = TYPE_TEXT};
+	uint64_t all = 0;
+	struct map maps[8];
+	struct buf key = {0};
+	struct error err = {0};
+	char *text = mem_new(1 << 20);
+	struct datum datum = datum_text(text, 1 << 20);
+	bool good = true;
+	int64_t i;
+
+	(void)state;
+	for (size_t m = 0; m < 8; m++)
+		maps[m] = (struct map){.use = &use, .all = &all};
+	for (i = 0; good && i < 1000; i++) {
+		struct map *map = &maps[i % 8];
+		struct datum number = datum_signed(i / 8);
+		buf_clear(&key);
+		key_add(&key, &number);
+		struct map_entry *entry = map_at(map, &key, &err);
+		good = entry && entry_set(map, entry, &datum, &err);
+	}
+	assert_in_range(i, 500, 514);
+	assert_non_null(strstr(err.text, "512 MiB"));
+	map_clear(&maps[0]); /* gives room for others */
+	assert_in_range(all, 440 << 20, 450 << 20);
+	assert_non_null(map_at(&maps[1], &key, &err));
+	for (size_t m = 0; m < 8; m++)
+		map_clear(&maps[m]);
+	assert_int_equal(all, 0);
+	buf_release(&key);
+	mem_free(text);
+}
+
+/* A deleted entry's room is used again: what stood there is gone. */
+static void deleted_entries_are_new_again(void **state)
+{
+	struct map_use use = {.name = "@", .aggregate = FUNCTION_HIST, .bits = 1, .nkeys = 1};
+	struct map map = {.use = &use};
+	struct datum three = datum_signed(3);
+	struct buf key = {0};
+	struct error err;
+
+	(void)state;
+	for (int64_t i = 0; i < 10000; i++) {
+		struct datum number = datum_signed(i);
+		buf_clear(&key);
+		key_add(&key, &number);
+		assert_null(map_find(&map, &key));
+		struct map_entry *entry = map_at(&map, &key, &err);
+		assert_int_equal(entry_sums(&map, entry).count, 0);
+		assert_int_equal(entry_sums(&map, entry).end, entry_sums(&map, entry).first);
+		assert_true(entry_add(&map, entry, &three, &err));
+		assert_ptr_equal(map_find(&map, &key), entry);
+		assert_int_equal(map_count(&map), 1);
+		map_delete(&map, &key);
+		assert_int_equal(map.bytes, 0);
+	}
+	map_clear(&map);
+	buf_release(&key);
+}
+
 static void patterns_end(void **state)
 {
 	const char *text = "END { @ = captures(\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\", "
@@ -482,6 +555,8 @@ int main(void)
 					    cmocka_unit_test(buckets_hold_their_values),
 					    cmocka_unit_test(a_million_keys_are_enough),
 					    cmocka_unit_test(long_texts_are_enough),
+					    cmocka_unit_test(maps_share_their_room),
+					    cmocka_unit_test(deleted_entries_are_new_again),
 					    cmocka_unit_test(patterns_end)};
 	struct CMUnitTest tests[MISTAKES + VALUES + MATCHES];
 

@@ -193,13 +193,16 @@ def branches(of, _):
 
 @program('sched_switch { @n++; } interval:ms:2 { printf("%d %d\\n", elapsed, @n); }', "sched_switch")
 def intervals(of, events):
-    """Every 2 ms from the first event on, before the first switch at that time or later."""
+    """Every 2 ms from the first event on, before the first switch at that time or later, until the last event."""
     lines, switches, since = [], 0, 2000000
     for event in of["sched_switch"]:
         while since <= event.time - events[0].time:
             lines.append("%d %d\n" % (since, switches))
             since += 2000000
         switches += 1
+    while since <= events[-1].time - events[0].time:
+        lines.append("%d %d\n" % (since, switches))
+        since += 2000000
     return lines or {"@n": switches}
 
 
